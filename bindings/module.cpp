@@ -1,0 +1,11 @@
+#include <pybind11/pybind11.h>
+
+namespace py = pybind11;
+
+void bind_base(py::module_& m);
+
+PYBIND11_MODULE(_core, m) {
+  m.doc() = "The C++ core of ELK.";
+  m.attr("__version__") = ELK_VERSION;
+  bind_base(m);
+}

@@ -1,0 +1,74 @@
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstddef>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "elk/base/errors.hpp"
+#include "elk/base/parallel.hpp"
+#include "elk/base/text.hpp"
+
+namespace elk {
+namespace {
+
+constexpr int kThreads[] = {0, 1, 2, 7};
+
+TEST(ParallelForIndex, CallsEachIndexOnce) {
+  for (const int threads : kThreads) {
+    std::vector<std::atomic<int>> calls(1000);
+    parallel_for_index(calls.size(), threads, [&](std::size_t i) { ++calls[i]; });
+    for (const std::atomic<int>& count : calls) {
+      EXPECT_EQ(count, 1);
+    }
+  }
+}
+
+TEST(ParallelForIndex, DoesNothingForNothing) {
+  parallel_for_index(0, 0, [](std::size_t) { FAIL(); });
+}
+
+TEST(ParallelForIndex, RefusesANegativeThreadCount) {
+  EXPECT_THROW(parallel_for_index(3, -1, [](std::size_t) {}), InvalidInput);
+}
+
+TEST(ParallelForIndex, ThrowsWhatTheLowestIndexThrew) {
+  for (const int threads : kThreads) {
+    std::string message;
+    try {
+      parallel_for_index(500, threads, [](std::size_t i) {
+        if (i % 100 == 37) {
+          throw Infeasible(text("at ", i));
+        }
+      });
+    } catch (const Infeasible& error) {
+      message = error.what();
+    }
+    EXPECT_EQ(message, "at 37");
+  }
+}
+
+TEST(ParallelForIndex, RunsInsideItself) {
+  for (const int threads : kThreads) {
+    std::atomic<int> calls{0};
+    parallel_for_index(8, threads, [&](std::size_t) {
+      parallel_for_index(8, threads, [&](std::size_t) { ++calls; });
+    });
+    EXPECT_EQ(calls, 64);
+  }
+}
+
+TEST(ParallelMap, AnswersInTheOrderOfTheItems) {
+  std::vector<int> items(1000);
+  std::iota(items.begin(), items.end(), 0);
+  const auto square = [](int x) { return x * x; };
+  const std::vector<int> serial = parallel_map(items, square, 1);
+  EXPECT_EQ(serial[31], 961);
+  for (const int threads : kThreads) {
+    EXPECT_EQ(parallel_map(items, square, threads), serial);
+  }
+}
+
+}  // namespace
+}  // namespace elk
