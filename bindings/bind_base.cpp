@@ -1,7 +1,7 @@
-#include <pybind11/pybind11.h>
-
 #include <exception>
 #include <string>
+
+#include <pybind11/pybind11.h>
 
 #include "elk/base/errors.hpp"
 
@@ -26,6 +26,7 @@ void raise(const char* name, const elk::Error& error) {
   PyErr_SetObject(type.ptr(), instance.ptr());
 }
 
+// NOLINTNEXTLINE(performance-unnecessary-value-param): pybind11 takes this signature only.
 void translate(std::exception_ptr thrown) {
   try {
     if (thrown) {
@@ -47,14 +48,13 @@ void translate(std::exception_ptr thrown) {
 void bind_base(py::module_& m) {
   const auto exception = py::reinterpret_borrow<py::object>(PyExc_Exception);
   const auto value_error = py::reinterpret_borrow<py::object>(PyExc_ValueError);
-  const py::object base = exception_class("ElkError", "What every error of ELK is.",
-                                          py::make_tuple(exception), "elk");
+  const py::object base =
+      exception_class("ElkError", "What every error of ELK is.", py::make_tuple(exception), "elk");
   m.attr("ElkError") = base;
-  m.attr("InvalidInputError") =
-      exception_class("InvalidInputError", "The caller can fix it.",
-                      py::make_tuple(base, value_error), "invalid_input");
-  m.attr("InfeasibleError") = exception_class(
-      "InfeasibleError", "Nothing fits the chip.", py::make_tuple(base), "infeasible");
+  m.attr("InvalidInputError") = exception_class("InvalidInputError", "The caller can fix it.",
+                                                py::make_tuple(base, value_error), "invalid_input");
+  m.attr("InfeasibleError") = exception_class("InfeasibleError", "Nothing fits the chip.",
+                                              py::make_tuple(base), "infeasible");
   m.attr("InternalError") = exception_class("InternalError", "A bug in ELK, not in its input.",
                                             py::make_tuple(base), "internal");
   py::register_local_exception_translator(&translate);

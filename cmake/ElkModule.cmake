@@ -1,8 +1,9 @@
 # One static library per module, and the table of which module may include which.
 
 # The modules, lower layers first. tests/architecture/test_layers.py holds the same table.
+# gersemi: off
 set(ELK_MODULES base ir chip partition cost program schedule train sim emulate analyze compile)
-set(ELK_MAY_INCLUDE_base "")
+set(ELK_MAY_INCLUDE_base)
 set(ELK_MAY_INCLUDE_ir base)
 set(ELK_MAY_INCLUDE_chip base)
 set(ELK_MAY_INCLUDE_partition base ir chip)
@@ -14,6 +15,7 @@ set(ELK_MAY_INCLUDE_sim base ir chip partition program)
 set(ELK_MAY_INCLUDE_emulate base ir chip partition program)
 set(ELK_MAY_INCLUDE_analyze base program sim)
 set(ELK_MAY_INCLUDE_compile base ir chip partition cost program schedule train sim)
+# gersemi: on
 
 # Stops the configuration if `file`, of `module`, includes a module that is not among `allowed`.
 function(elk_check_includes module file allowed)

@@ -13,9 +13,7 @@ TEST(Errors, CarryAMessageAndACode) {
   EXPECT_EQ(InternalError("a bug").code(), "internal");
 }
 
-TEST(Errors, TakeANarrowerCode) {
-  EXPECT_EQ(Infeasible("too big", "sram").code(), "sram");
-}
+TEST(Errors, TakeANarrowerCode) { EXPECT_EQ(Infeasible("too big", "sram").code(), "sram"); }
 
 TEST(Errors, AreCaughtAsOneFamily) { EXPECT_THROW(throw Infeasible("too big"), Error); }
 

@@ -1,6 +1,6 @@
-#include <gtest/gtest.h>
-
 #include <type_traits>
+
+#include <gtest/gtest.h>
 
 #include "elk/base/ids.hpp"
 #include "elk/base/text.hpp"

@@ -1,7 +1,7 @@
-#include <gtest/gtest.h>
-
 #include <limits>
 #include <type_traits>
+
+#include <gtest/gtest.h>
 
 #include "elk/base/errors.hpp"
 #include "elk/base/units.hpp"
