@@ -2,12 +2,75 @@
 
 from __future__ import annotations
 
-from elk._core import ElkError, InfeasibleError, InternalError, InvalidInputError, __version__
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from elk.errors import (
+    ChipFileError,
+    ElkError,
+    InfeasibleError,
+    InternalError,
+    InvalidInputError,
+    ModelFileError,
+    PlanFileError,
+    UnboundSymbolsError,
+    UnsupportedModelError,
+)
+
+if TYPE_CHECKING:
+    from elk import chips as chips
+    from elk._core import __version__ as __version__
+    from elk.chip import Chip as Chip
+    from elk.chips import load_chip as load_chip
+    from elk.model import Model as Model
+    from elk.model import load_model as load_model
+    from elk.plan import Plan as Plan
+    from elk.plan import compile as compile  # noqa: A004: the name of the API.
+    from elk.plan import load_plan as load_plan
+
+# Where each public name lives; imported when it is first used.
+_LAZY = {
+    "Chip": "elk.chip",
+    "Model": "elk.model",
+    "Plan": "elk.plan",
+    "__version__": "elk._core",
+    "chips": "elk.chips",
+    "compile": "elk.plan",
+    "load_chip": "elk.chips",
+    "load_model": "elk.model",
+    "load_plan": "elk.plan",
+}
 
 __all__ = [
+    "Chip",
+    "ChipFileError",
     "ElkError",
     "InfeasibleError",
     "InternalError",
     "InvalidInputError",
+    "Model",
+    "ModelFileError",
+    "Plan",
+    "PlanFileError",
+    "UnboundSymbolsError",
+    "UnsupportedModelError",
     "__version__",
+    "chips",
+    "compile",
+    "load_chip",
+    "load_model",
+    "load_plan",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module 'elk' has no attribute {name!r}")
+    module = importlib.import_module(_LAZY[name])
+    value = module if module.__name__ == f"elk.{name}" else getattr(module, name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
