@@ -44,6 +44,10 @@ if(ELK_BUILD_TESTS)
   find_package(GTest REQUIRED)
 endif()
 
+if(ELK_BUILD_BENCHMARKS)
+  find_package(benchmark REQUIRED)
+endif()
+
 # Eigen is for `emulate` and `cost/fit` alone: they call elk_find_eigen() and link Eigen3::Eigen.
 macro(elk_find_eigen)
   elk_find_in_wheel(cmeel-eigen Eigen3Config.cmake Eigen3_DIR)

@@ -14,5 +14,5 @@ export PATH="$PWD/.venv-test/bin:$PATH"
 
 cmake --preset dev
 cmake --build --preset dev
-ctest --preset dev --progress
+ctest --preset dev
 pytest
