@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from elk.model import Model as Model
     from elk.model import load_model as load_model
     from elk.plan import Plan as Plan
-    from elk.plan import compile as compile  # noqa: A004: the name of the API.
+    from elk.plan import compile as compile
     from elk.plan import load_plan as load_plan
 
 # Where each public name lives; imported when it is first used.

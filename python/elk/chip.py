@@ -1,0 +1,197 @@
+"""The hardware that a plan is made for: cores, their network, memories."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Mapping
+from typing import Any, Self
+
+from pydantic import Field, StrictStr, ValidationError, model_validator
+
+from elk import _core, quantity
+from elk.chip_check import ChipError, complaint_of_core, complaints_of_pydantic
+from elk.chip_replace import changed
+from elk.chip_tables import Core, Count, Energy, Hbm, Host, InterChip, Interconnect, Table
+from elk.errors import InvalidInputError
+
+
+class Chip(Table):
+    """A machine of equal chips, valid from the moment it exists.
+
+    Example:
+        >>> elk.chips.get("tiny").replace(hbm_bandwidth="128 GB/s").hbm.bytes_per_s
+        128000000000.0
+
+    Attributes:
+        name: What reports call it.
+        chips: Chips of the machine.
+        core: The cores of one chip.
+        interconnect: The network of one chip.
+        hbm: The memory of one chip; None where models live in SRAM.
+        inter_chip: The network between chips; None if, and only if, there is one chip.
+        host: The link to the host.
+        energy: What work and idling cost, where that is known.
+    """
+
+    name: StrictStr = Field(examples=["my-chip"])
+    chips: Count = Field(1, examples=[4])
+    core: Core
+    interconnect: Interconnect
+    hbm: Hbm | None = None
+    inter_chip: InterChip | None = None
+    host: Host
+    energy: Energy | None = None
+
+    def __init__(self, /, **tables: Any) -> None:
+        """Makes a chip from its tables: dictionaries or models.
+
+        Raises:
+            InvalidInputError: A key, a type, a unit or a value is wrong; the message lists all.
+        """
+        try:
+            super().__init__(**tables)
+        except ValidationError as error:
+            raise ChipError.of(complaints_of_pydantic(error, type(self))) from None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _resolve(cls, data: Any) -> Any:
+        return _resolved(data) if isinstance(data, dict) else data
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        try:
+            self.to_core()
+        except InvalidInputError as error:
+            raise ChipError.of([complaint_of_core(error.message, type(self))]) from None
+        return self
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Chip:
+        """The chip that `to_dict` wrote, as the `chip` key of a plan holds it.
+
+        Numbers are SI; texts with a unit are read too.
+
+        Example:
+            >>> tiny = elk.chips.get("tiny")
+            >>> elk.Chip.from_dict(tiny.to_dict()) == tiny
+            True
+
+        Raises:
+            InvalidInputError: `data` describes no possible chip.
+        """
+        return cls(**data)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Every resolved field, as SI numbers; tables that the chip does not have are left out.
+
+        Example:
+            >>> elk.chips.get("tiny").to_dict()["core"]["sram_bytes"]
+            65536
+        """
+        tables = self.model_dump(mode="json", exclude_none=True)
+        return {key: tables[key] for key in type(self).model_fields if key in tables}
+
+    def replace(self, **changes: Any) -> Chip:
+        """A chip that differs in `changes` only.
+
+        Every key of `to_dict` has its own name here (`sram_bytes`, `remote_access_blocks`), with
+        its table in front where two tables share it (`hbm_latency_s`); a table may be replaced
+        whole (`energy={...}`, `hbm=None`). Besides:
+
+        - `hbm_bandwidth` is that of all chips together, `hbm_bytes_per_s` that of one.
+        - `topology="mesh2d"` gives cores that have a count the squarest grid, with HBM on all its
+          edges; `topology="all_to_all"` undoes that.
+        - What was a default follows what it depends on: ports of HBM modules their rate, port
+          cores the count. With `chips=1` the network between chips goes.
+
+        Quantities are texts with a unit ("24 TB/s") or SI numbers.
+
+        Example:
+            >>> elk.chips.get("ipu-pod4-hbm").replace(topology="mesh2d").core.grid
+            (46, 32)
+
+        Raises:
+            InvalidInputError: A key is unknown or ambiguous, or the result is no possible chip.
+        """
+        return Chip(**changed(self.to_dict(), changes))
+
+    def to_core(self) -> _core.Chip:
+        """The core's own struct, validated."""
+        return _core.Chip(
+            name=self.name,
+            chips=self.chips,
+            core=self.core.to_core(),
+            interconnect=self.interconnect.to_core(),
+            hbm=self.hbm.to_core() if self.hbm else None,
+            inter_chip=self.inter_chip.to_core() if self.inter_chip else None,
+            host_bytes_per_s=self.host.bytes_per_s,
+            energy=self.energy.to_core() if self.energy else None,
+        )
+
+    @property
+    def total_cores(self) -> int:
+        """Cores of the whole machine."""
+        return self.chips * self.core.cores
+
+    def delivery(self) -> _core.Delivery:
+        """What limits preloads into one chip, in bytes a second.
+
+        Example:
+            >>> elk.chips.get("ipu-pod4-hbm-mesh").delivery().bound_by
+            'injection'
+
+        Raises:
+            InvalidInputError: The chip has no HBM.
+        """
+        return _core.delivery(self.to_core())
+
+    def __repr__(self) -> str:
+        return f"Chip({self.name!r}: {', '.join(self.summary().values())})"
+
+    __str__ = __repr__
+
+    def summary(self) -> dict[str, str]:
+        """The chip in a few words, by subject."""
+        core, network = self.core, self.interconnect
+        cores = f"{core.cores}" if core.grid is None else f"{core.grid[0]} x {core.grid[1]}"
+        several = f"{self.chips} chips of " if self.chips > 1 else ""
+        link = quantity.show(network.link_bytes_per_s, quantity.BYTES_PER_S)
+        lines = {
+            "cores": f"{several}{cores} cores",
+            "SRAM": f"{quantity.show(core.sram_bytes, quantity.BYTES)} SRAM each",
+            "network": f"{network.topology} at {link}",
+            "HBM": "no HBM",
+        }
+        if self.hbm:
+            rate = quantity.show(self.hbm.bytes_per_s * self.chips, quantity.BYTES_PER_S)
+            lines["HBM"] = f"HBM {rate} in all"
+        return lines
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><th style='text-align:left'>{html.escape(key)}</th>"
+            f"<td style='text-align:left'>{html.escape(value)}</td></tr>"
+            for key, value in self.summary().items()
+        )
+        return f"<table><caption><b>{html.escape(self.name)}</b></caption>{rows}</table>"
+
+
+def _resolved(data: Mapping[str, Any]) -> dict[str, Any]:
+    """`data` with the default that follows from another table, and cores said in one way."""
+    tables = dict(data)
+    core = tables.get("core")
+    if isinstance(core, Core):
+        core = core.model_dump(exclude_none=True)
+    cores: Any = None
+    if isinstance(core, dict):
+        cores, grid = core.get("count"), core.get("grid")
+        if isinstance(grid, list | tuple) and all(type(side) is int for side in grid):
+            if cores == math.prod(grid):
+                tables["core"] = {key: value for key, value in core.items() if key != "count"}
+            cores = math.prod(grid)
+    inter_chip = tables.get("inter_chip")
+    if isinstance(inter_chip, dict) and "port_cores" not in inter_chip:
+        tables["inter_chip"] = inter_chip | {"port_cores": 1 if cores is None else cores}
+    return tables

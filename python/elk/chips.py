@@ -1,0 +1,140 @@
+"""Chips by name: the presets that come with ELK, and chip files."""
+
+from __future__ import annotations
+
+from os import PathLike, fspath
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from elk.errors import ChipFileError, InvalidInputError
+
+if TYPE_CHECKING:
+    from elk.chip import Chip
+    from elk.chip_check import Complaint
+    from elk.documents import Document
+
+SCHEMA = "elk.chip/1"
+_PRESETS = Path(__file__).parent / "data" / "chips"
+
+
+def names() -> list[str]:
+    """The presets, in alphabetical order.
+
+    Example:
+        >>> "tiny" in elk.chips.names()
+        True
+    """
+    return sorted(path.stem for path in _PRESETS.glob("*.toml"))
+
+
+def get(name: str) -> Chip:
+    """The preset `name`.
+
+    Example:
+        >>> elk.chips.get("ipu-pod4-hbm").total_cores
+        5888
+
+    Raises:
+        InvalidInputError: There is no such preset; the message lists those that there are.
+    """
+    return load_chip(preset_file(name))
+
+
+def preset_file(name: str) -> Path:
+    """The chip file of the preset `name`.
+
+    Raises:
+        InvalidInputError: There is no such preset; the message lists those that there are.
+    """
+    known = names()
+    if name not in known:
+        from elk.chip_check import nearest  # noqa: PLC0415 names() does not wait for pydantic
+
+        raise InvalidInputError(
+            f"no chip is called {name!r}; there are {', '.join(known)}",
+            code="unknown_name",
+            remedy=nearest(str(name), known),
+        )
+    return _PRESETS / f"{name}.toml"
+
+
+def load_chip(path: str | PathLike[str]) -> Chip:
+    """The chip that a TOML, YAML or JSON file of schema "elk.chip/1" describes.
+
+    Every quantity in the file has a unit: `sram_bytes = "624 KiB"`. The keys are those of
+    `Chip.to_dict`.
+
+    Example:
+        >>> elk.load_chip("mine.toml")
+        Chip('mine': 64 cores, 64 KiB SRAM each, all_to_all at 4 GB/s, HBM 64 GB/s in all)
+
+    Raises:
+        ChipFileError: The file cannot be read, or describes no possible chip; the message names
+            file, line and field.
+    """
+    from elk.chip import Chip  # noqa: PLC0415 names() does not wait for pydantic
+    from elk.chip_check import ChipError, complaints_about_bare_numbers  # noqa: PLC0415 as above
+    from elk.documents import read_document  # noqa: PLC0415 as above
+
+    document = read_document(Path(fspath(path)))
+    tables = dict(document.data)
+    _check_schema(document, tables.pop("schema", None))
+    bare = list(complaints_about_bare_numbers(tables, Chip))
+    try:
+        chip = Chip.from_dict(tables)
+    except ChipError as error:
+        paths = {complaint.path for complaint in bare}
+        others = [complaint for complaint in error.complaints if complaint.path not in paths]
+        raise _file_error(document, [*bare, *others]) from None
+    if bare:
+        raise _file_error(document, bare)
+    return chip
+
+
+def find(chip: Chip | str | PathLike[str]) -> Chip:
+    """`chip` itself, or the preset or the file that it names.
+
+    Example:
+        >>> elk.chips.find("tiny") == elk.chips.get("tiny")
+        True
+
+    Raises:
+        InvalidInputError: It is neither a preset nor a file that describes a chip.
+    """
+    from elk.chip import Chip  # noqa: PLC0415 names() does not wait for pydantic
+
+    if isinstance(chip, Chip):
+        return chip
+    text = fspath(chip)
+    if isinstance(chip, str) and text in names():
+        return get(text)
+    if Path(text).suffix or "/" in text or Path(text).exists():
+        return load_chip(text)
+    return get(text)
+
+
+def _check_schema(document: Document, schema: object) -> None:
+    if schema == SCHEMA:
+        return
+    found = "is missing" if schema is None else f"must be {SCHEMA!r}, got {schema!r}"
+    raise ChipFileError(
+        f"schema {found}",
+        place=document.place(("schema",)),
+        remedy=f'write schema = "{SCHEMA}" first',
+    )
+
+
+def _file_error(document: Document, complaints: list[Complaint]) -> ChipFileError:
+    """What is wrong in the file, in the order of its lines."""
+    ordered = sorted(complaints, key=lambda complaint: document.line(complaint.path))
+    first = ordered[0]
+    place = document.place(first.path)
+    if len(ordered) == 1:
+        return ChipFileError(str(first), place=place, remedy=first.remedy)
+    lines = [f"  {document.place(c.path)}: {c}" for c in ordered]
+    remedies = dict.fromkeys(c.remedy for c in ordered if c.remedy)
+    return ChipFileError(
+        "\n".join([f"{len(lines)} fields are wrong:", *lines]),
+        place=place,
+        remedy="; ".join(remedies) or None,
+    )
