@@ -1,0 +1,180 @@
+#include <algorithm>
+#include <cstddef>
+#include <initializer_list>
+#include <optional>
+#include <utility>
+
+#include "elk/base/errors.hpp"
+#include "elk/program/check_rules.hpp"
+#include "elk/program/sized_op.hpp"
+
+namespace elk::program {
+namespace {
+
+/// Instructions [from, to], both inclusive.
+using Life = std::pair<std::int32_t, std::int32_t>;
+
+class CoverageChecker {
+ public:
+  CoverageChecker(CheckContext& context, const std::vector<std::int8_t>& valid)
+      : context_(context),
+        graph_(context.graph),
+        valid_(valid),
+        lives_(lifetimes(graph_)),
+        by_tensor_(graph_.tensors.size()),
+        execute_(graph_.ops.size(), -1),
+        preload_(graph_.ops.size(), -1),
+        stored_(graph_.tensors.size(), -1) {
+    for (const Buffer& buffer : context.program.buffers) {
+      by_tensor_[index(buffer.tensor)].push_back(&buffer);
+    }
+    const std::vector<Instruction>& code = context.program.code;
+    for (std::size_t i = 0; i < code.size(); ++i) {
+      if (code[i].opcode != Opcode::Store) {
+        (code[i].opcode == Opcode::Execute ? execute_ : preload_)[index(code[i].subject)] =
+            static_cast<std::int32_t>(i);
+      }
+    }
+    find_ends_of_stores();
+  }
+
+  void check() {
+    for (std::size_t i = 0; i < graph_.ops.size(); ++i) {
+      if (execute_[i] >= 0 && valid_[i] != 0) {
+        check_op(static_cast<std::int32_t>(i));
+      }
+    }
+    for (std::size_t t = 0; t < graph_.tensors.size(); ++t) {
+      check_rest(static_cast<std::int32_t>(t));
+    }
+  }
+
+ private:
+  static std::size_t index(std::int32_t id) { return static_cast<std::size_t>(id); }
+
+  /// A store is over once a preload issued after it is over: its execute has waited for that.
+  void find_ends_of_stores() {
+    const std::vector<Instruction>& code = context_.program.code;
+    std::vector<std::int32_t> under_way;
+    for (const Instruction& instruction : code) {
+      if (instruction.opcode == Opcode::Store) {
+        under_way.push_back(instruction.subject);
+        stored_[index(instruction.subject)] = static_cast<std::int32_t>(code.size()) - 1;
+      } else if (instruction.opcode == Opcode::Preload) {
+        for (const std::int32_t tensor : under_way) {
+          stored_[index(tensor)] = execute_[index(instruction.subject)];
+        }
+        under_way.clear();
+      }
+    }
+  }
+
+  /// Bytes of a tensor in buffers of these roles that live for all of `life`.
+  [[nodiscard]] Bytes held(std::int32_t tensor, Life life,
+                           std::initializer_list<Role> roles) const {
+    Bytes sum{0};
+    for (const Buffer* buffer : by_tensor_[index(tensor)]) {
+      if (buffer->from <= life.first && buffer->to >= life.second &&
+          std::find(roles.begin(), roles.end(), buffer->role) != roles.end()) {
+        sum += buffer->bytes;
+      }
+    }
+    return sum;
+  }
+
+  void require(const std::string& who, std::int32_t tensor, Bytes have, Bytes need) {
+    if (have < need) {
+      context_.broken.push_back(text(who, ": ", named_tensor(graph_, tensor), " needs ", need.value,
+                                     " bytes a core, buffers hold ", have.value));
+    }
+  }
+
+  void check_op(std::int32_t id) {
+    const ir::Op& op = graph_.ops[index(id)];
+    const SizedOp sized = sized_op(graph_, op, context_.program.ops[index(id)], context_.chip);
+    const Life now{execute_[index(id)], execute_[index(id)]};
+    const std::string who = text("execute of ", named(graph_, id));
+    for (std::size_t i = 0; i < sized.footprint.tensors.size(); ++i) {
+      const std::int32_t tensor = sized.footprint.tensors[i];
+      const Bytes bytes =
+          held(tensor, now,
+               {Role::Preload, Role::Execute, Role::Activation, Role::Store, Role::Resident});
+      require(who, tensor, bytes, sized.footprint.tensor[i]);
+    }
+    check_preload(id, sized);
+    check_copies(sized, who, now);
+  }
+
+  void check_preload(std::int32_t id, const SizedOp& sized) {
+    if (preload_[index(id)] < 0) {
+      return;
+    }
+    const Life life{preload_[index(id)], execute_[index(id)]};
+    for (const ExecuteSpace& piece : preload_space(sized)) {
+      const std::int32_t tensor = sized.op.operands[index(piece.operand)].tensor;
+      require(text("preload of ", named(graph_, id)), tensor, held(tensor, life, {Role::Preload}),
+              piece.bytes);
+    }
+  }
+
+  /// An activation in another layout, or one that rotates, is in a buffer of this execute's own.
+  void check_copies(const SizedOp& sized, const std::string& who, Life now) {
+    for (std::size_t k = 0; k < sized.op.operands.size(); ++k) {
+      const ir::Operand& operand = sized.op.operands[k];
+      if (operand.access != ir::Access::Read || from_hbm(graph_, operand) ||
+          !producer_is_valid(operand.tensor)) {
+        continue;
+      }
+      const std::optional<partition::Layout> have =
+          rest_layout(graph_, operand.tensor, context_.program.ops, lives_, context_.chip);
+      if (have && !rotates(sized.plan.execute, k) &&
+          partition::same(
+              *have, partition::layout(graph_, sized.op, k, sized.plan.execute, context_.chip))) {
+        continue;
+      }
+      require(text(who, ", in its own layout"), operand.tensor,
+              held(operand.tensor, now, {Role::Execute}), sized.footprint.operand[k]);
+    }
+  }
+
+  [[nodiscard]] bool producer_is_valid(std::int32_t tensor) const {
+    const std::int32_t producer = lives_.producer[index(tensor)];
+    return producer < 0 || (valid_[index(producer)] != 0 && execute_[index(producer)] >= 0);
+  }
+
+  /// A tensor on chip stays where it rests until its last reader and its store are done.
+  void check_rest(std::int32_t tensor) {
+    const std::size_t t = index(tensor);
+    const std::int32_t producer = lives_.producer[t];
+    const std::int32_t first = producer >= 0 ? producer : lives_.first_reader[t];
+    if (first < 0 || !producer_is_valid(tensor)) {
+      return;
+    }
+    const Bytes need = rest_space(graph_, tensor, context_.program.ops, lives_, context_.chip);
+    const std::int32_t from = execute_[index(first)];
+    const std::int32_t last = lives_.last_reader[t];
+    const std::int32_t read = last >= 0 ? execute_[index(last)] : from;
+    const Life life{from, std::max({from, read, stored_[t]})};
+    if (from >= 0) {
+      require(text("from instruction ", life.first, " to ", life.second), tensor,
+              held(tensor, life, {Role::Activation, Role::Store}), need);
+    }
+  }
+
+  CheckContext& context_;
+  const ir::Graph& graph_;
+  const std::vector<std::int8_t>& valid_;
+  Lifetimes lives_;
+  std::vector<std::vector<const Buffer*>> by_tensor_;
+  std::vector<std::int32_t> execute_;  // of each op
+  std::vector<std::int32_t> preload_;  // of each op
+  std::vector<std::int32_t> stored_;   // of each tensor: when its store is certainly over
+};
+
+}  // namespace
+
+void check_coverage(CheckContext& context, const std::vector<std::int8_t>& valid) {
+  CoverageChecker(context, valid).check();
+}
+
+}  // namespace elk::program

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "elk/base/units.hpp"
+#include "elk/partition/plan.hpp"
+
+namespace elk::program {
+
+enum class Opcode : std::uint8_t { Preload, Store, Execute };
+
+/// `subject` is an op; of a Store, a tensor.
+struct Instruction {
+  Opcode opcode;
+  std::int32_t subject;
+
+  friend bool operator==(const Instruction&, const Instruction&) = default;
+};
+
+/// How one op runs: its cut, and how much of each HBM operand a core receives at preload.
+struct OpPlan {
+  partition::ExecutePlan execute;
+  std::vector<std::int64_t> divisor;  // per operand; 0: not from HBM
+
+  friend bool operator==(const OpPlan&, const OpPlan&) = default;
+};
+
+enum class Role : std::uint8_t { Preload, Execute, Activation, Store, Resident };
+
+/// Bytes on every core, alive for the instructions [from, to], both inclusive (design 7, 11).
+struct Buffer {
+  std::int32_t op;
+  std::int32_t tensor;
+  Role role;
+  Bytes offset;
+  Bytes bytes;
+  std::int32_t from;
+  std::int32_t to;
+
+  friend bool operator==(const Buffer&, const Buffer&) = default;
+};
+
+struct Program {
+  std::vector<OpPlan> ops;
+  std::vector<Instruction> code;
+  std::vector<Buffer> buffers;
+};
+
+}  // namespace elk::program

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "elk/ir/graph.hpp"
+
+namespace elk::program {
+
+/// When tensors are made and used: the liveness every other rule rests on. Positions in
+/// Graph::ops; -1 where there is none. A spilled operand reads HBM and not the tensor at rest, so
+/// it is no reader here.
+struct Lifetimes {
+  std::vector<std::int32_t> producer;  // of each tensor
+  std::vector<std::int32_t> first_reader;
+  std::vector<std::int32_t> last_reader;
+  std::vector<std::int8_t> stored;  // whether a Store names the tensor
+};
+[[nodiscard]] Lifetimes lifetimes(const ir::Graph& graph);
+
+/// Whether the operand's bytes come from HBM: a weight, a state or a spilled activation that is
+/// read.
+[[nodiscard]] bool from_hbm(const ir::Graph& graph, const ir::Operand& operand);
+
+/// Whether the op has data to preload on a chip with HBM.
+[[nodiscard]] bool has_hbm_data(const ir::Graph& graph, const ir::Op& op);
+
+}  // namespace elk::program
