@@ -88,6 +88,12 @@ class PlanFileError(InvalidInputError):
     code = "plan_file"
 
 
+class MissingPackageError(ElkError, ImportError):
+    """Something needs an optional package that is not installed."""
+
+    code = "missing_package"
+
+
 class InfeasibleError(ElkError):
     """Nothing fits the chip. The message says which limit, and by how much."""
 
