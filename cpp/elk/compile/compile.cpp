@@ -1,0 +1,145 @@
+#include "elk/compile/compile.hpp"
+
+#include <cstddef>
+#include <numeric>
+#include <string>
+#include <utility>
+
+#include "elk/base/errors.hpp"
+#include "elk/compile/fronts.hpp"
+#include "elk/schedule/evaluate.hpp"
+#include "elk/schedule/ideal.hpp"
+#include "elk/schedule/problem.hpp"
+#include "elk/schedule/search.hpp"
+
+namespace elk::compile {
+namespace {
+
+/// Distinct tensors of an op in order of first operand, as a footprint lists them.
+std::vector<std::int32_t> distinct_tensors(const ir::Op& op) {
+  std::vector<std::int32_t> result;
+  for (const ir::Operand& operand : op.operands) {
+    bool seen = false;
+    for (const std::int32_t tensor : result) {
+      seen = seen || tensor == operand.tensor;
+    }
+    if (!seen) {
+      result.push_back(operand.tensor);
+    }
+  }
+  return result;
+}
+
+PlannedOp planned(const schedule::Problem& problem, std::int32_t op,
+                  const schedule::Choice& choice, const schedule::InPlace& in_place) {
+  PlannedOp result{.option = problem.option(op, choice),
+                   .state = problem.state(op, choice),
+                   .has_preload = problem.is_loaded(op),
+                   .front = problem.front_of()[static_cast<std::size_t>(op)],
+                   .choice = choice.option};
+  cost::PlanOption& option = result.option;
+  option.gather = in_place.gather;
+  option.time = option.gather.time + option.compute + option.shift.time + option.reduce.time;
+  option.exchange = option.gather.bytes + option.shift.bytes + option.reduce.bytes;
+  option.footprint.tensors =
+      distinct_tensors(problem.graph().ops[static_cast<std::size_t>(op)]);
+  return result;
+}
+
+schedule::Span span(const cost::Interval& interval) {
+  return {.begin = to_picoseconds(interval.begin), .end = to_picoseconds(interval.end)};
+}
+
+schedule::Forecast forecast(const schedule::Problem& problem, const cost::TimelineResult& times) {
+  schedule::Forecast result{.ops = {}, .stores = {}, .total = to_picoseconds(times.total)};
+  for (std::size_t i = 0; i < times.executes.size(); ++i) {
+    result.ops.push_back({.preload = span(times.preloads[i]), .execute = span(times.executes[i])});
+  }
+  const std::vector<cost::WriteBack> stores = schedule::write_backs(problem);
+  for (std::size_t k = 0; k < times.stores.size(); ++k) {
+    result.stores.push_back({.tensor = stores[k].tensor, .store = span(times.stores[k])});
+  }
+  return result;
+}
+
+Search counts(const std::vector<cost::Front>& fronts) {
+  Search result{.complete = 0, .filtered = 0, .pareto = 0, .orders_tried = 1};
+  for (const cost::Front& front : fronts) {
+    result.complete += front.counts.complete;
+    result.filtered += front.counts.filtered;
+    result.pareto += front.counts.pareto;
+  }
+  return result;
+}
+
+void refuse_unsound(const ir::Graph& graph, const chip::Chip& chip,
+                    const program::Program& program) {
+  const std::vector<std::string> broken = program::check(graph, chip, program);
+  if (!broken.empty()) {
+    throw InternalError(text("the planned program breaks ", broken.size(), " rule(s): ",
+                             broken.front()),
+                        "unsound_program");
+  }
+}
+
+/// The ideal's times and choices, without a program to place.
+void fill_ideal(const schedule::Problem& problem, const schedule::Ideal& ideal, Plan& plan) {
+  plan.schedule = ideal.schedule;
+  for (std::int32_t op = 0; op < problem.op_count(); ++op) {
+    const auto at = static_cast<std::size_t>(op);
+    plan.ops.push_back(planned(problem, op, ideal.schedule.ops[at], ideal.in_place[at]));
+  }
+  plan.program.code = program::issue(problem.graph(), ideal.schedule.preload_order,
+                                     ideal.schedule.issued_before);
+  plan.predicted = forecast(problem, ideal.times);
+  plan.raw = plan.predicted.total;
+}
+
+void fill_found(const schedule::Problem& problem, schedule::Found found, Plan& plan) {
+  for (std::int32_t op = 0; op < problem.op_count(); ++op) {
+    const auto at = static_cast<std::size_t>(op);
+    plan.ops.push_back(planned(problem, op, found.schedule.ops[at], found.in_place[at]));
+  }
+  plan.schedule = std::move(found.schedule);
+  plan.program = std::move(found.program);
+  plan.occupancy = std::move(found.occupancy);
+  plan.predicted = forecast(problem, found.times);
+  plan.raw = to_picoseconds(found.raw);
+  plan.origin = found.origin;
+}
+
+}  // namespace
+
+Plan compile(const ir::Graph& graph, const chip::Chip& chip, const cost::TileModel& tiles,
+             const Options& options) {
+  ir::validate(graph);
+  chip::validate(chip);
+  check_capacity(graph, chip);
+  Fronts distinct = fronts(graph, chip, tiles, options.constraints, options.threads);
+  const Search search = counts(distinct.fronts);
+  schedule::Problem problem(graph, chip, tiles, std::move(distinct.fronts),
+                            std::move(distinct.front_of));
+  const schedule::Ideal ideal = schedule::ideal(problem);
+  Plan plan{.policy = options.policy,
+            .ops = {},
+            .fronts = {},
+            .front_of = problem.front_of(),
+            .schedule = {},
+            .program = {},
+            .predicted = {},
+            .bounds = schedule::bounds(problem, ideal.times.total),
+            .raw = {0},
+            .origin = options.policy,
+            .occupancy = {},
+            .search = search};
+  if (options.policy == schedule::Policy::Ideal) {
+    fill_ideal(problem, ideal, plan);
+  } else {
+    fill_found(problem, schedule::search(problem, options.policy, options.threads), plan);
+    refuse_unsound(graph, chip, plan.program);
+  }
+  plan.fronts = problem.fronts();
+  return plan;
+}
+
+}  // namespace elk::compile

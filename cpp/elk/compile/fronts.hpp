@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "elk/chip/chip.hpp"
+#include "elk/cost/front.hpp"
+#include "elk/cost/tile.hpp"
+#include "elk/ir/graph.hpp"
+
+namespace elk::compile {
+
+/// The fronts of the distinct ops of a graph, and which of them each op has.
+struct Fronts {
+  std::vector<cost::Front> fronts;
+  std::vector<std::int32_t> front_of;
+};
+
+/// One front for each set of equal ops. Throws Infeasible that names every op for which no plan
+/// fits a core's SRAM, by how many bytes, and what would make it fit.
+[[nodiscard]] Fronts fronts(const ir::Graph& graph, const chip::Chip& chip,
+                            const cost::TileModel& tiles, const cost::Constraints& constraints,
+                            int threads);
+
+/// Throws Infeasible when weights and states are more than the chips' HBM holds.
+void check_capacity(const ir::Graph& graph, const chip::Chip& chip);
+
+}  // namespace elk::compile

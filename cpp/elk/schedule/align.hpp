@@ -1,0 +1,18 @@
+#pragma once
+
+#include <vector>
+
+#include "elk/schedule/allocate.hpp"
+#include "elk/schedule/problem.hpp"
+#include "elk/schedule/schedule.hpp"
+
+namespace elk::schedule {
+
+/// In execution order, gives each op the plan that costs least between the layouts its operands
+/// rest in and the layouts its readers need, as long as it takes no more space than the plan it has
+/// (small plans: than a small share of `room`). Fronts are made with nothing in place, so that a
+/// plan which finds its operands where they are is often missing from them: those are added.
+void align(Problem& problem, std::vector<Choice>& choices, const Contention& contention,
+           Bytes room);
+
+}  // namespace elk::schedule

@@ -1,0 +1,204 @@
+#include "elk/schedule/evaluate.hpp"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "elk/base/rounding.hpp"
+#include "elk/cost/store.hpp"
+
+namespace elk::schedule {
+namespace {
+
+constexpr std::int64_t kWord = 8;
+
+Bytes spread_bytes(const Problem& problem, std::int32_t tensor) {
+  const Bytes whole = ir::bytes(problem.graph().tensors[static_cast<std::size_t>(tensor)]);
+  return {round_up(ceil_div(whole.value, chip::total_cores(problem.chip())), kWord)};
+}
+
+/// The last execute at which `tensor` must still rest; stored ones wait for the queue, about until
+/// the next op that is loaded.
+std::int32_t last_use(const Problem& problem, std::size_t tensor) {
+  const program::Lifetimes& lives = problem.lives();
+  std::int32_t last = std::max(lives.last_reader[tensor], lives.producer[tensor]);
+  if (lives.stored[tensor] != 0) {
+    const auto next = static_cast<std::size_t>(problem.rank(lives.producer[tensor])) + 1;
+    const bool any = next < problem.loaded().size();
+    last = std::max(last, any ? problem.loaded()[next] : problem.op_count() - 1);
+  }
+  return last;
+}
+
+void add_op(const Problem& problem, const std::vector<Choice>& choices, std::int32_t op,
+            const InPlace& in_place, Situation& result) {
+  const auto i = static_cast<std::size_t>(op);
+  const cost::PlanOption& option = problem.option(op, choices[i]);
+  const cost::PreloadState& state = problem.state(op, choices[i]);
+  const bool loaded = problem.is_loaded(op);
+  result.works.push_back(work(option, state, in_place.gather));
+  result.loads.push_back(loaded ? load(state, problem.chip())
+                                : cost::Load{.time = {0.0}, .share = 0.0});
+  result.piece.push_back(loaded ? state.space : Bytes{0});
+  result.base[i] += in_place.copies;
+  if (loaded) {
+    result.base[i] += hbm_bytes(problem, option) - state.space;
+  }
+}
+
+/// On a chip without HBM, weights and states stay for the whole program.
+void keep_resident(const Problem& problem, const std::vector<Choice>& choices,
+                   Situation& result) {
+  if (problem.chip().hbm) {
+    return;
+  }
+  Bytes resident{0};
+  for (std::size_t i = 0; i < choices.size(); ++i) {
+    resident += hbm_bytes(problem, problem.option(static_cast<std::int32_t>(i), choices[i]));
+  }
+  for (Bytes& base : result.base) {
+    base += resident;
+  }
+}
+
+}  // namespace
+
+Bytes hbm_bytes(const Problem& problem, const cost::PlanOption& option) {
+  const auto& tensors = problem.graph().tensors;
+  Bytes sum{0};
+  for (std::size_t k = 0; k < option.footprint.tensors.size(); ++k) {
+    const ir::Home home = tensors[static_cast<std::size_t>(option.footprint.tensors[k])].home;
+    if (home == ir::Home::Weight || home == ir::Home::State) {
+      sum += option.footprint.tensor[k];
+    }
+  }
+  return sum;
+}
+
+std::vector<Bytes> live_bytes(const Problem& problem, const std::vector<Choice>& choices) {
+  const program::Lifetimes& lives = problem.lives();
+  std::vector<Bytes> change(choices.size() + 1, Bytes{0});
+  for (std::size_t t = 0; t < problem.graph().tensors.size(); ++t) {
+    const bool made = lives.producer[t] >= 0;
+    const bool input = !made && problem.graph().tensors[t].home == ir::Home::Input;
+    const std::int32_t first = made ? lives.producer[t] : lives.first_reader[t];
+    if ((!made && !input) || first < 0) {
+      continue;
+    }
+    const Bytes rest =
+        made ? problem.option(first, choices[static_cast<std::size_t>(first)]).footprint.rest
+             : spread_bytes(problem, static_cast<std::int32_t>(t));
+    change[static_cast<std::size_t>(first)] += rest;
+    change[static_cast<std::size_t>(last_use(problem, t)) + 1] -= rest;
+  }
+  std::vector<Bytes> live(choices.size(), Bytes{0});
+  Bytes sum{0};
+  for (std::size_t i = 0; i < live.size(); ++i) {
+    sum += change[i];
+    live[i] = sum;
+  }
+  return live;
+}
+
+Situation situation(Problem& problem, const std::vector<Choice>& choices) {
+  Situation result{.works = {}, .loads = {}, .base = live_bytes(problem, choices), .piece = {}};
+  result.works.reserve(choices.size());
+  for (std::size_t i = 0; i < choices.size(); ++i) {
+    add_op(problem, choices, static_cast<std::int32_t>(i),
+           problem.in_place(static_cast<std::int32_t>(i), choices), result);
+  }
+  keep_resident(problem, choices, result);
+  return result;
+}
+
+Situation estimate(const Problem& problem, const std::vector<Choice>& choices) {
+  Situation result{.works = {}, .loads = {}, .base = live_bytes(problem, choices), .piece = {}};
+  result.works.reserve(choices.size());
+  for (std::size_t i = 0; i < choices.size(); ++i) {
+    const auto op = static_cast<std::int32_t>(i);
+    const cost::PlanOption& option = problem.option(op, choices[i]);
+    const partition::Footprint& space = option.footprint;
+    add_op(problem, choices, op,
+           {.gather = option.gather,
+            .copies = space.space - space.rest - hbm_bytes(problem, option)},
+           result);
+  }
+  keep_resident(problem, choices, result);
+  return result;
+}
+
+Issue issue_early(const Problem& problem, const Situation& situation,
+                  const std::vector<std::int32_t>& order, const Space& space) {
+  Issue result{.issued_before = std::vector<std::int32_t>(situation.base.size(), 0),
+               .shortage = std::nullopt};
+  std::vector<Bytes> used = situation.base;
+  std::vector<Bytes> waiting(situation.base.size(), Bytes{0});
+  std::int32_t earliest = 0;
+  for (const std::int32_t op : order) {
+    const auto at = static_cast<std::size_t>(op);
+    earliest = std::max(earliest, problem.not_before(op));
+    if (!space.not_before.empty()) {
+      earliest = std::max(earliest, space.not_before[at]);
+    }
+    const Bytes piece = situation.piece[at];
+    std::int32_t slot = op + 1;
+    while (slot > earliest) {
+      const auto k = static_cast<std::size_t>(slot) - 1;
+      const bool fits = used[k] + piece <= space.room &&
+                        (k == at || waiting[k] + piece <= space.preload_room);
+      if (!fits) {
+        break;
+      }
+      --slot;
+    }
+    if (slot > op) {
+      result.shortage = Shortage{.op = op, .excess = used[at] + piece - space.room};
+      return result;
+    }
+    for (std::int32_t k = slot; k <= op; ++k) {
+      used[static_cast<std::size_t>(k)] += piece;
+      waiting[static_cast<std::size_t>(k)] += piece;
+    }
+    ++result.issued_before[static_cast<std::size_t>(slot)];
+    earliest = slot;
+  }
+  std::int32_t sum = 0;
+  for (std::size_t i = 0; i < used.size(); ++i) {
+    sum += result.issued_before[i];
+    result.issued_before[i] = sum;
+    if (used[i] > space.room && !result.shortage) {
+      result.shortage = Shortage{.op = static_cast<std::int32_t>(i),
+                                 .excess = used[i] - space.room};
+    }
+  }
+  return result;
+}
+
+std::vector<cost::WriteBack> write_backs(const Problem& problem) {
+  const chip::Chip& chip = problem.chip();
+  std::vector<cost::WriteBack> result;
+  if (!chip.hbm) {
+    return result;
+  }
+  for (const ir::Store& store : problem.graph().stores) {
+    const Bytes whole =
+        ir::bytes(problem.graph().tensors[static_cast<std::size_t>(store.tensor)]);
+    const Seconds time = cost::store_time(chip, whole, store.run);
+    result.push_back({.op = store.op, .tensor = store.tensor, .load = {.time = time, .share = 0}});
+  }
+  std::stable_sort(result.begin(), result.end(),
+                   [](const cost::WriteBack& a, const cost::WriteBack& b) { return a.op < b.op; });
+  return result;
+}
+
+cost::TimelineResult timing(const Problem& problem, const Situation& situation,
+                            const std::vector<std::int32_t>& order,
+                            const std::vector<std::int32_t>& issued_before) {
+  return cost::forecast({.works = situation.works,
+                         .loads = situation.loads,
+                         .preload_order = order,
+                         .issued_before = issued_before,
+                         .write_backs = write_backs(problem)},
+                        sharing(problem.chip()));
+}
+
+}  // namespace elk::schedule

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "elk/base/units.hpp"
+#include "elk/cost/forecast.hpp"
+#include "elk/schedule/problem.hpp"
+#include "elk/schedule/schedule.hpp"
+
+namespace elk::schedule {
+
+/// What choices amount to, op by op: times for the forecast, bytes for the capacity rule.
+struct Situation {
+  std::vector<cost::Work> works;
+  std::vector<cost::Load> loads;
+  std::vector<Bytes> base;   // in use at the execute, preload buffers aside
+  std::vector<Bytes> piece;  // of the op's own preload, from issue to execute
+};
+[[nodiscard]] Situation situation(Problem& problem, const std::vector<Choice>& choices);
+
+/// The same before neighbours are known: nothing an op reads is where it needs it.
+[[nodiscard]] Situation estimate(const Problem& problem, const std::vector<Choice>& choices);
+
+/// Bytes that a plan holds of weights and states during its execute, per core.
+[[nodiscard]] Bytes hbm_bytes(const Problem& problem, const cost::PlanOption& option);
+
+/// Bytes of each tensor at rest, summed over those alive at each execute.
+[[nodiscard]] std::vector<Bytes> live_bytes(const Problem& problem,
+                                            const std::vector<Choice>& choices);
+
+/// Limits on what preloads may occupy.
+struct Space {
+  Bytes room;          // everything together
+  Bytes preload_room;  // preload buffers of ops that wait for their execute
+  std::vector<std::int32_t> not_before;  // per op: its preload's first slot; empty: no limit
+};
+
+/// An op whose execute and own preload overflow by themselves.
+struct Shortage {
+  std::int32_t op;
+  Bytes excess;
+};
+
+/// How many preloads are issued before each execute when each, in `order`, is issued as early as
+/// its space stays free until its execute; or the op that does not fit.
+struct Issue {
+  std::vector<std::int32_t> issued_before;
+  std::optional<Shortage> shortage;
+};
+[[nodiscard]] Issue issue_early(const Problem& problem, const Situation& situation,
+                                const std::vector<std::int32_t>& order, const Space& space);
+
+/// The forecast of a schedule.
+[[nodiscard]] cost::TimelineResult timing(const Problem& problem, const Situation& situation,
+                                          const std::vector<std::int32_t>& order,
+                                          const std::vector<std::int32_t>& issued_before);
+
+/// Writes of new state rows: what they cost the HBM (design 2.4).
+[[nodiscard]] std::vector<cost::WriteBack> write_backs(const Problem& problem);
+
+}  // namespace elk::schedule

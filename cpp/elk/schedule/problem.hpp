@@ -1,0 +1,100 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "elk/base/units.hpp"
+#include "elk/chip/chip.hpp"
+#include "elk/cost/forecast.hpp"
+#include "elk/cost/front.hpp"
+#include "elk/cost/tile.hpp"
+#include "elk/ir/graph.hpp"
+#include "elk/program/program.hpp"
+#include "elk/schedule/schedule.hpp"
+
+namespace elk::schedule {
+
+/// What a choice costs between its real neighbours.
+struct InPlace {
+  cost::Exchange gather;  // of activations, for the true pair of layouts
+  Bytes copies;           // own copies of activations and room for partial results
+};
+
+/// A model on a chip with the fronts of its distinct ops: what every policy decides upon.
+///
+/// Options added by `add` and the memo of `in_place` grow while a policy searches; both depend only
+/// on what was asked before, so a search in one thread is deterministic.
+class Problem {
+ public:
+  Problem(const ir::Graph& graph, const chip::Chip& chip, const cost::TileModel& tiles,
+          std::vector<cost::Front> fronts, std::vector<std::int32_t> front_of);
+
+  [[nodiscard]] const ir::Graph& graph() const { return graph_; }
+  [[nodiscard]] const chip::Chip& chip() const { return chip_; }
+  [[nodiscard]] const program::Lifetimes& lives() const { return lives_; }
+  [[nodiscard]] const std::vector<cost::Front>& fronts() const { return fronts_; }
+  [[nodiscard]] const std::vector<std::int32_t>& front_of() const { return front_of_; }
+  [[nodiscard]] std::int32_t op_count() const {
+    return static_cast<std::int32_t>(front_of_.size());
+  }
+  [[nodiscard]] const cost::Front& front(std::int32_t op) const;
+  [[nodiscard]] const cost::PlanOption& option(std::int32_t op, const Choice& choice) const;
+  [[nodiscard]] const cost::PreloadState& state(std::int32_t op, const Choice& choice) const;
+
+  /// Ops with HBM data to preload, in execution order.
+  [[nodiscard]] const std::vector<std::int32_t>& loaded() const { return loaded_; }
+  /// Place of `op` in `loaded()`, or of the first loaded op after it.
+  [[nodiscard]] std::int32_t rank(std::int32_t op) const {
+    return rank_[static_cast<std::size_t>(op)];
+  }
+  [[nodiscard]] bool is_loaded(std::int32_t op) const;
+  /// The first op before whose execute the preload of `op` may be issued: an indirect operand waits
+  /// for the op that makes its index (design 7).
+  [[nodiscard]] std::int32_t not_before(std::int32_t op) const;
+
+  /// Ops that read what `op` writes, in order.
+  [[nodiscard]] const std::vector<std::int32_t>& readers(std::int32_t op) const {
+    return readers_[static_cast<std::size_t>(op)];
+  }
+
+  /// Costs of `op` under `choices` of itself and of the ops that feed it.
+  [[nodiscard]] const InPlace& in_place(std::int32_t op, const std::vector<Choice>& choices);
+
+  /// The layout in which `tensor` rests, null where no op of the graph makes it.
+  [[nodiscard]] const partition::Layout* resting(std::int32_t tensor,
+                                                 const std::vector<Choice>& choices);
+
+  /// Prices `plan` and adds it to the front of `op` unless it is there; tells where it is.
+  std::int32_t add(std::int32_t op, const partition::ExecutePlan& plan);
+
+  [[nodiscard]] const cost::TileModel& tiles() const { return tiles_; }
+
+ private:
+  using Key = std::vector<std::int32_t>;
+
+  [[nodiscard]] Key context(std::int32_t op, const std::vector<Choice>& choices) const;
+
+  const ir::Graph& graph_;
+  const chip::Chip& chip_;
+  const cost::TileModel& tiles_;
+  std::vector<cost::Front> fronts_;
+  std::vector<std::int32_t> front_of_;
+  program::Lifetimes lives_;
+  std::vector<std::int32_t> loaded_;
+  std::vector<std::int32_t> rank_;
+  std::vector<std::vector<std::int32_t>> readers_;
+  std::vector<std::int32_t> write_slot_;  // of each tensor: operand of its producer
+  std::map<Key, InPlace> in_place_;
+  std::map<Key, partition::Layout> layouts_;
+};
+
+/// An op's execute and preload as the forecast takes them.
+[[nodiscard]] cost::Work work(const cost::PlanOption& option, const cost::PreloadState& state,
+                              const cost::Exchange& gather);
+[[nodiscard]] cost::Load load(const cost::PreloadState& state, const chip::Chip& chip);
+
+/// What contention costs on `chip`.
+[[nodiscard]] cost::Sharing sharing(const chip::Chip& chip);
+
+}  // namespace elk::schedule

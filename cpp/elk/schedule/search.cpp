@@ -1,0 +1,243 @@
+#include "elk/schedule/search.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <utility>
+
+#include "elk/base/errors.hpp"
+#include "elk/schedule/align.hpp"
+#include "elk/schedule/baselines.hpp"
+#include "elk/schedule/evaluate.hpp"
+#include "elk/schedule/induction.hpp"
+#include "elk/schedule/resident.hpp"
+
+namespace elk::schedule {
+namespace {
+
+constexpr std::size_t kSplitsKept = 3;   // of Static's splits, forecast again between neighbours
+constexpr std::int64_t kShrinks = 24;    // times that room is taken away when placement fails ...
+constexpr std::int64_t kShrinkPart = 64;  // ... by this part of it
+
+/// A proposal with its forecast, before placement.
+struct Candidate {
+  Policy policy;
+  Proposal proposal;
+  Situation situation;
+  Issue issue;
+  cost::TimelineResult times;
+};
+
+class Searcher {
+ public:
+  Searcher(Problem& problem, int threads)
+      : problem_(problem),
+        threads_(threads),
+        room_(chip::room(problem.chip())),
+        contention_(contention(problem)) {}
+
+  Found run(Policy policy) {
+    if (!problem_.chip().hbm) {
+      consider(Policy::Basic, {.choices = reside(problem_, contention_, room_),
+                               .space = {.room = room_, .preload_room = room_, .not_before = {}}});
+    } else {
+      consider(Policy::Basic, basic(problem_, contention_, room_));
+      if (policy != Policy::Basic) {
+        for (Proposal& proposal :
+             fixed_splits(problem_, contention_, room_, kSplitsKept, threads_)) {
+          consider(Policy::Static, std::move(proposal));
+        }
+      }
+      if (policy == Policy::ElkDyn || policy == Policy::ElkFull) {
+        propose_dynamic();
+      }
+    }
+    return best_placed(policy);
+  }
+
+ private:
+  /// Induction under all of the room, and under less where the true neighbours need more.
+  void propose_dynamic() {
+    Bytes room = room_;
+    for (std::int64_t k = 0; k < kShrinks; ++k) {
+      Induced induced = induce(problem_, contention_, room);
+      solved_layers_ = induced.solved_layers;
+      const Space space{.room = room_, .preload_room = room_, .not_before = {}};
+      if (consider(Policy::ElkDyn, {.choices = std::move(induced.choices), .space = space})) {
+        return;
+      }
+      room -= {room_.value / kShrinkPart};
+    }
+  }
+
+  /// Forecasts the proposal as it is and with plans that suit their neighbours, and keeps what
+  /// fits; whether any did.
+  bool consider(Policy policy, Proposal proposal) {
+    Proposal aligned = proposal;
+    align(problem_, aligned.choices, contention_, room_);
+    const bool kept = keep(policy, std::move(proposal));
+    return keep(policy, std::move(aligned)) || kept;
+  }
+
+  bool keep(Policy policy, Proposal proposal) {
+    Candidate candidate{.policy = policy,
+                        .proposal = std::move(proposal),
+                        .situation = {},
+                        .issue = {},
+                        .times = {}};
+    candidate.situation = situation(problem_, candidate.proposal.choices);
+    candidate.issue =
+        issue_early(problem_, candidate.situation, problem_.loaded(), candidate.proposal.space);
+    if (candidate.issue.shortage) {
+      if (!shortage_ || candidate.issue.shortage->excess < shortage_->excess) {
+        shortage_ = candidate.issue.shortage;
+      }
+      return false;
+    }
+    candidate.times =
+        timing(problem_, candidate.situation, problem_.loaded(), candidate.issue.issued_before);
+    candidates_.push_back(std::move(candidate));
+    return true;
+  }
+
+  /// Candidates are placed from the best forecast on, until none left could be better than the best
+  /// placed one.
+  Found best_placed(Policy policy) {
+    std::stable_sort(candidates_.begin(), candidates_.end(),
+                     [](const Candidate& a, const Candidate& b) {
+                       return a.times.total.value < b.times.total.value;
+                     });
+    const Seconds raw = raw_total(policy);
+    std::optional<Found> best;
+    for (const Candidate& candidate : candidates_) {
+      if (best && best->times.total <= candidate.times.total) {
+        break;
+      }
+      std::optional<Found> found = place(candidate);
+      if (found && (!best || found->times.total < best->times.total)) {
+        best = std::move(found);
+      }
+    }
+    if (!best) {
+      refuse();
+    }
+    best->raw = std::max(raw, Seconds{0.0});
+    best->solved_layers = solved_layers_;
+    return std::move(*best);
+  }
+
+  [[nodiscard]] Seconds raw_total(Policy policy) const {
+    const Policy own = policy == Policy::ElkFull ? Policy::ElkDyn : policy;
+    for (const Candidate& candidate : candidates_) {
+      if (candidate.policy == own || !problem_.chip().hbm) {
+        return candidate.times.total;
+      }
+    }
+    return candidates_.empty() ? Seconds{0.0} : candidates_.front().times.total;
+  }
+
+  /// The candidate as a placed program, with less look-ahead each time that placement fails.
+  std::optional<Found> place(const Candidate& candidate) {
+    Issue issue = candidate.issue;
+    Space space = candidate.proposal.space;
+    for (std::int64_t k = 0; k < kShrinks; ++k) {
+      std::optional<Found> found = try_place(candidate, issue);
+      if (found) {
+        return found;
+      }
+      space.room -= {room_.value / kShrinkPart};
+      issue = issue_early(problem_, candidate.situation, problem_.loaded(), space);
+      if (issue.shortage) {
+        return std::nullopt;
+      }
+    }
+    return std::nullopt;
+  }
+
+  std::optional<Found> try_place(const Candidate& candidate, const Issue& issue) {
+    const std::vector<Choice>& choices = candidate.proposal.choices;
+    Found found{.schedule = {.ops = choices,
+                             .preload_order = problem_.loaded(),
+                             .issued_before = issue.issued_before},
+                .in_place = {},
+                .program = {.ops = {}, .code = {}, .buffers = {}},
+                .occupancy = {},
+                .times = {},
+                .origin = candidate.policy,
+                .raw = {0.0},
+                .solved_layers = 0};
+    for (std::int32_t op = 0; op < problem_.op_count(); ++op) {
+      const Choice& choice = choices[static_cast<std::size_t>(op)];
+      found.program.ops.push_back({.execute = problem_.option(op, choice).plan,
+                                   .divisor = problem_.state(op, choice).divisor});
+    }
+    found.program.code = program::issue(problem_.graph(), problem_.loaded(), issue.issued_before);
+    std::vector<program::Buffer> buffers = program::buffers(
+        problem_.graph(), problem_.chip(), found.program.ops, found.program.code);
+    found.occupancy = program::occupancy(buffers, found.program.code.size());
+    std::optional<std::vector<program::Buffer>> placed =
+        *std::max_element(found.occupancy.begin(), found.occupancy.end()) <= room_
+            ? program::place(std::move(buffers), room_)
+            : std::nullopt;
+    if (!placed) {
+      return std::nullopt;
+    }
+    found.program.buffers = std::move(*placed);
+    found.times =
+        timing(problem_, candidate.situation, problem_.loaded(), issue.issued_before);
+    for (std::int32_t op = 0; op < problem_.op_count(); ++op) {
+      found.in_place.push_back(problem_.in_place(op, choices));
+    }
+    return found;
+  }
+
+  [[noreturn]] void refuse() const {
+    if (!shortage_) {
+      throw Infeasible(text("no schedule could be placed in ", room_.value,
+                            " bytes of SRAM a core: buffers fit in sum but not in addresses; "
+                            "give the chip more core.sram_bytes"),
+                       "placement");
+    }
+    const ir::Op& op = problem_.graph().ops[static_cast<std::size_t>(shortage_->op)];
+    throw Infeasible(
+        text("op '", op.name, "' (", op.onnx_type, ") does not fit: its smallest workable plan ",
+             "beside the tensors that must stay on chip needs ",
+             (room_ + shortage_->excess).value, " bytes of SRAM a core, ", room_.value,
+             " are usable (core.sram_bytes - core.reserved_bytes): ", shortage_->excess.value,
+             " bytes too many; a smaller batch or sequence, more cores, or core.sram_bytes larger "
+             "by that much would make it fit"),
+        "sram_overflow");
+  }
+
+  Problem& problem_;
+  int threads_;
+  Bytes room_;
+  Contention contention_;
+  std::vector<Candidate> candidates_;
+  std::optional<Shortage> shortage_;
+  std::int32_t solved_layers_ = 0;
+};
+
+}  // namespace
+
+const char* name(Policy policy) {
+  switch (policy) {
+    case Policy::Basic:
+      return "basic";
+    case Policy::Static:
+      return "static";
+    case Policy::ElkDyn:
+      return "elk-dyn";
+    case Policy::ElkFull:
+      return "elk-full";
+    case Policy::Ideal:
+      return "ideal";
+  }
+  return "";
+}
+
+Found search(Problem& problem, Policy policy, int threads) {
+  return Searcher(problem, threads).run(policy);
+}
+
+}  // namespace elk::schedule
