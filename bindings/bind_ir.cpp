@@ -1,0 +1,231 @@
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include <pybind11/native_enum.h>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include "elk/ir/graph.hpp"
+
+namespace py = pybind11;
+using namespace pybind11::literals;
+using elk::Bytes;
+namespace ir = elk::ir;
+
+namespace {
+
+/// The members of a vector as a tuple of references that keep `self` alive: no copies.
+template <class Struct, class Member>
+auto members(std::vector<Member> Struct::*field) {
+  return [field](const py::object& self) {
+    const std::vector<Member>& items = self.cast<const Struct&>().*field;
+    py::tuple out(items.size());
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      out[i] = py::cast(&items[i], py::return_value_policy::reference_internal, self);
+    }
+    return out;
+  };
+}
+
+void bind_types(py::module_& m) {
+  using ir::DType;
+  py::native_enum<DType> dtypes(m, "DType", "enum.Enum", "Element types, named as in files.");
+  for (int i = 0; i <= static_cast<int>(DType::Bool); ++i) {
+    dtypes.value(ir::name(static_cast<DType>(i)), static_cast<DType>(i));
+  }
+  dtypes.finalize();
+  py::native_enum<ir::Home>(m, "Home", "enum.Enum", "Where a tensor lives between ops.")
+      .value("Weight", ir::Home::Weight)
+      .value("State", ir::Home::State)
+      .value("Input", ir::Home::Input)
+      .value("Output", ir::Home::Output)
+      .value("Activation", ir::Home::Activation)
+      .finalize();
+  py::native_enum<ir::Access>(m, "Access", "enum.Enum", "What an op does with an operand.")
+      .value("Read", ir::Access::Read)
+      .value("Write", ir::Access::Write)
+      .finalize();
+  py::native_enum<ir::AxisRole>(m, "AxisRole", "enum.Enum", "What running along an axis means.")
+      .value("Parallel", ir::AxisRole::Parallel)
+      .value("Reduction", ir::AxisRole::Reduction)
+      .value("Row", ir::AxisRole::Row)
+      .finalize();
+}
+
+void bind_tile_dim(py::module_& m) {
+  using ir::TileDim;
+  py::native_enum<TileDim>(m, "TileDim", "enum.Enum", "The place of an axis in a kernel call.")
+      .value("None_", TileDim::None)
+      .value("Group", TileDim::Group)
+      .value("M", TileDim::M)
+      .value("N", TileDim::N)
+      .value("K", TileDim::K)
+      .value("Batch", TileDim::Batch)
+      .value("OutH", TileDim::OutH)
+      .value("OutW", TileDim::OutW)
+      .value("InCh", TileDim::InCh)
+      .value("OutCh", TileDim::OutCh)
+      .value("KernelH", TileDim::KernelH)
+      .value("KernelW", TileDim::KernelW)
+      .value("Rows", TileDim::Rows)
+      .value("Cols", TileDim::Cols)
+      .value("Elements", TileDim::Elements)
+      .value("Slices", TileDim::Slices)
+      .value("SliceElements", TileDim::SliceElements)
+      .finalize();
+}
+
+void bind_kind(py::module_& m) {
+  using ir::OpKind;
+  py::native_enum<OpKind>(m, "OpKind", "enum.Enum", "The kinds of ops.")
+      .value("MatMul", OpKind::MatMul)
+      .value("Conv", OpKind::Conv)
+      .value("DepthwiseConv", OpKind::DepthwiseConv)
+      .value("Pool", OpKind::Pool)
+      .value("Elementwise", OpKind::Elementwise)
+      .value("Reduce", OpKind::Reduce)
+      .value("Softmax", OpKind::Softmax)
+      .value("Norm", OpKind::Norm)
+      .value("Gather", OpKind::Gather)
+      .value("Copy", OpKind::Copy)
+      .value("Opaque", OpKind::Opaque)
+      .finalize();
+}
+
+void bind_axes(py::module_& m) {
+  py::class_<ir::Axis>(m, "Axis", "A loop of an op.")
+      .def(py::init<std::string, std::int64_t, ir::AxisRole, ir::TileDim>(), py::kw_only(),
+           "name"_a, "size"_a, "role"_a, "tile_dim"_a)
+      .def_readonly("name", &ir::Axis::name)
+      .def_readonly("size", &ir::Axis::size)
+      .def_readonly("role", &ir::Axis::role)
+      .def_readonly("tile_dim", &ir::Axis::tile_dim);
+  py::class_<ir::Dim>(m, "Dim", "How axes index one dimension: offset + sum of coef * axis.")
+      .def(py::init<std::vector<std::int32_t>, std::vector<std::int64_t>, std::int64_t>(),
+           py::kw_only(), "axes"_a, "coef"_a, "offset"_a)
+      .def_readonly("axes", &ir::Dim::axes)
+      .def_readonly("coef", &ir::Dim::coef)
+      .def_readonly("offset", &ir::Dim::offset);
+  py::class_<ir::Indirect>(m, "Indirect", "A dimension that an index tensor picks.")
+      .def(py::init<std::int32_t, std::int32_t, std::vector<std::int32_t>, double>(), py::kw_only(),
+           "index"_a, "dim"_a, "axes"_a, "expected_picks"_a)
+      .def_readonly("index", &ir::Indirect::index)
+      .def_readonly("dim", &ir::Indirect::dim)
+      .def_readonly("axes", &ir::Indirect::axes)
+      .def_readonly("expected_picks", &ir::Indirect::expected_picks);
+}
+
+void bind_tensors(py::module_& m) {
+  py::class_<ir::Operand>(m, "Operand", "What an op reads or writes, and where.")
+      .def(py::init([](std::int32_t tensor, ir::Access access, std::vector<ir::Dim> dims,
+                       std::optional<ir::Indirect> indirect, std::int32_t input) {
+             return ir::Operand{tensor, access, std::move(dims), std::move(indirect), false, input};
+           }),
+           py::kw_only(), "tensor"_a, "access"_a, "dims"_a, "indirect"_a = py::none(),
+           "input"_a = -1)
+      .def_readonly("tensor", &ir::Operand::tensor)
+      .def_readonly("access", &ir::Operand::access)
+      .def_property_readonly("dims", members(&ir::Operand::dims))
+      .def_readonly("indirect", &ir::Operand::indirect)
+      .def_readonly("spilled", &ir::Operand::spilled)
+      .def_readonly("input", &ir::Operand::input);
+  py::class_<ir::Tensor>(m, "Tensor", "A stored tensor.")
+      .def(py::init<std::string, ir::DType, std::vector<std::int64_t>, ir::Home>(), py::kw_only(),
+           "name"_a, "dtype"_a, "shape"_a, "home"_a)
+      .def_readonly("name", &ir::Tensor::name)
+      .def_readonly("dtype", &ir::Tensor::dtype)
+      .def_readonly("shape", &ir::Tensor::shape)
+      .def_readonly("home", &ir::Tensor::home)
+      .def_property_readonly("bytes",
+                             [](const ir::Tensor& tensor) { return ir::bytes(tensor).value; });
+}
+
+void bind_op(py::module_& m) {
+  py::class_<ir::Op>(m, "Op", "A tensor expression over named axes.")
+      .def(py::init([](std::string name, ir::OpKind kind, std::string onnx_type,
+                       std::string function, std::vector<std::int64_t> params, ir::DType compute,
+                       ir::DType accumulate, std::vector<ir::Axis> axes,
+                       std::vector<ir::Operand> operands, std::int64_t flops,
+                       std::vector<double> scalars) {
+             return ir::Op{std::move(name),     kind,    std::move(onnx_type), std::move(function),
+                           std::move(params),   compute, accumulate,           std::move(axes),
+                           std::move(operands), flops,   std::move(scalars)};
+           }),
+           py::kw_only(), "name"_a, "kind"_a, "onnx_type"_a, "function"_a, "params"_a, "compute"_a,
+           "accumulate"_a, "axes"_a, "operands"_a, "flops"_a, "scalars"_a)
+      .def_readonly("name", &ir::Op::name)
+      .def_readonly("kind", &ir::Op::kind)
+      .def_readonly("onnx_type", &ir::Op::onnx_type)
+      .def_readonly("function", &ir::Op::function)
+      .def_readonly("params", &ir::Op::params)
+      .def_readonly("compute", &ir::Op::compute)
+      .def_readonly("accumulate", &ir::Op::accumulate)
+      .def_property_readonly("axes", members(&ir::Op::axes))
+      .def_property_readonly("operands", members(&ir::Op::operands))
+      .def_readonly("flops", &ir::Op::flops)
+      .def_readonly("scalars", &ir::Op::scalars);
+}
+
+using OpRow = std::tuple<std::string, std::size_t, std::vector<std::int32_t>>;
+
+/// A graph of `rows`: each one of `patterns` under a name and over tensors of the graph.
+ir::Graph graph_of(std::string name, std::vector<ir::Tensor> tensors,
+                   const std::vector<ir::Op>& patterns, const std::vector<OpRow>& rows,
+                   const std::vector<std::tuple<std::int32_t, std::int32_t, std::int64_t>>& stores,
+                   std::vector<std::int32_t> outputs) {
+  ir::Graph graph{.name = std::move(name),
+                  .tensors = std::move(tensors),
+                  .ops = {},
+                  .stores = {},
+                  .repeat = {},
+                  .outputs = std::move(outputs)};
+  graph.ops.reserve(rows.size());
+  for (const auto& [op, pattern, positions] : rows) {
+    graph.ops.push_back(ir::instantiate(patterns.at(pattern), op, positions));
+  }
+  for (const auto& [tensor, op, run] : stores) {
+    graph.stores.push_back({tensor, op, Bytes{run}});
+  }
+  ir::validate(graph);
+  graph.repeat = ir::find_repeat(graph);
+  return graph;
+}
+
+void bind_graph(py::module_& m) {
+  py::class_<ir::Store>(m, "GraphStore", "A tensor written back to HBM after an op.")
+      .def_readonly("tensor", &ir::Store::tensor)
+      .def_readonly("op", &ir::Store::op)
+      .def_property_readonly("run_bytes", [](const ir::Store& store) { return store.run.value; });
+  py::class_<ir::Repeat>(m, "Repeat", "`count` times the same `period` ops, from op `begin` on.")
+      .def_readonly("begin", &ir::Repeat::begin)
+      .def_readonly("period", &ir::Repeat::period)
+      .def_readonly("count", &ir::Repeat::count);
+  py::class_<ir::Graph>(m, "Graph",
+                        "The planned graph. Validated, and its repeat found, when made.")
+      .def(py::init(&graph_of), py::kw_only(), "name"_a, "tensors"_a, "patterns"_a, "ops"_a,
+           "stores"_a, "outputs"_a)
+      .def_readonly("name", &ir::Graph::name)
+      .def_property_readonly("tensors", members(&ir::Graph::tensors))
+      .def_property_readonly("ops", members(&ir::Graph::ops))
+      .def_property_readonly("stores", members(&ir::Graph::stores))
+      .def_readonly("repeat", &ir::Graph::repeat)
+      .def_readonly("outputs", &ir::Graph::outputs);
+  m.def("equal_ops", &ir::equal_ops, "graph"_a, py::call_guard<py::gil_scoped_release>(),
+        "For each op the first op with the same expression, types, shapes and homes.");
+}
+
+}  // namespace
+
+void bind_ir(py::module_& m) {
+  bind_types(m);
+  bind_tile_dim(m);
+  bind_kind(m);
+  bind_axes(m);
+  bind_tensors(m);
+  bind_op(m);
+  bind_graph(m);
+}

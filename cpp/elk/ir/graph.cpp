@@ -1,0 +1,278 @@
+#include "elk/ir/graph.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "elk/base/errors.hpp"
+#include "elk/base/rounding.hpp"
+#include "elk/base/text.hpp"
+
+namespace elk::ir {
+
+namespace {
+
+constexpr std::int64_t kMaxElements = std::int64_t{1} << 56;
+
+struct DTypeInfo {
+  const char* name;
+  std::int64_t bits;
+};
+
+/// In the order of DType.
+constexpr std::array<DTypeInfo, 16> kDTypes{{{"f64", 64},
+                                             {"f32", 32},
+                                             {"f16", 16},
+                                             {"bf16", 16},
+                                             {"f8", 8},
+                                             {"i64", 64},
+                                             {"i32", 32},
+                                             {"i16", 16},
+                                             {"i8", 8},
+                                             {"i4", 4},
+                                             {"u64", 64},
+                                             {"u32", 32},
+                                             {"u16", 16},
+                                             {"u8", 8},
+                                             {"u4", 4},
+                                             {"bool", 8}}};
+
+const DTypeInfo& info(DType dtype) { return kDTypes.at(static_cast<std::size_t>(dtype)); }
+
+/// The product of `sizes`, refused where it could overflow what is computed from it.
+std::int64_t elements(std::span<const std::int64_t> sizes, const std::string& what) {
+  std::int64_t product = 1;
+  for (const std::int64_t size : sizes) {
+    if (size < 1) {
+      throw InvalidInput(text(what, " must have positive sizes, got ", size));
+    }
+    if (product > kMaxElements / size) {
+      throw InvalidInput(text(what, " must have at most 2^56 elements"));
+    }
+    product *= size;
+  }
+  return product;
+}
+
+bool within(std::int64_t position, std::size_t size) {
+  return position >= 0 && position < static_cast<std::int64_t>(size);
+}
+
+/// Checks one op against the graph; `op` counts for messages.
+class OpChecker {
+ public:
+  OpChecker(const Graph& graph, const Op& op) : graph_(graph), op_(op) {}
+
+  void check() const {
+    std::vector<std::int64_t> sizes;
+    for (const Axis& axis : op_.axes) {
+      sizes.push_back(axis.size);
+    }
+    (void)elements(sizes, where("the axes"));
+    if (op_.flops < 0) {
+      throw InvalidInput(text(where("flops"), " must not be negative, got ", op_.flops));
+    }
+    bool written = false;
+    for (const Operand& operand : op_.operands) {
+      if (written && operand.access == Access::Read) {
+        throw InvalidInput(where("operands") + " must list reads before writes");
+      }
+      written = written || operand.access == Access::Write;
+      check_operand(operand);
+    }
+    if (!written) {
+      throw InvalidInput(where("operands") + " must have a write");
+    }
+  }
+
+ private:
+  [[nodiscard]] std::string where(std::string_view what) const {
+    return text("op '", op_.name, "': ", what);
+  }
+
+  void check_operand(const Operand& operand) const {
+    if (!within(operand.tensor, graph_.tensors.size())) {
+      throw InvalidInput(text(where("an operand's tensor"), " must be in the graph, got ",
+                              operand.tensor, " of ", graph_.tensors.size()));
+    }
+    const Tensor& tensor = graph_.tensors[static_cast<std::size_t>(operand.tensor)];
+    if (operand.dims.size() != tensor.shape.size()) {
+      throw InvalidInput(text(where("operand '"), tensor.name, "' must have one dim for each of ",
+                              tensor.shape.size(), " sizes, got ", operand.dims.size()));
+    }
+    for (std::size_t d = 0; d < operand.dims.size(); ++d) {
+      check_dim(operand.dims[d], tensor, d);
+    }
+    if (operand.indirect) {
+      check_indirect(*operand.indirect, tensor);
+    }
+  }
+
+  void check_dim(const Dim& dim, const Tensor& tensor, std::size_t d) const {
+    const std::string what = where(text("dim ", d, " of '", tensor.name, "'"));
+    if (dim.axes.size() != dim.coef.size()) {
+      throw InvalidInput(text(what, " must have one coefficient for each axis"));
+    }
+    std::int64_t low = dim.offset;
+    std::int64_t high = dim.offset;
+    for (std::size_t i = 0; i < dim.axes.size(); ++i) {
+      if (!within(dim.axes[i], op_.axes.size())) {
+        throw InvalidInput(text(what, " names axis ", dim.axes[i], " of ", op_.axes.size()));
+      }
+      if (dim.coef[i] < 1 || dim.coef[i] > kMaxElements) {
+        throw InvalidInput(text(what, " must have positive coefficients, got ", dim.coef[i]));
+      }
+      high += (op_.axes[static_cast<std::size_t>(dim.axes[i])].size - 1) * dim.coef[i];
+    }
+    if (high < 0 || low >= tensor.shape[d]) {
+      throw InvalidInput(text(what, " indexes ", low, " to ", high, " of ", tensor.shape[d],
+                              ": nothing of it is read"));
+    }
+  }
+
+  void check_indirect(const Indirect& indirect, const Tensor& tensor) const {
+    const bool found = within(indirect.index, graph_.tensors.size()) &&
+                       within(indirect.dim, tensor.shape.size()) &&
+                       std::ranges::all_of(indirect.axes, [this](std::int32_t axis) {
+                         return within(axis, op_.axes.size());
+                       });
+    if (!found || !(indirect.expected_picks >= 0)) {
+      throw InvalidInput(text(where("the index into '"), tensor.name,
+                              "' names a tensor, a dim or axes that are not there"));
+    }
+  }
+
+  const Graph& graph_;
+  const Op& op_;
+};
+
+void check_names(const Graph& graph) {
+  std::vector<std::string_view> names;
+  names.reserve(graph.tensors.size());
+  for (const Tensor& tensor : graph.tensors) {
+    names.emplace_back(tensor.name);
+  }
+  std::ranges::sort(names);
+  const auto twice = std::ranges::adjacent_find(names);
+  if (twice != names.end()) {
+    throw InvalidInput(text("tensor names must differ, got '", *twice, "' twice"));
+  }
+}
+
+/// Marks what `op` makes in `made`, after all that it reads was there.
+void check_order(const Graph& graph, const Op& op, std::vector<char>& made) {
+  for (const Operand& operand : op.operands) {
+    const auto t = static_cast<std::size_t>(operand.tensor);
+    if (operand.access == Access::Write) {
+      if (made[t] != 0) {
+        throw InvalidInput(text("op '", op.name, "' writes '", graph.tensors[t].name,
+                                "', which is there already"));
+      }
+      made[t] = 1;
+    } else if (made[t] == 0) {
+      throw InvalidInput(
+          text("op '", op.name, "' reads '", graph.tensors[t].name, "' before it is written"));
+    }
+  }
+}
+
+/// What is there before the first op: all that no op writes.
+std::vector<char> given(const Graph& graph) {
+  std::vector<char> made(graph.tensors.size());
+  for (std::size_t t = 0; t < made.size(); ++t) {
+    const Home home = graph.tensors[t].home;
+    made[t] = home == Home::Weight || home == Home::State || home == Home::Input ? 1 : 0;
+  }
+  for (const Op& op : graph.ops) {
+    for (const Operand& operand : op.operands) {
+      if (operand.access == Access::Write) {
+        made[static_cast<std::size_t>(operand.tensor)] = 0;
+      }
+    }
+  }
+  return made;
+}
+
+void check_positions(const Graph& graph) {
+  for (const Store& store : graph.stores) {
+    if (!within(store.tensor, graph.tensors.size()) || !within(store.op, graph.ops.size())) {
+      throw InvalidInput(text("a store names tensor ", store.tensor, " of op ", store.op,
+                              ", which are not in the graph"));
+    }
+    if (store.run < Bytes{1}) {
+      throw InvalidInput(text("a store's run must be positive, got ", store.run.value, " bytes"));
+    }
+  }
+  for (const std::int32_t output : graph.outputs) {
+    if (!within(output, graph.tensors.size())) {
+      throw InvalidInput(text("output ", output, " is not in the graph"));
+    }
+  }
+}
+
+}  // namespace
+
+std::int64_t bits(DType dtype) { return info(dtype).bits; }
+
+const char* name(DType dtype) { return info(dtype).name; }
+
+const char* name(OpKind kind) {
+  static constexpr std::array<const char*, 11> kNames{
+      "matmul",  "conv", "depthwise_conv", "pool", "elementwise", "reduce",
+      "softmax", "norm", "gather",         "copy", "opaque"};
+  return kNames.at(static_cast<std::size_t>(kind));
+}
+
+Bytes bytes(const Tensor& tensor) {
+  std::int64_t total = bits(tensor.dtype);
+  for (const std::int64_t size : tensor.shape) {
+    total *= size;
+  }
+  return {ceil_div(total, 8)};
+}
+
+Op instantiate(const Op& pattern, std::string name, std::span<const std::int32_t> tensors) {
+  const auto at = [&](std::int32_t position) {
+    if (!within(position, tensors.size())) {
+      throw InvalidInput(
+          text("op '", name, "' needs ", position + 1, " tensors, got ", tensors.size()));
+    }
+    return tensors[static_cast<std::size_t>(position)];
+  };
+  Op op = pattern;
+  for (Operand& operand : op.operands) {
+    operand.tensor = at(operand.tensor);
+    if (operand.indirect) {
+      operand.indirect->index = at(operand.indirect->index);
+    }
+  }
+  op.name = std::move(name);
+  return op;
+}
+
+void validate(const Graph& graph) {
+  if (graph.ops.size() > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max())) {
+    throw InvalidInput("a graph must have fewer than 2^31 ops");
+  }
+  for (const Tensor& tensor : graph.tensors) {
+    (void)elements(tensor.shape, text("tensor '", tensor.name, "'"));
+  }
+  check_names(graph);
+  for (const Op& op : graph.ops) {
+    OpChecker(graph, op).check();
+  }
+  std::vector<char> made = given(graph);
+  for (const Op& op : graph.ops) {
+    check_order(graph, op, made);
+  }
+  check_positions(graph);
+}
+
+}  // namespace elk::ir

@@ -1,0 +1,272 @@
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "elk/ir/graph.hpp"
+
+namespace elk::ir {
+
+namespace {
+
+/// Occurrences of one class of ops whose distances are tried as periods.
+constexpr std::size_t kDistances = 8;
+/// Periods tried, the most frequent distances first.
+constexpr std::size_t kPeriods = 128;
+
+void mix(std::size_t& seed, std::size_t value) {
+  seed ^= value + 0x9e3779b97f4a7c15ULL + (seed << 6U) + (seed >> 2U);
+}
+
+template <class Integer>
+void mix_number(std::size_t& seed, Integer value) {
+  mix(seed, std::hash<std::int64_t>{}(static_cast<std::int64_t>(value)));
+}
+
+std::size_t hash_of(const Graph& graph, const Op& op) {
+  std::size_t seed = std::hash<std::string>{}(op.function);
+  mix_number(seed, op.kind);
+  for (const Axis& axis : op.axes) {
+    mix_number(seed, axis.size);
+  }
+  for (const Operand& operand : op.operands) {
+    const Tensor& tensor = graph.tensors[static_cast<std::size_t>(operand.tensor)];
+    mix_number(seed, tensor.home);
+    mix_number(seed, tensor.dtype);
+    for (const Dim& dim : operand.dims) {
+      mix_number(seed, dim.offset);
+      for (const std::int64_t coef : dim.coef) {
+        mix_number(seed, coef);
+      }
+    }
+  }
+  return seed;
+}
+
+bool same_tensor(const Tensor& a, const Tensor& b) {
+  return a.dtype == b.dtype && a.shape == b.shape && a.home == b.home;
+}
+
+bool same_operand(const Graph& graph, const Operand& a, const Operand& b) {
+  const auto tensor = [&](std::int32_t t) -> const Tensor& {
+    return graph.tensors[static_cast<std::size_t>(t)];
+  };
+  if (a.access != b.access || a.dims != b.dims || a.spilled != b.spilled || a.input != b.input ||
+      !same_tensor(tensor(a.tensor), tensor(b.tensor)) ||
+      a.indirect.has_value() != b.indirect.has_value()) {
+    return false;
+  }
+  return !a.indirect ||
+         (a.indirect->dim == b.indirect->dim && a.indirect->axes == b.indirect->axes &&
+          a.indirect->expected_picks == b.indirect->expected_picks &&
+          same_tensor(tensor(a.indirect->index), tensor(b.indirect->index)));
+}
+
+/// Whether two ops are alike in all but names, numbers they compute with, and the tensors meant.
+bool same_op(const Graph& graph, const Op& a, const Op& b) {
+  const auto rest = [](const Op& op) {
+    return std::tie(op.kind, op.onnx_type, op.function, op.params, op.compute, op.accumulate,
+                    op.axes, op.flops);
+  };
+  return rest(a) == rest(b) &&
+         std::ranges::equal(a.operands, b.operands, [&](const Operand& x, const Operand& y) {
+           return same_operand(graph, x, y);
+         });
+}
+
+/// One tensor that an op touches: how many ops before it was touched last (0: never).
+struct Link {
+  std::int32_t tensor;
+  std::int32_t distance;
+};
+
+/// The ops of a graph as a sequence in which repeats can be seen.
+struct Sequence {
+  std::vector<std::int32_t> kinds;       // equal numbers: same_op and the same bytes stored
+  std::vector<std::vector<Link>> links;  // of each op, in the order of its reads
+};
+
+/// What each op stores, as one number: 0 nothing, else 1 + the contiguous bytes.
+std::vector<std::int64_t> stored_runs(const Graph& graph) {
+  std::vector<std::int64_t> runs(graph.ops.size());
+  for (const Store& store : graph.stores) {
+    runs[static_cast<std::size_t>(store.op)] += 1 + store.run.value;
+  }
+  return runs;
+}
+
+std::vector<Link> links_of(const Op& op, std::int32_t position,
+                           std::vector<std::int32_t>& touched) {
+  std::vector<Link> links;
+  const auto add = [&](std::int32_t tensor) {
+    const std::int32_t last = touched[static_cast<std::size_t>(tensor)];
+    links.push_back({tensor, last < 0 ? 0 : position - last});
+  };
+  for (const Operand& operand : op.operands) {
+    if (operand.access == Access::Read) {
+      add(operand.tensor);
+    }
+    if (operand.indirect) {
+      add(operand.indirect->index);
+    }
+  }
+  for (const Operand& operand : op.operands) {
+    touched[static_cast<std::size_t>(operand.tensor)] = position;
+  }
+  return links;
+}
+
+Sequence sequence_of(const Graph& graph) {
+  Sequence out{.kinds = equal_ops(graph), .links = {}};
+  const std::vector<std::int64_t> runs = stored_runs(graph);
+  std::map<std::pair<std::int32_t, std::int64_t>, std::int32_t> kinds;
+  for (std::size_t i = 0; i < out.kinds.size(); ++i) {
+    const auto next = static_cast<std::int32_t>(kinds.size());
+    out.kinds[i] = kinds.try_emplace({out.kinds[i], runs[i]}, next).first->second;
+  }
+  std::vector<std::int32_t> touched(graph.tensors.size(), -1);
+  for (std::size_t i = 0; i < graph.ops.size(); ++i) {
+    out.links.push_back(links_of(graph.ops[i], static_cast<std::int32_t>(i), touched));
+  }
+  return out;
+}
+
+/// Whether op `i` and op `i + period` do the same with the same tensors, seen from where they are.
+bool repeats(const Sequence& sequence, std::size_t i, std::size_t period) {
+  const std::size_t j = i + period;
+  return sequence.kinds[i] == sequence.kinds[j] &&
+         std::ranges::equal(sequence.links[i], sequence.links[j], [](const Link& a, const Link& b) {
+           return a.distance == b.distance || a.tensor == b.tensor;
+         });
+}
+
+/// Whether op `i`, in the first period of a run from `begin`, is like op `i + period` but for
+/// what it takes from before the run.
+bool enters(const Sequence& sequence, std::size_t i, std::size_t period, std::size_t begin) {
+  const std::size_t j = i + period;
+  return sequence.kinds[i] == sequence.kinds[j] &&
+         std::ranges::equal(
+             sequence.links[i], sequence.links[j], [&](const Link& a, const Link& b) {
+               const std::int64_t first = static_cast<std::int64_t>(i) - a.distance;
+               const std::int64_t second = static_cast<std::int64_t>(j) - b.distance;
+               const bool carried = second < static_cast<std::int64_t>(begin + period);
+               const bool outside = a.distance == 0 || first < static_cast<std::int64_t>(begin);
+               return a.distance == b.distance || a.tensor == b.tensor || (outside && carried);
+             });
+}
+
+/// The first op of the run whose steady part begins at `steady`: at most one period earlier.
+std::size_t entry(const Sequence& sequence, std::size_t steady, std::size_t period) {
+  const std::size_t first = steady > period ? steady - period : 0;
+  std::size_t begin = steady;
+  while (begin > first && sequence.kinds[begin - 1] == sequence.kinds[begin - 1 + period]) {
+    --begin;
+  }
+  for (std::size_t i = steady; i-- > begin;) {
+    if (!enters(sequence, i, period, begin)) {
+      begin = i + 1;
+      i = steady;
+    }
+  }
+  return begin;
+}
+
+/// Distances between like ops, the most frequent first; ties go to the shorter.
+std::vector<std::size_t> likely_periods(const Sequence& sequence) {
+  std::unordered_map<std::int32_t, std::vector<std::size_t>> places;
+  std::map<std::size_t, std::size_t> votes;
+  for (std::size_t i = 0; i < sequence.kinds.size(); ++i) {
+    std::vector<std::size_t>& seen = places[sequence.kinds[i]];
+    for (std::size_t back = 0; back < std::min(seen.size(), kDistances); ++back) {
+      ++votes[i - seen[seen.size() - 1 - back]];
+    }
+    seen.push_back(i);
+  }
+  std::vector<std::pair<std::size_t, std::size_t>> ranked(votes.begin(), votes.end());
+  std::ranges::sort(ranked, [](const auto& a, const auto& b) {
+    return std::tie(b.second, a.first) < std::tie(a.second, b.first);
+  });
+  std::vector<std::size_t> periods;
+  for (std::size_t i = 0; i < std::min(ranked.size(), kPeriods); ++i) {
+    periods.push_back(ranked[i].first);
+  }
+  return periods;
+}
+
+struct Candidate {
+  std::size_t covered;
+  std::size_t period;
+  std::size_t begin;
+};
+
+/// More ops covered is better, then a shorter period, then an earlier begin.
+bool better(const Candidate& a, const Candidate& b) {
+  return std::tie(b.covered, a.period, a.begin) < std::tie(a.covered, b.period, b.begin);
+}
+
+/// The best run of `period`, if any repeats at least twice.
+std::optional<Candidate> best_run(const Sequence& sequence, std::size_t period) {
+  std::optional<Candidate> best;
+  const std::size_t count = sequence.kinds.size();
+  for (std::size_t i = 0; i + period < count; ++i) {
+    if (!repeats(sequence, i, period)) {
+      continue;
+    }
+    std::size_t end = i + 1;
+    while (end + period < count && repeats(sequence, end, period)) {
+      ++end;
+    }
+    const std::size_t begin = entry(sequence, i, period);
+    const std::size_t covered = (end + period - begin) / period * period;
+    const Candidate found{covered, period, begin};
+    if (covered >= 2 * period && (!best || better(found, *best))) {
+      best = found;
+    }
+    i = end;
+  }
+  return best;
+}
+
+}  // namespace
+
+std::vector<std::int32_t> equal_ops(const Graph& graph) {
+  std::vector<std::int32_t> first(graph.ops.size());
+  std::unordered_map<std::size_t, std::vector<std::int32_t>> seen;
+  for (std::size_t i = 0; i < graph.ops.size(); ++i) {
+    std::vector<std::int32_t>& alike = seen[hash_of(graph, graph.ops[i])];
+    const auto found = std::ranges::find_if(alike, [&](std::int32_t j) {
+      return same_op(graph, graph.ops[static_cast<std::size_t>(j)], graph.ops[i]);
+    });
+    first[i] = found != alike.end() ? *found : static_cast<std::int32_t>(i);
+    if (found == alike.end()) {
+      alike.push_back(first[i]);
+    }
+  }
+  return first;
+}
+
+std::optional<Repeat> find_repeat(const Graph& graph) {
+  const Sequence sequence = sequence_of(graph);
+  std::optional<Candidate> best;
+  for (const std::size_t period : likely_periods(sequence)) {
+    const std::optional<Candidate> found = best_run(sequence, period);
+    if (found && (!best || better(*found, *best))) {
+      best = found;
+    }
+  }
+  if (!best) {
+    return std::nullopt;
+  }
+  return Repeat{.begin = static_cast<std::int32_t>(best->begin),
+                .period = static_cast<std::int32_t>(best->period),
+                .count = static_cast<std::int32_t>(best->covered / best->period)};
+}
+
+}  // namespace elk::ir
