@@ -4,10 +4,12 @@ namespace py = pybind11;
 
 void bind_base(py::module_& m);
 void bind_chip(py::module_& m);
+void bind_ir(py::module_& m);
 
 PYBIND11_MODULE(_core, m) {
   m.doc() = "The C++ core of ELK.";
   m.attr("__version__") = ELK_VERSION;
   bind_base(m);
   bind_chip(m);
+  bind_ir(m);
 }
