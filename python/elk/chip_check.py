@@ -105,6 +105,12 @@ def complaints_about_bare_numbers(
             )
 
 
+def unit_of(model: type[BaseModel], path: tuple[str, ...]) -> quantity.Unit | None:
+    """The unit of the field at `path`; None if it has none."""
+    field = _field_at(path, model)
+    return _unit(field) if field else None
+
+
 def nearest(word: str, words: Iterable[str]) -> str:
     """A remedy for the wrong `word`: the right one it looks like, or all of them."""
     known = list(words)

@@ -92,11 +92,11 @@ def _text(path: Path) -> str:
     place = str(path)
     try:
         if not path.is_file():
-            problem = "is not a file" if path.exists() else "does not exist"
-            raise ChipFileError(f"the file {problem}", place=place, remedy="check the path")
+            problem = "it is not a file" if path.exists() else "it does not exist"
+            raise FileNotFoundError(0, problem)
         with path.open("rb") as file:
             content = file.read(MOST_BYTES + 1)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError) as error:  # ValueError: a path with a zero byte.
         reason = getattr(error, "strerror", None) or str(error)
         raise ChipFileError(
             f"the file cannot be read: {reason}", place=place, remedy="check the path"

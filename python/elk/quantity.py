@@ -13,6 +13,7 @@ from elk.errors import InvalidInputError
 
 _PATTERN = re.compile(r"([+-]?\d[\d_]*(?:\.\d+)?(?:[eE][+-]?\d{1,3})?)\s*([^\d\s].*)?", re.ASCII)
 _LONGEST = 64  # characters of a quantity; a longer text is no quantity
+_LONG_NUMBER = 100_000  # from here on a larger unit is handier
 _MOST_BYTES = (1 << 63) - 1
 
 _SIZES = {
@@ -120,18 +121,54 @@ def count(value: object) -> int:
 
 
 def show(value: float, unit: Unit) -> str:
-    """`value` in its handiest unit, to four digits: `show(5.5e9, BYTES_PER_S)` is "5.5 GB/s"."""
-    if value == 0 or not math.isfinite(value):
-        return f"{value:g} {next(s for s, factor in unit.factors.items() if factor == 1)}"
-    fits = [(factor, symbol) for symbol, factor in unit.factors.items() if factor <= abs(value)]
-    if unit.whole:  # Binary where that is exact, decimal elsewhere.
-        exact = [(f, s) for f, s in fits if value % f == 0]
-        factor, symbol = max(exact) if exact and max(exact)[0] >= max(fits)[0] / 2000 else max(fits)
-    else:
-        fits = [(factor, symbol) for factor, symbol in fits if "i" not in symbol]
-        smallest = min((factor, symbol) for symbol, factor in unit.factors.items())
-        factor, symbol = max(fits, default=smallest)
+    """`value` in its handiest unit, to four digits.
+
+    Example:
+        >>> show(5.5e9, BYTES_PER_S)
+        '5.5 GB/s'
+    """
+    factor, symbol = _handiest(value, unit)
     return f"{float(value / factor):.4g} {symbol}"
+
+
+def show_exactly(value: float, unit: Unit) -> str:
+    """`value` in a unit, such that `parse` reads the same number back where that can be.
+
+    Example:
+        >>> show_exactly(638976, BYTES)
+        '624 KiB'
+    """
+    factor, symbol = _handiest(value, unit)
+    for digits in (4, 15, 16, 17):
+        text = f"{float(value / factor):.{digits}g} {symbol}"
+        if _reads_back(text, value, unit):
+            return text
+    return f"{value!r} {_base(unit)}"
+
+
+def _reads_back(text: str, value: float, unit: Unit) -> bool:
+    try:
+        return parse(text, unit) == value
+    except InvalidInputError:
+        return False
+
+
+def _base(unit: Unit) -> str:
+    return next(symbol for symbol, factor in unit.factors.items() if factor == 1)
+
+
+def _handiest(value: float, unit: Unit) -> tuple[Fraction | int, str]:
+    """The factor and symbol in which `value` is at least 1 and, if a size, short."""
+    if value == 0 or not math.isfinite(value):
+        return 1, _base(unit)
+    entries = [(factor, symbol) for symbol, factor in unit.factors.items()]
+    if not unit.whole:
+        entries = [(factor, symbol) for factor, symbol in entries if "i" not in symbol]
+        return max((e for e in entries if e[0] <= abs(value)), default=min(entries))
+    fits = [entry for entry in entries if entry[0] <= abs(value)]
+    exact = max(entry for entry in fits if value % entry[0] == 0)
+    # 638,976 B are 624 KiB; a size that no large unit divides is shown to four digits.
+    return exact if abs(value) / exact[0] < _LONG_NUMBER else max(fits)
 
 
 def _exact(text: str, unit: Unit) -> Fraction:
