@@ -1,0 +1,131 @@
+#include "elk/partition/enumerate.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+#include "elk/base/rounding.hpp"
+#include "elk/partition/extent.hpp"
+#include "elk/partition/order.hpp"
+
+namespace elk::partition {
+namespace {
+
+/// The shortest partition along each axis among the tensors that rotate there (T10 4.2), else 0.
+std::vector<std::int64_t> paces(const ir::Op& op, const ExecutePlan& plan) {
+  std::vector<std::int64_t> result(op.axes.size(), 0);
+  for (std::size_t i = 0; i < op.operands.size(); ++i) {
+    for (std::size_t dim = 0; dim < plan.temporal[i].size(); ++dim) {
+      if (plan.temporal[i][dim] == 1) {
+        continue;
+      }
+      const auto axis = static_cast<std::size_t>(op.operands[i].dims[dim].axes[0]);
+      const std::int64_t tile = ceil_div(op.axes[axis].size, plan.factors[axis]);
+      const std::int64_t part = ceil_div(tile, plan.temporal[i][dim]);
+      result[axis] = result[axis] == 0 ? part : std::min(result[axis], part);
+    }
+  }
+  return result;
+}
+
+/// Rotated axes by the bytes that rotate along them, most first, ties by position (T10 4.4).
+std::vector<std::int32_t> loop_order(const ir::Graph& graph, const ir::Op& op,
+                                     const ExecutePlan& plan) {
+  const Footprint held = footprint(graph, op, plan);
+  std::vector<std::pair<std::int64_t, std::int32_t>> loops;
+  for (std::size_t axis = 0; axis < op.axes.size(); ++axis) {
+    std::int64_t bytes = 0;
+    for (std::size_t i = 0; i < op.operands.size(); ++i) {
+      for (std::size_t dim = 0; dim < plan.temporal[i].size(); ++dim) {
+        const bool here = plan.temporal[i][dim] > 1 && first_like(op, i) == i &&
+                          static_cast<std::size_t>(op.operands[i].dims[dim].axes[0]) == axis;
+        bytes += here ? held.operand[i].value : 0;
+      }
+    }
+    if (plan.pace[axis] > 0) {
+      loops.emplace_back(-bytes, static_cast<std::int32_t>(axis));
+    }
+  }
+  std::sort(loops.begin(), loops.end());
+  std::vector<std::int32_t> order;
+  for (const auto& loop : loops) {
+    order.push_back(loop.second);
+  }
+  return order;
+}
+
+}  // namespace
+
+std::vector<std::int64_t> distinct_factors(std::int64_t size, std::int64_t limit) {
+  std::vector<std::int64_t> result;
+  std::int64_t factor = 1;
+  while (factor <= limit) {
+    result.push_back(factor);
+    const std::int64_t tile = ceil_div(size, factor);
+    if (tile == 1) {
+      break;
+    }
+    factor = ceil_div(size, tile - 1);
+  }
+  return result;
+}
+
+std::vector<std::int64_t> divisors(std::int64_t number) {
+  std::vector<std::int64_t> result;
+  std::vector<std::int64_t> large;
+  for (std::int64_t d = 1; d * d <= number; ++d) {
+    if (number % d == 0) {
+      result.push_back(d);
+      if (d * d != number) {
+        large.push_back(number / d);
+      }
+    }
+  }
+  result.insert(result.end(), large.rbegin(), large.rend());
+  return result;
+}
+
+std::vector<std::int64_t> temporal_factors(std::int64_t tile, std::int64_t sharers) {
+  std::vector<std::int64_t> result;
+  std::int64_t part = tile + 1;
+  for (const std::int64_t t : divisors(sharers)) {
+    if (ceil_div(tile, t) < part) {
+      part = ceil_div(tile, t);
+      result.push_back(t);
+    }
+  }
+  return result;
+}
+
+bool rotates(const ir::Op& op, std::size_t operand, std::size_t dim) {
+  const ir::Operand& read = op.operands[operand];
+  return read.access == ir::Access::Read && !read.indirect && simple(read.dims[dim]) &&
+         divisible(op, read.dims[dim].axes[0]);
+}
+
+std::optional<ExecutePlan> complete_plan(const ir::Graph& graph, const ir::Op& op,
+                                         std::vector<std::int64_t> factors,
+                                         std::vector<std::vector<std::int64_t>> temporal,
+                                         const chip::Chip& chip) {
+  ExecutePlan plan{.factors = std::move(factors),
+                   .temporal = std::move(temporal),
+                   .pace = std::vector<std::int64_t>(op.axes.size(), 0),
+                   .order = {},
+                   .loops = {},
+                   .mesh_dims = {}};
+  plan.order = core_order(graph, op, plan.factors);
+  std::optional<std::vector<std::int32_t>> dims = mesh_dims(plan.order, plan.factors, chip);
+  if (!dims) {
+    return std::nullopt;
+  }
+  plan.mesh_dims = std::move(*dims);
+  std::stable_sort(plan.order.begin(), plan.order.end(), [&](std::int32_t a, std::int32_t b) {
+    return plan.mesh_dims[static_cast<std::size_t>(a)] <
+           plan.mesh_dims[static_cast<std::size_t>(b)];
+  });
+  plan.pace = paces(op, plan);
+  plan.loops = loop_order(graph, op, plan);
+  return plan;
+}
+
+}  // namespace elk::partition

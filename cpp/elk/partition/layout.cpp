@@ -1,0 +1,91 @@
+#include "elk/partition/layout.hpp"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "elk/partition/extent.hpp"
+#include "elk/partition/order.hpp"
+#include "elk/partition/piece.hpp"
+
+namespace elk::partition {
+namespace {
+
+/// The cut axes, outermost first, that `wanted` selects.
+template <class Wanted>
+std::vector<std::int32_t> cut_axes(const ExecutePlan& plan, const Wanted& wanted) {
+  std::vector<std::int32_t> result;
+  std::copy_if(plan.order.begin(), plan.order.end(), std::back_inserter(result), wanted);
+  return result;
+}
+
+}  // namespace
+
+Layout layout(const ir::Graph& graph, const ir::Op& op, std::size_t operand,
+              const ExecutePlan& plan, const chip::Chip& chip) {
+  const ir::Operand& piece = op.operands[operand];
+  Layout result{.shape = graph.tensors[static_cast<std::size_t>(piece.tensor)].shape,
+                .dims = piece.dims,
+                .size = {},
+                .factors = plan.factors,
+                .order = plan.order,
+                .grid_stride = strides(plan.factors, plan.order, plan.mesh_dims, chip),
+                .cores = 1,
+                .split_dim = -1,
+                .split = 1,
+                .split_axes = {},
+                .spread = false};
+  for (std::size_t axis = 0; axis < op.axes.size(); ++axis) {
+    result.size.push_back(op.axes[axis].size);
+    result.cores *= plan.factors[axis];
+  }
+  if (piece.access == ir::Access::Write) {
+    const Scatter parts = scatter(graph, op, operand, plan);
+    result.split_dim = parts.dim;
+    result.split = parts.parts;
+    if (parts.parts > 1) {
+      result.split_axes = cut_axes(plan, [&](std::int32_t axis) {
+        return op.axes[static_cast<std::size_t>(axis)].role == ir::AxisRole::Reduction &&
+               !contains(piece, axis);
+      });
+    }
+  }
+  return result;
+}
+
+Layout start_layout(const ir::Graph& graph, const ir::Op& op, std::size_t operand,
+                    const ExecutePlan& plan, const chip::Chip& chip) {
+  Layout result = layout(graph, op, operand, plan, chip);
+  const std::vector<std::int64_t>& temporal = plan.temporal[operand];
+  for (std::size_t dim = 0; dim < temporal.size(); ++dim) {
+    if (temporal[dim] > 1) {
+      result.split_dim = static_cast<std::int64_t>(dim);
+      result.split = temporal[dim];
+      result.split_axes =
+          cut_axes(plan, [&](std::int32_t axis) { return !contains(op.operands[operand], axis); });
+      break;
+    }
+  }
+  return result;
+}
+
+bool same(const Layout& have, const Layout& need) {
+  if (have.spread || need.spread || have.split > 1 || need.split > 1 || have.shape != need.shape) {
+    return false;
+  }
+  const Pieces held(have);
+  const Pieces needed(need);
+  for (std::size_t dim = 0; dim < need.shape.size(); ++dim) {
+    for (std::size_t core = 0; core < needed.ids.size(); ++core) {
+      const std::int32_t place = held.place(needed.ids[core]);
+      if (place < 0 ||
+          held.dims[dim].sets[static_cast<std::size_t>(
+              held.dims[dim].set_of[static_cast<std::size_t>(place)])] !=
+              needed.dims[dim].sets[static_cast<std::size_t>(needed.dims[dim].set_of[core])]) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+}  // namespace elk::partition

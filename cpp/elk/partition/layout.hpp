@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "elk/base/units.hpp"
+#include "elk/chip/chip.hpp"
+#include "elk/ir/graph.hpp"
+#include "elk/partition/plan.hpp"
+
+namespace elk::partition {
+
+/// Which part of a stored tensor every core holds: the axes that index it, cut by factors, and the
+/// mixed radix of the core id. A graph input lies spread evenly (`spread`): no core can count on
+/// having what it needs.
+struct Layout {
+  std::vector<std::int64_t> shape;
+  std::vector<ir::Dim> dims;              // axes are positions in `size`
+  std::vector<std::int64_t> size;         // of each axis of the op
+  std::vector<std::int64_t> factors;      // of each axis
+  std::vector<std::int32_t> order;        // cut axes, outermost first
+  std::vector<std::int64_t> grid_stride;  // of each axis in the core id (mesh: by mesh dimension)
+  std::int64_t cores;
+  std::int64_t split_dim;  // after a reduce-scatter: the dim of the tile that is cut ...
+  std::int64_t split;      // ... into this many parts, 1: not
+  std::vector<std::int32_t> split_axes;  // by the index over these axes, modulo `split`
+  bool spread;
+
+  friend bool operator==(const Layout&, const Layout&) = default;
+};
+
+/// The layout in which a read operand is needed (f_t aside) or a result rests.
+[[nodiscard]] Layout layout(const ir::Graph& graph, const ir::Op& op, std::size_t operand,
+                            const ExecutePlan& plan, const chip::Chip& chip);
+
+/// The part of a read operand that a core holds when the execute begins: of a rotating operand one
+/// partition, cut along its first rotated dimension.
+[[nodiscard]] Layout start_layout(const ir::Graph& graph, const ir::Op& op, std::size_t operand,
+                                  const ExecutePlan& plan, const chip::Chip& chip);
+
+/// What crosses the interconnect when `need` follows `have` under the same core mapping.
+struct Transition {
+  Bytes received;          // by the busiest core
+  Bytes sent;              // by the busiest core (once for all receivers where the chip multicasts)
+  std::int64_t fragments;  // contiguous runs the busiest core receives
+  Bytes chip_in;           // by the busiest chip, a piece once for each chip that lacks it
+  Bytes chip_out;
+  Bytes total;   // received by all cores
+  Bytes unique;  // of those, different bytes
+};
+
+/// `have` empty: all that is needed is received, from even senders.
+[[nodiscard]] Transition transition(const Layout* have, const Layout& need,
+                                    std::int64_t element_bits, const chip::Chip& chip);
+
+/// True when every core already holds, in place, exactly the piece it needs.
+[[nodiscard]] bool same(const Layout& have, const Layout& need);
+
+}  // namespace elk::partition

@@ -1,0 +1,220 @@
+#include "elk/partition/piece.hpp"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "elk/base/rounding.hpp"
+
+namespace elk::partition {
+namespace {
+
+std::size_t at(std::int32_t axis) { return static_cast<std::size_t>(axis); }
+
+/// `step` of each axis times the core's digit there, summed, for every core in use.
+template <class Number>
+std::vector<Number> digit_sums(const Layout& layout, const std::vector<std::int64_t>& step) {
+  std::vector<Number> sums{0};
+  for (const std::int32_t axis : layout.order) {
+    const std::int64_t factor = layout.factors[at(axis)];
+    std::vector<Number> more;
+    more.reserve(sums.size() * static_cast<std::size_t>(factor));
+    for (const Number sum : sums) {
+      for (std::int64_t digit = 0; digit < factor; ++digit) {
+        more.push_back(static_cast<Number>(sum + (digit * step[at(axis)])));
+      }
+    }
+    sums = std::move(more);
+  }
+  return sums;
+}
+
+/// All sums of `coef * i`, i in [first, last], with an index of `inner`.
+Indices swept(const Indices& inner, std::int64_t coef, Interval<std::int64_t> range) {
+  const std::int64_t step = coef < 0 ? -coef : coef;
+  const std::int64_t low = coef < 0 ? coef * (range.end - 1) : coef * range.begin;
+  const std::int64_t high = low + (step * (range.length() - 1));
+  if (inner.size() == 1 && inner[0].length() >= step) {
+    return {{.begin = inner[0].begin + low, .end = inner[0].end + high}};
+  }
+  std::vector<Indices> parts;
+  for (std::int64_t shift = low; shift <= high; shift += std::max<std::int64_t>(step, 1)) {
+    Indices part = inner;
+    for (Interval<std::int64_t>& run : part) {
+      run = {.begin = run.begin + shift, .end = run.end + shift};
+    }
+    parts.push_back(std::move(part));
+  }
+  return united(std::move(parts));
+}
+
+/// The indices of one dimension at the tiles `digit` of its axes.
+Indices indices(const Layout& layout, std::size_t dim, const std::vector<std::int64_t>& digit) {
+  const ir::Dim& map = layout.dims[dim];
+  Indices result{{.begin = map.offset, .end = map.offset + 1}};
+  for (std::size_t i = map.axes.size(); i-- > 0;) {
+    const std::size_t axis = at(map.axes[i]);
+    const std::int64_t tile = ceil_div(layout.size[axis], layout.factors[axis]);
+    const std::int64_t first = digit[i] * tile;
+    result = swept(result, map.coef[i],
+                   {.begin = first, .end = std::min(layout.size[axis], first + tile)});
+  }
+  const Interval<std::int64_t> tensor{.begin = 0, .end = layout.shape[dim]};
+  for (Interval<std::int64_t>& run : result) {
+    run = intersection(run, tensor);
+  }
+  std::erase_if(result, [](const Interval<std::int64_t>& run) { return run.empty(); });
+  return result;
+}
+
+/// The indices number [begin, end) of `from`.
+Indices slice(const Indices& from, std::int64_t begin, std::int64_t end) {
+  Indices result;
+  std::int64_t passed = 0;
+  for (const Interval<std::int64_t>& run : from) {
+    const Interval<std::int64_t> part{.begin = std::max(run.begin, run.begin + begin - passed),
+                                      .end = std::min(run.end, run.begin + end - passed)};
+    if (!part.empty()) {
+      result.push_back(part);
+    }
+    passed += run.length();
+  }
+  return result;
+}
+
+/// Every set of one dimension, in the order of the digits of its axes, outermost first.
+std::vector<Indices> sets(const Layout& layout, std::size_t dim) {
+  const ir::Dim& map = layout.dims[dim];
+  std::vector<std::int64_t> digit(map.axes.size(), 0);
+  std::vector<Indices> result;
+  for (bool more = true; more;) {
+    result.push_back(indices(layout, dim, digit));
+    more = false;
+    for (std::size_t i = digit.size(); i-- > 0 && !more;) {
+      more = ++digit[i] < layout.factors[at(map.axes[i])];
+      digit[i] = more ? digit[i] : 0;
+    }
+  }
+  return result;
+}
+
+/// The number of each core among those that share its piece, modulo the parts of the piece.
+std::vector<std::int32_t> parts(const Layout& layout) {
+  std::vector<std::int64_t> step(layout.factors.size(), 0);
+  std::int64_t inner = 1;
+  for (std::size_t i = layout.split_axes.size(); i-- > 0;) {
+    step[at(layout.split_axes[i])] = inner;
+    inner *= layout.factors[at(layout.split_axes[i])];
+  }
+  std::vector<std::int32_t> result = digit_sums<std::int32_t>(layout, step);
+  for (std::int32_t& part : result) {
+    part = static_cast<std::int32_t>(part % layout.split);
+  }
+  return result;
+}
+
+void split(const Layout& layout, DimPieces& dim) {
+  std::int64_t most = 1;
+  for (const Indices& set : dim.sets) {
+    most = std::max(most, count(set));
+  }
+  const std::int64_t chunk = ceil_div(most, layout.split);
+  std::vector<Indices> chunks;
+  for (const Indices& set : dim.sets) {
+    for (std::int64_t part = 0; part < layout.split; ++part) {
+      chunks.push_back(slice(set, part * chunk, (part + 1) * chunk));
+    }
+  }
+  const std::vector<std::int32_t> part = parts(layout);
+  std::vector<std::int32_t> set_of(part.size());
+  for (std::size_t place = 0; place < part.size(); ++place) {
+    set_of[place] = static_cast<std::int32_t>(
+        (static_cast<std::int64_t>(dim.at(place)) * layout.split) + part[place]);
+  }
+  dim.sets = std::move(chunks);
+  dim.set_of = std::move(set_of);
+}
+
+DimPieces dim_pieces(const Layout& layout, std::size_t dim) {
+  DimPieces result{.sets = sets(layout, dim), .counts = {}, .set_of = {}};
+  if (result.sets.size() > 1) {
+    std::vector<std::int64_t> step(layout.factors.size(), 0);
+    std::int64_t inner = 1;
+    const std::vector<std::int32_t>& axes = layout.dims[dim].axes;
+    for (std::size_t i = axes.size(); i-- > 0;) {
+      step[at(axes[i])] = inner;
+      inner *= layout.factors[at(axes[i])];
+    }
+    result.set_of = digit_sums<std::int32_t>(layout, step);
+  }
+  if (layout.split > 1 && static_cast<std::int64_t>(dim) == layout.split_dim) {
+    split(layout, result);
+  }
+  for (const Indices& set : result.sets) {
+    result.counts.push_back(count(set));
+  }
+  return result;
+}
+
+}  // namespace
+
+std::int64_t count(const Indices& indices) {
+  std::int64_t sum = 0;
+  for (const Interval<std::int64_t>& run : indices) {
+    sum += run.length();
+  }
+  return sum;
+}
+
+std::int64_t common(const Indices& a, const Indices& b) {
+  std::int64_t sum = 0;
+  std::size_t i = 0;
+  std::size_t j = 0;
+  while (i < a.size() && j < b.size()) {
+    const Interval<std::int64_t> shared = intersection(a[i], b[j]);
+    sum += shared.empty() ? 0 : shared.length();
+    (a[i].end < b[j].end ? i : j) += 1;
+  }
+  return sum;
+}
+
+Indices united(std::vector<Indices> parts) {
+  Indices all;
+  for (const Indices& part : parts) {
+    all.insert(all.end(), part.begin(), part.end());
+  }
+  const auto before = [](const Interval<std::int64_t>& a, const Interval<std::int64_t>& b) {
+    return a.begin < b.begin;
+  };
+  if (!std::is_sorted(all.begin(), all.end(), before)) {
+    std::sort(all.begin(), all.end(), before);
+  }
+  Indices result;
+  for (const Interval<std::int64_t>& run : all) {
+    if (!result.empty() && run.begin <= result.back().end) {
+      result.back().end = std::max(result.back().end, run.end);
+    } else {
+      result.push_back(run);
+    }
+  }
+  return result;
+}
+
+Pieces::Pieces(const Layout& of)
+    : layout(of), ids(digit_sums<std::int64_t>(of, of.grid_stride)), dims(), dense(true) {
+  for (std::size_t dim = 0; dim < of.shape.size(); ++dim) {
+    dims.push_back(dim_pieces(of, dim));
+  }
+  for (std::size_t place = 0; place < ids.size() && dense; ++place) {
+    dense = ids[place] == static_cast<std::int64_t>(place);
+  }
+}
+
+std::int32_t Pieces::place(std::int64_t core) const {
+  if (dense) {
+    return core < static_cast<std::int64_t>(ids.size()) ? static_cast<std::int32_t>(core) : -1;
+  }
+  const auto found = std::lower_bound(ids.begin(), ids.end(), core);
+  return found != ids.end() && *found == core ? static_cast<std::int32_t>(found - ids.begin()) : -1;
+}
+
+}  // namespace elk::partition

@@ -1,0 +1,190 @@
+#include "elk/partition/plan.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+
+#include "elk/base/rounding.hpp"
+#include "elk/partition/extent.hpp"
+
+namespace elk::partition {
+namespace {
+
+constexpr std::int64_t kAlignment = 8;
+
+std::vector<std::int64_t> sizes(const ir::Op& op) {
+  std::vector<std::int64_t> result;
+  result.reserve(op.axes.size());
+  for (const ir::Axis& axis : op.axes) {
+    result.push_back(axis.size);
+  }
+  return result;
+}
+
+/// The tile of every axis, or its part where `operand` is split over time.
+std::vector<std::int64_t> held_tile(const ir::Op& op, std::size_t operand,
+                                    const ExecutePlan& plan) {
+  std::vector<std::int64_t> tile = tiling(op, plan).tile;
+  const std::vector<std::int64_t>& temporal = plan.temporal[operand];
+  for (std::size_t dim = 0; dim < temporal.size(); ++dim) {
+    if (temporal[dim] > 1) {
+      std::int64_t& axis = tile[static_cast<std::size_t>(op.operands[operand].dims[dim].axes[0])];
+      axis = ceil_div(axis, temporal[dim]);
+    }
+  }
+  return tile;
+}
+
+/// A partial sum is kept at accumulation width while it grows over cores or over steps.
+bool accumulates(const ir::Op& op, const ir::Operand& operand, const ExecutePlan& plan) {
+  for (std::size_t axis = 0; axis < op.axes.size(); ++axis) {
+    const auto position = static_cast<std::int32_t>(axis);
+    const bool summed =
+        op.axes[axis].role == ir::AxisRole::Reduction && !contains(operand, position);
+    if (summed && (plan.factors[axis] > 1 || plan.pace[axis] > 0)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+Bytes result_space(const ir::Graph& graph, const ir::Op& op, std::size_t operand,
+                   const ExecutePlan& plan) {
+  const Scatter parts = scatter(graph, op, operand, plan);
+  const ir::Operand& result = op.operands[operand];
+  const ir::DType stored = graph.tensors[static_cast<std::size_t>(result.tensor)].dtype;
+  const std::int64_t bits = accumulates(op, result, plan)
+                                ? std::max(ir::bits(op.accumulate), ir::bits(stored))
+                                : ir::bits(stored);
+  return aligned(element_bytes(parts.tile, bits)) +
+         aligned(element_bytes((parts.parts - 1) * parts.piece, bits));
+}
+
+Bytes read_space(const ir::Graph& graph, const ir::Op& op, std::size_t operand,
+                 const ExecutePlan& plan) {
+  const ir::Operand& read = op.operands[operand];
+  const ir::Tensor& tensor = graph.tensors[static_cast<std::size_t>(read.tensor)];
+  const Box held = box(tensor, read, sizes(op), held_tile(op, operand, plan));
+  return aligned(element_bytes(held.elements, ir::bits(tensor.dtype)));
+}
+
+}  // namespace
+
+Bytes element_bytes(std::int64_t elements, std::int64_t bits) {
+  return {ceil_div(elements * bits, 8)};
+}
+
+Bytes aligned(Bytes bytes) { return {round_up(bytes.value, kAlignment)}; }
+
+bool from_hbm(const ir::Graph& graph, const ir::Operand& operand) {
+  const ir::Home home = graph.tensors[static_cast<std::size_t>(operand.tensor)].home;
+  return operand.access == ir::Access::Read &&
+         (home == ir::Home::Weight || home == ir::Home::State || operand.spilled);
+}
+
+std::size_t first_like(const ir::Op& op, std::size_t operand) {
+  const ir::Operand& one = op.operands[operand];
+  for (std::size_t i = 0; i < operand; ++i) {
+    const ir::Operand& other = op.operands[i];
+    if (other.tensor == one.tensor && other.access == one.access && other.dims == one.dims &&
+        other.indirect == one.indirect) {
+      return i;
+    }
+  }
+  return operand;
+}
+
+bool divisible(const ir::Op& op, std::int32_t axis) {
+  return op.kind != ir::OpKind::Opaque ||
+         op.axes[static_cast<std::size_t>(axis)].role == ir::AxisRole::Parallel;
+}
+
+Tiling tiling(const ir::Op& op, const ExecutePlan& plan) {
+  Tiling result{.tile = {}, .sub_task = {}, .trips = {}, .cores = 1, .steps = 1};
+  for (std::size_t axis = 0; axis < op.axes.size(); ++axis) {
+    result.tile.push_back(ceil_div(op.axes[axis].size, plan.factors[axis]));
+    const std::int64_t pace = plan.pace[axis];
+    result.sub_task.push_back(pace > 0 ? pace : result.tile.back());
+    result.cores *= plan.factors[axis];
+  }
+  for (const std::int32_t loop : plan.loops) {
+    const auto axis = static_cast<std::size_t>(loop);
+    result.trips.push_back(ceil_div(result.tile[axis], result.sub_task[axis]));
+    result.steps *= result.trips.back();
+  }
+  return result;
+}
+
+Scatter scatter(const ir::Graph& graph, const ir::Op& op, std::size_t operand,
+                const ExecutePlan& plan) {
+  const ir::Operand& result = op.operands[operand];
+  const ir::Tensor& tensor = graph.tensors[static_cast<std::size_t>(result.tensor)];
+  const std::vector<std::int64_t> size = sizes(op);
+  const std::vector<std::int64_t> tile = tiling(op, plan).tile;
+  const std::int64_t elements = box(tensor, result, size, tile).elements;
+  Scatter best{.parts = 1, .dim = -1, .tile = elements, .piece = elements, .runs = 1};
+  for (std::size_t axis = 0; axis < op.axes.size(); ++axis) {
+    if (op.axes[axis].role == ir::AxisRole::Reduction &&
+        !contains(result, static_cast<std::int32_t>(axis))) {
+      best.parts *= plan.factors[axis];
+    }
+  }
+  if (best.parts == 1) {
+    return best;
+  }
+  best.dim = 0;
+  std::int64_t outer = 1;
+  for (std::size_t dim = 0; dim < result.dims.size(); ++dim) {
+    const std::int64_t count = extent(tensor, result, dim, size, tile).count;
+    const std::int64_t piece = elements / count * ceil_div(count, best.parts);
+    if (piece < best.piece) {
+      best.dim = static_cast<std::int32_t>(dim);
+      best.piece = piece;
+      best.runs = outer;
+    }
+    outer *= count;
+  }
+  return best;
+}
+
+std::int64_t sharers(const ir::Op& op, std::size_t operand,
+                     const std::vector<std::int64_t>& factors) {
+  std::int64_t result = 1;
+  for (std::size_t axis = 0; axis < factors.size(); ++axis) {
+    if (!contains(op.operands[operand], static_cast<std::int32_t>(axis))) {
+      result *= factors[axis];
+    }
+  }
+  return result;
+}
+
+Footprint footprint(const ir::Graph& graph, const ir::Op& op, const ExecutePlan& plan) {
+  Footprint result{.operand = {}, .tensor = {}, .tensors = {}, .rest = {0}, .space = {0}};
+  for (std::size_t i = 0; i < op.operands.size(); ++i) {
+    const ir::Operand& operand = op.operands[i];
+    const bool write = operand.access == ir::Access::Write;
+    result.operand.push_back(write ? result_space(graph, op, i, plan)
+                                   : read_space(graph, op, i, plan));
+    if (write) {
+      const ir::Tensor& tensor = graph.tensors[static_cast<std::size_t>(operand.tensor)];
+      const Scatter parts = scatter(graph, op, i, plan);
+      result.rest += aligned(element_bytes(parts.piece, ir::bits(tensor.dtype)));
+    }
+    if (first_like(op, i) != i) {
+      continue;
+    }
+    const auto known = std::find(result.tensors.begin(), result.tensors.end(), operand.tensor);
+    const auto slot = static_cast<std::size_t>(known - result.tensors.begin());
+    if (known == result.tensors.end()) {
+      result.tensors.push_back(operand.tensor);
+      result.tensor.push_back({0});
+    }
+    result.tensor[slot] += result.operand[i];
+    result.space += result.operand[i];
+  }
+  return result;
+}
+
+Bytes preload_piece(Bytes full, std::int64_t d) { return aligned({ceil_div(full.value, d)}); }
+
+}  // namespace elk::partition

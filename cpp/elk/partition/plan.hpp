@@ -1,0 +1,105 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "elk/base/units.hpp"
+#include "elk/chip/chip.hpp"
+#include "elk/ir/graph.hpp"
+
+namespace elk::partition {
+
+/// How an op is cut over cores while it runs (design 3.1; T10 4.1-4.2).
+struct ExecutePlan {
+  std::vector<std::int64_t> factors;                // F_op, one for each axis of the op
+  std::vector<std::vector<std::int64_t>> temporal;  // f_t, one row for each operand; empty: whole
+  std::vector<std::int64_t> pace;                   // rp of each axis that is rotated along, else 0
+  std::vector<std::int32_t> order;                  // cut axes, outermost first: the core id
+  std::vector<std::int32_t> loops;                  // rotated axes, outermost loop first
+  std::vector<std::int32_t> mesh_dims;              // mesh dimension of each axis, -1: not cut
+
+  friend bool operator==(const ExecutePlan&, const ExecutePlan&) = default;
+  friend auto operator<=>(const ExecutePlan&, const ExecutePlan&) = default;
+};
+
+/// What follows from a plan by arithmetic alone.
+struct Tiling {
+  std::vector<std::int64_t> tile;      // ceil(L / f) of each axis
+  std::vector<std::int64_t> sub_task;  // the tile, at the pace of rotated axes
+  std::vector<std::int64_t> trips;     // of each loop in `loops`
+  std::int64_t cores;                  // product of the factors
+  std::int64_t steps;                  // product of the trips
+};
+[[nodiscard]] Tiling tiling(const ir::Op& op, const ExecutePlan& plan);
+
+/// How a result ends up whose reduction axes are cut: of the `parts` cores that hold a partial
+/// tile, each keeps one part of the tile, cut along `dim` into pieces as small as any dimension
+/// allows (ties: outermost).
+struct Scatter {
+  std::int64_t parts;  // product of the factors of the reduction axes; 1: nothing to reduce
+  std::int32_t dim;    // -1 where `parts` is 1
+  std::int64_t tile;   // elements of a partial tile
+  std::int64_t piece;  // elements of the largest part
+  std::int64_t runs;   // contiguous runs of a piece within the tile
+};
+[[nodiscard]] Scatter scatter(const ir::Graph& graph, const ir::Op& op, std::size_t operand,
+                              const ExecutePlan& plan);
+
+/// Cores that need the same sub-tensor of an operand: the product of the factors of the axes that
+/// it does not contain.
+[[nodiscard]] std::int64_t sharers(const ir::Op& op, std::size_t operand,
+                                   const std::vector<std::int64_t>& factors);
+
+/// Whether `operand` is brought from HBM: a weight, a state or what was spilled.
+[[nodiscard]] bool from_hbm(const ir::Graph& graph, const ir::Operand& operand);
+
+/// The first operand that names the same tensor with the same expression: its data are held and
+/// moved once for both.
+[[nodiscard]] std::size_t first_like(const ir::Op& op, std::size_t operand);
+
+/// Bytes of `elements` of `bits` each, and the same rounded up to the 8 that buffers align to.
+[[nodiscard]] Bytes element_bytes(std::int64_t elements, std::int64_t bits);
+[[nodiscard]] Bytes aligned(Bytes bytes);
+
+/// Bytes of each operand on the busiest core, at execute (design 3.2); each piece rounded up to 8.
+struct Footprint {
+  std::vector<Bytes> operand;  // sub-tensor / prod(f_t); of a result: its space during the execute
+  std::vector<Bytes> tensor;   // the same, for each distinct tensor: parallel to `tensors`
+  std::vector<std::int32_t> tensors;  // distinct tensors in order of first operand
+  Bytes rest;   // the result as it rests afterwards (1/f of the tile after a reduce)
+  Bytes space;  // sum of `tensor`
+};
+[[nodiscard]] Footprint footprint(const ir::Graph& graph, const ir::Op& op,
+                                  const ExecutePlan& plan);
+
+/// How a piece of an HBM operand is shared: who else holds the same piece.
+///
+/// The cores that share a sub-tensor are numbered by core id; `prod(f_t)` neighbours form a
+/// rotation ring, so number `p` starts with part `p mod prod(f_t)`, and `d` neighbouring copies of
+/// one part are the peers of a preload state.
+struct Sharing {
+  std::int64_t copies;                 // R = P / prod(f_t), over the whole machine
+  std::vector<std::int64_t> divisors;  // of R whose rings of peers stay within one chip; 1 first
+  std::int64_t hbm_bytes;              // read over all chips, a piece once for each chip it is on
+  std::int64_t chip_hbm_bytes;         // read on the busiest chip
+};
+[[nodiscard]] Sharing sharing(const ir::Graph& graph, const ir::Op& op, std::size_t operand,
+                              const ExecutePlan& plan, const chip::Chip& chip);
+
+/// Bytes of `full` that a core receives at preload under divisor `d`: ceil(full / d), in eights.
+[[nodiscard]] Bytes preload_piece(Bytes full, std::int64_t d);
+
+/// Whether `axis` may be cut or rotated along at all: an opaque op is whole along everything that
+/// is not parallel.
+[[nodiscard]] bool divisible(const ir::Op& op, std::int32_t axis);
+
+/// The cut axes' order, outermost first, that keeps HBM operands from being read on several chips
+/// and reductions within one (ties: the axis's position).
+[[nodiscard]] std::vector<std::int32_t> core_order(const ir::Graph& graph, const ir::Op& op,
+                                                   const std::vector<std::int64_t>& factors);
+
+/// Throws InvalidInput unless the plan obeys every rule of design 3.1 on this chip.
+void validate(const ir::Graph& graph, const ir::Op& op, const ExecutePlan& plan,
+              const chip::Chip& chip);
+
+}  // namespace elk::partition

@@ -1,0 +1,239 @@
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "elk/base/rounding.hpp"
+#include "elk/partition/extent.hpp"
+#include "elk/partition/layout.hpp"
+#include "elk/partition/piece.hpp"
+
+namespace elk::partition {
+namespace {
+
+/// Sizes of the common parts of the sets of one dimension, worked out once for each pair.
+class Overlaps {
+ public:
+  Overlaps(const DimPieces& held, const DimPieces& needed)
+      : held_(held), needed_(needed), known_(held.sets.size() * needed.sets.size(), -1) {}
+
+  [[nodiscard]] std::int64_t operator()(std::size_t have, std::size_t need) {
+    const Indices& a = held_.sets[have];
+    const Indices& b = needed_.sets[need];
+    if (a.size() == 1 && b.size() == 1) {
+      return std::max<std::int64_t>(0, intersection(a[0], b[0]).length());
+    }
+    std::int64_t& known = known_[(have * needed_.sets.size()) + need];
+    known = known < 0 ? common(a, b) : known;
+    return known;
+  }
+
+ private:
+  const DimPieces& held_;
+  const DimPieces& needed_;
+  std::vector<std::int64_t> known_;
+};
+
+struct Received {
+  std::int64_t most = 0;
+  std::size_t busiest = 0;  // its place
+  std::int64_t total = 0;
+};
+
+std::int64_t piece(const Pieces& pieces, std::size_t place) {
+  std::int64_t product = 1;
+  for (const DimPieces& dim : pieces.dims) {
+    product *= dim.counts[dim.at(place)];
+  }
+  return product;
+}
+
+Received received(const Pieces& held, const Pieces& needed) {
+  std::vector<Overlaps> overlaps;
+  for (std::size_t dim = 0; dim < needed.dims.size(); ++dim) {
+    overlaps.emplace_back(held.dims[dim], needed.dims[dim]);
+  }
+  Received result;
+  for (std::size_t core = 0; core < needed.ids.size(); ++core) {
+    const std::int32_t place = held.place(needed.ids[core]);
+    std::int64_t there = place < 0 ? 0 : 1;
+    for (std::size_t dim = 0; dim < needed.dims.size() && there > 0; ++dim) {
+      there *= overlaps[dim](held.dims[dim].at(static_cast<std::size_t>(place)),
+                             needed.dims[dim].at(core));
+    }
+    const std::int64_t elements = piece(needed, core) - there;
+    result.total += elements;
+    if (elements > result.most) {
+      result.most = elements;
+      result.busiest = core;
+    }
+  }
+  return result;
+}
+
+/// Runs in which a core's piece arrives: cut where the senders' pieces end, in the innermost
+/// dimension in which they differ from the piece, once for every index of the dimensions around it.
+std::int64_t fragments(const Pieces& held, const Pieces& needed, std::size_t core) {
+  for (std::size_t dim = needed.dims.size(); dim-- > 0;) {
+    const DimPieces& need = needed.dims[dim];
+    const Indices& wanted = need.sets[need.at(core)];
+    std::int64_t runs = 0;
+    bool whole = true;
+    for (std::size_t set = 0; set < held.dims[dim].sets.size(); ++set) {
+      const Indices& there = held.dims[dim].sets[set];
+      const std::int64_t shared = common(there, wanted);
+      if (shared > 0) {
+        runs += static_cast<std::int64_t>(std::min(there.size(), wanted.size()));
+        whole =
+            whole && shared == held.dims[dim].counts[set] && shared == need.counts[need.at(core)];
+      }
+    }
+    if (!whole) {
+      for (std::size_t outer = 0; outer < dim; ++outer) {
+        runs *= needed.dims[outer].counts[needed.dims[outer].at(core)];
+      }
+      return std::max<std::int64_t>(1, runs);
+    }
+  }
+  return 1;
+}
+
+/// Per dimension the union of the sets of the cores [begin, end).
+std::vector<Indices> chip_box(const Pieces& pieces, std::int64_t begin, std::int64_t end) {
+  std::vector<Indices> box;
+  for (const DimPieces& dim : pieces.dims) {
+    std::vector<char> present(dim.sets.size(), 0);
+    for (std::size_t place = 0; place < pieces.ids.size(); ++place) {
+      if (pieces.ids[place] >= begin && pieces.ids[place] < end) {
+        present[dim.at(place)] = 1;
+      }
+    }
+    std::vector<Indices> parts;
+    for (std::size_t set = 0; set < dim.sets.size(); ++set) {
+      if (present[set] != 0) {
+        parts.push_back(dim.sets[set]);
+      }
+    }
+    box.push_back(united(std::move(parts)));
+  }
+  return box;
+}
+
+std::int64_t volume(const std::vector<Indices>& box) {
+  std::int64_t product = 1;
+  for (const Indices& dim : box) {
+    product *= count(dim);
+  }
+  return product;
+}
+
+std::int64_t shared_volume(const std::vector<Indices>& a, const std::vector<Indices>& b) {
+  std::int64_t product = 1;
+  for (std::size_t dim = 0; dim < a.size(); ++dim) {
+    product *= common(a[dim], b[dim]);
+  }
+  return product;
+}
+
+struct Crossing {
+  std::int64_t most_in = 0;  // elements
+  std::int64_t most_out = 0;
+};
+
+/// What chips lack: of each, the box around its cores' needs without the box around what they hold,
+/// sent evenly by the chips that hold anything.
+Crossing crossing(const Pieces* held, const Pieces& needed, const chip::Chip& chip) {
+  Crossing result;
+  std::int64_t sum = 0;
+  std::int64_t holders = held == nullptr ? chip.chips : 0;
+  for (std::int64_t c = 0; c < chip.chips; ++c) {
+    const std::int64_t begin = c * chip.core.count;
+    const std::vector<Indices> need = chip_box(needed, begin, begin + chip.core.count);
+    std::int64_t lacking = volume(need);
+    if (held != nullptr) {
+      const std::vector<Indices> have = chip_box(*held, begin, begin + chip.core.count);
+      lacking -= shared_volume(need, have);
+      holders += volume(have) > 0 ? 1 : 0;
+    } else {
+      lacking = ceil_div(lacking * (chip.chips - 1), chip.chips);
+    }
+    result.most_in = std::max(result.most_in, lacking);
+    sum += lacking;
+  }
+  result.most_out = ceil_div(sum, std::max<std::int64_t>(1, holders));
+  return result;
+}
+
+/// Elements of the tensor that any core needs.
+std::int64_t needed_elements(const Pieces& needed) {
+  std::int64_t product = 1;
+  for (const DimPieces& dim : needed.dims) {
+    product *= dim.sets.size() == 1 ? dim.counts[0] : count(united(dim.sets));
+  }
+  return product;
+}
+
+/// The piece of a core in runs of the stored tensor.
+Box box(const Pieces& pieces, std::size_t place) {
+  Box result{.elements = 1, .runs = 1};
+  bool whole = true;
+  for (std::size_t dim = pieces.dims.size(); dim-- > 0;) {
+    const std::size_t set = pieces.dims[dim].at(place);
+    const std::int64_t indices = pieces.dims[dim].counts[set];
+    result.elements *= indices;
+    result.runs *= whole ? static_cast<std::int64_t>(pieces.dims[dim].sets[set].size()) : indices;
+    whole = whole && indices == pieces.layout.shape[dim];
+  }
+  return result;
+}
+
+Transition from_anywhere(const Pieces& needed, std::int64_t bits, const chip::Chip& chip) {
+  Received all;
+  for (std::size_t core = 0; core < needed.ids.size(); ++core) {
+    const std::int64_t elements = piece(needed, core);
+    all.total += elements;
+    if (elements > all.most) {
+      all.most = elements;
+      all.busiest = core;
+    }
+  }
+  const std::int64_t unique = std::min(all.total, needed_elements(needed));
+  const std::int64_t cores = chip::total_cores(chip);
+  const std::int64_t sent = chip.interconnect.multicast ? unique : all.total;
+  const Crossing between = chip.chips > 1 ? crossing(nullptr, needed, chip) : Crossing{};
+  return {.received = element_bytes(all.most, bits),
+          .sent = element_bytes(ceil_div(sent, cores), bits),
+          .fragments = spread_fragments(box(needed, all.busiest), unique, cores),
+          .chip_in = element_bytes(between.most_in, bits),
+          .chip_out = element_bytes(between.most_out, bits),
+          .total = element_bytes(all.total, bits),
+          .unique = element_bytes(unique, bits)};
+}
+
+}  // namespace
+
+Transition transition(const Layout* have, const Layout& need, std::int64_t element_bits,
+                      const chip::Chip& chip) {
+  const Pieces needed(need);
+  if (have == nullptr || have->spread) {
+    return from_anywhere(needed, element_bits, chip);
+  }
+  const Pieces held(*have);
+  const Received all = received(held, needed);
+  if (all.most == 0) {
+    return {};
+  }
+  const std::int64_t unique = std::min(all.total, needed_elements(needed));
+  const std::int64_t sent = chip.interconnect.multicast ? unique : all.total;
+  const std::int64_t whole = piece(needed, all.busiest);
+  const Crossing between = chip.chips > 1 ? crossing(&held, needed, chip) : Crossing{};
+  return {.received = element_bytes(all.most, element_bits),
+          .sent = element_bytes(ceil_div(sent, have->cores), element_bits),
+          .fragments = ceil_div(fragments(held, needed, all.busiest) * all.most, whole),
+          .chip_in = element_bytes(between.most_in, element_bits),
+          .chip_out = element_bytes(between.most_out, element_bits),
+          .total = element_bytes(all.total, element_bits),
+          .unique = element_bytes(unique, element_bits)};
+}
+
+}  // namespace elk::partition

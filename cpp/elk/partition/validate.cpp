@@ -1,0 +1,149 @@
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "elk/base/errors.hpp"
+#include "elk/base/rounding.hpp"
+#include "elk/base/text.hpp"
+#include "elk/partition/enumerate.hpp"
+#include "elk/partition/extent.hpp"
+#include "elk/partition/order.hpp"
+#include "elk/partition/plan.hpp"
+
+namespace elk::partition {
+namespace {
+
+template <class... Parts>
+[[noreturn]] void refuse(const ir::Op& op, const Parts&... parts) {
+  throw InvalidInput(text("plan of ", op.name, ": ", parts...), "invalid_plan");
+}
+
+void validate_shape(const ir::Op& op, const ExecutePlan& plan) {
+  const std::size_t axes = op.axes.size();
+  if (plan.factors.size() != axes || plan.pace.size() != axes || plan.mesh_dims.size() != axes) {
+    refuse(op, "factors, pace and mesh_dims need one entry for each of ", axes, " axes");
+  }
+  if (plan.temporal.size() != op.operands.size()) {
+    refuse(op, "temporal needs one row for each of ", op.operands.size(), " operands, got ",
+           plan.temporal.size());
+  }
+}
+
+void validate_factors(const ir::Op& op, const ExecutePlan& plan, const chip::Chip& chip) {
+  std::int64_t cores = 1;
+  for (std::size_t axis = 0; axis < op.axes.size(); ++axis) {
+    const std::int64_t factor = plan.factors[axis];
+    const std::int64_t size = op.axes[axis].size;
+    if (factor < 1 || factor > size || ceil_div(size, ceil_div(size, factor)) != factor) {
+      refuse(op, "factor ", factor, " of axis ", op.axes[axis].name, " of size ", size,
+             " leaves cores without work");
+    }
+    if (factor > 1 && !divisible(op, static_cast<std::int32_t>(axis))) {
+      refuse(op, "axis ", op.axes[axis].name, " of an opaque op is cut by ", factor);
+    }
+    cores *= factor;
+    if (cores > chip::total_cores(chip)) {
+      refuse(op, "uses more than the ", chip::total_cores(chip), " cores of the chip");
+    }
+  }
+}
+
+void validate_temporal(const ir::Op& op, std::size_t operand, const ExecutePlan& plan) {
+  const std::vector<std::int64_t>& parts = plan.temporal[operand];
+  if (parts.empty()) {
+    return;
+  }
+  const ir::Operand& read = op.operands[operand];
+  if (parts.size() != read.dims.size()) {
+    refuse(op, "operand ", operand, " has ", read.dims.size(), " dimensions and ", parts.size(),
+           " temporal factors");
+  }
+  std::int64_t product = 1;
+  for (std::size_t dim = 0; dim < parts.size(); ++dim) {
+    if (parts[dim] < 1 || (parts[dim] > 1 && !rotates(op, operand, dim))) {
+      refuse(op, "operand ", operand, " cannot be cut by ", parts[dim], " over time in dimension ",
+             dim);
+    }
+    product *= parts[dim];
+  }
+  if (sharers(op, operand, plan.factors) % product != 0) {
+    refuse(op, "operand ", operand, " is cut by ", product,
+           " over time, which does not divide its ", sharers(op, operand, plan.factors),
+           " sharers");
+  }
+}
+
+/// Paces on exactly the rotated axes, none longer than the shortest partition there.
+void validate_paces(const ir::Op& op, const ExecutePlan& plan) {
+  std::vector<std::int64_t> longest(op.axes.size(), 0);
+  for (std::size_t i = 0; i < op.operands.size(); ++i) {
+    for (std::size_t dim = 0; dim < plan.temporal[i].size(); ++dim) {
+      if (plan.temporal[i][dim] > 1) {
+        const auto axis = static_cast<std::size_t>(op.operands[i].dims[dim].axes[0]);
+        const std::int64_t tile = ceil_div(op.axes[axis].size, plan.factors[axis]);
+        const std::int64_t part = ceil_div(tile, plan.temporal[i][dim]);
+        longest[axis] = longest[axis] == 0 ? part : std::min(longest[axis], part);
+      }
+    }
+  }
+  for (std::size_t axis = 0; axis < op.axes.size(); ++axis) {
+    if (plan.pace[axis] > longest[axis] || (longest[axis] > 0) != (plan.pace[axis] > 0)) {
+      refuse(op, "pace ", plan.pace[axis], " along axis ", op.axes[axis].name,
+             ", whose shortest rotating partition is ", longest[axis]);
+    }
+  }
+}
+
+/// `listed` holds every axis of which `wanted` is true, once, and no other.
+template <class Wanted>
+void validate_list(const ir::Op& op, std::vector<std::int32_t> listed, const char* name,
+                   const Wanted& wanted) {
+  std::sort(listed.begin(), listed.end());
+  std::vector<std::int32_t> right;
+  for (std::size_t axis = 0; axis < op.axes.size(); ++axis) {
+    if (wanted(axis)) {
+      right.push_back(static_cast<std::int32_t>(axis));
+    }
+  }
+  if (listed != right) {
+    refuse(op, name, " does not list exactly the axes it orders");
+  }
+}
+
+void validate_grid(const ir::Op& op, const ExecutePlan& plan, const chip::Chip& chip) {
+  const Grid grid = grid_of(chip);
+  std::vector<std::int64_t> used{1, 1};
+  for (std::size_t axis = 0; axis < op.axes.size(); ++axis) {
+    const std::int32_t dim = plan.mesh_dims[axis];
+    const bool placed = chip::is_mesh(chip) && plan.factors[axis] > 1;
+    if (dim > 1 || (dim >= 0) != placed) {
+      refuse(op, "axis ", op.axes[axis].name, " lies along mesh dimension ", dim);
+    }
+    if (dim >= 0 && std::exchange(used[static_cast<std::size_t>(dim)], plan.factors[axis]) > 1) {
+      refuse(op, "two axes lie along mesh dimension ", dim);
+    }
+  }
+  if (chip::is_mesh(chip) && (used[0] > grid.rows || used[1] > grid.cols)) {
+    refuse(op, used[0], " x ", used[1], " cores do not fit a grid of ", grid.rows, " x ",
+           grid.cols);
+  }
+}
+
+}  // namespace
+
+void validate(const ir::Graph& graph, const ir::Op& op, const ExecutePlan& plan,
+              const chip::Chip& chip) {
+  static_cast<void>(graph);
+  validate_shape(op, plan);
+  validate_factors(op, plan, chip);
+  for (std::size_t operand = 0; operand < op.operands.size(); ++operand) {
+    validate_temporal(op, operand, plan);
+  }
+  validate_paces(op, plan);
+  validate_list(op, plan.order, "order", [&](std::size_t axis) { return plan.factors[axis] > 1; });
+  validate_list(op, plan.loops, "loops", [&](std::size_t axis) { return plan.pace[axis] > 0; });
+  validate_grid(op, plan, chip);
+}
+
+}  // namespace elk::partition
