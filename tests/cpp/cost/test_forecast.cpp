@@ -1,0 +1,107 @@
+#include "elk/cost/forecast.hpp"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace elk::cost {
+namespace {
+
+constexpr Sharing kFree{.port_drag = 0.0, .hbm_latency = {0.0}};
+
+Work compute(double seconds) {
+  return {.fixed_in = {0}, .wire_in = {0}, .compute = {seconds}, .fixed_out = {0}, .wire_out = {0}};
+}
+
+Work exchange(double seconds) {
+  return {.fixed_in = {0}, .wire_in = {seconds}, .compute = {0}, .fixed_out = {0}, .wire_out = {0}};
+}
+
+Load load(double seconds, double share) { return {.time = {seconds}, .share = share}; }
+
+TEST(Forecast, RunsExecutesOneAfterAnother) {
+  const Timeline timeline{.works = {compute(2.0), compute(3.0)},
+                          .loads = {load(0, 0), load(0, 0)},
+                          .preload_order = {},
+                          .issued_before = {0, 0},
+                          .write_backs = {}};
+  const TimelineResult result = forecast(timeline, kFree);
+  EXPECT_EQ(result.executes[1].begin, Seconds{2.0});
+  EXPECT_EQ(result.total, Seconds{5.0});
+}
+
+TEST(Forecast, OverlapsAPreloadOnlyWithExecutesIssuedAfterIt) {
+  const Timeline ahead{.works = {compute(4.0), compute(1.0)},
+                       .loads = {load(0, 0), load(3.0, 0.1)},
+                       .preload_order = {1},
+                       .issued_before = {1, 1},
+                       .write_backs = {}};
+  EXPECT_EQ(forecast(ahead, kFree).total, Seconds{5.0});
+  Timeline late = ahead;
+  late.issued_before = {0, 1};
+  EXPECT_EQ(forecast(late, kFree).preloads[1].begin, Seconds{4.0});
+  EXPECT_EQ(forecast(late, kFree).total, Seconds{8.0});
+}
+
+TEST(Forecast, GivesAnExchangeWhatALightPreloadLeavesOfThePort) {
+  const Timeline timeline{.works = {exchange(3.0), compute(0.0)},
+                          .loads = {load(0, 0), load(10.0, 0.25)},
+                          .preload_order = {1},
+                          .issued_before = {1, 1},
+                          .write_backs = {}};
+  const TimelineResult result = forecast(timeline, kFree);
+  EXPECT_DOUBLE_EQ(result.executes[0].end.value, 4.0);  // 3 s at 3/4 of the port
+  EXPECT_DOUBLE_EQ(result.preloads[1].end.value, 10.0);
+}
+
+TEST(Forecast, HalvesThePortBetweenAnExchangeAndAHeavyPreload) {
+  const Timeline timeline{.works = {exchange(1.0), compute(0.0)},
+                          .loads = {load(0, 0), load(10.0, 1.0)},
+                          .preload_order = {1},
+                          .issued_before = {1, 1},
+                          .write_backs = {}};
+  const TimelineResult result = forecast(timeline, kFree);
+  EXPECT_DOUBLE_EQ(result.executes[0].end.value, 2.0);
+  EXPECT_DOUBLE_EQ(result.preloads[1].end.value, 11.0);  // the bytes of both pass one port
+}
+
+TEST(Forecast, SlowsComputeByTheShareOfTheSramPort) {
+  const Timeline timeline{.works = {compute(1.0), compute(0.0)},
+                          .loads = {load(0, 0), load(10.0, 0.5)},
+                          .preload_order = {1},
+                          .issued_before = {1, 1},
+                          .write_backs = {}};
+  const TimelineResult result = forecast(timeline, {.port_drag = 0.4, .hbm_latency = {0.0}});
+  EXPECT_DOUBLE_EQ(result.executes[0].end.value, 1.0 / 0.8);
+}
+
+TEST(Forecast, PaysTheLatencyOnlyAfterTheHbmWasIdle) {
+  const Timeline timeline{.works = {compute(0.0), compute(0.0), compute(0.0)},
+                          .loads = {load(1.0, 0), load(1.0, 0), load(1.0, 0)},
+                          .preload_order = {0, 1, 2},
+                          .issued_before = {3, 3, 3},
+                          .write_backs = {}};
+  EXPECT_EQ(forecast(timeline, {.port_drag = 0, .hbm_latency = {0.5}}).total, Seconds{3.5});
+  Timeline one_by_one = timeline;
+  one_by_one.issued_before = {1, 2, 3};
+  one_by_one.works.assign(3, compute(1.0));
+  EXPECT_EQ(forecast(one_by_one, {.port_drag = 0, .hbm_latency = {0.5}}).total, Seconds{7.5});
+}
+
+TEST(Forecast, ServesStoresInTheQueueOfPreloadsAndWaitsForTheLast) {
+  const Timeline timeline{
+      .works = {compute(1.0), compute(1.0)},
+      .loads = {load(0, 0), load(1.0, 0)},
+      .preload_order = {1},
+      .issued_before = {0, 1},
+      .write_backs = {{.op = 0, .tensor = 7, .load = load(2.0, 0)},
+                      {.op = 1, .tensor = 8, .load = load(4.0, 0)}}};
+  const TimelineResult result = forecast(timeline, kFree);
+  EXPECT_EQ(result.stores[0].end, Seconds{3.0});
+  EXPECT_EQ(result.preloads[1].begin, Seconds{3.0});
+  EXPECT_EQ(result.executes[1].end, Seconds{5.0});
+  EXPECT_EQ(result.total, Seconds{9.0});
+}
+
+}  // namespace
+}  // namespace elk::cost
