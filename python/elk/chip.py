@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import math
 from collections.abc import Mapping
+from numbers import Integral
 from typing import Any, Self
 
 from pydantic import Field, StrictStr, ValidationError, model_validator
@@ -187,11 +188,15 @@ def _resolved(data: Mapping[str, Any]) -> dict[str, Any]:
     cores: Any = None
     if isinstance(core, dict):
         cores, grid = core.get("count"), core.get("grid")
-        if isinstance(grid, list | tuple) and all(type(side) is int for side in grid):
+        if isinstance(grid, list | tuple) and all(map(_is_integer, grid)):
             if cores == math.prod(grid):
                 tables["core"] = {key: value for key, value in core.items() if key != "count"}
             cores = math.prod(grid)
     inter_chip = tables.get("inter_chip")
     if isinstance(inter_chip, dict) and "port_cores" not in inter_chip:
-        tables["inter_chip"] = inter_chip | {"port_cores": 1 if cores is None else cores}
+        tables["inter_chip"] = inter_chip | {"port_cores": cores if _is_integer(cores) else 1}
     return tables
+
+
+def _is_integer(value: object) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)

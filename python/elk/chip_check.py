@@ -17,6 +17,7 @@ from elk.errors import InvalidInputError
 
 _LONGEST = 80  # characters of a value in a message
 
+_MISSING = "is missing"
 _REMEDIES = {
     "inter_chip": "give an [inter_chip] table to several chips, and none to one",
     "core.grid": "give a mesh or torus grid = [rows, cols], other chips count; both must agree",
@@ -36,11 +37,13 @@ class Complaint:
         path: The field: `("core", "sram_bytes")`.
         rule: What it must be and what it is, as the rest of a sentence.
         remedy: What to write instead, if that is known.
+        meant: The key that an unknown one looks like.
     """
 
     path: tuple[str, ...]
     rule: str
     remedy: str | None = None
+    meant: str | None = None
 
     def __str__(self) -> str:
         return f"{'.'.join(self.path) or 'the chip'} {self.rule}"
@@ -72,7 +75,8 @@ def complaints_of_pydantic(error: ValidationError, model: type[BaseModel]) -> li
         path = tuple(_names(detail["loc"]))
         for complaint in _complaints(path, detail, model):
             found.setdefault(complaint.path, complaint)
-    return list(found.values())
+    misspelt = {(*c.path[:-1], c.meant) for c in found.values() if c.meant}
+    return [c for c in found.values() if not (c.path in misspelt and c.rule == _MISSING)]
 
 
 def complaint_of_core(message: str, model: type[BaseModel]) -> Complaint:
@@ -114,8 +118,12 @@ def unit_of(model: type[BaseModel], path: tuple[str, ...]) -> quantity.Unit | No
 def nearest(word: str, words: Iterable[str]) -> str:
     """A remedy for the wrong `word`: the right one it looks like, or all of them."""
     known = list(words)
-    close = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
-    return f"did you mean {close[0]!r}?" if close else f"known are {', '.join(known)}"
+    close = _closest(word, known)
+    return f"did you mean {close!r}?" if close else f"known are {', '.join(known)}"
+
+
+def _closest(word: str, words: Iterable[str]) -> str | None:
+    return next(iter(difflib.get_close_matches(word, list(words), n=1)), None)
 
 
 def _names(location: Iterable[int | str]) -> Iterator[str]:
@@ -141,9 +149,11 @@ def _complaints(
         table = _model_at(path[:-1], model)
         where = f"[{'.'.join(path[:-1])}]" if path[:-1] else "a chip file"
         rule = f"is not a key of {where}"
-        return [Complaint(path=path, rule=rule, remedy=nearest(path[-1], table.model_fields))]
+        remedy = nearest(path[-1], table.model_fields)
+        meant = _closest(path[-1], table.model_fields)
+        return [Complaint(path=path, rule=rule, remedy=remedy, meant=meant)]
     if kind == "missing":
-        return [Complaint(path=path, rule="is missing", remedy=_as_in(path, model))]
+        return [Complaint(path=path, rule=_MISSING, remedy=_as_in(path, model))]
     return [_wrong_type(path, detail, model)]
 
 

@@ -204,7 +204,8 @@ def _closest(symbol: str, unit: Unit) -> list[str]:
     if re.fullmatch(r"[kKMGT]?i?b(it)?(/s|ps)?", symbol):
         return []
     same = [known for known in unit.factors if known.lower() == symbol.lower()]
-    return same or difflib.get_close_matches(symbol, list(unit.factors), n=1)
+    per_second = {symbol.removesuffix("/s"), f"{symbol}/s"} & unit.factors.keys()
+    return same or sorted(per_second) or difflib.get_close_matches(symbol, list(unit.factors), n=1)
 
 
 def _listed(unit: Unit) -> str:

@@ -115,7 +115,7 @@ def _print_version(wanted: bool) -> None:
 
 def _top(
     *,
-    version: Annotated[  # noqa: ARG001 its callback does the work
+    version: Annotated[
         bool,
         typer.Option(
             "--version", help="Print the version.", callback=_print_version, is_eager=True
