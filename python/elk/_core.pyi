@@ -1,4 +1,5 @@
 import enum
+from collections.abc import Sequence
 
 __version__: str
 
@@ -209,3 +210,246 @@ def delivery(chip: Chip) -> Delivery: ...
 def hbm_time(chip: Chip, bytes: float, idle: bool) -> float: ...
 def total_cores(chip: Chip) -> int: ...
 def room(chip: Chip) -> int: ...
+
+# --- ir ---
+
+class DType(enum.Enum):
+    f64 = 0
+    f32 = 1
+    f16 = 2
+    bf16 = 3
+    f8 = 4
+    i64 = 5
+    i32 = 6
+    i16 = 7
+    i8 = 8
+    i4 = 9
+    u64 = 10
+    u32 = 11
+    u16 = 12
+    u8 = 13
+    u4 = 14
+    bool = 15
+
+class Home(enum.Enum):
+    Weight = 0
+    State = 1
+    Input = 2
+    Output = 3
+    Activation = 4
+
+class Access(enum.Enum):
+    Read = 0
+    Write = 1
+
+class AxisRole(enum.Enum):
+    Parallel = 0
+    Reduction = 1
+    Row = 2
+
+class TileDim(enum.Enum):
+    None_ = 0
+    Group = 1
+    M = 2
+    N = 3
+    K = 4
+    Batch = 5
+    OutH = 6
+    OutW = 7
+    InCh = 8
+    OutCh = 9
+    KernelH = 10
+    KernelW = 11
+    Rows = 12
+    Cols = 13
+    Elements = 14
+    Slices = 15
+    SliceElements = 16
+
+class OpKind(enum.Enum):
+    MatMul = 0
+    Conv = 1
+    DepthwiseConv = 2
+    Pool = 3
+    Elementwise = 4
+    Reduce = 5
+    Softmax = 6
+    Norm = 7
+    Gather = 8
+    Copy = 9
+    Opaque = 10
+
+class Axis:
+    def __init__(
+        self,
+        *,
+        name: str,
+        size: int,
+        role: AxisRole,
+        tile_dim: TileDim,
+    ) -> None: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def size(self) -> int: ...
+    @property
+    def role(self) -> AxisRole: ...
+    @property
+    def tile_dim(self) -> TileDim: ...
+
+class Dim:
+    def __init__(
+        self,
+        *,
+        axes: Sequence[int],
+        coef: Sequence[int],
+        offset: int,
+    ) -> None: ...
+    @property
+    def axes(self) -> list[int]: ...
+    @property
+    def coef(self) -> list[int]: ...
+    @property
+    def offset(self) -> int: ...
+
+class Indirect:
+    def __init__(
+        self,
+        *,
+        index: int,
+        dim: int,
+        axes: Sequence[int],
+        expected_picks: float,
+    ) -> None: ...
+    @property
+    def index(self) -> int: ...
+    @property
+    def dim(self) -> int: ...
+    @property
+    def axes(self) -> list[int]: ...
+    @property
+    def expected_picks(self) -> float: ...
+
+class Operand:
+    def __init__(
+        self,
+        *,
+        tensor: int,
+        access: Access,
+        dims: Sequence[Dim],
+        indirect: Indirect | None = None,
+        input: int = -1,
+    ) -> None: ...
+    @property
+    def tensor(self) -> int: ...
+    @property
+    def access(self) -> Access: ...
+    @property
+    def dims(self) -> tuple[Dim, ...]: ...
+    @property
+    def indirect(self) -> Indirect | None: ...
+    @property
+    def input(self) -> int: ...
+    @property
+    def spilled(self) -> bool: ...
+
+class Tensor:
+    def __init__(
+        self,
+        *,
+        name: str,
+        dtype: DType,
+        shape: Sequence[int],
+        home: Home,
+    ) -> None: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def dtype(self) -> DType: ...
+    @property
+    def shape(self) -> list[int]: ...
+    @property
+    def home(self) -> Home: ...
+    @property
+    def bytes(self) -> int: ...
+
+class Op:
+    def __init__(
+        self,
+        *,
+        name: str,
+        kind: OpKind,
+        onnx_type: str,
+        function: str,
+        params: Sequence[int],
+        compute: DType,
+        accumulate: DType,
+        axes: Sequence[Axis],
+        operands: Sequence[Operand],
+        flops: int,
+        scalars: Sequence[float],
+    ) -> None: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def kind(self) -> OpKind: ...
+    @property
+    def onnx_type(self) -> str: ...
+    @property
+    def function(self) -> str: ...
+    @property
+    def params(self) -> list[int]: ...
+    @property
+    def compute(self) -> DType: ...
+    @property
+    def accumulate(self) -> DType: ...
+    @property
+    def axes(self) -> tuple[Axis, ...]: ...
+    @property
+    def operands(self) -> tuple[Operand, ...]: ...
+    @property
+    def flops(self) -> int: ...
+    @property
+    def scalars(self) -> list[float]: ...
+
+class GraphStore:
+    @property
+    def tensor(self) -> int: ...
+    @property
+    def op(self) -> int: ...
+    @property
+    def run_bytes(self) -> int: ...
+
+class Repeat:
+    @property
+    def begin(self) -> int: ...
+    @property
+    def period(self) -> int: ...
+    @property
+    def count(self) -> int: ...
+
+class Graph:
+    def __init__(
+        self,
+        *,
+        name: str,
+        tensors: Sequence[Tensor],
+        patterns: Sequence[Op],
+        ops: Sequence[tuple[str, int, Sequence[int]]],
+        stores: Sequence[tuple[int, int, int]],
+        outputs: Sequence[int],
+    ) -> None: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def tensors(self) -> tuple[Tensor, ...]: ...
+    @property
+    def ops(self) -> tuple[Op, ...]: ...
+    @property
+    def stores(self) -> tuple[GraphStore, ...]: ...
+    @property
+    def repeat(self) -> Repeat | None: ...
+    @property
+    def outputs(self) -> list[int]: ...
+
+def equal_ops(graph: Graph) -> list[int]: ...

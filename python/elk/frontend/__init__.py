@@ -1,0 +1,8 @@
+"""The front end: ONNX models become planned graphs."""
+
+from __future__ import annotations
+
+from elk.frontend.build import Built, build
+from elk.frontend.load import Loaded, load
+
+__all__ = ["Built", "Loaded", "build", "load"]

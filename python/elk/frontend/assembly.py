@@ -1,0 +1,256 @@
+"""From nodes to ops: folds, follows views, builds each distinct pattern once."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from elk.frontend import kinds, move
+from elk.frontend.node import Node, UnplannableError
+from elk.frontend.space import MisalignedError, Pattern
+from elk.frontend.values import Stored, Value, whole
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Sequence
+
+    import onnx
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Op:
+    """An op before it enters the graph: a pattern, and the tensors it runs over.
+
+    Attributes:
+        name: The name of its node, made unique.
+        onnx_type: The operator type of its node.
+        pattern: What it computes.
+        reads: The tensor of each of the pattern's reads.
+        indices: The tensor that picks what each read reads; None where nothing does.
+        writes: The tensor of each of the pattern's writes.
+    """
+
+    name: str
+    onnx_type: str
+    pattern: Pattern
+    reads: tuple[Stored, ...]
+    indices: tuple[Stored | None, ...]
+    writes: tuple[Stored, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A node that cannot be planned, and why."""
+
+    name: str
+    type: str
+    shapes: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.type} '{self.name}' {self.shapes}: {self.reason}"
+
+
+@dataclass(slots=True)
+class Assembly:
+    """What became of the nodes.
+
+    Attributes:
+        values: Every ONNX value that is known so far, by name.
+        ops: The ops, in the order of the nodes.
+        folded: Nodes that were computed here: name and type.
+        views: Nodes whose results are views: name and type.
+        copied: Values that had to be copied because a reader cannot take them as they lie.
+        refused: Nodes that cannot be planned.
+    """
+
+    values: dict[str, Value] = field(default_factory=dict)
+    ops: list[Op] = field(default_factory=list)
+    folded: list[tuple[str, str]] = field(default_factory=list)
+    views: list[tuple[str, str]] = field(default_factory=list)
+    copied: list[str] = field(default_factory=list)
+    refused: list[Refusal] = field(default_factory=list)
+
+
+class Assembler:
+    """Takes nodes in order; `result` is what came of them."""
+
+    def __init__(
+        self, given: dict[str, Value], opsets: dict[str, int], shapes: Callable[[str], str]
+    ) -> None:
+        self.result = Assembly(values=dict(given))
+        self._opsets = opsets
+        self._shapes = shapes
+        self._patterns: dict[Hashable, Pattern] = {}
+        self._copies: dict[Hashable, Value] = {}
+        self._names: set[str] = set()
+        self._lost: set[str] = set()  # Results of refused nodes, and of what reads them.
+
+    def add(self, proto: onnx.NodeProto, number: int) -> None:
+        """Takes the next node."""
+        domain = proto.domain
+        plain = domain in {"", "ai.onnx"}
+        kind_name = proto.op_type if plain else f"{domain}.{proto.op_type}"
+        kind = kinds.KINDS.get(kind_name)
+        outputs = list(proto.output)
+        name = proto.name or f"{proto.op_type}_{number}"
+        values = self.result.values
+        lost = [x for x in proto.input if x in self._lost]
+        if kind is None:
+            self._refuse(name, kind_name, proto, "this type is not known")
+            return
+        if lost:
+            self._lost.update(outputs)
+            return
+        inputs = [values[x] if x else None for x in proto.input]
+        opset = self._opsets.get("" if plain else domain, 1)
+        try:
+            attrs, attrs_key = _attributes(proto)
+            self._take(Node(name, kind_name, attrs, inputs, outputs, opset), kind, attrs_key)
+        except UnplannableError as error:
+            self._refuse(name, kind_name, proto, str(error))
+
+    def _refuse(self, name: str, kind: str, proto: onnx.NodeProto, reason: str) -> None:
+        shapes = f"({', '.join(self._shape(x) for x in proto.input if x)})"
+        self.result.refused.append(Refusal(name, kind, shapes, reason))
+        self._lost.update(x for x in proto.output if x)
+
+    def _shape(self, name: str) -> str:
+        value = self.result.values.get(name)
+        return self._shapes(name) if value is None else f"{value.dtype}{list(value.shape)}"
+
+    def _take(self, node: Node, kind: kinds.Kind, attrs_key: Hashable) -> None:
+        if kind.fold is not None and self._fold(node, kind.fold):
+            return
+        seen = None if kind.view is None else self._aligned(node, kind.view)
+        if seen is not None:
+            self.result.views.append((node.name, node.type))
+            self.result.values.update((value.name, value) for value in seen)
+            return
+        if kind.build is None:
+            raise UnplannableError("it is no view of its inputs, and they are not known")
+        key = (node.type, attrs_key, tuple(v.key if v else None for v in node.inputs),
+               tuple(map(bool, node.outputs)))  # fmt: skip
+        pattern = self._patterns.get(key)
+        if pattern is None:
+            build = kind.build
+            before = list(node.inputs)
+            pattern = self._aligned(node, build)
+            if node.inputs[: len(before)] == before[: len(node.inputs)]:
+                self._patterns[key] = pattern
+        self._op(node, pattern)
+
+    def _fold(self, node: Node, fold: Any) -> bool:
+        arrays = []
+        for value in node.inputs:
+            if value is None or value.known is None:
+                return False
+            arrays.append(value.known)
+        folded = fold(node, arrays)
+        if folded is None:
+            return False
+        results = folded if isinstance(folded, list) else [folded]
+        for name, array in zip(node.outputs, results, strict=False):
+            self.result.values[name] = kinds.constant(name, array)
+        self.result.folded.append((node.name, node.type))
+        return True
+
+    def _aligned(self, node: Node, function: Callable[[Node], Any]) -> Any:
+        """`function` of the node, after copies of the inputs that it cannot take as they lie."""
+        for _ in range(2 * len(node.inputs) + 1):
+            try:
+                return function(node)
+            except MisalignedError as error:
+                node.inputs[error.slot] = self.copied(node.input(error.slot))
+        raise UnplannableError("its inputs cannot be aligned")
+
+    def copied(self, value: Value, name: str | None = None) -> Value:
+        """`value` as a tensor of its own, made by a copy op."""
+        key = (name or value.name, value.key, tuple(id(p.tensor) for p in value.pieces))
+        found = self._copies.get(key)
+        if found is None:
+            target = name or f"{value.name}.copy"
+            node = Node(f"{target}/copy", "Copy", {}, [value], [target], 0)
+            self._op(node, move.copy(value))
+            found = self.result.values.pop(target) if name is None else self.result.values[target]
+            self._copies[key] = found
+            self.result.copied.append(value.name)
+        return found
+
+    def _op(self, node: Node, pattern: Pattern) -> None:
+        def tensor(slot: int, piece: int) -> Stored:
+            return node.input(slot).pieces[piece].tensor
+
+        reads = tuple(tensor(read.slot, read.piece) for read in pattern.reads)
+        indices = tuple(
+            tensor(read.indirect.slot, 0) if read.indirect else None for read in pattern.reads
+        )
+        writes = []
+        for i, write in enumerate(pattern.writes):
+            name = node.outputs[i] if i < len(node.outputs) and node.outputs[i] else ""
+            made = Stored(name or f"{node.name}.{i}", write.dtype, write.shape, "activation")
+            writes.append(made)
+            self.result.values[made.name] = whole(made)
+        self.result.ops.append(
+            Op(self._unique(node.name), node.type, pattern, reads, indices, tuple(writes))
+        )
+
+    def _unique(self, name: str) -> str:
+        unique, again = name, 1
+        while unique in self._names:
+            again += 1
+            unique = f"{name}#{again}"
+        self._names.add(unique)
+        return unique
+
+
+def _attributes(proto: onnx.NodeProto) -> tuple[dict[str, Any], Hashable]:
+    """The attributes of a node, and what equal ones share."""
+    attrs: dict[str, Any] = {}
+    key: list[Hashable] = []
+    for a in proto.attribute:
+        value: Any
+        match a.type:
+            case 1:
+                value = a.f
+            case 2:
+                value = a.i
+            case 3:
+                value = a.s.decode("utf-8", "replace")
+            case 6:
+                value = tuple(a.floats)
+            case 7:
+                value = tuple(a.ints)
+            case 8:
+                value = tuple(s.decode("utf-8", "replace") for s in a.strings)
+            case 4:
+                import onnx
+
+                value = onnx.numpy_helper.to_array(a.t)
+                key.append((a.name, a.t.SerializeToString()))
+                attrs[a.name] = value
+                continue
+            case _:
+                raise UnplannableError(f"its attribute '{a.name}' holds more than numbers")
+        attrs[a.name] = value
+        key.append((a.name, value))
+    return attrs, tuple(key)
+
+
+def alive(ops: Sequence[Op], needed: set[int]) -> list[Op]:
+    """The ops that tensors in `needed` (by id) come from, in order."""
+    out: deque[Op] = deque()
+    for op in reversed(ops):
+        if any(id(tensor) in needed for tensor in op.writes):
+            needed.update(id(t) for t in (*op.reads, *(i for i in op.indices if i)))
+            out.appendleft(op)
+    return list(out)
+
+
+def run_bytes(value: Value, tensor: Stored) -> int:
+    """Contiguous bytes in HBM where `tensor`, rows appended to a state, is written back."""
+    state = next(p.tensor for p in value.pieces if p.tensor.home == "state")
+    axis = next(i for i, n in enumerate(value.shape) if n != state.shape[i])
+    outside = math.prod(value.shape[:axis])
+    return max(tensor.nbytes // outside, 1)

@@ -1,0 +1,196 @@
+"""The whole front end: from a parsed model to the planned graph."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+from elk import _core
+from elk.errors import ModelFileError, UnsupportedModelError
+from elk.frontend.assembly import Assembler, Assembly, Op, Refusal, alive, run_bytes
+from elk.frontend.bind import Symbols
+from elk.frontend.core import core_graph
+from elk.frontend.load import check, weightless
+from elk.frontend.values import DTYPES, Stored, Value, whole
+from elk.frontend.views import is_whole
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import onnx
+
+    from elk.frontend.load import Loaded
+    from elk.frontend.values import Array
+
+_STATE = re.compile(r"^(past_key_values|past|cache|state)([._].*)?$")
+_REPLACED = re.compile(r"^(present|new|next|updated|present_key_values)([._].*)?$")
+_EXTERNAL = 1  # onnx.TensorProto.EXTERNAL
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """The planned graph, and what the model looked like on the way to it.
+
+    Attributes:
+        graph: The graph.
+        bindings: The sizes of the symbolic dimensions.
+        assembly: What became of each node.
+        ops: The ops of the graph.
+        tensors: The tensors of the graph, in its order.
+        initializers: All initializers of the file, used or not.
+        external: The names of those whose bytes lie outside the file.
+        outputs: The graph's outputs as views of tensors, in their order.
+    """
+
+    graph: _core.Graph
+    bindings: dict[str, int]
+    assembly: Assembly
+    ops: list[Op]
+    tensors: list[Stored]
+    initializers: list[Stored]
+    external: frozenset[str]
+    outputs: list[Value]
+
+
+def build(
+    loaded: Loaded,
+    bindings: Mapping[str, int] | None,
+    weights: Sequence[str] = (),
+    state: Sequence[str] = (),
+) -> Built:
+    """Turns `loaded` into the planned graph.
+
+    Args:
+        loaded: The model.
+        bindings: A size for each symbolic dimension.
+        weights: Globs of graph inputs that are weights.
+        state: Globs of graph inputs that are state, beside those whose names say so.
+
+    Raises:
+        UnboundSymbolsError: Dimensions without a number.
+        UnsupportedModelError: Nodes that cannot be planned, all of them.
+        ModelFileError: The model is not valid.
+    """
+    proto = loaded.proto
+    plain = weightless(proto)
+    check(plain, loaded.name)
+    initializers = [_initializer(x) for x in proto.graph.initializer]
+    symbols = Symbols(bindings)
+    inputs = _inputs(proto, symbols, {x.name for x in initializers}, _Homes(weights, state))
+    bound = symbols.finish()
+    given = {t.name: whole(t, t.data) for t in (*initializers, *inputs)}
+    opsets = {("" if x.domain == "ai.onnx" else x.domain): x.version for x in proto.opset_import}
+    assembler = Assembler(given, opsets, lambda name: f"{name}: shape unknown")
+    for number, node in enumerate(proto.graph.node):
+        assembler.add(node, number)
+    _refuse(assembler.result.refused)
+    outputs, stores = _outputs(proto, assembler, inputs)
+    return _finished(loaded, bound, assembler.result, (initializers, outputs, stores))
+
+
+def _finished(
+    loaded: Loaded,
+    bound: dict[str, int],
+    assembly: Assembly,
+    parts: tuple[list[Stored], list[Value], list[tuple[Stored, int]]],
+) -> Built:
+    initializers, outputs, stores = parts
+    needed = {id(p.tensor) for value in outputs for p in value.pieces}
+    needed.update(id(tensor) for tensor, _ in stores)
+    ops = alive(assembly.ops, needed)
+    graph, tensors = core_graph(loaded.name, ops, stores, outputs)
+    external = frozenset(
+        x.name for x in loaded.proto.graph.initializer if x.data_location == _EXTERNAL
+    )
+    return Built(graph, bound, assembly, ops, tensors, initializers, external, outputs)
+
+
+class _Homes:
+    """Where graph inputs live."""
+
+    def __init__(self, weights: Sequence[str], state: Sequence[str]) -> None:
+        self._weights = weights
+        self._state = state
+
+    def __call__(self, name: str) -> str:
+        if any(fnmatchcase(name, glob) for glob in self._weights):
+            return "weight"
+        if _STATE.match(name) or any(fnmatchcase(name, glob) for glob in self._state):
+            return "state"
+        return "input"
+
+
+def _dtype(number: int, name: str) -> str:
+    dtype = DTYPES.get(number)
+    if dtype is None:
+        raise ModelFileError(f"'{name}' must hold numbers, its element type is {number}")
+    return dtype
+
+
+def _initializer(proto: onnx.TensorProto) -> Stored:
+    dtype = _dtype(proto.data_type, proto.name)
+    return Stored(proto.name, dtype, tuple(proto.dims), "weight", _elements(proto))
+
+
+def _elements(proto: onnx.TensorProto) -> Array | None:
+    import onnx
+
+    return None if proto.data_location == _EXTERNAL else onnx.numpy_helper.to_array(proto)
+
+
+def _inputs(
+    proto: onnx.ModelProto, symbols: Symbols, initializers: set[str], homes: _Homes
+) -> list[Stored]:
+    out = []
+    for value in proto.graph.input:
+        if value.name in initializers:
+            continue
+        if not value.type.HasField("tensor_type"):
+            raise ModelFileError(f"input '{value.name}' must be a tensor")
+        dtype = _dtype(value.type.tensor_type.elem_type, value.name)
+        out.append(Stored(value.name, dtype, symbols.shape(value), homes(value.name)))
+    return out
+
+
+def _refuse(refused: list[Refusal]) -> None:
+    if refused:
+        lines = "\n".join(f"  {refusal}" for refusal in refused)
+        raise UnsupportedModelError(f"{len(refused)} nodes cannot be planned:\n{lines}")
+
+
+def _outputs(
+    proto: onnx.ModelProto, assembler: Assembler, inputs: list[Stored]
+) -> tuple[list[Value], list[tuple[Stored, int]]]:
+    """The values that leave the graph, and the tensors written back with their runs of bytes."""
+    states = {(t.dtype, t.shape) for t in inputs if t.home == "state"}
+    read = {id(t) for op in assembler.result.ops for t in op.reads}
+    outputs: list[Value] = []
+    stores: list[tuple[Stored, int]] = []
+    for output in proto.graph.output:
+        value = assembler.result.values[output.name]
+        tensors = [p.tensor for p in value.pieces]
+        if any(t.home == "state" for t in tensors) and len(tensors) > 1:
+            stores += [(t, run_bytes(value, t)) for t in tensors if t.home != "state"]
+        else:
+            value = _whole_output(value, assembler, output.name)
+            tensor = value.pieces[0].tensor
+            replaces = (value.dtype, value.shape) in states and _REPLACED.match(output.name)
+            if replaces:
+                stores.append((tensor, tensor.nbytes))
+            if not replaces:
+                tensor.home = "output"
+            elif id(tensor) not in read:
+                tensor.home = "state"
+        outputs.append(value)
+    return outputs, stores
+
+
+def _whole_output(value: Value, assembler: Assembler, name: str) -> Value:
+    """An output as one tensor that an op makes: a copy where it is a part or an input."""
+    piece = value.pieces[0]
+    made = piece.tensor.home in {"activation", "output"} and value.known is None
+    if made and len(value.pieces) == 1 and is_whole(piece.view, piece.tensor.shape):
+        return value
+    return assembler.copied(value, name)

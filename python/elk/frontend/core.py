@@ -1,0 +1,142 @@
+"""Patterns and tensors handed to the core, each distinct pattern once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from elk import _core
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from elk.frontend.assembly import Op
+    from elk.frontend.space import Dim, Pattern, Read
+    from elk.frontend.values import Stored, Value
+
+_HOMES = {home.name.lower(): home for home in _core.Home}
+_ROLES = {role.name: role for role in _core.AxisRole}
+_TILES = {tile.name.rstrip("_"): tile for tile in _core.TileDim}
+_KINDS = {kind.name: kind for kind in _core.OpKind}
+_DTYPES = {dtype.name: dtype for dtype in _core.DType}
+
+
+def core_graph(
+    name: str, ops: list[Op], stores: list[tuple[Stored, int]], outputs: list[Value]
+) -> tuple[_core.Graph, list[Stored]]:
+    """The graph of `ops`, and its tensors in order: numbered as ops first touch them."""
+    tensors: list[Stored] = []
+    numbers: dict[int, int] = {}
+
+    def number(tensor: Stored) -> int:
+        found = numbers.get(id(tensor))
+        if found is None:
+            found = numbers[id(tensor)] = len(tensors)
+            tensors.append(tensor)
+        return found
+
+    patterns: list[_core.Op] = []
+    known: dict[int, int] = {}
+    rows = []
+    maker: dict[int, int] = {}
+    for i, op in enumerate(ops):
+        key = id(op.pattern)
+        if key not in known:
+            known[key] = len(patterns)
+            patterns.append(_core_op(op))
+        rows.append((op.name, known[key], [number(t) for t in _touched(op)]))
+        maker.update((id(t), i) for t in op.writes)
+    pieces = [p.tensor for value in outputs for p in value.pieces]
+    leaving = dict.fromkeys(number(t) for t in pieces if t.home == "output")
+    _rename_twice(tensors)
+    graph = _core.Graph(
+        name=name,
+        tensors=[
+            _core.Tensor(
+                name=t.name, dtype=_DTYPES[t.dtype], shape=list(t.shape), home=_HOMES[t.home]
+            )
+            for t in tensors
+        ],
+        patterns=patterns,
+        ops=rows,
+        stores=[(number(t), maker[id(t)], run) for t, run in stores],
+        outputs=list(leaving),
+    )
+    return graph, tensors
+
+
+def _touched(op: Op) -> Iterable[Stored]:
+    """The tensors of an op in the order in which its pattern counts them."""
+    yield from op.reads
+    yield from (index for index in op.indices if index is not None)
+    yield from op.writes
+
+
+def _rename_twice(tensors: list[Stored]) -> None:
+    """Makes names unique: a folded constant may carry the name of the weight it was made from."""
+    seen: set[str] = set()
+    for tensor in tensors:
+        name, again = tensor.name, 1
+        while tensor.name in seen:
+            again += 1
+            tensor.name = f"{name}#{again}"
+        seen.add(tensor.name)
+
+
+def _core_op(op: Op) -> _core.Op:
+    pattern = op.pattern
+    index = len(pattern.reads)
+    operands = []
+    for position, read in enumerate(pattern.reads):
+        operands.append(_operand(read, position, index))
+        index += read.indirect is not None
+    for position, write in enumerate(pattern.writes):
+        operands.append(
+            _core.Operand(
+                tensor=index + position,
+                access=_core.Access.Write,
+                dims=[_dim(dim) for dim in write.dims],
+                input=position,
+            )
+        )
+    return _core.Op(
+        name="",
+        kind=_KINDS[pattern.kind],
+        onnx_type=op.onnx_type,
+        function=pattern.function,
+        params=list(pattern.params),
+        compute=_DTYPES[pattern.compute],
+        accumulate=_DTYPES[pattern.accumulate],
+        axes=_axes(pattern),
+        operands=operands,
+        flops=pattern.flops,
+        scalars=list(pattern.scalars),
+    )
+
+
+def _axes(pattern: Pattern) -> list[_core.Axis]:
+    return [
+        _core.Axis(name=a.name, size=a.size, role=_ROLES[a.role], tile_dim=_TILES[a.tile])
+        for a in pattern.axes
+    ]
+
+
+def _operand(read: Read, position: int, index: int) -> _core.Operand:
+    indirect = None
+    if read.indirect is not None:
+        indirect = _core.Indirect(
+            index=index,
+            dim=read.indirect.dim,
+            axes=list(read.indirect.axes),
+            expected_picks=read.indirect.expected_picks,
+        )
+    return _core.Operand(
+        tensor=position,
+        access=_core.Access.Read,
+        dims=[_dim(dim) for dim in read.dims],
+        indirect=indirect,
+        input=read.slot,
+    )
+
+
+def _dim(dim: Dim) -> _core.Dim:
+    return _core.Dim(axes=list(dim.axes), coef=list(dim.coef), offset=dim.offset)

@@ -1,0 +1,175 @@
+"""Folding: what constants and shapes alone determine is computed here, once, with numpy."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from elk.frontend.node import Node, UnplannableError, wrapped
+from elk.frontend.values import ONNX_TYPES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from elk.frontend.values import Array
+
+    Fold: TypeAlias = Callable[[Node, list[Array]], Array | list[Array] | None]
+
+# No folded tensor has more elements than this; larger ones are computed while the model runs.
+LIMIT = 1_048_576
+
+
+def numpy_dtype(name: str) -> np.dtype[Any]:
+    """The numpy element type called `name`."""
+    plain = {"bool": "bool", "f16": "f2", "f32": "f4", "f64": "f8"}
+    if name in plain:
+        return np.dtype(plain[name])
+    if name[0] in "iu" and name[1:] in {"8", "16", "32", "64"}:
+        return np.dtype(f"{name[0]}{int(name[1:]) // 8}")
+    import onnx  # Only for the types that numpy does not know.
+
+    return np.dtype(onnx.helper.tensor_dtype_to_np_dtype(ONNX_TYPES[name]))
+
+
+def by(function: Callable[..., Any]) -> Fold:
+    """Folds with a numpy function of the inputs, which broadcast; keeps their element type."""
+
+    def fold(_: Node, arrays: list[Array]) -> Array | None:
+        if _elements(arrays) > LIMIT:
+            return None
+        with np.errstate(all="ignore"):
+            return np.asarray(function(*arrays)).astype(arrays[-1].dtype, copy=False)
+
+    return fold
+
+
+def test(function: Callable[..., Any]) -> Fold:
+    """Folds a comparison: like `by`, with truth values as its result."""
+
+    def fold(_: Node, arrays: list[Array]) -> Array | None:
+        return np.asarray(function(*arrays)) if _elements(arrays) <= LIMIT else None
+
+    return fold
+
+
+def _elements(arrays: list[Array]) -> int:
+    try:
+        return math.prod(np.broadcast_shapes(*(a.shape for a in arrays)))
+    except ValueError:
+        raise UnplannableError("its inputs do not broadcast") from None
+
+
+def divide(a: Array, b: Array) -> Array:
+    """ONNX Div: integers are cut towards zero."""
+    if np.issubdtype(a.dtype, np.integer):
+        return np.asarray(np.trunc(np.true_divide(a, b))) if a.size > 1 else _cut(a, b)
+    return np.asarray(np.true_divide(a, b))
+
+
+def _cut(a: Array, b: Array) -> Array:
+    quotient = np.abs(a) // np.abs(b)
+    return np.asarray(np.where((a < 0) != (b < 0), -quotient, quotient))
+
+
+def cast(node: Node, arrays: list[Array]) -> Array:
+    """Cast to the type of attribute `to`."""
+    from elk.frontend.values import DTYPES
+
+    with np.errstate(all="ignore"):
+        return arrays[0].astype(numpy_dtype(DTYPES[int(node.attrs["to"])]))
+
+
+def arange(_: Node, arrays: list[Array]) -> Array | None:
+    """Range."""
+    start, limit, delta = (a.item() for a in arrays)
+    count = max(math.ceil((limit - start) / delta), 0)
+    if count > LIMIT:
+        return None
+    return (start + delta * np.arange(count)).astype(arrays[0].dtype)
+
+
+def expand(_: Node, arrays: list[Array]) -> Array | None:
+    """Expand."""
+    shape = np.broadcast_shapes(arrays[0].shape, tuple(int(n) for n in arrays[1].ravel()))
+    return np.broadcast_to(arrays[0], shape).copy() if math.prod(shape) <= LIMIT else None
+
+
+def concat(node: Node, arrays: list[Array]) -> Array | None:
+    """Concat."""
+    if sum(a.size for a in arrays) > LIMIT:
+        return None
+    return np.concatenate(arrays, axis=int(node.attrs["axis"]))
+
+
+def gather(node: Node, arrays: list[Array]) -> Array | None:
+    """Gather."""
+    data, index = arrays
+    axis = int(node.attrs.get("axis", 0))
+    if index.size * (data.size // max(data.shape[axis], 1)) > LIMIT:
+        return None
+    return np.take(data, index, axis=axis)
+
+
+def gather_nd(node: Node, arrays: list[Array]) -> Array | None:
+    """GatherND without batch dimensions."""
+    data, index = arrays
+    depth = index.shape[-1]
+    if node.attrs.get("batch_dims", 0):
+        return None
+    if math.prod((*index.shape[:-1], *data.shape[depth:])) > LIMIT:
+        return None
+    return np.asarray(data[tuple(np.moveaxis(index, -1, 0))])
+
+
+def gather_elements(node: Node, arrays: list[Array]) -> Array:
+    """GatherElements."""
+    return np.take_along_axis(arrays[0], arrays[1], axis=int(node.attrs.get("axis", 0)))
+
+
+def cumsum(node: Node, arrays: list[Array]) -> Array | None:
+    """CumSum, forwards and including the element itself."""
+    if node.attrs.get("exclusive", 0) or node.attrs.get("reverse", 0):
+        return None
+    return np.cumsum(arrays[0], axis=int(arrays[1].item()), dtype=arrays[0].dtype)
+
+
+def reduced(function: Callable[..., Any]) -> Fold:
+    """Folds a reduction over attribute or input `axes`."""
+
+    def fold(node: Node, arrays: list[Array]) -> Array | None:
+        rank = arrays[0].ndim
+        axes = node.ints(1, "axes")
+        if not axes and node.attrs.get("noop_with_empty_axes", 0):
+            return arrays[0]
+        over = tuple(wrapped(a, rank) for a in axes) if axes else None
+        keep = bool(node.attrs.get("keepdims", 1))
+        result = function(arrays[0], axis=over, keepdims=keep)
+        return np.asarray(result).astype(arrays[0].dtype)
+
+    return fold
+
+
+def constant(node: Node, _: list[Array]) -> Array | None:
+    """Constant."""
+    attrs = node.attrs
+    if "value" in attrs:
+        return np.asarray(attrs["value"])
+    for name, dtype in (("value_int", "i8"), ("value_ints", "i8"), ("value_float", "f4"),
+                        ("value_floats", "f4")):  # fmt: skip
+        if name in attrs:
+            return np.asarray(attrs[name], dtype=dtype)
+    raise UnplannableError("a constant without numbers")
+
+
+def constant_of_shape(node: Node, arrays: list[Array]) -> Array | None:
+    """ConstantOfShape."""
+    shape = tuple(int(n) for n in arrays[0].ravel())
+    value = np.asarray(node.attrs.get("value", np.zeros(1, "f4")))
+    return np.full(shape, value.reshape(-1)[0]) if math.prod(shape) <= LIMIT else None
+
+
+def clip(_: Node, arrays: list[Array]) -> Array:
+    """Clip with both bounds given."""
+    return np.clip(arrays[0], arrays[1], arrays[2]).astype(arrays[0].dtype)

@@ -1,0 +1,163 @@
+"""Ops along rows: reductions, softmax, norms, and those planned whole a row (scans, sorts)."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from elk.frontend.elementwise import aligned, scalar
+from elk.frontend.node import UnplannableError, wrapped
+from elk.frontend.space import Nest, Pattern, Space
+
+if TYPE_CHECKING:
+    from elk.frontend.node import Node
+
+# Operations for each element of a row op, as the tile profile counts them.
+_SOFTMAX_FLOPS = 5
+_LAYERNORM_FLOPS = 7
+_RMSNORM_FLOPS = 4
+
+
+def reduction(node: Node, function: str, *, mean: bool = False, result: str = "") -> Pattern:
+    """`function` over some dimensions. A mean is a sum whose result is scaled by `scalars[0]`."""
+    value = node.input(0)
+    rank = len(value.shape)
+    if "axis" in node.attrs or function.startswith("arg"):
+        axes: set[int] = {node.axis(0)}
+    else:
+        given = node.ints(1, "axes")
+        if not given and node.attrs.get("noop_with_empty_axes", 0):
+            raise UnplannableError("a reduction over no dimension")
+        axes = {wrapped(a, rank) for a in given} if given else set(range(rank))
+    return _reduced(node, function, axes, mean=mean, result=result)
+
+
+def global_pool(node: Node, function: str, *, mean: bool = False) -> Pattern:
+    """A reduction over all dimensions behind the channels."""
+    return _reduced(node, function, set(range(2, len(node.input(0).shape))), mean=mean)
+
+
+def _reduced(
+    node: Node, function: str, axes: set[int], *, mean: bool = False, result: str = ""
+) -> Pattern:
+    value = node.input(0)
+    keep = bool(node.attrs.get("keepdims", 1))
+    space = Space()
+    loops = [
+        space.loop(f"d{i}", size, "Reduction" if i in axes else "Parallel")
+        for i, size in enumerate(value.shape)
+    ]
+    space.read(0, value, loops)
+    kept = [i for i in range(len(loops)) if keep or i not in axes]
+    shape = tuple(1 if i in axes else value.shape[i] for i in kept)
+    space.write(result or value.dtype, shape, [None if i in axes else loops[i] for i in kept])
+    nest = space.nest()
+    inner = bool(nest.axes) and nest.axes[-1].role == "Reduction"
+    tiles = {"Reduction": "Cols" if inner else "Rows", "Parallel": "Rows" if inner else "Cols"}
+    return Pattern(
+        kind="Reduce",
+        function=f"{function}/{'inner' if inner else 'outer'}",
+        compute=value.dtype,
+        accumulate=value.dtype,
+        axes=nest.tagged(lambda i: tiles[nest.axes[i].role]),
+        reads=nest.reads,
+        writes=nest.writes,
+        flops=value.size,
+        scalars=(math.prod(shape) / value.size,) if mean else (),
+    )
+
+
+def _row_tiles(nest: Nest) -> tuple[str, ...]:
+    return tuple("Cols" if axis.role == "Row" else "Rows" for axis in nest.axes)
+
+
+def softmax(node: Node, function: str = "softmax") -> Pattern:
+    """Softmax along one axis; before opset 13, along it and all behind it."""
+    value = node.input(0)
+    old = node.opset < 13
+    axis = node.axis(1 if old else -1)
+    rows = range(axis, len(value.shape)) if old else range(axis, axis + 1)
+    space = Space()
+    loops = [
+        space.loop(f"d{i}", size, "Row" if i in rows else "Parallel")
+        for i, size in enumerate(value.shape)
+    ]
+    space.read(0, value, loops)
+    space.write(value.dtype, value.shape, loops)
+    nest = space.nest()
+    return Pattern(
+        kind="Softmax",
+        function=function,
+        compute=value.dtype,
+        accumulate=value.dtype,
+        axes=nest.tagged(_row_tiles(nest).__getitem__),
+        reads=nest.reads,
+        writes=nest.writes,
+        flops=_SOFTMAX_FLOPS * value.size,
+    )
+
+
+def norm(node: Node, function: str) -> Pattern:
+    """A norm over the dimensions from `axis` on, then scale and bias. `scalars[0]` is epsilon."""
+    value = node.input(0)
+    if any(node.outputs[1:]):
+        raise UnplannableError("its statistics are used as outputs")
+    axis = node.axis(-1)
+    space = Space()
+    loops = [
+        space.loop(f"d{i}", size, "Row" if i >= axis else "Parallel")
+        for i, size in enumerate(value.shape)
+    ]
+    space.read(0, value, loops)
+    scalars = [float(node.attrs.get("epsilon", 1e-5))]
+    places = []
+    for slot in (1, 2):
+        vector = node.get(slot)
+        if vector is None:
+            continue
+        number = scalar(vector)
+        if number is None:
+            space.read(slot, vector, aligned(vector.shape, loops))
+        else:
+            scalars.append(number)
+            places.append(slot)
+    space.write(value.dtype, value.shape, loops)
+    nest = space.nest()
+    each = _LAYERNORM_FLOPS if function == "layernorm" else _RMSNORM_FLOPS
+    return Pattern(
+        kind="Norm",
+        function=function,
+        compute=value.dtype,
+        accumulate=value.dtype,
+        axes=nest.tagged(_row_tiles(nest).__getitem__),
+        reads=nest.reads,
+        writes=nest.writes,
+        flops=each * value.size,
+        params=tuple(places),
+        scalars=tuple(scalars),
+    )
+
+
+def scan(node: Node, function: str) -> Pattern:
+    """An opaque op along one axis whose result has the shape of its input: CumSum."""
+    value = node.input(0)
+    axis = wrapped(int(node.known(1, "axis").item()), len(value.shape))
+    space = Space()
+    loops = [
+        space.loop(f"d{i}", size, "Row" if i == axis else "Parallel")
+        for i, size in enumerate(value.shape)
+    ]
+    space.read(0, value, loops)
+    space.write(value.dtype, value.shape, loops)
+    nest = space.nest()
+    return Pattern(
+        kind="Opaque",
+        function=function,
+        compute=value.dtype,
+        accumulate=value.dtype,
+        axes=nest.tagged(lambda _: "Elements"),
+        reads=nest.reads,
+        writes=nest.writes,
+        flops=value.size,
+        params=(int(node.attrs.get("exclusive", 0)), int(node.attrs.get("reverse", 0))),
+    )

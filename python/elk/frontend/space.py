@@ -1,0 +1,247 @@
+"""Iteration spaces: from views of operands to the named axes of an op and its index maps."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from elk.frontend.views import Atom, Shape, View, identity
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from elk.frontend.values import Value
+
+
+class Axis(NamedTuple):
+    """A loop of an op: `role` is Parallel, Reduction or Row, `tile` its place in the kernel call."""
+
+    name: str
+    size: int
+    role: str
+    tile: str
+
+
+class Dim(NamedTuple):
+    """Index of one stored dimension: offset + sum of coef[i] * axes[i], largest steps first."""
+
+    axes: tuple[int, ...]
+    coef: tuple[int, ...]
+    offset: int
+
+
+class Indirect(NamedTuple):
+    """Dimension `dim` is picked by the values of input `slot`, one pick for each point of `axes`."""
+
+    slot: int
+    dim: int
+    axes: tuple[int, ...]
+    expected_picks: float
+
+
+class Read(NamedTuple):
+    """One operand that is read: piece number `piece` of input number `slot`."""
+
+    slot: int
+    piece: int
+    dims: tuple[Dim, ...]
+    indirect: Indirect | None = None
+
+    @property
+    def axes(self) -> frozenset[int]:
+        """The axes that the index depends on."""
+        return frozenset(a for dim in self.dims for a in dim.axes)
+
+
+class Write(NamedTuple):
+    """One result: a new tensor of this type and shape."""
+
+    dtype: str
+    shape: Shape
+    dims: tuple[Dim, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """An op without names: what all nodes of the same type, shapes and views share."""
+
+    kind: str
+    function: str
+    compute: str
+    accumulate: str
+    axes: tuple[Axis, ...]
+    reads: tuple[Read, ...]
+    writes: tuple[Write, ...]
+    flops: int
+    params: tuple[int, ...] = ()
+    scalars: tuple[float, ...] = ()
+
+
+class MisalignedError(Exception):
+    """Input `slot` does not fit the loops of its op as it lies, and has to be copied first."""
+
+    def __init__(self, slot: int) -> None:
+        super().__init__(slot)
+        self.slot = slot
+
+
+class Term(NamedTuple):
+    """`coef` steps along a loop for each of its positions."""
+
+    loop: int
+    coef: int
+
+
+class Affine(NamedTuple):
+    """offset + sum of the terms: a dimension that several loops run along."""
+
+    terms: tuple[Term, ...]
+    offset: int
+
+
+# What runs along a dimension of a value: one loop, several, or (None) nothing because it is
+# broadcast or of size one.
+Along: TypeAlias = "int | Affine | None"
+
+
+@dataclass(slots=True)
+class _Loop:
+    """A loop before it is cut: `cuts` are the products of the atoms inside each boundary."""
+
+    name: str
+    size: int
+    role: str
+    cuts: set[int] = field(default_factory=set)
+
+
+@dataclass(slots=True)
+class _Access:
+    slot: int
+    piece: int
+    view: View
+    along: tuple[Along, ...]
+    write: tuple[str, Shape] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Nest:
+    """The loops of an op, cut into axes, and what it reads and writes."""
+
+    axes: tuple[Axis, ...]
+    reads: tuple[Read, ...]
+    writes: tuple[Write, ...]
+    loop_of: tuple[int, ...]
+
+    def tagged(self, tile: Callable[[int], str]) -> tuple[Axis, ...]:
+        """The axes with the place in the kernel call that `tile` gives each."""
+        return tuple(a._replace(tile=tile(i)) for i, a in enumerate(self.axes))
+
+    def points(self) -> int:
+        """The size of the whole space."""
+        return math.prod(axis.size for axis in self.axes)
+
+
+class Space:
+    """Collects loops and accesses, then cuts loops where the views of operands need it."""
+
+    def __init__(self) -> None:
+        self._loops: list[_Loop] = []
+        self._accesses: list[_Access] = []
+
+    def loop(self, name: str, size: int, role: str = "Parallel") -> int:
+        """A new loop; its number stands for it in `read` and `write`."""
+        self._loops.append(_Loop(name, size, role))
+        return len(self._loops) - 1
+
+    def read(self, slot: int, value: Value, along: Sequence[Along]) -> None:
+        """Reads `value`, which is input `slot`, with loops `along` its dimensions."""
+        for number, piece in enumerate(value.pieces):
+            self._access(_Access(slot, number, piece.view, tuple(along)))
+
+    def write(self, dtype: str, shape: Shape, along: Sequence[Along]) -> None:
+        """Writes a new tensor with loops `along` its dimensions."""
+        self._access(_Access(-1, 0, identity(shape), tuple(along), (dtype, shape)))
+
+    def _access(self, access: _Access) -> None:
+        for atoms, along in zip(access.view.dims, access.along, strict=True):
+            if isinstance(along, int):
+                self._cut(self._loops[along], atoms, access.slot)
+            elif along is not None and len(atoms) > 1:
+                raise MisalignedError(access.slot)
+        self._accesses.append(access)
+
+    @staticmethod
+    def _cut(loop: _Loop, atoms: tuple[Atom, ...], slot: int) -> None:
+        inner, cuts = 1, set(loop.cuts)
+        for atom in reversed(atoms[1:]):
+            inner *= atom.size
+            cuts.add(inner)
+        chain = [1, *sorted(cuts), loop.size]
+        if any(b % a for a, b in zip(chain, chain[1:], strict=False)):
+            raise MisalignedError(slot)
+        loop.cuts = cuts
+
+    def nest(self) -> Nest:
+        """The axes and index maps of everything collected."""
+        axes: list[Axis] = []
+        loop_of: list[int] = []
+        inside: list[dict[int, int]] = []  # For each loop: the cut inside an axis -> the axis.
+        for number, loop in enumerate(self._loops):
+            inside.append({})
+            cuts = [*sorted(loop.cuts, reverse=True), 1] if loop.size != 1 else []
+            outer = loop.size
+            for i, cut in enumerate(cuts):
+                name = loop.name if len(cuts) == 1 else f"{loop.name}_{i}"
+                inside[-1][cut] = len(axes)
+                axes.append(Axis(name, outer // cut, loop.role, "None"))
+                loop_of.append(number)
+                outer = cut
+        reads, writes = [], []
+        for access in self._accesses:
+            dims = _index(access, inside)
+            if access.write is None:
+                reads.append(Read(access.slot, access.piece, dims))
+            else:
+                writes.append(Write(*access.write, dims))
+        return Nest(tuple(axes), tuple(reads), tuple(writes), tuple(loop_of))
+
+
+def _index(access: _Access, inside: list[dict[int, int]]) -> tuple[Dim, ...]:
+    """The index map of one operand: its view, with axes put in the place of atoms."""
+    rank = len(access.view.offsets)
+    offsets = list(access.view.offsets)
+    steps: list[dict[int, int]] = [{} for _ in range(rank)]
+
+    def step(coefs: tuple[int, ...], axis: int, factor: int) -> None:
+        for d, c in enumerate(coefs):
+            if c:
+                steps[d][axis] = steps[d].get(axis, 0) + c * factor
+
+    for atoms, along in zip(access.view.dims, access.along, strict=True):
+        if isinstance(along, int):
+            inner = 1
+            for atom in reversed(atoms):
+                for cut, axis in inside[along].items():
+                    if inner <= cut < inner * atom.size:
+                        step(atom.coefs, axis, cut // inner)
+                inner *= atom.size
+        elif along is not None and atoms:
+            for term in along.terms:
+                for cut, axis in inside[term.loop].items():
+                    step(atoms[0].coefs, axis, term.coef * cut)
+            for d, c in enumerate(atoms[0].coefs):
+                offsets[d] += c * along.offset
+    return tuple(_dim(moves, offset) for moves, offset in zip(steps, offsets, strict=True))
+
+
+def _dim(moves: dict[int, int], offset: int) -> Dim:
+    order = sorted(moves, key=lambda axis: (-moves[axis], axis))
+    return Dim(tuple(order), tuple(moves[axis] for axis in order), offset)
+
+
+def with_indirect(nest: Nest, read: int, indirect: Indirect) -> Nest:
+    """`nest` whose operand number `read` has a dimension that is picked by an index tensor."""
+    reads = list(nest.reads)
+    reads[read] = reads[read]._replace(indirect=indirect)
+    return replace(nest, reads=tuple(reads))

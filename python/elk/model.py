@@ -1,0 +1,120 @@
+"""A model as ELK plans it: the graph, and what the front end found on the way to it."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from elk.choices import one_of
+from elk.frontend import build, load
+from elk.model_facts import Facts, facts_of
+from elk.model_table import op_lines
+from elk.readable import amount
+
+if TYPE_CHECKING:
+    import onnx
+
+    from elk._core import Graph
+    from elk.frontend.values import Array, Value
+
+_FUSIONS = ("none",)
+_LATER = {"chains": "fusion is a later step", "attention": "fusion is a later step"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
+class Model:
+    """A model with numbers for all its dimensions, ready to be planned.
+
+    Attributes:
+        name: The name of its file, else of its graph.
+        onnx_sha256: The digest of the file's bytes.
+        bindings: The sizes of its symbolic dimensions.
+        graph: The planned graph.
+        facts: Counts, bytes and FLOPs, and what became of the nodes that are no op.
+        constants: The elements of weights that are in the file or were folded, by tensor name.
+        outputs: The graph outputs in their order, each as views of tensors of the graph.
+    """
+
+    name: str
+    onnx_sha256: str
+    bindings: Mapping[str, int]
+    graph: Graph
+    facts: Facts
+    constants: Mapping[str, Array] = field(default_factory=dict)
+    outputs: tuple[Value, ...] = ()
+
+    def table(self) -> str:
+        """Every op in text: name, kernel, axes, and each operand with its index map."""
+        return "\n".join(line for op in self.graph.ops for line in op_lines(self.graph, op))
+
+    def __repr__(self) -> str:
+        facts = self.facts
+        sizes = ", ".join(f"{name}={size}" for name, size in self.bindings.items())
+        return (
+            f"<Model {self.name}({sizes}): {len(self.graph.ops):,} ops, "
+            f"{amount(facts.weight_bytes)} of weights, {facts.flops / 1e9:,.1f} GFLOP, "
+            f"{facts.repeat_text}>"
+        )
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><td>{html.escape(label)}</td><td>{html.escape(value)}</td></tr>"
+            for label, value in self.facts.rows()
+        )
+        return f"<div><b>{html.escape(self.name)}</b><table>{rows}</table></div>"
+
+
+def load_model(
+    source: str | Path | bytes | onnx.ModelProto,
+    *,
+    bindings: Mapping[str, int] | None = None,
+    weights: str | Iterable[str] | None = None,
+    state: str | Iterable[str] | None = None,
+    fuse: str = "none",
+) -> Model:
+    """Reads an ONNX model and turns it into the graph that is planned.
+
+    Weights are never read: only names, shapes and types.
+
+    Args:
+        source: A path, the bytes of a file, or a ModelProto.
+        bindings: A size for each symbolic dimension: `{"batch": 32, "past": 2048}`. A dimension
+            without a name is bound as `"input[1]"`.
+        weights: Graph inputs that are weights and live in HBM: globs, several of them
+            separated by `|`.
+        state: Graph inputs that are rewritten from step to step and live in HBM, beside those
+            whose names say so (`past_key_values.0.key`, `cache_k`, `state`).
+        fuse: Which ops become one: "none".
+
+    Raises:
+        UnboundSymbolsError: Dimensions without a number; all of them are listed.
+        UnsupportedModelError: Nodes that cannot be planned; all of them are listed.
+        ModelFileError: The file cannot be read, or it is not valid ONNX.
+
+    Example:
+        >>> elk.load_model("models/nerf.onnx", bindings={"rows": 4096})
+        <Model nerf(rows=4096): 13 ops, 48.4 KiB of weights, 0.2 GFLOP, no repeat>
+    """
+    one_of("fuse", fuse, _FUSIONS, later=_LATER)
+    loaded = load(source)
+    built = build(loaded, bindings, _globs(weights), _globs(state))
+    return Model(
+        name=loaded.name,
+        onnx_sha256=loaded.sha256,
+        bindings=built.bindings,
+        graph=built.graph,
+        facts=facts_of(built),
+        constants={t.name: t.data for t in built.tensors if t.data is not None},
+        outputs=tuple(built.outputs),
+    )
+
+
+def _globs(given: str | Iterable[str] | None) -> tuple[str, ...]:
+    """Globs given as one text, separated by `|`, or as several."""
+    if given is None:
+        return ()
+    texts = [given] if isinstance(given, str) else list(given)
+    return tuple(glob for text in texts for glob in text.split("|") if glob)
