@@ -26,7 +26,8 @@ template <class Value>
 /// Not a number fails, as every comparison with it is false.
 template <class Value>
 void in_range(std::string_view field, Value value, Value least, Value most, std::string_view unit) {
-  if (!(value >= least && value <= most)) {
+  const bool inside = value >= least && value <= most;
+  if (!inside) {
     refuse(field, text("from ", least, " to ", most), value, unit);
   }
 }
@@ -93,9 +94,9 @@ void validate(const Interconnect& interconnect) {
 }
 
 /// The most modules that find a node to be attached to.
-std::int64_t attachment_points(const Chip& chip) {
+std::int64_t attachment_points(const Chip& chip, HbmPosition position) {
   const Core& core = chip.core;
-  switch (chip.hbm->position) {
+  switch (position) {
     case HbmPosition::Nodes:
       return is_mesh(chip) ? core.count : kMostCount;
     case HbmPosition::EdgesLeftRight:
@@ -117,8 +118,7 @@ void validate_refresh(const Hbm& hbm) {
   }
 }
 
-void validate_hbm(const Chip& chip) {
-  const Hbm& hbm = *chip.hbm;
+void validate_hbm(const Chip& chip, const Hbm& hbm) {
   count("hbm.modules", hbm.modules);
   count("hbm.channels", hbm.channels);
   rate("hbm.bytes_per_s", hbm.rate);
@@ -137,9 +137,10 @@ void validate_hbm(const Chip& chip) {
   if (hbm.position != HbmPosition::Nodes && !is_grid(chip)) {
     refuse("hbm.position", "\"nodes\" where cores do not lie in rows and columns", "edges", "");
   }
-  if (hbm.modules > attachment_points(chip)) {
-    refuse("hbm.modules", text("at most ", attachment_points(chip), ", one a node of its position"),
-           hbm.modules, "");
+  const std::int64_t points = attachment_points(chip, hbm.position);
+  if (hbm.modules > points) {
+    refuse("hbm.modules", text("at most ", points, ", one a node of its position"), hbm.modules,
+           "");
   }
 }
 
@@ -184,7 +185,7 @@ void validate(const Chip& chip) {
   in_range<std::int64_t>("chips", chip.chips, 1, (1LL << 30) / chip.core.count, "");
   validate(chip.interconnect);
   if (chip.hbm) {
-    validate_hbm(chip);
+    validate_hbm(chip, *chip.hbm);
   }
   validate_inter_chip(chip);
   rate("host.bytes_per_s", chip.host_rate);
