@@ -33,7 +33,7 @@ void in_range(std::string_view field, Value value, Value least, Value most, std:
 }
 
 void rate(std::string_view field, double value, std::string_view unit = "bytes/s") {
-  if (!(value > 0.0 && std::isfinite(value))) {
+  if (value <= 0.0 || !std::isfinite(value)) {
     refuse(field, "positive and finite", value, unit);
   }
   in_range(field, value, 1.0, kMostRate, unit);
