@@ -1,0 +1,152 @@
+"""How long ELK takes from an ONNX file to a plan, and what memory that needs.
+
+    python benchmarks/bench_compile.py [--threads N] [--repeats N]
+
+Every row is measured in a process of its own, from a cold start of the compiler; the least of the
+repeats is shown. The bars are those the project holds itself to on two cores.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import elk
+from cases import CASES, machine
+from onnx import TensorProto, helper
+
+BARS_S = {
+    "llama2-13b-decode.onnx": 2.0,
+    "llama2-70b-decode.onnx": 3.0,
+    "bert-large.onnx": 2.0,
+    "resnet50.onnx": 2.0,
+    "dit-xl-2.onnx": 2.0,
+}
+BAR_MIB = {"llama2-13b-decode.onnx": 500.0}
+LAYERS = (4, 16, 64, 256)
+
+
+def measure(path: Path, bindings: dict[str, int], threads: int | None) -> dict[str, float]:
+    """Seconds and MiB of one compilation in this process."""
+    start = time.perf_counter()
+    model = elk.load_model(path, bindings=bindings)
+    loaded = time.perf_counter()
+    plan = elk.compile(model, "ipu-pod4-hbm", policy="elk-dyn", threads=threads)
+    planned = time.perf_counter()
+    document = plan.to_json()
+    return {
+        "load_s": loaded - start,
+        "plan_s": planned - loaded,
+        "json_s": time.perf_counter() - planned,
+        "ops": len(document["ops"]),
+        "rss_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+    }
+
+
+def in_a_process(
+    path: Path, bindings: dict[str, int], threads: int | None, repeats: int
+) -> dict[str, float]:
+    """The fastest of `repeats` measurements, each in a process of its own."""
+    job = json.dumps({"path": str(path), "bindings": bindings, "threads": threads})
+    runs = []
+    for _ in range(repeats):
+        command = [sys.executable, __file__, "--job", job]
+        out = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        runs.append(json.loads(out))
+    return min(runs, key=lambda run: run["load_s"] + run["plan_s"])
+
+
+def row(title: str, run: dict[str, float], bar_s: float | None, bar_mib: float | None) -> str:
+    total_s = run["load_s"] + run["plan_s"]
+    time_bar = "" if bar_s is None else f" <= {bar_s:g}{'' if total_s <= bar_s else ' MISSED'}"
+    memory_bar = ""
+    if bar_mib is not None:
+        memory_bar = f" <= {bar_mib:g}{'' if run['rss_mib'] <= bar_mib else ' MISSED'}"
+    return (
+        f"| {title} | {run['ops']:,} | {run['load_s']:.2f} | {run['plan_s']:.2f} | "
+        f"{total_s:.2f}{time_bar} | {run['json_s']:.2f} | {run['rss_mib']:.0f}{memory_bar} |"
+    )
+
+
+def stack(layers: int, path: Path) -> None:
+    """Writes a model of `layers` equal layers: two products, a non-linearity and a residual."""
+    width, wide, rows = 1024, 4096, 32
+    nodes, weights = [], []
+    for i in range(layers):
+        weights.append(_weight(f"up{i}", (width, wide)))
+        weights.append(_weight(f"down{i}", (wide, width)))
+        nodes += [
+            helper.make_node("MatMul", [f"x{i}", f"up{i}"], [f"a{i}"], name=f"up_{i}"),
+            helper.make_node("Relu", [f"a{i}"], [f"b{i}"], name=f"relu_{i}"),
+            helper.make_node("MatMul", [f"b{i}", f"down{i}"], [f"c{i}"], name=f"down_{i}"),
+            helper.make_node("Add", [f"x{i}", f"c{i}"], [f"x{i + 1}"], name=f"add_{i}"),
+        ]
+    ends = [
+        helper.make_tensor_value_info(name, TensorProto.FLOAT16, [rows, width])
+        for name in ("x0", f"x{layers}")
+    ]
+    graph = helper.make_graph(nodes, f"stack-{layers}", ends[:1], ends[1:], initializer=weights)
+    opsets = [helper.make_opsetid("", 20)]
+    model = helper.make_model(graph, opset_imports=opsets, ir_version=10)
+    path.write_bytes(model.SerializeToString())
+
+
+def _weight(name: str, shape: tuple[int, int]) -> TensorProto:
+    """A weight whose bytes are elsewhere, as in the models of this repository."""
+    weight = TensorProto(name=name, dims=shape, data_type=TensorProto.FLOAT16)
+    weight.data_location = TensorProto.EXTERNAL
+    weight.external_data.add(key="location", value="weights.bin")
+    return weight
+
+
+def import_s() -> float:
+    """Seconds that `import elk` adds to the start of Python, the least of five."""
+
+    def least(code: str) -> float:
+        times = []
+        for _ in range(5):
+            start = time.perf_counter()
+            subprocess.run([sys.executable, "-c", code], check=True)
+            times.append(time.perf_counter() - start)
+        return min(times)
+
+    return least("import elk") - least("pass")
+
+
+def table(threads: int | None, repeats: int) -> None:
+    print(f"{machine()}, threads {threads or 'all'}, least of {repeats}\n")
+    print("| model | ops | load s | plan s | together s | to_json s | peak MiB |")
+    print("| --- | --- | --- | --- | --- | --- | --- |")
+    for case in CASES:
+        run = in_a_process(case.path, case.bindings, threads, repeats)
+        print(row(case.title, run, BARS_S.get(case.file), BAR_MIB.get(case.file)), flush=True)
+    with tempfile.TemporaryDirectory() as folder:
+        for layers in LAYERS:
+            path = Path(folder) / f"stack-{layers}.onnx"
+            stack(layers, path)
+            run = in_a_process(path, {}, threads, repeats)
+            print(row(f"{layers} equal layers", run, None, None), flush=True)
+    print(f"\nimport elk: {import_s():.2f} s <= 0.5")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])  # type: ignore[union-attr]
+    parser.add_argument("--threads", type=int, default=None, help="threads of the search")
+    parser.add_argument("--repeats", type=int, default=3, help="runs of each row")
+    parser.add_argument("--job", help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.job:
+        job = json.loads(arguments.job)
+        print(json.dumps(measure(Path(job["path"]), job["bindings"], job["threads"])))
+    else:
+        table(arguments.threads, arguments.repeats)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,60 @@
+"""The models that benchmarks plan, with the sizes at which they are planned."""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import dataclass, field
+from pathlib import Path
+
+MODELS = Path(__file__).parents[1] / "models"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """A model file and numbers for its symbolic dimensions."""
+
+    title: str
+    file: str
+    bindings: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def path(self) -> Path:
+        return MODELS / self.file
+
+
+_DECODE = {"batch": 32, "past": 2048}
+
+CASES = (
+    Case(
+        title="Llama2-13B decode, batch 32, 2,048 past",
+        file="llama2-13b-decode.onnx",
+        bindings=_DECODE,
+    ),
+    Case(
+        title="Gemma2-27B decode, batch 32, 2,048 past",
+        file="gemma2-27b-decode.onnx",
+        bindings=_DECODE,
+    ),
+    Case(
+        title="OPT-30B decode, batch 32, 2,048 past", file="opt-30b-decode.onnx", bindings=_DECODE
+    ),
+    Case(
+        title="Llama2-70B decode, batch 32, 2,048 past",
+        file="llama2-70b-decode.onnx",
+        bindings=_DECODE,
+    ),
+    Case(
+        title="BERT-large, batch 8, 512 tokens",
+        file="bert-large.onnx",
+        bindings={"batch": 8, "seq": 512},
+    ),
+    Case(title="ResNet-50, batch 8", file="resnet50.onnx", bindings={"batch": 8}),
+    Case(title="DiT-XL/2, batch 8", file="dit-xl-2.onnx", bindings={"batch": 8}),
+)
+
+
+def machine() -> str:
+    """The processor and how many of its threads this process sees."""
+    lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    return f"{names[0] if names else platform.processor()}, {len(names)} threads"

@@ -1,0 +1,134 @@
+#include <cstdint>
+#include <vector>
+
+#include <pybind11/native_enum.h>
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include "columns.hpp"
+#include "elk/compile/compile.hpp"
+
+namespace py = pybind11;
+namespace compile = elk::compile;
+namespace program = elk::program;
+namespace schedule = elk::schedule;
+using elk::bindings::column;
+
+namespace {
+
+py::dict code_columns(const std::vector<program::Instruction>& code) {
+  using program::Instruction;
+  py::dict columns;
+  columns["opcode"] =
+      column(code, [](const Instruction& i) { return static_cast<std::uint8_t>(i.opcode); });
+  columns["subject"] = column(code, [](const Instruction& i) { return i.subject; });
+  return columns;
+}
+
+py::dict buffer_columns(const std::vector<program::Buffer>& buffers) {
+  using program::Buffer;
+  py::dict columns;
+  columns["op"] = column(buffers, [](const Buffer& b) { return b.op; });
+  columns["tensor"] = column(buffers, [](const Buffer& b) { return b.tensor; });
+  columns["role"] =
+      column(buffers, [](const Buffer& b) { return static_cast<std::uint8_t>(b.role); });
+  columns["offset_bytes"] = column(buffers, [](const Buffer& b) { return b.offset.value; });
+  columns["bytes"] = column(buffers, [](const Buffer& b) { return b.bytes.value; });
+  columns["from"] = column(buffers, [](const Buffer& b) { return b.from; });
+  columns["to"] = column(buffers, [](const Buffer& b) { return b.to; });
+  return columns;
+}
+
+py::dict forecast_columns(const schedule::Forecast& forecast) {
+  using schedule::OpTimes;
+  using schedule::StoreTimes;
+  py::dict columns;
+  columns["preload_begin_ps"] =
+      column(forecast.ops, [](const OpTimes& t) { return t.preload.begin.value; });
+  columns["preload_end_ps"] =
+      column(forecast.ops, [](const OpTimes& t) { return t.preload.end.value; });
+  columns["execute_begin_ps"] =
+      column(forecast.ops, [](const OpTimes& t) { return t.execute.begin.value; });
+  columns["execute_end_ps"] =
+      column(forecast.ops, [](const OpTimes& t) { return t.execute.end.value; });
+  columns["store_tensor"] = column(forecast.stores, [](const StoreTimes& t) { return t.tensor; });
+  columns["store_begin_ps"] =
+      column(forecast.stores, [](const StoreTimes& t) { return t.store.begin.value; });
+  columns["store_end_ps"] =
+      column(forecast.stores, [](const StoreTimes& t) { return t.store.end.value; });
+  return columns;
+}
+
+void bind_options(py::module_& m) {
+  py::native_enum<schedule::Policy>(m, "Policy", "enum.IntEnum", "Who decides the schedule.")
+      .value("Basic", schedule::Policy::Basic)
+      .value("Static", schedule::Policy::Static)
+      .value("ElkDyn", schedule::Policy::ElkDyn)
+      .value("ElkFull", schedule::Policy::ElkFull)
+      .value("Ideal", schedule::Policy::Ideal)
+      .finalize();
+  py::class_<compile::Options>(m, "Options", "What the compiler is asked for.")
+      .def(py::init([](schedule::Policy policy, std::int32_t threads, double min_core_share,
+                       double max_padding) {
+             return compile::Options{policy, threads, {min_core_share, max_padding}};
+           }),
+           py::kw_only(), py::arg("policy"), py::arg("threads"), py::arg("min_core_share"),
+           py::arg("max_padding"));
+}
+
+void bind_search(py::module_& m) {
+  using compile::PlannedOp;
+  py::class_<PlannedOp>(m, "PlannedOp", "One op as planned, with its costs in place.")
+      .def_readonly("option", &PlannedOp::option)
+      .def_readonly("state", &PlannedOp::state)
+      .def_readonly("has_preload", &PlannedOp::has_preload)
+      .def_readonly("front", &PlannedOp::front)
+      .def_readonly("choice", &PlannedOp::choice);
+
+  using compile::Search;
+  py::class_<Search>(m, "Search", "How much was looked at.")
+      .def_readonly("complete", &Search::complete)
+      .def_readonly("filtered", &Search::filtered)
+      .def_readonly("pareto", &Search::pareto)
+      .def_readonly("orders_tried", &Search::orders_tried);
+
+  using schedule::Bounds;
+  py::class_<Bounds>(m, "Bounds", "What no plan can beat, and what an ideal chip would take.")
+      .def_property_readonly("ideal_s", [](const Bounds& b) { return b.ideal.value; })
+      .def_property_readonly("lower_bound_s", [](const Bounds& b) { return b.lower_bound.value; })
+      .def_property_readonly("hbm_s", [](const Bounds& b) { return b.hbm.value; })
+      .def_property_readonly("execute_s", [](const Bounds& b) { return b.execute.value; })
+      .def_property_readonly("link_s", [](const Bounds& b) { return b.link.value; });
+}
+
+}  // namespace
+
+void bind_compile(py::module_& m) {
+  bind_options(m);
+  bind_search(m);
+
+  using compile::Plan;
+  py::class_<Plan>(m, "Plan", "What the compiler decided, in columns.")
+      .def_readonly("policy", &Plan::policy)
+      .def_readonly("origin", &Plan::origin)
+      .def_readonly("ops", &Plan::ops)
+      .def_readonly("fronts", &Plan::fronts)
+      .def_readonly("front_of", &Plan::front_of)
+      .def_readonly("program", &Plan::program)
+      .def_property_readonly("preload_order",
+                             [](const Plan& p) { return p.schedule.preload_order; })
+      .def_property_readonly("code", [](const Plan& p) { return code_columns(p.program.code); })
+      .def_property_readonly("buffers",
+                             [](const Plan& p) { return buffer_columns(p.program.buffers); })
+      .def_property_readonly("predicted",
+                             [](const Plan& p) { return forecast_columns(p.predicted); })
+      .def_property_readonly("total_ps", [](const Plan& p) { return p.predicted.total.value; })
+      .def_property_readonly("raw_ps", [](const Plan& p) { return p.raw.value; })
+      .def_readonly("bounds", &Plan::bounds)
+      .def_readonly("search", &Plan::search);
+
+  m.def("compile", &compile::compile, py::arg("graph"), py::arg("chip"), py::arg("tiles"),
+        py::arg("options"), py::call_guard<py::gil_scoped_release>(),
+        "The plan of `graph` on `chip` under `options`.");
+}

@@ -1,0 +1,82 @@
+"""What `elk.compile` is given, checked and made ready for the core."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from elk import _core
+from elk.choices import one_of
+from elk.errors import InvalidInputError
+from elk.plan_json import POLICIES
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
+
+    from elk.model import Model
+
+_LATER_POLICIES: Final = {
+    "t10": "it plans models that live on chip, and arrives in a later version",
+    "vgm": "it plans models that live on chip, and arrives in a later version",
+}
+_LATER_PODS: Final = {"sharded": "splitting operators over chips arrives in a later version"}
+
+
+def core_options(
+    *, policy: str, pod: str, threads: int | None, min_core_share: float, max_padding: float
+) -> _core.Options:
+    """The core's own struct; raises InvalidInputError naming the option that is wrong."""
+    one_of("pod", pod, ("pooled",), later=_LATER_PODS, instead='pod="pooled"')
+    return _core.Options(
+        policy=POLICIES[one_of("policy", policy, tuple(POLICIES), later=_LATER_POLICIES)],
+        threads=_threads(threads),
+        min_core_share=_number("min_core_share", min_core_share, largest=1.0),
+        max_padding=_number("max_padding", max_padding),
+    )
+
+
+def as_model(
+    model: Model | ModelProto | bytes | str | Path,
+    *,
+    bindings: Mapping[str, int] | None,
+    weights: str | Iterable[str] | None,
+    state: str | Iterable[str] | None,
+) -> Model:
+    """A loaded model itself, or what `elk.load_model` makes of it."""
+    from elk.model import Model, load_model  # noqa: PLC0415 - `import elk` stays small
+
+    given: dict[str, Any] = {"bindings": bindings, "weights": weights, "state": state}
+    if not isinstance(model, Model):
+        return load_model(model, **given)
+    unused = [name for name, value in given.items() if value is not None]
+    if unused:
+        raise InvalidInputError(
+            f"{', '.join(unused)}: the model is loaded already",
+            code="model_loaded",
+            remedy="give them to elk.load_model",
+        )
+    return model
+
+
+def _threads(threads: object) -> int:
+    if threads is None:
+        return 0
+    if isinstance(threads, int) and not isinstance(threads, bool) and threads >= 1:
+        return threads
+    raise InvalidInputError(f"threads must be an integer above 0 or None, got {threads!r}")
+
+
+def _number(name: str, value: object, *, largest: float = math.inf) -> float:
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= largest:
+        return float(value)
+    limit = "" if largest == math.inf else f" and at most {largest:g}"
+    raise InvalidInputError(f"{name} must be a number of at least 0{limit}, got {value!r}")
+
+
+def borrowed(graph: _core.Graph, tiles: _core.TileModel) -> tuple[bool, ...]:
+    """For each op, whether its kernel has no rows of its own in the tile model."""
+    kernels = [(op.function, op.compute.name, op.accumulate.name) for op in graph.ops]
+    known = {kernel: tiles.find(kernel)[1] for kernel in dict.fromkeys(kernels)}
+    return tuple(known[kernel] for kernel in kernels)

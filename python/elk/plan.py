@@ -1,0 +1,297 @@
+"""Plans: what the compiler decided about a model on a chip."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from elk import _core, chips
+from elk.chip import Chip
+from elk.compile_options import as_model, borrowed, core_options
+from elk.plan_file import StoredPlan, write_plan
+from elk.plan_json import CompiledPlan
+from elk.plan_schema import PlanDocument
+from elk.readable import duration
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from onnx import ModelProto
+
+    from elk.explain import Explanation
+    from elk.model import Model
+
+
+class PlanSource(Protocol):
+    """Where a plan's content comes from: the compiler, or a file."""
+
+    def document(self) -> PlanDocument:
+        """The plan as a document of its own, which the caller may change."""
+
+    def problems(self) -> list[str]:
+        """Every rule of the program's semantics that the plan breaks."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """What a plan's latency is measured against, all in seconds.
+
+    Attributes:
+        ideal_s: The forecast for a chip that has its memory and interconnect twice.
+        lower_bound_s: Proved: no plan of the whole space is faster on this chip.
+        hbm_s: Its corner that counts only bytes from HBM, over all chips' peak rate.
+        execute_s: Its corner that counts only execution alone.
+        link_s: Its corner that counts only bytes over the cores' links.
+    """
+
+    ideal_s: float
+    lower_bound_s: float
+    hbm_s: float
+    execute_s: float
+    link_s: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Plan:
+    """How a model runs on a chip: every operator's cut, every preload, every buffer's address.
+
+    Made by `elk.compile` and `elk.load_plan`. Two plans are equal if their content is; how long
+    the search took is no content.
+
+    Example:
+        >>> plan = elk.compile("models/nerf.onnx", "tiny", bindings={"rows": 64})
+        >>> plan.policy
+        'elk-full'
+        >>> plan.latency_s >= plan.bounds.lower_bound_s
+        True
+    """
+
+    _source: PlanSource = field()
+
+    @cached_property
+    def _document(self) -> PlanDocument:
+        return self._source.document()
+
+    @property
+    def latency_s(self) -> float:
+        """When the last execute or store ends, in seconds, as forecast by the planner."""
+        return self._document["predicted"]["total_s"]
+
+    @property
+    def policy(self) -> str:
+        """The policy that was asked for."""
+        return self._document["policy"]
+
+    @property
+    def pod(self) -> str:
+        """How several chips work together: `pooled`, all cores as one machine."""
+        return self._document["pod"]
+
+    @property
+    def model_name(self) -> str:
+        """The name of the model."""
+        return self._document["model"]["name"]
+
+    @property
+    def op_names(self) -> tuple[str, ...]:
+        """The names of the operators, in the order in which they run."""
+        return tuple(row["name"] for row in self._document["ops"])
+
+    @cached_property
+    def chip(self) -> Chip:
+        """The chip that the plan is for."""
+        return Chip.from_dict(self._document["chip"])
+
+    @cached_property
+    def bounds(self) -> Bounds:
+        """The ideal and the proved lower bound, in seconds."""
+        bounds = self._document["bounds"]
+        return Bounds(**{f.name: bounds[f.name] for f in dataclasses.fields(Bounds)})  # type: ignore[literal-required]
+
+    def summary(self) -> str:
+        """The card as text: latency, how near to ideal and bound, what binds, top operators.
+
+        Example:
+            >>> "of the proved lower bound" in plan.summary()
+            True
+        """
+        from elk.card import card  # noqa: PLC0415 - `import elk` stays small
+
+        return card(self._document).text
+
+    def _repr_html_(self) -> str:
+        from elk.card import card  # noqa: PLC0415 - `import elk` stays small
+
+        return card(self._document).html
+
+    def __repr__(self) -> str:
+        total_s, ideal_s = self.latency_s, self.bounds.ideal_s
+        near = f", {100 * ideal_s / total_s:.1f} % of ideal" if total_s > 0 else ""
+        chip = self._document["chip"]["name"]
+        return f"Plan({self.model_name!r} on {chip!r}, {self.policy}: {duration(total_s)}{near})"
+
+    def explain(self, op: str | int) -> Explanation:
+        """Why an operator runs as it does: its Pareto front, and why this plan of it.
+
+        Args:
+            op: The name or the id of an operator.
+
+        Raises:
+            InvalidInputError: there is no such operator.
+
+        Example:
+            >>> plan.explain(0).plans_pareto >= 1
+            True
+        """
+        from elk.explain import explain  # noqa: PLC0415 - `import elk` stays small
+
+        return explain(self._document, op)
+
+    def plot_memory(self, ax: Axes | None = None) -> Axes:
+        """One core's SRAM over time, stacked by kind of buffer, drawn with matplotlib.
+
+        Args:
+            ax: Where to draw; a new figure without it.
+
+        Raises:
+            MissingPackageError: matplotlib is not installed.
+            InvalidInputError: the plan is a forecast of policy `ideal`, which places no buffers.
+        """
+        from elk.plots import plot_memory  # noqa: PLC0415 - `import elk` stays small
+
+        return plot_memory(self._document, ax)
+
+    def check(self) -> list[str]:
+        """Every rule that the plan breaks, in words, by the checker in the core; none if sound.
+
+        A plan of policy `ideal` is a forecast without buffers, and there is nothing to check.
+
+        Example:
+            >>> plan.check()
+            []
+        """
+        return [] if self.policy == "ideal" else self._source.problems()
+
+    def to_json(self) -> dict[str, Any]:
+        """The plan as a document of schema `elk.plan/1`: times in seconds, sizes in bytes.
+
+        Example:
+            >>> plan.to_json()["schema"]
+            'elk.plan/1'
+        """
+        return dict(self._source.document())
+
+    def save(self, path: str | Path) -> None:
+        """Writes the plan as an `.elkplan` file: its JSON, gzipped.
+
+        Equal plans give equal bytes; how long the search took is left out.
+
+        Raises:
+            PlanFileError: the file cannot be written.
+        """
+        write_plan(self._source.document(), Path(path))
+
+    @staticmethod
+    def load(path: str | Path) -> Plan:
+        """The same as `elk.load_plan`."""
+        return load_plan(path)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Plan):
+            return NotImplemented
+        return content(self._document) == content(other._document)
+
+    def __hash__(self) -> int:
+        return hash((self.model_name, self.policy, self.latency_s))
+
+
+def compile(  # noqa: PLR0913 - every option is a keyword of its own
+    model: Model | ModelProto | bytes | str | Path,
+    chip: Chip | str | Path,
+    *,
+    bindings: Mapping[str, int] | None = None,
+    policy: str = "elk-full",
+    pod: str = "pooled",
+    threads: int | None = None,
+    min_core_share: float = 0.0,
+    max_padding: float = 0.0,
+    weights: str | Iterable[str] | None = None,
+    state: str | Iterable[str] | None = None,
+) -> Plan:
+    """Plans how a model runs on a chip.
+
+    Args:
+        model: A model from `elk.load_model`, or what that takes: a path, bytes or a ModelProto.
+        chip: A chip, the name of a preset, or the path of a chip file.
+        bindings: Numbers for the model's symbolic dimensions, such as `{"batch": 32}`.
+        policy: Who schedules: `basic`, `static`, `elk-dyn`, `elk-full`, or the forecast `ideal`.
+        pod: How several chips work together: `pooled`, all their cores as one machine.
+        threads: Threads of the search, which do not change its result; None for all cores.
+        min_core_share: The least share of the cores that a plan of an operator uses; 0 for any.
+        max_padding: The most by which padding may grow a tensor, as padded over original size; 0
+            for any.
+        weights: Globs of graph inputs that are weights and live in HBM.
+        state: Globs of graph inputs that are state, such as KV caches, and live in HBM.
+
+    Raises:
+        InvalidInputError: an option, the model or the chip is wrong; the message says which.
+        InfeasibleError: an operator fits the chip in no plan; the message says by how much.
+
+    Example:
+        >>> plan = elk.compile("models/nerf.onnx", "tiny", bindings={"rows": 64})
+        >>> plan.latency_s > 0
+        True
+    """
+    from elk.tilemodel import load_tile_model  # noqa: PLC0415 - `import elk` stays small
+
+    options = core_options(
+        policy=policy,
+        pod=pod,
+        threads=threads,
+        min_core_share=min_core_share,
+        max_padding=max_padding,
+    )
+    machine = chips.find(chip)
+    loaded = as_model(model, bindings=bindings, weights=weights, state=state)
+    tiles = load_tile_model(machine.core.tile_model)
+    start = time.perf_counter()
+    plan = _core.compile(loaded.graph, machine.to_core(), tiles, options)
+    return Plan(
+        CompiledPlan(
+            plan=plan,
+            graph=loaded.graph,
+            chip=machine,
+            model={
+                "name": loaded.name,
+                "onnx_sha256": loaded.onnx_sha256,
+                "bindings": dict(loaded.bindings),
+                "op_count": len(loaded.graph.ops),
+            },
+            borrowed=borrowed(loaded.graph, tiles),
+            seconds=time.perf_counter() - start,
+        )
+    )
+
+
+def load_plan(path: str | Path) -> Plan:
+    """Reads a plan that `Plan.save` wrote; plain JSON of the same schema is read too.
+
+    Raises:
+        PlanFileError: the file is missing, damaged, or of a schema that this version cannot read.
+
+    Example:
+        >>> plan.save("nerf.elkplan")
+        >>> elk.load_plan("nerf.elkplan") == plan
+        True
+    """
+    return Plan(StoredPlan.read(Path(path)))
+
+
+def content(document: PlanDocument) -> dict[str, Any]:
+    """What two equal plans have in common: all but how long the search took."""
+    search = {key: value for key, value in document["search"].items() if key != "seconds"}
+    return {**document, "search": search}

@@ -1,0 +1,214 @@
+"""From what the compiler decided to the document of a plan, schema `elk.plan/1`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final
+
+from elk import _core
+from elk.chip import Chip
+from elk.plan_ops import OpRows
+from elk.plan_schema import (
+    SCHEMA,
+    BufferRow,
+    FrontRow,
+    ModelRow,
+    OpTimesRow,
+    PlanDocument,
+    PredictedRow,
+    RepeatRow,
+    StoreTimesRow,
+)
+
+POLICIES: Final = {
+    "basic": _core.Policy.Basic,
+    "static": _core.Policy.Static,
+    "elk-dyn": _core.Policy.ElkDyn,
+    "elk-full": _core.Policy.ElkFull,
+    "ideal": _core.Policy.Ideal,
+}
+_POLICY_NAMES: Final = {policy: name for name, policy in POLICIES.items()}
+_OPCODES: Final = {
+    _core.Opcode.Preload: "preload_async",
+    _core.Opcode.Store: "store_async",
+    _core.Opcode.Execute: "execute",
+}
+_PS: Final = 1e12  # picoseconds of a second
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompiledPlan:
+    """A plan as it left the compiler.
+
+    Attributes:
+        plan: What was decided.
+        graph: The planned graph.
+        chip: The chip that it was planned for.
+        model: The model's name, digest, bindings and number of operators.
+        borrowed: For each op, whether its tile times are a neighbour's.
+        seconds: How long the search took.
+    """
+
+    plan: _core.Plan
+    graph: _core.Graph
+    chip: Chip
+    model: ModelRow
+    borrowed: tuple[bool, ...]
+    seconds: float
+
+    def problems(self) -> list[str]:
+        """Every rule of the program's semantics that the plan breaks."""
+        return _core.check_program(self.graph, self.chip.to_core(), self.plan.program)
+
+    @cached_property
+    def _tensors(self) -> list[str]:
+        return [tensor.name for tensor in self.graph.tensors]
+
+    def document(self) -> PlanDocument:
+        """The plan as a document of its own."""
+        plan, graph = self.plan, self.graph
+        rows = OpRows(graph, plan, self.borrowed).rows()
+        program = self._program()
+        bounds, search = plan.bounds, plan.search
+        return {
+            "schema": SCHEMA,
+            "elk_version": _core.__version__,
+            "policy": _POLICY_NAMES[plan.policy],
+            "origin": _POLICY_NAMES[plan.origin],
+            "pod": "pooled",
+            "model": {**self.model, "bindings": dict(self.model["bindings"])},
+            "chip": self.chip.to_dict(),
+            "ops": rows,
+            "preload_order": list(plan.preload_order),
+            "preload_number": preload_numbers(program, len(rows)),
+            "program": program,
+            "buffers": self._buffers(),
+            "predicted": self._predicted(),
+            "simulated": None,
+            "bounds": {
+                "ideal_s": bounds.ideal_s,
+                "lower_bound_s": bounds.lower_bound_s,
+                "hbm_s": bounds.hbm_s,
+                "execute_s": bounds.execute_s,
+                "link_s": bounds.link_s,
+            },
+            "raw_s": plan.raw_ps / _PS,
+            "host_s": self._host_s(),
+            "search": {
+                "plans_complete": search.complete,
+                "plans_filtered": search.filtered,
+                "plans_pareto": search.pareto,
+                "orders_tried": search.orders_tried,
+                "seconds": self.seconds,
+            },
+            "stores": [
+                {"tensor": self._tensors[s.tensor], "op": s.op, "run_bytes": s.run_bytes}
+                for s in graph.stores
+            ],
+            "outputs": [self._tensors[tensor] for tensor in graph.outputs],
+            "repeat": _repeat(graph.repeat),
+            "fronts": self._fronts(),
+        }
+
+    def _program(self) -> list[list[Any]]:
+        names, code = self._tensors, self.plan.code
+        return [
+            [_OPCODES[opcode], names[subject] if opcode == _core.Opcode.Store else subject]
+            for opcode, subject in zip(
+                map(_core.Opcode, code["opcode"].tolist()), code["subject"].tolist(), strict=True
+            )
+        ]
+
+    def _buffers(self) -> list[BufferRow]:
+        roles = {role.value: role.name.lower() for role in _core.Role}
+        columns = {key: column.tolist() for key, column in self.plan.buffers.items()}
+        return [
+            {
+                "op": op,
+                "tensor": self._tensors[tensor],
+                "role": roles[role],
+                "offset": offset,
+                "bytes": size,
+                "from": begin,
+                "to": end,
+            }
+            for op, tensor, role, offset, size, begin, end in zip(
+                *(columns[k] for k in ("op", "tensor", "role", "offset_bytes", "bytes")),
+                *(columns[k] for k in ("from", "to")),
+                strict=True,
+            )
+        ]
+
+    def _predicted(self) -> PredictedRow:
+        times = {key: (column).tolist() for key, column in self.plan.predicted.items()}
+        ops: list[OpTimesRow] = []
+        for i, planned in enumerate(self.plan.ops):
+            row: OpTimesRow = {"id": i, "execute": _span(times, "execute", i)}
+            if planned.has_preload:
+                row = {"id": i, "preload": _span(times, "preload", i), "execute": row["execute"]}
+            ops.append(row)
+        stores: list[StoreTimesRow] = [
+            {"tensor": self._tensors[tensor], "store": _span(times, "store", i)}
+            for i, tensor in enumerate(times["store_tensor"])
+        ]
+        return {"total_s": self.plan.total_ps / _PS, "ops": ops, "stores": stores}
+
+    def _host_s(self) -> float:
+        """Seconds to bring the inputs from the host and the outputs to it, outside the latency."""
+        tensors, home = self.graph.tensors, _core.Home
+        moved = sum(tensor.bytes for tensor in tensors if tensor.home == home.Input)
+        outputs = [tensors[i] for i in self.graph.outputs]
+        moved += sum(tensor.bytes for tensor in outputs if tensor.home == home.Output)
+        return moved / self.chip.host.bytes_per_s
+
+    def _fronts(self) -> list[FrontRow]:
+        first = {front: op for op, front in reversed([*enumerate(self.plan.front_of)])}
+        ops = self.graph.ops
+        return [
+            _front([axis.name for axis in ops[first[i]].axes], front)
+            for i, front in enumerate(self.plan.fronts)
+        ]
+
+
+def preload_numbers(program: list[list[Any]], ops: int) -> list[int]:
+    """For each op, how many preloads of later ops are issued before its execute."""
+    numbers, issued = [0] * ops, 0
+    own = {op for opcode, op in program if opcode == "preload_async"}
+    for opcode, subject in program:
+        if opcode == "preload_async":
+            issued += 1
+        elif opcode == "execute":
+            issued -= subject in own
+            numbers[subject] = issued
+    return numbers
+
+
+def _span(times: dict[str, list[int]], what: str, i: int) -> list[float]:
+    return [times[f"{what}_begin_ps"][i] / _PS, times[f"{what}_end_ps"][i] / _PS]
+
+
+def _repeat(repeat: _core.Repeat | None) -> RepeatRow | None:
+    if repeat is None:
+        return None
+    return {"begin": repeat.begin, "period": repeat.period, "count": repeat.count}
+
+
+def _front(axes: list[str], front: _core.Front) -> FrontRow:
+    options = front.options
+    return {
+        "axes": axes,
+        "complete": front.counts.complete,
+        "filtered": front.counts.filtered,
+        "pareto": front.counts.pareto,
+        "fastest": front.fastest,
+        "smallest_bytes": front.smallest_bytes,
+        "factors": [option.plan.factors for option in options],
+        "steps": [option.steps for option in options],
+        "cores": [option.cores for option in options],
+        "space_bytes": [option.footprint.space_bytes for option in options],
+        "time_s": [option.time_s for option in options],
+        "compute_s": [option.compute_s for option in options],
+        "exchange_bytes": [option.exchange_bytes for option in options],
+        "hbm_bytes": [option.hbm_bytes for option in options],
+    }

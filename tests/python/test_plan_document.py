@@ -1,0 +1,360 @@
+"""Cards, explanations, pictures and files of a plan, on a document written by hand."""
+
+from __future__ import annotations
+
+import copy
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import elk
+import pytest
+from elk.choices import one_of
+from elk.plan import Plan
+from elk.plan_file import StoredPlan
+from elk.plan_json import preload_numbers
+from elk.readable import amount, duration, rate, share
+
+_EVIL = "<script>alert('&')</script>"
+
+
+def _op(i: int, name: str, *, front: int, choice: int, preload: bool) -> dict[str, Any]:
+    operands = [
+        ("x", "read", "input" if i == 0 else "activation"),
+        ("w", "read", "weight"),
+        ("y", "write", "activation" if i == 0 else "output"),
+    ]
+    return {
+        "id": i,
+        "name": name,
+        "kind": "matmul",
+        "onnx_type": "MatMul",
+        "function": "matmul",
+        "params": [],
+        "compute": "f16",
+        "flops": 2 * 64**3,
+        "scalars": [],
+        "borrowed": i == 1,
+        "axes": [
+            {"name": a, "size": 64, "role": "reduction" if a == "k" else "parallel", "tile": a}
+            for a in ("m", "n", "k")
+        ],
+        "operands": [
+            {
+                "tensor": f"{tensor}{i}",
+                "access": access,
+                "home": home,
+                "dtype": "f16",
+                "shape": [64, 64],
+                "bytes": 8192,
+                "dims": [["m"], ["k"]],
+                "input": -1,
+            }
+            for tensor, access, home in operands
+        ],
+        "split": None,
+        "execute": {
+            "factors": {"m": 8, "n": 8, "k": 1},
+            "temporal": {},
+            "pace": {},
+            "cores": 64,
+            "steps": 1,
+            "order": ["m", "n"],
+            "acc": "f16",
+            "space_bytes": 2176,
+            "space_by_tensor": {f"x{i}": 1024, f"w{i}": 1024, f"y{i}": 128},
+            "compute_s": 3e-6,
+            "exchange_bytes": 1024,
+            "distribute_s": 1e-6,
+            "shift_s": 0.0,
+            "reduce_s": 0.0,
+            "time_s": 4e-6,
+            "extrapolated": 0.5,
+        },
+        "preload": {
+            "divisor": {f"w{i}": 2},
+            "space_bytes": 512,
+            "hbm_bytes": 8192,
+            "link_bytes": 512,
+            "time_s": 1e-6,
+            "distribute_bytes": 512,
+            "distribute_s": 1e-6,
+        }
+        if preload
+        else None,
+        "front": front,
+        "choice": choice,
+    }
+
+
+def _front() -> dict[str, Any]:
+    return {
+        "axes": ["m", "n", "k"],
+        "complete": 216,
+        "filtered": 100,
+        "pareto": 3,
+        "fastest": 0,
+        "smallest_bytes": 1024,
+        "factors": [[8, 8, 1], [4, 8, 1], [2, 2, 2]],
+        "steps": [1, 1, 2],
+        "cores": [64, 32, 8],
+        "space_bytes": [57000, 2176, 1024],
+        "time_s": [2e-6, 4e-6, 9e-6],
+        "compute_s": [1e-6, 3e-6, 8e-6],
+        "exchange_bytes": [1024, 1024, 2048],
+        "hbm_bytes": [8192, 8192, 8192],
+    }
+
+
+def _buffer(op: int, tensor: str, role: str, offset: int, size: int, span: tuple[int, int]) -> Any:
+    begin, end = span
+    where = {"op": op, "tensor": tensor, "role": role, "offset": offset, "bytes": size}
+    return {**where, "from": begin, "to": end}
+
+
+def _document() -> dict[str, Any]:
+    return {
+        "schema": "elk.plan/1",
+        "elk_version": elk.__version__,
+        "policy": "elk-full",
+        "origin": "elk-dyn",
+        "pod": "pooled",
+        "model": {"name": "two", "onnx_sha256": "0" * 64, "bindings": {"b": 1}, "op_count": 2},
+        "chip": elk.chips.get("tiny").to_dict(),
+        "ops": [
+            _op(0, "first", front=0, choice=1, preload=True),
+            _op(1, _EVIL, front=0, choice=1, preload=True),
+        ],
+        "preload_order": [0, 1],
+        "preload_number": [1, 0],
+        "program": [["preload_async", 0], ["preload_async", 1], ["execute", 0], ["execute", 1]],
+        "buffers": [
+            _buffer(0, "w0", "preload", 0, 512, (0, 2)),
+            _buffer(0, "y0", "activation", 512, 20480, (2, 3)),
+            _buffer(1, "w1", "preload", 20992, 512, (1, 3)),
+        ],
+        "predicted": {
+            "total_s": 14e-6,
+            "ops": [
+                {"id": 0, "preload": [0.0, 2e-6], "execute": [2e-6, 8e-6]},
+                {"id": 1, "preload": [2e-6, 4e-6], "execute": [8e-6, 14e-6]},
+            ],
+            "stores": [],
+        },
+        "simulated": None,
+        "bounds": {
+            "ideal_s": 7e-6,
+            "lower_bound_s": 3.5e-6,
+            "hbm_s": 1e-6,
+            "execute_s": 3e-6,
+            "link_s": 2e-6,
+        },
+        "raw_s": 15e-6,
+        "host_s": 1e-6,
+        "search": {
+            "plans_complete": 216,
+            "plans_filtered": 100,
+            "plans_pareto": 3,
+            "orders_tried": 1,
+        },
+        "stores": [],
+        "outputs": ["y1"],
+        "repeat": None,
+        "fronts": [_front()],
+    }
+
+
+def _plan(document: dict[str, Any]) -> Plan:
+    return Plan(StoredPlan(json.dumps(document)))
+
+
+@pytest.fixture
+def plan() -> Plan:
+    return _plan(_document())
+
+
+def test_the_card_says_how_near_to_ideal_and_bound_the_plan_is(plan: Plan) -> None:
+    text = plan.summary()
+    assert "latency     14.000 µs" in text
+    assert "50.0 % of ideal" in text
+    assert "25.0 % of the proved lower bound" in text
+    assert "execution: HBM 1.000 µs, execution 3.000 µs, links 2.000 µs" in text
+
+
+def test_the_card_says_whose_schedule_it_is(plan: Plan) -> None:
+    text = plan.summary()
+    assert "elk-dyn's, which is no slower (elk-full alone: 15.000 µs)" in text
+    assert "it equals elk-dyn" in text
+
+
+def test_the_card_says_how_far_tile_times_can_be_trusted(plan: Plan) -> None:
+    assert "50.0 % extrapolated, 50.0 % borrowed" in plan.summary()
+
+
+def test_the_card_groups_equal_operators(plan: Plan) -> None:
+    assert "2 x  first" in plan.summary()
+
+
+def test_the_html_card_escapes_names() -> None:
+    document = _document()
+    document["model"]["name"] = _EVIL
+    document["ops"][0]["name"] = _EVIL
+    page = _plan(document)._repr_html_()
+    assert "<script>" not in page
+    assert "&lt;script&gt;" in page
+
+
+def test_the_html_card_stays_small_whatever_names_are_long() -> None:
+    document = _document()
+    document["model"]["name"] = "m" * 1_000_000
+    document["ops"][0]["name"] = "o" * 1_000_000
+    assert len(_plan(document)._repr_html_()) < 20_000
+
+
+def test_an_explanation_says_what_held_the_fastest_plan_back(plan: Plan) -> None:
+    explanation = plan.explain("first")
+    assert explanation.chosen is not None
+    assert explanation.chosen.rank == 2
+    assert explanation.plans_complete == 216
+    assert "Rank 2 of 3" in explanation.text
+    assert "SRAM binds, only 35.0 KiB are free" in explanation.text
+    assert "w0 1/2" in explanation.text
+    assert "Bound by compute" in explanation.text
+
+
+def test_an_explanation_marks_the_chosen_plan_in_its_table(plan: Plan) -> None:
+    marked = [line for line in plan.explain(0).text.splitlines() if line.startswith("->")]
+    assert len(marked) == 1
+    assert "m/4 n/8" in marked[0]
+
+
+def test_the_html_of_an_explanation_escapes_names(plan: Plan) -> None:
+    assert "<script>" not in plan.explain(1)._repr_html_()
+
+
+def test_an_unknown_operator_is_refused_with_the_nearest(plan: Plan) -> None:
+    with pytest.raises(elk.InvalidInputError, match="did you mean 'first'"):
+        plan.explain("frist")
+    with pytest.raises(elk.InvalidInputError, match="from 0 to 1, got 2"):
+        plan.explain(2)
+
+
+def test_pictures_are_drawn(plan: Plan) -> None:
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    from matplotlib import pyplot as plt  # noqa: PLC0415 - the backend comes first
+
+    memory = plan.plot_memory()
+    assert memory.get_ylabel() == "SRAM of one core (KiB)"
+    front = plan.explain(0).plot()
+    assert front.get_title() == "first"
+    memory.figure.canvas.draw()
+    front.figure.canvas.draw()
+    plt.close("all")
+
+
+def test_a_forecast_without_buffers_has_no_memory_picture() -> None:
+    document = _document()
+    document.update(policy="ideal", buffers=[])
+    with pytest.raises(elk.InvalidInputError, match="places no buffers"):
+        _plan(document).plot_memory()
+
+
+def test_a_saved_plan_reads_back_equal(plan: Plan, tmp_path: Path) -> None:
+    plan.save(tmp_path / "a.elkplan")
+    loaded = elk.load_plan(tmp_path / "a.elkplan")
+    assert loaded == plan
+    assert hash(loaded) == hash(plan)
+    assert loaded.to_json() == plan.to_json()
+    assert loaded.summary() == plan.summary()
+
+
+def test_seconds_of_the_search_are_no_content(tmp_path: Path) -> None:
+    slow = _document()
+    slow["search"]["seconds"] = 12.5
+    assert _plan(slow) == _plan(_document())
+    _plan(slow).save(tmp_path / "slow.elkplan")
+    _plan(_document()).save(tmp_path / "fast.elkplan")
+    assert (tmp_path / "slow.elkplan").read_bytes() == (tmp_path / "fast.elkplan").read_bytes()
+
+
+def test_plans_that_differ_are_not_equal(plan: Plan) -> None:
+    other = _document()
+    other["buffers"][0]["offset"] = 8
+    assert _plan(other) != plan
+    assert plan != "plan"
+
+
+def test_a_document_belongs_to_its_caller(plan: Plan) -> None:
+    plan.to_json()["model"]["name"] = "changed"
+    assert plan.to_json()["model"]["name"] == "two"
+
+
+def _broken(change: Any) -> bytes:
+    document = copy.deepcopy(_document())
+    change(document)
+    return gzip.compress(json.dumps(document).encode())
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"", "damaged"),
+        (b"not a plan", "damaged"),
+        (_broken(dict.copy)[:-40], "damaged"),
+        (_broken(lambda d: d.update(schema="elk.plan/2")), "schema must be 'elk.plan/1'"),
+        (gzip.compress(b"[]"), "schema must be 'elk.plan/1'"),
+        (gzip.compress(b'{"schema": NaN}'), "finite numbers"),
+        (gzip.compress(b"[" * 100_000), "damaged"),
+        (_broken(lambda d: d.pop("bounds")), "bounds: Field required"),
+        (_broken(lambda d: d["ops"][0].update(front=7)), "ops.front"),
+        (_broken(lambda d: d["ops"][1].update(id=5)), "ids must count from 0"),
+        (_broken(lambda d: d["buffers"][0].update(to=99)), "buffers: they must lie within"),
+        (_broken(lambda d: d["program"].append(["jump", 0])), "program: instructions"),
+        (_broken(lambda d: d["program"].append(["execute", 9])), "program: instructions"),
+        (_broken(lambda d: d["chip"]["core"].update(sram_bytes=-1)), "chip"),
+    ],
+)
+def test_a_damaged_plan_file_is_refused(data: bytes, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "bad.elkplan"
+    path.write_bytes(data)
+    with pytest.raises(elk.PlanFileError, match=message) as raised:
+        elk.load_plan(path)
+    assert raised.value.place == str(path)
+
+
+def test_a_missing_plan_file_is_a_plan_file_error(tmp_path: Path) -> None:
+    with pytest.raises(elk.PlanFileError, match="cannot be read"):
+        elk.load_plan(tmp_path / "absent.elkplan")
+
+
+def test_a_plan_that_cannot_be_written_says_so(plan: Plan, tmp_path: Path) -> None:
+    with pytest.raises(elk.PlanFileError, match="cannot be written"):
+        plan.save(tmp_path / "absent" / "a.elkplan")
+
+
+def test_preload_numbers_count_preloads_of_later_ops() -> None:
+    program = [["preload_async", 0], ["preload_async", 2], ["execute", 0], ["execute", 1]]
+    program += [["preload_async", 4], ["execute", 2], ["execute", 3], ["execute", 4]]
+    assert preload_numbers(program, 5) == [1, 1, 1, 1, 0]
+
+
+def test_a_wrong_word_lists_the_right_ones_nearest_first() -> None:
+    with pytest.raises(elk.InvalidInputError, match="one of 'static', 'basic', got 'sttic'"):
+        one_of("policy", "sttic", ("basic", "static"))
+
+
+def test_a_word_that_comes_later_says_what_to_use_instead() -> None:
+    with pytest.raises(elk.InvalidInputError, match="not there yet") as raised:
+        one_of("pod", "sharded", ("pooled",), later={"sharded": "soon"}, instead='pod="pooled"')
+    assert raised.value.remedy == 'use pod="pooled"'
+
+
+def test_numbers_read_well() -> None:
+    assert duration(0.0) == "0 s"
+    assert duration(1.63e-3) == "1.630 ms"
+    assert amount(612 * 1024) == "612.0 KiB"
+    assert amount(12) == "12 B"
+    assert rate(16e12) == "16.00 TB/s"
+    assert share(1, 0) == "-"
