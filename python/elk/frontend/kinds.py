@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from elk.frontend import contraction, fold, move, picking, reshaping, rows
+from elk.frontend import contraction, fold, move, picking, reshaping, rows, windows
 from elk.frontend.elementwise import elementwise, scalar
 from elk.frontend.values import DTYPES, Value, constant
 
@@ -109,6 +109,12 @@ KINDS: dict[str, Kind] = {
     "MatMul": Kind(build=contraction.matmul),
     "Gemm": Kind(build=contraction.gemm),
     "Einsum": Kind(build=contraction.einsum, view=reshaping.transposing_einsum),
+    # Windows.
+    "Conv": Kind(build=windows.conv),
+    "MaxPool": Kind(build=lambda node: windows.pool(node, "maxpool2d")),
+    "AveragePool": Kind(build=lambda node: windows.pool(node, "sumpool2d", mean=True)),
+    "GlobalAveragePool": Kind(build=lambda node: rows.global_pool(node, "sum", mean=True)),
+    "GlobalMaxPool": Kind(build=lambda node: rows.global_pool(node, "max")),
     # Elementwise, one input.
     "Abs": _unary("abs", np.abs),
     "Cos": _unary("cos", np.cos),

@@ -203,6 +203,24 @@ def placed_block(view: View, stored: Shape, dim: int, block: int, blocks: int) -
     return View((*view.dims[:dim], split, *view.dims[dim + 1 :]), offsets)
 
 
+@lru_cache(maxsize=4096)
+def covers(view: View, stored: Shape, dim: int) -> bool:
+    """Whether an index past dimension `dim` of the value is one past the stored tensor too."""
+    if not view.dims[dim]:
+        return False
+    return _only_dim(view, stored, dim) is not None
+
+
+@lru_cache(maxsize=4096)
+def guarded(view: View, stored: Shape, dim: int) -> View | None:
+    """`view` whose dimension `dim`, of size one, has an index of its own that can be passed."""
+    guard = _still_dim(view, stored)
+    if guard is None:
+        return None
+    atom = Atom(1, tuple(int(d == guard) for d in range(len(stored))))
+    return View((*view.dims[:dim], (atom,), *view.dims[dim + 1 :]), view.offsets)
+
+
 def _still_dim(view: View, stored: Shape) -> int | None:
     """A stored dimension of size one that no atom moves along."""
     for d, size in enumerate(stored):
