@@ -5,6 +5,7 @@ namespace py = pybind11;
 void bind_base(py::module_& m);
 void bind_chip(py::module_& m);
 void bind_ir(py::module_& m);
+void bind_tile(py::module_& m);
 
 PYBIND11_MODULE(_core, m) {
   m.doc() = "The C++ core of ELK.";
@@ -12,4 +13,5 @@ PYBIND11_MODULE(_core, m) {
   bind_base(m);
   bind_chip(m);
   bind_ir(m);
+  bind_tile(m);
 }

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "elk/cost/tile_form.hpp"
+
+namespace elk::cost {
+
+/// The coefficients c that minimise sum_i (x_i . c / y_i - 1)^2; the shortest such c (with features
+/// scaled to one length) where the rows do not tell features apart.
+[[nodiscard]] std::vector<double> fit_relative(std::span<const Terms> features,
+                                               std::span<const double> cycles);
+
+/// The same with c >= 0.
+[[nodiscard]] std::vector<double> fit_relative_nonnegative(std::span<const Terms> features,
+                                                           std::span<const double> cycles);
+
+}  // namespace elk::cost

@@ -1,0 +1,93 @@
+"""The forms of a tile model: which features of a tile's shape its cycles are linear in.
+
+What each form computes is written beside its C++ twin, in `cpp/elk/cost/tile_form.hpp`.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Dim = Literal[
+    "none", "group", "m", "n", "k", "batch", "out_h", "out_w", "in_ch", "out_ch", "kernel_h",
+    "kernel_w", "rows", "cols", "elements", "slices", "slice_elements",
+]  # fmt: skip
+Split = Literal["whole", "modulo", "steps", "remainder", "alignment"]
+Positive = Annotated[int, Field(gt=0)]
+Bound = Annotated[int, Field(ge=0)]
+
+
+class _Form(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class GridForm(_Form):
+    """`outer` items of `inner` elements each, both in steps."""
+
+    kind: Literal["grid"] = "grid"
+    outer: tuple[Dim, ...] = Field(default=(), max_length=3)
+    inner: tuple[Dim, ...] = Field(default=(), max_length=3)
+    outer_step: Positive = 1
+    inner_step: Positive = 1
+    split: Split = "whole"
+    modulus: Positive = 1
+    single: bool = False
+    outer_at_most: Bound = 0
+    bounds: tuple[Bound, Bound, Bound] = (0, 0, 0)
+    total_bound: Bound = 0
+    scan: bool = False
+    variant: bool = False
+    unit: Dim = "none"
+
+
+class BlocksForm(_Form):
+    """A product in blocks of weights that the rows of the field stream past."""
+
+    kind: Literal["blocks"] = "blocks"
+    in_group: Positive
+    out_group: Positive
+    workers: Positive
+    cast: bool = False
+
+
+class DotsForm(_Form):
+    """A product as dot products in chunks along its depth."""
+
+    kind: Literal["dots"] = "dots"
+    granule: Positive
+    vector: Positive
+    out_group: Positive
+    workers: Positive
+    aligned: bool
+    cast: bool = False
+
+
+class RowPassesForm(_Form):
+    """Several passes over rows and columns: softmax, norms."""
+
+    kind: Literal["row_passes"] = "row_passes"
+    workers: Positive
+    vector: Positive
+    modulus: Positive
+
+
+class TransposesForm(_Form):
+    """Matrices dealt to workers and transposed block by block."""
+
+    kind: Literal["transposes"] = "transposes"
+    workers: Positive
+    block: Positive
+
+
+class GranulesForm(_Form):
+    """A fixed cost a call and a cost for each tile of a fixed size."""
+
+    kind: Literal["granules"] = "granules"
+    granule: dict[Dim, Positive]
+
+
+Form = Annotated[
+    GridForm | BlocksForm | DotsForm | RowPassesForm | TransposesForm | GranulesForm,
+    Field(discriminator="kind"),
+]
