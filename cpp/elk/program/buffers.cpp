@@ -1,20 +1,21 @@
 #include "elk/program/buffers.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <utility>
 
 #include "elk/base/errors.hpp"
 #include "elk/partition/layout.hpp"
 #include "elk/program/positions.hpp"
-#include "elk/program/sized_op.hpp"
+#include "elk/program/spaces.hpp"
 
 namespace elk::program {
 namespace {
 
 /// A tensor kept on chip for the whole program, as one reader needs it.
 struct Resident {
+  std::int32_t op;
   Bytes bytes;
   bool rotates;
   partition::Layout layout;
@@ -28,10 +29,9 @@ class Collector {
       : graph_(graph),
         chip_(chip),
         ops_(ops),
-        lives_(lifetimes(graph)),
+        spaces_(graph, chip, ops),
         at_(positions(graph, code)),
         last_(static_cast<std::int32_t>(code.size()) - 1),
-        rest_(graph.tensors.size()),
         residents_(graph.tensors.size()) {
     out_.reserve(6 * graph.ops.size());
   }
@@ -61,21 +61,24 @@ class Collector {
 
   void collect_op(std::int32_t id) {
     const ir::Op& op = graph_.ops[index(id)];
-    const SizedOp sized = sized_op(graph_, op, ops_[index(id)], chip_);
     const std::int32_t now = required(at_.execute[index(id)], "execute", op);
     rest_inputs(id, op);
-    for (const ExecuteSpace& piece : preload_space(sized)) {
+    for (const ExecuteSpace& piece : spaces_.preload(id)) {
       const std::int32_t issued = required(at_.preload[index(id)], "preload", op);
       append(id, op.operands[index(piece.operand)].tensor, Role::Preload, piece.bytes,
              {issued, now});
     }
     if (!chip_.hbm) {
-      keep_resident(id, sized);
+      keep_resident(id, op);
     }
-    for (const ExecuteSpace& piece : execute_space(sized, layouts_of_operands(op))) {
+    for (const ExecuteSpace& piece : spaces_.execute(id)) {
       append(id, op.operands[index(piece.operand)].tensor, Role::Execute, piece.bytes, {now, now});
     }
-    rest_results(id, sized);
+    for (const ir::Operand& operand : op.operands) {
+      if (operand.access == ir::Access::Write) {
+        rest(id, operand.tensor);
+      }
+    }
   }
 
   static std::int32_t required(std::int32_t position, const char* what, const ir::Op& op) {
@@ -85,70 +88,49 @@ class Collector {
     return position;
   }
 
-  [[nodiscard]] std::vector<const partition::Layout*> layouts_of_operands(const ir::Op& op) const {
-    std::vector<const partition::Layout*> have(op.operands.size(), nullptr);
-    for (std::size_t k = 0; k < op.operands.size(); ++k) {
-      const std::optional<partition::Layout>& layout = rest_[index(op.operands[k].tensor)];
-      if (layout && op.operands[k].access == ir::Access::Read && !op.operands[k].spilled) {
-        have[k] = &*layout;
-      }
-    }
-    return have;
-  }
-
+  /// Inputs that the op is the first to read. A spilled one is read from HBM.
   void rest_inputs(std::int32_t id, const ir::Op& op) {
-    for (const ir::Operand& operand : op.operands) {
-      const std::size_t t = index(operand.tensor);
-      if (lives_.first_reader[t] == id && lives_.producer[t] < 0 && !rest_[t] &&
-          graph_.tensors[t].home == ir::Home::Input) {
-        rest(id, operand.tensor, input_space(graph_.tensors[t], chip_));
-      }
-    }
-  }
-
-  void rest_results(std::int32_t id, const SizedOp& sized) {
-    for (const ir::Operand& operand : sized.op.operands) {
-      if (operand.access == ir::Access::Write) {
-        rest(id, operand.tensor, rest_of(sized, operand.tensor));
+    for (std::size_t k = 0; k < op.operands.size(); ++k) {
+      const std::size_t t = index(op.operands[k].tensor);
+      const auto names_it = [&](const ir::Operand& x) { return index(x.tensor) == t; };
+      const auto before = op.operands.begin() + static_cast<std::ptrdiff_t>(k);
+      if (spaces_.lives().first_reader[t] == id && spaces_.lives().producer[t] < 0 &&
+          graph_.tensors[t].home == ir::Home::Input &&
+          std::none_of(op.operands.begin(), before, names_it)) {
+        rest(id, op.operands[k].tensor);
       }
     }
   }
 
   /// A tensor at rest, from the execute of `id` on.
-  void rest(std::int32_t id, std::int32_t tensor, Bytes bytes) {
+  void rest(std::int32_t id, std::int32_t tensor) {
     const std::int32_t from = at_.execute[index(id)];
-    std::int32_t used = from;
-    if (lives_.last_reader[index(tensor)] >= 0) {
-      const std::int32_t reader = at_.execute[index(lives_.last_reader[index(tensor)])];
-      used = std::max(used, reader);
-      rest_[index(tensor)] = rest_layout(graph_, tensor, ops_, lives_, chip_);
-    }
+    const std::int32_t last_reader = spaces_.lives().last_reader[index(tensor)];
+    const std::int32_t used =
+        last_reader >= 0 ? std::max(from, at_.execute[index(last_reader)]) : from;
     const std::int32_t stored = at_.stored[index(tensor)];
-    append(id, tensor, stored > used ? Role::Store : Role::Activation, bytes,
+    append(id, tensor, stored > used ? Role::Store : Role::Activation, spaces_.rest(tensor),
            {from, std::max(used, stored)});
   }
 
   /// Pieces of HBM operands on a chip without HBM; readers that need the same piece share it.
-  void keep_resident(std::int32_t id, const SizedOp& sized) {
-    for (std::size_t i = 0; i < sized.footprint.tensors.size(); ++i) {
-      const std::int32_t tensor = sized.footprint.tensors[i];
-      std::size_t k = 0;
-      while (sized.op.operands[k].tensor != tensor) {
-        ++k;
-      }
-      if (!from_hbm(graph_, sized.op.operands[k])) {
+  void keep_resident(std::int32_t id, const ir::Op& op) {
+    for (std::size_t k = 0; k < op.operands.size(); ++k) {
+      if (!partition::from_hbm(graph_, op.operands[k]) || partition::first_like(op, k) != k) {
         continue;
       }
-      Resident piece{.bytes = sized.footprint.tensor[i],
-                     .rotates = rotates(sized.plan.execute, k),
-                     .layout = partition::layout(graph_, sized.op, k, sized.plan.execute, chip_)};
-      std::vector<Resident>& kept = residents_[index(tensor)];
+      const partition::ExecutePlan& plan = ops_[index(id)].execute;
+      Resident piece{.op = id,
+                     .bytes = spaces_.sizes(id).footprint.operand[k],
+                     .rotates = rotates(plan, k),
+                     .layout = partition::layout(graph_, op, k, plan, chip_)};
+      std::vector<Resident>& kept = residents_[index(op.operands[k].tensor)];
       const bool shared = std::any_of(kept.begin(), kept.end(), [&](const Resident& other) {
-        return !piece.rotates && !other.rotates && other.bytes >= piece.bytes &&
+        return other.op != id && !piece.rotates && !other.rotates && other.bytes >= piece.bytes &&
                partition::same(other.layout, piece.layout);
       });
       if (!shared) {
-        append(id, tensor, Role::Resident, piece.bytes, {0, last_});
+        append(id, op.operands[k].tensor, Role::Resident, piece.bytes, {0, last_});
         kept.push_back(std::move(piece));
       }
     }
@@ -157,11 +139,10 @@ class Collector {
   const ir::Graph& graph_;
   const chip::Chip& chip_;
   const std::vector<OpPlan>& ops_;
-  Lifetimes lives_;
+  Spaces spaces_;
   Positions at_;
   std::int32_t last_;
-  std::vector<std::optional<partition::Layout>> rest_;  // layouts of tensors with readers
-  std::vector<std::vector<Resident>> residents_;        // by tensor
+  std::vector<std::vector<Resident>> residents_;  // by tensor
   std::vector<Buffer> out_;
 };
 

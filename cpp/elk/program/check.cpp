@@ -52,7 +52,7 @@ void check_divisors(CheckContext& context, std::int32_t id) {
   for (std::size_t k = 0; k < op.operands.size(); ++k) {
     const std::int64_t divisor = plan.divisor[k];
     const std::string who = text(named(context.graph, id), ", operand ", k);
-    if (!context.chip.hbm || !from_hbm(context.graph, op.operands[k])) {
+    if (!context.chip.hbm || !partition::from_hbm(context.graph, op.operands[k])) {
       if (divisor != 0) {
         context.broken.push_back(text(who, ": divisor ", divisor, " without data from HBM"));
       }

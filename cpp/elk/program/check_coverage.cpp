@@ -1,12 +1,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <initializer_list>
-#include <optional>
 #include <utility>
 
-#include "elk/base/errors.hpp"
+#include "elk/base/text.hpp"
+#include "elk/partition/plan.hpp"
 #include "elk/program/check_rules.hpp"
-#include "elk/program/sized_op.hpp"
+#include "elk/program/spaces.hpp"
 
 namespace elk::program {
 namespace {
@@ -20,7 +20,7 @@ class CoverageChecker {
       : context_(context),
         graph_(context.graph),
         valid_(valid),
-        lives_(lifetimes(graph_)),
+        spaces_(graph_, context.chip, context.program.ops),
         by_tensor_(graph_.tensors.size()),
         execute_(graph_.ops.size(), -1),
         preload_(graph_.ops.size(), -1),
@@ -91,68 +91,62 @@ class CoverageChecker {
 
   void check_op(std::int32_t id) {
     const ir::Op& op = graph_.ops[index(id)];
-    const SizedOp sized = sized_op(graph_, op, context_.program.ops[index(id)], context_.chip);
+    const partition::Footprint& footprint = spaces_.sizes(id).footprint;
     const Life now{execute_[index(id)], execute_[index(id)]};
     const std::string who = text("execute of ", named(graph_, id));
-    for (std::size_t i = 0; i < sized.footprint.tensors.size(); ++i) {
-      const std::int32_t tensor = sized.footprint.tensors[i];
+    for (std::size_t i = 0; i < footprint.tensors.size(); ++i) {
+      const std::int32_t tensor = footprint.tensors[i];
       const Bytes bytes =
           held(tensor, now,
                {Role::Preload, Role::Execute, Role::Activation, Role::Store, Role::Resident});
-      require(who, tensor, bytes, sized.footprint.tensor[i]);
+      require(who, tensor, bytes, footprint.tensor[i]);
     }
-    check_preload(id, sized);
-    check_copies(sized, who, now);
+    check_preload(id, op);
+    check_copies(id, who);
   }
 
-  void check_preload(std::int32_t id, const SizedOp& sized) {
+  void check_preload(std::int32_t id, const ir::Op& op) {
     if (preload_[index(id)] < 0) {
       return;
     }
     const Life life{preload_[index(id)], execute_[index(id)]};
-    for (const ExecuteSpace& piece : preload_space(sized)) {
-      const std::int32_t tensor = sized.op.operands[index(piece.operand)].tensor;
+    for (const ExecuteSpace& piece : spaces_.preload(id)) {
+      const std::int32_t tensor = op.operands[index(piece.operand)].tensor;
       require(text("preload of ", named(graph_, id)), tensor, held(tensor, life, {Role::Preload}),
               piece.bytes);
     }
   }
 
   /// An activation in another layout, or one that rotates, is in a buffer of this execute's own.
-  void check_copies(const SizedOp& sized, const std::string& who, Life now) {
-    for (std::size_t k = 0; k < sized.op.operands.size(); ++k) {
-      const ir::Operand& operand = sized.op.operands[k];
-      if (operand.access != ir::Access::Read || from_hbm(graph_, operand) ||
-          !producer_is_valid(operand.tensor)) {
-        continue;
+  void check_copies(std::int32_t id, const std::string& who) {
+    const ir::Op& op = graph_.ops[index(id)];
+    const Life now{execute_[index(id)], execute_[index(id)]};
+    for (std::size_t k = 0; k < op.operands.size(); ++k) {
+      const ir::Operand& operand = op.operands[k];
+      if (operand.access == ir::Access::Read && !partition::from_hbm(graph_, operand) &&
+          producer_is_valid(operand.tensor) && !spaces_.in_place(id, k)) {
+        require(text(who, ", in its own layout"), operand.tensor,
+                held(operand.tensor, now, {Role::Execute}), spaces_.sizes(id).footprint.operand[k]);
       }
-      const std::optional<partition::Layout> have =
-          rest_layout(graph_, operand.tensor, context_.program.ops, lives_, context_.chip);
-      if (have && !rotates(sized.plan.execute, k) &&
-          partition::same(
-              *have, partition::layout(graph_, sized.op, k, sized.plan.execute, context_.chip))) {
-        continue;
-      }
-      require(text(who, ", in its own layout"), operand.tensor,
-              held(operand.tensor, now, {Role::Execute}), sized.footprint.operand[k]);
     }
   }
 
   [[nodiscard]] bool producer_is_valid(std::int32_t tensor) const {
-    const std::int32_t producer = lives_.producer[index(tensor)];
+    const std::int32_t producer = spaces_.lives().producer[index(tensor)];
     return producer < 0 || (valid_[index(producer)] != 0 && execute_[index(producer)] >= 0);
   }
 
   /// A tensor on chip stays where it rests until its last reader and its store are done.
   void check_rest(std::int32_t tensor) {
     const std::size_t t = index(tensor);
-    const std::int32_t producer = lives_.producer[t];
-    const std::int32_t first = producer >= 0 ? producer : lives_.first_reader[t];
+    const std::int32_t producer = spaces_.lives().producer[t];
+    const std::int32_t first = producer >= 0 ? producer : spaces_.lives().first_reader[t];
     if (first < 0 || !producer_is_valid(tensor)) {
       return;
     }
-    const Bytes need = rest_space(graph_, tensor, context_.program.ops, lives_, context_.chip);
+    const Bytes need = spaces_.rest(tensor);
     const std::int32_t from = execute_[index(first)];
-    const std::int32_t last = lives_.last_reader[t];
+    const std::int32_t last = spaces_.lives().last_reader[t];
     const std::int32_t read = last >= 0 ? execute_[index(last)] : from;
     const Life life{from, std::max({from, read, stored_[t]})};
     if (from >= 0) {
@@ -164,7 +158,7 @@ class CoverageChecker {
   CheckContext& context_;
   const ir::Graph& graph_;
   const std::vector<std::int8_t>& valid_;
-  Lifetimes lives_;
+  Spaces spaces_;
   std::vector<std::vector<const Buffer*>> by_tensor_;
   std::vector<std::int32_t> execute_;  // of each op
   std::vector<std::int32_t> preload_;  // of each op

@@ -1,7 +1,8 @@
 #include <cstddef>
 #include <optional>
 
-#include "elk/base/errors.hpp"
+#include "elk/base/text.hpp"
+#include "elk/partition/plan.hpp"
 #include "elk/program/check_rules.hpp"
 #include "elk/program/lifetimes.hpp"
 
@@ -80,7 +81,7 @@ class OrderChecker {
       fail(text(who, " for the second time"));
     }
     for (const ir::Operand& operand : op.operands) {
-      if (from_hbm(graph_, operand)) {
+      if (partition::from_hbm(graph_, operand)) {
         source(who, operand);
       }
     }

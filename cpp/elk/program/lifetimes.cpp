@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "elk/partition/plan.hpp"
+
 namespace elk::program {
 
 Lifetimes lifetimes(const ir::Graph& graph) {
@@ -29,15 +31,10 @@ Lifetimes lifetimes(const ir::Graph& graph) {
   return lives;
 }
 
-bool from_hbm(const ir::Graph& graph, const ir::Operand& operand) {
-  const ir::Home home = graph.tensors[static_cast<std::size_t>(operand.tensor)].home;
-  return operand.access == ir::Access::Read &&
-         (operand.spilled || home == ir::Home::Weight || home == ir::Home::State);
-}
-
 bool has_hbm_data(const ir::Graph& graph, const ir::Op& op) {
-  return std::any_of(op.operands.begin(), op.operands.end(),
-                     [&](const ir::Operand& operand) { return from_hbm(graph, operand); });
+  return std::any_of(op.operands.begin(), op.operands.end(), [&](const ir::Operand& operand) {
+    return partition::from_hbm(graph, operand);
+  });
 }
 
 }  // namespace elk::program

@@ -18,10 +18,6 @@ struct Lifetimes {
 };
 [[nodiscard]] Lifetimes lifetimes(const ir::Graph& graph);
 
-/// Whether the operand's bytes come from HBM: a weight, a state or a spilled activation that is
-/// read.
-[[nodiscard]] bool from_hbm(const ir::Graph& graph, const ir::Operand& operand);
-
 /// Whether the op has data to preload on a chip with HBM.
 [[nodiscard]] bool has_hbm_data(const ir::Graph& graph, const ir::Op& op);
 

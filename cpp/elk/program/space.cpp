@@ -3,35 +3,13 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "elk/base/errors.hpp"
 #include "elk/base/rounding.hpp"
-#include "elk/program/sized_op.hpp"
+#include "elk/program/spaces.hpp"
 
 namespace elk::program {
 namespace {
 
-std::size_t first_operand(const ir::Op& op, std::int32_t tensor) {
-  const auto found = std::find_if(op.operands.begin(), op.operands.end(),
-                                  [&](const ir::Operand& x) { return x.tensor == tensor; });
-  return static_cast<std::size_t>(found - op.operands.begin());
-}
-
-/// Whether some operand of `op` cannot work on `tensor` where it rests.
-bool needs_copy(const SizedOp& sized, std::int32_t tensor,
-                const std::vector<const partition::Layout*>& have) {
-  for (std::size_t k = 0; k < sized.op.operands.size(); ++k) {
-    const ir::Operand& operand = sized.op.operands[k];
-    if (operand.tensor != tensor || operand.access != ir::Access::Read) {
-      continue;
-    }
-    if (have[k] == nullptr || rotates(sized.plan.execute, k) ||
-        !partition::same(*have[k], partition::layout(sized.graph, sized.op, k, sized.plan.execute,
-                                                     sized.chip))) {
-      return true;
-    }
-  }
-  return false;
-}
+std::size_t index(std::int32_t id) { return static_cast<std::size_t>(id); }
 
 void append(std::vector<ExecuteSpace>& out, std::size_t operand, Bytes bytes) {
   if (bytes > Bytes{0}) {
@@ -39,7 +17,64 @@ void append(std::vector<ExecuteSpace>& out, std::size_t operand, Bytes bytes) {
   }
 }
 
+/// Whether an earlier operand works on the same tensor where it rests: a second expression of it
+/// needs room of its own.
+bool taken(const ir::Op& op, const std::vector<std::int8_t>& in_place, std::size_t k) {
+  for (std::size_t i = 0; i < k; ++i) {
+    if (op.operands[i].tensor == op.operands[k].tensor && in_place[i] != 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
+
+Sizes sizes_of(const ir::Graph& graph, const ir::Op& op, const partition::ExecutePlan& plan) {
+  Sizes out{.footprint = partition::footprint(graph, op, plan), .rest = {}};
+  for (std::size_t k = 0; k < op.operands.size(); ++k) {
+    const ir::Operand& operand = op.operands[k];
+    Bytes rest{0};
+    if (operand.access == ir::Access::Write) {
+      const ir::DType dtype = graph.tensors[index(operand.tensor)].dtype;
+      rest = partition::aligned(
+          partition::element_bytes(partition::scatter(graph, op, k, plan).piece, ir::bits(dtype)));
+    }
+    out.rest.push_back(rest);
+  }
+  return out;
+}
+
+std::vector<ExecuteSpace> execute_space(const PlacedOp& placed, const Sizes& sizes,
+                                        const std::vector<std::int8_t>& in_place) {
+  const ir::Op& op = placed.op;
+  std::vector<ExecuteSpace> out;
+  for (std::size_t k = 0; k < op.operands.size(); ++k) {
+    if (partition::first_like(op, k) != k) {
+      continue;
+    }
+    const Bytes full = sizes.footprint.operand[k];
+    if (op.operands[k].access == ir::Access::Write) {
+      append(out, k, full - sizes.rest[k]);
+    } else if (!partition::from_hbm(placed.graph, op.operands[k])) {
+      append(out, k, in_place[k] != 0 && !taken(op, in_place, k) ? Bytes{0} : full);
+    } else if (placed.chip.hbm) {
+      append(out, k, full - partition::preload_piece(full, placed.plan.divisor[k]));
+    }
+  }
+  return out;
+}
+
+std::vector<ExecuteSpace> preload_space(const PlacedOp& placed, const Sizes& sizes) {
+  std::vector<ExecuteSpace> out;
+  for (std::size_t k = 0; k < placed.op.operands.size() && placed.chip.hbm; ++k) {
+    if (partition::from_hbm(placed.graph, placed.op.operands[k]) &&
+        partition::first_like(placed.op, k) == k) {
+      append(out, k, partition::preload_piece(sizes.footprint.operand[k], placed.plan.divisor[k]));
+    }
+  }
+  return out;
+}
 
 bool rotates(const partition::ExecutePlan& plan, std::size_t k) {
   if (k >= plan.temporal.size()) {
@@ -49,72 +84,32 @@ bool rotates(const partition::ExecutePlan& plan, std::size_t k) {
   return std::any_of(factors.begin(), factors.end(), [](std::int64_t f) { return f > 1; });
 }
 
-SizedOp sized_op(const ir::Graph& graph, const ir::Op& op, const OpPlan& plan,
-                 const chip::Chip& chip) {
-  if (plan.divisor.size() != op.operands.size()) {
-    throw InternalError(text("the plan of ", op.name, " has ", plan.divisor.size(),
-                             " divisors for ", op.operands.size(), " operands"));
-  }
-  return {.graph = graph,
-          .op = op,
-          .plan = plan,
-          .chip = chip,
-          .footprint = partition::footprint(graph, op, plan.execute)};
-}
-
-Bytes rest_of(const SizedOp& sized, std::int32_t tensor) {
-  const auto is_result = [](const ir::Operand& x) { return x.access == ir::Access::Write; };
-  if (std::count_if(sized.op.operands.begin(), sized.op.operands.end(), is_result) == 1) {
-    return sized.footprint.rest;
-  }
-  const std::vector<std::int32_t>& tensors = sized.footprint.tensors;
-  const auto found = std::find(tensors.begin(), tensors.end(), tensor);
-  return sized.footprint.tensor[static_cast<std::size_t>(found - tensors.begin())];
-}
-
-std::vector<ExecuteSpace> execute_space(const SizedOp& sized,
-                                        const std::vector<const partition::Layout*>& have) {
-  std::vector<ExecuteSpace> out;
-  for (std::size_t i = 0; i < sized.footprint.tensors.size(); ++i) {
-    const std::int32_t tensor = sized.footprint.tensors[i];
-    const Bytes full = sized.footprint.tensor[i];
-    const std::size_t k = first_operand(sized.op, tensor);
-    const ir::Operand& operand = sized.op.operands[k];
-    if (operand.access == ir::Access::Write) {
-      append(out, k, full - rest_of(sized, tensor));
-    } else if (!from_hbm(sized.graph, operand)) {
-      append(out, k, needs_copy(sized, tensor, have) ? full : Bytes{0});
-    } else if (sized.chip.hbm) {
-      append(out, k, full - partition::preload_piece(full, sized.plan.divisor[k]));
-    }
-  }
-  return out;
-}
-
-std::vector<ExecuteSpace> preload_space(const SizedOp& sized) {
-  std::vector<ExecuteSpace> out;
-  if (!sized.chip.hbm) {
-    return out;
-  }
-  for (std::size_t i = 0; i < sized.footprint.tensors.size(); ++i) {
-    const std::size_t k = first_operand(sized.op, sized.footprint.tensors[i]);
-    if (from_hbm(sized.graph, sized.op.operands[k])) {
-      append(out, k, partition::preload_piece(sized.footprint.tensor[i], sized.plan.divisor[k]));
-    }
-  }
-  return out;
+/// The operand by which `op` makes `tensor`.
+std::size_t result_operand(const ir::Op& op, std::int32_t tensor) {
+  const auto made = std::find_if(op.operands.begin(), op.operands.end(), [&](const ir::Operand& x) {
+    return x.tensor == tensor && x.access == ir::Access::Write;
+  });
+  return static_cast<std::size_t>(made - op.operands.begin());
 }
 
 std::vector<ExecuteSpace> execute_space(const ir::Graph& graph, const ir::Op& op,
                                         const OpPlan& plan,
                                         const std::vector<const partition::Layout*>& have,
                                         const chip::Chip& chip) {
-  return execute_space(sized_op(graph, op, plan, chip), have);
+  std::vector<std::int8_t> in_place(op.operands.size(), 0);
+  for (std::size_t k = 0; k < op.operands.size(); ++k) {
+    if (have[k] != nullptr && !have[k]->spread && !rotates(plan.execute, k)) {
+      const bool ready =
+          partition::same(*have[k], partition::layout(graph, op, k, plan.execute, chip));
+      in_place[k] = ready ? 1 : 0;
+    }
+  }
+  return execute_space({graph, op, plan, chip}, sizes_of(graph, op, plan.execute), in_place);
 }
 
 std::vector<ExecuteSpace> preload_space(const ir::Graph& graph, const ir::Op& op,
                                         const OpPlan& plan, const chip::Chip& chip) {
-  return preload_space(sized_op(graph, op, plan, chip));
+  return preload_space({graph, op, plan, chip}, sizes_of(graph, op, plan.execute));
 }
 
 Bytes input_space(const ir::Tensor& tensor, const chip::Chip& chip) {
@@ -123,29 +118,25 @@ Bytes input_space(const ir::Tensor& tensor, const chip::Chip& chip) {
 
 Bytes rest_space(const ir::Graph& graph, std::int32_t tensor, const std::vector<OpPlan>& ops,
                  const Lifetimes& lives, const chip::Chip& chip) {
-  const ir::Tensor& about = graph.tensors[static_cast<std::size_t>(tensor)];
-  const std::int32_t producer = lives.producer[static_cast<std::size_t>(tensor)];
+  const std::int32_t producer = lives.producer[index(tensor)];
   if (producer >= 0) {
-    const auto i = static_cast<std::size_t>(producer);
-    return rest_of(sized_op(graph, graph.ops[i], ops[i], chip), tensor);
+    const ir::Op& maker = graph.ops[index(producer)];
+    return sizes_of(graph, maker, ops[index(producer)].execute).rest[result_operand(maker, tensor)];
   }
+  const ir::Tensor& about = graph.tensors[index(tensor)];
   return about.home == ir::Home::Input ? input_space(about, chip) : Bytes{0};
 }
 
 std::optional<partition::Layout> rest_layout(const ir::Graph& graph, std::int32_t tensor,
                                              const std::vector<OpPlan>& ops, const Lifetimes& lives,
                                              const chip::Chip& chip) {
-  const ir::Tensor& about = graph.tensors[static_cast<std::size_t>(tensor)];
-  const std::int32_t producer = lives.producer[static_cast<std::size_t>(tensor)];
+  const std::int32_t producer = lives.producer[index(tensor)];
   if (producer >= 0) {
-    const auto i = static_cast<std::size_t>(producer);
-    const std::vector<ir::Operand>& operands = graph.ops[i].operands;
-    const auto made = std::find_if(operands.begin(), operands.end(), [&](const ir::Operand& x) {
-      return x.tensor == tensor && x.access == ir::Access::Write;
-    });
-    return partition::layout(graph, graph.ops[i], static_cast<std::size_t>(made - operands.begin()),
-                             ops[i].execute, chip);
+    const ir::Op& maker = graph.ops[index(producer)];
+    return partition::layout(graph, maker, result_operand(maker, tensor),
+                             ops[index(producer)].execute, chip);
   }
+  const ir::Tensor& about = graph.tensors[index(tensor)];
   if (about.home != ir::Home::Input) {
     return std::nullopt;
   }

@@ -1,0 +1,103 @@
+#include "elk/program/period.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <numeric>
+#include <vector>
+
+#include "elk/base/rounding.hpp"
+
+namespace elk::program {
+namespace {
+
+std::size_t index(std::int32_t id) { return static_cast<std::size_t>(id); }
+
+/// First piece that begins in each moment, and the number of pieces at the end.
+std::vector<std::int32_t> starts_of(const Strip& strip) {
+  std::vector<std::int32_t> starts(index(strip.moments) + 1, 0);
+  for (const Piece& piece : strip.pieces) {
+    ++starts[index(piece.first) + 1];
+  }
+  std::partial_sum(starts.begin(), starts.end(), starts.begin());
+  return starts;
+}
+
+/// The moments numbered so that two have the same number if and only if equal pieces begin in them.
+std::vector<std::int32_t> kinds_of_moments(const Strip& strip) {
+  const std::vector<std::int32_t> starts = starts_of(strip);
+  const auto pieces_of = [&](std::int32_t moment) {
+    return std::pair(strip.pieces.begin() + starts[index(moment)],
+                     strip.pieces.begin() + starts[index(moment) + 1]);
+  };
+  const auto compare = [&](std::int32_t a, std::int32_t b) {
+    const auto [a_begin, a_end] = pieces_of(a);
+    const auto [b_begin, b_end] = pieces_of(b);
+    return std::lexicographical_compare_three_way(
+        a_begin, a_end, b_begin, b_end, [](const Piece& x, const Piece& y) {
+          return x.size != y.size ? x.size <=> y.size : x.length <=> y.length;
+        });
+  };
+  std::vector<std::int32_t> order(index(strip.moments));
+  std::iota(order.begin(), order.end(), 0);
+  std::sort(order.begin(), order.end(),
+            [&](std::int32_t a, std::int32_t b) { return compare(a, b) < 0; });
+  std::vector<std::int32_t> kinds(order.size(), 0);
+  for (std::size_t i = 1; i < order.size(); ++i) {
+    kinds[index(order[i])] =
+        kinds[index(order[i - 1])] + (compare(order[i - 1], order[i]) < 0 ? 1 : 0);
+  }
+  return kinds;
+}
+
+}  // namespace
+
+std::optional<Period> find_period(const Strip& strip) {
+  const std::vector<std::int32_t> kinds = kinds_of_moments(strip);
+  constexpr std::int32_t kLongest = 512;  // moments: beyond, there is little to gain
+  std::int32_t longest = 0;
+  std::optional<Period> best;
+  for (std::int32_t length = 1; length <= std::min(strip.moments / 3, kLongest); ++length) {
+    std::int32_t run = 0;
+    for (std::int32_t moment = length; moment < strip.moments; ++moment) {
+      run = kinds[index(moment)] == kinds[index(moment - length)] ? run + 1 : 0;
+      if (run >= 2 * length && run > longest) {
+        longest = run;
+        best = Period{.begin = moment + 1 - run - length, .end = moment + 1, .length = length};
+      }
+    }
+  }
+  return best;
+}
+
+std::optional<std::vector<std::int64_t>> pack_by_period(const Strip& strip, const Period& period,
+                                                        std::int64_t& work) {
+  const std::vector<std::int32_t> starts = starts_of(strip);
+  const std::int32_t first = starts[index(period.begin)];
+  std::int32_t longest = 1;
+  for (std::int32_t i = first; i < starts[index(period.begin + period.length)]; ++i) {
+    longest = std::max(longest, strip.pieces[index(i)].length);
+  }
+  const auto periods = static_cast<std::int32_t>(ceil_div(longest, period.length));
+  Strip ring{.pieces = {}, .moments = periods * period.length, .cyclic = true, .room = strip.room};
+  if (period.begin + ring.moments > period.end) {
+    return std::nullopt;
+  }
+  for (std::int32_t i = first; i < starts[index(period.begin + ring.moments)]; ++i) {
+    const Piece& piece = strip.pieces[index(i)];
+    ring.pieces.push_back(
+        {.size = piece.size, .first = piece.first - period.begin, .length = piece.length});
+  }
+  const std::size_t count = ring.pieces.size();
+  const std::optional<std::vector<std::int64_t>> packed =
+      pack(ring, std::vector<std::int64_t>(count, kUnplaced), PackOrder::LargestFirst, work);
+  if (!packed) {
+    return std::nullopt;
+  }
+  std::vector<std::int64_t> offsets(strip.pieces.size(), kUnplaced);
+  for (std::int32_t i = first; i < starts[index(period.end)]; ++i) {
+    offsets[index(i)] = (*packed)[index(i - first) % count];
+  }
+  return pack(strip, std::move(offsets), PackOrder::LargestFirst, work);
+}
+
+}  // namespace elk::program

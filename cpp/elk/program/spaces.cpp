@@ -1,0 +1,116 @@
+#include "elk/program/spaces.hpp"
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace elk::program {
+namespace {
+
+std::size_t index(std::int32_t id) { return static_cast<std::size_t>(id); }
+
+std::size_t hash_of(std::int32_t kind, const partition::ExecutePlan& plan) {
+  std::size_t hash = index(kind);
+  const auto mix = [&](std::size_t value) { hash = (hash ^ value) * 0x9e3779b97f4a7c15U; };
+  for (const std::int64_t factor : plan.factors) {
+    mix(static_cast<std::size_t>(factor));
+  }
+  for (const std::int32_t axis : plan.order) {
+    mix(index(axis));
+  }
+  return hash;
+}
+
+/// Whether the operands of two equal ops name the same tensors twice where one of them does.
+bool same_pattern(const ir::Op& a, const ir::Op& b) {
+  for (std::size_t i = 0; i < a.operands.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      if ((a.operands[i].tensor == a.operands[j].tensor) !=
+          (b.operands[i].tensor == b.operands[j].tensor)) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+/// For each op the number of the first with the same structure and cut.
+std::vector<std::int32_t> classes(const ir::Graph& graph, const std::vector<OpPlan>& ops) {
+  const std::vector<std::int32_t> kinds = ir::equal_ops(graph);
+  std::vector<std::int32_t> out(ops.size());
+  std::unordered_map<std::size_t, std::vector<std::int32_t>> seen;
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    std::vector<std::int32_t>& alike = seen[hash_of(kinds[i], ops[i].execute)];
+    const auto found = std::find_if(alike.begin(), alike.end(), [&](std::int32_t j) {
+      return kinds[index(j)] == kinds[i] && ops[index(j)].execute == ops[i].execute &&
+             same_pattern(graph.ops[index(j)], graph.ops[i]);
+    });
+    out[i] = found != alike.end() ? *found : static_cast<std::int32_t>(i);
+    if (found == alike.end()) {
+      alike.push_back(out[i]);
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+Spaces::Spaces(const ir::Graph& graph, const chip::Chip& chip, const std::vector<OpPlan>& ops)
+    : graph_(graph),
+      chip_(chip),
+      ops_(ops),
+      lives_(lifetimes(graph)),
+      class_of_(classes(graph, ops)),
+      sizes_(ops.size()) {}
+
+const Sizes& Spaces::sizes(std::int32_t op) {
+  std::optional<Sizes>& known = sizes_[index(class_of_[index(op)])];
+  if (!known) {
+    known = sizes_of(graph_, graph_.ops[index(op)], ops_[index(op)].execute);
+  }
+  return *known;
+}
+
+bool Spaces::in_place(std::int32_t op, std::size_t k) {
+  const ir::Operand& operand = graph_.ops[index(op)].operands[k];
+  const std::int32_t producer = lives_.producer[index(operand.tensor)];
+  if (operand.access != ir::Access::Read || partition::from_hbm(graph_, operand) || producer < 0 ||
+      rotates(ops_[index(op)].execute, k)) {
+    return false;  // An input lies spread: no core can count on having what it needs.
+  }
+  const ir::Op& maker = graph_.ops[index(producer)];
+  const std::size_t made = result_operand(maker, operand.tensor);
+  const auto [known, is_new] =
+      in_place_.try_emplace({class_of_[index(producer)], static_cast<std::int32_t>(made),
+                             class_of_[index(op)], static_cast<std::int32_t>(k)},
+                            false);
+  if (is_new) {
+    known->second = partition::same(
+        partition::layout(graph_, maker, made, ops_[index(producer)].execute, chip_),
+        partition::layout(graph_, graph_.ops[index(op)], k, ops_[index(op)].execute, chip_));
+  }
+  return known->second;
+}
+
+std::vector<ExecuteSpace> Spaces::execute(std::int32_t op) {
+  const ir::Op& node = graph_.ops[index(op)];
+  std::vector<std::int8_t> held(node.operands.size(), 0);
+  for (std::size_t k = 0; k < held.size(); ++k) {
+    held[k] = in_place(op, k) ? 1 : 0;
+  }
+  return execute_space({graph_, node, ops_[index(op)], chip_}, sizes(op), held);
+}
+
+std::vector<ExecuteSpace> Spaces::preload(std::int32_t op) {
+  return preload_space({graph_, graph_.ops[index(op)], ops_[index(op)], chip_}, sizes(op));
+}
+
+Bytes Spaces::rest(std::int32_t tensor) {
+  const std::int32_t producer = lives_.producer[index(tensor)];
+  if (producer >= 0) {
+    return sizes(producer).rest[result_operand(graph_.ops[index(producer)], tensor)];
+  }
+  const ir::Tensor& about = graph_.tensors[index(tensor)];
+  return about.home == ir::Home::Input ? input_space(about, chip_) : Bytes{0};
+}
+
+}  // namespace elk::program
