@@ -1,10 +1,19 @@
 import enum
 from collections.abc import Sequence
+from typing import type_check_only
 
 import numpy as np
 from numpy.typing import NDArray
 
 __version__: str
+
+# What every class of pybind11 is an instance, and a child, of.
+@type_check_only
+class _Metaclass(type): ...
+
+@type_check_only
+class _Struct(metaclass=_Metaclass):
+    def __init__(self, *args: object, **kwargs: object) -> None: ...
 
 # --- chip ---
 
@@ -19,7 +28,7 @@ class HbmPosition(enum.Enum):
     EdgesLeftRight = 1
     EdgesAll = 2
 
-class Core:
+class Core(_Struct):
     def __init__(
         self,
         *,
@@ -52,7 +61,7 @@ class Core:
     @property
     def tile_model(self) -> str: ...
 
-class Interconnect:
+class Interconnect(_Struct):
     def __init__(
         self,
         *,
@@ -82,7 +91,7 @@ class Interconnect:
     @property
     def native_shift(self) -> bool: ...
 
-class Hbm:
+class Hbm(_Struct):
     def __init__(
         self,
         *,
@@ -118,7 +127,7 @@ class Hbm:
     @property
     def position(self) -> HbmPosition: ...
 
-class InterChip:
+class InterChip(_Struct):
     def __init__(
         self,
         *,
@@ -139,7 +148,7 @@ class InterChip:
     @property
     def topology(self) -> Topology: ...
 
-class Energy:
+class Energy(_Struct):
     def __init__(
         self,
         *,
@@ -163,7 +172,7 @@ class Energy:
     @property
     def static_w(self) -> float: ...
 
-class Chip:
+class Chip(_Struct):
     def __init__(
         self,
         *,
@@ -193,7 +202,7 @@ class Chip:
     @property
     def energy(self) -> Energy | None: ...
 
-class Delivery:
+class Delivery(_Struct):
     @property
     def hbm_bytes_per_s(self) -> float: ...
     @property
@@ -282,7 +291,7 @@ class OpKind(enum.Enum):
     Copy = 9
     Opaque = 10
 
-class Axis:
+class Axis(_Struct):
     def __init__(
         self,
         *,
@@ -300,7 +309,7 @@ class Axis:
     @property
     def tile_dim(self) -> TileDim: ...
 
-class Dim:
+class Dim(_Struct):
     def __init__(
         self,
         *,
@@ -315,7 +324,7 @@ class Dim:
     @property
     def offset(self) -> int: ...
 
-class Indirect:
+class Indirect(_Struct):
     def __init__(
         self,
         *,
@@ -333,7 +342,7 @@ class Indirect:
     @property
     def expected_picks(self) -> float: ...
 
-class Operand:
+class Operand(_Struct):
     def __init__(
         self,
         *,
@@ -356,7 +365,7 @@ class Operand:
     @property
     def spilled(self) -> bool: ...
 
-class Tensor:
+class Tensor(_Struct):
     def __init__(
         self,
         *,
@@ -376,7 +385,7 @@ class Tensor:
     @property
     def bytes(self) -> int: ...
 
-class Op:
+class Op(_Struct):
     def __init__(
         self,
         *,
@@ -415,7 +424,7 @@ class Op:
     @property
     def scalars(self) -> list[float]: ...
 
-class GraphStore:
+class GraphStore(_Struct):
     @property
     def tensor(self) -> int: ...
     @property
@@ -423,7 +432,7 @@ class GraphStore:
     @property
     def run_bytes(self) -> int: ...
 
-class Repeat:
+class Repeat(_Struct):
     @property
     def begin(self) -> int: ...
     @property
@@ -431,7 +440,7 @@ class Repeat:
     @property
     def count(self) -> int: ...
 
-class Graph:
+class Graph(_Struct):
     def __init__(
         self,
         *,
@@ -471,7 +480,7 @@ class Role(enum.IntEnum):
     Store = 3
     Resident = 4
 
-class ExecutePlan:
+class ExecutePlan(_Struct):
     def __init__(
         self,
         *,
@@ -495,21 +504,21 @@ class ExecutePlan:
     @property
     def mesh_dims(self) -> list[int]: ...
 
-class OpPlan:
+class OpPlan(_Struct):
     def __init__(self, *, execute: ExecutePlan, divisor: Sequence[int]) -> None: ...
     @property
     def execute(self) -> ExecutePlan: ...
     @property
     def divisor(self) -> list[int]: ...
 
-class Instruction:
+class Instruction(_Struct):
     def __init__(self, opcode: Opcode, subject: int) -> None: ...
     @property
     def opcode(self) -> Opcode: ...
     @property
     def subject(self) -> int: ...
 
-class Buffer:
+class Buffer(_Struct):
     def __init__(
         self,
         *,
@@ -521,7 +530,7 @@ class Buffer:
         span: tuple[int, int],
     ) -> None: ...
 
-class Program:
+class Program(_Struct):
     def __init__(
         self, *, ops: Sequence[OpPlan], code: Sequence[Instruction], buffers: Sequence[Buffer]
     ) -> None: ...
@@ -537,12 +546,12 @@ class Policy(enum.IntEnum):
     ElkFull = 3
     Ideal = 4
 
-class Options:
+class Options(_Struct):
     def __init__(
         self, *, policy: Policy, threads: int, min_core_share: float, max_padding: float
     ) -> None: ...
 
-class Footprint:
+class Footprint(_Struct):
     @property
     def operand_bytes(self) -> list[int]: ...
     @property
@@ -554,7 +563,7 @@ class Footprint:
     @property
     def space_bytes(self) -> int: ...
 
-class Exchange:
+class Exchange(_Struct):
     @property
     def time_s(self) -> float: ...
     @property
@@ -562,7 +571,7 @@ class Exchange:
     @property
     def wire_s(self) -> float: ...
 
-class PreloadState:
+class PreloadState(_Struct):
     @property
     def divisor(self) -> list[int]: ...
     @property
@@ -578,7 +587,7 @@ class PreloadState:
     @property
     def distribute(self) -> Exchange: ...
 
-class PlanOption:
+class PlanOption(_Struct):
     @property
     def plan(self) -> ExecutePlan: ...
     @property
@@ -608,7 +617,7 @@ class PlanOption:
     @property
     def states(self) -> list[PreloadState]: ...
 
-class Counts:
+class Counts(_Struct):
     @property
     def complete(self) -> int: ...
     @property
@@ -616,7 +625,7 @@ class Counts:
     @property
     def pareto(self) -> int: ...
 
-class Front:
+class Front(_Struct):
     @property
     def options(self) -> list[PlanOption]: ...
     @property
@@ -626,7 +635,7 @@ class Front:
     @property
     def smallest_bytes(self) -> int: ...
 
-class PlannedOp:
+class PlannedOp(_Struct):
     @property
     def option(self) -> PlanOption: ...
     @property
@@ -638,7 +647,7 @@ class PlannedOp:
     @property
     def choice(self) -> int: ...
 
-class Search:
+class Search(_Struct):
     @property
     def complete(self) -> int: ...
     @property
@@ -648,7 +657,7 @@ class Search:
     @property
     def orders_tried(self) -> int: ...
 
-class Bounds:
+class Bounds(_Struct):
     @property
     def ideal_s(self) -> float: ...
     @property
@@ -660,7 +669,7 @@ class Bounds:
     @property
     def link_s(self) -> float: ...
 
-class Plan:
+class Plan(_Struct):
     @property
     def policy(self) -> Policy: ...
     @property
@@ -696,7 +705,7 @@ def compile(graph: Graph, chip: Chip, tiles: TileModel, options: Options) -> Pla
 
 TILE_DIMS: tuple[str, ...]
 
-class TileModel:
+class TileModel(_Struct):
     def __init__(self, kernels: list[dict[str, object]], opaque: dict[str, float]) -> None: ...
     def cycles(
         self, kernel: tuple[str, str, str], shapes: NDArray[np.int64]
