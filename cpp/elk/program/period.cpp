@@ -69,15 +69,20 @@ std::optional<Period> find_period(const Strip& strip) {
   return best;
 }
 
+std::int32_t fewest_periods(const Strip& strip, const Period& period) {
+  std::int32_t longest = 1;
+  for (const Piece& piece : strip.pieces) {
+    if (piece.first >= period.begin && piece.first < period.begin + period.length) {
+      longest = std::max(longest, piece.length);
+    }
+  }
+  return static_cast<std::int32_t>(ceil_div(longest, period.length));
+}
+
 std::optional<std::vector<std::int64_t>> pack_by_period(const Strip& strip, const Period& period,
-                                                        std::int64_t& work) {
+                                                        std::int32_t periods, std::int64_t& work) {
   const std::vector<std::int32_t> starts = starts_of(strip);
   const std::int32_t first = starts[index(period.begin)];
-  std::int32_t longest = 1;
-  for (std::int32_t i = first; i < starts[index(period.begin + period.length)]; ++i) {
-    longest = std::max(longest, strip.pieces[index(i)].length);
-  }
-  const auto periods = static_cast<std::int32_t>(ceil_div(longest, period.length));
   Strip ring{.pieces = {}, .moments = periods * period.length, .cyclic = true, .room = strip.room};
   if (period.begin + ring.moments > period.end) {
     return std::nullopt;

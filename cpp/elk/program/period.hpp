@@ -18,10 +18,16 @@ struct Period {
 /// then to the earlier stretch. Pieces of one moment stand in a fixed order.
 [[nodiscard]] std::optional<Period> find_period(const Strip& strip);
 
-/// As `pack`, by way of the repeated stretch: packs a few periods bent into a ring, lays them out
-/// over the stretch, and then fits in what comes before and after.
+/// Periods that a ring needs so that none of its pieces is longer than the ring.
+[[nodiscard]] std::int32_t fewest_periods(const Strip& strip, const Period& period);
+
+/// As `pack`, by way of the repeated stretch: packs `periods` of it bent into a ring, lays the ring
+/// out over the stretch again and again, and then fits in what comes before and after. Empty if
+/// the stretch is shorter than the ring. A buffer can return to its address only once round the
+/// ring, so that a ring of more periods may fit where one of fewer does not.
 [[nodiscard]] std::optional<std::vector<std::int64_t>> pack_by_period(const Strip& strip,
                                                                       const Period& period,
+                                                                      std::int32_t periods,
                                                                       std::int64_t& work);
 
 }  // namespace elk::program

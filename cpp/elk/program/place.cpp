@@ -96,21 +96,32 @@ bool fits(const Strip& strip) {
   return most <= strip.room;
 }
 
-/// Offsets of the pieces: by a repeated stretch if there is one, then all at once.
+/// Offsets of the pieces: by rings of a repeated stretch if there is one, then all at once. Many
+/// short searches find more than one long one.
 std::optional<std::vector<std::int64_t>> pack_any(const Strip& strip) {
   if (!fits(strip)) {
     return std::nullopt;
   }
-  constexpr std::int64_t kWork = 3'000'000;  // neighbours: some 60 ms
+  constexpr std::int32_t kRings = 8;
+  constexpr std::int64_t kRingWork = 200'000;  // neighbours; a million are some 25 ms
   if (const std::optional<Period> period = find_period(strip)) {
+    const std::int32_t fewest = fewest_periods(strip, *period);
+    for (std::int32_t periods = fewest; periods < fewest + kRings; ++periods) {
+      std::int64_t work = kRingWork;
+      if (auto offsets = pack_by_period(strip, *period, periods, work)) {
+        return offsets;
+      }
+    }
+  }
+  constexpr std::int64_t kWork = 1'000'000;
+  for (const PackOrder order : {PackOrder::LargestFirst, PackOrder::EarliestFirst}) {
     std::int64_t work = kWork;
-    if (auto offsets = pack_by_period(strip, *period, work)) {
+    const std::vector<std::int64_t> nowhere(strip.pieces.size(), kUnplaced);
+    if (auto offsets = pack(strip, nowhere, order, work)) {
       return offsets;
     }
   }
-  std::int64_t work = kWork;
-  const std::vector<std::int64_t> nowhere(strip.pieces.size(), kUnplaced);
-  return pack(strip, nowhere, PackOrder::LargestFirst, work);
+  return std::nullopt;
 }
 
 }  // namespace
@@ -119,8 +130,12 @@ std::optional<std::vector<Buffer>> place(std::vector<Buffer> buffers, Bytes room
   if (buffers.empty()) {
     return buffers;
   }
+  std::size_t pieces = 0;
   for (const double share : {0.25, 1.0}) {
     const Laid laid = lay_out(buffers, room, share);
+    if (laid.buffer.size() == std::exchange(pieces, laid.buffer.size())) {
+      break;  // The same strip again.
+    }
     if (const auto offsets = pack_any(laid.strip)) {
       for (std::size_t i = 0; i < offsets->size(); ++i) {
         const std::int64_t base = (room.value / kGrain * kGrain) - laid.strip.room;

@@ -70,9 +70,9 @@ class Packer {
   }
 
   /// Places every piece that finds a gap.
-  void fill(PackOrder order, std::int64_t& work) {
+  void fill(PackOrder order) {
     for (const std::int32_t piece : in_order(order)) {
-      look_around(piece, work);
+      look_around(piece);
       offsets_[index(piece)] = gap(piece);
       if (offsets_[index(piece)] == kUnplaced) {
         enqueue(piece);
@@ -88,7 +88,8 @@ class Packer {
       }
       const std::int32_t piece = -waiting_.top().second;
       waiting_.pop();
-      look_around(piece, work);
+      look_around(piece);
+      work -= static_cast<std::int64_t>(near_.size()) + 1;
       const std::int64_t free = gap(piece);
       offsets_[index(piece)] = free != kUnplaced ? free : force(piece);
     }
@@ -126,7 +127,7 @@ class Packer {
 
   /// Fills `near_` with the placed pieces that live at a time with `piece`, by address: those alive
   /// when it begins, and those that begin before it ends.
-  void look_around(std::int32_t piece, std::int64_t& work) {
+  void look_around(std::int32_t piece) {
     near_.clear();
     const Piece& mine = strip_.pieces[index(piece)];
     const std::size_t first = index(mine.first);
@@ -142,7 +143,6 @@ class Packer {
     for (std::int32_t i = 0; wrapped >= 0 && i < alive_.starts[index(wrapped) + 1]; ++i) {
       add_near(i);
     }
-    work -= static_cast<std::int64_t>(near_.size()) + 1;
     std::sort(near_.begin(), near_.end(), is_lower);
     if (strip_.cyclic) {  // One that begins within my life may wrap round to my first moment.
       near_.erase(std::unique(near_.begin(), near_.end()), near_.end());
@@ -235,7 +235,7 @@ class Packer {
 std::optional<std::vector<std::int64_t>> pack(const Strip& strip, std::vector<std::int64_t> offsets,
                                               PackOrder order, std::int64_t& work) {
   Packer packer(strip, std::move(offsets));
-  packer.fill(order, work);
+  packer.fill(order);
   if (!packer.repair(work)) {
     return std::nullopt;
   }

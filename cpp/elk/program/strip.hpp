@@ -27,8 +27,8 @@ inline constexpr std::int64_t kUnplaced = -1;
 
 enum class PackOrder : std::uint8_t { LargestFirst, EarliestFirst };
 
-/// Where the pieces lie so that none overlap; empty if none was found before `work` ran out, which
-/// counts the neighbours looked at and is used up as the search goes.
+/// Where the pieces lie so that none overlap; empty if none was found before `work` ran out: the
+/// neighbours that repairs may look at, used up as they go.
 ///
 /// `offsets` are where pieces lie already, or kUnplaced. The others go, in `order`, into the
 /// tightest gap, those of a single moment to the top. A piece without a gap is forced in where it
