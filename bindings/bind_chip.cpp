@@ -7,6 +7,7 @@
 #include <pybind11/stl.h>
 
 #include "elk/chip/chip.hpp"
+#include "elk/chip/delivery.hpp"
 
 namespace py = pybind11;
 using namespace pybind11::literals;

@@ -1,3 +1,5 @@
+#include "elk/chip/delivery.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -6,7 +8,6 @@
 #include <utility>
 
 #include "elk/base/errors.hpp"
-#include "elk/chip/chip.hpp"
 
 namespace elk::chip {
 namespace {

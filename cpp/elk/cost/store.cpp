@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstddef>
 
+#include "elk/chip/delivery.hpp"
+
 namespace elk::cost {
 namespace {
 

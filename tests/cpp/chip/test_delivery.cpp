@@ -5,7 +5,7 @@
 
 #include "chip/chips.hpp"
 #include "elk/base/errors.hpp"
-#include "elk/chip/chip.hpp"
+#include "elk/chip/delivery.hpp"
 
 namespace elk::chip {
 namespace {
