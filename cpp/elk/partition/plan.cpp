@@ -12,15 +12,6 @@ namespace {
 
 constexpr std::int64_t kAlignment = 8;
 
-std::vector<std::int64_t> sizes(const ir::Op& op) {
-  std::vector<std::int64_t> result;
-  result.reserve(op.axes.size());
-  for (const ir::Axis& axis : op.axes) {
-    result.push_back(axis.size);
-  }
-  return result;
-}
-
 /// The tile of every axis, or its part where `operand` is split over time.
 std::vector<std::int64_t> held_tile(const ir::Op& op, std::size_t operand,
                                     const ExecutePlan& plan) {
@@ -60,15 +51,16 @@ Bytes result_space(const ir::Graph& graph, const ir::Op& op, std::size_t operand
          aligned(element_bytes((parts.parts - 1) * parts.piece, bits));
 }
 
-Bytes read_space(const ir::Graph& graph, const ir::Op& op, std::size_t operand,
-                 const ExecutePlan& plan) {
-  const ir::Operand& read = op.operands[operand];
-  const ir::Tensor& tensor = graph.tensors[static_cast<std::size_t>(read.tensor)];
-  const Box held = box(tensor, read, sizes(op), held_tile(op, operand, plan));
-  return aligned(element_bytes(held.elements, ir::bits(tensor.dtype)));
-}
-
 }  // namespace
+
+std::vector<std::int64_t> sizes(const ir::Op& op) {
+  std::vector<std::int64_t> result;
+  result.reserve(op.axes.size());
+  for (const ir::Axis& axis : op.axes) {
+    result.push_back(axis.size);
+  }
+  return result;
+}
 
 Bytes element_bytes(std::int64_t elements, std::int64_t bits) {
   return {ceil_div(elements * bits, 8)};
@@ -115,36 +107,47 @@ Tiling tiling(const ir::Op& op, const ExecutePlan& plan) {
   return result;
 }
 
+Scatter scatter(std::span<const std::int64_t> counts, std::int64_t parts) {
+  std::int64_t elements = 1;
+  for (const std::int64_t count : counts) {
+    elements *= count;
+  }
+  Scatter best{.parts = parts, .dim = -1, .tile = elements, .piece = elements, .runs = 1};
+  if (parts == 1) {
+    return best;
+  }
+  best.dim = 0;
+  std::int64_t outer = 1;
+  for (std::size_t dim = 0; dim < counts.size(); ++dim) {
+    const std::int64_t piece = elements / counts[dim] * ceil_div(counts[dim], parts);
+    if (piece < best.piece) {
+      best.dim = static_cast<std::int32_t>(dim);
+      best.piece = piece;
+      best.runs = outer;
+    }
+    outer *= counts[dim];
+  }
+  return best;
+}
+
 Scatter scatter(const ir::Graph& graph, const ir::Op& op, std::size_t operand,
                 const ExecutePlan& plan) {
   const ir::Operand& result = op.operands[operand];
   const ir::Tensor& tensor = graph.tensors[static_cast<std::size_t>(result.tensor)];
   const std::vector<std::int64_t> size = sizes(op);
   const std::vector<std::int64_t> tile = tiling(op, plan).tile;
-  const std::int64_t elements = box(tensor, result, size, tile).elements;
-  Scatter best{.parts = 1, .dim = -1, .tile = elements, .piece = elements, .runs = 1};
+  std::vector<std::int64_t> counts;
+  for (std::size_t dim = 0; dim < result.dims.size(); ++dim) {
+    counts.push_back(extent(tensor, result, dim, size, tile).count);
+  }
+  std::int64_t parts = 1;
   for (std::size_t axis = 0; axis < op.axes.size(); ++axis) {
     if (op.axes[axis].role == ir::AxisRole::Reduction &&
         !contains(result, static_cast<std::int32_t>(axis))) {
-      best.parts *= plan.factors[axis];
+      parts *= plan.factors[axis];
     }
   }
-  if (best.parts == 1) {
-    return best;
-  }
-  best.dim = 0;
-  std::int64_t outer = 1;
-  for (std::size_t dim = 0; dim < result.dims.size(); ++dim) {
-    const std::int64_t count = extent(tensor, result, dim, size, tile).count;
-    const std::int64_t piece = elements / count * ceil_div(count, best.parts);
-    if (piece < best.piece) {
-      best.dim = static_cast<std::int32_t>(dim);
-      best.piece = piece;
-      best.runs = outer;
-    }
-    outer *= count;
-  }
-  return best;
+  return scatter(counts, parts);
 }
 
 std::int64_t sharers(const ir::Op& op, std::size_t operand,
@@ -158,17 +161,26 @@ std::int64_t sharers(const ir::Op& op, std::size_t operand,
   return result;
 }
 
+Box held_box(const ir::Graph& graph, const ir::Op& op, std::size_t operand,
+             const ExecutePlan& plan) {
+  const ir::Operand& held = op.operands[operand];
+  return box(graph.tensors[static_cast<std::size_t>(held.tensor)], held, sizes(op),
+             held_tile(op, operand, plan));
+}
+
 Footprint footprint(const ir::Graph& graph, const ir::Op& op, const ExecutePlan& plan) {
   Footprint result{.operand = {}, .tensor = {}, .tensors = {}, .rest = {0}, .space = {0}};
   for (std::size_t i = 0; i < op.operands.size(); ++i) {
     const ir::Operand& operand = op.operands[i];
     const bool write = operand.access == ir::Access::Write;
-    result.operand.push_back(write ? result_space(graph, op, i, plan)
-                                   : read_space(graph, op, i, plan));
+    const ir::Tensor& tensor = graph.tensors[static_cast<std::size_t>(operand.tensor)];
+    const std::int64_t bits = ir::bits(tensor.dtype);
+    result.operand.push_back(
+        write ? result_space(graph, op, i, plan)
+              : aligned(element_bytes(held_box(graph, op, i, plan).elements, bits)));
     if (write) {
-      const ir::Tensor& tensor = graph.tensors[static_cast<std::size_t>(operand.tensor)];
       const Scatter parts = scatter(graph, op, i, plan);
-      result.rest += aligned(element_bytes(parts.piece, ir::bits(tensor.dtype)));
+      result.rest += aligned(element_bytes(parts.piece, bits));
     }
     if (first_like(op, i) != i) {
       continue;

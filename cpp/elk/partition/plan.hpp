@@ -1,11 +1,14 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "elk/base/units.hpp"
 #include "elk/chip/chip.hpp"
 #include "elk/ir/graph.hpp"
+#include "elk/partition/extent.hpp"
 
 namespace elk::partition {
 
@@ -44,6 +47,8 @@ struct Scatter {
 };
 [[nodiscard]] Scatter scatter(const ir::Graph& graph, const ir::Op& op, std::size_t operand,
                               const ExecutePlan& plan);
+/// The same for a tile of `counts` indices a dimension.
+[[nodiscard]] Scatter scatter(std::span<const std::int64_t> counts, std::int64_t parts);
 
 /// Cores that need the same sub-tensor of an operand: the product of the factors of the axes that
 /// it does not contain.
@@ -57,9 +62,17 @@ struct Scatter {
 /// moved once for both.
 [[nodiscard]] std::size_t first_like(const ir::Op& op, std::size_t operand);
 
+/// The size of every axis.
+[[nodiscard]] std::vector<std::int64_t> sizes(const ir::Op& op);
+
 /// Bytes of `elements` of `bits` each, and the same rounded up to the 8 that buffers align to.
 [[nodiscard]] Bytes element_bytes(std::int64_t elements, std::int64_t bits);
 [[nodiscard]] Bytes aligned(Bytes bytes);
+
+/// What the busiest core holds of an operand: its tile, or a partition of it where it is split over
+/// time.
+[[nodiscard]] Box held_box(const ir::Graph& graph, const ir::Op& op, std::size_t operand,
+                           const ExecutePlan& plan);
 
 /// Bytes of each operand on the busiest core, at execute (design 3.2); each piece rounded up to 8.
 struct Footprint {

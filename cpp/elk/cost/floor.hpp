@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "elk/cost/front.hpp"
+#include "elk/cost/pricer.hpp"
+#include "elk/cost/turns.hpp"
+
+namespace elk::cost {
+
+/// Collects what no plan can undercut, cut by cut (design 6.5).
+///
+/// A cut counts with the cheapest sub-task that any rotation of its operands could lead to, each
+/// axis at each of its paces, whether one plan can have them together or not; with its reductions;
+/// and with the bytes that all cores receive from HBM and in reductions. Gathers and shifts are
+/// free: a producer may have left everything in place.
+class FloorSearch {
+ public:
+  FloorSearch(const ir::Op& op, Pricer& pricer, std::int64_t cores);
+
+  /// `rate`: least seconds for each unit of volume. Says false if a tile undercut it.
+  [[nodiscard]] bool add(const Cut& cut, Turns& turns, double rate);
+  [[nodiscard]] Floor result() const;
+
+ private:
+  [[nodiscard]] Corner corner(const Cut& cut, double compute) const;
+  [[nodiscard]] bool excluded(const Corner& corner) const;
+  void keep(const Corner& corner);
+  [[nodiscard]] double cheapest(const Cut& cut, Turns& turns, double floor);
+
+  const ir::Op& op_;
+  Pricer& pricer_;
+  std::int64_t cores_;
+  double compute_;
+  std::vector<Corner> corners_;
+  std::vector<std::vector<std::int64_t>> paces_;  // of each axis
+};
+
+}  // namespace elk::cost

@@ -1,0 +1,73 @@
+#include "elk/cost/front.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <tuple>
+#include <utility>
+
+#include "elk/base/errors.hpp"
+#include "elk/base/text.hpp"
+#include "elk/cost/price.hpp"
+#include "elk/cost/rate.hpp"
+#include "elk/cost/search.hpp"
+#include "elk/partition/enumerate.hpp"
+
+namespace elk::cost {
+namespace {
+
+/// Searches with ever lower rates until no tile beats the one assumed.
+Found search(const ir::Graph& graph, const ir::Op& op, const chip::Chip& chip, Pricer& pricer,
+             const Constraints& constraints) {
+  for (double rate = best_rate(op, pricer.tiles());; rate *= 0.5) {
+    Search attempt(graph, op, chip, pricer, constraints);
+    if (attempt.run(rate)) {
+      return attempt.found();
+    }
+  }
+}
+
+std::vector<PlanOption> priced(const ir::Graph& graph, const ir::Op& op, const chip::Chip& chip,
+                               Pricer& pricer, const std::vector<Candidate>& candidates) {
+  std::vector<PlanOption> options;
+  for (const Candidate& candidate : candidates) {
+    const auto plan =
+        partition::complete_plan(graph, op, candidate.factors, candidate.temporal, chip);
+    if (!plan) {
+      throw InternalError(text("a plan of ", op.name, " does not fit the grid it was made for"));
+    }
+    options.push_back(price(graph, op, *plan, chip, pricer));
+  }
+  return options;
+}
+
+bool before(const PlanOption& a, const PlanOption& b) {
+  return std::tie(a.time, a.footprint.space, a.plan) < std::tie(b.time, b.footprint.space, b.plan);
+}
+
+}  // namespace
+
+Front front(const ir::Graph& graph, const ir::Op& op, const chip::Chip& chip,
+            const TileModel& tiles, const Constraints& constraints) {
+  Pricer pricer(graph, op, chip, tiles);
+  const Found found = search(graph, op, chip, pricer, constraints);
+  Front front{.options = priced(graph, op, chip, pricer, found.members),
+              .counts = found.counts,
+              .fastest = 0,
+              .floor = found.floor,
+              .smallest = {found.smallest}};
+  std::vector<PlanOption> fastest = priced(graph, op, chip, pricer, found.fastest);
+  if (fastest.empty()) {
+    return front;
+  }
+  const partition::ExecutePlan chosen = fastest.front().plan;
+  const auto is_chosen = [&](const PlanOption& option) { return option.plan == chosen; };
+  if (std::none_of(front.options.begin(), front.options.end(), is_chosen)) {
+    front.options.push_back(std::move(fastest.front()));
+  }
+  std::sort(front.options.begin(), front.options.end(), before);
+  front.fastest = static_cast<std::int32_t>(
+      std::find_if(front.options.begin(), front.options.end(), is_chosen) - front.options.begin());
+  return front;
+}
+
+}  // namespace elk::cost

@@ -1,0 +1,117 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "elk/base/units.hpp"
+#include "elk/chip/chip.hpp"
+#include "elk/cost/exchange.hpp"
+#include "elk/cost/tile.hpp"
+#include "elk/ir/graph.hpp"
+#include "elk/partition/layout.hpp"
+#include "elk/partition/plan.hpp"
+
+namespace elk::cost {
+
+/// A preload state of the whole op: one divisor for each operand (design 3.4).
+struct PreloadState {
+  std::vector<std::int64_t> divisor;  // per operand; 0: not from HBM
+  Bytes space;                        // per core, from issue to execute
+  Bytes link;                         // per core, received from HBM
+  std::int64_t hbm_bytes;             // over all chips
+  Seconds hbm_time;                   // of the busiest chip, latency aside
+  Seconds time;                       // max(hbm_time, link / rate)
+  Exchange distribute;                // the rest, fetched from peers at the execute
+};
+
+/// One way to run an op, with its cost alone on the chip.
+struct PlanOption {
+  partition::ExecutePlan plan;
+  partition::Footprint footprint;
+  std::int64_t cores;
+  std::int64_t steps;
+  Seconds compute;  // slowest core, all steps
+  Exchange gather;  // activations, `have` empty and even senders
+  Exchange shift;   // all shifts of all steps
+  Exchange reduce;  // with the adds
+  Seconds time;     // gather + compute + shift + reduce
+  Bytes exchange;   // busiest core, one execute: gather + shift + reduce
+  bool tree;        // a row op adds up its reductions in a tree, not directly
+  double padded_flops;
+  double extrapolated;               // share of `compute` outside the fitted range
+  std::int64_t hbm_bytes;            // over all chips
+  std::vector<PreloadState> states;  // Pareto in (space, distribute time); largest space first;
+                                     // one state of zeros for an op without HBM data
+};
+
+struct Constraints {
+  double min_core_share = 0.0;  // of the chip's cores; 0: free
+  double max_padding = 0.0;     // padded / original of any tensor; 0: free
+};
+
+struct Counts {
+  std::int64_t complete;  // F_op x f_t
+  std::int64_t filtered;  // that pass the constraints and fit SRAM
+  std::int64_t pareto;
+};
+
+/// What one cut of the op needs at least, however its operands lie or rotate (design 6.5).
+struct Corner {
+  Seconds execute;         // tiles and reductions, gathers and shifts free
+  Bytes link;              // received by all cores, HBM operands at execute size, over all cores
+  std::int64_t hbm_bytes;  // over all chips
+
+  friend bool operator==(const Corner&, const Corner&) = default;
+};
+
+/// The least that any plan of the unfiltered space needs, in each corner (design 6.5).
+struct Floor {
+  Seconds execute;         // min of the execution alone, HBM operands' distribution free
+  Seconds compute;         // min of the tile time alone
+  Bytes link;              // min over plans of bytes received by one core with HBM operands whole
+  std::int64_t hbm_bytes;  // min over plans
+  std::vector<Corner> corners;  // their Pareto front: min of a e + b r + c h for any a, b, c
+};
+
+/// The Pareto front of an op in (space, time, exchange bytes, HBM bytes), `have` empty.
+struct Front {
+  std::vector<PlanOption> options;  // by time, then space, then factors
+  Counts counts;
+  std::int32_t fastest;  // ideal's plan: fastest of the unfiltered space that fits SRAM
+  Floor floor;
+  Bytes smallest;  // least space of any plan, whether it fits or not
+};
+[[nodiscard]] Front front(const ir::Graph& graph, const ir::Op& op, const chip::Chip& chip,
+                          const TileModel& tiles, const Constraints& constraints);
+
+/// Costs of one given plan, as `front` would give them.
+[[nodiscard]] PlanOption price(const ir::Graph& graph, const ir::Op& op,
+                               const partition::ExecutePlan& plan, const chip::Chip& chip,
+                               const TileModel& tiles);
+
+/// The gather of one operand for real layouts (`have` null: empty).
+[[nodiscard]] Exchange gather(const ir::Graph& graph, const ir::Op& op, std::size_t operand,
+                              const PlanOption& option, const partition::Layout* have,
+                              const chip::Chip& chip);
+
+/// The gather of all activation operands of an op in one exchange: bytes add up, the sync is paid
+/// once. `have[k]` is where operand k rests; null: nowhere, or not an activation.
+[[nodiscard]] Exchange gather_all(const ir::Graph& graph, const ir::Op& op,
+                                  const PlanOption& option,
+                                  const std::vector<const partition::Layout*>& have,
+                                  const chip::Chip& chip);
+
+/// The gather of all activations in one exchange, as an execute does it: bytes and fragments add
+/// up, the sync is paid once. `have` holds a layout for each operand, null: empty.
+[[nodiscard]] Exchange gather_all(const ir::Graph& graph, const ir::Op& op,
+                                  const PlanOption& option,
+                                  std::span<const partition::Layout* const> have,
+                                  const chip::Chip& chip);
+
+/// The same plan with another order of its cut axes: an equal cost alone, another core map.
+[[nodiscard]] PlanOption reordered(const ir::Graph& graph, const ir::Op& op,
+                                   const PlanOption& option, std::vector<std::int32_t> order,
+                                   const chip::Chip& chip);
+
+}  // namespace elk::cost

@@ -1,0 +1,173 @@
+#include <algorithm>
+
+#include "elk/base/rounding.hpp"
+#include "elk/cost/pricer.hpp"
+#include "elk/partition/plan.hpp"
+
+namespace elk::cost {
+namespace {
+
+using partition::element_bytes;
+
+/// One rotated axis.
+struct Loop {
+  std::int64_t bytes;  // of the partitions that rotate along it
+  std::int32_t axis;
+  std::int64_t pace;
+  std::int64_t shifts;  // of every tensor that rotates along it
+};
+
+/// The rotated axes, outermost loop first.
+class Nest {
+ public:
+  Nest(std::span<const Turn* const> turns, const Loops& loops) {
+    for (const Turn* turn : turns) {
+      for (std::size_t i = 0; i < turn->spins; ++i) {
+        add(turn->spin[i], turn->space);
+      }
+    }
+    if (count_ == 0) {
+      return;
+    }
+    sort(loops.order);
+    if (!loops.pace.empty()) {
+      for (Loop& loop : used()) {
+        loop.pace = loops.pace[static_cast<std::size_t>(loop.axis)];
+      }
+    }
+  }
+
+  [[nodiscard]] std::span<Loop> used() { return std::span(loop_.data(), count_); }
+  [[nodiscard]] const Loop& at(std::int32_t axis) {
+    return *std::find_if(loop_.begin(), loop_.end(),
+                         [axis](const Loop& loop) { return loop.axis == axis; });
+  }
+
+ private:
+  void add(const Spin& spin, std::int64_t bytes) {
+    std::size_t i = 0;
+    while (i < count_ && loop_[i].axis != spin.axis) {
+      ++i;
+    }
+    if (i == count_) {
+      loop_[count_++] = {.bytes = 0, .axis = spin.axis, .pace = spin.length, .shifts = 0};
+    }
+    loop_[i].bytes += bytes;
+    loop_[i].pace = std::min(loop_[i].pace, spin.length);
+  }
+
+  void sort(std::span<const std::int32_t> order) {
+    const auto place = [order](const Loop& loop) {
+      return std::find(order.begin(), order.end(), loop.axis) - order.begin();
+    };
+    std::sort(used().begin(), used().end(), [&](const Loop& a, const Loop& b) {
+      if (!order.empty()) {
+        return place(a) < place(b);
+      }
+      return a.bytes != b.bytes ? a.bytes > b.bytes : a.axis < b.axis;
+    });
+  }
+
+  std::array<Loop, kMostAxes> loop_;
+  std::size_t count_ = 0;
+};
+
+}  // namespace
+
+Exchange Pricer::gather(const Cut& cut, std::span<const Turn* const> turns) const {
+  Traffic traffic;
+  traffic.wide = cut.wide;
+  std::int64_t moved = 0;
+  for (const Turn* turn : turns) {
+    traffic.received += turn->received;
+    traffic.fragments += turn->fragments;
+    const Held& held = cut.held[turn->slot];
+    traffic.chip_in += held.chip_in;
+    if (turn->received > 0) {
+      moved += fabric_.multicast()
+                   ? element_bytes(slots_[turn->slot].unique, slots_[turn->slot].bits).value
+                   : turn->received * cut.cores;
+    }
+  }
+  fabric_.gather(traffic, moved);
+  return fabric_.exchange(traffic);
+}
+
+/// One shift of a slab of `pace` indices: in chunks of the transfer buffer, each with a sync, and
+/// copied into place unless the chip shifts natively (design 3.3).
+Exchange Pricer::shift(const Cut& cut, const Turn& turn, const Spin& spin, std::int64_t pace) {
+  const Slot& slot = slots_[turn.slot];
+  const std::int64_t moved = std::min(pace, spin.count);
+  const std::int64_t elements = turn.elements / spin.count * moved;
+  const std::int64_t bytes = element_bytes(elements, slot.bits).value;
+  const std::int64_t buffer = chip_.core.reserved.value;
+  const std::int64_t chunks = buffer > 0 ? ceil_div(bytes, buffer) : 1;
+  Traffic traffic;
+  traffic.received = bytes;
+  traffic.sent = bytes;
+  traffic.wide = cut.wide;
+  traffic.chip_in = bytes * cut.held[turn.slot].straddling;
+  fabric_.shift(traffic, spin.parts, bytes);
+  Exchange result = fabric_.exchange(traffic);
+  const bool crosses = cut.wide || traffic.chip_in > 0;
+  result.time += fabric_.sync(crosses) * static_cast<double>(chunks - 1);
+  if (!chip_.interconnect.native_shift) {
+    const std::int64_t runs = moved == spin.count ? 1 : spin.outer;
+    const std::int64_t slices = ceil_div(runs, chunks);
+    const std::int64_t run = ceil_div(elements, slices * chunks);
+    result.time.value += static_cast<double>(chunks) * tiles_.copy(slices, run, slot.bits);
+  }
+  return result;
+}
+
+void Pricer::move(const Cut& cut, std::span<const Turn* const> turns, const Loops& loops,
+                  Motion& motion) {
+  std::copy(cut.tile.begin(), cut.tile.end(), motion.sub_task.begin());
+  motion.space = 0;
+  for (const Turn* turn : turns) {
+    motion.space += turn->space;
+  }
+  motion.gather = gather(cut, turns);
+  motion.shift = {.time = {0.0}, .bytes = {0}, .wire = {0.0}};
+  motion.steps = 1;
+  Nest nest(turns, loops);
+  bool wide = false;  // Whether partial sums outlive a step.
+  for (Loop& loop : nest.used()) {
+    const auto axis = static_cast<std::size_t>(loop.axis);
+    motion.steps *= ceil_div(cut.tile[axis], loop.pace);
+    motion.sub_task[axis] = loop.pace;
+    loop.shifts = motion.steps - 1;
+    wide = wide || ((summed_ >> axis) & 1U) != 0;
+  }
+  motion.space += wide ? cut.result_wide : cut.result;
+  if (motion.steps > 1) {
+    for (const Turn* turn : turns) {
+      for (std::size_t i = 0; i < turn->spins; ++i) {
+        const Loop& loop = nest.at(turn->spin[i].axis);
+        const Exchange once = shift(cut, *turn, turn->spin[i], loop.pace);
+        const auto times = static_cast<double>(loop.shifts);
+        motion.shift.time.value += times * once.time.value;
+        motion.shift.bytes.value += loop.shifts * once.bytes.value;
+        motion.shift.wire.value += times * once.wire.value;
+      }
+    }
+  }
+  motion.exchange = motion.gather.bytes.value + motion.shift.bytes.value + cut.reduce.bytes.value;
+}
+
+double Pricer::compute(const Motion& motion) {
+  return static_cast<double>(motion.steps) *
+         tiles_.sub_task(std::span(motion.sub_task.data(), size_.size()));
+}
+
+double Pricer::time(const Cut& cut, Motion& motion, double compute) const {
+  if (chip_.interconnect.overlaps_compute && motion.steps > 1) {
+    const auto steps = static_cast<double>(motion.steps);
+    const double hidden = compute * (steps - 1.0) / steps;
+    motion.shift.time.value = std::max(0.0, motion.shift.time.value - hidden);
+    motion.shift.wire.value = std::min(motion.shift.wire.value, motion.shift.time.value);
+  }
+  return motion.gather.time.value + compute + motion.shift.time.value + cut.reduce.time.value;
+}
+
+}  // namespace elk::cost

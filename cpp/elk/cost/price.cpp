@@ -1,0 +1,146 @@
+#include "elk/cost/price.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+#include "elk/base/errors.hpp"
+#include "elk/base/rounding.hpp"
+#include "elk/base/text.hpp"
+#include "elk/cost/states.hpp"
+#include "elk/partition/order.hpp"
+
+namespace elk::cost {
+namespace {
+
+Cut cut_of(const ir::Op& op, const partition::ExecutePlan& plan, Pricer& pricer) {
+  Cut cut{.factor = plan.factors,
+          .tile = partition::tiling(op, plan).tile,
+          .order = plan.order,
+          .mesh_dims = plan.mesh_dims,
+          .held = {},
+          .cores = 1,
+          .result = 0,
+          .result_wide = 0,
+          .reduce = {.time = {0.0}, .bytes = {0}, .wire = {0.0}},
+          .tree = false,
+          .wide = false,
+          .chip_hbm = 0};
+  pricer.measure(cut);
+  pricer.cross(cut);
+  pricer.reduce(cut);
+  return cut;
+}
+
+/// FLOPs of all calls, the padding of tiles and sub-tasks included.
+double padded_flops(const ir::Op& op, const partition::ExecutePlan& plan) {
+  const partition::Tiling tiles = partition::tiling(op, plan);
+  auto flops = static_cast<double>(op.flops);
+  for (std::size_t axis = 0; axis < op.axes.size(); ++axis) {
+    const std::int64_t step = tiles.sub_task[axis];
+    const std::int64_t padded = plan.factors[axis] * round_up(tiles.tile[axis], step);
+    flops *= static_cast<double>(padded) / static_cast<double>(op.axes[axis].size);
+  }
+  return flops;
+}
+
+std::vector<HbmOperand> hbm_operands(const ir::Graph& graph, const ir::Op& op,
+                                     const PlanOption& option, const chip::Chip& chip) {
+  std::vector<HbmOperand> result;
+  for (std::size_t i = 0; i < op.operands.size(); ++i) {
+    const ir::Operand& operand = op.operands[i];
+    if (!partition::from_hbm(graph, operand) || partition::first_like(op, i) != i) {
+      continue;
+    }
+    double expected = 1.0;
+    if (operand.indirect) {
+      const auto dim = static_cast<std::size_t>(operand.indirect->dim);
+      const auto tensor = static_cast<std::size_t>(operand.tensor);
+      const partition::Tiling tiles = partition::tiling(op, option.plan);
+      const std::int64_t picks =
+          partition::extent(graph.tensors[tensor], operand, dim, tiles.tile, tiles.tile).count;
+      expected = std::min(1.0, operand.indirect->expected_picks / static_cast<double>(picks));
+    }
+    result.push_back({.operand = i,
+                      .full = option.footprint.operand[i],
+                      .expected = expected,
+                      .sharing = partition::sharing(graph, op, i, option.plan, chip)});
+  }
+  return result;
+}
+
+void add_states(const ir::Graph& graph, const ir::Op& op, const chip::Chip& chip,
+                PlanOption& option) {
+  const std::vector<HbmOperand> operands = hbm_operands(graph, op, option, chip);
+  const bool wide = option.cores > chip.core.count;
+  option.states = preload_states(operands, op, Fabric(chip), chip, wide);
+  option.hbm_bytes = option.states.back().hbm_bytes;
+}
+
+}  // namespace
+
+PlanOption price(const ir::Graph& graph, const ir::Op& op, const partition::ExecutePlan& plan,
+                 const chip::Chip& chip, Pricer& pricer) {
+  const Cut cut = cut_of(op, plan, pricer);
+  std::vector<Turn> turns;
+  std::vector<const Turn*> pointers;
+  for (std::size_t slot = 0; slot < pricer.reads(); ++slot) {
+    turns.push_back(pricer.turn(cut, slot, plan.temporal[pricer.slots()[slot].operand]));
+  }
+  for (const Turn& turn : turns) {
+    pointers.push_back(&turn);
+  }
+  Motion motion;
+  pricer.move(cut, pointers, {.pace = plan.pace, .order = plan.loops}, motion);
+  const double compute = pricer.compute(motion);
+  const double time = pricer.time(cut, motion, compute);
+  PlanOption option{.plan = plan,
+                    .footprint = partition::footprint(graph, op, plan),
+                    .cores = cut.cores,
+                    .steps = motion.steps,
+                    .compute = {compute},
+                    .gather = motion.gather,
+                    .shift = motion.shift,
+                    .reduce = cut.reduce,
+                    .time = {time},
+                    .exchange = {motion.exchange},
+                    .tree = cut.tree,
+                    .padded_flops = padded_flops(op, plan),
+                    .extrapolated = 0.0,
+                    .hbm_bytes = 0,
+                    .states = {}};
+  option.extrapolated =
+      pricer.tiles().extrapolated(std::span(motion.sub_task.data(), op.axes.size())) ? 1.0 : 0.0;
+  add_states(graph, op, chip, option);
+  return option;
+}
+
+PlanOption price(const ir::Graph& graph, const ir::Op& op, const partition::ExecutePlan& plan,
+                 const chip::Chip& chip, const TileModel& tiles) {
+  partition::validate(graph, op, plan, chip);
+  Pricer pricer(graph, op, chip, tiles);
+  return price(graph, op, plan, chip, pricer);
+}
+
+PlanOption reordered(const ir::Graph& graph, const ir::Op& op, const PlanOption& option,
+                     std::vector<std::int32_t> order, const chip::Chip& chip) {
+  PlanOption result = option;
+  result.plan.order = std::move(order);
+  if (chip::is_mesh(chip)) {
+    auto dims = partition::mesh_dims(result.plan.order, result.plan.factors, chip);
+    if (!dims) {
+      throw InvalidInput(text("op ", op.name, " in this order does not fit the grid"));
+    }
+    result.plan.mesh_dims = std::move(*dims);
+  }
+  partition::validate(graph, op, result.plan, chip);
+  if (chip.chips > 1) {
+    const std::vector<const partition::Layout*> nothing(op.operands.size(), nullptr);
+    result.gather = gather_all(graph, op, result, nothing, chip);
+    result.time = result.gather.time + result.compute + result.shift.time + result.reduce.time;
+    add_states(graph, op, chip, result);
+  }
+  return result;
+}
+
+}  // namespace elk::cost

@@ -1,0 +1,241 @@
+#include "elk/cost/pricer.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "elk/base/rounding.hpp"
+#include "elk/partition/needs.hpp"
+#include "elk/partition/order.hpp"
+#include "elk/partition/plan.hpp"
+
+namespace elk::cost {
+namespace {
+
+using partition::aligned;
+using partition::element_bytes;
+
+constexpr int kKeyBits = 21;  // of one tile in the key of a mapped extent
+
+bool has(std::uint64_t axes, std::size_t axis) { return ((axes >> axis) & 1U) != 0; }
+
+std::uint64_t axes_with(const ir::Op& op, ir::AxisRole role) {
+  std::uint64_t result = 0;
+  for (std::size_t axis = 0; axis < op.axes.size(); ++axis) {
+    result |= static_cast<std::uint64_t>(op.axes[axis].role == role ? 1 : 0) << axis;
+  }
+  return result;
+}
+
+std::int64_t hbm_bytes(const ir::Graph& graph, const ir::Op& op, const std::vector<Slot>& slots) {
+  const std::vector<std::int64_t> uncut(op.axes.size(), 1);
+  std::int64_t sum = 0;
+  for (const Slot& slot : slots) {
+    if (slot.hbm) {
+      sum += partition::Needs(graph, op, slot.operand, uncut, {}).bytes(0, 1);
+    }
+  }
+  return sum;
+}
+
+}  // namespace
+
+Pricer::Pricer(const ir::Graph& graph, const ir::Op& op, const chip::Chip& chip,
+               const TileModel& tiles)
+    : graph_(graph),
+      op_(op),
+      chip_(chip),
+      slots_(cost::slots(graph, op)),
+      reads_(static_cast<std::size_t>(
+          std::count_if(slots_.begin(), slots_.end(), [](const Slot& s) { return !s.write; }))),
+      fabric_(chip),
+      tiles_(graph, op, chip, tiles),
+      size_(partition::sizes(op)),
+      axis_order_(partition::axis_order(graph, op)),
+      mapped_(slots_.size() * kMostRank),
+      summed_(axes_with(op, ir::AxisRole::Reduction)),
+      wide_bits_(ir::bits(op.accumulate)),
+      least_hbm_(hbm_bytes(graph, op, slots_)),
+      cores_(chip::total_cores(chip)) {
+  std::stable_partition(slots_.begin(), slots_.end(), [](const Slot& s) { return !s.write; });
+}
+
+bool Pricer::arrange(Cut& cut) const {
+  cut.order.clear();
+  for (const std::int32_t axis : axis_order_) {
+    if (cut.factor[static_cast<std::size_t>(axis)] > 1) {
+      cut.order.push_back(axis);
+    }
+  }
+  auto dims = partition::mesh_dims(cut.order, cut.factor, chip_);
+  if (!dims) {
+    return false;
+  }
+  cut.mesh_dims = std::move(*dims);
+  std::stable_sort(cut.order.begin(), cut.order.end(), [&](std::int32_t a, std::int32_t b) {
+    return cut.mesh_dims[static_cast<std::size_t>(a)] < cut.mesh_dims[static_cast<std::size_t>(b)];
+  });
+  return true;
+}
+
+partition::Extent Pricer::extent(std::size_t slot, std::size_t dim, const Cut& cut) {
+  const Slot& held = slots_[slot];
+  const SlotDim& map = held.dims[dim];
+  if (map.kind == SlotDimKind::Plain) {
+    return {.count = std::min(map.shape, cut.tile[static_cast<std::size_t>(map.axes[0])]),
+            .intervals = 1};
+  }
+  const ir::Operand& operand = op_.operands[held.operand];
+  const ir::Tensor& tensor = graph_.tensors[static_cast<std::size_t>(operand.tensor)];
+  if (map.kind != SlotDimKind::Mapped || map.axes.size() * kKeyBits > 64) {
+    return partition::extent(tensor, operand, dim, size_, cut.tile);
+  }
+  std::uint64_t key = 0;
+  for (const std::int32_t axis : map.axes) {
+    key = (key << static_cast<unsigned>(kKeyBits)) ^
+          static_cast<std::uint64_t>(cut.tile[static_cast<std::size_t>(axis)]);
+  }
+  Memo<partition::Extent>& known = mapped_[(slot * kMostRank) + dim];
+  if (const partition::Extent* found = known.find(key)) {
+    return *found;
+  }
+  const partition::Extent result = partition::extent(tensor, operand, dim, size_, cut.tile);
+  known.put(key, result);
+  return result;
+}
+
+void Pricer::measure(Cut& cut) {
+  cut.cores = 1;
+  for (const std::int64_t factor : cut.factor) {
+    cut.cores *= factor;
+  }
+  cut.wide = cut.cores > chip_.core.count;
+  cut.chip_hbm = least_hbm_;
+  cut.result = 0;
+  cut.result_wide = 0;
+  cut.held.resize(slots_.size());
+  for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
+    Held& held = cut.held[slot];
+    held.elements = 1;
+    for (std::size_t dim = 0; dim < slots_[slot].dims.size(); ++dim) {
+      held.extent[dim] = extent(slot, dim, cut);
+      held.elements *= held.extent[dim].count;
+    }
+    held.sharers = 1;
+    for (std::size_t axis = 0; axis < cut.factor.size(); ++axis) {
+      held.sharers *= has(slots_[slot].contained, axis) ? 1 : cut.factor[axis];
+    }
+    held.chip_in = 0;
+    held.straddling = 0;
+    if (slots_[slot].write) {
+      measure_result(cut, slot);
+    }
+  }
+}
+
+/// Parts that the partial results of a slot are reduced and scattered to.
+std::int64_t Pricer::parts_of(const Cut& cut, const Slot& slot) const {
+  std::int64_t parts = 1;
+  for (std::size_t axis = 0; axis < cut.factor.size(); ++axis) {
+    parts *= has(summed_ & ~slot.contained, axis) ? cut.factor[axis] : 1;
+  }
+  return parts;
+}
+
+void Pricer::measure_result(Cut& cut, std::size_t slot) const {
+  const Slot& result = slots_[slot];
+  const Held& held = cut.held[slot];
+  const std::int64_t wide = std::max(wide_bits_, result.bits);
+  const std::int64_t parts = parts_of(cut, result);
+  const std::int64_t partial = aligned(element_bytes(held.elements, wide)).value;
+  cut.result_wide += partial;
+  if (parts == 1) {
+    cut.result += aligned(element_bytes(held.elements, result.bits)).value;
+    return;
+  }
+  std::array<std::int64_t, kMostRank> counts{};
+  for (std::size_t dim = 0; dim < result.dims.size(); ++dim) {
+    counts[dim] = held.extent[dim].count;
+  }
+  const partition::Scatter scattered =
+      partition::scatter(std::span(counts.data(), result.dims.size()), parts);
+  const std::int64_t arriving = aligned(element_bytes((parts - 1) * scattered.piece, wide)).value;
+  cut.result += partial + arriving;
+  cut.result_wide += arriving;
+}
+
+void Pricer::cross(Cut& cut) const {
+  const std::int64_t chips = fabric_.chips();
+  if (chips == 1) {
+    return;
+  }
+  const std::int64_t ids = partition::ids_of_chip(cut.factor, cut.order, cut.mesh_dims, chip_);
+  std::vector<std::int64_t> hbm(static_cast<std::size_t>(chips), 0);
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    const partition::Needs needs(graph_, op_, slots_[i].operand, cut.factor, cut.order);
+    for (std::int64_t chip = 0; chip < chips; ++chip) {
+      const std::int64_t bytes = needs.bytes(chip * ids, (chip + 1) * ids);
+      cut.held[i].straddling =
+          std::max(cut.held[i].straddling, needs.straddling((chip + 1) * ids) +
+                                               (chip > 0 ? needs.straddling(chip * ids) : 0));
+      if (slots_[i].hbm) {
+        hbm[static_cast<std::size_t>(chip)] += bytes;
+      }
+    }
+    if (!slots_[i].hbm && !slots_[i].write) {
+      cut.held[i].chip_in = partition::most_lacking(needs, ids, chips);
+    }
+  }
+  cut.chip_hbm = *std::max_element(hbm.begin(), hbm.end());
+}
+
+Turn Pricer::turn(const Cut& cut, std::size_t slot, std::span<const std::int64_t> parts) const {
+  const Slot& read = slots_[slot];
+  const Held& held = cut.held[slot];
+  Turn result;
+  result.spins = 0;
+  result.slot = slot;
+  result.parts = 1;
+  result.elements = 1;
+  for (std::size_t dim = 0; dim < read.dims.size(); ++dim) {
+    std::int64_t count = held.extent[dim].count;
+    if (!parts.empty() && parts[dim] > 1) {
+      const std::int32_t axis = read.dims[dim].axes[0];
+      const std::int64_t length = ceil_div(cut.tile[static_cast<std::size_t>(axis)], parts[dim]);
+      count = std::min(read.dims[dim].shape, length);
+      result.spin[result.spins++] = {.axis = axis,
+                                     .dim = static_cast<std::int32_t>(dim),
+                                     .parts = parts[dim],
+                                     .length = length,
+                                     .count = count,
+                                     .outer = result.elements};
+      result.parts *= parts[dim];
+    }
+    result.elements *= count;
+  }
+  const std::int64_t bytes = element_bytes(result.elements, read.bits).value;
+  result.space = aligned({bytes}).value;
+  result.received = read.hbm ? 0 : bytes;
+  result.fragments = read.hbm ? 0 : fragments(cut, result);
+  return result;
+}
+
+/// Runs in which a partition arrives from everywhere.
+std::int64_t Pricer::fragments(const Cut& cut, const Turn& turn) const {
+  const Slot& read = slots_[turn.slot];
+  std::int64_t runs = 1;
+  bool whole = true;
+  for (std::size_t dim = read.dims.size(); dim-- > 0;) {
+    partition::Extent part = cut.held[turn.slot].extent[dim];
+    for (std::size_t i = 0; i < turn.spins; ++i) {
+      if (static_cast<std::size_t>(turn.spin[i].dim) == dim) {
+        part = {.count = turn.spin[i].count, .intervals = 1};
+      }
+    }
+    runs *= whole ? part.intervals : part.count;
+    whole = whole && part.count == read.dims[dim].shape;
+  }
+  return partition::spread_fragments({.elements = turn.elements, .runs = runs}, read.unique,
+                                     cores_);
+}
+
+}  // namespace elk::cost

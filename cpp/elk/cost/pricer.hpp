@@ -1,0 +1,143 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "elk/chip/chip.hpp"
+#include "elk/cost/exchange.hpp"
+#include "elk/cost/slots.hpp"
+#include "elk/cost/tile.hpp"
+#include "elk/cost/tile_times.hpp"
+#include "elk/ir/graph.hpp"
+#include "elk/partition/extent.hpp"
+
+namespace elk::cost {
+
+/// What a core holds of one slot under a cut, not split over time.
+struct Held {
+  std::array<partition::Extent, kMostRank> extent;  // of each dimension
+  std::int64_t elements;
+  std::int64_t sharers;  // cores that need the same sub-tensor
+  std::int64_t chip_in;  // bytes that the busiest chip lacks if the tensor lies evenly everywhere
+  std::int64_t straddling;  // sub-tensors that cores of neighbouring chips share, at most
+};
+
+/// An op cut by one F_op: everything that does not depend on how operands are split over time.
+struct Cut {
+  std::vector<std::int64_t> factor;
+  std::vector<std::int64_t> tile;
+  std::vector<std::int32_t> order;      // cut axes, outermost first
+  std::vector<std::int32_t> mesh_dims;  // empty off a grid
+  std::vector<Held> held;               // of each slot
+  std::int64_t cores;
+  std::int64_t result;       // bytes of the results' tiles and the room to receive partial ones
+  std::int64_t result_wide;  // the same where a reduction axis is rotated along
+  Exchange reduce;
+  bool tree;
+  bool wide;              // whether cores of several chips take part
+  std::int64_t chip_hbm;  // bytes read on the busiest chip
+};
+
+/// One dimension of a slot that is split over time.
+struct Spin {
+  std::int32_t axis;
+  std::int32_t dim;
+  std::int64_t parts;   // f_t
+  std::int64_t length;  // of a partition, in indices of the axis
+  std::int64_t count;   // of a partition, in indices of the dimension
+  std::int64_t outer;   // indices of the dimensions around it
+};
+
+/// One way to split a slot over time.
+struct Turn {
+  std::array<Spin, kMostRank> spin;  // the first `spins` of them
+  std::size_t spins;                 // 0: whole
+  std::size_t slot;
+  std::int64_t parts;     // prod(f_t)
+  std::int64_t elements;  // of a partition
+  std::int64_t space;
+  std::int64_t received;  // bytes gathered before the first step, 0 of HBM operands
+  std::int64_t fragments;
+};
+
+/// Loops chosen by a plan; by the rules of design 3.1 where empty.
+struct Loops {
+  std::span<const std::int64_t> pace;
+  std::span<const std::int32_t> order;
+};
+
+/// What an execute moves and holds, and the sub-task it repeats.
+struct Motion {
+  std::array<std::int64_t, kMostAxes> sub_task;
+  std::int64_t steps;
+  std::int64_t space;
+  Exchange gather;
+  Exchange shift;  // not yet hidden behind compute
+  std::int64_t exchange;
+};
+
+/// Prices plans of one op: the one place where the equations of design 3.2 and 3.3 stand, for one
+/// plan (`price`) and for the search through all (`front`). Not shared between threads.
+class Pricer {
+ public:
+  Pricer(const ir::Graph& graph, const ir::Op& op, const chip::Chip& chip, const TileModel& tiles);
+
+  /// Sets `order` and `mesh_dims`; false where the cut does not fit the chip's grid.
+  [[nodiscard]] bool arrange(Cut& cut) const;
+  /// Fills `held`, `cores` and the results' space from `factor` and `tile`.
+  void measure(Cut& cut);
+  /// Fills what only concerns several chips: a plan on one has it for free.
+  void cross(Cut& cut) const;
+  /// Fills `reduce` and `tree`.
+  void reduce(Cut& cut);
+
+  /// Slot number `slot`, split over time into `parts[dim]` along each dimension; empty: whole.
+  [[nodiscard]] Turn turn(const Cut& cut, std::size_t slot,
+                          std::span<const std::int64_t> parts) const;
+  /// `turns` holds one turn for each slot that is read.
+  void move(const Cut& cut, std::span<const Turn* const> turns, const Loops& loops, Motion& motion);
+  [[nodiscard]] double compute(const Motion& motion);
+  /// The time of all phases. Hides shifts behind compute where the chip can.
+  [[nodiscard]] double time(const Cut& cut, Motion& motion, double compute) const;
+
+  [[nodiscard]] const std::vector<Slot>& slots() const { return slots_; }
+  /// Slots that are read come first: how many there are.
+  [[nodiscard]] std::size_t reads() const { return reads_; }
+  [[nodiscard]] const Fabric& fabric() const { return fabric_; }
+  [[nodiscard]] TileTimes& tiles() { return tiles_; }
+  [[nodiscard]] std::span<const std::int64_t> size() const { return size_; }
+  [[nodiscard]] std::uint64_t summed() const { return summed_; }
+  /// HBM bytes of the op where every byte is read once.
+  [[nodiscard]] std::int64_t least_hbm() const { return least_hbm_; }
+
+ private:
+  [[nodiscard]] partition::Extent extent(std::size_t slot, std::size_t dim, const Cut& cut);
+  [[nodiscard]] std::int64_t parts_of(const Cut& cut, const Slot& slot) const;
+  void measure_result(Cut& cut, std::size_t slot) const;
+  [[nodiscard]] Exchange partials(const Cut& cut, std::size_t slot);
+  void reduce_rows(Cut& cut);
+  [[nodiscard]] Exchange gather(const Cut& cut, std::span<const Turn* const> turns) const;
+  [[nodiscard]] Exchange shift(const Cut& cut, const Turn& turn, const Spin& spin,
+                               std::int64_t pace);
+  [[nodiscard]] std::int64_t fragments(const Cut& cut, const Turn& turn) const;
+
+  const ir::Graph& graph_;
+  const ir::Op& op_;
+  const chip::Chip& chip_;
+  std::vector<Slot> slots_;
+  std::size_t reads_;
+  Fabric fabric_;
+  TileTimes tiles_;
+  std::vector<std::int64_t> size_;
+  std::vector<std::int32_t> axis_order_;
+  std::vector<Memo<partition::Extent>> mapped_;  // extents of mapped dimensions, by slot and dim
+  std::uint64_t summed_;                         // a bit for each reduction axis
+  std::int64_t wide_bits_;                       // of a partial sum
+  std::int64_t least_hbm_;
+  std::int64_t cores_;  // of the machine
+};
+
+}  // namespace elk::cost

@@ -1,0 +1,292 @@
+#include "elk/cost/search.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "elk/base/rounding.hpp"
+#include "elk/cost/rate.hpp"
+#include "elk/partition/enumerate.hpp"
+#include "elk/partition/plan.hpp"
+
+namespace elk::cost {
+namespace {
+
+constexpr double kRounding = 1.0 - 1e-12;            // Keeps a sum in another order a lower bound.
+constexpr std::int64_t kMostCombinations = 1 << 16;  // of turns under one cut
+
+std::vector<std::vector<std::int64_t>> axis_factors(const ir::Op& op, std::int64_t cores) {
+  std::vector<std::vector<std::int64_t>> result;
+  for (std::size_t axis = 0; axis < op.axes.size(); ++axis) {
+    const bool divisible = partition::divisible(op, static_cast<std::int32_t>(axis));
+    result.push_back(partition::distinct_factors(op.axes[axis].size, divisible ? cores : 1));
+  }
+  return result;
+}
+
+std::int64_t saturated(std::int64_t a, std::int64_t b) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  return a > kMost - b ? kMost : a + b;
+}
+
+}  // namespace
+
+Search::Search(const ir::Graph& graph, const ir::Op& op, const chip::Chip& chip, Pricer& pricer,
+               const Constraints& constraints)
+    : graph_(graph),
+      op_(op),
+      chip_(chip),
+      pricer_(pricer),
+      constraints_(constraints),
+      room_(chip::room(chip).value),
+      cores_(chip::total_cores(chip)),
+      factors_(axis_factors(op, cores_)),
+      turns_(pricer, cores_),
+      floor_(op, pricer, cores_),
+      cut_{.factor = std::vector<std::int64_t>(op.axes.size(), 1),
+           .tile = std::vector<std::int64_t>(op.axes.size(), 1),
+           .order = {},
+           .mesh_dims = std::vector<std::int32_t>(op.axes.size(), -1),
+           .held = {},
+           .cores = 1,
+           .result = 0,
+           .result_wide = 0,
+           .reduce = {.time = {0.0}, .bytes = {0}, .wire = {0.0}},
+           .tree = false,
+           .wide = false,
+           .chip_hbm = 0},
+      choice_(pricer.reads()),
+      motion_(),
+      least_time_(std::numeric_limits<double>::infinity()),
+      smallest_(std::numeric_limits<std::int64_t>::max()),
+      counts_{.complete = 0, .filtered = 0, .pareto = 0} {}
+
+bool Search::run(double rate) {
+  rate_ = rate;
+  visit(0, 1);
+  return sound_;
+}
+
+void Search::visit(std::size_t axis, std::int64_t product) {
+  if (axis == factors_.size()) {
+    leaf();
+    return;
+  }
+  for (const std::int64_t factor : factors_[axis]) {
+    if (product * factor > cores_ || !sound_) {
+      break;
+    }
+    cut_.factor[axis] = factor;
+    cut_.tile[axis] = ceil_div(op_.axes[axis].size, factor);
+    visit(axis + 1, product * factor);
+  }
+}
+
+/// Whether the cut passes the constraints of the user.
+bool Search::allowed() const {
+  const double share = static_cast<double>(cut_.cores) / static_cast<double>(cores_);
+  if (share < constraints_.min_core_share) {
+    return false;
+  }
+  if (constraints_.max_padding <= 0.0) {
+    return true;
+  }
+  for (const Slot& slot : pricer_.slots()) {
+    double padding = 1.0;
+    for (std::size_t axis = 0; axis < op_.axes.size(); ++axis) {
+      if (((slot.contained >> axis) & 1U) != 0) {
+        padding *= static_cast<double>(cut_.factor[axis] * cut_.tile[axis]) /
+                   static_cast<double>(op_.axes[axis].size);
+      }
+    }
+    if (padding > constraints_.max_padding) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/// The least that any plan under the cut needs. However an operand is split over time, its gather
+/// and shifts together bring all of it, and its partitions are no smaller than its sharers allow.
+Point Search::corner() const {
+  Point least{.space = std::min(cut_.result, cut_.result_wide),
+              .exchange = cut_.reduce.bytes.value,
+              .hbm = cut_.chip_hbm,
+              .time = least_compute_ + cut_.reduce.time.value};
+  std::int64_t gathered = 0;
+  for (std::size_t slot = 0; slot < pricer_.reads(); ++slot) {
+    const Held& held = cut_.held[slot];
+    const std::int64_t bits = pricer_.slots()[slot].bits;
+    const std::int64_t bytes = partition::element_bytes(held.elements, bits).value;
+    least.space += bytes / held.sharers;
+    gathered += pricer_.slots()[slot].hbm ? 0 : bytes;
+  }
+  least.exchange += gathered;
+  if (gathered > 0) {
+    least.time += pricer_.fabric().sync(false).value;
+    if (!pricer_.fabric().grid() && !chip_.interconnect.overlaps_compute) {
+      least.time += static_cast<double>(gathered) / chip_.interconnect.link_rate;
+    }
+  }
+  least.time *= kRounding;
+  return least;
+}
+
+void Search::count_space(std::int64_t least, bool allowed) {
+  if (least > room_ && least >= smallest_) {
+    return;
+  }
+  std::int64_t most = std::max(cut_.result, cut_.result_wide);
+  for (std::size_t slot = 0; slot < pricer_.reads(); ++slot) {
+    most += partition::aligned(
+                partition::element_bytes(cut_.held[slot].elements, pricer_.slots()[slot].bits))
+                .value;
+  }
+  const bool all_fit = most <= room_;
+  if (least < smallest_ || (allowed && !all_fit)) {
+    turns_.build(cut_);
+    smallest_ = std::min(smallest_, turns_.least_space(cut_));
+  }
+  if (allowed) {
+    counts_.filtered =
+        saturated(counts_.filtered, all_fit ? turns_.distinct(cut_) : turns_.fitting(cut_, room_));
+  }
+}
+
+void Search::leaf() {
+  const bool grid = pricer_.fabric().grid();
+  if ((grid || pricer_.fabric().chips() > 1) && !pricer_.arrange(cut_)) {
+    return;
+  }
+  pricer_.measure(cut_);
+  counts_.complete = saturated(counts_.complete, turns_.complete(cut_));
+  const bool passes = allowed();
+  least_compute_ = rate_ * volume(op_, cut_.tile);
+  cut_.reduce = {.time = {0.0}, .bytes = {0}, .wire = {0.0}};
+  const Point before = corner();
+  count_space(before.space, passes);
+  if (before.space > room_) {
+    return;
+  }
+  pricer_.reduce(cut_);
+  pricer_.cross(cut_);
+  sound_ = floor_.add(cut_, turns_, rate_) && sound_;
+  const Point least = corner();
+  const bool could_be_fastest = least.time <= least_time_;
+  if ((passes && !archive_.excludes(least)) || could_be_fastest) {
+    expand(passes);
+  }
+}
+
+void Search::expand(bool allowed) {
+  turns_.build(cut_);
+  turns_.coarsen(kMostCombinations);
+  std::vector<std::size_t> at(choice_.size(), 0);
+  for (bool more = true; more;) {
+    std::int64_t space = 0;
+    for (std::size_t slot = 0; slot < choice_.size(); ++slot) {
+      choice_[slot] = &turns_.of(slot)[at[slot]];
+      space += choice_[slot]->space;
+    }
+    if (space + cut_.result <= room_) {
+      weigh(allowed);
+    }
+    more = false;
+    for (std::size_t slot = at.size(); slot-- > 0 && !more;) {
+      more = ++at[slot] < turns_.of(slot).size();
+      at[slot] = more ? at[slot] : 0;
+    }
+  }
+}
+
+/// Prices the chosen turns, and keeps the plan if it is worth it.
+void Search::weigh(bool allowed) {
+  pricer_.move(cut_, choice_, {.pace = {}, .order = {}}, motion_);
+  if (motion_.space > room_) {
+    return;
+  }
+  Point point{.space = motion_.space,
+              .exchange = motion_.exchange,
+              .hbm = cut_.chip_hbm,
+              .time = motion_.gather.time.value + cut_.reduce.time.value + least_compute_};
+  if (!chip_.interconnect.overlaps_compute) {
+    point.time += motion_.shift.time.value;
+  }
+  point.time *= kRounding;
+  const bool excluded = !allowed || archive_.excludes(point);
+  if (excluded && point.time > least_time_) {
+    return;
+  }
+  const double compute = pricer_.compute(motion_);
+  sound_ = sound_ && compute >= least_compute_ * kRounding;
+  point.time = pricer_.time(cut_, motion_, compute);
+  compete(point.time);
+  if (!excluded) {
+    archive_.add(point, [&] { return candidate(); });
+  }
+}
+
+/// Bytes a core at the smallest preload state.
+std::int64_t Search::preload_space(const Candidate& plan) const {
+  std::int64_t sum = 0;
+  for (const Turn* turn : choice_) {
+    const Slot& slot = pricer_.slots()[turn->slot];
+    if (!slot.hbm) {
+      continue;
+    }
+    std::int64_t divisor = cut_.held[turn->slot].sharers / turn->parts;
+    if (cut_.wide) {
+      const auto whole = partition::complete_plan(graph_, op_, plan.factors, plan.temporal, chip_);
+      divisor = partition::sharing(graph_, op_, slot.operand, *whole, chip_).divisors.back();
+    }
+    sum += partition::preload_piece({turn->space}, divisor).value;
+  }
+  return sum;
+}
+
+/// The fastest plan; ties: the smallest preload, then the lesser factors (design 6.5).
+void Search::compete(double time) {
+  if (time > least_time_) {
+    return;
+  }
+  Candidate plan = candidate();
+  const std::int64_t preload = preload_space(plan);
+  if (time < least_time_ || preload < fastest_preload_ ||
+      (preload == fastest_preload_ && plan < fastest_.front())) {
+    least_time_ = time;
+    fastest_preload_ = preload;
+    fastest_.assign(1, std::move(plan));
+  }
+}
+
+Candidate Search::candidate() const {
+  Candidate result{.factors = cut_.factor,
+                   .temporal = std::vector<std::vector<std::int64_t>>(op_.operands.size())};
+  for (std::size_t i = 0; i < op_.operands.size(); ++i) {
+    const std::size_t first = partition::first_like(op_, i);
+    for (const Turn* turn : choice_) {
+      if (pricer_.slots()[turn->slot].operand == first && turn->spins > 0) {
+        result.temporal[i].assign(op_.operands[i].dims.size(), 1);
+        for (std::size_t k = 0; k < turn->spins; ++k) {
+          result.temporal[i][static_cast<std::size_t>(turn->spin[k].dim)] = turn->spin[k].parts;
+        }
+      }
+    }
+  }
+  return result;
+}
+
+Found Search::found() const {
+  Found result{.members = {},
+               .fastest = fastest_,
+               .counts = counts_,
+               .floor = floor_.result(),
+               .smallest = smallest_};
+  for (const auto& member : archive_.members()) {
+    result.members.push_back(member.plan);
+  }
+  result.counts.pareto = static_cast<std::int64_t>(result.members.size());
+  return result;
+}
+
+}  // namespace elk::cost

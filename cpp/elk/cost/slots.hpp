@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "elk/chip/chip.hpp"
+#include "elk/ir/graph.hpp"
+
+namespace elk::cost {
+
+inline constexpr std::size_t kMostRank = 8;   // dimensions of a tensor
+inline constexpr std::size_t kMostAxes = 24;  // of an op
+
+/// How one dimension of an operand follows from the tiles.
+enum class SlotDimKind : std::uint8_t {
+  Point,    // one index
+  Plain,    // one axis as it is
+  Product,  // packed axes, or picks
+  Mapped,   // boxes of an index map
+};
+
+struct SlotDim {
+  SlotDimKind kind;
+  std::int64_t shape;
+  std::vector<std::int32_t> axes;
+  bool rotates;
+  bool picks;
+};
+
+/// A distinct operand of an op: what is held and moved once, however often it is named.
+struct Slot {
+  std::size_t operand;
+  std::int64_t bits;
+  bool write;
+  bool hbm;  // brought from HBM, or resident where a chip has none
+  bool indirect;
+  std::uint64_t contained;  // a bit for each axis
+  std::int64_t unique;      // elements that the whole op touches
+  std::vector<SlotDim> dims;
+};
+
+/// The distinct operands of `op`, in order.
+[[nodiscard]] std::vector<Slot> slots(const ir::Graph& graph, const ir::Op& op);
+
+}  // namespace elk::cost

@@ -1,0 +1,138 @@
+#include "elk/cost/states.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <tuple>
+#include <utility>
+
+#include "elk/base/rounding.hpp"
+#include "elk/chip/delivery.hpp"
+
+namespace elk::cost {
+namespace {
+
+/// Divisors of the operands so far, with what they add up to.
+struct Partial {
+  std::vector<std::int64_t> divisor;  // of each HBM operand
+  std::int64_t space = 0;
+  std::int64_t link = 0;
+  std::int64_t hbm = 0;
+  std::int64_t chip_hbm = 0;
+  Traffic traffic;
+};
+
+/// Bytes of `reads` at divisor `d`: once for each chip, or where nothing is multicast once for each
+/// ring of peers.
+std::int64_t read_bytes(std::int64_t once, const partition::Sharing& sharing, std::int64_t d,
+                        bool multicast) {
+  if (multicast) {
+    return once;
+  }
+  const double copies = static_cast<double>(sharing.copies) / static_cast<double>(d);
+  return static_cast<std::int64_t>(std::ceil(static_cast<double>(once) * copies));
+}
+
+Partial with(const Partial& before, const HbmOperand& operand, std::int64_t d,
+             const Fabric& fabric) {
+  const std::int64_t piece = partition::preload_piece(operand.full, d).value;
+  const std::int64_t rest = operand.full.value - piece;
+  Partial result = before;
+  result.divisor.push_back(d);
+  result.space += piece;
+  result.link +=
+      static_cast<std::int64_t>(std::ceil(static_cast<double>(piece) * operand.expected));
+  result.hbm += read_bytes(operand.sharing.hbm_bytes, operand.sharing, d, fabric.multicast());
+  result.chip_hbm +=
+      read_bytes(operand.sharing.chip_hbm_bytes, operand.sharing, d, fabric.multicast());
+  if (d > 1 && rest > 0) {
+    result.traffic.received += rest;
+    result.traffic.sent += fabric.multicast() ? piece : rest;
+    result.traffic.fragments += d - 1;
+    fabric.among(result.traffic, d, piece, fabric.multicast());
+  }
+  return result;
+}
+
+/// Whether `a` is at least as good as `b` in all that decides space and time, whatever follows.
+bool covers(const Partial& a, const Partial& b) {
+  return a.space <= b.space && a.traffic.received <= b.traffic.received &&
+         a.traffic.sent <= b.traffic.sent && a.traffic.fragments <= b.traffic.fragments &&
+         a.traffic.line <= b.traffic.line && a.traffic.hops <= b.traffic.hops && a.hbm <= b.hbm;
+}
+
+std::vector<Partial> uncovered(std::vector<Partial> all) {
+  std::stable_sort(all.begin(), all.end(), [](const Partial& a, const Partial& b) {
+    return std::tie(a.space, a.traffic.received, a.divisor) <
+           std::tie(b.space, b.traffic.received, b.divisor);
+  });
+  std::vector<Partial> kept;
+  for (Partial& one : all) {
+    if (std::none_of(kept.begin(), kept.end(),
+                     [&](const Partial& other) { return covers(other, one); })) {
+      kept.push_back(std::move(one));
+    }
+  }
+  return kept;
+}
+
+/// Seconds in which the busiest chip's HBM delivers `bytes`. A grid takes in no more than its edges
+/// let through.
+Seconds hbm_seconds(const chip::Chip& chip, const Fabric& fabric, std::int64_t bytes) {
+  if (!chip.hbm || bytes == 0) {
+    return {0.0};
+  }
+  const auto amount = static_cast<double>(bytes);
+  return std::max(chip::hbm_time(chip, amount, false), fabric.delivery(amount));
+}
+
+PreloadState state(const Partial& sum, const std::vector<HbmOperand>& operands, const ir::Op& op,
+                   const Fabric& fabric, const chip::Chip& chip) {
+  PreloadState result{.divisor = std::vector<std::int64_t>(op.operands.size(), 0),
+                      .space = {sum.space},
+                      .link = {chip.hbm ? sum.link : 0},
+                      .hbm_bytes = chip.hbm ? sum.hbm : 0,
+                      .hbm_time = hbm_seconds(chip, fabric, sum.chip_hbm),
+                      .time = {0.0},
+                      .distribute = fabric.exchange(sum.traffic)};
+  result.time = std::max(result.hbm_time, Seconds{static_cast<double>(result.link.value) /
+                                                  chip.interconnect.link_rate});
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    for (std::size_t twin = 0; twin < op.operands.size(); ++twin) {
+      if (partition::first_like(op, twin) == operands[i].operand) {
+        result.divisor[twin] = sum.divisor[i];
+      }
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+std::vector<PreloadState> preload_states(const std::vector<HbmOperand>& operands, const ir::Op& op,
+                                         const Fabric& fabric, const chip::Chip& chip, bool wide) {
+  Partial none;
+  none.traffic.wide = wide;
+  std::vector<Partial> sums{none};
+  for (const HbmOperand& operand : operands) {
+    std::vector<Partial> more;
+    for (const Partial& sum : sums) {
+      for (const std::int64_t d : operand.sharing.divisors) {
+        more.push_back(with(sum, operand, d, fabric));
+      }
+    }
+    sums = uncovered(std::move(more));
+  }
+  // Smallest space first, so the next one is kept only if it is faster.
+  std::vector<PreloadState> states;
+  for (const Partial& sum : sums) {
+    PreloadState next = state(sum, operands, op, fabric, chip);
+    if (states.empty() || next.distribute.time < states.back().distribute.time) {
+      states.push_back(std::move(next));
+    }
+  }
+  std::reverse(states.begin(), states.end());
+  return states;
+}
+
+}  // namespace elk::cost

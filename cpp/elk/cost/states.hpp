@@ -1,0 +1,24 @@
+#pragma once
+
+#include <vector>
+
+#include "elk/cost/exchange.hpp"
+#include "elk/cost/front.hpp"
+
+namespace elk::cost {
+
+/// An operand from HBM under one execute plan.
+struct HbmOperand {
+  std::size_t operand;
+  Bytes full;       // of a core's piece at execute
+  double expected;  // share of it that is filled: below 1 only where an index picks rows
+  partition::Sharing sharing;
+};
+
+/// The preload states of an op on the Pareto front of (space, distribute time), largest space
+/// first. `wide`: cores of several chips take part.
+[[nodiscard]] std::vector<PreloadState> preload_states(const std::vector<HbmOperand>& operands,
+                                                       const ir::Op& op, const Fabric& fabric,
+                                                       const chip::Chip& chip, bool wide);
+
+}  // namespace elk::cost

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "elk/cost/memo.hpp"
+#include "elk/cost/pricer.hpp"
+
+namespace elk::cost {
+
+/// The ways to split each operand over time under one cut: whole, or along one of its dimensions by
+/// a divisor of the cores that share it, the smallest for every partition size.
+class Turns {
+ public:
+  explicit Turns(const Pricer& pricer, std::int64_t cores);
+
+  /// Every temporal factor of design 3.1, along any dimensions at once and not only distinct ones:
+  /// the product over the operands. Saturates.
+  [[nodiscard]] std::int64_t complete(const Cut& cut);
+  /// The product of the numbers of turns that `build` would list. Saturates.
+  [[nodiscard]] std::int64_t distinct(const Cut& cut);
+
+  void build(const Cut& cut);
+  [[nodiscard]] std::span<const Turn> of(std::size_t slot) const { return turns_[slot]; }
+  /// Whether a turn rotates along an axis that is summed over.
+  [[nodiscard]] bool summed(const Turn& turn) const;
+  /// How many combinations of the turns built leave a plan within `room` bytes.
+  [[nodiscard]] std::int64_t fitting(const Cut& cut, std::int64_t room) const;
+  /// The least space of such a combination.
+  [[nodiscard]] std::int64_t least_space(const Cut& cut) const;
+  /// Keeps whole those operands whose turns would make more than `most` combinations, the smallest
+  /// first.
+  void coarsen(std::int64_t most);
+
+  [[nodiscard]] const std::vector<std::int64_t>& divisors(std::int64_t number);
+
+ private:
+  [[nodiscard]] std::int64_t vectors(std::size_t dims, std::int64_t sharers);
+  [[nodiscard]] std::int64_t sizes(std::int64_t tile, std::int64_t sharers);
+  void append(const Cut& cut, std::size_t slot, std::size_t dim);
+  [[nodiscard]] std::int64_t count_within(std::size_t slot, std::int64_t room,
+                                          bool summed_allowed) const;
+
+  const Pricer& pricer_;
+  std::vector<std::vector<Turn>> turns_;             // of each read slot
+  std::vector<std::vector<std::int64_t>> divisors_;  // of each number of cores
+  std::vector<std::vector<std::int64_t>> vectors_;   // by dimensions, by sharers; 0: unknown
+  Memo<std::int64_t> sizes_;                         // distinct partitions of a tile
+};
+
+}  // namespace elk::cost
