@@ -77,10 +77,8 @@ bool same(const Layout& have, const Layout& need) {
   for (std::size_t dim = 0; dim < need.shape.size(); ++dim) {
     for (std::size_t core = 0; core < needed.ids.size(); ++core) {
       const std::int32_t place = held.place(needed.ids[core]);
-      if (place < 0 ||
-          held.dims[dim].sets[static_cast<std::size_t>(
-              held.dims[dim].set_of[static_cast<std::size_t>(place)])] !=
-              needed.dims[dim].sets[static_cast<std::size_t>(needed.dims[dim].set_of[core])]) {
+      if (place < 0 || held.dims[dim].sets[held.dims[dim].at(static_cast<std::size_t>(place))] !=
+                           needed.dims[dim].sets[needed.dims[dim].at(core)]) {
         return false;
       }
     }
