@@ -130,7 +130,7 @@ std::optional<std::vector<Buffer>> place(std::vector<Buffer> buffers, Bytes room
   if (buffers.empty()) {
     return buffers;
   }
-  std::size_t pieces = 0;
+  std::optional<std::size_t> pieces;
   for (const double share : {0.25, 1.0}) {
     const Laid laid = lay_out(buffers, room, share);
     if (laid.buffer.size() == std::exchange(pieces, laid.buffer.size())) {

@@ -1,0 +1,43 @@
+#include <gtest/gtest.h>
+
+#include "program/models.hpp"
+
+namespace elk::program {
+namespace {
+
+TEST(Lifetimes, NameTheOpsThatMakeAndReadATensor) {
+  const Chain c = chain();
+  const Lifetimes lives = lifetimes(c.graph);
+  EXPECT_EQ(lives.producer, (std::vector<std::int32_t>{-1, -1, 0, 1, -1, 2}));
+  EXPECT_EQ(lives.first_reader, (std::vector<std::int32_t>{0, 0, 1, 2, 2, -1}));
+  EXPECT_EQ(lives.last_reader, (std::vector<std::int32_t>{0, 0, 1, 2, 2, -1}));
+}
+
+TEST(Lifetimes, EndBeforeAReadOfWhatWasSpilled) {
+  Chain c = chain();
+  c.graph.ops[1].operands[0].spilled = true;
+  c.graph.stores = {{.tensor = c.y, .op = 0, .run = {128}}};
+  const Lifetimes lives = lifetimes(c.graph);
+  EXPECT_EQ(lives.last_reader[static_cast<std::size_t>(c.y)], -1);
+  EXPECT_EQ(lives.stored[static_cast<std::size_t>(c.y)], 1);
+  EXPECT_EQ(lives.stored[static_cast<std::size_t>(c.z)], 0);
+}
+
+TEST(Issue, LetsAsManyPreloadsAheadAsEachOpAllows) {
+  Chain c = chain();
+  c.graph.stores = {{.tensor = c.z, .op = 1, .run = {128}}};
+  const std::vector<Instruction> want{{Opcode::Preload, 0}, {Opcode::Execute, 0},
+                                      {Opcode::Execute, 1}, {Opcode::Store, c.z},
+                                      {Opcode::Preload, 2}, {Opcode::Execute, 2}};
+  EXPECT_EQ(issue(c.graph, {0, 2}, {1, 1, 2}), want);
+}
+
+TEST(Issue, KeepsTheOrderOfPreloads) {
+  const Chain c = chain();
+  const std::vector<Instruction> code = issue(c.graph, {2, 0}, {2, 2, 2});
+  EXPECT_EQ(code[0], (Instruction{Opcode::Preload, 2}));
+  EXPECT_EQ(code[1], (Instruction{Opcode::Preload, 0}));
+}
+
+}  // namespace
+}  // namespace elk::program

@@ -1,0 +1,86 @@
+#include <gtest/gtest.h>
+
+#include "program/models.hpp"
+
+namespace elk::program {
+namespace {
+
+using Spaces = std::vector<ExecuteSpace>;
+
+std::optional<partition::Layout> resting(const Chain& c, std::int32_t tensor) {
+  return rest_layout(c.graph, tensor, c.ops, lifetimes(c.graph), chip::small_chip());
+}
+
+TEST(ExecuteSpace, HoldsWhatThePreloadLeftOut) {
+  Chain c = chain();
+  const chip::Chip chip = chip::small_chip();
+  c.ops[0] = cut(c.graph, 0, {4, 8, 1});
+  c.ops[0].divisor[1] = 4;
+  const auto x = resting(c, c.x);
+  EXPECT_EQ(preload_space(c.graph, c.graph.ops[0], c.ops[0], chip), (Spaces{{1, {256}}}));
+  EXPECT_EQ(execute_space(c.graph, c.graph.ops[0], c.ops[0], {&*x, nullptr, nullptr}, chip),
+            (Spaces{{0, {256}}, {1, {768}}}));
+}
+
+TEST(ExecuteSpace, IsNothingForAnActivationThatLiesReady) {
+  const Chain c = chain();
+  const auto y = resting(c, c.y);
+  EXPECT_EQ(execute_space(c.graph, c.graph.ops[1], c.ops[1], {&*y, nullptr}, chip::small_chip()),
+            Spaces{});
+}
+
+TEST(ExecuteSpace, IsACopyOfAnActivationInAnotherLayout) {
+  Chain c = chain();
+  const auto y = resting(c, c.y);
+  c.ops[1] = cut(c.graph, 1, {8, 1});
+  EXPECT_EQ(execute_space(c.graph, c.graph.ops[1], c.ops[1], {&*y, nullptr}, chip::small_chip()),
+            (Spaces{{0, {128}}}));
+}
+
+TEST(ExecuteSpace, IsACopyOfAnActivationThatRotates) {
+  Chain c = chain();
+  c.ops[1] = cut(c.graph, 1, {1, 1});
+  c.ops[2] = cut(c.graph, 2, {1, 8, 1});
+  c.ops[2].execute.temporal[0] = {1, 8};
+  c.ops[2].execute.pace[2] = 8;
+  c.ops[2].execute.loops = {2};
+  const auto z = resting(c, c.z);
+  EXPECT_EQ(
+      execute_space(c.graph, c.graph.ops[2], c.ops[2], {&*z, nullptr, nullptr}, chip::small_chip()),
+      (Spaces{{0, {128}}}));
+}
+
+TEST(ExecuteSpace, HoldsThePartOfAResultThatDoesNotRest) {
+  Chain c = chain();
+  c.ops[0] = cut(c.graph, 0, {1, 8, 4});
+  const Lifetimes lives = lifetimes(c.graph);
+  const chip::Chip chip = chip::small_chip();
+  const Bytes whole = partition::footprint(c.graph, c.graph.ops[0], c.ops[0].execute).operand[2];
+  const Bytes rest = rest_space(c.graph, c.y, c.ops, lives, chip);
+  const auto x = resting(c, c.x);
+  EXPECT_EQ(rest, Bytes{32});
+  EXPECT_EQ(execute_space(c.graph, c.graph.ops[0], c.ops[0], {&*x, nullptr, nullptr}, chip).back(),
+            (ExecuteSpace{2, whole - rest}));
+}
+
+TEST(ExecuteSpace, OfATensorReadTwiceAlikeIsOneCopy) {
+  Chain c = chain();
+  ir::Op& op = c.graph.ops[1];
+  op.operands.insert(op.operands.begin(), op.operands.front());
+  c.ops[1] = cut(c.graph, 1, {8, 1});
+  const auto y = resting(c, c.y);
+  EXPECT_EQ(execute_space(c.graph, op, c.ops[1], {&*y, &*y, nullptr}, chip::small_chip()),
+            (Spaces{{0, {128}}}));
+}
+
+TEST(RestSpace, OfAnInputIsAnEvenSpread) {
+  const Chain c = chain();
+  const chip::Chip chip = chip::small_chip();
+  EXPECT_EQ(rest_space(c.graph, c.x, c.ops, lifetimes(c.graph), chip), Bytes{16});
+  EXPECT_EQ(rest_space(c.graph, c.w0, c.ops, lifetimes(c.graph), chip), Bytes{0});
+  EXPECT_TRUE(resting(c, c.x)->spread);
+  EXPECT_FALSE(resting(c, c.w0).has_value());
+}
+
+}  // namespace
+}  // namespace elk::program
