@@ -7,10 +7,12 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from onnx import numpy_helper
+
 from elk.frontend import kinds, move
 from elk.frontend.node import Node, UnplannableError
 from elk.frontend.space import MisalignedError, Pattern
-from elk.frontend.values import Stored, Value, whole
+from elk.frontend.values import Stored, Value, constant, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
@@ -89,6 +91,8 @@ class Assembler:
 
     def add(self, proto: onnx.NodeProto, number: int) -> None:
         """Takes the next node."""
+        if proto.op_type == "If" and self._branched(proto, number):
+            return
         domain = proto.domain
         plain = domain in {"", "ai.onnx"}
         kind_name = proto.op_type if plain else f"{domain}.{proto.op_type}"
@@ -110,6 +114,25 @@ class Assembler:
             self._take(Node(name, kind_name, attrs, inputs, outputs, opset), kind, attrs_key)
         except UnplannableError as error:
             self._refuse(name, kind_name, proto, str(error))
+
+    def _branched(self, proto: onnx.NodeProto, number: int) -> bool:
+        """Takes the branch of an If whose condition is known, if it is."""
+        condition = self.result.values.get(proto.input[0])
+        if condition is None or condition.known is None:
+            return False
+        wanted = "then_branch" if condition.known.item() else "else_branch"
+        graph = next(a.g for a in proto.attribute if a.name == wanted)
+        for x in graph.initializer:
+            self.result.values[x.name] = constant(x.name, numpy_helper.to_array(x))
+        for node in graph.node:
+            self.add(node, number)
+        for name, result in zip(proto.output, graph.output, strict=True):
+            if result.name in self.result.values:
+                self.result.values[name] = self.result.values[result.name].renamed(name)
+            else:
+                self._lost.add(name)
+        self.result.folded.append((proto.name or "If", "If"))
+        return True
 
     def _refuse(self, name: str, kind: str, proto: onnx.NodeProto, reason: str) -> None:
         shapes = f"({', '.join(self._shape(x) for x in proto.input if x)})"
@@ -137,7 +160,7 @@ class Assembler:
             build = kind.build
             before = list(node.inputs)
             pattern = self._aligned(node, build)
-            if node.inputs[: len(before)] == before[: len(node.inputs)]:
+            if node.inputs == before[: len(node.inputs)]:  # Slots still mean the same inputs.
                 self._patterns[key] = pattern
         self._op(node, pattern)
 
@@ -152,7 +175,7 @@ class Assembler:
             return False
         results = folded if isinstance(folded, list) else [folded]
         for name, array in zip(node.outputs, results, strict=False):
-            self.result.values[name] = kinds.constant(name, array)
+            self.result.values[name] = constant(name, array)
         self.result.folded.append((node.name, node.type))
         return True
 
@@ -186,6 +209,8 @@ class Assembler:
         indices = tuple(
             tensor(read.indirect.slot, 0) if read.indirect else None for read in pattern.reads
         )
+        if any(0 in tensor.shape for tensor in reads):
+            raise UnplannableError("an input has no elements")
         writes = []
         for i, write in enumerate(pattern.writes):
             name = node.outputs[i] if i < len(node.outputs) and node.outputs[i] else ""
@@ -225,9 +250,7 @@ def _attributes(proto: onnx.NodeProto) -> tuple[dict[str, Any], Hashable]:
             case 8:
                 value = tuple(s.decode("utf-8", "replace") for s in a.strings)
             case 4:
-                import onnx
-
-                value = onnx.numpy_helper.to_array(a.t)
+                value = numpy_helper.to_array(a.t)
                 key.append((a.name, a.t.SerializeToString()))
                 attrs[a.name] = value
                 continue
@@ -246,6 +269,13 @@ def alive(ops: Sequence[Op], needed: set[int]) -> list[Op]:
             needed.update(id(t) for t in (*op.reads, *(i for i in op.indices if i)))
             out.appendleft(op)
     return list(out)
+
+
+def is_append(value: Value) -> bool:
+    """Whether `value` is a whole state with whole tensors appended: nothing of them is cut off."""
+    states = [p for p in value.pieces if p.tensor.home == "state"]
+    whole_parts = sum(math.prod(p.tensor.shape) for p in value.pieces) == value.size
+    return len(states) == 1 and len(value.pieces) > 1 and whole_parts
 
 
 def run_bytes(value: Value, tensor: Stored) -> int:

@@ -6,7 +6,7 @@ import ast
 import math
 import operator
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, SupportsIndex, cast
 
 from elk.errors import InvalidInputError, UnboundSymbolsError
 
@@ -40,13 +40,7 @@ class Symbols:
     """
 
     def __init__(self, bindings: Mapping[str, int] | None) -> None:
-        self._bindings = dict(bindings or {})
-        for name, size in self._bindings.items():
-            if isinstance(size, bool) or not isinstance(size, int) or size < 1:
-                raise InvalidInputError(
-                    f"binding '{name}' must be a positive integer, got {size!r}",
-                    place=f"bindings['{name}']",
-                )
+        self._bindings = {name: _size(name, size) for name, size in (bindings or {}).items()}
         self._seen: dict[str, None] = {}
         self._unbound: dict[str, None] = {}
 
@@ -58,7 +52,7 @@ class Symbols:
         )
 
     def _size(self, place: str, dim: onnx.TensorShapeProto.Dimension) -> int:
-        if dim.dim_value > 0:
+        if dim.HasField("dim_value"):
             return int(dim.dim_value)
         text = dim.dim_param.strip()
         names = symbols(text) if text else (place,)
@@ -102,6 +96,19 @@ class Symbols:
                 remedy=f"its symbolic dimensions are: {known}",
             )
         return self._bindings
+
+
+def _size(name: str, size: object) -> int:
+    try:
+        number = operator.index(cast("SupportsIndex", size)) if not isinstance(size, bool) else -1
+    except TypeError:
+        number = -1
+    if number < 1:
+        raise InvalidInputError(
+            f"binding '{name}' must be a positive integer, got {size!r}",
+            place=f"bindings['{name}']",
+        )
+    return number
 
 
 def _listed(names: Sequence[str]) -> str:

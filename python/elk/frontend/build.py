@@ -7,12 +7,15 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
+from onnx import numpy_helper
+
 from elk import _core
 from elk.errors import ModelFileError, UnsupportedModelError
-from elk.frontend.assembly import Assembler, Assembly, Op, Refusal, alive, run_bytes
+from elk.frontend.assembly import Assembler, Assembly, Op, Refusal, alive, is_append, run_bytes
 from elk.frontend.bind import Symbols
 from elk.frontend.core import core_graph
-from elk.frontend.load import check, weightless
+from elk.frontend.kinds import KINDS
+from elk.frontend.load import InferredShapes, check, fix_shapes, weightless, without_functions
 from elk.frontend.values import DTYPES, Stored, Value, whole
 from elk.frontend.views import is_whole
 
@@ -80,10 +83,13 @@ def build(
     symbols = Symbols(bindings)
     inputs = _inputs(proto, symbols, {x.name for x in initializers}, _Homes(weights, state))
     bound = symbols.finish()
+    fix_shapes(plain, {t.name: t.shape for t in inputs})
+    shapes = InferredShapes(plain)
+    plain = without_functions(shapes.proto, KINDS)
     given = {t.name: whole(t, t.data) for t in (*initializers, *inputs)}
-    opsets = {("" if x.domain == "ai.onnx" else x.domain): x.version for x in proto.opset_import}
-    assembler = Assembler(given, opsets, lambda name: f"{name}: shape unknown")
-    for number, node in enumerate(proto.graph.node):
+    opsets = {("" if x.domain == "ai.onnx" else x.domain): x.version for x in plain.opset_import}
+    assembler = Assembler(given, opsets, shapes)
+    for number, node in enumerate(plain.graph.node):
         assembler.add(node, number)
     _refuse(assembler.result.refused)
     outputs, stores = _outputs(proto, assembler, inputs)
@@ -135,9 +141,7 @@ def _initializer(proto: onnx.TensorProto) -> Stored:
 
 
 def _elements(proto: onnx.TensorProto) -> Array | None:
-    import onnx
-
-    return None if proto.data_location == _EXTERNAL else onnx.numpy_helper.to_array(proto)
+    return None if proto.data_location == _EXTERNAL else numpy_helper.to_array(proto)
 
 
 def _inputs(
@@ -170,8 +174,9 @@ def _outputs(
     stores: list[tuple[Stored, int]] = []
     for output in proto.graph.output:
         value = assembler.result.values[output.name]
+        _check_output(output, value)
         tensors = [p.tensor for p in value.pieces]
-        if any(t.home == "state" for t in tensors) and len(tensors) > 1:
+        if is_append(value):
             stores += [(t, run_bytes(value, t)) for t in tensors if t.home != "state"]
         else:
             value = _whole_output(value, assembler, output.name)
@@ -185,6 +190,21 @@ def _outputs(
                 tensor.home = "state"
         outputs.append(value)
     return outputs, stores
+
+
+def _check_output(output: onnx.ValueInfoProto, value: Value) -> None:
+    """Refuses an output whose declared shape is not what the nodes give, or that is empty."""
+    dims = output.type.tensor_type.shape.dim
+    declared = [d.dim_value if d.HasField("dim_value") else -1 for d in dims]
+    differs = len(declared) != len(value.shape) or any(
+        size not in {-1, found} for size, found in zip(declared, value.shape, strict=True)
+    )
+    if output.type.tensor_type.HasField("shape") and differs:
+        raise ModelFileError(
+            f"output '{output.name}' is declared as {declared}, its nodes give {list(value.shape)}"
+        )
+    if 0 in value.shape:
+        raise UnsupportedModelError(f"output '{output.name}' has no elements: {list(value.shape)}")
 
 
 def _whole_output(value: Value, assembler: Assembler, name: str) -> Value:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from elk.frontend.node import Node
     from elk.frontend.views import Shape
 
+_FACTORS = 2
 Labels: TypeAlias = "tuple[str | None, ...]"  # A loop name for each dimension; None: broadcast.
 
 
@@ -24,7 +25,7 @@ def matmul(node: Node) -> Pattern:
     front = max(len(a), len(b), 2) - 2
     names = [f"b{i}" for i in range(front)]
     lead_a, lead_b = a[: max(len(a) - 2, 0)], b[: max(len(b) - 2, 0)]
-    sizes = {name: 1 for name in names}
+    sizes = dict.fromkeys(names, 1)
     for lead in (lead_a, lead_b):
         for name, size in zip(names[front - len(lead) :], lead, strict=True):
             sizes[name] = size if size != 1 else sizes[name]
@@ -42,7 +43,7 @@ def _led(lead: Shape, names: list[str], sizes: dict[str, int]) -> Labels:
 
 
 def gemm(node: Node) -> Pattern:
-    """alpha * A * B + beta * C, either matrix transposed."""
+    """The Gemm alpha * A * B + beta * C, either matrix transposed."""
     a: Labels = ("k", "m") if node.attrs.get("transA", 0) else ("m", "k")
     b: Labels = ("n", "k") if node.attrs.get("transB", 0) else ("k", "n")
     sizes: dict[str, int] = {}
@@ -60,7 +61,7 @@ def einsum(node: Node) -> Pattern:
     terms = left.split(",")
     if "." in equation or not arrow:
         raise UnplannableError(f"equation '{equation}' leaves dimensions unnamed")
-    if len(terms) != 2 or any(len(set(term)) != len(term) for term in (*terms, right)):
+    if len(terms) != _FACTORS or any(len(set(term)) != len(term) for term in (*terms, right)):
         raise UnplannableError(f"equation '{equation}' is no product of two operands")
     sizes: dict[str, int] = {}
     for slot, term in enumerate(terms):

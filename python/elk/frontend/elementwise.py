@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from elk.frontend.values import Value
     from elk.frontend.views import Shape
 
+_BINARY = 2
+
 
 def broadcast(shapes: Sequence[Shape]) -> Shape:
     """The shape that `shapes` have in common, counted from the last dimension."""
@@ -71,13 +73,16 @@ def elementwise(
         else:
             numbers.append(number)
             places.append(slot)
-    if not tensors:
-        raise UnplannableError("all its inputs are constants, too large to fold")
+    if not tensors:  # Nothing folds this type: one constant is read as a tensor after all.
+        slot, value = inputs[0]
+        space.read(slot, value, aligned(value.shape, loops))
+        tensors, places = [value], places[1:]
+        del numbers[len(scalars)]
     space.write(result or inputs[-1][1].dtype, shape, loops)
     nest = space.nest()
-    suffix, tiles = _broadcast_tiles(nest) if len(inputs) == 2 else ("", _plain(nest))
-    if places and len(inputs) == 2:
-        suffix = "/scalar"
+    suffix, tiles = "", _plain(nest)
+    if len(inputs) == _BINARY:
+        suffix, tiles = ("/scalar", tiles) if places else _broadcast_tiles(nest)
     compute = tensors[0].dtype
     return Pattern(
         kind="Elementwise",
@@ -107,7 +112,7 @@ def _broadcast_tiles(nest: Nest) -> tuple[str, list[str]]:
     by_slot: dict[int, frozenset[int]] = {}
     for read in nest.reads:
         by_slot[read.slot] = by_slot.get(read.slot, frozenset()) | read.axes
-    if len(by_slot) < 2 or all(len(axes) == count for axes in by_slot.values()):
+    if len(by_slot) < _BINARY or all(len(axes) == count for axes in by_slot.values()):
         return "", _plain(nest)
     small = min(by_slot.values(), key=len)
     varies = count - 1 in small

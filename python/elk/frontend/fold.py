@@ -6,9 +6,10 @@ import math
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+from onnx import helper
 
 from elk.frontend.node import Node, UnplannableError, wrapped
-from elk.frontend.values import ONNX_TYPES
+from elk.frontend.values import DTYPES, ONNX_TYPES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,9 +29,7 @@ def numpy_dtype(name: str) -> np.dtype[Any]:
         return np.dtype(plain[name])
     if name[0] in "iu" and name[1:] in {"8", "16", "32", "64"}:
         return np.dtype(f"{name[0]}{int(name[1:]) // 8}")
-    import onnx  # Only for the types that numpy does not know.
-
-    return np.dtype(onnx.helper.tensor_dtype_to_np_dtype(ONNX_TYPES[name]))
+    return np.dtype(helper.tensor_dtype_to_np_dtype(ONNX_TYPES[name]))
 
 
 def by(function: Callable[..., Any]) -> Fold:
@@ -64,21 +63,28 @@ def _elements(arrays: list[Array]) -> int:
 def divide(a: Array, b: Array) -> Array:
     """ONNX Div: integers are cut towards zero."""
     if np.issubdtype(a.dtype, np.integer):
-        return np.asarray(np.trunc(np.true_divide(a, b))) if a.size > 1 else _cut(a, b)
+        quotient = np.abs(a) // np.abs(b)
+        return np.asarray(np.where((a < 0) != (b < 0), -quotient, quotient))
     return np.asarray(np.true_divide(a, b))
 
 
-def _cut(a: Array, b: Array) -> Array:
-    quotient = np.abs(a) // np.abs(b)
-    return np.asarray(np.where((a < 0) != (b < 0), -quotient, quotient))
+def power(node: Node, arrays: list[Array]) -> Array | None:
+    """Pow, which keeps the type of its base."""
+    result = by(np.power)(node, arrays)
+    if result is None or isinstance(result, list):
+        return None
+    return np.asarray(result, dtype=arrays[0].dtype)
+
+
+def mod(node: Node, arrays: list[Array]) -> Array | list[Array] | None:
+    """Mod, with the sign of the divisor unless `fmod`."""
+    return by(np.fmod if node.attrs.get("fmod", 0) else np.mod)(node, arrays)
 
 
 def cast(node: Node, arrays: list[Array]) -> Array:
     """Cast to the type of attribute `to`."""
-    from elk.frontend.values import DTYPES
-
     with np.errstate(all="ignore"):
-        return arrays[0].astype(numpy_dtype(DTYPES[int(node.attrs["to"])]))
+        return np.asarray(arrays[0], dtype=numpy_dtype(DTYPES[int(node.attrs["to"])]))
 
 
 def arange(_: Node, arrays: list[Array]) -> Array | None:
@@ -87,7 +93,7 @@ def arange(_: Node, arrays: list[Array]) -> Array | None:
     count = max(math.ceil((limit - start) / delta), 0)
     if count > LIMIT:
         return None
-    return (start + delta * np.arange(count)).astype(arrays[0].dtype)
+    return np.asarray(start + delta * np.arange(count), dtype=arrays[0].dtype)
 
 
 def expand(_: Node, arrays: list[Array]) -> Array | None:
@@ -100,7 +106,7 @@ def concat(node: Node, arrays: list[Array]) -> Array | None:
     """Concat."""
     if sum(a.size for a in arrays) > LIMIT:
         return None
-    return np.concatenate(arrays, axis=int(node.attrs["axis"]))
+    return np.asarray(np.concatenate(arrays, axis=int(node.attrs["axis"])))
 
 
 def gather(node: Node, arrays: list[Array]) -> Array | None:
@@ -132,7 +138,7 @@ def cumsum(node: Node, arrays: list[Array]) -> Array | None:
     """CumSum, forwards and including the element itself."""
     if node.attrs.get("exclusive", 0) or node.attrs.get("reverse", 0):
         return None
-    return np.cumsum(arrays[0], axis=int(arrays[1].item()), dtype=arrays[0].dtype)
+    return np.asarray(np.cumsum(arrays[0], axis=int(arrays[1].item()), dtype=arrays[0].dtype))
 
 
 def reduced(function: Callable[..., Any]) -> Fold:
@@ -170,6 +176,13 @@ def constant_of_shape(node: Node, arrays: list[Array]) -> Array | None:
     return np.full(shape, value.reshape(-1)[0]) if math.prod(shape) <= LIMIT else None
 
 
-def clip(_: Node, arrays: list[Array]) -> Array:
-    """Clip with both bounds given."""
-    return np.clip(arrays[0], arrays[1], arrays[2]).astype(arrays[0].dtype)
+def trilu(node: Node, arrays: list[Array]) -> Array | None:
+    """Trilu."""
+    shift = int(arrays[1].item()) if len(arrays) > 1 else 0
+    cut = np.triu if node.attrs.get("upper", 1) else np.tril
+    return np.asarray(cut(arrays[0], shift)) if arrays[0].size <= LIMIT else None
+
+
+def nonzero(_: Node, arrays: list[Array]) -> Array:
+    """NonZero."""
+    return np.asarray(np.nonzero(arrays[0]), dtype=np.int64)

@@ -13,7 +13,7 @@ import numpy as np
 
 from elk.frontend import contraction, fold, move, picking, reshaping, rows, windows
 from elk.frontend.elementwise import elementwise, scalar
-from elk.frontend.values import DTYPES, Value, constant
+from elk.frontend.values import DTYPES, ONNX_TYPES, Value, constant
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,7 +31,6 @@ class Kind:
         build: Its tensor expression; None where it never is an op.
         view: The values of its outputs if they are views; None where they never are.
         fold: Its outputs from known inputs; None where it is not folded.
-        lazy_inputs: Inputs that need not be known for `fold`: only their shape is used.
     """
 
     build: Callable[[Node], Pattern] | None = None
@@ -39,10 +38,22 @@ class Kind:
     fold: Fold | None = None
 
 
-def _unary(function: str, array: Callable[..., Any] | None = None, flops: int = 1) -> Kind:
+def _unary(
+    function: str, array: Callable[..., Any] | None = None, *, flops: int = 1, **attrs: float
+) -> Kind:
+    """One input; `attrs` are its attributes with their defaults, the kernel's scalars in order."""
+
+    def build(node: Node) -> Pattern:
+        scalars = tuple(float(node.attrs.get(name, default)) for name, default in attrs.items())
+        return elementwise(node, function, flops=flops, scalars=scalars)
+
+    return Kind(build=build, fold=fold.by(array) if array else None)
+
+
+def _test(function: str, array: Callable[..., Any]) -> Kind:
+    """One input, truth values as the result."""
     return Kind(
-        build=lambda node: elementwise(node, function, flops=flops),
-        fold=fold.by(array) if array else None,
+        build=lambda node: elementwise(node, function, result="bool"), fold=fold.test(array)
     )
 
 
@@ -104,6 +115,45 @@ def _size(node: Node) -> list[Value] | None:
     return [constant(node.outputs[0], np.asarray(node.input(0).size, dtype="i8"))]
 
 
+def _clip(node: Node) -> Pattern:
+    """Clip with one bound is a minimum or a maximum."""
+    low, high = node.get(1), node.get(2)
+    if low is None or high is None:
+        bound = high if low is None else low
+        node.inputs = [node.input(0)] if bound is None else [node.input(0), bound]
+        return elementwise(node, "min" if low is None else "max")
+    return elementwise(node, "clip", flops=2)
+
+
+def _cast_like(node: Node) -> list[Value] | None:
+    node.attrs = {"to": ONNX_TYPES[node.input(1).dtype]}
+    node.inputs = node.inputs[:1]
+    known = node.input(0).known
+    if known is not None:
+        return [constant(node.outputs[0], fold.cast(node, [known]))]
+    return reshaping.cast(node)
+
+
+def _mod(node: Node) -> Pattern:
+    return elementwise(node, "fmod" if node.attrs.get("fmod", 0) else "mod")
+
+
+def _shift(node: Node) -> Pattern:
+    return elementwise(node, f"shift_{str(node.attrs['direction']).lower()}")
+
+
+def _infinite(node: Node) -> Pattern:
+    signs = (float(node.attrs.get(f"detect_{sign}", 1)) for sign in ("negative", "positive"))
+    return elementwise(node, "isinf", result="bool", scalars=tuple(signs))
+
+
+def _each(function: Callable[..., Any], arrays: tuple[Any, ...]) -> Any:
+    result = arrays[0]
+    for array in arrays[1:]:
+        result = function(result, array)
+    return result
+
+
 KINDS: dict[str, Kind] = {
     # Products.
     "MatMul": Kind(build=contraction.matmul),
@@ -117,49 +167,100 @@ KINDS: dict[str, Kind] = {
     "GlobalMaxPool": Kind(build=lambda node: rows.global_pool(node, "max")),
     # Elementwise, one input.
     "Abs": _unary("abs", np.abs),
+    "Acos": _unary("acos", np.arccos),
+    "Acosh": _unary("acosh", np.arccosh),
+    "Asin": _unary("asin", np.arcsin),
+    "Asinh": _unary("asinh", np.arcsinh),
+    "Atan": _unary("atan", np.arctan),
+    "Atanh": _unary("atanh", np.arctanh),
+    "BitwiseNot": _unary("bitwise_not", np.invert),
+    "Cast": Kind(build=_cast, view=reshaping.cast, fold=fold.cast),
+    "CastLike": Kind(build=_cast, view=_cast_like),
+    "Ceil": _unary("ceil", np.ceil),
+    "Celu": _unary("celu", alpha=1.0),
     "Cos": _unary("cos", np.cos),
+    "Cosh": _unary("cosh", np.cosh),
+    "Elu": _unary("elu", alpha=1.0),
     "Erf": _unary("erf"),
     "Exp": _unary("exp", np.exp),
+    "Floor": _unary("floor", np.floor),
     "Gelu": Kind(build=_gelu),
+    "HardSigmoid": _unary("hard_sigmoid", alpha=0.2, beta=0.5),
+    "HardSwish": _unary("hard_swish"),
+    "IsInf": Kind(build=_infinite),
+    "IsNaN": _test("isnan", np.isnan),
+    "LeakyRelu": _unary("leaky_relu", alpha=0.01),
     "Log": _unary("log", np.log),
+    "Mish": _unary("mish"),
     "Neg": _unary("neg", np.negative),
+    "Not": _test("not", np.logical_not),
     "Reciprocal": _unary("reciprocal", np.reciprocal),
     "Relu": _unary("relu", lambda a: np.maximum(a, 0)),
+    "Round": _unary("round", np.rint),
+    "Selu": _unary("selu", alpha=1.67326319217681884765625, gamma=1.05070102214813232421875),
+    "Shrink": _unary("shrink", bias=0.0, lambd=0.5),
     "Sigmoid": _unary("sigmoid"),
+    "Sign": _unary("sign", np.sign),
     "Sin": _unary("sin", np.sin),
+    "Sinh": _unary("sinh", np.sinh),
+    "Softplus": _unary("softplus"),
+    "Softsign": _unary("softsign"),
     "Sqrt": _unary("sqrt", np.sqrt),
+    "Swish": _unary("silu", flops=2, alpha=1.0),
+    "Tan": _unary("tan", np.tan),
     "Tanh": _unary("tanh", np.tanh),
-    "Cast": Kind(build=_cast, view=reshaping.cast, fold=fold.cast),
+    "ThresholdedRelu": _unary("thresholded_relu", alpha=1.0),
     # Elementwise, several inputs.
     "Add": _binary("add", np.add),
+    "BitShift": Kind(build=_shift),
+    "BitwiseAnd": _binary("bitwise_and", np.bitwise_and),
+    "BitwiseOr": _binary("bitwise_or", np.bitwise_or),
+    "BitwiseXor": _binary("bitwise_xor", np.bitwise_xor),
+    "Clip": Kind(build=_clip, fold=fold.by(np.clip)),
     "Div": _binary("div", fold.divide),
     "Max": _binary("max", lambda *a: _each(np.maximum, a)),
+    "Mean": _binary("mean"),
     "Min": _binary("min", lambda *a: _each(np.minimum, a)),
+    "Mod": Kind(build=_mod, fold=fold.mod),
     "Mul": _binary("mul", np.multiply),
-    "Pow": Kind(build=_pow, fold=fold.by(np.power)),
+    "PRelu": _binary("prelu"),
+    "Pow": Kind(build=_pow, fold=fold.power),
     "Sub": _binary("sub", np.subtract),
-    "Clip": Kind(build=lambda node: elementwise(node, "clip"), fold=fold.clip),
+    "Sum": _binary("add", lambda *a: _each(np.add, a)),
     "And": _comparison("and", np.logical_and, 1.0),
-    "Or": _comparison("or", np.logical_or, 0.0),
     "Equal": _comparison("equal", np.equal),
     "Greater": _comparison("greater", np.greater),
     "GreaterOrEqual": _comparison("greater_equal", np.greater_equal),
     "Less": _comparison("less", np.less),
     "LessOrEqual": _comparison("less_equal", np.less_equal),
+    "Or": _comparison("or", np.logical_or, 0.0),
+    "Xor": _comparison("xor", np.logical_xor, 0.0),
     "Where": Kind(
         build=lambda node: elementwise(node, "where"),
         view=reshaping.chosen,
         fold=fold.by(np.where),
     ),
     # Along rows.
+    "ArgMax": Kind(build=lambda node: rows.reduction(node, "argmax", result="i64")),
+    "ArgMin": Kind(build=lambda node: rows.reduction(node, "argmin", result="i64")),
+    "ReduceL1": _reduction("l1"),
+    "ReduceL2": _reduction("l2"),
+    "ReduceLogSum": _reduction("logsum"),
+    "ReduceLogSumExp": _reduction("logsumexp"),
     "ReduceMax": _reduction("max", np.max),
     "ReduceMean": _reduction("sum", np.mean, mean=True),
     "ReduceMin": _reduction("min", np.min),
     "ReduceProd": _reduction("prod", np.prod),
     "ReduceSum": _reduction("sum", np.sum),
+    "ReduceSumSquare": _reduction("sqsum"),
+    "LogSoftmax": Kind(build=lambda node: rows.softmax(node, "log_softmax")),
     "Softmax": Kind(build=rows.softmax),
+    "BatchNormalization": Kind(build=rows.batch_norm),
+    "InstanceNormalization": Kind(build=rows.instance_norm),
     "LayerNormalization": Kind(build=lambda node: rows.norm(node, "layernorm")),
+    "RMSNormalization": Kind(build=lambda node: rows.norm(node, "rmsnorm")),
     "CumSum": Kind(build=lambda node: rows.scan(node, "cumsum"), fold=fold.cumsum),
+    "TopK": Kind(build=rows.top_k),
     # Picked, put together.
     "Concat": Kind(build=move.concat, view=reshaping.append, fold=fold.concat),
     "Gather": Kind(build=move.gather, view=picking.gather, fold=fold.gather),
@@ -167,12 +268,14 @@ KINDS: dict[str, Kind] = {
     "GatherND": Kind(view=picking.gather_nd, fold=fold.gather_nd),
     "Pad": Kind(build=move.pad),
     # Views.
+    "DepthToSpace": _view(reshaping.depth_to_space),
     "Dropout": _view(reshaping.dropout),
     "Expand": _view(reshaping.expand),
     "Flatten": _view(reshaping.flatten),
     "Identity": _view(reshaping.same),
     "Reshape": _view(reshaping.reshape),
     "Slice": _view(reshaping.slice_),
+    "SpaceToDepth": _view(reshaping.space_to_depth),
     "Split": _view(reshaping.split),
     "Squeeze": _view(reshaping.squeeze),
     "Tile": _view(reshaping.tile),
@@ -181,14 +284,9 @@ KINDS: dict[str, Kind] = {
     # Numbers.
     "Constant": Kind(fold=fold.constant),
     "ConstantOfShape": Kind(fold=fold.constant_of_shape),
+    "NonZero": Kind(fold=fold.nonzero),
     "Range": Kind(fold=fold.arange),
     "Shape": _view(_shape),
     "Size": _view(_size),
+    "Trilu": Kind(fold=fold.trilu),
 }
-
-
-def _each(function: Callable[..., Any], arrays: tuple[Any, ...]) -> Any:
-    result = arrays[0]
-    for array in arrays[1:]:
-        result = function(result, array)
-    return result

@@ -5,18 +5,26 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import onnx
+from google.protobuf.message import DecodeError  # type: ignore[import-untyped]  # It has no stubs.
+from onnx import inliner
 
 from elk.errors import ModelFileError
+from elk.frontend.values import DTYPES
 
 if TYPE_CHECKING:
-    import onnx
+    from collections.abc import Container, Mapping
 
     Source: TypeAlias = str | Path | bytes | onnx.ModelProto
 
 # Files above this size hold weights; protobuf itself stops at 2 GiB.
 MAX_FILE_BYTES = 2_000_000_000
 _EXTERNAL = 1  # onnx.TensorProto.EXTERNAL
+# ONNX 1.23 loses the default of its attribute `axes` when it replaces this one.
+_MISLED = frozenset({"MeanVarianceNormalization"})
+_NESTED_FUNCTIONS = 8  # A composed type may be made of composed ones, at most this deep.
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +48,6 @@ def load(source: Source) -> Loaded:
     Raises:
         ModelFileError: It cannot be read, or it is no ONNX model.
     """
-    import onnx  # Takes a quarter of a second, so it waits until a model is read.
-    from google.protobuf.message import DecodeError
-
     name = ""
     if isinstance(source, onnx.ModelProto):
         proto, data = source, source.SerializeToString(deterministic=True)
@@ -61,7 +66,7 @@ def load(source: Source) -> Loaded:
     if not proto.graph.node and not proto.graph.output:
         raise ModelFileError("the model has no graph", place=name or None)
     if proto.functions:
-        proto = onnx.inliner.inline_local_functions(proto)
+        proto = inliner.inline_local_functions(proto)
     return Loaded(proto, name or proto.graph.name or "model", hashlib.sha256(data).hexdigest())
 
 
@@ -83,8 +88,6 @@ def _read(path: Path) -> bytes:
 
 def weightless(proto: onnx.ModelProto) -> onnx.ModelProto:
     """A copy whose external initializers became graph inputs: complete without their data."""
-    import onnx
-
     copy = onnx.ModelProto()
     copy.CopyFrom(proto)
     graph = copy.graph
@@ -103,14 +106,88 @@ def weightless(proto: onnx.ModelProto) -> onnx.ModelProto:
     return copy
 
 
+def fix_shapes(proto: onnx.ModelProto, shapes: Mapping[str, tuple[int, ...]]) -> None:
+    """Puts numbers in the place of the symbols in input shapes, and drops all other shapes.
+
+    What exporters note as the shape of a result may be an expression that ONNX cannot check.
+    """
+    for value in proto.graph.input:
+        for dim, size in zip(
+            value.type.tensor_type.shape.dim, shapes.get(value.name, ()), strict=False
+        ):
+            dim.dim_value = size
+    del proto.graph.value_info[:]
+    for value in proto.graph.output:
+        for dim in value.type.tensor_type.shape.dim:
+            if not dim.HasField("dim_value"):
+                dim.Clear()
+
+
+class InferredShapes:
+    """Shapes as ONNX infers them, for what the front end does not know itself."""
+
+    def __init__(self, proto: onnx.ModelProto) -> None:
+        self.proto = onnx.shape_inference.infer_shapes(proto)
+        self._known: dict[str, str] | None = None
+
+    def __call__(self, name: str) -> str:
+        """The type and shape of a value as text: f16[32, 1, 5120]."""
+        if self._known is None:
+            graph = self.proto.graph
+            self._known = {v.name: _described(v) for v in (*graph.value_info, *graph.output)}
+        return self._known.get(name, "unknown")
+
+
+def _described(value: onnx.ValueInfoProto) -> str:
+    tensor = value.type.tensor_type
+    if not tensor.HasField("shape"):
+        return f"{DTYPES.get(tensor.elem_type, '?')}[?]"
+    sizes = [str(d.dim_value) if d.HasField("dim_value") else "?" for d in tensor.shape.dim]
+    return f"{DTYPES.get(tensor.elem_type, '?')}[{', '.join(sizes)}]"
+
+
+def without_functions(proto: onnx.ModelProto, known: Container[str]) -> onnx.ModelProto:
+    """`proto` with nodes that are not `known`, but that ONNX defines by others, replaced by these.
+
+    Types and shapes of `proto` have to be known: what replaces a node may depend on them.
+    """
+    for _ in range(_NESTED_FUNCTIONS):
+        composed = _composed(proto, known)
+        if not composed:
+            break
+        for x in proto.graph.initializer:
+            proto.graph.value_info.append(
+                onnx.helper.make_tensor_value_info(x.name, x.data_type, list(x.dims))
+            )
+        try:
+            inlined = inliner.inline_selected_functions(
+                proto, composed, inline_schema_functions=True
+            )
+        except RuntimeError:  # It stops at inputs that are left out: the node will be refused.
+            break
+        proto = onnx.shape_inference.infer_shapes(inlined)
+    return proto
+
+
+def _composed(proto: onnx.ModelProto, known: Container[str]) -> list[tuple[str, str]]:
+    """The types of nodes that are not `known`, but that ONNX defines by others."""
+    versions = {x.domain: x.version for x in proto.opset_import}
+    version = versions.get("", versions.get("ai.onnx", 1))
+    found = []
+    for name in sorted({x.op_type for x in proto.graph.node if x.domain in {"", "ai.onnx"}}):
+        if name not in known and name not in _MISLED and onnx.defs.has(name, version, ""):
+            schema: Any = onnx.defs.get_schema(name, version, "")
+            if schema.has_function or schema.has_context_dependent_function:
+                found.append(("", name))
+    return found
+
+
 def check(proto: onnx.ModelProto, place: str) -> None:
     """Runs ONNX's own checker on a model without external data.
 
     Raises:
         ModelFileError: The checker refuses it.
     """
-    import onnx
-
     try:
         onnx.checker.check_model(proto)
     except (onnx.checker.ValidationError, ValueError) as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from elk.frontend.node import UnplannableError, wrapped
@@ -158,8 +159,6 @@ def pad(node: Node) -> Pattern:
 
 
 def _with_scalars(pattern: Pattern, scalars: tuple[float, ...]) -> Pattern:
-    from dataclasses import replace
-
     return replace(pattern, scalars=scalars)
 
 

@@ -38,7 +38,8 @@ def _viewed(name: str, value: Value, shape: Shape, view: ViewOf, array: ArrayOf)
         seen = view(piece.view)
         if seen is None:
             return None if known is None else constant(name, np.ascontiguousarray(known))
-        pieces.append(Piece(piece.tensor, seen))
+        if views.reaches(seen, piece.tensor.shape):
+            pieces.append(Piece(piece.tensor, seen))
     return Value(name, value.dtype, shape, tuple(pieces), known)
 
 
@@ -225,9 +226,46 @@ def _part(name: str, value: Value, axis: int, start: int, count: int) -> Value |
     )
 
 
+def _folded(node: Node, apart: Shape, perm: tuple[int, ...], shape: Shape) -> list[Value] | None:
+    """Input 0 split into `apart`, reordered by `perm` and merged into `shape`."""
+
+    def view(v: View) -> View | None:
+        pieces = views.reshape(v, apart)
+        return None if pieces is None else views.reshape(views.transpose(pieces, perm), shape)
+
+    def array(a: Array) -> Array:
+        return a.reshape(apart).transpose(perm).reshape(shape)
+
+    return _one(_viewed(node.outputs[0], node.input(0), shape, view, array))
+
+
+def depth_to_space(node: Node) -> list[Value] | None:
+    """DepthToSpace: channels become blocks of positions."""
+    b, c, h, w = node.input(0).shape
+    n = int(node.attrs["blocksize"])
+    if node.attrs.get("mode", "DCR") == "DCR":
+        apart, perm = (b, n, n, c // (n * n), h, w), (0, 3, 4, 1, 5, 2)
+    else:
+        apart, perm = (b, c // (n * n), n, n, h, w), (0, 1, 4, 2, 5, 3)
+    return _folded(node, apart, perm, (b, c // (n * n), h * n, w * n))
+
+
+def space_to_depth(node: Node) -> list[Value] | None:
+    """SpaceToDepth: blocks of positions become channels."""
+    b, c, h, w = node.input(0).shape
+    n = int(node.attrs["blocksize"])
+    apart = (b, c, h // n, n, w // n, n)
+    first = node.attrs.get("mode", "DCR") == "DCR"
+    perm = (0, 3, 5, 1, 2, 4) if first else (0, 1, 3, 5, 2, 4)
+    return _folded(node, apart, perm, (b, c * n * n, h // n, w // n))
+
+
 def append(node: Node) -> list[Value] | None:
     """A state with rows appended: no op, its readers have an operand for each part."""
-    values = [node.input(i) for i in range(len(node.inputs))]
+    values = [v for v in node.inputs if v is not None and v.size]
+    node.inputs = list(values)
+    if len(values) == 1:
+        return same(node)
     if sum(value.is_state for value in values) != 1:
         return None
     axis = node.axis(0)

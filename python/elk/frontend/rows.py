@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 _SOFTMAX_FLOPS = 5
 _LAYERNORM_FLOPS = 7
 _RMSNORM_FLOPS = 4
+_BATCHNORM_FLOPS = 4
+_FIRST_SPATIAL = 2
+# From this opset on, Softmax normalises along one axis.
+_ONE_AXIS_SOFTMAX = 13
 
 
 def reduction(node: Node, function: str, *, mean: bool = False, result: str = "") -> Pattern:
@@ -63,6 +67,7 @@ def _reduced(
         reads=nest.reads,
         writes=nest.writes,
         flops=value.size,
+        params=(int(node.attrs.get("select_last_index", 0)),) if function[:3] == "arg" else (),
         scalars=(math.prod(shape) / value.size,) if mean else (),
     )
 
@@ -74,7 +79,7 @@ def _row_tiles(nest: Nest) -> tuple[str, ...]:
 def softmax(node: Node, function: str = "softmax") -> Pattern:
     """Softmax along one axis; before opset 13, along it and all behind it."""
     value = node.input(0)
-    old = node.opset < 13
+    old = node.opset < _ONE_AXIS_SOFTMAX
     axis = node.axis(1 if old else -1)
     rows = range(axis, len(value.shape)) if old else range(axis, axis + 1)
     space = Space()
@@ -161,3 +166,90 @@ def scan(node: Node, function: str) -> Pattern:
         flops=value.size,
         params=(int(node.attrs.get("exclusive", 0)), int(node.attrs.get("reverse", 0))),
     )
+
+
+def batch_norm(node: Node) -> Pattern:
+    """BatchNormalization in inference: scale and shift of each channel. `scalars[0]`: epsilon."""
+    value = node.input(0)
+    if node.attrs.get("training_mode", 0) or any(node.outputs[1:]):
+        raise UnplannableError("batch normalization in training mode")
+    space = Space()
+    loops = [space.loop(f"d{i}", size) for i, size in enumerate(value.shape)]
+    space.read(0, value, loops)
+    for slot in range(1, 5):
+        space.read(slot, node.input(slot), [loops[1]])
+    space.write(value.dtype, value.shape, loops)
+    nest = space.nest()
+    return Pattern(
+        kind="Elementwise",
+        function="batchnorm",
+        compute=value.dtype,
+        accumulate=value.dtype,
+        axes=nest.tagged(lambda i: "Rows" if nest.loop_of[i] < _FIRST_SPATIAL else "Cols"),
+        reads=nest.reads,
+        writes=nest.writes,
+        flops=_BATCHNORM_FLOPS * value.size,
+        scalars=(float(node.attrs.get("epsilon", 1e-5)),),
+    )
+
+
+def instance_norm(node: Node) -> Pattern:
+    """InstanceNormalization: a norm over positions, a scale and a bias for each channel."""
+    value = node.input(0)
+    space = Space()
+    loops = [
+        space.loop(f"d{i}", size, "Row" if i >= _FIRST_SPATIAL else "Parallel")
+        for i, size in enumerate(value.shape)
+    ]
+    space.read(0, value, loops)
+    for slot in (1, 2):
+        space.read(slot, node.input(slot), [loops[1]])
+    space.write(value.dtype, value.shape, loops)
+    nest = space.nest()
+    return Pattern(
+        kind="Norm",
+        function="layernorm",
+        compute=value.dtype,
+        accumulate=value.dtype,
+        axes=nest.tagged(_row_tiles(nest).__getitem__),
+        reads=nest.reads,
+        writes=nest.writes,
+        flops=_LAYERNORM_FLOPS * value.size,
+        scalars=(float(node.attrs.get("epsilon", 1e-5)),),
+    )
+
+
+def top_k(node: Node) -> Pattern:
+    """The first k of each sorted row, and where they were: an opaque op along one axis."""
+    value = node.input(0)
+    axis = node.axis(-1)
+    k = int(node.known(1, "k").item())
+    space = Space()
+    loops = [
+        space.loop(f"d{i}", size, "Row" if i == axis else "Parallel")
+        for i, size in enumerate(value.shape)
+    ]
+    first = space.loop("k", k, "Row")
+    space.read(0, value, loops)
+    kept = [first if i == axis else loop for i, loop in enumerate(loops)]
+    shape = tuple(k if i == axis else n for i, n in enumerate(value.shape))
+    for dtype in (value.dtype, "i64"):
+        space.write(dtype, shape, kept)
+    nest = space.nest()
+    rows = value.size // value.shape[axis]
+    return Pattern(
+        kind="Opaque",
+        function="topk",
+        compute=value.dtype,
+        accumulate=value.dtype,
+        axes=nest.tagged(lambda i: "None" if nest.loop_of[i] == first else "Elements"),
+        reads=nest.reads,
+        writes=nest.writes,
+        flops=rows * sort_flops(value.shape[axis]),
+        params=(k, int(node.attrs.get("largest", 1)), int(node.attrs.get("sorted", 1))),
+    )
+
+
+def sort_flops(count: int) -> int:
+    """Comparisons of a sort of `count` elements: n log2 n, rounded up."""
+    return count * max((count - 1).bit_length(), 1)

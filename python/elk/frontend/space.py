@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from elk.frontend.views import Atom, Shape, View, identity
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Axis(NamedTuple):
-    """A loop of an op: `role` is Parallel, Reduction or Row, `tile` its place in the kernel call."""
+    """A loop of an op: its `role` is Parallel, Reduction or Row, `tile` its place in the call."""
 
     name: str
     size: int
@@ -32,7 +33,7 @@ class Dim(NamedTuple):
 
 
 class Indirect(NamedTuple):
-    """Dimension `dim` is picked by the values of input `slot`, one pick for each point of `axes`."""
+    """Dimension `dim` is picked by the values of input `slot`, one for each point of `axes`."""
 
     slot: int
     dim: int
@@ -178,7 +179,7 @@ class Space:
             inner *= atom.size
             cuts.add(inner)
         chain = [1, *sorted(cuts), loop.size]
-        if any(b % a for a, b in zip(chain, chain[1:], strict=False)):
+        if any(b % a for a, b in pairwise(chain)):
             raise MisalignedError(slot)
         loop.cuts = cuts
 
@@ -209,30 +210,38 @@ class Space:
 
 def _index(access: _Access, inside: list[dict[int, int]]) -> tuple[Dim, ...]:
     """The index map of one operand: its view, with axes put in the place of atoms."""
-    rank = len(access.view.offsets)
     offsets = list(access.view.offsets)
-    steps: list[dict[int, int]] = [{} for _ in range(rank)]
-
-    def step(coefs: tuple[int, ...], axis: int, factor: int) -> None:
-        for d, c in enumerate(coefs):
-            if c:
-                steps[d][axis] = steps[d].get(axis, 0) + c * factor
-
+    moves: list[dict[int, int]] = [{} for _ in offsets]
     for atoms, along in zip(access.view.dims, access.along, strict=True):
         if isinstance(along, int):
-            inner = 1
-            for atom in reversed(atoms):
-                for cut, axis in inside[along].items():
-                    if inner <= cut < inner * atom.size:
-                        step(atom.coefs, axis, cut // inner)
-                inner *= atom.size
+            steps = _steps(atoms, inside[along])
         elif along is not None and atoms:
-            for term in along.terms:
-                for cut, axis in inside[term.loop].items():
-                    step(atoms[0].coefs, axis, term.coef * cut)
+            steps = [
+                (atoms[0].coefs, axis, term.coef * cut)
+                for term in along.terms
+                for cut, axis in inside[term.loop].items()
+            ]
             for d, c in enumerate(atoms[0].coefs):
                 offsets[d] += c * along.offset
-    return tuple(_dim(moves, offset) for moves, offset in zip(steps, offsets, strict=True))
+        else:
+            continue
+        for coefs, axis, factor in steps:
+            for d, c in enumerate(coefs):
+                if c:
+                    moves[d][axis] = moves[d].get(axis, 0) + c * factor
+    return tuple(map(_dim, moves, offsets))
+
+
+def _steps(atoms: tuple[Atom, ...], axes: dict[int, int]) -> list[tuple[tuple[int, ...], int, int]]:
+    """Coefficients, axis and factor of each step that the axes of one loop make along `atoms`."""
+    out = []
+    inner = 1
+    for atom in reversed(atoms):
+        for cut, axis in axes.items():
+            if inner <= cut < inner * atom.size:
+                out.append((atom.coefs, axis, cut // inner))
+        inner *= atom.size
+    return out
 
 
 def _dim(moves: dict[int, int], offset: int) -> Dim:

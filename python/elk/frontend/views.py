@@ -170,6 +170,18 @@ def is_whole(view: View, stored: Shape) -> bool:
 
 
 @lru_cache(maxsize=4096)
+def reaches(view: View, stored: Shape) -> bool:
+    """Whether any element of `view` lies inside the stored tensor."""
+    for d, size in enumerate(stored):
+        low = high = view.offsets[d]
+        for atom in (atom for dim in view.dims for atom in dim):
+            high += atom.coefs[d] * (atom.size - 1)
+        if high < 0 or low >= size:
+            return False
+    return True
+
+
+@lru_cache(maxsize=4096)
 def placed(view: View, stored: Shape, dim: int, start: int, total: int) -> View | None:
     """`view` as the part from `start` on of a value whose dimension `dim` has `total` positions.
 
@@ -248,7 +260,7 @@ def _only_dim(view: View, stored: Shape, dim: int) -> int | None:
 
 
 def _replaced(view: View, dim: int, inner: tuple[Atom, ...], guard: tuple[int, int, int]) -> View:
-    """`view` whose dimension `dim` is `count` blocks of `inner`, each read at `at` of `axis` only."""
+    """`view` whose dimension `dim` is blocks of `inner`, read where `axis` is 0 only."""
     axis, count, at = guard
     rank = len(view.offsets)
     outer = (Atom(count, tuple(int(d == axis) for d in range(rank))),) if count != 1 else ()

@@ -52,7 +52,7 @@ class Window:
     @property
     def params(self) -> Shape:
         """Strides along height and width, as kernels take them."""
-        return ((1, 1) + self.stride)[-2:]
+        return (1, 1, *self.stride)[-2:]
 
 
 def window(node: Node, kernel: Shape) -> Window:
@@ -75,6 +75,10 @@ def window(node: Node, kernel: Shape) -> Window:
     if min(out) < 1:
         raise UnplannableError("its windows are larger than its input")
     last = [(o - 1) * s + r - a for o, s, r, a in zip(out, stride, reach, low, strict=True)]
+    if node.attrs.get("count_include_pad", 0) and any(
+        end > n + b for end, n, b in zip(last, size, high, strict=True)
+    ):
+        raise UnplannableError("its mean counts padding of windows that differ")
     overhang = any(low) or any(end > n for end, n in zip(last, size, strict=True))
     return Window(tuple(out), kernel, stride, dilation, low, overhang)
 
