@@ -121,7 +121,7 @@ class Collector {
       }
       const partition::ExecutePlan& plan = ops_[index(id)].execute;
       Resident piece{.op = id,
-                     .bytes = spaces_.sizes(id).footprint.operand[k],
+                     .bytes = spaces_.sizes(id).operand[k],
                      .rotates = rotates(plan, k),
                      .layout = partition::layout(graph_, op, k, plan, chip_)};
       std::vector<Resident>& kept = residents_[index(op.operands[k].tensor)];

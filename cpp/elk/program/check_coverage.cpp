@@ -91,18 +91,34 @@ class CoverageChecker {
 
   void check_op(std::int32_t id) {
     const ir::Op& op = graph_.ops[index(id)];
-    const partition::Footprint& footprint = spaces_.sizes(id).footprint;
     const Life now{execute_[index(id)], execute_[index(id)]};
     const std::string who = text("execute of ", named(graph_, id));
-    for (std::size_t i = 0; i < footprint.tensors.size(); ++i) {
-      const std::int32_t tensor = footprint.tensors[i];
+    for (const auto& [tensor, need] : footprint(id)) {
       const Bytes bytes =
           held(tensor, now,
                {Role::Preload, Role::Execute, Role::Activation, Role::Store, Role::Resident});
-      require(who, tensor, bytes, footprint.tensor[i]);
+      require(who, tensor, bytes, need);
     }
     check_preload(id, op);
     check_copies(id, who);
+  }
+
+  /// The distinct tensors of an op, and the bytes of all expressions in which it names each.
+  [[nodiscard]] std::vector<std::pair<std::int32_t, Bytes>> footprint(std::int32_t id) {
+    const ir::Op& op = graph_.ops[index(id)];
+    std::vector<std::pair<std::int32_t, Bytes>> out;
+    for (std::size_t k = 0; k < op.operands.size(); ++k) {
+      const std::int32_t tensor = op.operands[k].tensor;
+      auto found = std::find_if(out.begin(), out.end(),
+                                [&](const auto& entry) { return entry.first == tensor; });
+      if (found == out.end()) {
+        found = out.insert(found, {tensor, Bytes{0}});
+      }
+      if (partition::first_like(op, k) == k) {
+        found->second += spaces_.sizes(id).operand[k];
+      }
+    }
+    return out;
   }
 
   void check_preload(std::int32_t id, const ir::Op& op) {
@@ -126,7 +142,7 @@ class CoverageChecker {
       if (operand.access == ir::Access::Read && !partition::from_hbm(graph_, operand) &&
           producer_is_valid(operand.tensor) && !spaces_.in_place(id, k)) {
         require(text(who, ", in its own layout"), operand.tensor,
-                held(operand.tensor, now, {Role::Execute}), spaces_.sizes(id).footprint.operand[k]);
+                held(operand.tensor, now, {Role::Execute}), spaces_.sizes(id).operand[k]);
       }
     }
   }

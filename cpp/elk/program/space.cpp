@@ -31,7 +31,7 @@ bool taken(const ir::Op& op, const std::vector<std::int8_t>& in_place, std::size
 }  // namespace
 
 Sizes sizes_of(const ir::Graph& graph, const ir::Op& op, const partition::ExecutePlan& plan) {
-  Sizes out{.footprint = partition::footprint(graph, op, plan), .rest = {}};
+  Sizes out{.operand = partition::footprint(graph, op, plan).operand, .rest = {}};
   for (std::size_t k = 0; k < op.operands.size(); ++k) {
     const ir::Operand& operand = op.operands[k];
     Bytes rest{0};
@@ -53,7 +53,7 @@ std::vector<ExecuteSpace> execute_space(const PlacedOp& placed, const Sizes& siz
     if (partition::first_like(op, k) != k) {
       continue;
     }
-    const Bytes full = sizes.footprint.operand[k];
+    const Bytes full = sizes.operand[k];
     if (op.operands[k].access == ir::Access::Write) {
       append(out, k, full - sizes.rest[k]);
     } else if (!partition::from_hbm(placed.graph, op.operands[k])) {
@@ -70,7 +70,7 @@ std::vector<ExecuteSpace> preload_space(const PlacedOp& placed, const Sizes& siz
   for (std::size_t k = 0; k < placed.op.operands.size() && placed.chip.hbm; ++k) {
     if (partition::from_hbm(placed.graph, placed.op.operands[k]) &&
         partition::first_like(placed.op, k) == k) {
-      append(out, k, partition::preload_piece(sizes.footprint.operand[k], placed.plan.divisor[k]));
+      append(out, k, partition::preload_piece(sizes.operand[k], placed.plan.divisor[k]));
     }
   }
   return out;

@@ -13,8 +13,8 @@ namespace elk::program {
 
 /// What an op holds under its cut, divisors aside.
 struct Sizes {
-  partition::Footprint footprint;
-  std::vector<Bytes> rest;  // of each operand that is a result
+  std::vector<Bytes> operand;  // of each operand, as in partition::Footprint
+  std::vector<Bytes> rest;     // of each operand that is a result
 };
 
 [[nodiscard]] Sizes sizes_of(const ir::Graph& graph, const ir::Op& op,

@@ -60,6 +60,29 @@ TEST(Check, AcceptsASpilledTensorThatReturns) {
       says(check(c.graph, chip, program), {"preload of op 2 (matmul2)", "store of", "(z)"}));
 }
 
+TEST(Check, TellsEqualOpsApart) {
+  Chain c = chain();
+  std::int32_t x = c.z;
+  std::vector<std::int32_t> loads{0, 2};
+  for (int i = 0; i < 4; ++i) {
+    const std::string layer = std::to_string(i);
+    const std::int32_t w = add_tensor(c.graph, "w" + layer + "b", ir::Home::Weight, {64, 64});
+    const std::int32_t y = add_tensor(c.graph, "y" + layer, ir::Home::Activation, {8, 64});
+    loads.push_back(add_matmul(c.graph, x, w, y));
+    c.ops.push_back(cut(c.graph, loads.back(), {1, 8, 1}));
+    x = y;
+  }
+  const chip::Chip chip = chip::small_chip();
+  const std::vector<std::int32_t> issued(c.graph.ops.size(),
+                                         static_cast<std::int32_t>(loads.size()));
+  Program program{.ops = c.ops, .code = issue(c.graph, loads, issued), .buffers = {}};
+  program.buffers =
+      place(buffers(c.graph, chip, program.ops, program.code), chip::room(chip)).value();
+  EXPECT_EQ(check(c.graph, chip, program), std::vector<std::string>{});
+  find(program, x, Role::Activation).bytes = {8};
+  EXPECT_TRUE(says(check(c.graph, chip, program), {"execute of op 6 (matmul6)", "(y3) needs 128"}));
+}
+
 TEST(Check, RefusesAnOpTwiceOrOutOfOrder) {
   EXPECT_TRUE(says(check_changed([](Chain&, Program& p) { std::swap(p.code[2], p.code[3]); }),
                    {"execute of op 1 (exp1)", "op 0 is due"}));
