@@ -4,7 +4,10 @@ namespace py = pybind11;
 
 void bind_base(py::module_& m);
 void bind_chip(py::module_& m);
+void bind_compile(py::module_& m);
 void bind_ir(py::module_& m);
+void bind_plan(py::module_& m);
+void bind_program(py::module_& m);
 void bind_tile(py::module_& m);
 
 PYBIND11_MODULE(_core, m) {
@@ -14,4 +17,7 @@ PYBIND11_MODULE(_core, m) {
   bind_chip(m);
   bind_ir(m);
   bind_tile(m);
+  bind_plan(m);
+  bind_program(m);
+  bind_compile(m);
 }

@@ -27,14 +27,36 @@ class _TensorFacts:
     made: bool
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Shape:
+    """What all ops with one Pareto front have in common."""
+
+    names: list[str]
+    axes: list[tuple[int, str, str]]
+    operands: list[_OperandShape]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _OperandShape:
+    """One operand of them."""
+
+    read: bool
+    dims: list[list[int]]
+    maps: list[MapRow] | None
+    indirect: bool
+    spilled: bool
+    input: int
+
+
 @dataclass(frozen=True)
 class OpRows:
-    """Makes the rows of all ops; what stands in one row is shared with no other."""
+    """Makes the rows of all ops."""
 
     graph: _core.Graph
     plan: _core.Plan
     borrowed: tuple[bool, ...]
     _tensors: list[_TensorFacts] = field(init=False)
+    _shapes: dict[int, _Shape] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         made = {
@@ -59,7 +81,9 @@ class OpRows:
         return [self._row(i, op, planned[i]) for i, op in enumerate(self.graph.ops)]
 
     def _row(self, i: int, op: _core.Op, planned: _core.PlannedOp) -> OpRow:
-        axes = [axis.name for axis in op.axes]
+        front, operands = planned.front, op.operands
+        shape = self._shapes.get(front) or self._shapes.setdefault(front, _shape(op))
+        names = shape.names
         return {
             "id": i,
             "name": op.name,
@@ -71,32 +95,35 @@ class OpRows:
             "flops": op.flops,
             "scalars": [x if math.isfinite(x) else str(x) for x in op.scalars],
             "borrowed": self.borrowed[i],
-            "axes": [_axis(axis) for axis in op.axes],
-            "operands": [self._operand(op, axes, operand) for operand in op.operands],
+            "axes": _axes(shape),
+            "operands": [
+                self._operand(names, self._tensors[operand.tensor], like, operand)
+                for operand, like in zip(operands, shape.operands, strict=True)
+            ],
             "split": None,
-            "execute": self._execute(op, axes, planned.option),
-            "preload": self._preload(op, planned) if planned.has_preload else None,
-            "front": planned.front,
+            "execute": self._execute(op, names, planned.option),
+            "preload": self._preload(operands, planned.state) if planned.has_preload else None,
+            "front": front,
             "choice": planned.choice,
         }
 
-    def _operand(self, op: _core.Op, axes: list[str], operand: _core.Operand) -> OperandRow:
-        tensor = self._tensors[operand.tensor]
-        read = operand.access == _core.Access.Read
+    def _operand(
+        self, axes: list[str], tensor: _TensorFacts, like: _OperandShape, operand: _core.Operand
+    ) -> OperandRow:
         row: OperandRow = {
             "tensor": tensor.name,
-            "access": "read" if read else "write",
-            "home": _home(tensor, read=read),
+            "access": "read" if like.read else "write",
+            "home": _home(tensor, read=like.read),
             "dtype": tensor.dtype,
             "shape": list(tensor.shape),
             "bytes": tensor.bytes,
-            "dims": [[axes[a] for a in dim.axes] for dim in operand.dims],
-            "input": operand.input,
+            "dims": [[axes[a] for a in positions] for positions in like.dims],
+            "input": like.input,
         }
-        if not all(_is_packed(op, dim) for dim in operand.dims):
-            row["map"] = [_map(dim) for dim in operand.dims]
-        if operand.indirect is not None:
-            pick = operand.indirect
+        if like.maps is not None:
+            row["map"] = [{"coef": list(m["coef"]), "offset": m["offset"]} for m in like.maps]
+        pick = operand.indirect if like.indirect else None
+        if pick is not None:
             row["indirect"] = True
             row["index"] = self._tensors[pick.index].name
             row["pick"] = {
@@ -104,7 +131,7 @@ class OpRows:
                 "axes": [axes[a] for a in pick.axes],
                 "expected": pick.expected_picks,
             }
-        if operand.spilled:
+        if like.spilled:
             row["spilled"] = True
         return row
 
@@ -137,18 +164,21 @@ class OpRows:
         return row
 
     def _temporal(self, op: _core.Op, plan: _core.ExecutePlan) -> dict[str, list[int]]:
+        if not any(plan.pace):
+            return {}
         return {
-            self._tensors[operand.tensor].name: list(split)
+            self._tensors[operand.tensor].name: split
             for operand, split in zip(op.operands, plan.temporal, strict=False)
             if math.prod(split) > 1
         }
 
-    def _preload(self, op: _core.Op, planned: _core.PlannedOp) -> PreloadRow:
-        state = planned.state
+    def _preload(
+        self, operands: tuple[_core.Operand, ...], state: _core.PreloadState
+    ) -> PreloadRow:
         return {
             "divisor": {
                 self._tensors[operand.tensor].name: divisor
-                for operand, divisor in zip(op.operands, state.divisor, strict=True)
+                for operand, divisor in zip(operands, state.divisor, strict=True)
                 if divisor > 0
             },
             "space_bytes": state.space_bytes,
@@ -160,13 +190,37 @@ class OpRows:
         }
 
 
-def _axis(axis: _core.Axis) -> AxisRow:
-    return {
-        "name": axis.name,
-        "size": axis.size,
-        "role": axis.role.name.lower(),
-        "tile": axis.tile_dim.name,
-    }
+def _shape(op: _core.Op) -> _Shape:
+    axes = [(axis.size, axis.role.name.lower(), axis.tile_dim.name) for axis in op.axes]
+    sizes = [size for size, _, _ in axes]
+    return _Shape(
+        names=[axis.name for axis in op.axes],
+        axes=axes,
+        operands=[_operand_shape(sizes, x) for x in op.operands],
+    )
+
+
+def _operand_shape(sizes: list[int], operand: _core.Operand) -> _OperandShape:
+    dims = [(dim.axes, dim.coef, dim.offset) for dim in operand.dims]
+    plain = all(
+        offset == 0 and coef == packed([sizes[a] for a in positions])
+        for positions, coef, offset in dims
+    )
+    return _OperandShape(
+        read=operand.access == _core.Access.Read,
+        dims=[positions for positions, _, _ in dims],
+        maps=None if plain else [{"coef": coef, "offset": offset} for _, coef, offset in dims],
+        indirect=operand.indirect is not None,
+        spilled=operand.spilled,
+        input=operand.input,
+    )
+
+
+def _axes(shape: _Shape) -> list[AxisRow]:
+    return [
+        {"name": name, "size": size, "role": role, "tile": tile}
+        for name, (size, role, tile) in zip(shape.names, shape.axes, strict=True)
+    ]
 
 
 def _home(tensor: _TensorFacts, *, read: bool) -> str:
@@ -176,17 +230,10 @@ def _home(tensor: _TensorFacts, *, read: bool) -> str:
     return tensor.home
 
 
-def _map(dim: _core.Dim) -> MapRow:
-    return {"coef": list(dim.coef), "offset": dim.offset}
-
-
-def _is_packed(op: _core.Op, dim: _core.Dim) -> bool:
-    """Whether the axes index the dimension as digits of one number, from 0."""
-    if dim.offset != 0:
-        return False
-    expected = 1
-    for axis, coef in zip(reversed(dim.axes), reversed(dim.coef), strict=True):
-        if coef != expected:
-            return False
-        expected *= op.axes[axis].size
-    return True
+def packed(sizes: list[int]) -> list[int]:
+    """The coefficients of axes that index a dimension as digits of one number."""
+    coef, step = [], 1
+    for size in reversed(sizes):
+        coef.append(step)
+        step *= size
+    return coef[::-1]

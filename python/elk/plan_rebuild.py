@@ -5,6 +5,7 @@ from __future__ import annotations
 from elk import _core
 from elk.chip import Chip
 from elk.errors import ElkError
+from elk.plan_ops import packed
 from elk.plan_schema import BufferRow, OperandRow, OpRow, PlanDocument
 
 _OPCODES = {
@@ -140,7 +141,7 @@ def _operand(op: OpRow, row: OperandRow) -> _core.Operand:
     dims = []
     for d, names in enumerate(row["dims"]):
         positions = [axes[name] for name in names]
-        coef, offset = _packed([sizes[a] for a in positions]), 0
+        coef, offset = packed([sizes[a] for a in positions]), 0
         if "map" in row:
             coef, offset = row["map"][d]["coef"], row["map"][d]["offset"]
         dims.append(_core.Dim(axes=positions, coef=coef, offset=offset))
@@ -160,15 +161,6 @@ def _operand(op: OpRow, row: OperandRow) -> _core.Operand:
         indirect=indirect,
         input=row["input"],
     )
-
-
-def _packed(sizes: list[int]) -> list[int]:
-    """The coefficients of axes that index a dimension as digits of one number."""
-    coef, step = [], 1
-    for size in reversed(sizes):
-        coef.append(step)
-        step *= size
-    return coef[::-1]
 
 
 def _op_plan(op: OpRow) -> _core.OpPlan:

@@ -14,7 +14,8 @@ def duration(seconds: float) -> str:
         >>> duration(0.00163)
         '1.630 ms'
     """
-    size, unit = next((t for t in _TIMES if abs(seconds) >= t[0]), _TIMES[-1])
+    # A thousandth of a unit is all that is shown, so 999.9996 ns are 1 us.
+    size, unit = next((t for t in _TIMES if abs(seconds) >= 0.9999995 * t[0]), _TIMES[-1])
     return f"{seconds / size:.3f} {unit}" if seconds else "0 s"
 
 
