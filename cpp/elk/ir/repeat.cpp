@@ -81,10 +81,12 @@ bool same_op(const Graph& graph, const Op& a, const Op& b) {
          });
 }
 
-/// One tensor that an op touches: how many ops before it was touched last (0: never).
+/// One tensor that an op reads: how many ops before it was made or, where no op makes it, read last
+/// (0: never).
 struct Link {
   std::int32_t tensor;
   std::int32_t distance;
+  bool made;
 };
 
 /// The ops of a graph as a sequence in which repeats can be seen.
@@ -102,12 +104,18 @@ std::vector<std::int64_t> stored_runs(const Graph& graph) {
   return runs;
 }
 
-std::vector<Link> links_of(const Op& op, std::int32_t position,
-                           std::vector<std::int32_t>& touched) {
+/// Where each tensor was made or, where no op makes it, read last; -1 where it was not.
+struct Touches {
+  std::vector<std::int32_t> at;
+  std::vector<char> made;
+};
+
+std::vector<Link> links_of(const Op& op, std::int32_t position, Touches& touches) {
   std::vector<Link> links;
   const auto add = [&](std::int32_t tensor) {
-    const std::int32_t last = touched[static_cast<std::size_t>(tensor)];
-    links.push_back({tensor, last < 0 ? 0 : position - last});
+    const auto t = static_cast<std::size_t>(tensor);
+    const std::int32_t last = touches.at[t];
+    links.push_back({tensor, last < 0 ? 0 : position - last, touches.made[t] != 0});
   };
   for (const Operand& operand : op.operands) {
     if (operand.access == Access::Read) {
@@ -118,7 +126,11 @@ std::vector<Link> links_of(const Op& op, std::int32_t position,
     }
   }
   for (const Operand& operand : op.operands) {
-    touched[static_cast<std::size_t>(operand.tensor)] = position;
+    const auto t = static_cast<std::size_t>(operand.tensor);
+    if (operand.access == Access::Write || touches.made[t] == 0) {
+      touches.at[t] = position;
+    }
+    touches.made[t] = operand.access == Access::Write ? 1 : touches.made[t];
   }
   return links;
 }
@@ -131,20 +143,28 @@ Sequence sequence_of(const Graph& graph) {
     const auto next = static_cast<std::int32_t>(kinds.size());
     out.kinds[i] = kinds.try_emplace({out.kinds[i], runs[i]}, next).first->second;
   }
-  std::vector<std::int32_t> touched(graph.tensors.size(), -1);
+  Touches touches{.at = std::vector<std::int32_t>(graph.tensors.size(), -1),
+                  .made = std::vector<char>(graph.tensors.size(), 0)};
   for (std::size_t i = 0; i < graph.ops.size(); ++i) {
-    out.links.push_back(links_of(graph.ops[i], static_cast<std::int32_t>(i), touched));
+    out.links.push_back(links_of(graph.ops[i], static_cast<std::int32_t>(i), touches));
   }
   return out;
+}
+
+/// Whether what two ops a period apart read is the same, seen from where they are. What no op makes
+/// and several periods read has to be one tensor.
+bool same_link(const Link& a, const Link& b, std::size_t period) {
+  const bool near = a.made || static_cast<std::size_t>(a.distance) < period;
+  return a.tensor == b.tensor || (a.made == b.made && a.distance == b.distance && near);
 }
 
 /// Whether op `i` and op `i + period` do the same with the same tensors, seen from where they are.
 bool repeats(const Sequence& sequence, std::size_t i, std::size_t period) {
   const std::size_t j = i + period;
   return sequence.kinds[i] == sequence.kinds[j] &&
-         std::ranges::equal(sequence.links[i], sequence.links[j], [](const Link& a, const Link& b) {
-           return a.distance == b.distance || a.tensor == b.tensor;
-         });
+         std::ranges::equal(
+             sequence.links[i], sequence.links[j],
+             [period](const Link& a, const Link& b) { return same_link(a, b, period); });
 }
 
 /// Whether op `i`, in the first period of a run from `begin`, is like op `i + period` but for
@@ -158,7 +178,7 @@ bool enters(const Sequence& sequence, std::size_t i, std::size_t period, std::si
                const std::int64_t second = static_cast<std::int64_t>(j) - b.distance;
                const bool carried = second < static_cast<std::int64_t>(begin + period);
                const bool outside = a.distance == 0 || first < static_cast<std::int64_t>(begin);
-               return a.distance == b.distance || a.tensor == b.tensor || (outside && carried);
+               return same_link(a, b, period) || (outside && carried);
              });
 }
 

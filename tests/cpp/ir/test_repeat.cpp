@@ -1,0 +1,127 @@
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "elk/ir/graph.hpp"
+#include "ir/graphs.hpp"
+
+namespace elk::ir {
+namespace {
+
+using testing::Chain;
+
+/// A layer of three ops with a weight of its own, a mask that all layers share, and a residual.
+std::int32_t layer(Chain& chain, std::int32_t x, std::int32_t mask) {
+  const std::int32_t scaled = chain.add("mul", {x, chain.tensor(Home::Weight)});
+  const std::int32_t masked = chain.add("add", {scaled, mask});
+  return chain.add("sub", {x, masked});
+}
+
+TEST(FindRepeat, FindsNothingInOneLayer) {
+  Chain chain(8);
+  layer(chain, chain.tensor(Home::Input), chain.tensor(Home::Input));
+  EXPECT_EQ(find_repeat(chain.graph()), std::nullopt);
+}
+
+TEST(FindRepeat, FindsLayersBetweenOtherOps) {
+  Chain chain(8);
+  const std::int32_t mask = chain.add("exp", {chain.tensor(Home::Input)});
+  std::int32_t x = chain.add("tanh", {chain.tensor(Home::Input)});
+  for (int i = 0; i < 5; ++i) {
+    x = layer(chain, x, mask);
+  }
+  chain.add("log", {x});
+  EXPECT_EQ(find_repeat(chain.graph()), (Repeat{.begin = 2, .period = 3, .count = 5}));
+}
+
+TEST(FindRepeat, LetsTheFirstLayerTakeItsInputFromAnywhere) {
+  Chain chain(8);
+  std::int32_t x = chain.add("tanh", {chain.tensor(Home::Input)});
+  const std::int32_t mask = chain.add("exp", {chain.tensor(Home::Input)});
+  for (int i = 0; i < 3; ++i) {
+    x = layer(chain, x, mask);
+  }
+  EXPECT_EQ(find_repeat(chain.graph()), (Repeat{.begin = 2, .period = 3, .count = 3}));
+}
+
+TEST(FindRepeat, TakesTwoKindsOfLayersAsOnePeriod) {
+  Chain chain(8);
+  const std::int32_t near = chain.add("exp", {chain.tensor(Home::Input)});
+  const std::int32_t far = chain.add("exp", {chain.tensor(Home::Input)});
+  std::int32_t x = chain.add("tanh", {chain.tensor(Home::Input)});
+  for (int i = 0; i < 4; ++i) {
+    x = layer(chain, x, near);
+    x = layer(chain, x, far);
+  }
+  EXPECT_EQ(find_repeat(chain.graph()), (Repeat{.begin = 3, .period = 6, .count = 4}));
+}
+
+TEST(FindRepeat, SeesThatLayersAreConnectedInAnotherWay) {
+  Chain chain(8);
+  const std::int32_t mask = chain.add("exp", {chain.tensor(Home::Input)});
+  std::int32_t x = chain.add("tanh", {chain.tensor(Home::Input)});
+  for (int i = 0; i < 4; ++i) {
+    const std::int32_t scaled = chain.add("mul", {x, chain.tensor(Home::Weight)});
+    const std::int32_t masked = chain.add("add", {scaled, mask});
+    // From the third layer on the residual comes from elsewhere.
+    x = chain.add("sub", {i < 2 ? x : scaled, masked});
+  }
+  EXPECT_EQ(find_repeat(chain.graph())->count, 2);
+}
+
+TEST(FindRepeat, DoesNotTakeASharedWeightForOneOfEachLayer) {
+  Chain chain(8);
+  const std::int32_t shared = chain.tensor(Home::Weight);
+  std::int32_t x = chain.add("tanh", {chain.tensor(Home::Input)});
+  for (int i = 0; i < 4; ++i) {
+    x = chain.add("mul", {x, chain.tensor(Home::Weight)});
+    x = chain.add("add", {x, i < 2 ? shared : chain.tensor(Home::Weight)});
+  }
+  EXPECT_EQ(find_repeat(chain.graph())->count, 2);
+}
+
+TEST(FindRepeat, CountsWhatIsStored) {
+  Chain chain(8);
+  std::int32_t x = chain.add("tanh", {chain.tensor(Home::Input)});
+  for (int i = 0; i < 4; ++i) {
+    x = chain.add("mul", {x, chain.tensor(Home::Weight)});
+    if (i < 2) {
+      chain.graph().stores.push_back({.tensor = x, .op = i + 1, .run = Bytes{16}});
+    }
+  }
+  EXPECT_EQ(find_repeat(chain.graph()), (Repeat{.begin = 1, .period = 1, .count = 2}));
+}
+
+TEST(FindRepeat, FindsThousandsOfOpsAtOnce) {
+  Chain chain(8);
+  const std::int32_t mask = chain.add("exp", {chain.tensor(Home::Input)});
+  std::int32_t x = chain.add("tanh", {chain.tensor(Home::Input)});
+  for (int i = 0; i < 3000; ++i) {
+    x = layer(chain, x, mask);
+  }
+  EXPECT_EQ(find_repeat(chain.graph()), (Repeat{.begin = 2, .period = 3, .count = 3000}));
+}
+
+TEST(EqualOps, LooksAtExpressionsAndHomesOnly) {
+  Chain chain(8);
+  const std::int32_t a = chain.add("exp", {chain.tensor(Home::Input)});
+  const std::int32_t b = chain.add("exp", {a});
+  chain.add("exp", {b});
+  chain.add("neg", {b});
+  EXPECT_EQ(equal_ops(chain.graph()), (std::vector<std::int32_t>{0, 1, 1, 3}));
+}
+
+TEST(EqualOps, TellsIndexMapsApart) {
+  Chain chain(8);
+  const std::int32_t a = chain.add("exp", {chain.tensor(Home::Input)});
+  chain.add("neg", {a});
+  chain.add("neg", {a});
+  chain.graph().ops[2].operands[0].dims[0].offset = 1;
+  EXPECT_EQ(equal_ops(chain.graph()), (std::vector<std::int32_t>{0, 1, 2}));
+}
+
+}  // namespace
+}  // namespace elk::ir
