@@ -95,12 +95,8 @@ def _facts(document: PlanDocument) -> list[tuple[str, str]]:
             f"{duration(total_s)} (forecast; host transfers besides: "
             f"{duration(document['host_s'])})",
         ),
-        ("ideal", f"{share(bounds['ideal_s'], total_s)} of ideal, {duration(bounds['ideal_s'])}"),
-        (
-            "bound",
-            f"{share(bounds['lower_bound_s'], total_s)} of the proved lower bound, "
-            f"{duration(bounds['lower_bound_s'])}",
-        ),
+        ("of ideal", _against("ideal", bounds["ideal_s"], total_s)),
+        ("of bound", _against("proved lower bound", bounds["lower_bound_s"], total_s)),
         ("binds", f"{binds}: " + ", ".join(f"{n} {duration(s)}" for n, s in corners.items())),
         *_hbm(document),
         *_sram(document),
@@ -112,6 +108,10 @@ def _facts(document: PlanDocument) -> list[tuple[str, str]]:
         ("plans", _search(document)),
         ("tile times", _trust(ops)),
     ]
+
+
+def _against(name: str, least_s: float, total_s: float) -> str:
+    return f"{share(least_s, total_s)} ({name} {duration(least_s)} / latency)"
 
 
 def _hbm(document: PlanDocument) -> list[tuple[str, str]]:
@@ -149,7 +149,8 @@ def _search(document: PlanDocument) -> str:
     search = document["search"]
     return (
         f"{search['plans_complete']:,} complete, {search['plans_filtered']:,} filtered, "
-        f"{search['plans_pareto']:,} on Pareto fronts, {search['orders_tried']:,} preload orders"
+        f"{search['plans_pareto']:,} on Pareto fronts; preload orders tried: "
+        f"{search['orders_tried']:,}"
     )
 
 

@@ -248,8 +248,13 @@ def _what_holds_it_back(
     slower = duration(chosen.time_s - fastest.time_s)
     more = fastest.space_bytes - chosen.space_bytes
     if more <= 0:
-        differs = "reads more from HBM" if fastest.hbm_bytes > chosen.hbm_bytes else "moves more"
-        return f"It is {slower} slower alone than rank 1, which {differs}."
+        if fastest.hbm_bytes > chosen.hbm_bytes:
+            why = "which reads more from HBM"
+        elif fastest.exchange_bytes > chosen.exchange_bytes:
+            why = "which exchanges more"
+        else:
+            why = "but suits how its neighbours' tensors lie"
+        return f"It is {slower} slower alone than rank 1, {why}."
     text = (
         f"It is {slower} slower alone than rank 1 and saves {amount(more)} of SRAM a core"
         f" ({amount(chosen.space_bytes)} instead of {amount(fastest.space_bytes)})"

@@ -116,7 +116,7 @@ class Plan:
         """The card as text: latency, how near to ideal and bound, what binds, top operators.
 
         Example:
-            >>> "of the proved lower bound" in plan.summary()
+            >>> "proved lower bound" in plan.summary()
             True
         """
         from elk.card import card  # noqa: PLC0415 - `import elk` stays small

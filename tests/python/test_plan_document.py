@@ -177,8 +177,8 @@ def plan() -> Plan:
 def test_the_card_says_how_near_to_ideal_and_bound_the_plan_is(plan: Plan) -> None:
     text = plan.summary()
     assert "latency     14.000 µs" in text
-    assert "50.0 % of ideal" in text
-    assert "25.0 % of the proved lower bound" in text
+    assert "of ideal    50.0 % (ideal 7.000 µs / latency)" in text
+    assert "of bound    25.0 % (proved lower bound 3.500 µs / latency)" in text
     assert "execution: HBM 1.000 µs, execution 3.000 µs, links 2.000 µs" in text
 
 
