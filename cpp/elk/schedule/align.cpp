@@ -7,6 +7,8 @@
 #include <tuple>
 #include <utility>
 
+#include "elk/base/rounding.hpp"
+
 namespace elk::schedule {
 namespace {
 
@@ -31,6 +33,17 @@ std::int32_t cut_dim(const partition::Layout& layout, std::int32_t axis) {
   const auto& split = layout.split_axes;
   const bool by_split = std::find(split.begin(), split.end(), axis) != split.end();
   return by_split && layout.split > 1 ? static_cast<std::int32_t>(layout.split_dim) : -1;
+}
+
+/// Whether each factor leaves a part of its axis to every core (design 3.1).
+bool every_core_works(const ir::Op& op, const partition::ExecutePlan& plan) {
+  for (std::size_t a = 0; a < op.axes.size(); ++a) {
+    const std::int64_t tile = ceil_div(op.axes[a].size, plan.factors[a]);
+    if (ceil_div(op.axes[a].size, tile) != plan.factors[a]) {
+      return false;
+    }
+  }
+  return true;
 }
 
 /// A plan of `op` that holds operand `slot` as `layout` has it, where the axes of the op allow it.
@@ -67,7 +80,7 @@ std::optional<partition::ExecutePlan> follow(const ir::Op& op, std::size_t slot,
       plan.mesh_dims[at] = layout.grid_stride[static_cast<std::size_t>(cut)] == 1 ? 1 : 0;
     }
   }
-  return plan;
+  return every_core_works(op, plan) ? std::optional(std::move(plan)) : std::nullopt;
 }
 
 class Alignment {
