@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <iterator>
 #include <map>
 #include <tuple>
@@ -33,10 +34,12 @@ std::string described(const CheckContext& context, std::size_t buffer) {
               (b.offset + b.bytes).value);
 }
 
+enum class Edge : std::uint8_t { End, Begin };
+
 /// A buffer begins or ends to live. Ends come first: [from, to] and [to + 1, ...] may share bytes.
 struct Event {
   std::int32_t time;
-  bool begins;
+  Edge edge;
   std::size_t buffer;
 
   friend auto operator<=>(const Event&, const Event&) = default;
@@ -47,8 +50,8 @@ std::vector<Event> events(const std::vector<Buffer>& buffers) {
   out.reserve(2 * buffers.size());
   for (std::size_t i = 0; i < buffers.size(); ++i) {
     if (buffers[i].bytes > Bytes{0}) {
-      out.push_back({.time = buffers[i].from, .begins = true, .buffer = i});
-      out.push_back({.time = buffers[i].to + 1, .begins = false, .buffer = i});
+      out.push_back({.time = buffers[i].from, .edge = Edge::Begin, .buffer = i});
+      out.push_back({.time = buffers[i].to + 1, .edge = Edge::End, .buffer = i});
     }
   }
   std::sort(out.begin(), out.end());
@@ -62,7 +65,7 @@ class Occupied {
 
   void apply(const Event& event) {
     const Buffer& buffer = context_.program.buffers[event.buffer];
-    if (!event.begins) {
+    if (event.edge == Edge::End) {
       const auto found = live_.find(buffer.offset);
       if (found != live_.end() && found->second == event.buffer) {
         live_.erase(found);
@@ -118,17 +121,16 @@ void check_ranges(CheckContext& context) {
 
 void check_addresses(CheckContext& context) {
   check_ranges(context);
-  const std::vector<Event> order = events(context.program.buffers);
   Occupied occupied(context);
   Bytes used{0};
   std::tuple<Bytes, std::int32_t> worst{{0}, 0};
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    const Bytes bytes = context.program.buffers[order[i].buffer].bytes;
-    used = order[i].begins ? used + bytes : used - bytes;
+  for (const Event& event : events(context.program.buffers)) {
+    const Bytes bytes = context.program.buffers[event.buffer].bytes;
+    used = event.edge == Edge::Begin ? used + bytes : used - bytes;
     if (used > std::get<0>(worst)) {
-      worst = {used, order[i].time};
+      worst = {used, event.time};
     }
-    occupied.apply(order[i]);
+    occupied.apply(event);
   }
   const Bytes room = chip::room(context.chip);
   if (std::get<0>(worst) > room) {

@@ -93,16 +93,16 @@ std::optional<std::vector<std::int64_t>> pack_by_period(const Strip& strip, cons
         {.size = piece.size, .first = piece.first - period.begin, .length = piece.length});
   }
   const std::size_t count = ring.pieces.size();
-  const std::optional<std::vector<std::int64_t>> packed =
-      pack(ring, std::vector<std::int64_t>(count, kUnplaced), PackOrder::LargestFirst, work);
-  if (!packed) {
-    return std::nullopt;
+  if (const std::optional<std::vector<std::int64_t>> packed =
+          pack(ring, std::vector<std::int64_t>(count, kUnplaced), PackOrder::LargestFirst, work)) {
+    const std::vector<std::int64_t>& round = *packed;
+    std::vector<std::int64_t> offsets(strip.pieces.size(), kUnplaced);
+    for (std::int32_t i = first; i < starts[index(period.end)]; ++i) {
+      offsets[index(i)] = round[index(i - first) % count];
+    }
+    return pack(strip, std::move(offsets), PackOrder::LargestFirst, work);
   }
-  std::vector<std::int64_t> offsets(strip.pieces.size(), kUnplaced);
-  for (std::int32_t i = first; i < starts[index(period.end)]; ++i) {
-    offsets[index(i)] = (*packed)[index(i - first) % count];
-  }
-  return pack(strip, std::move(offsets), PackOrder::LargestFirst, work);
+  return std::nullopt;
 }
 
 }  // namespace elk::program

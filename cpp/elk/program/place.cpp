@@ -85,7 +85,8 @@ bool fits(const Strip& strip) {
   std::vector<std::int64_t> change(static_cast<std::size_t>(strip.moments) + 1, 0);
   for (const Piece& piece : strip.pieces) {
     change[static_cast<std::size_t>(piece.first)] += piece.size;
-    change[static_cast<std::size_t>(piece.first + piece.length)] -= piece.size;
+    const std::int32_t end = piece.first + piece.length;
+    change[static_cast<std::size_t>(end)] -= piece.size;
   }
   std::int64_t used = 0;
   std::int64_t most = 0;
