@@ -97,24 +97,36 @@ bool fits(const Strip& strip) {
   return most <= strip.room;
 }
 
-/// Offsets of the pieces: by rings of a repeated stretch if there is one, then all at once. Many
-/// short searches find more than one long one.
+/// Offsets by rings of a repeated stretch, each searched briefly: that finds more than one long
+/// search does.
+std::optional<std::vector<std::int64_t>> pack_rings(const Strip& strip, const Period& period) {
+  constexpr std::int32_t kRings = 8;
+  constexpr std::int64_t kWork = 150'000;  // neighbours; a million are some 25 ms
+  const std::int32_t fewest = fewest_periods(strip, period);
+  for (std::int32_t periods = fewest; periods < fewest + kRings; ++periods) {
+    std::int64_t work = kWork;
+    if (auto offsets = pack_by_period(strip, period, periods, work)) {
+      return offsets;
+    }
+  }
+  return std::nullopt;
+}
+
+/// Offsets of the pieces. Where a long program repeats itself and no ring fits, the whole would not
+/// either.
 std::optional<std::vector<std::int64_t>> pack_any(const Strip& strip) {
   if (!fits(strip)) {
     return std::nullopt;
   }
-  constexpr std::int32_t kRings = 8;
-  constexpr std::int64_t kRingWork = 200'000;  // neighbours; a million are some 25 ms
+  constexpr std::size_t kLong = 4000;  // pieces
   if (const std::optional<Period> period = find_period(strip)) {
-    const std::int32_t fewest = fewest_periods(strip, *period);
-    for (std::int32_t periods = fewest; periods < fewest + kRings; ++periods) {
-      std::int64_t work = kRingWork;
-      if (auto offsets = pack_by_period(strip, *period, periods, work)) {
-        return offsets;
-      }
+    auto offsets = pack_rings(strip, *period);
+    const bool repeats = 2 * (period->end - period->begin) > strip.moments;
+    if (offsets || (repeats && strip.pieces.size() > kLong)) {
+      return offsets;
     }
   }
-  constexpr std::int64_t kWork = 1'000'000;
+  constexpr std::int64_t kWork = 700'000;
   for (const PackOrder order : {PackOrder::LargestFirst, PackOrder::EarliestFirst}) {
     std::int64_t work = kWork;
     const std::vector<std::int64_t> nowhere(strip.pieces.size(), kUnplaced);
