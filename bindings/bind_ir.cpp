@@ -9,6 +9,7 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include "elk/base/text.hpp"
 #include "elk/ir/graph.hpp"
 
 namespace py = pybind11;
@@ -29,6 +30,41 @@ auto members(std::vector<Member> Struct::*field) {
     }
     return out;
   };
+}
+
+/// The members of a long vector, seen one at a time: making it costs the same for any length.
+template <class Member>
+struct Items {
+  const std::vector<Member>* members;
+
+  [[nodiscard]] const Member& at(py::ssize_t index) const {
+    const auto size = static_cast<py::ssize_t>(members->size());
+    if (index < -size || index >= size) {
+      throw py::index_error(elk::text("index ", index, " of ", size));
+    }
+    return (*members)[static_cast<std::size_t>(index < 0 ? index + size : index)];
+  }
+};
+
+template <class Member>
+void bind_items(py::module_& m, const char* name) {
+  using Seen = Items<Member>;
+  py::class_<Seen>(m, name)
+      .def("__len__", [](const Seen& items) { return items.members->size(); })
+      .def("__getitem__", &Seen::at, py::return_value_policy::reference_internal)
+      .def(
+          "__iter__",
+          [](const Seen& items) {
+            return py::make_iterator<py::return_value_policy::reference_internal>(
+                items.members->begin(), items.members->end());
+          },
+          py::keep_alive<0, 1>());
+}
+
+template <class Struct, class Member>
+auto items(std::vector<Member> Struct::*field) {
+  return py::cpp_function([field](const Struct& self) { return Items<Member>{&(self.*field)}; },
+                          py::keep_alive<0, 1>());
 }
 
 void bind_types(py::module_& m) {
@@ -196,6 +232,8 @@ ir::Graph graph_of(std::string name, std::vector<ir::Tensor> tensors,
 }
 
 void bind_graph(py::module_& m) {
+  bind_items<ir::Tensor>(m, "_Tensors");
+  bind_items<ir::Op>(m, "_Ops");
   py::class_<ir::Store>(m, "GraphStore", "A tensor written back to HBM after an op.")
       .def_readonly("tensor", &ir::Store::tensor)
       .def_readonly("op", &ir::Store::op)
@@ -209,8 +247,8 @@ void bind_graph(py::module_& m) {
       .def(py::init(&graph_of), py::kw_only(), "name"_a, "tensors"_a, "patterns"_a, "ops"_a,
            "stores"_a, "outputs"_a)
       .def_readonly("name", &ir::Graph::name)
-      .def_property_readonly("tensors", members(&ir::Graph::tensors))
-      .def_property_readonly("ops", members(&ir::Graph::ops))
+      .def_property_readonly("tensors", items(&ir::Graph::tensors))
+      .def_property_readonly("ops", items(&ir::Graph::ops))
       .def_property_readonly("stores", members(&ir::Graph::stores))
       .def_readonly("repeat", &ir::Graph::repeat)
       .def_readonly("outputs", &ir::Graph::outputs);

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 from elk.readable import amount
 
 if TYPE_CHECKING:
-    from elk._core import Graph
     from elk.frontend import Built
+    from elk.frontend.assembly import Op
 
 _HOMES = ("weight", "state", "input", "output", "activation")
+_SHOWN = 8  # Names in a row of the card.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +80,7 @@ class Facts:
             ("repeat", self.repeat_text),
             ("folded", _counted(self.folded)),
             ("views", _counted(self.views)),
-            ("copied", ", ".join(self.copied[:8]) + _more(len(self.copied)) or "nothing"),
+            ("copied", ", ".join(self.copied[:_SHOWN]) + _more(len(self.copied)) or "nothing"),
         ]
 
     def to_dict(self) -> dict[str, Any]:
@@ -106,7 +107,7 @@ class Facts:
 
 
 def _more(count: int) -> str:
-    return f" and {count - 8} more" if count > 8 else ""
+    return f" and {count - _SHOWN} more" if count > _SHOWN else ""
 
 
 def _counted(nodes: tuple[tuple[str, str], ...]) -> str:
@@ -122,7 +123,7 @@ def facts_of(built: Built) -> Facts:
         homes[tensor.home] += tensor.nbytes
     external = [t for t in built.initializers if t.name in built.external]
     repeat = graph.repeat
-    ops_by_kind, flops_by_kind = _by_kind(graph)
+    ops_by_kind, flops_by_kind = _by_kind(built.ops)
     return Facts(
         ops_by_kind=ops_by_kind,
         flops=sum(flops_by_kind.values()),
@@ -141,10 +142,10 @@ def facts_of(built: Built) -> Facts:
     )
 
 
-def _by_kind(graph: Graph) -> tuple[dict[str, int], dict[str, int]]:
+def _by_kind(ops: list[Op]) -> tuple[dict[str, int], dict[str, int]]:
     counts: Counter[str] = Counter()
     flops: Counter[str] = Counter()
-    for op in graph.ops:
-        counts[op.kind.name.lower()] += 1
-        flops[op.kind.name.lower()] += op.flops
+    for op in ops:
+        counts[op.pattern.kind.lower()] += 1
+        flops[op.pattern.kind.lower()] += op.pattern.flops
     return dict(counts.most_common()), dict(flops.most_common())

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from onnx import numpy_helper
 
-from elk.frontend import kinds, move
+from elk.frontend import kinds, move, reshaping
 from elk.frontend.node import Node, UnplannableError
 from elk.frontend.space import MisalignedError, Pattern
 from elk.frontend.values import Stored, Value, constant, whole
@@ -146,10 +146,7 @@ class Assembler:
     def _take(self, node: Node, kind: kinds.Kind, attrs_key: Hashable) -> None:
         if kind.fold is not None and self._fold(node, kind.fold):
             return
-        seen = None if kind.view is None else self._aligned(node, kind.view)
-        if seen is not None:
-            self.result.views.append((node.name, node.type))
-            self.result.values.update((value.name, value) for value in seen)
+        if kind.view is not None and self._view(node, kind.view, kind.build is None):
             return
         if kind.build is None:
             raise UnplannableError("it is no view of its inputs, and they are not known")
@@ -163,6 +160,18 @@ class Assembler:
             if node.inputs == before[: len(node.inputs)]:  # Slots still mean the same inputs.
                 self._patterns[key] = pattern
         self._op(node, pattern)
+
+    def _view(self, node: Node, view: Callable[[Node], Any], or_copy: bool) -> bool:
+        """Takes a node whose results are views, if need be of a copy of its input in order."""
+        seen = self._aligned(node, view)
+        if seen is None and or_copy and node.get(0) is not None and node.input(0).known is None:
+            node.inputs[0] = self.copied(node.input(0), flat=True)
+            seen = self._aligned(node, view)
+        if seen is None:
+            return False
+        self.result.views.append((node.name, node.type))
+        self.result.values.update((value.name, value) for value in seen)
+        return True
 
     def _fold(self, node: Node, fold: Any) -> bool:
         arrays = []
@@ -188,18 +197,19 @@ class Assembler:
                 node.inputs[error.slot] = self.copied(node.input(error.slot))
         raise UnplannableError("its inputs cannot be aligned")
 
-    def copied(self, value: Value, name: str | None = None) -> Value:
-        """`value` as a tensor of its own, made by a copy op."""
-        key = (name or value.name, value.key, tuple(id(p.tensor) for p in value.pieces))
-        found = self._copies.get(key)
-        if found is None:
-            target = name or f"{value.name}.copy"
+    def copied(self, value: Value, name: str | None = None, *, flat: bool = False) -> Value:
+        """`value` as a tensor of its own, made by a copy op; a flat one has a single dimension."""
+        target = name or f"{value.name}.{'flat' if flat else 'copy'}"
+        key = (target, value.key, tuple(id(p.tensor) for p in value.pieces))
+        if key not in self._copies:
             node = Node(f"{target}/copy", "Copy", {}, [value], [target], 0)
-            self._op(node, move.copy(value))
-            found = self.result.values.pop(target) if name is None else self.result.values[target]
-            self._copies[key] = found
+            self._op(node, move.copy(value, flat=flat))
+            self._copies[key] = self.result.values[target]
+            if name is None:
+                del self.result.values[target]
             self.result.copied.append(value.name)
-        return found
+        found = self._copies[key]
+        return found if found.shape == value.shape else reshaping.in_box(found, value.shape)
 
     def _op(self, node: Node, pattern: Pattern) -> None:
         def tensor(slot: int, piece: int) -> Stored:

@@ -7,7 +7,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from elk.frontend.node import UnplannableError, wrapped
-from elk.frontend.space import Indirect, MisalignedError, Nest, Pattern, Space, with_indirect
+from elk.frontend.space import (
+    Affine,
+    Indirect,
+    MisalignedError,
+    Nest,
+    Pattern,
+    Space,
+    Term,
+    with_indirect,
+)
 from elk.frontend.values import Piece, Value
 from elk.frontend.views import placed, placed_block
 
@@ -19,12 +28,16 @@ if TYPE_CHECKING:
     from elk.frontend.views import Shape, View
 
 
-def copy(value: Value) -> Pattern:
-    """`value` made a tensor of its own."""
+def copy(value: Value, *, flat: bool = False) -> Pattern:
+    """`value` made a tensor of its own, of its shape or of one dimension."""
     space = Space()
     loops = [space.loop(f"d{i}", size) for i, size in enumerate(value.shape)]
     space.read(0, value, loops)
-    space.write(value.dtype, value.shape, loops)
+    if flat:
+        steps = [Term(loop, math.prod(value.shape[i + 1 :])) for i, loop in enumerate(loops)]
+        space.write(value.dtype, (value.size,), [Affine(tuple(steps), 0)])
+    else:
+        space.write(value.dtype, value.shape, loops)
     return _moved(space.nest(), "Copy", "slice_copy", value.dtype)
 
 

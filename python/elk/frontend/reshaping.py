@@ -90,6 +90,14 @@ def _reshaped(node: Node, shape: Shape) -> list[Value] | None:
     return _one(_viewed(node.outputs[0], value, shape, view, array))
 
 
+def in_box(value: Value, shape: Shape) -> Value:
+    """`value`, one whole tensor of one dimension, as a box of `shape`."""
+    (piece,) = value.pieces
+    view = views.reshape(piece.view, shape)
+    assert view is not None, "one dimension splits into any box"
+    return Value(value.name, value.dtype, shape, (Piece(piece.tensor, view),))
+
+
 def flatten(node: Node) -> list[Value] | None:
     """Flatten into a matrix."""
     shape = node.input(0).shape

@@ -1,0 +1,160 @@
+"""Published models at their real sizes: bytes, FLOPs and repeats against what is known of them."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import pytest
+from elk.model import Model, load_model
+
+MODELS = Path(__file__).parents[2] / "models"
+DECODE = {"batch": 32, "past": 2048}
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known of a model: the table of the models, and counts by hand."""
+
+    bindings: dict[str, int]
+    nodes: int
+    ops: int
+    parameters: int
+    weight_bytes: int
+    state_bytes: int
+    flops: float
+    repeat: tuple[int, int]
+
+
+# FLOPs are those of the products of the published architecture; norms and the like are under 1 %.
+KNOWN = {
+    "llama2-13b-decode": Known(
+        DECODE, 2449, 1813, 13_015_864_320, 26_031_728_640, 53_687_091_200, 876190105600, (45, 40)
+    ),
+    "llama2-70b-decode": Known(
+        DECODE, 5331, 3613, 68_976_648_192, 137_953_296_384, 21_474_836_480, 4569442549760, (45, 80)
+    ),
+    "gemma2-27b-decode": Known(
+        DECODE,
+        4388,
+        3378,
+        28_406_776_320,
+        56_813_552_640,
+        24_696_061_952,
+        1791873777664,
+        (146, 23),
+    ),
+    "opt-30b-decode": Known(
+        DECODE, 1632, 971, 30_334_889_984, 60_669_779_968, 90_194_313_216, 2007337271296, (20, 47)
+    ),
+    "dit-xl-2": Known(
+        {"batch": 1}, 1791, 1108, 750_187_040, 1_500_374_080, 0, 237234290688, (39, 28)
+    ),
+    "bert-large": Known(
+        {"batch": 1, "seq": 512}, 759, 539, 335_142_912, 670_291_968, 0, 335007449088, (22, 23)
+    ),
+    "resnet50": Known({"batch": 1}, 122, 121, 25_519_272, 51_038_544, 0, 8_180_000_000, (7, 5)),
+    "resnet18": Known({"batch": 1}, 49, 48, 11_679_912, 23_359_824, 0, 3_628_000_000, (5, 2)),
+    "nerf": Known({"rows": 2_073_600}, 13, 13, 24_768, 49_536, 0, 102717849600, (2, 5)),
+    "gpt2": Known({"batch": 1, "seq": 64}, 496, 283, 163_037_184, 326_074_368, 0, 0, (21, 12)),
+}
+
+
+@lru_cache(maxsize=2)
+def loaded(name: str) -> Model:
+    return load_model(MODELS / f"{name}.onnx", bindings=KNOWN[name].bindings)
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_what_a_published_model_consists_of(name: str) -> None:
+    known, model = KNOWN[name], loaded(name)
+    facts = model.facts
+    assert facts.external_parameters == known.parameters
+    assert facts.external_bytes == known.weight_bytes
+    assert facts.weight_bytes >= facts.external_bytes
+    assert facts.state_bytes == known.state_bytes
+    assert sum(facts.ops_by_kind.values()) == len(model.graph.ops) == known.ops
+    assert facts.repeat is not None
+    assert facts.repeat[1:] == known.repeat
+    if known.flops:
+        assert facts.flops == pytest.approx(known.flops, rel=0.01)
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_every_node_of_a_published_model_is_accounted_for(name: str) -> None:
+    facts = loaded(name).facts
+    ops = sum(facts.ops_by_kind.values()) + facts.dropped - len(facts.copied)
+    assert ops + len(facts.views) + len(facts.folded) == KNOWN[name].nodes
+
+
+@pytest.mark.parametrize(
+    "name", ["llama2-13b-decode", "llama2-70b-decode", "gemma2-27b-decode", "opt-30b-decode"]
+)
+def test_a_decode_step_copies_no_cache_and_appends_one_row(name: str) -> None:
+    model = loaded(name)
+    graph = model.graph
+    assert model.facts.copied == ()
+    moved = [op for op in graph.ops if op.kind.name == "Copy"]
+    assert not [
+        graph.tensors[x.tensor].name
+        for op in moved
+        for x in op.operands
+        if graph.tensors[x.tensor].home.name == "State"
+    ]
+    states = [t for t in graph.tensors if t.home.name == "State"]
+    assert len(graph.stores) == len(states)
+    rows = sum(graph.tensors[store.tensor].bytes for store in graph.stores)
+    assert rows * DECODE["past"] == model.facts.state_bytes
+    assert {store.run_bytes for store in graph.stores} == {128 * 2}
+
+
+@pytest.mark.parametrize("name", ["llama2-13b-decode", "gemma2-27b-decode", "opt-30b-decode"])
+def test_an_embedding_reads_a_row_for_each_sequence(name: str) -> None:
+    first = loaded(name).graph.ops[0].operands[0]
+    assert first.indirect is not None
+    assert first.indirect.expected_picks == DECODE["batch"]
+
+
+def test_a_grouped_cache_is_read_once_for_its_group() -> None:
+    graph = loaded("llama2-70b-decode").graph
+    scores = next(op for op in graph.ops if len(op.operands) == 4 and op.kind.name == "MatMul")
+    tags = {axis.tile_dim.name: axis.size for axis in scores.axes}
+    assert tags == {"Group": 8, "M": 8, "N": 2049, "K": 128}
+    cache = graph.tensors[scores.operands[1].tensor]
+    assert (cache.home.name, cache.shape) == ("State", [32, 8, 2048, 128])
+    assert [len(dim.axes) for dim in scores.operands[1].dims] == [1, 1, 1, 1]
+
+
+def test_gemma_reads_two_masks_in_turn() -> None:
+    graph = loaded("gemma2-27b-decode").graph
+    names = {op.name for op in graph.ops}
+    assert {"node_where", "node_where_1"} <= names
+
+
+def test_windows_longer_than_the_past_change_no_bytes() -> None:
+    """Gemma's table of KV bytes applies windows of 4096, which 2048 rows do not fill."""
+    assert loaded("gemma2-27b-decode").facts.state_bytes == 46 * 536_870_912
+
+
+def test_the_largest_model_loads_in_less_than_a_second() -> None:
+    load_model(MODELS / "nerf.onnx", bindings={"rows": 8})  # Imports what is imported once.
+    start = time.process_time()
+    load_model(MODELS / "llama2-70b-decode.onnx", bindings=DECODE)
+    assert time.process_time() - start < 1.0
+
+
+def test_the_card_and_the_table_name_what_matters() -> None:
+    model = loaded("nerf")
+    assert repr(model) == (
+        "<Model nerf(rows=2073600): 13 ops, 48.4 KiB of weights, 103.5 GFLOP, "
+        "5 x 2 ops from op 1 on>"
+    )
+    html = model._repr_html_()
+    assert "49,536 bytes outside the file" in html
+    assert len(html) < 10_000
+    lines = model.table().splitlines()
+    assert lines[0] == "node_linear = MatMul matmul 1 1 f16 [m:2073600/M n:64/N k:64+/K]"
+    assert lines[2] == "    reads hidden.0.weight f16[64, 64] weight at [n, k]"
+    assert len(lines) == 13 + 7 * 3 + 6 * 2

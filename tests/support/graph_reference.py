@@ -1,0 +1,379 @@
+"""Computes a planned graph with numpy, point by point of each op's axes: slow and plain.
+
+It reads nothing but the graph: index maps, kernel names and scalars. So it shows that they say
+what the ONNX model says.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from elk import _core
+from elk.model import Model
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+Inputs = dict[int, tuple[Array, Array]]  # Of each ONNX input: values, and where they are.
+
+_READ = _core.Access.Read
+_NUMPY = {
+    "f16": "f2", "f32": "f4", "f64": "f8", "i8": "i1", "i16": "i2", "i32": "i4", "i64": "i8",
+    "u8": "u1", "u16": "u2", "u32": "u4", "u64": "u8", "bool": "bool",
+}  # fmt: skip
+
+
+def erf(x: Array) -> Array:
+    return np.asarray(np.vectorize(math.erf, otypes=[np.float64])(x))
+
+
+def _sigmoid(x: Array) -> Array:
+    return 1 / (1 + np.exp(-x))
+
+
+_ELEMENTWISE: dict[str, Callable[..., Any]] = {
+    "abs": np.abs,
+    "add": lambda *a: sum(a[1:], a[0]),
+    "and": np.logical_and,
+    "cast": lambda x: x,
+    "acos": np.arccos,
+    "acosh": np.arccosh,
+    "asin": np.arcsin,
+    "asinh": np.arcsinh,
+    "atan": np.arctan,
+    "atanh": np.arctanh,
+    "bitwise_and": np.bitwise_and,
+    "bitwise_not": np.invert,
+    "bitwise_or": np.bitwise_or,
+    "bitwise_xor": np.bitwise_xor,
+    "ceil": np.ceil,
+    "celu": lambda x, a: np.maximum(x, 0) + np.minimum(0, a * np.expm1(x / a)),
+    "clip": lambda x, low, high: np.minimum(np.maximum(x, low), high),
+    "cosh": np.cosh,
+    "elu": lambda x, a: np.where(x > 0, x, a * np.expm1(x)),
+    "floor": np.floor,
+    "fmod": np.fmod,
+    "hard_sigmoid": lambda x, a, b: np.clip(a * x + b, 0, 1),
+    "hard_swish": lambda x: x * np.clip(x / 6 + 0.5, 0, 1),
+    "isinf": lambda x, low, high: ((x == -np.inf) & (low > 0)) | ((x == np.inf) & (high > 0)),
+    "isnan": np.isnan,
+    "leaky_relu": lambda x, a: np.where(x < 0, a * x, x),
+    "mean": lambda *a: sum(a[1:], a[0]) / len(a),
+    "mish": lambda x: x * np.tanh(np.log1p(np.exp(x))),
+    "mod": np.mod,
+    "not": np.logical_not,
+    "prelu": lambda x, slope: np.where(x < 0, slope * x, x),
+    "round": np.rint,
+    "selu": lambda x, a, g: g * np.where(x > 0, x, a * np.expm1(x)),
+    "shift_left": np.left_shift,
+    "shift_right": np.right_shift,
+    "shrink": lambda x, b, low: np.where(x < -low, x + b, np.where(x > low, x - b, 0)),
+    "sign": np.sign,
+    "silu": lambda x, a: x * _sigmoid(a * x),
+    "sinh": np.sinh,
+    "softplus": lambda x: np.log1p(np.exp(x)),
+    "softsign": lambda x: x / (1 + np.abs(x)),
+    "tan": np.tan,
+    "thresholded_relu": lambda x, a: np.where(x > a, x, 0),
+    "xor": np.logical_xor,
+    "cos": np.cos,
+    "div": np.divide,
+    "equal": np.equal,
+    "erf": erf,
+    "exp": np.exp,
+    "gelu": lambda x: 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))),
+    "gelu_erf": lambda x: 0.5 * x * (1 + erf(x / math.sqrt(2))),
+    "greater": np.greater,
+    "greater_equal": np.greater_equal,
+    "less": np.less,
+    "less_equal": np.less_equal,
+    "log": np.log,
+    "max": lambda *a: np.max(np.broadcast_arrays(*a), axis=0),
+    "min": lambda *a: np.min(np.broadcast_arrays(*a), axis=0),
+    "mul": np.multiply,
+    "neg": np.negative,
+    "or": np.logical_or,
+    "pow": np.power,
+    "reciprocal": lambda x: 1 / x,
+    "relu": lambda x: np.maximum(x, 0),
+    "rsqrt": lambda x: 1 / np.sqrt(x),
+    "sigmoid": _sigmoid,
+    "sin": np.sin,
+    "sqrt": np.sqrt,
+    "square": lambda x: x * x,
+    "sub": np.subtract,
+    "tanh": np.tanh,
+    "where": np.where,
+}
+_REDUCTIONS: dict[str, Callable[..., Any]] = {
+    "sum": np.sum,
+    "max": np.max,
+    "min": np.min,
+    "prod": np.prod,
+    "l1": lambda x, **k: np.abs(x).sum(**k),
+    "l2": lambda x, **k: np.sqrt((x.astype(np.float64) ** 2).sum(**k)),
+    "logsum": lambda x, **k: np.log(x.sum(**k)),
+    "logsumexp": lambda x, **k: np.log(np.exp(x.astype(np.float64)).sum(**k)),
+    "sqsum": lambda x, **k: (x * x).sum(**k),
+}
+
+
+class _Run:
+    """One op over arrays of all tensors."""
+
+    def __init__(self, graph: _core.Graph, op: _core.Op, arrays: dict[str, Array]) -> None:
+        self.graph, self.op, self.arrays = graph, op, arrays
+        self.sizes = [axis.size for axis in op.axes]
+        self.rank = len(self.sizes)
+        self.reads = [x for x in op.operands if x.access == _READ]
+
+    def axis(self, i: int) -> Array:
+        return np.arange(self.sizes[i]).reshape([-1 if j == i else 1 for j in range(self.rank)])
+
+    def index(self, operand: _core.Operand) -> tuple[list[Array], Array]:
+        """The index of each stored dimension over the axes, and where all are in range."""
+        shape = self.graph.tensors[operand.tensor].shape
+        inside: Array = np.ones((1,) * self.rank, dtype=bool)
+        out = []
+        for dim, size in zip(operand.dims, shape, strict=True):
+            index: Array = np.full((1,) * self.rank, dim.offset)
+            for axis, coef in zip(dim.axes, dim.coef, strict=True):
+                index = index + coef * self.axis(axis)
+            inside = inside & (index >= 0) & (index < size)
+            out.append(np.clip(index, 0, size - 1))
+        return out, inside
+
+    def part(self, operand: _core.Operand) -> tuple[Array, Array]:
+        """What one operand holds at each point, and where that is inside its tensor."""
+        tensor = self.graph.tensors[operand.tensor]
+        index, inside = self.index(operand)
+        if operand.indirect is not None:
+            number = operand.indirect.index
+            source = next(x for x in self.reads if x.tensor == number and x is not operand)
+            picks = self.part(source)[0].astype(np.int64)
+            rows = tensor.shape[operand.indirect.dim]
+            index[operand.indirect.dim] = np.where(picks < 0, picks + rows, picks)
+        array = self.arrays[tensor.name]
+        return (array[tuple(index)] if index else array.reshape((1,) * self.rank)), inside
+
+    def inputs(self) -> Inputs:
+        """By ONNX input: values and where there are any. Parts of one value never overlap."""
+        out: Inputs = {}
+        for operand in self.reads:
+            value, inside = self.part(operand)
+            if operand.input in out:
+                other, taken = out[operand.input]
+                assert not (inside & taken).any(), "parts overlap"
+                value, inside = np.where(inside, value, other), inside | taken
+            out[operand.input] = value, inside
+        return out
+
+    def over(self, role: _core.AxisRole) -> tuple[int, ...]:
+        return tuple(i for i, axis in enumerate(self.op.axes) if axis.role == role)
+
+    def write(self, operand: _core.Operand, value: Array) -> None:
+        tensor = self.graph.tensors[operand.tensor]
+        result = np.zeros(tensor.shape, dtype=_NUMPY[tensor.dtype.name])
+        index, inside = self.index(operand)
+        assert inside.all(), "a write outside its tensor"
+        where = np.broadcast_arrays(*index) if index else []
+        shape = where[0].shape if where else (1,) * self.rank
+        with np.errstate(all="ignore"):
+            full = np.broadcast_to(value, shape).astype(result.dtype)
+        if where:
+            result[tuple(where)] = full
+        else:
+            result[...] = full.reshape(())
+        self.arrays[tensor.name] = result
+
+
+def evaluate(model: Model, feeds: Mapping[str, Array]) -> list[Array]:
+    """The outputs of `model` in the order of the graph's outputs."""
+    graph = model.graph
+    arrays: dict[str, Array] = {**model.constants, **feeds}
+    for op in graph.ops:
+        run = _Run(graph, op, arrays)
+        with np.errstate(all="ignore"):
+            results = _top_k(run) if op.function == "topk" else (_result(run),)
+        writes = [x for x in op.operands if x.access != _READ]
+        for operand, result in zip(writes, results, strict=True):
+            run.write(operand, result)
+    return [_seen(value, arrays) for value in model.outputs]
+
+
+def _seen(value: Any, arrays: Mapping[str, Array]) -> Array:
+    """A graph output: views of tensors put together."""
+    out: Array | None = None
+    for piece in value.pieces:
+        atoms = [atom for dim in piece.view.dims for atom in dim]
+        inside: Array = np.ones((1,) * len(atoms), dtype=bool)
+        index = []
+        for d, size in enumerate(piece.tensor.shape):
+            at: Array = np.full((1,) * len(atoms), piece.view.offsets[d])
+            for i, atom in enumerate(atoms):
+                line = np.arange(atom.size) * atom.coefs[d]
+                at = at + line.reshape([-1 if j == i else 1 for j in range(len(atoms))])
+            inside = inside & (at >= 0) & (at < size)
+            index.append(np.clip(at, 0, size - 1))
+        array = arrays[piece.tensor.name]
+        found = array[tuple(index)] if index else array
+        full = np.broadcast_to(found, [a.size for a in atoms])
+        out = full if out is None else np.where(inside, full, out)
+    assert out is not None
+    return out.reshape(value.shape)
+
+
+def _result(run: _Run) -> Array:
+    wide = {i: (_wide(value), inside) for i, (value, inside) in run.inputs().items()}
+    return _KINDS[run.op.kind.name](run, wide)
+
+
+def _elementwise(run: _Run, wide: Inputs) -> Array:
+    if run.op.function == "batchnorm":
+        x, scale, bias, mean, variance = (wide[i][0] for i in range(5))
+        return np.asarray((x - mean) / np.sqrt(variance + run.op.scalars[0]) * scale + bias)
+    function = _ELEMENTWISE[run.op.function.partition("/")[0]]
+    return np.asarray(function(*_arguments(run, wide)))
+
+
+def _reduced(run: _Run, wide: Inputs) -> Array:
+    if run.op.function.startswith("arg"):
+        return _position(run, wide[0][0])
+    over = run.over(_core.AxisRole.Reduction)
+    values = np.broadcast_to(wide[0][0], run.sizes)
+    function = _REDUCTIONS[run.op.function.partition("/")[0]]
+    result = np.asarray(function(values, axis=over, keepdims=True))
+    return np.asarray(result * run.op.scalars[0]) if run.op.scalars else result
+
+
+def _softmax(run: _Run, wide: Inputs) -> Array:
+    row = run.over(_core.AxisRole.Row)
+    e = np.exp(wide[0][0] - wide[0][0].max(axis=row, keepdims=True))
+    shares = np.asarray(e / e.sum(axis=row, keepdims=True))
+    return np.asarray(np.log(shares)) if run.op.function == "log_softmax" else shares
+
+
+def _gathered(run: _Run, _: Inputs) -> Array:
+    return run.inputs()[0][0]
+
+
+def _copied(run: _Run, _: Inputs) -> Array:
+    value, inside = _together(run)
+    fill = run.op.scalars[0] if run.op.scalars else 0
+    return np.where(inside, value, np.asarray(fill).astype(value.dtype))
+
+
+def _position(run: _Run, array: Array) -> Array:
+    (axis,) = run.over(_core.AxisRole.Reduction) or (0,)
+    values = np.broadcast_to(array, run.sizes)
+    find = np.argmax if run.op.function.startswith("argmax") else np.argmin
+    if not run.sizes:
+        return np.zeros(())
+    if run.op.params[0]:  # The last of equals: the first one from behind.
+        last = find(np.flip(values, axis), axis=axis, keepdims=True)
+        return np.asarray(values.shape[axis] - 1 - last)
+    return np.asarray(find(values, axis=axis, keepdims=True))
+
+
+def _wide(value: Array) -> Array:
+    return value.astype(np.float64) if value.dtype.kind == "f" else value
+
+
+def _together(run: _Run) -> tuple[Array, Array]:
+    """The inputs of a concatenation: each point has exactly one."""
+    value, inside = np.zeros(()), np.zeros((1,) * run.rank, dtype=bool)
+    for part, here in run.inputs().values():
+        assert not (here & inside).any(), "inputs overlap"
+        value, inside = np.where(here, part, value).astype(part.dtype), here | inside
+    return value, inside
+
+
+def _arguments(run: _Run, wide: Inputs) -> list[Any]:
+    """Operands and scalars in the order of the ONNX inputs, attributes in front of none."""
+    constants = run.op.scalars[len(run.op.scalars) - len(run.op.params) :]
+    places = dict(zip(run.op.params, constants, strict=True))
+    extra = list(run.op.scalars[: len(run.op.scalars) - len(places)])
+    slots = sorted({*wide, *places})
+    return [places[i] if i in places else wide[i][0] for i in slots] + extra
+
+
+def _product(run: _Run, wide: Inputs) -> Array:
+    op = run.op
+    over = run.over(_core.AxisRole.Reduction)
+    terms = [np.where(wide[i][1], wide[i][0], 0) for i in (0, 1)]
+    result = np.broadcast_to(terms[0] * terms[1], run.sizes).sum(axis=over, keepdims=True)
+    scalars = list(op.scalars)
+    alpha, beta = (scalars.pop(0), scalars.pop(0)) if op.onnx_type == "Gemm" else (1.0, 1.0)
+    bias = wide[2][0] if 2 in wide else scalars[0] if scalars else 0.0
+    return np.asarray(alpha * result + beta * bias)
+
+
+def _pooled(run: _Run, wide: Inputs) -> Array:
+    array, inside = (np.broadcast_to(x, run.sizes) for x in wide[0])
+    over = run.over(_core.AxisRole.Reduction)
+    if run.op.function == "maxpool2d":
+        low = -np.inf if array.dtype.kind == "f" else np.iinfo(array.dtype).min
+        return np.asarray(np.where(inside, array, low).max(axis=over, keepdims=True))
+    total = np.where(inside, array, 0).sum(axis=over, keepdims=True)
+    factor = run.op.scalars[0] if run.op.scalars else 1.0
+    return np.asarray(total * factor if factor else total / inside.sum(axis=over, keepdims=True))
+
+
+def _normed(run: _Run, wide: Inputs) -> Array:
+    row = run.over(_core.AxisRole.Row)
+    x = np.broadcast_to(wide[0][0], run.sizes)
+    centre = 0 if run.op.function == "rmsnorm" else x.mean(axis=row, keepdims=True)
+    spread = np.sqrt(((x - centre) ** 2).mean(axis=row, keepdims=True) + run.op.scalars[0])
+    places = dict(zip(run.op.params, run.op.scalars[1:], strict=True))
+    scale = places.get(1, wide[1][0] if 1 in wide else 1.0)
+    bias = places.get(2, wide[2][0] if 2 in wide else 0.0)
+    return np.asarray((x - centre) / spread * scale + bias)
+
+
+def _top_k(run: _Run) -> tuple[Array, Array]:
+    k, largest, _ = run.op.params
+    rows = [i for i, axis in enumerate(run.op.axes) if axis.role == _core.AxisRole.Row]
+    values = np.take(np.broadcast_to(run.inputs()[0][0], run.sizes), 0, axis=rows[-1])
+    values = values if k > 1 else np.broadcast_to(run.inputs()[0][0], run.sizes)
+    wide = _wide(values)
+    if largest:
+        wide = -wide if wide.dtype.kind == "f" else np.invert(wide)
+    order = np.argsort(wide, axis=rows[0], kind="stable")
+    first = np.take(order, range(k), axis=rows[0])
+    found = np.take_along_axis(values, first, axis=rows[0])
+    if k == 1:
+        return found, first
+    # The axis of the result stands last among the axes of the op.
+    return (
+        np.expand_dims(np.moveaxis(found, rows[0], -1), rows[0]),
+        np.expand_dims(np.moveaxis(first, rows[0], -1), rows[0]),
+    )
+
+
+def _opaque(run: _Run, wide: Inputs) -> Array:
+    row = run.over(_core.AxisRole.Row)
+    if run.op.function == "cumsum":
+        exclusive, backwards = run.op.params
+        x = np.broadcast_to(wide[0][0], run.sizes)
+        x = np.flip(x, row) if backwards else x
+        total = np.cumsum(x, axis=row[0])
+        total = total - x if exclusive else total
+        return np.flip(total, row) if backwards else total
+    raise NotImplementedError(run.op.function)
+
+
+_KINDS: dict[str, Callable[[_Run, Inputs], Array]] = {
+    "MatMul": _product,
+    "Conv": _product,
+    "DepthwiseConv": _product,
+    "Elementwise": _elementwise,
+    "Reduce": _reduced,
+    "Pool": _pooled,
+    "Softmax": _softmax,
+    "Norm": _normed,
+    "Gather": _gathered,
+    "Copy": _copied,
+    "Opaque": _opaque,
+}
