@@ -1,0 +1,63 @@
+"""`elk model`: what a model consists of, and what became of each of its nodes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from elk.cli.compile import parse_bindings
+from elk.cli.output import print_json, print_table
+
+if TYPE_CHECKING:
+    from elk.model import Model
+
+
+def model_command(
+    model: Annotated[Path, typer.Argument(metavar="FILE", help="An ONNX file.")],
+    *,
+    bind: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--bind", metavar="NAME=SIZE", help="A number for a symbolic dimension; repeat it."
+        ),
+    ] = None,
+    weights: Annotated[
+        list[str] | None, typer.Option("--weights", help="Glob of inputs that are weights.")
+    ] = None,
+    state: Annotated[
+        list[str] | None, typer.Option("--state", help="Glob of inputs that are state.")
+    ] = None,
+    ops: Annotated[
+        bool, typer.Option("--ops", help="Print every op with its axes and index maps.")
+    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Show ops by kind, bytes by home, FLOPs, the repeat, what was folded and what is a view.
+
+    A model with nodes that cannot be planned is an error that lists all of them and why.
+    """
+    from elk.model import load_model  # noqa: PLC0415 help does not wait for onnx
+
+    loaded = load_model(model, bindings=parse_bindings(bind or []), weights=weights, state=state)
+    if json:
+        print_json(_document(loaded, ops=ops))
+        return
+    typer.echo(repr(loaded))
+    print_table(loaded.facts.rows(), indent="  ")
+    if ops:
+        typer.echo(loaded.table())
+
+
+def _document(model: Model, *, ops: bool) -> dict[str, object]:
+    document: dict[str, object] = {
+        "name": model.name,
+        "onnx_sha256": model.onnx_sha256,
+        "bindings": dict(model.bindings),
+        "op_count": len(model.graph.ops),
+        **model.facts.to_dict(),
+    }
+    if ops:
+        document["ops"] = model.table().splitlines()
+    return document
