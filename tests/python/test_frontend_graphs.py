@@ -9,7 +9,8 @@ import onnx
 import pytest
 from elk import _core
 from elk.model import Model, load_model
-from onnx_graphs import I64, Array, assert_computes, model_of, node
+from graph_reference import evaluate
+from onnx_graphs import I64, Array, assert_computes, model_of, node, random_feeds
 
 
 def ints(*values: int) -> Array:
@@ -379,3 +380,42 @@ def test_equal_nodes_share_one_pattern_and_keep_their_names() -> None:
     model = load_model(model_of(nodes, {"x": [2, 3]}, ["y"]))
     assert [op.name for op in model.graph.ops] == ["same", "same#2", "same#3"]
     assert _core.equal_ops(model.graph) == [0, 1, 2]  # Their results have other homes.
+
+
+def test_experts_picked_for_one_product_are_read_where_they_are() -> None:
+    tokens, experts, k, n, m = 5, 8, 2, 3, 4
+    nodes = [
+        node("TopK", "scores two", "best places", axis=-1),
+        node("Reshape", "places flat", "picks"),
+        node("GatherND", "experts picks", "chosen"),
+        node("Unsqueeze", "x last", "columns"),
+        node("MatMul", "chosen columns", "product"),
+        node("Squeeze", "product last", "y"),
+    ]
+    inputs: dict[str, list[int]] = {
+        "scores": [tokens, experts],
+        "experts": [experts, n, m],
+        "x": [tokens * k, m],
+    }
+    constants = {"two": ints(k), "flat": ints(-1, 1), "last": ints(-1)}
+    proto = model_of(nodes, inputs, ["y"], constants)
+    gathered = assert_computes(proto)  # An input is no weight: its slices are gathered.
+    assert [op.kind.name for op in gathered.graph.ops] == ["Opaque", "Gather", "MatMul"]
+
+    model = load_model(proto, weights="experts")
+    assert [op.kind.name for op in model.graph.ops] == ["Opaque", "MatMul"]
+    table_read, index = model.graph.ops[1].operands[:2]
+    pick = table_read.indirect
+    assert pick is not None
+    assert (pick.dim, pick.axes) == (0, [0, 1])
+    assert pick.expected_picks == pytest.approx(experts * (1 - (1 - k / experts) ** tokens))
+    assert model.graph.tensors[pick.index].name == "places"
+    assert index.input == -1
+    assert dims(model, 1, 0) == ["0", "m", "k"]
+    assert dims(model, 1, 1) == ["b0_0", "b0_1"]
+    assert axes(model, 1)["b0_0"] == (tokens, "Parallel", "N")
+    feeds = random_feeds(model)
+    (got,) = evaluate(model, feeds)
+    order = np.argsort(-feeds["scores"], axis=-1, kind="stable")[:, :k].ravel()
+    wanted = (feeds["experts"][order] @ feeds["x"][..., None])[..., 0]
+    np.testing.assert_allclose(got, wanted, rtol=1e-4, atol=1e-5)

@@ -71,7 +71,11 @@ def test_an_output_that_is_not_as_declared_is_refused() -> None:
 
 def test_all_unbound_symbols_are_listed_once() -> None:
     nodes = [node("Add", "x a", "b"), node("Add", "b z", "y")]
-    inputs = {"x": ["batch", "seq"], "a": ["batch", "past + seq"], "z": ["batch", None]}
+    inputs: dict[str, list[int | str | None]] = {
+        "x": ["batch", "seq"],
+        "a": ["batch", "past + seq"],
+        "z": ["batch", None],
+    }
     with pytest.raises(UnboundSymbolsError) as caught:
         load_model(model_of(nodes, inputs, ["y"]), bindings={"seq": 4})
     assert caught.value.message == "dimensions without a number: batch, past, z[1]"
@@ -144,8 +148,7 @@ def test_all_nodes_that_cannot_be_planned_are_in_one_error() -> None:
         node("Det", "x", "d"),
         node("Reshape", "x shape", "r"),
     ]
-    inputs = {"x": [3, 3], "shape": (TensorProto.INT64, [2])}
-    proto = model_of(nodes, inputs, ["t", "d"])
+    proto = model_of(nodes, {"x": [3, 3], "shape": (TensorProto.INT64, [2])}, ["t", "d"])
     proto.graph.output.append(helper.make_tensor_value_info("r", TensorProto.FLOAT, [9, 1]))
     with pytest.raises(UnsupportedModelError) as caught:
         load_model(proto)

@@ -58,6 +58,9 @@ KNOWN = {
     "resnet50": Known({"batch": 1}, 122, 121, 25_519_272, 51_038_544, 0, 8_180_000_000, (7, 5)),
     "resnet18": Known({"batch": 1}, 49, 48, 11_679_912, 23_359_824, 0, 3_628_000_000, (5, 2)),
     "nerf": Known({"rows": 2_073_600}, 13, 13, 24_768, 49_536, 0, 102717849600, (2, 5)),
+    "mixtral-8x7b-2layers-decode": Known(
+        DECODE, 237, 121, 3_164_688_384, 6_329_376_768, 536_870_912, 0, (54, 2)
+    ),
     "gpt2": Known({"batch": 1, "seq": 64}, 496, 283, 163_037_184, 326_074_368, 0, 0, (21, 12)),
 }
 
@@ -125,6 +128,13 @@ def test_a_grouped_cache_is_read_once_for_its_group() -> None:
     cache = graph.tensors[scores.operands[1].tensor]
     assert (cache.home.name, cache.shape) == ("State", [32, 8, 2048, 128])
     assert [len(dim.axes) for dim in scores.operands[1].dims] == [1, 1, 1, 1]
+
+
+def test_experts_are_read_as_often_as_uniform_routing_hits_them() -> None:
+    graph = loaded("mixtral-8x7b-2layers-decode").graph
+    picks = [op.operands[0].indirect for op in graph.ops if op.kind.name == "MatMul"]
+    found = [pick.expected_picks for pick in picks if pick is not None]
+    assert found == [pytest.approx(8 * (1 - (6 / 8) ** 32))] * 4
 
 
 def test_gemma_reads_two_masks_in_turn() -> None:

@@ -162,6 +162,8 @@ class _Run:
         """By ONNX input: values and where there are any. Parts of one value never overlap."""
         out: Inputs = {}
         for operand in self.reads:
+            if operand.input < 0:  # It only says where another operand is read.
+                continue
             value, inside = self.part(operand)
             if operand.input in out:
                 other, taken = out[operand.input]

@@ -11,7 +11,7 @@ from onnx import numpy_helper
 
 from elk.frontend import kinds, move, reshaping
 from elk.frontend.node import Node, UnplannableError
-from elk.frontend.space import MisalignedError, Pattern
+from elk.frontend.space import MisalignedError, Pattern, Read
 from elk.frontend.values import Stored, Value, constant, whole
 
 if TYPE_CHECKING:
@@ -79,8 +79,13 @@ class Assembler:
     """Takes nodes in order; `result` is what came of them."""
 
     def __init__(
-        self, given: dict[str, Value], opsets: dict[str, int], shapes: Callable[[str], str]
+        self,
+        given: dict[str, Value],
+        opsets: dict[str, int],
+        shapes: Callable[[str], str],
+        readers: dict[str, tuple[str, ...]],
     ) -> None:
+        self._readers = readers
         self.result = Assembly(values=dict(given))
         self._opsets = opsets
         self._shapes = shapes
@@ -111,7 +116,9 @@ class Assembler:
         opset = self._opsets.get("" if plain else domain, 1)
         try:
             attrs, attrs_key = _attributes(proto)
-            self._take(Node(name, kind_name, attrs, inputs, outputs, opset), kind, attrs_key)
+            readers = self._readers.get(outputs[0], ())
+            node = Node(name, kind_name, attrs, inputs, outputs, opset, readers)
+            self._take(node, kind, attrs_key)
         except UnplannableError as error:
             self._refuse(name, kind_name, proto, str(error))
 
@@ -212,19 +219,15 @@ class Assembler:
         return found if found.shape == value.shape else reshaping.in_box(found, value.shape)
 
     def _op(self, node: Node, pattern: Pattern) -> None:
-        def tensor(slot: int, piece: int) -> Stored:
-            return node.input(slot).pieces[piece].tensor
-
-        reads = tuple(tensor(read.slot, read.piece) for read in pattern.reads)
-        indices = tuple(
-            tensor(read.indirect.slot, 0) if read.indirect else None for read in pattern.reads
-        )
+        reads = tuple(_tensor_of(node, read) for read in pattern.reads)
+        indices = tuple(_index_of(node, read) for read in pattern.reads)
         if any(0 in tensor.shape for tensor in reads):
             raise UnplannableError("an input has no elements")
         writes = []
         for i, write in enumerate(pattern.writes):
             name = node.outputs[i] if i < len(node.outputs) and node.outputs[i] else ""
             made = Stored(name or f"{node.name}.{i}", write.dtype, write.shape, "activation")
+            made.distinct = pattern.params[0] if pattern.function == "topk" and i else 1
             writes.append(made)
             self.result.values[made.name] = whole(made)
         self.result.ops.append(
@@ -238,6 +241,22 @@ class Assembler:
             unique = f"{name}#{again}"
         self._names.add(unique)
         return unique
+
+
+def _tensor_of(node: Node, read: Read) -> Stored:
+    """The tensor of one operand of a pattern."""
+    piece = node.input(read.slot).pieces[read.piece]
+    return piece.pick.index if read.is_index and piece.pick else piece.tensor
+
+
+def _index_of(node: Node, read: Read) -> Stored | None:
+    """The tensor that picks what an operand reads, if one does."""
+    if read.indirect is None:
+        return None
+    if read.indirect.slot >= 0:
+        return node.input(read.indirect.slot).pieces[0].tensor
+    pick = node.input(read.slot).pieces[read.piece].pick
+    return pick.index if pick else None
 
 
 def _attributes(proto: onnx.NodeProto) -> tuple[dict[str, Any], Hashable]:

@@ -88,7 +88,7 @@ def build(
     plain = without_functions(shapes.proto, KINDS)
     given = {t.name: whole(t, t.data) for t in (*initializers, *inputs)}
     opsets = {("" if x.domain == "ai.onnx" else x.domain): x.version for x in plain.opset_import}
-    assembler = Assembler(given, opsets, shapes)
+    assembler = Assembler(given, opsets, shapes, _readers(plain))
     for number, node in enumerate(plain.graph.node):
         assembler.add(node, number)
     _refuse(assembler.result.refused)
@@ -111,6 +111,15 @@ def _finished(
         x.name for x in loaded.proto.graph.initializer if x.data_location == _EXTERNAL
     )
     return Built(graph, bound, assembly, ops, tensors, initializers, external, outputs)
+
+
+def _readers(proto: onnx.ModelProto) -> dict[str, tuple[str, ...]]:
+    """The types of the nodes that read each value."""
+    readers: dict[str, list[str]] = {}
+    for node in proto.graph.node:
+        for name in node.input:
+            readers.setdefault(name, []).append(node.op_type)
+    return {name: tuple(types) for name, types in readers.items()}
 
 
 class _Homes:

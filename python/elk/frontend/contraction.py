@@ -111,9 +111,14 @@ def contraction(
 
 
 def _product_tiles(nest: Nest) -> list[str]:
-    """Where each axis stands in the product: it follows from which operands it runs along."""
+    """Where each axis stands in the product: it follows from which operands it runs along.
+
+    Tokens that pick a matrix each run along one operand only: those that pick the same one make up
+    its rows.
+    """
     in_a, in_b = (
-        frozenset[int]().union(*(r.axes for r in nest.reads if r.slot == slot)) for slot in (0, 1)
+        frozenset[int]().union(*(r.axes for r in nest.reads if r.slot == slot and not r.is_index))
+        for slot in (0, 1)
     )
     tiles = []
     for i, axis in enumerate(nest.axes):

@@ -134,7 +134,7 @@ def _operand(read: Read, position: int, index: int) -> _core.Operand:
         access=_core.Access.Read,
         dims=[_dim(dim) for dim in read.dims],
         indirect=indirect,
-        input=read.slot,
+        input=-1 if read.is_index else read.slot,
     )
 
 

@@ -265,7 +265,7 @@ KINDS: dict[str, Kind] = {
     "Concat": Kind(build=move.concat, view=reshaping.append, fold=fold.concat),
     "Gather": Kind(build=move.gather, view=picking.gather, fold=fold.gather),
     "GatherElements": Kind(build=move.gather_elements, fold=fold.gather_elements),
-    "GatherND": Kind(view=picking.gather_nd, fold=fold.gather_nd),
+    "GatherND": Kind(build=move.gather_nd, view=picking.gather_nd, fold=fold.gather_nd),
     "Pad": Kind(build=move.pad),
     # Views.
     "DepthToSpace": _view(reshaping.depth_to_space),

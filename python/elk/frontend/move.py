@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from elk.frontend.node import UnplannableError, wrapped
+from elk.frontend.picking import without_last
 from elk.frontend.space import (
     Affine,
     Indirect,
@@ -130,7 +131,7 @@ def _replaced(value: Value, slot: int, place: Callable[..., View | None]) -> Val
     pieces = []
     for piece in value.pieces:
         view = place(piece.view, piece.tensor.shape)
-        if view is None:
+        if view is None or piece.pick is not None:
             raise MisalignedError(slot)
         pieces.append(Piece(piece.tensor, view))
     return Value(value.name, value.dtype, value.shape, tuple(pieces))
@@ -189,6 +190,15 @@ def gather(node: Node) -> Pattern:
     )
     space.write(table.dtype, shape, loops)
     return _gathered(space.nest(), table, axis, picks)
+
+
+def gather_nd(node: Node) -> Pattern:
+    """GatherND whose index picks along the first dimension."""
+    index = node.input(1)
+    if index.shape[-1] != 1 or node.attrs.get("batch_dims", 0):
+        raise UnplannableError("it picks along several dimensions by an index that is not known")
+    node.inputs[1] = without_last(index)
+    return gather(node)
 
 
 def gather_elements(node: Node) -> Pattern:

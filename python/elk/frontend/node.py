@@ -24,6 +24,7 @@ class Node:
         inputs: Its inputs; None where an optional one is left out.
         outputs: The names of its outputs; empty where one is left out.
         opset: The version of the operator set that gives it its meaning.
+        readers: The types of the nodes that read its first output.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Node:
     inputs: list[Value | None]
     outputs: list[str]
     opset: int
+    readers: tuple[str, ...] = ()
 
     def input(self, slot: int) -> Value:
         """Input number `slot`, which has to be there."""

@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from elk.frontend.node import UnplannableError
-from elk.frontend.values import Piece, Value
-from elk.frontend.views import Atom, View
+from elk.frontend.values import Pick, Piece, Value
+from elk.frontend.views import Atom, View, expand, only_dim, reshape
 
 if TYPE_CHECKING:
     from elk.frontend.node import Node
     from elk.frontend.values import Array
     from elk.frontend.views import Shape
+
+_MATRICES = 3  # Dimensions of a table of matrices.
 
 
 def affine(index: Array) -> tuple[int, tuple[int, ...]] | None:
@@ -42,10 +44,10 @@ def _bounded(index: Array, size: int) -> Array:
 
 
 def gather(node: Node) -> list[Value] | None:
-    """Gather by a known index."""
+    """Gather by a known index, or of matrices of one product."""
     table, index = node.input(0), node.input(1)
     if index.known is None:
-        return None
+        return _chosen(node, index) if node.axis(0) == 0 else None
     axis = node.axis(0)
     found = affine(_bounded(index.known, table.shape[axis]))
     if found is None:
@@ -61,10 +63,12 @@ def gather(node: Node) -> list[Value] | None:
 
 
 def gather_nd(node: Node) -> list[Value] | None:
-    """GatherND by a known index."""
+    """GatherND by a known index, or of matrices of one product."""
     table, index = node.input(0), node.input(1)
-    if index.known is None or node.attrs.get("batch_dims", 0):
+    if node.attrs.get("batch_dims", 0):
         return None
+    if index.known is None:
+        return _chosen(node, without_last(index)) if index.shape[-1] == 1 else None
     depth = index.shape[-1]
     front = index.shape[:-1]
     shape = (*front, *table.shape[depth:])
@@ -81,16 +85,49 @@ def gather_nd(node: Node) -> list[Value] | None:
     return _picked(node, shape, steps, starts)
 
 
+def without_last(value: Value) -> Value:
+    """`value` without its last dimension, which has size one."""
+    shape = value.shape[:-1]
+    pieces = tuple(p.seen(lambda v: reshape(v, shape)) for p in value.pieces)
+    return Value(value.name, value.dtype, shape, tuple(p for p in pieces if p is not None))
+
+
+def _chosen(node: Node, index: Value) -> list[Value] | None:
+    """Weight matrices that an index picks for one product: an operand that is read indirectly.
+
+    Mixtures of experts are written so. The matrices are never copied; the product reads those that
+    are picked, on average as many as uniform routing hits.
+    """
+    table = node.input(0)
+    experts, count = table.shape[0], index.size
+    (piece, *more), (picks, *others) = table.pieces, index.pieces
+    weight = piece.tensor.home == "weight" and piece.pick is None and picks.pick is None
+    if not weight or more or others or node.readers != ("MatMul",) or len(table.shape) < _MATRICES:
+        return None
+    dim = only_dim(piece.view, piece.tensor.shape, 0)
+    if dim is None:
+        return None
+    shape = (*index.shape, *table.shape[1:])
+    front = tuple((Atom(n, (0,) * len(piece.view.offsets)),) if n != 1 else () for n in index.shape)
+    view = View((*front, *piece.view.dims[1:]), piece.view.offsets)
+    rest = picks.view.dims + ((),) * (len(table.shape) - 1)
+    seen = expand(View(rest, picks.view.offsets), shape)
+    distinct = min(picks.tensor.distinct, experts)
+    missed = (1.0 - distinct / experts) ** (count / distinct)
+    pick = Pick(dim, picks.tensor, seen, experts * (1.0 - missed))
+    return [Value(node.outputs[0], table.dtype, shape, (Piece(piece.tensor, view, pick),))]
+
+
 def _picked(
     node: Node, shape: Shape, steps: list[dict[int, int]], starts: dict[int, int]
 ) -> list[Value] | None:
     """Input 0 seen so that dimension i of the result moves `steps[i][d]` along its dimension d."""
     pieces = []
     for piece in node.input(0).pieces:
-        view = _stepped(piece.view, shape, steps, starts)
-        if view is None:
+        seen = piece.seen(lambda view: _stepped(view, shape, steps, starts))
+        if seen is None:
             return None
-        pieces.append(Piece(piece.tensor, view))
+        pieces.append(seen)
     return [Value(node.outputs[0], node.input(0).dtype, shape, tuple(pieces))]
 
 

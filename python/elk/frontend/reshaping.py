@@ -35,11 +35,11 @@ def _viewed(name: str, value: Value, shape: Shape, view: ViewOf, array: ArrayOf)
         known = array(value.known)
     pieces = []
     for piece in value.pieces:
-        seen = view(piece.view)
+        seen = piece.seen(view)
         if seen is None:
             return None if known is None else constant(name, np.ascontiguousarray(known))
-        if views.reaches(seen, piece.tensor.shape):
-            pieces.append(Piece(piece.tensor, seen))
+        if views.reaches(seen.view, piece.tensor.shape):
+            pieces.append(seen)
     return Value(name, value.dtype, shape, tuple(pieces), known)
 
 

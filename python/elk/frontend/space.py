@@ -12,7 +12,7 @@ from elk.frontend.views import Atom, Shape, View, identity
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from elk.frontend.values import Value
+    from elk.frontend.values import Pick, Value
 
 
 class Axis(NamedTuple):
@@ -33,7 +33,10 @@ class Dim(NamedTuple):
 
 
 class Indirect(NamedTuple):
-    """Dimension `dim` is picked by the values of input `slot`, one for each point of `axes`."""
+    """Dimension `dim` is picked by an index, one pick for each point of `axes`.
+
+    The index is the tensor of input `slot`; where that is -1, the one that picks the piece itself.
+    """
 
     slot: int
     dim: int
@@ -42,12 +45,13 @@ class Indirect(NamedTuple):
 
 
 class Read(NamedTuple):
-    """One operand that is read: piece number `piece` of input number `slot`."""
+    """One operand that is read: piece number `piece` of input number `slot`, or what picks it."""
 
     slot: int
     piece: int
     dims: tuple[Dim, ...]
     indirect: Indirect | None = None
+    is_index: bool = False
 
     @property
     def axes(self) -> frozenset[int]:
@@ -123,6 +127,8 @@ class _Access:
     view: View
     along: tuple[Along, ...]
     write: tuple[str, Shape] | None = None
+    is_index: bool = False
+    pick: Pick | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +164,10 @@ class Space:
     def read(self, slot: int, value: Value, along: Sequence[Along]) -> None:
         """Reads `value`, which is input `slot`, with loops `along` its dimensions."""
         for number, piece in enumerate(value.pieces):
-            self._access(_Access(slot, number, piece.view, tuple(along)))
+            pick = piece.pick
+            self._access(_Access(slot, number, piece.view, tuple(along), pick=pick))
+            if pick is not None:
+                self._access(_Access(slot, number, pick.view, tuple(along), is_index=True))
 
     def write(self, dtype: str, shape: Shape, along: Sequence[Along]) -> None:
         """Writes a new tensor with loops `along` its dimensions."""
@@ -201,11 +210,20 @@ class Space:
         reads, writes = [], []
         for access in self._accesses:
             dims = _index(access, inside)
-            if access.write is None:
-                reads.append(Read(access.slot, access.piece, dims))
-            else:
+            if access.write is not None:
                 writes.append(Write(*access.write, dims))
+                continue
+            reads.append(Read(access.slot, access.piece, dims, None, access.is_index))
+            if access.is_index:
+                reads[-2] = _indirect(reads[-2], reads[-1], self._accesses[len(reads) - 2].pick)
         return Nest(tuple(axes), tuple(reads), tuple(writes), tuple(loop_of))
+
+
+def _indirect(read: Read, index: Read, pick: Pick | None) -> Read:
+    """`read` with the dimension that `index` picks."""
+    assert pick is not None, "an index stands behind what it picks"
+    axes = tuple(sorted(index.axes))
+    return read._replace(indirect=Indirect(-1, pick.dim, axes, pick.expected))
 
 
 def _index(access: _Access, inside: list[dict[int, int]]) -> tuple[Dim, ...]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from elk.frontend.views import Shape, View, identity
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
+    from collections.abc import Callable, Hashable
 
     import numpy as np
     from numpy.typing import NDArray
@@ -43,7 +43,7 @@ class Stored:
         shape: Its sizes.
         home: Where it lives between ops.
         data: Its elements, if the file holds them or folding computed them.
-        position: Its place in the graph, once it has one.
+        distinct: Elements of one row, where it holds positions that differ within a row.
     """
 
     name: str
@@ -51,7 +51,7 @@ class Stored:
     shape: Shape
     home: str
     data: Array | None = None
-    position: int = -1
+    distinct: int = 1
 
     @property
     def nbytes(self) -> int:
@@ -60,11 +60,43 @@ class Stored:
 
 
 @dataclass(slots=True, eq=False)
+class Pick:
+    """Dimension `dim` of a tensor is picked by the values of `index`, seen through `view`.
+
+    `expected` is how many of the dimension's positions are picked in all, on average.
+    """
+
+    dim: int
+    index: Stored
+    view: View
+    expected: float
+
+
+@dataclass(slots=True, eq=False)
 class Piece:
     """A part of a value: the elements of `tensor` that `view` reaches inside its shape."""
 
     tensor: Stored
     view: View
+    pick: Pick | None = None
+
+    def seen(self, through: Callable[[View], View | None]) -> Piece | None:
+        """The same part with `through` done to its views; None where that is None."""
+        view = through(self.view)
+        if view is None or self.pick is None:
+            return None if view is None else Piece(self.tensor, view)
+        index = through(self.pick.view)
+        if index is None:
+            return None
+        pick = Pick(self.pick.dim, self.pick.index, index, self.pick.expected)
+        return Piece(self.tensor, view, pick)
+
+    @property
+    def key(self) -> Hashable:
+        """What equal parts of different tensors share."""
+        pick = self.pick
+        picked = (pick.dim, pick.view, pick.index.shape, pick.expected) if pick else None
+        return (self.view, self.tensor.shape, self.tensor.dtype, self.tensor.home, picked)
 
 
 @dataclass(slots=True, eq=False)
@@ -88,7 +120,7 @@ class Value:
     key: Hashable = field(init=False)
 
     def __post_init__(self) -> None:
-        pieces = tuple((p.view, p.tensor.shape, p.tensor.dtype) for p in self.pieces)
+        pieces = tuple(piece.key for piece in self.pieces)
         self.key = (self.dtype, self.shape, pieces, _content(self.known))
 
     @property

@@ -192,7 +192,7 @@ def placed(view: View, stored: Shape, dim: int, start: int, total: int) -> View 
     if not atoms:
         guard = _still_dim(view, stored)
         return None if guard is None else _replaced(view, dim, (), (guard, total, start))
-    axis = _only_dim(view, stored, dim)
+    axis = only_dim(view, stored, dim)
     if axis is None:
         return None
     offsets = tuple(o - start if d == axis else o for d, o in enumerate(view.offsets))
@@ -206,7 +206,7 @@ def placed_block(view: View, stored: Shape, dim: int, block: int, blocks: int) -
     guard = _still_dim(view, stored)
     if guard is not None:
         return _replaced(view, dim, view.dims[dim], (guard, blocks, block))
-    axis = _only_dim(view, stored, dim)
+    axis = only_dim(view, stored, dim)
     if axis is None:
         return None
     atom = view.dims[dim][0]
@@ -220,7 +220,7 @@ def covers(view: View, stored: Shape, dim: int) -> bool:
     """Whether an index past dimension `dim` of the value is one past the stored tensor too."""
     if not view.dims[dim]:
         return False
-    return _only_dim(view, stored, dim) is not None
+    return only_dim(view, stored, dim) is not None
 
 
 @lru_cache(maxsize=4096)
@@ -246,7 +246,8 @@ def _moves(view: View, axis: int) -> int:
     return sum(1 for dim in view.dims for atom in dim if atom.coefs[axis])
 
 
-def _only_dim(view: View, stored: Shape, dim: int) -> int | None:
+@lru_cache(maxsize=4096)
+def only_dim(view: View, stored: Shape, dim: int) -> int | None:
     """The stored dimension that dimension `dim` of the value covers whole, alone and in order."""
     if len(view.dims[dim]) != 1:
         return None

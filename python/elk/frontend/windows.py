@@ -120,7 +120,7 @@ def _guarded(value: Value, dim: int) -> Value:
     pieces = []
     for piece in value.pieces:
         view = guarded(piece.view, piece.tensor.shape, dim)
-        if view is None:
+        if view is None or piece.pick is not None:
             raise MisalignedError(0)
         pieces.append(Piece(piece.tensor, view))
     return replace(value, pieces=tuple(pieces))
