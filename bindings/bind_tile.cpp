@@ -35,8 +35,9 @@ constexpr std::array<const char*, cost::kTileDims> kDimNames = {
     "none",          "group",  "m",        "n",        "k",    "batch", "out_h",    "out_w",
     "in_ch",         "out_ch", "kernel_h", "kernel_w", "rows", "cols",  "elements", "slices",
     "slice_elements"};
-constexpr std::array<const char*, 5> kSplitNames = {"whole", "modulo", "steps", "remainder",
-                                                    "alignment"};
+constexpr std::array<const char*, 6> kSplitNames = {"whole",     "modulo",    "steps",
+                                                    "remainder", "alignment", "multiple"};
+constexpr std::array<const char*, 3> kWindowNames = {"vertical", "sliding", "pooling"};
 constexpr std::array<const char*, 16> kDTypeNames = {"f64", "f32", "f16", "bf16", "f8",  "i64",
                                                      "i32", "i16", "i8",  "i4",   "u64", "u32",
                                                      "u16", "u8",  "u4",  "bool"};
@@ -106,7 +107,31 @@ cost::Form to_form(const py::dict& form) {
     return cost::Blocks{.in_group = number("in_group"),
                         .out_group = number("out_group"),
                         .workers = number("workers"),
-                        .cast = flag("cast")};
+                        .cast = flag("cast"),
+                        .window = flag("window"),
+                        .shared = flag("shared")};
+  }
+  if (kind == "window_blocks") {
+    return cost::WindowBlocks{.in_group = number("in_group"),
+                              .out_group = number("out_group"),
+                              .rows_merged = number("rows_merged"),
+                              .workers = number("workers"),
+                              .cast = flag("cast")};
+  }
+  if (kind == "window_dots") {
+    return cost::WindowDots{.granule = number("granule"),
+                            .vector = number("vector"),
+                            .out_group = number("out_group"),
+                            .workers = number("workers"),
+                            .aligned = flag("aligned"),
+                            .cast = flag("cast")};
+  }
+  if (kind == "window_lanes") {
+    return cost::WindowLanes{
+        .kind = named<cost::WindowKind>(kWindowNames, form["routine"].cast<std::string>()),
+        .lanes = number("lanes"),
+        .most = number("most"),
+        .workers = number("workers")};
   }
   if (kind == "dots") {
     return cost::Dots{.granule = number("granule"),
@@ -117,8 +142,10 @@ cost::Form to_form(const py::dict& form) {
                       .cast = flag("cast")};
   }
   if (kind == "row_passes") {
-    return cost::RowPasses{
-        .workers = number("workers"), .vector = number("vector"), .modulus = number("modulus")};
+    return cost::RowPasses{.workers = number("workers"),
+                           .vector = number("vector"),
+                           .modulus = number("modulus"),
+                           .cut = number("cut")};
   }
   if (kind == "transposes") {
     return cost::Transposes{.workers = number("workers"), .block = number("block")};
@@ -147,7 +174,24 @@ py::dict from_form(const cost::Grid& grid) {
 py::dict from_form(const cost::Blocks& blocks) {
   return py::dict("kind"_a = "blocks", "in_group"_a = blocks.in_group,
                   "out_group"_a = blocks.out_group, "workers"_a = blocks.workers,
-                  "cast"_a = blocks.cast);
+                  "cast"_a = blocks.cast, "window"_a = blocks.window, "shared"_a = blocks.shared);
+}
+
+py::dict from_form(const cost::WindowBlocks& blocks) {
+  return py::dict("kind"_a = "window_blocks", "in_group"_a = blocks.in_group,
+                  "out_group"_a = blocks.out_group, "rows_merged"_a = blocks.rows_merged,
+                  "workers"_a = blocks.workers, "cast"_a = blocks.cast);
+}
+
+py::dict from_form(const cost::WindowDots& dots) {
+  return py::dict("kind"_a = "window_dots", "granule"_a = dots.granule, "vector"_a = dots.vector,
+                  "out_group"_a = dots.out_group, "workers"_a = dots.workers,
+                  "aligned"_a = dots.aligned, "cast"_a = dots.cast);
+}
+
+py::dict from_form(const cost::WindowLanes& lanes) {
+  return py::dict("kind"_a = "window_lanes", "routine"_a = word(kWindowNames, lanes.kind),
+                  "lanes"_a = lanes.lanes, "most"_a = lanes.most, "workers"_a = lanes.workers);
 }
 
 py::dict from_form(const cost::Dots& dots) {
@@ -158,7 +202,7 @@ py::dict from_form(const cost::Dots& dots) {
 
 py::dict from_form(const cost::RowPasses& passes) {
   return py::dict("kind"_a = "row_passes", "workers"_a = passes.workers, "vector"_a = passes.vector,
-                  "modulus"_a = passes.modulus);
+                  "modulus"_a = passes.modulus, "cut"_a = passes.cut);
 }
 
 py::dict from_form(const cost::Transposes& transposes) {
@@ -177,11 +221,9 @@ py::dict from_form(const cost::Granules& granules) {
 }
 
 cost::Family to_family(const py::dict& family) {
-  cost::Family out{.form = to_form(family["form"]), .width = 1, .coefficients = {}};
+  cost::Family out{.form = to_form(family["form"]), .width = 0, .coefficients = {}};
+  out.width = cost::feature_count(out.form);
   const auto pieces = family["pieces"].cast<std::vector<std::vector<double>>>();
-  for (const std::vector<double>& piece : pieces) {
-    out.width = std::max(out.width, static_cast<std::int32_t>(piece.size()));
-  }
   for (std::vector<double> piece : pieces) {
     if (piece.empty()) {
       piece.assign(static_cast<std::size_t>(out.width), std::numeric_limits<double>::infinity());

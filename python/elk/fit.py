@@ -15,7 +15,7 @@ from elk import _core
 from elk.errors import InvalidInputError
 from elk.tilemodel import FittedModel, KernelRecord, OpaqueRecord
 from elk.tileprofile import Kernel, Mask, Profile, Sizes, read_profile
-from elk.tilerecipes import Recipe, label, recipe
+from elk.tilerecipes import Recipe, recipe
 
 _DIGITS = 9
 _FIRST_PARAM = len(_core.TILE_DIMS)
@@ -183,16 +183,11 @@ def _fit_kernel(kernel: Kernel, profiles: Sequence[Profile]) -> KernelRecord | N
 def _origins(profile: Profile, rows: NDArray[np.intp], chosen: Recipe) -> tuple[Sizes, Sizes]:
     """The family and the orientation that a profile names for its rows; -1 where it names none."""
     family = np.full(len(rows), -1, dtype=np.int64)
-    turned = np.full(len(rows), -1, dtype=np.int64)
-    named = profile.origins
-    if chosen.labels and {"vertex", "in_group", "out_group"} <= named.keys():
-        family[:] = [
-            label(named["vertex"][row], named["in_group"][row], named["out_group"][row], chosen)
-            for row in rows
-        ]
-    if chosen.labels and "swapped" in named:
-        turned[:] = [int(named["swapped"][row] == "1") for row in rows]
-    return family, turned
+    if not chosen.labels:
+        return family, family
+    if profile.routines is not None:
+        family[:] = [chosen.family(profile.routines[row]) for row in rows]
+    return family, profile.transposed[rows]
 
 
 def _rounded(value: Any) -> Any:

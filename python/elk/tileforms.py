@@ -13,7 +13,7 @@ Dim = Literal[
     "none", "group", "m", "n", "k", "batch", "out_h", "out_w", "in_ch", "out_ch", "kernel_h",
     "kernel_w", "rows", "cols", "elements", "slices", "slice_elements",
 ]  # fmt: skip
-Split = Literal["whole", "modulo", "steps", "remainder", "alignment"]
+Split = Literal["whole", "modulo", "steps", "remainder", "alignment", "multiple"]
 Positive = Annotated[int, Field(gt=0)]
 Bound = Annotated[int, Field(ge=0)]
 
@@ -49,6 +49,41 @@ class BlocksForm(_Form):
     out_group: Positive
     workers: Positive
     cast: bool = False
+    window: bool = False
+    shared: bool = False
+
+
+class WindowBlocksForm(_Form):
+    """A convolution in blocks of weights, position after position of the kernel."""
+
+    kind: Literal["window_blocks"] = "window_blocks"
+    in_group: Positive
+    out_group: Positive
+    rows_merged: Positive
+    workers: Positive
+    cast: bool = False
+
+
+class WindowDotsForm(_Form):
+    """A convolution as dot products, position after position of the kernel."""
+
+    kind: Literal["window_dots"] = "window_dots"
+    granule: Positive
+    vector: Positive
+    out_group: Positive
+    workers: Positive
+    aligned: bool
+    cast: bool = False
+
+
+class WindowLanesForm(_Form):
+    """A window over channels that do not mix, or that are few."""
+
+    kind: Literal["window_lanes"] = "window_lanes"
+    routine: Literal["vertical", "sliding", "pooling"]
+    lanes: Positive
+    most: Bound = 0
+    workers: Positive
 
 
 class DotsForm(_Form):
@@ -70,6 +105,7 @@ class RowPassesForm(_Form):
     workers: Positive
     vector: Positive
     modulus: Positive
+    cut: Bound = 0
 
 
 class TransposesForm(_Form):
@@ -88,6 +124,14 @@ class GranulesForm(_Form):
 
 
 Form = Annotated[
-    GridForm | BlocksForm | DotsForm | RowPassesForm | TransposesForm | GranulesForm,
+    GridForm
+    | BlocksForm
+    | DotsForm
+    | RowPassesForm
+    | TransposesForm
+    | GranulesForm
+    | WindowBlocksForm
+    | WindowDotsForm
+    | WindowLanesForm,
     Field(discriminator="kind"),
 ]

@@ -33,7 +33,12 @@ class _Record(BaseModel):
 
 
 class FamilyRecord(_Record):
-    """A form and its coefficients, a list for each piece; an empty one had no rows."""
+    """A form and its coefficients.
+
+    Attributes:
+        form: What cycles are linear in.
+        pieces: Coefficients of each piece; none of a piece that had no rows.
+    """
 
     form: Form
     pieces: tuple[tuple[Finite, ...], ...]
@@ -49,7 +54,7 @@ class KernelRecord(_Record):
         rows: Rows it was fitted to.
         families: The ways to compute it; the cheapest counts.
         outside: Coefficients of its linear continuation beyond the fitted range.
-        limit: The largest sizes of the fitted range, in the order of its first form.
+        limit: The largest sizes of the fitted range, in the order of the first form.
     """
 
     function: str
@@ -134,14 +139,18 @@ class AnalyticModel(_Record):
         return GridForm(inner=dims, inner_step=self.vector_elements_per_cycle)
 
     def _kernel(self, function: str, form: GranulesForm | GridForm, cycles: float) -> KernelRecord:
-        is_grid = isinstance(form, GridForm)
-        terms = (self.call_cycles, 0.0, cycles, 0.0) if is_grid else (self.call_cycles, cycles)
+        """A kernel of `cycles` for each step or tile of `form`."""
+        if isinstance(form, GridForm):
+            terms = (self.call_cycles, 0.0, cycles, 0.0, 0.0)
+            beyond = (*terms, *(0.0 for _ in terms))
+        else:
+            terms = beyond = (self.call_cycles, cycles)
         return KernelRecord(
             function=function,
             dtype="f32",
             accumulate="f32",
             families=(FamilyRecord(form=form, pieces=(terms,)),),
-            outside=terms,
+            outside=beyond,
             limit=_NO_LIMIT,
         )
 

@@ -63,6 +63,7 @@ _LAYOUTS = (
     _Layout(dims={"n": "elements"}),
 )
 _OPTIONAL = ("table_rows",)  # a parameter without influence: a file may leave it out
+_ROUTINE_COLUMNS = ("vertex", "in_group", "out_group", "groups_per_group")
 _KIND_COLUMNS = ("op", "draw", "axis", "bcast")
 
 
@@ -77,7 +78,8 @@ class Profile:
         kernels: The kernel of each row: function, dtype, accumulation dtype.
         shapes: One tile a row: a size for each of `TILE_DIMS`, then two parameters of the call.
         cycles: Cycles of each row.
-        origins: What the file says of who computed each row: `vertex` and its groups, `swapped`.
+        routines: Who computed each row, as the file says: `vertex` and its channel groups.
+        transposed: Whether each row was computed transposed; -1 where the file does not say.
     """
 
     path: Path
@@ -86,7 +88,8 @@ class Profile:
     kernels: list[Kernel]
     shapes: Sizes
     cycles: NDArray[np.float64]
-    origins: Mapping[str, list[str]]
+    routines: list[str] | None
+    transposed: Sizes
 
     def held_out(self) -> Mask:
         """The fifth of the rows that fits never see, drawn by a hash of the row's number."""
@@ -126,11 +129,10 @@ def read_profile(path: str | Path) -> Profile:
         kernels=kernels,
         shapes=_shapes(path, layout, table),
         cycles=_integers(path, table, "cycles", least=1).astype(np.float64),
-        origins={
-            key: table[key]
-            for key in ("vertex", "in_group", "out_group", "swapped")
-            if key in table
-        },
+        routines=_joined(table, _ROUTINE_COLUMNS) if "vertex" in table else None,
+        transposed=_integers(path, table, "swapped", least=0)
+        if "swapped" in table
+        else np.full(len(kernels), -1, dtype=np.int64),
     )
 
 

@@ -17,6 +17,9 @@ from elk.tileforms import (
     RowPassesForm,
     Split,
     TransposesForm,
+    WindowBlocksForm,
+    WindowDotsForm,
+    WindowLanesForm,
 )
 
 WORKERS = 6
@@ -35,13 +38,27 @@ class Recipe:
     alternatives: tuple[tuple[Form, ...], ...]
     labels: tuple[str, ...] = ()
 
+    def family(self, routine: str) -> int:
+        """The position of the family that a profile calls `routine`; -1 if it is none of them."""
+        stem, _, groups = routine.partition("/")
+        if stem == _DOTS:
+            length = int(groups.partition("/")[0])
+            vectors = {form.vector for form in self.alternatives[0] if hasattr(form, "vector")}
+            stem = _DOTS if all(length % vector == 0 for vector in vectors) else _LONE_DOTS
+        name = stem if stem in self.labels else routine
+        return self.labels.index(name) if name in self.labels else -1
+
+
+_DOTS = "hmac"
+_LONE_DOTS = "hmac, unaligned"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Lanes:
     """A dtype in vector code: elements of a vector, and in a block of weights."""
 
     vector: int
-    blocks: tuple[tuple[str, int, int], ...]  # label, channels in, channels out
+    blocks: tuple[tuple[int, int], ...]  # channels in, channels out
     dots: tuple[int, int, int]  # granule, vector, results at once
     cast: bool
 
@@ -49,19 +66,19 @@ class _Lanes:
 _LANES = {
     ("f16", "f16"): _Lanes(
         vector=4,
-        blocks=(("amp1x1/16/16", 16, 16), ("amp1x1/16/8", 16, 8)),
+        blocks=((16, 16), (16, 8)),
         dots=(2, 4, 2),
         cast=False,
     ),
     ("f16", "f32"): _Lanes(
         vector=4,
-        blocks=(("amp1x1/16/16", 16, 16), ("amp1x1/16/8", 16, 8)),
+        blocks=((16, 16), (16, 8)),
         dots=(2, 4, 1),
         cast=True,
     ),
     ("f32", "f32"): _Lanes(
         vector=2,
-        blocks=(("amp1x1/8/16", 8, 16), ("amp1x1/8/8", 8, 8)),
+        blocks=((8, 16), (8, 8)),
         dots=(1, 2, 1),
         cast=False,
     ),
@@ -81,6 +98,10 @@ def recipe(function: str, compute: str, accumulate: str, *, variant: bool) -> Re
     stem, _, suffix = function.partition("/")
     if stem in ("matmul", "batch_matmul"):
         return _product(lanes, outer_product=stem == "matmul")
+    if stem == "conv2d":
+        return _convolution(lanes)
+    if stem == "depthwise_conv2d":
+        return _depthwise()
     maker = {
         "inner": _reduce_inner,
         "outer": _reduce_outer,
@@ -95,19 +116,10 @@ def recipe(function: str, compute: str, accumulate: str, *, variant: bool) -> Re
         "slice_copy": _copy,
         "transpose": _transpose,
         "partials_reduce": _partials,
+        "maxpool2d": _pool,
+        "sumpool2d": _pool,
     }.get(stem, _vector)
     return Recipe(alternatives=maker(lanes, variant))
-
-
-def label(vertex: str, in_group: str, out_group: str, recipe: Recipe) -> int:
-    """The position of the family that a profile's row names; -1 if it names none of them."""
-    name = f"{vertex}/{in_group}/{out_group}"
-    if vertex in ("hmac", "outer"):
-        name = vertex
-    if vertex == "hmac":
-        dots = next(form for form in recipe.alternatives[0] if isinstance(form, DotsForm))
-        name = "hmac" if int(in_group) % dots.vector == 0 else "hmac/unaligned"
-    return recipe.labels.index(name) if name in recipe.labels else -1
 
 
 Alternatives = tuple[tuple[Form, ...], ...]
@@ -115,31 +127,77 @@ Alternatives = tuple[tuple[Form, ...], ...]
 
 def _product(lanes: _Lanes, *, outer_product: bool) -> Recipe:
     granule, vector, results = lanes.dots
-    forms: list[Form] = [
-        BlocksForm(in_group=ins, out_group=outs, workers=WORKERS, cast=lanes.cast)
-        for _, ins, outs in lanes.blocks
-    ]
-    labels = [name for name, _, _ in lanes.blocks]
-    for aligned, name in ((True, "hmac"), (False, "hmac/unaligned")):
-        forms.append(
-            DotsForm(
-                granule=granule,
-                vector=vector,
-                out_group=results,
-                workers=WORKERS,
-                aligned=aligned,
-                cast=lanes.cast,
-            )
+    families: dict[str, Form] = {
+        f"amp1x1/{ins}/{outs}": BlocksForm(
+            in_group=ins, out_group=outs, workers=WORKERS, cast=lanes.cast
         )
-        labels.append(name)
+        for ins, outs in lanes.blocks
+    }
+    for name in (_DOTS, _LONE_DOTS):
+        families[name] = DotsForm(
+            granule=granule,
+            vector=vector,
+            out_group=results,
+            workers=WORKERS,
+            aligned=name == _DOTS,
+            cast=lanes.cast,
+        )
     if outer_product and not lanes.cast:
-        forms.append(
-            GridForm(
-                outer=("m",), inner=("n",), outer_step=WORKERS, inner_step=lanes.vector, unit="k"
-            )
+        families["outer"] = GridForm(
+            outer=("m",), inner=("n",), outer_step=WORKERS, inner_step=lanes.vector, unit="k"
         )
-        labels.append("outer")
-    return Recipe(alternatives=(tuple(forms),), labels=tuple(labels))
+    narrow = next(name for name in families if name.endswith("/8"))
+    shared = {**families, narrow: families[narrow].model_copy(update={"shared": True})}
+    return Recipe(
+        alternatives=(tuple(families.values()), tuple(shared.values())), labels=tuple(families)
+    )
+
+
+def _convolution(lanes: _Lanes) -> Recipe:
+    """Blocks for each grouping of channels, dot products, and a routine for few channels."""
+    granule, vector, results = lanes.dots
+    deepest = max(ins for ins, _ in lanes.blocks)
+    families: dict[str, Form] = {
+        f"ampnx1/{ins}/{outs}": WindowBlocksForm(
+            in_group=ins,
+            out_group=outs,
+            rows_merged=deepest // ins,
+            workers=WORKERS,
+            cast=lanes.cast,
+        )
+        for ins in (deepest, deepest // 2, deepest // 4)
+        for outs in (16, 8)
+    }
+    for ins, outs in lanes.blocks:
+        families[f"amp1x1/{ins}/{outs}"] = BlocksForm(
+            in_group=ins, out_group=outs, workers=WORKERS, cast=lanes.cast, window=True
+        )
+    for name in (_DOTS, _LONE_DOTS):
+        families[name] = WindowDotsForm(
+            granule=granule,
+            vector=vector,
+            out_group=results,
+            workers=WORKERS,
+            aligned=name == _DOTS,
+            cast=lanes.cast,
+        )
+    families["slic"] = WindowLanesForm(routine="sliding", lanes=4, most=4, workers=WORKERS)
+    return Recipe(alternatives=(tuple(families.values()),), labels=tuple(families))
+
+
+def _depthwise() -> Recipe:
+    families: dict[str, Form] = {}
+    for name, routine in (("slic", "sliding"), ("vmac", "vertical")):
+        for lanes in (4, 8, 16):
+            families[f"{name}/{lanes}"] = WindowLanesForm.model_validate(
+                {"routine": routine, "lanes": lanes, "workers": WORKERS}
+            )
+    return Recipe(alternatives=(tuple(families.values()),), labels=tuple(families))
+
+
+def _pool(lanes: _Lanes, variant: bool) -> Alternatives:
+    del variant
+    return ((WindowLanesForm(routine="pooling", lanes=lanes.vector, workers=WORKERS),),)
 
 
 def _vector(lanes: _Lanes, variant: bool) -> Alternatives:
@@ -188,10 +246,10 @@ def _row_scalar(lanes: _Lanes, variant: bool) -> Alternatives:
     width = lanes.vector
     return tuple(
         (
-            _rows_by_cols(WORKERS, width, "alignment", modulus, variant=variant),
-            _rows_by_cols(1, WORKERS * width, "alignment", modulus, variant=variant),
+            _rows_by_cols(WORKERS, width, "multiple", width, variant=apart),
+            _rows_by_cols(1, WORKERS * width, "multiple", width, variant=apart),
         )
-        for modulus in (width, 2 * width)
+        for apart in sorted({False, variant})
     )
 
 
@@ -276,4 +334,7 @@ def _partials(lanes: _Lanes, variant: bool) -> Alternatives:
 
 def _row_passes(lanes: _Lanes, variant: bool) -> Alternatives:
     del variant
-    return ((RowPassesForm(workers=WORKERS, vector=lanes.vector, modulus=8),),)
+    return tuple(
+        (RowPassesForm(workers=WORKERS, vector=lanes.vector, modulus=8, cut=cut),)
+        for cut in (0, 96, 128, 192, 256)
+    )

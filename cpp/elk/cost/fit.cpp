@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "elk/base/errors.hpp"
+#include "elk/base/rounding.hpp"
 #include "elk/base/text.hpp"
 #include "elk/cost/fit_linear.hpp"
 
@@ -28,30 +29,52 @@ struct Origin {
 
 using Rows = std::vector<const Sample*>;
 
-/// Fits `form` to the rows whose origin is family `at`.
+/// Whether no coefficient of a piece with `rows` rows may be negative: where rows are few, and
+/// other pieces of the form say nothing about this one, sums of costs are the safer guess.
+bool only_adds(const Form& form, size_t rows) {
+  return std::holds_alternative<WindowDots>(form) ||
+         (std::holds_alternative<RowPasses>(form) &&
+          rows < static_cast<size_t>(feature_count(form)));
+}
+
+/// Rows of one piece: features and cycles.
+struct Piece {
+  std::vector<Terms> features;
+  std::vector<double> cycles;
+};
+
+/// Fits `form` to the rows whose origin is family `at`. What the rows of a piece leave open, all
+/// rows of the family decide.
 Family fit_family(const Form& form, int32_t at, const Rows& rows, std::span<const Origin> origins,
                   std::size_t least_rows) {
-  const auto pieces = static_cast<size_t>(leaf_count(form));
-  std::vector<std::vector<Terms>> features(pieces);
-  std::vector<std::vector<double>> cycles(pieces);
-  int32_t width = 1;
+  const int32_t workers = field_workers(form);
+  std::vector<Piece> pieces(static_cast<size_t>(leaf_count(form)));
+  Piece all;
   for (size_t i = 0; i < rows.size(); ++i) {
     if (origins[i].family != at) {
       continue;
     }
     const TileShape& shape = rows[i]->shape;
-    const Terms found = terms(form, origins[i].transposed ? transposed(shape) : shape);
+    const TileShape tile = origins[i].transposed ? transposed(shape) : shape;
+    const Terms found = terms(form, TileCall(tile, workers));
     if (found.leaf >= 0) {
-      width = found.count;
-      features[static_cast<size_t>(found.leaf)].push_back(found);
-      cycles[static_cast<size_t>(found.leaf)].push_back(rows[i]->cycles);
+      for (Piece* piece : {&all, &pieces[static_cast<size_t>(found.leaf)]}) {
+        piece->features.push_back(found);
+        piece->cycles.push_back(rows[i]->cycles);
+      }
     }
   }
+  const int32_t width = feature_count(form);
+  const std::vector<double> nothing(static_cast<size_t>(width), 0.0);
+  const std::vector<double> pooled =
+      all.cycles.empty() ? nothing : fit_relative(all.features, all.cycles, nothing);
   Family family{.form = form, .width = width, .coefficients = {}};
-  for (size_t piece = 0; piece < pieces; ++piece) {
+  for (const Piece& piece : pieces) {
     std::vector<double> fitted(static_cast<size_t>(width), kNever);
-    if (features[piece].size() >= least_rows) {
-      fitted = fit_relative(features[piece], cycles[piece]);
+    if (piece.cycles.size() >= least_rows) {
+      fitted = only_adds(form, piece.cycles.size())
+                   ? fit_relative_nonnegative(piece.features, piece.cycles)
+                   : fit_relative(piece.features, piece.cycles, pooled);
     }
     family.coefficients.insert(family.coefficients.end(), fitted.begin(), fitted.end());
   }
@@ -64,12 +87,15 @@ void each_prediction(const std::vector<Family>& families, const TileShape& shape
                      const Visit& visit) {
   const bool both = is_product(families.front().form);
   const TileShape other = transposed(shape);
+  const int32_t workers = field_workers(families.front().form);
+  const TileCall given(shape, workers);
+  const TileCall exchanged(other, workers);
   for (size_t at = 0; at < families.size(); ++at) {
     for (const bool turned : {false, true}) {
       if (turned && !both) {
         continue;
       }
-      const double cycles = family_cycles(families[at], turned ? other : shape);
+      const double cycles = family_cycles(families[at], turned ? exchanged : given);
       if (cycles < kNever) {
         visit(Origin{static_cast<int32_t>(at), turned}, cycles);
       }
@@ -196,19 +222,31 @@ std::vector<double> fit_outside(const std::vector<Family>& families, const Rows&
   std::vector<double> cycles;
   for (const Sample* row : by_cycles) {
     const Origin origin = best_origin(families, *row, true);
-    features.push_back(smooth_terms(families.front().form,
-                                    origin.transposed ? transposed(row->shape) : row->shape));
+    const TileShape tile = origin.transposed ? transposed(row->shape) : row->shape;
+    features.push_back(smooth_terms(families.front().form, TileCall(tile, 0)));
     cycles.push_back(row->cycles);
   }
   return fit_relative_nonnegative(features, cycles);
 }
 
-Extents fitted_limit(const Form& form, const Rows& rows) {
+/// `size` rounded up to three significant bits: a profile rarely draws the very end of its range.
+std::int64_t rounded_up(std::int64_t size) {
+  std::int64_t step = 1;
+  while (8 * step <= size) {
+    step *= 2;
+  }
+  return round_up(size, step);
+}
+
+/// The largest sizes among the rows, in the orientations that the families give them, rounded up.
+Extents fitted_limit(const std::vector<Family>& families, const Rows& rows) {
+  const Form& form = families.front().form;
   Extents limit{};
   for (const Sample* row : rows) {
-    const Extents sizes = extents(form, row->shape);
+    const bool turned = best_origin(families, *row, true).transposed;
+    const Extents sizes = extents(form, turned ? transposed(row->shape) : row->shape);
     for (size_t i = 0; i < limit.size(); ++i) {
-      limit[i] = std::max(limit[i], sizes[i]);
+      limit[i] = std::max(limit[i], rounded_up(sizes[i]));
     }
   }
   return limit;
@@ -238,7 +276,7 @@ KernelFit fit_kernel(const FitTarget& target, std::span<const Sample> samples,
       .outside = {},
       .limit = {}};
   fit.outside = fit_outside(fit.families, rows);
-  fit.limit = fitted_limit(fit.families.front().form, rows);
+  fit.limit = fitted_limit(fit.families, rows);
   return fit;
 }
 

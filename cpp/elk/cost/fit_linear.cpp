@@ -47,12 +47,25 @@ std::vector<double> unscaled(const Eigen::VectorXd& solution, const Eigen::Vecto
 
 }  // namespace
 
-std::vector<double> fit_relative(std::span<const Terms> features, std::span<const double> cycles) {
+std::vector<double> fit_relative(std::span<const Terms> features, std::span<const double> cycles,
+                                 std::span<const double> prior) {
   const System system = scaled_system(features, cycles);
+  Eigen::VectorXd start(system.scale.size());
+  for (Eigen::Index j = 0; j < start.size(); ++j) {
+    // A feature that is zero in all rows keeps its prior, too.
+    start(j) = system.scale(j) > 0.0 ? prior[static_cast<std::size_t>(j)] / system.scale(j) : 0.0;
+  }
   Eigen::CompleteOrthogonalDecomposition<Eigen::MatrixXd> solver;
   solver.setThreshold(kRankTolerance);
   solver.compute(system.rows);
-  return unscaled(solver.solve(Eigen::VectorXd::Ones(system.rows.rows())), system.scale);
+  const Eigen::VectorXd missing = Eigen::VectorXd::Ones(system.rows.rows()) - (system.rows * start);
+  std::vector<double> fitted = unscaled(start + solver.solve(missing), system.scale);
+  for (std::size_t j = 0; j < fitted.size(); ++j) {
+    if (system.scale(static_cast<Eigen::Index>(j)) == 0.0) {
+      fitted[j] = prior[j];
+    }
+  }
+  return fitted;
 }
 
 std::vector<double> fit_relative_nonnegative(std::span<const Terms> features,

@@ -31,14 +31,20 @@ double dot(const Terms& terms, const double* coefficients) {
 
 bool has_product(const KernelFit& fit) { return is_product(fit.families.front().form); }
 
-bool within(const KernelFit& fit, const TileShape& shape) {
-  const Extents sizes = extents(fit.families.front().form, shape);
+bool none_beyond(const Extents& sizes, const Extents& limit) {
   for (std::size_t i = 0; i < sizes.size(); ++i) {
-    if (sizes[i] > fit.limit[i]) {
+    if (sizes[i] > limit[i]) {
       return false;
     }
   }
   return true;
+}
+
+/// Whether the tile lies in the fitted range, in either orientation of a product.
+bool within(const KernelFit& fit, const TileShape& shape) {
+  const Form& form = fit.families.front().form;
+  return none_beyond(extents(form, shape), fit.limit) ||
+         (has_product(fit) && none_beyond(extents(form, transposed(shape)), fit.limit));
 }
 
 double opaque_cycles(const OpaqueRule& rule, const TileShape& shape) {
@@ -70,13 +76,19 @@ void validate(const KernelFit& kernel) {
     throw InvalidInput(where + " has no families");
   }
   for (const Family& family : kernel.families) {
-    const auto wanted = static_cast<std::size_t>(leaf_count(family.form)) *
-                        static_cast<std::size_t>(std::max(family.width, 0));
-    if (family.width <= 0 || family.coefficients.size() != wanted) {
+    const std::int32_t width = feature_count(family.form);
+    const auto wanted =
+        static_cast<std::size_t>(leaf_count(family.form)) * static_cast<std::size_t>(width);
+    if (family.width != width || family.coefficients.size() != wanted) {
       throw InvalidInput(text(where, " has ", family.coefficients.size(),
                               " coefficients in a family of ", leaf_count(family.form),
-                              " pieces of ", family.width));
+                              " pieces of ", width));
     }
+  }
+  const std::int32_t smooth = smooth_count(kernel.families.front().form);
+  if (kernel.outside.size() != static_cast<std::size_t>(smooth)) {
+    throw InvalidInput(text(where, " has ", kernel.outside.size(),
+                            " coefficients beyond its range; its form has ", smooth));
   }
   for (const double coefficient : kernel.outside) {
     if (!(coefficient >= 0.0 && coefficient < kNever)) {
@@ -86,8 +98,8 @@ void validate(const KernelFit& kernel) {
   }
 }
 
-double family_cycles(const Family& family, const TileShape& shape) {
-  const Terms features = terms(family.form, shape);
+double family_cycles(const Family& family, const TileCall& call) {
+  const Terms features = terms(family.form, call);
   if (features.leaf < 0) {
     return kNever;
   }
@@ -97,12 +109,14 @@ double family_cycles(const Family& family, const TileShape& shape) {
 }
 
 double inside_cycles(const KernelFit& fit, const TileShape& shape) {
+  const TileCall call(shape, field_workers(fit.families.front().form));
   double best = kNever;
   for (const Family& family : fit.families) {
-    best = std::min(best, family_cycles(family, shape));
+    best = std::min(best, family_cycles(family, call));
   }
   if (has_product(fit)) {
-    const TileShape other = transposed(shape);
+    const TileShape turned = transposed(shape);
+    const TileCall other(turned, 0);
     for (const Family& family : fit.families) {
       best = std::min(best, family_cycles(family, other));
     }
@@ -112,11 +126,12 @@ double inside_cycles(const KernelFit& fit, const TileShape& shape) {
 
 double outside_cycles(const KernelFit& fit, const TileShape& shape) {
   const Form& form = fit.families.front().form;
-  const double cycles = dot(smooth_terms(form, shape), fit.outside.data());
+  const double cycles = dot(smooth_terms(form, TileCall(shape, 0)), fit.outside.data());
   if (!has_product(fit)) {
     return cycles;
   }
-  return std::min(cycles, dot(smooth_terms(form, transposed(shape)), fit.outside.data()));
+  const TileShape turned = transposed(shape);
+  return std::min(cycles, dot(smooth_terms(form, TileCall(turned, 0)), fit.outside.data()));
 }
 
 TileModel::TileModel(std::vector<KernelFit> kernels, OpaqueRule opaque)

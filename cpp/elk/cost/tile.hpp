@@ -36,7 +36,7 @@ struct KernelFit {
   ir::DType accumulate;
   std::vector<Family> families;
   std::vector<double> outside;
-  Extents limit;
+  Extents limit;  // the largest sizes of the fitted range, as the first form sees them
 
   friend bool operator==(const KernelFit&, const KernelFit&) = default;
 };
@@ -83,7 +83,7 @@ class TileModel {
 };
 
 /// Cycles of one family; infinite where it does not apply.
-[[nodiscard]] double family_cycles(const Family& family, const TileShape& shape);
+[[nodiscard]] double family_cycles(const Family& family, const TileCall& call);
 
 /// Cycles inside the fitted range: the cheapest family and orientation; infinite if none applies.
 [[nodiscard]] double inside_cycles(const KernelFit& fit, const TileShape& shape);

@@ -31,6 +31,7 @@ enum class Split : std::uint8_t {
   Steps,      // by ceil(inner / inner_step) % modulus
   Remainder,  // vectors of `modulus` dealt in inner_step, and what is left over
   Alignment,  // by the largest power of two, up to modulus, that divides inner
+  Multiple,   // by whether modulus divides inner
 };
 
 /// `outer` items of `inner` elements each:
@@ -49,7 +50,7 @@ struct Grid {
   Split split;
   std::int32_t modulus;
   bool single;                         // a piece of its own for q = 1
-  std::int32_t outer_at_most;          // more items: no such form; a piece for each count. 0: any
+  std::int32_t outer_at_most;          // more items: no such form. 0: any
   std::array<std::int32_t, 3> bounds;  // pieces by how many of them v has reached; 0: unused
   std::int32_t total_bound;            // pieces by whether outer x inner exceeds it; 0: unused
   bool scan;                           // every worker looks at every item
@@ -60,14 +61,18 @@ struct Grid {
 };
 
 /// A matrix product in blocks of `in_group` x `out_group` on a unit that streams the rows of the
-/// field m past a block of weights, the rows dealt to `workers`. Pieces: q = 1, 2, 3, more, with
-/// q = ceil(m / workers); short loops have costs of their own. `cast` adds the conversion of the
-/// m x n results.
+/// field m past a block of weights, the rows dealt to `workers`. Short loops have costs of their
+/// own: pieces for q = 1, 2, 3, more, with q = ceil(m / workers) or, with `shared`, one piece and
+/// features for those q, for which fewer rows will do. `cast` adds the conversion of the m x n
+/// results; `window` reads a convolution of 1 x 1 kernels as a product of output positions,
+/// channels in and channels out.
 struct Blocks {
   std::int32_t in_group;
   std::int32_t out_group;
   std::int32_t workers;
   bool cast;
+  bool window;
+  bool shared;
 
   friend bool operator==(const Blocks&, const Blocks&) = default;
 };
@@ -90,6 +95,7 @@ struct RowPasses {
   std::int32_t workers;
   std::int32_t vector;
   std::int32_t modulus;  // pieces by the alignment of cols, and by how many workers rows feed
+  std::int32_t cut;      // rows this long, if few, are cut for all workers: a piece of their own
 
   friend bool operator==(const RowPasses&, const RowPasses&) = default;
 };
@@ -103,6 +109,48 @@ struct Transposes {
   friend bool operator==(const Transposes&, const Transposes&) = default;
 };
 
+/// A convolution in the blocks of `Blocks`, position after position of the kernel; `rows_merged`
+/// rows of the kernel share a block of weights. Rows of the output are dealt to workers in runs.
+struct WindowBlocks {
+  std::int32_t in_group;
+  std::int32_t out_group;
+  std::int32_t rows_merged;
+  std::int32_t workers;
+  bool cast;
+
+  friend bool operator==(const WindowBlocks&, const WindowBlocks&) = default;
+};
+
+/// A convolution as the dot products of `Dots`, position after position of the kernel.
+struct WindowDots {
+  std::int32_t granule;
+  std::int32_t vector;
+  std::int32_t out_group;
+  std::int32_t workers;
+  bool aligned;
+  bool cast;
+
+  friend bool operator==(const WindowDots&, const WindowDots&) = default;
+};
+
+/// Which library routine a window over channels that do not mix runs in.
+enum class WindowKind : std::uint8_t {
+  Vertical,  // one kernel position at a time; pieces by output positions % workers
+  Sliding,   // four kernel columns at a time; pieces by stride
+  Pooling,   // one kernel position at a time, rows dealt in runs
+};
+
+/// Pooling, depthwise convolutions, convolutions of few channels: `lanes` channels at a time.
+/// `most` bounds the channels in and out (0: any).
+struct WindowLanes {
+  WindowKind kind;
+  std::int32_t lanes;
+  std::int32_t most;
+  std::int32_t workers;
+
+  friend bool operator==(const WindowLanes&, const WindowLanes&) = default;
+};
+
 /// A unit that works in tiles of `granule` (one entry a TileDim): c = c0 + c1 prod ceil(size / g).
 /// Chips without a profile are described by it.
 struct Granules {
@@ -111,17 +159,42 @@ struct Granules {
   friend bool operator==(const Granules&, const Granules&) = default;
 };
 
-using Form = std::variant<Grid, Blocks, Dots, RowPasses, Transposes, Granules>;
+using Form = std::variant<Grid, Blocks, Dots, RowPasses, Transposes, Granules, WindowBlocks,
+                          WindowDots, WindowLanes>;
+
+/// What the busiest worker has of an output field whose elements are dealt in equal runs.
+struct Field {
+  double runs;  // pieces of rows
+  double elements;
+  double ones;  // runs of one element
+  double twos;  // runs of two
+};
+
+/// A tile, and what several forms need of it.
+struct TileCall {
+  const TileShape& shape;
+  Field field;
+
+  /// `workers` share the output field; 0: no form asks for it.
+  TileCall(const TileShape& tile, std::int32_t workers);
+};
+
+/// How many workers share the output field under `form`; 0 if it has none.
+[[nodiscard]] std::int32_t field_workers(const Form& form);
 
 /// How many pieces `form` has.
 [[nodiscard]] std::int32_t leaf_count(const Form& form);
 
-/// The features of `shape`; a negative leaf where the form cannot compute the tile at all.
-[[nodiscard]] Terms terms(const Form& form, const TileShape& shape);
+/// How many features a piece of `form` has, and how many its smooth continuation.
+[[nodiscard]] std::int32_t feature_count(const Form& form);
+[[nodiscard]] std::int32_t smooth_count(const Form& form);
+
+/// The features of a tile; a negative leaf where the form cannot compute it at all.
+[[nodiscard]] Terms terms(const Form& form, const TileCall& call);
 
 /// Features that grow with every axis, in one piece: with coefficients that are not negative, time
 /// grows with every axis.
-[[nodiscard]] Terms smooth_terms(const Form& form, const TileShape& shape);
+[[nodiscard]] Terms smooth_terms(const Form& form, const TileCall& call);
 
 [[nodiscard]] Extents extents(const Form& form, const TileShape& shape);
 

@@ -1,0 +1,174 @@
+#include "elk/cost/form_features.hpp"
+
+namespace elk::cost::form {
+namespace {
+
+using ir::TileDim;
+using std::int32_t;
+using std::int64_t;
+
+constexpr int32_t kColumnsAtOnce = 4;  // of the kernel, in the sliding routine
+
+/// The sizes of a window over an output field.
+struct Window {
+  int64_t rows;   // of the output, over the batch
+  int64_t field;  // output positions
+  int64_t height;
+  int64_t positions;  // of the kernel
+
+  explicit Window(const TileShape& shape)
+      : rows(shape[TileDim::Batch] * shape[TileDim::OutH]),
+        field(rows * shape[TileDim::OutW]),
+        height(shape[TileDim::KernelH]),
+        positions(height * shape[TileDim::KernelW]) {}
+};
+
+Extents window_sizes(const TileShape& shape) {
+  const Window window(shape);
+  return {window.rows,
+          shape[TileDim::OutW],
+          shape[TileDim::InCh],
+          shape[TileDim::OutCh],
+          shape[TileDim::KernelH],
+          shape[TileDim::KernelW],
+          shape[TileDim::Group],
+          1,
+          1};
+}
+
+/// Features that grow with every axis of a window, for `n` blocks of channels out and `k` in.
+Terms smooth_window(const TileShape& shape, double n, double k) {
+  const Window window(shape);
+  const double p = real(window.positions);
+  return listed(0, {1.0, n, n * k, n * k * p, n * k * p * real(window.rows),
+                    n * k * p * real(window.field), n * real(window.field)});
+}
+
+double groups(const TileShape& shape) { return real(shape[TileDim::Group]); }
+
+}  // namespace
+
+// -------------------------------------------------------------------------------- WindowBlocks
+
+int32_t leaves(const WindowBlocks& /*blocks*/) { return 1; }
+
+Terms features(const WindowBlocks& blocks, const TileCall& call) {
+  const TileShape& shape = call.shape;
+  const Field& field = call.field;
+  const Window window(shape);
+  const double n = groups(shape) * real(steps(shape[TileDim::OutCh], blocks.out_group));
+  const double nk = n * real(steps(shape[TileDim::InCh], blocks.in_group));
+  const double merged = real(steps(window.height, blocks.rows_merged));
+  const double nkp = nk * merged * real(shape[TileDim::KernelW]);
+  Terms out = listed(0, {1.0, n, nk, nk * merged, nkp, nkp * field.runs, nkp * field.elements,
+                         nkp * field.ones, nkp * field.twos, n * real(window.field),
+                         nk * real(window.height), nkp * real(field.runs == 1.0)});
+  if (blocks.cast) {
+    append_cast(shape[TileDim::Group] * window.field * shape[TileDim::OutCh], blocks.workers, out);
+  }
+  return out;
+}
+
+Terms smooth(const WindowBlocks& blocks, const TileCall& call) {
+  return smooth_window(
+      call.shape, groups(call.shape) * real(steps(call.shape[TileDim::OutCh], blocks.out_group)),
+      real(steps(call.shape[TileDim::InCh], blocks.in_group)));
+}
+
+Extents sizes(const WindowBlocks& /*blocks*/, const TileShape& shape) {
+  return window_sizes(shape);
+}
+
+// ---------------------------------------------------------------------------------- WindowDots
+
+int32_t leaves(const WindowDots& /*dots*/) { return 1; }
+
+Terms features(const WindowDots& dots, const TileCall& call) {
+  const TileShape& shape = call.shape;
+  const int64_t depth = shape[TileDim::InCh];
+  auto [count, length] = chunks(depth, dots.granule, dots.vector);
+  if (dots.aligned ? count == 0 : count == 1) {
+    return none();
+  }
+  if (!dots.aligned) {
+    count = 1;
+    length = steps(depth, dots.granule) * dots.granule;
+  }
+  const Window window(shape);
+  const int64_t left = rest(window.field, dots.workers);
+  const double share = real((window.field - left) / dots.workers);
+  const double n = groups(shape) * real(steps(shape[TileDim::OutCh], dots.out_group));
+  const double ncp = n * real(count) * real(window.positions);
+  const double all = n * real(window.positions) * real(count * length);
+  // How the last elements fall to workers: none, few, or most of them have one more.
+  const double some = real(left > 0);
+  const double many = real(2 * left > dots.workers);
+  const double most = real(left + 1 == dots.workers);
+  Terms out =
+      listed(0, {1.0, n, n * real(count), ncp, ncp * share, all * share, all * some, all * many,
+                 all * most, ncp * some, ncp * many, ncp * most, n * real(window.field)});
+  if (dots.cast) {
+    append_cast(shape[TileDim::Group] * window.field * shape[TileDim::OutCh], dots.workers, out);
+  }
+  return out;
+}
+
+Terms smooth(const WindowDots& dots, const TileCall& call) {
+  return smooth_window(call.shape,
+                       groups(call.shape) * real(steps(call.shape[TileDim::OutCh], dots.out_group)),
+                       real(call.shape[TileDim::InCh]));
+}
+
+Extents sizes(const WindowDots& /*dots*/, const TileShape& shape) { return window_sizes(shape); }
+
+// --------------------------------------------------------------------------------- WindowLanes
+
+int32_t leaves(const WindowLanes& lanes) {
+  switch (lanes.kind) {
+    case WindowKind::Vertical:
+      return lanes.workers;
+    case WindowKind::Sliding:
+      return 2;
+    case WindowKind::Pooling:
+      return 1;
+  }
+  return 1;
+}
+
+Terms features(const WindowLanes& lanes, const TileCall& call) {
+  const TileShape& shape = call.shape;
+  const Field& field = call.field;
+  if (lanes.most > 0 && std::max(shape[TileDim::InCh], shape[TileDim::OutCh]) > lanes.most) {
+    return none();
+  }
+  const Window window(shape);
+  const double c = groups(shape) * real(steps(shape[TileDim::OutCh], lanes.lanes));
+  const double p = real(window.positions);
+  const double f = real(window.field);
+  switch (lanes.kind) {
+    case WindowKind::Vertical:
+      return listed(rest(window.field, lanes.workers),
+                    {1.0, c, c * p, c * f, c * f * p, c * real(window.height)});
+    case WindowKind::Sliding: {
+      const int64_t passes = window.height * steps(shape[TileDim::KernelW], kColumnsAtOnce);
+      const double cb = c * real(passes);
+      const double many = real(passes > 2 * kColumnsAtOnce);
+      return listed(shape.params[0] > 1 ? 1 : 0, {1.0, c, cb, cb * field.runs, cb * field.elements,
+                                                  c * field.elements, c * f, c * f * many});
+    }
+    case WindowKind::Pooling:
+      return listed(0, {1.0, c, field.elements, c * field.elements, c * field.elements * p,
+                        field.elements * p, p, c * p, field.runs, field.runs * p, c * field.runs,
+                        c * field.runs * p});
+  }
+  return none();
+}
+
+Terms smooth(const WindowLanes& lanes, const TileCall& call) {
+  return smooth_window(
+      call.shape, groups(call.shape) * real(steps(call.shape[TileDim::OutCh], lanes.lanes)), 1.0);
+}
+
+Extents sizes(const WindowLanes& /*lanes*/, const TileShape& shape) { return window_sizes(shape); }
+
+}  // namespace elk::cost::form
