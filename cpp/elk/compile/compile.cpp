@@ -7,6 +7,7 @@
 
 #include "elk/base/errors.hpp"
 #include "elk/compile/fronts.hpp"
+#include "elk/schedule/bounds.hpp"
 #include "elk/schedule/evaluate.hpp"
 #include "elk/schedule/ideal.hpp"
 #include "elk/schedule/problem.hpp"

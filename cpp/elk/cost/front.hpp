@@ -95,13 +95,6 @@ struct Front {
                               const PlanOption& option, const partition::Layout* have,
                               const chip::Chip& chip);
 
-/// The gather of all activation operands of an op in one exchange: bytes add up, the sync is paid
-/// once. `have[k]` is where operand k rests; null: nowhere, or not an activation.
-[[nodiscard]] Exchange gather_all(const ir::Graph& graph, const ir::Op& op,
-                                  const PlanOption& option,
-                                  const std::vector<const partition::Layout*>& have,
-                                  const chip::Chip& chip);
-
 /// The gather of all activations in one exchange, as an execute does it: bytes and fragments add
 /// up, the sync is paid once. `have` holds a layout for each operand, null: empty.
 [[nodiscard]] Exchange gather_all(const ir::Graph& graph, const ir::Op& op,

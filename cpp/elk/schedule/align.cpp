@@ -64,7 +64,7 @@ std::optional<partition::ExecutePlan> follow(const ir::Op& op, std::size_t slot,
   for (const std::int32_t cut : layout.order) {
     const std::int32_t dim = cut_dim(layout, cut);
     const std::int32_t axis = dim < 0 ? -1 : plain_axis(operand, static_cast<std::size_t>(dim));
-    if (axis < 0 || op.axes[static_cast<std::size_t>(axis)].role != ir::AxisRole::Parallel) {
+    if (axis < 0 || op.axes[static_cast<std::size_t>(axis)].role == ir::AxisRole::Row) {
       return std::nullopt;
     }
     const auto at = static_cast<std::size_t>(axis);

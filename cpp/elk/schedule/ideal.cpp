@@ -8,9 +8,6 @@
 namespace elk::schedule {
 namespace {
 
-/// Keeps a sum of floors a bound whatever the rounding of its additions.
-constexpr double kRoundDown = 1.0 - 1e-9;
-
 /// The preload side: one after another from the start, as far ahead as its own SRAM holds.
 class Preloads {
  public:
@@ -55,20 +52,6 @@ class Preloads {
   Bytes held_{0};
   double end_ = 0.0;
 };
-
-/// Links over which a core can receive at once.
-double ports(chip::Topology topology) {
-  switch (topology) {
-    case chip::Topology::AllToAll:
-      return 1.0;
-    case chip::Topology::Ring:
-      return 2.0;
-    case chip::Topology::Mesh2d:
-    case chip::Topology::Torus2d:
-      return 4.0;
-  }
-  return 4.0;
-}
 
 /// Places of the preload order that nothing keeps from being issued before `op` executes.
 std::int32_t issuable(const Problem& problem, std::int32_t op) {
@@ -124,30 +107,6 @@ Ideal ideal(Problem& problem) {
     result.times.total = {std::max(result.times.total.value, end)};
   }
   return result;
-}
-
-Bounds bounds(const Problem& problem, Seconds ideal) {
-  const chip::Chip& chip = problem.chip();
-  const double arrival = chip.interconnect.link_rate * ports(chip.interconnect.topology);
-  double execute = 0.0;
-  double link = 0.0;
-  double hbm = 0.0;
-  for (std::int32_t op = 0; op < problem.op_count(); ++op) {
-    const cost::Floor& floor = problem.front(op).floor;
-    execute += floor.execute.value;
-    if (problem.is_loaded(op)) {
-      link += static_cast<double>(floor.link.value) / arrival;
-      hbm += static_cast<double>(floor.hbm_bytes);
-    }
-  }
-  if (chip.hbm) {
-    hbm /= chip.hbm->rate * static_cast<double>(chip.chips);
-  }
-  return {.ideal = ideal,
-          .lower_bound = {std::max({hbm, execute, link}) * kRoundDown},
-          .hbm = {hbm * kRoundDown},
-          .execute = {execute * kRoundDown},
-          .link = {link * kRoundDown}};
 }
 
 }  // namespace elk::schedule

@@ -16,8 +16,4 @@ struct Ideal {
 };
 [[nodiscard]] Ideal ideal(Problem& problem);
 
-/// Proved for every plan of design 3.1: HBM bytes at peak, executions one after another, and bytes
-/// that must arrive at cores (the corners of design 6.5; the roofline is their largest).
-[[nodiscard]] Bounds bounds(const Problem& problem, Seconds ideal);
-
 }  // namespace elk::schedule

@@ -7,16 +7,7 @@
 namespace elk::schedule {
 namespace {
 
-bool from_hbm(const ir::Graph& graph, const ir::Operand& operand) {
-  const ir::Home home = graph.tensors[static_cast<std::size_t>(operand.tensor)].home;
-  return operand.access == ir::Access::Read &&
-         (home == ir::Home::Weight || home == ir::Home::State || operand.spilled);
-}
-
-bool has_hbm_data(const ir::Graph& graph, const ir::Op& op) {
-  return std::any_of(op.operands.begin(), op.operands.end(),
-                     [&](const ir::Operand& operand) { return from_hbm(graph, operand); });
-}
+using partition::from_hbm;
 
 }  // namespace
 
@@ -33,7 +24,7 @@ Problem::Problem(const ir::Graph& graph, const chip::Chip& chip, const cost::Til
   rank_.reserve(graph.ops.size());
   for (std::size_t i = 0; i < graph.ops.size(); ++i) {
     rank_.push_back(static_cast<std::int32_t>(loaded_.size()));
-    if (chip.hbm && has_hbm_data(graph, graph.ops[i])) {
+    if (chip.hbm && program::has_hbm_data(graph, graph.ops[i])) {
       loaded_.push_back(static_cast<std::int32_t>(i));
     }
     const auto& operands = graph.ops[i].operands;

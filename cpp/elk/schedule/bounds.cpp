@@ -1,0 +1,151 @@
+#include "elk/schedule/bounds.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "elk/chip/delivery.hpp"
+
+namespace elk::schedule {
+namespace {
+
+/// Keeps a sum of floors a bound whatever the rounding of its additions.
+constexpr double kRoundDown = 1.0 - 1e-9;
+
+constexpr int kGrid = 16;  // weights are multiples of 1 / kGrid
+
+/// Links over which a core can receive at once.
+double ports(chip::Topology topology) {
+  switch (topology) {
+    case chip::Topology::AllToAll:
+      return 1.0;
+    case chip::Topology::Ring:
+      return 2.0;
+    case chip::Topology::Mesh2d:
+    case chip::Topology::Torus2d:
+      return 4.0;
+  }
+  return 4.0;
+}
+
+/// What a cut needs at least, in seconds of each resource.
+struct Need {
+  double execute;
+  double link;
+  double hbm;
+};
+
+struct Weights {
+  double execute;
+  double link;
+  double hbm;
+};
+
+/// The Pareto corners of a front in seconds, and how many ops have it.
+struct Share {
+  std::vector<Need> needs;
+  double ops;
+};
+
+/// Bytes a second that one chip's HBM can give and its edge can take in; infinite without HBM.
+double arrival_rate(const chip::Chip& chip) {
+  return chip.hbm ? std::min(chip.hbm->rate, chip::delivery(chip).injection)
+                  : std::numeric_limits<double>::infinity();
+}
+
+std::vector<Share> shares(const Problem& problem) {
+  const chip::Chip& chip = problem.chip();
+  const double port = chip.interconnect.link_rate * ports(chip.interconnect.topology);
+  std::vector<Share> result;
+  for (const cost::Front& front : problem.fronts()) {
+    Share share{.needs = {}, .ops = 0.0};
+    for (const cost::Corner& corner : front.floor.corners) {
+      share.needs.push_back({.execute = corner.execute.value,
+                             .link = static_cast<double>(corner.link.value) / port,
+                             .hbm = static_cast<double>(corner.hbm_bytes) / arrival_rate(chip)});
+    }
+    result.push_back(std::move(share));
+  }
+  for (const std::int32_t front : problem.front_of()) {
+    result[static_cast<std::size_t>(front)].ops += 1.0;
+  }
+  return result;
+}
+
+double least(const Share& share, const Weights& weights) {
+  double best = std::numeric_limits<double>::infinity();
+  for (const Need& need : share.needs) {
+    best = std::min(best, (weights.execute * need.execute) + (weights.link * need.link) +
+                              (weights.hbm * need.hbm));
+  }
+  return share.needs.empty() ? 0.0 : best;
+}
+
+double weighed(const std::vector<Share>& shares, const Weights& weights) {
+  double sum = 0.0;
+  for (const Share& share : shares) {
+    sum += share.ops * least(share, weights);
+  }
+  return sum * kRoundDown;
+}
+
+/// Bytes that every plan of an op must read, each once, over all chips.
+double read_once(const Problem& problem, std::int32_t op) {
+  const ir::Op& node = problem.graph().ops[static_cast<std::size_t>(op)];
+  const partition::ExecutePlan whole{
+      .factors = std::vector<std::int64_t>(node.axes.size(), 1),
+      .temporal = std::vector<std::vector<std::int64_t>>(node.operands.size()),
+      .pace = std::vector<std::int64_t>(node.axes.size(), 0),
+      .order = {},
+      .loops = {},
+      .mesh_dims = std::vector<std::int32_t>(node.axes.size(), -1)};
+  double sum = 0.0;
+  for (std::size_t k = 0; k < node.operands.size(); ++k) {
+    const ir::Operand& operand = node.operands[k];
+    bool again = false;
+    for (std::size_t j = 0; j < k; ++j) {
+      again = again || node.operands[j].tensor == operand.tensor;
+    }
+    if (partition::from_hbm(problem.graph(), operand) && !operand.indirect && !again) {
+      sum += static_cast<double>(
+          partition::sharing(problem.graph(), node, k, whole, problem.chip()).hbm_bytes);
+    }
+  }
+  return sum;
+}
+
+}  // namespace
+
+Bounds bounds(const Problem& problem, Seconds ideal) {
+  const chip::Chip& chip = problem.chip();
+  const std::vector<Share> all = shares(problem);
+  double hbm = 0.0;
+  if (chip.hbm) {
+    std::vector<double> known(problem.fronts().size(), -1.0);
+    for (const std::int32_t op : problem.loaded()) {
+      const auto front =
+          static_cast<std::size_t>(problem.front_of()[static_cast<std::size_t>(op)]);
+      known[front] = known[front] < 0.0 ? read_once(problem, op) : known[front];
+      hbm += known[front];
+    }
+    hbm /= chip.hbm->rate * static_cast<double>(chip.chips);
+  }
+  Bounds result{.ideal = ideal,
+                .lower_bound = {hbm * kRoundDown},
+                .hbm = {hbm * kRoundDown},
+                .execute = {weighed(all, {.execute = 1.0, .link = 0.0, .hbm = 0.0})},
+                .link = {weighed(all, {.execute = 0.0, .link = 1.0, .hbm = 0.0})}};
+  for (int a = 0; a <= kGrid; ++a) {
+    for (int b = 0; a + b <= kGrid; ++b) {
+      const Weights weights{.execute = static_cast<double>(a) / kGrid,
+                            .link = static_cast<double>(b) / kGrid,
+                            .hbm = static_cast<double>(kGrid - a - b) / kGrid};
+      result.lower_bound.value = std::max(result.lower_bound.value, weighed(all, weights));
+    }
+  }
+  return result;
+}
+
+}  // namespace elk::schedule
