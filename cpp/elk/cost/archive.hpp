@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -17,55 +18,41 @@ struct Point {
   friend bool operator==(const Point&, const Point&) = default;
 };
 
-[[nodiscard]] inline bool covers(const Point& a, const Point& b) {
-  return a.space <= b.space && a.exchange <= b.exchange && a.hbm <= b.hbm && a.time <= b.time;
-}
-
-/// Plans none of which another covers.
-template <class Plan>
+/// Points none of which another covers (is at least as good in everything).
 class Archive {
  public:
-  struct Member {
-    Point point;
-    Plan plan;
-  };
+  /// No point that is asked for has less than `least_hbm` HBM bytes.
+  explicit Archive(std::int64_t least_hbm);
 
   /// Whether a member is at least as good as `corner` and faster. Then no plan that needs at least
   /// what `corner` does can become a member, equal one, or be as fast as the fastest.
-  [[nodiscard]] bool excludes(const Point& corner) {
-    for (std::size_t i = 0; i < members_.size(); ++i) {
-      const Point& point = members_[i].point;
-      if (point.space <= corner.space && point.time < corner.time &&
-          point.exchange <= corner.exchange && point.hbm <= corner.hbm) {
-        if (i > 0) {  // What excluded one corner is likely to exclude the next.
-          std::swap(members_[i], members_[i / 2]);
-        }
-        return true;
-      }
-    }
-    return false;
-  }
+  [[nodiscard]] bool excludes(const Point& corner) const;
 
-  /// Adds a plan unless a member covers it; of equal points the lesser plan stays.
-  template <class MakePlan>
-  void add(const Point& point, const MakePlan& make) {
-    for (Member& member : members_) {
-      if (member.point == point) {
-        member.plan = std::min(member.plan, make());
-        return;
-      }
-      if (covers(member.point, point)) {
-        return;
-      }
-    }
-    std::erase_if(members_, [&](const Member& member) { return covers(point, member.point); });
-    members_.push_back({.point = point, .plan = make()});
-  }
+  enum class Place : std::uint8_t { Covered, Equal, New };
+  /// Where a point stands; a new one becomes a member and puts out those that it covers. `id` is
+  /// that of the equal member, or the one that the new member gets.
+  Place add(const Point& point, std::size_t& id);
 
-  [[nodiscard]] const std::vector<Member>& members() const { return members_; }
+  /// The ids of the members, by space.
+  [[nodiscard]] const std::vector<std::size_t>& members() const { return ids_; }
 
  private:
-  std::vector<Member> members_;
+  /// Least times by steps of space and exchange: a step holds for every point beyond it.
+  class Stairs {
+   public:
+    Stairs();
+    void add(const Point& point);
+    [[nodiscard]] double time(const Point& corner) const;
+
+   private:
+    std::vector<double> times_;
+  };
+
+  std::int64_t least_hbm_;
+  std::vector<Point> points_;  // by space
+  std::vector<std::size_t> ids_;
+  std::size_t next_ = 0;
+  Stairs stairs_;  // of members that read no more than `least_hbm`
 };
 
 }  // namespace elk::cost

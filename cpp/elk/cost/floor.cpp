@@ -2,18 +2,17 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <limits>
 #include <tuple>
 
 #include "elk/base/rounding.hpp"
-#include "elk/cost/rate.hpp"
 #include "elk/partition/plan.hpp"
 
 namespace elk::cost {
 namespace {
 
 constexpr double kUnlimited = std::numeric_limits<double>::infinity();
-constexpr std::size_t kMostCombinations = 4096;
 
 bool covers(const Corner& a, const Corner& b) {
   return a.execute <= b.execute && a.link <= b.link && a.hbm_bytes <= b.hbm_bytes;
@@ -21,8 +20,14 @@ bool covers(const Corner& a, const Corner& b) {
 
 }  // namespace
 
-FloorSearch::FloorSearch(const ir::Op& op, Pricer& pricer, std::int64_t cores)
-    : op_(op), pricer_(pricer), cores_(cores), compute_(kUnlimited), paces_(op.axes.size()) {}
+FloorSearch::FloorSearch(const ir::Op& op, Pricer& pricer, const Rates& rates, std::int64_t cores)
+    : pricer_(pricer),
+      rates_(rates),
+      cores_(cores),
+      compute_(kUnlimited),
+      paces_(op.axes.size()),
+      size_(op.axes.size()),
+      best_(kUnlimited) {}
 
 Corner FloorSearch::corner(const Cut& cut, double compute) const {
   std::int64_t received = 0;
@@ -55,62 +60,75 @@ void FloorSearch::keep(const Corner& corner) {
   }
 }
 
-bool FloorSearch::add(const Cut& cut, Turns& turns, double rate) {
-  const double volume = cost::volume(op_, cut.tile);
-  const double least = rate * volume;
-  if (least >= compute_ && excluded(corner(cut, least))) {
-    return true;
+/// Below which time of its tiles a cut changes what is known.
+double FloorSearch::worth(const Corner& corner) const {
+  double execute = kUnlimited;
+  for (const Corner& kept : corners_) {
+    if (kept.link <= corner.link && kept.hbm_bytes <= corner.hbm_bytes) {
+      execute = std::min(execute, kept.execute.value);
+    }
   }
-  const double compute = cheapest(cut, turns, least);
-  compute_ = std::min(compute_, compute);
-  keep(corner(cut, compute));
-  return compute >= least;
+  return execute;
 }
 
-/// The cheapest way through the tiles of a cut in equal steps.
-double FloorSearch::cheapest(const Cut& cut, Turns& turns, double least) {
-  std::size_t combinations = 1;
-  for (std::vector<std::int64_t>& paces : paces_) {
-    paces.clear();
+bool FloorSearch::add(const Cut& cut, Turns& turns) {
+  const double least = rates_.least(cut.tile);
+  const Corner free = corner(cut, 0.0);
+  const double limit = std::max(compute_, worth(free) - free.execute.value);
+  if (least >= limit) {
+    return true;
   }
+  list_paces(cut, turns);
+  size_ = cut.tile;
+  best_ = kUnlimited;
+  split(cut, 0, 1, limit);
+  if (best_ < kUnlimited) {
+    compute_ = std::min(compute_, best_);
+    keep(corner(cut, best_));
+  }
+  return best_ >= least;
+}
+
+/// Every length of the sub-tasks along each axis to which some operand's rotation could lead.
+void FloorSearch::list_paces(const Cut& cut, Turns& turns) {
   for (std::size_t axis = 0; axis < paces_.size(); ++axis) {
-    paces_[axis].push_back(cut.tile[axis]);
+    paces_[axis].assign(1, cut.tile[axis]);
   }
   for (std::size_t i = 0; i < pricer_.reads(); ++i) {
+    const std::int64_t sharers = cut.held[i].sharers;
     for (const SlotDim& dim : pricer_.slots()[i].dims) {
-      if (dim.rotates) {
+      if (dim.rotates && sharers > 1) {
         std::vector<std::int64_t>& paces = paces_[static_cast<std::size_t>(dim.axes[0])];
-        for (const std::int64_t d : turns.divisors(cut.held[i].sharers)) {
+        for (const std::int64_t d : turns.divisors(sharers)) {
           paces.push_back(ceil_div(paces.front(), d));
         }
       }
     }
   }
   for (std::vector<std::int64_t>& paces : paces_) {
-    std::sort(paces.begin(), paces.end(), std::greater<>());
-    paces.erase(std::unique(paces.begin(), paces.end()), paces.end());
-    combinations *= paces.size();
-  }
-  if (combinations > kMostCombinations) {
-    return least;
-  }
-  std::vector<std::size_t> at(paces_.size(), 0);
-  std::vector<std::int64_t> size(paces_.size());
-  double best = kUnlimited;
-  for (bool more = true; more;) {
-    std::int64_t steps = 1;
-    for (std::size_t axis = 0; axis < size.size(); ++axis) {
-      size[axis] = paces_[axis][at[axis]];
-      steps *= ceil_div(cut.tile[axis], size[axis]);
-    }
-    best = std::min(best, static_cast<double>(steps) * pricer_.tiles().sub_task(size));
-    more = false;
-    for (std::size_t axis = at.size(); axis-- > 0 && !more;) {
-      more = ++at[axis] < paces_[axis].size();
-      at[axis] = more ? at[axis] : 0;
+    if (paces.size() > 1) {
+      std::sort(paces.begin(), paces.end(), std::greater<>());
+      paces.erase(std::unique(paces.begin(), paces.end()), paces.end());
     }
   }
-  return best;
+}
+
+/// The cheapest way through the tiles of a cut in equal steps, if it takes less than `limit`: tries
+/// every pace of `axis` and those after it.
+void FloorSearch::split(const Cut& cut, std::size_t axis, std::int64_t steps, double limit) {
+  const auto times = static_cast<double>(steps);
+  if (times * rates_.least(size_) >= std::min(best_, limit)) {
+    return;  // Shorter sub-tasks are no better.
+  }
+  if (axis == size_.size()) {
+    best_ = std::min(best_, times * pricer_.tiles().sub_task(size_));
+    return;
+  }
+  for (const std::int64_t pace : paces_[axis]) {
+    size_[axis] = pace;
+    split(cut, axis + 1, steps * ceil_div(cut.tile[axis], pace), limit);
+  }
+  size_[axis] = cut.tile[axis];
 }
 
 Floor FloorSearch::result() const {

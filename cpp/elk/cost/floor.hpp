@@ -5,6 +5,7 @@
 
 #include "elk/cost/front.hpp"
 #include "elk/cost/pricer.hpp"
+#include "elk/cost/rate.hpp"
 #include "elk/cost/turns.hpp"
 
 namespace elk::cost {
@@ -17,24 +18,28 @@ namespace elk::cost {
 /// free: a producer may have left everything in place.
 class FloorSearch {
  public:
-  FloorSearch(const ir::Op& op, Pricer& pricer, std::int64_t cores);
+  FloorSearch(const ir::Op& op, Pricer& pricer, const Rates& rates, std::int64_t cores);
 
-  /// `rate`: least seconds for each unit of volume. Says false if a tile undercut it.
-  [[nodiscard]] bool add(const Cut& cut, Turns& turns, double rate);
+  /// False if a tile undercut the rates.
+  [[nodiscard]] bool add(const Cut& cut, Turns& turns);
   [[nodiscard]] Floor result() const;
 
  private:
   [[nodiscard]] Corner corner(const Cut& cut, double compute) const;
   [[nodiscard]] bool excluded(const Corner& corner) const;
   void keep(const Corner& corner);
-  [[nodiscard]] double cheapest(const Cut& cut, Turns& turns, double floor);
+  void list_paces(const Cut& cut, Turns& turns);
+  [[nodiscard]] double worth(const Corner& corner) const;
+  void split(const Cut& cut, std::size_t axis, std::int64_t steps, double limit);
 
-  const ir::Op& op_;
   Pricer& pricer_;
+  const Rates& rates_;
   std::int64_t cores_;
   double compute_;
   std::vector<Corner> corners_;
   std::vector<std::vector<std::int64_t>> paces_;  // of each axis
+  std::vector<std::int64_t> size_;                // of the sub-task in hand
+  double best_;                                   // of the cut in hand
 };
 
 }  // namespace elk::cost

@@ -15,12 +15,16 @@
 namespace elk::cost {
 namespace {
 
-/// Searches with ever lower rates until no tile beats the one assumed.
-Found search(const ir::Graph& graph, const ir::Op& op, const chip::Chip& chip, Pricer& pricer,
-             const Constraints& constraints) {
-  for (double rate = best_rate(op, pricer.tiles());; rate *= 0.5) {
-    Search attempt(graph, op, chip, pricer, constraints);
-    if (attempt.run(rate)) {
+constexpr double kFirstMargin = 0.9;
+constexpr double kNextMargin = 0.6;
+
+/// Searches with ever wider margins until no tile beats the least times assumed.
+Found search(Pricer& pricer, const Constraints& constraints) {
+  Rates rates(pricer.op(), pricer.tiles());
+  for (double margin = kFirstMargin;; margin *= kNextMargin) {
+    rates.set_margin(margin);
+    Search attempt(pricer, rates, constraints);
+    if (attempt.run()) {
       return attempt.found();
     }
   }
@@ -49,7 +53,7 @@ bool before(const PlanOption& a, const PlanOption& b) {
 Front front(const ir::Graph& graph, const ir::Op& op, const chip::Chip& chip,
             const TileModel& tiles, const Constraints& constraints) {
   Pricer pricer(graph, op, chip, tiles);
-  const Found found = search(graph, op, chip, pricer, constraints);
+  const Found found = search(pricer, constraints);
   Front front{.options = priced(graph, op, chip, pricer, found.members),
               .counts = found.counts,
               .fastest = 0,

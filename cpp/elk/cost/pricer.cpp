@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <numeric>
 
+#include "elk/base/errors.hpp"
 #include "elk/base/rounding.hpp"
+#include "elk/base/text.hpp"
 #include "elk/partition/needs.hpp"
 #include "elk/partition/order.hpp"
 #include "elk/partition/plan.hpp"
@@ -199,6 +201,10 @@ Turn Pricer::turn(const Cut& cut, std::size_t slot, std::span<const std::int64_t
   for (std::size_t dim = 0; dim < read.dims.size(); ++dim) {
     std::int64_t count = held.extent[dim].count;
     if (!parts.empty() && parts[dim] > 1) {
+      if (result.spins == kMostSpins) {
+        throw InvalidInput(text("an operand of ", op_.name, " rotates along more than ", kMostSpins,
+                                " dimensions"));
+      }
       const std::int32_t axis = read.dims[dim].axes[0];
       const std::int64_t length = ceil_div(cut.tile[static_cast<std::size_t>(axis)], parts[dim]);
       count = std::min(read.dims[dim].shape, length);
@@ -216,6 +222,13 @@ Turn Pricer::turn(const Cut& cut, std::size_t slot, std::span<const std::int64_t
   result.space = aligned({bytes}).value;
   result.received = read.hbm ? 0 : bytes;
   result.fragments = read.hbm ? 0 : fragments(cut, result);
+  result.steps = 1;
+  for (std::size_t i = 0; i < result.spins; ++i) {
+    const Spin& spin = result.spin[i];
+    result.steps *= ceil_div(cut.tile[static_cast<std::size_t>(spin.axis)], spin.length);
+  }
+  result.more_bytes =
+      read.hbm ? element_bytes(held.elements - result.elements, read.bits).value : 0;
   return result;
 }
 

@@ -51,16 +51,20 @@ struct Spin {
   std::int64_t outer;   // indices of the dimensions around it
 };
 
+inline constexpr std::size_t kMostSpins = 4;
+
 /// One way to split a slot over time.
 struct Turn {
-  std::array<Spin, kMostRank> spin;  // the first `spins` of them
-  std::size_t spins;                 // 0: whole
+  std::array<Spin, kMostSpins> spin;  // the first `spins` of them
+  std::size_t spins;                  // 0: whole
   std::size_t slot;
   std::int64_t parts;     // prod(f_t)
   std::int64_t elements;  // of a partition
   std::int64_t space;
   std::int64_t received;  // bytes gathered before the first step, 0 of HBM operands
   std::int64_t fragments;
+  std::int64_t steps;       // of its loops, if nothing else rotates
+  std::int64_t more_bytes;  // exchanged at least beyond the gather of the whole slot
 };
 
 /// Loops chosen by a plan; by the rules of design 3.1 where empty.
@@ -103,6 +107,9 @@ class Pricer {
   /// The time of all phases. Hides shifts behind compute where the chip can.
   [[nodiscard]] double time(const Cut& cut, Motion& motion, double compute) const;
 
+  [[nodiscard]] const ir::Graph& graph() const { return graph_; }
+  [[nodiscard]] const ir::Op& op() const { return op_; }
+  [[nodiscard]] const chip::Chip& chip() const { return chip_; }
   [[nodiscard]] const std::vector<Slot>& slots() const { return slots_; }
   /// Slots that are read come first: how many there are.
   [[nodiscard]] std::size_t reads() const { return reads_; }

@@ -1,64 +1,114 @@
 #include "elk/cost/rate.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <limits>
-#include <vector>
+
+#include "elk/base/rounding.hpp"
+#include "elk/partition/enumerate.hpp"
 
 namespace elk::cost {
 namespace {
 
-constexpr double kMargin = 0.8;
 constexpr std::int64_t kBlock = 16;  // tiles are timed by blocks: whole ones are cheapest
 
-/// Sizes from the whole axis downwards, in steps that shrink as there are more axes.
+/// Lengths of an axis from the whole downwards, the fewer the more axes there are.
 std::vector<std::int64_t> samples(std::int64_t size, std::size_t axes) {
-  const std::size_t count = axes <= 3 ? 6 : axes <= 5 ? 4 : 3;
+  const std::size_t count = axes <= 3 ? 4 : axes <= 5 ? 3 : 2;
   std::vector<std::int64_t> result;
   std::int64_t value = size;
   for (std::size_t i = 0; i < count && value >= 1; ++i) {
-    result.push_back(value >= kBlock && i > 0 ? value / kBlock * kBlock : value);
-    value /= axes <= 3 ? 4 : 8;
+    const std::int64_t blocks = value >= kBlock && i > 0 ? value / kBlock * kBlock : value;
+    if (result.empty() || blocks < result.back()) {
+      result.push_back(blocks);
+    }
+    value /= 4;
   }
   return result;
 }
 
-}  // namespace
-
-bool in_volume(const ir::Axis& axis) { return axis.tile_dim != ir::TileDim::None; }
-
-double volume(const ir::Op& op, std::span<const std::int64_t> size) {
-  double product = 1.0;
-  for (std::size_t axis = 0; axis < size.size(); ++axis) {
-    product *= in_volume(op.axes[axis]) ? static_cast<double>(size[axis]) : 1.0;
+/// The next tuple of indices into `choices`, or false after the last.
+bool advance(std::vector<std::size_t>& at, const std::vector<std::vector<std::int64_t>>& choices) {
+  for (std::size_t axis = at.size(); axis-- > 0;) {
+    if (++at[axis] < choices[axis].size()) {
+      return true;
+    }
+    at[axis] = 0;
   }
-  return product;
+  return false;
 }
 
-double best_rate(const ir::Op& op, TileTimes& tiles) {
-  const auto counted = static_cast<std::size_t>(
-      std::count_if(op.axes.begin(), op.axes.end(),
-                    [](const ir::Axis& axis) { return in_volume(axis) && axis.size > 1; }));
-  std::vector<std::vector<std::int64_t>> choices;
-  for (const ir::Axis& axis : op.axes) {
-    choices.push_back(in_volume(axis) ? samples(axis.size, counted)
-                                      : std::vector<std::int64_t>{axis.size});
+}  // namespace
+
+void Rates::AxisRates::put(std::int64_t length, double rate) {
+  const auto index = static_cast<std::size_t>(length <= root ? length : ceil_div(size, length));
+  std::vector<double>& rates = length <= root ? shorter : longer;
+  rates[index] = rate;
+}
+
+Rates::Rates(const ir::Op& op, TileTimes& tiles) {
+  std::vector<std::vector<std::int64_t>> others;
+  place_.assign(op.axes.size(), -1);
+  for (std::size_t axis = 0; axis < op.axes.size(); ++axis) {
+    if (op.axes[axis].tile_dim != ir::TileDim::None && op.axes[axis].size > 1) {
+      counted_.push_back(axis);
+    }
   }
-  std::vector<std::size_t> at(choices.size(), 0);
-  std::vector<std::int64_t> size(choices.size());
+  for (std::size_t axis = 0; axis < op.axes.size(); ++axis) {
+    const bool counts = std::find(counted_.begin(), counted_.end(), axis) != counted_.end();
+    others.push_back(counts ? samples(op.axes[axis].size, counted_.size())
+                            : std::vector<std::int64_t>{op.axes[axis].size});
+  }
+  for (const std::size_t axis : counted_) {
+    const std::int64_t size = op.axes[axis].size;
+    const auto root = static_cast<std::int64_t>(std::sqrt(static_cast<double>(size)));
+    const std::vector<double> none(static_cast<std::size_t>(root) + 3, 0.0);
+    axes_.push_back({.axis = axis, .size = size, .root = root, .shorter = none, .longer = none});
+    place_[axis] = static_cast<std::int32_t>(axes_.size()) - 1;
+    sample(op, tiles, axes_.back(), others);
+  }
+}
+
+void Rates::sample(const ir::Op& op, TileTimes& tiles, AxisRates& rates,
+                   const std::vector<std::vector<std::int64_t>>& others) {
+  std::vector<std::vector<std::int64_t>> choices = others;
+  choices[rates.axis] = {1};
+  std::vector<std::int64_t> factors = partition::distinct_factors(rates.size, rates.size);
+  std::reverse(factors.begin(), factors.end());  // Short lengths first.
   double best = std::numeric_limits<double>::infinity();
-  for (bool more = true; more;) {
-    for (std::size_t axis = 0; axis < size.size(); ++axis) {
-      size[axis] = choices[axis][at[axis]];
-    }
-    best = std::min(best, tiles.sub_task(size) / volume(op, size));
-    more = false;
-    for (std::size_t axis = at.size(); axis-- > 0 && !more;) {
-      more = ++at[axis] < choices[axis].size();
-      at[axis] = more ? at[axis] : 0;
-    }
+  std::vector<std::int64_t> size(op.axes.size());
+  for (const std::int64_t factor : factors) {
+    choices[rates.axis].front() = ceil_div(rates.size, factor);
+    std::vector<std::size_t> at(choices.size(), 0);
+    do {
+      double volume = 1.0;
+      for (std::size_t axis = 0; axis < size.size(); ++axis) {
+        size[axis] = choices[axis][at[axis]];
+      }
+      for (const std::size_t axis : counted_) {
+        volume *= static_cast<double>(size[axis]);
+      }
+      best = std::min(best, tiles.sub_task(size) / volume);
+    } while (advance(at, choices));
+    rates.put(choices[rates.axis].front(), best);
   }
-  return best * kMargin;
+}
+
+double Rates::rate(std::span<const std::int64_t> size) const {
+  double rate = 0.0;
+  for (const AxisRates& rates : axes_) {
+    rate = std::max(rate, rates.at(size[rates.axis]));
+  }
+  return margin_ * rate;
+}
+
+double Rates::volume(std::span<const std::int64_t> size) const {
+  double volume = 1.0;
+  for (const AxisRates& rates : axes_) {
+    volume *= static_cast<double>(size[rates.axis]);
+  }
+  return volume;
 }
 
 }  // namespace elk::cost

@@ -2,20 +2,61 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "elk/cost/tile_times.hpp"
 #include "elk/ir/graph.hpp"
 
 namespace elk::cost {
 
-/// Whether an axis counts in the volume of a tile: whether it counts in its time.
-[[nodiscard]] bool in_volume(const ir::Axis& axis);
+/// Least times of tiles without timing them: the best rate, in seconds for each unit of volume,
+/// that tiles no longer than this along one axis reach.
+///
+/// Rates come from a sample: every length of each axis, with some lengths of the others, the whole
+/// ones among them, where call overheads count least. `margin` is left for what the sample missed.
+/// Whoever relies on it checks every tile he times.
+class Rates {
+ public:
+  Rates(const ir::Op& op, TileTimes& tiles);
 
-/// The product of those of `size`.
-[[nodiscard]] double volume(const ir::Op& op, std::span<const std::int64_t> size);
+  /// Seconds that tiles of `size` take at least, in however many equal steps.
+  [[nodiscard]] double least(std::span<const std::int64_t> size) const {
+    return rate(size) * volume(size);
+  }
+  /// Seconds for each unit of volume, of tiles of at most `size`.
+  [[nodiscard]] double rate(std::span<const std::int64_t> size) const;
+  /// The same, of tiles that are at most `length` long along `axis`.
+  [[nodiscard]] double rate(std::size_t axis, std::int64_t length) const {
+    return place_[axis] < 0 ? 0.0
+                            : margin_ * axes_[static_cast<std::size_t>(place_[axis])].at(length);
+  }
+  [[nodiscard]] double volume(std::span<const std::int64_t> size) const;
 
-/// Seconds for each unit of volume that no tile of the op undercuts, as far as a sample of tiles
-/// tells: the least in it, less a margin. Whoever relies on it checks every tile he times.
-[[nodiscard]] double best_rate(const ir::Op& op, TileTimes& tiles);
+  void set_margin(double margin) { margin_ = margin; }
+
+ private:
+  struct AxisRates {
+    std::size_t axis;
+    std::int64_t size;
+    std::int64_t root;  // lengths up to it are looked up, others by how often they fit
+    std::vector<double> shorter;
+    std::vector<double> longer;
+
+    [[nodiscard]] double at(std::int64_t length) const {
+      const auto index = static_cast<std::size_t>(
+          length <= root ? length : (size / length) + (size % length != 0 ? 1 : 0));
+      return length <= root ? shorter[index] : longer[index];
+    }
+    void put(std::int64_t length, double rate);
+  };
+
+  void sample(const ir::Op& op, TileTimes& tiles, AxisRates& rates,
+              const std::vector<std::vector<std::int64_t>>& others);
+
+  std::vector<AxisRates> axes_;
+  std::vector<std::int32_t> place_;   // of each axis in `axes_`, -1: not there
+  std::vector<std::size_t> counted_;  // axes that make up the volume
+  double margin_ = 0.9;
+};
 
 }  // namespace elk::cost

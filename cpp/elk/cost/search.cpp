@@ -5,13 +5,13 @@
 #include <utility>
 
 #include "elk/base/rounding.hpp"
-#include "elk/cost/rate.hpp"
 #include "elk/partition/enumerate.hpp"
 #include "elk/partition/plan.hpp"
 
 namespace elk::cost {
 namespace {
 
+constexpr double kManyCores = 0.85;
 constexpr double kRounding = 1.0 - 1e-12;            // Keeps a sum in another order a lower bound.
 constexpr std::int64_t kMostCombinations = 1 << 16;  // of turns under one cut
 
@@ -31,22 +31,21 @@ std::int64_t saturated(std::int64_t a, std::int64_t b) {
 
 }  // namespace
 
-Search::Search(const ir::Graph& graph, const ir::Op& op, const chip::Chip& chip, Pricer& pricer,
-               const Constraints& constraints)
-    : graph_(graph),
-      op_(op),
-      chip_(chip),
-      pricer_(pricer),
+Search::Search(Pricer& pricer, const Rates& rates, const Constraints& constraints)
+    : pricer_(pricer),
+      rates_(rates),
+      op_(pricer.op()),
+      chip_(pricer.chip()),
       constraints_(constraints),
-      room_(chip::room(chip).value),
-      cores_(chip::total_cores(chip)),
-      factors_(axis_factors(op, cores_)),
+      room_(chip::room(chip_).value),
+      cores_(chip::total_cores(chip_)),
+      factors_(axis_factors(op_, cores_)),
       turns_(pricer, cores_),
-      floor_(op, pricer, cores_),
-      cut_{.factor = std::vector<std::int64_t>(op.axes.size(), 1),
-           .tile = std::vector<std::int64_t>(op.axes.size(), 1),
+      floor_(op_, pricer, rates, cores_),
+      cut_{.factor = std::vector<std::int64_t>(op_.axes.size(), 1),
+           .tile = std::vector<std::int64_t>(op_.axes.size(), 1),
            .order = {},
-           .mesh_dims = std::vector<std::int32_t>(op.axes.size(), -1),
+           .mesh_dims = std::vector<std::int32_t>(op_.axes.size(), -1),
            .held = {},
            .cores = 1,
            .result = 0,
@@ -55,30 +54,39 @@ Search::Search(const ir::Graph& graph, const ir::Op& op, const chip::Chip& chip,
            .tree = false,
            .wide = false,
            .chip_hbm = 0},
+      least_(),
       choice_(pricer.reads()),
+      at_(pricer.reads()),
       motion_(),
+      archive_(pricer.least_hbm()),
       least_time_(std::numeric_limits<double>::infinity()),
       smallest_(std::numeric_limits<std::int64_t>::max()),
       counts_{.complete = 0, .filtered = 0, .pareto = 0} {}
 
-bool Search::run(double rate) {
-  rate_ = rate;
-  visit(0, 1);
+/// Cuts into many pieces come first: what they reach excludes most of the others.
+bool Search::run() {
+  const auto many = static_cast<std::int64_t>(kManyCores * static_cast<double>(cores_));
+  visit(0, {.begin = many + 1, .end = cores_ + 1}, 1);
+  visit(0, {.begin = 1, .end = many + 1}, 1);
   return sound_;
 }
 
-void Search::visit(std::size_t axis, std::int64_t product) {
+/// Every cut whose factors from `axis` on bring `product` to a number of cores within `cores`.
+void Search::visit(std::size_t axis, const elk::Interval<std::int64_t>& cores,
+                   std::int64_t product) {
   if (axis == factors_.size()) {
-    leaf();
+    if (cores.contains(product)) {
+      leaf();
+    }
     return;
   }
   for (const std::int64_t factor : factors_[axis]) {
-    if (product * factor > cores_ || !sound_) {
+    if (product * factor >= cores.end || !sound_) {
       break;
     }
     cut_.factor[axis] = factor;
     cut_.tile[axis] = ceil_div(op_.axes[axis].size, factor);
-    visit(axis + 1, product * factor);
+    visit(axis + 1, cores, product * factor);
   }
 }
 
@@ -108,11 +116,11 @@ bool Search::allowed() const {
 
 /// The least that any plan under the cut needs. However an operand is split over time, its gather
 /// and shifts together bring all of it, and its partitions are no smaller than its sharers allow.
-Point Search::corner() const {
+Point Search::corner(double compute) const {
   Point least{.space = std::min(cut_.result, cut_.result_wide),
               .exchange = cut_.reduce.bytes.value,
               .hbm = cut_.chip_hbm,
-              .time = least_compute_ + cut_.reduce.time.value};
+              .time = compute + cut_.reduce.time.value};
   std::int64_t gathered = 0;
   for (std::size_t slot = 0; slot < pricer_.reads(); ++slot) {
     const Held& held = cut_.held[slot];
@@ -161,19 +169,20 @@ void Search::leaf() {
   pricer_.measure(cut_);
   counts_.complete = saturated(counts_.complete, turns_.complete(cut_));
   const bool passes = allowed();
-  least_compute_ = rate_ * volume(op_, cut_.tile);
   cut_.reduce = {.time = {0.0}, .bytes = {0}, .wire = {0.0}};
-  const Point before = corner();
+  cut_rate_ = rates_.rate(cut_.tile);
+  cut_volume_ = rates_.volume(cut_.tile);
+  const double compute = cut_rate_ * cut_volume_;
+  const Point before = corner(compute);
   count_space(before.space, passes);
   if (before.space > room_) {
     return;
   }
   pricer_.reduce(cut_);
   pricer_.cross(cut_);
-  sound_ = floor_.add(cut_, turns_, rate_) && sound_;
-  const Point least = corner();
-  const bool could_be_fastest = least.time <= least_time_;
-  if ((passes && !archive_.excludes(least)) || could_be_fastest) {
+  sound_ = floor_.add(cut_, turns_) && sound_;
+  least_ = corner(compute);
+  if ((passes && !archive_.excludes(least_)) || least_.time <= least_time_) {
     expand(passes);
   }
 }
@@ -181,14 +190,13 @@ void Search::leaf() {
 void Search::expand(bool allowed) {
   turns_.build(cut_);
   turns_.coarsen(kMostCombinations);
-  std::vector<std::size_t> at(choice_.size(), 0);
+  std::vector<std::size_t>& at = at_;
+  std::fill(at.begin(), at.end(), std::size_t{0});
   for (bool more = true; more;) {
-    std::int64_t space = 0;
     for (std::size_t slot = 0; slot < choice_.size(); ++slot) {
       choice_[slot] = &turns_.of(slot)[at[slot]];
-      space += choice_[slot]->space;
     }
-    if (space + cut_.result <= room_) {
+    if (!hopeless(allowed)) {
       weigh(allowed);
     }
     more = false;
@@ -199,16 +207,80 @@ void Search::expand(bool allowed) {
   }
 }
 
+/// Seconds that the shifts of the chosen turns take at least: they bring what the partitions leave
+/// out, and each pays a sync. A tensor shifts after every step of its own loops but the last; the
+/// one on the innermost loop after every step of all.
+double Search::least_shifts(std::int64_t bytes) const {
+  if (chip_.interconnect.overlaps_compute) {
+    return 0.0;
+  }
+  std::int64_t all = 1;
+  std::int64_t sum = 0;
+  std::int64_t most = 0;
+  for (std::size_t slot = 0; slot < choice_.size(); ++slot) {
+    const Turn& turn = *choice_[slot];
+    if (turn.spins > 0) {
+      sum += turn.steps - 1;
+      most = std::max(most, turn.steps - 1);
+      all = shares_axis(slot) ? std::max(all, turn.steps) : all * turn.steps;
+    }
+  }
+  const double syncs = static_cast<double>(sum - most + std::max(all - 1, most));
+  const double wire =
+      pricer_.fabric().grid() ? 0.0 : static_cast<double>(bytes) / chip_.interconnect.link_rate;
+  return (syncs * pricer_.fabric().sync(false).value) + wire;
+}
+
+/// Whether an earlier turn rotates along an axis of this one.
+bool Search::shares_axis(std::size_t slot) const {
+  const Turn& turn = *choice_[slot];
+  for (std::size_t other = 0; other < slot; ++other) {
+    for (std::size_t i = 0; i < choice_[other]->spins; ++i) {
+      for (std::size_t k = 0; k < turn.spins; ++k) {
+        if (choice_[other]->spin[i].axis == turn.spin[k].axis) {
+          return true;
+        }
+      }
+    }
+  }
+  return false;
+}
+
+/// Whether the chosen turns cannot lead to a plan worth keeping, before their loops are known. No
+/// sub-task is longer than a partition.
+bool Search::hopeless(bool allowed) const {
+  Point point = least_;
+  point.space = std::min(cut_.result, cut_.result_wide);
+  double rate = cut_rate_;
+  std::int64_t more = 0;
+  for (const Turn* turn : choice_) {
+    point.space += turn->space;
+    more += turn->more_bytes;
+    for (std::size_t i = 0; i < turn->spins; ++i) {
+      const auto axis = static_cast<std::size_t>(turn->spin[i].axis);
+      rate = std::max(rate, rates_.rate(axis, turn->spin[i].length));
+    }
+  }
+  if (point.space > room_) {
+    return true;
+  }
+  point.exchange += more;
+  point.time += kRounding * (least_shifts(more) + ((rate - cut_rate_) * cut_volume_));
+  return point.time > least_time_ && (!allowed || archive_.excludes(point));
+}
+
 /// Prices the chosen turns, and keeps the plan if it is worth it.
 void Search::weigh(bool allowed) {
   pricer_.move(cut_, choice_, {.pace = {}, .order = {}}, motion_);
   if (motion_.space > room_) {
     return;
   }
+  const double least = static_cast<double>(motion_.steps) *
+                       rates_.least(std::span(motion_.sub_task.data(), op_.axes.size()));
   Point point{.space = motion_.space,
               .exchange = motion_.exchange,
               .hbm = cut_.chip_hbm,
-              .time = motion_.gather.time.value + cut_.reduce.time.value + least_compute_};
+              .time = motion_.gather.time.value + cut_.reduce.time.value + least};
   if (!chip_.interconnect.overlaps_compute) {
     point.time += motion_.shift.time.value;
   }
@@ -218,11 +290,21 @@ void Search::weigh(bool allowed) {
     return;
   }
   const double compute = pricer_.compute(motion_);
-  sound_ = sound_ && compute >= least_compute_ * kRounding;
+  sound_ = sound_ && compute >= least * kRounding;
   point.time = pricer_.time(cut_, motion_, compute);
   compete(point.time);
   if (!excluded) {
-    archive_.add(point, [&] { return candidate(); });
+    keep(point);
+  }
+}
+
+void Search::keep(const Point& point) {
+  std::size_t id = 0;
+  const Archive::Place place = archive_.add(point, id);
+  if (place == Archive::Place::New) {
+    plans_.push_back(candidate());
+  } else if (place == Archive::Place::Equal) {
+    plans_[id] = std::min(plans_[id], candidate());
   }
 }
 
@@ -236,8 +318,10 @@ std::int64_t Search::preload_space(const Candidate& plan) const {
     }
     std::int64_t divisor = cut_.held[turn->slot].sharers / turn->parts;
     if (cut_.wide) {
-      const auto whole = partition::complete_plan(graph_, op_, plan.factors, plan.temporal, chip_);
-      divisor = partition::sharing(graph_, op_, slot.operand, *whole, chip_).divisors.back();
+      const auto whole =
+          partition::complete_plan(pricer_.graph(), op_, plan.factors, plan.temporal, chip_);
+      divisor =
+          partition::sharing(pricer_.graph(), op_, slot.operand, *whole, chip_).divisors.back();
     }
     sum += partition::preload_piece({turn->space}, divisor).value;
   }
@@ -282,8 +366,8 @@ Found Search::found() const {
                .counts = counts_,
                .floor = floor_.result(),
                .smallest = smallest_};
-  for (const auto& member : archive_.members()) {
-    result.members.push_back(member.plan);
+  for (const std::size_t id : archive_.members()) {
+    result.members.push_back(plans_[id]);
   }
   result.counts.pareto = static_cast<std::int64_t>(result.members.size());
   return result;

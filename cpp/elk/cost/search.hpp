@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "elk/base/intervals.hpp"
 #include "elk/cost/archive.hpp"
 #include "elk/cost/floor.hpp"
 #include "elk/cost/front.hpp"
@@ -32,34 +33,37 @@ struct Found {
 /// operand over time along one dimension.
 ///
 /// What is skipped is skipped by proof: a corner (least space, time, exchange and HBM bytes of a
-/// group of plans) that a known plan beats. The least time of a tile is its volume times the best
-/// rate of any tile, taken from a sample with a margin. Every tile that is timed checks that rate;
-/// one that beats it makes `run` start again with a lower one.
+/// group of plans) that a known plan beats. The least times of tiles are from `Rates`: every tile
+/// that is timed checks them, and one that beats them ends the search, which then starts again with
+/// a wider margin.
 class Search {
  public:
-  Search(const ir::Graph& graph, const ir::Op& op, const chip::Chip& chip, Pricer& pricer,
-         const Constraints& constraints);
+  Search(Pricer& pricer, const Rates& rates, const Constraints& constraints);
 
-  /// Empty where a tile beat `rate`, seconds for each unit of volume.
-  [[nodiscard]] bool run(double rate);
+  /// False where a tile beat the rates: then nothing found holds.
+  [[nodiscard]] bool run();
   [[nodiscard]] Found found() const;
 
  private:
-  void visit(std::size_t axis, std::int64_t product);
+  void visit(std::size_t axis, const elk::Interval<std::int64_t>& cores, std::int64_t product);
   void leaf();
   void expand(bool allowed);
+  [[nodiscard]] bool hopeless(bool allowed) const;
+  [[nodiscard]] double least_shifts(std::int64_t bytes) const;
+  [[nodiscard]] bool shares_axis(std::size_t slot) const;
+  void keep(const Point& point);
   void weigh(bool allowed);
-  [[nodiscard]] Point corner() const;
+  [[nodiscard]] Point corner(double compute) const;
   [[nodiscard]] bool allowed() const;
   void count_space(std::int64_t least, bool allowed);
   void compete(double time);
   [[nodiscard]] std::int64_t preload_space(const Candidate& plan) const;
   [[nodiscard]] Candidate candidate() const;
 
-  const ir::Graph& graph_;
+  Pricer& pricer_;
+  const Rates& rates_;
   const ir::Op& op_;
   const chip::Chip& chip_;
-  Pricer& pricer_;
   Constraints constraints_;
   std::int64_t room_;
   std::int64_t cores_;
@@ -67,10 +71,14 @@ class Search {
   Turns turns_;
   FloorSearch floor_;
   Cut cut_;
-  double least_compute_ = 0.0;       // of the cut
+  double cut_rate_ = 0.0;  // best, of tiles no longer than the cut's
+  double cut_volume_ = 0.0;
+  Point least_;                      // of any plan under the cut
   std::vector<const Turn*> choice_;  // a turn of each slot that is read
+  std::vector<std::size_t> at_;      // its position among the slot's turns
   Motion motion_;
-  Archive<Candidate> archive_;
+  Archive archive_;
+  std::vector<Candidate> plans_;    // by id in the archive
   std::vector<Candidate> fastest_;  // at most one
   std::int64_t fastest_preload_ = 0;
   double least_time_;

@@ -1,0 +1,105 @@
+#include "elk/cost/archive.hpp"
+
+#include <bit>
+#include <limits>
+
+namespace elk::cost {
+namespace {
+
+/// Steps of a quarter octave (space) and a half (exchange) from the first octave up.
+struct Steps {
+  int bits;    // of the mantissa that tell steps within an octave apart
+  int octave;  // below it there is one step
+
+  [[nodiscard]] std::size_t of(std::int64_t value) const {
+    const auto number = static_cast<std::uint64_t>(value);
+    const int width = static_cast<int>(std::bit_width(number));
+    if (width <= octave) {
+      return 0;
+    }
+    const std::uint64_t top = number >> static_cast<unsigned>(width - 1 - bits);
+    const std::size_t step =
+        (static_cast<std::size_t>(width - 1 - octave) << static_cast<unsigned>(bits)) +
+        static_cast<std::size_t>(top - (std::uint64_t{1} << static_cast<unsigned>(bits))) + 1;
+    return std::min(step, kCount - 1);
+  }
+
+  /// The first step all of whose values are at least `value`.
+  [[nodiscard]] std::size_t from(std::int64_t value) const {
+    return value <= 0 ? 0 : of(value - 1) + 1;
+  }
+
+  static constexpr std::size_t kCount = 56;
+};
+
+constexpr Steps kSpace{.bits = 2, .octave = 8};
+constexpr Steps kExchange{.bits = 1, .octave = 4};
+
+bool covers(const Point& a, const Point& b) {
+  return a.space <= b.space && a.exchange <= b.exchange && a.hbm <= b.hbm && a.time <= b.time;
+}
+
+}  // namespace
+
+Archive::Stairs::Stairs()
+    : times_(Steps::kCount * Steps::kCount, std::numeric_limits<double>::infinity()) {}
+
+void Archive::Stairs::add(const Point& point) {
+  for (std::size_t space = kSpace.from(point.space); space < Steps::kCount; ++space) {
+    for (std::size_t i = kExchange.from(point.exchange); i < Steps::kCount; ++i) {
+      double& time = times_[(space * Steps::kCount) + i];
+      time = std::min(time, point.time);
+    }
+  }
+}
+
+double Archive::Stairs::time(const Point& corner) const {
+  return times_[(kSpace.of(corner.space) * Steps::kCount) + kExchange.of(corner.exchange)];
+}
+
+Archive::Archive(std::int64_t least_hbm) : least_hbm_(least_hbm) {}
+
+bool Archive::excludes(const Point& corner) const {
+  if (stairs_.time(corner) < corner.time) {
+    return true;
+  }
+  for (const Point& point : points_) {
+    if (point.space > corner.space) {
+      return false;
+    }
+    if (point.time < corner.time && point.exchange <= corner.exchange && point.hbm <= corner.hbm) {
+      return true;
+    }
+  }
+  return false;
+}
+
+Archive::Place Archive::add(const Point& point, std::size_t& id) {
+  for (std::size_t i = 0; i < points_.size() && points_[i].space <= point.space; ++i) {
+    if (covers(points_[i], point)) {
+      id = ids_[i];
+      return points_[i] == point ? Place::Equal : Place::Covered;
+    }
+  }
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < points_.size(); ++i) {
+    if (!covers(point, points_[i])) {
+      points_[kept] = points_[i];
+      ids_[kept++] = ids_[i];
+    }
+  }
+  points_.resize(kept);
+  ids_.resize(kept);
+  const auto at =
+      std::upper_bound(points_.begin(), points_.end(), point,
+                       [](const Point& a, const Point& b) { return a.space < b.space; });
+  id = next_++;
+  ids_.insert(ids_.begin() + (at - points_.begin()), id);
+  points_.insert(at, point);
+  if (point.hbm <= least_hbm_) {
+    stairs_.add(point);
+  }
+  return Place::New;
+}
+
+}  // namespace elk::cost

@@ -1,0 +1,146 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "elk/chip/chip.hpp"
+#include "elk/ir/graph.hpp"
+
+/// One op with its tensors, written in a line or two.
+namespace elk::test {
+
+inline ir::Axis parallel(std::string name, std::int64_t size, ir::TileDim dim) {
+  return {.name = std::move(name), .size = size, .role = ir::AxisRole::Parallel, .tile_dim = dim};
+}
+
+inline ir::Axis reduction(std::string name, std::int64_t size, ir::TileDim dim) {
+  return {.name = std::move(name), .size = size, .role = ir::AxisRole::Reduction, .tile_dim = dim};
+}
+
+inline ir::Axis row(std::string name, std::int64_t size, ir::TileDim dim) {
+  return {.name = std::move(name), .size = size, .role = ir::AxisRole::Row, .tile_dim = dim};
+}
+
+/// A dimension indexed by one axis as it is, from `offset` on.
+inline ir::Dim along(std::int32_t axis, std::int64_t offset = 0) {
+  return {.axes = {axis}, .coef = {1}, .offset = offset};
+}
+
+inline ir::Dim point() { return {.axes = {}, .coef = {}, .offset = 0}; }
+
+inline ir::Dim mapped(std::vector<std::int32_t> axes, std::vector<std::int64_t> coef,
+                      std::int64_t offset = 0) {
+  return {.axes = std::move(axes), .coef = std::move(coef), .offset = offset};
+}
+
+/// A graph of one op, built operand by operand.
+struct OneOp {
+  ir::Graph graph;
+
+  OneOp(ir::OpKind kind, std::string function, std::vector<ir::Axis> axes,
+        ir::DType dtype = ir::DType::F16)
+      : graph{.name = "one",
+              .tensors = {},
+              .ops = {},
+              .stores = {},
+              .repeat = {},
+              .outputs = {}} {
+    graph.ops.push_back({.name = std::string("op"),
+                         .kind = kind,
+                         .onnx_type = "Test",
+                         .function = std::move(function),
+                         .params = {},
+                         .compute = dtype,
+                         .accumulate = dtype,
+                         .axes = std::move(axes),
+                         .operands = {},
+                         .flops = 1000});
+  }
+
+  [[nodiscard]] ir::Op& op() { return graph.ops.front(); }
+  [[nodiscard]] const ir::Op& op() const { return graph.ops.front(); }
+
+  OneOp& operand(ir::Access access, ir::Home home, std::vector<std::int64_t> shape,
+                 std::vector<ir::Dim> dims) {
+    const auto tensor = static_cast<std::int32_t>(graph.tensors.size());
+    graph.tensors.push_back({.name = "t" + std::to_string(tensor),
+                             .dtype = op().compute,
+                             .shape = std::move(shape),
+                             .home = home});
+    op().operands.push_back({.tensor = tensor,
+                             .access = access,
+                             .dims = std::move(dims),
+                             .indirect = {},
+                             .spilled = false});
+    return *this;
+  }
+  OneOp& reads(ir::Home home, std::vector<std::int64_t> shape, std::vector<ir::Dim> dims) {
+    return operand(ir::Access::Read, home, std::move(shape), std::move(dims));
+  }
+  OneOp& writes(std::vector<std::int64_t> shape, std::vector<ir::Dim> dims) {
+    return operand(ir::Access::Write, ir::Home::Activation, std::move(shape), std::move(dims));
+  }
+};
+
+/// y[m, n] = x[m, k] w[k, n].
+inline OneOp matmul(std::int64_t m, std::int64_t n, std::int64_t k,
+                    ir::Home weights = ir::Home::Weight) {
+  OneOp one(ir::OpKind::MatMul, "matmul",
+            {parallel("m", m, ir::TileDim::M), parallel("n", n, ir::TileDim::N),
+             reduction("k", k, ir::TileDim::K)});
+  one.reads(ir::Home::Activation, {m, k}, {along(0), along(2)})
+      .reads(weights, {k, n}, {along(2), along(1)})
+      .writes({m, n}, {along(0), along(1)});
+  return one;
+}
+
+inline chip::Chip small_chip(std::int64_t cores, std::int64_t sram = 1 << 20) {
+  return {.name = "small",
+          .chips = 1,
+          .core = {.count = cores,
+                   .rows = 0,
+                   .cols = 0,
+                   .sram = {sram},
+                   .reserved = {8192},
+                   .clock_hz = 1e9,
+                   .sram_rate = 16e9,
+                   .remote_access_blocks = false,
+                   .tile_model = "test"},
+          .interconnect = {.topology = chip::Topology::AllToAll,
+                           .link_rate = 5e9,
+                           .hop_latency = {2e-9},
+                           .sync_latency = {90e-9},
+                           .fragment_latency = {2e-9},
+                           .multicast = true,
+                           .overlaps_compute = false,
+                           .native_shift = false},
+          .hbm = chip::Hbm{.modules = 1,
+                           .rate = 64e9,
+                           .port_rate = 64e9,
+                           .latency = {100e-9},
+                           .channels = 16,
+                           .refresh_interval = {0.0},
+                           .refresh_stall = {0.0},
+                           .outstanding = {16384},
+                           .capacity = {std::int64_t{1} << 34},
+                           .position = chip::HbmPosition::EdgesAll},
+          .inter_chip = {},
+          .host_rate = 1e9,
+          .energy = {}};
+}
+
+/// Two chips of `cores` each.
+inline chip::Chip two_chips(std::int64_t cores, std::int64_t sram = 1 << 20) {
+  chip::Chip chip = small_chip(cores, sram);
+  chip.chips = 2;
+  chip.inter_chip = chip::InterChip{.rate = 20e9,
+                                    .latency = {500e-9},
+                                    .sync_latency = {110e-9},
+                                    .port_cores = cores,
+                                    .topology = chip::Topology::AllToAll};
+  return chip;
+}
+
+}  // namespace elk::test
