@@ -186,13 +186,14 @@ void bind_op(py::module_& m) {
                        std::string function, std::vector<std::int64_t> params, ir::DType compute,
                        ir::DType accumulate, std::vector<ir::Axis> axes,
                        std::vector<ir::Operand> operands, std::int64_t flops,
-                       std::vector<double> scalars) {
-             return ir::Op{std::move(name),     kind,    std::move(onnx_type), std::move(function),
-                           std::move(params),   compute, accumulate,           std::move(axes),
-                           std::move(operands), flops,   std::move(scalars)};
+                       std::vector<double> scalars, std::vector<std::int32_t> constants) {
+             return ir::Op{
+                 std::move(name),     kind,    std::move(onnx_type), std::move(function),
+                 std::move(params),   compute, accumulate,           std::move(axes),
+                 std::move(operands), flops,   std::move(scalars),   std::move(constants)};
            }),
            py::kw_only(), "name"_a, "kind"_a, "onnx_type"_a, "function"_a, "params"_a, "compute"_a,
-           "accumulate"_a, "axes"_a, "operands"_a, "flops"_a, "scalars"_a)
+           "accumulate"_a, "axes"_a, "operands"_a, "flops"_a, "scalars"_a, "constants"_a)
       .def_readonly("name", &ir::Op::name)
       .def_readonly("kind", &ir::Op::kind)
       .def_readonly("onnx_type", &ir::Op::onnx_type)
@@ -203,7 +204,8 @@ void bind_op(py::module_& m) {
       .def_property_readonly("axes", members(&ir::Op::axes))
       .def_property_readonly("operands", members(&ir::Op::operands))
       .def_readonly("flops", &ir::Op::flops)
-      .def_readonly("scalars", &ir::Op::scalars);
+      .def_readonly("scalars", &ir::Op::scalars)
+      .def_readonly("constants", &ir::Op::constants);
 }
 
 using OpRow = std::tuple<std::string, std::size_t, std::vector<std::int32_t>>;

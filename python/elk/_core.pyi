@@ -400,6 +400,7 @@ class Op(_Struct):
         operands: Sequence[Operand],
         flops: int,
         scalars: Sequence[float],
+        constants: Sequence[int],
     ) -> None: ...
     @property
     def name(self) -> str: ...
@@ -423,6 +424,8 @@ class Op(_Struct):
     def flops(self) -> int: ...
     @property
     def scalars(self) -> list[float]: ...
+    @property
+    def constants(self) -> list[int]: ...
 
 class GraphStore(_Struct):
     @property

@@ -253,7 +253,8 @@ def test_one_element_constants_are_numbers_of_their_op() -> None:
     }
     model = assert_computes(model_of(nodes, {"x": [2, 3]}, ["y"], constants))
     assert [op.function for op in model.graph.ops] == ["sub/scalar", "square", "mul/col_vector"]
-    assert (model.graph.ops[0].params, model.graph.ops[0].scalars) == ([0], [1.0])
+    first = model.graph.ops[0]
+    assert (first.params, first.scalars, first.constants) == ([], [1.0], [0])
     assert homes(model)["vector"] == "Weight"
     assert "one" not in homes(model)
 

@@ -67,8 +67,7 @@ _ELEMENTWISE: dict[str, Callable[..., Any]] = {
     "prelu": lambda x, slope: np.where(x < 0, slope * x, x),
     "round": np.rint,
     "selu": lambda x, a, g: g * np.where(x > 0, x, a * np.expm1(x)),
-    "shift_left": np.left_shift,
-    "shift_right": np.right_shift,
+    "shift": lambda x, n, left: np.left_shift(x, n) if left > 0 else np.right_shift(x, n),
     "shrink": lambda x, b, low: np.where(x < -low, x + b, np.where(x > low, x - b, 0)),
     "sign": np.sign,
     "silu": lambda x, a: x * _sigmoid(a * x),
@@ -273,7 +272,7 @@ def _position(run: _Run, array: Array) -> Array:
     find = np.argmax if run.op.function.startswith("argmax") else np.argmin
     if not run.sizes:
         return np.zeros(())
-    if run.op.params[0]:  # The last of equals: the first one from behind.
+    if run.op.scalars[0]:  # The last of equals: the first one from behind.
         last = find(np.flip(values, axis), axis=axis, keepdims=True)
         return np.asarray(values.shape[axis] - 1 - last)
     return np.asarray(find(values, axis=axis, keepdims=True))
@@ -294,8 +293,8 @@ def _together(run: _Run) -> tuple[Array, Array]:
 
 def _arguments(run: _Run, wide: Inputs) -> list[Any]:
     """Operands and scalars in the order of the ONNX inputs, attributes in front of none."""
-    constants = run.op.scalars[len(run.op.scalars) - len(run.op.params) :]
-    places = dict(zip(run.op.params, constants, strict=True))
+    constants = run.op.scalars[len(run.op.scalars) - len(run.op.constants) :]
+    places = dict(zip(run.op.constants, constants, strict=True))
     extra = list(run.op.scalars[: len(run.op.scalars) - len(places)])
     slots = sorted({*wide, *places})
     return [places[i] if i in places else wide[i][0] for i in slots] + extra
@@ -328,14 +327,14 @@ def _normed(run: _Run, wide: Inputs) -> Array:
     x = np.broadcast_to(wide[0][0], run.sizes)
     centre = 0 if run.op.function == "rmsnorm" else x.mean(axis=row, keepdims=True)
     spread = np.sqrt(((x - centre) ** 2).mean(axis=row, keepdims=True) + run.op.scalars[0])
-    places = dict(zip(run.op.params, run.op.scalars[1:], strict=True))
+    places = dict(zip(run.op.constants, run.op.scalars[1:], strict=True))
     scale = places.get(1, wide[1][0] if 1 in wide else 1.0)
     bias = places.get(2, wide[2][0] if 2 in wide else 0.0)
     return np.asarray((x - centre) / spread * scale + bias)
 
 
 def _top_k(run: _Run) -> tuple[Array, Array]:
-    k, largest, _ = run.op.params
+    k, largest, _ = map(int, run.op.scalars)
     rows = [i for i, axis in enumerate(run.op.axes) if axis.role == _core.AxisRole.Row]
     values = np.take(np.broadcast_to(run.inputs()[0][0], run.sizes), 0, axis=rows[-1])
     values = values if k > 1 else np.broadcast_to(run.inputs()[0][0], run.sizes)
@@ -357,7 +356,7 @@ def _top_k(run: _Run) -> tuple[Array, Array]:
 def _opaque(run: _Run, wide: Inputs) -> Array:
     row = run.over(_core.AxisRole.Row)
     if run.op.function == "cumsum":
-        exclusive, backwards = run.op.params
+        exclusive, backwards = run.op.scalars
         x = np.broadcast_to(wide[0][0], run.sizes)
         x = np.flip(x, row) if backwards else x
         total = np.cumsum(x, axis=row[0])

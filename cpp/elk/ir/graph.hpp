@@ -142,12 +142,12 @@ enum class OpKind : std::uint8_t {
 ///
 /// `function` is the tile kernel in the words of the profile: "matmul", "conv2d", "exp", "add",
 /// "add/col_vector", "sum/inner", "softmax", "layernorm", "gather", "slice_copy". `params` are what
-/// the kernel needs besides sizes (conv, pool: stride h, stride w; gather: rows of the table;
-/// elementwise and norms: which ONNX inputs are constants, their values being `scalars`).
+/// the kernel needs besides sizes (conv, pool: stride h, stride w; gather: rows of the table; an
+/// opaque one: 0, and 1 for a sort).
 /// `compute` is the dtype it computes in; `accumulate` that of its partial sums.
-/// `scalars` are the numbers that the op computes with besides its operands: epsilon of a norm,
-/// the factor of a mean, alpha and beta of a Gemm, then constant inputs in their order. No time or
-/// space depends on them.
+/// `scalars` are the numbers that the op computes with besides its operands: those of attributes
+/// (epsilon of a norm, the factor of a mean, alpha and beta of a Gemm), then its constant inputs,
+/// whose ONNX positions are `constants`. No time or space depends on them.
 struct Op {
   std::string name;
   OpKind kind;
@@ -160,6 +160,7 @@ struct Op {
   std::vector<Operand> operands;  // reads first, then exactly one or more writes
   std::int64_t flops;             // of the whole op
   std::vector<double> scalars{};
+  std::vector<std::int32_t> constants{};
 
   friend bool operator==(const Op&, const Op&) = default;
 };

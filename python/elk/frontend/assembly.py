@@ -227,7 +227,8 @@ class Assembler:
         for i, write in enumerate(pattern.writes):
             name = node.outputs[i] if i < len(node.outputs) and node.outputs[i] else ""
             made = Stored(name or f"{node.name}.{i}", write.dtype, write.shape, "activation")
-            made.distinct = pattern.params[0] if pattern.function == "topk" and i else 1
+            if pattern.function == "topk" and i > 0:
+                made.distinct = int(pattern.scalars[0])
             writes.append(made)
             self.result.values[made.name] = whole(made)
         self.result.ops.append(

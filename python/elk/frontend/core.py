@@ -110,6 +110,7 @@ def _core_op(op: Op) -> _core.Op:
         operands=operands,
         flops=pattern.flops,
         scalars=list(pattern.scalars),
+        constants=list(pattern.constants),
     )
 
 

@@ -93,8 +93,8 @@ def elementwise(
         reads=nest.reads,
         writes=nest.writes,
         flops=flops * math.prod(shape),
-        params=tuple(places),
         scalars=tuple(numbers),
+        constants=tuple(places),
     )
 
 

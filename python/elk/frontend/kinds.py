@@ -6,7 +6,7 @@ has to be computed; `build`, the tensor expression. A type that is not in the ta
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -102,7 +102,8 @@ def _gelu(node: Node) -> Pattern:
 
 
 def _cast(node: Node) -> Pattern:
-    return elementwise(node, "cast", result=DTYPES[int(node.attrs["to"])])
+    target = DTYPES[int(node.attrs["to"])]
+    return replace(elementwise(node, "cast", result=target), accumulate=target)
 
 
 def _shape(node: Node) -> list[Value] | None:
@@ -139,7 +140,8 @@ def _mod(node: Node) -> Pattern:
 
 
 def _shift(node: Node) -> Pattern:
-    return elementwise(node, f"shift_{str(node.attrs['direction']).lower()}")
+    left = str(node.attrs["direction"]).upper() == "LEFT"
+    return elementwise(node, "shift", scalars=(1.0 if left else -1.0,))
 
 
 def _infinite(node: Node) -> Pattern:

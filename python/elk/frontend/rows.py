@@ -18,6 +18,7 @@ _LAYERNORM_FLOPS = 7
 _RMSNORM_FLOPS = 4
 _BATCHNORM_FLOPS = 4
 _FIRST_SPATIAL = 2
+_SORT = (0, 1)  # What the kernel of an opaque op is told of a sort.
 # From this opset on, Softmax normalises along one axis.
 _ONE_AXIS_SOFTMAX = 13
 
@@ -55,6 +56,9 @@ def _reduced(
     kept = [i for i in range(len(loops)) if keep or i not in axes]
     shape = tuple(1 if i in axes else value.shape[i] for i in kept)
     space.write(result or value.dtype, shape, [None if i in axes else loops[i] for i in kept])
+    scalars: tuple[float, ...] = (math.prod(shape) / value.size,) if mean else ()
+    if function.startswith("arg"):
+        scalars = (float(node.attrs.get("select_last_index", 0)),)
     nest = space.nest()
     inner = bool(nest.axes) and nest.axes[-1].role == "Reduction"
     tiles = {"Reduction": "Cols" if inner else "Rows", "Parallel": "Rows" if inner else "Cols"}
@@ -67,8 +71,7 @@ def _reduced(
         reads=nest.reads,
         writes=nest.writes,
         flops=value.size,
-        params=(int(node.attrs.get("select_last_index", 0)),) if function[:3] == "arg" else (),
-        scalars=(math.prod(shape) / value.size,) if mean else (),
+        scalars=scalars,
     )
 
 
@@ -138,13 +141,13 @@ def norm(node: Node, function: str) -> Pattern:
         reads=nest.reads,
         writes=nest.writes,
         flops=each * value.size,
-        params=tuple(places),
         scalars=tuple(scalars),
+        constants=tuple(places),
     )
 
 
 def scan(node: Node, function: str) -> Pattern:
-    """An opaque op along one axis whose result has the shape of its input: CumSum."""
+    """An opaque op along one axis: CumSum. `scalars`: exclusive, reverse."""
     value = node.input(0)
     axis = wrapped(int(node.known(1, "axis").item()), len(value.shape))
     space = Space()
@@ -164,7 +167,7 @@ def scan(node: Node, function: str) -> Pattern:
         reads=nest.reads,
         writes=nest.writes,
         flops=value.size,
-        params=(int(node.attrs.get("exclusive", 0)), int(node.attrs.get("reverse", 0))),
+        scalars=tuple(float(node.attrs.get(name, 0)) for name in ("exclusive", "reverse")),
     )
 
 
@@ -220,7 +223,7 @@ def instance_norm(node: Node) -> Pattern:
 
 
 def top_k(node: Node) -> Pattern:
-    """The first k of each sorted row, and where they were: an opaque op along one axis."""
+    """The first k of each sorted row, and where they were. `scalars`: k, largest, sorted."""
     value = node.input(0)
     axis = node.axis(-1)
     k = int(node.known(1, "k").item())
@@ -246,7 +249,8 @@ def top_k(node: Node) -> Pattern:
         reads=nest.reads,
         writes=nest.writes,
         flops=rows * sort_flops(value.shape[axis]),
-        params=(k, int(node.attrs.get("largest", 1)), int(node.attrs.get("sorted", 1))),
+        params=_SORT,
+        scalars=(float(k), *(float(node.attrs.get(name, 1)) for name in ("largest", "sorted"))),
     )
 
 

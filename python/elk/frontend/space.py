@@ -81,6 +81,7 @@ class Pattern:
     flops: int
     params: tuple[int, ...] = ()
     scalars: tuple[float, ...] = ()
+    constants: tuple[int, ...] = ()
 
 
 class MisalignedError(Exception):
