@@ -20,10 +20,10 @@ _NAME_LENGTH = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """One plan on an operator's Pareto front, alone on the chip with nothing in place.
+    """One plan of an operator, alone on the chip with nothing in place.
 
     Attributes:
-        rank: 1 for the fastest of the front.
+        rank: 1 for the fastest.
         factors: Into how many parts each axis is cut.
         steps: Compute steps; more than one where tensors rotate between cores.
         cores: Cores that work.
@@ -32,6 +32,7 @@ class Candidate:
         compute_s: The part of it that computes, on the slowest core.
         exchange_bytes: Sent or received by the busiest core.
         hbm_bytes: Read from HBM, over all chips.
+        added: Whether it is not on the front: the search added it to suit a neighbour's layout.
     """
 
     rank: int
@@ -43,6 +44,7 @@ class Candidate:
     compute_s: float
     exchange_bytes: int
     hbm_bytes: int
+    added: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,8 +55,9 @@ class Explanation:
         op: The id of the operator.
         name: Its name.
         kind: Its kind, such as `matmul`.
-        candidates: The Pareto front in (space, time, exchange, HBM bytes), by time.
-        chosen: The candidate that the plan uses; None if its front does not hold it.
+        candidates: The Pareto front in (space, time, exchange, HBM bytes), and what the search
+            added to suit neighbours, by time.
+        chosen: The candidate that the plan uses.
         plans_complete: All ways to cut the operator.
         plans_filtered: Those that pass the constraints and fit SRAM.
         plans_pareto: Those on the front.
@@ -65,7 +68,7 @@ class Explanation:
     name: str
     kind: str
     candidates: tuple[Candidate, ...]
-    chosen: Candidate | None
+    chosen: Candidate
     plans_complete: int
     plans_filtered: int
     plans_pareto: int
@@ -92,8 +95,8 @@ class Explanation:
         return self.text
 
     def __repr__(self) -> str:
-        rank = self.chosen.rank if self.chosen else "-"
-        return f"Explanation({self.name!r}: rank {rank} of {len(self.candidates)} on the front)"
+        rank = self.chosen.rank
+        return f"Explanation({self.name!r}: rank {rank} of {len(self.candidates)} candidates)"
 
     def _repr_html_(self) -> str:
         head, *rows = self._rows()
@@ -123,7 +126,7 @@ class Explanation:
     def _rows(self) -> list[tuple[str, ...]]:
         """The table: a head, then one row a candidate, the chosen one always among them."""
         shown = self.candidates[:_SHOWN_OPTIONS]
-        if self.chosen is not None and self.chosen not in shown:
+        if self.chosen not in shown:
             shown = (*shown, self.chosen)
         head = ("", "rank", "time", "compute", "space", "exchange", "HBM", "cores", "steps", "cut")
         return [head, *(self._row(candidate) for candidate in shown)]
@@ -131,7 +134,7 @@ class Explanation:
     def _row(self, c: Candidate) -> tuple[str, ...]:
         return (
             "->" if c == self.chosen else "",
-            str(c.rank),
+            f"{c.rank}{'+' * c.added}",
             duration(c.time_s),
             duration(c.compute_s),
             amount(c.space_bytes),
@@ -155,8 +158,10 @@ def explain(document: PlanDocument, op: str | int) -> Explanation:
     """
     row = find_op(document, op)
     front = document["fronts"][row["front"]]
-    candidates = tuple(_candidate(front, i) for i in range(len(front["time_s"])))
-    chosen = candidates[row["choice"]] if 0 <= row["choice"] < len(candidates) else None
+    times = front["time_s"]
+    order = sorted(range(len(times)), key=lambda i: (times[i], i))
+    candidates = tuple(_candidate(front, i, rank) for rank, i in enumerate(order, start=1))
+    chosen = candidates[order.index(row["choice"])]
     return Explanation(
         op=row["id"],
         name=row["name"],
@@ -190,10 +195,10 @@ def find_op(document: PlanDocument, op: str | int) -> OpRow:
     )
 
 
-def _candidate(front: FrontRow, index: int) -> Candidate:
+def _candidate(front: FrontRow, index: int, rank: int) -> Candidate:
     factors = dict(zip(front["axes"], front["factors"][index], strict=True))
     return Candidate(
-        rank=index + 1,
+        rank=rank,
         factors=factors,
         steps=front["steps"][index],
         cores=front["cores"][index],
@@ -202,20 +207,16 @@ def _candidate(front: FrontRow, index: int) -> Candidate:
         compute_s=front["compute_s"][index],
         exchange_bytes=front["exchange_bytes"][index],
         hbm_bytes=front["hbm_bytes"][index],
+        added=index >= front["pareto"],
     )
 
 
 def _reasons(
-    document: PlanDocument,
-    row: OpRow,
-    candidates: tuple[Candidate, ...],
-    chosen: Candidate | None,
+    document: PlanDocument, row: OpRow, candidates: tuple[Candidate, ...], chosen: Candidate
 ) -> list[str]:
-    reasons = []
-    if chosen is not None:
-        reasons.append(_rank(candidates, chosen))
-        if chosen.rank > 1:
-            reasons.append(_what_holds_it_back(document, row, candidates[0], chosen))
+    reasons = [_rank(candidates, chosen)]
+    if chosen.rank > 1:
+        reasons.append(_what_holds_it_back(document, row, candidates[0], chosen))
     reasons.append(_in_place(document, row))
     preload = row["preload"]
     if preload is not None:
@@ -238,33 +239,35 @@ def _rank(candidates: tuple[Candidate, ...], chosen: Candidate) -> str:
         saved = smallest.time_s - chosen.time_s
         more = chosen.space_bytes - smallest.space_bytes
         text += f"; {duration(saved)} faster than the smallest plan for {amount(more)} more a core"
+    if chosen.added:
+        text += "; not on the front, but added by the search to suit how a neighbour's tensors lie"
     return text + "."
 
 
 def _what_holds_it_back(
     document: PlanDocument, row: OpRow, fastest: Candidate, chosen: Candidate
 ) -> str:
-    """What the fastest plan alone would have needed."""
-    slower = duration(chosen.time_s - fastest.time_s)
+    """Why not the plan that is fastest alone."""
+    text = f"It is {duration(chosen.time_s - fastest.time_s)} slower alone than rank 1"
     more = fastest.space_bytes - chosen.space_bytes
-    if more <= 0:
-        if fastest.hbm_bytes > chosen.hbm_bytes:
-            why = "which reads more from HBM"
-        elif fastest.exchange_bytes > chosen.exchange_bytes:
-            why = "which exchanges more"
-        else:
-            why = "but suits how its neighbours' tensors lie"
-        return f"It is {slower} slower alone than rank 1, {why}."
-    text = (
-        f"It is {slower} slower alone than rank 1 and saves {amount(more)} of SRAM a core"
-        f" ({amount(chosen.space_bytes)} instead of {amount(fastest.space_bytes)})"
-    )
     free = free_bytes(document, row["id"])
-    if free is None:
-        return text + "."
-    if free < more:
-        return f"{text}: SRAM binds, only {amount(free)} are free while it runs."
-    return f"{text}: with it, preloads of later operators fit or flow better."
+    if free is not None and more > free:
+        return (
+            f"{text} and saves {amount(more)} of SRAM a core ({amount(chosen.space_bytes)} instead "
+            f"of {amount(fastest.space_bytes)}): SRAM binds, only {amount(free)} are free while "
+            "it runs."
+        )
+    in_place_s = row["execute"]["time_s"]
+    if in_place_s < fastest.time_s:
+        return (
+            f"{text}, but part of what it reads lies already where it needs it: "
+            f"{duration(in_place_s)} in place."
+        )
+    if fastest.hbm_bytes > chosen.hbm_bytes:
+        return f"{text}, which reads {amount(fastest.hbm_bytes - chosen.hbm_bytes)} more from HBM."
+    if more > 0:
+        return f"{text} and leaves {amount(more)} of SRAM a core to preloads of later operators."
+    return f"{text}: with its neighbours and the preloads beside it, the schedule is faster so."
 
 
 def free_bytes(document: PlanDocument, op: int) -> int | None:

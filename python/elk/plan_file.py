@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final, NoReturn, cast
 
 from elk.errors import ElkError, PlanFileError
-from elk.plan_schema import SCHEMA, PlanDocument
+from elk.plan_schema import SCHEMA, OpRow, PlanDocument
 
 _LARGEST_BYTES: Final = 1 << 30
 _SHOWN_PROBLEMS: Final = 3
@@ -119,8 +119,8 @@ def _validate_positions(document: PlanDocument) -> None:
         "predicted.ops: there must be one row an op, in order": (
             [row["id"] for row in document["predicted"]["ops"]] == [*range(count)]
         ),
-        "ops.front: there is no such front": all(
-            0 <= row["front"] < len(document["fronts"]) for row in document["ops"]
+        "ops.front: there is no such front or choice": all(
+            _is_choice(document, row) for row in document["ops"]
         ),
         "buffers: they must lie within the program, on tensors of the plan": all(
             0 <= b["from"] <= b["to"] < end and b["tensor"] in names for b in document["buffers"]
@@ -133,6 +133,15 @@ def _validate_positions(document: PlanDocument) -> None:
     if broken:
         raise PlanFileError("; ".join(broken))
     _validate_chip(document["chip"])
+
+
+def _is_choice(document: PlanDocument, row: OpRow) -> bool:
+    if not 0 <= row["front"] < len(document["fronts"]):
+        return False
+    front = document["fronts"][row["front"]]
+    size = len(front["time_s"])
+    columns = [v for key, v in front.items() if key != "axes" and isinstance(v, list)]
+    return 0 <= row["choice"] < size and all(len(column) == size for column in columns)
 
 
 def _is_instruction(instruction: list[Any], ops: int, tensors: set[str]) -> bool:

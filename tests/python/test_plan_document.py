@@ -214,13 +214,22 @@ def test_the_html_card_stays_small_whatever_names_are_long() -> None:
 
 def test_an_explanation_says_what_held_the_fastest_plan_back(plan: Plan) -> None:
     explanation = plan.explain("first")
-    assert explanation.chosen is not None
     assert explanation.chosen.rank == 2
     assert explanation.plans_complete == 216
     assert "Rank 2 of 3" in explanation.text
     assert "SRAM binds, only 35.0 KiB are free" in explanation.text
     assert "w0 1/2" in explanation.text
     assert "Bound by compute" in explanation.text
+
+
+def test_an_explanation_says_that_what_is_read_lies_there_already() -> None:
+    document = _document()
+    document["fronts"][0]["pareto"] = 1
+    document["fronts"][0]["space_bytes"][0] = 4096
+    document["ops"][0]["execute"]["time_s"] = 1e-6
+    text = _plan(document).explain(0).text
+    assert "added by the search to suit how a neighbour's tensors lie" in text
+    assert "lies already where it needs it: 1.000 µs in place" in text
 
 
 def test_an_explanation_marks_the_chosen_plan_in_its_table(plan: Plan) -> None:
@@ -309,6 +318,8 @@ def _broken(change: Any) -> bytes:
         (gzip.compress(b"[" * 100_000), "damaged"),
         (_broken(lambda d: d.pop("bounds")), "bounds: Field required"),
         (_broken(lambda d: d["ops"][0].update(front=7)), "ops.front"),
+        (_broken(lambda d: d["ops"][0].update(choice=3)), "ops.front"),
+        (_broken(lambda d: d["fronts"][0]["steps"].pop()), "ops.front"),
         (_broken(lambda d: d["ops"][1].update(id=5)), "ids must count from 0"),
         (_broken(lambda d: d["buffers"][0].update(to=99)), "buffers: they must lie within"),
         (_broken(lambda d: d["program"].append(["jump", 0])), "program: instructions"),

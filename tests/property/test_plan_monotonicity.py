@@ -1,0 +1,101 @@
+"""More work is never planned cheaper, and a better chip never plans slower."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import elk
+import onnx
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from onnx import TensorProto, helper
+
+MODELS = Path(__file__).parents[2] / "models"
+SLACK = 1.01
+
+# A better chip, by the field that is better, on an all-to-all interconnect.
+BETTER: dict[str, Any] = {
+    "count": lambda chip, f: int(chip.core.cores * f),
+    "sram_bytes": lambda chip, f: int(chip.core.sram_bytes * f),
+    "link_bytes_per_s": lambda chip, f: chip.interconnect.link_bytes_per_s * f,
+    "hbm_bytes_per_s": lambda chip, f: chip.hbm.bytes_per_s * f,
+}
+
+
+def perceptron(widths: list[int], rows: int) -> elk.Model:
+    """A chain of products with a non-linearity between each two."""
+    nodes, weights = [], []
+    for i, (k, n) in enumerate(pairwise(widths)):
+        weight = TensorProto(name=f"w{i}", dims=[k, n], data_type=TensorProto.FLOAT16)
+        weight.data_location = TensorProto.EXTERNAL
+        weight.external_data.add(key="location", value="weights.bin")
+        weights.append(weight)
+        nodes.append(helper.make_node("MatMul", [f"x{i}", f"w{i}"], [f"a{i}"], name=f"product{i}"))
+        nodes.append(helper.make_node("Relu", [f"a{i}"], [f"x{i + 1}"], name=f"relu{i}"))
+    last = len(widths) - 1
+    ends = [
+        helper.make_tensor_value_info(name, TensorProto.FLOAT16, [rows, width])
+        for name, width in (("x0", widths[0]), (f"x{last}", widths[-1]))
+    ]
+    graph = helper.make_graph(nodes, "chain", ends[:1], ends[1:], initializer=weights)
+    opsets = [helper.make_opsetid("", 20)]
+    proto: onnx.ModelProto = helper.make_model(graph, opset_imports=opsets, ir_version=10)
+    return elk.load_model(proto)
+
+
+def latency_s(model: elk.Model, chip: elk.Chip) -> float:
+    return elk.compile(model, chip, policy="elk-dyn", threads=2).latency_s
+
+
+widths = st.lists(st.integers(4, 24).map(lambda n: 8 * n), min_size=2, max_size=4)
+rows = st.integers(1, 12).map(lambda n: 8 * n)
+
+
+@settings(max_examples=12)
+@given(widths=widths, rows=rows, more=st.sampled_from(["layer", "rows", "width"]))
+def test_more_work_is_never_planned_cheaper(widths: list[int], rows: int, more: str) -> None:
+    chip = elk.chips.get("tiny")
+    larger = {
+        "layer": perceptron([*widths, widths[-1]], rows),
+        "rows": perceptron(widths, 2 * rows),
+        "width": perceptron([2 * width for width in widths], rows),
+    }
+    assert latency_s(perceptron(widths, rows), chip) <= latency_s(larger[more], chip)
+
+
+@settings(max_examples=12)
+@given(
+    widths=widths,
+    rows=rows,
+    field=st.sampled_from(sorted(BETTER)),
+    factor=st.sampled_from([1.25, 1.5, 2.0, 4.0]),
+)
+def test_a_better_chip_never_plans_slower(
+    widths: list[int], rows: int, field: str, factor: float
+) -> None:
+    chip = elk.chips.get("tiny")
+    better = chip.replace(**{field: BETTER[field](chip, factor)})
+    model = perceptron(widths, rows)
+    assert latency_s(model, better) <= latency_s(model, chip) * SLACK
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("field", sorted(BETTER))
+@pytest.mark.parametrize(
+    ("file", "bindings"),
+    [
+        ("llama2-13b-decode.onnx", {"batch": 32, "past": 2048}),
+        ("bert-large.onnx", {"batch": 8, "seq": 512}),
+        ("resnet50.onnx", {"batch": 8}),
+    ],
+)
+def test_a_better_chip_never_plans_a_real_model_slower(
+    file: str, bindings: dict[str, int], field: str
+) -> None:
+    chip = elk.chips.get("ipu-pod4-hbm")
+    model = elk.load_model(MODELS / file, bindings=bindings)
+    better = chip.replace(**{field: BETTER[field](chip, 1.25)})
+    assert latency_s(model, better) <= latency_s(model, chip) * SLACK

@@ -1,0 +1,193 @@
+"""Plans of small models: sound by a checker of their own, the same every time, and explained."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import elk
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+ROOT = Path(__file__).parents[2]
+MODELS = ROOT / "models"
+POLICIES = ("basic", "static", "elk-dyn", "elk-full", "ideal")
+SMALL = {
+    "nerf": ("nerf.onnx", {"rows": 256}, "tiny"),
+    "gpt2": ("gpt2.onnx", {"batch": 1, "seq": 64}, "ipu-pod4-hbm"),
+    "resnet18": ("resnet18.onnx", {"batch": 1}, "ipu-pod4-hbm"),
+}
+
+
+def broken_rules(plan: elk.Plan) -> list[str]:
+    """What the checker that trusts no plan's writer says."""
+    spec = importlib.util.spec_from_file_location("check_plan", ROOT / "tests/oracle/check_plan.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    check = module.Check(plan.to_json())
+    check.run()
+    return list(check.bad)
+
+
+def perceptron(layers: int = 2, width: int = 64, rows: int = 32) -> onnx.ModelProto:
+    """Products and non-linearities, with a residual from the first layer to the last."""
+    nodes, weights = [], []
+    for i in range(layers):
+        weight = TensorProto(name=f"w{i}", dims=[width, width], data_type=TensorProto.FLOAT16)
+        weight.data_location = TensorProto.EXTERNAL
+        weight.external_data.add(key="location", value="weights.bin")
+        weights.append(weight)
+        nodes.append(helper.make_node("MatMul", [f"x{i}", f"w{i}"], [f"a{i}"], name=f"product{i}"))
+        nodes.append(helper.make_node("Relu", [f"a{i}"], [f"x{i + 1}"], name=f"relu{i}"))
+    nodes.append(helper.make_node("Add", ["x1", f"x{layers}"], ["y"], name="residual"))
+    ends = [
+        helper.make_tensor_value_info(name, TensorProto.FLOAT16, ["rows", width])
+        for name in ("x0", "y")
+    ]
+    graph = helper.make_graph(nodes, "perceptron", ends[:1], ends[1:], initializer=weights)
+    graph.doc_string = f"{rows} rows"
+    opsets = [helper.make_opsetid("", 20)]
+    return helper.make_model(graph, opset_imports=opsets, ir_version=10)
+
+
+def compile_small(policy: str = "elk-full", **options: Any) -> elk.Plan:
+    return elk.compile(perceptron(), "tiny", bindings={"rows": 32}, policy=policy, **options)
+
+
+@pytest.fixture(scope="module")
+def plan() -> elk.Plan:
+    return compile_small()
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize(
+    "name",
+    [name if name == "nerf" else pytest.param(name, marks=pytest.mark.slow) for name in SMALL],
+)
+def test_a_plan_breaks_no_rule(name: str, policy: str) -> None:
+    file, bindings, chip = SMALL[name]
+    plan = elk.compile(MODELS / file, chip, bindings=bindings, policy=policy)
+    assert broken_rules(plan) == []
+    assert plan.check() == []
+    assert plan.policy == policy
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_a_plan_reads_back_as_it_was(policy: str, tmp_path: Path) -> None:
+    plan = compile_small(policy)
+    plan.save(tmp_path / "a.elkplan")
+    loaded = elk.load_plan(tmp_path / "a.elkplan")
+    assert loaded == plan
+    assert loaded.check() == []
+    assert loaded.summary() == plan.summary()
+    assert loaded.explain("product1").text == plan.explain("product1").text
+    loaded.save(tmp_path / "b.elkplan")
+    assert (tmp_path / "a.elkplan").read_bytes() == (tmp_path / "b.elkplan").read_bytes()
+
+
+def test_a_changed_plan_no_longer_passes_the_check(plan: elk.Plan, tmp_path: Path) -> None:
+    document = plan.to_json()
+    for buffer in document["buffers"]:
+        buffer["offset"] = 0
+    (tmp_path / "bad.elkplan").write_text(json.dumps(document))
+    assert any("overlap" in problem for problem in elk.load_plan(tmp_path / "bad.elkplan").check())
+
+
+def test_a_plan_is_the_same_bytes_for_any_number_of_threads(tmp_path: Path) -> None:
+    files = []
+    for run, threads in enumerate((1, 2, 4, 1, 2, 4)):
+        compile_small(threads=threads).save(tmp_path / f"{run}.elkplan")
+        files.append((tmp_path / f"{run}.elkplan").read_bytes())
+    assert len(set(files)) == 1
+
+
+def test_a_model_may_be_a_path_bytes_a_proto_or_loaded(plan: elk.Plan, tmp_path: Path) -> None:
+    proto = perceptron()
+    onnx.save(proto, tmp_path / "perceptron.onnx")
+    bindings = {"rows": 32}
+    ways: list[Callable[[], elk.Plan]] = [
+        lambda: elk.compile(tmp_path / "perceptron.onnx", "tiny", bindings=bindings),
+        lambda: elk.compile(proto.SerializeToString(), "tiny", bindings=bindings),
+        lambda: elk.compile(elk.load_model(proto, bindings=bindings), elk.chips.get("tiny")),
+    ]
+    assert all(way().to_json()["ops"] == plan.to_json()["ops"] for way in ways)
+
+
+def test_policies_are_never_worse_than_their_baselines() -> None:
+    file, bindings, chip = SMALL["nerf"]
+    model = elk.load_model(MODELS / file, bindings=bindings)
+    times = [elk.compile(model, chip, policy=policy).latency_s for policy in POLICIES[:4]]
+    assert times == sorted(times, reverse=True)
+
+
+def test_no_plan_is_below_its_bound(plan: elk.Plan) -> None:
+    assert plan.bounds.lower_bound_s <= plan.latency_s
+    corners = (plan.bounds.hbm_s, plan.bounds.execute_s, plan.bounds.link_s)
+    assert plan.bounds.lower_bound_s >= max(corners) * (1 - 1e-9)
+
+
+def test_an_explanation_names_the_front_and_the_choice(plan: elk.Plan) -> None:
+    explanation = plan.explain("product1")
+    assert explanation.plans_complete >= explanation.plans_filtered >= explanation.plans_pareto >= 1
+    assert explanation.chosen in explanation.candidates
+    assert "Bound by" in explanation.text
+    assert "from HBM" in explanation.text
+    assert plan.explain(explanation.op).text == explanation.text
+
+
+def test_the_card_names_what_binds(plan: elk.Plan) -> None:
+    text = plan.summary()
+    assert "perceptron on tiny: elk-full, pooled" in text
+    assert "product1" in text or "product0" in text
+    assert len(repr(plan).splitlines()) == 1
+
+
+def test_transfers_to_and_from_the_host_are_reported_beside_the_latency(plan: elk.Plan) -> None:
+    moved = 2 * 32 * 64 * 2
+    assert plan.to_json()["host_s"] == pytest.approx(moved / plan.chip.host.bytes_per_s)
+
+
+def test_a_mesh_says_what_its_edges_let_through() -> None:
+    file, bindings, _ = SMALL["nerf"]
+    plan = elk.compile(MODELS / file, "ipu-pod4-hbm-mesh", bindings=bindings)
+    assert "HBM delivery into a chip is bound by" in plan.summary()
+    assert "of 4.00 TB/s" in plan.summary()
+    assert broken_rules(plan) == []
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"policy": "elk-ful"}, "policy must be one of 'elk-full'"),
+        ({"policy": "t10"}, "'t10' is not there yet"),
+        ({"policy": "vgm"}, "'vgm' is not there yet"),
+        ({"pod": "sharded"}, 'use pod="pooled"'),
+        ({"pod": "pool"}, "pod must be one of 'pooled'"),
+        ({"threads": 0}, "threads must be an integer above 0"),
+        ({"min_core_share": 2.0}, "min_core_share must be a number of at least 0 and at most 1"),
+        ({"max_padding": -1.0}, "max_padding must be a number of at least 0"),
+        ({"max_padding": float("nan")}, "max_padding must be a number of at least 0"),
+    ],
+)
+def test_a_wrong_option_is_refused_by_name(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(elk.InvalidInputError) as raised:
+        elk.compile(perceptron(), "tiny", bindings={"rows": 32}, **options)
+    assert message in str(raised.value)
+
+
+def test_a_loaded_model_takes_no_bindings() -> None:
+    model = elk.load_model(perceptron(), bindings={"rows": 32})
+    with pytest.raises(elk.InvalidInputError, match="the model is loaded already"):
+        elk.compile(model, "tiny", bindings={"rows": 32})
+
+
+def test_a_model_that_does_not_fit_says_by_how_much() -> None:
+    chip = elk.chips.get("tiny").replace(sram_bytes="8448 B")
+    with pytest.raises(elk.InfeasibleError, match="bytes"):
+        elk.compile(perceptron(width=512), chip, bindings={"rows": 512})

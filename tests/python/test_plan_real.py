@@ -1,0 +1,74 @@
+"""Plans of published models at their real sizes."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+import time
+from pathlib import Path
+
+import elk
+import pytest
+
+ROOT = Path(__file__).parents[2]
+DECODE = {"batch": 32, "past": 2048}
+MODELS = {
+    "llama2-13b-decode.onnx": DECODE,
+    "llama2-70b-decode.onnx": DECODE,
+    "gemma2-27b-decode.onnx": DECODE,
+    "opt-30b-decode.onnx": DECODE,
+    "bert-large.onnx": {"batch": 8, "seq": 512},
+    "resnet50.onnx": {"batch": 8},
+    "dit-xl-2.onnx": {"batch": 8},
+    "mixtral-8x7b-2layers-decode.onnx": DECODE,
+    "retnet-1.3b-layer.onnx": {"batch": 8},
+    "vit-base-16.onnx": {"batch": 8},
+    "whisper-tiny-encoder.onnx": {"batch": 1},
+}
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.mark.parametrize("file", MODELS)
+def test_a_plan_of_a_real_model_breaks_no_rule(file: str) -> None:
+    spec = importlib.util.spec_from_file_location("check_plan", ROOT / "tests/oracle/check_plan.py")
+    assert spec is not None
+    assert spec.loader is not None
+    oracle = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(oracle)
+    model = elk.load_model(ROOT / "models" / file, bindings=MODELS[file])
+    times = []
+    for policy in ("basic", "static", "elk-dyn", "elk-full", "ideal"):
+        plan = elk.compile(model, "ipu-pod4-hbm", policy=policy)
+        start = time.perf_counter()
+        document = plan.to_json()
+        assert time.perf_counter() - start < 5.0
+        check = oracle.Check(document)
+        check.run()
+        assert check.bad == [], policy
+        assert len(plan._repr_html_()) <= 200_000
+        assert len(plan.explain(0)._repr_html_()) <= 200_000
+        times.append(plan.latency_s)
+    assert times[:4] == sorted(times[:4], reverse=True)
+
+
+def test_the_plan_of_a_large_model_is_the_same_for_any_number_of_threads(tmp_path: Path) -> None:
+    model = elk.load_model(ROOT / "models" / "llama2-13b-decode.onnx", bindings=DECODE)
+    files = []
+    for run, threads in enumerate((1, 2, 4, 1, 2, 4)):
+        path = tmp_path / f"{run}.elkplan"
+        elk.compile(model, "ipu-pod4-hbm", threads=threads).save(path)
+        files.append(path.read_bytes())
+    assert len(set(files)) == 1
+
+
+def test_the_checker_runs_as_a_program_of_its_own(tmp_path: Path) -> None:
+    import subprocess  # noqa: PLC0415 - only here
+
+    path = tmp_path / "plan.json"
+    model = str(ROOT / "models" / "nerf.onnx")
+    command = ["compile", model, "--chip", "tiny", "--bind", "rows=64", "--plan-json", str(path)]
+    assert elk.cli.main(command) == 0
+    checker = [sys.executable, str(ROOT / "tests/oracle/check_plan.py"), str(path)]
+    done = subprocess.run(checker, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
