@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "elk/base/text.hpp"
 #include "elk/chip/chip.hpp"
 #include "elk/ir/graph.hpp"
 
@@ -41,12 +42,7 @@ struct OneOp {
 
   OneOp(ir::OpKind kind, std::string function, std::vector<ir::Axis> axes,
         ir::DType dtype = ir::DType::F16)
-      : graph{.name = "one",
-              .tensors = {},
-              .ops = {},
-              .stores = {},
-              .repeat = {},
-              .outputs = {}} {
+      : graph{.name = "one", .tensors = {}, .ops = {}, .stores = {}, .repeat = {}, .outputs = {}} {
     graph.ops.push_back({.name = std::string("op"),
                          .kind = kind,
                          .onnx_type = "Test",
@@ -65,7 +61,7 @@ struct OneOp {
   OneOp& operand(ir::Access access, ir::Home home, std::vector<std::int64_t> shape,
                  std::vector<ir::Dim> dims) {
     const auto tensor = static_cast<std::int32_t>(graph.tensors.size());
-    graph.tensors.push_back({.name = "t" + std::to_string(tensor),
+    graph.tensors.push_back({.name = text("t", tensor),
                              .dtype = op().compute,
                              .shape = std::move(shape),
                              .home = home});
@@ -93,6 +89,85 @@ inline OneOp matmul(std::int64_t m, std::int64_t n, std::int64_t k,
   one.reads(ir::Home::Activation, {m, k}, {along(0), along(2)})
       .reads(weights, {k, n}, {along(2), along(1)})
       .writes({m, n}, {along(0), along(1)});
+  return one;
+}
+
+/// y[b, h, m, s] = q[b, h, m, d] k[b, h, s, d], where k is an old state of s - 1 rows and one new
+/// row.
+inline OneOp attention_scores(std::int64_t b, std::int64_t h, std::int64_t s, std::int64_t d) {
+  OneOp one(ir::OpKind::MatMul, "matmul",
+            {parallel("b", b, ir::TileDim::Group), parallel("h", h, ir::TileDim::Group),
+             parallel("m", 1, ir::TileDim::M), parallel("s", s, ir::TileDim::N),
+             reduction("d", d, ir::TileDim::K)});
+  one.reads(ir::Home::Activation, {b, h, 1, d}, {along(0), along(1), along(2), along(4)})
+      .reads(ir::Home::State, {b, h, s - 1, d}, {along(0), along(1), along(3), along(4)})
+      .reads(ir::Home::Activation, {b, h, 1, d}, {along(0), along(1), along(3, 1 - s), along(4)})
+      .writes({b, h, 1, s}, {along(0), along(1), along(2), along(3)});
+  return one;
+}
+
+/// A convolution of `out` x `out` results with a k x k kernel, padded to keep the size over stride.
+inline OneOp conv(std::int64_t out, std::int64_t in_ch, std::int64_t out_ch, std::int64_t k,
+                  std::int64_t stride) {
+  OneOp one(ir::OpKind::Conv, "conv2d",
+            {parallel("oh", out, ir::TileDim::OutH), parallel("ow", out, ir::TileDim::OutW),
+             parallel("co", out_ch, ir::TileDim::OutCh), reduction("ci", in_ch, ir::TileDim::InCh),
+             reduction("kh", k, ir::TileDim::KernelH), reduction("kw", k, ir::TileDim::KernelW)});
+  one.op().params = {stride, stride};
+  const std::int64_t in = out * stride;
+  one.reads(
+         ir::Home::Activation, {in_ch, in, in},
+         {along(3), mapped({0, 4}, {stride, 1}, -(k / 2)), mapped({1, 5}, {stride, 1}, -(k / 2))})
+      .reads(ir::Home::Weight, {out_ch, in_ch, k, k}, {along(2), along(3), along(4), along(5)})
+      .writes({out_ch, out, out}, {along(2), along(0), along(1)});
+  return one;
+}
+
+/// y[r, c] = x[r, c] + bias[c].
+inline OneOp bias_add(std::int64_t rows, std::int64_t cols) {
+  OneOp one(ir::OpKind::Elementwise, "add/col_vector",
+            {parallel("r", rows, ir::TileDim::Rows), parallel("c", cols, ir::TileDim::Cols)});
+  one.reads(ir::Home::Activation, {rows, cols}, {along(0), along(1)})
+      .reads(ir::Home::Weight, {cols}, {along(1)})
+      .writes({rows, cols}, {along(0), along(1)});
+  return one;
+}
+
+inline OneOp softmax(std::int64_t rows, std::int64_t cols) {
+  OneOp one(ir::OpKind::Softmax, "softmax",
+            {parallel("r", rows, ir::TileDim::Rows), row("c", cols, ir::TileDim::Cols)});
+  one.reads(ir::Home::Activation, {rows, cols}, {along(0), along(1)})
+      .writes({rows, cols}, {along(0), along(1)});
+  return one;
+}
+
+inline OneOp row_sum(std::int64_t rows, std::int64_t cols) {
+  OneOp one(ir::OpKind::Reduce, "sum/inner",
+            {parallel("r", rows, ir::TileDim::Rows), reduction("c", cols, ir::TileDim::Cols)});
+  one.reads(ir::Home::Activation, {rows, cols}, {along(0), along(1)}).writes({rows}, {along(0)});
+  return one;
+}
+
+/// Rows of a table in HBM, picked by an index.
+inline OneOp embedding(std::int64_t picks, std::int64_t table, std::int64_t width) {
+  OneOp one(ir::OpKind::Gather, "gather",
+            {parallel("p", picks, ir::TileDim::Slices),
+             parallel("c", width, ir::TileDim::SliceElements)});
+  one.reads(ir::Home::Weight, {table, width}, {point(), along(1)})
+      .reads(ir::Home::Activation, {picks}, {along(0)})
+      .writes({picks, width}, {along(0), along(1)});
+  one.op().operands[0].indirect = ir::Indirect{
+      .index = 1, .dim = 0, .axes = {0}, .expected_picks = 0.75 * static_cast<double>(picks)};
+  return one;
+}
+
+/// A transposing copy into a slice of a longer tensor.
+inline OneOp transposed_copy(std::int64_t rows, std::int64_t cols) {
+  OneOp one(
+      ir::OpKind::Copy, "slice_copy",
+      {parallel("r", rows, ir::TileDim::Slices), parallel("c", cols, ir::TileDim::SliceElements)});
+  one.reads(ir::Home::Activation, {cols, rows}, {along(1), along(0)})
+      .writes({rows + 3, cols}, {along(0, 3), along(1)});
   return one;
 }
 

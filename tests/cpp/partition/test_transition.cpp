@@ -1,0 +1,192 @@
+#include <algorithm>
+#include <cstdint>
+#include <set>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "elk/base/rounding.hpp"
+#include "elk/partition/enumerate.hpp"
+#include "elk/partition/layout.hpp"
+#include "partition/ops.hpp"
+
+namespace elk::partition {
+namespace {
+
+using test::small_chip;
+
+using Numbers = std::vector<std::int64_t>;
+using Elements = std::set<Numbers>;
+
+struct Held {
+  const test::OneOp& one;
+  std::size_t operand;
+  ExecutePlan plan;
+};
+
+/// What a core holds of a tensor of two dimensions, element by element.
+Elements elements(const Held& held, const chip::Chip& chip, std::int64_t core) {
+  const ir::Op& op = held.one.op();
+  Elements result;
+  if (core >= tiling(op, held.plan).cores) {
+    return result;
+  }
+  const Layout at = layout(held.one.graph, op, held.operand, held.plan, chip);
+  Numbers digit(op.axes.size(), 0);
+  std::int64_t rest = core;
+  for (std::size_t i = held.plan.order.size(); i-- > 0;) {
+    const auto axis = static_cast<std::size_t>(held.plan.order[i]);
+    digit[axis] = rest % held.plan.factors[axis];
+    rest /= held.plan.factors[axis];
+  }
+  std::int64_t part = 0;
+  for (const std::int32_t axis : at.split_axes) {
+    part =
+        (part * at.factors[static_cast<std::size_t>(axis)]) + digit[static_cast<std::size_t>(axis)];
+  }
+  std::vector<std::set<std::int64_t>> indices(at.dims.size());
+  for (std::size_t dim = 0; dim < at.dims.size(); ++dim) {
+    std::set<std::int64_t> sums{at.dims[dim].offset};
+    for (std::size_t i = 0; i < at.dims[dim].axes.size(); ++i) {
+      const auto axis = static_cast<std::size_t>(at.dims[dim].axes[i]);
+      const std::int64_t tile = ceil_div(at.size[axis], at.factors[axis]);
+      std::set<std::int64_t> more;
+      for (const std::int64_t sum : sums) {
+        for (std::int64_t v = digit[axis] * tile;
+             v < std::min(at.size[axis], (digit[axis] + 1) * tile); ++v) {
+          more.insert(sum + (at.dims[dim].coef[i] * v));
+        }
+      }
+      sums = more;
+    }
+    for (const std::int64_t index : sums) {
+      if (index >= 0 && index < at.shape[dim]) {
+        indices[dim].insert(index);
+      }
+    }
+    if (at.split > 1 && at.split_dim == static_cast<std::int64_t>(dim)) {
+      const Numbers all(indices[dim].begin(), indices[dim].end());
+      const std::int64_t chunk = ceil_div(
+          ceil_div(at.shape[dim], at.factors[static_cast<std::size_t>(at.dims[dim].axes[0])]),
+          at.split);
+      indices[dim].clear();
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        if (static_cast<std::int64_t>(i) / chunk == part) {
+          indices[dim].insert(all[i]);
+        }
+      }
+    }
+  }
+  for (const std::int64_t row : indices[0]) {
+    for (const std::int64_t col : indices[1]) {
+      result.insert({row, col});
+    }
+  }
+  return result;
+}
+
+struct Moved {
+  std::int64_t most = 0;
+  std::int64_t total = 0;
+};
+
+Moved moved(const Held& from, const Held& to, const chip::Chip& chip) {
+  Moved result;
+  for (std::int64_t core = 0; core < tiling(to.one.op(), to.plan).cores; ++core) {
+    const Elements have = elements(from, chip, core);
+    std::int64_t missing = 0;
+    for (const Numbers& element : elements(to, chip, core)) {
+      missing += have.contains(element) ? 0 : 1;
+    }
+    result.most = std::max(result.most, missing);
+    result.total += missing;
+  }
+  return result;
+}
+
+/// Every pair of cuts of a producer and a reader of the same tensor.
+void expect_conservation(const test::OneOp& producer, std::size_t result, const test::OneOp& reader,
+                         std::size_t operand, const chip::Chip& chip) {
+  const auto plans = [&](const test::OneOp& one) {
+    std::vector<ExecutePlan> all;
+    const std::int64_t cores = chip::total_cores(chip);
+    const Numbers last =
+        one.op().axes.size() > 2 ? distinct_factors(one.op().axes[2].size, cores) : Numbers{1};
+    for (const std::int64_t a : distinct_factors(one.op().axes[0].size, cores)) {
+      for (const std::int64_t b : distinct_factors(one.op().axes[1].size, cores / a)) {
+        for (const std::int64_t c : last) {
+          if (a * b * c <= cores) {
+            Numbers factors{a, b};
+            if (one.op().axes.size() > 2) {
+              factors.push_back(c);
+            }
+            all.push_back(*complete_plan(one.graph, one.op(), factors,
+                                         std::vector<Numbers>(one.op().operands.size()), chip));
+          }
+        }
+      }
+    }
+    return all;
+  };
+  for (const ExecutePlan& from : plans(producer)) {
+    const Held held{.one = producer, .operand = result, .plan = from};
+    const Layout have = layout(producer.graph, producer.op(), result, from, chip);
+    for (const ExecutePlan& to : plans(reader)) {
+      const Held wanted{.one = reader, .operand = operand, .plan = to};
+      const Layout need = layout(reader.graph, reader.op(), operand, to, chip);
+      const Transition crossing = transition(&have, need, 16, chip);
+      const Moved expected = moved(held, wanted, chip);
+      ASSERT_EQ(crossing.received, Bytes{2 * expected.most});
+      ASSERT_EQ(crossing.total, Bytes{2 * expected.total});
+      ASSERT_TRUE(!same(have, need) || expected.most == 0);
+      ASSERT_LE(crossing.unique, crossing.total);
+    }
+  }
+}
+
+TEST(Transition, BringsWhatIsNeededLessWhatIsThere) {
+  expect_conservation(test::matmul(4, 6, 4), 2, test::softmax(4, 6), 0, small_chip(8));
+}
+
+TEST(Transition, BringsTheRestOfAReducedResult) {
+  expect_conservation(test::matmul(5, 3, 4), 2, test::bias_add(5, 3), 0, small_chip(6));
+}
+
+TEST(Transition, SeesPackedAxesAsStridedPieces) {
+  test::OneOp merged(
+      ir::OpKind::Elementwise, "add",
+      {test::parallel("r", 3, ir::TileDim::Elements), test::parallel("h", 2, ir::TileDim::Elements),
+       test::parallel("k", 4, ir::TileDim::Elements)});
+  merged.reads(ir::Home::Activation, {3, 8}, {test::along(0), test::mapped({1, 2}, {4, 1})})
+      .writes({3, 8}, {test::along(0), test::mapped({1, 2}, {4, 1})});
+  expect_conservation(merged, 1, test::softmax(3, 8), 0, small_chip(8));
+  expect_conservation(test::softmax(3, 8), 1, merged, 0, small_chip(8));
+}
+
+TEST(Transition, FromNowhereBringsEverythingFromEvenSenders) {
+  const test::OneOp one = test::matmul(8, 4, 6);
+  const chip::Chip chip = small_chip(8);
+  const auto plan = complete_plan(one.graph, one.op(), {2, 4, 1}, {{}, {}, {}}, chip);
+  const Transition crossing =
+      transition(nullptr, layout(one.graph, one.op(), 0, *plan, chip), 16, chip);
+  EXPECT_EQ(crossing.received, Bytes{4 * 6 * 2});
+  EXPECT_EQ(crossing.sent, Bytes{8 * 6 * 2 / 8});
+  EXPECT_EQ(crossing.total, Bytes{8 * 4 * 6 * 2});
+  EXPECT_EQ(crossing.unique, Bytes{8 * 6 * 2});
+  EXPECT_EQ(crossing.fragments, 4);  // One row of six from each of four senders.
+}
+
+TEST(Transition, CountsAPieceOnceForEachChipThatLacksIt) {
+  const test::OneOp product = test::matmul(8, 4, 2);
+  const test::OneOp reader = test::softmax(8, 4);
+  const chip::Chip chip = test::two_chips(4);
+  const auto rows = complete_plan(product.graph, product.op(), {8, 1, 1}, {{}, {}, {}}, chip);
+  const auto cols = complete_plan(reader.graph, reader.op(), {1, 4}, {{}, {}}, chip);
+  const Layout have = layout(product.graph, product.op(), 2, *rows, chip);
+  const Layout need = layout(reader.graph, reader.op(), 0, *cols, chip);
+  const Transition crossing = transition(&have, need, 16, chip);
+  EXPECT_EQ(crossing.chip_in, Bytes{4 * 4 * 2});  // The rows of the second chip.
+}
+
+}  // namespace
+}  // namespace elk::partition

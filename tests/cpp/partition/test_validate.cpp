@@ -1,0 +1,69 @@
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "elk/base/errors.hpp"
+#include "elk/partition/enumerate.hpp"
+#include "elk/partition/plan.hpp"
+#include "partition/ops.hpp"
+
+namespace elk::partition {
+namespace {
+
+using test::small_chip;
+
+class ValidatePlan : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    plan_ = *complete_plan(one_.graph, one_.op(), {2, 3, 1}, {{1, 3}, {2, 1}, {}}, chip_);
+  }
+  void refuses() const {
+    EXPECT_THROW(validate(one_.graph, one_.op(), plan_, chip_), InvalidInput);
+  }
+
+  test::OneOp one_ = test::matmul(4, 6, 6);
+  chip::Chip chip_ = small_chip(12);
+  ExecutePlan plan_;
+};
+
+TEST_F(ValidatePlan, AcceptsACompletedPlan) {
+  EXPECT_NO_THROW(validate(one_.graph, one_.op(), plan_, chip_));
+}
+
+TEST_F(ValidatePlan, RefusesFactorsThatLeaveCoresIdle) {
+  plan_.factors = {3, 3, 1};  // Tiles of two rows: the third has none.
+  refuses();
+}
+
+TEST_F(ValidatePlan, RefusesMoreCoresThanThereAre) {
+  plan_.factors = {4, 6, 1};
+  refuses();
+}
+
+TEST_F(ValidatePlan, RefusesPartsThatDoNotDivideTheSharers) {
+  plan_.temporal[0] = {1, 2};
+  refuses();
+}
+
+TEST_F(ValidatePlan, RefusesAPaceLongerThanAPartition) {
+  plan_.pace[2] = 3;
+  refuses();
+}
+
+TEST_F(ValidatePlan, RefusesAnOrderThatForgetsACutAxis) {
+  plan_.order = {1};
+  refuses();
+}
+
+TEST_F(ValidatePlan, RefusesToCutAnOpaqueOpAlongItsRow) {
+  test::OneOp sort(
+      ir::OpKind::Opaque, "sort",
+      {test::parallel("r", 4, ir::TileDim::Elements), test::row("c", 4, ir::TileDim::Elements)});
+  sort.reads(ir::Home::Activation, {4, 4}, {test::along(0), test::along(1)})
+      .writes({4, 4}, {test::along(0), test::along(1)});
+  const auto plan = complete_plan(sort.graph, sort.op(), {1, 2}, {{}, {}}, chip_);
+  EXPECT_THROW(validate(sort.graph, sort.op(), *plan, chip_), InvalidInput);
+}
+
+}  // namespace
+}  // namespace elk::partition
