@@ -96,7 +96,7 @@ def load_model(
 
     Example:
         >>> elk.load_model("models/nerf.onnx", bindings={"rows": 4096})
-        <Model nerf(rows=4096): 13 ops, 48.4 KiB of weights, 0.2 GFLOP, no repeat>
+        <Model nerf(rows=4096): 13 ops, 48.4 KiB of weights, 0.2 GFLOP, 5 x 2 ops from op 1 on>
     """
     one_of("fuse", fuse, _FUSIONS, later=_LATER)
     loaded = load(source)

@@ -374,6 +374,26 @@ def test_an_if_with_a_known_condition_is_its_branch() -> None:
     assert table(model) == [("Elementwise", "exp")]
 
 
+def test_a_result_is_stored_as_its_only_reader_sees_it() -> None:
+    nodes = [
+        node("Add", "x x", "a"),
+        node("Reshape", "a boxed", "b"),
+        node("Neg", "b", "c"),
+        node("Exp", "c", "y"),
+    ]
+    model = assert_computes(model_of(nodes, {"x": [2, 3]}, ["y"], {"boxed": ints(2, 1, 3)}))
+    assert [t.shape for t in model.graph.tensors if t.name == "a"] == [[2, 1, 3]]
+    shown = assert_computes(model_of(nodes, {"x": [2, 3]}, ["y", "a"], {"boxed": ints(2, 1, 3)}))
+    assert [t.shape for t in shown.graph.tensors if t.name == "a"] == [[2, 3]]
+
+
+def test_what_depends_on_inputs_alone_comes_first() -> None:
+    nodes = [node("Mul", "x w", "a"), node("Neg", "m", "b"), node("Add", "a b", "y")]
+    proto = model_of(nodes, {"x": [2, 3], "w": [2, 3], "m": [2, 3]}, ["y"])
+    model = load_model(proto, weights="w")
+    assert [op.name for op in model.graph.ops] == ["Neg_b", "Mul_a", "Add_y"]
+
+
 def test_equal_nodes_share_one_pattern_and_keep_their_names() -> None:
     nodes = [node("Exp", "x", "a"), node("Exp", "a", "b"), node("Exp", "b", "y")]
     for proto in nodes:

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from onnx import numpy_helper
 
 from elk.frontend import kinds, move, reshaping
 from elk.frontend.node import Node, UnplannableError
-from elk.frontend.space import MisalignedError, Pattern, Read
+from elk.frontend.space import MisalignedError, Pattern, Read, with_shape
 from elk.frontend.values import Stored, Value, constant, whole
+from elk.frontend.views import identity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
 
     import onnx
+
+
+_MISFITS = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,6 +96,8 @@ class Assembler:
         self._patterns: dict[Hashable, Pattern] = {}
         self._copies: dict[Hashable, Value] = {}
         self._names: set[str] = set()
+        self._makers: dict[int, int] = {}  # Which op makes a tensor, by id.
+        self._reshaped: dict[Hashable, Pattern] = {}
         self._lost: set[str] = set()  # Results of refused nodes, and of what reads them.
 
     def add(self, proto: onnx.NodeProto, number: int) -> None:
@@ -121,6 +127,8 @@ class Assembler:
             self._take(node, kind, attrs_key)
         except UnplannableError as error:
             self._refuse(name, kind_name, proto, str(error))
+        except _MISFITS as error:  # ONNX's checker leaves ranks and sizes to whoever runs a node.
+            self._refuse(name, kind_name, proto, f"its inputs do not fit its type: {error}")
 
     def _branched(self, proto: onnx.NodeProto, number: int) -> bool:
         """Takes the branch of an If whose condition is known, if it is."""
@@ -176,9 +184,38 @@ class Assembler:
             seen = self._aligned(node, view)
         if seen is None:
             return False
+        if len(seen) == 1 and node.get(0) is not None:
+            seen = [self._adopted(node.input(0), seen[0])]
         self.result.views.append((node.name, node.type))
         self.result.values.update((value.name, value) for value in seen)
         return True
+
+    def _adopted(self, value: Value, seen: Value) -> Value:
+        """`seen`, for which `value` is stored with the dimensions of size one that `seen` adds.
+
+        So results that only one reader sees, and sees so, are stored alike in all layers.
+        """
+        tensor = value.pieces[0].tensor if value.pieces else None
+        maker = self._makers.get(id(tensor))
+        if (
+            tensor is None
+            or maker is None
+            or tensor.name != value.name
+            or len(self._readers.get(value.name, ())) != 1
+            or value.pieces[0].view != identity(tensor.shape)
+            or len(seen.shape) <= len(value.shape)
+            or [n for n in seen.shape if n != 1] != [n for n in value.shape if n != 1]
+        ):
+            return seen
+        op = self.result.ops[maker]
+        key = (op.pattern, seen.shape)
+        if key not in self._reshaped:
+            self._reshaped[key] = with_shape(op.pattern, seen.shape)
+        self.result.ops[maker] = replace(op, pattern=self._reshaped[key])
+        tensor.shape = seen.shape
+        whole_value = whole(tensor)
+        self.result.values[value.name] = reshaping.in_box(whole_value, value.shape)
+        return whole_value.renamed(seen.name)
 
     def _fold(self, node: Node, fold: Any) -> bool:
         arrays = []
@@ -231,6 +268,8 @@ class Assembler:
                 made.distinct = int(pattern.scalars[0])
             writes.append(made)
             self.result.values[made.name] = whole(made)
+        if len(writes) == 1:
+            self._makers[id(writes[0])] = len(self.result.ops)
         self.result.ops.append(
             Op(self._unique(node.name), node.type, pattern, reads, indices, tuple(writes))
         )
@@ -299,6 +338,23 @@ def alive(ops: Sequence[Op], needed: set[int]) -> list[Op]:
             needed.update(id(t) for t in (*op.reads, *(i for i in op.indices if i)))
             out.appendleft(op)
     return list(out)
+
+
+def inputs_first(ops: Sequence[Op]) -> list[Op]:
+    """`ops` with those in front that depend on nothing but the graph's inputs and constants.
+
+    Masks and position tables are then made before the first layer, not in the middle of it.
+    """
+    made: set[int] = set()
+    early, late = [], []
+    for op in ops:
+        tensors = (*op.reads, *(index for index in op.indices if index is not None))
+        if all(t.home == "input" or t.data is not None or id(t) in made for t in tensors):
+            made.update(id(t) for t in op.writes)
+            early.append(op)
+        else:
+            late.append(op)
+    return early + late
 
 
 def is_append(value: Value) -> bool:

@@ -11,7 +11,16 @@ from onnx import numpy_helper
 
 from elk import _core
 from elk.errors import ModelFileError, UnsupportedModelError
-from elk.frontend.assembly import Assembler, Assembly, Op, Refusal, alive, is_append, run_bytes
+from elk.frontend.assembly import (
+    Assembler,
+    Assembly,
+    Op,
+    Refusal,
+    alive,
+    inputs_first,
+    is_append,
+    run_bytes,
+)
 from elk.frontend.bind import Symbols
 from elk.frontend.core import core_graph
 from elk.frontend.kinds import KINDS
@@ -88,7 +97,7 @@ def build(
     plain = without_functions(shapes.proto, KINDS)
     given = {t.name: whole(t, t.data) for t in (*initializers, *inputs)}
     opsets = {("" if x.domain == "ai.onnx" else x.domain): x.version for x in plain.opset_import}
-    assembler = Assembler(given, opsets, shapes, _readers(plain))
+    assembler = Assembler(given, opsets, shapes, _readers(plain.graph))
     for number, node in enumerate(plain.graph.node):
         assembler.add(node, number)
     _refuse(assembler.result.refused)
@@ -105,7 +114,7 @@ def _finished(
     initializers, outputs, stores = parts
     needed = {id(p.tensor) for value in outputs for p in value.pieces}
     needed.update(id(tensor) for tensor, _ in stores)
-    ops = alive(assembly.ops, needed)
+    ops = inputs_first(alive(assembly.ops, needed))
     graph, tensors = core_graph(loaded.name, ops, stores, outputs)
     external = frozenset(
         x.name for x in loaded.proto.graph.initializer if x.data_location == _EXTERNAL
@@ -113,12 +122,17 @@ def _finished(
     return Built(graph, bound, assembly, ops, tensors, initializers, external, outputs)
 
 
-def _readers(proto: onnx.ModelProto) -> dict[str, tuple[str, ...]]:
-    """The types of the nodes that read each value."""
+def _readers(graph: onnx.GraphProto) -> dict[str, tuple[str, ...]]:
+    """The types of the nodes that read each value; an output of the graph is read by the caller."""
     readers: dict[str, list[str]] = {}
-    for node in proto.graph.node:
+    for node in graph.node:
         for name in node.input:
             readers.setdefault(name, []).append(node.op_type)
+        for branch in (a.g for a in node.attribute if a.HasField("g")):
+            for name, types in _readers(branch).items():
+                readers.setdefault(name, []).extend(types)
+    for output in graph.output:
+        readers.setdefault(output.name, []).append("output")
     return {name: tuple(types) for name, types in readers.items()}
 
 

@@ -91,10 +91,10 @@ def _reshaped(node: Node, shape: Shape) -> list[Value] | None:
 
 
 def in_box(value: Value, shape: Shape) -> Value:
-    """`value`, one whole tensor of one dimension, as a box of `shape`."""
+    """`value`, one whole tensor, as a box of `shape` that a view can say."""
     (piece,) = value.pieces
     view = views.reshape(piece.view, shape)
-    assert view is not None, "one dimension splits into any box"
+    assert view is not None, "the caller knows that it can"
     return Value(value.name, value.dtype, shape, (Piece(piece.tensor, view),))
 
 

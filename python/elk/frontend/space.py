@@ -273,3 +273,11 @@ def with_indirect(nest: Nest, read: int, indirect: Indirect) -> Nest:
     reads = list(nest.reads)
     reads[read] = reads[read]._replace(indirect=indirect)
     return replace(nest, reads=tuple(reads))
+
+
+def with_shape(pattern: Pattern, shape: Shape) -> Pattern:
+    """`pattern` whose one result is stored in `shape`: the same but for dimensions of size one."""
+    (write,) = pattern.writes
+    moving = iter(dim for dim, n in zip(write.dims, write.shape, strict=True) if n != 1)
+    dims = tuple(next(moving) if n != 1 else Dim((), (), 0) for n in shape)
+    return replace(pattern, writes=(Write(write.dtype, shape, dims),))
