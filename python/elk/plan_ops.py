@@ -94,6 +94,7 @@ class OpRows:
             "compute": op.compute.name.lower(),
             "flops": op.flops,
             "scalars": [x if math.isfinite(x) else str(x) for x in op.scalars],
+            "constants": op.constants,
             "borrowed": self.borrowed[i],
             "axes": _axes(shape),
             "operands": [

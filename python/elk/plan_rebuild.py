@@ -99,6 +99,7 @@ class _Rebuilt:
             operands=[_operand(op, operand) for operand in op["operands"]],
             flops=op["flops"],
             scalars=[float(x) for x in op["scalars"]],
+            constants=op["constants"],
         )
 
     def program(self) -> _core.Program:

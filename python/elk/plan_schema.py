@@ -113,6 +113,7 @@ class OpRow(TypedDict):
     compute: str
     flops: int
     scalars: list[float | str]
+    constants: list[int]
     borrowed: bool
     axes: list[AxisRow]
     operands: list[OperandRow]

@@ -35,6 +35,7 @@ def _op(i: int, name: str, *, front: int, choice: int, preload: bool) -> dict[st
         "compute": "f16",
         "flops": 2 * 64**3,
         "scalars": [],
+        "constants": [],
         "borrowed": i == 1,
         "axes": [
             {"name": a, "size": 64, "role": "reduction" if a == "k" else "parallel", "tile": a}
