@@ -66,8 +66,8 @@ def plot_memory(document: PlanDocument, ax: Axes | None) -> Axes:
     ax.axhline(room, color="black", linestyle="--", linewidth=1, label="room for plans")
     ax.set(xlabel="time (ms)", ylabel="SRAM of one core (KiB)", xlim=(0, edges[-1]))
     ax.set_title(f"{document['model']['name']}, {document['policy']}", parse_math=False)
-    ax.set_ylim(0, room * 1.05)
-    ax.legend(loc="lower right", fontsize="small", ncols=3)
+    ax.set_ylim(0, room * 1.2)  # The legend stands above the line of what there is.
+    ax.legend(loc="upper left", fontsize="small", ncols=6)
     return ax
 
 
@@ -86,7 +86,7 @@ def plot_front(explanation: Explanation, ax: Axes | None) -> Axes:
     chosen = explanation.chosen
     at = ([chosen.space_bytes / _KIB], [chosen.time_s * 1e6])
     ax.scatter(*at, s=90, marker="*", label="chosen", zorder=3)
-    ax.set(xlabel="SRAM of one core (KiB)", ylabel="time alone (µs)")
+    ax.set(xlabel="SRAM of one core (KiB)", ylabel="time alone (µs)", yscale="log")
     ax.set_title(explanation.name, parse_math=False)
     ax.legend(fontsize="small")
     return ax
