@@ -154,10 +154,11 @@ Issue issue_early(const Problem& problem, const Situation& situation,
       result.shortage = Shortage{.op = op, .excess = used[at] + piece - space.room};
       return result;
     }
-    for (std::int32_t k = slot; k <= op; ++k) {
+    for (std::int32_t k = slot; k < op; ++k) {
       used[static_cast<std::size_t>(k)] += piece;
       waiting[static_cast<std::size_t>(k)] += piece;
     }
+    used[at] += piece;
     ++result.issued_before[static_cast<std::size_t>(slot)];
     earliest = slot;
   }

@@ -1,0 +1,180 @@
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "elk/base/random.hpp"
+#include "elk/schedule/evaluate.hpp"
+#include "schedule/problems.hpp"
+
+namespace elk::schedule {
+namespace {
+
+/// A chain of matmuls, each with a weight, on made-up fronts.
+class IssueEarly : public ::testing::Test {
+ protected:
+  IssueEarly()
+      : problem_(graph_, chip_, tiles_, {test::made_front({test::made_option(100, 1.0, states())})},
+                 std::vector<std::int32_t>(graph_.ops.size(), 0)) {}
+
+  static std::vector<cost::PreloadState> states() { return {test::made_state(100, 0.0, 1.0)}; }
+
+  /// What ops need: `base` at their execute, `piece` from issue to execute.
+  static Situation of(const std::vector<std::int64_t>& base,
+                      const std::vector<std::int64_t>& piece) {
+    Situation result{.works = {}, .loads = {}, .base = {}, .piece = {}};
+    for (std::size_t i = 0; i < base.size(); ++i) {
+      result.base.push_back({base[i]});
+      result.piece.push_back({piece[i]});
+    }
+    return result;
+  }
+
+  static Space space(std::int64_t room) {
+    return {.room = {room}, .preload_room = {room}, .not_before = {}};
+  }
+
+  ir::Graph graph_ = test::chain(7, 4, 8, false);  // and one elementwise op
+  chip::Chip chip_ = test::prompt_chip(1000);
+  cost::TileModel tiles_ = test::analytic();
+  Problem problem_;
+};
+
+/// The execute before which the preload at `place` is issued.
+std::int32_t slot(const Issue& issue, std::size_t place) {
+  const auto at =
+      std::find_if(issue.issued_before.begin(), issue.issued_before.end(),
+                   [&](std::int32_t n) { return n > static_cast<std::int32_t>(place); });
+  return static_cast<std::int32_t>(at - issue.issued_before.begin());
+}
+
+/// Bytes in use at each execute, and of those the ones that wait for a later op.
+struct Use {
+  std::vector<Bytes> all;
+  std::vector<Bytes> waiting;
+};
+
+Use use(const Situation& situation, const std::vector<std::int32_t>& order, const Issue& issue) {
+  Use result{.all = situation.base, .waiting = std::vector<Bytes>(situation.base.size(), Bytes{0})};
+  for (std::size_t place = 0; place < order.size(); ++place) {
+    for (std::int32_t k = slot(issue, place); k <= order[place]; ++k) {
+      const Bytes piece = situation.piece[static_cast<std::size_t>(order[place])];
+      result.all[static_cast<std::size_t>(k)] += piece;
+      result.waiting[static_cast<std::size_t>(k)] += k < order[place] ? piece : Bytes{0};
+    }
+  }
+  return result;
+}
+
+TEST_F(IssueEarly, IssuesEverythingFirstWhereThereIsRoom) {
+  const Situation now = of({10, 10, 10, 10, 10, 10, 10, 10}, {5, 5, 5, 5, 5, 5, 5, 0});
+  const Issue issue = issue_early(problem_, now, problem_.loaded(), space(1000));
+  EXPECT_EQ(issue.issued_before, (std::vector<std::int32_t>(8, 7)));
+}
+
+TEST_F(IssueEarly, WaitsForTheExecuteThatLeavesNoRoom) {
+  // Op 2 takes all but its own piece: nothing behind it can be issued before it has run.
+  const Situation now = of({10, 10, 95, 10, 10, 10, 10, 10}, {5, 5, 5, 5, 5, 5, 5, 0});
+  const Issue issue = issue_early(problem_, now, problem_.loaded(), space(100));
+  EXPECT_EQ(issue.issued_before, (std::vector<std::int32_t>{3, 3, 3, 7, 7, 7, 7, 7}));
+}
+
+TEST_F(IssueEarly, SaysWhichOpDoesNotFitAndByHowMuch) {
+  const Situation now = of({10, 10, 10, 97, 10, 10, 10, 10}, {5, 5, 5, 5, 5, 5, 5, 0});
+  const Issue issue = issue_early(problem_, now, problem_.loaded(), space(100));
+  ASSERT_TRUE(issue.shortage);
+  EXPECT_EQ(issue.shortage->op, 3);
+  EXPECT_EQ(issue.shortage->excess, Bytes{2});
+}
+
+TEST_F(IssueEarly, SaysSoOfAnOpThatPreloadsNothing) {
+  const Situation now = of({10, 10, 10, 10, 10, 10, 10, 103}, {5, 5, 5, 5, 5, 5, 5, 0});
+  const Issue issue = issue_early(problem_, now, problem_.loaded(), space(100));
+  ASSERT_TRUE(issue.shortage);
+  EXPECT_EQ(issue.shortage->op, 7);
+  EXPECT_EQ(issue.shortage->excess, Bytes{3});
+}
+
+TEST_F(IssueEarly, CountsAgainstThePreloadRoomOnlyWhatWaits) {
+  const Situation now = of({10, 10, 10, 10, 10, 10, 10, 10}, {5, 5, 5, 5, 5, 5, 5, 0});
+  Space limits = space(1000);
+  limits.preload_room = {5};
+  const Issue issue = issue_early(problem_, now, problem_.loaded(), limits);
+  EXPECT_EQ(issue.issued_before, (std::vector<std::int32_t>{2, 3, 4, 5, 6, 7, 7, 7}));
+}
+
+TEST_F(IssueEarly, ObeysTheFirstSlotOfAnOp) {
+  const Situation now = of({10, 10, 10, 10, 10, 10, 10, 10}, {5, 5, 5, 5, 5, 5, 5, 0});
+  Space limits = space(1000);
+  limits.not_before = {0, 0, 2, 0, 3, 0, 0, 0};
+  const Issue issue = issue_early(problem_, now, problem_.loaded(), limits);
+  EXPECT_EQ(issue.issued_before, (std::vector<std::int32_t>{2, 2, 4, 7, 7, 7, 7, 7}));
+}
+
+TEST_F(IssueEarly, IsNeverOverCapacityAndNeverLaterThanItMustBe) {
+  Random random{11};
+  int early = 0;
+  int late = 0;
+  for (int round = 0; round < 300; ++round) {
+    Situation now = of(std::vector<std::int64_t>(8, 0), std::vector<std::int64_t>(8, 0));
+    for (std::size_t i = 0; i < 8; ++i) {
+      now.base[i] = {random.below(60)};
+      now.piece[i] = {i < 7 ? 1 + random.below(40) : 0};
+    }
+    Space limits = space(100);
+    limits.preload_room = {20 + random.below(80)};
+    const std::vector<std::int32_t>& order = problem_.loaded();
+    const Issue issue = issue_early(problem_, now, order, limits);
+    ASSERT_FALSE(issue.shortage);  // every op fits by itself
+    const Use used = use(now, order, issue);
+    for (std::size_t i = 0; i < 8; ++i) {
+      EXPECT_LE(used.all[i], limits.room);
+      EXPECT_LE(used.waiting[i], limits.preload_room);
+    }
+    for (std::size_t place = 0; place < order.size(); ++place) {
+      const std::int32_t at = slot(issue, place);
+      const std::int32_t least = place == 0 ? 0 : slot(issue, place - 1);
+      ASSERT_LE(least, at);
+      ASSERT_LE(at, order[place]);
+      if (at == least) {
+        ++early;
+        continue;
+      }
+      // One slot earlier would overflow: the room, or the part of it that preloads may take.
+      ++late;
+      const auto before = static_cast<std::size_t>(at) - 1;
+      const Bytes piece = now.piece[static_cast<std::size_t>(order[place])];
+      EXPECT_TRUE(used.all[before] + piece > limits.room ||
+                  used.waiting[before] + piece > limits.preload_room);
+    }
+  }
+  EXPECT_GT(early, 100);
+  EXPECT_GT(late, 100);
+}
+
+TEST(IssueEarlyOfIndirectOperands, WaitsForTheOpThatMakesTheIndex) {
+  test::Net net;
+  const std::int32_t first = net.tensor(ir::Home::Input, {8});
+  std::int32_t picked = net.add(test::embedding(8, 64, 16), {first});
+  picked = net.add(test::exp_of(8, 16), {picked});
+  const std::int32_t index = net.add(test::row_sum(8, 16), {picked});
+  net.add(test::exp_of(8, 16), {picked}, ir::Home::Output);
+  net.add(test::embedding(8, 64, 16), {index}, ir::Home::Output);
+  const ir::Graph graph = net.done();
+  const chip::Chip chip = test::tight_chip(16, 65536);
+  const cost::TileModel tiles = test::analytic();
+  Problem problem = test::problem(graph, chip, tiles);
+  const std::vector<Choice> choices(graph.ops.size(), {.option = 0, .state = 0});
+  const Issue issue =
+      issue_early(problem, situation(problem, choices), problem.loaded(),
+                  {.room = chip::room(chip), .preload_room = chip::room(chip), .not_before = {}});
+  EXPECT_FALSE(issue.shortage);
+  // The table of op 0 is picked by an input; that of op 4 by what op 2 makes.
+  EXPECT_EQ(problem.loaded(), (std::vector<std::int32_t>{0, 4}));
+  EXPECT_EQ(issue.issued_before, (std::vector<std::int32_t>{1, 1, 1, 2, 2}));
+}
+
+}  // namespace
+}  // namespace elk::schedule
