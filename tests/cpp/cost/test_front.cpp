@@ -1,0 +1,208 @@
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "cost/naive.hpp"
+#include "elk/cost/front.hpp"
+
+namespace elk::cost {
+namespace {
+
+using test::NaivePlan;
+using test::OneOp;
+using test::small_chip;
+using test::two_chips;
+
+/// Every function by the declared rule: call, bytes and elements.
+TileModel analytic() {
+  return TileModel(
+      {}, {.call_cycles = 120.0, .sram_bytes_per_cycle = 16.0, .vector_elements_per_cycle = 2.0});
+}
+
+chip::Chip mesh(std::int64_t rows, std::int64_t cols) {
+  chip::Chip chip = small_chip(rows * cols);
+  chip.interconnect.topology = chip::Topology::Mesh2d;
+  chip.core.rows = rows;
+  chip.core.cols = cols;
+  return chip;
+}
+
+std::vector<NaivePlan> fitting(std::vector<NaivePlan> plans, const chip::Chip& chip) {
+  std::erase_if(plans, [&](const NaivePlan& plan) { return plan.space > chip::room(chip).value; });
+  return plans;
+}
+
+std::vector<NaivePlan> found(const Front& front) {
+  std::vector<NaivePlan> plans;
+  for (const PlanOption& option : front.options) {
+    plans.push_back({.factors = option.plan.factors,
+                     .temporal = option.plan.temporal,
+                     .space = option.footprint.space.value,
+                     .exchange = option.exchange.value,
+                     .hbm = 0,
+                     .time = option.time.value});
+  }
+  std::sort(plans.begin(), plans.end());
+  return plans;
+}
+
+/// The search agrees with counting out: the same plans with the same space and exchange.
+void expect_agreement(const OneOp& one, const chip::Chip& chip) {
+  const TileModel tiles = analytic();
+  const std::vector<NaivePlan> all = test::naive_plans(one, chip, tiles);
+  const std::vector<NaivePlan> fit = fitting(all, chip);
+  const std::vector<NaivePlan> expected = test::naive_front(fit);
+  const Front front = cost::front(one.graph, one.op(), chip, tiles, {});
+  std::vector<NaivePlan> actual = found(front);
+  ASSERT_EQ(front.counts.pareto, static_cast<std::int64_t>(expected.size()));
+  EXPECT_EQ(front.counts.filtered, static_cast<std::int64_t>(fit.size()));
+  EXPECT_GE(front.counts.complete, static_cast<std::int64_t>(all.size()));
+  for (const NaivePlan& plan : expected) {
+    const auto same = std::find(actual.begin(), actual.end(), plan);
+    ASSERT_NE(same, actual.end());
+    EXPECT_EQ(same->space, plan.space);
+    EXPECT_EQ(same->exchange, plan.exchange);
+    EXPECT_EQ(same->time, plan.time);
+  }
+  const auto least =
+      std::min_element(all.begin(), all.end(),
+                       [](const NaivePlan& a, const NaivePlan& b) { return a.space < b.space; });
+  EXPECT_EQ(front.smallest, Bytes{least->space});
+  const auto fastest =
+      std::min_element(fit.begin(), fit.end(),
+                       [](const NaivePlan& a, const NaivePlan& b) { return a.time < b.time; });
+  EXPECT_EQ(front.options[static_cast<std::size_t>(front.fastest)].time.value, fastest->time);
+}
+
+struct Case {
+  std::string name;
+  OneOp one;
+};
+
+std::vector<Case> cases() {
+  OneOp wide = test::matmul(4, 6, 8);
+  wide.op().accumulate = ir::DType::F32;
+  return {{"matmul", test::matmul(4, 6, 8)},
+          {"matmul_of_activations", test::matmul(3, 5, 7, ir::Home::Activation)},
+          {"matmul_with_wide_sums", wide},
+          {"attention_with_appended_state", test::attention_scores(2, 2, 9, 4)},
+          {"convolution", test::conv(4, 2, 4, 3, 1)},
+          {"strided_convolution", test::conv(3, 2, 3, 3, 2)},
+          {"bias", test::bias_add(6, 10)},
+          {"softmax", test::softmax(4, 24)},
+          {"row_sum", test::row_sum(5, 30)},
+          {"embedding", test::embedding(8, 20, 12)},
+          {"copy", test::transposed_copy(6, 9)}};
+}
+
+class FrontOf : public ::testing::TestWithParam<std::size_t> {};
+
+TEST_P(FrontOf, OneChipAgreesWithCountingOut) {
+  expect_agreement(cases()[GetParam()].one, small_chip(12));
+}
+
+TEST_P(FrontOf, AChipWithLittleSramAgreesWithCountingOut) {
+  chip::Chip chip = small_chip(12, 8192 + 120);
+  expect_agreement(cases()[GetParam()].one, chip);
+}
+
+TEST_P(FrontOf, TwoChipsAgreeWithCountingOut) {
+  expect_agreement(cases()[GetParam()].one, two_chips(6));
+}
+
+TEST_P(FrontOf, AMeshAgreesWithCountingOut) {
+  expect_agreement(cases()[GetParam()].one, mesh(4, 3));
+}
+
+TEST_P(FrontOf, AChipThatOverlapsAgreesWithCountingOut) {
+  chip::Chip chip = small_chip(12);
+  chip.interconnect.overlaps_compute = true;
+  chip.interconnect.multicast = false;
+  chip.interconnect.native_shift = true;
+  expect_agreement(cases()[GetParam()].one, chip);
+}
+
+TEST_P(FrontOf, EveryPlanCostsAtLeastACorner) {
+  const OneOp one = cases()[GetParam()].one;
+  const chip::Chip chip = two_chips(6);
+  const TileModel tiles = analytic();
+  const Floor floor = front(one.graph, one.op(), chip, tiles, {}).floor;
+  for (const NaivePlan& plan : fitting(test::naive_plans(one, chip, tiles), chip)) {
+    const auto full =
+        partition::complete_plan(one.graph, one.op(), plan.factors, plan.temporal, chip);
+    const PlanOption option = price(one.graph, one.op(), *full, chip, tiles);
+    const double execute = option.compute.value + option.reduce.time.value;
+    EXPECT_GE(option.compute, floor.compute);
+    EXPECT_GE(execute, floor.execute.value);
+    EXPECT_TRUE(std::any_of(floor.corners.begin(), floor.corners.end(), [&](const Corner& corner) {
+      return corner.execute.value <= execute && corner.hbm_bytes <= plan.hbm;
+    }));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Ops, FrontOf, ::testing::Range<std::size_t>(0, 11),
+                         [](const ::testing::TestParamInfo<std::size_t>& at) {
+                           return cases()[at.param].name;
+                         });
+
+TEST(Front, MoreSramIsNeverSlower) {
+  const OneOp one = test::matmul(16, 48, 64);
+  double last = 1.0;
+  for (const std::int64_t room : {1024, 1536, 2048, 4096, 16384}) {
+    const Front front =
+        cost::front(one.graph, one.op(), small_chip(16, 8192 + room), analytic(), {});
+    if (!front.options.empty()) {
+      const double time = front.options[static_cast<std::size_t>(front.fastest)].time.value;
+      EXPECT_LE(time, last);
+      last = time;
+    }
+  }
+  EXPECT_LT(last, 1.0);
+}
+
+TEST(Front, SaysTheLeastSpaceWhereNothingFits) {
+  const OneOp one = test::matmul(64, 64, 64);
+  const Front front = cost::front(one.graph, one.op(), small_chip(4, 8192 + 64), analytic(), {});
+  EXPECT_TRUE(front.options.empty());
+  EXPECT_EQ(front.counts.filtered, 0);
+  EXPECT_GT(front.smallest, Bytes{64});
+}
+
+TEST(Front, KeepsTheFastestPlanThatAConstraintFilters) {
+  const OneOp one = test::row_sum(1, 6);  // Adding up over cores costs more than it saves.
+  const chip::Chip chip = small_chip(12);
+  const Front front = cost::front(one.graph, one.op(), chip, analytic(), {.min_core_share = 0.5});
+  const PlanOption& fastest = front.options[static_cast<std::size_t>(front.fastest)];
+  EXPECT_EQ(fastest.cores, 1);
+  for (const PlanOption& option : front.options) {
+    EXPECT_TRUE(option.cores >= 6 || option.plan == fastest.plan);
+  }
+}
+
+TEST(Front, FiltersPaddedCuts) {
+  const OneOp one = test::matmul(5, 6, 7);
+  const Front front =
+      cost::front(one.graph, one.op(), small_chip(12), analytic(), {.max_padding = 1.0});
+  for (const PlanOption& option : front.options) {
+    if (option.plan != front.options[static_cast<std::size_t>(front.fastest)].plan) {
+      EXPECT_EQ(5 % option.plan.factors[0], 0);
+      EXPECT_EQ(6 % option.plan.factors[1], 0);
+      EXPECT_EQ(7 % option.plan.factors[2], 0);
+    }
+  }
+}
+
+TEST(Front, ListsOptionsByTime) {
+  const OneOp one = test::matmul(8, 24, 32);
+  const Front front = cost::front(one.graph, one.op(), small_chip(24), analytic(), {});
+  EXPECT_TRUE(
+      std::is_sorted(front.options.begin(), front.options.end(),
+                     [](const PlanOption& a, const PlanOption& b) { return a.time < b.time; }));
+}
+
+}  // namespace
+}  // namespace elk::cost
