@@ -15,6 +15,7 @@
 #include "elk/base/text.hpp"
 #include "elk/cost/fit.hpp"
 #include "elk/cost/tile.hpp"
+#include "tile_forms.hpp"
 
 namespace py = pybind11;
 using namespace pybind11::literals;
@@ -23,205 +24,26 @@ namespace {
 
 using elk::InvalidInput;
 using elk::text;
+using elk::bindings::from_form;
+using elk::bindings::kDimNames;
+using elk::bindings::kDTypeNames;
+using elk::bindings::named;
+using elk::bindings::to_form;
+using elk::bindings::word;
 using elk::ir::DType;
-using elk::ir::TileDim;
 namespace cost = elk::cost;
 
 using Sizes = py::array_t<std::int64_t, py::array::c_style | py::array::forcecast>;
 using Numbers = py::array_t<double, py::array::c_style | py::array::forcecast>;
 using Marks = py::array_t<std::int32_t, py::array::c_style | py::array::forcecast>;
 
-constexpr std::array<const char*, cost::kTileDims> kDimNames = {
-    "none",          "group",  "m",        "n",        "k",    "batch", "out_h",    "out_w",
-    "in_ch",         "out_ch", "kernel_h", "kernel_w", "rows", "cols",  "elements", "slices",
-    "slice_elements"};
-constexpr std::array<const char*, 6> kSplitNames = {"whole",     "modulo",    "steps",
-                                                    "remainder", "alignment", "multiple"};
-constexpr std::array<const char*, 3> kWindowNames = {"vertical", "sliding", "pooling"};
-constexpr std::array<const char*, 16> kDTypeNames = {"f64", "f32", "f16", "bf16", "f8",  "i64",
-                                                     "i32", "i16", "i8",  "i4",   "u64", "u32",
-                                                     "u16", "u8",  "u4",  "bool"};
-
-/// The enumerator whose name in files is `word`.
-template <class Enum, std::size_t kCount>
-Enum named(const std::array<const char*, kCount>& names, const std::string& word) {
-  for (std::size_t i = 0; i < kCount; ++i) {
-    if (word == names[i]) {
-      return static_cast<Enum>(i);
-    }
-  }
-  throw InvalidInput(text("'", word, "' is not a word of the tile model's vocabulary"));
-}
-
-TileDim dim(const py::handle& word) { return named<TileDim>(kDimNames, word.cast<std::string>()); }
-
 DType dtype(const std::string& word) { return named<DType>(kDTypeNames, word); }
 
-template <class Enum, std::size_t kCount>
-const char* word(const std::array<const char*, kCount>& names, Enum value) {
-  return names[static_cast<std::size_t>(value)];
-}
-
-cost::Dims dims(const py::handle& words) {
-  cost::Dims out{};
-  std::size_t at = 0;
-  for (const py::handle item : words) {
-    if (at == out.size()) {
-      throw InvalidInput(text("an extent is a product of at most ", out.size(), " axes"));
-    }
-    out[at++] = dim(item);
-  }
-  return out;
-}
-
-py::list words(const cost::Dims& dims) {
-  py::list out;
-  for (const TileDim item : dims) {
-    if (item != TileDim::None) {
-      out.append(word(kDimNames, item));
-    }
-  }
-  return out;
-}
-
-cost::Form to_form(const py::dict& form) {
-  const auto kind = form["kind"].cast<std::string>();
-  const auto number = [&](const char* key) { return form[key].cast<std::int32_t>(); };
-  const auto flag = [&](const char* key) { return form[key].cast<bool>(); };
-  if (kind == "grid") {
-    return cost::Grid{.outer = dims(form["outer"]),
-                      .inner = dims(form["inner"]),
-                      .outer_step = number("outer_step"),
-                      .inner_step = number("inner_step"),
-                      .split = named<cost::Split>(kSplitNames, form["split"].cast<std::string>()),
-                      .modulus = number("modulus"),
-                      .single = flag("single"),
-                      .outer_at_most = number("outer_at_most"),
-                      .bounds = form["bounds"].cast<std::array<std::int32_t, 3>>(),
-                      .total_bound = number("total_bound"),
-                      .scan = flag("scan"),
-                      .variant = flag("variant"),
-                      .unit = dim(form["unit"])};
-  }
-  if (kind == "blocks") {
-    return cost::Blocks{.in_group = number("in_group"),
-                        .out_group = number("out_group"),
-                        .workers = number("workers"),
-                        .cast = flag("cast"),
-                        .window = flag("window"),
-                        .shared = flag("shared")};
-  }
-  if (kind == "window_blocks") {
-    return cost::WindowBlocks{.in_group = number("in_group"),
-                              .out_group = number("out_group"),
-                              .rows_merged = number("rows_merged"),
-                              .workers = number("workers"),
-                              .cast = flag("cast")};
-  }
-  if (kind == "window_dots") {
-    return cost::WindowDots{.granule = number("granule"),
-                            .vector = number("vector"),
-                            .out_group = number("out_group"),
-                            .workers = number("workers"),
-                            .aligned = flag("aligned"),
-                            .cast = flag("cast")};
-  }
-  if (kind == "window_lanes") {
-    return cost::WindowLanes{
-        .kind = named<cost::WindowKind>(kWindowNames, form["routine"].cast<std::string>()),
-        .lanes = number("lanes"),
-        .most = number("most"),
-        .workers = number("workers")};
-  }
-  if (kind == "dots") {
-    return cost::Dots{.granule = number("granule"),
-                      .vector = number("vector"),
-                      .out_group = number("out_group"),
-                      .workers = number("workers"),
-                      .aligned = flag("aligned"),
-                      .cast = flag("cast")};
-  }
-  if (kind == "row_passes") {
-    return cost::RowPasses{.workers = number("workers"),
-                           .vector = number("vector"),
-                           .modulus = number("modulus"),
-                           .cut = number("cut")};
-  }
-  if (kind == "transposes") {
-    return cost::Transposes{.workers = number("workers"), .block = number("block")};
-  }
-  if (kind == "granules") {
-    cost::Granules granules{};
-    granules.granule.fill(1);
-    for (const auto& [name, size] : form["granule"].cast<py::dict>()) {
-      granules.granule[static_cast<std::size_t>(dim(name))] = size.cast<std::int32_t>();
-    }
-    return granules;
-  }
-  throw InvalidInput(text("'", kind, "' is no form of a tile kernel"));
-}
-
-py::dict from_form(const cost::Grid& grid) {
-  return py::dict("kind"_a = "grid", "outer"_a = words(grid.outer), "inner"_a = words(grid.inner),
-                  "outer_step"_a = grid.outer_step, "inner_step"_a = grid.inner_step,
-                  "split"_a = word(kSplitNames, grid.split), "modulus"_a = grid.modulus,
-                  "single"_a = grid.single, "outer_at_most"_a = grid.outer_at_most,
-                  "bounds"_a = grid.bounds, "total_bound"_a = grid.total_bound,
-                  "scan"_a = grid.scan, "variant"_a = grid.variant,
-                  "unit"_a = word(kDimNames, grid.unit));
-}
-
-py::dict from_form(const cost::Blocks& blocks) {
-  return py::dict("kind"_a = "blocks", "in_group"_a = blocks.in_group,
-                  "out_group"_a = blocks.out_group, "workers"_a = blocks.workers,
-                  "cast"_a = blocks.cast, "window"_a = blocks.window, "shared"_a = blocks.shared);
-}
-
-py::dict from_form(const cost::WindowBlocks& blocks) {
-  return py::dict("kind"_a = "window_blocks", "in_group"_a = blocks.in_group,
-                  "out_group"_a = blocks.out_group, "rows_merged"_a = blocks.rows_merged,
-                  "workers"_a = blocks.workers, "cast"_a = blocks.cast);
-}
-
-py::dict from_form(const cost::WindowDots& dots) {
-  return py::dict("kind"_a = "window_dots", "granule"_a = dots.granule, "vector"_a = dots.vector,
-                  "out_group"_a = dots.out_group, "workers"_a = dots.workers,
-                  "aligned"_a = dots.aligned, "cast"_a = dots.cast);
-}
-
-py::dict from_form(const cost::WindowLanes& lanes) {
-  return py::dict("kind"_a = "window_lanes", "routine"_a = word(kWindowNames, lanes.kind),
-                  "lanes"_a = lanes.lanes, "most"_a = lanes.most, "workers"_a = lanes.workers);
-}
-
-py::dict from_form(const cost::Dots& dots) {
-  return py::dict("kind"_a = "dots", "granule"_a = dots.granule, "vector"_a = dots.vector,
-                  "out_group"_a = dots.out_group, "workers"_a = dots.workers,
-                  "aligned"_a = dots.aligned, "cast"_a = dots.cast);
-}
-
-py::dict from_form(const cost::RowPasses& passes) {
-  return py::dict("kind"_a = "row_passes", "workers"_a = passes.workers, "vector"_a = passes.vector,
-                  "modulus"_a = passes.modulus, "cut"_a = passes.cut);
-}
-
-py::dict from_form(const cost::Transposes& transposes) {
-  return py::dict("kind"_a = "transposes", "workers"_a = transposes.workers,
-                  "block"_a = transposes.block);
-}
-
-py::dict from_form(const cost::Granules& granules) {
-  py::dict sizes;
-  for (std::size_t i = 0; i < cost::kTileDims; ++i) {
-    if (granules.granule[i] != 1) {
-      sizes[kDimNames[i]] = granules.granule[i];
-    }
-  }
-  return py::dict("kind"_a = "granules", "granule"_a = sizes);
-}
-
 cost::Family to_family(const py::dict& family) {
-  cost::Family out{.form = to_form(family["form"]), .width = 0, .coefficients = {}};
+  cost::Family out{.form = to_form(family["form"]),
+                   .width = 0,
+                   .coefficients = {},
+                   .most_columns = family["most_columns"].cast<std::int64_t>()};
   out.width = cost::feature_count(out.form);
   const auto pieces = family["pieces"].cast<std::vector<std::vector<double>>>();
   for (std::vector<double> piece : pieces) {
@@ -243,9 +65,8 @@ py::dict from_family(const cost::Family& family) {
     }
     pieces.append(piece);
   }
-  return py::dict(
-      "form"_a = std::visit([](const auto& form) { return from_form(form); }, family.form),
-      "pieces"_a = pieces);
+  return py::dict("form"_a = from_form(family.form), "pieces"_a = pieces,
+                  "most_columns"_a = family.most_columns);
 }
 
 cost::KernelFit to_kernel(const py::dict& kernel) {

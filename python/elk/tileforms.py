@@ -38,7 +38,6 @@ class GridForm(_Form):
     total_bound: Bound = 0
     scan: bool = False
     variant: bool = False
-    unit: Dim = "none"
 
 
 class BlocksForm(_Form):
@@ -51,6 +50,14 @@ class BlocksForm(_Form):
     cast: bool = False
     window: bool = False
     shared: bool = False
+
+
+class OuterProductForm(_Form):
+    """A product of depth one."""
+
+    kind: Literal["outer_product"] = "outer_product"
+    out_group: Positive
+    workers: Positive
 
 
 class WindowBlocksForm(_Form):
@@ -127,6 +134,7 @@ Form = Annotated[
     GridForm
     | BlocksForm
     | DotsForm
+    | OuterProductForm
     | RowPassesForm
     | TransposesForm
     | GranulesForm

@@ -38,10 +38,12 @@ class FamilyRecord(_Record):
     Attributes:
         form: What cycles are linear in.
         pieces: Coefficients of each piece; none of a piece that had no rows.
+        most_columns: A product with more columns is never cheapest here.
     """
 
     form: Form
     pieces: tuple[tuple[Finite, ...], ...]
+    most_columns: int = (1 << 63) - 1
 
 
 class KernelRecord(_Record):

@@ -14,6 +14,7 @@ from elk.tileforms import (
     DotsForm,
     Form,
     GridForm,
+    OuterProductForm,
     RowPassesForm,
     Split,
     TransposesForm,
@@ -143,9 +144,7 @@ def _product(lanes: _Lanes, *, outer_product: bool) -> Recipe:
             cast=lanes.cast,
         )
     if outer_product and not lanes.cast:
-        families["outer"] = GridForm(
-            outer=("m",), inner=("n",), outer_step=WORKERS, inner_step=lanes.vector, unit="k"
-        )
+        families["outer"] = OuterProductForm(out_group=lanes.vector, workers=WORKERS)
     narrow = next(name for name in families if name.endswith("/8"))
     shared = {**families, narrow: families[narrow].model_copy(update={"shared": True})}
     return Recipe(

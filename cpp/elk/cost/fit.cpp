@@ -37,6 +37,12 @@ bool only_adds(const Form& form, size_t rows) {
           rows < static_cast<size_t>(feature_count(form)));
 }
 
+/// A tile as a family sees it.
+TileCall oriented(const TileShape& shape, const Needs& needs, bool transposed) {
+  const TileCall call(shape, needs);
+  return transposed ? call.exchanged(needs) : call;
+}
+
 /// Rows of one piece: features and cycles.
 struct Piece {
   std::vector<Terms> features;
@@ -47,16 +53,14 @@ struct Piece {
 /// rows of the family decide.
 Family fit_family(const Form& form, int32_t at, const Rows& rows, std::span<const Origin> origins,
                   std::size_t least_rows) {
-  const int32_t workers = field_workers(form);
+  const Needs needs = needs_of({&form, 1});
   std::vector<Piece> pieces(static_cast<size_t>(leaf_count(form)));
   Piece all;
   for (size_t i = 0; i < rows.size(); ++i) {
     if (origins[i].family != at) {
       continue;
     }
-    const TileShape& shape = rows[i]->shape;
-    const TileShape tile = origins[i].transposed ? transposed(shape) : shape;
-    const Terms found = terms(form, TileCall(tile, workers));
+    const Terms found = terms(form, oriented(rows[i]->shape, needs, origins[i].transposed));
     if (found.leaf >= 0) {
       for (Piece* piece : {&all, &pieces[static_cast<size_t>(found.leaf)]}) {
         piece->features.push_back(found);
@@ -68,7 +72,10 @@ Family fit_family(const Form& form, int32_t at, const Rows& rows, std::span<cons
   const std::vector<double> nothing(static_cast<size_t>(width), 0.0);
   const std::vector<double> pooled =
       all.cycles.empty() ? nothing : fit_relative(all.features, all.cycles, nothing);
-  Family family{.form = form, .width = width, .coefficients = {}};
+  Family family{.form = form,
+                .width = width,
+                .coefficients = {},
+                .most_columns = std::numeric_limits<std::int64_t>::max()};
   for (const Piece& piece : pieces) {
     std::vector<double> fitted(static_cast<size_t>(width), kNever);
     if (piece.cycles.size() >= least_rows) {
@@ -85,17 +92,13 @@ Family fit_family(const Form& form, int32_t at, const Rows& rows, std::span<cons
 template <class Visit>
 void each_prediction(const std::vector<Family>& families, const TileShape& shape,
                      const Visit& visit) {
-  const bool both = is_product(families.front().form);
-  const TileShape other = transposed(shape);
-  const int32_t workers = field_workers(families.front().form);
-  const TileCall given(shape, workers);
-  const TileCall exchanged(other, workers);
   for (size_t at = 0; at < families.size(); ++at) {
+    const Needs needs = needs_of({&families[at].form, 1});
     for (const bool turned : {false, true}) {
-      if (turned && !both) {
+      if (turned && !needs.product) {
         continue;
       }
-      const double cycles = family_cycles(families[at], turned ? exchanged : given);
+      const double cycles = family_cycles(families[at], oriented(shape, needs, turned));
       if (cycles < kNever) {
         visit(Origin{static_cast<int32_t>(at), turned}, cycles);
       }
@@ -139,6 +142,26 @@ std::vector<Origin> first_origins(const std::vector<Form>& forms, const Rows& ro
   return origins;
 }
 
+/// Leaves products with over twice as many columns as any that a family computed to the others: far
+/// from its rows a family could look cheap by mistake. The first family takes any.
+void bound_columns(const Rows& rows, std::span<const Origin> origins,
+                   std::vector<Family>& families) {
+  for (size_t at = 1; at < families.size(); ++at) {
+    const Needs needs = needs_of({&families[at].form, 1});
+    if (!needs.product) {
+      continue;
+    }
+    std::int64_t most = 0;
+    for (size_t i = 0; i < rows.size(); ++i) {
+      if (origins[i].family == static_cast<int32_t>(at)) {
+        const TileCall call = oriented(rows[i]->shape, needs, origins[i].transposed);
+        most = std::max(most, call.product.columns);
+      }
+    }
+    families[at].most_columns = 2 * most;
+  }
+}
+
 std::vector<Family> fit_families(const std::vector<Form>& forms, const Rows& rows,
                                  const FitOptions& options) {
   const size_t least_rows = forms.size() > 1 ? options.least_rows : 1;
@@ -161,6 +184,7 @@ std::vector<Family> fit_families(const std::vector<Form>& forms, const Rows& row
     }
     origins = std::move(next);
   }
+  bound_columns(rows, origins, families);
   return families;
 }
 
@@ -218,12 +242,13 @@ std::vector<double> fit_outside(const std::vector<Family>& families, const Rows&
   std::stable_sort(by_cycles.begin(), by_cycles.end(),
                    [](const Sample* a, const Sample* b) { return a->cycles > b->cycles; });
   by_cycles.resize((rows.size() + 1) / 2);
+  const Form& form = families.front().form;
+  const Needs needs = needs_of({&form, 1});
   std::vector<Terms> features;
   std::vector<double> cycles;
   for (const Sample* row : by_cycles) {
     const Origin origin = best_origin(families, *row, true);
-    const TileShape tile = origin.transposed ? transposed(row->shape) : row->shape;
-    features.push_back(smooth_terms(families.front().form, TileCall(tile, 0)));
+    features.push_back(smooth_terms(form, oriented(row->shape, needs, origin.transposed)));
     cycles.push_back(row->cycles);
   }
   return fit_relative_nonnegative(features, cycles);
@@ -241,10 +266,11 @@ std::int64_t rounded_up(std::int64_t size) {
 /// The largest sizes among the rows, in the orientations that the families give them, rounded up.
 Extents fitted_limit(const std::vector<Family>& families, const Rows& rows) {
   const Form& form = families.front().form;
+  const Needs needs = needs_of({&form, 1});
   Extents limit{};
   for (const Sample* row : rows) {
     const bool turned = best_origin(families, *row, true).transposed;
-    const Extents sizes = extents(form, turned ? transposed(row->shape) : row->shape);
+    const Extents sizes = extents(form, oriented(row->shape, needs, turned));
     for (size_t i = 0; i < limit.size(); ++i) {
       limit[i] = std::max(limit[i], rounded_up(sizes[i]));
     }

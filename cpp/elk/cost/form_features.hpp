@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
 #include <limits>
 
 #include "elk/cost/tile_form.hpp"
@@ -42,73 +41,73 @@ namespace elk::cost::form {
 }
 
 /// The features of a piece, in the order of its coefficients.
-[[nodiscard]] inline Terms listed(std::int64_t leaf, std::initializer_list<double> values) {
+template <class... Values>
+[[nodiscard]] Terms listed(std::int64_t leaf, Values... values) {
   Terms out;
   out.leaf = static_cast<std::int32_t>(leaf);
-  out.count = static_cast<std::int32_t>(values.size());
-  std::copy(values.begin(), values.end(), out.value.begin());
+  out.count = static_cast<std::int32_t>(sizeof...(values));
+  std::size_t at = 0;
+  ((out.value[at++] = values), ...);
   return out;
 }
 
 /// The form does not apply.
-[[nodiscard]] inline Terms none() { return listed(-1, {}); }
+[[nodiscard]] inline Terms none() { return listed(-1); }
 
 /// Appends the features of casting `elements` results, dealt to `workers`: the steps of one worker,
 /// and their place in a vector of four.
 void append_cast(std::int64_t elements, std::int32_t workers, Terms& out);
-
-/// The fewest chunks of `depth` that are whole vectors once padded to granules.
-struct Chunks {
-  std::int64_t count;  // 0: `depth` is too short for any
-  std::int64_t length;
-};
-[[nodiscard]] Chunks chunks(std::int64_t depth, std::int32_t granule, std::int32_t vector);
 
 // For each form: how many pieces it has, the features of a tile, features that grow with every
 // axis, and the sizes that the fitted range bounds.
 [[nodiscard]] std::int32_t leaves(const Grid& grid);
 [[nodiscard]] Terms features(const Grid& grid, const TileCall& call);
 [[nodiscard]] Terms smooth(const Grid& grid, const TileCall& call);
-[[nodiscard]] Extents sizes(const Grid& grid, const TileShape& shape);
+[[nodiscard]] Extents sizes(const Grid& grid, const TileCall& call);
 
 [[nodiscard]] std::int32_t leaves(const Blocks& blocks);
 [[nodiscard]] Terms features(const Blocks& blocks, const TileCall& call);
 [[nodiscard]] Terms smooth(const Blocks& blocks, const TileCall& call);
-[[nodiscard]] Extents sizes(const Blocks& blocks, const TileShape& shape);
+[[nodiscard]] Extents sizes(const Blocks& blocks, const TileCall& call);
 
 [[nodiscard]] std::int32_t leaves(const Dots& dots);
 [[nodiscard]] Terms features(const Dots& dots, const TileCall& call);
 [[nodiscard]] Terms smooth(const Dots& dots, const TileCall& call);
-[[nodiscard]] Extents sizes(const Dots& dots, const TileShape& shape);
+[[nodiscard]] Extents sizes(const Dots& dots, const TileCall& call);
+
+[[nodiscard]] std::int32_t leaves(const OuterProduct& outer);
+[[nodiscard]] Terms features(const OuterProduct& outer, const TileCall& call);
+[[nodiscard]] Terms smooth(const OuterProduct& outer, const TileCall& call);
+[[nodiscard]] Extents sizes(const OuterProduct& outer, const TileCall& call);
 
 [[nodiscard]] std::int32_t leaves(const RowPasses& passes);
 [[nodiscard]] Terms features(const RowPasses& passes, const TileCall& call);
 [[nodiscard]] Terms smooth(const RowPasses& passes, const TileCall& call);
-[[nodiscard]] Extents sizes(const RowPasses& passes, const TileShape& shape);
+[[nodiscard]] Extents sizes(const RowPasses& passes, const TileCall& call);
 
 [[nodiscard]] std::int32_t leaves(const Transposes& transposes);
 [[nodiscard]] Terms features(const Transposes& transposes, const TileCall& call);
 [[nodiscard]] Terms smooth(const Transposes& transposes, const TileCall& call);
-[[nodiscard]] Extents sizes(const Transposes& transposes, const TileShape& shape);
+[[nodiscard]] Extents sizes(const Transposes& transposes, const TileCall& call);
 
 [[nodiscard]] std::int32_t leaves(const Granules& granules);
 [[nodiscard]] Terms features(const Granules& granules, const TileCall& call);
 [[nodiscard]] Terms smooth(const Granules& granules, const TileCall& call);
-[[nodiscard]] Extents sizes(const Granules& granules, const TileShape& shape);
+[[nodiscard]] Extents sizes(const Granules& granules, const TileCall& call);
 
 [[nodiscard]] std::int32_t leaves(const WindowBlocks& blocks);
 [[nodiscard]] Terms features(const WindowBlocks& blocks, const TileCall& call);
 [[nodiscard]] Terms smooth(const WindowBlocks& blocks, const TileCall& call);
-[[nodiscard]] Extents sizes(const WindowBlocks& blocks, const TileShape& shape);
+[[nodiscard]] Extents sizes(const WindowBlocks& blocks, const TileCall& call);
 
 [[nodiscard]] std::int32_t leaves(const WindowDots& dots);
 [[nodiscard]] Terms features(const WindowDots& dots, const TileCall& call);
 [[nodiscard]] Terms smooth(const WindowDots& dots, const TileCall& call);
-[[nodiscard]] Extents sizes(const WindowDots& dots, const TileShape& shape);
+[[nodiscard]] Extents sizes(const WindowDots& dots, const TileCall& call);
 
 [[nodiscard]] std::int32_t leaves(const WindowLanes& lanes);
 [[nodiscard]] Terms features(const WindowLanes& lanes, const TileCall& call);
 [[nodiscard]] Terms smooth(const WindowLanes& lanes, const TileCall& call);
-[[nodiscard]] Extents sizes(const WindowLanes& lanes, const TileShape& shape);
+[[nodiscard]] Extents sizes(const WindowLanes& lanes, const TileCall& call);
 
 }  // namespace elk::cost::form

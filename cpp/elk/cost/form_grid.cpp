@@ -64,11 +64,6 @@ int32_t bound_count(const Grid& grid) {
       std::count_if(grid.bounds.begin(), grid.bounds.end(), [](int32_t at) { return at > 0; }));
 }
 
-bool applies(const Grid& grid, const TileShape& shape, int64_t outer) {
-  return (grid.outer_at_most == 0 || outer <= grid.outer_at_most) &&
-         (grid.unit == TileDim::None || shape[grid.unit] == 1);
-}
-
 }  // namespace
 
 int32_t leaves(const Grid& grid) {
@@ -80,7 +75,7 @@ Terms features(const Grid& grid, const TileCall& call) {
   const TileShape& shape = call.shape;
   const int64_t outer = product(grid.outer, shape);
   const int64_t inner = product(grid.inner, shape);
-  if (!applies(grid, shape, outer)) {
+  if (grid.outer_at_most > 0 && outer > grid.outer_at_most) {
     return none();
   }
   const int64_t items = steps(outer, grid.outer_step);
@@ -102,8 +97,8 @@ Terms features(const Grid& grid, const TileCall& call) {
   if (grid.variant) {
     digit(2, shape.params[0] != 0 ? 1 : 0);
   }
-  return listed(leaf,
-                {1.0, real(items), real(each), real(items * each), grid.scan ? real(outer) : 0.0});
+  return listed(leaf, 1.0, real(items), real(each), real(items * each),
+                grid.scan ? real(outer) : 0.0);
 }
 
 /// Continues the variants of a call apart, as two halves of the coefficients.
@@ -114,13 +109,13 @@ Terms smooth(const Grid& grid, const TileCall& call) {
   const double each = real(product(grid.inner, shape)) / grid.inner_step;
   const double scanned = grid.scan ? real(outer) : 0.0;
   if (grid.variant && shape.params[0] != 0) {
-    return listed(0, {0.0, 0.0, 0.0, 0.0, 0.0, 1.0, items, each, items * each, scanned});
+    return listed(0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, items, each, items * each, scanned);
   }
-  return listed(0, {1.0, items, each, items * each, scanned, 0.0, 0.0, 0.0, 0.0, 0.0});
+  return listed(0, 1.0, items, each, items * each, scanned, 0.0, 0.0, 0.0, 0.0, 0.0);
 }
 
-Extents sizes(const Grid& grid, const TileShape& shape) {
-  return {product(grid.outer, shape), product(grid.inner, shape), 1, 1, 1, 1, 1, 1, 1};
+Extents sizes(const Grid& grid, const TileCall& call) {
+  return {product(grid.outer, call.shape), product(grid.inner, call.shape), 1, 1, 1, 1, 1, 1, 1};
 }
 
 }  // namespace elk::cost::form

@@ -9,26 +9,12 @@ using std::int64_t;
 
 constexpr int32_t kRowPieces = 4;  // of ceil(m / workers): 1, 2, 3, more
 
-/// A product, and how many rows its busiest worker has.
-struct Product {
-  int64_t group;
-  int64_t rows;
-  int64_t columns;
-  int64_t depth;
-  int64_t share;  // ceil(rows / workers)
-  bool even;      // all workers have as many
+std::int64_t piece(const Product& p) { return std::min<int64_t>(p.share, kRowPieces) - 1; }
 
-  Product(const TileShape& shape, int32_t workers, bool window)
-      : group(shape[TileDim::Group]),
-        rows(window ? shape[TileDim::Batch] * shape[TileDim::OutH] * shape[TileDim::OutW]
-                    : shape[TileDim::M]),
-        columns(shape[window ? TileDim::OutCh : TileDim::N]),
-        depth(shape[window ? TileDim::InCh : TileDim::K]),
-        share(steps(rows, workers)),
-        even(share * workers == rows) {}
-
-  [[nodiscard]] int64_t piece() const { return std::min<int64_t>(share, kRowPieces) - 1; }
-};
+Extents product_sizes(const TileCall& call) {
+  const Product& p = call.product;
+  return {p.group, p.rows, p.columns, p.depth, 1, 1, 1, 1, 1};
+}
 
 /// Whether a convolution reads each input position once: a product.
 bool is_flat(const TileShape& shape) {
@@ -44,7 +30,7 @@ namespace {
 Terms shared_features(const Product& p, double n, double nk) {
   const double q = real(p.share);
   const double even = real(p.even);
-  Terms out = listed(0, {1.0, real(p.group), n, nk, q * n, q * nk, even * n, even * nk});
+  Terms out = listed(0, 1.0, real(p.group), n, nk, q * n, q * nk, even * n, even * nk);
   for (int64_t share = 1; share < kRowPieces; ++share) {
     for (const bool full : {false, true}) {
       const double mine = real(p.share == share && p.even == full);
@@ -65,7 +51,7 @@ Terms features(const Blocks& blocks, const TileCall& call) {
   if (blocks.window && !is_flat(call.shape)) {
     return none();
   }
-  const Product p(call.shape, blocks.workers, blocks.window);
+  const Product& p = call.product;
   const double n = real(p.group * steps(p.columns, blocks.out_group));
   const int64_t deep = steps(p.depth, blocks.in_group);
   const double k = real(p.group * deep);
@@ -73,8 +59,8 @@ Terms features(const Blocks& blocks, const TileCall& call) {
   const double q = real(p.share);
   const double even = p.even ? 1.0 : 0.0;
   Terms out = blocks.shared ? shared_features(p, n, nk)
-                            : listed(p.piece(), {1.0, real(p.group), n, k, nk, even * n, even * nk,
-                                                 q * n, q * nk, q * k});
+                            : listed(piece(p), 1.0, real(p.group), n, k, nk, even * n, even * nk,
+                                     q * n, q * nk, q * k);
   if (blocks.cast) {
     append_cast(p.group * p.rows * p.columns, blocks.workers, out);
   }
@@ -82,23 +68,20 @@ Terms features(const Blocks& blocks, const TileCall& call) {
 }
 
 Terms smooth(const Blocks& blocks, const TileCall& call) {
-  const Product p(call.shape, blocks.workers, blocks.window);
+  const Product& p = call.product;
   const double n = real(p.group * steps(p.columns, blocks.out_group));
   const double k = real(steps(p.depth, blocks.in_group));
   const double q = real(p.share);
-  return listed(0, {1.0, real(p.group), n, n * k, q * n, q * n * k});
+  return listed(0, 1.0, real(p.group), n, n * k, q * n, q * n * k);
 }
 
-Extents sizes(const Blocks& blocks, const TileShape& shape) {
-  const Product p(shape, blocks.workers, blocks.window);
-  return {p.group, p.rows, p.columns, p.depth, 1, 1, 1, 1, 1};
-}
+Extents sizes(const Blocks& /*blocks*/, const TileCall& call) { return product_sizes(call); }
 
 int32_t leaves(const Dots& dots) { return dots.aligned ? kRowPieces : 1; }
 
 Terms features(const Dots& dots, const TileCall& call) {
-  const Product p(call.shape, dots.workers, false);
-  auto [count, length] = chunks(p.depth, dots.granule, dots.vector);
+  const Product& p = call.product;
+  auto [count, length] = call.chunks;
   if (dots.aligned ? count == 0 : count == 1) {
     return none();
   }
@@ -111,8 +94,8 @@ Terms features(const Dots& dots, const TileCall& call) {
   const double c = real(count);
   const double q = real(p.share);
   const double even = p.even ? n * c : 0.0;
-  Terms out = listed(dots.aligned ? p.piece() : 0,
-                     {1.0, g, g * c, n, n * c, n * q, n * c * q, n * c * q * real(length), even});
+  Terms out = listed(dots.aligned ? piece(p) : 0, 1.0, g, g * c, n, n * c, n * q, n * c * q,
+                     n * c * q * real(length), even);
   if (dots.cast) {
     append_cast(p.group * p.rows * p.columns, dots.workers, out);
   }
@@ -120,15 +103,28 @@ Terms features(const Dots& dots, const TileCall& call) {
 }
 
 Terms smooth(const Dots& dots, const TileCall& call) {
-  const Product p(call.shape, dots.workers, false);
+  const Product& p = call.product;
   const double n = real(p.group * steps(p.columns, dots.out_group));
   const double q = real(p.share);
-  return listed(0, {1.0, real(p.group), n, n * q, n * q * real(p.depth)});
+  return listed(0, 1.0, real(p.group), n, n * q, n * q * real(p.depth));
 }
 
-Extents sizes(const Dots& dots, const TileShape& shape) {
-  const Product p(shape, dots.workers, false);
-  return {p.group, p.rows, p.columns, p.depth, 1, 1, 1, 1, 1};
+Extents sizes(const Dots& /*dots*/, const TileCall& call) { return product_sizes(call); }
+
+int32_t leaves(const OuterProduct& /*outer*/) { return 1; }
+
+Terms features(const OuterProduct& outer, const TileCall& call) {
+  const Product& p = call.product;
+  if (p.depth != 1) {
+    return none();
+  }
+  const double n = real(p.group * steps(p.columns, outer.out_group));
+  const double q = real(p.share);
+  return listed(0, 1.0, q, n, q * n);
 }
+
+Terms smooth(const OuterProduct& outer, const TileCall& call) { return features(outer, call); }
+
+Extents sizes(const OuterProduct& /*outer*/, const TileCall& call) { return product_sizes(call); }
 
 }  // namespace elk::cost::form

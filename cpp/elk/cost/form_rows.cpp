@@ -32,8 +32,8 @@ Terms features(const RowPasses& passes, const TileCall& call) {
   const double by_rows = q * real(steps(cols, passes.vector));
   const double by_cols = r * real(steps(cols, step));
   const double all = real(steps(rows * cols, step));
-  return listed(leaf, {1.0, q, real(cols), q * real(cols), all, r, by_rows, by_cols,
-                       std::min(by_rows, by_cols)});
+  return listed(leaf, 1.0, q, real(cols), q * real(cols), all, r, by_rows, by_cols,
+                std::min(by_rows, by_cols));
 }
 
 Terms smooth(const RowPasses& passes, const TileCall& call) {
@@ -41,10 +41,11 @@ Terms smooth(const RowPasses& passes, const TileCall& call) {
   const int64_t rows = shape[TileDim::Rows];
   const double q = real(steps(rows, passes.workers));
   const double c = real(shape[TileDim::Cols]);
-  return listed(0, {1.0, q, real(rows), q * c, real(rows) * c});
+  return listed(0, 1.0, q, real(rows), q * c, real(rows) * c);
 }
 
-Extents sizes(const RowPasses& /*passes*/, const TileShape& shape) {
+Extents sizes(const RowPasses& /*passes*/, const TileCall& call) {
+  const TileShape& shape = call.shape;
   return {shape[TileDim::Rows], shape[TileDim::Cols], 1, 1, 1, 1, 1, 1, 1};
 }
 
@@ -57,7 +58,7 @@ Terms features(const Transposes& transposes, const TileCall& call) {
   const int64_t rows = steps(shape[TileDim::Rows], transposes.block);
   const int64_t cols = steps(shape[TileDim::Cols], transposes.block);
   const int64_t leaf = (rows == 1 ? 1 : 0) + (cols == 1 ? 2 : 0) + (share == 1 ? 4 : 0);
-  return listed(leaf, {1.0, q, q * real(rows), q * real(cols), q * real(rows * cols)});
+  return listed(leaf, 1.0, q, q * real(rows), q * real(cols), q * real(rows * cols));
 }
 
 Terms smooth(const Transposes& transposes, const TileCall& call) {
@@ -66,7 +67,8 @@ Terms smooth(const Transposes& transposes, const TileCall& call) {
   return out;
 }
 
-Extents sizes(const Transposes& /*transposes*/, const TileShape& shape) {
+Extents sizes(const Transposes& /*transposes*/, const TileCall& call) {
+  const TileShape& shape = call.shape;
   return {shape[TileDim::Group], shape[TileDim::Rows], shape[TileDim::Cols], 1, 1, 1, 1, 1, 1};
 }
 
@@ -78,12 +80,12 @@ Terms features(const Granules& granules, const TileCall& call) {
   for (std::size_t dim = 1; dim < kTileDims; ++dim) {
     blocks *= real(steps(shape.size[dim], granules.granule[dim]));
   }
-  return listed(0, {1.0, blocks});
+  return listed(0, 1.0, blocks);
 }
 
 Terms smooth(const Granules& granules, const TileCall& call) { return features(granules, call); }
 
-Extents sizes(const Granules& /*granules*/, const TileShape& /*shape*/) {
+Extents sizes(const Granules& /*granules*/, const TileCall& /*call*/) {
   return {1, 1, 1, 1, 1, 1, 1, 1, 1};
 }
 

@@ -40,8 +40,8 @@ Extents window_sizes(const TileShape& shape) {
 Terms smooth_window(const TileShape& shape, double n, double k) {
   const Window window(shape);
   const double p = real(window.positions);
-  return listed(0, {1.0, n, n * k, n * k * p, n * k * p * real(window.rows),
-                    n * k * p * real(window.field), n * real(window.field)});
+  return listed(0, 1.0, n, n * k, n * k * p, n * k * p * real(window.rows),
+                n * k * p * real(window.field), n * real(window.field));
 }
 
 double groups(const TileShape& shape) { return real(shape[TileDim::Group]); }
@@ -60,9 +60,9 @@ Terms features(const WindowBlocks& blocks, const TileCall& call) {
   const double nk = n * real(steps(shape[TileDim::InCh], blocks.in_group));
   const double merged = real(steps(window.height, blocks.rows_merged));
   const double nkp = nk * merged * real(shape[TileDim::KernelW]);
-  Terms out = listed(0, {1.0, n, nk, nk * merged, nkp, nkp * field.runs, nkp * field.elements,
-                         nkp * field.ones, nkp * field.twos, n * real(window.field),
-                         nk * real(window.height), nkp * real(field.runs == 1.0)});
+  Terms out = listed(0, 1.0, n, nk, nk * merged, nkp, nkp * field.runs, nkp * field.elements,
+                     nkp * field.ones, nkp * field.twos, n * real(window.field),
+                     nk * real(window.height), nkp * real(field.runs == 1.0));
   if (blocks.cast) {
     append_cast(shape[TileDim::Group] * window.field * shape[TileDim::OutCh], blocks.workers, out);
   }
@@ -75,8 +75,8 @@ Terms smooth(const WindowBlocks& blocks, const TileCall& call) {
       real(steps(call.shape[TileDim::InCh], blocks.in_group)));
 }
 
-Extents sizes(const WindowBlocks& /*blocks*/, const TileShape& shape) {
-  return window_sizes(shape);
+Extents sizes(const WindowBlocks& /*blocks*/, const TileCall& call) {
+  return window_sizes(call.shape);
 }
 
 // ---------------------------------------------------------------------------------- WindowDots
@@ -86,7 +86,7 @@ int32_t leaves(const WindowDots& /*dots*/) { return 1; }
 Terms features(const WindowDots& dots, const TileCall& call) {
   const TileShape& shape = call.shape;
   const int64_t depth = shape[TileDim::InCh];
-  auto [count, length] = chunks(depth, dots.granule, dots.vector);
+  auto [count, length] = call.chunks;
   if (dots.aligned ? count == 0 : count == 1) {
     return none();
   }
@@ -105,8 +105,8 @@ Terms features(const WindowDots& dots, const TileCall& call) {
   const double many = real(2 * left > dots.workers);
   const double most = real(left + 1 == dots.workers);
   Terms out =
-      listed(0, {1.0, n, n * real(count), ncp, ncp * share, all * share, all * some, all * many,
-                 all * most, ncp * some, ncp * many, ncp * most, n * real(window.field)});
+      listed(0, 1.0, n, n * real(count), ncp, ncp * share, all * share, all * some, all * many,
+             all * most, ncp * some, ncp * many, ncp * most, n * real(window.field));
   if (dots.cast) {
     append_cast(shape[TileDim::Group] * window.field * shape[TileDim::OutCh], dots.workers, out);
   }
@@ -119,7 +119,7 @@ Terms smooth(const WindowDots& dots, const TileCall& call) {
                        real(call.shape[TileDim::InCh]));
 }
 
-Extents sizes(const WindowDots& /*dots*/, const TileShape& shape) { return window_sizes(shape); }
+Extents sizes(const WindowDots& /*dots*/, const TileCall& call) { return window_sizes(call.shape); }
 
 // --------------------------------------------------------------------------------- WindowLanes
 
@@ -147,19 +147,19 @@ Terms features(const WindowLanes& lanes, const TileCall& call) {
   const double f = real(window.field);
   switch (lanes.kind) {
     case WindowKind::Vertical:
-      return listed(rest(window.field, lanes.workers),
-                    {1.0, c, c * p, c * f, c * f * p, c * real(window.height)});
+      return listed(rest(window.field, lanes.workers), 1.0, c, c * p, c * f, c * f * p,
+                    c * real(window.height));
     case WindowKind::Sliding: {
       const int64_t passes = window.height * steps(shape[TileDim::KernelW], kColumnsAtOnce);
       const double cb = c * real(passes);
       const double many = real(passes > 2 * kColumnsAtOnce);
-      return listed(shape.params[0] > 1 ? 1 : 0, {1.0, c, cb, cb * field.runs, cb * field.elements,
-                                                  c * field.elements, c * f, c * f * many});
+      return listed(shape.params[0] > 1 ? 1 : 0, 1.0, c, cb, cb * field.runs, cb * field.elements,
+                    c * field.elements, c * f, c * f * many);
     }
     case WindowKind::Pooling:
-      return listed(0, {1.0, c, field.elements, c * field.elements, c * field.elements * p,
-                        field.elements * p, p, c * p, field.runs, field.runs * p, c * field.runs,
-                        c * field.runs * p});
+      return listed(0, 1.0, c, field.elements, c * field.elements, c * field.elements * p,
+                    field.elements * p, p, c * p, field.runs, field.runs * p, c * field.runs,
+                    c * field.runs * p);
   }
   return none();
 }
@@ -169,6 +169,8 @@ Terms smooth(const WindowLanes& lanes, const TileCall& call) {
       call.shape, groups(call.shape) * real(steps(call.shape[TileDim::OutCh], lanes.lanes)), 1.0);
 }
 
-Extents sizes(const WindowLanes& /*lanes*/, const TileShape& shape) { return window_sizes(shape); }
+Extents sizes(const WindowLanes& /*lanes*/, const TileCall& call) {
+  return window_sizes(call.shape);
+}
 
 }  // namespace elk::cost::form

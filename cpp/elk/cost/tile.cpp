@@ -1,6 +1,7 @@
 #include "elk/cost/tile.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <iterator>
 #include <limits>
@@ -17,47 +18,84 @@ using ir::DType;
 using std::int32_t;
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
-constexpr int32_t kScales = 8;  // kernel index = fit * kScales + byte scale
+constexpr int32_t kScales = 8;         // kernel index = fit * kScales + byte scale
+constexpr double kDefaultBytes = 8.0;  // of an element, read and written as f32
 constexpr int32_t kOpaque = -1;
+constexpr int32_t kSort = -2;
 const std::string kOpaqueName = "opaque";
 
+/// The sum of products, in four parts that the processor adds at the same time.
 double dot(const Terms& terms, const double* coefficients) {
-  double sum = 0.0;
-  for (std::size_t i = 0; i < static_cast<std::size_t>(terms.count); ++i) {
-    sum += terms.value[i] * coefficients[i];
+  constexpr std::size_t kParts = 4;
+  std::array<double, kParts> parts{};
+  const auto count = static_cast<std::size_t>(terms.count);
+  std::size_t i = 0;
+  for (; i + kParts <= count; i += kParts) {
+    for (std::size_t part = 0; part < kParts; ++part) {
+      parts[part] += terms.value[i + part] * coefficients[i + part];
+    }
   }
-  return sum;
+  for (; i < count; ++i) {
+    parts[0] += terms.value[i] * coefficients[i];
+  }
+  return (parts[0] + parts[1]) + (parts[2] + parts[3]);
 }
 
-bool has_product(const KernelFit& fit) { return is_product(fit.families.front().form); }
-
-bool none_beyond(const Extents& sizes, const Extents& limit) {
+bool within(const KernelFit& fit, const TileCall& call) {
+  const Extents sizes = extents(fit.families.front().form, call);
   for (std::size_t i = 0; i < sizes.size(); ++i) {
-    if (sizes[i] > limit[i]) {
+    if (sizes[i] > fit.limit[i]) {
       return false;
     }
   }
   return true;
 }
 
-/// Whether the tile lies in the fitted range, in either orientation of a product.
-bool within(const KernelFit& fit, const TileShape& shape) {
-  const Form& form = fit.families.front().form;
-  return none_beyond(extents(form, shape), fit.limit) ||
-         (has_product(fit) && none_beyond(extents(form, transposed(shape)), fit.limit));
+double cheapest(const std::vector<Family>& families, const TileCall& call) {
+  double best = kNever;
+  for (const Family& family : families) {
+    if (call.product.columns <= family.most_columns) {
+      best = std::min(best, family_cycles(family, call));
+    }
+  }
+  return best;
 }
 
-double opaque_cycles(const OpaqueRule& rule, const TileShape& shape) {
+/// Cycles in the fitted range: the cheapest family and orientation; infinite if none applies, or
+/// beyond the range.
+double inside_cycles(const KernelFit& fit, const Needs& needs, const TileCall& call) {
+  if (!needs.product) {
+    return within(fit, call) ? cheapest(fit.families, call) : kNever;
+  }
+  const TileCall other = call.exchanged(needs);
+  if (!within(fit, call) && !within(fit, other)) {
+    return kNever;
+  }
+  return std::min(cheapest(fit.families, call), cheapest(fit.families, other));
+}
+
+/// Cycles beyond the fitted range.
+double outside_cycles(const KernelFit& fit, const Needs& needs, const TileCall& call) {
+  const Form& form = fit.families.front().form;
+  const double given = dot(smooth_terms(form, call), fit.outside.data());
+  return needs.product
+             ? std::min(given, dot(smooth_terms(form, call.exchanged(needs)), fit.outside.data()))
+             : given;
+}
+
+double opaque_cycles(const OpaqueRule& rule, const TileShape& shape, bool sorts) {
   double elements = 1.0;
   for (std::size_t dim = 1; dim < kTileDims; ++dim) {
     elements *= static_cast<double>(shape.size[dim]);
   }
-  const double bytes = shape.params[0] > 0 ? static_cast<double>(shape.params[0]) : 8.0 * elements;
-  const double steps =
-      shape.params[1] != 0 ? elements * std::max(1.0, std::log2(elements)) : elements;
+  const double bytes =
+      shape.params[0] > 0 ? static_cast<double>(shape.params[0]) : kDefaultBytes * elements;
+  const double passes = sorts ? std::max(1.0, std::log2(elements)) : 1.0;
   return rule.call_cycles + (bytes / rule.sram_bytes_per_cycle) +
-         (steps / rule.vector_elements_per_cycle);
+         (elements * passes / rule.vector_elements_per_cycle);
 }
+
+bool is_sort(std::string_view function) { return function == "topk" || function == "sort"; }
 
 /// The position of the kernel fitted for exactly this, or -1.
 int32_t position(const std::vector<KernelFit>& kernels, std::string_view function, DType compute,
@@ -108,93 +146,91 @@ double family_cycles(const Family& family, const TileCall& call) {
   return std::isinf(*piece) ? kNever : dot(features, piece);
 }
 
-double inside_cycles(const KernelFit& fit, const TileShape& shape) {
-  const TileCall call(shape, field_workers(fit.families.front().form));
-  double best = kNever;
+Needs needs_of(const KernelFit& fit) {
+  std::vector<Form> forms;
   for (const Family& family : fit.families) {
-    best = std::min(best, family_cycles(family, call));
+    forms.push_back(family.form);
   }
-  if (has_product(fit)) {
-    const TileShape turned = transposed(shape);
-    const TileCall other(turned, 0);
+  Needs needs = needs_of(forms);
+  if (needs.product) {
+    needs.most_columns = 0;
     for (const Family& family : fit.families) {
-      best = std::min(best, family_cycles(family, other));
+      if (std::holds_alternative<Dots>(family.form)) {
+        needs.most_columns = std::max(needs.most_columns, family.most_columns);
+      }
     }
   }
-  return best;
-}
-
-double outside_cycles(const KernelFit& fit, const TileShape& shape) {
-  const Form& form = fit.families.front().form;
-  const double cycles = dot(smooth_terms(form, TileCall(shape, 0)), fit.outside.data());
-  if (!has_product(fit)) {
-    return cycles;
-  }
-  const TileShape turned = transposed(shape);
-  return std::min(cycles, dot(smooth_terms(form, TileCall(turned, 0)), fit.outside.data()));
+  return needs;
 }
 
 TileModel::TileModel(std::vector<KernelFit> kernels, OpaqueRule opaque)
     : kernels_(std::move(kernels)), opaque_(opaque) {
   for (const KernelFit& kernel : kernels_) {
     validate(kernel);
-    grouped_.push_back(kernel.function == "matmul"
-                           ? position(kernels_, "batch_matmul", kernel.compute, kernel.accumulate)
-                           : -1);
+    needs_.push_back(needs_of(kernel));
+    const bool product = kernel.function == "matmul";
+    groups_.push_back(
+        {.batched =
+             product ? position(kernels_, "batch_matmul", kernel.compute, kernel.accumulate) : -1,
+         .one_by_one = product});
   }
 }
 
 Kernel TileModel::find(std::string_view function, DType dtype, DType accumulate) const {
-  if (function != kOpaqueName) {
-    const std::vector<DTypeNeighbour> dtypes = dtype_neighbours(dtype, accumulate);
-    for (const std::string& name : function_neighbours(function)) {
-      for (const DTypeNeighbour& pair : dtypes) {
-        const int32_t at = position(kernels_, name, pair.compute, pair.accumulate);
-        if (at >= 0) {
-          return {(at * kScales) + pair.scale,
-                  name != function || pair.compute != dtype || pair.accumulate != accumulate};
-        }
+  if (is_sort(function)) {
+    return {kSort, false};
+  }
+  const std::vector<DTypeNeighbour> dtypes = dtype_neighbours(dtype, accumulate);
+  for (const std::string& name : function_neighbours(function)) {
+    for (const DTypeNeighbour& pair : dtypes) {
+      const int32_t at = position(kernels_, name, pair.compute, pair.accumulate);
+      if (at >= 0) {
+        return {(at * kScales) + pair.scale,
+                name != function || pair.compute != dtype || pair.accumulate != accumulate};
       }
     }
   }
   return {kOpaque, function != kOpaqueName};
 }
 
+TileModel::Calls TileModel::calls(Kernel kernel, std::int64_t groups) const {
+  const auto at = static_cast<std::size_t>(kernel.index / kScales);
+  if (groups > 1 && groups_[at].batched >= 0) {
+    return {.fit = static_cast<std::size_t>(groups_[at].batched), .times = 1};
+  }
+  return {.fit = at, .times = groups_[at].one_by_one ? groups : 1};
+}
+
 double TileModel::cycles(Kernel kernel, const TileShape& shape) const {
-  if (kernel.index == kOpaque) {
-    return std::max(1.0, opaque_cycles(opaque_, shape));
+  if (kernel.index < 0) {
+    return std::max(1.0, opaque_cycles(opaque_, shape, kernel.index == kSort));
   }
-  auto at = static_cast<std::size_t>(kernel.index / kScales);
-  double times = kByteScales[kernel.index % kScales];
-  TileShape call = shape;
-  if (shape[ir::TileDim::Group] > 1 && kernels_[at].function == "matmul") {
-    if (grouped_[at] >= 0) {
-      at = static_cast<std::size_t>(grouped_[at]);
-    } else {
-      times *= static_cast<double>(shape[ir::TileDim::Group]);
-      call.size[static_cast<std::size_t>(ir::TileDim::Group)] = 1;
-    }
+  const Calls made = calls(kernel, shape[ir::TileDim::Group]);
+  const KernelFit& fit = kernels_[made.fit];
+  const Needs& needs = needs_[made.fit];
+  TileCall call(shape, needs);
+  call.product.group /= made.times;
+  double each = inside_cycles(fit, needs, call);
+  if (std::isinf(each)) {
+    each = outside_cycles(fit, needs, call);
   }
-  const KernelFit& fit = kernels_[at];
-  double result = within(fit, call) ? inside_cycles(fit, call) : kNever;
-  if (std::isinf(result)) {
-    result = outside_cycles(fit, call);
-  }
-  return std::max(1.0, times * result);
+  return std::max(1.0,
+                  kByteScales[kernel.index % kScales] * static_cast<double>(made.times) * each);
 }
 
 bool TileModel::extrapolated(Kernel kernel, const TileShape& shape) const {
-  if (kernel.index == kOpaque) {
+  if (kernel.index < 0) {
     return false;
   }
-  const KernelFit& fit = kernels_[static_cast<std::size_t>(kernel.index / kScales)];
-  return !within(fit, shape) || std::isinf(inside_cycles(fit, shape));
+  const Calls made = calls(kernel, shape[ir::TileDim::Group]);
+  TileCall call(shape, needs_[made.fit]);
+  call.product.group /= made.times;
+  return std::isinf(inside_cycles(kernels_[made.fit], needs_[made.fit], call));
 }
 
 const std::string& TileModel::source(Kernel kernel) const {
-  return kernel.index == kOpaque
-             ? kOpaqueName
-             : kernels_[static_cast<std::size_t>(kernel.index / kScales)].function;
+  return kernel.index < 0 ? kOpaqueName
+                          : kernels_[static_cast<std::size_t>(kernel.index / kScales)].function;
 }
 
 }  // namespace elk::cost

@@ -23,6 +23,7 @@ struct Family {
   Form form;
   std::int32_t width;
   std::vector<double> coefficients;
+  std::int64_t most_columns;  // a product with more of them is never cheapest here
 
   friend bool operator==(const Family&, const Family&) = default;
 };
@@ -42,7 +43,7 @@ struct KernelFit {
 };
 
 /// What an op costs whose kernel is not modelled: its bytes over SRAM bandwidth, and n log2 n
-/// vector operations if it sorts, n otherwise.
+/// vector operations if it sorts ("topk", "sort"), n otherwise.
 struct OpaqueRule {
   double call_cycles;
   double sram_bytes_per_cycle;
@@ -77,18 +78,30 @@ class TileModel {
   [[nodiscard]] const std::vector<KernelFit>& kernels() const { return kernels_; }
 
  private:
+  /// How a kernel takes several independent products.
+  struct Groups {
+    std::int32_t batched;  // in one call of this kernel; -1: there is none
+    bool one_by_one;       // else in one call each; false: the form of the kernel counts them
+  };
+
+  /// The calls that one call of a kernel stands for: `times` calls of `fit`.
+  struct Calls {
+    std::size_t fit;
+    std::int64_t times;
+  };
+
+  [[nodiscard]] Calls calls(Kernel kernel, std::int64_t groups) const;
+
   std::vector<KernelFit> kernels_;
   OpaqueRule opaque_;
-  std::vector<std::int32_t> grouped_;  // of a matmul: the batch_matmul for its groups, else -1
+  std::vector<Needs> needs_;    // of each kernel
+  std::vector<Groups> groups_;  // of each kernel
 };
+
+/// What the families of `fit` ask of a tile.
+[[nodiscard]] Needs needs_of(const KernelFit& fit);
 
 /// Cycles of one family; infinite where it does not apply.
 [[nodiscard]] double family_cycles(const Family& family, const TileCall& call);
-
-/// Cycles inside the fitted range: the cheapest family and orientation; infinite if none applies.
-[[nodiscard]] double inside_cycles(const KernelFit& fit, const TileShape& shape);
-
-/// Cycles beyond the fitted range.
-[[nodiscard]] double outside_cycles(const KernelFit& fit, const TileShape& shape);
 
 }  // namespace elk::cost

@@ -17,10 +17,64 @@ void append_cast(std::int64_t elements, std::int32_t workers, Terms& out) {
   out.count += 4;
 }
 
-Chunks chunks(std::int64_t depth, std::int32_t granule, std::int32_t vector) {
+}  // namespace form
+
+namespace {
+
+using ir::TileDim;
+
+/// Elements that the start of a run costs.
+constexpr double kRunStart = 6.0;
+
+/// x / divisor for integers x: never near an integer from below, so truncation is exact.
+struct Quotient {
+  double inverse;
+
+  explicit Quotient(std::int64_t divisor) : inverse(1.0 / static_cast<double>(divisor)) {}
+
+  [[nodiscard]] std::int64_t of(std::int64_t amount) const {
+    return static_cast<std::int64_t>((static_cast<double>(amount) + 0.5) * inverse);
+  }
+};
+
+/// A share of the field, and the rows that it begins and ends in.
+struct Share {
+  std::int64_t begin;
+  std::int64_t end;
+  std::int64_t first_row;
+  std::int64_t last_row;
+
+  [[nodiscard]] double work() const {
+    return (kRunStart * static_cast<double>(last_row - first_row)) +
+           static_cast<double>(end - begin);
+  }
+};
+
+/// The runs of a share of a field whose rows are `width` long.
+Field runs_of(const Share& share, std::int64_t width) {
+  const std::int64_t runs = share.last_row - share.first_row + 1;
+  const std::int64_t first = std::min(share.end, (share.first_row + 1) * width) - share.begin;
+  const std::int64_t last = share.end - std::max(share.begin, share.last_row * width);
+  const auto of_length = [&](std::int64_t length) {
+    const std::int64_t ends = (first == length ? 1 : 0) + (runs > 1 && last == length ? 1 : 0);
+    return static_cast<double>(ends + (runs > 2 && width == length ? runs - 2 : 0));
+  };
+  return {.runs = static_cast<double>(runs),
+          .elements = static_cast<double>(share.end - share.begin),
+          .ones = of_length(1),
+          .twos = of_length(2)};
+}
+
+/// Deals the rows of a product.
+void share_rows(std::int32_t workers, Product& product) {
+  product.share = form::steps(product.rows, workers);
+  product.even = product.share * workers == product.rows;
+}
+
+Chunks fewest_chunks(std::int64_t depth, std::int32_t granule, std::int32_t vector) {
   for (std::int32_t count = 1;; ++count) {
-    const std::int64_t length = steps(steps(depth, count), granule) * granule;
-    if (rest(length, vector) == 0) {
+    const std::int64_t length = form::steps(form::steps(depth, count), granule) * granule;
+    if (form::rest(length, vector) == 0) {
       return {.count = count, .length = length};
     }
     if (length <= granule) {
@@ -29,40 +83,17 @@ Chunks chunks(std::int64_t depth, std::int32_t granule, std::int32_t vector) {
   }
 }
 
-}  // namespace form
-
-namespace {
-
-using ir::TileDim;
-
-/// The runs in [begin, end) of a field whose rows are `width` long.
-Field runs_between(std::int64_t begin, std::int64_t end, std::int64_t width) {
-  // The quotients are exact: (x + 1/2) / width is never near an integer.
-  const double per_row = 1.0 / static_cast<double>(width);
-  const auto row_of = [&](std::int64_t element) {
-    return static_cast<std::int64_t>((static_cast<double>(element) + 0.5) * per_row);
-  };
-  const std::int64_t first_row = row_of(begin);
-  const std::int64_t last_row = row_of(end - 1);
-  const std::int64_t first = std::min(end, (first_row + 1) * width) - begin;
-  const std::int64_t last = end - std::max(begin, last_row * width);
-  const std::int64_t runs = last_row - first_row + 1;
-  const auto of_length = [&](std::int64_t length) {
-    const std::int64_t ends = (first == length ? 1 : 0) + (runs > 1 && last == length ? 1 : 0);
-    return static_cast<double>(ends + (runs > 2 && width == length ? runs - 2 : 0));
-  };
-  return {.runs = static_cast<double>(runs),
-          .elements = static_cast<double>(end - begin),
-          .ones = of_length(1),
-          .twos = of_length(2)};
-}
-
-/// Elements that the start of a run costs, and the shortest run that costs no less than its length.
-constexpr double kRunStart = 6.0;
-
-/// A measure of the work in a field, to tell which worker has most of it.
-double work(const Field& field) {
-  return (kRunStart * field.runs) + field.elements + (2.0 * field.ones) + field.twos;
+Product product_of(const TileShape& shape, const Needs& needs) {
+  const bool window = needs.window;
+  Product out{.group = shape[TileDim::Group],
+              .rows = window ? shape[TileDim::Batch] * shape[TileDim::OutH] * shape[TileDim::OutW]
+                             : shape[TileDim::M],
+              .columns = shape[window ? TileDim::OutCh : TileDim::N],
+              .depth = shape[window ? TileDim::InCh : TileDim::K],
+              .share = 0,
+              .even = false};
+  share_rows(needs.workers, out);
+  return out;
 }
 
 /// A tile all of whose sizes are `size`.
@@ -72,38 +103,86 @@ TileShape cube(std::int64_t size) {
   return tile;
 }
 
+/// The share that takes longest; the first at a tie.
 Field busiest(const TileShape& shape, std::int32_t workers) {
-  const std::int64_t rows = shape[TileDim::Batch] * shape[TileDim::OutH];
   const std::int64_t width = shape[TileDim::OutW];
-  const std::int64_t total = rows * width;
-  Field most{.runs = 0.0, .elements = 0.0, .ones = 0.0, .twos = 0.0};
+  const std::int64_t total = shape[TileDim::Batch] * shape[TileDim::OutH] * width;
+  const Quotient by_width(width);
+  const Quotient by_workers(workers);
+  Share most{.begin = 0, .end = 0, .first_row = 0, .last_row = 0};
+  double longest = -1.0;
   std::int64_t begin = 0;
   for (std::int32_t worker = 1; worker <= workers; ++worker) {
-    const std::int64_t end = total * worker / workers;
+    const std::int64_t end = by_workers.of(total * worker);
     if (end > begin) {
-      const Field field = runs_between(begin, end, width);
-      if (work(field) > work(most)) {
-        most = field;
+      const Share share{.begin = begin,
+                        .end = end,
+                        .first_row = by_width.of(begin),
+                        .last_row = by_width.of(end - 1)};
+      if (share.work() > longest) {
+        longest = share.work();
+        most = share;
       }
     }
     begin = end;
   }
-  return most;
+  return runs_of(most, width);
 }
 
 }  // namespace
 
-TileCall::TileCall(const TileShape& tile, std::int32_t workers)
-    : shape(tile), field(workers > 0 ? busiest(tile, workers) : Field{}) {}
+TileCall::TileCall(const TileShape& tile, const Needs& needs) : shape(tile) {
+  if (needs.product || needs.window) {
+    product = product_of(tile, needs);
+  }
+  if (needs.granule > 0 && std::min(product.rows, product.columns) <= needs.most_columns) {
+    chunks = fewest_chunks(product.depth, needs.granule, needs.vector);
+  }
+  if (needs.window) {
+    field = busiest(tile, needs.workers);
+  }
+}
 
-std::int32_t field_workers(const Form& form) {
-  if (const auto* blocks = std::get_if<WindowBlocks>(&form)) {
-    return blocks->workers;
+TileCall TileCall::exchanged(const Needs& needs) const {
+  TileCall out = *this;
+  std::swap(out.product.rows, out.product.columns);
+  share_rows(needs.workers, out.product);
+  return out;
+}
+
+Needs needs_of(std::span<const Form> forms) {
+  Needs needs{.product = false,
+              .window = false,
+              .workers = 1,
+              .granule = 0,
+              .vector = 1,
+              .most_columns = std::numeric_limits<std::int64_t>::max()};
+  const auto deal = [&](std::int32_t workers, bool window) {
+    (window ? needs.window : needs.product) = true;
+    needs.workers = workers;
+  };
+  const auto cut = [&](std::int32_t granule, std::int32_t vector) {
+    needs.granule = granule;
+    needs.vector = vector;
+  };
+  for (const Form& form : forms) {
+    if (const auto* blocks = std::get_if<Blocks>(&form)) {
+      deal(blocks->workers, blocks->window);
+    } else if (const auto* dots = std::get_if<Dots>(&form)) {
+      deal(dots->workers, false);
+      cut(dots->granule, dots->vector);
+    } else if (const auto* outer = std::get_if<OuterProduct>(&form)) {
+      deal(outer->workers, false);
+    } else if (const auto* window = std::get_if<WindowBlocks>(&form)) {
+      deal(window->workers, true);
+    } else if (const auto* runs = std::get_if<WindowDots>(&form)) {
+      deal(runs->workers, true);
+      cut(runs->granule, runs->vector);
+    } else if (const auto* lanes = std::get_if<WindowLanes>(&form)) {
+      deal(lanes->workers, true);
+    }
   }
-  if (const auto* lanes = std::get_if<WindowLanes>(&form)) {
-    return lanes->workers;
-  }
-  return 0;
+  return needs;
 }
 
 std::int32_t leaf_count(const Form& form) {
@@ -114,7 +193,7 @@ std::int32_t feature_count(const Form& form) {
   // Every form applies to one of these tiles.
   for (const std::int64_t size : {1, 4}) {
     const TileShape tile = cube(size);
-    const Terms found = terms(form, TileCall(tile, field_workers(form)));
+    const Terms found = terms(form, TileCall(tile, needs_of({&form, 1})));
     if (found.leaf >= 0) {
       return found.count;
     }
@@ -124,7 +203,7 @@ std::int32_t feature_count(const Form& form) {
 
 std::int32_t smooth_count(const Form& form) {
   const TileShape tile = cube(1);
-  return smooth_terms(form, TileCall(tile, 0)).count;
+  return smooth_terms(form, TileCall(tile, needs_of({&form, 1}))).count;
 }
 
 Terms terms(const Form& form, const TileCall& call) {
@@ -135,20 +214,8 @@ Terms smooth_terms(const Form& form, const TileCall& call) {
   return std::visit([&](const auto& kind) { return form::smooth(kind, call); }, form);
 }
 
-Extents extents(const Form& form, const TileShape& shape) {
-  return std::visit([&](const auto& kind) { return form::sizes(kind, shape); }, form);
-}
-
-bool is_product(const Form& form) {
-  const auto* blocks = std::get_if<Blocks>(&form);
-  return (blocks != nullptr && !blocks->window) || std::holds_alternative<Dots>(form);
-}
-
-TileShape transposed(const TileShape& shape) {
-  TileShape out = shape;
-  std::swap(out.size[static_cast<std::size_t>(TileDim::M)],
-            out.size[static_cast<std::size_t>(TileDim::N)]);
-  return out;
+Extents extents(const Form& form, const TileCall& call) {
+  return std::visit([&](const auto& kind) { return form::sizes(kind, call); }, form);
 }
 
 }  // namespace elk::cost

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <variant>
 #include <vector>
 
@@ -55,7 +56,6 @@ struct Grid {
   std::int32_t total_bound;            // pieces by whether outer x inner exceeds it; 0: unused
   bool scan;                           // every worker looks at every item
   bool variant;                        // pieces by whether the first parameter of the call is set
-  ir::TileDim unit;                    // must be 1, or there is no such form; None: no condition
 
   friend bool operator==(const Grid&, const Grid&) = default;
 };
@@ -109,6 +109,14 @@ struct Transposes {
   friend bool operator==(const Transposes&, const Transposes&) = default;
 };
 
+/// A product of depth one: results in groups of `out_group`, rows dealt to `workers`.
+struct OuterProduct {
+  std::int32_t out_group;
+  std::int32_t workers;
+
+  friend bool operator==(const OuterProduct&, const OuterProduct&) = default;
+};
+
 /// A convolution in the blocks of `Blocks`, position after position of the kernel; `rows_merged`
 /// rows of the kernel share a block of weights. Rows of the output are dealt to workers in runs.
 struct WindowBlocks {
@@ -159,8 +167,8 @@ struct Granules {
   friend bool operator==(const Granules&, const Granules&) = default;
 };
 
-using Form = std::variant<Grid, Blocks, Dots, RowPasses, Transposes, Granules, WindowBlocks,
-                          WindowDots, WindowLanes>;
+using Form = std::variant<Grid, Blocks, Dots, OuterProduct, RowPasses, Transposes, Granules,
+                          WindowBlocks, WindowDots, WindowLanes>;
 
 /// What the busiest worker has of an output field whose elements are dealt in equal runs.
 struct Field {
@@ -170,17 +178,47 @@ struct Field {
   double twos;  // runs of two
 };
 
+/// A matrix product, or a convolution read as one, and how many rows its busiest worker has.
+struct Product {
+  std::int64_t group;
+  std::int64_t rows;
+  std::int64_t columns;
+  std::int64_t depth;
+  std::int64_t share;  // ceil(rows / workers)
+  bool even;           // all workers have as many
+};
+
+/// The fewest chunks of a depth that are whole vectors once padded to granules.
+struct Chunks {
+  std::int64_t count;  // 0: the depth is too short for any
+  std::int64_t length;
+};
+
+/// What the forms of one kernel ask of a tile. They agree on all of it.
+struct Needs {
+  bool product;
+  bool window;
+  std::int32_t workers;
+  std::int32_t granule;  // 0: no chunks
+  std::int32_t vector;
+  std::int64_t most_columns;  // no form asks for the chunks of a product with more, either way
+};
+
 /// A tile, and what several forms need of it.
 struct TileCall {
   const TileShape& shape;
-  Field field;
+  Product product{};
+  Chunks chunks{};
+  Field field{};
 
-  /// `workers` share the output field; 0: no form asks for it.
-  TileCall(const TileShape& tile, std::int32_t workers);
+  TileCall(const TileShape& tile, const Needs& needs);
+
+  /// The product with its two free axes exchanged.
+  [[nodiscard]] TileCall exchanged(const Needs& needs) const;
 };
 
-/// How many workers share the output field under `form`; 0 if it has none.
-[[nodiscard]] std::int32_t field_workers(const Form& form);
+/// What the forms ask of a tile.
+[[nodiscard]] Needs needs_of(std::span<const Form> forms);
 
 /// How many pieces `form` has.
 [[nodiscard]] std::int32_t leaf_count(const Form& form);
@@ -196,12 +234,6 @@ struct TileCall {
 /// grows with every axis.
 [[nodiscard]] Terms smooth_terms(const Form& form, const TileCall& call);
 
-[[nodiscard]] Extents extents(const Form& form, const TileShape& shape);
-
-/// Whether `form` is a product, which may also be computed transposed.
-[[nodiscard]] bool is_product(const Form& form);
-
-/// The tile with the two free axes of the product exchanged.
-[[nodiscard]] TileShape transposed(const TileShape& shape);
+[[nodiscard]] Extents extents(const Form& form, const TileCall& call);
 
 }  // namespace elk::cost

@@ -2,133 +2,80 @@
 
 #include <algorithm>
 #include <array>
-#include <utility>
+#include <iterator>
+
+#include "elk/base/text.hpp"
 
 namespace elk::cost {
 namespace {
 
 using ir::DType;
 
-struct Borrowed {
-  std::string_view function;
+/// What functions without rows cost: `from`, the function of the profile most like them. Functions
+/// stand between spaces.
+struct Lender {
   std::string_view from;
+  std::string_view functions;
 };
 
-// What a function without rows of its own costs: the function of the profile most like it.
-constexpr auto kBorrowed = std::to_array<Borrowed>({
-    // Series and table look-ups cost what exp does.
-    {"sin", "exp"},
-    {"cos", "exp"},
-    {"tan", "exp"},
-    {"asin", "exp"},
-    {"acos", "exp"},
-    {"atan", "exp"},
-    {"sinh", "exp"},
-    {"cosh", "exp"},
-    {"asinh", "exp"},
-    {"acosh", "exp"},
-    {"atanh", "exp"},
-    {"expm1", "exp"},
-    {"softplus", "exp"},
-    {"elu", "exp"},
-    {"selu", "exp"},
-    {"celu", "exp"},
-    {"mish", "silu"},
-    {"log1p", "log"},
-    {"pow", "exp"},
-    {"softsign", "reciprocal"},
-    {"hard_swish", "sigmoid"},
-    {"hard_sigmoid", "sigmoid"},
-    {"quick_gelu", "silu"},
-    {"gelu_tanh", "gelu"},
-    // One pass of simple steps costs what relu does.
-    {"floor", "relu"},
-    {"ceil", "relu"},
-    {"round", "relu"},
-    {"sign", "relu"},
-    {"clip", "relu"},
-    {"leaky_relu", "relu"},
-    {"prelu", "relu"},
-    {"thresholded_relu", "relu"},
-    {"isnan", "relu"},
-    {"isinf", "relu"},
-    {"not", "neg"},
-    {"bitwise_not", "neg"},
-    {"identity", "neg"},
-    // Comparisons, logic and selection cost what max does.
-    {"equal", "max"},
-    {"less", "max"},
-    {"less_equal", "max"},
-    {"greater", "max"},
-    {"greater_equal", "max"},
-    {"not_equal", "max"},
-    {"and", "max"},
-    {"or", "max"},
-    {"xor", "max"},
-    {"where", "max"},
-    {"bitwise_and", "max"},
-    {"bitwise_or", "max"},
-    {"bitwise_xor", "max"},
-    {"shift", "max"},
-    {"bit_shift", "max"},
-    {"mod", "div"},
-    {"fmod", "div"},
-    {"squared_difference", "sub"},
-    {"fma", "axpy"},
-    // Other reductions of the same passes.
-    {"mean", "sum"},
-    {"min", "max"},
-    {"prod", "sum"},
-    {"sumsq", "sqsum"},
-    {"l2", "sqsum"},
-    {"l1", "sum"},
-    {"logsumexp", "sum"},
-    {"log_softmax", "softmax"},
-    {"argmax", "max"},
-    {"argmin", "max"},
-    {"cumsum", "sum"},
-    {"instancenorm", "layernorm"},
-    {"groupnorm", "layernorm"},
-    {"batchnorm", "layernorm"},
-    {"l2norm", "rmsnorm"},
-    {"avgpool2d", "sumpool2d"},
-    {"averagepool2d", "sumpool2d"},
-    {"lppool2d", "sumpool2d"},
-    {"batch_matmul", "matmul"},
-    {"conv", "conv2d"},
-    {"conv1d", "conv2d"},
-    {"conv3d", "conv2d"},
-    {"copy", "slice_copy"},
-    {"scatter", "scatter_add"},
+constexpr auto kLenders = std::to_array<Lender>({
+    // Series and table look-ups.
+    {"exp",
+     " sin cos tan asin acos atan sinh cosh asinh acosh atanh softplus elu selu celu pow expm1 "},
+    {"log", " log1p "},
+    {"silu", " mish quick_gelu "},
+    {"gelu", " gelu_tanh "},
+    {"sigmoid", " hard_swish hard_sigmoid "},
+    {"reciprocal", " softsign "},
+    // One pass of simple steps.
+    {"relu", " floor ceil round sign clip leaky_relu prelu thresholded_relu shrink isnan isinf "},
+    {"neg", " not bitwise_not "},
+    // Comparisons, logic and selection.
+    {"max",
+     " equal less less_equal greater greater_equal not_equal and or xor where bitwise_and "
+     "bitwise_or bitwise_xor shift argmax argmin min "},
+    {"div", " mod fmod "},
+    {"mul/row_scalar", " batchnorm "},
+    // Reductions of the same passes.
+    {"sum", " mean prod logsum logsumexp l1 "},
+    {"sqsum", " l2 "},
+    {"softmax", " log_softmax "},
+    {"sumpool2d", " avgpool2d "},
+    // Other shapes of the same work.
+    {"matmul", " batch_matmul "},
 });
 
-std::string_view borrowed_from(std::string_view function) {
-  const auto* found = std::find_if(kBorrowed.begin(), kBorrowed.end(), [&](const Borrowed& entry) {
-    return entry.function == function;
+std::string_view lender(std::string_view function) {
+  const std::string word = text(' ', function, ' ');
+  const auto* found = std::find_if(kLenders.begin(), kLenders.end(), [&](const Lender& entry) {
+    return entry.functions.find(word) != std::string_view::npos;
   });
-  return found == kBorrowed.end() ? std::string_view{} : found->from;
+  return found == kLenders.end() ? std::string_view{} : found->from;
 }
 
-/// What stands in for a function with a suffix: the borrowed stem with it, then a plainer suffix.
+bool is_one_input(std::string_view function) {
+  return function == "exp" || function == "relu" || function == "sigmoid" || function == "neg";
+}
+
+/// What stands in for a reduction or a broadcast: the lender of its stem in the same shape, then
+/// another function in that shape.
 void append_suffixed(std::string_view stem, std::string_view suffix,
                      std::vector<std::string>& names) {
-  const std::string tail(suffix);
-  const std::string_view from = borrowed_from(stem);
+  const std::string_view from = lender(stem);
   if (!from.empty()) {
-    names.push_back(std::string(from) + tail);
+    names.push_back(text(from, suffix));
   }
   if (suffix == "/inner" || suffix == "/outer") {
-    names.push_back("sum" + tail);
+    names.push_back(text("sum", suffix));
     return;
   }
-  for (const std::string_view other :
-       {std::string_view("max"), std::string_view("mul"), std::string_view("add")}) {
-    names.push_back(std::string(other) + tail);
-  }
-  names.emplace_back(stem);
-  if (!from.empty()) {
+  if (is_one_input(from)) {
     names.emplace_back(from);
   }
+  for (const std::string_view other : {"max", "mul"}) {
+    names.push_back(text(other, suffix));
+  }
+  names.emplace_back(stem);
 }
 
 bool is_float(DType dtype) {
@@ -158,11 +105,10 @@ std::vector<std::string> function_neighbours(std::string_view function) {
   std::vector<std::string> names{std::string(function)};
   if (const std::size_t slash = function.find('/'); slash != std::string_view::npos) {
     append_suffixed(function.substr(0, slash), function.substr(slash), names);
-    return names;
-  }
-  if (const std::string_view from = borrowed_from(function); !from.empty()) {
+  } else if (const std::string_view from = lender(function); !from.empty()) {
     names.emplace_back(from);
   }
+  names.emplace_back("*");  // What an analytic model says of any function.
   return names;
 }
 

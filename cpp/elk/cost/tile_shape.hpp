@@ -14,7 +14,7 @@ inline constexpr std::size_t kTileDims = 17;  // number of ir::TileDim values
 ///
 /// `params`: conv and pool: stride h, stride w; gather: table rows, unused; elementwise: 1 where
 /// the result overwrites an operand, unused; axpy: 1 where both operands load in one cycle; opaque:
-/// bytes read and written (0: two f32 an element), 1 for a sort.
+/// bytes read and written (0: two f32 an element), unused.
 struct TileShape {
   std::array<std::int64_t, kTileDims> size;  // indexed by ir::TileDim
   std::array<std::int64_t, 2> params;
