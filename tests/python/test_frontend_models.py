@@ -7,7 +7,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+import onnx
 import pytest
+from elk.frontend import build, load
+from elk.frontend.load import fix_shapes, weightless
 from elk.model import Model, load_model
 
 MODELS = Path(__file__).parents[2] / "models"
@@ -146,6 +149,22 @@ def test_gemma_reads_two_masks_in_turn() -> None:
 def test_windows_longer_than_the_past_change_no_bytes() -> None:
     """Gemma's table of KV bytes applies windows of 4096, which 2048 rows do not fill."""
     assert loaded("gemma2-27b-decode").facts.state_bytes == 46 * 536_870_912
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_shapes_are_those_that_onnx_infers(name: str) -> None:
+    built = build(load(MODELS / f"{name}.onnx"), KNOWN[name].bindings)
+    proto = weightless(onnx.load(MODELS / f"{name}.onnx", load_external_data=False))
+    fix_shapes(proto, {t.name: t.shape for t in built.tensors})
+    graph = onnx.shape_inference.infer_shapes(proto, data_prop=True).graph
+    compared = 0
+    for value in (*graph.value_info, *graph.output):
+        dims = value.type.tensor_type.shape.dim
+        if all(dim.HasField("dim_value") for dim in dims):
+            shape = tuple(dim.dim_value for dim in dims)
+            assert built.assembly.values[value.name].shape == shape, value.name
+            compared += 1
+    assert compared > 0.3 * KNOWN[name].nodes
 
 
 def test_the_largest_model_loads_in_less_than_a_second() -> None:

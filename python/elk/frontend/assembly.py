@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import onnx
 
 
+_LARGEST = 1 << 56
 _MISFITS = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 
 
@@ -86,13 +87,11 @@ class Assembler:
         self,
         given: dict[str, Value],
         opsets: dict[str, int],
-        shapes: Callable[[str], str],
         readers: dict[str, tuple[str, ...]],
     ) -> None:
         self._readers = readers
         self.result = Assembly(values=dict(given))
         self._opsets = opsets
-        self._shapes = shapes
         self._patterns: dict[Hashable, Pattern] = {}
         self._copies: dict[Hashable, Value] = {}
         self._names: set[str] = set()
@@ -127,13 +126,14 @@ class Assembler:
             self._take(node, kind, attrs_key)
         except UnplannableError as error:
             self._refuse(name, kind_name, proto, str(error))
-        except _MISFITS as error:  # ONNX's checker leaves ranks and sizes to whoever runs a node.
-            self._refuse(name, kind_name, proto, f"its inputs do not fit its type: {error}")
+        except _MISFITS:  # ONNX's checker leaves ranks and sizes to whoever runs a node.
+            reason = "the shapes of its inputs or its attributes do not fit its type"
+            self._refuse(name, kind_name, proto, reason)
 
     def _branched(self, proto: onnx.NodeProto, number: int) -> bool:
         """Takes the branch of an If whose condition is known, if it is."""
         condition = self.result.values.get(proto.input[0])
-        if condition is None or condition.known is None:
+        if condition is None or condition.known is None or condition.size != 1:
             return False
         wanted = "then_branch" if condition.known.item() else "else_branch"
         graph = next(a.g for a in proto.attribute if a.name == wanted)
@@ -156,7 +156,7 @@ class Assembler:
 
     def _shape(self, name: str) -> str:
         value = self.result.values.get(name)
-        return self._shapes(name) if value is None else f"{value.dtype}{list(value.shape)}"
+        return f"{name}: unknown" if value is None else f"{value.dtype}{list(value.shape)}"
 
     def _take(self, node: Node, kind: kinds.Kind, attrs_key: Hashable) -> None:
         if kind.fold is not None and self._fold(node, kind.fold):
@@ -260,6 +260,10 @@ class Assembler:
         indices = tuple(_index_of(node, read) for read in pattern.reads)
         if any(0 in tensor.shape for tensor in reads):
             raise UnplannableError("an input has no elements")
+        if any(0 in write.shape for write in pattern.writes):
+            raise UnplannableError("its result has no elements")
+        if max(pattern.flops, *(math.prod(w.shape) for w in pattern.writes)) > _LARGEST:
+            raise UnplannableError("it has more than 2^56 operations or results")
         writes = []
         for i, write in enumerate(pattern.writes):
             name = node.outputs[i] if i < len(node.outputs) and node.outputs[i] else ""

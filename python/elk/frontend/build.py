@@ -24,7 +24,7 @@ from elk.frontend.assembly import (
 from elk.frontend.bind import Symbols
 from elk.frontend.core import core_graph
 from elk.frontend.kinds import KINDS
-from elk.frontend.load import InferredShapes, check, fix_shapes, weightless, without_functions
+from elk.frontend.load import check, fix_shapes, weightless, without_functions
 from elk.frontend.values import DTYPES, Stored, Value, whole
 from elk.frontend.views import is_whole
 
@@ -93,11 +93,10 @@ def build(
     inputs = _inputs(proto, symbols, {x.name for x in initializers}, _Homes(weights, state))
     bound = symbols.finish()
     fix_shapes(plain, {t.name: t.shape for t in inputs})
-    shapes = InferredShapes(plain)
-    plain = without_functions(shapes.proto, KINDS)
+    plain = without_functions(plain, KINDS)
     given = {t.name: whole(t, t.data) for t in (*initializers, *inputs)}
     opsets = {("" if x.domain == "ai.onnx" else x.domain): x.version for x in plain.opset_import}
-    assembler = Assembler(given, opsets, shapes, _readers(plain.graph))
+    assembler = Assembler(given, opsets, _readers(plain.graph))
     for number, node in enumerate(plain.graph.node):
         assembler.add(node, number)
     _refuse(assembler.result.refused)

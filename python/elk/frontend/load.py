@@ -12,7 +12,6 @@ from google.protobuf.message import DecodeError  # type: ignore[import-untyped] 
 from onnx import inliner
 
 from elk.errors import ModelFileError
-from elk.frontend.values import DTYPES
 
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping
@@ -123,49 +122,25 @@ def fix_shapes(proto: onnx.ModelProto, shapes: Mapping[str, tuple[int, ...]]) ->
                 dim.Clear()
 
 
-class InferredShapes:
-    """Shapes as ONNX infers them, for what the front end does not know itself."""
-
-    def __init__(self, proto: onnx.ModelProto) -> None:
-        self.proto = onnx.shape_inference.infer_shapes(proto)
-        self._known: dict[str, str] | None = None
-
-    def __call__(self, name: str) -> str:
-        """The type and shape of a value as text: f16[32, 1, 5120]."""
-        if self._known is None:
-            graph = self.proto.graph
-            self._known = {v.name: _described(v) for v in (*graph.value_info, *graph.output)}
-        return self._known.get(name, "unknown")
-
-
-def _described(value: onnx.ValueInfoProto) -> str:
-    tensor = value.type.tensor_type
-    if not tensor.HasField("shape"):
-        return f"{DTYPES.get(tensor.elem_type, '?')}[?]"
-    sizes = [str(d.dim_value) if d.HasField("dim_value") else "?" for d in tensor.shape.dim]
-    return f"{DTYPES.get(tensor.elem_type, '?')}[{', '.join(sizes)}]"
-
-
 def without_functions(proto: onnx.ModelProto, known: Container[str]) -> onnx.ModelProto:
     """`proto` with nodes that are not `known`, but that ONNX defines by others, replaced by these.
 
-    Types and shapes of `proto` have to be known: what replaces a node may depend on them.
+    What replaces a node may depend on types and shapes, so ONNX infers them here. Elsewhere the
+    front end follows shapes itself: ONNX's inference ends the process on some invalid nodes.
     """
     for _ in range(_NESTED_FUNCTIONS):
         composed = _composed(proto, known)
         if not composed:
             break
+        proto = onnx.shape_inference.infer_shapes(proto)
         for x in proto.graph.initializer:
             proto.graph.value_info.append(
                 onnx.helper.make_tensor_value_info(x.name, x.data_type, list(x.dims))
             )
         try:
-            inlined = inliner.inline_selected_functions(
-                proto, composed, inline_schema_functions=True
-            )
+            proto = inliner.inline_selected_functions(proto, composed, inline_schema_functions=True)
         except RuntimeError:  # It stops at inputs that are left out: the node will be refused.
             break
-        proto = onnx.shape_inference.infer_shapes(inlined)
     return proto
 
 

@@ -122,6 +122,8 @@ def unsqueeze(node: Node) -> list[Value] | None:
     axes = node.ints(1, "axes") or ()
     rank = len(shape) + len(axes)
     new = {wrapped(a, rank) for a in axes}
+    if len(new) != len(axes):
+        raise UnplannableError("an axis is given twice")
     sizes = iter(shape)
     return _reshaped(node, tuple(1 if i in new else next(sizes) for i in range(rank)))
 
@@ -212,6 +214,8 @@ def split(node: Node) -> list[Value] | None:
     if parts is None:
         chunk = -(-size // int(node.attrs.get("num_outputs", count)))
         parts = tuple(min(chunk, size - chunk * i) for i in range(count))
+    if len(parts) != count or sum(parts) != size or min(parts) < 0:
+        raise UnplannableError(f"{size} positions do not split into {list(parts)}")
     out: list[Value] = []
     start = 0
     for name, part in zip(node.outputs, parts, strict=True):
@@ -272,11 +276,16 @@ def append(node: Node) -> list[Value] | None:
     """A state with rows appended: no op, its readers have an operand for each part."""
     values = [v for v in node.inputs if v is not None and v.size]
     node.inputs = list(values)
+    if not values:
+        raise UnplannableError("its inputs have no elements")
     if len(values) == 1:
         return same(node)
+    axis = node.axis(0)
+    rest = {(*value.shape[:axis], -1, *value.shape[axis + 1 :]) for value in values}
+    if len(rest) != 1:
+        raise UnplannableError("its inputs differ in more than one dimension")
     if sum(value.is_state for value in values) != 1:
         return None
-    axis = node.axis(0)
     total = sum(value.shape[axis] for value in values)
     pieces: list[Piece] = []
     start = 0
