@@ -12,6 +12,7 @@ namespace elk::cost {
 namespace {
 
 constexpr double kManyCores = 0.85;
+constexpr std::size_t kManyCuts = 2048;  // from which a front is thinned
 constexpr double kRounding = 1.0 - 1e-12;            // Keeps a sum in another order a lower bound.
 constexpr std::int64_t kMostCombinations = 1 << 16;  // of turns under one cut
 
@@ -22,6 +23,16 @@ std::vector<std::vector<std::int64_t>> axis_factors(const ir::Op& op, std::int64
     result.push_back(partition::distinct_factors(op.axes[axis].size, divisible ? cores : 1));
   }
   return result;
+}
+
+/// Thinning is for spaces that no one counts out by hand.
+double slack(const std::vector<std::vector<std::int64_t>>& factors,
+             const Constraints& constraints) {
+  std::size_t cuts = 1;
+  for (const std::vector<std::int64_t>& axis : factors) {
+    cuts *= axis.size();
+  }
+  return cuts >= kManyCuts ? constraints.thinning : 0.0;
 }
 
 std::int64_t saturated(std::int64_t a, std::int64_t b) {
@@ -59,6 +70,7 @@ Search::Search(Pricer& pricer, const Rates& rates, const Constraints& constraint
       at_(pricer.reads()),
       motion_(),
       archive_(pricer.least_hbm()),
+      slack_(slack(factors_, constraints)),
       least_time_(std::numeric_limits<double>::infinity()),
       smallest_(std::numeric_limits<std::int64_t>::max()),
       counts_{.complete = 0, .filtered = 0, .pareto = 0} {}
@@ -88,6 +100,21 @@ void Search::visit(std::size_t axis, const elk::Interval<std::int64_t>& cores,
     cut_.tile[axis] = ceil_div(op_.axes[axis].size, factor);
     visit(axis + 1, cores, product * factor);
   }
+}
+
+/// Whether some member covers every plan that needs at least what `corner` does; in a thinned front,
+/// up to the thinning in space, exchange and time.
+bool Search::excluded(const Point& corner) const {
+  if (slack_ <= 0.0) {
+    return archive_.excludes(corner);
+  }
+  const auto loose = [&](std::int64_t value) {
+    return static_cast<std::int64_t>(static_cast<double>(value) * (1.0 + slack_));
+  };
+  return archive_.excludes({.space = loose(corner.space),
+                            .exchange = loose(corner.exchange),
+                            .hbm = corner.hbm,
+                            .time = corner.time * (1.0 + slack_)});
 }
 
 /// Whether the cut passes the constraints of the user.
@@ -182,7 +209,7 @@ void Search::leaf() {
   pricer_.cross(cut_);
   sound_ = floor_.add(cut_, turns_) && sound_;
   least_ = corner(compute);
-  if ((passes && !archive_.excludes(least_)) || least_.time <= least_time_) {
+  if ((passes && !excluded(least_)) || least_.time <= least_time_) {
     expand(passes);
   }
 }
@@ -266,7 +293,7 @@ bool Search::hopeless(bool allowed) const {
   }
   point.exchange += more;
   point.time += kRounding * (least_shifts(more) + ((rate - cut_rate_) * cut_volume_));
-  return point.time > least_time_ && (!allowed || archive_.excludes(point));
+  return point.time > least_time_ && (!allowed || excluded(point));
 }
 
 /// Prices the chosen turns, and keeps the plan if it is worth it.
@@ -285,15 +312,15 @@ void Search::weigh(bool allowed) {
     point.time += motion_.shift.time.value;
   }
   point.time *= kRounding;
-  const bool excluded = !allowed || archive_.excludes(point);
-  if (excluded && point.time > least_time_) {
+  const bool covered = !allowed || excluded(point);
+  if (covered && point.time > least_time_) {
     return;
   }
   const double compute = pricer_.compute(motion_);
   sound_ = sound_ && compute >= least * kRounding;
   point.time = pricer_.time(cut_, motion_, compute);
   compete(point.time);
-  if (!excluded) {
+  if (!covered) {
     keep(point);
   }
 }

@@ -55,6 +55,7 @@ class Search {
   void weigh(bool allowed);
   [[nodiscard]] Point corner(double compute) const;
   [[nodiscard]] bool allowed() const;
+  [[nodiscard]] bool excluded(const Point& corner) const;
   void count_space(std::int64_t least, bool allowed);
   void compete(double time);
   [[nodiscard]] std::int64_t preload_space(const Candidate& plan) const;
@@ -78,6 +79,7 @@ class Search {
   std::vector<std::size_t> at_;      // its position among the slot's turns
   Motion motion_;
   Archive archive_;
+  double slack_;  // of a thinned front
   std::vector<Candidate> plans_;    // by id in the archive
   std::vector<Candidate> fastest_;  // at most one
   std::int64_t fastest_preload_ = 0;
