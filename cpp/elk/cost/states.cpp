@@ -113,6 +113,9 @@ std::vector<PreloadState> preload_states(const std::vector<HbmOperand>& operands
                                          const Fabric& fabric, const chip::Chip& chip, bool wide) {
   Partial none;
   none.traffic.wide = wide;
+  if (!chip.hbm) {
+    return {state(none, {}, op, fabric, chip)};
+  }
   std::vector<Partial> sums{none};
   for (const HbmOperand& operand : operands) {
     std::vector<Partial> more;
