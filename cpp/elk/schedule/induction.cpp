@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <limits>
+#include <map>
 #include <optional>
 #include <tuple>
 #include <utility>
@@ -49,18 +50,18 @@ class Induction {
 
   Induced run() {
     std::int32_t solved = 0;
-    std::vector<Time> before;
+    std::map<std::vector<Time>, std::int32_t> known;  // the op at which a state was last met
     for (std::int32_t op = problem_.op_count() - 1; op >= 0; --op) {
       solve(op);
       if (!begins_layer(op)) {
         continue;
       }
       ++solved;
-      std::vector<Time> now = signature(op);
-      if (now == before && copy_layers(op)) {
+      const auto [before, added] = known.emplace(signature(op), op);
+      if (!added && copy_layers(op, before->second)) {
         op = problem_.graph().repeat->begin;
       }
-      before = std::move(now);
+      before->second = op;
     }
     return {.choices = choices(), .solved_layers = solved};
   }
@@ -240,30 +241,31 @@ class Induction {
     return ahead > behind(op) ? loaded_[static_cast<std::size_t>(ahead) - 1] : op;
   }
 
-  /// Gives all layers before the one that begins at `op` what the layers behind it settled on: a
-  /// layer is final once no window of an earlier one reaches it.
-  bool copy_layers(std::int32_t op) {
+  /// Gives all layers before the one that begins at `op`, where the state is that met at `before`,
+  /// what the layers behind it settled on. The state comes back every `turn` layers; a layer is
+  /// final once no window of an earlier one reaches it. Whether there are layers enough.
+  bool copy_layers(std::int32_t op, std::int32_t before) {
     const ir::Repeat& repeat = *problem_.graph().repeat;
     const std::int32_t layer = (op - repeat.begin) / repeat.period;
+    const std::int32_t turn = (before - op) / repeat.period;
     const std::int32_t reach = ((last_waiting(op) - op) / repeat.period) + 1;
-    if (layer == 0 || layer + reach >= repeat.count) {
+    if (layer == 0 || layer % turn != 0 || layer + reach + turn > repeat.count) {
       return false;
     }
-    const Time step = slot(op).start - slot(op + repeat.period).start;
+    const Time step = slot(op).start - slot(before).start;
     const std::vector<Slot> model(slots_);
     for (std::int32_t to = 0; to < layer + reach; ++to) {
-      const std::int32_t from = layer + std::min(to, reach);
-      copy_layer(model, from, to, step);
+      const std::int32_t from = layer + (to < reach ? to : reach + ((to - reach) % turn));
+      copy_layer(model, from, to, step * ((from - to) / turn));
     }
     return true;
   }
 
-  void copy_layer(const std::vector<Slot>& model, std::int32_t from, std::int32_t to, Time step) {
+  void copy_layer(const std::vector<Slot>& model, std::int32_t from, std::int32_t to, Time shift) {
     const ir::Repeat& repeat = *problem_.graph().repeat;
     const std::int32_t source = repeat.begin + (from * repeat.period);
     const std::int32_t target = repeat.begin + (to * repeat.period);
     const std::int32_t places = problem_.rank(source) - problem_.rank(target);
-    const Time shift = step * (from - to);
     for (std::int32_t k = 0; k < repeat.period; ++k) {
       Slot copy = model[static_cast<std::size_t>(source + k)];
       copy.ahead -= places;
