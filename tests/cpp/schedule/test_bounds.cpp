@@ -1,0 +1,278 @@
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "elk/base/errors.hpp"
+#include "elk/base/random.hpp"
+#include "elk/partition/enumerate.hpp"
+#include "elk/schedule/bounds.hpp"
+#include "elk/schedule/evaluate.hpp"
+#include "elk/schedule/ideal.hpp"
+#include "elk/schedule/search.hpp"
+#include "schedule/problems.hpp"
+
+namespace elk::schedule {
+namespace {
+
+/// Every way to decide about a model of few ops, by trial.
+class Exhaustive {
+ public:
+  explicit Exhaustive(Problem& problem) : problem_(problem), room_(chip::room(problem.chip())) {}
+
+  /// The least forecast of all choices and preload numbers that fit.
+  double least() {
+    std::vector<Choice> choices;
+    choose(choices);
+    return least_;
+  }
+  [[nodiscard]] std::int64_t tried() const { return tried_; }
+
+ private:
+  void choose(std::vector<Choice>& choices) {
+    const auto op = static_cast<std::int32_t>(choices.size());
+    if (op == problem_.op_count()) {
+      const Situation now = situation(problem_, choices);
+      std::vector<std::int32_t> slots;
+      issue(now, slots);
+      return;
+    }
+    const auto& options = problem_.front(op).options;
+    for (std::size_t option = 0; option < options.size(); ++option) {
+      for (std::size_t state = 0; state < options[option].states.size(); ++state) {
+        choices.push_back({.option = static_cast<std::int32_t>(option),
+                           .state = static_cast<std::int32_t>(state)});
+        choose(choices);
+        choices.pop_back();
+      }
+    }
+  }
+
+  /// All slots of the preloads, in order.
+  void issue(const Situation& now, std::vector<std::int32_t>& slots) {
+    if (slots.size() == problem_.loaded().size()) {
+      run(now, slots);
+      return;
+    }
+    const std::int32_t op = problem_.loaded()[slots.size()];
+    for (std::int32_t slot = slots.empty() ? 0 : slots.back(); slot <= op; ++slot) {
+      slots.push_back(slot);
+      issue(now, slots);
+      slots.pop_back();
+    }
+  }
+
+  void run(const Situation& now, const std::vector<std::int32_t>& slots) {
+    std::vector<Bytes> used = now.base;
+    std::vector<std::int32_t> before(used.size(), 0);
+    for (std::size_t place = 0; place < slots.size(); ++place) {
+      const std::int32_t op = problem_.loaded()[place];
+      for (std::int32_t k = slots[place]; k <= op; ++k) {
+        used[static_cast<std::size_t>(k)] += now.piece[static_cast<std::size_t>(op)];
+      }
+      for (std::size_t k = static_cast<std::size_t>(slots[place]); k < before.size(); ++k) {
+        ++before[k];
+      }
+    }
+    if (*std::max_element(used.begin(), used.end()) <= room_) {
+      ++tried_;
+      least_ = std::min(least_, timing(problem_, now, problem_.loaded(), before).total.value);
+    }
+  }
+
+  Problem& problem_;
+  Bytes room_;
+  double least_ = std::numeric_limits<double>::infinity();
+  std::int64_t tried_ = 0;
+};
+
+ir::Graph tiny_graph(Random& random) {
+  const std::int64_t rows = test::one_of<std::int64_t, 3>(random, {1, 2, 4});
+  const std::int64_t width = test::one_of<std::int64_t, 3>(random, {8, 12, 16});
+  test::Net net;
+  std::int32_t x = net.tensor(ir::Home::Input, {rows, width});
+  const std::int64_t kind = random.below(4);
+  if (kind == 0) {
+    x = net.add(test::exp_of(rows, width), {x});
+  } else if (kind == 1) {
+    x = net.add(test::bias_add(rows, width), {x});
+  } else if (kind == 2) {
+    x = net.add(test::matmul(rows, width, width), {x});
+  }
+  net.add(test::matmul(rows, width, width), {x}, ir::Home::Output);
+  return net.done();
+}
+
+/// A chip of four cores on which hundreds of bytes matter.
+chip::Chip tiny_chip(Random& random) {
+  chip::Chip chip =
+      random.below(4) == 0
+          ? test::grid_chip(2, 2, 400 + random.below(600))
+          : test::tight_chip(4, test::one_of<std::int64_t, 4>(random, {320, 480, 800, 4096}));
+  chip.hbm->rate = test::one_of<double, 3>(random, {2e8, 2e9, 2e10});
+  chip.hbm->port_rate = chip.hbm->rate;
+  chip.hbm->latency = {1e-8};
+  chip.interconnect.link_rate = test::one_of<double, 3>(random, {2e8, 1e9, 8e9});
+  chip.interconnect.sync_latency = {1e-8};
+  chip.core.remote_access_blocks = random.below(2) == 0;
+  return chip;
+}
+
+/// Adds every cut of every op to its front, whether it is worth anything or not.
+void add_every_cut(Problem& problem, std::int32_t op, std::vector<std::int64_t>& factors) {
+  const ir::Op& node = problem.graph().ops[static_cast<std::size_t>(op)];
+  if (factors.size() == node.axes.size()) {
+    std::vector<std::vector<std::int64_t>> whole;
+    for (const ir::Operand& operand : node.operands) {
+      whole.emplace_back(operand.dims.size(), 1);
+    }
+    const auto plan =
+        partition::complete_plan(problem.graph(), node, factors, whole, problem.chip());
+    if (plan) {
+      problem.add(op, *plan);
+    }
+    return;
+  }
+  std::int64_t cores = chip::total_cores(problem.chip());
+  for (const std::int64_t factor : factors) {
+    cores /= factor;
+  }
+  for (const std::int64_t factor :
+       partition::distinct_factors(node.axes[factors.size()].size, cores)) {
+    factors.push_back(factor);
+    add_every_cut(problem, op, factors);
+    factors.pop_back();
+  }
+}
+
+bool all_fit(const Problem& problem) {
+  return std::all_of(problem.fronts().begin(), problem.fronts().end(),
+                     [](const cost::Front& front) { return !front.options.empty(); });
+}
+
+TEST(Bounds, LieBelowTheBestOfEveryChoiceOnTinyModels) {
+  const cost::TileModel tiles = test::analytic();
+  Random random{23};
+  std::int64_t tried = 0;
+  int models = 0;
+  double nearest = 0.0;
+  for (int round = 0; round < 40; ++round) {
+    const ir::Graph graph = tiny_graph(random);
+    const chip::Chip chip = tiny_chip(random);
+    Problem problem = test::problem(graph, chip, tiles);
+    if (!all_fit(problem)) {
+      continue;
+    }
+    const Bounds found = bounds(problem, ideal(problem).times.total);
+    for (std::int32_t op = 0; op < problem.op_count(); ++op) {
+      std::vector<std::int64_t> factors;
+      add_every_cut(problem, op, factors);
+    }
+    Exhaustive all(problem);
+    const double least = all.least();
+    if (all.tried() == 0) {
+      continue;
+    }
+    ++models;
+    tried += all.tried();
+    nearest = std::max(nearest, found.lower_bound.value / least);
+    EXPECT_LE(found.lower_bound.value, least) << "round " << round;
+  }
+  EXPECT_GT(models, 25);
+  EXPECT_GT(tried, 10000);
+  EXPECT_GT(nearest, 0.8);  // a bound of nothing would hold, too
+}
+
+TEST(Search, IsNeverBetterThanTrialAndSeldomMuchWorse) {
+  const cost::TileModel tiles = test::analytic();
+  Random random{29};
+  int models = 0;
+  double sum = 0.0;
+  for (int round = 0; round < 30; ++round) {
+    const ir::Graph graph = tiny_graph(random);
+    const chip::Chip chip = tiny_chip(random);
+    Problem problem = test::problem(graph, chip, tiles);
+    if (!all_fit(problem)) {
+      continue;
+    }
+    std::optional<double> total;
+    try {
+      total = search(problem, Policy::ElkDyn, 1).times.total.value;
+    } catch (const Infeasible&) {
+    }
+    const double least = Exhaustive(problem).least();  // with the plans that the search added
+    if (total) {
+      EXPECT_GE(*total, least * (1.0 - 1e-12)) << "round " << round;
+      sum += *total / least;
+      ++models;
+    } else {
+      EXPECT_EQ(least, std::numeric_limits<double>::infinity()) << "round " << round;
+    }
+  }
+  EXPECT_GT(models, 15);
+  EXPECT_LT(sum / models, 1.02);
+}
+
+TEST(Bounds, HoldForEveryPolicyOnRandomModels) {
+  const cost::TileModel tiles = test::analytic();
+  Random random{31};
+  int models = 0;
+  for (int round = 0; round < 40; ++round) {
+    const ir::Graph graph = test::random_graph(random);
+    const chip::Chip chip = test::random_chip(random);
+    Problem problem = test::problem(graph, chip, tiles);
+    if (!all_fit(problem)) {
+      continue;
+    }
+    const Bounds found = bounds(problem, ideal(problem).times.total);
+    EXPECT_LE(found.hbm, found.lower_bound);
+    EXPECT_LE(found.execute, found.lower_bound);
+    EXPECT_LE(found.link, found.lower_bound);
+    for (const Policy policy : {Policy::Basic, Policy::Static, Policy::ElkDyn}) {
+      std::optional<Found> plan;
+      try {
+        plan = search(problem, policy, 1);
+      } catch (const Infeasible&) {
+        continue;
+      }
+      ++models;
+      EXPECT_LE(found.lower_bound, plan->times.total) << "round " << round << name(policy);
+      double read = 0.0;
+      for (std::int32_t op = 0; op < problem.op_count(); ++op) {
+        read += static_cast<double>(
+            problem.state(op, plan->schedule.ops[static_cast<std::size_t>(op)]).hbm_bytes);
+      }
+      EXPECT_LE(found.hbm.value, read / (chip.hbm->rate * static_cast<double>(chip.chips)));
+    }
+  }
+  EXPECT_GT(models, 80);
+}
+
+TEST(Bounds, CountEveryWeightOnceForTheHbm) {
+  const ir::Graph graph = test::chain(5, 8, 64, false);
+  const chip::Chip chip = test::tight_chip(16, 65536);
+  const cost::TileModel tiles = test::analytic();
+  Problem problem = test::problem(graph, chip, tiles);
+  const Bounds found = bounds(problem, {1.0});
+  EXPECT_EQ(found.ideal, Seconds{1.0});
+  EXPECT_NEAR(found.hbm.value, 5.0 * 64.0 * 64.0 * 2.0 / 64e9, 1e-15);
+}
+
+TEST(Bounds, NeedNoHbm) {
+  const ir::Graph graph = test::chain(5, 8, 64, false);
+  const chip::Chip chip = test::without_hbm(test::tight_chip(16, 65536));
+  const cost::TileModel tiles = test::analytic();
+  Problem problem = test::problem(graph, chip, tiles);
+  const Bounds found = bounds(problem, {1.0});
+  EXPECT_EQ(found.hbm, Seconds{0.0});
+  EXPECT_GT(found.execute, Seconds{0.0});
+  EXPECT_LE(found.lower_bound, search(problem, Policy::ElkDyn, 1).times.total);
+}
+
+}  // namespace
+}  // namespace elk::schedule

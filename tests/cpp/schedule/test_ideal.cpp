@@ -1,0 +1,150 @@
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "elk/schedule/ideal.hpp"
+#include "schedule/problems.hpp"
+
+namespace elk::schedule {
+namespace {
+
+/// A chain of matmuls whose fronts have one plan each, on one core, with a made-up preload.
+class IdealOfChain : public ::testing::Test {
+ protected:
+  static constexpr double kLoad = 1e-3;
+
+  /// `space` of each preload and seconds that fetching from peers takes.
+  Problem problem(std::int64_t space, double distribute) {
+    std::vector<cost::Front> fronts;
+    std::vector<std::int32_t> front_of;
+    for (std::size_t op = 0; op < graph_.ops.size(); ++op) {
+      const partition::ExecutePlan whole{
+          .factors = std::vector<std::int64_t>(graph_.ops[op].axes.size(), 1),
+          .temporal = std::vector<std::vector<std::int64_t>>(graph_.ops[op].operands.size()),
+          .pace = std::vector<std::int64_t>(graph_.ops[op].axes.size(), 0),
+          .order = {},
+          .loops = {},
+          .mesh_dims = std::vector<std::int32_t>(graph_.ops[op].axes.size(), -1)};
+      cost::PlanOption option = cost::price(graph_, graph_.ops[op], whole, chip_, tiles_);
+      option.compute = {1.5 * kLoad};
+      for (cost::PreloadState& state : option.states) {
+        if (program::has_hbm_data(graph_, graph_.ops[op])) {
+          state.space = {space};
+          state.hbm_time = {kLoad};
+          state.time = {kLoad};
+          state.distribute.time = {distribute};
+        }
+      }
+      front_of.push_back(static_cast<std::int32_t>(op));
+      fronts.push_back(test::made_front({std::move(option)}));
+    }
+    return {graph_, chip_, tiles_, std::move(fronts), std::move(front_of)};
+  }
+
+  ir::Graph graph_ = test::chain(4, 4, 8, false);
+  chip::Chip chip_ = test::prompt_chip(1000);
+  cost::TileModel tiles_ = test::analytic();
+};
+
+TEST_F(IdealOfChain, RunsPreloadsOneAfterAnotherWhileTheyFit) {
+  Problem problem = this->problem(250, 0.0);
+  const cost::TimelineResult times = ideal(problem).times;
+  for (std::size_t op = 1; op < 4; ++op) {
+    EXPECT_EQ(times.preloads[op].begin, times.preloads[op - 1].end);
+  }
+  EXPECT_EQ(times.preloads[0].begin, Seconds{0.0});
+  EXPECT_DOUBLE_EQ(times.preloads[3].end.value, 4.0 * kLoad);
+}
+
+TEST_F(IdealOfChain, RunsPreloadsAheadOnlyAsFarAsTheSecondSramHolds) {
+  Problem problem = this->problem(400, 0.0);  // two of them fit
+  const cost::TimelineResult times = ideal(problem).times;
+  EXPECT_EQ(times.preloads[1].begin, times.preloads[0].end);
+  EXPECT_EQ(times.preloads[2].begin, times.executes[0].end);
+  EXPECT_EQ(times.preloads[3].begin, times.executes[1].end);
+}
+
+TEST_F(IdealOfChain, HasTheWholeSramForPreloadsWhateverExecutesTake) {
+  Problem problem = this->problem(1000, 0.0);  // as much as the whole SRAM
+  const cost::TimelineResult times = ideal(problem).times;
+  for (std::size_t op = 1; op < 4; ++op) {
+    EXPECT_EQ(times.preloads[op].begin, times.executes[op - 1].end);
+  }
+}
+
+TEST_F(IdealOfChain, FetchesFromPeersForNothing) {
+  Problem free = this->problem(250, 0.0);
+  Problem dear = this->problem(250, 1000.0);
+  EXPECT_EQ(ideal(free).times.total, ideal(dear).times.total);
+}
+
+TEST_F(IdealOfChain, PaysForGatheringActivations) {
+  Problem problem = this->problem(250, 0.0);
+  const Ideal found = ideal(problem);
+  double sum = kLoad;
+  for (const InPlace& in_place : found.in_place) {
+    sum += 1.5 * kLoad + in_place.gather.time.value;
+  }
+  EXPECT_GT(found.in_place.front().gather.time, Seconds{0.0});  // the input lies spread
+  EXPECT_DOUBLE_EQ(found.times.total.value, sum);
+}
+
+TEST_F(IdealOfChain, WaitsForTheHbmOnlyWhereItWasIdle) {
+  chip_.hbm->latency = {kLoad / 4.0};
+  Problem roomy = this->problem(250, 0.0);
+  EXPECT_DOUBLE_EQ(ideal(roomy).times.preloads[3].end.value, 4.25 * kLoad);
+  Problem tight = this->problem(1000, 0.0);
+  const cost::TimelineResult times = ideal(tight).times;
+  EXPECT_NEAR((times.preloads[3].end - times.preloads[3].begin).value, 1.25 * kLoad, 1e-9 * kLoad);
+}
+
+TEST(Ideal, TakesTheFastestPlanAndTheSmallestPreload) {
+  const ir::Graph graph = test::transformer({.layers = 3});
+  const chip::Chip chip = test::tight_chip(16, 32768);
+  const cost::TileModel tiles = test::analytic();
+  Problem problem = test::problem(graph, chip, tiles);
+  const Ideal found = ideal(problem);
+  int shared = 0;
+  for (std::int32_t op = 0; op < problem.op_count(); ++op) {
+    const Choice& choice = found.schedule.ops[static_cast<std::size_t>(op)];
+    EXPECT_EQ(choice.option, problem.front(op).fastest);
+    for (const cost::PreloadState& state : problem.option(op, choice).states) {
+      EXPECT_LE(problem.state(op, choice).space, state.space);
+      shared += state.space > problem.state(op, choice).space ? 1 : 0;
+    }
+    for (const cost::PlanOption& option : problem.front(op).options) {
+      EXPECT_LE(problem.option(op, choice).time, option.time);
+    }
+  }
+  EXPECT_GT(shared, 0);
+}
+
+TEST(Ideal, HoldsAnIndirectOperandBackUntilItsIndexIsMade) {
+  test::Net net;
+  const std::int32_t x = net.tensor(ir::Home::Input, {8, 16});
+  const std::int32_t index = net.add(test::row_sum(8, 16), {x});
+  net.add(test::embedding(8, 64, 16), {index}, ir::Home::Output);
+  const ir::Graph graph = net.done();
+  const chip::Chip chip = test::tight_chip(16, 65536);
+  const cost::TileModel tiles = test::analytic();
+  Problem problem = test::problem(graph, chip, tiles);
+  const Ideal found = ideal(problem);
+  EXPECT_EQ(found.times.preloads[1].begin, found.times.executes[0].end);
+  EXPECT_EQ(found.schedule.issued_before, (std::vector<std::int32_t>{0, 1}));
+}
+
+TEST(Ideal, HasNothingToPreloadOnAChipWithoutHbm) {
+  const ir::Graph graph = test::chain(3, 8, 64, true);
+  const chip::Chip chip = test::without_hbm(test::tight_chip(16, 65536));
+  const cost::TileModel tiles = test::analytic();
+  Problem problem = test::problem(graph, chip, tiles);
+  const Ideal found = ideal(problem);
+  EXPECT_TRUE(found.schedule.preload_order.empty());
+  EXPECT_EQ(found.times.total, found.times.executes.back().end);
+}
+
+}  // namespace
+}  // namespace elk::schedule

@@ -1,0 +1,201 @@
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "elk/base/random.hpp"
+#include "elk/program/program.hpp"
+#include "elk/schedule/evaluate.hpp"
+#include "schedule/problems.hpp"
+
+namespace elk::schedule {
+namespace {
+
+std::vector<Choice> random_choices(const Problem& problem, Random& random) {
+  std::vector<Choice> result;
+  for (std::int32_t op = 0; op < problem.op_count(); ++op) {
+    const auto& options = problem.front(op).options;
+    const auto option =
+        static_cast<std::size_t>(random.below(static_cast<std::int64_t>(options.size())));
+    const auto states = static_cast<std::int64_t>(options[option].states.size());
+    result.push_back({.option = static_cast<std::int32_t>(option),
+                      .state = static_cast<std::int32_t>(random.below(states))});
+  }
+  return result;
+}
+
+/// What choices occupy: as capacity counts it, and as the buffers of their program do.
+struct Occupied {
+  std::vector<program::Instruction> code;
+  std::vector<Bytes> believed;  // at every instruction: at the next execute
+  std::vector<Bytes> actual;
+};
+
+Occupied occupied(Problem& problem, const std::vector<Choice>& choices, Bytes room) {
+  const Situation now = situation(problem, choices);
+  const Issue issue = issue_early(problem, now, problem.loaded(),
+                                  {.room = room, .preload_room = room, .not_before = {}});
+  EXPECT_FALSE(issue.shortage);
+  std::vector<program::OpPlan> ops;
+  for (std::int32_t op = 0; op < problem.op_count(); ++op) {
+    const Choice& choice = choices[static_cast<std::size_t>(op)];
+    ops.push_back(
+        {.execute = problem.option(op, choice).plan, .divisor = problem.state(op, choice).divisor});
+  }
+  Occupied result{.code = program::issue(problem.graph(), problem.loaded(), issue.issued_before),
+                  .believed = {},
+                  .actual = {}};
+  result.actual = program::occupancy(
+      program::buffers(problem.graph(), problem.chip(), ops, result.code), result.code.size());
+  std::vector<Bytes> waiting;
+  Bytes held{0};
+  for (const program::Instruction& step : result.code) {
+    const auto op = static_cast<std::size_t>(step.subject);
+    held += step.opcode == program::Opcode::Preload ? now.piece[op] : Bytes{0};
+    result.believed.push_back(step.opcode == program::Opcode::Execute ? now.base[op] + held : held);
+    held -= step.opcode == program::Opcode::Execute ? now.piece[op] : Bytes{0};
+  }
+  return result;
+}
+
+/// Room for the op that needs most, and a part of that for preloads.
+Bytes some_room(Problem& problem, const std::vector<Choice>& choices) {
+  const Situation now = situation(problem, choices);
+  Bytes most{0};
+  for (std::size_t i = 0; i < now.base.size(); ++i) {
+    most = std::max(most, now.base[i] + now.piece[i]);
+  }
+  return most + Bytes{most.value / 4};
+}
+
+TEST(Situation, IsWhatTheBuffersOfTheProgramOccupy) {
+  const cost::TileModel tiles = test::analytic();
+  Random random{3};
+  for (int round = 0; round < 40; ++round) {
+    ir::Graph graph = test::random_graph(random);
+    graph.stores.clear();
+    chip::Chip chip = test::random_chip(random);
+    chip.core.sram = {1 << 20};
+    Problem problem = test::problem(graph, chip, tiles);
+    const std::vector<Choice> choices = random_choices(problem, random);
+    const Occupied found = occupied(problem, choices, some_room(problem, choices));
+    Bytes next{0};
+    for (std::size_t i = found.code.size(); i-- > 0;) {
+      if (found.code[i].opcode == program::Opcode::Execute) {
+        next = found.believed[i];
+        EXPECT_EQ(found.actual[i], found.believed[i])
+            << "round " << round << ", execute of op " << found.code[i].subject;
+      } else {
+        EXPECT_LE(found.actual[i], next) << "round " << round << ", instruction " << i;
+      }
+    }
+  }
+}
+
+TEST(Situation, CountsPreloadsAtTheStateThatIsChosen) {
+  const ir::Graph graph = test::chain(2, 8, 64, false);
+  const chip::Chip chip = test::tight_chip(16, 1 << 20);
+  const cost::TileModel tiles = test::analytic();
+  Problem problem = test::problem(graph, chip, tiles);
+  const auto& options = problem.front(0).options;
+  int states = 0;
+  for (std::size_t option = 0; option < options.size(); ++option) {
+    const Bytes held = hbm_bytes(problem, options[option]);
+    for (std::size_t state = 0; state < options[option].states.size(); ++state) {
+      std::vector<Choice> choices(graph.ops.size(), {.option = 0, .state = 0});
+      choices[1] = {.option = static_cast<std::int32_t>(option),
+                    .state = static_cast<std::int32_t>(state)};
+      const Situation now = situation(problem, choices);
+      const cost::PreloadState& chosen = options[option].states[state];
+      EXPECT_EQ(now.piece[1], chosen.space);
+      EXPECT_GE(now.base[1] + now.piece[1], held);  // at its execute all of it is there
+      const std::vector<program::ExecuteSpace> pieces = program::preload_space(
+          graph, graph.ops[1], {.execute = options[option].plan, .divisor = chosen.divisor}, chip);
+      Bytes sum{0};
+      for (const program::ExecuteSpace& piece : pieces) {
+        sum += piece.bytes;
+      }
+      EXPECT_EQ(sum, chosen.space);
+      states += state > 0 ? 1 : 0;
+    }
+  }
+  EXPECT_GT(states, 3);
+}
+
+/// x -> matmul -> exp -> four matmuls -> add of the last and, if `late`, of the exp.
+ir::Graph residual(bool late) {
+  test::Net net;
+  std::int32_t x = net.tensor(ir::Home::Input, {8, 64});
+  x = net.add(test::matmul(8, 64, 64), {x});
+  const std::int32_t early = net.add(test::exp_of(8, 64), {x});
+  x = early;
+  for (int k = 0; k < 4; ++k) {
+    x = net.add(test::matmul(8, 64, 64), {x});
+  }
+  net.add(test::add_of(8, 64), {x, late ? early : x}, ir::Home::Output);
+  return net.done();
+}
+
+TEST(Situation, CountsAResultThatWaitsForALaterReader) {
+  const chip::Chip chip = test::tight_chip(16, 1 << 20);
+  const cost::TileModel tiles = test::analytic();
+  const ir::Graph now = residual(false);
+  const ir::Graph late = residual(true);
+  Problem once = test::problem(now, chip, tiles);
+  Problem twice = test::problem(late, chip, tiles);
+  const std::vector<Choice> choices(now.ops.size(), {.option = 0, .state = 0});
+  const std::vector<Bytes> base = situation(once, choices).base;
+  const std::vector<Bytes> longer = situation(twice, choices).base;
+  const Bytes rest = once.option(1, choices[1]).footprint.rest;
+  EXPECT_GT(rest, Bytes{0});
+  for (std::size_t op = 0; op < 3; ++op) {
+    EXPECT_EQ(longer[op], base[op]);  // op 2 is a reader in both
+  }
+  for (std::size_t op = 3; op < 6; ++op) {
+    EXPECT_EQ(longer[op], base[op] + rest);
+  }
+}
+
+TEST(Situation, CountsAGraphInputFromItsFirstReaderToItsLast) {
+  test::Net net;
+  const std::int32_t x = net.tensor(ir::Home::Input, {8, 64});
+  std::int32_t y = net.add(test::matmul(8, 64, 64), {net.tensor(ir::Home::Input, {8, 64})});
+  y = net.add(test::add_of(8, 64), {y, x});
+  y = net.add(test::matmul(8, 64, 64), {y});
+  y = net.add(test::add_of(8, 64), {y, x});
+  net.add(test::exp_of(8, 64), {y}, ir::Home::Output);
+  const ir::Graph graph = net.done();
+  const chip::Chip chip = test::tight_chip(16, 1 << 20);
+  const cost::TileModel tiles = test::analytic();
+  const Problem problem = test::problem(graph, chip, tiles);
+  const std::vector<Choice> choices(graph.ops.size(), {.option = 0, .state = 0});
+  const std::vector<Bytes> live = live_bytes(problem, choices);
+  const auto rest = [&](std::int32_t op) { return problem.option(op, choices[0]).footprint.rest; };
+  const Bytes spread{8 * 64 * 2 / 16};
+  EXPECT_EQ(live[0], spread + rest(0));
+  EXPECT_EQ(live[1], spread + rest(0) + rest(1));
+  EXPECT_EQ(live[2], spread + rest(1) + rest(2));
+  EXPECT_EQ(live[3], spread + rest(2) + rest(3));
+  EXPECT_EQ(live[4], rest(3) + rest(4));
+}
+
+TEST(Situation, KeepsWeightsForTheWholeProgramOnAChipWithoutHbm) {
+  const ir::Graph graph = test::chain(3, 8, 64, true);
+  const chip::Chip chip = test::without_hbm(test::tight_chip(16, 1 << 20));
+  const cost::TileModel tiles = test::analytic();
+  Problem problem = test::problem(graph, chip, tiles);
+  Random random{17};
+  for (int round = 0; round < 20; ++round) {
+    const std::vector<Choice> choices = random_choices(problem, random);
+    const Occupied found = occupied(problem, choices, chip::room(chip));
+    for (std::size_t i = 0; i < found.code.size(); ++i) {
+      EXPECT_EQ(found.code[i].opcode, program::Opcode::Execute);
+      EXPECT_EQ(found.actual[i], found.believed[i]);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace elk::schedule
