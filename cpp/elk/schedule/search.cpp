@@ -107,13 +107,18 @@ class Searcher {
                      [](const Candidate& a, const Candidate& b) {
                        return a.times.total.value < b.times.total.value;
                      });
-    const Seconds raw = raw_total(policy);
     std::optional<Found> best;
+    std::optional<Seconds> raw;
     for (const Candidate& candidate : candidates_) {
-      if (best && best->times.total <= candidate.times.total) {
+      const bool beaten = best && best->times.total <= candidate.times.total;
+      std::optional<Found> found = beaten ? std::nullopt : place(candidate);
+      if (is_own(candidate, policy) && (beaten || found)) {
+        const Seconds total = beaten ? candidate.times.total : found->times.total;
+        raw = raw ? std::min(*raw, total) : total;
+      }
+      if (beaten && raw) {
         break;
       }
-      std::optional<Found> found = place(candidate);
       if (found && (!best || found->times.total < best->times.total)) {
         best = std::move(found);
       }
@@ -121,19 +126,16 @@ class Searcher {
     if (!best) {
       refuse();
     }
-    best->raw = std::max(raw, Seconds{0.0});
+    best->raw = raw.value_or(best->times.total);
     best->solved_layers = solved_layers_;
     return std::move(*best);
   }
 
-  [[nodiscard]] Seconds raw_total(Policy policy) const {
+  /// Whether the candidate is what `policy` by itself would take: by its forecast, if a better one
+  /// is placed before it is tried.
+  [[nodiscard]] bool is_own(const Candidate& candidate, Policy policy) const {
     const Policy own = policy == Policy::ElkFull ? Policy::ElkDyn : policy;
-    for (const Candidate& candidate : candidates_) {
-      if (candidate.policy == own || !problem_.chip().hbm) {
-        return candidate.times.total;
-      }
-    }
-    return candidates_.empty() ? Seconds{0.0} : candidates_.front().times.total;
+    return candidate.policy == own || !problem_.chip().hbm;
   }
 
   /// The candidate as a placed program, with less look-ahead each time that placement fails.
