@@ -175,11 +175,21 @@ inline ir::Graph chain(std::int32_t layers, std::int64_t rows, std::int64_t widt
 
 /// A chip of `cores` with `sram` bytes a core for plans.
 inline chip::Chip tight_chip(std::int64_t cores, std::int64_t sram) {
-  return small_chip(cores, sram + 8192);
+  chip::Chip chip = small_chip(cores, sram + 8192);
+  chip.hbm->position = chip::HbmPosition::Nodes;
+  return chip;
+}
+
+/// Two chips of `cores` each with `sram` bytes a core for plans.
+inline chip::Chip tight_pair(std::int64_t cores, std::int64_t sram) {
+  chip::Chip chip = two_chips(cores, sram + 8192);
+  chip.hbm->position = chip::HbmPosition::Nodes;
+  return chip;
 }
 
 inline chip::Chip grid_chip(std::int64_t rows, std::int64_t cols, std::int64_t sram) {
   chip::Chip chip = tight_chip(rows * cols, sram);
+  chip.hbm->position = chip::HbmPosition::EdgesAll;
   chip.interconnect.topology = chip::Topology::Mesh2d;
   chip.core.rows = rows;
   chip.core.cols = cols;
@@ -238,7 +248,7 @@ inline chip::Chip random_chip(Random& random) {
   const std::int64_t sram = one_of<std::int64_t, 5>(random, {12288, 16384, 24576, 40960, 131072});
   const std::int64_t shape = random.below(6);
   chip::Chip chip = shape == 0   ? grid_chip(4, 4, sram)
-                    : shape == 1 ? two_chips(8, sram + 8192)
+                    : shape == 1 ? tight_pair(8, sram)
                                  : tight_chip(one_of<std::int64_t, 3>(random, {12, 16, 32}), sram);
   chip.hbm->rate = one_of<double, 3>(random, {8e9, 32e9, 128e9});
   chip.hbm->port_rate = chip.hbm->rate;

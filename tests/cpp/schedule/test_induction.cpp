@@ -52,7 +52,7 @@ TEST(Induction, CopiesLayersOnAGridAndOnTwoChips) {
       test::transformer({.layers = 8, .rows = 4, .width = 96, .inner = 192, .keys = 0});
   for (const std::int64_t room : kRooms) {
     expect_copies_equal_solutions(graph, test::grid_chip(4, 4, room));
-    expect_copies_equal_solutions(graph, test::two_chips(8, room + 8192));
+    expect_copies_equal_solutions(graph, test::tight_pair(8, room));
   }
 }
 

@@ -1,0 +1,203 @@
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "elk/base/errors.hpp"
+#include "elk/base/random.hpp"
+#include "elk/compile/compile.hpp"
+#include "elk/program/program.hpp"
+#include "schedule/models.hpp"
+
+namespace elk::compile {
+namespace {
+
+using schedule::Policy;
+
+constexpr std::array<Policy, 5> kPolicies{Policy::Basic, Policy::Static, Policy::ElkDyn,
+                                          Policy::ElkFull, Policy::Ideal};
+
+std::optional<Plan> plan(const ir::Graph& graph, const chip::Chip& chip, Policy policy,
+                         std::int32_t threads = 1) {
+  try {
+    return compile(graph, chip, test::analytic(), {.policy = policy, .threads = threads});
+  } catch (const Infeasible&) {
+    return std::nullopt;
+  }
+}
+
+std::vector<Picoseconds> instants(const schedule::Forecast& forecast) {
+  std::vector<Picoseconds> result{forecast.total};
+  for (const schedule::OpTimes& op : forecast.ops) {
+    result.insert(result.end(),
+                  {op.preload.begin, op.preload.end, op.execute.begin, op.execute.end});
+  }
+  for (const schedule::StoreTimes& store : forecast.stores) {
+    result.insert(result.end(), {store.store.begin, store.store.end});
+  }
+  return result;
+}
+
+std::vector<Seconds> numbers(const schedule::Bounds& bounds) {
+  return {bounds.ideal, bounds.lower_bound, bounds.hbm, bounds.execute, bounds.link};
+}
+
+std::vector<std::int64_t> numbers(const Search& search) {
+  return {search.complete, search.filtered, search.pareto, search.orders_tried};
+}
+
+void expect_same_ops(const Plan& a, const Plan& b) {
+  ASSERT_EQ(a.ops.size(), b.ops.size());
+  for (std::size_t i = 0; i < a.ops.size(); ++i) {
+    EXPECT_EQ(a.ops[i].option.plan, b.ops[i].option.plan);
+    EXPECT_EQ(a.ops[i].option.gather, b.ops[i].option.gather);
+    EXPECT_EQ(a.ops[i].option.time, b.ops[i].option.time);
+    EXPECT_EQ(a.ops[i].state.divisor, b.ops[i].state.divisor);
+    EXPECT_EQ(a.ops[i].state.space, b.ops[i].state.space);
+    EXPECT_EQ(a.ops[i].has_preload, b.ops[i].has_preload);
+    EXPECT_EQ(a.ops[i].front, b.ops[i].front);
+    EXPECT_EQ(a.ops[i].choice, b.ops[i].choice);
+  }
+}
+
+void expect_same(const Plan& a, const Plan& b) {
+  expect_same_ops(a, b);
+  ASSERT_EQ(a.fronts.size(), b.fronts.size());
+  for (std::size_t k = 0; k < a.fronts.size(); ++k) {
+    ASSERT_EQ(a.fronts[k].options.size(), b.fronts[k].options.size());
+    for (std::size_t option = 0; option < a.fronts[k].options.size(); ++option) {
+      EXPECT_EQ(a.fronts[k].options[option].plan, b.fronts[k].options[option].plan);
+    }
+    EXPECT_EQ(a.fronts[k].floor.corners, b.fronts[k].floor.corners);
+  }
+  EXPECT_EQ(a.front_of, b.front_of);
+  EXPECT_EQ(a.schedule, b.schedule);
+  EXPECT_EQ(a.program.ops, b.program.ops);
+  EXPECT_EQ(a.program.code, b.program.code);
+  EXPECT_EQ(a.program.buffers, b.program.buffers);
+  EXPECT_EQ(instants(a.predicted), instants(b.predicted));
+  EXPECT_EQ(numbers(a.bounds), numbers(b.bounds));
+  EXPECT_EQ(a.raw, b.raw);
+  EXPECT_EQ(a.origin, b.origin);
+  EXPECT_EQ(a.occupancy, b.occupancy);
+  EXPECT_EQ(numbers(a.search), numbers(b.search));
+}
+
+TEST(Compile, GivesTheSamePlanOnAnyNumberOfThreads) {
+  const ir::Graph graph = test::transformer({.layers = 3, .rows = 4, .width = 96});
+  for (const chip::Chip& chip :
+       {test::tight_chip(16, 16384), test::tight_pair(8, 32768), test::grid_chip(4, 4, 24576),
+        test::without_hbm(test::tight_chip(32, 131072))}) {
+    for (const Policy policy : kPolicies) {
+      const std::optional<Plan> one = plan(graph, chip, policy, 1);
+      ASSERT_TRUE(one) << schedule::name(policy);
+      for (const std::int32_t threads : {1, 2, 4, 4}) {
+        const std::optional<Plan> again = plan(graph, chip, policy, threads);
+        ASSERT_TRUE(again);
+        expect_same(*one, *again);
+      }
+    }
+  }
+}
+
+TEST(Compile, KeepsThePromisesOfEveryPolicyOnRandomModels) {
+  Random random{53};
+  int models = 0;
+  for (int round = 0; round < 30; ++round) {
+    const ir::Graph graph = test::random_graph(random);
+    const chip::Chip chip = test::random_chip(random);
+    std::optional<Plan> before;
+    for (const Policy policy : {Policy::Basic, Policy::Static, Policy::ElkDyn, Policy::ElkFull}) {
+      std::optional<Plan> found = plan(graph, chip, policy);
+      if (before) {
+        ASSERT_TRUE(found) << "round " << round << ": " << schedule::name(policy);
+        EXPECT_LE(found->predicted.total, before->predicted.total)
+            << "round " << round << ": " << schedule::name(policy);
+        EXPECT_EQ(numbers(found->bounds), numbers(before->bounds));
+      }
+      if (found) {
+        ++models;
+        EXPECT_EQ(found->policy, policy);
+        EXPECT_LE(found->origin, policy);
+        EXPECT_LE(found->predicted.total, found->raw);
+        EXPECT_LE(to_picoseconds(found->bounds.lower_bound), found->predicted.total);
+        EXPECT_EQ(program::check(graph, chip, found->program), (std::vector<std::string>{}));
+        EXPECT_EQ(found->occupancy.size(), found->program.code.size());
+      }
+      before = std::move(found);
+    }
+  }
+  EXPECT_GT(models, 80);
+}
+
+TEST(Compile, ForecastsTheIdealWithoutAProgramToRun) {
+  const ir::Graph graph = test::transformer({.layers = 3});
+  const chip::Chip chip = test::tight_chip(16, 32768);
+  const Plan ideal = *plan(graph, chip, Policy::Ideal);
+  EXPECT_TRUE(ideal.program.buffers.empty());
+  EXPECT_TRUE(ideal.occupancy.empty());
+  EXPECT_EQ(ideal.ops.size(), graph.ops.size());
+  EXPECT_EQ(ideal.program.code.front().opcode, program::Opcode::Preload);
+  EXPECT_EQ(ideal.predicted.total, to_picoseconds(ideal.bounds.ideal));
+  const Plan real = *plan(graph, chip, Policy::ElkFull);
+  EXPECT_EQ(ideal.bounds.ideal, real.bounds.ideal);
+  EXPECT_FALSE(real.program.buffers.empty());
+}
+
+TEST(Compile, IssuesNoPreloadOnAChipWithoutHbm) {
+  const ir::Graph graph = test::transformer({.layers = 2});
+  const chip::Chip chip = test::without_hbm(test::tight_chip(32, 65536));
+  for (const Policy policy : kPolicies) {
+    const std::optional<Plan> found = plan(graph, chip, policy);
+    ASSERT_TRUE(found) << schedule::name(policy);
+    EXPECT_TRUE(found->schedule.preload_order.empty());
+    for (const program::Instruction& step : found->program.code) {
+      EXPECT_NE(step.opcode, program::Opcode::Preload);
+    }
+    for (const PlannedOp& op : found->ops) {
+      EXPECT_FALSE(op.has_preload);
+      EXPECT_EQ(op.state.hbm_bytes, 0);
+    }
+    EXPECT_EQ(found->bounds.hbm, Seconds{0.0});
+  }
+}
+
+TEST(Compile, ChargesEachOpForItsTrueNeighbours) {
+  const ir::Graph graph = test::chain(4, 8, 64, true);
+  const Plan found = *plan(graph, test::tight_chip(16, 65536), Policy::ElkFull);
+  int in_place = 0;
+  for (std::size_t op = 0; op < found.ops.size(); ++op) {
+    const cost::PlanOption& option = found.ops[op].option;
+    EXPECT_DOUBLE_EQ(
+        option.time.value,
+        (option.gather.time + option.compute + option.shift.time + option.reduce.time).value);
+    const auto& front = found.fronts[static_cast<std::size_t>(found.ops[op].front)];
+    const auto& alone = front.options[static_cast<std::size_t>(found.ops[op].choice)];
+    EXPECT_EQ(option.plan, alone.plan);
+    EXPECT_LE(option.gather.bytes, alone.gather.bytes);
+    in_place += option.gather.bytes == Bytes{0} ? 1 : 0;
+  }
+  EXPECT_GE(in_place, 4);  // an elementwise op works where its operand lies
+}
+
+TEST(Compile, StoresNewRowsAfterTheOpThatMakesThem) {
+  const ir::Graph graph = test::transformer({.layers = 2});
+  const Plan found = *plan(graph, test::tight_chip(16, 32768), Policy::ElkFull);
+  EXPECT_EQ(found.predicted.stores.size(), graph.stores.size());
+  for (const schedule::StoreTimes& times : found.predicted.stores) {
+    for (const ir::Store& store : graph.stores) {
+      if (store.tensor == times.tensor) {
+        EXPECT_GE(times.store.begin,
+                  found.predicted.ops[static_cast<std::size_t>(store.op)].execute.end);
+      }
+    }
+    EXPECT_LE(times.store.end, found.predicted.total);
+  }
+}
+
+}  // namespace
+}  // namespace elk::compile
