@@ -1,0 +1,28 @@
+"""The examples in the docstrings of plans run as they stand."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+from pathlib import Path
+
+import elk
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize("name", ["elk.plan", "elk.readable", "elk.choices", "elk.cli.compile"])
+def test_examples_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "models").symlink_to(ROOT / "models")
+    monkeypatch.chdir(tmp_path)
+    module = importlib.import_module(name)
+    plan = elk.compile("models/nerf.onnx", "tiny", bindings={"rows": 64})
+    names = {**vars(module), "elk": elk, "plan": plan}
+    runner = doctest.DocTestRunner()
+    examples = [test for test in doctest.DocTestFinder().find(module, globs=names) if test.examples]
+    assert examples
+    for example in examples:
+        report: list[str] = []
+        runner.run(example, out=report.append)
+        assert not report, "".join(report)
