@@ -142,11 +142,11 @@ class AnalyticModel(_Record):
 
     def _kernel(self, function: str, form: GranulesForm | GridForm, cycles: float) -> KernelRecord:
         """A kernel of `cycles` for each step or tile of `form`."""
+        terms: tuple[float, ...] = (self.call_cycles, cycles)
+        beyond = terms
         if isinstance(form, GridForm):
             terms = (self.call_cycles, 0.0, cycles, 0.0, 0.0)
             beyond = (*terms, *(0.0 for _ in terms))
-        else:
-            terms = beyond = (self.call_cycles, cycles)
         return KernelRecord(
             function=function,
             dtype="f32",

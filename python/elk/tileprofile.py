@@ -107,7 +107,8 @@ def held_out(rows: int) -> Mask:
     mixed ^= mixed >> np.uint64(29)
     mixed *= np.uint64(0xBF58476D1CE4E5B9)
     mixed ^= mixed >> np.uint64(32)
-    return mixed % np.uint64(5) == 0
+    chosen: Mask = mixed % np.uint64(5) == 0
+    return chosen
 
 
 def read_profile(path: str | Path) -> Profile:

@@ -212,7 +212,13 @@ def _vector(lanes: _Lanes, variant: bool) -> Alternatives:
 
 
 def _rows_by_cols(
-    outer_step: int, inner_step: int, split: Split, modulus: int, **more: bool
+    outer_step: int,
+    inner_step: int,
+    split: Split,
+    modulus: int,
+    *,
+    single: bool = False,
+    variant: bool = False,
 ) -> GridForm:
     return GridForm(
         outer=("rows",),
@@ -221,7 +227,8 @@ def _rows_by_cols(
         inner_step=inner_step,
         split=split,
         modulus=modulus,
-        **more,
+        single=single,
+        variant=variant,
     )
 
 
@@ -324,10 +331,10 @@ def _partials(lanes: _Lanes, variant: bool) -> Alternatives:
     """Outputs dealt to workers in vectors, one pass for each partial; far apart, slower."""
     del lanes, variant
     return tuple(
-        (_rows_by_cols(1, step, split, modulus).model_copy(update={"total_bound": bound}),)
+        (_rows_by_cols(1, step, "alignment", modulus).model_copy(update={"total_bound": bound}),)
         for bound in (0, 4096, 8192, 16384, 32768)
         for step in (12, 24, 48)
-        for split, modulus in (("alignment", 4), ("alignment", 8))
+        for modulus in (4, 8)
     )
 
 

@@ -8,6 +8,7 @@
 #include "elk/base/errors.hpp"
 #include "elk/base/rounding.hpp"
 #include "elk/base/text.hpp"
+#include "elk/cost/fit_families.hpp"
 #include "elk/cost/fit_linear.hpp"
 
 namespace elk::cost {
@@ -17,182 +18,17 @@ using std::int32_t;
 using std::size_t;
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
-constexpr double kTie = 1e-7;  // a later family must explain a row better by more than this
-
-/// Which family, in which orientation, a row is taken to come from. Family -1: none applies.
-struct Origin {
-  int32_t family;
-  bool transposed;
-
-  friend bool operator==(const Origin&, const Origin&) = default;
-};
-
-using Rows = std::vector<const Sample*>;
-
-/// Whether no coefficient of a piece with `rows` rows may be negative: where rows are few, and
-/// other pieces of the form say nothing about this one, sums of costs are the safer guess.
-bool only_adds(const Form& form, size_t rows) {
-  return std::holds_alternative<WindowDots>(form) ||
-         (std::holds_alternative<RowPasses>(form) &&
-          rows < static_cast<size_t>(feature_count(form)));
-}
-
-/// A tile as a family sees it.
-TileCall oriented(const TileShape& shape, const Needs& needs, bool transposed) {
-  const TileCall call(shape, needs);
-  return transposed ? call.exchanged(needs) : call;
-}
-
-/// Rows of one piece: features and cycles.
-struct Piece {
-  std::vector<Terms> features;
-  std::vector<double> cycles;
-};
-
-/// Fits `form` to the rows whose origin is family `at`. What the rows of a piece leave open, all
-/// rows of the family decide.
-Family fit_family(const Form& form, int32_t at, const Rows& rows, std::span<const Origin> origins,
-                  std::size_t least_rows) {
-  const Needs needs = needs_of({&form, 1});
-  std::vector<Piece> pieces(static_cast<size_t>(leaf_count(form)));
-  Piece all;
-  for (size_t i = 0; i < rows.size(); ++i) {
-    if (origins[i].family != at) {
-      continue;
-    }
-    const Terms found = terms(form, oriented(rows[i]->shape, needs, origins[i].transposed));
-    if (found.leaf >= 0) {
-      for (Piece* piece : {&all, &pieces[static_cast<size_t>(found.leaf)]}) {
-        piece->features.push_back(found);
-        piece->cycles.push_back(rows[i]->cycles);
-      }
-    }
-  }
-  const int32_t width = feature_count(form);
-  const std::vector<double> nothing(static_cast<size_t>(width), 0.0);
-  const std::vector<double> pooled =
-      all.cycles.empty() ? nothing : fit_relative(all.features, all.cycles, nothing);
-  Family family{.form = form,
-                .width = width,
-                .coefficients = {},
-                .most_columns = std::numeric_limits<std::int64_t>::max()};
-  for (const Piece& piece : pieces) {
-    std::vector<double> fitted(static_cast<size_t>(width), kNever);
-    if (piece.cycles.size() >= least_rows) {
-      fitted = only_adds(form, piece.cycles.size())
-                   ? fit_relative_nonnegative(piece.features, piece.cycles)
-                   : fit_relative(piece.features, piece.cycles, pooled);
-    }
-    family.coefficients.insert(family.coefficients.end(), fitted.begin(), fitted.end());
-  }
-  return family;
-}
-
-/// Calls `visit(origin, prediction)` for each family and orientation that applies to the row.
-template <class Visit>
-void each_prediction(const std::vector<Family>& families, const TileShape& shape,
-                     const Visit& visit) {
-  for (size_t at = 0; at < families.size(); ++at) {
-    const Needs needs = needs_of({&families[at].form, 1});
-    for (const bool turned : {false, true}) {
-      if (turned && !needs.product) {
-        continue;
-      }
-      const double cycles = family_cycles(families[at], oriented(shape, needs, turned));
-      if (cycles < kNever) {
-        visit(Origin{static_cast<int32_t>(at), turned}, cycles);
-      }
-    }
-  }
-}
-
-/// The origin that explains the row best: nearest to its cycles or, once the families have settled,
-/// the cheapest. What the profile names stands.
-Origin best_origin(const std::vector<Family>& families, const Sample& row, bool cheapest) {
-  Origin best{-1, false};
-  double least = kNever;
-  each_prediction(families, row.shape, [&](Origin origin, double cycles) {
-    const bool named = (row.family < 0 || row.family == origin.family) &&
-                       (row.transposed < 0 || (row.transposed == 1) == origin.transposed);
-    const double badness = cheapest ? cycles : std::abs((cycles / row.cycles) - 1.0);
-    if (named && badness < least - kTie) {
-      least = badness;
-      best = origin;
-    }
-  });
-  return best;
-}
-
-/// Where rows start: what the profile names; else every family is fitted to all of them as given.
-std::vector<Origin> first_origins(const std::vector<Form>& forms, const Rows& rows,
-                                  const FitOptions& options) {
-  const size_t least_rows = forms.size() > 1 ? options.least_rows : 1;
-  std::vector<Family> families;
-  std::vector<Origin> origins(rows.size(), Origin{0, false});
-  for (size_t at = 0; at < forms.size(); ++at) {
-    for (size_t i = 0; i < rows.size(); ++i) {
-      const bool mine = rows[i]->family < 0 || rows[i]->family == static_cast<int32_t>(at);
-      origins[i] = {mine ? static_cast<int32_t>(at) : -1, rows[i]->transposed == 1};
-    }
-    families.push_back(fit_family(forms[at], static_cast<int32_t>(at), rows, origins, least_rows));
-  }
-  for (size_t i = 0; i < rows.size(); ++i) {
-    origins[i] = best_origin(families, *rows[i], false);
-  }
-  return origins;
-}
-
-/// Leaves products with over twice as many columns as any that a family computed to the others: far
-/// from its rows a family could look cheap by mistake. The first family takes any.
-void bound_columns(const Rows& rows, std::span<const Origin> origins,
-                   std::vector<Family>& families) {
-  for (size_t at = 1; at < families.size(); ++at) {
-    const Needs needs = needs_of({&families[at].form, 1});
-    if (!needs.product) {
-      continue;
-    }
-    std::int64_t most = 0;
-    for (size_t i = 0; i < rows.size(); ++i) {
-      if (origins[i].family == static_cast<int32_t>(at)) {
-        const TileCall call = oriented(rows[i]->shape, needs, origins[i].transposed);
-        most = std::max(most, call.product.columns);
-      }
-    }
-    families[at].most_columns = 2 * most;
-  }
-}
-
-std::vector<Family> fit_families(const std::vector<Form>& forms, const Rows& rows,
-                                 const FitOptions& options) {
-  const size_t least_rows = forms.size() > 1 ? options.least_rows : 1;
-  std::vector<Origin> origins = first_origins(forms, rows, options);
-  std::vector<Family> families;
-  for (int32_t round = 0; round < options.rounds; ++round) {
-    families.clear();
-    for (size_t at = 0; at < forms.size(); ++at) {
-      families.push_back(
-          fit_family(forms[at], static_cast<int32_t>(at), rows, origins, least_rows));
-    }
-    const bool cheapest = 2 * round >= options.rounds;
-    std::vector<Origin> next;
-    next.reserve(rows.size());
-    for (const Sample* row : rows) {
-      next.push_back(best_origin(families, *row, cheapest));
-    }
-    if (next == origins && (cheapest || forms.size() == 1)) {
-      break;
-    }
-    origins = std::move(next);
-  }
-  bound_columns(rows, origins, families);
-  return families;
-}
 
 double relative_error(const std::vector<Family>& families, const Sample& row) {
-  double least = kNever;
-  each_prediction(families, row.shape,
-                  [&](Origin /*origin*/, double cycles) { least = std::min(least, cycles); });
-  return least < kNever ? std::abs((least / row.cycles) - 1.0) : 1.0;
+  const Sample unnamed{.shape = row.shape, .cycles = row.cycles, .family = -1, .transposed = -1};
+  const Origin origin = best_origin(families, unnamed, true);
+  if (origin.family < 0) {
+    return 1.0;
+  }
+  const Family& family = families[static_cast<size_t>(origin.family)];
+  const Needs needs = needs_of({&family.form, 1});
+  const double cycles = family_cycles(family, oriented(row.shape, needs, origin.transposed));
+  return std::abs((cycles / row.cycles) - 1.0);
 }
 
 /// Mean relative error on rows that the fit did not see.

@@ -143,7 +143,8 @@ double family_cycles(const Family& family, const TileCall& call) {
   }
   const double* piece =
       family.coefficients.data() + (static_cast<std::ptrdiff_t>(features.leaf) * family.width);
-  return std::isinf(*piece) ? kNever : dot(features, piece);
+  const double cycles = std::isinf(*piece) ? kNever : dot(features, piece);
+  return cycles > 0.0 ? cycles : kNever;
 }
 
 Needs needs_of(const KernelFit& fit) {

@@ -101,7 +101,7 @@ class TileModel {
 /// What the families of `fit` ask of a tile.
 [[nodiscard]] Needs needs_of(const KernelFit& fit);
 
-/// Cycles of one family; infinite where it does not apply.
+/// Cycles of one family; infinite where it does not apply, or would take no time.
 [[nodiscard]] double family_cycles(const Family& family, const TileCall& call);
 
 }  // namespace elk::cost
