@@ -75,17 +75,19 @@ def plot_front(explanation: Explanation, ax: Axes | None) -> Axes:
     """Time over space of every plan on a Pareto front, the chosen one marked."""
     ax = new_axes(ax)
     points = [(c.space_bytes / _KIB, c.time_s * 1e6) for c in explanation.candidates if not c.added]
-    ax.scatter(*zip(*points, strict=True), s=16, label=f"Pareto front ({len(points)})")
     points.sort()
+    x, y = zip(*points, strict=True)
+    ax.scatter(x, y, s=16, label=f"Pareto front ({len(points)})")
     best = [p for i, p in enumerate(points) if all(p[1] < q[1] for q in points[:i])]
     ax.step(*zip(*best, strict=True), where="post", linewidth=1, alpha=0.6)
     added = [(c.space_bytes / _KIB, c.time_s * 1e6) for c in explanation.candidates if c.added]
     if added:
         label = f"added to suit neighbours ({len(added)})"
-        ax.scatter(*zip(*added, strict=True), s=16, marker="x", label=label)
+        x, y = zip(*added, strict=True)
+        ax.scatter(x, y, s=16, marker="x", label=label)
     chosen = explanation.chosen
-    at = ([chosen.space_bytes / _KIB], [chosen.time_s * 1e6])
-    ax.scatter(*at, s=90, marker="*", label="chosen", zorder=3)
+    x, y = (chosen.space_bytes / _KIB,), (chosen.time_s * 1e6,)
+    ax.scatter(x, y, s=90, marker="*", label="chosen", zorder=3)
     ax.set(xlabel="SRAM of one core (KiB)", ylabel="time alone (µs)", yscale="log")
     ax.set_title(explanation.name, parse_math=False)
     ax.legend(fontsize="small")

@@ -245,7 +245,7 @@ def test_the_html_of_an_explanation_escapes_names(plan: Plan) -> None:
 
 def test_an_unknown_operator_is_refused_with_the_nearest(plan: Plan) -> None:
     with pytest.raises(elk.InvalidInputError, match="did you mean 'first'"):
-        plan.explain("frist")
+        plan.explain("firs")
     with pytest.raises(elk.InvalidInputError, match="from 0 to 1, got 2"):
         plan.explain(2)
 
