@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "elk/base/random.hpp"
 #include "elk/schedule/induction.hpp"
 #include "schedule/problems.hpp"
 
@@ -78,6 +79,50 @@ TEST(Induction, CopiesLayersThatTakeTurns) {
     EXPECT_LT(expect_copies_of_short_layers(4096, rate), 8);
   }
   EXPECT_LT(expect_copies_of_short_layers(8192, 14e9), 40);
+}
+
+/// One plan or two, whose states take steps of random cost to a half, a quarter and an eighth.
+cost::Front random_front(Random& random) {
+  std::vector<cost::PlanOption> options;
+  for (std::int64_t k = 0; k <= random.below(2); ++k) {
+    const std::int64_t bytes = 80 - (40 * k);
+    const double load = 0.5 + (4.0 * random.uniform());
+    std::vector<cost::PreloadState> states;
+    double fetch = 0.0;
+    for (std::int64_t d = 1; d <= 8; d *= 2) {
+      states.push_back(test::made_state(bytes / d, fetch, load));
+      fetch += 0.3 * random.uniform();
+    }
+    options.push_back(test::made_option(bytes, 1.0 + static_cast<double>(k) + random.uniform(),
+                                        std::move(states)));
+  }
+  return test::made_front(std::move(options));
+}
+
+TEST(Induction, CopiesLayersWhoseStatesAreLoweredFromAfar) {
+  const ir::Graph graph = test::chain(60, 4, 8, true);
+  ir::Graph flat = graph;
+  flat.repeat.reset();
+  const chip::Chip chip = test::prompt_chip(1 << 20);
+  const cost::TileModel tiles = test::analytic();
+  std::vector<std::int32_t> front_of;
+  for (std::size_t op = 0; op < graph.ops.size(); ++op) {
+    front_of.push_back(op % 2 == 0 && op + 1 < graph.ops.size() ? 0 : 1);
+  }
+  const cost::Front bent =
+      test::made_front({test::made_option(0, 0.5, {test::made_state(0, 0.0, 0.0)}, 2)});
+  Random random{61};
+  int copied = 0;
+  for (int round = 0; round < 150; ++round) {
+    const std::vector<cost::Front> fronts{random_front(random), bent};
+    const Bytes room{100 + random.below(200)};
+    const Contention none{.share = 0.0, .drag = 0.0};
+    const Induced found = induce({graph, chip, tiles, fronts, front_of}, none, room);
+    const Induced solved = induce({flat, chip, tiles, fronts, front_of}, none, room);
+    EXPECT_EQ(found.choices, solved.choices) << "round " << round;
+    copied += found.solved_layers < 55 ? 1 : 0;
+  }
+  EXPECT_GT(copied, 100);
 }
 
 TEST(Induction, CopiesLayersUnderContentionForThePort) {

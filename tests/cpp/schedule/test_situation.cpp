@@ -94,6 +94,59 @@ TEST(Situation, IsWhatTheBuffersOfTheProgramOccupy) {
   }
 }
 
+TEST(Situation, IsShortOfTheBuffersOnlyByWhatIsBeingStored) {
+  const cost::TileModel tiles = test::analytic();
+  Random random{7};
+  const ir::Graph graph = test::transformer({.layers = 4});
+  const chip::Chip chip = test::tight_chip(16, 1 << 20);
+  Problem problem = test::problem(graph, chip, tiles);
+  for (int round = 0; round < 20; ++round) {
+    const std::vector<Choice> choices = random_choices(problem, random);
+    const Occupied found = occupied(problem, choices, some_room(problem, choices));
+    Bytes stored{0};
+    for (const ir::Store& store : graph.stores) {
+      stored +=
+          problem.option(store.op, choices[static_cast<std::size_t>(store.op)]).footprint.rest;
+    }
+    for (std::size_t i = 0; i < found.code.size(); ++i) {
+      if (found.code[i].opcode == program::Opcode::Execute) {
+        EXPECT_LE(found.actual[i], found.believed[i] + stored) << "round " << round;
+      }
+    }
+  }
+}
+
+TEST(Timing, NeverBooksAPortForMoreThanItCarries) {
+  const ir::Graph graph = test::chain(12, 8, 64, false);
+  chip::Chip chip = test::tight_chip(16, 1 << 20);
+  chip.hbm->rate = 400e9;  // preloads take a large share of the ports
+  chip.hbm->port_rate = 400e9;
+  chip.interconnect.link_rate = 1e9;
+  const cost::TileModel tiles = test::analytic();
+  Problem problem = test::problem(graph, chip, tiles);
+  Random random{19};
+  int bound = 0;
+  for (int round = 0; round < 100; ++round) {
+    const std::vector<Choice> choices = random_choices(problem, random);
+    const Situation now = situation(problem, choices);
+    const Bytes room = some_room(problem, choices);
+    const Issue issue = issue_early(problem, now, problem.loaded(),
+                                    {.room = room, .preload_room = room, .not_before = {}});
+    double booked = 0.0;  // seconds of a port that carries all of it alone
+    double executes = 0.0;
+    for (std::size_t op = 0; op < now.works.size(); ++op) {
+      booked += (now.works[op].wire_in + now.works[op].wire_out).value +
+                (now.loads[op].time.value * now.loads[op].share);
+      executes += now.works[op].alone().value;
+    }
+    const double total = timing(problem, now, problem.loaded(), issue.issued_before).total.value;
+    EXPECT_GE(total, booked * (1.0 - 1e-12));
+    EXPECT_GE(total, executes * (1.0 - 1e-12));
+    bound += total > executes * 1.05 ? 1 : 0;
+  }
+  EXPECT_GT(bound, 10);
+}
+
 TEST(Situation, CountsPreloadsAtTheStateThatIsChosen) {
   const ir::Graph graph = test::chain(2, 8, 64, false);
   const chip::Chip chip = test::tight_chip(16, 1 << 20);
