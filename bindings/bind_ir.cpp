@@ -209,28 +209,25 @@ void bind_op(py::module_& m) {
 }
 
 using OpRow = std::tuple<std::string, std::size_t, std::vector<std::int32_t>>;
+using StoreRow = std::tuple<std::int32_t, std::int32_t, std::int64_t>;
 
-/// A graph of `rows`: each one of `patterns` under a name and over tensors of the graph.
-ir::Graph graph_of(std::string name, std::vector<ir::Tensor> tensors,
-                   const std::vector<ir::Op>& patterns, const std::vector<OpRow>& rows,
-                   const std::vector<std::tuple<std::int32_t, std::int32_t, std::int64_t>>& stores,
-                   std::vector<std::int32_t> outputs) {
-  ir::Graph graph{.name = std::move(name),
-                  .tensors = std::move(tensors),
-                  .ops = {},
-                  .stores = {},
-                  .repeat = {},
-                  .outputs = std::move(outputs)};
-  graph.ops.reserve(rows.size());
-  for (const auto& [op, pattern, positions] : rows) {
-    graph.ops.push_back(ir::instantiate(patterns.at(pattern), op, positions));
+/// The ops that `rows` describe: each one of `patterns` under a name and over tensors of a graph.
+std::vector<ir::Op> instances(const std::vector<ir::Op>& patterns, const std::vector<OpRow>& rows) {
+  std::vector<ir::Op> ops;
+  ops.reserve(rows.size());
+  for (const auto& [name, pattern, tensors] : rows) {
+    ops.push_back(ir::instantiate(patterns.at(pattern), name, tensors));
   }
-  for (const auto& [tensor, op, run] : stores) {
-    graph.stores.push_back({tensor, op, Bytes{run}});
+  return ops;
+}
+
+std::vector<ir::Store> stores_of(const std::vector<StoreRow>& rows) {
+  std::vector<ir::Store> stores;
+  stores.reserve(rows.size());
+  for (const auto& [tensor, op, run] : rows) {
+    stores.push_back({tensor, op, Bytes{run}});
   }
-  ir::validate(graph);
-  graph.repeat = ir::find_repeat(graph);
-  return graph;
+  return stores;
 }
 
 void bind_graph(py::module_& m) {
@@ -246,8 +243,20 @@ void bind_graph(py::module_& m) {
       .def_readonly("count", &ir::Repeat::count);
   py::class_<ir::Graph>(m, "Graph",
                         "The planned graph. Validated, and its repeat found, when made.")
-      .def(py::init(&graph_of), py::kw_only(), "name"_a, "tensors"_a, "patterns"_a, "ops"_a,
-           "stores"_a, "outputs"_a)
+      .def(py::init([](std::string name, std::vector<ir::Tensor> tensors,
+                       const std::vector<ir::Op>& patterns, const std::vector<OpRow>& ops,
+                       const std::vector<StoreRow>& stores, std::vector<std::int32_t> outputs) {
+             ir::Graph graph{.name = std::move(name),
+                             .tensors = std::move(tensors),
+                             .ops = instances(patterns, ops),
+                             .stores = stores_of(stores),
+                             .repeat = {},
+                             .outputs = std::move(outputs)};
+             ir::validate(graph);
+             graph.repeat = ir::find_repeat(graph);
+             return graph;
+           }),
+           py::kw_only(), "name"_a, "tensors"_a, "patterns"_a, "ops"_a, "stores"_a, "outputs"_a)
       .def_readonly("name", &ir::Graph::name)
       .def_property_readonly("tensors", items(&ir::Graph::tensors))
       .def_property_readonly("ops", items(&ir::Graph::ops))

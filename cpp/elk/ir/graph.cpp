@@ -71,10 +71,8 @@ class OpChecker {
   OpChecker(const Graph& graph, const Op& op) : graph_(graph), op_(op) {}
 
   void check() const {
-    std::vector<std::int64_t> sizes;
-    for (const Axis& axis : op_.axes) {
-      sizes.push_back(axis.size);
-    }
+    std::vector<std::int64_t> sizes(op_.axes.size());
+    std::ranges::transform(op_.axes, sizes.begin(), &Axis::size);
     (void)elements(sizes, where("the axes"));
     if (op_.flops < 0) {
       throw InvalidInput(text(where("flops"), " must not be negative, got ", op_.flops));
@@ -120,7 +118,7 @@ class OpChecker {
     if (dim.axes.size() != dim.coef.size()) {
       throw InvalidInput(text(what, " must have one coefficient for each axis"));
     }
-    std::int64_t low = dim.offset;
+    const std::int64_t low = dim.offset;
     std::int64_t high = dim.offset;
     for (std::size_t i = 0; i < dim.axes.size(); ++i) {
       if (!within(dim.axes[i], op_.axes.size())) {

@@ -159,8 +159,10 @@ struct Op {
   std::vector<Axis> axes;
   std::vector<Operand> operands;  // reads first, then exactly one or more writes
   std::int64_t flops;             // of the whole op
+  // NOLINTBEGIN(readability-redundant-member-init): GCC wants it where they are left out.
   std::vector<double> scalars{};
   std::vector<std::int32_t> constants{};
+  // NOLINTEND(readability-redundant-member-init)
 
   friend bool operator==(const Op&, const Op&) = default;
 };

@@ -130,7 +130,9 @@ std::vector<Link> links_of(const Op& op, std::int32_t position, Touches& touches
     if (operand.access == Access::Write || touches.made[t] == 0) {
       touches.at[t] = position;
     }
-    touches.made[t] = operand.access == Access::Write ? 1 : touches.made[t];
+    if (operand.access == Access::Write) {
+      touches.made[t] = 1;
+    }
   }
   return links;
 }

@@ -158,7 +158,7 @@ TEST(Instantiate, PutsTensorsInThePlaceOfPositions) {
 
   EXPECT_EQ(made.name, "pick");
   EXPECT_EQ(made.operands[0].tensor, 7);
-  EXPECT_EQ(made.operands[0].indirect->index, 5);
+  EXPECT_EQ(made.operands[0].indirect.value_or(Indirect{}).index, 5);
   EXPECT_EQ(made.operands[1].tensor, 9);
 }
 
