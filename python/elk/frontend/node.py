@@ -48,10 +48,12 @@ class Node:
 
     def known(self, slot: int, what: str) -> Array:
         """The elements of input number `slot`, which says `what` and has to be a constant."""
-        array = self.input(slot).known
-        if array is None:
-            raise UnplannableError(f"its {what} is computed while the model runs")
-        return array
+        value = self.input(slot)
+        if value.known is None:
+            absent = value.pieces[0].tensor.home == "weight"
+            why = "lies outside the file" if absent else "is computed while the model runs"
+            raise UnplannableError(f"its {what} {why}")
+        return value.known
 
     def ints(self, slot: int, attr: str) -> tuple[int, ...] | None:
         """Integers that older versions keep in attribute `attr`, newer ones in input `slot`."""
