@@ -71,7 +71,8 @@ def row(title: str, run: dict[str, float], bar_s: float | None, bar_mib: float |
         memory_bar = f" <= {bar_mib:g}{'' if run['rss_mib'] <= bar_mib else ' MISSED'}"
     return (
         f"| {title} | {run['ops']:,} | {run['load_s']:.2f} | {run['plan_s']:.2f} | "
-        f"{total_s:.2f}{time_bar} | {run['cpu_s']:.2f} | {run['json_s']:.2f} | {run['rss_mib']:.0f}{memory_bar} |"
+        f"{total_s:.2f}{time_bar} | {run['cpu_s']:.2f} | {run['json_s']:.2f} | "
+        f"{run['rss_mib']:.0f}{memory_bar} |"
     )
 
 
