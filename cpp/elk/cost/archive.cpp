@@ -6,7 +6,7 @@
 namespace elk::cost {
 namespace {
 
-/// Steps of a quarter octave (space) and a half (exchange) from the first octave up.
+/// Steps of equal ratio, from the first octave up.
 struct Steps {
   int bits;    // of the mantissa that tell steps within an octave apart
   int octave;  // below it there is one step
@@ -29,11 +29,11 @@ struct Steps {
     return value <= 0 ? 0 : of(value - 1) + 1;
   }
 
-  static constexpr std::size_t kCount = 56;
+  static constexpr std::size_t kCount = 160;
 };
 
-constexpr Steps kSpace{.bits = 2, .octave = 8};
-constexpr Steps kExchange{.bits = 1, .octave = 4};
+constexpr Steps kSpace{.bits = 4, .octave = 10};
+constexpr Steps kExchange{.bits = 3, .octave = 6};
 
 bool covers(const Point& a, const Point& b) {
   return a.space <= b.space && a.exchange <= b.exchange && a.hbm <= b.hbm && a.time <= b.time;
@@ -44,11 +44,17 @@ bool covers(const Point& a, const Point& b) {
 Archive::Stairs::Stairs()
     : times_(Steps::kCount * Steps::kCount, std::numeric_limits<double>::infinity()) {}
 
+/// Times fall along both sides, so that what is not better on one step is not on any beyond it.
 void Archive::Stairs::add(const Point& point) {
+  const std::size_t first = kExchange.from(point.exchange);
   for (std::size_t space = kSpace.from(point.space); space < Steps::kCount; ++space) {
-    for (std::size_t i = kExchange.from(point.exchange); i < Steps::kCount; ++i) {
-      double& time = times_[(space * Steps::kCount) + i];
-      time = std::min(time, point.time);
+    double* row = times_.data() + (space * Steps::kCount);
+    std::size_t step = first;
+    while (step < Steps::kCount && row[step] > point.time) {
+      row[step++] = point.time;
+    }
+    if (step == first) {
+      return;
     }
   }
 }
@@ -59,15 +65,20 @@ double Archive::Stairs::time(const Point& corner) const {
 
 Archive::Archive(std::int64_t least_hbm) : least_hbm_(least_hbm) {}
 
-bool Archive::excludes(const Point& corner) const {
+bool Archive::excludes(const Point& corner) {
   if (stairs_.time(corner) < corner.time) {
     return true;
   }
-  for (const Point& point : points_) {
-    if (point.space > corner.space) {
-      return false;
-    }
-    if (point.time < corner.time && point.exchange <= corner.exchange && point.hbm <= corner.hbm) {
+  const auto beats = [&corner](const Point& point) {
+    return point.time < corner.time && point.exchange <= corner.exchange &&
+           point.hbm <= corner.hbm && point.space <= corner.space;
+  };
+  if (last_ < points_.size() && beats(points_[last_])) {
+    return true;
+  }
+  for (std::size_t i = 0; i < points_.size() && points_[i].space <= corner.space; ++i) {
+    if (beats(points_[i])) {
+      last_ = i;
       return true;
     }
   }

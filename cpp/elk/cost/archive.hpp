@@ -26,7 +26,7 @@ class Archive {
 
   /// Whether a member is at least as good as `corner` and faster. Then no plan that needs at least
   /// what `corner` does can become a member, equal one, or be as fast as the fastest.
-  [[nodiscard]] bool excludes(const Point& corner) const;
+  [[nodiscard]] bool excludes(const Point& corner);
 
   enum class Place : std::uint8_t { Covered, Equal, New };
   /// Where a point stands; a new one becomes a member and puts out those that it covers. `id` is
@@ -52,7 +52,8 @@ class Archive {
   std::vector<Point> points_;  // by space
   std::vector<std::size_t> ids_;
   std::size_t next_ = 0;
-  Stairs stairs_;  // of members that read no more than `least_hbm`
+  std::size_t last_ = 0;  // the member that excluded the last corner
+  Stairs stairs_;         // of members that read no more than `least_hbm`
 };
 
 }  // namespace elk::cost

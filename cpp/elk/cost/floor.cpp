@@ -20,12 +20,12 @@ bool covers(const Corner& a, const Corner& b) {
 
 }  // namespace
 
-FloorSearch::FloorSearch(const ir::Op& op, Pricer& pricer, const Rates& rates, std::int64_t cores)
+FloorSearch::FloorSearch(const ir::Op& op, Pricer& pricer, Rates& rates, std::int64_t cores)
     : pricer_(pricer),
       rates_(rates),
       cores_(cores),
       compute_(kUnlimited),
-      paces_(op.axes.size()),
+      lengths_(op.axes.size()),
       size_(op.axes.size()),
       best_(kUnlimited) {}
 
@@ -61,74 +61,112 @@ void FloorSearch::keep(const Corner& corner) {
 }
 
 /// Below which time of its tiles a cut changes what is known.
-double FloorSearch::worth(const Corner& corner) const {
+double FloorSearch::limit(const Cut& cut) const {
+  const Corner free = corner(cut, 0.0);
   double execute = kUnlimited;
   for (const Corner& kept : corners_) {
-    if (kept.link <= corner.link && kept.hbm_bytes <= corner.hbm_bytes) {
+    if (kept.link <= free.link && kept.hbm_bytes <= free.hbm_bytes) {
       execute = std::min(execute, kept.execute.value);
     }
   }
-  return execute;
+  return std::max(compute_, execute - free.execute.value);
 }
+
+/// No cut receives less than every HBM byte once, so a corner that receives no more covers those
+/// that take longer than it.
+double FloorSearch::ceiling() const {
+  std::int64_t received = 0;
+  for (const Slot& slot : pricer_.slots()) {
+    received +=
+        slot.hbm && !slot.indirect ? partition::element_bytes(slot.unique, slot.bits).value : 0;
+  }
+  double ceiling = kUnlimited;
+  for (const Corner& kept : corners_) {
+    if (kept.link.value <= received / cores_ && kept.hbm_bytes <= pricer_.least_hbm()) {
+      ceiling = std::min(ceiling, kept.execute.value);
+    }
+  }
+  return std::max(ceiling, compute_);
+}
+
+bool FloorSearch::skips(const Cut& cut, double least) const { return least >= limit(cut); }
 
 bool FloorSearch::add(const Cut& cut, Turns& turns) {
   const double least = rates_.least(cut.tile);
-  const Corner free = corner(cut, 0.0);
-  const double limit = std::max(compute_, worth(free) - free.execute.value);
-  if (least >= limit) {
+  const double most = limit(cut);
+  if (least >= most) {
     return true;
   }
-  list_paces(cut, turns);
-  size_ = cut.tile;
-  best_ = kUnlimited;
-  split(cut, 0, 1, limit);
-  if (best_ < kUnlimited) {
+  const double whole = pricer_.tiles().sub_task(cut.tile);
+  best_ = whole;
+  if (rates_.gain() * whole < most) {
+    list_paces(cut, turns);
+    size_ = cut.tile;
+    split(0, {.count = 1.0, .volume = rates_.volume(cut.tile), .rate = rates_.rate(cut.tile)},
+          most);
+  }
+  if (best_ < most) {
     compute_ = std::min(compute_, best_);
     keep(corner(cut, best_));
   }
-  return best_ >= least;
+  return rates_.holds(best_, least, whole);
 }
 
 /// Every length of the sub-tasks along each axis to which some operand's rotation could lead.
 void FloorSearch::list_paces(const Cut& cut, Turns& turns) {
-  for (std::size_t axis = 0; axis < paces_.size(); ++axis) {
-    paces_[axis].assign(1, cut.tile[axis]);
+  for (std::size_t axis = 0; axis < lengths_.size(); ++axis) {
+    lengths_[axis].assign(1, cut.tile[axis]);
   }
   for (std::size_t i = 0; i < pricer_.reads(); ++i) {
     const std::int64_t sharers = cut.held[i].sharers;
     for (const SlotDim& dim : pricer_.slots()[i].dims) {
       if (dim.rotates && sharers > 1) {
-        std::vector<std::int64_t>& paces = paces_[static_cast<std::size_t>(dim.axes[0])];
+        std::vector<std::int64_t>& lengths = lengths_[static_cast<std::size_t>(dim.axes[0])];
         for (const std::int64_t d : turns.divisors(sharers)) {
-          paces.push_back(ceil_div(paces.front(), d));
+          lengths.push_back(ceil_div(lengths.front(), d));
         }
       }
     }
   }
-  for (std::vector<std::int64_t>& paces : paces_) {
-    if (paces.size() > 1) {
-      std::sort(paces.begin(), paces.end(), std::greater<>());
-      paces.erase(std::unique(paces.begin(), paces.end()), paces.end());
+  paces_.clear();
+  for (std::size_t axis = 0; axis < lengths_.size(); ++axis) {
+    std::vector<std::int64_t>& lengths = lengths_[axis];
+    if (lengths.size() == 1) {
+      continue;
+    }
+    std::sort(lengths.begin(), lengths.end(), std::greater<>());
+    lengths.erase(std::unique(lengths.begin(), lengths.end()), lengths.end());
+    Paces& paces = paces_.emplace_back(Paces{.axis = axis, .paces = {}});
+    for (const std::int64_t length : lengths) {
+      const auto count = static_cast<double>(ceil_div(cut.tile[axis], length));
+      paces.paces.push_back(
+          {.length = length,
+           .count = count,
+           .growth = count * static_cast<double>(length) / static_cast<double>(cut.tile[axis]),
+           .rate = rates_.rate(axis, length)});
     }
   }
 }
 
 /// The cheapest way through the tiles of a cut in equal steps, if it takes less than `limit`: tries
-/// every pace of `axis` and those after it.
-void FloorSearch::split(const Cut& cut, std::size_t axis, std::int64_t steps, double limit) {
-  const auto times = static_cast<double>(steps);
-  if (times * rates_.least(size_) >= std::min(best_, limit)) {
+/// every pace of the axes from number `at` on.
+void FloorSearch::split(std::size_t at, const Steps& steps, double limit) {
+  if (steps.rate * steps.volume >= std::min(best_, limit)) {
     return;  // Shorter sub-tasks are no better.
   }
-  if (axis == size_.size()) {
-    best_ = std::min(best_, times * pricer_.tiles().sub_task(size_));
+  if (at == paces_.size()) {
+    best_ = std::min(best_, steps.count * pricer_.tiles().sub_task(size_));
     return;
   }
-  for (const std::int64_t pace : paces_[axis]) {
-    size_[axis] = pace;
-    split(cut, axis + 1, steps * ceil_div(cut.tile[axis], pace), limit);
+  const std::size_t axis = paces_[at].axis;
+  for (const Pace& pace : paces_[at].paces) {
+    size_[axis] = pace.length;
+    split(at + 1,
+          {.count = steps.count * pace.count,
+           .volume = steps.volume * pace.growth,
+           .rate = std::max(steps.rate, pace.rate)},
+          limit);
   }
-  size_[axis] = cut.tile[axis];
 }
 
 Floor FloorSearch::result() const {

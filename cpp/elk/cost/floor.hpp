@@ -18,8 +18,12 @@ namespace elk::cost {
 /// free: a producer may have left everything in place.
 class FloorSearch {
  public:
-  FloorSearch(const ir::Op& op, Pricer& pricer, const Rates& rates, std::int64_t cores);
+  FloorSearch(const ir::Op& op, Pricer& pricer, Rates& rates, std::int64_t cores);
 
+  /// From which least time of its tiles on no cut can change anything.
+  [[nodiscard]] double ceiling() const;
+  /// Whether a cut changes nothing, as far as its rates tell.
+  [[nodiscard]] bool skips(const Cut& cut, double least) const;
   /// False if a tile undercut the rates.
   [[nodiscard]] bool add(const Cut& cut, Turns& turns);
   [[nodiscard]] Floor result() const;
@@ -29,17 +33,34 @@ class FloorSearch {
   [[nodiscard]] bool excluded(const Corner& corner) const;
   void keep(const Corner& corner);
   void list_paces(const Cut& cut, Turns& turns);
-  [[nodiscard]] double worth(const Corner& corner) const;
-  void split(const Cut& cut, std::size_t axis, std::int64_t steps, double limit);
+  [[nodiscard]] double limit(const Cut& cut) const;
+  struct Steps {
+    double count;
+    double volume;  // of all of them
+    double rate;    // least, of a unit of it
+  };
+  void split(std::size_t at, const Steps& steps, double limit);
 
   Pricer& pricer_;
-  const Rates& rates_;
+  Rates& rates_;
   std::int64_t cores_;
   double compute_;
   std::vector<Corner> corners_;
-  std::vector<std::vector<std::int64_t>> paces_;  // of each axis
-  std::vector<std::int64_t> size_;                // of the sub-task in hand
-  double best_;                                   // of the cut in hand
+  /// Lengths of the sub-tasks along an axis.
+  struct Pace {
+    std::int64_t length;
+    double count;   // of steps
+    double growth;  // of the volume
+    double rate;    // least, of tiles no longer
+  };
+  struct Paces {
+    std::size_t axis;
+    std::vector<Pace> paces;
+  };
+  std::vector<std::vector<std::int64_t>> lengths_;  // of each axis
+  std::vector<Paces> paces_;                        // of the axes that have a choice
+  std::vector<std::int64_t> size_;                  // of the sub-task in hand
+  double best_;                                     // of the cut in hand
 };
 
 }  // namespace elk::cost

@@ -15,14 +15,10 @@
 namespace elk::cost {
 namespace {
 
-constexpr double kFirstMargin = 0.9;
-constexpr double kNextMargin = 0.6;
-
-/// Searches with ever wider margins until no tile beats the least times assumed.
+/// Searches until no tile beats the least times assumed; one that does lowers them.
 Found search(Pricer& pricer, const Constraints& constraints) {
   Rates rates(pricer.op(), pricer.tiles());
-  for (double margin = kFirstMargin;; margin *= kNextMargin) {
-    rates.set_margin(margin);
+  for (;;) {
     Search attempt(pricer, rates, constraints);
     if (attempt.run()) {
       return attempt.found();

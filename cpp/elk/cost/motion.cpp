@@ -144,7 +144,9 @@ void Pricer::move(const Cut& cut, std::span<const Turn* const> turns, const Loop
     for (const Turn* turn : turns) {
       for (std::size_t i = 0; i < turn->spins; ++i) {
         const Loop& loop = nest.at(turn->spin[i].axis);
-        const Exchange once = shift(cut, *turn, turn->spin[i], loop.pace);
+        const Spin& spin = turn->spin[i];
+        const Exchange once =
+            loop.pace == spin.length ? spin.once : shift(cut, *turn, spin, loop.pace);
         const auto times = static_cast<double>(loop.shifts);
         motion.shift.time.value += times * once.time.value;
         motion.shift.bytes.value += loop.shifts * once.bytes.value;

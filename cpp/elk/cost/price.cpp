@@ -85,7 +85,8 @@ PlanOption price(const ir::Graph& graph, const ir::Op& op, const partition::Exec
   std::vector<Turn> turns;
   std::vector<const Turn*> pointers;
   for (std::size_t slot = 0; slot < pricer.reads(); ++slot) {
-    turns.push_back(pricer.turn(cut, slot, plan.temporal[pricer.slots()[slot].operand]));
+    pricer.split(cut, slot, plan.temporal[pricer.slots()[slot].operand], turns.emplace_back());
+    pricer.detail(cut, turns.back());
   }
   for (const Turn& turn : turns) {
     pointers.push_back(&turn);

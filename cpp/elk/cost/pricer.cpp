@@ -105,6 +105,17 @@ partition::Extent Pricer::extent(std::size_t slot, std::size_t dim, const Cut& c
   return result;
 }
 
+void Pricer::count_sharers(Cut& cut) const {
+  cut.held.resize(slots_.size());
+  for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
+    std::int64_t sharers = 1;
+    for (std::size_t axis = 0; axis < cut.factor.size(); ++axis) {
+      sharers *= has(slots_[slot].contained, axis) ? 1 : cut.factor[axis];
+    }
+    cut.held[slot].sharers = sharers;
+  }
+}
+
 void Pricer::measure(Cut& cut) {
   cut.cores = 1;
   for (const std::int64_t factor : cut.factor) {
@@ -114,17 +125,13 @@ void Pricer::measure(Cut& cut) {
   cut.chip_hbm = least_hbm_;
   cut.result = 0;
   cut.result_wide = 0;
-  cut.held.resize(slots_.size());
+  count_sharers(cut);
   for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
     Held& held = cut.held[slot];
     held.elements = 1;
     for (std::size_t dim = 0; dim < slots_[slot].dims.size(); ++dim) {
       held.extent[dim] = extent(slot, dim, cut);
       held.elements *= held.extent[dim].count;
-    }
-    held.sharers = 1;
-    for (std::size_t axis = 0; axis < cut.factor.size(); ++axis) {
-      held.sharers *= has(slots_[slot].contained, axis) ? 1 : cut.factor[axis];
     }
     held.chip_in = 0;
     held.straddling = 0;
@@ -145,24 +152,24 @@ std::int64_t Pricer::parts_of(const Cut& cut, const Slot& slot) const {
 
 void Pricer::measure_result(Cut& cut, std::size_t slot) const {
   const Slot& result = slots_[slot];
-  const Held& held = cut.held[slot];
-  const std::int64_t wide = std::max(wide_bits_, result.bits);
-  const std::int64_t parts = parts_of(cut, result);
-  const std::int64_t partial = aligned(element_bytes(held.elements, wide)).value;
-  cut.result_wide += partial;
-  if (parts == 1) {
-    cut.result += aligned(element_bytes(held.elements, result.bits)).value;
-    return;
-  }
+  Held& held = cut.held[slot];
   std::array<std::int64_t, kMostRank> counts{};
   for (std::size_t dim = 0; dim < result.dims.size(); ++dim) {
     counts[dim] = held.extent[dim].count;
   }
-  const partition::Scatter scattered =
-      partition::scatter(std::span(counts.data(), result.dims.size()), parts);
-  const std::int64_t arriving = aligned(element_bytes((parts - 1) * scattered.piece, wide)).value;
+  held.scatter =
+      partition::scatter(std::span(counts.data(), result.dims.size()), parts_of(cut, result));
+  const std::int64_t wide = std::max(wide_bits_, result.bits);
+  const std::int64_t partial = aligned(element_bytes(held.elements, wide)).value;
+  if (held.scatter.parts == 1) {
+    cut.result += aligned(element_bytes(held.elements, result.bits)).value;
+    cut.result_wide += partial;
+    return;
+  }
+  const std::int64_t arriving =
+      aligned(element_bytes((held.scatter.parts - 1) * held.scatter.piece, wide)).value;
   cut.result += partial + arriving;
-  cut.result_wide += arriving;
+  cut.result_wide += partial + arriving;
 }
 
 void Pricer::cross(Cut& cut) const {
@@ -190,46 +197,51 @@ void Pricer::cross(Cut& cut) const {
   cut.chip_hbm = *std::max_element(hbm.begin(), hbm.end());
 }
 
-Turn Pricer::turn(const Cut& cut, std::size_t slot, std::span<const std::int64_t> parts) const {
+void Pricer::split(const Cut& cut, std::size_t slot, std::span<const std::int64_t> parts,
+                   Turn& turn) const {
   const Slot& read = slots_[slot];
   const Held& held = cut.held[slot];
-  Turn result;
-  result.spins = 0;
-  result.slot = slot;
-  result.parts = 1;
-  result.elements = 1;
+  turn.spins = 0;
+  turn.slot = slot;
+  turn.parts = 1;
+  turn.elements = 1;
+  turn.steps = 1;
+  turn.detailed = false;
   for (std::size_t dim = 0; dim < read.dims.size(); ++dim) {
     std::int64_t count = held.extent[dim].count;
     if (!parts.empty() && parts[dim] > 1) {
-      if (result.spins == kMostSpins) {
+      if (turn.spins == kMostSpins) {
         throw InvalidInput(text("an operand of ", op_.name, " rotates along more than ", kMostSpins,
                                 " dimensions"));
       }
       const std::int32_t axis = read.dims[dim].axes[0];
-      const std::int64_t length = ceil_div(cut.tile[static_cast<std::size_t>(axis)], parts[dim]);
+      const std::int64_t tile = cut.tile[static_cast<std::size_t>(axis)];
+      const std::int64_t length = ceil_div(tile, parts[dim]);
       count = std::min(read.dims[dim].shape, length);
-      result.spin[result.spins++] = {.axis = axis,
-                                     .dim = static_cast<std::int32_t>(dim),
-                                     .parts = parts[dim],
-                                     .length = length,
-                                     .count = count,
-                                     .outer = result.elements};
-      result.parts *= parts[dim];
+      turn.spin[turn.spins++] = {.axis = axis,
+                                 .dim = static_cast<std::int32_t>(dim),
+                                 .parts = parts[dim],
+                                 .length = length,
+                                 .count = count,
+                                 .outer = turn.elements,
+                                 .once = {}};
+      turn.parts *= parts[dim];
+      turn.steps *= ceil_div(tile, length);
     }
-    result.elements *= count;
+    turn.elements *= count;
   }
-  const std::int64_t bytes = element_bytes(result.elements, read.bits).value;
-  result.space = aligned({bytes}).value;
-  result.received = read.hbm ? 0 : bytes;
-  result.fragments = read.hbm ? 0 : fragments(cut, result);
-  result.steps = 1;
-  for (std::size_t i = 0; i < result.spins; ++i) {
-    const Spin& spin = result.spin[i];
-    result.steps *= ceil_div(cut.tile[static_cast<std::size_t>(spin.axis)], spin.length);
+  const std::int64_t bytes = element_bytes(turn.elements, read.bits).value;
+  turn.space = aligned({bytes}).value;
+  turn.received = read.hbm ? 0 : bytes;
+  turn.more_bytes = read.hbm ? element_bytes(held.elements - turn.elements, read.bits).value : 0;
+}
+
+void Pricer::detail(const Cut& cut, Turn& turn) {
+  turn.fragments = slots_[turn.slot].hbm ? 0 : fragments(cut, turn);
+  for (std::size_t i = 0; i < turn.spins; ++i) {
+    turn.spin[i].once = shift(cut, turn, turn.spin[i], turn.spin[i].length);
   }
-  result.more_bytes =
-      read.hbm ? element_bytes(held.elements - result.elements, read.bits).value : 0;
-  return result;
+  turn.detailed = true;
 }
 
 /// Runs in which a partition arrives from everywhere.

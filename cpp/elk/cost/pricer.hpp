@@ -13,6 +13,7 @@
 #include "elk/cost/tile_times.hpp"
 #include "elk/ir/graph.hpp"
 #include "elk/partition/extent.hpp"
+#include "elk/partition/plan.hpp"
 
 namespace elk::cost {
 
@@ -22,7 +23,8 @@ struct Held {
   std::int64_t elements;
   std::int64_t sharers;  // cores that need the same sub-tensor
   std::int64_t chip_in;  // bytes that the busiest chip lacks if the tensor lies evenly everywhere
-  std::int64_t straddling;  // sub-tensors that cores of neighbouring chips share, at most
+  std::int64_t straddling;     // sub-tensors that cores of neighbouring chips share, at most
+  partition::Scatter scatter;  // of a result
 };
 
 /// An op cut by one F_op: everything that does not depend on how operands are split over time.
@@ -49,6 +51,7 @@ struct Spin {
   std::int64_t length;  // of a partition, in indices of the axis
   std::int64_t count;   // of a partition, in indices of the dimension
   std::int64_t outer;   // indices of the dimensions around it
+  Exchange once;        // a shift by a whole partition
 };
 
 inline constexpr std::size_t kMostSpins = 4;
@@ -61,8 +64,9 @@ struct Turn {
   std::int64_t parts;     // prod(f_t)
   std::int64_t elements;  // of a partition
   std::int64_t space;
-  std::int64_t received;  // bytes gathered before the first step, 0 of HBM operands
-  std::int64_t fragments;
+  std::int64_t received;   // bytes gathered before the first step, 0 of HBM operands
+  std::int64_t fragments;  // known once it is `detailed`, as is what its shifts cost
+  bool detailed;
   std::int64_t steps;       // of its loops, if nothing else rotates
   std::int64_t more_bytes;  // exchanged at least beyond the gather of the whole slot
 };
@@ -93,14 +97,18 @@ class Pricer {
   [[nodiscard]] bool arrange(Cut& cut) const;
   /// Fills `held`, `cores` and the results' space from `factor` and `tile`.
   void measure(Cut& cut);
+  /// Of that, the sharers alone.
+  void count_sharers(Cut& cut) const;
   /// Fills what only concerns several chips: a plan on one has it for free.
   void cross(Cut& cut) const;
   /// Fills `reduce` and `tree`.
   void reduce(Cut& cut);
 
   /// Slot number `slot`, split over time into `parts[dim]` along each dimension; empty: whole.
-  [[nodiscard]] Turn turn(const Cut& cut, std::size_t slot,
-                          std::span<const std::int64_t> parts) const;
+  void split(const Cut& cut, std::size_t slot, std::span<const std::int64_t> parts,
+             Turn& turn) const;
+  /// What is needed to weigh a turn, and not to tell that it is hopeless.
+  void detail(const Cut& cut, Turn& turn);
   /// `turns` holds one turn for each slot that is read.
   void move(const Cut& cut, std::span<const Turn* const> turns, const Loops& loops, Motion& motion);
   [[nodiscard]] double compute(const Motion& motion);

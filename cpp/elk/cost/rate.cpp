@@ -5,26 +5,34 @@
 #include <cstddef>
 #include <limits>
 
+#include "elk/base/random.hpp"
 #include "elk/base/rounding.hpp"
 #include "elk/partition/enumerate.hpp"
+#include "elk/partition/plan.hpp"
 
 namespace elk::cost {
 namespace {
 
 constexpr std::int64_t kBlock = 16;  // tiles are timed by blocks: whole ones are cheapest
+constexpr int kTrials = 1500;
+constexpr int kSplits = 2;
+constexpr std::int64_t kMostSteps = 8;
+constexpr double kSlack = 0.95;
+constexpr double kRounding = 1.0 - 1e-12;
 
-/// Lengths of an axis from the whole downwards, the fewer the more axes there are.
+/// Lengths of an axis from the whole downwards to one, the fewer the more axes there are.
 std::vector<std::int64_t> samples(std::int64_t size, std::size_t axes) {
-  const std::size_t count = axes <= 3 ? 4 : axes <= 5 ? 3 : 2;
+  const std::size_t count = axes <= 3 ? 4 : axes <= 5 ? 2 : 1;
   std::vector<std::int64_t> result;
   std::int64_t value = size;
-  for (std::size_t i = 0; i < count && value >= 1; ++i) {
+  for (std::size_t i = 0; i < count && value > 1; ++i) {
     const std::int64_t blocks = value >= kBlock && i > 0 ? value / kBlock * kBlock : value;
     if (result.empty() || blocks < result.back()) {
       result.push_back(blocks);
     }
     value /= 4;
   }
+  result.push_back(1);
   return result;
 }
 
@@ -64,9 +72,34 @@ Rates::Rates(const ir::Op& op, TileTimes& tiles) {
     const std::int64_t size = op.axes[axis].size;
     const auto root = static_cast<std::int64_t>(std::sqrt(static_cast<double>(size)));
     const std::vector<double> none(static_cast<std::size_t>(root) + 3, 0.0);
-    axes_.push_back({.axis = axis, .size = size, .root = root, .shorter = none, .longer = none});
+    axes_.push_back(
+        {.axis = axis, .size = size, .root = root, .shorter = none, .longer = none, .factors = {}});
     place_[axis] = static_cast<std::int32_t>(axes_.size()) - 1;
     sample(op, tiles, axes_.back(), others);
+  }
+  calibrate(op, tiles);
+}
+
+/// Lowers the margins below what tiles drawn at random need, whole and in steps along two axes.
+void Rates::calibrate(const ir::Op& op, TileTimes& tiles) {
+  Random random{.state = 1};
+  std::vector<std::int64_t> size = partition::sizes(op);
+  for (int trial = 0; trial < kTrials && !axes_.empty(); ++trial) {
+    for (const AxisRates& rates : axes_) {
+      const auto draw = random.below(static_cast<std::int64_t>(rates.factors.size()));
+      size[rates.axis] = ceil_div(rates.size, rates.factors[static_cast<std::size_t>(draw)]);
+    }
+    const double time = tiles.sub_task(size);
+    margin_ = std::min(margin_, kSlack * margin_ * time / least(size));
+    std::int64_t steps = 1;
+    for (int split = 0; split < kSplits; ++split) {
+      const std::int64_t axis = random.below(static_cast<std::int64_t>(axes_.size()));
+      std::int64_t& length = size[axes_[static_cast<std::size_t>(axis)].axis];
+      const std::int64_t pace = ceil_div(length, 1 + random.below(kMostSteps));
+      steps *= ceil_div(length, pace);
+      length = pace;
+    }
+    gain_ = std::min(gain_, kSlack * static_cast<double>(steps) * tiles.sub_task(size) / time);
   }
 }
 
@@ -74,11 +107,11 @@ void Rates::sample(const ir::Op& op, TileTimes& tiles, AxisRates& rates,
                    const std::vector<std::vector<std::int64_t>>& others) {
   std::vector<std::vector<std::int64_t>> choices = others;
   choices[rates.axis] = {1};
-  std::vector<std::int64_t> factors = partition::distinct_factors(rates.size, rates.size);
-  std::reverse(factors.begin(), factors.end());  // Short lengths first.
+  rates.factors = partition::distinct_factors(rates.size, rates.size);
+  std::reverse(rates.factors.begin(), rates.factors.end());  // Short lengths first.
   double best = std::numeric_limits<double>::infinity();
   std::vector<std::int64_t> size(op.axes.size());
-  for (const std::int64_t factor : factors) {
+  for (const std::int64_t factor : rates.factors) {
     choices[rates.axis].front() = ceil_div(rates.size, factor);
     std::vector<std::size_t> at(choices.size(), 0);
     do {
@@ -93,6 +126,18 @@ void Rates::sample(const ir::Op& op, TileTimes& tiles, AxisRates& rates,
     } while (advance(at, choices));
     rates.put(choices[rates.axis].front(), best);
   }
+}
+
+bool Rates::holds(double time, double least, double whole) {
+  const bool by_rate = time >= least * kRounding;
+  const bool by_gain = time >= gain_ * whole * kRounding;
+  if (!by_rate) {
+    margin_ *= kSlack * time / least;
+  }
+  if (!by_gain) {
+    gain_ = kSlack * time / whole;
+  }
+  return by_rate && by_gain;
 }
 
 double Rates::rate(std::span<const std::int64_t> size) const {

@@ -13,8 +13,8 @@ namespace elk::cost {
 /// that tiles no longer than this along one axis reach.
 ///
 /// Rates come from a sample: every length of each axis, with some lengths of the others, the whole
-/// ones among them, where call overheads count least. `margin` is left for what the sample missed.
-/// Whoever relies on it checks every tile he times.
+/// ones among them, where call overheads count least. A margin is left for what the sample missed,
+/// wide enough for tiles drawn at random. Whoever relies on it checks every tile he times.
 class Rates {
  public:
   Rates(const ir::Op& op, TileTimes& tiles);
@@ -32,7 +32,13 @@ class Rates {
   }
   [[nodiscard]] double volume(std::span<const std::int64_t> size) const;
 
-  void set_margin(double margin) { margin_ = margin; }
+  /// The least part of the time of a tile that going through it in equal steps takes.
+  [[nodiscard]] double gain() const { return gain_; }
+
+  /// Whether `time`, of going through a tile in steps, is no less than it was said to be at least:
+  /// `least` by the rates, and by the gain on what the tile takes `whole`. Lowers what was too
+  /// high.
+  [[nodiscard]] bool holds(double time, double least, double whole);
 
  private:
   struct AxisRates {
@@ -41,6 +47,7 @@ class Rates {
     std::int64_t root;  // lengths up to it are looked up, others by how often they fit
     std::vector<double> shorter;
     std::vector<double> longer;
+    std::vector<std::int64_t> factors;  // one for each length, longest last
 
     [[nodiscard]] double at(std::int64_t length) const {
       const auto index = static_cast<std::size_t>(
@@ -53,10 +60,13 @@ class Rates {
   void sample(const ir::Op& op, TileTimes& tiles, AxisRates& rates,
               const std::vector<std::vector<std::int64_t>>& others);
 
+  void calibrate(const ir::Op& op, TileTimes& tiles);
+
   std::vector<AxisRates> axes_;
   std::vector<std::int32_t> place_;   // of each axis in `axes_`, -1: not there
   std::vector<std::size_t> counted_;  // axes that make up the volume
-  double margin_ = 0.9;
+  double margin_ = 0.95;
+  double gain_ = 0.95;
 };
 
 }  // namespace elk::cost

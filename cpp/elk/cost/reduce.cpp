@@ -28,18 +28,12 @@ RowSums row_sums(const ir::Op& op) {
 /// The reduce-scatter of a partial tile: each of `parts` cores sends all but its own part of it,
 /// and adds up what it receives (design 3.3).
 Exchange Pricer::partials(const Cut& cut, std::size_t slot) {
-  const Slot& result = slots_[slot];
-  const std::int64_t parts = parts_of(cut, result);
+  const partition::Scatter& scattered = cut.held[slot].scatter;
+  const std::int64_t parts = scattered.parts;
   if (parts == 1) {
     return {.time = {0.0}, .bytes = {0}, .wire = {0.0}};
   }
-  std::array<std::int64_t, kMostRank> counts{};
-  for (std::size_t dim = 0; dim < result.dims.size(); ++dim) {
-    counts[dim] = cut.held[slot].extent[dim].count;
-  }
-  const partition::Scatter scattered =
-      partition::scatter(std::span(counts.data(), result.dims.size()), parts);
-  const std::int64_t bits = std::max(wide_bits_, result.bits);
+  const std::int64_t bits = std::max(wide_bits_, slots_[slot].bits);
   const std::int64_t piece = element_bytes(scattered.piece, bits).value;
   Traffic traffic;
   traffic.received = (parts - 1) * piece;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "elk/base/rounding.hpp"
+#include "elk/cost/cuts.hpp"
 #include "elk/partition/enumerate.hpp"
 #include "elk/partition/plan.hpp"
 
@@ -12,28 +13,10 @@ namespace elk::cost {
 namespace {
 
 constexpr double kManyCores = 0.85;
-constexpr std::size_t kManyCuts = 2048;  // from which a front is thinned
+constexpr std::int64_t kThinned =
+    2048;  // cuts from which a front is thinned: too many to count out
 constexpr double kRounding = 1.0 - 1e-12;            // Keeps a sum in another order a lower bound.
 constexpr std::int64_t kMostCombinations = 1 << 16;  // of turns under one cut
-
-std::vector<std::vector<std::int64_t>> axis_factors(const ir::Op& op, std::int64_t cores) {
-  std::vector<std::vector<std::int64_t>> result;
-  for (std::size_t axis = 0; axis < op.axes.size(); ++axis) {
-    const bool divisible = partition::divisible(op, static_cast<std::int32_t>(axis));
-    result.push_back(partition::distinct_factors(op.axes[axis].size, divisible ? cores : 1));
-  }
-  return result;
-}
-
-/// Thinning is for spaces that no one counts out by hand.
-double slack(const std::vector<std::vector<std::int64_t>>& factors,
-             const Constraints& constraints) {
-  std::size_t cuts = 1;
-  for (const std::vector<std::int64_t>& axis : factors) {
-    cuts *= axis.size();
-  }
-  return cuts >= kManyCuts ? constraints.thinning : 0.0;
-}
 
 std::int64_t saturated(std::int64_t a, std::int64_t b) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
@@ -42,7 +25,7 @@ std::int64_t saturated(std::int64_t a, std::int64_t b) {
 
 }  // namespace
 
-Search::Search(Pricer& pricer, const Rates& rates, const Constraints& constraints)
+Search::Search(Pricer& pricer, Rates& rates, const Constraints& constraints)
     : pricer_(pricer),
       rates_(rates),
       op_(pricer.op()),
@@ -50,7 +33,9 @@ Search::Search(Pricer& pricer, const Rates& rates, const Constraints& constraint
       constraints_(constraints),
       room_(chip::room(chip_).value),
       cores_(chip::total_cores(chip_)),
-      factors_(axis_factors(op_, cores_)),
+      all_factors_(all_factors(op_, cores_)),
+      factors_(spaced_factors(op_, all_factors_, cores_)),
+      coarse_(factors_ != all_factors_),
       turns_(pricer, cores_),
       floor_(op_, pricer, rates, cores_),
       cut_{.factor = std::vector<std::int64_t>(op_.axes.size(), 1),
@@ -67,54 +52,52 @@ Search::Search(Pricer& pricer, const Rates& rates, const Constraints& constraint
            .chip_hbm = 0},
       least_(),
       choice_(pricer.reads()),
-      at_(pricer.reads()),
+      rest_(pricer.reads() + 1, 0),
       motion_(),
       archive_(pricer.least_hbm()),
-      slack_(slack(factors_, constraints)),
+      slack_(count_cuts(all_factors_, cores_, kThinned) < kThinned ? 0.0 : constraints.thinning),
       least_time_(std::numeric_limits<double>::infinity()),
       smallest_(std::numeric_limits<std::int64_t>::max()),
       counts_{.complete = 0, .filtered = 0, .pareto = 0} {}
 
-/// Cuts into many pieces come first: what they reach excludes most of the others.
+/// The floor and the fastest plan see every cut; the front of a large space those with factors some
+/// steps apart, unless none of them fits.
 bool Search::run() {
-  const auto many = static_cast<std::int64_t>(kManyCores * static_cast<double>(cores_));
-  visit(0, {.begin = many + 1, .end = cores_ + 1}, 1);
-  visit(0, {.begin = 1, .end = many + 1}, 1);
+  if (coarse_) {
+    visit_all(all_factors_, &Search::survey);
+    visit_all(factors_, &Search::leaf);
+    if (!archive_.members().empty() || fastest_.empty()) {
+      return sound_;
+    }
+    coarse_ = false;
+    counts_ = {.complete = 0, .filtered = 0, .pareto = 0};
+  }
+  visit_all(all_factors_, &Search::leaf);
   return sound_;
 }
 
-/// Every cut whose factors from `axis` on bring `product` to a number of cores within `cores`.
-void Search::visit(std::size_t axis, const elk::Interval<std::int64_t>& cores,
-                   std::int64_t product) {
-  if (axis == factors_.size()) {
-    if (cores.contains(product)) {
-      leaf();
+/// Cuts into many pieces come first: what they reach excludes most of the others.
+void Search::visit_all(const Lists& lists, Leaf each) {
+  const auto many = static_cast<std::int64_t>(kManyCores * static_cast<double>(cores_));
+  visit({.lists = lists, .cores = {.begin = many + 1, .end = cores_ + 1}, .leaf = each}, 0, 1);
+  visit({.lists = lists, .cores = {.begin = 1, .end = many + 1}, .leaf = each}, 0, 1);
+}
+
+void Search::visit(const Range& range, std::size_t axis, std::int64_t product) {
+  if (axis == range.lists.size()) {
+    if (range.cores.contains(product)) {
+      (this->*range.leaf)();
     }
     return;
   }
-  for (const std::int64_t factor : factors_[axis]) {
-    if (product * factor >= cores.end || !sound_) {
+  for (const std::int64_t factor : range.lists[axis]) {
+    if (product * factor >= range.cores.end || !sound_) {
       break;
     }
     cut_.factor[axis] = factor;
     cut_.tile[axis] = ceil_div(op_.axes[axis].size, factor);
-    visit(axis + 1, cores, product * factor);
+    visit(range, axis + 1, product * factor);
   }
-}
-
-/// Whether some member covers every plan that needs at least what `corner` does; in a thinned front,
-/// up to the thinning in space, exchange and time.
-bool Search::excluded(const Point& corner) const {
-  if (slack_ <= 0.0) {
-    return archive_.excludes(corner);
-  }
-  const auto loose = [&](std::int64_t value) {
-    return static_cast<std::int64_t>(static_cast<double>(value) * (1.0 + slack_));
-  };
-  return archive_.excludes({.space = loose(corner.space),
-                            .exchange = loose(corner.exchange),
-                            .hbm = corner.hbm,
-                            .time = corner.time * (1.0 + slack_)});
 }
 
 /// Whether the cut passes the constraints of the user.
@@ -141,32 +124,6 @@ bool Search::allowed() const {
   return true;
 }
 
-/// The least that any plan under the cut needs. However an operand is split over time, its gather
-/// and shifts together bring all of it, and its partitions are no smaller than its sharers allow.
-Point Search::corner(double compute) const {
-  Point least{.space = std::min(cut_.result, cut_.result_wide),
-              .exchange = cut_.reduce.bytes.value,
-              .hbm = cut_.chip_hbm,
-              .time = compute + cut_.reduce.time.value};
-  std::int64_t gathered = 0;
-  for (std::size_t slot = 0; slot < pricer_.reads(); ++slot) {
-    const Held& held = cut_.held[slot];
-    const std::int64_t bits = pricer_.slots()[slot].bits;
-    const std::int64_t bytes = partition::element_bytes(held.elements, bits).value;
-    least.space += bytes / held.sharers;
-    gathered += pricer_.slots()[slot].hbm ? 0 : bytes;
-  }
-  least.exchange += gathered;
-  if (gathered > 0) {
-    least.time += pricer_.fabric().sync(false).value;
-    if (!pricer_.fabric().grid() && !chip_.interconnect.overlaps_compute) {
-      least.time += static_cast<double>(gathered) / chip_.interconnect.link_rate;
-    }
-  }
-  least.time *= kRounding;
-  return least;
-}
-
 void Search::count_space(std::int64_t least, bool allowed) {
   if (least > room_ && least >= smallest_) {
     return;
@@ -188,27 +145,55 @@ void Search::count_space(std::int64_t least, bool allowed) {
   }
 }
 
-void Search::leaf() {
-  const bool grid = pricer_.fabric().grid();
-  if ((grid || pricer_.fabric().chips() > 1) && !pricer_.arrange(cut_)) {
+/// Looks for the floor and the fastest plan under the cut.
+void Search::survey() {
+  pricer_.count_sharers(cut_);
+  counts_.complete = saturated(counts_.complete, turns_.complete(cut_));
+  const double compute = least_compute();
+  if (compute * kRounding > least_time_ && compute >= floor_.ceiling()) {
+    return;
+  }
+  if (!arranged()) {
     return;
   }
   pricer_.measure(cut_);
-  counts_.complete = saturated(counts_.complete, turns_.complete(cut_));
+  cut_.reduce = {.time = {0.0}, .bytes = {0}, .wire = {0.0}};
+  const Point before = corner(compute);
+  if (before.space > room_ || (before.time > least_time_ && floor_.skips(cut_, compute))) {
+    return;
+  }
+  bound(compute);
+  if (least_.time <= least_time_) {
+    expand(false);
+  }
+}
+
+/// Whether the cut fits the chip's grid, if it has one.
+bool Search::arranged() {
+  return (!pricer_.fabric().grid() && pricer_.fabric().chips() == 1) || pricer_.arrange(cut_);
+}
+
+void Search::leaf() {
+  if (!arranged()) {
+    return;
+  }
+  pricer_.measure(cut_);
+  if (!coarse_) {
+    counts_.complete = saturated(counts_.complete, turns_.complete(cut_));
+  }
   const bool passes = allowed();
   cut_.reduce = {.time = {0.0}, .bytes = {0}, .wire = {0.0}};
-  cut_rate_ = rates_.rate(cut_.tile);
-  cut_volume_ = rates_.volume(cut_.tile);
-  const double compute = cut_rate_ * cut_volume_;
+  const double compute = least_compute();
   const Point before = corner(compute);
   count_space(before.space, passes);
   if (before.space > room_) {
     return;
   }
-  pricer_.reduce(cut_);
-  pricer_.cross(cut_);
-  sound_ = floor_.add(cut_, turns_) && sound_;
-  least_ = corner(compute);
+  const bool covered = !passes || excluded(before);
+  if (covered && before.time > least_time_ && floor_.skips(cut_, compute)) {
+    return;
+  }
+  bound(compute);
   if ((passes && !excluded(least_)) || least_.time <= least_time_) {
     expand(passes);
   }
@@ -217,97 +202,46 @@ void Search::leaf() {
 void Search::expand(bool allowed) {
   turns_.build(cut_);
   turns_.coarsen(kMostCombinations);
-  std::vector<std::size_t>& at = at_;
-  std::fill(at.begin(), at.end(), std::size_t{0});
-  for (bool more = true; more;) {
-    for (std::size_t slot = 0; slot < choice_.size(); ++slot) {
-      choice_[slot] = &turns_.of(slot)[at[slot]];
-    }
-    if (!hopeless(allowed)) {
-      weigh(allowed);
-    }
-    more = false;
-    for (std::size_t slot = at.size(); slot-- > 0 && !more;) {
-      more = ++at[slot] < turns_.of(slot).size();
-      at[slot] = more ? at[slot] : 0;
-    }
+  for (std::size_t slot = choice_.size(); slot-- > 0;) {
+    rest_[slot] = rest_[slot + 1] + turns_.least(slot);
   }
+  choose(0, allowed);
 }
 
-/// Seconds that the shifts of the chosen turns take at least: they bring what the partitions leave
-/// out, and each pays a sync. A tensor shifts after every step of its own loops but the last; the
-/// one on the innermost loop after every step of all.
-double Search::least_shifts(std::int64_t bytes) const {
-  if (chip_.interconnect.overlaps_compute) {
-    return 0.0;
+/// Every choice of turns of the slots from `slot` on, after those already chosen.
+void Search::choose(std::size_t slot, bool allowed) {
+  if (slot == choice_.size()) {
+    weigh(allowed);
+    return;
   }
-  std::int64_t all = 1;
-  std::int64_t sum = 0;
-  std::int64_t most = 0;
-  for (std::size_t slot = 0; slot < choice_.size(); ++slot) {
-    const Turn& turn = *choice_[slot];
-    if (turn.spins > 0) {
-      sum += turn.steps - 1;
-      most = std::max(most, turn.steps - 1);
-      all = shares_axis(slot) ? std::max(all, turn.steps) : all * turn.steps;
+  const bool last = slot + 1 == choice_.size();
+  for (Turn& turn : turns_.of(slot)) {
+    choice_[slot] = &turn;
+    const bool tells = last || turns_.of(slot).size() > 1;
+    if (!tells || !hopeless(slot + 1, allowed)) {
+      choose(slot + 1, allowed);
     }
   }
-  const double syncs = static_cast<double>(sum - most + std::max(all - 1, most));
-  const double wire =
-      pricer_.fabric().grid() ? 0.0 : static_cast<double>(bytes) / chip_.interconnect.link_rate;
-  return (syncs * pricer_.fabric().sync(false).value) + wire;
-}
-
-/// Whether an earlier turn rotates along an axis of this one.
-bool Search::shares_axis(std::size_t slot) const {
-  const Turn& turn = *choice_[slot];
-  for (std::size_t other = 0; other < slot; ++other) {
-    for (std::size_t i = 0; i < choice_[other]->spins; ++i) {
-      for (std::size_t k = 0; k < turn.spins; ++k) {
-        if (choice_[other]->spin[i].axis == turn.spin[k].axis) {
-          return true;
-        }
-      }
-    }
-  }
-  return false;
-}
-
-/// Whether the chosen turns cannot lead to a plan worth keeping, before their loops are known. No
-/// sub-task is longer than a partition.
-bool Search::hopeless(bool allowed) const {
-  Point point = least_;
-  point.space = std::min(cut_.result, cut_.result_wide);
-  double rate = cut_rate_;
-  std::int64_t more = 0;
-  for (const Turn* turn : choice_) {
-    point.space += turn->space;
-    more += turn->more_bytes;
-    for (std::size_t i = 0; i < turn->spins; ++i) {
-      const auto axis = static_cast<std::size_t>(turn->spin[i].axis);
-      rate = std::max(rate, rates_.rate(axis, turn->spin[i].length));
-    }
-  }
-  if (point.space > room_) {
-    return true;
-  }
-  point.exchange += more;
-  point.time += kRounding * (least_shifts(more) + ((rate - cut_rate_) * cut_volume_));
-  return point.time > least_time_ && (!allowed || excluded(point));
 }
 
 /// Prices the chosen turns, and keeps the plan if it is worth it.
 void Search::weigh(bool allowed) {
+  for (Turn* turn : choice_) {
+    if (!turn->detailed) {
+      pricer_.detail(cut_, *turn);
+    }
+  }
   pricer_.move(cut_, choice_, {.pace = {}, .order = {}}, motion_);
   if (motion_.space > room_) {
     return;
   }
   const double least = static_cast<double>(motion_.steps) *
                        rates_.least(std::span(motion_.sub_task.data(), op_.axes.size()));
+  const double gained = motion_.steps == 1 ? whole_ : rates_.gain() * whole_;
   Point point{.space = motion_.space,
               .exchange = motion_.exchange,
               .hbm = cut_.chip_hbm,
-              .time = motion_.gather.time.value + cut_.reduce.time.value + least};
+              .time = motion_.gather.time.value + cut_.reduce.time.value + std::max(least, gained)};
   if (!chip_.interconnect.overlaps_compute) {
     point.time += motion_.shift.time.value;
   }
@@ -317,7 +251,7 @@ void Search::weigh(bool allowed) {
     return;
   }
   const double compute = pricer_.compute(motion_);
-  sound_ = sound_ && compute >= least * kRounding;
+  sound_ = rates_.holds(compute, least, whole_) && sound_;
   point.time = pricer_.time(cut_, motion_, compute);
   compete(point.time);
   if (!covered) {

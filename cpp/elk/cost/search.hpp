@@ -38,48 +38,65 @@ struct Found {
 /// a wider margin.
 class Search {
  public:
-  Search(Pricer& pricer, const Rates& rates, const Constraints& constraints);
+  Search(Pricer& pricer, Rates& rates, const Constraints& constraints);
 
   /// False where a tile beat the rates: then nothing found holds.
   [[nodiscard]] bool run();
   [[nodiscard]] Found found() const;
 
  private:
-  void visit(std::size_t axis, const elk::Interval<std::int64_t>& cores, std::int64_t product);
+  using Lists = std::vector<std::vector<std::int64_t>>;
+  using Leaf = void (Search::*)();
+  /// Cuts with factors from `lists` into a number of pieces within `cores`, each given to `leaf`.
+  struct Range {
+    const Lists& lists;
+    elk::Interval<std::int64_t> cores;
+    Leaf leaf;
+  };
+  void visit(const Range& range, std::size_t axis, std::int64_t product);
+  void visit_all(const Lists& lists, Leaf each);
+  void survey();
+  [[nodiscard]] bool arranged();
+  [[nodiscard]] double least_compute();
+  void bound(double compute);
   void leaf();
   void expand(bool allowed);
-  [[nodiscard]] bool hopeless(bool allowed) const;
-  [[nodiscard]] double least_shifts(std::int64_t bytes) const;
+  void choose(std::size_t slot, bool allowed);
+  [[nodiscard]] bool hopeless(std::size_t chosen, bool allowed);
+  [[nodiscard]] double least_shifts(std::size_t chosen, std::int64_t bytes) const;
   [[nodiscard]] bool shares_axis(std::size_t slot) const;
   void keep(const Point& point);
   void weigh(bool allowed);
   [[nodiscard]] Point corner(double compute) const;
   [[nodiscard]] bool allowed() const;
-  [[nodiscard]] bool excluded(const Point& corner) const;
+  [[nodiscard]] bool excluded(const Point& corner);
   void count_space(std::int64_t least, bool allowed);
   void compete(double time);
   [[nodiscard]] std::int64_t preload_space(const Candidate& plan) const;
   [[nodiscard]] Candidate candidate() const;
 
   Pricer& pricer_;
-  const Rates& rates_;
+  Rates& rates_;
   const ir::Op& op_;
   const chip::Chip& chip_;
   Constraints constraints_;
   std::int64_t room_;
   std::int64_t cores_;
-  std::vector<std::vector<std::int64_t>> factors_;  // distinct ones of each axis
+  Lists all_factors_;  // distinct ones of each axis
+  Lists factors_;      // those of the front
+  bool coarse_;        // whether these are not all
   Turns turns_;
   FloorSearch floor_;
   Cut cut_;
   double cut_rate_ = 0.0;  // best, of tiles no longer than the cut's
   double cut_volume_ = 0.0;
-  Point least_;                      // of any plan under the cut
-  std::vector<const Turn*> choice_;  // a turn of each slot that is read
-  std::vector<std::size_t> at_;      // its position among the slot's turns
+  double whole_ = 0.0;              // time of the cut's tile in one step
+  Point least_;                     // of any plan under the cut
+  std::vector<Turn*> choice_;       // a turn of each slot that is read
+  std::vector<std::int64_t> rest_;  // least space of the slots from each one on
   Motion motion_;
   Archive archive_;
-  double slack_;  // of a thinned front
+  double slack_;                    // of a thinned front
   std::vector<Candidate> plans_;    // by id in the archive
   std::vector<Candidate> fastest_;  // at most one
   std::int64_t fastest_preload_ = 0;

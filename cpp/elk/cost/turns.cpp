@@ -104,7 +104,8 @@ void Turns::append(const Cut& cut, std::size_t slot, std::size_t dim) {
     if (part < last) {
       last = part;
       parts[dim] = d;
-      turns_[slot].push_back(pricer_.turn(cut, slot, std::span(parts.data(), read.dims.size())));
+      pricer_.split(cut, slot, std::span(parts.data(), read.dims.size()),
+                    turns_[slot].emplace_back());
     }
   }
 }
@@ -112,7 +113,7 @@ void Turns::append(const Cut& cut, std::size_t slot, std::size_t dim) {
 void Turns::build(const Cut& cut) {
   for (std::size_t slot = 0; slot < turns_.size(); ++slot) {
     turns_[slot].clear();
-    turns_[slot].push_back(pricer_.turn(cut, slot, {}));
+    pricer_.split(cut, slot, {}, turns_[slot].emplace_back());
     for (std::size_t dim = 0; dim < pricer_.slots()[slot].dims.size(); ++dim) {
       if (pricer_.slots()[slot].dims[dim].rotates && cut.held[slot].sharers > 1) {
         append(cut, slot, dim);
@@ -149,6 +150,14 @@ std::int64_t Turns::fitting(const Cut& cut, std::int64_t room) const {
   }
   return count_within(0, room - cut.result, false) + count_within(0, wide, true) -
          count_within(0, wide, false);
+}
+
+std::int64_t Turns::least(std::size_t slot) const {
+  std::int64_t space = turns_[slot].front().space;
+  for (const Turn& turn : turns_[slot]) {
+    space = std::min(space, turn.space);
+  }
+  return space;
 }
 
 std::int64_t Turns::least_space(const Cut& cut) const {

@@ -14,7 +14,7 @@ namespace elk::cost {
 /// a divisor of the cores that share it, the smallest for every partition size.
 class Turns {
  public:
-  explicit Turns(const Pricer& pricer, std::int64_t cores);
+  Turns(const Pricer& pricer, std::int64_t cores);
 
   /// Every temporal factor of design 3.1, along any dimensions at once and not only distinct ones:
   /// the product over the operands. Saturates.
@@ -23,11 +23,13 @@ class Turns {
   [[nodiscard]] std::int64_t distinct(const Cut& cut);
 
   void build(const Cut& cut);
-  [[nodiscard]] std::span<const Turn> of(std::size_t slot) const { return turns_[slot]; }
+  [[nodiscard]] std::span<Turn> of(std::size_t slot) { return turns_[slot]; }
   /// Whether a turn rotates along an axis that is summed over.
   [[nodiscard]] bool summed(const Turn& turn) const;
   /// How many combinations of the turns built leave a plan within `room` bytes.
   [[nodiscard]] std::int64_t fitting(const Cut& cut, std::int64_t room) const;
+  /// The least space of any turn of a slot.
+  [[nodiscard]] std::int64_t least(std::size_t slot) const;
   /// The least space of such a combination.
   [[nodiscard]] std::int64_t least_space(const Cut& cut) const;
   /// Keeps whole those operands whose turns would make more than `most` combinations, the smallest

@@ -171,13 +171,13 @@ TEST(States, OfAnOpWithoutHbmDataAreOneOfZeros) {
   EXPECT_EQ(option.states[0].time, Seconds{0.0});
 }
 
-TEST(States, OfAChipWithoutHbmAreReadFromNowhere) {
+TEST(States, OfAChipWithoutHbmAreOneOfZeros) {
   chip::Chip chip = small_chip(12);
   chip.hbm.reset();
   const PlanOption option = priced(test::matmul(12, 64, 64), {12, 1, 1}, {}, chip);
-  EXPECT_EQ(option.states.size(), 6U);
+  ASSERT_EQ(option.states.size(), 1U);
   EXPECT_EQ(option.states.front().hbm_bytes, 0);
-  EXPECT_EQ(option.states.front().time, Seconds{0.0});
+  EXPECT_EQ(option.states.front().space, Bytes{0});
 }
 
 TEST(Gather, FromNowhereIsWhatThePlanWasPricedWith) {

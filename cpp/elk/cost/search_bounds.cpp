@@ -1,0 +1,136 @@
+#include <algorithm>
+
+#include "elk/cost/search.hpp"
+#include "elk/partition/plan.hpp"
+
+/// What proves that the search may skip a plan.
+namespace elk::cost {
+namespace {
+
+constexpr double kRounding = 1.0 - 1e-12;  // Keeps a sum in another order a lower bound.
+
+}  // namespace
+
+/// Time bounds of the cut's tiles, from their rates alone.
+double Search::least_compute() {
+  cut_rate_ = rates_.rate(cut_.tile);
+  cut_volume_ = rates_.volume(cut_.tile);
+  return cut_rate_ * cut_volume_;
+}
+
+/// The least that any plan under the cut needs. However an operand is split over time, its gather
+/// and shifts together bring all of it, and its partitions are no smaller than its sharers allow.
+Point Search::corner(double compute) const {
+  Point least{.space = std::min(cut_.result, cut_.result_wide),
+              .exchange = cut_.reduce.bytes.value,
+              .hbm = cut_.chip_hbm,
+              .time = compute + cut_.reduce.time.value};
+  std::int64_t gathered = 0;
+  for (std::size_t slot = 0; slot < pricer_.reads(); ++slot) {
+    const Held& held = cut_.held[slot];
+    const std::int64_t bits = pricer_.slots()[slot].bits;
+    const std::int64_t bytes = partition::element_bytes(held.elements, bits).value;
+    least.space += bytes / held.sharers;
+    gathered += pricer_.slots()[slot].hbm ? 0 : bytes;
+  }
+  least.exchange += gathered;
+  if (gathered > 0) {
+    least.time += pricer_.fabric().sync(false).value;
+    if (!pricer_.fabric().grid() && !chip_.interconnect.overlaps_compute) {
+      least.time += static_cast<double>(gathered) / chip_.interconnect.link_rate;
+    }
+  }
+  least.time *= kRounding;
+  return least;
+}
+
+/// The least that any plan under the cut needs, its reductions and crossings included.
+void Search::bound(double compute) {
+  pricer_.reduce(cut_);
+  pricer_.cross(cut_);
+  sound_ = floor_.add(cut_, turns_) && sound_;
+  whole_ = pricer_.tiles().sub_task(cut_.tile);
+  least_ = corner(std::max(compute, rates_.gain() * whole_));
+}
+
+/// Whether some member covers every plan that needs at least what `corner` does; in a thinned
+/// front, up to the thinning in space, exchange and time.
+bool Search::excluded(const Point& corner) {
+  if (slack_ <= 0.0) {
+    return archive_.excludes(corner);
+  }
+  const auto loose = [&](std::int64_t value) {
+    return static_cast<std::int64_t>(static_cast<double>(value) * (1.0 + slack_));
+  };
+  return archive_.excludes({.space = loose(corner.space),
+                            .exchange = loose(corner.exchange),
+                            .hbm = corner.hbm,
+                            .time = corner.time * (1.0 + slack_)});
+}
+
+/// Seconds that the shifts of the chosen turns take at least: they bring what the partitions leave
+/// out, and each pays a sync. A tensor shifts after every step of its own loops but the last; the
+/// one on the innermost loop after every step of all.
+double Search::least_shifts(std::size_t chosen, std::int64_t bytes) const {
+  if (chip_.interconnect.overlaps_compute) {
+    return 0.0;
+  }
+  std::int64_t all = 1;
+  std::int64_t sum = 0;
+  std::int64_t most = 0;
+  for (std::size_t slot = 0; slot < chosen; ++slot) {
+    const Turn& turn = *choice_[slot];
+    if (turn.spins > 0) {
+      sum += turn.steps - 1;
+      most = std::max(most, turn.steps - 1);
+      all = shares_axis(slot) ? std::max(all, turn.steps) : all * turn.steps;
+    }
+  }
+  const double syncs = static_cast<double>(sum - most + std::max(all - 1, most));
+  const double wire =
+      pricer_.fabric().grid() ? 0.0 : static_cast<double>(bytes) / chip_.interconnect.link_rate;
+  return (syncs * pricer_.fabric().sync(false).value) + wire;
+}
+
+/// Whether an earlier turn rotates along an axis of this one.
+bool Search::shares_axis(std::size_t slot) const {
+  const Turn& turn = *choice_[slot];
+  for (std::size_t other = 0; other < slot; ++other) {
+    for (std::size_t i = 0; i < choice_[other]->spins; ++i) {
+      for (std::size_t k = 0; k < turn.spins; ++k) {
+        if (choice_[other]->spin[i].axis == turn.spin[k].axis) {
+          return true;
+        }
+      }
+    }
+  }
+  return false;
+}
+
+/// Whether the first `chosen` turns cannot lead to a plan worth keeping, whatever the others are
+/// and before loops are known. No sub-task is longer than a partition.
+bool Search::hopeless(std::size_t chosen, bool allowed) {
+  Point point = least_;
+  point.space = std::min(cut_.result, cut_.result_wide) + rest_[chosen];
+  double rate = cut_rate_;
+  std::int64_t more = 0;
+  for (std::size_t slot = 0; slot < chosen; ++slot) {
+    const Turn& turn = *choice_[slot];
+    point.space += turn.space;
+    more += turn.more_bytes;
+    for (std::size_t i = 0; i < turn.spins; ++i) {
+      const auto axis = static_cast<std::size_t>(turn.spin[i].axis);
+      rate = std::max(rate, rates_.rate(axis, turn.spin[i].length));
+    }
+  }
+  if (point.space > room_) {
+    return true;
+  }
+  point.exchange += more;
+  const double gained = std::max(cut_rate_ * cut_volume_, rates_.gain() * whole_);
+  point.time +=
+      kRounding * (least_shifts(chosen, more) + std::max(0.0, (rate * cut_volume_) - gained));
+  return point.time > least_time_ && (!allowed || excluded(point));
+}
+
+}  // namespace elk::cost
