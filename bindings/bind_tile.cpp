@@ -192,12 +192,10 @@ py::dict fit(const std::array<std::string, 3>& kernel, const Columns& columns,
   }
   const cost::FitTarget target{
       .function = kernel[0], .compute = dtype(kernel[1]), .accumulate = dtype(kernel[2])};
-  cost::KernelFit fitted;
-  {
+  return from_kernel([&] {
     const py::gil_scoped_release release;
-    fitted = cost::fit_kernel(target, samples, forms, {});
-  }
-  return from_kernel(fitted);
+    return cost::fit_kernel(target, samples, forms, {});
+  }());
 }
 
 }  // namespace

@@ -40,83 +40,124 @@ py::list words(const cost::Dims& dims) {
   return out;
 }
 
+/// The keys of a form.
+struct Keys {
+  const py::dict& form;
+
+  [[nodiscard]] std::int32_t number(const char* key) const {
+    return form[key].cast<std::int32_t>();
+  }
+  [[nodiscard]] bool flag(const char* key) const { return form[key].cast<bool>(); }
+  [[nodiscard]] std::string text(const char* key) const { return form[key].cast<std::string>(); }
+};
+
+cost::Form to_grid(const Keys& keys) {
+  return cost::Grid{.outer = dims(keys.form["outer"]),
+                    .inner = dims(keys.form["inner"]),
+                    .outer_step = keys.number("outer_step"),
+                    .inner_step = keys.number("inner_step"),
+                    .split = named<cost::Split>(kSplitNames, keys.text("split")),
+                    .modulus = keys.number("modulus"),
+                    .single = keys.flag("single"),
+                    .outer_at_most = keys.number("outer_at_most"),
+                    .bounds = keys.form["bounds"].cast<std::array<std::int32_t, 3>>(),
+                    .total_bound = keys.number("total_bound"),
+                    .scan = keys.flag("scan"),
+                    .variant = keys.flag("variant")};
+}
+
+cost::Form to_blocks(const Keys& keys) {
+  return cost::Blocks{.in_group = keys.number("in_group"),
+                      .out_group = keys.number("out_group"),
+                      .workers = keys.number("workers"),
+                      .cast = keys.flag("cast"),
+                      .window = keys.flag("window"),
+                      .shared = keys.flag("shared")};
+}
+
+cost::Form to_dots(const Keys& keys) {
+  return cost::Dots{.granule = keys.number("granule"),
+                    .vector = keys.number("vector"),
+                    .out_group = keys.number("out_group"),
+                    .workers = keys.number("workers"),
+                    .aligned = keys.flag("aligned"),
+                    .cast = keys.flag("cast")};
+}
+
+cost::Form to_outer_product(const Keys& keys) {
+  return cost::OuterProduct{.out_group = keys.number("out_group"),
+                            .workers = keys.number("workers")};
+}
+
+cost::Form to_row_passes(const Keys& keys) {
+  return cost::RowPasses{.workers = keys.number("workers"),
+                         .vector = keys.number("vector"),
+                         .modulus = keys.number("modulus"),
+                         .cut = keys.number("cut")};
+}
+
+cost::Form to_transposes(const Keys& keys) {
+  return cost::Transposes{.workers = keys.number("workers"), .block = keys.number("block")};
+}
+
+cost::Form to_granules(const Keys& keys) {
+  cost::Granules granules{};
+  granules.granule.fill(1);
+  for (const auto& [name, size] : keys.form["granule"].cast<py::dict>()) {
+    granules.granule[static_cast<std::size_t>(dim(name))] = size.cast<std::int32_t>();
+  }
+  return granules;
+}
+
+cost::Form to_window_blocks(const Keys& keys) {
+  return cost::WindowBlocks{.in_group = keys.number("in_group"),
+                            .out_group = keys.number("out_group"),
+                            .rows_merged = keys.number("rows_merged"),
+                            .workers = keys.number("workers"),
+                            .cast = keys.flag("cast")};
+}
+
+cost::Form to_window_dots(const Keys& keys) {
+  return cost::WindowDots{.granule = keys.number("granule"),
+                          .vector = keys.number("vector"),
+                          .out_group = keys.number("out_group"),
+                          .workers = keys.number("workers"),
+                          .aligned = keys.flag("aligned"),
+                          .cast = keys.flag("cast")};
+}
+
+cost::Form to_window_lanes(const Keys& keys) {
+  return cost::WindowLanes{.kind = named<cost::WindowKind>(kWindowNames, keys.text("routine")),
+                           .lanes = keys.number("lanes"),
+                           .most = keys.number("most"),
+                           .workers = keys.number("workers")};
+}
+
+struct Maker {
+  const char* kind;
+  cost::Form (*make)(const Keys&);
+};
+
+constexpr auto kMakers = std::to_array<Maker>({{"grid", to_grid},
+                                               {"blocks", to_blocks},
+                                               {"dots", to_dots},
+                                               {"outer_product", to_outer_product},
+                                               {"row_passes", to_row_passes},
+                                               {"transposes", to_transposes},
+                                               {"granules", to_granules},
+                                               {"window_blocks", to_window_blocks},
+                                               {"window_dots", to_window_dots},
+                                               {"window_lanes", to_window_lanes}});
+
 }  // namespace
 
 cost::Form to_form(const py::dict& form) {
-  const auto kind = form["kind"].cast<std::string>();
-  const auto number = [&](const char* key) { return form[key].cast<std::int32_t>(); };
-  const auto flag = [&](const char* key) { return form[key].cast<bool>(); };
-  if (kind == "grid") {
-    return cost::Grid{.outer = dims(form["outer"]),
-                      .inner = dims(form["inner"]),
-                      .outer_step = number("outer_step"),
-                      .inner_step = number("inner_step"),
-                      .split = named<cost::Split>(kSplitNames, form["split"].cast<std::string>()),
-                      .modulus = number("modulus"),
-                      .single = flag("single"),
-                      .outer_at_most = number("outer_at_most"),
-                      .bounds = form["bounds"].cast<std::array<std::int32_t, 3>>(),
-                      .total_bound = number("total_bound"),
-                      .scan = flag("scan"),
-                      .variant = flag("variant")};
-  }
-  if (kind == "blocks") {
-    return cost::Blocks{.in_group = number("in_group"),
-                        .out_group = number("out_group"),
-                        .workers = number("workers"),
-                        .cast = flag("cast"),
-                        .window = flag("window"),
-                        .shared = flag("shared")};
-  }
-  if (kind == "window_blocks") {
-    return cost::WindowBlocks{.in_group = number("in_group"),
-                              .out_group = number("out_group"),
-                              .rows_merged = number("rows_merged"),
-                              .workers = number("workers"),
-                              .cast = flag("cast")};
-  }
-  if (kind == "window_dots") {
-    return cost::WindowDots{.granule = number("granule"),
-                            .vector = number("vector"),
-                            .out_group = number("out_group"),
-                            .workers = number("workers"),
-                            .aligned = flag("aligned"),
-                            .cast = flag("cast")};
-  }
-  if (kind == "window_lanes") {
-    return cost::WindowLanes{
-        .kind = named<cost::WindowKind>(kWindowNames, form["routine"].cast<std::string>()),
-        .lanes = number("lanes"),
-        .most = number("most"),
-        .workers = number("workers")};
-  }
-  if (kind == "outer_product") {
-    return cost::OuterProduct{.out_group = number("out_group"), .workers = number("workers")};
-  }
-  if (kind == "dots") {
-    return cost::Dots{.granule = number("granule"),
-                      .vector = number("vector"),
-                      .out_group = number("out_group"),
-                      .workers = number("workers"),
-                      .aligned = flag("aligned"),
-                      .cast = flag("cast")};
-  }
-  if (kind == "row_passes") {
-    return cost::RowPasses{.workers = number("workers"),
-                           .vector = number("vector"),
-                           .modulus = number("modulus"),
-                           .cut = number("cut")};
-  }
-  if (kind == "transposes") {
-    return cost::Transposes{.workers = number("workers"), .block = number("block")};
-  }
-  if (kind == "granules") {
-    cost::Granules granules{};
-    granules.granule.fill(1);
-    for (const auto& [name, size] : form["granule"].cast<py::dict>()) {
-      granules.granule[static_cast<std::size_t>(dim(name))] = size.cast<std::int32_t>();
+  const Keys keys{form};
+  const std::string kind = keys.text("kind");
+  for (const Maker& maker : kMakers) {
+    if (kind == maker.kind) {
+      return maker.make(keys);
     }
-    return granules;
   }
   throw InvalidInput(text("'", kind, "' is no form of a tile kernel"));
 }
@@ -177,7 +218,7 @@ py::dict dict_of(const cost::Transposes& transposes) {
 }
 
 py::dict dict_of(const cost::Granules& granules) {
-  py::dict sizes;
+  const py::dict sizes;
   for (std::size_t i = 0; i < cost::kTileDims; ++i) {
     if (granules.granule[i] != 1) {
       sizes[kDimNames[i]] = granules.granule[i];

@@ -12,7 +12,7 @@ int64_t row_case(const RowPasses& passes, int64_t rows, int64_t cols) {
   if (rows > passes.workers) {
     return 3;
   }
-  if (2 * rows > passes.workers) {
+  if (rows > passes.workers / 2) {
     return 2;
   }
   return passes.cut > 0 && cols >= passes.cut ? 1 : 0;
@@ -25,7 +25,8 @@ Terms features(const RowPasses& passes, const TileCall& call) {
   const int64_t rows = shape[TileDim::Rows];
   const int64_t cols = shape[TileDim::Cols];
   const int64_t share = steps(rows, passes.workers);
-  const int64_t leaf = (kRowCases * alignment(cols, passes.modulus)) + row_case(passes, rows, cols);
+  const int64_t aligned = alignment(cols, passes.modulus);
+  const int64_t leaf = (kRowCases * aligned) + row_case(passes, rows, cols);
   const int32_t step = passes.workers * passes.vector;
   const double r = real(rows);
   const double q = real(share);

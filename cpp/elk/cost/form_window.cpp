@@ -8,6 +8,7 @@ using std::int32_t;
 using std::int64_t;
 
 constexpr int32_t kColumnsAtOnce = 4;  // of the kernel, in the sliding routine
+constexpr int64_t kManyPasses = 8;     // more of them, and the routine is another one
 
 /// The sizes of a window over an output field.
 struct Window {
@@ -152,7 +153,7 @@ Terms features(const WindowLanes& lanes, const TileCall& call) {
     case WindowKind::Sliding: {
       const int64_t passes = window.height * steps(shape[TileDim::KernelW], kColumnsAtOnce);
       const double cb = c * real(passes);
-      const double many = real(passes > 2 * kColumnsAtOnce);
+      const double many = real(passes > kManyPasses);
       return listed(shape.params[0] > 1 ? 1 : 0, 1.0, c, cb, cb * field.runs, cb * field.elements,
                     c * field.elements, c * f, c * f * many);
     }

@@ -22,7 +22,11 @@ constexpr int32_t kScales = 8;         // kernel index = fit * kScales + byte sc
 constexpr double kDefaultBytes = 8.0;  // of an element, read and written as f32
 constexpr int32_t kOpaque = -1;
 constexpr int32_t kSort = -2;
-const std::string kOpaqueName = "opaque";
+// The name of the declared rule.
+const std::string& opaque_name() {
+  static const std::string name = "opaque";
+  return name;
+}
 
 /// The sum of products, in four parts that the processor adds at the same time.
 double dot(const Terms& terms, const double* coefficients) {
@@ -68,10 +72,10 @@ double inside_cycles(const KernelFit& fit, const Needs& needs, const TileCall& c
     return within(fit, call) ? cheapest(fit.families, call) : kNever;
   }
   const TileCall other = call.exchanged(needs);
-  if (!within(fit, call) && !within(fit, other)) {
-    return kNever;
+  if (within(fit, call) || within(fit, other)) {
+    return std::min(cheapest(fit.families, call), cheapest(fit.families, other));
   }
-  return std::min(cheapest(fit.families, call), cheapest(fit.families, other));
+  return kNever;
 }
 
 /// Cycles beyond the fitted range.
@@ -129,7 +133,7 @@ void validate(const KernelFit& kernel) {
                             " coefficients beyond its range; its form has ", smooth));
   }
   for (const double coefficient : kernel.outside) {
-    if (!(coefficient >= 0.0 && coefficient < kNever)) {
+    if (coefficient < 0.0 || !std::isfinite(coefficient)) {
       throw InvalidInput(text(where, " has the coefficient ", coefficient,
                               " beyond its range; it must be finite and not negative"));
     }
@@ -149,6 +153,7 @@ double family_cycles(const Family& family, const TileCall& call) {
 
 Needs needs_of(const KernelFit& fit) {
   std::vector<Form> forms;
+  forms.reserve(fit.families.size());
   for (const Family& family : fit.families) {
     forms.push_back(family.form);
   }
@@ -166,6 +171,8 @@ Needs needs_of(const KernelFit& fit) {
 
 TileModel::TileModel(std::vector<KernelFit> kernels, OpaqueRule opaque)
     : kernels_(std::move(kernels)), opaque_(opaque) {
+  needs_.reserve(kernels_.size());
+  groups_.reserve(kernels_.size());
   for (const KernelFit& kernel : kernels_) {
     validate(kernel);
     needs_.push_back(needs_of(kernel));
@@ -191,7 +198,7 @@ Kernel TileModel::find(std::string_view function, DType dtype, DType accumulate)
       }
     }
   }
-  return {kOpaque, function != kOpaqueName};
+  return {kOpaque, function != opaque_name()};
 }
 
 TileModel::Calls TileModel::calls(Kernel kernel, std::int64_t groups) const {
@@ -215,8 +222,8 @@ double TileModel::cycles(Kernel kernel, const TileShape& shape) const {
   if (std::isinf(each)) {
     each = outside_cycles(fit, needs, call);
   }
-  return std::max(1.0,
-                  kByteScales[kernel.index % kScales] * static_cast<double>(made.times) * each);
+  return std::max(1.0, kByteScales[static_cast<std::size_t>(kernel.index % kScales)] *
+                           static_cast<double>(made.times) * each);
 }
 
 bool TileModel::extrapolated(Kernel kernel, const TileShape& shape) const {
@@ -230,7 +237,7 @@ bool TileModel::extrapolated(Kernel kernel, const TileShape& shape) const {
 }
 
 const std::string& TileModel::source(Kernel kernel) const {
-  return kernel.index < 0 ? kOpaqueName
+  return kernel.index < 0 ? opaque_name()
                           : kernels_[static_cast<std::size_t>(kernel.index / kScales)].function;
 }
 

@@ -72,10 +72,10 @@ void share_rows(std::int32_t workers, Product& product) {
 }
 
 Chunks fewest_chunks(std::int64_t depth, std::int32_t granule, std::int32_t vector) {
-  for (std::int32_t count = 1;; ++count) {
-    const std::int64_t length = form::steps(form::steps(depth, count), granule) * granule;
+  for (std::int32_t chunk_count = 1;; ++chunk_count) {
+    const std::int64_t length = form::steps(form::steps(depth, chunk_count), granule) * granule;
     if (form::rest(length, vector) == 0) {
-      return {.count = count, .length = length};
+      return {.count = chunk_count, .length = length};
     }
     if (length <= granule) {
       return {.count = 0, .length = 0};

@@ -93,10 +93,10 @@ std::int32_t byte_scale(DType dtype) {
     return 0;
   }
   const double scale = static_cast<double>(ir::bits(dtype)) / 32.0;
-  const auto* found = std::find(std::begin(kByteScales), std::end(kByteScales), scale);
-  return found == std::end(kByteScales)
+  const auto* found = std::find(kByteScales.begin(), kByteScales.end(), scale);
+  return found == kByteScales.end()
              ? 0
-             : static_cast<std::int32_t>(std::distance(std::begin(kByteScales), found));
+             : static_cast<std::int32_t>(std::distance(kByteScales.begin(), found));
 }
 
 }  // namespace

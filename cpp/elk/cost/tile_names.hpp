@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -22,7 +23,7 @@ struct DTypeNeighbour {
 };
 
 /// Bytes of a dtype over those of f32.
-inline constexpr double kByteScales[] = {1.0, 2.0, 0.5, 0.25, 0.125};
+inline constexpr std::array<double, 5> kByteScales = {1.0, 2.0, 0.5, 0.25, 0.125};
 
 /// The pairs of dtypes whose rows stand in for computing in `compute` and accumulating in
 /// `accumulate`, best first; the first is the pair itself. Integers cost what f32 costs, by bytes.
