@@ -72,23 +72,6 @@ double FloorSearch::limit(const Cut& cut) const {
   return std::max(compute_, execute - free.execute.value);
 }
 
-/// No cut receives less than every HBM byte once, so a corner that receives no more covers those
-/// that take longer than it.
-double FloorSearch::ceiling() const {
-  std::int64_t received = 0;
-  for (const Slot& slot : pricer_.slots()) {
-    received +=
-        slot.hbm && !slot.indirect ? partition::element_bytes(slot.unique, slot.bits).value : 0;
-  }
-  double ceiling = kUnlimited;
-  for (const Corner& kept : corners_) {
-    if (kept.link.value <= received / cores_ && kept.hbm_bytes <= pricer_.least_hbm()) {
-      ceiling = std::min(ceiling, kept.execute.value);
-    }
-  }
-  return std::max(ceiling, compute_);
-}
-
 bool FloorSearch::skips(const Cut& cut, double least) const { return least >= limit(cut); }
 
 bool FloorSearch::add(const Cut& cut, Turns& turns) {

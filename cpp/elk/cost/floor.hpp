@@ -20,9 +20,8 @@ class FloorSearch {
  public:
   FloorSearch(const ir::Op& op, Pricer& pricer, Rates& rates, std::int64_t cores);
 
-  /// From which least time of its tiles on no cut can change anything.
-  [[nodiscard]] double ceiling() const;
-  /// Whether a cut changes nothing, as far as its rates tell.
+  /// Whether a cut changes nothing whose tiles take at least `least`. Of the cut, its factors, sharers,
+  /// reductions and HBM bytes must be known, or no more than they are.
   [[nodiscard]] bool skips(const Cut& cut, double least) const;
   /// False if a tile undercut the rates.
   [[nodiscard]] bool add(const Cut& cut, Turns& turns);

@@ -12,11 +12,13 @@
 namespace elk::cost {
 namespace {
 
+constexpr std::int64_t kSurveyed = 60000;  // cuts beyond which only those of the front are looked at
+
 constexpr double kManyCores = 0.85;
 constexpr std::int64_t kThinned =
     2048;  // cuts from which a front is thinned: too many to count out
 constexpr double kRounding = 1.0 - 1e-12;            // Keeps a sum in another order a lower bound.
-constexpr std::int64_t kMostCombinations = 1 << 16;  // of turns under one cut
+constexpr std::int64_t kMostCombinations = 1 << 12;  // of turns under one cut
 
 std::int64_t saturated(std::int64_t a, std::int64_t b) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
@@ -36,6 +38,7 @@ Search::Search(Pricer& pricer, Rates& rates, const Constraints& constraints)
       all_factors_(all_factors(op_, cores_)),
       factors_(spaced_factors(op_, all_factors_, cores_)),
       coarse_(factors_ != all_factors_),
+      vast_(coarse_ && count_cuts(all_factors_, cores_, kSurveyed) > kSurveyed),
       turns_(pricer, cores_),
       floor_(op_, pricer, rates, cores_),
       cut_{.factor = std::vector<std::int64_t>(op_.axes.size(), 1),
@@ -64,12 +67,15 @@ Search::Search(Pricer& pricer, Rates& rates, const Constraints& constraints)
 /// steps apart, unless none of them fits.
 bool Search::run() {
   if (coarse_) {
-    visit_all(all_factors_, &Search::survey);
+    if (!vast_) {
+      visit_all(all_factors_, &Search::survey);
+    }
     visit_all(factors_, &Search::leaf);
     if (!archive_.members().empty() || fastest_.empty()) {
       return sound_;
     }
     coarse_ = false;
+    vast_ = false;
     counts_ = {.complete = 0, .filtered = 0, .pareto = 0};
   }
   visit_all(all_factors_, &Search::leaf);
@@ -149,15 +155,20 @@ void Search::count_space(std::int64_t least, bool allowed) {
 void Search::survey() {
   pricer_.count_sharers(cut_);
   counts_.complete = saturated(counts_.complete, turns_.complete(cut_));
-  const double compute = least_compute();
-  if (compute * kRounding > least_time_ && compute >= floor_.ceiling()) {
+  cut_.reduce = {.time = {0.0}, .bytes = {0}, .wire = {0.0}};
+  cut_.chip_hbm = pricer_.least_hbm();
+  double compute = least_compute();
+  const auto changes_nothing = [&] {
+    return compute * kRounding > least_time_ && floor_.skips(cut_, compute);
+  };
+  if (changes_nothing()) {
     return;
   }
-  if (!arranged()) {
+  compute = std::max(compute, rates_.gain() * pricer_.tiles().sub_task(cut_.tile));
+  if (changes_nothing() || !arranged()) {
     return;
   }
   pricer_.measure(cut_);
-  cut_.reduce = {.time = {0.0}, .bytes = {0}, .wire = {0.0}};
   const Point before = corner(compute);
   if (before.space > room_ || (before.time > least_time_ && floor_.skips(cut_, compute))) {
     return;
@@ -178,7 +189,7 @@ void Search::leaf() {
     return;
   }
   pricer_.measure(cut_);
-  if (!coarse_) {
+  if (!coarse_ || vast_) {
     counts_.complete = saturated(counts_.complete, turns_.complete(cut_));
   }
   const bool passes = allowed();
@@ -321,11 +332,34 @@ Candidate Search::candidate() const {
   return result;
 }
 
+/// What holds for cuts that were not looked at, too: the work over all cores at the best rate of any
+/// tile, and each byte from HBM once.
+Floor Search::vast_floor() const {
+  std::vector<std::int64_t> whole;
+  for (const ir::Axis& axis : op_.axes) {
+    whole.push_back(axis.size);
+  }
+  std::int64_t received = 0;
+  for (const Slot& slot : pricer_.slots()) {
+    received += slot.hbm && !slot.indirect
+                    ? partition::element_bytes(slot.unique, slot.bits).value
+                    : 0;
+  }
+  const Corner corner{.execute = {rates_.least(whole) / static_cast<double>(cores_)},
+                      .link = {received / cores_},
+                      .hbm_bytes = pricer_.least_hbm() / chip_.chips};
+  return {.execute = corner.execute,
+          .compute = corner.execute,
+          .link = corner.link,
+          .hbm_bytes = corner.hbm_bytes,
+          .corners = {corner}};
+}
+
 Found Search::found() const {
   Found result{.members = {},
                .fastest = fastest_,
                .counts = counts_,
-               .floor = floor_.result(),
+               .floor = vast_ ? vast_floor() : floor_.result(),
                .smallest = smallest_};
   for (const std::size_t id : archive_.members()) {
     result.members.push_back(plans_[id]);

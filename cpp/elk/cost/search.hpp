@@ -74,6 +74,7 @@ class Search {
   void compete(double time);
   [[nodiscard]] std::int64_t preload_space(const Candidate& plan) const;
   [[nodiscard]] Candidate candidate() const;
+  [[nodiscard]] Floor vast_floor() const;
 
   Pricer& pricer_;
   Rates& rates_;
@@ -85,6 +86,7 @@ class Search {
   Lists all_factors_;  // distinct ones of each axis
   Lists factors_;      // those of the front
   bool coarse_;        // whether these are not all
+  bool vast_;          // and all are too many to look at
   Turns turns_;
   FloorSearch floor_;
   Cut cut_;

@@ -190,8 +190,7 @@ class Alignment {
     const auto state = static_cast<std::size_t>(candidate.state);
     double seconds = contention_.seconds(
         work(plan, plan.states[state], problem_.in_place(op, choices_).gather));
-    seconds += plan.states[state].time.value - plan.states[state].hbm_time.value;
-    seconds += plan.states[state].hbm_time.value - least_load(op);
+    seconds += contention_.late * (plan.states[state].time.value - least_load(op));
     for (const std::int32_t reader : problem_.readers(op)) {
       const cost::Exchange gather = problem_.in_place(reader, choices_).gather;
       seconds += contention_.seconds({.fixed_in = gather.time - gather.wire,

@@ -103,7 +103,7 @@ Step step(const cost::Front& front, std::size_t option, const Contention& conten
             .space = plan.footprint.space};
   for (std::size_t k = 0; k < plan.states.size(); ++k) {
     const double late = std::max(0.0, plan.states[k].hbm_time.value - least_load);
-    const double cost = state_cost(plan, k, contention) + late;
+    const double cost = state_cost(plan, k, contention) + (contention.late * late);
     if (cost < best.cost) {
       best.choice.state = static_cast<std::int32_t>(k);
       best.cost = cost;
@@ -129,7 +129,8 @@ double state_cost(const cost::PlanOption& option, std::size_t k, const Contentio
                          .compute = {0.0},
                          .fixed_out = {0.0},
                          .wire_out = {0.0}};
-  return contention.seconds(fetch) + (state.time.value - state.hbm_time.value);
+  return contention.seconds(fetch) +
+         (contention.late * (state.time.value - state.hbm_time.value));
 }
 
 Staircase staircase(const cost::Front& front, const Contention& contention) {

@@ -33,7 +33,8 @@ Ranked ranked(const cost::Front& front, const Contention& contention, Fill fill)
     const Choice choice = at_fill(front, k, fill);
     const cost::PreloadState& state = plan.states[static_cast<std::size_t>(choice.state)];
     steps.push_back({.choice = choice,
-                     .cost = contention.seconds(work(plan, state, plan.gather)) + state.time.value,
+                     .cost = contention.seconds(work(plan, state, plan.gather)) +
+                             (contention.late * state.time.value),
                      .space = plan.footprint.space});
   }
   std::sort(steps.begin(), steps.end(), [](const Step& a, const Step& b) {

@@ -36,26 +36,55 @@ class Searcher {
         room_(chip::room(problem.chip())),
         contention_(contention(problem)) {}
 
+  /// Where executes bind, a slower preload costs nothing; where preloads do, all it takes. Neither
+  /// is known before there is a schedule, nor is the share of the port that preloads will take: the
+  /// forecast decides between the extremes. Each policy proposes after those below it, so that it
+  /// meets the proposals that they make by themselves.
   Found run(Policy policy) {
-    if (!problem_.chip().hbm) {
-      consider(Policy::Basic, {.choices = reside(problem_, contention_, room_),
-                               .space = {.room = room_, .preload_room = room_, .not_before = {}}});
-    } else {
-      consider(Policy::Basic, basic(problem_, contention_, room_));
-      if (policy != Policy::Basic) {
-        for (Proposal& proposal :
-             fixed_splits(problem_, contention_, room_, kSplitsKept, threads_)) {
-          consider(Policy::Static, std::move(proposal));
+    for_each_lateness([&] { propose_basic(); });
+    if (policy != Policy::Basic && problem_.chip().hbm) {
+      for_each_lateness([&] { propose_static(); });
+    }
+    if ((policy == Policy::ElkDyn || policy == Policy::ElkFull) && problem_.chip().hbm) {
+      for_each_lateness([&] {
+        const double computed = contention_.share;
+        for (const double share : {computed, 0.0, 0.5}) {
+          contention_.share = share;
+          propose_dynamic();
         }
-      }
-      if (policy == Policy::ElkDyn || policy == Policy::ElkFull) {
-        propose_dynamic();
-      }
+      });
     }
     return best_placed(policy);
   }
 
  private:
+  template <class Propose>
+  void for_each_lateness(const Propose& propose) {
+    const Contention computed = contention_;
+    for (const double late : {1.0, 0.0}) {
+      contention_ = computed;
+      contention_.late = late;
+      propose();
+    }
+    contention_ = computed;
+  }
+
+  void propose_basic() {
+    if (problem_.chip().hbm) {
+      consider(Policy::Basic, basic(problem_, contention_, room_));
+    } else {
+      consider(Policy::Basic, {.choices = reside(problem_, contention_, room_),
+                               .space = {.room = room_, .preload_room = room_, .not_before = {}}});
+    }
+  }
+
+  void propose_static() {
+    for (Proposal& proposal :
+         fixed_splits(problem_, contention_, room_, kSplitsKept, threads_)) {
+      consider(Policy::Static, std::move(proposal));
+    }
+  }
+
   /// Induction under all of the room, and under less where the true neighbours need more.
   void propose_dynamic() {
     Bytes room = room_;
