@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import importlib.util
+import subprocess
 import sys
 import time
 from pathlib import Path
 
 import elk
 import pytest
+from elk.cli import main
 
 ROOT = Path(__file__).parents[2]
 DECODE = {"batch": 32, "past": 2048}
@@ -40,9 +42,9 @@ def test_a_plan_of_a_real_model_breaks_no_rule(file: str) -> None:
     times = []
     for policy in ("basic", "static", "elk-dyn", "elk-full", "ideal"):
         plan = elk.compile(model, "ipu-pod4-hbm", policy=policy)
-        start = time.perf_counter()
+        start = time.process_time()
         document = plan.to_json()
-        assert time.perf_counter() - start < 5.0
+        assert time.process_time() - start < 1.0
         check = oracle.Check(document)
         check.run()
         assert check.bad == [], policy
@@ -63,12 +65,10 @@ def test_the_plan_of_a_large_model_is_the_same_for_any_number_of_threads(tmp_pat
 
 
 def test_the_checker_runs_as_a_program_of_its_own(tmp_path: Path) -> None:
-    import subprocess  # noqa: PLC0415 - only here
-
     path = tmp_path / "plan.json"
     model = str(ROOT / "models" / "nerf.onnx")
     command = ["compile", model, "--chip", "tiny", "--bind", "rows=64", "--plan-json", str(path)]
-    assert elk.cli.main(command) == 0
+    assert main(command) == 0
     checker = [sys.executable, str(ROOT / "tests/oracle/check_plan.py"), str(path)]
     done = subprocess.run(checker, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
