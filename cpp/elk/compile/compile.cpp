@@ -31,8 +31,8 @@ std::vector<std::int32_t> distinct_tensors(const ir::Op& op) {
   return result;
 }
 
-PlannedOp planned(const schedule::Problem& problem, std::int32_t op,
-                  const schedule::Choice& choice, const schedule::InPlace& in_place) {
+PlannedOp planned(const schedule::Problem& problem, std::int32_t op, const schedule::Choice& choice,
+                  const schedule::InPlace& in_place) {
   PlannedOp result{.option = problem.option(op, choice),
                    .state = problem.state(op, choice),
                    .has_preload = problem.is_loaded(op),
@@ -42,8 +42,7 @@ PlannedOp planned(const schedule::Problem& problem, std::int32_t op,
   option.gather = in_place.gather;
   option.time = option.gather.time + option.compute + option.shift.time + option.reduce.time;
   option.exchange = option.gather.bytes + option.shift.bytes + option.reduce.bytes;
-  option.footprint.tensors =
-      distinct_tensors(problem.graph().ops[static_cast<std::size_t>(op)]);
+  option.footprint.tensors = distinct_tensors(problem.graph().ops[static_cast<std::size_t>(op)]);
   return result;
 }
 
@@ -77,9 +76,9 @@ void refuse_unsound(const ir::Graph& graph, const chip::Chip& chip,
                     const program::Program& program) {
   const std::vector<std::string> broken = program::check(graph, chip, program);
   if (!broken.empty()) {
-    throw InternalError(text("the planned program breaks ", broken.size(), " rule(s): ",
-                             broken.front()),
-                        "unsound_program");
+    throw InternalError(
+        text("the planned program breaks ", broken.size(), " rule(s): ", broken.front()),
+        "unsound_program");
   }
 }
 
@@ -90,8 +89,8 @@ void fill_ideal(const schedule::Problem& problem, const schedule::Ideal& ideal, 
     const auto at = static_cast<std::size_t>(op);
     plan.ops.push_back(planned(problem, op, ideal.schedule.ops[at], ideal.in_place[at]));
   }
-  plan.program.code = program::issue(problem.graph(), ideal.schedule.preload_order,
-                                     ideal.schedule.issued_before);
+  plan.program.code =
+      program::issue(problem.graph(), ideal.schedule.preload_order, ideal.schedule.issued_before);
   plan.predicted = forecast(problem, ideal.times);
   plan.raw = plan.predicted.total;
 }

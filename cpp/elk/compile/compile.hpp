@@ -22,16 +22,16 @@ struct Options {
 
 /// One op as planned: its option with the core map in force, and its costs in place.
 struct PlannedOp {
-  cost::PlanOption option;      // costs alone, `have` empty, except `gather`, `time`, `exchange`:
-                                // those of the true pair of layouts
+  cost::PlanOption option;  // costs alone, `have` empty, except `gather`, `time`, `exchange`:
+                            // those of the true pair of layouts
   cost::PreloadState state;
   bool has_preload;
-  std::int32_t front;           // in Plan::fronts
-  std::int32_t choice;          // in that front's options
+  std::int32_t front;   // in Plan::fronts
+  std::int32_t choice;  // in that front's options
 };
 
 struct Search {
-  std::int64_t complete;   // plans, summed over distinct ops
+  std::int64_t complete;  // plans, summed over distinct ops
   std::int64_t filtered;
   std::int64_t pareto;
   std::int64_t orders_tried;
@@ -40,15 +40,15 @@ struct Search {
 struct Plan {
   schedule::Policy policy;
   std::vector<PlannedOp> ops;
-  std::vector<cost::Front> fronts;        // of the distinct ops
-  std::vector<std::int32_t> front_of;     // per op
+  std::vector<cost::Front> fronts;     // of the distinct ops
+  std::vector<std::int32_t> front_of;  // per op
   schedule::Schedule schedule;
-  program::Program program;               // no buffers under `Ideal`
+  program::Program program;  // no buffers under `Ideal`
   schedule::Forecast predicted;
   schedule::Bounds bounds;
-  Picoseconds raw;                        // the policy's own result, before "never worse"
-  schedule::Policy origin;                // whose schedule the plan carries (design 6.6)
-  std::vector<Bytes> occupancy;           // per core, at every instruction
+  Picoseconds raw;               // the policy's own result, before "never worse"
+  schedule::Policy origin;       // whose schedule the plan carries (design 6.6)
+  std::vector<Bytes> occupancy;  // per core, at every instruction
   Search search;
 };
 

@@ -12,7 +12,9 @@
 namespace elk::cost {
 namespace {
 
-constexpr std::int64_t kSurveyed = 60000;  // cuts beyond which only those of the front are looked at
+constexpr std::int64_t kFewCombinations = 128;  // where there are more cuts than can be surveyed
+constexpr std::int64_t kSurveyed =
+    60000;  // cuts beyond which only those of the front are looked at
 
 constexpr double kManyCores = 0.85;
 constexpr std::int64_t kThinned =
@@ -212,7 +214,7 @@ void Search::leaf() {
 
 void Search::expand(bool allowed) {
   turns_.build(cut_);
-  turns_.coarsen(kMostCombinations);
+  turns_.coarsen(vast_ ? kFewCombinations : kMostCombinations);
   for (std::size_t slot = choice_.size(); slot-- > 0;) {
     rest_[slot] = rest_[slot + 1] + turns_.least(slot);
   }
@@ -332,8 +334,8 @@ Candidate Search::candidate() const {
   return result;
 }
 
-/// What holds for cuts that were not looked at, too: the work over all cores at the best rate of any
-/// tile, and each byte from HBM once.
+/// What holds for cuts that were not looked at, too: the work over all cores at the best rate of
+/// any tile, and each byte from HBM once.
 Floor Search::vast_floor() const {
   std::vector<std::int64_t> whole;
   for (const ir::Axis& axis : op_.axes) {
@@ -341,9 +343,8 @@ Floor Search::vast_floor() const {
   }
   std::int64_t received = 0;
   for (const Slot& slot : pricer_.slots()) {
-    received += slot.hbm && !slot.indirect
-                    ? partition::element_bytes(slot.unique, slot.bits).value
-                    : 0;
+    received +=
+        slot.hbm && !slot.indirect ? partition::element_bytes(slot.unique, slot.bits).value : 0;
   }
   const Corner corner{.execute = {rates_.least(whole) / static_cast<double>(cores_)},
                       .link = {received / cores_},

@@ -51,13 +51,13 @@ std::optional<partition::ExecutePlan> follow(const ir::Op& op, std::size_t slot,
                                              const partition::Layout& layout,
                                              const chip::Chip& chip) {
   const ir::Operand& operand = op.operands[slot];
-  partition::ExecutePlan plan{.factors = std::vector<std::int64_t>(op.axes.size(), 1),
-                              .temporal = std::vector<std::vector<std::int64_t>>(
-                                  op.operands.size()),
-                              .pace = std::vector<std::int64_t>(op.axes.size(), 0),
-                              .order = {},
-                              .loops = {},
-                              .mesh_dims = std::vector<std::int32_t>(op.axes.size(), -1)};
+  partition::ExecutePlan plan{
+      .factors = std::vector<std::int64_t>(op.axes.size(), 1),
+      .temporal = std::vector<std::vector<std::int64_t>>(op.operands.size()),
+      .pace = std::vector<std::int64_t>(op.axes.size(), 0),
+      .order = {},
+      .loops = {},
+      .mesh_dims = std::vector<std::int32_t>(op.axes.size(), -1)};
   if (layout.spread) {
     return std::nullopt;
   }
@@ -146,15 +146,13 @@ class Alignment {
 
   Choice best(std::int32_t op) {
     const Choice now = choice(op);
-    const Bytes limit = std::max(problem_.option(op, now).footprint.space,
-                                 Bytes{room_.value / kSmallShare});
-    const Bytes waiting = std::max(problem_.state(op, now).space,
-                                   Bytes{room_.value / kSmallShare});
+    const Bytes limit =
+        std::max(problem_.option(op, now).footprint.space, Bytes{room_.value / kSmallShare});
+    const Bytes waiting = std::max(problem_.state(op, now).space, Bytes{room_.value / kSmallShare});
     Choice best = now;
     double least = cost(op, now);
     for (const std::int32_t option : candidates(op)) {
-      const cost::PlanOption& plan =
-          problem_.front(op).options[static_cast<std::size_t>(option)];
+      const cost::PlanOption& plan = problem_.front(op).options[static_cast<std::size_t>(option)];
       const std::optional<Choice> candidate = settle(plan, option, waiting);
       if (!candidate || plan.footprint.space > limit || *candidate == now) {
         continue;
@@ -188,8 +186,8 @@ class Alignment {
     const Choice now = std::exchange(choice(op), candidate);
     const cost::PlanOption& plan = problem_.option(op, candidate);
     const auto state = static_cast<std::size_t>(candidate.state);
-    double seconds = contention_.seconds(
-        work(plan, plan.states[state], problem_.in_place(op, choices_).gather));
+    double seconds =
+        contention_.seconds(work(plan, plan.states[state], problem_.in_place(op, choices_).gather));
     seconds += contention_.late * (plan.states[state].time.value - least_load(op));
     for (const std::int32_t reader : problem_.readers(op)) {
       const cost::Exchange gather = problem_.in_place(reader, choices_).gather;
@@ -233,15 +231,13 @@ class Alignment {
 
   void follow_readers(std::int32_t op, std::size_t slot, std::vector<std::int32_t>& result) {
     const auto& graph = problem_.graph();
-    const std::int32_t tensor =
-        graph.ops[static_cast<std::size_t>(op)].operands[slot].tensor;
+    const std::int32_t tensor = graph.ops[static_cast<std::size_t>(op)].operands[slot].tensor;
     for (const std::int32_t reader : problem_.readers(op)) {
       const ir::Op& node = graph.ops[static_cast<std::size_t>(reader)];
       for (std::size_t k = 0; k < node.operands.size(); ++k) {
         if (node.operands[k].tensor == tensor) {
-          const partition::Layout need =
-              partition::layout(graph, node, k, problem_.option(reader, choice(reader)).plan,
-                                problem_.chip());
+          const partition::Layout need = partition::layout(
+              graph, node, k, problem_.option(reader, choice(reader)).plan, problem_.chip());
           try_follow(op, slot, &need, result);
         }
       }

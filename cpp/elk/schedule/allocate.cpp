@@ -28,7 +28,9 @@ class Search {
  public:
   Search(const Problem& problem, const Staircase& stairs, std::vector<Resident> residents,
          const Contention& contention)
-      : problem_(problem), stairs_(stairs), residents_(std::move(residents)),
+      : problem_(problem),
+        stairs_(stairs),
+        residents_(std::move(residents)),
         contention_(contention) {
     total_ = stairs.front().space;
     for (const Resident& resident : residents_) {
@@ -96,8 +98,13 @@ class Search {
 Step step(const cost::Front& front, std::size_t option, const Contention& contention,
           double least_load) {
   const cost::PlanOption& plan = front.options[option];
-  const cost::PreloadState none{.divisor = {}, .space = {0}, .link = {0}, .hbm_bytes = 0,
-                                .hbm_time = {0.0}, .time = {0.0}, .distribute = {}};
+  const cost::PreloadState none{.divisor = {},
+                                .space = {0},
+                                .link = {0},
+                                .hbm_bytes = 0,
+                                .hbm_time = {0.0},
+                                .time = {0.0},
+                                .distribute = {}};
   Step best{.choice = {.option = static_cast<std::int32_t>(option), .state = 0},
             .cost = std::numeric_limits<double>::infinity(),
             .space = plan.footprint.space};
@@ -129,8 +136,7 @@ double state_cost(const cost::PlanOption& option, std::size_t k, const Contentio
                          .compute = {0.0},
                          .fixed_out = {0.0},
                          .wire_out = {0.0}};
-  return contention.seconds(fetch) +
-         (contention.late * (state.time.value - state.hbm_time.value));
+  return contention.seconds(fetch) + (contention.late * (state.time.value - state.hbm_time.value));
 }
 
 Staircase staircase(const cost::Front& front, const Contention& contention) {

@@ -11,8 +11,8 @@ namespace elk::schedule {
 
 /// How much dearer work is while preloads stream beside it, on average over a model.
 struct Contention {
-  double share;  // of the port that preloads take
-  double drag;   // compute lost for each share of the port
+  double share;       // of the port that preloads take
+  double drag;        // compute lost for each share of the port
   double late = 1.0;  // how much of a slower preload delays the model: none where executes bind
 
   [[nodiscard]] double seconds(const cost::Work& work) const;

@@ -116,10 +116,9 @@ Split try_split(const Problem& problem, const std::vector<Ranked>& fronts,
   for (Bytes& limit : limits) {
     limit = limit - (room - split.execute);
   }
-  split.proposal = {.choices = choose(problem, fronts, limits),
-                    .space = {.room = room,
-                              .preload_room = room - split.execute,
-                              .not_before = {}}};
+  split.proposal = {
+      .choices = choose(problem, fronts, limits),
+      .space = {.room = room, .preload_room = room - split.execute, .not_before = {}}};
   const Situation now = estimate(problem, split.proposal.choices);
   const Issue issue = issue_early(problem, now, problem.loaded(), split.proposal.space);
   split.seconds = std::numeric_limits<double>::infinity();
@@ -143,16 +142,15 @@ Proposal basic(Problem& problem, const Contention& contention, Bytes room) {
   std::int32_t before = -1;
   for (const std::int32_t op : problem.loaded()) {
     const auto at = static_cast<std::size_t>(op);
-    result.choices[at].state =
-        largest_state(problem, now, before, op, result.choices[at], room);
+    result.choices[at].state = largest_state(problem, now, before, op, result.choices[at], room);
     result.space.not_before[at] = std::max(before, 0);
     before = op;
   }
   return result;
 }
 
-std::vector<Proposal> fixed_splits(const Problem& problem, const Contention& contention,
-                                   Bytes room, std::size_t count, int threads) {
+std::vector<Proposal> fixed_splits(const Problem& problem, const Contention& contention, Bytes room,
+                                   std::size_t count, int threads) {
   const std::vector<Ranked> largest = rank_all(problem, contention, Fill::Largest);
   const std::vector<Ranked> smallest = rank_all(problem, contention, Fill::Smallest);
   const std::vector<Bytes> all(static_cast<std::size_t>(problem.op_count()), room);

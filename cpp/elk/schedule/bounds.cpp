@@ -125,8 +125,7 @@ Bounds bounds(const Problem& problem, Seconds ideal) {
   if (chip.hbm) {
     std::vector<double> known(problem.fronts().size(), -1.0);
     for (const std::int32_t op : problem.loaded()) {
-      const auto front =
-          static_cast<std::size_t>(problem.front_of()[static_cast<std::size_t>(op)]);
+      const auto front = static_cast<std::size_t>(problem.front_of()[static_cast<std::size_t>(op)]);
       known[front] = known[front] < 0.0 ? read_once(problem, op) : known[front];
       hbm += known[front];
     }

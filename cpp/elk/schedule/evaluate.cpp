@@ -46,8 +46,7 @@ void add_op(const Problem& problem, const std::vector<Choice>& choices, std::int
 }
 
 /// On a chip without HBM, weights and states stay for the whole program.
-void keep_resident(const Problem& problem, const std::vector<Choice>& choices,
-                   Situation& result) {
+void keep_resident(const Problem& problem, const std::vector<Choice>& choices, Situation& result) {
   if (problem.chip().hbm) {
     return;
   }
@@ -117,10 +116,10 @@ Situation estimate(const Problem& problem, const std::vector<Choice>& choices) {
     const auto op = static_cast<std::int32_t>(i);
     const cost::PlanOption& option = problem.option(op, choices[i]);
     const partition::Footprint& space = option.footprint;
-    add_op(problem, choices, op,
-           {.gather = option.gather,
-            .copies = space.space - space.rest - hbm_bytes(problem, option)},
-           result);
+    add_op(
+        problem, choices, op,
+        {.gather = option.gather, .copies = space.space - space.rest - hbm_bytes(problem, option)},
+        result);
   }
   keep_resident(problem, choices, result);
   return result;
@@ -143,8 +142,8 @@ Issue issue_early(const Problem& problem, const Situation& situation,
     std::int32_t slot = op + 1;
     while (slot > earliest) {
       const auto k = static_cast<std::size_t>(slot) - 1;
-      const bool fits = used[k] + piece <= space.room &&
-                        (k == at || waiting[k] + piece <= space.preload_room);
+      const bool fits =
+          used[k] + piece <= space.room && (k == at || waiting[k] + piece <= space.preload_room);
       if (!fits) {
         break;
       }
@@ -167,8 +166,8 @@ Issue issue_early(const Problem& problem, const Situation& situation,
     sum += result.issued_before[i];
     result.issued_before[i] = sum;
     if (used[i] > space.room && !result.shortage) {
-      result.shortage = Shortage{.op = static_cast<std::int32_t>(i),
-                                 .excess = used[i] - space.room};
+      result.shortage =
+          Shortage{.op = static_cast<std::int32_t>(i), .excess = used[i] - space.room};
     }
   }
   return result;
@@ -181,8 +180,7 @@ std::vector<cost::WriteBack> write_backs(const Problem& problem) {
     return result;
   }
   for (const ir::Store& store : problem.graph().stores) {
-    const Bytes whole =
-        ir::bytes(problem.graph().tensors[static_cast<std::size_t>(store.tensor)]);
+    const Bytes whole = ir::bytes(problem.graph().tensors[static_cast<std::size_t>(store.tensor)]);
     const Seconds time = cost::store_time(chip, whole, store.run);
     result.push_back({.op = store.op, .tensor = store.tensor, .load = {.time = time, .share = 0}});
   }

@@ -32,8 +32,8 @@ struct Situation {
 
 /// Limits on what preloads may occupy.
 struct Space {
-  Bytes room;          // everything together
-  Bytes preload_room;  // preload buffers of ops that wait for their execute
+  Bytes room;                            // everything together
+  Bytes preload_room;                    // preload buffers of ops that wait for their execute
   std::vector<std::int32_t> not_before;  // per op: its preload's first slot; empty: no limit
 };
 

@@ -75,8 +75,8 @@ Ideal ideal(Problem& problem) {
   for (std::int32_t op = 0; op < problem.op_count(); ++op) {
     const cost::Front& front = problem.front(op);
     const auto& states = front.options[static_cast<std::size_t>(front.fastest)].states;
-    result.schedule.ops.push_back({.option = front.fastest,
-                                   .state = static_cast<std::int32_t>(states.size()) - 1});
+    result.schedule.ops.push_back(
+        {.option = front.fastest, .state = static_cast<std::int32_t>(states.size()) - 1});
   }
   const std::vector<Choice>& choices = result.schedule.ops;
   result.times.preloads.resize(count);
@@ -89,7 +89,8 @@ Ideal ideal(Problem& problem) {
     const InPlace& in_place = problem.in_place(op, choices);
     cost::PreloadState free = problem.state(op, choices[at]);
     free.distribute = {};
-    const double seconds = work(problem.option(op, choices[at]), free, in_place.gather).alone().value;
+    const double seconds =
+        work(problem.option(op, choices[at]), free, in_place.gather).alone().value;
     const double begin = std::max(now, result.times.preloads[at].end.value);
     now = begin + seconds;
     result.times.executes[at] = {.begin = {begin}, .end = {now}};
@@ -98,10 +99,9 @@ Ideal ideal(Problem& problem) {
   }
   result.times.total = {now};
   for (const cost::WriteBack& store : write_backs(problem)) {
-    const double begin = std::max(result.times.executes[static_cast<std::size_t>(store.op)].end.value,
-                                  result.times.stores.empty()
-                                      ? 0.0
-                                      : result.times.stores.back().end.value);
+    const double begin =
+        std::max(result.times.executes[static_cast<std::size_t>(store.op)].end.value,
+                 result.times.stores.empty() ? 0.0 : result.times.stores.back().end.value);
     const double end = begin + store.load.time.value;
     result.times.stores.push_back({.begin = {begin}, .end = {end}});
     result.times.total = {std::max(result.times.total.value, end)};

@@ -73,8 +73,7 @@ class Induction {
   }
 
   [[nodiscard]] const Staircase& stairs(std::int32_t op) const {
-    return stairs_[static_cast<std::size_t>(
-        problem_.front_of()[static_cast<std::size_t>(op)])];
+    return stairs_[static_cast<std::size_t>(problem_.front_of()[static_cast<std::size_t>(op)])];
   }
 
   [[nodiscard]] std::vector<Choice> cheapest() const {
@@ -148,8 +147,7 @@ class Induction {
                      .start = 0,
                      .key = 0};
     const Choice& choice = result.allocation.choice;
-    const Time end =
-        std::max(next_start(op) + ticks(result.allocation.added), load_start(ahead));
+    const Time end = std::max(next_start(op) + ticks(result.allocation.added), load_start(ahead));
     result.start = end + duration(op, choice, end, ahead);
     result.key = std::max(result.start, load_start(behind(op))) + late(op, choice);
     return result;
@@ -182,11 +180,11 @@ class Induction {
     double wire = 0.0;
     for (std::int32_t place = behind(op); place < ahead; ++place) {
       const std::int32_t other = loaded_[static_cast<std::size_t>(place)];
-      const Time overlap = std::min(end + length, slot(other).load_start) -
-                           std::max(end, slot(other).load_end);
+      const Time overlap =
+          std::min(end + length, slot(other).load_start) - std::max(end, slot(other).load_end);
       if (overlap > 0) {
-        const cost::Load load_alone = load(problem_.state(other, slot(other).choice),
-                                           problem_.chip());
+        const cost::Load load_alone =
+            load(problem_.state(other, slot(other).choice), problem_.chip());
         wire += static_cast<double>(overlap) * load_alone.share;
       }
     }
@@ -227,9 +225,9 @@ class Induction {
     const Slot& origin = slot(op);
     for (std::int32_t k = op; k <= last_waiting(op); ++k) {
       const Slot& at = slot(k);
-      result.insert(result.end(), {at.choice.option, at.choice.state,
-                                   at.ahead - problem_.rank(op), origin.start - at.start,
-                                   origin.start - at.load_start, origin.start - at.load_end});
+      result.insert(result.end(), {at.choice.option, at.choice.state, at.ahead - problem_.rank(op),
+                                   origin.start - at.start, origin.start - at.load_start,
+                                   origin.start - at.load_end});
     }
     result.push_back(origin.start - load_start(origin.ahead));
     return result;

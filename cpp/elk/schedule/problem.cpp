@@ -90,8 +90,7 @@ Problem::Key Problem::context(std::int32_t op, const std::vector<Choice>& choice
   return key;
 }
 
-const partition::Layout* Problem::resting(std::int32_t tensor,
-                                          const std::vector<Choice>& choices) {
+const partition::Layout* Problem::resting(std::int32_t tensor, const std::vector<Choice>& choices) {
   const std::int32_t maker = lives_.producer[static_cast<std::size_t>(tensor)];
   if (maker < 0) {
     return nullptr;
@@ -103,9 +102,9 @@ const partition::Layout* Problem::resting(std::int32_t tensor,
   if (found != layouts_.end()) {
     return &found->second;
   }
-  const auto inserted = layouts_.emplace(
-      key, partition::layout(graph_, graph_.ops[j], static_cast<std::size_t>(slot),
-                             option(maker, choices[j]).plan, chip_));
+  const auto inserted =
+      layouts_.emplace(key, partition::layout(graph_, graph_.ops[j], static_cast<std::size_t>(slot),
+                                              option(maker, choices[j]).plan, chip_));
   return &inserted.first->second;
 }
 
@@ -135,7 +134,8 @@ const InPlace& Problem::in_place(std::int32_t op, const std::vector<Choice>& cho
 }
 
 std::int32_t Problem::add(std::int32_t op, const partition::ExecutePlan& plan) {
-  auto& options = fronts_[static_cast<std::size_t>(front_of_[static_cast<std::size_t>(op)])].options;
+  auto& options =
+      fronts_[static_cast<std::size_t>(front_of_[static_cast<std::size_t>(op)])].options;
   const auto same = [&](const cost::PlanOption& other) { return other.plan == plan; };
   const auto found = std::find_if(options.begin(), options.end(), same);
   if (found != options.end()) {
@@ -152,8 +152,8 @@ cost::Work work(const cost::PlanOption& option, const cost::PreloadState& state,
   return {.fixed_in = (gather.time - gather.wire) + (rest.time - rest.wire),
           .wire_in = gather.wire + rest.wire,
           .compute = option.compute,
-          .fixed_out = (option.shift.time - option.shift.wire) +
-                       (option.reduce.time - option.reduce.wire),
+          .fixed_out =
+              (option.shift.time - option.shift.wire) + (option.reduce.time - option.reduce.wire),
           .wire_out = option.shift.wire + option.reduce.wire};
 }
 

@@ -15,8 +15,8 @@
 namespace elk::schedule {
 namespace {
 
-constexpr std::size_t kSplitsKept = 3;   // of Static's splits, forecast again between neighbours
-constexpr std::int64_t kShrinks = 24;    // times that room is taken away when placement fails ...
+constexpr std::size_t kSplitsKept = 3;    // of Static's splits, forecast again between neighbours
+constexpr std::int64_t kShrinks = 24;     // times that room is taken away when placement fails ...
 constexpr std::int64_t kShrinkPart = 64;  // ... by this part of it
 
 /// A proposal with its forecast, before placement.
@@ -79,8 +79,7 @@ class Searcher {
   }
 
   void propose_static() {
-    for (Proposal& proposal :
-         fixed_splits(problem_, contention_, room_, kSplitsKept, threads_)) {
+    for (Proposal& proposal : fixed_splits(problem_, contention_, room_, kSplitsKept, threads_)) {
       consider(Policy::Static, std::move(proposal));
     }
   }
@@ -203,8 +202,8 @@ class Searcher {
                                    .divisor = problem_.state(op, choice).divisor});
     }
     found.program.code = program::issue(problem_.graph(), problem_.loaded(), issue.issued_before);
-    std::vector<program::Buffer> buffers = program::buffers(
-        problem_.graph(), problem_.chip(), found.program.ops, found.program.code);
+    std::vector<program::Buffer> buffers =
+        program::buffers(problem_.graph(), problem_.chip(), found.program.ops, found.program.code);
     found.occupancy = program::occupancy(buffers, found.program.code.size());
     std::optional<std::vector<program::Buffer>> placed =
         *std::max_element(found.occupancy.begin(), found.occupancy.end()) <= room_
@@ -214,8 +213,7 @@ class Searcher {
       return std::nullopt;
     }
     found.program.buffers = std::move(*placed);
-    found.times =
-        timing(problem_, candidate.situation, problem_.loaded(), issue.issued_before);
+    found.times = timing(problem_, candidate.situation, problem_.loaded(), issue.issued_before);
     for (std::int32_t op = 0; op < problem_.op_count(); ++op) {
       found.in_place.push_back(problem_.in_place(op, choices));
     }
@@ -232,8 +230,8 @@ class Searcher {
     const ir::Op& op = problem_.graph().ops[static_cast<std::size_t>(shortage_->op)];
     throw Infeasible(
         text("op '", op.name, "' (", op.onnx_type, ") does not fit: its smallest workable plan ",
-             "beside the tensors that must stay on chip needs ",
-             (room_ + shortage_->excess).value, " bytes of SRAM a core, ", room_.value,
+             "beside the tensors that must stay on chip needs ", (room_ + shortage_->excess).value,
+             " bytes of SRAM a core, ", room_.value,
              " are usable (core.sram_bytes - core.reserved_bytes): ", shortage_->excess.value,
              " bytes too many; a smaller batch or sequence, more cores, or core.sram_bytes larger "
              "by that much would make it fit"),

@@ -17,9 +17,9 @@ struct Found {
   program::Program program;
   std::vector<Bytes> occupancy;
   cost::TimelineResult times;
-  Policy origin;                 // the policy whose schedule this is
-  Seconds raw;                   // of the asked policy's own schedule
-  std::int32_t solved_layers;    // periods that the induction solved itself; 0: it did not run
+  Policy origin;               // the policy whose schedule this is
+  Seconds raw;                 // of the asked policy's own schedule
+  std::int32_t solved_layers;  // periods that the induction solved itself; 0: it did not run
 };
 
 /// The best schedule of `policy` and of every baseline below it (design 6.6). Throws Infeasible
