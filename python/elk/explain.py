@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _SHOWN_OPTIONS = 40
 _NAME_LENGTH = 200
+_REASON_LENGTH = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +101,7 @@ class Explanation:
 
     def _repr_html_(self) -> str:
         head, *rows = self._rows()
-        lines = "<br>".join(html.escape(reason) for reason in self.reasons)
+        lines = "<br>".join(html.escape(reason[:_REASON_LENGTH]) for reason in self.reasons)
         cells = "".join(_html_row(row, "td") for row in rows)
         return (
             f"<div><b>{html.escape(self.name[:_NAME_LENGTH])}</b> ({html.escape(self.kind)}, "

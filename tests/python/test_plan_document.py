@@ -210,7 +210,9 @@ def test_the_html_card_stays_small_whatever_names_are_long() -> None:
     document = _document()
     document["model"]["name"] = "m" * 1_000_000
     document["ops"][0]["name"] = "o" * 1_000_000
+    document["ops"][0]["preload"]["divisor"] = {"t" * 1_000_000: 2}
     assert len(_plan(document)._repr_html_()) < 20_000
+    assert len(_plan(document).explain(0)._repr_html_()) < 20_000
 
 
 def test_an_explanation_says_what_held_the_fastest_plan_back(plan: Plan) -> None:
