@@ -20,13 +20,13 @@ bool covers(const Corner& a, const Corner& b) {
 
 }  // namespace
 
-FloorSearch::FloorSearch(const ir::Op& op, Pricer& pricer, Rates& rates, std::int64_t cores)
+FloorSearch::FloorSearch(Pricer& pricer, Rates& rates, std::int64_t cores)
     : pricer_(pricer),
       rates_(rates),
       cores_(cores),
       compute_(kUnlimited),
-      lengths_(op.axes.size()),
-      size_(op.axes.size()),
+      lengths_(pricer.size().size()),
+      size_(pricer.size().size()),
       best_(kUnlimited) {}
 
 Corner FloorSearch::corner(const Cut& cut, double compute) const {

@@ -18,10 +18,10 @@ namespace elk::cost {
 /// free: a producer may have left everything in place.
 class FloorSearch {
  public:
-  FloorSearch(const ir::Op& op, Pricer& pricer, Rates& rates, std::int64_t cores);
+  FloorSearch(Pricer& pricer, Rates& rates, std::int64_t cores);
 
-  /// Whether a cut changes nothing whose tiles take at least `least`. Of the cut, its factors, sharers,
-  /// reductions and HBM bytes must be known, or no more than they are.
+  /// Whether a cut changes nothing whose tiles take at least `least`. Of the cut, its factors,
+  /// sharers, reductions and HBM bytes must be known, or no more than they are.
   [[nodiscard]] bool skips(const Cut& cut, double least) const;
   /// False if a tile undercut the rates.
   [[nodiscard]] bool add(const Cut& cut, Turns& turns);

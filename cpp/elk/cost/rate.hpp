@@ -32,6 +32,9 @@ class Rates {
   }
   [[nodiscard]] double volume(std::span<const std::int64_t> size) const;
 
+  /// Whether an axis counts in the volume.
+  [[nodiscard]] bool counts(std::size_t axis) const { return place_[axis] >= 0; }
+
   /// The least part of the time of a tile that going through it in equal steps takes.
   [[nodiscard]] double gain() const { return gain_; }
 

@@ -12,20 +12,14 @@
 namespace elk::cost {
 namespace {
 
-constexpr std::int64_t kFewCombinations = 128;  // where there are more cuts than can be surveyed
-constexpr std::int64_t kSurveyed =
-    60000;  // cuts beyond which only those of the front are looked at
+constexpr std::int64_t kFewCombinations = 128;  // the same, in the front of an op of so many cuts:
+constexpr std::int64_t kVast = 60000;
 
 constexpr double kManyCores = 0.85;
 constexpr std::int64_t kThinned =
     2048;  // cuts from which a front is thinned: too many to count out
 constexpr double kRounding = 1.0 - 1e-12;            // Keeps a sum in another order a lower bound.
 constexpr std::int64_t kMostCombinations = 1 << 12;  // of turns under one cut
-
-std::int64_t saturated(std::int64_t a, std::int64_t b) {
-  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
-  return a > kMost - b ? kMost : a + b;
-}
 
 }  // namespace
 
@@ -40,9 +34,9 @@ Search::Search(Pricer& pricer, Rates& rates, const Constraints& constraints)
       all_factors_(all_factors(op_, cores_)),
       factors_(spaced_factors(op_, all_factors_, cores_)),
       coarse_(factors_ != all_factors_),
-      vast_(coarse_ && count_cuts(all_factors_, cores_, kSurveyed) > kSurveyed),
+      vast_(count_cuts(all_factors_, cores_, kVast) > kVast),
       turns_(pricer, cores_),
-      floor_(op_, pricer, rates, cores_),
+      floor_(pricer, rates, cores_),
       cut_{.factor = std::vector<std::int64_t>(op_.axes.size(), 1),
            .tile = std::vector<std::int64_t>(op_.axes.size(), 1),
            .order = {},
@@ -65,47 +59,51 @@ Search::Search(Pricer& pricer, Rates& rates, const Constraints& constraints)
       smallest_(std::numeric_limits<std::int64_t>::max()),
       counts_{.complete = 0, .filtered = 0, .pareto = 0} {}
 
-/// The floor and the fastest plan see every cut; the front of a large space those with factors some
-/// steps apart, unless none of them fits.
+/// The front of a large space is that of cuts with factors some steps apart, unless none of them
+/// fits; the floor and the fastest plan see every cut.
 bool Search::run() {
-  if (coarse_) {
-    if (!vast_) {
-      visit_all(all_factors_, &Search::survey);
-    }
-    visit_all(factors_, &Search::leaf);
-    if (!archive_.members().empty() || fastest_.empty()) {
-      return sound_;
-    }
+  visit_all(factors_);
+  if (coarse_ && fastest_.empty()) {
     coarse_ = false;
-    vast_ = false;
-    counts_ = {.complete = 0, .filtered = 0, .pareto = 0};
+    counts_.filtered = 0;
+    visit_all(all_factors_);
   }
-  visit_all(all_factors_, &Search::leaf);
+  if (coarse_) {
+    survey(0, 1, {.rate = 0.0, .volume = least_volume()});
+  }
+  count_complete(0, 1);
   return sound_;
 }
 
 /// Cuts into many pieces come first: what they reach excludes most of the others.
-void Search::visit_all(const Lists& lists, Leaf each) {
+void Search::visit_all(const Factors& factors) {
   const auto many = static_cast<std::int64_t>(kManyCores * static_cast<double>(cores_));
-  visit({.lists = lists, .cores = {.begin = many + 1, .end = cores_ + 1}, .leaf = each}, 0, 1);
-  visit({.lists = lists, .cores = {.begin = 1, .end = many + 1}, .leaf = each}, 0, 1);
+  visit(factors, {.begin = many + 1, .end = cores_ + 1}, 0, 1);
+  visit(factors, {.begin = 1, .end = many + 1}, 0, 1);
 }
 
-void Search::visit(const Range& range, std::size_t axis, std::int64_t product) {
-  if (axis == range.lists.size()) {
-    if (range.cores.contains(product)) {
-      (this->*range.leaf)();
+/// Cuts into a number of pieces within `cores`, with factors of the axes before `axis` that make
+/// `product`.
+void Search::visit(const Factors& factors, const elk::Interval<std::int64_t>& cores,
+                   std::size_t axis, std::int64_t product) {
+  if (axis == factors.size()) {
+    if (cores.contains(product)) {
+      leaf();
     }
     return;
   }
-  for (const std::int64_t factor : range.lists[axis]) {
-    if (product * factor >= range.cores.end || !sound_) {
+  for (const std::int64_t factor : factors[axis]) {
+    if (product * factor >= cores.end || !sound_) {
       break;
     }
-    cut_.factor[axis] = factor;
-    cut_.tile[axis] = ceil_div(op_.axes[axis].size, factor);
-    visit(range, axis + 1, product * factor);
+    cut_by(axis, factor);
+    visit(factors, cores, axis + 1, product * factor);
   }
+}
+
+void Search::cut_by(std::size_t axis, std::int64_t factor) {
+  cut_.factor[axis] = factor;
+  cut_.tile[axis] = ceil_div(op_.axes[axis].size, factor);
 }
 
 /// Whether the cut passes the constraints of the user.
@@ -148,36 +146,8 @@ void Search::count_space(std::int64_t least, bool allowed) {
     smallest_ = std::min(smallest_, turns_.least_space(cut_));
   }
   if (allowed) {
-    counts_.filtered =
-        saturated(counts_.filtered, all_fit ? turns_.distinct(cut_) : turns_.fitting(cut_, room_));
-  }
-}
-
-/// Looks for the floor and the fastest plan under the cut.
-void Search::survey() {
-  pricer_.count_sharers(cut_);
-  counts_.complete = saturated(counts_.complete, turns_.complete(cut_));
-  cut_.reduce = {.time = {0.0}, .bytes = {0}, .wire = {0.0}};
-  cut_.chip_hbm = pricer_.least_hbm();
-  double compute = least_compute();
-  const auto changes_nothing = [&] {
-    return compute * kRounding > least_time_ && floor_.skips(cut_, compute);
-  };
-  if (changes_nothing()) {
-    return;
-  }
-  compute = std::max(compute, rates_.gain() * pricer_.tiles().sub_task(cut_.tile));
-  if (changes_nothing() || !arranged()) {
-    return;
-  }
-  pricer_.measure(cut_);
-  const Point before = corner(compute);
-  if (before.space > room_ || (before.time > least_time_ && floor_.skips(cut_, compute))) {
-    return;
-  }
-  bound(compute);
-  if (least_.time <= least_time_) {
-    expand(false);
+    counts_.filtered = saturated_sum(counts_.filtered,
+                                     all_fit ? turns_.distinct(cut_) : turns_.fitting(cut_, room_));
   }
 }
 
@@ -191,9 +161,6 @@ void Search::leaf() {
     return;
   }
   pricer_.measure(cut_);
-  if (!coarse_ || vast_) {
-    counts_.complete = saturated(counts_.complete, turns_.complete(cut_));
-  }
   const bool passes = allowed();
   cut_.reduce = {.time = {0.0}, .bytes = {0}, .wire = {0.0}};
   const double compute = least_compute();
@@ -214,7 +181,7 @@ void Search::leaf() {
 
 void Search::expand(bool allowed) {
   turns_.build(cut_);
-  turns_.coarsen(vast_ ? kFewCombinations : kMostCombinations);
+  turns_.coarsen(allowed && vast_ ? kFewCombinations : kMostCombinations);
   for (std::size_t slot = choice_.size(); slot-- > 0;) {
     rest_[slot] = rest_[slot + 1] + turns_.least(slot);
   }
@@ -334,33 +301,11 @@ Candidate Search::candidate() const {
   return result;
 }
 
-/// What holds for cuts that were not looked at, too: the work over all cores at the best rate of
-/// any tile, and each byte from HBM once.
-Floor Search::vast_floor() const {
-  std::vector<std::int64_t> whole;
-  for (const ir::Axis& axis : op_.axes) {
-    whole.push_back(axis.size);
-  }
-  std::int64_t received = 0;
-  for (const Slot& slot : pricer_.slots()) {
-    received +=
-        slot.hbm && !slot.indirect ? partition::element_bytes(slot.unique, slot.bits).value : 0;
-  }
-  const Corner corner{.execute = {rates_.least(whole) / static_cast<double>(cores_)},
-                      .link = {received / cores_},
-                      .hbm_bytes = pricer_.least_hbm() / chip_.chips};
-  return {.execute = corner.execute,
-          .compute = corner.execute,
-          .link = corner.link,
-          .hbm_bytes = corner.hbm_bytes,
-          .corners = {corner}};
-}
-
 Found Search::found() const {
   Found result{.members = {},
                .fastest = fastest_,
                .counts = counts_,
-               .floor = vast_ ? vast_floor() : floor_.result(),
+               .floor = floor_.result(),
                .smallest = smallest_};
   for (const std::size_t id : archive_.members()) {
     result.members.push_back(plans_[id]);

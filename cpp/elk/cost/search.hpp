@@ -5,6 +5,7 @@
 
 #include "elk/base/intervals.hpp"
 #include "elk/cost/archive.hpp"
+#include "elk/cost/cuts.hpp"
 #include "elk/cost/floor.hpp"
 #include "elk/cost/front.hpp"
 #include "elk/cost/pricer.hpp"
@@ -45,17 +46,22 @@ class Search {
   [[nodiscard]] Found found() const;
 
  private:
-  using Lists = std::vector<std::vector<std::int64_t>>;
-  using Leaf = void (Search::*)();
-  /// Cuts with factors from `lists` into a number of pieces within `cores`, each given to `leaf`.
-  struct Range {
-    const Lists& lists;
-    elk::Interval<std::int64_t> cores;
-    Leaf leaf;
+  /// What the first factors of a cut say of its tiles: least seconds for each unit of volume, least
+  /// volume.
+  struct Prefix {
+    double rate;
+    double volume;
   };
-  void visit(const Range& range, std::size_t axis, std::int64_t product);
-  void visit_all(const Lists& lists, Leaf each);
-  void survey();
+
+  void visit_all(const Factors& factors);
+  void visit(const Factors& factors, const elk::Interval<std::int64_t>& cores, std::size_t axis,
+             std::int64_t product);
+  void cut_by(std::size_t axis, std::int64_t factor);
+  [[nodiscard]] double least_volume() const;
+  void survey(std::size_t axis, std::int64_t product, const Prefix& before);
+  [[nodiscard]] bool changes_nothing(double compute);
+  void look(double compute);
+  void count_complete(std::size_t axis, std::int64_t product);
   [[nodiscard]] bool arranged();
   [[nodiscard]] double least_compute();
   void bound(double compute);
@@ -74,7 +80,6 @@ class Search {
   void compete(double time);
   [[nodiscard]] std::int64_t preload_space(const Candidate& plan) const;
   [[nodiscard]] Candidate candidate() const;
-  [[nodiscard]] Floor vast_floor() const;
 
   Pricer& pricer_;
   Rates& rates_;
@@ -83,10 +88,10 @@ class Search {
   Constraints constraints_;
   std::int64_t room_;
   std::int64_t cores_;
-  Lists all_factors_;  // distinct ones of each axis
-  Lists factors_;      // those of the front
-  bool coarse_;        // whether these are not all
-  bool vast_;          // and all are too many to look at
+  Factors all_factors_;  // distinct ones of each axis
+  Factors factors_;      // those of the front
+  bool coarse_;          // whether these are not all
+  bool vast_;            // whether few rotations are tried for the front
   Turns turns_;
   FloorSearch floor_;
   Cut cut_;
@@ -105,7 +110,6 @@ class Search {
   double least_time_;
   std::int64_t smallest_;
   Counts counts_;
-  double rate_ = 0.0;
   bool sound_ = true;  // no tile beat the rate
 };
 

@@ -18,6 +18,11 @@ std::int64_t times(std::int64_t a, std::int64_t b) {
 
 }  // namespace
 
+std::int64_t saturated_sum(std::int64_t a, std::int64_t b) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  return a > kMost - b ? kMost : a + b;
+}
+
 Turns::Turns(const Pricer& pricer, std::int64_t cores)
     : pricer_(pricer),
       turns_(pricer.reads()),

@@ -1,0 +1,91 @@
+#include <algorithm>
+
+#include "elk/cost/search.hpp"
+
+/// The search for the floor and the fastest plan, among all cuts of an op.
+namespace elk::cost {
+namespace {
+
+constexpr double kRounding = 1.0 - 1e-12;  // Keeps a sum in another order a lower bound.
+
+}  // namespace
+
+/// Of tiles whose padded volume is spread over all cores.
+double Search::least_volume() const {
+  return rates_.volume(pricer_.size()) / static_cast<double>(cores_);
+}
+
+/// Whether no plan under the cut is as fast as the fastest, or lowers the floor, if its tiles take
+/// `compute` at least. What is not known yet of the cut stands at its least: uncut axes, no
+/// reductions, every HBM byte once.
+bool Search::changes_nothing(double compute) {
+  if (compute * kRounding <= least_time_) {
+    return false;
+  }
+  pricer_.count_sharers(cut_);
+  cut_.reduce = {.time = {0.0}, .bytes = {0}, .wire = {0.0}};
+  cut_.chip_hbm = pricer_.least_hbm();
+  return floor_.skips(cut_, compute);
+}
+
+/// Every cut with the factors chosen for the axes before `axis`, which make `product` pieces.
+void Search::survey(std::size_t axis, std::int64_t product, const Prefix& before) {
+  if (axis == all_factors_.size()) {
+    look(rates_.least(cut_.tile));
+    return;
+  }
+  const std::int64_t size = op_.axes[axis].size;
+  for (const std::int64_t factor : all_factors_[axis]) {
+    if (product * factor > cores_ || !sound_) {
+      break;
+    }
+    cut_by(axis, factor);
+    const auto padded = static_cast<double>(factor * cut_.tile[axis]);
+    const Prefix here{
+        .rate = std::max(before.rate, rates_.rate(axis, cut_.tile[axis])),
+        .volume = before.volume * (rates_.counts(axis) ? padded / static_cast<double>(size) : 1.0)};
+    if (!changes_nothing(here.rate * here.volume)) {
+      survey(axis + 1, product * factor, here);
+    }
+  }
+  cut_by(axis, 1);
+}
+
+void Search::look(double compute) {
+  if (changes_nothing(compute)) {
+    return;
+  }
+  compute = std::max(compute, rates_.gain() * pricer_.tiles().sub_task(cut_.tile));
+  if (changes_nothing(compute) || !arranged()) {
+    return;
+  }
+  pricer_.measure(cut_);
+  cut_.reduce = {.time = {0.0}, .bytes = {0}, .wire = {0.0}};
+  static_cast<void>(least_compute());
+  const Point least = corner(compute);
+  if (least.space > room_ || (least.time > least_time_ && floor_.skips(cut_, compute))) {
+    return;
+  }
+  bound(compute);
+  if (least_.time <= least_time_) {
+    expand(false);
+  }
+}
+
+/// Adds up the plans of the whole space, f_t along any dimensions included.
+void Search::count_complete(std::size_t axis, std::int64_t product) {
+  if (axis == all_factors_.size()) {
+    pricer_.count_sharers(cut_);
+    counts_.complete = saturated_sum(counts_.complete, turns_.complete(cut_));
+    return;
+  }
+  for (const std::int64_t factor : all_factors_[axis]) {
+    if (product * factor > cores_) {
+      break;
+    }
+    cut_.factor[axis] = factor;
+    count_complete(axis + 1, product * factor);
+  }
+}
+
+}  // namespace elk::cost
