@@ -41,6 +41,7 @@ class Search {
   Allocation run(Bytes room) {
     while (total_ > room) {
       const Move move = best_move();
+      work_ += static_cast<std::int64_t>(residents_.size()) + 1;
       if (move.freed.value <= 0) {
         return finish(false);
       }
@@ -83,7 +84,8 @@ class Search {
     return {.choice = stairs_[step_].choice,
             .residents = std::move(residents_),
             .added = std::max(added_, 0.0),
-            .fits = fits};
+            .fits = fits,
+            .work = work_ + static_cast<std::int64_t>(residents_.size()) + 1};
   }
 
   const Problem& problem_;
@@ -93,6 +95,7 @@ class Search {
   Bytes total_{0};
   std::size_t step_ = 0;
   double added_ = 0.0;
+  std::int64_t work_ = 0;
 };
 
 Step step(const cost::Front& front, std::size_t option, const Contention& contention,

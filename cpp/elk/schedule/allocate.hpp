@@ -45,6 +45,7 @@ struct Allocation {
   std::vector<Resident> residents;  // with their states, lowered where needed
   double added;                     // seconds that lowering the residents' states adds
   bool fits;
+  std::int64_t work;  // moves that were compared
 };
 
 /// Starts from the fastest plan and the states the residents are in, and takes the step that frees

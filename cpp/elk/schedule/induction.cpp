@@ -15,6 +15,10 @@ namespace {
 
 using Time = std::int64_t;  // picoseconds before the end of the model
 
+/// Moves compared after which the layer in hand stands for those before it, though the state may
+/// still change from layer to layer: times are then guesses, plans and capacity stay sound.
+constexpr std::int64_t kMostWork = 4'000'000;
+
 Time ticks(double seconds) { return to_picoseconds({seconds}).value; }
 
 /// What is known of a scheduled op, counted back from the end.
@@ -58,7 +62,8 @@ class Induction {
       }
       ++solved;
       const auto [before, added] = known.emplace(signature(op), op);
-      if (!added && copy_layers(op, before->second)) {
+      const std::int32_t like = added ? op + problem_.graph().repeat->period : before->second;
+      if ((!added || work_ > kMostWork) && copy_layers(op, like)) {
         op = problem_.graph().repeat->begin;
       }
       before->second = op;
@@ -122,6 +127,7 @@ class Induction {
     std::optional<Candidate> best;
     for (std::int32_t ahead = least; ahead <= most; ++ahead) {
       Candidate candidate = consider(op, ahead);
+      work_ += candidate.allocation.work;
       if (!candidate.allocation.fits && best) {
         break;
       }
@@ -281,6 +287,7 @@ class Induction {
   std::vector<Slot> slots_;
   std::vector<Staircase> stairs_;
   std::vector<Bytes> live_;
+  std::int64_t work_ = 0;  // moves compared
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "elk/schedule/search.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <optional>
 #include <utility>
@@ -15,9 +16,10 @@
 namespace elk::schedule {
 namespace {
 
-constexpr std::size_t kSplitsKept = 3;    // of Static's splits, forecast again between neighbours
-constexpr std::int64_t kShrinks = 24;     // times that room is taken away when placement fails ...
-constexpr std::int64_t kShrinkPart = 64;  // ... by this part of it
+constexpr std::size_t kSplitsKept = 3;  // of Static's splits, forecast again between neighbours
+/// Parts of the room, in 64ths, that are left unused one after another until everything fits.
+constexpr std::array<std::int64_t, 8> kUnused = {0, 1, 2, 4, 7, 11, 16, 24};
+constexpr std::int64_t kParts = 64;
 
 /// A proposal with its forecast, before placement.
 struct Candidate {
@@ -86,15 +88,14 @@ class Searcher {
 
   /// Induction under all of the room, and under less where the true neighbours need more.
   void propose_dynamic() {
-    Bytes room = room_;
-    for (std::int64_t k = 0; k < kShrinks; ++k) {
-      Induced induced = induce(problem_, contention_, room);
+    for (const std::int64_t unused : kUnused) {
+      Induced induced =
+          induce(problem_, contention_, {room_.value - (room_.value / kParts * unused)});
       solved_layers_ = induced.solved_layers;
       const Space space{.room = room_, .preload_room = room_, .not_before = {}};
       if (consider(Policy::ElkDyn, {.choices = std::move(induced.choices), .space = space})) {
         return;
       }
-      room -= {room_.value / kShrinkPart};
     }
   }
 
@@ -168,17 +169,16 @@ class Searcher {
 
   /// The candidate as a placed program, with less look-ahead each time that placement fails.
   std::optional<Found> place(const Candidate& candidate) {
-    Issue issue = candidate.issue;
-    Space space = candidate.proposal.space;
-    for (std::int64_t k = 0; k < kShrinks; ++k) {
+    for (const std::int64_t unused : kUnused) {
+      Space space = candidate.proposal.space;
+      space.room -= {room_.value / kParts * unused};
+      const Issue issue = issue_early(problem_, candidate.situation, problem_.loaded(), space);
+      if (issue.shortage) {
+        return std::nullopt;
+      }
       std::optional<Found> found = try_place(candidate, issue);
       if (found) {
         return found;
-      }
-      space.room -= {room_.value / kShrinkPart};
-      issue = issue_early(problem_, candidate.situation, problem_.loaded(), space);
-      if (issue.shortage) {
-        return std::nullopt;
       }
     }
     return std::nullopt;
