@@ -12,7 +12,7 @@ import elk
 from cases import CASES, Case
 
 POLICIES = ("basic", "static", "elk-dyn", "elk-full", "ideal")
-CHIPS = ("ipu-pod4-hbm", "ipu-pod4-hbm-mesh-wide")
+CHIPS = ("ipu-pod4-hbm", "ipu-pod4-hbm-mesh")
 
 
 def main() -> None:

@@ -37,8 +37,8 @@ struct WriteBack {
 
 /// A whole program with the time of every part of it alone on the chip.
 struct Timeline {
-  std::vector<Work> works;                 // per op
-  std::vector<Load> loads;                 // per op; zero time: nothing is preloaded
+  std::vector<Work> works;  // per op
+  std::vector<Load> loads;  // per op; zero time: nothing is preloaded
   std::vector<std::int32_t> preload_order;
   std::vector<std::int32_t> issued_before;  // per op: preloads issued before its execute
   std::vector<WriteBack> write_backs;       // by op

@@ -65,7 +65,8 @@ Sharing sharing(const ir::Graph& graph, const ir::Op& op, std::size_t operand,
   const std::int64_t ids = ids_of_chip(plan.factors, plan.order, plan.mesh_dims, chip);
   const std::int64_t held = footprint(graph, op, plan).operand[operand].value * ring;
   for (std::int64_t begin = 0; begin < needs.cores(); begin += ids) {
-    // Picks are counted by rows and columns: their product overstates a chip that has part of a row.
+    // Picks are counted by rows and columns: their product overstates a chip that has part of a
+    // row.
     const std::int64_t cores = std::min(ids, needs.cores() - begin);
     const std::int64_t bytes = std::min(needs.bytes(begin, begin + ids), held * cores);
     result.hbm_bytes += bytes;

@@ -1,8 +1,8 @@
-#include "elk/cost/forecast.hpp"
+#include <vector>
 
 #include <gtest/gtest.h>
 
-#include <vector>
+#include "elk/cost/forecast.hpp"
 
 namespace elk::cost {
 namespace {
@@ -89,13 +89,12 @@ TEST(Forecast, PaysTheLatencyOnlyAfterTheHbmWasIdle) {
 }
 
 TEST(Forecast, ServesStoresInTheQueueOfPreloadsAndWaitsForTheLast) {
-  const Timeline timeline{
-      .works = {compute(1.0), compute(1.0)},
-      .loads = {load(0, 0), load(1.0, 0)},
-      .preload_order = {1},
-      .issued_before = {0, 1},
-      .write_backs = {{.op = 0, .tensor = 7, .load = load(2.0, 0)},
-                      {.op = 1, .tensor = 8, .load = load(4.0, 0)}}};
+  const Timeline timeline{.works = {compute(1.0), compute(1.0)},
+                          .loads = {load(0, 0), load(1.0, 0)},
+                          .preload_order = {1},
+                          .issued_before = {0, 1},
+                          .write_backs = {{.op = 0, .tensor = 7, .load = load(2.0, 0)},
+                                          {.op = 1, .tensor = 8, .load = load(4.0, 0)}}};
   const TimelineResult result = forecast(timeline, kFree);
   EXPECT_EQ(result.stores[0].end, Seconds{3.0});
   EXPECT_EQ(result.preloads[1].begin, Seconds{3.0});

@@ -1,6 +1,6 @@
-#include "elk/cost/store.hpp"
-
 #include <gtest/gtest.h>
+
+#include "elk/cost/store.hpp"
 
 namespace elk::cost {
 namespace {
