@@ -48,8 +48,11 @@ void each_prediction(const std::vector<Family>& families, const TileShape& shape
 }  // namespace
 
 TileCall oriented(const TileShape& shape, const Needs& needs, bool transposed) {
-  const TileCall call(shape, needs);
-  return transposed ? call.exchanged(needs) : call;
+  TileCall call(shape, needs);
+  if (transposed) {
+    call.exchange(needs);
+  }
+  return call;
 }
 
 Origin best_origin(const std::vector<Family>& families, const Sample& row, bool cheapest) {

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -11,9 +13,18 @@
 /// arithmetic in steps.
 namespace elk::cost::form {
 
-/// ceil(amount / step), by a 32-bit division where that will do: it is several times as fast.
+/// Of a positive number. (std::has_single_bit is a call on processors without a bit count.)
+[[nodiscard]] inline bool is_power_of_two(std::uint32_t number) {
+  return (number & (number - 1)) == 0;
+}
+
+/// ceil(amount / step): a shift where that will do, else a 32-bit division, which is several times
+/// as fast as one of 64 bits.
 [[nodiscard]] inline std::int64_t steps(std::int64_t amount, std::int32_t step) {
   const auto size = static_cast<std::uint32_t>(step);
+  if (is_power_of_two(size)) {
+    return (amount + step - 1) >> std::countr_zero(size);
+  }
   if (amount <= std::numeric_limits<std::int32_t>::max()) {
     return (static_cast<std::uint32_t>(amount) + size - 1U) / size;
   }
@@ -22,6 +33,9 @@ namespace elk::cost::form {
 
 /// amount % step.
 [[nodiscard]] inline std::int64_t rest(std::int64_t amount, std::int32_t step) {
+  if (is_power_of_two(static_cast<std::uint32_t>(step))) {
+    return amount & (step - 1);
+  }
   if (amount <= std::numeric_limits<std::int32_t>::max()) {
     return static_cast<std::uint32_t>(amount) % static_cast<std::uint32_t>(step);
   }
@@ -52,62 +66,72 @@ template <class... Values>
   return out;
 }
 
-/// The form does not apply.
-[[nodiscard]] inline Terms none() { return listed(-1); }
+/// The sum of products, in four parts that the processor adds at the same time.
+[[nodiscard]] inline double dot(const Terms& terms, const double* coefficients) {
+  constexpr std::size_t kParts = 4;
+  std::array<double, kParts> parts{};
+  const auto count = static_cast<std::size_t>(terms.count);
+  std::size_t i = 0;
+  for (; i + kParts <= count; i += kParts) {
+    for (std::size_t part = 0; part < kParts; ++part) {
+      parts[part] += terms.value[i + part] * coefficients[i + part];
+    }
+  }
+  for (; i < count; ++i) {
+    parts[0] += terms.value[i] * coefficients[i];
+  }
+  return (parts[0] + parts[1]) + (parts[2] + parts[3]);
+}
 
-/// Appends the features of casting `elements` results, dealt to `workers`: the steps of one worker,
-/// and their place in a vector of four.
-void append_cast(std::int64_t elements, std::int32_t workers, Terms& out);
+/// The features of a tile under a form; a negative leaf where it does not apply.
+template <class Kind>
+[[nodiscard]] Terms features(const Kind& kind, const TileCall& call);
 
-// For each form: how many pieces it has, the features of a tile, features that grow with every
-// axis, and the sizes that the fitted range bounds.
+/// Their product with the coefficients of the piece, of which each has `width`; infinite where the
+/// form does not apply, the piece has no coefficients, or they would take no time.
+template <class Kind>
+[[nodiscard]] double cycles(const Kind& kind, const TileCall& call, const double* coefficients,
+                            std::int32_t width);
+
+// For each form: how many pieces it has, features that grow with every axis, and the sizes that the
+// fitted range bounds.
 [[nodiscard]] std::int32_t leaves(const Grid& grid);
-[[nodiscard]] Terms features(const Grid& grid, const TileCall& call);
 [[nodiscard]] Terms smooth(const Grid& grid, const TileCall& call);
 [[nodiscard]] Extents sizes(const Grid& grid, const TileCall& call);
 
 [[nodiscard]] std::int32_t leaves(const Blocks& blocks);
-[[nodiscard]] Terms features(const Blocks& blocks, const TileCall& call);
 [[nodiscard]] Terms smooth(const Blocks& blocks, const TileCall& call);
 [[nodiscard]] Extents sizes(const Blocks& blocks, const TileCall& call);
 
 [[nodiscard]] std::int32_t leaves(const Dots& dots);
-[[nodiscard]] Terms features(const Dots& dots, const TileCall& call);
 [[nodiscard]] Terms smooth(const Dots& dots, const TileCall& call);
 [[nodiscard]] Extents sizes(const Dots& dots, const TileCall& call);
 
 [[nodiscard]] std::int32_t leaves(const OuterProduct& outer);
-[[nodiscard]] Terms features(const OuterProduct& outer, const TileCall& call);
 [[nodiscard]] Terms smooth(const OuterProduct& outer, const TileCall& call);
 [[nodiscard]] Extents sizes(const OuterProduct& outer, const TileCall& call);
 
 [[nodiscard]] std::int32_t leaves(const RowPasses& passes);
-[[nodiscard]] Terms features(const RowPasses& passes, const TileCall& call);
 [[nodiscard]] Terms smooth(const RowPasses& passes, const TileCall& call);
 [[nodiscard]] Extents sizes(const RowPasses& passes, const TileCall& call);
 
 [[nodiscard]] std::int32_t leaves(const Transposes& transposes);
-[[nodiscard]] Terms features(const Transposes& transposes, const TileCall& call);
 [[nodiscard]] Terms smooth(const Transposes& transposes, const TileCall& call);
 [[nodiscard]] Extents sizes(const Transposes& transposes, const TileCall& call);
 
 [[nodiscard]] std::int32_t leaves(const Granules& granules);
-[[nodiscard]] Terms features(const Granules& granules, const TileCall& call);
 [[nodiscard]] Terms smooth(const Granules& granules, const TileCall& call);
 [[nodiscard]] Extents sizes(const Granules& granules, const TileCall& call);
 
 [[nodiscard]] std::int32_t leaves(const WindowBlocks& blocks);
-[[nodiscard]] Terms features(const WindowBlocks& blocks, const TileCall& call);
 [[nodiscard]] Terms smooth(const WindowBlocks& blocks, const TileCall& call);
 [[nodiscard]] Extents sizes(const WindowBlocks& blocks, const TileCall& call);
 
 [[nodiscard]] std::int32_t leaves(const WindowDots& dots);
-[[nodiscard]] Terms features(const WindowDots& dots, const TileCall& call);
 [[nodiscard]] Terms smooth(const WindowDots& dots, const TileCall& call);
 [[nodiscard]] Extents sizes(const WindowDots& dots, const TileCall& call);
 
 [[nodiscard]] std::int32_t leaves(const WindowLanes& lanes);
-[[nodiscard]] Terms features(const WindowLanes& lanes, const TileCall& call);
 [[nodiscard]] Terms smooth(const WindowLanes& lanes, const TileCall& call);
 [[nodiscard]] Extents sizes(const WindowLanes& lanes, const TileCall& call);
 

@@ -1,5 +1,6 @@
 #include <utility>
 
+#include "elk/cost/form_evaluate.hpp"
 #include "elk/cost/form_features.hpp"
 
 namespace elk::cost::form {
@@ -71,12 +72,13 @@ int32_t leaves(const Grid& grid) {
          (grid.total_bound > 0 ? 2 : 1) * (grid.variant ? 2 : 1);
 }
 
-Terms features(const Grid& grid, const TileCall& call) {
+template <class Sink>
+void describe(const Grid& grid, const TileCall& call, Sink& sink) {
   const TileShape& shape = call.shape;
   const int64_t outer = product(grid.outer, shape);
   const int64_t inner = product(grid.inner, shape);
   if (grid.outer_at_most > 0 && outer > grid.outer_at_most) {
-    return none();
+    return sink.none();
   }
   const int64_t items = steps(outer, grid.outer_step);
   auto [leaf, each] = inner_piece(grid, inner);
@@ -97,8 +99,8 @@ Terms features(const Grid& grid, const TileCall& call) {
   if (grid.variant) {
     digit(2, shape.params[0] != 0 ? 1 : 0);
   }
-  return listed(leaf, 1.0, real(items), real(each), real(items * each),
-                grid.scan ? real(outer) : 0.0);
+  return sink.piece(leaf, 1.0, real(items), real(each), real(items * each),
+                    grid.scan ? real(outer) : 0.0);
 }
 
 /// Continues the variants of a call apart, as two halves of the coefficients.
@@ -117,5 +119,8 @@ Terms smooth(const Grid& grid, const TileCall& call) {
 Extents sizes(const Grid& grid, const TileCall& call) {
   return {product(grid.outer, call.shape), product(grid.inner, call.shape), 1, 1, 1, 1, 1, 1, 1};
 }
+
+template Terms features(const Grid&, const TileCall&);
+template double cycles(const Grid&, const TileCall&, const double*, std::int32_t);
 
 }  // namespace elk::cost::form

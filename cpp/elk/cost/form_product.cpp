@@ -1,3 +1,4 @@
+#include "elk/cost/form_evaluate.hpp"
 #include "elk/cost/form_features.hpp"
 
 namespace elk::cost::form {
@@ -22,34 +23,28 @@ bool is_flat(const TileShape& shape) {
          shape.params[0] * shape.params[1] <= 1;
 }
 
-}  // namespace
-
-namespace {
-
 /// Features of all row counts together: n and nk for any count, and again for each short one.
-Terms shared_features(const Product& p, double n, double nk) {
+template <class Sink>
+void describe_shared(const Product& p, double n, double nk, Sink& sink) {
   const double q = real(p.share);
   const double even = real(p.even);
-  Terms out = listed(0, 1.0, real(p.group), n, nk, q * n, q * nk, even * n, even * nk);
+  sink.piece(0, 1.0, real(p.group), n, nk, q * n, q * nk, even * n, even * nk);
   for (int64_t share = 1; share < kRowPieces; ++share) {
     for (const bool full : {false, true}) {
       const double mine = real(p.share == share && p.even == full);
-      const auto at = static_cast<std::size_t>(out.count);
-      out.value[at] = mine * n;
-      out.value[at + 1] = mine * nk;
-      out.count += 2;
+      sink.more(mine * n, mine * nk);
     }
   }
-  return out;
 }
 
 }  // namespace
 
 int32_t leaves(const Blocks& blocks) { return blocks.shared ? 1 : kRowPieces; }
 
-Terms features(const Blocks& blocks, const TileCall& call) {
+template <class Sink>
+void describe(const Blocks& blocks, const TileCall& call, Sink& sink) {
   if (blocks.window && !is_flat(call.shape)) {
-    return none();
+    return sink.none();
   }
   const Product& p = call.product;
   const double n = real(p.group * steps(p.columns, blocks.out_group));
@@ -58,13 +53,14 @@ Terms features(const Blocks& blocks, const TileCall& call) {
   const double nk = n * real(deep);
   const double q = real(p.share);
   const double even = p.even ? 1.0 : 0.0;
-  Terms out = blocks.shared ? shared_features(p, n, nk)
-                            : listed(piece(p), 1.0, real(p.group), n, k, nk, even * n, even * nk,
-                                     q * n, q * nk, q * k);
-  if (blocks.cast) {
-    append_cast(p.group * p.rows * p.columns, blocks.workers, out);
+  if (blocks.shared) {
+    describe_shared(p, n, nk, sink);
+  } else {
+    sink.piece(piece(p), 1.0, real(p.group), n, k, nk, even * n, even * nk, q * n, q * nk, q * k);
   }
-  return out;
+  if (blocks.cast) {
+    describe_cast(p.group * p.rows * p.columns, blocks.workers, sink);
+  }
 }
 
 Terms smooth(const Blocks& blocks, const TileCall& call) {
@@ -79,11 +75,12 @@ Extents sizes(const Blocks& /*blocks*/, const TileCall& call) { return product_s
 
 int32_t leaves(const Dots& dots) { return dots.aligned ? kRowPieces : 1; }
 
-Terms features(const Dots& dots, const TileCall& call) {
+template <class Sink>
+void describe(const Dots& dots, const TileCall& call, Sink& sink) {
   const Product& p = call.product;
   auto [count, length] = call.chunks;
   if (dots.aligned ? count == 0 : count == 1) {
-    return none();
+    return sink.none();
   }
   if (!dots.aligned) {
     count = 1;
@@ -94,12 +91,11 @@ Terms features(const Dots& dots, const TileCall& call) {
   const double c = real(count);
   const double q = real(p.share);
   const double even = p.even ? n * c : 0.0;
-  Terms out = listed(dots.aligned ? piece(p) : 0, 1.0, g, g * c, n, n * c, n * q, n * c * q,
-                     n * c * q * real(length), even);
+  sink.piece(dots.aligned ? piece(p) : 0, 1.0, g, g * c, n, n * c, n * q, n * c * q,
+             n * c * q * real(length), even);
   if (dots.cast) {
-    append_cast(p.group * p.rows * p.columns, dots.workers, out);
+    describe_cast(p.group * p.rows * p.columns, dots.workers, sink);
   }
-  return out;
 }
 
 Terms smooth(const Dots& dots, const TileCall& call) {
@@ -113,18 +109,31 @@ Extents sizes(const Dots& /*dots*/, const TileCall& call) { return product_sizes
 
 int32_t leaves(const OuterProduct& /*outer*/) { return 1; }
 
-Terms features(const OuterProduct& outer, const TileCall& call) {
+template <class Sink>
+void describe(const OuterProduct& outer, const TileCall& call, Sink& sink) {
   const Product& p = call.product;
   if (p.depth != 1) {
-    return none();
+    return sink.none();
   }
+  const double n = real(p.group * steps(p.columns, outer.out_group));
+  const double q = real(p.share);
+  return sink.piece(0, 1.0, q, n, q * n);
+}
+
+Terms smooth(const OuterProduct& outer, const TileCall& call) {
+  const Product& p = call.product;
   const double n = real(p.group * steps(p.columns, outer.out_group));
   const double q = real(p.share);
   return listed(0, 1.0, q, n, q * n);
 }
 
-Terms smooth(const OuterProduct& outer, const TileCall& call) { return features(outer, call); }
-
 Extents sizes(const OuterProduct& /*outer*/, const TileCall& call) { return product_sizes(call); }
+
+template Terms features(const Blocks&, const TileCall&);
+template double cycles(const Blocks&, const TileCall&, const double*, std::int32_t);
+template Terms features(const Dots&, const TileCall&);
+template double cycles(const Dots&, const TileCall&, const double*, std::int32_t);
+template Terms features(const OuterProduct&, const TileCall&);
+template double cycles(const OuterProduct&, const TileCall&, const double*, std::int32_t);
 
 }  // namespace elk::cost::form

@@ -1,3 +1,4 @@
+#include "elk/cost/form_evaluate.hpp"
 #include "elk/cost/form_features.hpp"
 
 namespace elk::cost::form {
@@ -20,7 +21,8 @@ int64_t row_case(const RowPasses& passes, int64_t rows, int64_t cols) {
 
 int32_t leaves(const RowPasses& passes) { return kRowCases * (alignment(0, passes.modulus) + 1); }
 
-Terms features(const RowPasses& passes, const TileCall& call) {
+template <class Sink>
+void describe(const RowPasses& passes, const TileCall& call, Sink& sink) {
   const TileShape& shape = call.shape;
   const int64_t rows = shape[TileDim::Rows];
   const int64_t cols = shape[TileDim::Cols];
@@ -33,8 +35,8 @@ Terms features(const RowPasses& passes, const TileCall& call) {
   const double by_rows = q * real(steps(cols, passes.vector));
   const double by_cols = r * real(steps(cols, step));
   const double all = real(steps(rows * cols, step));
-  return listed(leaf, 1.0, q, real(cols), q * real(cols), all, r, by_rows, by_cols,
-                std::min(by_rows, by_cols));
+  return sink.piece(leaf, 1.0, q, real(cols), q * real(cols), all, r, by_rows, by_cols,
+                    std::min(by_rows, by_cols));
 }
 
 Terms smooth(const RowPasses& passes, const TileCall& call) {
@@ -52,14 +54,15 @@ Extents sizes(const RowPasses& /*passes*/, const TileCall& call) {
 
 int32_t leaves(const Transposes& /*transposes*/) { return 8; }
 
-Terms features(const Transposes& transposes, const TileCall& call) {
+template <class Sink>
+void describe(const Transposes& transposes, const TileCall& call, Sink& sink) {
   const TileShape& shape = call.shape;
   const int64_t share = steps(shape[TileDim::Group], transposes.workers);
   const double q = real(share);
   const int64_t rows = steps(shape[TileDim::Rows], transposes.block);
   const int64_t cols = steps(shape[TileDim::Cols], transposes.block);
   const int64_t leaf = (rows == 1 ? 1 : 0) + (cols == 1 ? 2 : 0) + (share == 1 ? 4 : 0);
-  return listed(leaf, 1.0, q, q * real(rows), q * real(cols), q * real(rows * cols));
+  return sink.piece(leaf, 1.0, q, q * real(rows), q * real(cols), q * real(rows * cols));
 }
 
 Terms smooth(const Transposes& transposes, const TileCall& call) {
@@ -75,13 +78,14 @@ Extents sizes(const Transposes& /*transposes*/, const TileCall& call) {
 
 int32_t leaves(const Granules& /*granules*/) { return 1; }
 
-Terms features(const Granules& granules, const TileCall& call) {
+template <class Sink>
+void describe(const Granules& granules, const TileCall& call, Sink& sink) {
   const TileShape& shape = call.shape;
   double blocks = 1.0;
   for (std::size_t dim = 1; dim < kTileDims; ++dim) {
     blocks *= real(steps(shape.size[dim], granules.granule[dim]));
   }
-  return listed(0, 1.0, blocks);
+  return sink.piece(0, 1.0, blocks);
 }
 
 Terms smooth(const Granules& granules, const TileCall& call) { return features(granules, call); }
@@ -89,5 +93,12 @@ Terms smooth(const Granules& granules, const TileCall& call) { return features(g
 Extents sizes(const Granules& /*granules*/, const TileCall& /*call*/) {
   return {1, 1, 1, 1, 1, 1, 1, 1, 1};
 }
+
+template Terms features(const RowPasses&, const TileCall&);
+template double cycles(const RowPasses&, const TileCall&, const double*, std::int32_t);
+template Terms features(const Transposes&, const TileCall&);
+template double cycles(const Transposes&, const TileCall&, const double*, std::int32_t);
+template Terms features(const Granules&, const TileCall&);
+template double cycles(const Granules&, const TileCall&, const double*, std::int32_t);
 
 }  // namespace elk::cost::form

@@ -1,3 +1,4 @@
+#include "elk/cost/form_evaluate.hpp"
 #include "elk/cost/form_features.hpp"
 
 namespace elk::cost::form {
@@ -53,7 +54,8 @@ double groups(const TileShape& shape) { return real(shape[TileDim::Group]); }
 
 int32_t leaves(const WindowBlocks& /*blocks*/) { return 1; }
 
-Terms features(const WindowBlocks& blocks, const TileCall& call) {
+template <class Sink>
+void describe(const WindowBlocks& blocks, const TileCall& call, Sink& sink) {
   const TileShape& shape = call.shape;
   const Field& field = call.field;
   const Window window(shape);
@@ -61,13 +63,13 @@ Terms features(const WindowBlocks& blocks, const TileCall& call) {
   const double nk = n * real(steps(shape[TileDim::InCh], blocks.in_group));
   const double merged = real(steps(window.height, blocks.rows_merged));
   const double nkp = nk * merged * real(shape[TileDim::KernelW]);
-  Terms out = listed(0, 1.0, n, nk, nk * merged, nkp, nkp * field.runs, nkp * field.elements,
-                     nkp * field.ones, nkp * field.twos, n * real(window.field),
-                     nk * real(window.height), nkp * real(field.runs == 1.0));
+  sink.piece(0, 1.0, n, nk, nk * merged, nkp, nkp * field.runs, nkp * field.elements,
+             nkp * field.ones, nkp * field.twos, n * real(window.field), nk * real(window.height),
+             nkp * real(field.runs == 1.0));
   if (blocks.cast) {
-    append_cast(shape[TileDim::Group] * window.field * shape[TileDim::OutCh], blocks.workers, out);
+    describe_cast(shape[TileDim::Group] * window.field * shape[TileDim::OutCh], blocks.workers,
+                  sink);
   }
-  return out;
 }
 
 Terms smooth(const WindowBlocks& blocks, const TileCall& call) {
@@ -84,12 +86,13 @@ Extents sizes(const WindowBlocks& /*blocks*/, const TileCall& call) {
 
 int32_t leaves(const WindowDots& /*dots*/) { return 1; }
 
-Terms features(const WindowDots& dots, const TileCall& call) {
+template <class Sink>
+void describe(const WindowDots& dots, const TileCall& call, Sink& sink) {
   const TileShape& shape = call.shape;
   const int64_t depth = shape[TileDim::InCh];
   auto [count, length] = call.chunks;
   if (dots.aligned ? count == 0 : count == 1) {
-    return none();
+    return sink.none();
   }
   if (!dots.aligned) {
     count = 1;
@@ -105,13 +108,11 @@ Terms features(const WindowDots& dots, const TileCall& call) {
   const double some = real(left > 0);
   const double many = real(2 * left > dots.workers);
   const double most = real(left + 1 == dots.workers);
-  Terms out =
-      listed(0, 1.0, n, n * real(count), ncp, ncp * share, all * share, all * some, all * many,
+  sink.piece(0, 1.0, n, n * real(count), ncp, ncp * share, all * share, all * some, all * many,
              all * most, ncp * some, ncp * many, ncp * most, n * real(window.field));
   if (dots.cast) {
-    append_cast(shape[TileDim::Group] * window.field * shape[TileDim::OutCh], dots.workers, out);
+    describe_cast(shape[TileDim::Group] * window.field * shape[TileDim::OutCh], dots.workers, sink);
   }
-  return out;
 }
 
 Terms smooth(const WindowDots& dots, const TileCall& call) {
@@ -136,11 +137,12 @@ int32_t leaves(const WindowLanes& lanes) {
   return 1;
 }
 
-Terms features(const WindowLanes& lanes, const TileCall& call) {
+template <class Sink>
+void describe(const WindowLanes& lanes, const TileCall& call, Sink& sink) {
   const TileShape& shape = call.shape;
   const Field& field = call.field;
   if (lanes.most > 0 && std::max(shape[TileDim::InCh], shape[TileDim::OutCh]) > lanes.most) {
-    return none();
+    return sink.none();
   }
   const Window window(shape);
   const double c = groups(shape) * real(steps(shape[TileDim::OutCh], lanes.lanes));
@@ -148,21 +150,21 @@ Terms features(const WindowLanes& lanes, const TileCall& call) {
   const double f = real(window.field);
   switch (lanes.kind) {
     case WindowKind::Vertical:
-      return listed(rest(window.field, lanes.workers), 1.0, c, c * p, c * f, c * f * p,
-                    c * real(window.height));
+      return sink.piece(rest(window.field, lanes.workers), 1.0, c, c * p, c * f, c * f * p,
+                        c * real(window.height));
     case WindowKind::Sliding: {
       const int64_t passes = window.height * steps(shape[TileDim::KernelW], kColumnsAtOnce);
       const double cb = c * real(passes);
       const double many = real(passes > kManyPasses);
-      return listed(shape.params[0] > 1 ? 1 : 0, 1.0, c, cb, cb * field.runs, cb * field.elements,
-                    c * field.elements, c * f, c * f * many);
+      return sink.piece(shape.params[0] > 1 ? 1 : 0, 1.0, c, cb, cb * field.runs,
+                        cb * field.elements, c * field.elements, c * f, c * f * many);
     }
     case WindowKind::Pooling:
-      return listed(0, 1.0, c, field.elements, c * field.elements, c * field.elements * p,
-                    field.elements * p, p, c * p, field.runs, field.runs * p, c * field.runs,
-                    c * field.runs * p);
+      return sink.piece(0, 1.0, c, field.elements, c * field.elements, c * field.elements * p,
+                        field.elements * p, p, c * p, field.runs, field.runs * p, c * field.runs,
+                        c * field.runs * p);
   }
-  return none();
+  return sink.none();
 }
 
 Terms smooth(const WindowLanes& lanes, const TileCall& call) {
@@ -173,5 +175,12 @@ Terms smooth(const WindowLanes& lanes, const TileCall& call) {
 Extents sizes(const WindowLanes& /*lanes*/, const TileCall& call) {
   return window_sizes(call.shape);
 }
+
+template Terms features(const WindowBlocks&, const TileCall&);
+template double cycles(const WindowBlocks&, const TileCall&, const double*, std::int32_t);
+template Terms features(const WindowDots&, const TileCall&);
+template double cycles(const WindowDots&, const TileCall&, const double*, std::int32_t);
+template Terms features(const WindowLanes&, const TileCall&);
+template double cycles(const WindowLanes&, const TileCall&, const double*, std::int32_t);
 
 }  // namespace elk::cost::form

@@ -9,6 +9,7 @@
 
 #include "elk/base/errors.hpp"
 #include "elk/base/text.hpp"
+#include "elk/cost/form_features.hpp"
 #include "elk/cost/tile_names.hpp"
 
 namespace elk::cost {
@@ -28,31 +29,13 @@ const std::string& opaque_name() {
   return name;
 }
 
-/// The sum of products, in four parts that the processor adds at the same time.
-double dot(const Terms& terms, const double* coefficients) {
-  constexpr std::size_t kParts = 4;
-  std::array<double, kParts> parts{};
-  const auto count = static_cast<std::size_t>(terms.count);
-  std::size_t i = 0;
-  for (; i + kParts <= count; i += kParts) {
-    for (std::size_t part = 0; part < kParts; ++part) {
-      parts[part] += terms.value[i + part] * coefficients[i + part];
-    }
-  }
-  for (; i < count; ++i) {
-    parts[0] += terms.value[i] * coefficients[i];
-  }
-  return (parts[0] + parts[1]) + (parts[2] + parts[3]);
-}
-
 bool within(const KernelFit& fit, const TileCall& call) {
   const Extents sizes = extents(fit.families.front().form, call);
+  std::int64_t beyond = 0;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
-    if (sizes[i] > fit.limit[i]) {
-      return false;
-    }
+    beyond += sizes[i] > fit.limit[i] ? 1 : 0;
   }
-  return true;
+  return beyond == 0;
 }
 
 double cheapest(const std::vector<Family>& families, const TileCall& call) {
@@ -67,24 +50,26 @@ double cheapest(const std::vector<Family>& families, const TileCall& call) {
 
 /// Cycles in the fitted range: the cheapest family and orientation; infinite if none applies, or
 /// beyond the range.
-double inside_cycles(const KernelFit& fit, const Needs& needs, const TileCall& call) {
+double inside_cycles(const KernelFit& fit, const Needs& needs, TileCall& call) {
+  const bool fits = within(fit, call);
+  const double given = cheapest(fit.families, call);
   if (!needs.product) {
-    return within(fit, call) ? cheapest(fit.families, call) : kNever;
+    return fits ? given : kNever;
   }
-  const TileCall other = call.exchanged(needs);
-  if (within(fit, call) || within(fit, other)) {
-    return std::min(cheapest(fit.families, call), cheapest(fit.families, other));
-  }
-  return kNever;
+  call.exchange(needs);
+  const bool either = fits || within(fit, call);
+  return either ? std::min(given, cheapest(fit.families, call)) : kNever;
 }
 
 /// Cycles beyond the fitted range.
-double outside_cycles(const KernelFit& fit, const Needs& needs, const TileCall& call) {
+double outside_cycles(const KernelFit& fit, const Needs& needs, TileCall& call) {
   const Form& form = fit.families.front().form;
-  const double given = dot(smooth_terms(form, call), fit.outside.data());
-  return needs.product
-             ? std::min(given, dot(smooth_terms(form, call.exchanged(needs)), fit.outside.data()))
-             : given;
+  const double given = form::dot(smooth_terms(form, call), fit.outside.data());
+  if (!needs.product) {
+    return given;
+  }
+  call.exchange(needs);
+  return std::min(given, form::dot(smooth_terms(form, call), fit.outside.data()));
 }
 
 double opaque_cycles(const OpaqueRule& rule, const TileShape& shape, bool sorts) {
@@ -141,14 +126,11 @@ void validate(const KernelFit& kernel) {
 }
 
 double family_cycles(const Family& family, const TileCall& call) {
-  const Terms features = terms(family.form, call);
-  if (features.leaf < 0) {
-    return kNever;
-  }
-  const double* piece =
-      family.coefficients.data() + (static_cast<std::ptrdiff_t>(features.leaf) * family.width);
-  const double cycles = std::isinf(*piece) ? kNever : dot(features, piece);
-  return cycles > 0.0 ? cycles : kNever;
+  return std::visit(
+      [&](const auto& kind) {
+        return form::cycles(kind, call, family.coefficients.data(), family.width);
+      },
+      family.form);
 }
 
 Needs needs_of(const KernelFit& fit) {

@@ -5,20 +5,6 @@
 #include "elk/cost/form_features.hpp"
 
 namespace elk::cost {
-namespace form {
-
-void append_cast(std::int64_t elements, std::int32_t workers, Terms& out) {
-  const std::int64_t share = steps(elements, workers);
-  const auto at = static_cast<std::size_t>(out.count);
-  out.value[at] = real(share);
-  for (std::size_t place = 1; place < 4; ++place) {
-    out.value[at + place] = real(static_cast<std::size_t>(share % 4) == place);
-  }
-  out.count += 4;
-}
-
-}  // namespace form
-
 namespace {
 
 using ir::TileDim;
@@ -143,11 +129,9 @@ TileCall::TileCall(const TileShape& tile, const Needs& needs) : shape(tile) {
   }
 }
 
-TileCall TileCall::exchanged(const Needs& needs) const {
-  TileCall out = *this;
-  std::swap(out.product.rows, out.product.columns);
-  share_rows(needs.workers, out.product);
-  return out;
+void TileCall::exchange(const Needs& needs) {
+  std::swap(product.rows, product.columns);
+  share_rows(needs.workers, product);
 }
 
 Needs needs_of(std::span<const Form> forms) {

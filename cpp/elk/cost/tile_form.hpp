@@ -213,8 +213,8 @@ struct TileCall {
 
   TileCall(const TileShape& tile, const Needs& needs);
 
-  /// The product with its two free axes exchanged.
-  [[nodiscard]] TileCall exchanged(const Needs& needs) const;
+  /// Exchanges the two free axes of the product.
+  void exchange(const Needs& needs);
 };
 
 /// What the forms ask of a tile.
