@@ -33,6 +33,8 @@ target_compile_options(
     -Wswitch-enum
     -Wnon-virtual-dtor
     $<$<BOOL:${ELK_WERROR}>:-Werror>
+    # GCC 12 sees uninitialised parts of a std::optional that is empty.
+    $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>
 )
 if(ELK_SANITIZE)
   target_compile_options(
