@@ -96,37 +96,41 @@ bool FloorSearch::add(const Cut& cut, Turns& turns) {
 }
 
 /// Every length of the sub-tasks along each axis to which some operand's rotation could lead.
-void FloorSearch::list_paces(const Cut& cut, Turns& turns) {
+void FloorSearch::list_lengths(const Cut& cut, Turns& turns) {
   for (std::size_t axis = 0; axis < lengths_.size(); ++axis) {
     lengths_[axis].assign(1, cut.tile[axis]);
   }
   for (std::size_t i = 0; i < pricer_.reads(); ++i) {
-    const std::int64_t sharers = cut.held[i].sharers;
     for (const SlotDim& dim : pricer_.slots()[i].dims) {
-      if (dim.rotates && sharers > 1) {
-        std::vector<std::int64_t>& lengths = lengths_[static_cast<std::size_t>(dim.axes[0])];
-        for (const std::int64_t d : turns.divisors(sharers)) {
-          lengths.push_back(ceil_div(lengths.front(), d));
-        }
+      if (!dim.rotates) {
+        continue;
+      }
+      std::vector<std::int64_t>& lengths = lengths_[static_cast<std::size_t>(dim.axes[0])];
+      for (const std::int64_t d : turns.divisors(cut.held[i].sharers)) {
+        lengths.push_back(ceil_div(lengths.front(), d));
       }
     }
   }
+}
+
+void FloorSearch::list_paces(const Cut& cut, Turns& turns) {
+  list_lengths(cut, turns);
   paces_.clear();
   for (std::size_t axis = 0; axis < lengths_.size(); ++axis) {
     std::vector<std::int64_t>& lengths = lengths_[axis];
+    std::sort(lengths.begin(), lengths.end(), std::greater<>());
+    lengths.erase(std::unique(lengths.begin(), lengths.end()), lengths.end());
     if (lengths.size() == 1) {
       continue;
     }
-    std::sort(lengths.begin(), lengths.end(), std::greater<>());
-    lengths.erase(std::unique(lengths.begin(), lengths.end()), lengths.end());
     Paces& paces = paces_.emplace_back(Paces{.axis = axis, .paces = {}});
+    const auto tile = static_cast<double>(cut.tile[axis]);
     for (const std::int64_t length : lengths) {
       const auto count = static_cast<double>(ceil_div(cut.tile[axis], length));
-      paces.paces.push_back(
-          {.length = length,
-           .count = count,
-           .growth = count * static_cast<double>(length) / static_cast<double>(cut.tile[axis]),
-           .rate = rates_.rate(axis, length)});
+      paces.paces.push_back({.length = length,
+                             .count = count,
+                             .growth = count * static_cast<double>(length) / tile,
+                             .rate = rates_.rate(axis, length)});
     }
   }
 }

@@ -31,6 +31,7 @@ class FloorSearch {
   [[nodiscard]] Corner corner(const Cut& cut, double compute) const;
   [[nodiscard]] bool excluded(const Corner& corner) const;
   void keep(const Corner& corner);
+  void list_lengths(const Cut& cut, Turns& turns);
   void list_paces(const Cut& cut, Turns& turns);
   [[nodiscard]] double limit(const Cut& cut) const;
   struct Steps {

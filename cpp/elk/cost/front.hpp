@@ -94,11 +94,6 @@ struct Front {
                                const partition::ExecutePlan& plan, const chip::Chip& chip,
                                const TileModel& tiles);
 
-/// The gather of one operand for real layouts (`have` null: empty).
-[[nodiscard]] Exchange gather(const ir::Graph& graph, const ir::Op& op, std::size_t operand,
-                              const PlanOption& option, const partition::Layout* have,
-                              const chip::Chip& chip);
-
 /// The gather of all activations in one exchange, as an execute does it: bytes and fragments add
 /// up, the sync is paid once. `have` holds a layout for each operand, null: empty.
 [[nodiscard]] Exchange gather_all(const ir::Graph& graph, const ir::Op& op,

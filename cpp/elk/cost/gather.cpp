@@ -13,32 +13,22 @@ struct Arrival {
   std::int64_t moved;  // bytes through the middle of a grid, once each if multicast
 };
 
-/// What the gather of one operand moves; nothing of what comes from HBM.
-Arrival arrival(const ir::Graph& graph, const ir::Op& op, std::size_t operand,
-                const partition::ExecutePlan& plan, const chip::Chip& chip,
-                const partition::Layout* have) {
-  const ir::Operand& read = op.operands[operand];
-  Arrival result{.traffic = {}, .moved = 0};
-  if (read.access == ir::Access::Write || partition::from_hbm(graph, read) ||
-      partition::first_like(op, operand) != operand) {
-    return result;
-  }
-  const ir::Tensor& tensor = graph.tensors[static_cast<std::size_t>(read.tensor)];
+struct Reader {
+  const ir::Graph& graph;
+  const ir::Op& op;
+  const partition::ExecutePlan& plan;
+  const chip::Chip& chip;
+};
+
+/// What one operand's gather moves if its tensor lies evenly over all cores, as a graph input does.
+Arrival from_everywhere(const Reader& reader, std::size_t operand) {
+  const auto& [graph, op, plan, chip] = reader;
+  const ir::Tensor& tensor = graph.tensors[static_cast<std::size_t>(op.operands[operand].tensor)];
   const std::int64_t bits = ir::bits(tensor.dtype);
-  if (have != nullptr && !have->spread && !read.indirect) {
-    const partition::Transition moved = partition::transition(
-        have, partition::start_layout(graph, op, operand, plan, chip), bits, chip);
-    result.traffic.received = moved.received.value;
-    result.traffic.sent = moved.sent.value;
-    result.traffic.fragments = moved.fragments;
-    result.traffic.chip_in = moved.chip_in.value;
-    result.traffic.chip_out = moved.chip_out.value;
-    result.moved = chip.interconnect.multicast ? moved.unique.value : moved.total.value;
-    return result;
-  }
   const partition::Box box = partition::held_box(graph, op, operand, plan);
   const std::vector<std::int64_t> whole = partition::sizes(op);
-  const std::int64_t unique = partition::box(tensor, read, whole, whole).elements;
+  const std::int64_t unique = partition::box(tensor, op.operands[operand], whole, whole).elements;
+  Arrival result{.traffic = {}, .moved = 0};
   result.traffic.received = partition::element_bytes(box.elements, bits).value;
   result.traffic.fragments = partition::spread_fragments(box, unique, chip::total_cores(chip));
   result.moved = chip.interconnect.multicast
@@ -52,17 +42,32 @@ Arrival arrival(const ir::Graph& graph, const ir::Op& op, std::size_t operand,
   return result;
 }
 
-}  // namespace
-
-Exchange gather(const ir::Graph& graph, const ir::Op& op, std::size_t operand,
-                const PlanOption& option, const partition::Layout* have, const chip::Chip& chip) {
-  std::vector<const partition::Layout*> all(op.operands.size(), nullptr);
-  Arrival one = arrival(graph, op, operand, option.plan, chip, have);
-  const Fabric fabric(chip);
-  one.traffic.wide = option.cores > chip.core.count;
-  fabric.gather(one.traffic, one.moved);
-  return fabric.exchange(one.traffic);
+/// What the gather of one operand moves; nothing of what comes from HBM. Which rows an index picks
+/// is not known, so they come from everywhere.
+Arrival arrival(const Reader& reader, std::size_t operand, const partition::Layout* have) {
+  const auto& [graph, op, plan, chip] = reader;
+  const ir::Operand& read = op.operands[operand];
+  Arrival result{.traffic = {}, .moved = 0};
+  if (read.access == ir::Access::Write || partition::from_hbm(graph, read) ||
+      partition::first_like(op, operand) != operand) {
+    return result;
+  }
+  if (have == nullptr || have->spread || read.indirect) {
+    return from_everywhere(reader, operand);
+  }
+  const partition::Transition moved = partition::transition(
+      have, partition::start_layout(graph, op, operand, plan, chip),
+      ir::bits(graph.tensors[static_cast<std::size_t>(read.tensor)].dtype), chip);
+  result.traffic.received = moved.received.value;
+  result.traffic.sent = moved.sent.value;
+  result.traffic.fragments = moved.fragments;
+  result.traffic.chip_in = moved.chip_in.value;
+  result.traffic.chip_out = moved.chip_out.value;
+  result.moved = chip.interconnect.multicast ? moved.unique.value : moved.total.value;
+  return result;
 }
+
+}  // namespace
 
 Exchange gather_all(const ir::Graph& graph, const ir::Op& op, const PlanOption& option,
                     std::span<const partition::Layout* const> have, const chip::Chip& chip) {
@@ -70,7 +75,8 @@ Exchange gather_all(const ir::Graph& graph, const ir::Op& op, const PlanOption& 
   Traffic sum;
   std::int64_t moved = 0;
   for (std::size_t operand = 0; operand < op.operands.size(); ++operand) {
-    const Arrival one = arrival(graph, op, operand, option.plan, chip, have[operand]);
+    const Arrival one = arrival({.graph = graph, .op = op, .plan = option.plan, .chip = chip},
+                                operand, have[operand]);
     sum.received += one.traffic.received;
     sum.sent += one.traffic.sent;
     sum.fragments += one.traffic.fragments;

@@ -37,7 +37,7 @@ class Nest {
     }
   }
 
-  [[nodiscard]] std::span<Loop> used() { return std::span(loop_.data(), count_); }
+  [[nodiscard]] std::span<Loop> used() { return {loop_.data(), count_}; }
   [[nodiscard]] const Loop& at(std::int32_t axis) {
     return *std::find_if(loop_.begin(), loop_.end(),
                          [axis](const Loop& loop) { return loop.axis == axis; });
@@ -68,7 +68,7 @@ class Nest {
     });
   }
 
-  std::array<Loop, kMostAxes> loop_;
+  std::array<Loop, kMostAxes> loop_{};
   std::size_t count_ = 0;
 };
 

@@ -88,6 +88,7 @@ PlanOption price(const ir::Graph& graph, const ir::Op& op, const partition::Exec
     pricer.split(cut, slot, plan.temporal[pricer.slots()[slot].operand], turns.emplace_back());
     pricer.detail(cut, turns.back());
   }
+  pointers.reserve(turns.size());
   for (const Turn& turn : turns) {
     pointers.push_back(&turn);
   }

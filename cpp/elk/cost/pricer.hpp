@@ -45,30 +45,30 @@ struct Cut {
 
 /// One dimension of a slot that is split over time.
 struct Spin {
-  std::int32_t axis;
-  std::int32_t dim;
-  std::int64_t parts;   // f_t
-  std::int64_t length;  // of a partition, in indices of the axis
-  std::int64_t count;   // of a partition, in indices of the dimension
-  std::int64_t outer;   // indices of the dimensions around it
-  Exchange once;        // a shift by a whole partition
+  std::int32_t axis = 0;
+  std::int32_t dim = 0;
+  std::int64_t parts = 0;   // f_t
+  std::int64_t length = 0;  // of a partition, in indices of the axis
+  std::int64_t count = 0;   // of a partition, in indices of the dimension
+  std::int64_t outer = 0;   // indices of the dimensions around it
+  Exchange once;            // a shift by a whole partition
 };
 
 inline constexpr std::size_t kMostSpins = 4;
 
 /// One way to split a slot over time.
 struct Turn {
-  std::array<Spin, kMostSpins> spin;  // the first `spins` of them
-  std::size_t spins;                  // 0: whole
-  std::size_t slot;
-  std::int64_t parts;     // prod(f_t)
-  std::int64_t elements;  // of a partition
-  std::int64_t space;
-  std::int64_t received;   // bytes gathered before the first step, 0 of HBM operands
-  std::int64_t fragments;  // known once it is `detailed`, as is what its shifts cost
-  bool detailed;
-  std::int64_t steps;       // of its loops, if nothing else rotates
-  std::int64_t more_bytes;  // exchanged at least beyond the gather of the whole slot
+  std::array<Spin, kMostSpins> spin{};  // the first `spins` of them
+  std::size_t spins = 0;                // 0: whole
+  std::size_t slot = 0;
+  std::int64_t parts = 0;     // prod(f_t)
+  std::int64_t elements = 0;  // of a partition
+  std::int64_t space = 0;
+  std::int64_t received = 0;   // bytes gathered before the first step, 0 of HBM operands
+  std::int64_t fragments = 0;  // known once it is `detailed`, as is what its shifts cost
+  bool detailed = false;
+  std::int64_t steps = 0;       // of its loops, if nothing else rotates
+  std::int64_t more_bytes = 0;  // exchanged at least beyond the gather of the whole slot
 };
 
 /// Loops chosen by a plan; by the rules of design 3.1 where empty.
@@ -79,12 +79,12 @@ struct Loops {
 
 /// What an execute moves and holds, and the sub-task it repeats.
 struct Motion {
-  std::array<std::int64_t, kMostAxes> sub_task;
-  std::int64_t steps;
-  std::int64_t space;
+  std::array<std::int64_t, kMostAxes> sub_task{};
+  std::int64_t steps = 0;
+  std::int64_t space = 0;
   Exchange gather;
   Exchange shift;  // not yet hidden behind compute
-  std::int64_t exchange;
+  std::int64_t exchange = 0;
 };
 
 /// Prices plans of one op: the one place where the equations of design 3.2 and 3.3 stand, for one

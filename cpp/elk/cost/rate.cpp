@@ -1,6 +1,7 @@
 #include "elk/cost/rate.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <limits>
@@ -22,7 +23,8 @@ constexpr double kRounding = 1.0 - 1e-12;
 
 /// Lengths of an axis from the whole downwards to one, the fewer the more axes there are.
 std::vector<std::int64_t> samples(std::int64_t size, std::size_t axes) {
-  const std::size_t count = axes <= 3 ? 4 : axes <= 5 ? 2 : 1;
+  constexpr std::array<std::size_t, 6> kCounts{4, 4, 4, 4, 2, 2};
+  const std::size_t count = axes < kCounts.size() ? kCounts[axes] : 1;
   std::vector<std::int64_t> result;
   std::int64_t value = size;
   for (std::size_t i = 0; i < count && value > 1; ++i) {

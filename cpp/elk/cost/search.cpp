@@ -261,8 +261,10 @@ std::int64_t Search::preload_space(const Candidate& plan) const {
     if (cut_.wide) {
       const auto whole =
           partition::complete_plan(pricer_.graph(), op_, plan.factors, plan.temporal, chip_);
-      divisor =
-          partition::sharing(pricer_.graph(), op_, slot.operand, *whole, chip_).divisors.back();
+      if (whole) {
+        divisor =
+            partition::sharing(pricer_.graph(), op_, slot.operand, *whole, chip_).divisors.back();
+      }
     }
     sum += partition::preload_piece({turn->space}, divisor).value;
   }
@@ -274,13 +276,13 @@ void Search::compete(double time) {
   if (time > least_time_) {
     return;
   }
-  Candidate plan = candidate();
+  const Candidate plan = candidate();
   const std::int64_t preload = preload_space(plan);
   if (time < least_time_ || preload < fastest_preload_ ||
       (preload == fastest_preload_ && plan < fastest_.front())) {
     least_time_ = time;
     fastest_preload_ = preload;
-    fastest_.assign(1, std::move(plan));
+    fastest_.assign(1, plan);
   }
 }
 

@@ -9,9 +9,9 @@ namespace elk::cost {
 
 /// An operand from HBM under one execute plan.
 struct HbmOperand {
-  std::size_t operand;
-  Bytes full;       // of a core's piece at execute
-  double expected;  // share of it that is filled: below 1 only where an index picks rows
+  std::size_t operand = 0;
+  Bytes full;             // of a core's piece at execute
+  double expected = 1.0;  // share of it that is filled: below 1 only where an index picks rows
   partition::Sharing sharing;
 };
 

@@ -33,10 +33,7 @@ TileTimes::TileTimes(const ir::Graph& graph, const ir::Op& op, const chip::Chip&
       clock_(chip.core.clock_hz),
       kernel_(tiles.find(op.function, op.compute, op.accumulate)),
       add_(tiles.find("partials_reduce", op.accumulate, op.accumulate)),
-      copies_(),
-      opaque_(tiles.source(kernel_) == "opaque"),
-      key_bits_(),
-      whole_() {
+      opaque_(tiles.source(kernel_) == "opaque") {
   int bits = 0;
   for (const ir::Axis& axis : op.axes) {
     whole_.push_back(axis.size);

@@ -48,6 +48,7 @@ std::vector<std::int32_t> loop_order(const ir::Graph& graph, const ir::Op& op,
   }
   std::sort(loops.begin(), loops.end());
   std::vector<std::int32_t> order;
+  order.reserve(loops.size());
   for (const auto& loop : loops) {
     order.push_back(loop.second);
   }

@@ -77,8 +77,13 @@ bool same(const Layout& have, const Layout& need) {
   for (std::size_t dim = 0; dim < need.shape.size(); ++dim) {
     for (std::size_t core = 0; core < needed.ids.size(); ++core) {
       const std::int32_t place = held.place(needed.ids[core]);
-      if (place < 0 || held.dims[dim].sets[held.dims[dim].at(static_cast<std::size_t>(place))] !=
-                           needed.dims[dim].sets[needed.dims[dim].at(core)]) {
+      if (place < 0) {
+        return false;
+      }
+      const IndexView there =
+          held.dims[dim].sets[held.dims[dim].at(static_cast<std::size_t>(place))];
+      const IndexView wanted = needed.dims[dim].sets[needed.dims[dim].at(core)];
+      if (!std::equal(there.begin(), there.end(), wanted.begin(), wanted.end())) {
         return false;
       }
     }

@@ -7,6 +7,7 @@
 #include "elk/base/rounding.hpp"
 #include "elk/partition/extent.hpp"
 #include "elk/partition/order.hpp"
+#include "elk/partition/plan.hpp"
 
 namespace elk::partition {
 namespace {
@@ -53,10 +54,7 @@ Projection projection(const ir::Tensor& tensor, const ir::Op& op, const ir::Oper
 
 /// Elements of the whole operand that the op reads; picked dimensions count once.
 double unique_elements(const ir::Tensor& tensor, const ir::Op& op, const ir::Operand& operand) {
-  std::vector<std::int64_t> size;
-  for (const ir::Axis& axis : op.axes) {
-    size.push_back(axis.size);
-  }
+  const std::vector<std::int64_t> size = sizes(op);
   double product = 1.0;
   for (std::size_t dim = 0; dim < operand.dims.size(); ++dim) {
     product *= static_cast<double>(extent(operand.dims[dim], tensor.shape[dim], size, size).count);
@@ -64,13 +62,20 @@ double unique_elements(const ir::Tensor& tensor, const ir::Op& op, const ir::Ope
   return product;
 }
 
-/// Picks of the whole op: the product of the sizes of the axes that count them.
+/// Picks of the whole op: the product of the sizes of the axes that count them; 0: none.
 double pick_count(const ir::Op& op, const ir::Operand& operand) {
+  if (!operand.indirect) {
+    return 0.0;
+  }
   double product = 1.0;
   for (const std::int32_t axis : operand.indirect->axes) {
     product *= static_cast<double>(op.axes[static_cast<std::size_t>(axis)].size);
   }
   return product;
+}
+
+double expected_picks(const ir::Operand& operand) {
+  return operand.indirect ? operand.indirect->expected_picks : 1.0;
 }
 
 double share(const Projection& projection, std::int64_t begin, std::int64_t end) {
@@ -93,9 +98,8 @@ Needs::Needs(const ir::Graph& graph, const ir::Op& op, std::size_t operand,
                         {.factors = factors, .order = order}, true)),
       bits_(static_cast<double>(ir::bits(tensor_of(graph, op.operands[operand]).dtype))),
       unique_(unique_elements(tensor_of(graph, op.operands[operand]), op, op.operands[operand])),
-      picked_(op.operands[operand].indirect ? pick_count(op, op.operands[operand]) : 0.0),
-      expected_(op.operands[operand].indirect ? op.operands[operand].indirect->expected_picks
-                                              : 1.0) {}
+      picked_(pick_count(op, op.operands[operand])),
+      expected_(expected_picks(op.operands[operand])) {}
 
 std::int64_t Needs::bytes(std::int64_t begin, std::int64_t end) const {
   if (begin >= std::min(end, pieces_.cores())) {

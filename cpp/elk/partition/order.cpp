@@ -34,6 +34,7 @@ std::vector<std::int32_t> axis_order(const ir::Graph& graph, const ir::Op& op) {
   }
   std::sort(keys.begin(), keys.end());
   std::vector<std::int32_t> order;
+  order.reserve(keys.size());
   for (const auto& key : keys) {
     order.push_back(std::get<3>(key));
   }

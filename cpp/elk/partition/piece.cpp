@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <utility>
 
 #include "elk/base/rounding.hpp"
 
@@ -28,23 +29,48 @@ std::vector<Number> digit_sums(const Layout& layout, const std::vector<std::int6
   return sums;
 }
 
-/// All sums of `coef * i`, i in [first, last], with an index of `inner`.
-Indices swept(const Indices& inner, std::int64_t coef, Interval<std::int64_t> range) {
+/// Ascending runs in place of any, joined where they touch.
+Indices joined(Indices runs) {
+  const auto before = [](const Run& a, const Run& b) { return a.begin < b.begin; };
+  if (!std::is_sorted(runs.begin(), runs.end(), before)) {
+    std::sort(runs.begin(), runs.end(), before);
+  }
+  Indices result;
+  for (const Run& run : runs) {
+    if (!result.empty() && run.begin <= result.back().end) {
+      result.back().end = std::max(result.back().end, run.end);
+    } else {
+      result.push_back(run);
+    }
+  }
+  return result;
+}
+
+/// All sums of `coef * i`, i in `range`, with an index of `inner`.
+Indices swept(const Indices& inner, std::int64_t coef, const Run& range) {
   const std::int64_t step = coef < 0 ? -coef : coef;
   const std::int64_t low = coef < 0 ? coef * (range.end - 1) : coef * range.begin;
   const std::int64_t high = low + (step * (range.length() - 1));
   if (inner.size() == 1 && inner[0].length() >= step) {
     return {{.begin = inner[0].begin + low, .end = inner[0].end + high}};
   }
-  std::vector<Indices> parts;
+  Indices runs;
   for (std::int64_t shift = low; shift <= high; shift += std::max<std::int64_t>(step, 1)) {
-    Indices part = inner;
-    for (Interval<std::int64_t>& run : part) {
-      run = {.begin = run.begin + shift, .end = run.end + shift};
+    for (const Run& run : inner) {
+      runs.push_back({.begin = run.begin + shift, .end = run.end + shift});
     }
-    parts.push_back(std::move(part));
   }
-  return united(std::move(parts));
+  return joined(std::move(runs));
+}
+
+/// The indices of a dimension along one axis as it is, at one of its tiles.
+Run tile(const Layout& layout, std::size_t dim, std::int64_t digit) {
+  const ir::Dim& map = layout.dims[dim];
+  const std::size_t axis = at(map.axes[0]);
+  const std::int64_t length = ceil_div(layout.size[axis], layout.factors[axis]);
+  return {.begin = std::max<std::int64_t>(0, map.offset + (digit * length)),
+          .end = std::min(layout.shape[dim],
+                          map.offset + std::min(layout.size[axis], (digit + 1) * length))};
 }
 
 /// The indices of one dimension at the tiles `digit` of its axes.
@@ -58,21 +84,21 @@ Indices indices(const Layout& layout, std::size_t dim, const std::vector<std::in
     result = swept(result, map.coef[i],
                    {.begin = first, .end = std::min(layout.size[axis], first + tile)});
   }
-  const Interval<std::int64_t> tensor{.begin = 0, .end = layout.shape[dim]};
-  for (Interval<std::int64_t>& run : result) {
+  const Run tensor{.begin = 0, .end = layout.shape[dim]};
+  for (Run& run : result) {
     run = intersection(run, tensor);
   }
-  std::erase_if(result, [](const Interval<std::int64_t>& run) { return run.empty(); });
+  std::erase_if(result, [](const Run& run) { return run.empty(); });
   return result;
 }
 
 /// The indices number [begin, end) of `from`.
-Indices slice(const Indices& from, std::int64_t begin, std::int64_t end) {
+Indices slice(IndexView from, std::int64_t begin, std::int64_t end) {
   Indices result;
   std::int64_t passed = 0;
-  for (const Interval<std::int64_t>& run : from) {
-    const Interval<std::int64_t> part{.begin = std::max(run.begin, run.begin + begin - passed),
-                                      .end = std::min(run.end, run.begin + end - passed)};
+  for (const Run& run : from) {
+    const Run part{.begin = std::max(run.begin, run.begin + begin - passed),
+                   .end = std::min(run.end, run.begin + end - passed)};
     if (!part.empty()) {
       result.push_back(part);
     }
@@ -82,17 +108,28 @@ Indices slice(const Indices& from, std::int64_t begin, std::int64_t end) {
 }
 
 /// Every set of one dimension, in the order of the digits of its axes, outermost first.
-std::vector<Indices> sets(const Layout& layout, std::size_t dim) {
+IndexSets sets(const Layout& layout, std::size_t dim) {
   const ir::Dim& map = layout.dims[dim];
+  std::int64_t count = 1;
+  for (const std::int32_t axis : map.axes) {
+    count *= layout.factors[at(axis)];
+  }
+  IndexSets result;
+  result.reserve(static_cast<std::size_t>(count));
+  const bool plain = map.axes.size() == 1 && map.coef[0] == 1;
   std::vector<std::int64_t> digit(map.axes.size(), 0);
-  std::vector<Indices> result;
-  for (bool more = true; more;) {
-    result.push_back(indices(layout, dim, digit));
-    more = false;
-    for (std::size_t i = digit.size(); i-- > 0 && !more;) {
-      more = ++digit[i] < layout.factors[at(map.axes[i])];
-      digit[i] = more ? digit[i] : 0;
+  for (std::int64_t set = 0; set < count; ++set) {
+    if (plain) {
+      const Run run = tile(layout, dim, set);
+      result.push_back(run.empty() ? IndexView{} : IndexView(&run, 1));
+      continue;
     }
+    std::int64_t rest = set;
+    for (std::size_t i = digit.size(); i-- > 0;) {
+      digit[i] = rest % layout.factors[at(map.axes[i])];
+      rest /= layout.factors[at(map.axes[i])];
+    }
+    result.push_back(indices(layout, dim, digit));
   }
   return result;
 }
@@ -114,14 +151,14 @@ std::vector<std::int32_t> parts(const Layout& layout) {
 
 void split(const Layout& layout, DimPieces& dim) {
   std::int64_t most = 1;
-  for (const Indices& set : dim.sets) {
-    most = std::max(most, count(set));
+  for (std::size_t set = 0; set < dim.sets.size(); ++set) {
+    most = std::max(most, count(dim.sets[set]));
   }
   const std::int64_t chunk = ceil_div(most, layout.split);
-  std::vector<Indices> chunks;
-  for (const Indices& set : dim.sets) {
+  IndexSets chunks;
+  for (std::size_t set = 0; set < dim.sets.size(); ++set) {
     for (std::int64_t part = 0; part < layout.split; ++part) {
-      chunks.push_back(slice(set, part * chunk, (part + 1) * chunk));
+      chunks.push_back(slice(dim.sets[set], part * chunk, (part + 1) * chunk));
     }
   }
   const std::vector<std::int32_t> part = parts(layout);
@@ -149,58 +186,57 @@ DimPieces dim_pieces(const Layout& layout, std::size_t dim) {
   if (layout.split > 1 && static_cast<std::int64_t>(dim) == layout.split_dim) {
     split(layout, result);
   }
-  for (const Indices& set : result.sets) {
-    result.counts.push_back(count(set));
+  result.counts.reserve(result.sets.size());
+  for (std::size_t set = 0; set < result.sets.size(); ++set) {
+    result.counts.push_back(count(result.sets[set]));
   }
   return result;
 }
 
 }  // namespace
 
-std::int64_t count(const Indices& indices) {
+std::int64_t count(IndexView indices) {
   std::int64_t sum = 0;
-  for (const Interval<std::int64_t>& run : indices) {
+  for (const Run& run : indices) {
     sum += run.length();
   }
   return sum;
 }
 
-std::int64_t common(const Indices& a, const Indices& b) {
+std::int64_t common(IndexView a, IndexView b) {
   std::int64_t sum = 0;
   std::size_t i = 0;
   std::size_t j = 0;
   while (i < a.size() && j < b.size()) {
-    const Interval<std::int64_t> shared = intersection(a[i], b[j]);
+    const Run shared = intersection(a[i], b[j]);
     sum += shared.empty() ? 0 : shared.length();
     (a[i].end < b[j].end ? i : j) += 1;
   }
   return sum;
 }
 
-Indices united(std::vector<Indices> parts) {
-  Indices all;
-  for (const Indices& part : parts) {
-    all.insert(all.end(), part.begin(), part.end());
-  }
-  const auto before = [](const Interval<std::int64_t>& a, const Interval<std::int64_t>& b) {
-    return a.begin < b.begin;
-  };
-  if (!std::is_sorted(all.begin(), all.end(), before)) {
-    std::sort(all.begin(), all.end(), before);
-  }
-  Indices result;
-  for (const Interval<std::int64_t>& run : all) {
-    if (!result.empty() && run.begin <= result.back().end) {
-      result.back().end = std::max(result.back().end, run.end);
-    } else {
-      result.push_back(run);
-    }
-  }
-  return result;
+void IndexSets::reserve(std::size_t sets) {
+  runs_.reserve(sets);
+  first_.reserve(sets + 1);
 }
 
-Pieces::Pieces(const Layout& of)
-    : layout(of), ids(digit_sums<std::int64_t>(of, of.grid_stride)), dims(), dense(true) {
+void IndexSets::push_back(IndexView set) {
+  runs_.insert(runs_.end(), set.begin(), set.end());
+  first_.push_back(runs_.size());
+  solid_ = solid_ && set.size() == 1;
+}
+
+Indices united(const IndexSets& sets, const std::vector<char>& marked) {
+  Indices all;
+  for (std::size_t set = 0; set < sets.size(); ++set) {
+    if (marked.empty() || marked[set] != 0) {
+      all.insert(all.end(), sets[set].begin(), sets[set].end());
+    }
+  }
+  return joined(std::move(all));
+}
+
+Pieces::Pieces(const Layout& of) : layout(of), ids(digit_sums<std::int64_t>(of, of.grid_stride)) {
   for (std::size_t dim = 0; dim < of.shape.size(); ++dim) {
     dims.push_back(dim_pieces(of, dim));
   }

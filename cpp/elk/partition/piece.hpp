@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "elk/base/intervals.hpp"
@@ -8,15 +10,40 @@
 
 namespace elk::partition {
 
-using Indices = std::vector<Interval<std::int64_t>>;  // disjoint, ascending, not touching
+using Run = Interval<std::int64_t>;
+using Indices = std::vector<Run>;  // disjoint, ascending, not touching
+using IndexView = std::span<const Run>;
 
-[[nodiscard]] std::int64_t count(const Indices& indices);
-[[nodiscard]] std::int64_t common(const Indices& a, const Indices& b);
-[[nodiscard]] Indices united(std::vector<Indices> parts);
+[[nodiscard]] std::int64_t count(IndexView indices);
+[[nodiscard]] std::int64_t common(IndexView a, IndexView b);
+
+/// Sets of indices, stored one after another.
+class IndexSets {
+ public:
+  [[nodiscard]] std::size_t size() const { return first_.size() - 1; }
+  [[nodiscard]] IndexView operator[](std::size_t set) const {
+    return IndexView(runs_).subspan(first_[set], first_[set + 1] - first_[set]);
+  }
+  /// Whether every set is one run.
+  [[nodiscard]] bool solid() const { return solid_; }
+  /// The run of a set, where sets are solid.
+  [[nodiscard]] const Run& run(std::size_t set) const { return runs_[set]; }
+
+  void reserve(std::size_t sets);
+  void push_back(IndexView set);
+
+ private:
+  Indices runs_;
+  std::vector<std::size_t> first_{0};
+  bool solid_ = true;
+};
+
+/// What any of the marked sets holds; all of them where `marked` is empty.
+[[nodiscard]] Indices united(const IndexSets& sets, const std::vector<char>& marked);
 
 /// The sets of indices that cores hold of one dimension.
 struct DimPieces {
-  std::vector<Indices> sets;
+  IndexSets sets;
   std::vector<std::int64_t> counts;  // of each set
   std::vector<std::int32_t> set_of;  // of each core in use, by its place; empty: all hold set 0
 
@@ -35,7 +62,7 @@ struct Pieces {
   const Layout& layout;
   std::vector<std::int64_t> ids;  // of the cores in use
   std::vector<DimPieces> dims;
-  bool dense;  // whether core ids are 0, 1, 2, ...
+  bool dense = true;  // whether core ids are 0, 1, 2, ...
 };
 
 }  // namespace elk::partition

@@ -15,23 +15,26 @@ namespace {
 class Overlaps {
  public:
   Overlaps(const DimPieces& held, const DimPieces& needed)
-      : held_(held), needed_(needed), known_(held.sets.size() * needed.sets.size(), -1) {}
+      : held_(held), needed_(needed), solid_(held.sets.solid() && needed.sets.solid()) {}
 
   [[nodiscard]] std::int64_t operator()(std::size_t have, std::size_t need) {
-    const Indices& a = held_.sets[have];
-    const Indices& b = needed_.sets[need];
-    if (a.size() == 1 && b.size() == 1) {
-      return std::max<std::int64_t>(0, intersection(a[0], b[0]).length());
+    if (solid_) {
+      const Run shared = intersection(held_.sets.run(have), needed_.sets.run(need));
+      return std::max<std::int64_t>(0, shared.length());
+    }
+    if (known_.empty()) {
+      known_.assign(held_.sets.size() * needed_.sets.size(), -1);
     }
     std::int64_t& known = known_[(have * needed_.sets.size()) + need];
-    known = known < 0 ? common(a, b) : known;
+    known = known < 0 ? common(held_.sets[have], needed_.sets[need]) : known;
     return known;
   }
 
  private:
   const DimPieces& held_;
   const DimPieces& needed_;
-  std::vector<std::int64_t> known_;
+  bool solid_;
+  std::vector<std::int64_t> known_;  // empty until some piece is not one interval
 };
 
 struct Received {
@@ -76,11 +79,11 @@ Received received(const Pieces& held, const Pieces& needed) {
 std::int64_t fragments(const Pieces& held, const Pieces& needed, std::size_t core) {
   for (std::size_t dim = needed.dims.size(); dim-- > 0;) {
     const DimPieces& need = needed.dims[dim];
-    const Indices& wanted = need.sets[need.at(core)];
+    const IndexView wanted = need.sets[need.at(core)];
     std::int64_t runs = 0;
     bool whole = true;
     for (std::size_t set = 0; set < held.dims[dim].sets.size(); ++set) {
-      const Indices& there = held.dims[dim].sets[set];
+      const IndexView there = held.dims[dim].sets[set];
       const std::int64_t shared = common(there, wanted);
       if (shared > 0) {
         runs += static_cast<std::int64_t>(std::min(there.size(), wanted.size()));
@@ -108,13 +111,7 @@ std::vector<Indices> chip_box(const Pieces& pieces, std::int64_t begin, std::int
         present[dim.at(place)] = 1;
       }
     }
-    std::vector<Indices> parts;
-    for (std::size_t set = 0; set < dim.sets.size(); ++set) {
-      if (present[set] != 0) {
-        parts.push_back(dim.sets[set]);
-      }
-    }
-    box.push_back(united(std::move(parts)));
+    box.push_back(united(dim.sets, present));
   }
   return box;
 }
@@ -168,7 +165,7 @@ Crossing crossing(const Pieces* held, const Pieces& needed, const chip::Chip& ch
 std::int64_t needed_elements(const Pieces& needed) {
   std::int64_t product = 1;
   for (const DimPieces& dim : needed.dims) {
-    product *= dim.sets.size() == 1 ? dim.counts[0] : count(united(dim.sets));
+    product *= dim.sets.size() == 1 ? dim.counts[0] : count(united(dim.sets, {}));
   }
   return product;
 }
@@ -223,8 +220,8 @@ Transition transition(const Layout* have, const Layout& need, std::int64_t eleme
   if (all.most == 0) {
     return {};
   }
-  const std::int64_t unique = std::min(all.total, needed_elements(needed));
-  const std::int64_t sent = chip.interconnect.multicast ? unique : all.total;
+  const std::int64_t different = std::min(all.total, needed_elements(needed));
+  const std::int64_t sent = chip.interconnect.multicast ? different : all.total;
   const std::int64_t whole = piece(needed, all.busiest);
   const Crossing between = chip.chips > 1 ? crossing(&held, needed, chip) : Crossing{};
   return {.received = element_bytes(all.most, element_bits),
@@ -233,7 +230,7 @@ Transition transition(const Layout* have, const Layout& need, std::int64_t eleme
           .chip_in = element_bytes(between.most_in, element_bits),
           .chip_out = element_bytes(between.most_out, element_bits),
           .total = element_bytes(all.total, element_bits),
-          .unique = element_bytes(unique, element_bits)};
+          .unique = element_bytes(different, element_bits)};
 }
 
 }  // namespace elk::partition

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "cost/naive.hpp"
+#include "elk/base/random.hpp"
 #include "elk/cost/front.hpp"
 
 namespace elk::cost {
@@ -194,6 +195,51 @@ TEST(Front, FiltersPaddedCuts) {
       EXPECT_EQ(7 % option.plan.factors[2], 0);
     }
   }
+}
+
+// So large a space that its front is that of spaced cuts; plans drawn at random are from all of it.
+TEST(Front, OfALargeSpaceHasTheFastestPlanAndTheFloorOfAllOfIt) {
+  const OneOp one = test::matmul(96, 600, 500);
+  const chip::Chip chip = small_chip(700, 1 << 16);
+  const TileModel tiles = analytic();
+  const Front front = cost::front(one.graph, one.op(), chip, tiles, {});
+  const double fastest = front.options[static_cast<std::size_t>(front.fastest)].time.value;
+  Random random{.state = 7};
+  const auto drawn = [&](const test::Numbers& from) {
+    return from[static_cast<std::size_t>(random.below(static_cast<std::int64_t>(from.size())))];
+  };
+  int fitting = 0;
+  while (fitting < 500) {
+    const std::int64_t m = drawn(partition::distinct_factors(96, 700));
+    const std::int64_t n = drawn(partition::distinct_factors(600, 700 / m));
+    const std::int64_t k = drawn(partition::distinct_factors(500, 700 / (m * n)));
+    const std::int64_t parts = drawn(partition::temporal_factors(ceil_div(500, k), m));
+    const auto plan =
+        partition::complete_plan(one.graph, one.op(), {m, n, k}, {{}, {parts, 1}, {}}, chip);
+    const PlanOption option = price(one.graph, one.op(), *plan, chip, tiles);
+    if (option.footprint.space > chip::room(chip)) {
+      continue;
+    }
+    ++fitting;
+    ASSERT_GE(option.time.value, fastest);
+    const double execute = option.compute.value + option.reduce.time.value;
+    ASSERT_TRUE(std::any_of(front.floor.corners.begin(), front.floor.corners.end(),
+                            [&](const Corner& corner) { return corner.execute.value <= execute; }));
+    ASSERT_GE(option.compute, front.floor.compute);
+  }
+}
+
+TEST(Front, IsTheSameEveryTime) {
+  const OneOp one = test::matmul(32, 512, 640);
+  const chip::Chip chip = small_chip(300, 1 << 17);
+  const Front first = cost::front(one.graph, one.op(), chip, analytic(), {});
+  const Front second = cost::front(one.graph, one.op(), chip, analytic(), {});
+  ASSERT_EQ(first.options.size(), second.options.size());
+  for (std::size_t i = 0; i < first.options.size(); ++i) {
+    EXPECT_EQ(first.options[i].plan, second.options[i].plan);
+    EXPECT_EQ(first.options[i].time, second.options[i].time);
+  }
+  EXPECT_EQ(first.floor.corners, second.floor.corners);
 }
 
 TEST(Front, ListsOptionsByTime) {

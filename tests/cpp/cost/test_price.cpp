@@ -196,7 +196,8 @@ TEST(Gather, OfWhatIsInPlaceTakesNoTime) {
   const PlanOption made = priced(product, {8, 1, 1}, {}, chip);
   const PlanOption read = priced(reader, {8, 1}, {}, chip);
   const partition::Layout have = partition::layout(product.graph, product.op(), 2, made.plan, chip);
-  EXPECT_EQ(gather(reader.graph, reader.op(), 0, read, &have, chip).time, Seconds{0.0});
+  const std::vector<const partition::Layout*> resting{&have, nullptr};
+  EXPECT_EQ(gather_all(reader.graph, reader.op(), read, resting, chip).time, Seconds{0.0});
 }
 
 TEST(Reordered, CostsTheSameOnOneChip) {
