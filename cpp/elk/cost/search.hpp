@@ -60,6 +60,7 @@ class Search {
   [[nodiscard]] double least_volume() const;
   void survey(std::size_t axis, std::int64_t product, const Prefix& before);
   [[nodiscard]] bool changes_nothing(double compute);
+  [[nodiscard]] bool assumed(double compute);
   void look(double compute);
   void count_complete(std::size_t axis, std::int64_t product);
   [[nodiscard]] bool arranged();

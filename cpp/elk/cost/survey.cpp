@@ -6,6 +6,7 @@
 namespace elk::cost {
 namespace {
 
+constexpr double kSlow = 1.3;              // times the least that any tiles take
 constexpr double kRounding = 1.0 - 1e-12;  // Keeps a sum in another order a lower bound.
 
 }  // namespace
@@ -28,6 +29,17 @@ bool Search::changes_nothing(double compute) {
   return floor_.skips(cut_, compute);
 }
 
+/// In a vast space, slow cuts enter the floor by the least that they need, so that they need no
+/// look: together all that begin with the factors chosen, as if they received no more than these
+/// bring.
+bool Search::assumed(double compute) {
+  if (!vast_ || compute * kRounding <= least_time_ || compute < kSlow * floor_.least_execute()) {
+    return false;
+  }
+  floor_.assume(cut_, compute);
+  return true;
+}
+
 /// Every cut with the factors chosen for the axes before `axis`, which make `product` pieces.
 void Search::survey(std::size_t axis, std::int64_t product, const Prefix& before) {
   if (axis == all_factors_.size()) {
@@ -44,7 +56,8 @@ void Search::survey(std::size_t axis, std::int64_t product, const Prefix& before
     const Prefix here{
         .rate = std::max(before.rate, rates_.rate(axis, cut_.tile[axis])),
         .volume = before.volume * (rates_.counts(axis) ? padded / static_cast<double>(size) : 1.0)};
-    if (!changes_nothing(here.rate * here.volume)) {
+    const double compute = here.rate * here.volume;
+    if (!changes_nothing(compute) && !assumed(compute)) {
       survey(axis + 1, product * factor, here);
     }
   }
