@@ -64,17 +64,17 @@ struct Counts {
 struct Corner {
   Seconds execute;         // tiles and reductions, gathers and shifts free
   Bytes link;              // received by all cores, HBM operands at execute size, over all cores
-  std::int64_t hbm_bytes;  // over all chips
+  std::int64_t hbm_bytes;  // of the busiest chip
 
   friend bool operator==(const Corner&, const Corner&) = default;
 };
 
 /// The least that any plan of the unfiltered space needs, in each corner (design 6.5).
 struct Floor {
-  Seconds execute;         // min of the execution alone, HBM operands' distribution free
-  Seconds compute;         // min of the tile time alone
-  Bytes link;              // min over plans of bytes received by one core with HBM operands whole
-  std::int64_t hbm_bytes;  // min over plans
+  Seconds execute;  // min of tiles and reductions; gathers, shifts and distribution free
+  Seconds compute;  // min of the tile time alone
+  Bytes link;       // min over plans of bytes received by one core with HBM operands whole
+  std::int64_t hbm_bytes = 0;   // of the busiest chip, min over plans
   std::vector<Corner> corners;  // their Pareto front: min of a e + b r + c h for any a, b, c
 };
 

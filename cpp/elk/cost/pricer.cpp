@@ -56,7 +56,7 @@ Pricer::Pricer(const ir::Graph& graph, const ir::Op& op, const chip::Chip& chip,
       mapped_(slots_.size() * kMostRank),
       summed_(axes_with(op, ir::AxisRole::Reduction)),
       wide_bits_(ir::bits(op.accumulate)),
-      least_hbm_(hbm_bytes(graph, op, slots_)),
+      least_hbm_(ceil_div(hbm_bytes(graph, op, slots_), chip.chips)),
       cores_(chip::total_cores(chip)) {
   std::stable_partition(slots_.begin(), slots_.end(), [](const Slot& s) { return !s.write; });
 }

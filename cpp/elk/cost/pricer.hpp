@@ -125,7 +125,7 @@ class Pricer {
   [[nodiscard]] TileTimes& tiles() { return tiles_; }
   [[nodiscard]] std::span<const std::int64_t> size() const { return size_; }
   [[nodiscard]] std::uint64_t summed() const { return summed_; }
-  /// HBM bytes of the op where every byte is read once.
+  /// HBM bytes of the busiest chip at least: every byte is read once, evenly by all chips.
   [[nodiscard]] std::int64_t least_hbm() const { return least_hbm_; }
 
  private:

@@ -220,8 +220,8 @@ Transition transition(const Layout* have, const Layout& need, std::int64_t eleme
   if (all.most == 0) {
     return {};
   }
-  const std::int64_t different = std::min(all.total, needed_elements(needed));
-  const std::int64_t sent = chip.interconnect.multicast ? different : all.total;
+  const std::int64_t distinct = std::min(all.total, needed_elements(needed));
+  const std::int64_t sent = chip.interconnect.multicast ? distinct : all.total;
   const std::int64_t whole = piece(needed, all.busiest);
   const Crossing between = chip.chips > 1 ? crossing(&held, needed, chip) : Crossing{};
   return {.received = element_bytes(all.most, element_bits),
@@ -230,7 +230,7 @@ Transition transition(const Layout* have, const Layout& need, std::int64_t eleme
           .chip_in = element_bytes(between.most_in, element_bits),
           .chip_out = element_bytes(between.most_out, element_bits),
           .total = element_bytes(all.total, element_bits),
-          .unique = element_bytes(different, element_bits)};
+          .unique = element_bytes(distinct, element_bits)};
 }
 
 }  // namespace elk::partition

@@ -150,6 +150,11 @@ INSTANTIATE_TEST_SUITE_P(Ops, FrontOf, ::testing::Range<std::size_t>(0, 11),
                            return cases()[at.param].name;
                          });
 
+TEST(Front, OfWeightsSpreadOverTwoChipsAgreesWithCountingOut) {
+  expect_agreement(test::matmul(8, 12, 10), two_chips(12));
+  expect_agreement(test::matmul(8, 12, 10), two_chips(12, 8192 + 256));
+}
+
 TEST(Front, MoreSramIsNeverSlower) {
   const OneOp one = test::matmul(16, 48, 64);
   double last = 1.0;
