@@ -10,7 +10,7 @@
 namespace elk::cost {
 namespace {
 
-constexpr std::int64_t kMostCuts = 10000;
+constexpr std::int64_t kMostCuts = 2000;
 constexpr double kFirstRatio = 1.1;
 
 std::int64_t count_from(const Factors& factors, std::size_t axis, std::int64_t cores,

@@ -72,14 +72,6 @@ double FloorSearch::limit(const Cut& cut) const {
   return std::max(compute_, execute - free.execute.value);
 }
 
-double FloorSearch::least_execute() const {
-  double least = kUnlimited;
-  for (const Corner& kept : corners_) {
-    least = std::min(least, kept.execute.value);
-  }
-  return std::max(least, compute_);
-}
-
 bool FloorSearch::skips(const Cut& cut, double least) const { return least >= limit(cut); }
 
 bool FloorSearch::add(const Cut& cut, Turns& turns) {

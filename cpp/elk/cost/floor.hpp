@@ -26,8 +26,6 @@ class FloorSearch {
   /// Counts a cut, and all that cut its tiles further, with no more than that its tiles take
   /// `least`.
   void assume(const Cut& cut, double least) { keep(corner(cut, least)); }
-  /// The least execution of any cut so far.
-  [[nodiscard]] double least_execute() const;
   /// False if a tile undercut the rates.
   [[nodiscard]] bool add(const Cut& cut, Turns& turns);
   [[nodiscard]] Floor result() const;

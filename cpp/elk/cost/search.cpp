@@ -12,14 +12,24 @@
 namespace elk::cost {
 namespace {
 
-constexpr std::int64_t kFewCombinations = 128;  // the same, in the front of an op of so many cuts:
-constexpr std::int64_t kVast = 60000;
-
-constexpr double kManyCores = 0.85;
-constexpr std::int64_t kThinned =
-    2048;  // cuts from which a front is thinned: too many to count out
-constexpr double kRounding = 1.0 - 1e-12;            // Keeps a sum in another order a lower bound.
+constexpr std::int64_t kThinned = 2048;              // cuts from which a front is thinned
+constexpr std::int64_t kVast = 60000;                // cuts from which a space is vast
 constexpr std::int64_t kMostCombinations = 1 << 12;  // of turns under one cut
+constexpr std::int64_t kFewCombinations = 128;       // the same, in the front of a vast space
+constexpr double kManyCores = 0.85;
+constexpr double kRounding = 1.0 - 1e-12;  // Keeps a sum in another order a lower bound.
+
+/// How many of the first axes have few enough choices together to survey each.
+std::size_t deepest(const Factors& factors, std::int64_t cores) {
+  Factors first;
+  for (const std::vector<std::int64_t>& axis : factors) {
+    first.push_back(axis);
+    if (count_cuts(first, cores, kVast) > kVast) {
+      return first.size() - 1;
+    }
+  }
+  return factors.size();
+}
 
 }  // namespace
 
@@ -35,6 +45,7 @@ Search::Search(Pricer& pricer, Rates& rates, const Constraints& constraints)
       factors_(spaced_factors(op_, all_factors_, cores_)),
       coarse_(factors_ != all_factors_),
       vast_(count_cuts(all_factors_, cores_, kVast) > kVast),
+      depth_(deepest(all_factors_, cores_)),
       turns_(pricer, cores_),
       floor_(pricer, rates, cores_),
       cut_{.factor = std::vector<std::int64_t>(op_.axes.size(), 1),
@@ -59,8 +70,6 @@ Search::Search(Pricer& pricer, Rates& rates, const Constraints& constraints)
       smallest_(std::numeric_limits<std::int64_t>::max()),
       counts_{.complete = 0, .filtered = 0, .pareto = 0} {}
 
-/// The front of a large space is that of cuts with factors some steps apart, unless none of them
-/// fits; the floor and the fastest plan see every cut.
 bool Search::run() {
   visit_all(factors_);
   if (coarse_ && fastest_.empty()) {
@@ -69,10 +78,11 @@ bool Search::run() {
     visit_all(all_factors_);
   }
   if (coarse_) {
+    refine();
     survey(0, 1, {.rate = 0.0, .volume = least_volume()});
   }
   count_complete(0, 1);
-  return sound_;
+  return sound_ || vast_;
 }
 
 /// Cuts into many pieces come first: what they reach excludes most of the others.
@@ -93,7 +103,7 @@ void Search::visit(const Factors& factors, const elk::Interval<std::int64_t>& co
     return;
   }
   for (const std::int64_t factor : factors[axis]) {
-    if (product * factor >= cores.end || !sound_) {
+    if (product * factor >= cores.end || !(sound_ || vast_)) {
       break;
     }
     cut_by(axis, factor);
@@ -170,7 +180,7 @@ void Search::leaf() {
     return;
   }
   const bool covered = !passes || excluded(before);
-  if (covered && before.time > least_time_ && floor_.skips(cut_, compute)) {
+  if (covered && before.time > least_time_ && (vast_ || floor_.skips(cut_, compute))) {
     return;
   }
   bound(compute);

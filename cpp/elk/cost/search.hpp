@@ -37,6 +37,11 @@ struct Found {
 /// group of plans) that a known plan beats. The least times of tiles are from `Rates`: every tile
 /// that is timed checks them, and one that beats them ends the search, which then starts again with
 /// a wider margin.
+///
+/// Of a large space, the front looks at cuts by factors some steps apart and at those near its
+/// members; the floor and the fastest plan see every cut. In a vast one these do not, either: the
+/// floor takes cuts together by their first factors, at the least that their tiles could take, and
+/// a tile that beats the rates moves only what comes after it.
 class Search {
  public:
   Search(Pricer& pricer, Rates& rates, const Constraints& constraints);
@@ -58,9 +63,9 @@ class Search {
              std::int64_t product);
   void cut_by(std::size_t axis, std::int64_t factor);
   [[nodiscard]] double least_volume() const;
+  void refine();
   void survey(std::size_t axis, std::int64_t product, const Prefix& before);
   [[nodiscard]] bool changes_nothing(double compute);
-  [[nodiscard]] bool assumed(double compute);
   void look(double compute);
   void count_complete(std::size_t axis, std::int64_t product);
   [[nodiscard]] bool arranged();
@@ -92,7 +97,8 @@ class Search {
   Factors all_factors_;  // distinct ones of each axis
   Factors factors_;      // those of the front
   bool coarse_;          // whether these are not all
-  bool vast_;            // whether few rotations are tried for the front
+  bool vast_;            // whether only the front's cuts and those near them are looked at
+  std::size_t depth_;    // axes whose factors a survey chooses
   Turns turns_;
   FloorSearch floor_;
   Cut cut_;

@@ -48,7 +48,9 @@ Point Search::corner(double compute) const {
 void Search::bound(double compute) {
   pricer_.reduce(cut_);
   pricer_.cross(cut_);
-  sound_ = floor_.add(cut_, turns_) && sound_;
+  if (!vast_) {
+    sound_ = floor_.add(cut_, turns_) && sound_;
+  }
   whole_ = pricer_.tiles().sub_task(cut_.tile);
   least_ = corner(std::max(compute, rates_.gain() * whole_));
 }

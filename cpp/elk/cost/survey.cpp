@@ -1,15 +1,45 @@
 #include <algorithm>
 
 #include "elk/cost/search.hpp"
+#include "elk/cost/vicinity.hpp"
 
-/// The search for the floor and the fastest plan, among all cuts of an op.
+/// What follows the look at the front's cuts where these are not all: the search near its members,
+/// and that for the floor and the fastest plan, among all cuts of an op.
 namespace elk::cost {
 namespace {
 
-constexpr double kSlow = 1.3;              // times the least that any tiles take
+constexpr std::size_t kMostNear = 4000;    // cuts looked at near the front
 constexpr double kRounding = 1.0 - 1e-12;  // Keeps a sum in another order a lower bound.
 
 }  // namespace
+
+/// Looks at the cuts next to those of the front's members and of the fastest plan, then next to
+/// those of the members that these bring, and so on.
+void Search::refine() {
+  Vicinity vicinity(all_factors_, factors_, cores_);
+  for (std::size_t met = 1; met > 0;) {
+    met = 0;
+    std::vector<std::vector<std::int64_t>> from;
+    for (const std::size_t id : archive_.members()) {
+      from.push_back(plans_[id].factors);
+    }
+    for (const Candidate& plan : fastest_) {
+      from.push_back(plan.factors);
+    }
+    for (const std::vector<std::int64_t>& factors : from) {
+      if (vicinity.met() >= kMostNear) {
+        return;
+      }
+      for (const std::vector<std::int64_t>& cut : vicinity.around(factors)) {
+        ++met;
+        for (std::size_t axis = 0; axis < cut.size(); ++axis) {
+          cut_by(axis, cut[axis]);
+        }
+        leaf();
+      }
+    }
+  }
+}
 
 /// Of tiles whose padded volume is spread over all cores.
 double Search::least_volume() const {
@@ -20,7 +50,7 @@ double Search::least_volume() const {
 /// `compute` at least. What is not known yet of the cut stands at its least: uncut axes, no
 /// reductions, every HBM byte once.
 bool Search::changes_nothing(double compute) {
-  if (compute * kRounding <= least_time_) {
+  if (!vast_ && compute * kRounding <= least_time_) {
     return false;
   }
   pricer_.count_sharers(cut_);
@@ -29,26 +59,21 @@ bool Search::changes_nothing(double compute) {
   return floor_.skips(cut_, compute);
 }
 
-/// In a vast space, slow cuts enter the floor by the least that they need, so that they need no
-/// look: together all that begin with the factors chosen, as if they received no more than these
-/// bring.
-bool Search::assumed(double compute) {
-  if (!vast_ || compute * kRounding <= least_time_ || compute < kSlow * floor_.least_execute()) {
-    return false;
-  }
-  floor_.assume(cut_, compute);
-  return true;
-}
-
-/// Every cut with the factors chosen for the axes before `axis`, which make `product` pieces.
+/// Every cut with the factors chosen for the axes before `axis`, which make `product` pieces. In a
+/// vast space, the cuts that begin with the same factors of the first axes enter the floor
+/// together, as if they received no more than these bring.
 void Search::survey(std::size_t axis, std::int64_t product, const Prefix& before) {
   if (axis == all_factors_.size()) {
     look(rates_.least(cut_.tile));
     return;
   }
+  if (axis == depth_) {
+    floor_.assume(cut_, before.rate * before.volume);
+    return;
+  }
   const std::int64_t size = op_.axes[axis].size;
   for (const std::int64_t factor : all_factors_[axis]) {
-    if (product * factor > cores_ || !sound_) {
+    if (product * factor > cores_ || !(sound_ || vast_)) {
       break;
     }
     cut_by(axis, factor);
@@ -56,8 +81,7 @@ void Search::survey(std::size_t axis, std::int64_t product, const Prefix& before
     const Prefix here{
         .rate = std::max(before.rate, rates_.rate(axis, cut_.tile[axis])),
         .volume = before.volume * (rates_.counts(axis) ? padded / static_cast<double>(size) : 1.0)};
-    const double compute = here.rate * here.volume;
-    if (!changes_nothing(compute) && !assumed(compute)) {
+    if (!changes_nothing(here.rate * here.volume)) {
       survey(axis + 1, product * factor, here);
     }
   }

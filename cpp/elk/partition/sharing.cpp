@@ -75,12 +75,18 @@ Sharing sharing(const ir::Graph& graph, const ir::Op& op, std::size_t operand,
   const bool one_chip = needs.cores() <= ids;
   const auto pieces = one_chip ? std::vector<std::int64_t>{} : ids_along(read, plan, true);
   const auto peers = one_chip ? std::vector<std::int64_t>{} : ids_along(read, plan, false);
-  for (const std::int64_t d : divisors(result.copies)) {
-    if (d == 1 || one_chip ||
+  // Smaller groups lie within larger ones: if these stay on a chip, so do those.
+  const std::vector<std::int64_t> all = divisors(result.copies);
+  for (std::size_t i = all.size(); i-- > 0;) {
+    const std::int64_t d = all[i];
+    const bool within = std::any_of(result.divisors.begin(), result.divisors.end(),
+                                    [&](std::int64_t larger) { return larger % d == 0; });
+    if (d == 1 || one_chip || within ||
         stays_on_chip(pieces, peers, static_cast<std::size_t>(d * ring), ids)) {
       result.divisors.push_back(d);
     }
   }
+  std::reverse(result.divisors.begin(), result.divisors.end());
   return result;
 }
 

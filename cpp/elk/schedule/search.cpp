@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -28,6 +29,14 @@ struct Candidate {
   Situation situation;
   Issue issue;
   cost::TimelineResult times;
+};
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+
+/// What became of a candidate: placed, beaten at `total`, or never to be placed.
+struct Attempt {
+  std::optional<Found> found;
+  Seconds total;
 };
 
 class Searcher {
@@ -123,6 +132,14 @@ class Searcher {
       }
       return false;
     }
+    const bool known =
+        std::any_of(candidates_.begin(), candidates_.end(), [&](const Candidate& other) {
+          return other.policy == policy && other.proposal.choices == candidate.proposal.choices &&
+                 other.issue.issued_before == candidate.issue.issued_before;
+        });
+    if (known) {
+      return true;
+    }
     candidate.times =
         timing(problem_, candidate.situation, problem_.loaded(), candidate.issue.issued_before);
     candidates_.push_back(std::move(candidate));
@@ -137,25 +154,25 @@ class Searcher {
                        return a.times.total.value < b.times.total.value;
                      });
     std::optional<Found> best;
-    std::optional<Seconds> raw;
+    Seconds raw{kNever};
     for (const Candidate& candidate : candidates_) {
       const bool beaten = best && best->times.total <= candidate.times.total;
-      std::optional<Found> found = beaten ? std::nullopt : place(candidate);
-      if (is_own(candidate, policy) && (beaten || found)) {
-        const Seconds total = beaten ? candidate.times.total : found->times.total;
-        raw = raw ? std::min(*raw, total) : total;
+      Attempt attempt =
+          beaten ? Attempt{.found = {}, .total = candidate.times.total} : place(candidate, best);
+      if (is_own(candidate, policy)) {
+        raw = std::min(raw, attempt.total);
       }
-      if (beaten && raw) {
+      if (beaten && raw.value < kNever) {
         break;
       }
-      if (found && (!best || found->times.total < best->times.total)) {
-        best = std::move(found);
+      if (attempt.found) {
+        best = std::move(attempt.found);
       }
     }
     if (!best) {
       refuse();
     }
-    best->raw = raw.value_or(best->times.total);
+    best->raw = raw.value < kNever ? raw : best->times.total;
     best->solved_layers = solved_layers_;
     return std::move(*best);
   }
@@ -167,21 +184,32 @@ class Searcher {
     return candidate.policy == own || !problem_.chip().hbm;
   }
 
-  /// The candidate as a placed program, with less look-ahead each time that placement fails.
-  std::optional<Found> place(const Candidate& candidate) {
+  /// The candidate as a placed program, with less look-ahead each time that placement fails, as
+  /// long as it is better than `best`.
+  Attempt place(const Candidate& candidate, const std::optional<Found>& best) {
+    Issue tried;
     for (const std::int64_t unused : kUnused) {
       Space space = candidate.proposal.space;
       space.room -= {room_.value / kParts * unused};
-      const Issue issue = issue_early(problem_, candidate.situation, problem_.loaded(), space);
+      Issue issue = issue_early(problem_, candidate.situation, problem_.loaded(), space);
       if (issue.shortage) {
-        return std::nullopt;
+        break;
       }
-      std::optional<Found> found = try_place(candidate, issue);
-      if (found) {
-        return found;
+      if (issue.issued_before == tried.issued_before) {
+        continue;
       }
+      const cost::TimelineResult times =
+          timing(problem_, candidate.situation, problem_.loaded(), issue.issued_before);
+      if (best && times.total >= best->times.total) {
+        return {.found = {}, .total = times.total};
+      }
+      if (std::optional<Found> found = try_place(candidate, issue)) {
+        found->times = times;
+        return {.found = std::move(found), .total = times.total};
+      }
+      tried = std::move(issue);
     }
-    return std::nullopt;
+    return {.found = {}, .total = {kNever}};
   }
 
   std::optional<Found> try_place(const Candidate& candidate, const Issue& issue) {
@@ -213,7 +241,6 @@ class Searcher {
       return std::nullopt;
     }
     found.program.buffers = std::move(*placed);
-    found.times = timing(problem_, candidate.situation, problem_.loaded(), issue.issued_before);
     for (std::int32_t op = 0; op < problem_.op_count(); ++op) {
       found.in_place.push_back(problem_.in_place(op, choices));
     }
