@@ -56,13 +56,19 @@ Front front(const ir::Graph& graph, const ir::Op& op, const chip::Chip& chip,
               .floor = found.floor,
               .smallest = {found.smallest}};
   std::vector<PlanOption> fastest = priced(graph, op, chip, pricer, found.fastest);
+  std::vector<PlanOption> prompt = priced(graph, op, chip, pricer, found.prompt);
   if (fastest.empty()) {
     return front;
   }
   const partition::ExecutePlan chosen = fastest.front().plan;
   const auto is_chosen = [&](const PlanOption& option) { return option.plan == chosen; };
-  if (std::none_of(front.options.begin(), front.options.end(), is_chosen)) {
-    front.options.push_back(std::move(fastest.front()));
+  for (std::vector<PlanOption>* more : {&prompt, &fastest}) {
+    for (PlanOption& option : *more) {
+      const auto same = [&](const PlanOption& other) { return other.plan == option.plan; };
+      if (std::none_of(front.options.begin(), front.options.end(), same)) {
+        front.options.push_back(std::move(option));
+      }
+    }
   }
   std::sort(front.options.begin(), front.options.end(), before);
   front.fastest = static_cast<std::int32_t>(

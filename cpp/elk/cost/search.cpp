@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "elk/base/rounding.hpp"
+#include "elk/chip/delivery.hpp"
 #include "elk/cost/cuts.hpp"
 #include "elk/partition/enumerate.hpp"
 #include "elk/partition/plan.hpp"
@@ -32,6 +33,24 @@ std::size_t deepest(const Factors& factors, std::int64_t cores) {
 }
 
 }  // namespace
+
+void Collection::add(const Point& point, Candidate&& plan) {
+  std::size_t id = 0;
+  const Archive::Place place = archive.add(point, id);
+  if (place == Archive::Place::New) {
+    plans.push_back(std::move(plan));
+  } else if (place == Archive::Place::Equal) {
+    plans[id] = std::min(plans[id], std::move(plan));
+  }
+}
+
+std::vector<Candidate> Collection::members() const {
+  std::vector<Candidate> result;
+  for (const std::size_t id : archive.members()) {
+    result.push_back(plans[id]);
+  }
+  return result;
+}
 
 Search::Search(Pricer& pricer, Rates& rates, const Constraints& constraints)
     : pricer_(pricer),
@@ -64,7 +83,11 @@ Search::Search(Pricer& pricer, Rates& rates, const Constraints& constraints)
       choice_(pricer.reads()),
       rest_(pricer.reads() + 1, 0),
       motion_(),
-      archive_(pricer.least_hbm()),
+      members_{.archive = Archive(pricer.least_hbm()), .plans = {}},
+      prompt_members_{.archive = Archive(pricer.least_hbm()), .plans = {}},
+      hbm_time_(chip_.hbm
+                    ? chip::hbm_time(chip_, static_cast<double>(pricer.least_hbm()), false).value
+                    : 0.0),
       slack_(count_cuts(all_factors_, cores_, kThinned) < kThinned ? 0.0 : constraints.thinning),
       least_time_(std::numeric_limits<double>::infinity()),
       smallest_(std::numeric_limits<std::int64_t>::max()),
@@ -171,6 +194,8 @@ void Search::leaf() {
     return;
   }
   pricer_.measure(cut_);
+  prompt_ = !vast_ && leaves_even_pieces();
+  cut_wait_ = least_wait();
   const bool passes = allowed();
   cut_.reduce = {.time = {0.0}, .bytes = {0}, .wire = {0.0}};
   const double compute = least_compute();
@@ -179,12 +204,12 @@ void Search::leaf() {
   if (before.space > room_) {
     return;
   }
-  const bool covered = !passes || excluded(before);
+  const bool covered = !passes || excluded(before, cut_wait_);
   if (covered && before.time > least_time_ && (vast_ || floor_.skips(cut_, compute))) {
     return;
   }
   bound(compute);
-  if ((passes && !excluded(least_)) || least_.time <= least_time_) {
+  if ((passes && !excluded(least_, cut_wait_)) || least_.time <= least_time_) {
     expand(passes);
   }
 }
@@ -236,7 +261,7 @@ void Search::weigh(bool allowed) {
     point.time += motion_.shift.time.value;
   }
   point.time *= kRounding;
-  const bool covered = !allowed || excluded(point);
+  const bool covered = !allowed || excluded(point, wait());
   if (covered && point.time > least_time_) {
     return;
   }
@@ -250,12 +275,11 @@ void Search::weigh(bool allowed) {
 }
 
 void Search::keep(const Point& point) {
-  std::size_t id = 0;
-  const Archive::Place place = archive_.add(point, id);
-  if (place == Archive::Place::New) {
-    plans_.push_back(candidate());
-  } else if (place == Archive::Place::Equal) {
-    plans_[id] = std::min(plans_[id], candidate());
+  members_.add(point, candidate());
+  if (prompt_) {
+    Point from_preload = point;
+    from_preload.time += wait();
+    prompt_members_.add(from_preload, candidate());
   }
 }
 
@@ -314,14 +338,12 @@ Candidate Search::candidate() const {
 }
 
 Found Search::found() const {
-  Found result{.members = {},
+  Found result{.members = members_.members(),
+               .prompt = prompt_members_.members(),
                .fastest = fastest_,
                .counts = counts_,
                .floor = floor_.result(),
                .smallest = smallest_};
-  for (const std::size_t id : archive_.members()) {
-    result.members.push_back(plans_[id]);
-  }
   result.counts.pareto = static_cast<std::int64_t>(result.members.size());
   return result;
 }

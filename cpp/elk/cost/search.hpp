@@ -22,8 +22,18 @@ struct Candidate {
   friend auto operator<=>(const Candidate&, const Candidate&) = default;
 };
 
+/// The members of a front in the making, with their plans.
+struct Collection {
+  Archive archive;
+  std::vector<Candidate> plans;  // by id in the archive
+
+  void add(const Point& point, Candidate&& plan);
+  [[nodiscard]] std::vector<Candidate> members() const;
+};
+
 struct Found {
   std::vector<Candidate> members;  // of the front, in no order
+  std::vector<Candidate> prompt;   // of that by the time from the start of the preload
   std::vector<Candidate> fastest;  // at most one: of the least time that fits SRAM, filtered or not
   Counts counts;
   Floor floor;
@@ -37,6 +47,10 @@ struct Found {
 /// group of plans) that a known plan beats. The least times of tiles are from `Rates`: every tile
 /// that is timed checks them, and one that beats them ends the search, which then starts again with
 /// a wider margin.
+///
+/// A second front is that of the plans that leave every core an equal piece of the results, so that
+/// what reads them can work on them as they lie, by the time from the start of their preload: the
+/// first op of a model, and others behind a slow HBM, wait for it.
 ///
 /// Of a large space, the front looks at cuts by factors some steps apart and at those near its
 /// members; the floor and the fastest plan see every cut. In a vast one these do not, either: the
@@ -81,7 +95,11 @@ class Search {
   void weigh(bool allowed);
   [[nodiscard]] Point corner(double compute) const;
   [[nodiscard]] bool allowed() const;
-  [[nodiscard]] bool excluded(const Point& corner);
+  [[nodiscard]] bool excluded(const Point& corner, double wait);
+  [[nodiscard]] bool leaves_even_pieces() const;
+  [[nodiscard]] double least_wait() const;
+  [[nodiscard]] double wait() const;
+  [[nodiscard]] double wait(std::int64_t bytes) const;
   void count_space(std::int64_t least, bool allowed);
   void compete(double time);
   [[nodiscard]] std::int64_t preload_space(const Candidate& plan) const;
@@ -109,9 +127,12 @@ class Search {
   std::vector<Turn*> choice_;       // a turn of each slot that is read
   std::vector<std::int64_t> rest_;  // least space of the slots from each one on
   Motion motion_;
-  Archive archive_;
+  Collection members_;
+  Collection prompt_members_;       // by the time from the start of their preload
+  bool prompt_ = false;             // whether the cut in hand may be one of these
+  double hbm_time_;                 // of the op's HBM bytes at least
+  double cut_wait_ = 0.0;           // for the preload of any plan under the cut, at least
   double slack_;                    // of a thinned front
-  std::vector<Candidate> plans_;    // by id in the archive
   std::vector<Candidate> fastest_;  // at most one
   std::int64_t fastest_preload_ = 0;
   double least_time_;

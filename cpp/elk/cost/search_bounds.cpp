@@ -55,19 +55,69 @@ void Search::bound(double compute) {
   least_ = corner(std::max(compute, rates_.gain() * whole_));
 }
 
-/// Whether some member covers every plan that needs at least what `corner` does; in a thinned
-/// front, up to the thinning in space, exchange and time.
-bool Search::excluded(const Point& corner) {
-  if (slack_ <= 0.0) {
-    return archive_.excludes(corner);
+/// Whether every core that keeps a part of a result gets an equal piece of it.
+bool Search::leaves_even_pieces() const {
+  for (std::size_t slot = pricer_.reads(); slot < pricer_.slots().size(); ++slot) {
+    const partition::Scatter& scatter = cut_.held[slot].scatter;
+    if (scatter.parts == 1) {
+      continue;
+    }
+    const auto dim = static_cast<std::size_t>(scatter.dim);
+    const SlotDim& map = pricer_.slots()[slot].dims[dim];
+    std::int64_t cuts = scatter.parts;
+    for (const std::int32_t axis : map.axes) {
+      cuts *= cut_.factor[static_cast<std::size_t>(axis)];
+    }
+    if (map.shape % cuts != 0 || scatter.piece * scatter.parts != scatter.tile) {
+      return false;
+    }
   }
+  return true;
+}
+
+/// Seconds that the preload of the chosen turns takes.
+double Search::wait() const {
+  std::int64_t bytes = 0;
+  for (const Turn* turn : choice_) {
+    bytes += pricer_.slots()[turn->slot].hbm ? turn->space : 0;
+  }
+  return wait(bytes);
+}
+
+/// The same of any turns under the cut: no partition is smaller than its sharers allow.
+double Search::least_wait() const {
+  std::int64_t bytes = 0;
+  for (std::size_t slot = 0; slot < pricer_.reads(); ++slot) {
+    const Held& held = cut_.held[slot];
+    if (pricer_.slots()[slot].hbm) {
+      bytes +=
+          partition::element_bytes(held.elements, pricer_.slots()[slot].bits).value / held.sharers;
+    }
+  }
+  return wait(bytes);
+}
+
+/// Seconds until every core has received `bytes` of the op's HBM bytes.
+double Search::wait(std::int64_t bytes) const {
+  return std::max(hbm_time_, static_cast<double>(bytes) / chip_.interconnect.link_rate);
+}
+
+/// Whether some member covers every plan that needs at least what `corner` does, and `wait` for its
+/// preload; in a thinned front, up to the thinning in space, exchange and time.
+bool Search::excluded(const Point& corner, double wait) {
   const auto loose = [&](std::int64_t value) {
-    return static_cast<std::int64_t>(static_cast<double>(value) * (1.0 + slack_));
+    return slack_ > 0.0 ? static_cast<std::int64_t>(static_cast<double>(value) * (1.0 + slack_))
+                        : value;
   };
-  return archive_.excludes({.space = loose(corner.space),
-                            .exchange = loose(corner.exchange),
-                            .hbm = corner.hbm,
-                            .time = corner.time * (1.0 + slack_)});
+  Point loosened{.space = loose(corner.space),
+                 .exchange = loose(corner.exchange),
+                 .hbm = corner.hbm,
+                 .time = corner.time * (1.0 + slack_)};
+  if (!members_.archive.excludes(loosened)) {
+    return false;
+  }
+  loosened.time = (corner.time + wait) * (1.0 + slack_);
+  return !prompt_ || prompt_members_.archive.excludes(loosened);
 }
 
 /// Seconds that the shifts of the chosen turns take at least: they bring what the partitions leave
@@ -132,7 +182,7 @@ bool Search::hopeless(std::size_t chosen, bool allowed) {
   const double gained = std::max(cut_rate_ * cut_volume_, rates_.gain() * whole_);
   point.time +=
       kRounding * (least_shifts(chosen, more) + std::max(0.0, (rate * cut_volume_) - gained));
-  return point.time > least_time_ && (!allowed || excluded(point));
+  return point.time > least_time_ && (!allowed || excluded(point, cut_wait_));
 }
 
 }  // namespace elk::cost

@@ -20,8 +20,11 @@ void Search::refine() {
   for (std::size_t met = 1; met > 0;) {
     met = 0;
     std::vector<std::vector<std::int64_t>> from;
-    for (const std::size_t id : archive_.members()) {
-      from.push_back(plans_[id].factors);
+    for (const Candidate& plan : members_.members()) {
+      from.push_back(plan.factors);
+    }
+    for (const Candidate& plan : prompt_members_.members()) {
+      from.push_back(plan.factors);
     }
     for (const Candidate& plan : fastest_) {
       from.push_back(plan.factors);

@@ -103,13 +103,17 @@ std::int64_t fragments(const Pieces& held, const Pieces& needed, std::size_t cor
 
 /// Per dimension the union of the sets of the cores [begin, end).
 std::vector<Indices> chip_box(const Pieces& pieces, std::int64_t begin, std::int64_t end) {
+  const auto place = [&](std::int64_t id) {
+    return static_cast<std::size_t>(
+        std::lower_bound(pieces.ids.begin(), pieces.ids.end(), id) - pieces.ids.begin());
+  };
+  const std::size_t first = place(begin);
+  const std::size_t last = place(end);
   std::vector<Indices> box;
   for (const DimPieces& dim : pieces.dims) {
     std::vector<char> present(dim.sets.size(), 0);
-    for (std::size_t place = 0; place < pieces.ids.size(); ++place) {
-      if (pieces.ids[place] >= begin && pieces.ids[place] < end) {
-        present[dim.at(place)] = 1;
-      }
+    for (std::size_t at = first; at < last; ++at) {
+      present[dim.at(at)] = 1;
     }
     box.push_back(united(dim.sets, present));
   }

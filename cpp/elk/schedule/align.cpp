@@ -46,7 +46,8 @@ bool every_core_works(const ir::Op& op, const partition::ExecutePlan& plan) {
   return true;
 }
 
-/// A plan of `op` that holds operand `slot` as `layout` has it, where the axes of the op allow it.
+}  // namespace
+
 std::optional<partition::ExecutePlan> follow(const ir::Op& op, std::size_t slot,
                                              const partition::Layout& layout,
                                              const chip::Chip& chip) {
@@ -82,6 +83,8 @@ std::optional<partition::ExecutePlan> follow(const ir::Op& op, std::size_t slot,
   }
   return every_core_works(op, plan) ? std::optional(std::move(plan)) : std::nullopt;
 }
+
+namespace {
 
 class Alignment {
  public:

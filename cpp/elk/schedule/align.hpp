@@ -1,12 +1,20 @@
 #pragma once
 
+#include <cstddef>
+#include <optional>
 #include <vector>
 
+#include "elk/partition/plan.hpp"
 #include "elk/schedule/allocate.hpp"
 #include "elk/schedule/problem.hpp"
 #include "elk/schedule/schedule.hpp"
 
 namespace elk::schedule {
+
+/// A plan of `op` that holds operand `slot` as `layout` has it, where the axes of the op allow it.
+[[nodiscard]] std::optional<partition::ExecutePlan> follow(const ir::Op& op, std::size_t slot,
+                                                           const partition::Layout& layout,
+                                                           const chip::Chip& chip);
 
 /// In execution order, gives each op the plan that costs least between the layouts its operands
 /// rest in and the layouts its readers need, as long as it takes no more space than the plan it has

@@ -142,21 +142,25 @@ double state_cost(const cost::PlanOption& option, std::size_t k, const Contentio
   return contention.seconds(fetch) + (contention.late * (state.time.value - state.hbm_time.value));
 }
 
-Staircase staircase(const cost::Front& front, const Contention& contention) {
+Steps steps(const cost::Front& front, const Contention& contention) {
   double least_load = std::numeric_limits<double>::infinity();
   for (const cost::PlanOption& option : front.options) {
     least_load = std::min(least_load, option.states.front().hbm_time.value);
   }
-  Staircase steps;
-  steps.reserve(front.options.size());
+  Steps result;
+  result.reserve(front.options.size());
   for (std::size_t k = 0; k < front.options.size(); ++k) {
-    steps.push_back(step(front, k, contention, least_load));
+    result.push_back(step(front, k, contention, least_load));
   }
-  std::sort(steps.begin(), steps.end(), [](const Step& a, const Step& b) {
+  std::sort(result.begin(), result.end(), [](const Step& a, const Step& b) {
     return std::tie(a.cost, a.space, a.choice.option) < std::tie(b.cost, b.space, b.choice.option);
   });
+  return result;
+}
+
+Staircase staircase(const cost::Front& front, const Contention& contention) {
   Staircase result;
-  for (const Step& candidate : steps) {
+  for (const Step& candidate : steps(front, contention)) {
     if (result.empty() || candidate.space < result.back().space) {
       result.push_back(candidate);
     }

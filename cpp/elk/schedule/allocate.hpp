@@ -25,8 +25,12 @@ struct Step {
   Bytes space;  // of the op during its execute
 };
 
+/// All plans of a front, cheapest first.
+using Steps = std::vector<Step>;
+[[nodiscard]] Steps steps(const cost::Front& front, const Contention& contention);
+
 /// The plans of one front that are worth space: cost rises and space falls from step to step.
-using Staircase = std::vector<Step>;
+using Staircase = Steps;
 [[nodiscard]] Staircase staircase(const cost::Front& front, const Contention& contention);
 
 /// Seconds that state `k` of an option adds: fetching from peers, and a slower preload.

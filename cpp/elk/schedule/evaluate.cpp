@@ -16,33 +16,11 @@ Bytes spread_bytes(const Problem& problem, std::int32_t tensor) {
   return {round_up(ceil_div(whole.value, chip::total_cores(problem.chip())), kWord)};
 }
 
-/// The last execute at which `tensor` must still rest; stored ones wait for the queue, about until
-/// the next op that is loaded.
-std::int32_t last_use(const Problem& problem, std::size_t tensor) {
-  const program::Lifetimes& lives = problem.lives();
-  std::int32_t last = std::max(lives.last_reader[tensor], lives.producer[tensor]);
-  if (lives.stored[tensor] != 0) {
-    const auto next = static_cast<std::size_t>(problem.rank(lives.producer[tensor])) + 1;
-    const bool any = next < problem.loaded().size();
-    last = std::max(last, any ? problem.loaded()[next] : problem.op_count() - 1);
-  }
-  return last;
-}
-
-void add_op(const Problem& problem, const std::vector<Choice>& choices, std::int32_t op,
-            const InPlace& in_place, Situation& result) {
-  const auto i = static_cast<std::size_t>(op);
-  const cost::PlanOption& option = problem.option(op, choices[i]);
-  const cost::PreloadState& state = problem.state(op, choices[i]);
-  const bool loaded = problem.is_loaded(op);
-  result.works.push_back(work(option, state, in_place.gather));
-  result.loads.push_back(loaded ? load(state, problem.chip())
-                                : cost::Load{.time = {0.0}, .share = 0.0});
-  result.piece.push_back(loaded ? state.space : Bytes{0});
-  result.base[i] += in_place.copies;
-  if (loaded) {
-    result.base[i] += hbm_bytes(problem, option) - state.space;
-  }
+void add_part(const Part& part, std::size_t op, Situation& result) {
+  result.works.push_back(part.work);
+  result.loads.push_back(part.load);
+  result.piece.push_back(part.piece);
+  result.base[op] += part.own;
 }
 
 /// On a chip without HBM, weights and states stay for the whole program.
@@ -60,6 +38,32 @@ void keep_resident(const Problem& problem, const std::vector<Choice>& choices, S
 }
 
 }  // namespace
+
+std::int32_t last_use(const Problem& problem, std::size_t tensor) {
+  const program::Lifetimes& lives = problem.lives();
+  std::int32_t last = std::max(lives.last_reader[tensor], lives.producer[tensor]);
+  if (lives.stored[tensor] != 0) {
+    const auto next = static_cast<std::size_t>(problem.rank(lives.producer[tensor])) + 1;
+    const bool any = next < problem.loaded().size();
+    last = std::max(last, any ? problem.loaded()[next] : problem.op_count() - 1);
+  }
+  return last;
+}
+
+Part part(const Problem& problem, std::int32_t op, const Choice& choice, const InPlace& in_place) {
+  const cost::PlanOption& option = problem.option(op, choice);
+  const cost::PreloadState& state = problem.state(op, choice);
+  Part result{.work = work(option, state, in_place.gather),
+              .load = {.time = {0.0}, .share = 0.0},
+              .own = in_place.copies,
+              .piece = {0}};
+  if (problem.is_loaded(op)) {
+    result.load = load(state, problem.chip());
+    result.own += hbm_bytes(problem, option) - state.space;
+    result.piece = state.space;
+  }
+  return result;
+}
 
 Bytes hbm_bytes(const Problem& problem, const cost::PlanOption& option) {
   const auto& tensors = problem.graph().tensors;
@@ -102,8 +106,8 @@ Situation situation(Problem& problem, const std::vector<Choice>& choices) {
   Situation result{.works = {}, .loads = {}, .base = live_bytes(problem, choices), .piece = {}};
   result.works.reserve(choices.size());
   for (std::size_t i = 0; i < choices.size(); ++i) {
-    add_op(problem, choices, static_cast<std::int32_t>(i),
-           problem.in_place(static_cast<std::int32_t>(i), choices), result);
+    const auto op = static_cast<std::int32_t>(i);
+    add_part(part(problem, op, choices[i], problem.in_place(op, choices)), i, result);
   }
   keep_resident(problem, choices, result);
   return result;
@@ -116,10 +120,9 @@ Situation estimate(const Problem& problem, const std::vector<Choice>& choices) {
     const auto op = static_cast<std::int32_t>(i);
     const cost::PlanOption& option = problem.option(op, choices[i]);
     const partition::Footprint& space = option.footprint;
-    add_op(
-        problem, choices, op,
-        {.gather = option.gather, .copies = space.space - space.rest - hbm_bytes(problem, option)},
-        result);
+    const InPlace nowhere{.gather = option.gather,
+                          .copies = space.space - space.rest - hbm_bytes(problem, option)};
+    add_part(part(problem, op, choices[i], nowhere), i, result);
   }
   keep_resident(problem, choices, result);
   return result;

@@ -23,8 +23,22 @@ struct Situation {
 /// The same before neighbours are known: nothing an op reads is where it needs it.
 [[nodiscard]] Situation estimate(const Problem& problem, const std::vector<Choice>& choices);
 
+/// What one op adds to its situation.
+struct Part {
+  cost::Work work;
+  cost::Load load;
+  Bytes own;  // in use at the execute beyond tensors at rest and its own preload
+  Bytes piece;
+};
+[[nodiscard]] Part part(const Problem& problem, std::int32_t op, const Choice& choice,
+                        const InPlace& in_place);
+
 /// Bytes that a plan holds of weights and states during its execute, per core.
 [[nodiscard]] Bytes hbm_bytes(const Problem& problem, const cost::PlanOption& option);
+
+/// The last execute at which `tensor` must still rest; stored ones wait for the queue, about until
+/// the next op that is loaded.
+[[nodiscard]] std::int32_t last_use(const Problem& problem, std::size_t tensor);
 
 /// Bytes of each tensor at rest, summed over those alive at each execute.
 [[nodiscard]] std::vector<Bytes> live_bytes(const Problem& problem,

@@ -4,6 +4,8 @@
 #include <span>
 #include <utility>
 
+#include "elk/base/parallel.hpp"
+
 namespace elk::schedule {
 namespace {
 
@@ -108,29 +110,77 @@ const partition::Layout* Problem::resting(std::int32_t tensor, const std::vector
   return &inserted.first->second;
 }
 
+Problem::Place Problem::place(std::int32_t op, const std::vector<Choice>& choices) {
+  const ir::Op& node = graph_.ops[static_cast<std::size_t>(op)];
+  Place result{.op = op,
+               .plan = &option(op, choices[static_cast<std::size_t>(op)]),
+               .have = std::vector<const partition::Layout*>(node.operands.size(), nullptr)};
+  for (std::size_t k = 0; k < node.operands.size(); ++k) {
+    if (node.operands[k].access == ir::Access::Read && !from_hbm(graph_, node.operands[k])) {
+      result.have[k] = resting(node.operands[k].tensor, choices);
+    }
+  }
+  return result;
+}
+
+InPlace Problem::price(const Place& place) const {
+  const ir::Op& node = graph_.ops[static_cast<std::size_t>(place.op)];
+  InPlace result{.gather = cost::gather_all(graph_, node, *place.plan, place.have, chip_),
+                 .copies = {0}};
+  const program::OpPlan placed{.execute = place.plan->plan,
+                               .divisor = place.plan->states.front().divisor};
+  for (const program::ExecuteSpace& space :
+       program::execute_space(graph_, node, placed, place.have, chip_)) {
+    if (!from_hbm(graph_, node.operands[static_cast<std::size_t>(space.operand)])) {
+      result.copies += space.bytes;
+    }
+  }
+  return result;
+}
+
 const InPlace& Problem::in_place(std::int32_t op, const std::vector<Choice>& choices) {
   Key key = context(op, choices);
   const auto found = in_place_.find(key);
   if (found != in_place_.end()) {
     return found->second;
   }
-  const ir::Op& node = graph_.ops[static_cast<std::size_t>(op)];
-  const cost::PlanOption& plan = option(op, choices[static_cast<std::size_t>(op)]);
-  std::vector<const partition::Layout*> have(node.operands.size(), nullptr);
-  for (std::size_t k = 0; k < node.operands.size(); ++k) {
-    if (node.operands[k].access == ir::Access::Read && !from_hbm(graph_, node.operands[k])) {
-      have[k] = resting(node.operands[k].tensor, choices);
+  return in_place_.emplace(std::move(key), price(place(op, choices))).first->second;
+}
+
+std::size_t Problem::foresee(const std::vector<Variant>& variants, std::vector<Choice> choices,
+                             int threads) {
+  std::map<Key, Place> missing;
+  const auto need = [&](std::int32_t op) {
+    Key key = context(op, choices);
+    if (!in_place_.contains(key) && !missing.contains(key)) {
+      missing.emplace(std::move(key), place(op, choices));
+    }
+  };
+  for (const Variant& variant : variants) {
+    Variant undo;
+    for (const Change& change : variant) {
+      Choice& choice = choices[static_cast<std::size_t>(change.op)];
+      undo.push_back({.op = change.op, .after = std::exchange(choice, change.after)});
+    }
+    for (const Change& change : variant) {
+      need(change.op);
+      std::for_each(readers(change.op).begin(), readers(change.op).end(), need);
+    }
+    for (std::size_t i = undo.size(); i-- > 0;) {
+      choices[static_cast<std::size_t>(undo[i].op)] = undo[i].after;
     }
   }
-  InPlace result{.gather = cost::gather_all(graph_, node, plan, have, chip_), .copies = {0}};
-  const program::OpPlan placed{.execute = plan.plan, .divisor = plan.states.front().divisor};
-  for (const program::ExecuteSpace& space :
-       program::execute_space(graph_, node, placed, have, chip_)) {
-    if (!from_hbm(graph_, node.operands[static_cast<std::size_t>(space.operand)])) {
-      result.copies += space.bytes;
-    }
+  std::vector<const Place*> places;
+  for (const auto& [key, place] : missing) {
+    places.push_back(&place);
   }
-  return in_place_.emplace(std::move(key), result).first->second;
+  const std::vector<InPlace> prices =
+      parallel_map(places, [&](const Place* place) { return price(*place); }, threads);
+  std::size_t i = 0;
+  for (const auto& [key, place] : missing) {
+    in_place_.emplace(key, prices[i++]);
+  }
+  return missing.size();
 }
 
 std::int32_t Problem::add(std::int32_t op, const partition::ExecutePlan& plan) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <vector>
@@ -61,6 +62,11 @@ class Problem {
   /// Costs of `op` under `choices` of itself and of the ops that feed it.
   [[nodiscard]] const InPlace& in_place(std::int32_t op, const std::vector<Choice>& choices);
 
+  /// Works out, side by side, what `in_place` will be asked when any one of `variants` changes
+  /// `choices`: of the ops that change and of their readers. Tells how many costs were new.
+  std::size_t foresee(const std::vector<Variant>& variants, std::vector<Choice> choices,
+                      int threads);
+
   /// The layout in which `tensor` rests, null where no op of the graph makes it.
   [[nodiscard]] const partition::Layout* resting(std::int32_t tensor,
                                                  const std::vector<Choice>& choices);
@@ -73,7 +79,16 @@ class Problem {
  private:
   using Key = std::vector<std::int32_t>;
 
+  /// All that the costs of an op in place depend on.
+  struct Place {
+    std::int32_t op;
+    const cost::PlanOption* plan;
+    std::vector<const partition::Layout*> have;  // of each operand
+  };
+
   [[nodiscard]] Key context(std::int32_t op, const std::vector<Choice>& choices) const;
+  [[nodiscard]] Place place(std::int32_t op, const std::vector<Choice>& choices);
+  [[nodiscard]] InPlace price(const Place& place) const;
 
   const ir::Graph& graph_;
   const chip::Chip& chip_;

@@ -23,6 +23,13 @@ struct Choice {
   friend bool operator==(const Choice&, const Choice&) = default;
 };
 
+/// Choices that change together.
+struct Change {
+  std::int32_t op;
+  Choice after;
+};
+using Variant = std::vector<Change>;
+
 /// What is decided about a model: a plan for each op, the order of preloads, and how many of them
 /// are issued before each execute.
 struct Schedule {

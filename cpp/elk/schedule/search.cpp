@@ -8,16 +8,20 @@
 #include <utility>
 
 #include "elk/base/errors.hpp"
+#include "elk/base/parallel.hpp"
 #include "elk/schedule/align.hpp"
 #include "elk/schedule/baselines.hpp"
 #include "elk/schedule/evaluate.hpp"
 #include "elk/schedule/induction.hpp"
+#include "elk/schedule/polish.hpp"
 #include "elk/schedule/resident.hpp"
 
 namespace elk::schedule {
 namespace {
 
 constexpr std::size_t kSplitsKept = 3;  // of Static's splits, forecast again between neighbours
+constexpr std::size_t kPolished = 4;    // proposals, as long as there is
+constexpr std::int64_t kPolish = 2'000'000;  // work left
 /// Parts of the room, in 64ths, that are left unused one after another until everything fits.
 constexpr std::array<std::int64_t, 8> kUnused = {0, 1, 2, 4, 7, 11, 16, 24};
 constexpr std::int64_t kParts = 64;
@@ -28,6 +32,13 @@ struct Candidate {
   Proposal proposal;
   Situation situation;
   Issue issue;
+  cost::TimelineResult times;
+};
+
+/// A candidate with the look-ahead under which it is to be placed.
+struct Trial {
+  std::vector<std::int32_t> issued_before;
+  program::Program program;  // without buffers
   cost::TimelineResult times;
 };
 
@@ -64,6 +75,7 @@ class Searcher {
           propose_dynamic();
         }
       });
+      propose_polished();
     }
     return best_placed(policy);
   }
@@ -108,6 +120,27 @@ class Searcher {
     }
   }
 
+  /// The best proposals so far, changed op by op until nothing helps.
+  void propose_polished() {
+    sort_candidates();
+    std::vector<Proposal> best;
+    for (std::size_t i = 0; i < std::min(kPolished, candidates_.size()); ++i) {
+      best.push_back(candidates_[i].proposal);
+    }
+    std::int64_t left = kPolish;
+    for (std::size_t i = 0; i < best.size() && left > 0; ++i) {
+      left -= polish(problem_, best[i], contention_, left, threads_);
+      keep(Policy::ElkDyn, std::move(best[i]));
+    }
+  }
+
+  void sort_candidates() {
+    std::stable_sort(candidates_.begin(), candidates_.end(),
+                     [](const Candidate& a, const Candidate& b) {
+                       return a.times.total.value < b.times.total.value;
+                     });
+  }
+
   /// Forecasts the proposal as it is and with plans that suit their neighbours, and keeps what
   /// fits; whether any did.
   bool consider(Policy policy, Proposal proposal) {
@@ -149,10 +182,7 @@ class Searcher {
   /// Candidates are placed from the best forecast on, until none left could be better than the best
   /// placed one.
   Found best_placed(Policy policy) {
-    std::stable_sort(candidates_.begin(), candidates_.end(),
-                     [](const Candidate& a, const Candidate& b) {
-                       return a.times.total.value < b.times.total.value;
-                     });
+    sort_candidates();
     std::optional<Found> best;
     Seconds raw{kNever};
     for (const Candidate& candidate : candidates_) {
@@ -185,62 +215,81 @@ class Searcher {
   }
 
   /// The candidate as a placed program, with less look-ahead each time that placement fails, as
-  /// long as it is better than `best`.
+  /// long as it is better than `best`. Two attempts run side by side where there are threads: the
+  /// first that succeeds counts.
   Attempt place(const Candidate& candidate, const std::optional<Found>& best) {
-    Issue tried;
-    for (const std::int64_t unused : kUnused) {
-      Space space = candidate.proposal.space;
-      space.room -= {room_.value / kParts * unused};
-      Issue issue = issue_early(problem_, candidate.situation, problem_.loaded(), space);
-      if (issue.shortage) {
-        break;
+    Issue last;
+    Seconds beaten{kNever};
+    for (std::size_t level = 0; level < kUnused.size();) {
+      std::vector<Trial> trials;
+      while (level < kUnused.size() && trials.size() < (threads_ == 1 ? 1 : 2)) {
+        Space space = candidate.proposal.space;
+        space.room -= {room_.value / kParts * kUnused[level++]};
+        Issue issue = issue_early(problem_, candidate.situation, problem_.loaded(), space);
+        if (issue.shortage) {
+          level = kUnused.size();
+        } else if (issue.issued_before != last.issued_before) {
+          trials.push_back(trial(candidate, issue));
+          last = std::move(issue);
+          if (best && trials.back().times.total >= best->times.total) {
+            beaten = trials.back().times.total;
+            trials.pop_back();
+            level = kUnused.size();
+          }
+        }
       }
-      if (issue.issued_before == tried.issued_before) {
-        continue;
+      auto placed =
+          parallel_map(trials, [&](const Trial& trial) { return placed_buffers(trial); }, threads_);
+      for (std::size_t i = 0; i < placed.size(); ++i) {
+        if (placed[i]) {
+          trials[i].program.buffers = std::move(*placed[i]);
+          const Seconds total = trials[i].times.total;
+          return {.found = found(candidate, std::move(trials[i])), .total = total};
+        }
       }
-      const cost::TimelineResult times =
-          timing(problem_, candidate.situation, problem_.loaded(), issue.issued_before);
-      if (best && times.total >= best->times.total) {
-        return {.found = {}, .total = times.total};
-      }
-      if (std::optional<Found> found = try_place(candidate, issue)) {
-        found->times = times;
-        return {.found = std::move(found), .total = times.total};
-      }
-      tried = std::move(issue);
     }
-    return {.found = {}, .total = {kNever}};
+    return {.found = {}, .total = beaten};
   }
 
-  std::optional<Found> try_place(const Candidate& candidate, const Issue& issue) {
+  Trial trial(const Candidate& candidate, const Issue& issue) {
+    Trial result{
+        .issued_before = issue.issued_before,
+        .program = {.ops = {},
+                    .code =
+                        program::issue(problem_.graph(), problem_.loaded(), issue.issued_before),
+                    .buffers = {}},
+        .times = timing(problem_, candidate.situation, problem_.loaded(), issue.issued_before)};
+    for (std::int32_t op = 0; op < problem_.op_count(); ++op) {
+      const Choice& choice = candidate.proposal.choices[static_cast<std::size_t>(op)];
+      result.program.ops.push_back({.execute = problem_.option(op, choice).plan,
+                                    .divisor = problem_.state(op, choice).divisor});
+    }
+    return result;
+  }
+
+  [[nodiscard]] std::optional<std::vector<program::Buffer>> placed_buffers(
+      const Trial& trial) const {
+    const program::Program& program = trial.program;
+    std::vector<program::Buffer> buffers =
+        program::buffers(problem_.graph(), problem_.chip(), program.ops, program.code);
+    const std::vector<Bytes> occupancy = program::occupancy(buffers, program.code.size());
+    const bool fits = *std::max_element(occupancy.begin(), occupancy.end()) <= room_;
+    return fits ? program::place(std::move(buffers), room_) : std::nullopt;
+  }
+
+  Found found(const Candidate& candidate, Trial trial) {
     const std::vector<Choice>& choices = candidate.proposal.choices;
     Found found{.schedule = {.ops = choices,
                              .preload_order = problem_.loaded(),
-                             .issued_before = issue.issued_before},
+                             .issued_before = std::move(trial.issued_before)},
                 .in_place = {},
-                .program = {.ops = {}, .code = {}, .buffers = {}},
+                .program = std::move(trial.program),
                 .occupancy = {},
-                .times = {},
+                .times = std::move(trial.times),
                 .origin = candidate.policy,
                 .raw = {0.0},
                 .solved_layers = 0};
-    for (std::int32_t op = 0; op < problem_.op_count(); ++op) {
-      const Choice& choice = choices[static_cast<std::size_t>(op)];
-      found.program.ops.push_back({.execute = problem_.option(op, choice).plan,
-                                   .divisor = problem_.state(op, choice).divisor});
-    }
-    found.program.code = program::issue(problem_.graph(), problem_.loaded(), issue.issued_before);
-    std::vector<program::Buffer> buffers =
-        program::buffers(problem_.graph(), problem_.chip(), found.program.ops, found.program.code);
-    found.occupancy = program::occupancy(buffers, found.program.code.size());
-    std::optional<std::vector<program::Buffer>> placed =
-        *std::max_element(found.occupancy.begin(), found.occupancy.end()) <= room_
-            ? program::place(std::move(buffers), room_)
-            : std::nullopt;
-    if (!placed) {
-      return std::nullopt;
-    }
-    found.program.buffers = std::move(*placed);
+    found.occupancy = program::occupancy(found.program.buffers, found.program.code.size());
     for (std::int32_t op = 0; op < problem_.op_count(); ++op) {
       found.in_place.push_back(problem_.in_place(op, choices));
     }

@@ -234,6 +234,45 @@ TEST(Front, OfALargeSpaceHasTheFastestPlanAndTheFloorOfAllOfIt) {
   }
 }
 
+/// Seconds from the start of a preload to the end of its execute.
+double from_preload(const PlanOption& option) {
+  return option.states.front().time.value + option.time.value;
+}
+
+bool leaves_even_pieces(const OneOp& one, const partition::ExecutePlan& plan) {
+  const std::size_t result = one.op().operands.size() - 1;
+  const partition::Scatter scatter = partition::scatter(one.graph, one.op(), result, plan);
+  if (scatter.parts == 1) {
+    return true;
+  }
+  const auto axis = static_cast<std::size_t>(scatter.dim);
+  return one.op().axes[axis].size % (plan.factors[axis] * scatter.parts) == 0;
+}
+
+// 13 rows can be scattered evenly over no cores, 16 over many.
+TEST(Front, HasTheSoonestPlanThatLeavesEvenPieces) {
+  for (const OneOp& one : {test::matmul(16, 12, 40), test::matmul(13, 9, 64)}) {
+    const chip::Chip chip = small_chip(24);
+    const TileModel tiles = analytic();
+    double expected = 1.0;
+    for (const NaivePlan& plan : fitting(test::naive_plans(one, chip, tiles), chip)) {
+      const auto complete =
+          partition::complete_plan(one.graph, one.op(), plan.factors, plan.temporal, chip);
+      if (leaves_even_pieces(one, *complete)) {
+        expected =
+            std::min(expected, from_preload(price(one.graph, one.op(), *complete, chip, tiles)));
+      }
+    }
+    double found = 1.0;
+    for (const PlanOption& option : cost::front(one.graph, one.op(), chip, tiles, {}).options) {
+      if (leaves_even_pieces(one, option.plan)) {
+        found = std::min(found, from_preload(option));
+      }
+    }
+    EXPECT_DOUBLE_EQ(found, expected);
+  }
+}
+
 TEST(Front, IsTheSameEveryTime) {
   const OneOp one = test::matmul(32, 512, 640);
   const chip::Chip chip = small_chip(300, 1 << 17);

@@ -7,6 +7,7 @@
 
 #include "elk/base/random.hpp"
 #include "elk/program/program.hpp"
+#include "elk/schedule/draft.hpp"
 #include "elk/schedule/evaluate.hpp"
 #include "schedule/problems.hpp"
 
@@ -112,6 +113,33 @@ TEST(Situation, IsShortOfTheBuffersOnlyByWhatIsBeingStored) {
       if (found.code[i].opcode == program::Opcode::Execute) {
         EXPECT_LE(found.actual[i], found.believed[i] + stored) << "round " << round;
       }
+    }
+  }
+}
+
+TEST(Draft, KeepsItsSituationTrue) {
+  const cost::TileModel tiles = test::analytic();
+  Random random{11};
+  for (int round = 0; round < 20; ++round) {
+    const ir::Graph graph = test::random_graph(random);
+    chip::Chip chip = test::random_chip(random);
+    if (round % 4 == 0) {
+      chip.hbm.reset();
+    }
+    chip.core.sram = {1 << 20};
+    Problem problem = test::problem(graph, chip, tiles);
+    Draft draft(problem, random_choices(problem, random));
+    for (int change = 0; change < 30; ++change) {
+      const auto op = static_cast<std::int32_t>(random.below(problem.op_count()));
+      draft.set(op, random_choices(problem, random)[static_cast<std::size_t>(op)]);
+    }
+    const Situation expected = situation(problem, draft.choices());
+    EXPECT_EQ(draft.situation().base, expected.base);
+    EXPECT_EQ(draft.situation().piece, expected.piece);
+    EXPECT_EQ(draft.situation().loads, expected.loads);
+    for (std::size_t op = 0; op < expected.works.size(); ++op) {
+      EXPECT_EQ(draft.situation().works[op].alone(), expected.works[op].alone());
+      EXPECT_EQ(draft.situation().works[op].wire_in, expected.works[op].wire_in);
     }
   }
 }

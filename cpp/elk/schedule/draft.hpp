@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "elk/schedule/evaluate.hpp"
+#include "elk/schedule/problem.hpp"
+#include "elk/schedule/schedule.hpp"
+
+namespace elk::schedule {
+
+/// Choices that change one by one, with their situation kept true at the cost of what changes.
+class Draft {
+ public:
+  Draft(Problem& problem, std::vector<Choice> choices);
+
+  [[nodiscard]] const std::vector<Choice>& choices() const { return choices_; }
+  [[nodiscard]] const Situation& situation() const { return situation_; }
+
+  void set(std::int32_t op, const Choice& choice);
+
+ private:
+  struct Life {
+    std::int32_t first;
+    std::int32_t last;
+  };
+
+  void settle(std::int32_t op);
+
+  Problem& problem_;
+  std::vector<Choice> choices_;
+  Situation situation_;
+  std::vector<Bytes> own_;                // per op, as in its part
+  std::vector<std::vector<Life>> lives_;  // per op, of the tensors it makes
+};
+
+}  // namespace elk::schedule

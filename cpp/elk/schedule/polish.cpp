@@ -1,0 +1,261 @@
+#include "elk/schedule/polish.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "elk/schedule/align.hpp"
+#include "elk/schedule/draft.hpp"
+#include "elk/schedule/evaluate.hpp"
+
+namespace elk::schedule {
+namespace {
+
+/// Cores of a layout that are priced in about the time of one op in a forecast.
+constexpr std::int64_t kCores = 3;
+constexpr std::size_t kMostSteps = 12;  // of a staircase that are tried
+constexpr double kGain = 1.0 - 1e-9;    // a change must beat rounding
+constexpr double kNever = std::numeric_limits<double>::infinity();
+
+class Polish {
+ public:
+  Polish(Problem& problem, Proposal& proposal, const Contention& contention, int threads)
+      : problem_(problem),
+        proposal_(proposal),
+        threads_(threads),
+        draft_(problem, proposal.choices) {
+    for (const cost::Front& front : problem.fronts()) {
+      std::vector<Choice>& found = likely_.emplace_back();
+      for (const double late : {1.0, 0.0}) {
+        Contention regime = contention;
+        regime.late = late;
+        add(steps(front, regime), found);
+        add(staircase(front, regime), found);
+      }
+      std::sort(found.begin(), found.end(), before);
+      found.erase(std::unique(found.begin(), found.end()), found.end());
+      double least = kNever;
+      for (const cost::PlanOption& option : front.options) {
+        least = std::min(least, alone(option));
+      }
+      least_alone_.push_back(least);
+    }
+  }
+
+  /// Tells the work done.
+  std::int64_t run(std::int64_t most) {
+    least_ = total();
+    const std::vector<std::vector<std::int32_t>> groups = alike();
+    std::size_t idle = 0;  // groups since the last change
+    for (std::size_t at = 0; idle < groups.size() && work_ < most; at = (at + 1) % groups.size()) {
+      idle = improve(groups[at]) ? 0 : idle + 1;
+    }
+    proposal_.choices = draft_.choices();
+    return work_;
+  }
+
+ private:
+  static bool before(const Choice& a, const Choice& b) {
+    return std::tie(a.option, a.state) < std::tie(b.option, b.state);
+  }
+
+  /// The first steps.
+  static void add(const Staircase& steps, std::vector<Choice>& choices) {
+    for (std::size_t i = 0; i < std::min(kMostSteps, steps.size()); ++i) {
+      choices.push_back(steps[i].choice);
+    }
+  }
+
+  /// Ops that change together: those at the same place of a layer with the same choice.
+  [[nodiscard]] std::vector<std::vector<std::int32_t>> alike() const {
+    std::map<std::tuple<std::int32_t, std::int32_t, std::int32_t>, std::vector<std::int32_t>> found;
+    const auto& repeat = problem_.graph().repeat;
+    for (std::int32_t op = 0; op < problem_.op_count(); ++op) {
+      const Choice& choice = draft_.choices()[static_cast<std::size_t>(op)];
+      const bool layered =
+          repeat && op >= repeat->begin && op < repeat->begin + (repeat->period * repeat->count);
+      const std::int32_t place =
+          layered ? repeat->begin + ((op - repeat->begin) % repeat->period) : op;
+      found[{place, choice.option, choice.state}].push_back(op);
+    }
+    std::vector<std::vector<std::int32_t>> groups;
+    for (auto& [key, ops] : found) {
+      groups.push_back(std::move(ops));
+    }
+    std::stable_sort(groups.begin(), groups.end(),
+                     [&](const auto& a, const auto& b) { return weight(a) > weight(b); });
+    return groups;
+  }
+
+  [[nodiscard]] double weight(const std::vector<std::int32_t>& ops) const {
+    const auto first = static_cast<std::size_t>(ops.front());
+    return static_cast<double>(ops.size()) * (draft_.situation().works[first].alone().value +
+                                              draft_.situation().loads[first].time.value);
+  }
+
+  /// Tries all that the ops could change to; whether a change was an improvement.
+  bool improve(const std::vector<std::int32_t>& ops) {
+    const std::vector<Variant> all = variants(ops);
+    work_ += static_cast<std::int64_t>(problem_.foresee(all, draft_.choices(), threads_)) *
+             chip::total_cores(problem_.chip()) / kCores;
+    const Variant* best = nullptr;
+    for (const Variant& variant : all) {
+      const Variant undo = apply(variant);
+      const double seconds = total();
+      if (seconds < least_ * kGain) {
+        least_ = seconds;
+        best = &variant;
+      }
+      apply(undo);
+    }
+    if (best != nullptr) {
+      apply(*best);
+    }
+    return best != nullptr;
+  }
+
+  /// Makes the changes, and tells those that take them back.
+  Variant apply(const Variant& variant) {
+    Variant undo;
+    for (const Change& change : variant) {
+      undo.push_back(
+          {.op = change.op, .after = draft_.choices()[static_cast<std::size_t>(change.op)]});
+      draft_.set(change.op, change.after);
+    }
+    std::reverse(undo.begin(), undo.end());
+    return undo;
+  }
+
+  /// The ops with another choice, by themselves and with readers that follow.
+  std::vector<Variant> variants(const std::vector<std::int32_t>& ops) {
+    std::vector<Variant> result;
+    std::vector<Choice> choices = draft_.choices();
+    for (const Choice& choice : alternatives(ops)) {
+      Variant variant;
+      for (const std::int32_t op : ops) {
+        variant.push_back({.op = op, .after = choice});
+        choices[static_cast<std::size_t>(op)] = choice;
+      }
+      result.push_back(variant);
+      for (std::size_t i = 0; i < variant.size(); ++i) {
+        lead(variant[i].op, choices, variant);
+      }
+      for (const Change& change : variant) {
+        choices[static_cast<std::size_t>(change.op)] =
+            draft_.choices()[static_cast<std::size_t>(change.op)];
+      }
+      if (variant.size() > ops.size()) {
+        result.push_back(std::move(variant));
+      }
+    }
+    return result;
+  }
+
+  /// Seconds of an execute that finds everything in place.
+  static double alone(const cost::PlanOption& option) {
+    return (option.compute + option.shift.time + option.reduce.time).value;
+  }
+
+  /// Seconds of all executes but those of `ops`, at the least to which a change of these could
+  /// bring their readers: no schedule takes less than its executes.
+  [[nodiscard]] double least_of_others(const std::vector<std::int32_t>& ops) const {
+    const std::vector<cost::Work>& works = draft_.situation().works;
+    double sum = 0.0;
+    for (const cost::Work& work : works) {
+      sum += work.alone().value;
+    }
+    for (const std::int32_t op : ops) {
+      sum -= works[static_cast<std::size_t>(op)].alone().value;
+      for (const std::int32_t reader : problem_.readers(op)) {
+        const auto at = static_cast<std::size_t>(reader);
+        const auto front = static_cast<std::size_t>(problem_.front_of()[at]);
+        sum -= std::max(0.0, works[at].alone().value - least_alone_[front]);
+      }
+    }
+    return sum;
+  }
+
+  /// Has the readers of the op without HBM data work on its result as it lies.
+  void lead(std::int32_t op, std::vector<Choice>& choices, Variant& variant) {
+    for (const std::int32_t reader : problem_.readers(op)) {
+      const std::optional<Choice> choice =
+          problem_.is_loaded(reader) ? std::nullopt : following(reader, op, choices);
+      if (choice && *choice != choices[static_cast<std::size_t>(reader)]) {
+        choices[static_cast<std::size_t>(reader)] = *choice;
+        variant.push_back({.op = reader, .after = *choice});
+      }
+    }
+  }
+
+  /// The choice with which `reader` works on what `op` made as it lies, if there is one.
+  std::optional<Choice> following(std::int32_t reader, std::int32_t op,
+                                  const std::vector<Choice>& choices) {
+    const ir::Op& node = problem_.graph().ops[static_cast<std::size_t>(reader)];
+    for (std::size_t slot = 0; slot < node.operands.size(); ++slot) {
+      const ir::Operand& operand = node.operands[slot];
+      const auto tensor = static_cast<std::size_t>(operand.tensor);
+      if (operand.access != ir::Access::Read || problem_.lives().producer[tensor] != op) {
+        continue;
+      }
+      const partition::Layout* layout = problem_.resting(operand.tensor, choices);
+      if (const auto plan = follow(node, slot, *layout, problem_.chip())) {
+        return Choice{.option = problem_.add(reader, *plan), .state = 0};
+      }
+    }
+    return std::nullopt;
+  }
+
+  /// What the ops could change to, without what cannot help whatever it finds in place.
+  [[nodiscard]] std::vector<Choice> alternatives(const std::vector<std::int32_t>& ops) const {
+    const std::int32_t op = ops.front();
+    const Choice now = draft_.choices()[static_cast<std::size_t>(op)];
+    const auto front = static_cast<std::size_t>(problem_.front_of()[static_cast<std::size_t>(op)]);
+    std::vector<Choice> result = likely_[front];
+    const auto states = static_cast<std::int32_t>(problem_.option(op, now).states.size());
+    for (std::int32_t state = 0; state < states; ++state) {
+      result.push_back({.option = now.option, .state = state});
+    }
+    std::sort(result.begin(), result.end(), before);
+    result.erase(std::unique(result.begin(), result.end()), result.end());
+    const double others = least_of_others(ops);
+    std::erase_if(result, [&](const Choice& choice) {
+      const double seconds = alone(problem_.option(op, choice));
+      return others + (static_cast<double>(ops.size()) * seconds) >= least_;
+    });
+    return result;
+  }
+
+  double total() {
+    work_ += problem_.op_count();
+    const Issue issue =
+        issue_early(problem_, draft_.situation(), problem_.loaded(), proposal_.space);
+    return issue.shortage
+               ? kNever
+               : timing(problem_, draft_.situation(), problem_.loaded(), issue.issued_before)
+                     .total.value;
+  }
+
+  Problem& problem_;
+  Proposal& proposal_;
+  int threads_;
+  Draft draft_;
+  std::vector<std::vector<Choice>> likely_;  // of each front
+  std::vector<double> least_alone_;          // of each front
+  double least_ = kNever;
+  std::int64_t work_ = 0;
+};
+
+}  // namespace
+
+std::int64_t polish(Problem& problem, Proposal& proposal, const Contention& contention,
+                    std::int64_t most, int threads) {
+  return Polish(problem, proposal, contention, threads).run(most);
+}
+
+}  // namespace elk::schedule

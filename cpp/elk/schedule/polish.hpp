@@ -1,0 +1,19 @@
+#pragma once
+
+#include <cstdint>
+
+#include "elk/schedule/allocate.hpp"
+#include "elk/schedule/baselines.hpp"
+#include "elk/schedule/problem.hpp"
+
+namespace elk::schedule {
+
+/// Changes one op after another, the same in every layer, to the plan and preload state with which
+/// the forecast of the whole model is shortest, alone or with readers that follow its layout, until
+/// no such change helps or `most` work is done: an op in a forecast is 1. What the proposal was
+/// made by (averages over a model, ops without their neighbours) need not hold for the choices it
+/// led to; the forecast does. Tells the work done.
+std::int64_t polish(Problem& problem, Proposal& proposal, const Contention& contention,
+                    std::int64_t most, int threads);
+
+}  // namespace elk::schedule
