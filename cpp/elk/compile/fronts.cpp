@@ -46,13 +46,13 @@ Fronts fronts(const ir::Graph& graph, const chip::Chip& chip, const cost::TileMo
   std::vector<std::int32_t> firsts;
   std::vector<std::int32_t> front_at(graph.ops.size(), -1);
   Fronts result{.fronts = {}, .front_of = {}};
-  for (std::size_t i = 0; i < equal.size(); ++i) {
-    const auto first = static_cast<std::size_t>(equal[i]);
-    if (front_at[first] < 0) {
-      front_at[first] = static_cast<std::int32_t>(firsts.size());
-      firsts.push_back(equal[i]);
+  for (const std::int32_t like : equal) {
+    std::int32_t& front = front_at[static_cast<std::size_t>(like)];
+    if (front < 0) {
+      front = static_cast<std::int32_t>(firsts.size());
+      firsts.push_back(like);
     }
-    result.front_of.push_back(front_at[first]);
+    result.front_of.push_back(front);
   }
   result.fronts = parallel_map(
       firsts,

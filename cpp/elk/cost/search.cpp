@@ -39,8 +39,8 @@ void Collection::add(const Point& point, Candidate&& plan) {
   const Archive::Place place = archive.add(point, id);
   if (place == Archive::Place::New) {
     plans.push_back(std::move(plan));
-  } else if (place == Archive::Place::Equal) {
-    plans[id] = std::min(plans[id], std::move(plan));
+  } else if (place == Archive::Place::Equal && plan < plans[id]) {
+    plans[id] = std::move(plan);
   }
 }
 

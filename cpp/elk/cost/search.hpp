@@ -78,6 +78,7 @@ class Search {
   void cut_by(std::size_t axis, std::int64_t factor);
   [[nodiscard]] double least_volume() const;
   void refine();
+  void look_at(const std::vector<std::int64_t>& factors);
   void survey(std::size_t axis, std::int64_t product, const Prefix& before);
   [[nodiscard]] bool changes_nothing(double compute);
   void look(double compute);

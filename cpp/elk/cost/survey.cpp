@@ -8,7 +8,7 @@
 namespace elk::cost {
 namespace {
 
-constexpr std::size_t kMostNear = 4000;    // cuts looked at near the front
+constexpr std::size_t kMostNear = 3000;    // cuts looked at near the front
 constexpr double kRounding = 1.0 - 1e-12;  // Keeps a sum in another order a lower bound.
 
 }  // namespace
@@ -17,31 +17,28 @@ constexpr double kRounding = 1.0 - 1e-12;  // Keeps a sum in another order a low
 /// those of the members that these bring, and so on.
 void Search::refine() {
   Vicinity vicinity(all_factors_, factors_, cores_);
-  for (std::size_t met = 1; met > 0;) {
-    met = 0;
-    std::vector<std::vector<std::int64_t>> from;
-    for (const Candidate& plan : members_.members()) {
-      from.push_back(plan.factors);
-    }
-    for (const Candidate& plan : prompt_members_.members()) {
-      from.push_back(plan.factors);
-    }
-    for (const Candidate& plan : fastest_) {
-      from.push_back(plan.factors);
-    }
-    for (const std::vector<std::int64_t>& factors : from) {
+  for (std::size_t before = 1; before != vicinity.met();) {
+    before = vicinity.met();
+    std::vector<Candidate> from = members_.members();
+    const std::vector<Candidate> prompt = prompt_members_.members();
+    from.insert(from.end(), prompt.begin(), prompt.end());
+    from.insert(from.end(), fastest_.begin(), fastest_.end());
+    for (const Candidate& plan : from) {
       if (vicinity.met() >= kMostNear) {
         return;
       }
-      for (const std::vector<std::int64_t>& cut : vicinity.around(factors)) {
-        ++met;
-        for (std::size_t axis = 0; axis < cut.size(); ++axis) {
-          cut_by(axis, cut[axis]);
-        }
-        leaf();
+      for (const std::vector<std::int64_t>& cut : vicinity.around(plan.factors)) {
+        look_at(cut);
       }
     }
   }
+}
+
+void Search::look_at(const std::vector<std::int64_t>& factors) {
+  for (std::size_t axis = 0; axis < factors.size(); ++axis) {
+    cut_by(axis, factors[axis]);
+  }
+  leaf();
 }
 
 /// Of tiles whose padded volume is spread over all cores.

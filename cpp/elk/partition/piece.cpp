@@ -14,17 +14,22 @@ std::size_t at(std::int32_t axis) { return static_cast<std::size_t>(axis); }
 /// `step` of each axis times the core's digit there, summed, for every core in use.
 template <class Number>
 std::vector<Number> digit_sums(const Layout& layout, const std::vector<std::int64_t>& step) {
-  std::vector<Number> sums{0};
+  std::int64_t cores = 1;
   for (const std::int32_t axis : layout.order) {
-    const std::int64_t factor = layout.factors[at(axis)];
-    std::vector<Number> more;
-    more.reserve(sums.size() * static_cast<std::size_t>(factor));
-    for (const Number sum : sums) {
-      for (std::int64_t digit = 0; digit < factor; ++digit) {
-        more.push_back(static_cast<Number>(sum + (digit * step[at(axis)])));
+    cores *= layout.factors[at(axis)];
+  }
+  std::vector<Number> sums(static_cast<std::size_t>(cores), 0);
+  std::size_t block = 1;  // cores that differ in the digits so far, innermost first
+  for (std::size_t i = layout.order.size(); i-- > 0;) {
+    const std::size_t axis = at(layout.order[i]);
+    const auto factor = static_cast<std::size_t>(layout.factors[axis]);
+    for (std::size_t digit = 1; digit < factor; ++digit) {
+      const auto more = static_cast<Number>(static_cast<std::int64_t>(digit) * step[axis]);
+      for (std::size_t core = 0; core < block; ++core) {
+        sums[(digit * block) + core] = static_cast<Number>(sums[core] + more);
       }
     }
-    sums = std::move(more);
+    block *= factor;
   }
   return sums;
 }

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstddef>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -22,19 +23,18 @@ class Overlaps {
       const Run shared = intersection(held_.sets.run(have), needed_.sets.run(need));
       return std::max<std::int64_t>(0, shared.length());
     }
-    if (known_.empty()) {
-      known_.assign(held_.sets.size() * needed_.sets.size(), -1);
+    const auto [found, added] = known_.try_emplace((have * needed_.sets.size()) + need, 0);
+    if (added) {
+      found->second = common(held_.sets[have], needed_.sets[need]);
     }
-    std::int64_t& known = known_[(have * needed_.sets.size()) + need];
-    known = known < 0 ? common(held_.sets[have], needed_.sets[need]) : known;
-    return known;
+    return found->second;
   }
 
  private:
   const DimPieces& held_;
   const DimPieces& needed_;
   bool solid_;
-  std::vector<std::int64_t> known_;  // empty until some piece is not one interval
+  std::unordered_map<std::size_t, std::int64_t> known_;  // of pairs not both one interval
 };
 
 struct Received {
@@ -104,8 +104,8 @@ std::int64_t fragments(const Pieces& held, const Pieces& needed, std::size_t cor
 /// Per dimension the union of the sets of the cores [begin, end).
 std::vector<Indices> chip_box(const Pieces& pieces, std::int64_t begin, std::int64_t end) {
   const auto place = [&](std::int64_t id) {
-    return static_cast<std::size_t>(
-        std::lower_bound(pieces.ids.begin(), pieces.ids.end(), id) - pieces.ids.begin());
+    return static_cast<std::size_t>(std::lower_bound(pieces.ids.begin(), pieces.ids.end(), id) -
+                                    pieces.ids.begin());
   };
   const std::size_t first = place(begin);
   const std::size_t last = place(end);
@@ -224,8 +224,8 @@ Transition transition(const Layout* have, const Layout& need, std::int64_t eleme
   if (all.most == 0) {
     return {};
   }
-  const std::int64_t distinct = std::min(all.total, needed_elements(needed));
-  const std::int64_t sent = chip.interconnect.multicast ? distinct : all.total;
+  const std::int64_t unique = std::min(all.total, needed_elements(needed));
+  const std::int64_t sent = chip.interconnect.multicast ? unique : all.total;
   const std::int64_t whole = piece(needed, all.busiest);
   const Crossing between = chip.chips > 1 ? crossing(&held, needed, chip) : Crossing{};
   return {.received = element_bytes(all.most, element_bits),
@@ -234,7 +234,7 @@ Transition transition(const Layout* have, const Layout& need, std::int64_t eleme
           .chip_in = element_bytes(between.most_in, element_bits),
           .chip_out = element_bytes(between.most_out, element_bits),
           .total = element_bytes(all.total, element_bits),
-          .unique = element_bytes(distinct, element_bits)};
+          .unique = element_bytes(unique, element_bits)};
 }
 
 }  // namespace elk::partition

@@ -46,12 +46,21 @@ bool every_core_works(const ir::Op& op, const partition::ExecutePlan& plan) {
   return true;
 }
 
+/// The axis of `op` that must be cut as `cut` cuts the layout's, or -1 if there is none.
+std::int32_t followed_axis(const ir::Op& op, std::size_t slot, const partition::Layout& layout,
+                           std::int32_t cut) {
+  const std::int32_t dim = cut_dim(layout, cut);
+  const std::int32_t axis =
+      dim < 0 ? -1 : plain_axis(op.operands[slot], static_cast<std::size_t>(dim));
+  const bool whole = axis < 0 || op.axes[static_cast<std::size_t>(axis)].role == ir::AxisRole::Row;
+  return whole ? -1 : axis;
+}
+
 }  // namespace
 
 std::optional<partition::ExecutePlan> follow(const ir::Op& op, std::size_t slot,
                                              const partition::Layout& layout,
                                              const chip::Chip& chip) {
-  const ir::Operand& operand = op.operands[slot];
   partition::ExecutePlan plan{
       .factors = std::vector<std::int64_t>(op.axes.size(), 1),
       .temporal = std::vector<std::vector<std::int64_t>>(op.operands.size()),
@@ -63,9 +72,8 @@ std::optional<partition::ExecutePlan> follow(const ir::Op& op, std::size_t slot,
     return std::nullopt;
   }
   for (const std::int32_t cut : layout.order) {
-    const std::int32_t dim = cut_dim(layout, cut);
-    const std::int32_t axis = dim < 0 ? -1 : plain_axis(operand, static_cast<std::size_t>(dim));
-    if (axis < 0 || op.axes[static_cast<std::size_t>(axis)].role == ir::AxisRole::Row) {
+    const std::int32_t axis = followed_axis(op, slot, layout, cut);
+    if (axis < 0) {
       return std::nullopt;
     }
     const auto at = static_cast<std::size_t>(axis);

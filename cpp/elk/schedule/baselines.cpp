@@ -85,16 +85,19 @@ std::vector<Bytes> beside_live(const Problem& problem, const std::vector<Choice>
   return result;
 }
 
-/// The largest state of `op` that fits while `from`..`op` execute, `from` holding its own preload.
-std::int32_t largest_state(const Problem& problem, const Situation& now, std::int32_t from,
-                           std::int32_t op, const Choice& choice, Bytes room) {
-  const cost::PlanOption& plan = problem.option(op, choice);
+/// What is left of `room` while `from`..`op` execute, `from` holding its own preload.
+Bytes room_left(const Situation& now, std::int32_t from, std::int32_t op, Bytes room) {
   Bytes left = room;
   for (std::int32_t k = std::max(from, 0); k < op; ++k) {
     const auto at = static_cast<std::size_t>(k);
     const Bytes own = k == from ? now.piece[at] : Bytes{0};
     left = std::min(left, room - now.base[at] - own);
   }
+  return left;
+}
+
+/// The largest preload state of a plan that takes at most `left`, or else the smallest.
+std::int32_t largest_state(const cost::PlanOption& plan, Bytes left) {
   for (std::size_t k = 0; k < plan.states.size(); ++k) {
     if (plan.states[k].space <= left) {
       return static_cast<std::int32_t>(k);
@@ -142,7 +145,8 @@ Proposal basic(Problem& problem, const Contention& contention, Bytes room) {
   std::int32_t before = -1;
   for (const std::int32_t op : problem.loaded()) {
     const auto at = static_cast<std::size_t>(op);
-    result.choices[at].state = largest_state(problem, now, before, op, result.choices[at], room);
+    result.choices[at].state =
+        largest_state(problem.option(op, result.choices[at]), room_left(now, before, op, room));
     result.space.not_before[at] = std::max(before, 0);
     before = op;
   }

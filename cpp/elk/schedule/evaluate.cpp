@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <numeric>
 
 #include "elk/base/rounding.hpp"
 #include "elk/cost/store.hpp"
@@ -164,14 +165,13 @@ Issue issue_early(const Problem& problem, const Situation& situation,
     ++result.issued_before[static_cast<std::size_t>(slot)];
     earliest = slot;
   }
-  std::int32_t sum = 0;
-  for (std::size_t i = 0; i < used.size(); ++i) {
-    sum += result.issued_before[i];
-    result.issued_before[i] = sum;
-    if (used[i] > space.room && !result.shortage) {
-      result.shortage =
-          Shortage{.op = static_cast<std::int32_t>(i), .excess = used[i] - space.room};
-    }
+  std::partial_sum(result.issued_before.begin(), result.issued_before.end(),
+                   result.issued_before.begin());
+  const auto full = std::find_if(used.begin(), used.end(),
+                                 [&](const Bytes& bytes) { return bytes > space.room; });
+  if (full != used.end()) {
+    result.shortage = Shortage{.op = static_cast<std::int32_t>(full - used.begin()),
+                               .excess = *full - space.room};
   }
   return result;
 }

@@ -83,6 +83,7 @@ class Induction {
 
   [[nodiscard]] std::vector<Choice> cheapest() const {
     std::vector<Choice> result;
+    result.reserve(slots_.size());
     for (std::int32_t op = 0; op < problem_.op_count(); ++op) {
       result.push_back(stairs(op).front().choice);
     }
@@ -91,6 +92,7 @@ class Induction {
 
   [[nodiscard]] std::vector<Choice> choices() const {
     std::vector<Choice> result;
+    result.reserve(slots_.size());
     for (const Slot& slot : slots_) {
       result.push_back(slot.choice);
     }
@@ -271,7 +273,7 @@ class Induction {
     const std::int32_t target = repeat.begin + (to * repeat.period);
     const std::int32_t places = problem_.rank(source) - problem_.rank(target);
     for (std::int32_t k = 0; k < repeat.period; ++k) {
-      Slot copy = model[static_cast<std::size_t>(source + k)];
+      Slot copy = model[static_cast<std::size_t>(source) + static_cast<std::size_t>(k)];
       copy.ahead -= places;
       copy.start += shift;
       copy.load_end += shift;

@@ -18,9 +18,9 @@ namespace elk::schedule {
 namespace {
 
 /// Cores of a layout that are priced in about the time of one op in a forecast.
-constexpr std::int64_t kCores = 3;
-constexpr std::size_t kMostSteps = 12;  // of a staircase that are tried
-constexpr double kGain = 1.0 - 1e-9;    // a change must beat rounding
+constexpr std::int64_t kCores = 6;
+constexpr std::size_t kMostSteps = 6;  // of a staircase that are tried
+constexpr double kGain = 1.0 - 1e-9;   // a change must beat rounding
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
 class Polish {
@@ -30,6 +30,11 @@ class Polish {
         proposal_(proposal),
         threads_(threads),
         draft_(problem, proposal.choices) {
+    alike_.resize(problem.fronts().size());
+    for (std::int32_t op = 0; op < problem.op_count(); ++op) {
+      const auto at = static_cast<std::size_t>(op);
+      alike_[static_cast<std::size_t>(problem.front_of()[at])].push_back(op);
+    }
     for (const cost::Front& front : problem.fronts()) {
       std::vector<Choice>& found = likely_.emplace_back();
       for (const double late : {1.0, 0.0}) {
@@ -65,10 +70,24 @@ class Polish {
     return std::tie(a.option, a.state) < std::tie(b.option, b.state);
   }
 
-  /// The first steps.
-  static void add(const Staircase& steps, std::vector<Choice>& choices) {
-    for (std::size_t i = 0; i < std::min(kMostSteps, steps.size()); ++i) {
-      choices.push_back(steps[i].choice);
+  /// The first steps, and the first of those that take at most half, a quarter and so on of the
+  /// largest power of two: more SRAM adds plans to those looked at, and puts out none.
+  static void add(const Steps& steps, std::vector<Choice>& choices) {
+    Bytes most{0};
+    for (const Step& step : steps) {
+      most = std::max(most, step.space);
+    }
+    for (std::int64_t limit = std::int64_t{1} << 40; limit > 0; limit /= 2) {
+      if (limit / 2 >= most.value) {
+        continue;
+      }
+      std::size_t found = 0;
+      for (std::size_t i = 0; i < steps.size() && found < kMostSteps; ++i) {
+        if (steps[i].space.value <= limit) {
+          choices.push_back(steps[i].choice);
+          ++found;
+        }
+      }
     }
   }
 
@@ -138,6 +157,7 @@ class Polish {
     std::vector<Choice> choices = draft_.choices();
     for (const Choice& choice : alternatives(ops)) {
       Variant variant;
+      variant.reserve(ops.size());
       for (const std::int32_t op : ops) {
         variant.push_back({.op = op, .after = choice});
         choices[static_cast<std::size_t>(op)] = choice;
@@ -217,6 +237,9 @@ class Polish {
     const Choice now = draft_.choices()[static_cast<std::size_t>(op)];
     const auto front = static_cast<std::size_t>(problem_.front_of()[static_cast<std::size_t>(op)]);
     std::vector<Choice> result = likely_[front];
+    for (const std::int32_t like : alike_[front]) {
+      result.push_back(draft_.choices()[static_cast<std::size_t>(like)]);
+    }
     const auto states = static_cast<std::int32_t>(problem_.option(op, now).states.size());
     for (std::int32_t state = 0; state < states; ++state) {
       result.push_back({.option = now.option, .state = state});
@@ -245,8 +268,9 @@ class Polish {
   Proposal& proposal_;
   int threads_;
   Draft draft_;
-  std::vector<std::vector<Choice>> likely_;  // of each front
-  std::vector<double> least_alone_;          // of each front
+  std::vector<std::vector<Choice>> likely_;       // of each front
+  std::vector<std::vector<std::int32_t>> alike_;  // ops of each front
+  std::vector<double> least_alone_;               // of each front
   double least_ = kNever;
   std::int64_t work_ = 0;
 };

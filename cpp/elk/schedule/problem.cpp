@@ -29,6 +29,7 @@ Problem::Problem(const ir::Graph& graph, const chip::Chip& chip, const cost::Til
     if (chip.hbm && program::has_hbm_data(graph, graph.ops[i])) {
       loaded_.push_back(static_cast<std::int32_t>(i));
     }
+    not_before_.push_back(first_issue(graph.ops[i]));
     const auto& operands = graph.ops[i].operands;
     for (std::size_t k = 0; k < operands.size(); ++k) {
       const auto tensor = static_cast<std::size_t>(operands[k].tensor);
@@ -61,9 +62,9 @@ bool Problem::is_loaded(std::int32_t op) const {
   return at < loaded_.size() && loaded_[at] == op;
 }
 
-std::int32_t Problem::not_before(std::int32_t op) const {
+std::int32_t Problem::first_issue(const ir::Op& op) const {
   std::int32_t first = 0;
-  for (const ir::Operand& operand : graph_.ops[static_cast<std::size_t>(op)].operands) {
+  for (const ir::Operand& operand : op.operands) {
     if (operand.indirect && from_hbm(graph_, operand)) {
       const auto index = static_cast<std::size_t>(operand.indirect->index);
       first = std::max(first, lives_.producer[index] + 1);
@@ -171,6 +172,7 @@ std::size_t Problem::foresee(const std::vector<Variant>& variants, std::vector<C
     }
   }
   std::vector<const Place*> places;
+  places.reserve(missing.size());
   for (const auto& [key, place] : missing) {
     places.push_back(&place);
   }

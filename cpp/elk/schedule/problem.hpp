@@ -52,7 +52,9 @@ class Problem {
   [[nodiscard]] bool is_loaded(std::int32_t op) const;
   /// The first op before whose execute the preload of `op` may be issued: an indirect operand waits
   /// for the op that makes its index (design 7).
-  [[nodiscard]] std::int32_t not_before(std::int32_t op) const;
+  [[nodiscard]] std::int32_t not_before(std::int32_t op) const {
+    return not_before_[static_cast<std::size_t>(op)];
+  }
 
   /// Ops that read what `op` writes, in order.
   [[nodiscard]] const std::vector<std::int32_t>& readers(std::int32_t op) const {
@@ -86,6 +88,7 @@ class Problem {
     std::vector<const partition::Layout*> have;  // of each operand
   };
 
+  [[nodiscard]] std::int32_t first_issue(const ir::Op& op) const;
   [[nodiscard]] Key context(std::int32_t op, const std::vector<Choice>& choices) const;
   [[nodiscard]] Place place(std::int32_t op, const std::vector<Choice>& choices);
   [[nodiscard]] InPlace price(const Place& place) const;
@@ -98,6 +101,7 @@ class Problem {
   program::Lifetimes lives_;
   std::vector<std::int32_t> loaded_;
   std::vector<std::int32_t> rank_;
+  std::vector<std::int32_t> not_before_;
   std::vector<std::vector<std::int32_t>> readers_;
   std::vector<std::int32_t> write_slot_;  // of each tensor: operand of its producer
   std::map<Key, InPlace> in_place_;

@@ -71,6 +71,7 @@ class Reside {
       push(op);
     }
     std::vector<Choice> result;
+    result.reserve(at_.size());
     for (std::int32_t op = 0; op < problem_.op_count(); ++op) {
       result.push_back(steps(op)[at_[static_cast<std::size_t>(op)]].choice);
     }

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <limits>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "elk/base/errors.hpp"
@@ -21,7 +22,7 @@ namespace {
 
 constexpr std::size_t kSplitsKept = 3;  // of Static's splits, forecast again between neighbours
 constexpr std::size_t kPolished = 4;    // proposals, as long as there is
-constexpr std::int64_t kPolish = 2'000'000;  // work left
+constexpr std::int64_t kPolish = 5'000'000;  // work left
 /// Parts of the room, in 64ths, that are left unused one after another until everything fits.
 constexpr std::array<std::int64_t, 8> kUnused = {0, 1, 2, 4, 7, 11, 16, 24};
 constexpr std::int64_t kParts = 64;
@@ -38,7 +39,6 @@ struct Candidate {
 /// A candidate with the look-ahead under which it is to be placed.
 struct Trial {
   std::vector<std::int32_t> issued_before;
-  program::Program program;  // without buffers
   cost::TimelineResult times;
 };
 
@@ -218,74 +218,83 @@ class Searcher {
   /// long as it is better than `best`. Two attempts run side by side where there are threads: the
   /// first that succeeds counts.
   Attempt place(const Candidate& candidate, const std::optional<Found>& best) {
-    Issue last;
     Seconds beaten{kNever};
-    for (std::size_t level = 0; level < kUnused.size();) {
-      std::vector<Trial> trials;
-      while (level < kUnused.size() && trials.size() < (threads_ == 1 ? 1 : 2)) {
-        Space space = candidate.proposal.space;
-        space.room -= {room_.value / kParts * kUnused[level++]};
-        Issue issue = issue_early(problem_, candidate.situation, problem_.loaded(), space);
-        if (issue.shortage) {
-          level = kUnused.size();
-        } else if (issue.issued_before != last.issued_before) {
-          trials.push_back(trial(candidate, issue));
-          last = std::move(issue);
-          if (best && trials.back().times.total >= best->times.total) {
-            beaten = trials.back().times.total;
-            trials.pop_back();
-            level = kUnused.size();
-          }
-        }
-      }
-      auto placed =
-          parallel_map(trials, [&](const Trial& trial) { return placed_buffers(trial); }, threads_);
+    const std::vector<Trial> all = trials(candidate, best, beaten);
+    const std::size_t width = threads_ == 1 ? 1 : 2;
+    for (std::size_t at = 0; at < all.size(); at += width) {
+      const std::span<const Trial> some(&all[at], std::min(width, all.size() - at));
+      auto placed = parallel_map(
+          some, [&](const Trial& trial) { return placed_program(candidate, trial); }, threads_);
       for (std::size_t i = 0; i < placed.size(); ++i) {
         if (placed[i]) {
-          trials[i].program.buffers = std::move(*placed[i]);
-          const Seconds total = trials[i].times.total;
-          return {.found = found(candidate, std::move(trials[i])), .total = total};
+          return {.found = found(candidate, some[i], std::move(*placed[i])),
+                  .total = some[i].times.total};
         }
       }
     }
     return {.found = {}, .total = beaten};
   }
 
-  Trial trial(const Candidate& candidate, const Issue& issue) {
-    Trial result{
-        .issued_before = issue.issued_before,
-        .program = {.ops = {},
-                    .code =
-                        program::issue(problem_.graph(), problem_.loaded(), issue.issued_before),
-                    .buffers = {}},
-        .times = timing(problem_, candidate.situation, problem_.loaded(), issue.issued_before)};
-    for (std::int32_t op = 0; op < problem_.op_count(); ++op) {
-      const Choice& choice = candidate.proposal.choices[static_cast<std::size_t>(op)];
-      result.program.ops.push_back({.execute = problem_.option(op, choice).plan,
-                                    .divisor = problem_.state(op, choice).divisor});
+  /// With less and less look-ahead, as long as it changes anything and is better than `best`; where
+  /// it no longer is, `beaten` tells its time.
+  std::vector<Trial> trials(const Candidate& candidate, const std::optional<Found>& best,
+                            Seconds& beaten) const {
+    std::vector<Trial> result;
+    for (const std::int64_t unused : kUnused) {
+      Space space = candidate.proposal.space;
+      space.room -= {room_.value / kParts * unused};
+      const Issue issue = issue_early(problem_, candidate.situation, problem_.loaded(), space);
+      if (issue.shortage) {
+        break;
+      }
+      if (!result.empty() && issue.issued_before == result.back().issued_before) {
+        continue;
+      }
+      result.push_back(
+          {.issued_before = issue.issued_before,
+           .times = timing(problem_, candidate.situation, problem_.loaded(), issue.issued_before)});
+      if (best && result.back().times.total >= best->times.total) {
+        beaten = result.back().times.total;
+        result.pop_back();
+        break;
+      }
     }
     return result;
   }
 
-  [[nodiscard]] std::optional<std::vector<program::Buffer>> placed_buffers(
-      const Trial& trial) const {
-    const program::Program& program = trial.program;
-    std::vector<program::Buffer> buffers =
-        program::buffers(problem_.graph(), problem_.chip(), program.ops, program.code);
-    const std::vector<Bytes> occupancy = program::occupancy(buffers, program.code.size());
-    const bool fits = *std::max_element(occupancy.begin(), occupancy.end()) <= room_;
-    return fits ? program::place(std::move(buffers), room_) : std::nullopt;
+  [[nodiscard]] std::optional<program::Program> placed_program(const Candidate& candidate,
+                                                               const Trial& trial) const {
+    program::Program result{
+        .ops = {},
+        .code = program::issue(problem_.graph(), problem_.loaded(), trial.issued_before),
+        .buffers = {}};
+    for (std::int32_t op = 0; op < problem_.op_count(); ++op) {
+      const Choice& choice = candidate.proposal.choices[static_cast<std::size_t>(op)];
+      result.ops.push_back({.execute = problem_.option(op, choice).plan,
+                            .divisor = problem_.state(op, choice).divisor});
+    }
+    result.buffers = program::buffers(problem_.graph(), problem_.chip(), result.ops, result.code);
+    const std::vector<Bytes> occupancy = program::occupancy(result.buffers, result.code.size());
+    if (*std::max_element(occupancy.begin(), occupancy.end()) > room_) {
+      return std::nullopt;
+    }
+    auto placed = program::place(std::move(result.buffers), room_);
+    if (!placed) {
+      return std::nullopt;
+    }
+    result.buffers = std::move(*placed);
+    return result;
   }
 
-  Found found(const Candidate& candidate, Trial trial) {
+  Found found(const Candidate& candidate, const Trial& trial, program::Program program) {
     const std::vector<Choice>& choices = candidate.proposal.choices;
     Found found{.schedule = {.ops = choices,
                              .preload_order = problem_.loaded(),
-                             .issued_before = std::move(trial.issued_before)},
+                             .issued_before = trial.issued_before},
                 .in_place = {},
-                .program = std::move(trial.program),
+                .program = std::move(program),
                 .occupancy = {},
-                .times = std::move(trial.times),
+                .times = trial.times,
                 .origin = candidate.policy,
                 .raw = {0.0},
                 .solved_layers = 0};

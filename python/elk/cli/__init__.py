@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import os
 import sys
 import traceback
@@ -95,8 +94,6 @@ def _app(words: list[str]) -> typer.Typer:
     app.callback()(_top)
     known = {**_COMMANDS, **_GROUPS}
     for name in [words[0]] if words and words[0] in known else known:
-        if importlib.util.find_spec(f"elk.cli.{name}") is None:
-            continue
         target = getattr(importlib.import_module(f"elk.cli.{name}"), known[name])
         if name in _GROUPS:
             app.add_typer(target, name=name)
