@@ -121,8 +121,7 @@ class Polish {
   /// Tries all that the ops could change to; whether a change was an improvement.
   bool improve(const std::vector<std::int32_t>& ops) {
     const std::vector<Variant> all = variants(ops);
-    work_ += static_cast<std::int64_t>(problem_.foresee(all, draft_.choices(), threads_)) *
-             chip::total_cores(problem_.chip()) / kCores;
+    foresee(all, true);
     const Variant* best = nullptr;
     for (const Variant& variant : all) {
       const Variant undo = apply(variant);
@@ -137,6 +136,11 @@ class Polish {
       apply(*best);
     }
     return best != nullptr;
+  }
+
+  void foresee(const std::vector<Variant>& variants, bool with_readers) {
+    const std::size_t priced = problem_.foresee(variants, draft_.choices(), with_readers, threads_);
+    work_ += static_cast<std::int64_t>(priced) * chip::total_cores(problem_.chip()) / kCores;
   }
 
   /// Makes the changes, and tells those that take them back.
@@ -155,7 +159,7 @@ class Polish {
   std::vector<Variant> variants(const std::vector<std::int32_t>& ops) {
     std::vector<Variant> result;
     std::vector<Choice> choices = draft_.choices();
-    for (const Choice& choice : alternatives(ops)) {
+    for (const Choice& choice : promising(ops)) {
       Variant variant;
       variant.reserve(ops.size());
       for (const std::int32_t op : ops) {
@@ -232,7 +236,8 @@ class Polish {
   }
 
   /// What the ops could change to, without what cannot help whatever it finds in place.
-  [[nodiscard]] std::vector<Choice> alternatives(const std::vector<std::int32_t>& ops) const {
+  [[nodiscard]] std::vector<Choice> alternatives(const std::vector<std::int32_t>& ops,
+                                                 double others) const {
     const std::int32_t op = ops.front();
     const Choice now = draft_.choices()[static_cast<std::size_t>(op)];
     const auto front = static_cast<std::size_t>(problem_.front_of()[static_cast<std::size_t>(op)]);
@@ -246,10 +251,29 @@ class Polish {
     }
     std::sort(result.begin(), result.end(), before);
     result.erase(std::unique(result.begin(), result.end()), result.end());
-    const double others = least_of_others(ops);
     std::erase_if(result, [&](const Choice& choice) {
       const double seconds = alone(problem_.option(op, choice));
       return others + (static_cast<double>(ops.size()) * seconds) >= least_;
+    });
+    return result;
+  }
+
+  /// The same with what it does find.
+  std::vector<Choice> promising(const std::vector<std::int32_t>& ops) {
+    const std::int32_t op = ops.front();
+    const double others = least_of_others(ops);
+    std::vector<Choice> result = alternatives(ops, others);
+    std::vector<Variant> single;
+    single.reserve(result.size());
+    for (const Choice& choice : result) {
+      single.push_back({{.op = op, .after = choice}});
+    }
+    foresee(single, false);
+    std::vector<Choice> choices = draft_.choices();
+    std::erase_if(result, [&](const Choice& choice) {
+      choices[static_cast<std::size_t>(op)] = choice;
+      const cost::Work work = part(problem_, op, choice, problem_.in_place(op, choices)).work;
+      return others + (static_cast<double>(ops.size()) * work.alone().value) >= least_;
     });
     return result;
   }

@@ -149,7 +149,7 @@ const InPlace& Problem::in_place(std::int32_t op, const std::vector<Choice>& cho
 }
 
 std::size_t Problem::foresee(const std::vector<Variant>& variants, std::vector<Choice> choices,
-                             int threads) {
+                             bool with_readers, int threads) {
   std::map<Key, Place> missing;
   const auto need = [&](std::int32_t op) {
     Key key = context(op, choices);
@@ -165,7 +165,9 @@ std::size_t Problem::foresee(const std::vector<Variant>& variants, std::vector<C
     }
     for (const Change& change : variant) {
       need(change.op);
-      std::for_each(readers(change.op).begin(), readers(change.op).end(), need);
+      if (with_readers) {
+        std::for_each(readers(change.op).begin(), readers(change.op).end(), need);
+      }
     }
     for (std::size_t i = undo.size(); i-- > 0;) {
       choices[static_cast<std::size_t>(undo[i].op)] = undo[i].after;

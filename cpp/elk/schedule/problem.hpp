@@ -65,9 +65,10 @@ class Problem {
   [[nodiscard]] const InPlace& in_place(std::int32_t op, const std::vector<Choice>& choices);
 
   /// Works out, side by side, what `in_place` will be asked when any one of `variants` changes
-  /// `choices`: of the ops that change and of their readers. Tells how many costs were new.
+  /// `choices`: of the ops that change and, if asked for, of their readers. Tells how many costs
+  /// were new.
   std::size_t foresee(const std::vector<Variant>& variants, std::vector<Choice> choices,
-                      int threads);
+                      bool with_readers, int threads);
 
   /// The layout in which `tensor` rests, null where no op of the graph makes it.
   [[nodiscard]] const partition::Layout* resting(std::int32_t tensor,
