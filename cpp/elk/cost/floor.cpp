@@ -45,7 +45,7 @@ Corner FloorSearch::corner(const Cut& cut, double compute) const {
   }
   return {.execute = {compute + cut.reduce.time.value},
           .link = {received / cores_},
-          .hbm_bytes = cut.chip_hbm};
+          .hbm_bytes = pricer_.least_hbm()};  // A chip may lack what rotates in from another.
 }
 
 bool FloorSearch::excluded(const Corner& corner) const {

@@ -25,7 +25,8 @@ Cut cut_of(const ir::Op& op, const partition::ExecutePlan& plan, Pricer& pricer)
           .reduce = {.time = {0.0}, .bytes = {0}, .wire = {0.0}},
           .tree = false,
           .wide = false,
-          .chip_hbm = 0};
+          .ids = 0,
+          .hbm = {}};
   pricer.measure(cut);
   pricer.cross(cut);
   pricer.reduce(cut);

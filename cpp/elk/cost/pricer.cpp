@@ -122,7 +122,6 @@ void Pricer::measure(Cut& cut) {
     cut.cores *= factor;
   }
   cut.wide = cut.cores > chip_.core.count;
-  cut.chip_hbm = least_hbm_;
   cut.result = 0;
   cut.result_wide = 0;
   count_sharers(cut);
@@ -178,7 +177,8 @@ void Pricer::cross(Cut& cut) const {
     return;
   }
   const std::int64_t ids = partition::ids_of_chip(cut.factor, cut.order, cut.mesh_dims, chip_);
-  std::vector<std::int64_t> hbm(static_cast<std::size_t>(chips), 0);
+  cut.ids = ids;
+  cut.hbm.clear();
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     const partition::Needs needs(graph_, op_, slots_[i].operand, cut.factor, cut.order);
     for (std::int64_t chip = 0; chip < chips; ++chip) {
@@ -186,15 +186,28 @@ void Pricer::cross(Cut& cut) const {
       cut.held[i].straddling =
           std::max(cut.held[i].straddling, needs.straddling((chip + 1) * ids) +
                                                (chip > 0 ? needs.straddling(chip * ids) : 0));
-      if (slots_[i].hbm) {
-        hbm[static_cast<std::size_t>(chip)] += bytes;
-      }
+      cut.hbm.push_back(slots_[i].hbm ? bytes : 0);
     }
     if (!slots_[i].hbm && !slots_[i].write) {
       cut.held[i].chip_in = partition::most_lacking(needs, ids, chips);
     }
   }
-  cut.chip_hbm = *std::max_element(hbm.begin(), hbm.end());
+}
+
+std::int64_t Pricer::chip_hbm(const Cut& cut, std::span<const Turn* const> turns) const {
+  const auto chips = static_cast<std::size_t>(fabric_.chips());
+  std::int64_t most = chips == 1 ? least_hbm_ : 0;
+  for (std::size_t chip = 0; chip < chips && chips > 1; ++chip) {
+    const std::int64_t before = static_cast<std::int64_t>(chip) * cut.ids;
+    const std::int64_t cores = std::clamp<std::int64_t>(cut.cores - before, 0, cut.ids);
+    std::int64_t sum = 0;
+    for (const Turn* turn : turns) {
+      sum += std::min(cut.hbm[(turn->slot * chips) + chip],
+                      slots_[turn->slot].hbm ? turn->space * cores : 0);
+    }
+    most = std::max(most, sum);
+  }
+  return most;
 }
 
 void Pricer::split(const Cut& cut, std::size_t slot, std::span<const std::int64_t> parts,

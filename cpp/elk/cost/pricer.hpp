@@ -39,8 +39,9 @@ struct Cut {
   std::int64_t result_wide;  // the same where a reduction axis is rotated along
   Exchange reduce;
   bool tree;
-  bool wide;              // whether cores of several chips take part
-  std::int64_t chip_hbm;  // bytes read on the busiest chip
+  bool wide;                      // whether cores of several chips take part
+  std::int64_t ids;               // of core numbers, one chip after another
+  std::vector<std::int64_t> hbm;  // bytes that each chip needs of each slot from HBM
 };
 
 /// One dimension of a slot that is split over time.
@@ -101,6 +102,9 @@ class Pricer {
   void count_sharers(Cut& cut) const;
   /// Fills what only concerns several chips: a plan on one has it for free.
   void cross(Cut& cut) const;
+  /// HBM bytes that the busiest chip reads, once `cross` is known: what its cores need, and no more
+  /// than the turns have them take in, for shifts bring the rest.
+  [[nodiscard]] std::int64_t chip_hbm(const Cut& cut, std::span<const Turn* const> turns) const;
   /// Fills `reduce` and `tree`.
   void reduce(Cut& cut);
 

@@ -14,9 +14,9 @@ namespace elk::cost {
 namespace {
 
 constexpr std::int64_t kThinned = 2048;              // cuts from which a front is thinned
-constexpr std::int64_t kVast = 60000;                // cuts from which a space is vast
+constexpr std::int64_t kVast = 40000;                // cuts from which a space is vast
 constexpr std::int64_t kMostCombinations = 1 << 12;  // of turns under one cut
-constexpr std::int64_t kFewCombinations = 128;       // the same, in the front of a vast space
+constexpr std::int64_t kFewCombinations = 32;        // the same, in the front of a vast space
 constexpr double kManyCores = 0.85;
 constexpr double kRounding = 1.0 - 1e-12;  // Keeps a sum in another order a lower bound.
 
@@ -78,7 +78,8 @@ Search::Search(Pricer& pricer, Rates& rates, const Constraints& constraints)
            .reduce = {.time = {0.0}, .bytes = {0}, .wire = {0.0}},
            .tree = false,
            .wide = false,
-           .chip_hbm = 0},
+           .ids = 0,
+           .hbm = {}},
       least_(),
       choice_(pricer.reads()),
       rest_(pricer.reads() + 1, 0),
@@ -255,7 +256,7 @@ void Search::weigh(bool allowed) {
   const double gained = motion_.steps == 1 ? whole_ : rates_.gain() * whole_;
   Point point{.space = motion_.space,
               .exchange = motion_.exchange,
-              .hbm = cut_.chip_hbm,
+              .hbm = pricer_.chip_hbm(cut_, choice_),
               .time = motion_.gather.time.value + cut_.reduce.time.value + std::max(least, gained)};
   if (!chip_.interconnect.overlaps_compute) {
     point.time += motion_.shift.time.value;

@@ -23,7 +23,7 @@ double Search::least_compute() {
 Point Search::corner(double compute) const {
   Point least{.space = std::min(cut_.result, cut_.result_wide),
               .exchange = cut_.reduce.bytes.value,
-              .hbm = cut_.chip_hbm,
+              .hbm = pricer_.least_hbm(),
               .time = compute + cut_.reduce.time.value};
   std::int64_t gathered = 0;
   for (std::size_t slot = 0; slot < pricer_.reads(); ++slot) {

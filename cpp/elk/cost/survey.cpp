@@ -55,7 +55,6 @@ bool Search::changes_nothing(double compute) {
   }
   pricer_.count_sharers(cut_);
   cut_.reduce = {.time = {0.0}, .bytes = {0}, .wire = {0.0}};
-  cut_.chip_hbm = pricer_.least_hbm();
   return floor_.skips(cut_, compute);
 }
 

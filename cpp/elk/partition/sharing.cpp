@@ -63,10 +63,11 @@ Sharing sharing(const ir::Graph& graph, const ir::Op& op, std::size_t operand,
                  .chip_hbm_bytes = 0};
   const Needs needs(graph, op, operand, plan.factors, plan.order);
   const std::int64_t ids = ids_of_chip(plan.factors, plan.order, plan.mesh_dims, chip);
-  const std::int64_t held = footprint(graph, op, plan).operand[operand].value * ring;
+  const std::int64_t held = footprint(graph, op, plan).operand[operand].value;
   for (std::int64_t begin = 0; begin < needs.cores(); begin += ids) {
-    // Picks are counted by rows and columns: their product overstates a chip that has part of a
-    // row.
+    // No chip reads more than its cores take in: of a tensor that rotates, shifts bring the rest,
+    // from other chips too. Picks are counted by rows and columns, whose product overstates a chip
+    // that has part of a row.
     const std::int64_t cores = std::min(ids, needs.cores() - begin);
     const std::int64_t bytes = std::min(needs.bytes(begin, begin + ids), held * cores);
     result.hbm_bytes += bytes;

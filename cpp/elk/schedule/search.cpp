@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::size_t kSplitsKept = 3;  // of Static's splits, forecast again between neighbours
 constexpr std::size_t kPolished = 4;    // proposals, as long as there is
-constexpr std::int64_t kPolish = 5'000'000;  // work left
+constexpr std::int64_t kPolish = 3'000'000;  // work left
 /// Parts of the room, in 64ths, that are left unused one after another until everything fits.
 constexpr std::array<std::int64_t, 8> kUnused = {0, 1, 2, 4, 7, 11, 16, 24};
 constexpr std::int64_t kParts = 64;
