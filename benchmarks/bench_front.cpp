@@ -10,7 +10,7 @@
 
 namespace {
 
-using namespace elk;  // NOLINT(google-build-using-namespace): a benchmark's own file.
+using namespace elk;
 
 /// A core that multiplies in blocks of 16 x 16 and does everything else by the declared rule.
 cost::TileModel blocks() {

@@ -58,7 +58,7 @@ namespace elk::cost::form {
 template <class... Values>
 [[nodiscard]] Terms listed(std::int64_t leaf, Values... values) {
   // What lies behind the last value is never read: clearing it would double the cost of a form.
-  Terms out;  // NOLINT(cppcoreguidelines-pro-type-member-init): see above.
+  Terms out;
   out.leaf = static_cast<std::int32_t>(leaf);
   out.count = static_cast<std::int32_t>(sizeof...(values));
   auto* at = out.value.data();

@@ -70,7 +70,9 @@ Front front(const ir::Graph& graph, const ir::Op& op, const chip::Chip& chip,
       }
     }
   }
-  std::sort(front.options.begin(), front.options.end(), before);
+  const auto added = front.options.begin() + static_cast<std::ptrdiff_t>(found.members.size());
+  std::sort(front.options.begin(), added, before);
+  std::sort(added, front.options.end(), before);
   front.fastest = static_cast<std::int32_t>(
       std::find_if(front.options.begin(), front.options.end(), is_chosen) - front.options.begin());
   return front;

@@ -80,7 +80,8 @@ struct Floor {
 
 /// The Pareto front of an op in (space, time, exchange bytes, HBM bytes), `have` empty.
 struct Front {
-  std::vector<PlanOption> options;  // by time, then space, then factors
+  std::vector<PlanOption> options;  // first the Pareto plans, then others worth having; each by
+                                    // time, then space, then factors
   Counts counts;
   std::int32_t fastest;  // ideal's plan: fastest of the unfiltered space that fits SRAM
   Floor floor;

@@ -43,7 +43,7 @@ class Polish {
         add(steps(front, regime), found);
         add(staircase(front, regime), found);
       }
-      std::sort(found.begin(), found.end(), before);
+      std::sort(found.begin(), found.end());
       found.erase(std::unique(found.begin(), found.end()), found.end());
       double least = kNever;
       for (const cost::PlanOption& option : front.options) {
@@ -66,10 +66,6 @@ class Polish {
   }
 
  private:
-  static bool before(const Choice& a, const Choice& b) {
-    return std::tie(a.option, a.state) < std::tie(b.option, b.state);
-  }
-
   /// The first steps, and the first of those that take at most half, a quarter and so on of the
   /// largest power of two: more SRAM adds plans to those looked at, and puts out none.
   static void add(const Steps& steps, std::vector<Choice>& choices) {
@@ -104,6 +100,7 @@ class Polish {
       found[{place, choice.option, choice.state}].push_back(op);
     }
     std::vector<std::vector<std::int32_t>> groups;
+    groups.reserve(found.size());
     for (auto& [key, ops] : found) {
       groups.push_back(std::move(ops));
     }
@@ -249,7 +246,7 @@ class Polish {
     for (std::int32_t state = 0; state < states; ++state) {
       result.push_back({.option = now.option, .state = state});
     }
-    std::sort(result.begin(), result.end(), before);
+    std::sort(result.begin(), result.end());
     result.erase(std::unique(result.begin(), result.end()), result.end());
     std::erase_if(result, [&](const Choice& choice) {
       const double seconds = alone(problem_.option(op, choice));

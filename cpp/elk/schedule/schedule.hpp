@@ -21,6 +21,7 @@ struct Choice {
   std::int32_t state;   // in the option's preload states
 
   friend bool operator==(const Choice&, const Choice&) = default;
+  friend auto operator<=>(const Choice&, const Choice&) = default;
 };
 
 /// Choices that change together.

@@ -286,12 +286,20 @@ TEST(Front, IsTheSameEveryTime) {
   EXPECT_EQ(first.floor.corners, second.floor.corners);
 }
 
-TEST(Front, ListsOptionsByTime) {
-  const OneOp one = test::matmul(8, 24, 32);
+TEST(Front, ListsParetoPlansFirstEachByTime) {
+  const OneOp one = test::matmul(16, 12, 40);
   const Front front = cost::front(one.graph, one.op(), small_chip(24), analytic(), {});
-  EXPECT_TRUE(
-      std::is_sorted(front.options.begin(), front.options.end(),
-                     [](const PlanOption& a, const PlanOption& b) { return a.time < b.time; }));
+  const auto by_time = [](const PlanOption& a, const PlanOption& b) { return a.time < b.time; };
+  const auto others = front.options.begin() + front.counts.pareto;
+  ASSERT_NE(others, front.options.end());
+  EXPECT_TRUE(std::is_sorted(front.options.begin(), others, by_time));
+  EXPECT_TRUE(std::is_sorted(others, front.options.end(), by_time));
+  for (auto other = others; other != front.options.end(); ++other) {
+    EXPECT_TRUE(std::any_of(front.options.begin(), others, [&](const PlanOption& option) {
+      return option.footprint.space <= other->footprint.space &&
+             option.exchange <= other->exchange && option.time <= other->time;
+    })) << "a plan that none covers stands behind the Pareto plans";
+  }
 }
 
 }  // namespace
