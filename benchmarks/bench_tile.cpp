@@ -12,30 +12,42 @@ namespace {
 
 using ir::TileDim;
 
-/// A family of ones: what it costs to evaluate does not depend on its coefficients.
-Family ones(const Form& form) {
-  const std::int32_t width = feature_count(form);
-  const auto count = static_cast<std::size_t>(width) * static_cast<std::size_t>(leaf_count(form));
-  return {.form = form,
-          .width = width,
-          .coefficients = std::vector<double>(count, 1.0),
-          .most_columns = 1 << 20};
-}
+constexpr std::int64_t kAny = 1 << 20;
 
-/// A model of one function. Of a product, all families but the first take few columns, as in a fit.
-TileModel model(const char* function, const std::vector<Form>& forms, std::int64_t few = 1 << 20) {
+KernelFit kernel(const char* function) {
   KernelFit fit{.function = function,
                 .compute = ir::DType::F16,
                 .accumulate = ir::DType::F16,
                 .families = {},
-                .outside = std::vector<double>(static_cast<std::size_t>(smooth_count(forms[0])), 1),
+                .outside = {},
                 .limit = {}};
-  fit.limit.fill(1 << 20);
-  for (const Form& form : forms) {
-    fit.families.push_back(ones(form));
-    fit.families.back().most_columns = fit.families.size() == 1 ? 1 << 20 : few;
-  }
+  fit.limit.fill(kAny);
+  return fit;
+}
+
+/// Adds a family of ones: what it costs to evaluate does not depend on its coefficients.
+void add(KernelFit& fit, const Form& form, std::int64_t most_columns, std::int64_t most_depth) {
+  const std::int32_t width = feature_count(form);
+  const auto count = static_cast<std::size_t>(width) * static_cast<std::size_t>(leaf_count(form));
+  fit.families.push_back({.form = form,
+                          .width = width,
+                          .coefficients = std::vector<double>(count, 1.0),
+                          .most_columns = most_columns,
+                          .most_depth = most_depth});
+}
+
+TileModel model(KernelFit fit) {
+  fit.outside.assign(static_cast<std::size_t>(smooth_count(fit.families.front().form)), 1.0);
   return {{fit}, {.call_cycles = 1, .sram_bytes_per_cycle = 16, .vector_elements_per_cycle = 2}};
+}
+
+/// A model of one function. Of a product, all families but the first take few columns, as in a fit.
+TileModel model(const char* function, const std::vector<Form>& forms, std::int64_t few = kAny) {
+  KernelFit fit = kernel(function);
+  for (const Form& form : forms) {
+    add(fit, form, fit.families.empty() ? kAny : few, kAny);
+  }
+  return model(fit);
 }
 
 /// Tiles whose sizes in `dims` are drawn evenly up to `most`.
@@ -97,15 +109,21 @@ void BM_RowTile(benchmark::State& state) {
 BENCHMARK(BM_RowTile);
 
 void BM_WindowTile(benchmark::State& state) {
-  std::vector<Form> forms;
-  for (const std::int32_t channels : {16, 8, 4}) {
-    forms.emplace_back(WindowBlocks{channels, 16, 16 / channels, 6, false});
-    forms.emplace_back(WindowBlocks{channels, 8, 16 / channels, 6, false});
-  }
-  forms.emplace_back(Blocks{16, 16, 6, false, true, false});
-  forms.emplace_back(WindowDots{2, 4, 2, 6, true, false});
-  forms.emplace_back(WindowLanes{WindowKind::Sliding, 4, 4, 6});
-  const TileModel fitted = model("conv2d", forms);
+  // The families of conv2d in f16, and the channels out and in that each was ever chosen for,
+  // twice.
+  KernelFit fit = kernel("conv2d");
+  add(fit, WindowBlocks{16, 16, 1, 6, false}, kAny, kAny);
+  add(fit, WindowBlocks{16, 8, 1, 6, false}, 16, 484);
+  add(fit, WindowBlocks{8, 16, 2, 6, false}, 512, 80);
+  add(fit, WindowBlocks{8, 8, 2, 6, false}, 16, 80);
+  add(fit, WindowBlocks{4, 16, 4, 6, false}, 512, 68);
+  add(fit, WindowBlocks{4, 8, 4, 6, false}, 16, 102);
+  add(fit, Blocks{16, 16, 6, false, true, false}, 512, 512);
+  add(fit, Blocks{16, 8, 6, false, true, false}, 16, 132);
+  add(fit, WindowDots{2, 4, 2, 6, true, false}, 34, 512);
+  add(fit, WindowDots{2, 4, 2, 6, false, false}, 6, 196);
+  add(fit, WindowLanes{WindowKind::Sliding, 4, 4, 6}, 8, 8);
+  const TileModel fitted = model(fit);
   evaluate(state, fitted, "conv2d",
            tiles({TileDim::OutH, TileDim::OutW, TileDim::InCh, TileDim::OutCh}, 64));
 }

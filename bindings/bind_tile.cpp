@@ -43,7 +43,8 @@ cost::Family to_family(const py::dict& family) {
   cost::Family out{.form = to_form(family["form"]),
                    .width = 0,
                    .coefficients = {},
-                   .most_columns = family["most_columns"].cast<std::int64_t>()};
+                   .most_columns = family["most_columns"].cast<std::int64_t>(),
+                   .most_depth = family["most_depth"].cast<std::int64_t>()};
   out.width = cost::feature_count(out.form);
   const auto pieces = family["pieces"].cast<std::vector<std::vector<double>>>();
   for (std::vector<double> piece : pieces) {
@@ -66,7 +67,7 @@ py::dict from_family(const cost::Family& family) {
     pieces.append(piece);
   }
   return py::dict("form"_a = from_form(family.form), "pieces"_a = pieces,
-                  "most_columns"_a = family.most_columns);
+                  "most_columns"_a = family.most_columns, "most_depth"_a = family.most_depth);
 }
 
 cost::KernelFit to_kernel(const py::dict& kernel) {

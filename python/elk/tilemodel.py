@@ -39,11 +39,13 @@ class FamilyRecord(_Record):
         form: What cycles are linear in.
         pieces: Coefficients of each piece; none of a piece that had no rows.
         most_columns: A product with more columns is never cheapest here.
+        most_depth: Nor a product that is deeper. Channels of a window: out are columns, in depth.
     """
 
     form: Form
     pieces: tuple[tuple[Finite, ...], ...]
     most_columns: int = (1 << 63) - 1
+    most_depth: int = (1 << 63) - 1
 
 
 class KernelRecord(_Record):

@@ -112,7 +112,8 @@ Family fit_family(const Form& form, int32_t at, const Rows& rows, std::span<cons
   Family family{.form = form,
                 .width = width,
                 .coefficients = {},
-                .most_columns = std::numeric_limits<std::int64_t>::max()};
+                .most_columns = std::numeric_limits<std::int64_t>::max(),
+                .most_depth = std::numeric_limits<std::int64_t>::max()};
   for (const Piece& piece : pieces) {
     std::vector<double> fitted(static_cast<size_t>(width), kNever);
     if (piece.cycles.size() >= least_rows) {
@@ -203,23 +204,28 @@ std::vector<Origin> first_origins(const std::vector<Form>& forms, const Rows& ro
   return best;
 }
 
-/// Leaves products with over twice as many columns as any that a family computed to the others: far
-/// from its rows a family could look cheap by mistake. The first family takes any.
-void bound_columns(const Rows& rows, std::span<const Origin> origins,
-                   std::vector<Family>& families) {
+/// Leaves products with over twice as many columns as any that a family computed to the others, and
+/// windows with over twice as many channels out or in: far from its rows a family could look cheap
+/// by mistake. The first family takes any.
+void bound_sizes(const Rows& rows, std::span<const Origin> origins, std::vector<Family>& families) {
   for (size_t at = 1; at < families.size(); ++at) {
     const Needs needs = needs_of({&families[at].form, 1});
-    if (!needs.product) {
+    if (!needs.product && !needs.window) {
       continue;
     }
-    std::int64_t most = 0;
+    std::int64_t columns = 0;
+    std::int64_t depth = 0;
     for (size_t i = 0; i < rows.size(); ++i) {
       if (origins[i].family == static_cast<int32_t>(at)) {
         const TileCall call = oriented(rows[i]->shape, needs, origins[i].transposed);
-        most = std::max(most, call.product.columns);
+        columns = std::max(columns, call.product.columns);
+        depth = std::max(depth, call.product.depth);
       }
     }
-    families[at].most_columns = 2 * most;
+    families[at].most_columns = 2 * columns;
+    if (needs.window) {
+      families[at].most_depth = 2 * depth;
+    }
   }
 }
 
@@ -247,7 +253,7 @@ std::vector<Family> fit_families(const std::vector<Form>& forms, const Rows& row
     }
     origins = std::move(next);
   }
-  bound_columns(rows, origins, families);
+  bound_sizes(rows, origins, families);
   return families;
 }
 

@@ -29,6 +29,12 @@ class Listing {
     ((terms_.value[static_cast<std::size_t>(terms_.count++)] = values), ...);
   }
 
+  /// More features, all with one factor.
+  template <class... Values>
+  void scaled(double factor, Values... values) {
+    more((factor * values)...);
+  }
+
   [[nodiscard]] const Terms& terms() const { return terms_; }
 
  private:
@@ -52,6 +58,16 @@ class Sum {
   void more(Values... values) {
     add(std::index_sequence_for<Values...>{}, values...);
     at_ += sizeof...(values);
+  }
+
+  /// Multiplies once by the factor, not once a feature.
+  template <class... Values>
+  void scaled(double factor, Values... values) {
+    const double* at = at_;
+    double sum = 0.0;
+    ((sum += values * *at++), ...);
+    parts_[0] += factor * sum;
+    at_ = at;
   }
 
   /// Infinite where the form does not apply, the piece has no coefficients, or takes no time.

@@ -11,23 +11,9 @@ using std::int64_t;
 constexpr int32_t kColumnsAtOnce = 4;  // of the kernel, in the sliding routine
 constexpr int64_t kManyPasses = 8;     // more of them, and the routine is another one
 
-/// The sizes of a window over an output field.
-struct Window {
-  int64_t rows;   // of the output, over the batch
-  int64_t field;  // output positions
-  int64_t height;
-  int64_t positions;  // of the kernel
-
-  explicit Window(const TileShape& shape)
-      : rows(shape[TileDim::Batch] * shape[TileDim::OutH]),
-        field(rows * shape[TileDim::OutW]),
-        height(shape[TileDim::KernelH]),
-        positions(height * shape[TileDim::KernelW]) {}
-};
-
-Extents window_sizes(const TileShape& shape) {
-  const Window window(shape);
-  return {window.rows,
+Extents window_sizes(const TileCall& call) {
+  const TileShape& shape = call.shape;
+  return {call.window.rows,
           shape[TileDim::OutW],
           shape[TileDim::InCh],
           shape[TileDim::OutCh],
@@ -39,8 +25,8 @@ Extents window_sizes(const TileShape& shape) {
 }
 
 /// Features that grow with every axis of a window, for `n` blocks of channels out and `k` in.
-Terms smooth_window(const TileShape& shape, double n, double k) {
-  const Window window(shape);
+Terms smooth_window(const TileCall& call, double n, double k) {
+  const Window& window = call.window;
   const double p = real(window.positions);
   return listed(0, 1.0, n, n * k, n * k * p, n * k * p * real(window.rows),
                 n * k * p * real(window.field), n * real(window.field));
@@ -58,14 +44,16 @@ template <class Sink>
 void describe(const WindowBlocks& blocks, const TileCall& call, Sink& sink) {
   const TileShape& shape = call.shape;
   const Field& field = call.field;
-  const Window window(shape);
+  const Window& window = call.window;
+  const double height = real(shape[TileDim::KernelH]);
   const double n = groups(shape) * real(steps(shape[TileDim::OutCh], blocks.out_group));
   const double nk = n * real(steps(shape[TileDim::InCh], blocks.in_group));
-  const double merged = real(steps(window.height, blocks.rows_merged));
+  const double merged = real(steps(shape[TileDim::KernelH], blocks.rows_merged));
   const double nkp = nk * merged * real(shape[TileDim::KernelW]);
-  sink.piece(0, 1.0, n, nk, nk * merged, nkp, nkp * field.runs, nkp * field.elements,
-             nkp * field.ones, nkp * field.twos, n * real(window.field), nk * real(window.height),
-             nkp * real(field.runs == 1.0));
+  sink.piece(0, 1.0, n);
+  sink.scaled(nk, 1.0, merged);
+  sink.scaled(nkp, 1.0, field.runs, field.elements, field.ones, field.twos);
+  sink.more(n * real(window.field), nk * height, nkp * real(field.runs == 1.0));
   if (blocks.cast) {
     describe_cast(shape[TileDim::Group] * window.field * shape[TileDim::OutCh], blocks.workers,
                   sink);
@@ -74,13 +62,11 @@ void describe(const WindowBlocks& blocks, const TileCall& call, Sink& sink) {
 
 Terms smooth(const WindowBlocks& blocks, const TileCall& call) {
   return smooth_window(
-      call.shape, groups(call.shape) * real(steps(call.shape[TileDim::OutCh], blocks.out_group)),
+      call, groups(call.shape) * real(steps(call.shape[TileDim::OutCh], blocks.out_group)),
       real(steps(call.shape[TileDim::InCh], blocks.in_group)));
 }
 
-Extents sizes(const WindowBlocks& /*blocks*/, const TileCall& call) {
-  return window_sizes(call.shape);
-}
+Extents sizes(const WindowBlocks& /*blocks*/, const TileCall& call) { return window_sizes(call); }
 
 // ---------------------------------------------------------------------------------- WindowDots
 
@@ -98,7 +84,7 @@ void describe(const WindowDots& dots, const TileCall& call, Sink& sink) {
     count = 1;
     length = steps(depth, dots.granule) * dots.granule;
   }
-  const Window window(shape);
+  const Window& window = call.window;
   const int64_t left = rest(window.field, dots.workers);
   const double share = real((window.field - left) / dots.workers);
   const double n = groups(shape) * real(steps(shape[TileDim::OutCh], dots.out_group));
@@ -116,12 +102,12 @@ void describe(const WindowDots& dots, const TileCall& call, Sink& sink) {
 }
 
 Terms smooth(const WindowDots& dots, const TileCall& call) {
-  return smooth_window(call.shape,
+  return smooth_window(call,
                        groups(call.shape) * real(steps(call.shape[TileDim::OutCh], dots.out_group)),
                        real(call.shape[TileDim::InCh]));
 }
 
-Extents sizes(const WindowDots& /*dots*/, const TileCall& call) { return window_sizes(call.shape); }
+Extents sizes(const WindowDots& /*dots*/, const TileCall& call) { return window_sizes(call); }
 
 // --------------------------------------------------------------------------------- WindowLanes
 
@@ -144,16 +130,17 @@ void describe(const WindowLanes& lanes, const TileCall& call, Sink& sink) {
   if (lanes.most > 0 && std::max(shape[TileDim::InCh], shape[TileDim::OutCh]) > lanes.most) {
     return sink.none();
   }
-  const Window window(shape);
+  const Window& window = call.window;
   const double c = groups(shape) * real(steps(shape[TileDim::OutCh], lanes.lanes));
   const double p = real(window.positions);
   const double f = real(window.field);
   switch (lanes.kind) {
     case WindowKind::Vertical:
       return sink.piece(rest(window.field, lanes.workers), 1.0, c, c * p, c * f, c * f * p,
-                        c * real(window.height));
+                        c * real(shape[TileDim::KernelH]));
     case WindowKind::Sliding: {
-      const int64_t passes = window.height * steps(shape[TileDim::KernelW], kColumnsAtOnce);
+      const int64_t passes =
+          shape[TileDim::KernelH] * steps(shape[TileDim::KernelW], kColumnsAtOnce);
       const double cb = c * real(passes);
       const double many = real(passes > kManyPasses);
       return sink.piece(shape.params[0] > 1 ? 1 : 0, 1.0, c, cb, cb * field.runs,
@@ -169,12 +156,10 @@ void describe(const WindowLanes& lanes, const TileCall& call, Sink& sink) {
 
 Terms smooth(const WindowLanes& lanes, const TileCall& call) {
   return smooth_window(
-      call.shape, groups(call.shape) * real(steps(call.shape[TileDim::OutCh], lanes.lanes)), 1.0);
+      call, groups(call.shape) * real(steps(call.shape[TileDim::OutCh], lanes.lanes)), 1.0);
 }
 
-Extents sizes(const WindowLanes& /*lanes*/, const TileCall& call) {
-  return window_sizes(call.shape);
-}
+Extents sizes(const WindowLanes& /*lanes*/, const TileCall& call) { return window_sizes(call); }
 
 template Terms features(const WindowBlocks&, const TileCall&);
 template double cycles(const WindowBlocks&, const TileCall&, const double*, std::int32_t);

@@ -105,7 +105,7 @@ bool Search::run() {
     refine();
     survey(0, 1, {.rate = 0.0, .volume = least_volume()});
   }
-  count_complete(0, 1);
+  count_complete();
   return sound_ || vast_;
 }
 

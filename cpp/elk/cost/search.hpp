@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "elk/base/intervals.hpp"
@@ -29,6 +31,13 @@ struct Collection {
 
   void add(const Point& point, Candidate&& plan);
   [[nodiscard]] std::vector<Candidate> members() const;
+};
+
+/// The products that the factors of some axes make, and in how many ways each. `shared`: the slots,
+/// a bit each, that do not contain these axes.
+struct ProductsOfAxes {
+  std::uint64_t shared;
+  std::vector<std::pair<std::int64_t, std::int64_t>> counts;  // by product
 };
 
 struct Found {
@@ -82,7 +91,9 @@ class Search {
   void survey(std::size_t axis, std::int64_t product, const Prefix& before);
   [[nodiscard]] bool changes_nothing(double compute);
   void look(double compute);
-  void count_complete(std::size_t axis, std::int64_t product);
+  void count_complete();
+  void count_complete(std::span<const ProductsOfAxes> kinds, std::int64_t product,
+                      std::int64_t ways);
   [[nodiscard]] bool arranged();
   [[nodiscard]] double least_compute();
   void bound(double compute);

@@ -1,4 +1,9 @@
 #include <algorithm>
+#include <functional>
+#include <map>
+#include <span>
+#include <utility>
+#include <vector>
 
 #include "elk/cost/search.hpp"
 #include "elk/cost/vicinity.hpp"
@@ -8,8 +13,42 @@
 namespace elk::cost {
 namespace {
 
-constexpr std::size_t kMostNear = 3000;    // cuts looked at near the front
+constexpr std::size_t kMostNear = 2000;    // cuts looked at near the front
 constexpr double kRounding = 1.0 - 1e-12;  // Keeps a sum in another order a lower bound.
+
+/// The slots, a bit each, that do not contain an axis.
+std::uint64_t sharing_slots(std::span<const Slot> slots, std::size_t axis) {
+  std::uint64_t mask = 0;
+  for (std::size_t slot = 0; slot < slots.size(); ++slot) {
+    const bool contains = ((slots[slot].contained >> axis) & 1U) != 0;
+    mask |= contains || slots[slot].write ? 0U : std::uint64_t{1} << slot;
+  }
+  return mask;
+}
+
+/// The axes by which slots do not contain them; those that all contain come last.
+std::vector<ProductsOfAxes> kinds_of_axes(std::span<const Slot> slots, const Factors& factors,
+                                          std::int64_t cores) {
+  std::map<std::uint64_t, std::map<std::int64_t, std::int64_t>, std::greater<>> kinds;
+  for (std::size_t axis = 0; axis < factors.size(); ++axis) {
+    std::map<std::int64_t, std::int64_t>& kind = kinds[sharing_slots(slots, axis)];
+    const auto before = kind.empty() ? std::map<std::int64_t, std::int64_t>{{1, 1}} : kind;
+    kind.clear();
+    for (const auto& [product, count] : before) {
+      for (const std::int64_t factor : factors[axis]) {
+        if (product * factor > cores) {
+          break;
+        }
+        kind[product * factor] += count;
+      }
+    }
+  }
+  std::vector<ProductsOfAxes> result;
+  for (const auto& [shared, kind] : kinds) {
+    result.push_back({.shared = shared, .counts = {kind.begin(), kind.end()}});
+  }
+  return result;
+}
 
 }  // namespace
 
@@ -108,20 +147,45 @@ void Search::look(double compute) {
   }
 }
 
-/// Adds up the plans of the whole space, f_t along any dimensions included.
-void Search::count_complete(std::size_t axis, std::int64_t product) {
-  if (axis == all_factors_.size()) {
-    pricer_.count_sharers(cut_);
-    counts_.complete = saturated_sum(counts_.complete, turns_.complete(cut_));
+/// Adds up the plans of the whole space, f_t along any dimensions included. What a cut shares among
+/// cores depends on products of factors alone: of all axes that the same operands contain.
+void Search::count_complete() {
+  std::vector<ProductsOfAxes> kinds = kinds_of_axes(pricer_.slots(), all_factors_, cores_);
+  cut_.held.resize(pricer_.slots().size());
+  for (Held& held : cut_.held) {
+    held.sharers = 1;
+  }
+  count_complete(kinds, 1, 1);
+}
+
+/// Those with the factors of the axes before `kinds` chosen: `product` pieces, in `ways` ways.
+void Search::count_complete(std::span<const ProductsOfAxes> kinds, std::int64_t product,
+                            std::int64_t ways) {
+  if (kinds.empty()) {
+    counts_.complete =
+        saturated_sum(counts_.complete, saturated_product(ways, turns_.complete(cut_)));
     return;
   }
-  for (const std::int64_t factor : all_factors_[axis]) {
+  const std::vector<Held> before = cut_.held;
+  std::int64_t sum = 0;
+  for (const auto& [factor, count] : kinds.front().counts) {
     if (product * factor > cores_) {
       break;
     }
-    cut_.factor[axis] = factor;
-    count_complete(axis + 1, product * factor);
+    sum += count;
+    if (kinds.front().shared == 0) {
+      continue;
+    }
+    for (std::size_t slot = 0; slot < before.size(); ++slot) {
+      const bool shared = ((kinds.front().shared >> slot) & 1U) != 0;
+      cut_.held[slot].sharers = before[slot].sharers * (shared ? factor : 1);
+    }
+    count_complete(kinds.subspan(1), product * factor, saturated_product(ways, count));
   }
+  if (kinds.front().shared == 0) {  // The last kind: however often it is cut, nothing is shared.
+    count_complete(kinds.subspan(1), product, saturated_product(ways, sum));
+  }
+  cut_.held = before;
 }
 
 }  // namespace elk::cost

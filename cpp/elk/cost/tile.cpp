@@ -41,7 +41,7 @@ bool within(const KernelFit& fit, const TileCall& call) {
 double cheapest(const std::vector<Family>& families, const TileCall& call) {
   double best = kNever;
   for (const Family& family : families) {
-    if (call.product.columns <= family.most_columns) {
+    if (call.product.columns <= family.most_columns && call.product.depth <= family.most_depth) {
       best = std::min(best, family_cycles(family, call));
     }
   }
@@ -140,10 +140,11 @@ Needs needs_of(const KernelFit& fit) {
     forms.push_back(family.form);
   }
   Needs needs = needs_of(forms);
-  if (needs.product) {
+  if (needs.granule > 0) {
     needs.most_columns = 0;
     for (const Family& family : fit.families) {
-      if (std::holds_alternative<Dots>(family.form)) {
+      if (std::holds_alternative<Dots>(family.form) ||
+          std::holds_alternative<WindowDots>(family.form)) {
         needs.most_columns = std::max(needs.most_columns, family.most_columns);
       }
     }

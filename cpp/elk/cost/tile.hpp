@@ -24,6 +24,7 @@ struct Family {
   std::int32_t width;
   std::vector<double> coefficients;
   std::int64_t most_columns;  // a product with more of them is never cheapest here
+  std::int64_t most_depth;    // nor one that is deeper
 
   friend bool operator==(const Family&, const Family&) = default;
 };

@@ -10,7 +10,7 @@ namespace {
 using ir::TileDim;
 
 /// Elements that the start of a run costs.
-constexpr double kRunStart = 6.0;
+constexpr std::int64_t kRunStart = 6;
 
 /// x / divisor for integers x: never near an integer from below, so truncation is exact.
 struct Quotient {
@@ -30,9 +30,9 @@ struct Share {
   std::int64_t first_row;
   std::int64_t last_row;
 
-  [[nodiscard]] double work() const {
-    return (kRunStart * static_cast<double>(last_row - first_row)) +
-           static_cast<double>(end - begin);
+  /// Not positive for a share of nothing.
+  [[nodiscard]] std::int64_t work() const {
+    return (kRunStart * (last_row - first_row)) + (end - begin);
   }
 };
 
@@ -90,29 +90,35 @@ TileShape cube(std::int64_t size) {
 }
 
 /// The share that takes longest; the first at a tie.
-Field busiest(const TileShape& shape, std::int32_t workers) {
-  const std::int64_t width = shape[TileDim::OutW];
-  const std::int64_t total = shape[TileDim::Batch] * shape[TileDim::OutH] * width;
+Field busiest(std::int64_t total, std::int64_t width, std::int32_t workers) {
   const Quotient by_width(width);
   const Quotient by_workers(workers);
-  Share most{.begin = 0, .end = 0, .first_row = 0, .last_row = 0};
-  double longest = -1.0;
+  const auto share_of = [&](std::int64_t begin, std::int64_t end) {
+    return Share{.begin = begin,
+                 .end = end,
+                 .first_row = by_width.of(begin),
+                 .last_row = by_width.of(end - 1)};
+  };
+  // One number that orders shares by work, then backwards by worker, chosen without branches: which
+  // worker has most follows no pattern.
+  std::int64_t most = 0;
   std::int64_t begin = 0;
   for (std::int32_t worker = 1; worker <= workers; ++worker) {
     const std::int64_t end = by_workers.of(total * worker);
-    if (end > begin) {
-      const Share share{.begin = begin,
-                        .end = end,
-                        .first_row = by_width.of(begin),
-                        .last_row = by_width.of(end - 1)};
-      if (share.work() > longest) {
-        longest = share.work();
-        most = share;
-      }
-    }
+    most = std::max(most, (share_of(begin, end).work() * (workers + 1)) + workers - worker);
     begin = end;
   }
-  return runs_of(most, width);
+  const std::int64_t worker = workers - (most % (workers + 1));
+  return runs_of(share_of(by_workers.of(total * (worker - 1)), by_workers.of(total * worker)),
+                 width);
+}
+
+/// The window of a tile.
+Window window_of(const TileShape& shape) {
+  const std::int64_t rows = shape[TileDim::Batch] * shape[TileDim::OutH];
+  return {.rows = rows,
+          .field = rows * shape[TileDim::OutW],
+          .positions = shape[TileDim::KernelH] * shape[TileDim::KernelW]};
 }
 
 }  // namespace
@@ -121,11 +127,14 @@ TileCall::TileCall(const TileShape& tile, const Needs& needs) : shape(tile) {
   if (needs.product || needs.window) {
     product = product_of(tile, needs);
   }
-  if (needs.granule > 0 && std::min(product.rows, product.columns) <= needs.most_columns) {
+  const std::int64_t columns =
+      needs.product ? std::min(product.rows, product.columns) : product.columns;
+  if (needs.granule > 0 && columns <= needs.most_columns) {
     chunks = fewest_chunks(product.depth, needs.granule, needs.vector);
   }
   if (needs.window) {
-    field = busiest(tile, needs.workers);
+    window = window_of(tile);
+    field = busiest(window.field, tile[TileDim::OutW], needs.workers);
   }
 }
 

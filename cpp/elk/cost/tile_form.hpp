@@ -178,6 +178,13 @@ struct Field {
   double twos;  // runs of two
 };
 
+/// A window over an output field.
+struct Window {
+  std::int64_t rows;       // of the output, over the batch
+  std::int64_t field;      // output positions
+  std::int64_t positions;  // of the kernel
+};
+
 /// A matrix product, or a convolution read as one, and how many rows its busiest worker has.
 struct Product {
   std::int64_t group;
@@ -209,6 +216,7 @@ struct TileCall {
   const TileShape& shape;
   Product product{};
   Chunks chunks{};
+  Window window{};
   Field field{};
 
   TileCall(const TileShape& tile, const Needs& needs);

@@ -9,14 +9,11 @@
 #include "elk/partition/enumerate.hpp"
 
 namespace elk::cost {
-namespace {
 
-std::int64_t times(std::int64_t a, std::int64_t b) {
+std::int64_t saturated_product(std::int64_t a, std::int64_t b) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
   return b != 0 && a > kMost / b ? kMost : a * b;
 }
-
-}  // namespace
 
 std::int64_t saturated_sum(std::int64_t a, std::int64_t b) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
@@ -80,7 +77,7 @@ std::int64_t Turns::complete(const Cut& cut) {
     for (const SlotDim& dim : pricer_.slots()[slot].dims) {
       dims += dim.rotates ? 1 : 0;
     }
-    product = times(product, vectors(dims, cut.held[slot].sharers));
+    product = saturated_product(product, vectors(dims, cut.held[slot].sharers));
   }
   return product;
 }
@@ -94,7 +91,7 @@ std::int64_t Turns::distinct(const Cut& cut) {
         count += sizes(cut.tile[static_cast<std::size_t>(dim.axes[0])], cut.held[slot].sharers);
       }
     }
-    product = times(product, count);
+    product = saturated_product(product, count);
   }
   return product;
 }
@@ -190,7 +187,7 @@ void Turns::coarsen(std::int64_t most) {
   std::int64_t product = 1;
   for (const std::size_t slot : slots) {
     const auto count = static_cast<std::int64_t>(turns_[slot].size());
-    if (times(product, count) > most) {
+    if (saturated_product(product, count) > most) {
       turns_[slot].resize(1);
     } else {
       product *= count;

@@ -12,6 +12,7 @@ namespace elk::cost {
 
 /// `a + b`, or the largest number there is.
 [[nodiscard]] std::int64_t saturated_sum(std::int64_t a, std::int64_t b);
+[[nodiscard]] std::int64_t saturated_product(std::int64_t a, std::int64_t b);
 
 /// The ways to split each operand over time under one cut: whole, or along one of its dimensions by
 /// a divisor of the cores that share it, the smallest for every partition size.

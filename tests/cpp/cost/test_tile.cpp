@@ -63,7 +63,8 @@ Family family(const Form& form, const std::vector<double>& coefficients) {
   Family out{.form = form,
              .width = static_cast<std::int32_t>(coefficients.size()),
              .coefficients = {},
-             .most_columns = kAny};
+             .most_columns = kAny,
+             .most_depth = kAny};
   for (std::int32_t piece = 0; piece < leaf_count(form); ++piece) {
     out.coefficients.insert(out.coefficients.end(), coefficients.begin(), coefficients.end());
   }
