@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 
 import elk
-from cases import CASES, machine
+from cases import CASES, OTHERS, machine
 from onnx import TensorProto, helper
 
 BARS_S = {
@@ -29,6 +29,7 @@ BARS_S = {
     "dit-xl-2.onnx": 2.0,
 }
 BAR_MIB = {"llama2-13b-decode.onnx": 500.0}
+BAR_OTHERS_S = 3.0  # every other file of models/
 LAYERS = (4, 16, 64, 256)
 
 
@@ -81,8 +82,8 @@ def stack(layers: int, path: Path) -> None:
     width, wide, rows = 1024, 4096, 32
     nodes, weights = [], []
     for i in range(layers):
-        weights.append(_weight(f"up{i}", (width, wide)))
-        weights.append(_weight(f"down{i}", (wide, width)))
+        weights.append(weight(f"up{i}", (width, wide)))
+        weights.append(weight(f"down{i}", (wide, width)))
         nodes += [
             helper.make_node("MatMul", [f"x{i}", f"up{i}"], [f"a{i}"], name=f"up_{i}"),
             helper.make_node("Relu", [f"a{i}"], [f"b{i}"], name=f"relu_{i}"),
@@ -99,12 +100,12 @@ def stack(layers: int, path: Path) -> None:
     path.write_bytes(model.SerializeToString())
 
 
-def _weight(name: str, shape: tuple[int, int]) -> TensorProto:
+def weight(name: str, shape: tuple[int, ...]) -> TensorProto:
     """A weight whose bytes are elsewhere, as in the models of this repository."""
-    weight = TensorProto(name=name, dims=shape, data_type=TensorProto.FLOAT16)
-    weight.data_location = TensorProto.EXTERNAL
-    weight.external_data.add(key="location", value="weights.bin")
-    return weight
+    tensor = TensorProto(name=name, dims=shape, data_type=TensorProto.FLOAT16)
+    tensor.data_location = TensorProto.EXTERNAL
+    tensor.external_data.add(key="location", value="weights.bin")
+    return tensor
 
 
 def import_s(code: str) -> float:
@@ -128,6 +129,9 @@ def table(threads: int | None, repeats: int) -> None:
     for case in CASES:
         run = in_a_process(case.path, case.bindings, threads, repeats)
         print(row(case.title, run, BARS_S.get(case.file), BAR_MIB.get(case.file)), flush=True)
+    for case in OTHERS:
+        run = in_a_process(case.path, case.bindings, threads, repeats)
+        print(row(case.title, run, BAR_OTHERS_S, None), flush=True)
     with tempfile.TemporaryDirectory() as folder:
         for layers in LAYERS:
             path = Path(folder) / f"stack-{layers}.onnx"

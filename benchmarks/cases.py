@@ -52,6 +52,30 @@ CASES = (
     Case(title="DiT-XL/2, batch 8", file="dit-xl-2.onnx", bindings={"batch": 8}),
 )
 
+OTHERS = (
+    Case(
+        title="GPT-2 prefill, batch 1, 128 tokens",
+        file="gpt2.onnx",
+        bindings={"batch": 1, "seq": 128},
+    ),
+    Case(
+        title="Mixtral 8x7B decode, 2 layers, batch 32, 2,048 past",
+        file="mixtral-8x7b-2layers-decode.onnx",
+        bindings=_DECODE,
+    ),
+    Case(title="NeRF, 65,536 rows", file="nerf.onnx", bindings={"rows": 65_536}),
+    Case(title="ResNet-18, batch 8", file="resnet18.onnx", bindings={"batch": 8}),
+    Case(
+        title="RetNet-1.3B layer, batch 32", file="retnet-1.3b-layer.onnx", bindings={"batch": 32}
+    ),
+    Case(title="ViT-B/16, batch 8", file="vit-base-16.onnx", bindings={"batch": 8}),
+    Case(
+        title="Whisper-tiny encoder, batch 8",
+        file="whisper-tiny-encoder.onnx",
+        bindings={"batch": 8},
+    ),
+)
+
 
 def machine() -> str:
     """The processor and how many of its threads this process sees."""

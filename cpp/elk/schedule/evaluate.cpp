@@ -129,53 +129,6 @@ Situation estimate(const Problem& problem, const std::vector<Choice>& choices) {
   return result;
 }
 
-Issue issue_early(const Problem& problem, const Situation& situation,
-                  const std::vector<std::int32_t>& order, const Space& space) {
-  Issue result{.issued_before = std::vector<std::int32_t>(situation.base.size(), 0),
-               .shortage = std::nullopt};
-  std::vector<Bytes> used = situation.base;
-  std::vector<Bytes> waiting(situation.base.size(), Bytes{0});
-  std::int32_t earliest = 0;
-  for (const std::int32_t op : order) {
-    const auto at = static_cast<std::size_t>(op);
-    earliest = std::max(earliest, problem.not_before(op));
-    if (!space.not_before.empty()) {
-      earliest = std::max(earliest, space.not_before[at]);
-    }
-    const Bytes piece = situation.piece[at];
-    std::int32_t slot = op + 1;
-    while (slot > earliest) {
-      const auto k = static_cast<std::size_t>(slot) - 1;
-      const bool fits =
-          used[k] + piece <= space.room && (k == at || waiting[k] + piece <= space.preload_room);
-      if (!fits) {
-        break;
-      }
-      --slot;
-    }
-    if (slot > op) {
-      result.shortage = Shortage{.op = op, .excess = used[at] + piece - space.room};
-      return result;
-    }
-    for (std::int32_t k = slot; k < op; ++k) {
-      used[static_cast<std::size_t>(k)] += piece;
-      waiting[static_cast<std::size_t>(k)] += piece;
-    }
-    used[at] += piece;
-    ++result.issued_before[static_cast<std::size_t>(slot)];
-    earliest = slot;
-  }
-  std::partial_sum(result.issued_before.begin(), result.issued_before.end(),
-                   result.issued_before.begin());
-  const auto full = std::find_if(used.begin(), used.end(),
-                                 [&](const Bytes& bytes) { return bytes > space.room; });
-  if (full != used.end()) {
-    result.shortage = Shortage{.op = static_cast<std::int32_t>(full - used.begin()),
-                               .excess = *full - space.room};
-  }
-  return result;
-}
-
 std::vector<cost::WriteBack> write_backs(const Problem& problem) {
   const chip::Chip& chip = problem.chip();
   std::vector<cost::WriteBack> result;

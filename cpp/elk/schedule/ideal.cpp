@@ -53,18 +53,6 @@ class Preloads {
   double end_ = 0.0;
 };
 
-/// Places of the preload order that nothing keeps from being issued before `op` executes.
-std::int32_t issuable(const Problem& problem, std::int32_t op) {
-  std::int32_t count = 0;
-  for (const std::int32_t loaded : problem.loaded()) {
-    if (problem.not_before(loaded) > op) {
-      break;
-    }
-    ++count;
-  }
-  return count;
-}
-
 }  // namespace
 
 Ideal ideal(Problem& problem) {
@@ -83,6 +71,7 @@ Ideal ideal(Problem& problem) {
   result.times.executes.resize(count);
   Preloads preloads(problem, choices, result.times);
   double now = 0.0;
+  std::size_t issuable = 0;  // places of the preload order that nothing keeps back
   for (std::int32_t op = 0; op < problem.op_count(); ++op) {
     const auto at = static_cast<std::size_t>(op);
     preloads.upto(op);
@@ -95,7 +84,11 @@ Ideal ideal(Problem& problem) {
     now = begin + seconds;
     result.times.executes[at] = {.begin = {begin}, .end = {now}};
     result.in_place.push_back(in_place);
-    result.schedule.issued_before.push_back(issuable(problem, op));
+    while (issuable < problem.loaded().size() &&
+           problem.not_before(problem.loaded()[issuable]) <= op) {
+      ++issuable;
+    }
+    result.schedule.issued_before.push_back(static_cast<std::int32_t>(issuable));
   }
   result.times.total = {now};
   for (const cost::WriteBack& store : write_backs(problem)) {

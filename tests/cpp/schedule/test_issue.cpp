@@ -154,6 +154,28 @@ TEST_F(IssueEarly, IsNeverOverCapacityAndNeverLaterThanItMustBe) {
   EXPECT_GT(late, 100);
 }
 
+TEST(IssueEarlyOfManyOps, LetsNoMoreThan128PreloadsWait) {
+  const ir::Graph graph = test::chain(200, 4, 8, false);
+  const chip::Chip chip = test::prompt_chip(100000);
+  const cost::TileModel tiles = test::analytic();
+  Problem problem(
+      graph, chip, tiles,
+      {test::made_front({test::made_option(100, 1.0, {test::made_state(100, 0.0, 1.0)})})},
+      std::vector<std::int32_t>(graph.ops.size(), 0));
+  Situation now{.works = {}, .loads = {}, .base = {}, .piece = {}};
+  now.base.assign(graph.ops.size(), Bytes{1});
+  now.piece.assign(graph.ops.size(), Bytes{1});
+  const Issue issue = issue_early(problem, now, problem.loaded(),
+                                  {.room = {100000}, .preload_room = {100000}, .not_before = {}});
+  ASSERT_GT(problem.loaded().size(), 190U);
+  for (std::size_t op = 0; op < graph.ops.size(); ++op) {
+    const auto executed = std::lower_bound(problem.loaded().begin(), problem.loaded().end(),
+                                           static_cast<std::int32_t>(op));
+    EXPECT_LE(issue.issued_before[op] - (executed - problem.loaded().begin()), 128);
+  }
+  EXPECT_EQ(issue.issued_before.front(), 128);
+}
+
 TEST(IssueEarlyOfIndirectOperands, WaitsForTheOpThatMakesTheIndex) {
   test::Net net;
   const std::int32_t first = net.tensor(ir::Home::Input, {8});
