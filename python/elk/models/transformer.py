@@ -1,0 +1,115 @@
+"""Decoder-only transformers as ONNX graphs without weights."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from elk.choices import one_of
+from elk.models.attention import attention, begin
+from elk.models.ffn import feed_forward
+from elk.models.graph import (
+    GraphBuilder,
+    embedded,
+    linear,
+    norm,
+    scaled,
+    softcapped,
+    transpose,
+)
+
+if TYPE_CHECKING:
+    import onnx
+
+    from elk.models.attention import Step
+    from elk.models.config import TransformerConfig
+
+PHASES = ("decode", "prefill")
+
+
+def transformer(
+    config: TransformerConfig,
+    *,
+    phase: str = "decode",
+    dtype: str = "f16",
+    name: str = "transformer",
+) -> onnx.ModelProto:
+    """A decoder-only transformer as ONNX, without weights.
+
+    A decode step takes one token of each sequence and the caches: `input_ids` [batch, 1],
+    `attention_mask` [batch, past + 1] and `past_key_values.<layer>.key` and `.value`
+    [batch, kv_heads, past, head]; prefill takes `input_ids` and `attention_mask` [batch, seq].
+    Both give `logits` [batch, seq, vocab] and the caches as `present.<layer>.key` and `.value`.
+    The cache of a layer with a window has at most as many rows: min(past, window). That of
+    latent attention is `past_key_values.<layer>.latent` [batch, 1, past, kv_rank + rope].
+
+    Args:
+        config: The hyper-parameters.
+        phase: "decode" or "prefill".
+        dtype: What weights and activations hold: "f16", "bf16" or "f32".
+        name: What the graph is called.
+
+    Raises:
+        InvalidInputError: There is no such phase or dtype.
+
+    Example:
+        >>> config = elk.models.TransformerConfig(
+        ...     layers=2, hidden=256, heads=8, kv_heads=2, vocab=1000, ffn=512
+        ... )
+        >>> model = elk.models.transformer(config)
+        >>> elk.load_model(model, bindings={"batch": 4, "past": 128}).facts.state_bytes
+        262144
+    """
+    one_of("phase", phase, PHASES)
+    g = GraphBuilder(name, dtype)
+    with g.scope("model"):
+        step = begin(g, config, phase)
+        table = g.weight("embed_tokens.weight", (config.vocab, config.hidden))
+        x = scaled(g, embedded(g, step.ids, table), config.embedding_scale)
+        if config.positions:
+            rows = config.positions + config.position_offset
+            positions = g.weight("embed_positions.weight", (rows, config.hidden))
+            x = g.node("Add", x, _rows(g, config, step, positions))
+        for layer in range(config.layers):
+            with g.scope(f"layers.{layer}"):
+                x = _layer(g, config, layer, step, x)
+        x = norm(g, x, "norm", config.hidden, config.norm, config.epsilon)
+    head(g, x, table, config)
+    g.output("logits", ["batch", step.seq, config.vocab])
+    return g.model()
+
+
+def head(g: GraphBuilder, x: str, table: str, config: TransformerConfig) -> None:
+    """The output `logits`: the embedding `table` again where they are tied."""
+    if config.tied:
+        logits = g.node("MatMul", x, transpose(g, table, 1, 0))
+    else:
+        logits = linear(g, x, "lm_head", (config.hidden, config.vocab), bias=False)
+    g.node("Identity", softcapped(g, logits, config.final_softcap), out="logits")
+
+
+def _rows(g: GraphBuilder, config: TransformerConfig, step: Step, table: str) -> str:
+    """The rows of the position table for the tokens."""
+    index = step.positions
+    if config.position_offset:
+        index = g.node("Add", index, g.ints(config.position_offset))
+    return embedded(g, index, table)
+
+
+def _layer(g: GraphBuilder, config: TransformerConfig, layer: int, step: Step, x: str) -> str:
+    """One layer: attention and network, each with its norm and its residual."""
+
+    def normed(value: str, name: str) -> str:
+        return norm(g, value, name, config.hidden, config.norm, config.epsilon)
+
+    before = normed(x, "input_layernorm")
+    found = attention(g, config, layer, step, before)
+    if config.post_norms:
+        found = normed(found, "post_attention_layernorm")
+    if config.parallel:
+        return g.node("Add", g.node("Add", x, found), feed_forward(g, config, layer, before))
+    x = g.node("Add", x, found)
+    name = "pre_feedforward_layernorm" if config.post_norms else "post_attention_layernorm"
+    found = feed_forward(g, config, layer, normed(x, name))
+    if config.post_norms:
+        found = normed(found, "post_feedforward_layernorm")
+    return g.node("Add", x, found)
