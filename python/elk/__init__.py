@@ -20,6 +20,7 @@ from elk.errors import (
 
 if TYPE_CHECKING:
     from elk import chips as chips
+    from elk import models as models
     from elk._core import __version__ as __version__
     from elk.chip import Chip as Chip
     from elk.chips import load_chip as load_chip
@@ -40,6 +41,7 @@ _LAZY = {
     "load_chip": "elk.chips",
     "load_model": "elk.model",
     "load_plan": "elk.plan",
+    "models": "elk.models",
 }
 
 __all__ = [
@@ -62,6 +64,7 @@ __all__ = [
     "load_chip",
     "load_model",
     "load_plan",
+    "models",
 ]
 
 

@@ -23,7 +23,7 @@ from elk.models.graph import (
     transpose,
     unsqueeze,
 )
-from elk.models.rotary import angles, halves, rotated
+from elk.models.rotary import angles, frequencies, halves, rotated
 
 if TYPE_CHECKING:
     from elk.models.config import LatentAttention, TransformerConfig
@@ -40,7 +40,7 @@ class Step:
         decode: Whether this is a decode step.
         seq: Tokens of each sequence: 1, or the symbol "seq".
         ids: Token ids [batch, seq].
-        positions: Positions of the tokens [seq].
+        mask: 1 for each token that counts and 0 for padding, past tokens included.
         angle: Cos and sin of the positions; None without rotary positions.
         masks: For each window what is added to scores: 0, or the lowest number.
     """
@@ -48,7 +48,7 @@ class Step:
     decode: bool
     seq: int | str
     ids: str
-    positions: str
+    mask: str
     angle: tuple[str, str] | None
     masks: dict[int, str]
 
@@ -74,7 +74,8 @@ def begin(g: GraphBuilder, config: TransformerConfig, phase: str) -> Step:
     angle = None
     if config.rope is not None:
         size = config.mla.rope if config.mla else config.head_size
-        angle = angles(g, config.rope, size, positions)
+        turns = frequencies(config.rope, size)
+        angle = angles(g, turns, positions, config.rope.attention_factor)
     seen = g.node("Cast", mask, to=BOOL)
     grouped = config.mla is None and config.kv != config.heads
     masks = {}
@@ -84,7 +85,7 @@ def begin(g: GraphBuilder, config: TransformerConfig, phase: str) -> Step:
             if grouped:
                 allowed = unsqueeze(g, allowed, 1)
             masks[window] = g.node("Where", allowed, g.floats(0.0), g.floats(g.lowest))
-    return Step(decode=decode, seq=seq, ids=ids, positions=positions, angle=angle, masks=masks)
+    return Step(decode=decode, seq=seq, ids=ids, mask=mask, angle=angle, masks=masks)
 
 
 def _decode_mask(g: GraphBuilder, seen: str, positions: str, window: int) -> str:
@@ -163,17 +164,9 @@ def _heads(
     value = transpose(g, value, 0, *range(2, 2 + len(heads)), 1, 2 + len(heads))
     if turned and step.angle is not None:
         if config.rope is not None and config.rope.interleaved:
-            value = _paired(g, value, heads, size)
+            value = halves(g, value, 2 + len(heads), size)
         value = rotated(g, value, size, step.angle)
     return value
-
-
-def _paired(g: GraphBuilder, value: str, heads: tuple[int, ...], size: int) -> str:
-    """`value` [batch, *heads, seq, size] with its even elements in front of its odd ones."""
-    front = [0] * (2 + len(heads))
-    pairs = reshape(g, value, *front, size // 2, 2)
-    rank = len(front)
-    return reshape(g, transpose(g, pairs, *range(rank), rank + 1, rank), *front, size)
 
 
 def _remembered(
@@ -273,7 +266,7 @@ def _turned(
 ) -> str:
     assert step.angle is not None, "latent attention has rotary positions"
     if config.rope is not None and config.rope.interleaved:
-        x = halves(g, x, mla.rope)
+        x = halves(g, x, 3, mla.rope)
     return rotated(g, x, mla.rope, step.angle)
 
 

@@ -180,6 +180,7 @@ class TransformerConfig:
         gated: Whether a gate is multiplied with the activation.
         norm: "rmsnorm" or "layernorm"; the scale 1 + w of some models is stored as such.
         epsilon: Of the norms.
+        final_norm: Whether the last norm has weights.
         post_norms: Whether attention and feed-forward network are followed by a norm too.
         parallel: Whether both read the same norm and are added at once.
         rope: Rotary positions; None where there are none.
@@ -221,6 +222,7 @@ class TransformerConfig:
     gated: bool = True
     norm: str = "rmsnorm"
     epsilon: float = 1e-5
+    final_norm: bool = True
     post_norms: bool = False
     parallel: bool = False
     rope: Rope | None = Rope()

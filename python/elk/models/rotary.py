@@ -45,16 +45,18 @@ def _dimension(rope: Rope, size: int, turns: float) -> float:
     return size * math.log(rope.original / (turns * 2 * math.pi)) / (2 * math.log(rope.theta))
 
 
-def angles(g: GraphBuilder, rope: Rope, size: int, positions: str) -> tuple[str, str]:
-    """Cos and sin [seq, size] of `positions` [seq], for halves that rotate."""
+def angles(
+    g: GraphBuilder, turns: NDArray[Any], positions: str, factor: float = 1.0
+) -> tuple[str, str]:
+    """Cos and sin [seq, size] of `positions` [seq], for halves that rotate by `turns`."""
     column = g.node("Cast", unsqueeze(g, positions, 1), to=FLOAT)
-    half = g.node("Mul", column, g.singles(frequencies(rope, size)[None, :]))
+    half = g.node("Mul", column, g.singles(turns[None, :]))
     whole = g.node("Concat", half, half, axis=-1)
     parts = []
     for kind in ("Cos", "Sin"):
         turned = g.node(kind, whole)
-        if rope.attention_factor != 1.0:
-            turned = g.node("Mul", turned, g.singles(rope.attention_factor))
+        if factor != 1.0:
+            turned = g.node("Mul", turned, g.singles(factor))
         parts.append(g.node("Cast", turned, to=g.dtype))
     return parts[0], parts[1]
 
@@ -68,7 +70,11 @@ def rotated(g: GraphBuilder, x: str, size: int, angle: tuple[str, str]) -> str:
     return g.node("Add", g.node("Mul", x, angle[0]), g.node("Mul", turned, angle[1]))
 
 
-def halves(g: GraphBuilder, x: str, size: int) -> str:
-    """`x` [batch, heads, seq, size] with its even elements in front of its odd ones."""
-    pairs = reshape(g, x, 0, 0, 0, size // 2, 2)
-    return reshape(g, transpose(g, pairs, 0, 1, 2, 4, 3), 0, 0, 0, size)
+def halves(g: GraphBuilder, x: str, rank: int, size: int) -> str:
+    """`x`, whose dimension `rank` has `size` elements, with the even ones in front of the odd ones.
+
+    Rotating neighbours is rotating halves of what this gives.
+    """
+    front = [0] * rank
+    pairs = reshape(g, x, *front, size // 2, 2)
+    return reshape(g, transpose(g, pairs, *range(rank), rank + 1, rank), *front, size)

@@ -12,6 +12,7 @@ from elk.models.graph import (
     embedded,
     linear,
     norm,
+    plain_norm,
     scaled,
     softcapped,
     transpose,
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from elk.models.config import TransformerConfig
 
 PHASES = ("decode", "prefill")
+_BEHIND = (1 << 63) - 1  # A bound behind the last element.
 
 
 def transformer(
@@ -72,13 +74,16 @@ def transformer(
         for layer in range(config.layers):
             with g.scope(f"layers.{layer}"):
                 x = _layer(g, config, layer, step, x)
-        x = norm(g, x, "norm", config.hidden, config.norm, config.epsilon)
-    head(g, x, table, config)
+        if config.final_norm:
+            x = norm(g, x, "norm", config.hidden, config.norm, config.epsilon)
+        else:
+            x = plain_norm(g, x, config.hidden, config.norm, config.epsilon)
+    _head(g, x, table, config)
     g.output("logits", ["batch", step.seq, config.vocab])
     return g.model()
 
 
-def head(g: GraphBuilder, x: str, table: str, config: TransformerConfig) -> None:
+def _head(g: GraphBuilder, x: str, table: str, config: TransformerConfig) -> None:
     """The output `logits`: the embedding `table` again where they are tied."""
     if config.tied:
         logits = g.node("MatMul", x, transpose(g, table, 1, 0))
@@ -88,11 +93,11 @@ def head(g: GraphBuilder, x: str, table: str, config: TransformerConfig) -> None
 
 
 def _rows(g: GraphBuilder, config: TransformerConfig, step: Step, table: str) -> str:
-    """The rows of the position table for the tokens."""
-    index = step.positions
-    if config.position_offset:
-        index = g.node("Add", index, g.ints(config.position_offset))
-    return embedded(g, index, table)
+    """The rows of the position table for the tokens: as many as count up to each of them."""
+    index = g.node("CumSum", step.mask, g.integer(1))
+    if step.decode:
+        index = g.node("Slice", index, g.ints(-1), g.ints(_BEHIND), g.ints(1))
+    return embedded(g, g.node("Add", index, g.integer(config.position_offset - 1)), table)
 
 
 def _layer(g: GraphBuilder, config: TransformerConfig, layer: int, step: Step, x: str) -> str:

@@ -1,0 +1,181 @@
+"""Published models by name: their hyper-parameters come with ELK as a table."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass, fields, replace
+from difflib import get_close_matches
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from elk.choices import one_of
+from elk.errors import InvalidInputError
+from elk.models import sizes
+from elk.models.config import Experts, LatentAttention, Rope, TransformerConfig
+
+if TYPE_CHECKING:
+    import onnx
+
+_TABLE = Path(__file__).parents[1] / "data" / "models.toml"
+_PARTS = {"rope": Rope, "experts": Experts, "mla": LatentAttention}
+_CAUSAL = ("decode", "prefill")
+_FORWARD = ("forward",)
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """A kind of model: its configuration, and the module and the function that write it."""
+
+    config: type
+    module: str
+    function: str
+    phases: tuple[str, ...] = _FORWARD
+
+
+_KINDS = {
+    "transformer": _Kind(TransformerConfig, "decoder", "transformer", _CAUSAL),
+    "retention": _Kind(sizes.RetentionConfig, "retnet", "retention", _CAUSAL),
+    "vision_transformer": _Kind(sizes.VisionTransformerConfig, "encoders", "vision_transformer"),
+    "encoder": _Kind(sizes.EncoderConfig, "encoders", "encoder"),
+    "audio_encoder": _Kind(sizes.AudioEncoderConfig, "encoders", "audio_encoder"),
+    "diffusion_transformer": _Kind(
+        sizes.DiffusionTransformerConfig, "diffusion", "diffusion_transformer"
+    ),
+    "resnet": _Kind(sizes.ResNetConfig, "convolution", "resnet"),
+    "mlp": _Kind(sizes.MlpConfig, "convolution", "mlp"),
+}
+
+
+def names() -> list[str]:
+    """The models, in the order of the table.
+
+    Example:
+        >>> elk.models.names()[:3]
+        ['llama2-7b', 'llama2-13b', 'llama2-70b']
+    """
+    return list(_table())
+
+
+def phases(name: str) -> tuple[str, ...]:
+    """The graphs that there are of the model `name`, the default first.
+
+    Example:
+        >>> elk.models.phases("llama2-13b"), elk.models.phases("resnet-18")
+        (('decode', 'prefill'), ('forward',))
+
+    Raises:
+        InvalidInputError: There is no such model.
+    """
+    return _kind(name).phases
+
+
+def source(name: str) -> str:
+    """Where the hyper-parameters of the model `name` were published.
+
+    Example:
+        >>> elk.models.source("retnet-1.3b")
+        'Sun et al. 2023, arXiv:2307.08621, table 7, recalled'
+
+    Raises:
+        InvalidInputError: There is no such model.
+    """
+    return str(_row(name)["source"])
+
+
+def kind(name: str) -> str:
+    """What kind of model `name` is.
+
+    Example:
+        >>> elk.models.kind("mixtral-8x7b")
+        'transformer'
+
+    Raises:
+        InvalidInputError: There is no such model.
+    """
+    return str(_row(name)["kind"])
+
+
+def config(name: str) -> Any:
+    """The hyper-parameters of the model `name`.
+
+    Example:
+        >>> elk.models.config("llama2-70b").kv_heads
+        8
+
+    Raises:
+        InvalidInputError: There is no such model.
+    """
+    values = dict(_row(name))
+    found = _kind(name)
+    del values["kind"], values["source"]
+    for key, part in _PARTS.items():
+        if isinstance(values.get(key), dict):
+            values[key] = part(**values[key])
+    values = {key: tuple(v) if isinstance(v, list) else v for key, v in values.items()}
+    if found.config is TransformerConfig:
+        values.setdefault("rope", None)
+    return found.config(**values)
+
+
+def get(
+    name: str, phase: str | None = None, *, layers: int | None = None, dtype: str = "f16"
+) -> onnx.ModelProto:
+    """The model `name` as ONNX, without weights.
+
+    Args:
+        name: One of `names()`.
+        phase: One of `phases(name)`; None: the first of them.
+        layers: How many layers it has; None: all.
+        dtype: What weights and activations hold: "f16", "bf16" or "f32".
+
+    Example:
+        >>> model = elk.models.get("llama2-13b", phase="decode", layers=2)
+        >>> elk.load_model(model, bindings={"batch": 32, "past": 2048}).facts.state_bytes
+        2684354560
+
+    Raises:
+        InvalidInputError: There is no such model, phase or dtype, or it has no such layers.
+    """
+    found = _kind(name)
+    chosen = found.phases[0] if phase is None else one_of("phase", phase, found.phases)
+    values = config(name)
+    if layers is not None:
+        values = _with_layers(values, name, layers)
+    function = getattr(import_module(f"elk.models.{found.module}"), found.function)
+    model: onnx.ModelProto = function(values, phase=chosen, dtype=dtype, name=name)
+    return model
+
+
+def _with_layers(values: Any, name: str, layers: int) -> Any:
+    if "layers" not in {field.name for field in fields(values)}:
+        raise InvalidInputError(
+            f"{name!r} is not made of equal layers, so it takes no number of them",
+            code="model_config",
+            place="layers",
+            remedy="leave layers out",
+        )
+    return replace(values, layers=layers)
+
+
+def _kind(name: str) -> _Kind:
+    return _KINDS[str(_row(name)["kind"])]
+
+
+def _row(name: str) -> dict[str, Any]:
+    table = _table()
+    if name not in table:
+        near = get_close_matches(str(name), table, n=1)
+        raise InvalidInputError(
+            f"no model is called {name!r}",
+            code="unknown_name",
+            place="name",
+            remedy=f"did you mean {near[0]!r}?" if near else f"there are {', '.join(table)}",
+        )
+    return table[name]
+
+
+@cache
+def _table() -> dict[str, dict[str, Any]]:
+    return tomllib.loads(_TABLE.read_text(encoding="utf-8"))
