@@ -26,7 +26,7 @@ _COMMANDS = {
     "fit": "fit_command",
     "doctor": "doctor_command",
 }
-_GROUPS = {"chip": "chip_app"}
+_GROUPS = {"chip": "chip_app", "models": "models_app"}
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -5,7 +5,16 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from elk.models.catalogue import config, get, kind, names, phases, source
+from elk.models.catalogue import (
+    config,
+    get,
+    kind,
+    names,
+    parameters,
+    phases,
+    source,
+    symbols,
+)
 from elk.models.config import Experts, LatentAttention, Rope, TransformerConfig
 from elk.models.sizes import (
     AudioEncoderConfig,
@@ -59,10 +68,12 @@ __all__ = [
     "kind",
     "mlp",
     "names",
+    "parameters",
     "phases",
     "resnet",
     "retention",
     "source",
+    "symbols",
     "transformer",
     "vision_transformer",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tomllib
 from dataclasses import dataclass, fields, replace
 from difflib import get_close_matches
@@ -146,6 +147,38 @@ def get(
     function = getattr(import_module(f"elk.models.{found.module}"), found.function)
     model: onnx.ModelProto = function(values, phase=chosen, dtype=dtype, name=name)
     return model
+
+
+def parameters(name: str) -> int:
+    """Elements of all weights of the model `name`.
+
+    Example:
+        >>> elk.models.parameters("llama2-70b")
+        68976648192
+
+    Raises:
+        InvalidInputError: There is no such model.
+    """
+    weights = (x for x in get(name).graph.initializer if x.external_data)
+    return sum(math.prod(x.dims) for x in weights)
+
+
+def symbols(model: onnx.ModelProto) -> list[str]:
+    """The names that the dimensions of the inputs of `model` ask for, in their order.
+
+    Example:
+        >>> elk.models.symbols(elk.models.get("llama2-7b"))
+        ['batch', 'past']
+    """
+    from elk.frontend.bind import symbols as names_in  # noqa: PLC0415 names() does without onnx
+
+    texts = (
+        dim.dim_param
+        for value in model.graph.input
+        for dim in value.type.tensor_type.shape.dim
+        if dim.dim_param
+    )
+    return list(dict.fromkeys(name for text in texts for name in names_in(text)))
 
 
 def _with_layers(values: Any, name: str, layers: int) -> Any:

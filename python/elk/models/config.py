@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 from elk.choices import one_of
 from elk.errors import InvalidInputError
@@ -14,19 +15,65 @@ ROUTERS = ("topk_softmax", "softmax_topk", "sigmoid_groups")
 ROTATIONS = ("none", "linear", "llama3", "yarn")
 
 
-def positive(config: Any, *names: str, least: int = 1) -> None:
-    """Refuses fields of `config` that are no integer of at least `least`.
+# Above these sizes nothing is a model, and writing its graph would not end.
+_MOST = 1 << 31
+MOST_LAYERS = 4096
+
+
+def positive(config: Any, *names: str, least: int = 1, most: int = _MOST) -> None:
+    """Refuses fields of `config` that are no integer from `least` to `most`.
 
     Raises:
         InvalidInputError: One of them is not; the place is the field.
     """
     for name in names:
         value = getattr(config, name)
-        if isinstance(value, bool) or not isinstance(value, int) or value < least:
-            refuse(config, name, f"must be an integer of at least {least}, got {value!r}")
+        whole = isinstance(value, int) and not isinstance(value, bool)
+        if not whole or not least <= value <= most:
+            refuse(config, name, f"must be an integer from {least} to {most}, got {value!r}")
 
 
-def refuse(config: Any, name: str, rule: str, remedy: str | None = None) -> None:
+def real(config: Any, *names: str) -> None:
+    """Refuses fields of `config` that are no positive number, or None.
+
+    Raises:
+        InvalidInputError: One of them is not; the place is the field.
+    """
+    for name in names:
+        value = getattr(config, name)
+        known = isinstance(value, int | float) and not isinstance(value, bool)
+        if value is not None and not (known and math.isfinite(value) and value > 0.0):
+            refuse(config, name, f"must be a positive number, got {value!r}")
+
+
+def sizes(config: Any, name: str, *, least: int) -> None:
+    """Refuses a field of `config` that is no tuple of integers of at least `least`.
+
+    Raises:
+        InvalidInputError: It is not; the place is the field.
+    """
+    values = getattr(config, name)
+    if not isinstance(values, tuple) or not values:
+        refuse(config, name, f"must be a tuple of integers, got {values!r}")
+    for value in values:
+        whole = isinstance(value, int) and not isinstance(value, bool)
+        if not whole or not least <= value <= _MOST:
+            refuse(config, name, f"must hold integers from {least} to {_MOST}, got {value!r}")
+
+
+def part(config: Any, name: str, kind: type) -> None:
+    """Refuses a field of `config` that is neither a `kind` nor None.
+
+    Raises:
+        InvalidInputError: It is not; the place is the field.
+    """
+    value = getattr(config, name)
+    if value is not None and not isinstance(value, kind):
+        refuse(config, name, f"must be a {kind.__name__} or None, got {value!r}",
+               f"write elk.models.{kind.__name__}(...)")  # fmt: skip
+
+
+def refuse(config: Any, name: str, rule: str, remedy: str | None = None) -> NoReturn:
     """Refuses field `name` of `config` by `rule`.
 
     Raises:
@@ -76,8 +123,11 @@ class Rope:
     def __post_init__(self) -> None:
         one_of("scaling", self.scaling, ROTATIONS)
         positive(self, "original")
-        if not (self.theta > 1.0 and self.factor >= 1.0 and self.high > self.low > 0.0):
-            refuse(self, "theta", "must be above 1, factor at least 1, and 0 < low < high")
+        real(self, "theta", "factor", "low", "high", "attention_factor")
+        if self.theta <= 1.0:
+            refuse(self, "theta", f"must be above 1, got {self.theta!r}")
+        if self.low >= self.high:
+            refuse(self, "low", f"must be below high, {self.high!r}, got {self.low!r}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,6 +169,7 @@ class Experts:
     def __post_init__(self) -> None:
         positive(self, "experts", "topk", "ffn", "groups", "top_groups")
         positive(self, "shared", "dense_layers", least=0)
+        real(self, "scale")
         one_of("router", self.router, ROUTERS)
         if self.experts % self.groups:
             refuse(self, "groups", f"must divide the {self.experts} experts, got {self.groups}")
@@ -243,8 +294,13 @@ class TransformerConfig:
     mla: LatentAttention | None = None
 
     def __post_init__(self) -> None:
-        positive(self, "layers", "hidden", "heads", "vocab")
+        positive(self, "layers", most=MOST_LAYERS)
+        positive(self, "hidden", "heads", "vocab")
         positive(self, "ffn", "positions", "position_offset", least=0)
+        real(self, "epsilon", "softcap", "final_softcap", "query_scale", "embedding_scale")
+        sizes(self, "windows", least=0)
+        for name, kind in (("rope", Rope), ("experts", Experts), ("mla", LatentAttention)):
+            part(self, name, kind)
         one_of("activation", self.activation, ACTIVATIONS)
         one_of("norm", self.norm, NORMS)
         self._check_heads()
@@ -266,9 +322,6 @@ class TransformerConfig:
             refuse(self, "mla", "has neither kv_heads, head_dim, qk_norm nor sinks, but rope")
 
     def _check_layers(self) -> None:
-        ok = all(isinstance(w, int) and w >= 0 for w in self.windows)
-        if not self.windows or not ok:
-            refuse(self, "windows", f"must be integers of at least 0, got {self.windows!r}")
         dense = self.experts is None or self.experts.dense_layers > 0
         if dense and not self.ffn:
             refuse(self, "ffn", "must be positive where layers have no experts")

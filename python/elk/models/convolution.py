@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -79,7 +79,7 @@ def _convolved(
 ) -> str:
     """A convolution and its batch normalization; `sizes`: channels in and out, kernel, stride."""
     given, out, kernel, stride = sizes
-    options = {"strides": [stride, stride], "pads": [kernel // 2] * 4}
+    options: dict[str, Any] = {"strides": [stride, stride], "pads": [kernel // 2] * 4}
     with g.scope(name):
         weight = g.weight("weight", (out, given, kernel, kernel))
         if config.folded:

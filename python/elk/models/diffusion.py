@@ -61,7 +61,7 @@ def diffusion_transformer(
     one_of("phase", phase, PHASES)
     g = GraphBuilder(name, dtype)
     hidden, patch, side = config.hidden, config.patch, config.side
-    dims = ["batch", config.channels, config.sample, config.sample]
+    dims: list[int | str] = ["batch", config.channels, config.sample, config.sample]
     latent = g.input("hidden_states", dims)
     with g.scope("patches"):
         kernel = g.weight("weight", (hidden, config.channels, patch, patch))

@@ -112,7 +112,9 @@ def _in_groups(g: GraphBuilder, moe: Experts, choice: str) -> str:
     sums = g.node("ReduceSum", two, g.ints(-1), keepdims=0)
     last = g.node("ReduceMin", _best(g, sums, moe.top_groups)[0], g.ints(-1), keepdims=1)
     good = unsqueeze(g, g.node("GreaterOrEqual", sums, last), 3)
-    return reshape(g, g.node("Where", good, groups, g.floats(g.lowest)), 0, 0, moe.experts)
+    spread = g.node("Expand", good, g.ints(1, 1, 1, each))
+    flat = reshape(g, spread, 0, 0, moe.experts)
+    return g.node("Where", flat, choice, g.floats(g.lowest))
 
 
 def _best(g: GraphBuilder, x: str, count: int) -> list[str]:

@@ -89,15 +89,16 @@ class GraphBuilder:
     def weight(self, name: str, shape: Sequence[int]) -> str:
         """A weight of the graph's element type."""
         size = math.prod(shape) * self._bytes
+        full = self._prefix + name
         tensor = self._graph.initializer.add()
-        tensor.name = self._prefix + name
+        tensor.name = full
         tensor.data_type = self.dtype
         tensor.dims.extend(shape)
         tensor.data_location = onnx.TensorProto.EXTERNAL
         for key, text in (("location", _FILE), ("offset", self._offset), ("length", size)):
             tensor.external_data.add(key=key, value=str(text))
         self._offset += size
-        return tensor.name
+        return full
 
     def floats(self, numbers: ArrayLike) -> str:
         """A constant of the graph's element type."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from elk.choices import one_of
-from elk.models.config import NORMS, positive, refuse
+from elk.models.config import MOST_LAYERS, NORMS, positive, real, refuse, sizes
 
 _EVEN = 2
 
@@ -49,7 +49,9 @@ class RetentionConfig:
     epsilon: float = 1e-5
 
     def __post_init__(self) -> None:
-        positive(self, "layers", "hidden", "value", "ffn", "heads", "vocab")
+        positive(self, "layers", most=MOST_LAYERS)
+        real(self, "epsilon")
+        positive(self, "hidden", "value", "ffn", "heads", "vocab")
         one_of("norm", self.norm, NORMS)
         _check_width(self, self.heads * _EVEN, self.hidden)
         if self.value % self.heads:
@@ -93,7 +95,9 @@ class VisionTransformerConfig:
     epsilon: float = 1e-12
 
     def __post_init__(self) -> None:
-        positive(self, "layers", "hidden", "heads", "ffn")
+        positive(self, "layers", most=MOST_LAYERS)
+        real(self, "epsilon")
+        positive(self, "hidden", "heads", "ffn")
         positive(self, "image", "patch", "classes", "channels")
         _check_width(self, self.heads, self.hidden)
         if self.image % self.patch:
@@ -139,7 +143,9 @@ class EncoderConfig:
     epsilon: float = 1e-12
 
     def __post_init__(self) -> None:
-        positive(self, "layers", "hidden", "heads", "ffn", "vocab", "positions", "types")
+        positive(self, "layers", most=MOST_LAYERS)
+        real(self, "epsilon")
+        positive(self, "hidden", "heads", "ffn", "vocab", "positions", "types")
         _check_width(self, self.heads, self.hidden)
 
 
@@ -175,7 +181,9 @@ class AudioEncoderConfig:
     epsilon: float = 1e-5
 
     def __post_init__(self) -> None:
-        positive(self, "layers", "hidden", "heads", "ffn", "mels", "frames")
+        positive(self, "layers", most=MOST_LAYERS)
+        real(self, "epsilon")
+        positive(self, "hidden", "heads", "ffn", "mels", "frames")
         _check_width(self, self.heads, self.hidden)
         if self.frames % _EVEN:
             refuse(self, "frames", f"must be even, got {self.frames}")
@@ -220,7 +228,9 @@ class DiffusionTransformerConfig:
     epsilon: float = 1e-6
 
     def __post_init__(self) -> None:
-        positive(self, "layers", "hidden", "heads", "ffn", "sample", "channels")
+        positive(self, "layers", most=MOST_LAYERS)
+        real(self, "epsilon")
+        positive(self, "hidden", "heads", "ffn", "sample", "channels")
         positive(self, "patch", "classes", "frequencies")
         _check_width(self, self.heads, self.hidden)
         if self.sample % self.patch:
@@ -270,12 +280,17 @@ class ResNetConfig:
 
     def __post_init__(self) -> None:
         positive(self, "image", "classes", "bottleneck", "channels")
-        for name in ("widths", "depths"):
-            sizes = getattr(self, name)
-            if not sizes or not all(isinstance(n, int) and n > 0 for n in sizes):
-                refuse(self, name, f"must be positive integers, got {sizes!r}")
+        real(self, "epsilon")
+        sizes(self, "widths", least=1)
+        sizes(self, "depths", least=1)
+        if sum(self.depths) > MOST_LAYERS:
+            refuse(self, "depths", f"must be at most {MOST_LAYERS} blocks, got {sum(self.depths)}")
         if len(self.widths) != len(self.depths):
-            refuse(self, "depths", f"must be {len(self.widths)}, one for each width")
+            refuse(
+                self,
+                "depths",
+                f"must be as many as widths, {len(self.widths)}, got {len(self.depths)}",
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -300,4 +315,5 @@ class MlpConfig:
     out: int
 
     def __post_init__(self) -> None:
-        positive(self, "width", "hidden_layers", "out")
+        positive(self, "width", "out")
+        positive(self, "hidden_layers", most=MOST_LAYERS)

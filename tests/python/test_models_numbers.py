@@ -1,0 +1,225 @@
+"""Models of elk.models run: a decode step says what prefill says of its last token."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+import pytest
+from elk import models
+from elk.models import Experts, LatentAttention, Rope, TransformerConfig
+from model_runs import Array, run, session_of
+
+SMALL = {"layers": 2, "hidden": 32, "heads": 4, "vocab": 50, "ffn": 48}
+CONFIGS = {
+    "multi-head": TransformerConfig(**SMALL),
+    "grouped": TransformerConfig(**SMALL, kv_heads=2),
+    "multi-query": TransformerConfig(**SMALL, kv_heads=1),
+    "interleaved": TransformerConfig(**SMALL, kv_heads=2, rope=Rope(interleaved=True)),
+    "opt": TransformerConfig(
+        **SMALL, rope=None, positions=40, position_offset=2, norm="layernorm", gated=False,
+        activation="relu", tied=True, qkv_bias=True, out_bias=True, ffn_bias=True,
+    ),
+    "parallel": TransformerConfig(
+        **SMALL, kv_heads=1, parallel=True, norm="layernorm", gated=False, activation="gelu"
+    ),
+    "gemma": TransformerConfig(
+        **SMALL, kv_heads=2, head_dim=16, activation="gelu_tanh", post_norms=True, tied=True,
+        softcap=5.0, final_softcap=3.0, query_scale=0.3, embedding_scale=5.0, windows=(4, 0),
+    ),
+    "qwen": TransformerConfig(**SMALL, kv_heads=2, head_dim=16, qk_norm=True),
+    "llama3": TransformerConfig(**SMALL, rope=Rope(scaling="llama3", factor=8.0, original=64)),
+    "mixtral": TransformerConfig(**SMALL, kv_heads=2, experts=Experts(experts=6, topk=2, ffn=24)),
+    "softmax over all": TransformerConfig(
+        **SMALL, experts=Experts(experts=6, topk=2, ffn=24, router="softmax_topk"),
+        gated=False, activation="gelu",
+    ),
+    "gpt-oss": TransformerConfig(
+        **SMALL, kv_heads=2, activation="clamped_swiglu", qkv_bias=True, out_bias=True,
+        sinks=True, windows=(3, 0), experts=Experts(experts=6, topk=2, ffn=24, bias=True),
+        rope=Rope(theta=150000.0, scaling="yarn", factor=4.0, original=16, high=32.0,
+                  attention_factor=1.1, truncate=False),
+    ),
+    "sinks of all heads": TransformerConfig(**SMALL, sinks=True, windows=(5,)),
+    "deepseek": TransformerConfig(
+        **SMALL, mla=LatentAttention(q_rank=12, kv_rank=16, nope=8, rope=4, value=6),
+        rope=Rope(interleaved=True, scaling="yarn", factor=4.0, original=16, high=32.0),
+        experts=Experts(experts=8, topk=3, ffn=16, shared=1, router="sigmoid_groups", groups=4,
+                        top_groups=2, scale=2.5, dense_layers=1),
+    ),
+    "latent, direct queries": TransformerConfig(
+        **SMALL, mla=LatentAttention(kv_rank=16, nope=8, rope=4, value=6)
+    ),
+}  # fmt: skip
+RETENTION = models.RetentionConfig(layers=2, hidden=32, value=64, ffn=48, heads=2, vocab=50)
+
+
+def tokens(length: int) -> tuple[Array, Array]:
+    """Token ids and a mask; the second sequence begins with two padded ones."""
+    ids = np.random.default_rng(1).integers(0, 50, (3, length))
+    mask = np.ones((3, length), dtype=np.int64)
+    mask[1, :2] = 0
+    return ids, mask
+
+
+@pytest.mark.parametrize("length", [2, 4, 9])
+@pytest.mark.parametrize("name", CONFIGS)
+def test_a_decode_step_says_what_prefill_says_of_the_last_token(name: str, length: int) -> None:
+    pytest.importorskip("onnxruntime")
+    config = CONFIGS[name]
+    prefill, decode = (
+        session_of(models.transformer(config, phase=phase, dtype="f32"))
+        for phase in ("prefill", "decode")
+    )
+    ids, mask = tokens(length + 3)
+    found = run(prefill, {"input_ids": ids[:, :length], "attention_mask": mask[:, :length]})
+    for past in range(length, length + 3):  # Caches of windows fill up, and move on.
+        windows = {x.name: x.shape[2] for x in decode.get_inputs()[2:]}
+        assert len(windows) == config.layers * (1 if config.mla else 2)
+        feeds = {
+            key.replace("present", "past_key_values"): cached(value, config, key)
+            for key, value in found.items()
+            if key != "logits"
+        }
+        feeds |= {"input_ids": ids[:, past : past + 1], "attention_mask": mask[:, : past + 1]}
+        found = run(decode, feeds)
+        whole = run(
+            prefill, {"input_ids": ids[:, : past + 1], "attention_mask": mask[:, : past + 1]}
+        )
+        np.testing.assert_allclose(
+            found["logits"][:, 0], whole["logits"][:, -1], rtol=2e-4, atol=2e-5
+        )
+
+
+def cached(rows: Array, config: TransformerConfig, name: str) -> Array:
+    """A cache as the next step takes it: as many rows as the window of its layer has."""
+    window = config.window(int(name.split(".")[1]))
+    return rows[:, :, -window:] if window else rows
+
+
+def test_a_retention_step_says_what_prefill_says_of_the_last_token() -> None:
+    pytest.importorskip("onnxruntime")
+    prefill, decode = (
+        session_of(models.retention(RETENTION, phase=phase, dtype="f32"))
+        for phase in ("prefill", "decode")
+    )
+    ids, _ = tokens(9)
+    found = run(prefill, {"input_ids": ids[:, :6]})
+    for past in range(6, 9):
+        feeds = {
+            key.replace("present", "past_key_values"): value
+            for key, value in found.items()
+            if key != "logits"
+        }
+        feeds |= {"input_ids": ids[:, past : past + 1], "position": np.asarray([past])}
+        found = run(decode, feeds)
+        whole = run(prefill, {"input_ids": ids[:, : past + 1]})
+        np.testing.assert_allclose(
+            found["logits"][:, 0], whole["logits"][:, -1], rtol=2e-4, atol=2e-5
+        )
+        for key, value in whole.items():
+            if key != "logits":
+                np.testing.assert_allclose(found[key], value, rtol=2e-4, atol=2e-5)
+
+
+def test_padding_is_not_seen() -> None:
+    pytest.importorskip("onnxruntime")
+    session = session_of(models.transformer(CONFIGS["opt"], phase="prefill", dtype="f32"))
+    ids, mask = tokens(6)
+    padded = run(session, {"input_ids": ids, "attention_mask": mask})["logits"][1, 2:]
+    alone = {"input_ids": ids[1:2, 2:], "attention_mask": mask[1:2, 2:]}
+    np.testing.assert_allclose(padded, run(session, alone)["logits"][0], rtol=2e-4, atol=2e-5)
+
+
+FORWARD = {
+    "vit": (
+        models.vision_transformer(
+            models.VisionTransformerConfig(
+                layers=2, hidden=32, heads=4, ffn=48, image=16, patch=4, classes=5
+            ),
+            dtype="f32",
+        ),
+        {"logits": (2, 5)},
+    ),
+    "encoder": (
+        models.encoder(
+            models.EncoderConfig(layers=2, hidden=32, heads=4, ffn=48, vocab=50, positions=16),
+            dtype="f32",
+        ),
+        {"last_hidden_state": (2, 7, 32), "pooler_output": (2, 32)},
+    ),
+    "audio": (
+        models.audio_encoder(
+            models.AudioEncoderConfig(layers=2, hidden=32, heads=4, ffn=48, mels=8, frames=20),
+            dtype="f32",
+        ),
+        {"last_hidden_state": (2, 10, 32)},
+    ),
+    "diffusion": (
+        models.diffusion_transformer(
+            models.DiffusionTransformerConfig(
+                layers=2, hidden=32, heads=4, ffn=48, sample=8, channels=4, patch=2, classes=5
+            ),
+            dtype="f32",
+        ),
+        {"sample": (2, 8, 8, 8)},
+    ),
+    "mlp": (
+        models.mlp(models.MlpConfig(width=8, hidden_layers=2, out=3), dtype="f32"),
+        {"y": (2, 3)},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FORWARD)
+def test_a_model_of_one_pass_runs_and_treats_samples_apart(name: str) -> None:
+    pytest.importorskip("onnxruntime")
+    proto, shapes = FORWARD[name]
+    session = session_of(proto)
+    feeds = random_feeds(proto)
+    found = run(session, feeds)
+    assert {key: value.shape for key, value in found.items()} == shapes
+    second = run(session, {key: value[1:] for key, value in feeds.items()})
+    for key, value in found.items():
+        assert np.isfinite(value).all()
+        np.testing.assert_allclose(second[key][0], value[1], rtol=1e-4, atol=1e-5)
+
+
+def random_feeds(proto: onnx.ModelProto) -> dict[str, Array]:
+    """Two samples of everything that `proto` takes."""
+    rng = np.random.default_rng(2)
+    feeds: dict[str, Array] = {}
+    for value in proto.graph.input:
+        dims = value.type.tensor_type.shape.dim
+        sizes = {"batch": 2, "seq": 7, "rows": 2}
+        shape = tuple(sizes.get(d.dim_param, d.dim_value) for d in dims)
+        if value.name == "attention_mask":
+            feeds[value.name] = np.ones(shape, dtype=np.int64)
+        elif value.type.tensor_type.elem_type == onnx.TensorProto.INT64:
+            feeds[value.name] = rng.integers(0, 5, shape)
+        else:
+            feeds[value.name] = rng.standard_normal(shape).astype(np.float32)
+    return feeds
+
+
+@pytest.mark.parametrize("bottleneck", [1, 4])
+def test_folding_batch_normalization_changes_no_result(bottleneck: int) -> None:
+    """With a mean of 0, a variance of 1 and no epsilon it is a scale and a shift."""
+    pytest.importorskip("onnxruntime")
+    sizes = {"widths": (4, 8), "depths": (2, 1), "image": 16, "classes": 5}
+    apart = models.ResNetConfig(**sizes, bottleneck=bottleneck, folded=False, epsilon=0.0)
+    folded = models.ResNetConfig(**sizes, bottleneck=bottleneck)
+    proto = models.resnet(apart, dtype="f32")
+    for tensor in proto.graph.initializer:  # A scale of 1 is what folding has.
+        if tensor.name.endswith("norm.weight"):
+            ones = np.ones(tuple(tensor.dims), dtype=np.float32)
+            tensor.CopyFrom(onnx.numpy_helper.from_array(ones, tensor.name))
+        tensor.name = tensor.name.replace("norm.bias", "bias")
+    for node in proto.graph.node:
+        for i, name in enumerate(node.input):
+            node.input[i] = name.replace("norm.bias", "bias")
+    feeds = random_feeds(proto)
+    wanted = run(session_of(models.resnet(folded, dtype="f32")), feeds)["logits"]
+    assert wanted.shape == (2, 5)
+    np.testing.assert_allclose(
+        run(session_of(proto), feeds)["logits"], wanted, rtol=1e-4, atol=1e-5
+    )
