@@ -26,6 +26,8 @@ CONFIGS = {
         **SMALL, kv_heads=2, head_dim=16, activation="gelu_tanh", post_norms=True, tied=True,
         softcap=5.0, final_softcap=3.0, query_scale=0.3, embedding_scale=5.0, windows=(4, 0),
     ),
+    "head in parts": TransformerConfig(**SMALL, head_parts=2),
+    "tied head in parts": TransformerConfig(**SMALL, head_parts=5, tied=True),
     "qwen": TransformerConfig(**SMALL, kv_heads=2, head_dim=16, qk_norm=True),
     "llama3": TransformerConfig(**SMALL, rope=Rope(scaling="llama3", factor=8.0, original=64)),
     "mixtral": TransformerConfig(**SMALL, kv_heads=2, experts=Experts(experts=6, topk=2, ffn=24)),
@@ -35,7 +37,7 @@ CONFIGS = {
     ),
     "gpt-oss": TransformerConfig(
         **SMALL, kv_heads=2, activation="clamped_swiglu", qkv_bias=True, out_bias=True,
-        sinks=True, windows=(3, 0), experts=Experts(experts=6, topk=2, ffn=24, bias=True),
+        sinks=True, windows=(3, 0), experts=Experts(experts=6, topk=2, ffn=24, bias=True, parts=2),
         rope=Rope(theta=150000.0, scaling="yarn", factor=4.0, original=16, high=32.0,
                   attention_factor=1.1, truncate=False),
     ),
@@ -61,7 +63,7 @@ def tokens(length: int) -> tuple[Array, Array]:
     return ids, mask
 
 
-@pytest.mark.parametrize("length", [2, 4, 9])
+@pytest.mark.parametrize("length", [2, 5])
 @pytest.mark.parametrize("name", CONFIGS)
 def test_a_decode_step_says_what_prefill_says_of_the_last_token(name: str, length: int) -> None:
     pytest.importorskip("onnxruntime")
@@ -73,8 +75,6 @@ def test_a_decode_step_says_what_prefill_says_of_the_last_token(name: str, lengt
     ids, mask = tokens(length + 3)
     found = run(prefill, {"input_ids": ids[:, :length], "attention_mask": mask[:, :length]})
     for past in range(length, length + 3):  # Caches of windows fill up, and move on.
-        windows = {x.name: x.shape[2] for x in decode.get_inputs()[2:]}
-        assert len(windows) == config.layers * (1 if config.mla else 2)
         feeds = {
             key.replace("present", "past_key_values"): cached(value, config, key)
             for key, value in found.items()

@@ -15,7 +15,7 @@ from elk.models.catalogue import (
     source,
     symbols,
 )
-from elk.models.config import Experts, LatentAttention, Rope, TransformerConfig
+from elk.models.decoder_config import Experts, LatentAttention, Rope, TransformerConfig
 from elk.models.sizes import (
     AudioEncoderConfig,
     DiffusionTransformerConfig,

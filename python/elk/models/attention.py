@@ -26,7 +26,7 @@ from elk.models.graph import (
 from elk.models.rotary import angles, frequencies, halves, rotated
 
 if TYPE_CHECKING:
-    from elk.models.config import LatentAttention, TransformerConfig
+    from elk.models.decoder_config import LatentAttention, TransformerConfig
     from elk.models.graph import GraphBuilder
 
 _BEHIND = (1 << 63) - 1  # A bound behind the last one.

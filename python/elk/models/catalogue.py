@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from elk.choices import one_of
 from elk.errors import InvalidInputError
 from elk.models import sizes
-from elk.models.config import Experts, LatentAttention, Rope, TransformerConfig
+from elk.models.decoder_config import Experts, LatentAttention, Rope, TransformerConfig
 
 if TYPE_CHECKING:
     import onnx

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import onnx
 
     from elk.models.attention import Step
-    from elk.models.config import TransformerConfig
+    from elk.models.decoder_config import TransformerConfig
 
 PHASES = ("decode", "prefill")
 _BEHIND = (1 << 63) - 1  # A bound behind the last element.
@@ -85,11 +85,21 @@ def transformer(
 
 def _head(g: GraphBuilder, x: str, table: str, config: TransformerConfig) -> None:
     """The output `logits`: the embedding `table` again where they are tied."""
-    if config.tied:
-        logits = g.node("MatMul", x, transpose(g, table, 1, 0))
-    else:
-        logits = linear(g, x, "lm_head", (config.hidden, config.vocab), bias=False)
+    width = config.vocab // config.head_parts
+    found = [_head_part(g, x, table, config, part * width) for part in range(config.head_parts)]
+    logits = g.node("Concat", *found, axis=-1) if len(found) > 1 else found[0]
     g.node("Identity", softcapped(g, logits, config.final_softcap), out="logits")
+
+
+def _head_part(g: GraphBuilder, x: str, table: str, config: TransformerConfig, start: int) -> str:
+    """The logits of the tokens from `start` on, a part of the head."""
+    width = config.vocab // config.head_parts
+    if config.tied:
+        if config.head_parts > 1:
+            table = g.node("Slice", table, g.ints(start), g.ints(start + width), g.ints(0))
+        return g.node("MatMul", x, transpose(g, table, 1, 0))
+    name = f"lm_head.{start // width}" if config.head_parts > 1 else "lm_head"
+    return linear(g, x, name, (config.hidden, width), bias=False)
 
 
 def _rows(g: GraphBuilder, config: TransformerConfig, step: Step, table: str) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from elk.models.graph import activated, embedded, linear, reshape, scaled, split, unsqueeze
 
 if TYPE_CHECKING:
-    from elk.models.config import Experts, TransformerConfig
+    from elk.models.decoder_config import Experts, TransformerConfig
     from elk.models.graph import GraphBuilder
 
 # gpt-oss clamps its gate and up projections to this, and scales the gate's sigmoid.
@@ -51,17 +51,15 @@ def _mixture(g: GraphBuilder, config: TransformerConfig, moe: Experts, x: str) -
     with g.scope("gate"):
         logits = linear(g, x, "router", (config.hidden, moe.experts), bias=moe.bias)
         share, index = _routed(g, moe, logits)
-    inner = moe.ffn * (2 if config.gated else 1)
+    found = [_part(g, config, moe, part, index, x) for part in range(moe.parts)]
+    down = found[0]
+    for other in found[1:]:
+        down = g.node("Add", down, other)
     with g.scope("experts"):
-        token = unsqueeze(g, x, 2, 3)  # [batch, seq, 1, 1, hidden]
-        up = _chosen(g, moe, "gate_up_proj", index, token, (config.hidden, inner))
-        if config.gated:
-            middle = _gated(g, config, *split(g, up, -1, moe.ffn, moe.ffn))
-        else:
-            middle = activated(g, up, config.activation)
-        down = _chosen(g, moe, "down_proj", index, middle, (moe.ffn, config.hidden))
-        found = g.node("Squeeze", down, g.ints(3))
-        weighted = g.node("Mul", found, unsqueeze(g, share, 3))
+        if moe.bias:
+            rows = embedded(g, index, g.weight("down_proj.bias", (moe.experts, config.hidden)))
+            down = g.node("Add", down, unsqueeze(g, rows, 3))
+        weighted = g.node("Mul", g.node("Squeeze", down, g.ints(3)), unsqueeze(g, share, 3))
         result = g.node("ReduceSum", weighted, g.ints(2), keepdims=0)
     if moe.shared:
         with g.scope("shared_experts"):
@@ -69,17 +67,31 @@ def _mixture(g: GraphBuilder, config: TransformerConfig, moe: Experts, x: str) -
     return result
 
 
+def _part(
+    g: GraphBuilder, config: TransformerConfig, moe: Experts, part: int, index: str, x: str
+) -> str:
+    """What a part of each expert's inner width adds to the result: [batch, seq, topk, 1, hidden]."""
+    width = moe.ffn // moe.parts
+    inner = width * (2 if config.gated else 1)
+    with g.scope(f"experts.{part}" if moe.parts > 1 else "experts"):
+        token = unsqueeze(g, x, 2, 3)  # [batch, seq, 1, 1, hidden]
+        up = _chosen(g, moe, "gate_up_proj", index, token, (config.hidden, inner))
+        if moe.bias:
+            rows = embedded(g, index, g.weight("gate_up_proj.bias", (moe.experts, inner)))
+            up = g.node("Add", up, unsqueeze(g, rows, 3))
+        if config.gated:
+            middle = _gated(g, config, *split(g, up, -1, width, width))
+        else:
+            middle = activated(g, up, config.activation)
+        return _chosen(g, moe, "down_proj", index, middle, (width, config.hidden))
+
+
 def _chosen(
     g: GraphBuilder, moe: Experts, name: str, index: str, x: str, sizes: tuple[int, int]
 ) -> str:
     """`x` [batch, seq, 1 or topk, 1, n] times the matrices [n, m] that `index` names."""
-    with g.scope(name):
-        matrices = embedded(g, index, g.weight("weight", (moe.experts, *sizes)))
-        product = g.node("MatMul", x, matrices)
-        if moe.bias:
-            rows = embedded(g, index, g.weight("bias", (moe.experts, sizes[1])))
-            product = g.node("Add", product, unsqueeze(g, rows, 3))
-    return product
+    matrices = embedded(g, index, g.weight(f"{name}.weight", (moe.experts, *sizes)))
+    return g.node("MatMul", x, matrices)
 
 
 def _routed(g: GraphBuilder, moe: Experts, logits: str) -> tuple[str, str]:

@@ -12,7 +12,7 @@ from elk.models.graph import FLOAT, reshape, transpose, unsqueeze
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from elk.models.config import Rope
+    from elk.models.decoder_config import Rope
     from elk.models.graph import GraphBuilder
 
 

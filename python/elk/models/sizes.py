@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from elk.choices import one_of
-from elk.models.config import MOST_LAYERS, NORMS, positive, real, refuse, sizes
+from elk.models.decoder_config import MOST_LAYERS, NORMS, positive, real, refuse, several
 
 _EVEN = 2
 
@@ -281,8 +281,8 @@ class ResNetConfig:
     def __post_init__(self) -> None:
         positive(self, "image", "classes", "bottleneck", "channels")
         real(self, "epsilon")
-        sizes(self, "widths", least=1)
-        sizes(self, "depths", least=1)
+        several(self, "widths", least=1)
+        several(self, "depths", least=1)
         if sum(self.depths) > MOST_LAYERS:
             refuse(self, "depths", f"must be at most {MOST_LAYERS} blocks, got {sum(self.depths)}")
         if len(self.widths) != len(self.depths):

@@ -46,7 +46,7 @@ def real(config: Any, *names: str) -> None:
             refuse(config, name, f"must be a positive number, got {value!r}")
 
 
-def sizes(config: Any, name: str, *, least: int) -> None:
+def several(config: Any, name: str, *, least: int) -> None:
     """Refuses a field of `config` that is no tuple of integers of at least `least`.
 
     Raises:
@@ -146,6 +146,8 @@ class Experts:
         scale: What the weights of "sigmoid_groups" are multiplied by.
         bias: Whether the router and the experts have biases.
         dense_layers: Layers at the front that have a feed-forward network instead.
+        parts: Into how many products each matrix of an expert is cut along `ffn`. An op is
+            planned whole, so its weights have to fit the SRAM of all cores.
 
     Example:
         >>> elk.models.Experts(experts=8, topk=2, ffn=14336).router
@@ -165,12 +167,16 @@ class Experts:
     scale: float = 1.0
     bias: bool = False
     dense_layers: int = 0
+    parts: int = 1
 
     def __post_init__(self) -> None:
         positive(self, "experts", "topk", "ffn", "groups", "top_groups")
+        positive(self, "parts", most=MOST_LAYERS)
         positive(self, "shared", "dense_layers", least=0)
         real(self, "scale")
         one_of("router", self.router, ROUTERS)
+        if self.ffn % self.parts:
+            refuse(self, "parts", f"must divide ffn, {self.ffn}, got {self.parts}")
         if self.experts % self.groups:
             refuse(self, "groups", f"must divide the {self.experts} experts, got {self.groups}")
         if self.top_groups > self.groups:
@@ -238,6 +244,8 @@ class TransformerConfig:
         positions: Rows of a learned table of positions; 0 where there is none.
         position_offset: The row of the first position.
         tied: Whether the head is the embedding.
+        head_parts: Into how many products the head is cut along the vocabulary, as `parts` of
+            experts.
         qkv_bias: Whether queries, keys and values have biases.
         out_bias: Whether the projection behind attention has a bias.
         ffn_bias: Whether the feed-forward network has biases.
@@ -280,6 +288,7 @@ class TransformerConfig:
     positions: int = 0
     position_offset: int = 0
     tied: bool = False
+    head_parts: int = 1
     qkv_bias: bool = False
     out_bias: bool = False
     ffn_bias: bool = False
@@ -295,10 +304,10 @@ class TransformerConfig:
 
     def __post_init__(self) -> None:
         positive(self, "layers", most=MOST_LAYERS)
-        positive(self, "hidden", "heads", "vocab")
+        positive(self, "hidden", "heads", "vocab", "head_parts")
         positive(self, "ffn", "positions", "position_offset", least=0)
         real(self, "epsilon", "softcap", "final_softcap", "query_scale", "embedding_scale")
-        sizes(self, "windows", least=0)
+        several(self, "windows", least=0)
         for name, kind in (("rope", Rope), ("experts", Experts), ("mla", LatentAttention)):
             part(self, name, kind)
         one_of("activation", self.activation, ACTIVATIONS)
@@ -322,6 +331,8 @@ class TransformerConfig:
             refuse(self, "mla", "has neither kv_heads, head_dim, qk_norm nor sinks, but rope")
 
     def _check_layers(self) -> None:
+        if self.vocab % self.head_parts or self.head_parts > MOST_LAYERS:
+            refuse(self, "head_parts", f"must divide vocab, {self.vocab}, got {self.head_parts}")
         dense = self.experts is None or self.experts.dense_layers > 0
         if dense and not self.ffn:
             refuse(self, "ffn", "must be positive where layers have no experts")
