@@ -203,10 +203,10 @@ def random_feeds(proto: onnx.ModelProto) -> dict[str, Array]:
 
 @pytest.mark.parametrize("bottleneck", [1, 4])
 def test_folding_batch_normalization_changes_no_result(bottleneck: int) -> None:
-    """With a mean of 0, a variance of 1 and no epsilon it is a scale and a shift."""
+    """With a mean of 0, a variance of 1 and next to no epsilon it is a scale and a shift."""
     pytest.importorskip("onnxruntime")
     sizes = {"widths": (4, 8), "depths": (2, 1), "image": 16, "classes": 5}
-    apart = models.ResNetConfig(**sizes, bottleneck=bottleneck, folded=False, epsilon=0.0)
+    apart = models.ResNetConfig(**sizes, bottleneck=bottleneck, folded=False, epsilon=1e-12)
     folded = models.ResNetConfig(**sizes, bottleneck=bottleneck)
     proto = models.resnet(apart, dtype="f32")
     for tensor in proto.graph.initializer:  # A scale of 1 is what folding has.

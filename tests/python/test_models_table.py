@@ -1,0 +1,166 @@
+"""Every model of elk.models against the table of models in data/."""
+
+from __future__ import annotations
+
+import math
+import time
+
+import onnx
+import pytest
+from elk import models
+from elk.frontend.load import weightless
+from elk.model import load_model
+from model_table import DECODE, seen, table
+
+ROWS = list(table())
+DECODERS = [name for name in ROWS if "decode" in models.phases(name)]
+WITH_CACHE = [name for name in DECODERS if models.kind(name) == "transformer"]
+WITH_EXPERTS = [name for name in WITH_CACHE if models.config(name).experts]
+
+# Parameters of the table that its models do not have, and why.
+BATCH_NORM = 4800  # ResNet-18: a bias of each of 4,800 channels in place of a scale and a shift.
+ROUNDED = 1  # Megatron 530B: the table computed its parameters in floating point.
+APART = {"resnet-18": BATCH_NORM, "megatron-T-530B": -ROUNDED}
+
+
+def test_every_row_of_the_table_is_a_model() -> None:
+    assert set(ROWS) <= set(models.names())
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_parameters_are_those_of_the_table(name: str) -> None:
+    missing = APART.get(name, 0)
+    assert models.parameters(name) == int(table()[name]["params"]) - missing
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_weights_and_caches_have_the_bytes_of_the_table(name: str) -> None:
+    row, facts = table()[name], seen(name).facts
+    missing = {"resnet-18": 2 * BATCH_NORM, "megatron-T-530B": -ROUNDED}.get(name, 0)
+    assert facts.external_bytes == int(row["weight_bytes_total"]) - missing
+    assert facts.state_bytes == int(row["kv_bytes_total"])
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_products_have_the_flops_of_the_table(name: str) -> None:
+    found, wanted = seen(name).products, int(table()[name]["flops_step"])
+    if name == "retnet-1.3b":  # The table counts the decay of the state too, once an element.
+        found += 24 * 32 * 8 * 256 * 512
+    assert found == pytest.approx(wanted, rel=1e-3)
+
+
+@pytest.mark.parametrize("name", DECODERS)
+def test_a_step_reads_the_weights_that_the_table_says(name: str) -> None:
+    """All matrices once, and of experts as many as uniform routing hits."""
+    wanted = int(table()[name]["weight_bytes_b32"])
+    assert seen(name).streamed == pytest.approx(wanted, rel=1e-6)
+
+
+@pytest.mark.parametrize("name", models.names())
+def test_a_model_is_valid_onnx_that_takes_a_second(name: str) -> None:
+    for phase in models.phases(name):
+        start = time.process_time()
+        proto = models.get(name, phase)
+        assert time.process_time() - start < 1.0
+        onnx.checker.check_model(weightless(proto), full_check=False)
+        external = [x for x in proto.graph.initializer if x.external_data]
+        ends = 0
+        for x in external:
+            place = {entry.key: entry.value for entry in x.external_data}
+            assert place["location"] == "weights.bin"
+            assert int(place["offset"]) == ends
+            ends += int(place["length"])
+        assert len({x.name for x in proto.graph.node}) == len(proto.graph.node)
+
+
+@pytest.mark.parametrize("name", WITH_CACHE)
+def test_a_step_copies_no_cache_and_appends_one_row(name: str) -> None:
+    found = seen(name)
+    assert found.facts.copied == ()
+    assert found.copied_states == 0
+    assert len(found.states) == found.stores
+    rows = sum(2 * math.prod(shape) // shape[2] for shape in found.states)
+    assert found.facts.appended_bytes == rows
+
+
+@pytest.mark.parametrize("name", WITH_EXPERTS)
+def test_experts_are_an_operand_of_their_product(name: str) -> None:
+    """No matrix is gathered for a token."""
+    found, moe = seen(name), models.config(name).experts
+    layers = models.config(name).layers - moe.dense_layers
+    assert len(found.picked) == layers * 2 * moe.parts
+    hit = moe.experts * (1 - (1 - moe.topk / moe.experts) ** 32)
+    assert found.picked == pytest.approx([hit] * len(found.picked))
+    assert not [shape for shape in found.gathered if len(shape) > 2 and shape[0] == moe.experts]
+
+
+@pytest.mark.parametrize("name", WITH_CACHE)
+def test_layers_repeat(name: str) -> None:
+    config, repeat = models.config(name), seen(name).facts.repeat
+    assert repeat is not None
+    dense = config.experts.dense_layers if config.experts else 0
+    assert repeat[2] == (config.layers - dense) // len(config.windows)
+
+
+def test_a_grouped_cache_is_read_once_for_its_group() -> None:
+    graph = load_model(models.get("llama2-70b", layers=2), bindings=DECODE).graph
+    scores = next(op for op in graph.ops if len(op.operands) == 4 and op.kind.name == "MatMul")
+    tags = {axis.tile_dim.name: axis.size for axis in scores.axes}
+    assert tags == {"Group": 8, "M": 8, "N": 2049, "K": 128}
+    assert graph.tensors[scores.operands[1].tensor].shape == [32, 8, 2048, 128]
+
+
+def test_a_cache_of_a_window_has_as_many_rows() -> None:
+    proto = models.get("gpt-oss-20b", layers=2)
+    for past, rows in ((50, 50), (128, 128), (2048, 128)):
+        graph = load_model(proto, bindings={"batch": 1, "past": past}).graph
+        shapes = [t.shape for t in graph.tensors if t.home.name == "State"]
+        assert shapes == [[1, 8, rows, 64]] * 2 + [[1, 8, past, 64]] * 2
+
+
+def test_a_latent_cache_has_one_row_for_all_heads() -> None:
+    assert set(seen("deepseek-v3").states) == {(32, 1, 2048, 512 + 64)}
+
+
+def test_prefill_has_the_same_weights_and_no_state() -> None:
+    for name in ("llama2-70b", "gpt-oss-20b", "deepseek-v3", "retnet-1.3b"):
+        few = {"deepseek-v3": 4}.get(name, 2)
+        step, whole = (models.get(name, phase, layers=few) for phase in models.phases(name))
+        weights = [
+            {(x.name, *x.dims) for x in proto.graph.initializer if x.external_data}
+            for proto in (step, whole)
+        ]
+        assert weights[0] == weights[1]
+        facts = load_model(whole, bindings={"batch": 2, "seq": 64}).facts
+        assert facts.state_bytes == facts.appended_bytes == 0
+
+
+def test_a_type_of_four_bytes_doubles_all_bytes() -> None:
+    half, single = (
+        load_model(models.get("opt-1.3b", layers=2, dtype=dtype), bindings=DECODE).facts
+        for dtype in ("bf16", "f32")
+    )
+    assert 2 * half.external_bytes == single.external_bytes
+    assert 2 * half.state_bytes == single.state_bytes
+
+
+def test_sizes_that_the_table_has_are_those_of_the_configuration() -> None:
+    for name in WITH_CACHE:
+        row, config = table()[name], models.config(name)
+        found = (config.layers, config.hidden, config.heads, config.vocab, config.tied)
+        wanted = (
+            *(int(row[key]) for key in ("layers", "hidden", "heads", "vocab")),
+            row["tied"] == "1",
+        )
+        assert found == wanted, name
+        assert config.gated == (row["gated"] == "1"), name
+        if config.mla is None:
+            heads = (int(row["kv_heads"]), int(row["head_dim"]))
+            assert (config.kv, config.head_size) == heads, name
+        if config.experts:
+            moe = config.experts
+            assert (moe.experts, moe.topk, moe.shared, moe.ffn) == tuple(
+                int(row[key]) for key in ("experts", "topk", "shared", "moe_ffn")
+            ), name
+        else:
+            assert config.ffn == int(row["ffn"]), name
