@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import onnx
 import pytest
@@ -113,7 +115,7 @@ def random_feeds(proto: onnx.ModelProto) -> dict[str, Array]:
 def test_folding_batch_normalization_changes_no_result(bottleneck: int) -> None:
     """With a mean of 0, a variance of 1 and next to no epsilon it is a scale and a shift."""
     pytest.importorskip("onnxruntime")
-    sizes = {"widths": (4, 8), "depths": (2, 1), "image": 16, "classes": 5}
+    sizes: dict[str, Any] = {"widths": (4, 8), "depths": (2, 1), "image": 16, "classes": 5}
     apart = models.ResNetConfig(**sizes, bottleneck=bottleneck, folded=False, epsilon=1e-12)
     folded = models.ResNetConfig(**sizes, bottleneck=bottleneck)
     proto = models.resnet(apart, dtype="f32")

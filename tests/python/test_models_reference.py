@@ -46,7 +46,7 @@ class Reference:
 
     def norm(self, x: Array, name: str) -> Array:
         mean = (x * x).mean(-1, keepdims=True)
-        return x / np.sqrt(mean + self.config.epsilon) * self.weights[name + ".weight"]
+        return np.asarray(x / np.sqrt(mean + self.config.epsilon) * self.weights[name + ".weight"])
 
     def attention(self, at: str, layer: int, x: Array) -> Array:
         c, (seq, size) = self.config, (len(x), self.config.head_size)
@@ -98,9 +98,9 @@ class Reference:
 
     def activated(self, x: Array) -> Array:
         if self.config.activation == "silu":
-            return x / (1 + np.exp(-x))
+            return np.asarray(x / (1 + np.exp(-x)))
         cubed = 0.7978845608028654 * (x + 0.044715 * x**3)
-        return 0.5 * x * (1 + np.tanh(cubed))
+        return np.asarray(0.5 * x * (1 + np.tanh(cubed)))
 
 
 def weights_of(proto: onnx.ModelProto) -> dict[str, Array]:

@@ -39,7 +39,7 @@ def _weight(tensor: onnx.TensorProto, seed: int) -> Array:
         return np.arange(np.prod(shape), dtype=dtype).reshape(shape)
     rng = np.random.default_rng([seed, *tensor.name.encode()])
     fan = shape[-2] if len(shape) > 1 and shape[-2] > 1 else 4
-    return (rng.standard_normal(shape, dtype=np.float32) / np.sqrt(fan)).astype(dtype)
+    return np.asarray(rng.standard_normal(shape, dtype=np.float32) / np.sqrt(fan), dtype=dtype)
 
 
 def run(session: Any, feeds: Mapping[str, Array]) -> dict[str, Array]:

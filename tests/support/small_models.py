@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from elk import models
 from elk.models import Experts, LatentAttention, Rope, TransformerConfig
 from model_runs import Array
 
-SMALL = {"layers": 2, "hidden": 32, "heads": 4, "vocab": 50, "ffn": 48}
+SMALL: dict[str, Any] = {"layers": 2, "hidden": 32, "heads": 4, "vocab": 50, "ffn": 48}
 CONFIGS = {
     "multi-head": TransformerConfig(**SMALL),
     "grouped": TransformerConfig(**SMALL, kv_heads=2),
