@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import doctest
+import importlib
 import json
 from collections.abc import Callable
 from dataclasses import fields
@@ -19,6 +21,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 Capture = pytest.CaptureFixture[str]
+SOURCES = Path(models.__file__).parent
 SMALL: dict[str, Any] = {"layers": 2, "hidden": 32, "heads": 4, "vocab": 50, "ffn": 48}
 MLA = LatentAttention(kv_rank=16, nope=8, rope=4, value=6)
 MOE: dict[str, Any] = {"experts": 8, "topk": 2, "ffn": 16}
@@ -153,6 +156,13 @@ def test_every_model_says_where_its_sizes_are_from() -> None:
         assert len(models.source(name)) > 20
         assert models.kind(name)
         assert models.phases(name)[0] in {"decode", "forward"}
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in SOURCES.glob("[a-z]*.py")))
+def test_examples_say_what_happens(name: str) -> None:
+    module = importlib.import_module(f"elk.models.{name}")
+    found = doctest.testmod(module, extraglobs={"elk": elk})
+    assert found.failed == 0
 
 
 def test_names_do_not_wait_for_onnx() -> None:

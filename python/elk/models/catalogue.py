@@ -76,8 +76,8 @@ def source(name: str) -> str:
     """Where the hyper-parameters of the model `name` were published.
 
     Example:
-        >>> elk.models.source("retnet-1.3b")
-        'Sun et al. 2023, arXiv:2307.08621, table 7, recalled'
+        >>> elk.models.source("llama2-7b")
+        'Touvron et al. 2023, arXiv:2307.09288; config.json'
 
     Raises:
         InvalidInputError: There is no such model.
