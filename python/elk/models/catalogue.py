@@ -1,4 +1,4 @@
-"""Published models by name: their hyper-parameters come with ELK as a table."""
+"""Published models by name: their hyper-parameters come with ELK as tables."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from elk.models.decoder_config import Experts, LatentAttention, Rope, Transforme
 if TYPE_CHECKING:
     import onnx
 
-_TABLE = Path(__file__).parents[1] / "data" / "models.toml"
+_TABLES = Path(__file__).parents[1] / "data" / "models"
 _PARTS = {"rope": Rope, "experts": Experts, "mla": LatentAttention}
 _CAUSAL = ("decode", "prefill")
 _FORWARD = ("forward",)
@@ -50,7 +50,7 @@ _KINDS = {
 
 
 def names() -> list[str]:
-    """The models, in the order of the table.
+    """The models: decoders first, in the order of the tables.
 
     Example:
         >>> elk.models.names()[:3]
@@ -211,4 +211,5 @@ def _row(name: str) -> dict[str, Any]:
 
 @cache
 def _table() -> dict[str, dict[str, Any]]:
-    return tomllib.loads(_TABLE.read_text(encoding="utf-8"))
+    texts = (path.read_text(encoding="utf-8") for path in sorted(_TABLES.glob("*.toml")))
+    return {name: row for text in texts for name, row in tomllib.loads(text).items()}
