@@ -100,7 +100,7 @@ bool fits(const Strip& strip) {
 /// Offsets by rings of a repeated stretch, each searched briefly: that finds more than one long
 /// search does.
 std::optional<std::vector<std::int64_t>> pack_rings(const Strip& strip, const Period& period) {
-  constexpr std::int32_t kRings = 8;
+  constexpr std::int32_t kRings = 4;
   constexpr std::int64_t kWork = 150'000;  // neighbours; a million are some 25 ms
   const std::int32_t fewest = fewest_periods(strip, period);
   for (std::int32_t periods = fewest; periods < fewest + kRings; ++periods) {
@@ -118,7 +118,7 @@ std::optional<std::vector<std::int64_t>> pack_any(const Strip& strip) {
   if (!fits(strip)) {
     return std::nullopt;
   }
-  constexpr std::size_t kLong = 4000;  // pieces
+  constexpr std::size_t kLong = 1000;  // pieces
   if (const std::optional<Period> period = find_period(strip)) {
     auto offsets = pack_rings(strip, *period);
     const bool repeats = 2 * (period->end - period->begin) > strip.moments;
