@@ -9,6 +9,7 @@ void bind_ir(py::module_& m);
 void bind_plan(py::module_& m);
 void bind_program(py::module_& m);
 void bind_tile(py::module_& m);
+void bind_train(py::module_& m);
 
 PYBIND11_MODULE(_core, m) {
   m.doc() = "The C++ core of ELK.";
@@ -20,4 +21,5 @@ PYBIND11_MODULE(_core, m) {
   bind_plan(m);
   bind_program(m);
   bind_compile(m);
+  bind_train(m);
 }

@@ -1,6 +1,6 @@
 import enum
 from collections.abc import Sequence
-from typing import type_check_only
+from typing import TypedDict, type_check_only
 
 import numpy as np
 from numpy.typing import NDArray
@@ -725,3 +725,16 @@ def fit_tile_kernel(
     origins: tuple[NDArray[np.int64], NDArray[np.int64]],
     alternatives: list[list[dict[str, object]]],
 ) -> dict[str, object]: ...
+
+# --- train ---
+
+@type_check_only
+class _Sharding(TypedDict):
+    axes: list[int]
+    collectives: list[tuple[int, int, str, str | int, str | int]]
+    seconds: float
+    replicated_seconds: float
+    sent_bytes: int
+    hbm_bytes: int
+
+def shard(graph: Graph, chip: Chip, tiles: TileModel) -> _Sharding: ...

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <vector>
+
+#include "elk/train/split.hpp"
+
+namespace elk::train {
+
+/// The forms of a tensor that are at hand, a bit each. What is whole is every part of itself.
+class Forms {
+ public:
+  static Forms of(Form form) { return Forms(bit(form)); }
+
+  void add(Form form) { bits_ = form == whole() ? bit(form) : bits_ | bit(form); }
+  [[nodiscard]] bool has(Form form) const { return (bits_ & (bit(form) | bit(whole()))) != 0; }
+  [[nodiscard]] std::vector<Form> list() const {
+    std::vector<Form> result;
+    for (std::int32_t place = 0; place < 32; ++place) {
+      if (((bits_ >> static_cast<unsigned>(place)) & 1U) != 0) {
+        result.push_back(at(place));
+      }
+    }
+    return result;
+  }
+
+  friend auto operator<=>(const Forms&, const Forms&) = default;
+
+ private:
+  explicit Forms(std::uint32_t bits) : bits_(bits) {}
+
+  static constexpr std::int32_t kCuts = 2;  // from this place on: cut along dimensions
+
+  static Form at(std::int32_t place) {
+    if (place >= kCuts) {
+      return cut(place - kCuts);
+    }
+    return place == 0 ? whole() : partial();
+  }
+
+  static std::uint32_t bit(Form form) {
+    const bool is_cut = form.kind == Form::Kind::Cut;
+    const std::int32_t other = form.kind == Form::Kind::Whole ? 0 : 1;
+    return 1U << static_cast<unsigned>(is_cut ? form.dim + kCuts : other);
+  }
+
+  std::uint32_t bits_;
+};
+
+}  // namespace elk::train

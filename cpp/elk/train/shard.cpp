@@ -1,0 +1,399 @@
+#include "elk/train/shard.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+#include "elk/train/forms.hpp"
+
+namespace elk::train {
+namespace {
+
+constexpr std::size_t kMostStates = 64;
+
+std::size_t index(std::int32_t id) { return static_cast<std::size_t>(id); }
+
+struct Live {
+  std::int32_t tensor;
+  Forms forms;
+
+  friend auto operator<=>(const Live&, const Live&) = default;
+};
+
+/// What is at hand after some ops, the time until then, and the last decision that led there.
+struct State {
+  std::vector<Live> live;  // by tensor
+  std::int64_t time;       // picoseconds
+  std::int32_t node;
+};
+
+/// The decision on one op.
+struct Node {
+  std::int32_t before;  // -1: none
+  std::int32_t op;
+  std::int32_t split;
+  std::vector<Collective> moves;
+};
+
+class Sharder {
+ public:
+  Sharder(const ir::Graph& graph, const chip::Chip& chip, const ExecuteTime& execute)
+      : graph_(graph), chip_(chip) {
+    const std::vector<std::int32_t> equal = ir::equal_ops(graph);
+    parts_.resize(graph.ops.size());
+    for (std::size_t op = 0; op < graph.ops.size(); ++op) {
+      const bool first = equal[op] == static_cast<std::int32_t>(op);
+      parts_[op] = first ? parts(graph, graph.ops[op], chip, execute) : parts_[index(equal[op])];
+    }
+    collective_times_.resize(graph.tensors.size());
+    find_uses();
+  }
+
+  Sharding run() {
+    std::vector<State> states{{.live = {}, .time = 0, .node = -1}};
+    const auto end = static_cast<std::int32_t>(graph_.ops.size());
+    const auto& repeat = graph_.repeat;
+    if (repeat) {
+      solve(0, repeat->begin, states);
+      solve_layers(*repeat, states);
+      solve(repeat->begin + (repeat->period * repeat->count), end, states);
+    } else {
+      solve(0, end, states);
+    }
+    return result(states.front());
+  }
+
+ private:
+  void find_uses() {
+    last_reader_.assign(graph_.tensors.size(), -1);
+    kept_.assign(graph_.tensors.size(), 0);
+    for (std::size_t op = 0; op < graph_.ops.size(); ++op) {
+      for (const ir::Operand& operand : graph_.ops[op].operands) {
+        if (operand.access == ir::Access::Read) {
+          last_reader_[index(operand.tensor)] = static_cast<std::int32_t>(op);
+        }
+      }
+    }
+    for (const ir::Store& store : graph_.stores) {
+      kept_[index(store.tensor)] = 1;
+    }
+    for (const std::int32_t tensor : graph_.outputs) {
+      kept_[index(tensor)] = 1;
+    }
+  }
+
+  /// Weights, states and inputs are read in any form: only what ops make is tracked.
+  [[nodiscard]] bool is_made(const ir::Operand& operand) const {
+    const ir::Home home = graph_.tensors[index(operand.tensor)].home;
+    return home == ir::Home::Activation || home == ir::Home::Output;
+  }
+
+  /// Ops [from, to), from the states before them to those after.
+  void solve(std::int32_t from, std::int32_t to, std::vector<State>& states) {
+    for (std::int32_t op = from; op < to; ++op) {
+      std::vector<State> next;
+      for (const State& state : states) {
+        for (std::size_t k = 0; k < parts_[index(op)].size(); ++k) {
+          extend(state, op, static_cast<std::int32_t>(k), next);
+        }
+      }
+      states = undominated(std::move(next));
+    }
+  }
+
+  /// Layer after layer, until the states at the ends of two are equal but for the time.
+  void solve_layers(const ir::Repeat& repeat, std::vector<State>& states) {
+    for (std::int32_t layer = 0; layer < repeat.count; ++layer) {
+      const std::vector<State> before = states;
+      const std::int32_t begin = repeat.begin + (layer * repeat.period);
+      solve(begin, begin + repeat.period, states);
+      const std::int32_t left = repeat.count - layer - 1;
+      if (left > 0 && layer > 0 && same(before, begin, states, begin + repeat.period)) {
+        repeat_last(repeat, begin, left, before, states);
+        return;
+      }
+    }
+  }
+
+  /// Whether the states before `a` and before `b` are the same, the live tensors told by how far
+  /// back they were made.
+  [[nodiscard]] bool same(const std::vector<State>& at_a, std::int32_t a,
+                          const std::vector<State>& at_b, std::int32_t b) const {
+    if (at_a.size() != at_b.size()) {
+      return false;
+    }
+    for (std::size_t i = 0; i < at_a.size(); ++i) {
+      if (at_a[i].time - at_a[0].time != at_b[i].time - at_b[0].time ||
+          places(at_a[i], a) != places(at_b[i], b)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  using Place = std::tuple<std::int32_t, std::int32_t, Forms>;
+
+  [[nodiscard]] std::vector<Place> places(const State& state, std::int32_t at) const {
+    std::vector<Place> result;
+    for (const Live& live : state.live) {
+      const auto [maker, slot] = makers_.at(live.tensor);
+      const bool before = maker < graph_.repeat->begin;
+      result.emplace_back(before ? -maker - 1 : at - maker, slot, live.forms);
+    }
+    std::sort(result.begin(), result.end());
+    return result;
+  }
+
+  /// The states after `left` more layers like the one that begins at `begin`: its decisions again.
+  void repeat_last(const ir::Repeat& repeat, std::int32_t begin, std::int32_t left,
+                   const std::vector<State>& before, std::vector<State>& states) {
+    const std::int64_t each = states[0].time - before[0].time;
+    std::map<std::int32_t, std::size_t> place;  // of the node that ends a state before the layer
+    for (std::size_t i = 0; i < before.size(); ++i) {
+      place[before[i].node] = i;
+    }
+    std::vector<std::vector<Node>> layer(states.size());  // decisions that end in each state
+    std::vector<std::size_t> from(states.size());
+    for (std::size_t i = 0; i < states.size(); ++i) {
+      std::int32_t node = states[i].node;
+      for (; nodes_[index(node)].op > begin; node = nodes_[index(node)].before) {
+        layer[i].push_back(nodes_[index(node)]);
+      }
+      layer[i].push_back(nodes_[index(node)]);
+      std::reverse(layer[i].begin(), layer[i].end());
+      from[i] = place.at(nodes_[index(node)].before);
+    }
+    std::vector<std::int32_t> ends(states.size());
+    std::transform(states.begin(), states.end(), ends.begin(),
+                   [](const State& state) { return state.node; });
+    for (std::int32_t copy = 1; copy <= left; ++copy) {
+      const std::int32_t shift = copy * repeat.period;
+      std::vector<std::int32_t> next;
+      next.reserve(states.size());
+      for (std::size_t i = 0; i < states.size(); ++i) {
+        std::int32_t node = ends[from[i]];
+        for (const Node& made : layer[i]) {
+          node = add(shifted(made, node, shift));
+        }
+        next.push_back(node);
+      }
+      ends = std::move(next);
+    }
+    for (std::size_t i = 0; i < states.size(); ++i) {
+      states[i].node = ends[i];
+      states[i].time += left * each;
+      for (Live& live : states[i].live) {
+        live.tensor = later(live.tensor, left * repeat.period);
+      }
+      std::sort(states[i].live.begin(), states[i].live.end());
+    }
+  }
+
+  [[nodiscard]] Node shifted(const Node& node, std::int32_t before, std::int32_t shift) {
+    Node result{.before = before, .op = node.op + shift, .split = node.split, .moves = node.moves};
+    for (Collective& move : result.moves) {
+      move.op += shift;
+      move.tensor = later(move.tensor, shift);
+    }
+    return result;
+  }
+
+  /// The tensor that stands `shift` ops later for one made by a layer.
+  [[nodiscard]] std::int32_t later(std::int32_t tensor, std::int32_t shift) {
+    const auto [maker, slot] = makers_.at(tensor);
+    if (maker < graph_.repeat->begin) {
+      return tensor;
+    }
+    const std::int32_t made = graph_.ops[index(maker + shift)].operands[index(slot)].tensor;
+    makers_[made] = {maker + shift, slot};
+    return made;
+  }
+
+  std::int32_t add(Node node) {
+    nodes_.push_back(std::move(node));
+    return static_cast<std::int32_t>(nodes_.size()) - 1;
+  }
+
+  /// All states that the op, split in the given way, makes of one.
+  void extend(const State& state, std::int32_t op, std::int32_t split, std::vector<State>& next) {
+    const Part& part = parts_[index(op)][index(split)];
+    if (leaves_addends(op, part.split)) {
+      return;
+    }
+    State after = state;
+    after.time += part.time.value;
+    Node node{.before = state.node, .op = op, .split = split, .moves = {}};
+    read_from(0, after, node, next);
+  }
+
+  /// Results that leave the chips, and what is stored, are never addends.
+  [[nodiscard]] bool leaves_addends(std::int32_t op, const Split& split) const {
+    const std::vector<ir::Operand>& operands = graph_.ops[index(op)].operands;
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      if (split.forms[i] == partial() && kept_[index(operands[i].tensor)] != 0) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /// Brings what the operands from `slot` on read into its form, in each way that may pay.
+  void read_from(std::size_t slot, State& state, Node& node, std::vector<State>& next) {
+    const ir::Op& op = graph_.ops[index(node.op)];
+    const Split& split = parts_[index(node.op)][index(node.split)].split;
+    for (; slot < op.operands.size(); ++slot) {
+      const ir::Operand& operand = op.operands[slot];
+      if (operand.access != ir::Access::Read || !is_made(operand)) {
+        continue;
+      }
+      if (find(state, operand.tensor).forms.has(split.forms[slot])) {
+        continue;
+      }
+      const bool again = last_reader_[index(operand.tensor)] > node.op;
+      if (again && split.forms[slot] != whole()) {  // Whole, it may serve others, too.
+        State other = state;
+        Node moved = node;
+        move(other, moved, operand.tensor, whole());
+        read_from(slot + 1, other, moved, next);
+      }
+      move(state, node, operand.tensor, split.forms[slot]);
+    }
+    finish(state, node, next);
+  }
+
+  static Live& find(State& state, std::int32_t tensor) {
+    return *std::find_if(state.live.begin(), state.live.end(),
+                         [&](const Live& live) { return live.tensor == tensor; });
+  }
+
+  struct Route {
+    Form from;
+    std::int64_t time;
+  };
+
+  /// The cheapest way to a form from those at hand.
+  Route route(std::int32_t tensor, const Forms& forms, Form to) {
+    std::optional<Route> best;
+    for (const Form from : forms.list()) {
+      const std::int64_t time = collective_time(tensor, exchange(from, to));
+      if (!best || time < best->time) {
+        best = Route{.from = from, .time = time};
+      }
+    }
+    return *best;
+  }
+
+  std::int64_t collective_time(std::int32_t tensor, Exchange exchange) {
+    std::optional<std::int64_t>& known =
+        collective_times_[index(tensor)][static_cast<std::size_t>(exchange)];
+    if (!known) {
+      const Bytes whole = ir::bytes(graph_.tensors[index(tensor)]);
+      known = to_picoseconds(cost(exchange, whole, chip_).time).value;
+    }
+    return *known;
+  }
+
+  void move(State& state, Node& node, std::int32_t tensor, Form to) {
+    Live& live = find(state, tensor);
+    const Route chosen = route(tensor, live.forms, to);
+    state.time += chosen.time;
+    live.forms.add(to);
+    node.moves.push_back({.op = node.op, .tensor = tensor, .from = chosen.from, .to = to});
+  }
+
+  /// Adds what the op makes, and drops what nothing reads any more.
+  void finish(State& state, const Node& node, std::vector<State>& next) {
+    const ir::Op& op = graph_.ops[index(node.op)];
+    const Split& split = parts_[index(node.op)][index(node.split)].split;
+    for (std::size_t slot = 0; slot < op.operands.size(); ++slot) {
+      const ir::Operand& operand = op.operands[slot];
+      if (operand.access == ir::Access::Write && is_made(operand)) {
+        makers_[operand.tensor] = {node.op, static_cast<std::int32_t>(slot)};
+        state.live.push_back({.tensor = operand.tensor, .forms = Forms::of(split.forms[slot])});
+      }
+    }
+    std::erase_if(state.live,
+                  [&](const Live& live) { return last_reader_[index(live.tensor)] <= node.op; });
+    std::sort(state.live.begin(), state.live.end());
+    state.node = add(node);
+    next.push_back(std::move(state));
+  }
+
+  /// Of states of the same tensors those that no other, brought into their forms, is as good as.
+  std::vector<State> undominated(std::vector<State> states) {
+    std::stable_sort(states.begin(), states.end(), [](const State& a, const State& b) {
+      return a.time != b.time ? a.time < b.time : a.live < b.live;
+    });
+    std::vector<State> kept;
+    for (State& state : states) {
+      const bool dominated = std::any_of(
+          kept.begin(), kept.end(), [&](const State& other) { return is_as_good(other, state); });
+      if (!dominated && kept.size() < kMostStates) {
+        kept.push_back(std::move(state));
+      }
+    }
+    return kept;
+  }
+
+  /// Whether one state, brought into all forms of another, takes no longer.
+  bool is_as_good(const State& from, const State& to) {
+    std::int64_t sum = from.time;
+    for (std::size_t i = 0; i < to.live.size() && sum <= to.time; ++i) {
+      if (from.live[i].forms == to.live[i].forms) {
+        continue;
+      }
+      for (const Form form : to.live[i].forms.list()) {
+        const bool free = form == partial() || from.live[i].forms.has(form);
+        sum += free ? 0 : route(to.live[i].tensor, from.live[i].forms, form).time;
+      }
+    }
+    return sum <= to.time;
+  }
+
+  [[nodiscard]] Sharding result(const State& state) const {
+    Sharding sharding{.splits = std::vector<Split>(graph_.ops.size()),
+                      .collectives = {},
+                      .time = {state.time},
+                      .replicated = {0},
+                      .sent = {0},
+                      .hbm = {0}};
+    for (const std::vector<Part>& ways : parts_) {
+      sharding.replicated += ways.front().time;
+    }
+    for (std::int32_t at = state.node; at >= 0; at = nodes_[index(at)].before) {
+      const Node& node = nodes_[index(at)];
+      const Part& part = parts_[index(node.op)][index(node.split)];
+      sharding.splits[index(node.op)] = part.split;
+      sharding.hbm += part.hbm;
+      sharding.collectives.insert(sharding.collectives.end(), node.moves.rbegin(),
+                                  node.moves.rend());
+    }
+    std::reverse(sharding.collectives.begin(), sharding.collectives.end());
+    for (const Collective& move : sharding.collectives) {
+      const Bytes whole = ir::bytes(graph_.tensors[index(move.tensor)]);
+      sharding.sent += cost(exchange(move.from, move.to), whole, chip_).sent;
+    }
+    return sharding;
+  }
+
+  const ir::Graph& graph_;
+  const chip::Chip& chip_;
+  std::vector<std::vector<Part>> parts_;   // of each op
+  std::vector<std::int32_t> last_reader_;  // of each tensor
+  std::vector<std::int8_t> kept_;          // tensors that are stored or leave the graph
+  std::vector<Node> nodes_;
+  std::map<std::int32_t, std::pair<std::int32_t, std::int32_t>> makers_;  // op and slot of tensors
+  std::vector<std::array<std::optional<std::int64_t>, kExchanges>> collective_times_;
+};
+
+}  // namespace
+
+Sharding shard(const ir::Graph& graph, const chip::Chip& chip, const ExecuteTime& execute) {
+  return Sharder(graph, chip, execute).run();
+}
+
+}  // namespace elk::train

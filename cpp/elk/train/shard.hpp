@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "elk/base/units.hpp"
+#include "elk/chip/chip.hpp"
+#include "elk/ir/graph.hpp"
+#include "elk/train/collective.hpp"
+#include "elk/train/part.hpp"
+#include "elk/train/split.hpp"
+
+namespace elk::train {
+
+/// A tensor brought into another form before an op reads it.
+struct Collective {
+  std::int32_t op;  // before which it happens; the number of ops at the end of the graph
+  std::int32_t tensor;
+  Form from;
+  Form to;
+
+  friend bool operator==(const Collective&, const Collective&) = default;
+};
+
+/// A model cut over the chips of a pod.
+struct Sharding {
+  std::vector<Split> splits;            // of each op
+  std::vector<Collective> collectives;  // in the order of ops
+  Picoseconds time;                     // by the estimate that chose it
+  Picoseconds replicated;               // by the same, were every op computed by every chip
+  Bytes sent;                           // between chips, by each
+  Bytes hbm;                            // read by each chip
+};
+
+/// The fastest way to cut `graph` over the chips of the pod, by an estimate: an op takes the longer
+/// of its execute and its HBM bytes, a collective its own time, one after another (design 2.6).
+///
+/// Dynamic programming over the ops in their order; a state is which forms of each live tensor are
+/// at hand. Residual edges are part of it, and a form made for one reader serves the next. A state
+/// is dropped where another, brought into its forms, costs no more: nothing is lost by that. Layers
+/// are solved until the states at the ends of two are equal, and the last stands for the others.
+[[nodiscard]] Sharding shard(const ir::Graph& graph, const chip::Chip& chip,
+                             const ExecuteTime& execute);
+
+}  // namespace elk::train
