@@ -11,6 +11,7 @@ from elk.errors import (
     InfeasibleError,
     InternalError,
     InvalidInputError,
+    LimitError,
     MissingPackageError,
     ModelFileError,
     PlanFileError,
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from elk._core import __version__ as __version__
     from elk.chip import Chip as Chip
     from elk.chips import load_chip as load_chip
+    from elk.limits import Limits as Limits
     from elk.model import Model as Model
     from elk.model import load_model as load_model
     from elk.plan import Plan as Plan
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 # Where each public name lives; imported when it is first used.
 _LAZY = {
     "Chip": "elk.chip",
+    "Limits": "elk.limits",
     "Model": "elk.model",
     "Plan": "elk.plan",
     "__version__": "elk._core",
@@ -51,6 +54,8 @@ __all__ = [
     "InfeasibleError",
     "InternalError",
     "InvalidInputError",
+    "LimitError",
+    "Limits",
     "MissingPackageError",
     "Model",
     "ModelFileError",

@@ -15,6 +15,7 @@ from elk.plan_json import POLICIES
 if TYPE_CHECKING:
     from onnx import ModelProto
 
+    from elk.limits import Limits
     from elk.model import Model
 
 _LATER_POLICIES: Final = {
@@ -43,13 +44,19 @@ def as_model(
     bindings: Mapping[str, int] | None,
     weights: str | Iterable[str] | None,
     state: str | Iterable[str] | None,
+    limits: Limits | None,
 ) -> Model:
     """A loaded model itself, or what `elk.load_model` makes of it."""
     from elk.model import Model, load_model  # noqa: PLC0415 - `import elk` stays small
 
-    given: dict[str, Any] = {"bindings": bindings, "weights": weights, "state": state}
+    given: dict[str, Any] = {
+        "bindings": bindings,
+        "weights": weights,
+        "state": state,
+        "limits": limits,
+    }
     if not isinstance(model, Model):
-        return load_model(model, **given)
+        return load_model(model, **{k: v for k, v in given.items() if v is not None})
     unused = [name for name, value in given.items() if value is not None]
     if unused:
         raise InvalidInputError(

@@ -70,6 +70,12 @@ class ModelFileError(InvalidInputError):
     code = "model_file"
 
 
+class LimitError(InvalidInputError):
+    """A model with more of something than `elk.Limits` allow; the message says of what."""
+
+    code = "limit"
+
+
 class UnboundSymbolsError(InvalidInputError):
     """A model with dimensions that have no number yet; the message lists all of them."""
 

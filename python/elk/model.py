@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from elk.choices import one_of
 from elk.frontend import build, load
+from elk.limits import DEFAULT
 from elk.model_facts import Facts, facts_of
 from elk.model_table import op_lines
 from elk.readable import amount
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from elk._core import Graph
     from elk.frontend.values import Array, Value
+    from elk.limits import Limits
 
 _FUSIONS = ("none",)
 _LATER = {"chains": "fusion is a later step", "attention": "fusion is a later step"}
@@ -74,6 +76,7 @@ def load_model(
     weights: str | Iterable[str] | None = None,
     state: str | Iterable[str] | None = None,
     fuse: str = "none",
+    limits: Limits = DEFAULT,
 ) -> Model:
     """Reads an ONNX model and turns it into the graph that is planned.
 
@@ -88,8 +91,10 @@ def load_model(
         state: Graph inputs that are rewritten from step to step and live in HBM, beside those
             whose names say so (`past_key_values.0.key`, `cache_k`, `state`).
         fuse: Which ops become one: "none".
+        limits: What the model may have at most.
 
     Raises:
+        LimitError: The model has more of something than `limits` allow.
         UnboundSymbolsError: Dimensions without a number; all of them are listed.
         UnsupportedModelError: Nodes that cannot be planned; all of them are listed.
         ModelFileError: The file cannot be read, or it is not valid ONNX.
@@ -99,8 +104,8 @@ def load_model(
         <Model nerf(rows=4096): 13 ops, 48.4 KiB of weights, 0.2 GFLOP, 5 x 2 ops from op 1 on>
     """
     one_of("fuse", fuse, _FUSIONS, later=_LATER)
-    loaded = load(source)
-    built = build(loaded, bindings, _globs(weights), _globs(state))
+    loaded = load(source, limits)
+    built = build(loaded, bindings, _globs(weights), _globs(state), limits)
     return Model(
         name=loaded.name,
         onnx_sha256=loaded.sha256,

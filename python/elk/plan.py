@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from onnx import ModelProto
 
     from elk.explain import Explanation
+    from elk.limits import Limits
     from elk.model import Model
 
 
@@ -221,6 +222,7 @@ def compile(  # noqa: PLR0913 - every option is a keyword of its own
     max_padding: float = 0.0,
     weights: str | Iterable[str] | None = None,
     state: str | Iterable[str] | None = None,
+    limits: Limits | None = None,
 ) -> Plan:
     """Plans how a model runs on a chip.
 
@@ -236,6 +238,7 @@ def compile(  # noqa: PLR0913 - every option is a keyword of its own
             for any.
         weights: Globs of graph inputs that are weights and live in HBM.
         state: Globs of graph inputs that are state, such as KV caches, and live in HBM.
+        limits: What the model may have at most; None for the defaults of `elk.Limits`.
 
     Raises:
         InvalidInputError: an option, the model or the chip is wrong; the message says which.
@@ -256,7 +259,7 @@ def compile(  # noqa: PLR0913 - every option is a keyword of its own
         max_padding=max_padding,
     )
     machine = chips.find(chip)
-    loaded = as_model(model, bindings=bindings, weights=weights, state=state)
+    loaded = as_model(model, bindings=bindings, weights=weights, state=state, limits=limits)
     tiles = load_tile_model(machine.core.tile_model)
     start = time.perf_counter()
     plan = _core.compile(loaded.graph, machine.to_core(), tiles, options)

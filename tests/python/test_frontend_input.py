@@ -103,7 +103,7 @@ def test_a_binding_that_nothing_asks_for_lists_the_symbols() -> None:
     with pytest.raises(InvalidInputError) as caught:
         load_model(relu("rows", 3), bindings={"rows": 4, "row": 2})
     assert caught.value.message == "the model has no dimension 'row'"
-    assert caught.value.remedy == "its symbolic dimensions are: rows"
+    assert caught.value.remedy == "did you mean 'rows'? its symbolic dimensions are: rows"
 
 
 @pytest.mark.parametrize("size", [0, -1, 2.5, "4", True])

@@ -7,21 +7,24 @@ from collections import deque
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from onnx import numpy_helper
 
 from elk.frontend import kinds, move, reshaping
+from elk.frontend.bounds import check_pattern, check_shape
 from elk.frontend.node import Node, UnplannableError
 from elk.frontend.space import MisalignedError, Pattern, Read, with_shape
 from elk.frontend.values import Stored, Value, constant, whole
 from elk.frontend.views import identity
+from elk.limits import DEFAULT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
 
     import onnx
 
+    from elk.limits import Limits
 
-_LARGEST = 1 << 56
 _MISFITS = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 
 
@@ -88,19 +91,25 @@ class Assembler:
         given: dict[str, Value],
         opsets: dict[str, int],
         readers: dict[str, tuple[str, ...]],
+        limits: Limits = DEFAULT,
     ) -> None:
         self._readers = readers
+        self._limits = limits
+        self._taken = 0  # Nodes, those of unrolled graphs as often as they run.
+        self._folded_bytes = 0
         self.result = Assembly(values=dict(given))
         self._opsets = opsets
         self._patterns: dict[Hashable, Pattern] = {}
         self._copies: dict[Hashable, Value] = {}
-        self._names: set[str] = set()
+        self._names: dict[str, int] = {}  # How often a name was asked for.
         self._makers: dict[int, int] = {}  # Which op makes a tensor, by id.
         self._reshaped: dict[Hashable, Pattern] = {}
         self._lost: set[str] = set()  # Results of refused nodes, and of what reads them.
 
     def add(self, proto: onnx.NodeProto, number: int) -> None:
         """Takes the next node."""
+        self._taken += 1
+        self._limits.check("nodes", self._taken, "the nodes of a model", f"node {number}")
         if proto.op_type == "If" and self._branched(proto, number):
             return
         domain = proto.domain
@@ -122,13 +131,26 @@ class Assembler:
         try:
             attrs, attrs_key = _attributes(proto)
             readers = self._readers.get(outputs[0], ())
-            node = Node(name, kind_name, attrs, inputs, outputs, opset, readers)
-            self._take(node, kind, attrs_key)
+            most = self._limits.folded_elements
+            node = Node(name, kind_name, attrs, inputs, outputs, opset, readers, most)
+            with np.errstate(all="ignore"):
+                self._take(node, kind, attrs_key)
+            self._bound(outputs, f"node '{name}'")
         except UnplannableError as error:
             self._refuse(name, kind_name, proto, str(error))
         except _MISFITS:  # ONNX's checker leaves ranks and sizes to whoever runs a node.
             reason = "the shapes of its inputs or its attributes do not fit its type"
             self._refuse(name, kind_name, proto, reason)
+
+    def _bound(self, names: list[str], place: str) -> None:
+        """Holds the results of a node against the limits."""
+        for value in map(self.result.values.get, names):
+            if value is None:
+                continue
+            check_shape(self._limits, value.dtype, value.shape, place)
+            if value.known is not None and value.known.base is None:
+                self._folded_bytes += value.known.nbytes
+        self._limits.check("memory_bytes", self._folded_bytes, "the bytes of folded tensors", place)
 
     def _branched(self, proto: onnx.NodeProto, number: int) -> bool:
         """Takes the branch of an If whose condition is known, if it is."""
@@ -262,8 +284,7 @@ class Assembler:
             raise UnplannableError("an input has no elements")
         if any(0 in write.shape for write in pattern.writes):
             raise UnplannableError("its result has no elements")
-        if max(pattern.flops, *(math.prod(w.shape) for w in pattern.writes)) > _LARGEST:
-            raise UnplannableError("it has more than 2^56 operations or results")
+        check_pattern(pattern)
         writes = []
         for i, write in enumerate(pattern.writes):
             name = node.outputs[i] if i < len(node.outputs) and node.outputs[i] else ""
@@ -279,11 +300,12 @@ class Assembler:
         )
 
     def _unique(self, name: str) -> str:
-        unique, again = name, 1
+        unique, again = name, self._names.get(name, 0)
         while unique in self._names:
             again += 1
-            unique = f"{name}#{again}"
-        self._names.add(unique)
+            unique = f"{name}#{again + 1}"
+        self._names[name] = again
+        self._names.setdefault(unique, 0)
         return unique
 
 

@@ -22,11 +22,14 @@ from elk.frontend.assembly import (
     run_bytes,
 )
 from elk.frontend.bind import Symbols
+from elk.frontend.bounds import check_shape
+from elk.frontend.census import EXTERNAL
 from elk.frontend.core import core_graph
 from elk.frontend.kinds import KINDS
 from elk.frontend.load import check, fix_shapes, weightless, without_functions
 from elk.frontend.values import DTYPES, Stored, Value, whole
 from elk.frontend.views import is_whole
+from elk.limits import DEFAULT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -35,10 +38,11 @@ if TYPE_CHECKING:
 
     from elk.frontend.load import Loaded
     from elk.frontend.values import Array
+    from elk.limits import Limits
 
+_SHOWN = 100  # Refused nodes in a message.
 _STATE = re.compile(r"^(past_key_values|past|cache|state)([._].*)?$")
 _REPLACED = re.compile(r"^(present|new|next|updated|present_key_values)([._].*)?$")
-_EXTERNAL = 1  # onnx.TensorProto.EXTERNAL
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +75,7 @@ def build(
     bindings: Mapping[str, int] | None,
     weights: Sequence[str] = (),
     state: Sequence[str] = (),
+    limits: Limits = DEFAULT,
 ) -> Built:
     """Turns `loaded` into the planned graph.
 
@@ -79,8 +84,10 @@ def build(
         bindings: A size for each symbolic dimension.
         weights: Globs of graph inputs that are weights.
         state: Globs of graph inputs that are state, beside those whose names say so.
+        limits: What the model may have at most.
 
     Raises:
+        LimitError: There is more of something than `limits` allow.
         UnboundSymbolsError: Dimensions without a number.
         UnsupportedModelError: Nodes that cannot be planned, all of them.
         ModelFileError: The model is not valid.
@@ -89,14 +96,16 @@ def build(
     plain = weightless(proto)
     check(plain, loaded.name)
     initializers = [_initializer(x) for x in proto.graph.initializer]
-    symbols = Symbols(bindings)
+    symbols = Symbols(bindings, limits)
     inputs = _inputs(proto, symbols, {x.name for x in initializers}, _Homes(weights, state))
     bound = symbols.finish()
+    for t in inputs:
+        check_shape(limits, t.dtype, t.shape, f"input '{t.name}'")
     fix_shapes(plain, {t.name: t.shape for t in inputs})
     plain = without_functions(plain, KINDS)
     given = {t.name: whole(t, t.data) for t in (*initializers, *inputs)}
     opsets = {("" if x.domain == "ai.onnx" else x.domain): x.version for x in plain.opset_import}
-    assembler = Assembler(given, opsets, _readers(plain.graph))
+    assembler = Assembler(given, opsets, _readers(plain.graph), limits)
     for number, node in enumerate(plain.graph.node):
         assembler.add(node, number)
     _refuse(assembler.result.refused)
@@ -116,7 +125,7 @@ def _finished(
     ops = inputs_first(alive(assembly.ops, needed))
     graph, tensors = core_graph(loaded.name, ops, stores, outputs)
     external = frozenset(
-        x.name for x in loaded.proto.graph.initializer if x.data_location == _EXTERNAL
+        x.name for x in loaded.proto.graph.initializer if x.data_location == EXTERNAL
     )
     return Built(graph, bound, assembly, ops, tensors, initializers, external, outputs)
 
@@ -153,7 +162,12 @@ class _Homes:
 def _dtype(number: int, name: str) -> str:
     dtype = DTYPES.get(number)
     if dtype is None:
-        raise ModelFileError(f"'{name}' must hold numbers, its element type is {number}")
+        raise ModelFileError(
+            f"'{name}' must hold numbers, its element type is {number}",
+            code="element_type",
+            place=f"value '{name}'",
+            remedy="texts and sequences are not planned: cut the part that reads them off",
+        )
     return dtype
 
 
@@ -163,7 +177,19 @@ def _initializer(proto: onnx.TensorProto) -> Stored:
 
 
 def _elements(proto: onnx.TensorProto) -> Array | None:
-    return None if proto.data_location == _EXTERNAL else numpy_helper.to_array(proto)
+    if proto.data_location == EXTERNAL:
+        return None
+    try:
+        array = numpy_helper.to_array(proto)
+    except (ValueError, TypeError, KeyError, ArithmeticError) as error:
+        first = str(error).partition("\n")[0]
+        raise ModelFileError(
+            f"the elements of '{proto.name}' must fill its shape: {first}",
+            code="invalid_tensor",
+            place=f"initializer '{proto.name}'",
+            remedy="export the model again; the file may be damaged",
+        ) from None
+    return array
 
 
 def _inputs(
@@ -174,7 +200,12 @@ def _inputs(
         if value.name in initializers:
             continue
         if not value.type.HasField("tensor_type"):
-            raise ModelFileError(f"input '{value.name}' must be a tensor")
+            raise ModelFileError(
+                f"input '{value.name}' must be a tensor",
+                code="element_type",
+                place=f"value '{value.name}'",
+                remedy="sequences and maps are not planned: cut the part that reads them off",
+            )
         dtype = _dtype(value.type.tensor_type.elem_type, value.name)
         out.append(Stored(value.name, dtype, symbols.shape(value), homes(value.name)))
     return out
@@ -182,8 +213,14 @@ def _inputs(
 
 def _refuse(refused: list[Refusal]) -> None:
     if refused:
-        lines = "\n".join(f"  {refusal}" for refusal in refused)
-        raise UnsupportedModelError(f"{len(refused)} nodes cannot be planned:\n{lines}")
+        lines = [f"  {refusal}" for refusal in refused[:_SHOWN]]
+        if len(refused) > _SHOWN:
+            lines.append(f"  and {len(refused) - _SHOWN} more")
+        raise UnsupportedModelError(
+            "\n".join([f"{len(refused)} nodes cannot be planned:", *lines]),
+            place=f"node '{refused[0].name}'",
+            remedy="replace these nodes by others, or cut them off the model",
+        )
 
 
 def _outputs(
@@ -195,7 +232,14 @@ def _outputs(
     outputs: list[Value] = []
     stores: list[tuple[Stored, int]] = []
     for output in proto.graph.output:
-        value = assembler.result.values[output.name]
+        value = assembler.result.values.get(output.name)
+        if value is None:
+            raise ModelFileError(
+                f"output '{output.name}' must be the result of a node",
+                code="dangling_name",
+                place=f"value '{output.name}'",
+                remedy="name one of the results of the graph",
+            )
         _check_output(output, value)
         tensors = [p.tensor for p in value.pieces]
         if is_append(value):
@@ -223,10 +267,17 @@ def _check_output(output: onnx.ValueInfoProto, value: Value) -> None:
     )
     if output.type.tensor_type.HasField("shape") and differs:
         raise ModelFileError(
-            f"output '{output.name}' is declared as {declared}, its nodes give {list(value.shape)}"
+            f"output '{output.name}' is declared as {declared}, its nodes give {list(value.shape)}",
+            code="invalid_shape",
+            place=f"value '{output.name}'",
+            remedy="leave the shapes of outputs out, or bind other sizes",
         )
     if 0 in value.shape:
-        raise UnsupportedModelError(f"output '{output.name}' has no elements: {list(value.shape)}")
+        raise UnsupportedModelError(
+            f"output '{output.name}' has no elements: {list(value.shape)}",
+            place=f"value '{output.name}'",
+            remedy="drop the output, or bind other sizes",
+        )
 
 
 def _whole_output(value: Value, assembler: Assembler, name: str) -> Value:

@@ -73,13 +73,14 @@ def _touched(op: Op) -> Iterable[Stored]:
 
 def _rename_twice(tensors: list[Stored]) -> None:
     """Makes names unique: a folded constant may carry the name of the weight it was made from."""
-    seen: set[str] = set()
+    seen: dict[str, int] = {}  # How often a name was asked for.
     for tensor in tensors:
-        name, again = tensor.name, 1
+        name, again = tensor.name, seen.get(tensor.name, 0)
         while tensor.name in seen:
             again += 1
-            tensor.name = f"{name}#{again}"
-        seen.add(tensor.name)
+            tensor.name = f"{name}#{again + 1}"
+        seen[name] = again
+        seen.setdefault(tensor.name, 0)
 
 
 def _core_op(op: Op) -> _core.Op:

@@ -10,6 +10,7 @@ from onnx import helper
 
 from elk.frontend.node import Node, UnplannableError, wrapped
 from elk.frontend.values import DTYPES, ONNX_TYPES
+from elk.limits import DEFAULT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,8 +19,9 @@ if TYPE_CHECKING:
 
     Fold: TypeAlias = Callable[[Node, list[Array]], Array | list[Array] | None]
 
-# No folded tensor has more elements than this; larger ones are computed while the model runs.
-LIMIT = 1_048_576
+# No folded tensor has more elements than this by default; larger ones are computed while the
+# model runs.
+LIMIT = DEFAULT.folded_elements
 
 
 def numpy_dtype(name: str) -> np.dtype[Any]:
@@ -35,8 +37,8 @@ def numpy_dtype(name: str) -> np.dtype[Any]:
 def by(function: Callable[..., Any]) -> Fold:
     """Folds with a numpy function of the inputs, which broadcast; keeps their element type."""
 
-    def fold(_: Node, arrays: list[Array]) -> Array | None:
-        if _elements(arrays) > LIMIT:
+    def fold(node: Node, arrays: list[Array]) -> Array | None:
+        if _elements(arrays) > node.folded_elements:
             return None
         with np.errstate(all="ignore"):
             return np.asarray(function(*arrays)).astype(arrays[-1].dtype, copy=False)
@@ -47,8 +49,8 @@ def by(function: Callable[..., Any]) -> Fold:
 def test(function: Callable[..., Any]) -> Fold:
     """Folds a comparison: like `by`, with truth values as its result."""
 
-    def fold(_: Node, arrays: list[Array]) -> Array | None:
-        return np.asarray(function(*arrays)) if _elements(arrays) <= LIMIT else None
+    def fold(node: Node, arrays: list[Array]) -> Array | None:
+        return np.asarray(function(*arrays)) if _elements(arrays) <= node.folded_elements else None
 
     return fold
 
@@ -81,30 +83,36 @@ def mod(node: Node, arrays: list[Array]) -> Array | list[Array] | None:
     return by(np.fmod if node.attrs.get("fmod", 0) else np.mod)(node, arrays)
 
 
-def cast(node: Node, arrays: list[Array]) -> Array:
+def cast(node: Node, arrays: list[Array]) -> Array | None:
     """Cast to the type of attribute `to`."""
+    if arrays[0].size > node.folded_elements:
+        return None
     with np.errstate(all="ignore"):
         return np.asarray(arrays[0], dtype=numpy_dtype(DTYPES[int(node.attrs["to"])]))
 
 
-def arange(_: Node, arrays: list[Array]) -> Array | None:
+def arange(node: Node, arrays: list[Array]) -> Array | None:
     """Range."""
     start, limit, delta = (a.item() for a in arrays)
     count = max(math.ceil((limit - start) / delta), 0)
-    if count > LIMIT:
+    if count > node.folded_elements:
         return None
     return np.asarray(start + delta * np.arange(count), dtype=arrays[0].dtype)
 
 
-def expand(_: Node, arrays: list[Array]) -> Array | None:
+def expand(node: Node, arrays: list[Array]) -> Array | None:
     """Expand."""
     shape = np.broadcast_shapes(arrays[0].shape, tuple(int(n) for n in arrays[1].ravel()))
-    return np.broadcast_to(arrays[0], shape).copy() if math.prod(shape) <= LIMIT else None
+    return (
+        np.broadcast_to(arrays[0], shape).copy()
+        if math.prod(shape) <= node.folded_elements
+        else None
+    )
 
 
 def concat(node: Node, arrays: list[Array]) -> Array | None:
     """Concat."""
-    if sum(a.size for a in arrays) > LIMIT:
+    if sum(a.size for a in arrays) > node.folded_elements:
         return None
     return np.asarray(np.concatenate(arrays, axis=int(node.attrs["axis"])))
 
@@ -113,7 +121,7 @@ def gather(node: Node, arrays: list[Array]) -> Array | None:
     """Gather."""
     data, index = arrays
     axis = int(node.attrs.get("axis", 0))
-    if index.size * (data.size // max(data.shape[axis], 1)) > LIMIT:
+    if index.size * (data.size // max(data.shape[axis], 1)) > node.folded_elements:
         return None
     return np.take(data, index, axis=axis)
 
@@ -124,19 +132,23 @@ def gather_nd(node: Node, arrays: list[Array]) -> Array | None:
     depth = index.shape[-1]
     if node.attrs.get("batch_dims", 0):
         return None
-    if math.prod((*index.shape[:-1], *data.shape[depth:])) > LIMIT:
+    if math.prod((*index.shape[:-1], *data.shape[depth:])) > node.folded_elements:
         return None
     return np.asarray(data[tuple(np.moveaxis(index, -1, 0))])
 
 
-def gather_elements(node: Node, arrays: list[Array]) -> Array:
+def gather_elements(node: Node, arrays: list[Array]) -> Array | None:
     """GatherElements."""
+    if arrays[1].size > node.folded_elements:
+        return None
     return np.take_along_axis(arrays[0], arrays[1], axis=int(node.attrs.get("axis", 0)))
 
 
 def cumsum(node: Node, arrays: list[Array]) -> Array | None:
     """CumSum, forwards and including the element itself."""
     if node.attrs.get("exclusive", 0) or node.attrs.get("reverse", 0):
+        return None
+    if arrays[0].size > node.folded_elements:
         return None
     return np.asarray(np.cumsum(arrays[0], axis=int(arrays[1].item()), dtype=arrays[0].dtype))
 
@@ -173,16 +185,20 @@ def constant_of_shape(node: Node, arrays: list[Array]) -> Array | None:
     """ConstantOfShape."""
     shape = tuple(int(n) for n in arrays[0].ravel())
     value = np.asarray(node.attrs.get("value", np.zeros(1, "f4")))
-    return np.full(shape, value.reshape(-1)[0]) if math.prod(shape) <= LIMIT else None
+    return (
+        np.full(shape, value.reshape(-1)[0]) if math.prod(shape) <= node.folded_elements else None
+    )
 
 
 def trilu(node: Node, arrays: list[Array]) -> Array | None:
     """Trilu."""
     shift = int(arrays[1].item()) if len(arrays) > 1 else 0
     cut = np.triu if node.attrs.get("upper", 1) else np.tril
-    return np.asarray(cut(arrays[0], shift)) if arrays[0].size <= LIMIT else None
+    return np.asarray(cut(arrays[0], shift)) if arrays[0].size <= node.folded_elements else None
 
 
-def nonzero(_: Node, arrays: list[Array]) -> Array:
+def nonzero(node: Node, arrays: list[Array]) -> Array | None:
     """NonZero."""
+    if arrays[0].size * max(arrays[0].ndim, 1) > node.folded_elements:
+        return None
     return np.asarray(np.nonzero(arrays[0]), dtype=np.int64)

@@ -130,8 +130,9 @@ def _cast_like(node: Node) -> list[Value] | None:
     node.attrs = {"to": ONNX_TYPES[node.input(1).dtype]}
     node.inputs = node.inputs[:1]
     known = node.input(0).known
-    if known is not None:
-        return [constant(node.outputs[0], fold.cast(node, [known]))]
+    folded = None if known is None else fold.cast(node, [known])
+    if folded is not None:
+        return [constant(node.outputs[0], folded)]
     return reshaping.cast(node)
 
 

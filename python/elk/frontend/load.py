@@ -3,24 +3,33 @@
 from __future__ import annotations
 
 import hashlib
+import math
+import mmap
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import onnx
-from google.protobuf.message import DecodeError  # type: ignore[import-untyped]  # It has no stubs.
+from google.protobuf.message import DecodeError, EncodeError  # type: ignore[import-untyped]
 from onnx import inliner
 
-from elk.errors import ModelFileError
+from elk.errors import LimitError, ModelFileError
+from elk.frontend.census import EXTERNAL, take_census
+from elk.frontend.functions import inlined
+from elk.frontend.scan import check_parsed_bytes
+from elk.limits import DEFAULT
 
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping
 
+    from elk.limits import Limits
+
     Source: TypeAlias = str | Path | bytes | onnx.ModelProto
 
-# Files above this size hold weights; protobuf itself stops at 2 GiB.
-MAX_FILE_BYTES = 2_000_000_000
-_EXTERNAL = 1  # onnx.TensorProto.EXTERNAL
+# Parsed, a file takes at most 128 times its bytes; below this size it is not looked at first.
+_SMALL_BYTES = 1 << 20
+_SHOWN_ELEMENTS = 1024  # Larger tensors of the file are no matter for ONNX's checker.
 # ONNX 1.23 loses the default of its attribute `axes` when it replaces this one.
 _MISLED = frozenset({"MeanVarianceNormalization"})
 _NESTED_FUNCTIONS = 8  # A composed type may be made of composed ones, at most this deep.
@@ -41,67 +50,146 @@ class Loaded:
     sha256: str
 
 
-def load(source: Source) -> Loaded:
+def load(source: Source, limits: Limits = DEFAULT) -> Loaded:
     """Parses `source`: a path, the bytes of a file, or a ModelProto.
 
     Raises:
         ModelFileError: It cannot be read, or it is no ONNX model.
+        LimitError: It has more of something than `limits` allow.
     """
-    name = ""
+    name, place = "", "the model"
     if isinstance(source, onnx.ModelProto):
-        proto, data = source, source.SerializeToString(deterministic=True)
+        proto, data = source, _serialized(source)
     else:
         if isinstance(source, bytes):
-            data = source
+            data = memoryview(source)
         else:
-            data, name = _read(Path(source)), Path(source).stem
-        proto = onnx.ModelProto()
-        try:
-            proto.ParseFromString(data)
-        except DecodeError as error:
-            raise ModelFileError(
-                f"the model is no ONNX file: {error}", place=str(source) if name else None
-            ) from None
+            name, place = Path(source).stem, str(source)
+            data = _read(Path(source), limits)
+        proto = _parsed(data, limits, place)
     if not proto.graph.node and not proto.graph.output:
-        raise ModelFileError("the model has no graph", place=name or None)
+        raise ModelFileError("the model has no graph", place=place, remedy="export the model again")
+    take_census(proto, limits, place)
+    proto = _hoisted(proto)
     if proto.functions:
-        proto = inliner.inline_local_functions(proto)
+        check(weightless(proto), place)
+        proto = inlined(proto, limits, place)
     return Loaded(proto, name or proto.graph.name or "model", hashlib.sha256(data).hexdigest())
 
 
-def _read(path: Path) -> bytes:
+def _serialized(proto: onnx.ModelProto) -> memoryview:
     try:
-        size = path.stat().st_size
-        if size > MAX_FILE_BYTES:
-            raise ModelFileError(
-                f"the file must have at most {MAX_FILE_BYTES} bytes, got {size}",
-                place=str(path),
-                remedy="save the weights as external data",
-            )
-        return path.read_bytes()
-    except OSError as error:
+        return memoryview(proto.SerializeToString(deterministic=True))
+    except (EncodeError, ValueError) as error:  # Nested too deep, or over 2 GiB.
         raise ModelFileError(
-            f"the model cannot be read: {error.strerror}", place=str(path)
+            f"the model cannot be written as a file: {error}",
+            place="the model",
+            remedy="keep weights as external data, and graphs less deep in one another",
         ) from None
 
 
-def weightless(proto: onnx.ModelProto) -> onnx.ModelProto:
-    """A copy whose external initializers became graph inputs: complete without their data."""
+def _read(path: Path, limits: Limits) -> memoryview:
+    """The bytes of a regular file; what is none, such as a FIFO, is not opened."""
+    place = str(path)
+    try:
+        found = path.stat()
+        if not stat.S_ISREG(found.st_mode):
+            raise ModelFileError(
+                "the model must be a regular file", place=place, remedy="give the path of a file"
+            )
+        limits.check("file_bytes", found.st_size, "the bytes of a file", place)
+        if found.st_size <= _SMALL_BYTES:
+            return memoryview(path.read_bytes())
+        with path.open("rb") as file:
+            return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+    except (OSError, ValueError) as error:  # ValueError: a path with a zero byte.
+        if isinstance(error, ModelFileError | LimitError):
+            raise
+        reason = getattr(error, "strerror", None) or str(error)
+        raise ModelFileError(
+            f"the model cannot be read: {reason}", place=place, remedy="check the path"
+        ) from None
+
+
+def _parsed(data: memoryview, limits: Limits, place: str) -> onnx.ModelProto:
+    if len(data) > _SMALL_BYTES:
+        check_parsed_bytes(data, limits, place)
+    proto = onnx.ModelProto()
+    try:
+        proto.ParseFromString(data)
+    except DecodeError as error:
+        if "depth" in str(error).lower():  # What protobuf nests in a graph in a graph is fixed.
+            raise LimitError(
+                f"graphs within graphs must be at most {limits.subgraph_depth} "
+                "(limit 'subgraph_depth'), got more than protobuf reads",
+                place=place,
+                remedy="export the model with fewer graphs inside one another",
+            ) from None
+        raise ModelFileError(
+            f"the model is no ONNX file: {error}",
+            place=place,
+            remedy="check that the file is an ONNX model, and whole",
+        ) from None
+    return proto
+
+
+def _hoisted(proto: onnx.ModelProto) -> onnx.ModelProto:
+    """`proto` with Constant nodes whose tensor lies outside the file as initializers."""
+    outside = [
+        (node, attribute.t)
+        for node in proto.graph.node
+        if node.op_type == "Constant"
+        for attribute in node.attribute
+        if attribute.t.data_location == EXTERNAL and node.output
+    ]
+    if not outside:
+        return proto
     copy = onnx.ModelProto()
     copy.CopyFrom(proto)
+    gone = {node.output[0] for node, _ in outside}
+    kept = [node for node in copy.graph.node if not set(node.output) & gone]
+    del copy.graph.node[:]
+    copy.graph.node.extend(kept)
+    for node, tensor in outside:
+        initializer = copy.graph.initializer.add()
+        initializer.CopyFrom(tensor)
+        initializer.name = node.output[0]
+    return copy
+
+
+def weightless(proto: onnx.ModelProto) -> onnx.ModelProto:
+    """A copy whose external and large initializers became graph inputs, complete without data."""
+    copy = _without_initializers(proto)
     graph = copy.graph
-    inline = [x for x in graph.initializer if x.data_location != _EXTERNAL]
     given = {x.name for x in graph.input}
-    for x in graph.initializer:
-        if x.data_location == _EXTERNAL and x.name not in given:
+    for x in proto.graph.initializer:
+        if x.data_location != EXTERNAL and math.prod(x.dims) <= _SHOWN_ELEMENTS:
+            graph.initializer.add().CopyFrom(x)
+        elif x.name not in given:
             value = graph.input.add()
             value.name = x.name
             value.type.tensor_type.elem_type = x.data_type
             value.type.tensor_type.shape.SetInParent()
             for n in x.dims:
                 value.type.tensor_type.shape.dim.add().dim_value = n
-    del graph.initializer[:]
-    graph.initializer.extend(inline)
+    return copy
+
+
+def _without_initializers(proto: onnx.ModelProto) -> onnx.ModelProto:
+    """A copy of all but the initializers, which may be most of the file."""
+    copy = onnx.ModelProto()
+    pairs: list[tuple[Any, Any, str]] = [
+        (proto, copy, "graph"),
+        (proto.graph, copy.graph, "initializer"),
+    ]
+    for source, target, left_out in pairs:
+        for field, value in source.ListFields():
+            if field.name == left_out:
+                continue
+            if hasattr(value, "MergeFrom"):  # A message, or several of something.
+                getattr(target, field.name).MergeFrom(value)
+            else:
+                setattr(target, field.name, value)
     return copy
 
 
@@ -165,6 +253,10 @@ def check(proto: onnx.ModelProto, place: str) -> None:
     """
     try:
         onnx.checker.check_model(proto)
-    except (onnx.checker.ValidationError, ValueError) as error:
-        first = str(error).strip().splitlines()[0]
-        raise ModelFileError(f"the model is not valid ONNX: {first}", place=place) from None
+    except (onnx.checker.ValidationError, ValueError, RuntimeError, TypeError) as error:
+        first = str(error).strip().partition("\n")[0]
+        raise ModelFileError(
+            f"the model is not valid ONNX: {first}",
+            place=place,
+            remedy="onnx.checker.check_model says the same; export the model again",
+        ) from None

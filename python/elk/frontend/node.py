@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from elk.limits import DEFAULT
+
 if TYPE_CHECKING:
     from elk.frontend.values import Array, Value
 
@@ -25,6 +27,7 @@ class Node:
         outputs: The names of its outputs; empty where one is left out.
         opset: The version of the operator set that gives it its meaning.
         readers: The types of the nodes that read its first output.
+        folded_elements: Elements that a result may have to be computed here.
     """
 
     name: str
@@ -34,6 +37,7 @@ class Node:
     outputs: list[str]
     opset: int
     readers: tuple[str, ...] = ()
+    folded_elements: int = DEFAULT.folded_elements
 
     def input(self, slot: int) -> Value:
         """Input number `slot`, which has to be there."""

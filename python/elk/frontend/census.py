@@ -1,0 +1,166 @@
+"""A walk over a parsed model that counts and names what no later step could take.
+
+It runs before ONNX's own code sees the model, follows no recursion and opens nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import onnx
+
+from elk.errors import ModelFileError, UnsupportedModelError
+from elk.frontend.bounds import check_shape
+from elk.frontend.node import UnplannableError
+from elk.frontend.values import DTYPES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from elk.limits import Limits
+
+EXTERNAL = 1  # onnx.TensorProto.EXTERNAL
+_WIDEST = "f64"  # Stands for element types that hold no numbers; they are refused later.
+_INLINE_CONSTANT = "Constant"
+
+
+def take_census(proto: onnx.ModelProto, limits: Limits, place: str) -> None:
+    """Refuses a model with more than `limits` of anything, or with parts that make no sense.
+
+    Raises:
+        LimitError: It has more nodes, values, operands, nesting or sizes than `limits`.
+        ModelFileError: A name is no text, a size is negative, an operator set does not exist.
+        UnsupportedModelError: A tensor inside a node lies outside the file.
+    """
+    _Census(limits, place).take(proto)
+
+
+class _Census:
+    def __init__(self, limits: Limits, place: str) -> None:
+        self._limits = limits
+        self._place = place
+        self._nodes = 0
+        self._values = 0
+        self._waiting: list[tuple[onnx.GraphProto, int]] = []
+
+    def take(self, proto: onnx.ModelProto) -> None:
+        for entry in proto.opset_import:
+            self._opset(entry)
+        self._waiting.append((proto.graph, 1))
+        for function in proto.functions:
+            name = self._name(function.name, "a function's name", self._place)
+            self._names((function.domain, *function.input, *function.output), f"function '{name}'")
+            for entry in function.opset_import:
+                self._opset(entry)
+            self._take_nodes(function.node, 1, top=False)
+        while self._waiting:
+            graph, depth = self._waiting.pop()
+            self._limits.check("subgraph_depth", depth, "graphs within graphs", self._place)
+            self._take_graph(graph, depth)
+
+    def _opset(self, entry: onnx.OperatorSetIdProto) -> None:
+        domain = self._name(entry.domain, "the domain of an operator set", self._place)
+        newest = onnx.defs.onnx_opset_version() if domain in {"", "ai.onnx"} else 1 << 31
+        if not 1 <= entry.version <= newest:
+            raise ModelFileError(
+                f"operator set '{domain or 'ai.onnx'}' must be from 1 to {newest}, "
+                f"got {entry.version}",
+                code="unknown_opset",
+                place=self._place,
+                remedy="convert the model with onnx.version_converter, or install a newer onnx",
+            )
+
+    def _take_graph(self, graph: onnx.GraphProto, depth: int) -> None:
+        count = len(graph.initializer) + len(graph.input) + len(graph.output)
+        self._values += count
+        self._limits.check("initializers", self._values, "initializers and inputs", self._place)
+        self._name(graph.name, "a graph's name", self._place)
+        for tensor in graph.initializer:
+            name = self._name(tensor.name, "an initializer's name", self._place)
+            self._tensor(tensor, f"initializer '{name}'", inside=depth > 1)
+        for value in (*graph.input, *graph.output):
+            self._value(value)
+        self._take_nodes(graph.node, depth, top=depth == 1)
+
+    def _take_nodes(self, nodes: Iterable[onnx.NodeProto], depth: int, *, top: bool) -> None:
+        for number, node in enumerate(nodes):
+            self._nodes += 1
+            self._limits.check("nodes", self._nodes, "the nodes of a model", self._place)
+            place = self._node_place(node, number)
+            self._names((node.op_type, node.domain, *node.input, *node.output), place)
+            for count in (len(node.input), len(node.output), len(node.attribute)):
+                self._limits.check("operands", count, "the inputs or outputs of a node", place)
+            for attribute in node.attribute:
+                self._attribute(
+                    attribute, place, depth, inside=not top or node.op_type != _INLINE_CONSTANT
+                )
+
+    def _node_place(self, node: onnx.NodeProto, number: int) -> str:
+        name = self._name(node.name, "a node's name", f"{self._place}: node {number}")
+        return f"node '{name}'" if name else f"node {number}"
+
+    def _attribute(self, attribute: Any, place: str, depth: int, *, inside: bool) -> None:
+        self._name(attribute.name, "an attribute's name", place)
+        number = attribute.f
+        if math.isnan(number) and inside:
+            raise ModelFileError(
+                f"attribute '{attribute.name}' must be a number, got NaN",
+                code="not_a_number",
+                place=place,
+                remedy="leave the attribute out for its default, or write a number",
+            )
+        if attribute.HasField("t"):
+            self._tensor(attribute.t, place, inside=inside)
+        if attribute.HasField("g"):
+            self._waiting.append((attribute.g, depth + 1))
+        for tensor in attribute.tensors:
+            self._tensor(tensor, place, inside=True)
+        for graph in attribute.graphs:
+            self._waiting.append((graph, depth + 1))
+
+    def _value(self, value: onnx.ValueInfoProto) -> None:
+        place = f"value '{self._name(value.name, 'the name of an input or output', self._place)}'"
+        if not value.type.HasField("tensor_type"):
+            return
+        sizes = []
+        for dim in value.type.tensor_type.shape.dim:
+            self._name(dim.dim_param, "a dimension's name", place)
+            sizes.append(dim.dim_value)
+        self._shape(value.type.tensor_type.elem_type, sizes, place)
+
+    def _tensor(self, tensor: onnx.TensorProto, place: str, *, inside: bool) -> None:
+        self._shape(tensor.data_type, list(tensor.dims), place)
+        if inside and tensor.data_location == EXTERNAL:
+            raise UnsupportedModelError(
+                "a tensor inside a node or a subgraph lies outside the file, which is not opened",
+                code="external_data",
+                place=place,
+                remedy="make it an initializer of the graph, or store it in the file",
+            )
+
+    def _shape(self, number: int, sizes: list[int], place: str) -> None:
+        try:
+            check_shape(self._limits, DTYPES.get(number, _WIDEST), sizes, place)
+        except UnplannableError as error:
+            raise ModelFileError(
+                str(error),
+                code="invalid_shape",
+                place=place,
+                remedy="give the dimension its size, or a name that is bound when it is read",
+            ) from None
+
+    def _names(self, names: Iterable[str], place: str) -> None:
+        for name in names:
+            self._name(name, "a name", place)
+
+    def _name(self, name: str | bytes, what: str, place: str) -> str:
+        if isinstance(name, bytes):  # What protobuf makes of a text that is no UTF-8.
+            raise ModelFileError(
+                f"{what} must be UTF-8 text, got {name[:40]!r}",
+                code="not_text",
+                place=place,
+                remedy="export the model again; the file may be damaged",
+            )
+        self._limits.check("name_length", len(name), f"the length of {what}", place)
+        return name
