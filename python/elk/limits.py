@@ -35,6 +35,7 @@ class Limits:
         dimension: Positions of one dimension.
         tensor_bytes: Bytes of one tensor, wherever it lies.
         folded_elements: Elements of a tensor that is computed while the model is read.
+        folded_total: Elements that folding reads in all; of one tensor `folded_elements` count.
         subgraph_depth: Graphs within graphs, and functions that call functions.
         name_length: Characters of one name or dimension expression.
     """
@@ -48,6 +49,7 @@ class Limits:
     dimension: int = 1 << 40
     tensor_bytes: int = 1 << 40
     folded_elements: int = 1 << 20
+    folded_total: int = 1 << 30
     subgraph_depth: int = 32
     name_length: int = 1_024
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from onnx import numpy_helper
 
+from elk.errors import ElkError
 from elk.frontend import kinds, move, reshaping
 from elk.frontend.bounds import check_pattern, check_shape
 from elk.frontend.node import Node, UnplannableError
@@ -97,6 +98,7 @@ class Assembler:
         self._limits = limits
         self._taken = 0  # Nodes, those of unrolled graphs as often as they run.
         self._folded_bytes = 0
+        self._folded_total = 0
         self.result = Assembly(values=dict(given))
         self._opsets = opsets
         self._patterns: dict[Hashable, Pattern] = {}
@@ -133,14 +135,26 @@ class Assembler:
             readers = self._readers.get(outputs[0], ())
             most = self._limits.folded_elements
             node = Node(name, kind_name, attrs, inputs, outputs, opset, readers, most)
+            self._bound_folding(inputs, f"node '{name}'")
             with np.errstate(all="ignore"):
                 self._take(node, kind, attrs_key)
             self._bound(outputs, f"node '{name}'")
         except UnplannableError as error:
             self._refuse(name, kind_name, proto, str(error))
+        except ElkError:  # A limit.
+            raise
         except _MISFITS:  # ONNX's checker leaves ranks and sizes to whoever runs a node.
             reason = "the shapes of its inputs or its attributes do not fit its type"
             self._refuse(name, kind_name, proto, reason)
+
+    def _bound_folding(self, inputs: list[Value | None], place: str) -> None:
+        """Counts the known elements that a node is going to look at."""
+        most = self._limits.folded_elements
+        known = (v.known.size for v in inputs if v is not None and v.known is not None)
+        self._folded_total += sum(min(size, most) for size in known)
+        self._limits.check(
+            "folded_total", self._folded_total, "the elements that folding reads", place
+        )
 
     def _bound(self, names: list[str], place: str) -> None:
         """Holds the results of a node against the limits."""
@@ -159,6 +173,8 @@ class Assembler:
             return False
         wanted = "then_branch" if condition.known.item() else "else_branch"
         graph = next(a.g for a in proto.attribute if a.name == wanted)
+        if len(graph.output) != len(proto.output):
+            return False
         for x in graph.initializer:
             self.result.values[x.name] = constant(x.name, numpy_helper.to_array(x))
         for node in graph.node:

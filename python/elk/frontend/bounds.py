@@ -40,6 +40,8 @@ def check_pattern(pattern: Pattern) -> None:
     Raises:
         UnplannableError: They could.
     """
+    if any(axis.size < 1 for axis in pattern.axes):
+        raise UnplannableError("a loop of it has no positions")
     if math.prod(axis.size for axis in pattern.axes) > _MOST_POINTS:
         raise UnplannableError("its loops have more than 2^56 points")
     if pattern.flops > _MOST_POINTS:

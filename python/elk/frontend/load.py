@@ -172,6 +172,9 @@ def weightless(proto: onnx.ModelProto) -> onnx.ModelProto:
             value.type.tensor_type.shape.SetInParent()
             for n in x.dims:
                 value.type.tensor_type.shape.dim.add().dim_value = n
+    for value in graph.output:  # ONNX's checker wants a shape, and the nodes say which.
+        if value.type.HasField("tensor_type"):
+            value.type.tensor_type.shape.SetInParent()
     return copy
 
 
@@ -188,7 +191,7 @@ def _without_initializers(proto: onnx.ModelProto) -> onnx.ModelProto:
                 continue
             if hasattr(value, "MergeFrom"):  # A message, or several of something.
                 getattr(target, field.name).MergeFrom(value)
-            else:
+            elif not isinstance(value, bytes):  # Text that is no UTF-8, in a field that only tells.
                 setattr(target, field.name, value)
     return copy
 
@@ -205,9 +208,7 @@ def fix_shapes(proto: onnx.ModelProto, shapes: Mapping[str, tuple[int, ...]]) ->
             dim.dim_value = size
     del proto.graph.value_info[:]
     for value in proto.graph.output:
-        for dim in value.type.tensor_type.shape.dim:
-            if not dim.HasField("dim_value"):
-                dim.Clear()
+        value.type.tensor_type.ClearField("shape")
 
 
 def without_functions(proto: onnx.ModelProto, known: Container[str]) -> onnx.ModelProto:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _MESSAGE_BYTES = 256
 _TEXT_BYTES = 32
 _WORD_BYTES = {"ints": 8, "int64_data": 8, "uint64_data": 8, "dims": 8, "int32_data": 4}
-_VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
+_VARINT, _FIXED64, _BYTES, _FIXED32, _NONE = 0, 1, 2, 5, 7
 _LAST_BYTE = 0x80  # Bytes below this one end a varint.
 _LONGEST_VARINT = 70  # Bits, of ten bytes.
 
@@ -41,10 +41,10 @@ def check_parsed_bytes(data: memoryview, limits: Limits, place: str) -> None:
         while 0 <= at < end:
             tag, at = _varint(data, at, end)
             inner, width = known.get(tag >> 3, (None, 0))
-            start, at = _content(data, at, end, tag & 7)
+            start, at = _content(data, at, end, tag & 7 if tag >> 3 else _NONE)
             if tag & 7 == _BYTES and at >= 0:
                 taken += _cost(data, start, at, inner, width)
-                if inner is not None:
+                if inner is not None and start != at:
                     waiting.append((start, at, inner))
             else:
                 taken += width
