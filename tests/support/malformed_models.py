@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import onnx
 from malformed_graphs import EXTREMES, Cases, edited, graphs, loop, model, node, result, sound, value
+from malformed_operators import operators
 from onnx import TensorProto, helper
 
 MODELS = Path(__file__).parents[2] / "models"
@@ -25,6 +26,7 @@ def cases() -> Cases:
     yield from _bombs()
     yield from _attributes()
     yield from _files()
+    yield from operators(4)
     for name, made in sound().items():
         yield f"sound_{name}", made.SerializeToString()
         yield from _cut(name, made.SerializeToString(), 4)
@@ -176,6 +178,9 @@ def _many() -> Cases:
     doubled = [node("Concat", f"v{i} v{i}", f"v{i + 1}", axis=0) for i in range(60)]
     doubled[-1].output[0] = "y"
     yield "bomb_doubling", model(doubled, inputs=[value("v0", 2, 3)]).SerializeToString()
+    sums = [node("ReduceSum", "big", f"s{i}") for i in range(5000)]
+    summed = [node("ConstantOfShape", "s", "big"), *sums, node("Neg", "s7", "y")]
+    yield "bomb_folding_5000", model(summed, constants={"s": [1 << 20]}).SerializeToString()
     known = model(doubled, inputs=[], constants={"v0": [1.0, 2.0]})
     yield "bomb_doubling_known", known.SerializeToString()
     wide = helper.make_node("Concat", ["x"] * 100_000, ["y"], axis=0)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 # The core refuses larger spaces; a sum of 2^7 such products still fits 64 bits.
 _MOST_POINTS = 1 << 56
+_MOST_DIMS = 8  # Of a stored tensor, as the core's pieces have them.
 
 
 def check_shape(limits: Limits, dtype: str, shape: Sequence[int], place: str) -> None:
@@ -40,16 +41,18 @@ def check_pattern(pattern: Pattern) -> None:
     Raises:
         UnplannableError: They could.
     """
-    if any(axis.size < 1 for axis in pattern.axes):
+    maps = [operand.dims for operand in pattern.reads]
+    maps += [operand.dims for operand in pattern.writes]
+    sizes = [axis.size for axis in pattern.axes]
+    if any(len(dims) > _MOST_DIMS for dims in maps):
+        raise UnplannableError(f"a tensor of it has more than {_MOST_DIMS} dimensions")
+    if min(sizes, default=1) < 1:
         raise UnplannableError("a loop of it has no positions")
-    if math.prod(axis.size for axis in pattern.axes) > _MOST_POINTS:
+    if math.prod(sizes) > _MOST_POINTS:
         raise UnplannableError("its loops have more than 2^56 points")
     if pattern.flops > _MOST_POINTS:
         raise UnplannableError("it has more than 2^56 operations")
-    sizes = [axis.size for axis in pattern.axes]
-    dims = [dim for read in pattern.reads for dim in read.dims]
-    dims += [dim for write in pattern.writes for dim in write.dims]
-    if any(_reach(dim, sizes) > _MOST_POINTS for dim in dims):
+    if any(_reach(dim, sizes) > _MOST_POINTS for dims in maps for dim in dims):
         raise UnplannableError("it steps further than 2^56 positions")
 
 
