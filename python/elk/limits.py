@@ -77,7 +77,8 @@ class Limits:
             raise LimitError(
                 f"{what} must be at most {most:,} (limit '{limit}'), got {found:,}",
                 place=place,
-                remedy=f"check the model; if it is meant, pass limits=elk.Limits({limit}=...)",
+                remedy=f"check the model; if it is meant, pass limits=elk.Limits({limit}=...), "
+                f"or --limit {limit}=...",
             )
 
 

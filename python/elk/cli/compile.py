@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import json as json_module
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,6 +14,7 @@ from elk.cli.output import print_json
 from elk.errors import InvalidInputError
 
 if TYPE_CHECKING:
+    from elk.limits import Limits
     from elk.plan import Plan
 
 
@@ -46,6 +49,10 @@ def compile_command(  # noqa: PLR0913 - every option is a flag of its own
     state: Annotated[
         list[str] | None, typer.Option("--state", help="Glob of inputs that are state.")
     ] = None,
+    limit: Annotated[
+        list[str] | None,
+        typer.Option("--limit", metavar="NAME=N", help="A limit of elk.Limits; repeat it."),
+    ] = None,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="PLAN", help="Save an .elkplan file.")
     ] = None,
@@ -68,6 +75,7 @@ def compile_command(  # noqa: PLR0913 - every option is a flag of its own
         max_padding=max_padding,
         weights=weights,
         state=state,
+        limits=parse_limits(limit or []),
     )
     if output is not None:
         plan.save(output)
@@ -105,6 +113,34 @@ def parse_bindings(words: list[str]) -> dict[str, int]:
             raise InvalidInputError(f"--bind gives {name!r} twice", code="usage")
         bindings[name] = int(size)
     return bindings
+
+
+def parse_limits(words: list[str]) -> Limits:
+    """The limits that `NAME=N` words change.
+
+    Example:
+        >>> parse_limits(["nodes=500000"]).nodes
+        500000
+
+    Raises:
+        InvalidInputError: a word is no NAME=N, or names no limit.
+    """
+    from elk.limits import DEFAULT, Limits  # noqa: PLC0415 help does not wait for it
+
+    known = [field.name for field in fields(Limits)]
+    changed: dict[str, int] = {}
+    for word in words:
+        name, _, number = word.partition("=")
+        if name not in known or not number.isascii() or not number.isdecimal():
+            close = difflib.get_close_matches(name, known, n=1)
+            raise InvalidInputError(
+                f"--limit must be NAME=N with the name of a limit and an integer, got {word!r}",
+                code="usage",
+                place="--limit",
+                remedy=f"did you mean {close[0]!r}?" if close else f"known are {', '.join(known)}",
+            )
+        changed[name] = int(number)
+    return replace(DEFAULT, **changed)
 
 
 def _facts(plan: Plan, output: Path | None) -> dict[str, object]:

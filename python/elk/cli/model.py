@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from elk.cli.compile import parse_bindings
+from elk.cli.compile import parse_bindings, parse_limits
 from elk.cli.output import print_json, print_table
 
 if TYPE_CHECKING:
@@ -29,6 +29,10 @@ def model_command(
     state: Annotated[
         list[str] | None, typer.Option("--state", help="Glob of inputs that are state.")
     ] = None,
+    limit: Annotated[
+        list[str] | None,
+        typer.Option("--limit", metavar="NAME=N", help="A limit of elk.Limits; repeat it."),
+    ] = None,
     ops: Annotated[
         bool, typer.Option("--ops", help="Print every op with its axes and index maps.")
     ] = False,
@@ -40,7 +44,13 @@ def model_command(
     """
     from elk.model import load_model  # noqa: PLC0415 help does not wait for onnx
 
-    loaded = load_model(model, bindings=parse_bindings(bind or []), weights=weights, state=state)
+    loaded = load_model(
+        model,
+        bindings=parse_bindings(bind or []),
+        weights=weights,
+        state=state,
+        limits=parse_limits(limit or []),
+    )
     if json:
         print_json(_document(loaded, ops=ops))
         return

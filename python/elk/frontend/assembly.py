@@ -102,6 +102,7 @@ class Assembler:
         self.result = Assembly(values=dict(given))
         self._opsets = opsets
         self._patterns: dict[Hashable, Pattern] = {}
+        self._sound: dict[int, Pattern] = {}  # Those that the core can count, by id.
         self._copies: dict[Hashable, Value] = {}
         self._names: dict[str, int] = {}  # How often a name was asked for.
         self._makers: dict[int, int] = {}  # Which op makes a tensor, by id.
@@ -111,7 +112,8 @@ class Assembler:
     def add(self, proto: onnx.NodeProto, number: int) -> None:
         """Takes the next node."""
         self._taken += 1
-        self._limits.check("nodes", self._taken, "the nodes of a model", f"node {number}")
+        if self._taken > self._limits.nodes:
+            self._limits.check("nodes", self._taken, "the nodes of a model", f"node {number}")
         if proto.op_type == "If" and self._branched(proto, number):
             return
         domain = proto.domain
@@ -152,9 +154,10 @@ class Assembler:
         most = self._limits.folded_elements
         known = (v.known.size for v in inputs if v is not None and v.known is not None)
         self._folded_total += sum(min(size, most) for size in known)
-        self._limits.check(
-            "folded_total", self._folded_total, "the elements that folding reads", place
-        )
+        if self._folded_total > self._limits.folded_total:
+            self._limits.check(
+                "folded_total", self._folded_total, "the elements that folding reads", place
+            )
 
     def _bound(self, names: list[str], place: str) -> None:
         """Holds the results of a node against the limits."""
@@ -164,7 +167,10 @@ class Assembler:
             check_shape(self._limits, value.dtype, value.shape, place)
             if value.known is not None and value.known.base is None:
                 self._folded_bytes += value.known.nbytes
-        self._limits.check("memory_bytes", self._folded_bytes, "the bytes of folded tensors", place)
+        if self._folded_bytes > self._limits.memory_bytes:
+            self._limits.check(
+                "memory_bytes", self._folded_bytes, "the bytes of folded tensors", place
+            )
 
     def _branched(self, proto: onnx.NodeProto, number: int) -> bool:
         """Takes the branch of an If whose condition is known, if it is."""
@@ -300,7 +306,9 @@ class Assembler:
             raise UnplannableError("an input has no elements")
         if any(0 in write.shape for write in pattern.writes):
             raise UnplannableError("its result has no elements")
-        check_pattern(pattern)
+        if id(pattern) not in self._sound:
+            check_pattern(pattern)
+            self._sound[id(pattern)] = pattern
         writes = []
         for i, write in enumerate(pattern.writes):
             name = node.outputs[i] if i < len(node.outputs) and node.outputs[i] else ""

@@ -26,13 +26,15 @@ def check_shape(limits: Limits, dtype: str, shape: Sequence[int], place: str) ->
         LimitError: It has more than `limits`.
         UnplannableError: A size is negative.
     """
-    limits.check("rank", len(shape), "the rank of a tensor", place)
-    for size in shape:
-        if size < 0:
-            raise UnplannableError(f"a size of {list(shape)} is negative")
-        limits.check("dimension", size, "a dimension", place)
+    if len(shape) > limits.rank:
+        limits.check("rank", len(shape), "the rank of a tensor", place)
+    if min(shape, default=0) < 0:
+        raise UnplannableError(f"a size of {list(shape)} is negative")
+    if max(shape, default=0) > limits.dimension:
+        limits.check("dimension", max(shape), "a dimension", place)
     size_bytes = -(-math.prod(shape) * BITS[dtype] // 8)
-    limits.check("tensor_bytes", size_bytes, "the bytes of a tensor", place)
+    if size_bytes > limits.tensor_bytes:
+        limits.check("tensor_bytes", size_bytes, "the bytes of a tensor", place)
 
 
 def check_pattern(pattern: Pattern) -> None:

@@ -84,20 +84,24 @@ class _Census:
         self._take_nodes(graph.node, depth, top=depth == 1)
 
     def _take_nodes(self, nodes: Iterable[onnx.NodeProto], depth: int, *, top: bool) -> None:
+        most = self._limits.operands
         for number, node in enumerate(nodes):
             self._nodes += 1
-            self._limits.check("nodes", self._nodes, "the nodes of a model", self._place)
             place = self._node_place(node, number)
-            self._names((node.op_type, node.domain, *node.input, *node.output), place)
+            if self._nodes > self._limits.nodes:
+                self._limits.check("nodes", self._nodes, "the nodes of a model", place)
             for count in (len(node.input), len(node.output), len(node.attribute)):
-                self._limits.check("operands", count, "the inputs or outputs of a node", place)
+                if count > most:
+                    self._limits.check("operands", count, "the operands of a node", place)
+            self._names((node.op_type, node.domain, *node.input, *node.output), place)
             for attribute in node.attribute:
-                self._attribute(
-                    attribute, place, depth, inside=not top or node.op_type != _INLINE_CONSTANT
-                )
+                inside = not top or node.op_type != _INLINE_CONSTANT
+                self._attribute(attribute, place, depth, inside=inside)
 
     def _node_place(self, node: onnx.NodeProto, number: int) -> str:
-        name = self._name(node.name, "a node's name", f"{self._place}: node {number}")
+        name = node.name
+        if type(name) is not str or len(name) > self._limits.name_length:
+            self._name(name, "a node's name", f"{self._place}: node {number}")
         return f"node '{name}'" if name else f"node {number}"
 
     def _attribute(self, attribute: Any, place: str, depth: int, *, inside: bool) -> None:
@@ -151,8 +155,10 @@ class _Census:
             ) from None
 
     def _names(self, names: Iterable[str], place: str) -> None:
+        most = self._limits.name_length
         for name in names:
-            self._name(name, "a name", place)
+            if type(name) is not str or len(name) > most:
+                self._name(name, "a name", place)
 
     def _name(self, name: str | bytes, what: str, place: str) -> str:
         if isinstance(name, bytes):  # What protobuf makes of a text that is no UTF-8.

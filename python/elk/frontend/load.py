@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     Source: TypeAlias = str | Path | bytes | onnx.ModelProto
 
-# Parsed, a file takes at most 128 times its bytes; below this size it is not looked at first.
-_SMALL_BYTES = 1 << 20
+# Parsed, a file takes at most 100 times its bytes; below this size it is not looked at first.
+_SMALL_BYTES = 4 << 20
 _SHOWN_ELEMENTS = 1024  # Larger tensors of the file are no matter for ONNX's checker.
 # ONNX 1.23 loses the default of its attribute `axes` when it replaces this one.
 _MISLED = frozenset({"MeanVarianceNormalization"})

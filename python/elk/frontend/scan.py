@@ -39,7 +39,11 @@ def check_parsed_bytes(data: memoryview, limits: Limits, place: str) -> None:
         at, end, kind = waiting.pop()
         known = _fields(kind)
         while 0 <= at < end:
-            tag, at = _varint(data, at, end)
+            tag = data[at]
+            if tag < _LAST_BYTE:
+                at += 1
+            else:
+                tag, at = _varint(data, at, end)
             inner, width = known.get(tag >> 3, (None, 0))
             start, at = _content(data, at, end, tag & 7 if tag >> 3 else _NONE)
             if tag & 7 == _BYTES and at >= 0:
@@ -55,8 +59,11 @@ def check_parsed_bytes(data: memoryview, limits: Limits, place: str) -> None:
 def _content(data: memoryview, at: int, end: int, wire: int) -> tuple[int, int]:
     """Where the content of a field begins and ends; -1 where it does not."""
     if wire == _BYTES:
-        size, at = _varint(data, at, end)
-        stop = at + size
+        if 0 <= at < end and data[at] < _LAST_BYTE:
+            at, stop = at + 1, at + 1 + data[at]
+        else:
+            size, at = _varint(data, at, end)
+            stop = at + size
     elif wire == _VARINT:
         _, stop = _varint(data, at, end)
     else:
