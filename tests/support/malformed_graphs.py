@@ -174,7 +174,7 @@ def edited(name: str, edit: Callable[[onnx.ModelProto], object]) -> bytes:
     """The small model `name` after `edit`."""
     made = sound()[name]
     edit(made)
-    return made.SerializeToString()
+    return bytes(made.SerializeToString())
 
 
 def _names() -> Cases:
@@ -283,7 +283,7 @@ def nested(depth: int) -> bytes:
         graph_bytes = inner + _field(2, b"g") + _field(12, result("y").SerializeToString())
     made = sound()["relu"]
     made.graph.CopyFrom(onnx.GraphProto())
-    return made.SerializeToString() + _field(7, graph_bytes)
+    return bytes(made.SerializeToString()) + _field(7, graph_bytes)
 
 
 def _field(number: int, content: bytes) -> bytes:

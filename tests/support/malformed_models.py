@@ -9,7 +9,18 @@ from typing import Any
 
 import numpy as np
 import onnx
-from malformed_graphs import EXTREMES, Cases, edited, graphs, loop, model, node, result, sound, value
+from malformed_graphs import (
+    EXTREMES,
+    Cases,
+    edited,
+    graphs,
+    loop,
+    model,
+    node,
+    result,
+    sound,
+    value,
+)
 from malformed_operators import operators
 from onnx import TensorProto, helper
 
@@ -198,7 +209,11 @@ def _many() -> Cases:
     outputs = [result("x2000")]
     yield "chain_2000", model(steps, outputs=outputs).SerializeToString()
     # Two bytes each: a node, an attribute, an initializer, an input and a text that hold nothing.
-    for name, tag in (("nodes", b"\x0a\x00"), ("initializers", b"\x2a\x00"), ("inputs", b"\x5a\x00")):
+    for name, tag in (
+        ("nodes", b"\x0a\x00"),
+        ("initializers", b"\x2a\x00"),
+        ("inputs", b"\x5a\x00"),
+    ):
         body = tag * 3_000_000
         yield f"empty_{name}_3000000", b"\x3a" + _length(body) + body
     inner = b"\x2a\x00" * 3_000_000
@@ -238,9 +253,15 @@ def _attributes() -> Cases:
 
 def _files() -> Cases:
     yield "empty", b""
-    for name, data in (("text", b"no model at all\n" * 99), ("zeros", b"\0" * 4096),
-                       ("ones", b"\xff" * 4096), ("zip", b"PK\x03\x04" + b"\0" * 60),
-                       ("zeros_3MB", b"\0" * 3_000_000), ("ones_3MB", b"\xff" * 3_000_000)):  # fmt: skip
+    junk = {
+        "text": b"no model at all\n" * 99,
+        "zeros": b"\0" * 4096,
+        "ones": b"\xff" * 4096,
+        "zip": b"PK\x03\x04" + b"\0" * 60,
+        "zeros_5MB": b"\0" * 5_000_000,
+        "ones_5MB": b"\xff" * 5_000_000,
+    }
+    for name, data in junk.items():
         yield f"junk_{name}", data
     rng = random.Random(3)
     for i in range(40):

@@ -65,4 +65,6 @@ def _attribute(rng: random.Random, attribute: Any) -> onnx.AttributeProto:
     }
     if kind in some:
         return helper.make_attribute(attribute.name, some[kind], attr_type=kind)
-    return onnx.AttributeProto(name=attribute.name, type=kind)
+    made = onnx.AttributeProto(name=attribute.name)
+    made.ParseFromString(made.SerializeToString() + b"\xa0\x01" + bytes([kind]))  # Its type.
+    return made

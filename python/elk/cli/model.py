@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from elk.model import Model
 
 
-def model_command(
+def model_command(  # noqa: PLR0913 - every option is a flag of its own
     model: Annotated[Path, typer.Argument(metavar="FILE", help="An ONNX file.")],
     *,
     bind: Annotated[

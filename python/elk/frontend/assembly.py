@@ -12,7 +12,7 @@ from onnx import numpy_helper
 
 from elk.errors import ElkError
 from elk.frontend import kinds, move, reshaping
-from elk.frontend.bounds import check_pattern, check_shape
+from elk.frontend.bounds import Budget, check_pattern
 from elk.frontend.node import Node, UnplannableError
 from elk.frontend.space import MisalignedError, Pattern, Read, with_shape
 from elk.frontend.values import Stored, Value, constant, whole
@@ -95,10 +95,7 @@ class Assembler:
         limits: Limits = DEFAULT,
     ) -> None:
         self._readers = readers
-        self._limits = limits
-        self._taken = 0  # Nodes, those of unrolled graphs as often as they run.
-        self._folded_bytes = 0
-        self._folded_total = 0
+        self._budget = Budget(limits)
         self.result = Assembly(values=dict(given))
         self._opsets = opsets
         self._patterns: dict[Hashable, Pattern] = {}
@@ -111,9 +108,7 @@ class Assembler:
 
     def add(self, proto: onnx.NodeProto, number: int) -> None:
         """Takes the next node."""
-        self._taken += 1
-        if self._taken > self._limits.nodes:
-            self._limits.check("nodes", self._taken, "the nodes of a model", f"node {number}")
+        self._budget.take_node(f"node {number}")
         if proto.op_type == "If" and self._branched(proto, number):
             return
         domain = proto.domain
@@ -135,12 +130,12 @@ class Assembler:
         try:
             attrs, attrs_key = _attributes(proto)
             readers = self._readers.get(outputs[0], ())
-            most = self._limits.folded_elements
+            most = self._budget.limits.folded_elements
             node = Node(name, kind_name, attrs, inputs, outputs, opset, readers, most)
-            self._bound_folding(inputs, f"node '{name}'")
+            self._budget.take_inputs(inputs, f"node '{name}'")
             with np.errstate(all="ignore"):
                 self._take(node, kind, attrs_key)
-            self._bound(outputs, f"node '{name}'")
+            self._budget.take_results(map(values.get, outputs), f"node '{name}'")
         except UnplannableError as error:
             self._refuse(name, kind_name, proto, str(error))
         except ElkError:  # A limit.
@@ -148,29 +143,6 @@ class Assembler:
         except _MISFITS:  # ONNX's checker leaves ranks and sizes to whoever runs a node.
             reason = "the shapes of its inputs or its attributes do not fit its type"
             self._refuse(name, kind_name, proto, reason)
-
-    def _bound_folding(self, inputs: list[Value | None], place: str) -> None:
-        """Counts the known elements that a node is going to look at."""
-        most = self._limits.folded_elements
-        known = (v.known.size for v in inputs if v is not None and v.known is not None)
-        self._folded_total += sum(min(size, most) for size in known)
-        if self._folded_total > self._limits.folded_total:
-            self._limits.check(
-                "folded_total", self._folded_total, "the elements that folding reads", place
-            )
-
-    def _bound(self, names: list[str], place: str) -> None:
-        """Holds the results of a node against the limits."""
-        for value in map(self.result.values.get, names):
-            if value is None:
-                continue
-            check_shape(self._limits, value.dtype, value.shape, place)
-            if value.known is not None and value.known.base is None:
-                self._folded_bytes += value.known.nbytes
-        if self._folded_bytes > self._limits.memory_bytes:
-            self._limits.check(
-                "memory_bytes", self._folded_bytes, "the bytes of folded tensors", place
-            )
 
     def _branched(self, proto: onnx.NodeProto, number: int) -> bool:
         """Takes the branch of an If whose condition is known, if it is."""
@@ -207,6 +179,9 @@ class Assembler:
             return
         if kind.view is not None and self._view(node, kind.view, kind.build is None):
             return
+        if kind.build is None and all(v is None or v.known is not None for v in node.inputs):
+            most = f"{node.folded_elements:,} elements (limit 'folded_elements')"
+            raise UnplannableError(f"it is computed while the model is read, up to {most}")
         if kind.build is None:
             raise UnplannableError("it is no view of its inputs, and they are not known")
         key = (node.type, attrs_key, tuple(v.key if v else None for v in node.inputs),

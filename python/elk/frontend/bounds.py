@@ -9,14 +9,52 @@ from elk.frontend.node import UnplannableError
 from elk.frontend.values import BITS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from elk.frontend.space import Dim, Pattern
+    from elk.frontend.values import Value
     from elk.limits import Limits
 
 # The core refuses larger spaces; a sum of 2^7 such products still fits 64 bits.
 _MOST_POINTS = 1 << 56
 _MOST_DIMS = 8  # Of a stored tensor, as the core's pieces have them.
+
+
+class Budget:
+    """Counts what nodes take while they are assembled, and holds it against `limits`."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self._nodes = 0  # Those of unrolled graphs as often as they run.
+        self._folded_bytes = 0
+        self._folded_total = 0
+
+    def take_node(self, place: str) -> None:
+        """Counts a node, whatever becomes of it. Raises LimitError when there are too many."""
+        self._nodes += 1
+        if self._nodes > self.limits.nodes:
+            self.limits.check("nodes", self._nodes, "the nodes of a model", place)
+
+    def take_inputs(self, inputs: Iterable[Value | None], place: str) -> None:
+        """Counts the known elements that a node is going to look at; may raise LimitError."""
+        most = self.limits.folded_elements
+        known = (v.known.size for v in inputs if v is not None and v.known is not None)
+        self._folded_total += sum(min(size, most) for size in known)
+        if self._folded_total > self.limits.folded_total:
+            what = "the elements that folding reads"
+            self.limits.check("folded_total", self._folded_total, what, place)
+
+    def take_results(self, results: Iterable[Value | None], place: str) -> None:
+        """Holds the results of a node against the limits; may raise LimitError."""
+        for value in results:
+            if value is None:
+                continue
+            check_shape(self.limits, value.dtype, value.shape, place)
+            if value.known is not None and value.known.base is None:
+                self._folded_bytes += value.known.nbytes
+        if self._folded_bytes > self.limits.memory_bytes:
+            what = "the bytes of folded tensors"
+            self.limits.check("memory_bytes", self._folded_bytes, what, place)
 
 
 def check_shape(limits: Limits, dtype: str, shape: Sequence[int], place: str) -> None:

@@ -18,19 +18,27 @@ if TYPE_CHECKING:
     Key: TypeAlias = tuple[str, str, str]
 
 
-def inlined(proto: onnx.ModelProto, limits: Limits, place: str) -> onnx.ModelProto:
-    """`proto` with its local functions in the place of the nodes that call them.
+def check_functions(proto: onnx.ModelProto, limits: Limits, place: str) -> None:
+    """Refuses local functions that inlining could not end with, before anything follows them.
 
     Raises:
-        ModelFileError: A function calls itself, or cannot be inlined.
-        LimitError: It would have more nodes, or functions would be deeper in one another, than
-            `limits` allow.
+        ModelFileError: A function calls itself.
+        LimitError: The model would have more nodes, or functions would be deeper in one another,
+            than `limits` allow.
     """
     bodies = {(f.domain, f.name, f.overload): Counter(_calls(f.node)) for f in proto.functions}
     sizes = _expanded(bodies, limits, place)
     main = Counter(_calls(proto.graph.node))
     total = sum(count * sizes.get(key, 1) for key, count in main.items())
     limits.check("nodes", total, "the nodes of a model with its functions inlined", place)
+
+
+def inlined(proto: onnx.ModelProto, place: str) -> onnx.ModelProto:
+    """`proto` with its local functions in the place of the nodes that call them.
+
+    Raises:
+        ModelFileError: A function cannot be inlined.
+    """
     try:
         return inliner.inline_local_functions(proto)
     except (RuntimeError, ValueError, TypeError) as error:

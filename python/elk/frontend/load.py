@@ -16,7 +16,7 @@ from onnx import inliner
 
 from elk.errors import LimitError, ModelFileError
 from elk.frontend.census import EXTERNAL, take_census
-from elk.frontend.functions import inlined
+from elk.frontend.functions import check_functions, inlined
 from elk.frontend.scan import check_parsed_bytes
 from elk.limits import DEFAULT
 
@@ -72,8 +72,9 @@ def load(source: Source, limits: Limits = DEFAULT) -> Loaded:
     take_census(proto, limits, place)
     proto = _hoisted(proto)
     if proto.functions:
+        check_functions(proto, limits, place)
         check(weightless(proto), place)
-        proto = inlined(proto, limits, place)
+        proto = inlined(proto, place)
     return Loaded(proto, name or proto.graph.name or "model", hashlib.sha256(data).hexdigest())
 
 
