@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from numbers import Integral
 from typing import Any, Self
 
-from pydantic import Field, StrictStr, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from elk import _core, quantity
 from elk.chip_check import ChipError, complaint_of_core, complaints_of_pydantic
 from elk.chip_replace import changed
-from elk.chip_tables import Core, Count, Energy, Hbm, Host, InterChip, Interconnect, Table
+from elk.chip_tables import Core, Count, Energy, Hbm, Host, InterChip, Interconnect, Table, Text
 from elk.errors import InvalidInputError
 
 
@@ -35,7 +35,7 @@ class Chip(Table):
         energy: What work and idling cost, where that is known.
     """
 
-    name: StrictStr = Field(examples=["my-chip"])
+    name: Text = Field(examples=["my-chip"])
     chips: Count = Field(1, examples=[4])
     core: Core
     interconnect: Interconnect

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args, get_origin
 
@@ -15,7 +15,8 @@ from pydantic.fields import FieldInfo
 from elk import quantity
 from elk.errors import InvalidInputError
 
-_LONGEST = 80  # characters of a value in a message
+_LONGEST = 80  # characters of a key or a value in a message
+_MOST_LINES = 50  # complaints in a message
 
 _MISSING = "is missing"
 _REMEDIES = {
@@ -46,7 +47,7 @@ class Complaint:
     meant: str | None = None
 
     def __str__(self) -> str:
-        return f"{'.'.join(self.path) or 'the chip'} {self.rule}"
+        return f"{'.'.join(key[:_LONGEST] for key in self.path) or 'the chip'} {self.rule}"
 
 
 class ChipError(InvalidInputError):
@@ -63,7 +64,7 @@ class ChipError(InvalidInputError):
             error = cls(str(listed[0]), remedy=listed[0].remedy)
         else:
             lines = [f"  {c}; {c.remedy}" if c.remedy else f"  {c}" for c in listed]
-            error = cls("\n".join([f"{len(listed)} fields are wrong:", *lines]))
+            error = cls("\n".join([f"{len(listed)} fields are wrong:", *first(lines)]))
         error.complaints = listed
         return error
 
@@ -115,6 +116,12 @@ def unit_of(model: type[BaseModel], path: tuple[str, ...]) -> quantity.Unit | No
     return _unit(field) if field else None
 
 
+def first(lines: Sequence[str]) -> list[str]:
+    """As many of `lines` as a message shows, and how many more there are."""
+    more = len(lines) - _MOST_LINES
+    return [*lines[:_MOST_LINES], *([f"  and {more} more"] if more > 0 else [])]
+
+
 def nearest(word: str, words: Iterable[str]) -> str:
     """A remedy for the wrong `word`: the right one it looks like, or all of them."""
     known = list(words)
@@ -123,7 +130,9 @@ def nearest(word: str, words: Iterable[str]) -> str:
 
 
 def _closest(word: str, words: Iterable[str]) -> str | None:
-    return next(iter(difflib.get_close_matches(word, list(words), n=1)), None)
+    by_lower = {known.lower(): known for known in words}
+    close = difflib.get_close_matches(word[:_LONGEST].lower(), list(by_lower), n=1)
+    return by_lower[close[0]] if close else None
 
 
 def _names(location: Iterable[int | str]) -> Iterator[str]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -41,6 +42,20 @@ Picojoules = Annotated[
 Watts = Annotated[
     float, BeforeValidator(lambda value: quantity.parse(value, quantity.WATTS)), quantity.WATTS
 ]
+
+
+def _encodable(text: str) -> str:
+    """`text`, which must have no half of a pair of surrogates: nothing could write it."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise InvalidInputError(
+            f"must be text that UTF-8 can hold, got {text!a}", remedy="write it in plain letters"
+        ) from None
+    return text
+
+
+Text = Annotated[StrictStr, AfterValidator(_encodable)]
 Count = Annotated[int, BeforeValidator(quantity.count)]
 Topology = Literal["all_to_all", "mesh2d", "torus2d", "ring"]
 Position = Literal["nodes", "edges_left_right", "edges_all"]
@@ -94,7 +109,7 @@ class Core(Table):
     clock_hz: Frequency
     sram_bytes_per_s: Rate = Field(examples=["21.3 GB/s"])
     remote_access_blocks: StrictBool
-    tile_model: StrictStr = Field(examples=["ipu-mk2"])
+    tile_model: Text = Field(examples=["ipu-mk2"])
 
     @property
     def cores(self) -> int:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from elk.documents import Document
 
 SCHEMA = "elk.chip/1"
+_SHOWN_REMEDIES = 10
 _PRESETS = Path(__file__).parent / "data" / "chips"
 
 
@@ -126,15 +127,17 @@ def _check_schema(document: Document, schema: object) -> None:
 
 def _file_error(document: Document, complaints: list[Complaint]) -> ChipFileError:
     """What is wrong in the file, in the order of its lines."""
+    from elk.chip_check import first as shown  # noqa: PLC0415 names() does not wait for pydantic
+
     ordered = sorted(complaints, key=lambda complaint: document.line(complaint.path))
     first = ordered[0]
     place = document.place(first.path)
     if len(ordered) == 1:
         return ChipFileError(str(first), place=place, remedy=first.remedy)
     lines = [f"  {document.place(c.path)}: {c}" for c in ordered]
-    remedies = dict.fromkeys(c.remedy for c in ordered if c.remedy)
+    remedies = list(dict.fromkeys(c.remedy for c in ordered if c.remedy))
     return ChipFileError(
-        "\n".join([f"{len(lines)} fields are wrong:", *lines]),
+        "\n".join([f"{len(lines)} fields are wrong:", *shown(lines)]),
         place=place,
-        remedy="; ".join(remedies) or None,
+        remedy="; ".join(remedies[:_SHOWN_REMEDIES]) or None,
     )

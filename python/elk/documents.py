@@ -14,7 +14,7 @@ import yaml
 
 from elk.errors import ChipFileError
 
-MOST_BYTES = 1 << 20
+MOST_BYTES = 1 << 16
 _DEEPEST = 32  # tables within tables
 
 KeyPath = tuple[str, ...]
@@ -45,7 +45,7 @@ class Document:
 
 
 def read_document(path: Path) -> Document:
-    """The contents of a TOML, YAML or JSON file of at most 1 MiB.
+    """The contents of a TOML, YAML or JSON file of at most 64 KiB.
 
     Raises:
         ChipFileError: The file cannot be read, is not text, or breaks the rules of its format.
@@ -103,7 +103,9 @@ def _text(path: Path) -> str:
         ) from None
     if len(content) > MOST_BYTES:
         raise ChipFileError(
-            "the file is over 1 MiB", place=place, remedy="a chip file is a page long: check it"
+            "the file must have at most 64 KiB, and has more",
+            place=place,
+            remedy="a chip file is a page long: check it",
         )
     try:
         return content.decode("utf-8-sig")
@@ -117,6 +119,10 @@ def _text(path: Path) -> str:
 
 
 def _read_toml(text: str) -> tuple[Any, dict[KeyPath, int]]:
+    for number, row in enumerate(text.splitlines(), start=1):
+        parts = _TOML_ENDS.split("".join(row.split()))
+        if max(part.count(".") for part in parts) > _DEEPEST:
+            raise _SyntaxError("a key has too many parts", number, "use flat tables")
     try:
         data = tomllib.loads(text)
     except ValueError as error:
@@ -131,6 +137,7 @@ def _read_toml(text: str) -> tuple[Any, dict[KeyPath, int]]:
 _BARE = r"""(?:[A-Za-z0-9_-]+|"[^"\n]*"|'[^'\n]*')"""
 _TOML_KEY = re.compile(rf"\s*({_BARE}(?:\s*\.\s*{_BARE})*)\s*=")
 _TOML_TABLE = re.compile(rf"\s*\[\[?\s*({_BARE}(?:\s*\.\s*{_BARE})*)\s*\]")
+_TOML_ENDS = re.compile(r"[=,{}\[\]#]")  # What no key goes on behind.
 _TOML_INNER = re.compile(rf"[{{,]\s*({_BARE})\s*=")
 
 

@@ -15,6 +15,7 @@ _PATTERN = re.compile(r"([+-]?\d[\d_]*(?:\.\d+)?(?:[eE][+-]?\d{1,3})?)\s*([^\d\s
 _LONGEST = 64  # characters of a quantity; a longer text is no quantity
 _LONG_NUMBER = 100_000  # from here on a larger unit is handier
 _MOST_BYTES = (1 << 63) - 1
+_MOST_COUNTED = 1 << 31  # The product of two counts fits 64 bits.
 
 _SIZES = {
     "B": 1,
@@ -112,7 +113,13 @@ def count(value: object) -> int:
         InvalidInputError: It is none.
     """
     if not isinstance(value, bool) and isinstance(value, Integral):
-        return int(value)
+        if abs(int(value)) <= _MOST_COUNTED:
+            return int(value)
+        raise InvalidInputError(
+            f"must be a count up to 2^31, got {_shown(int(value))}",
+            code="invalid_quantity",
+            remedy="write how many there are, as in 4",
+        )
     raise InvalidInputError(
         f"must be a whole number, got {_shown(value)}",
         code="invalid_quantity",
@@ -222,5 +229,7 @@ def _error(value: object, rule: str, unit: Unit, remedy: str = "") -> InvalidInp
 
 
 def _shown(value: object) -> str:
+    if isinstance(value, int) and abs(value) > _MOST_BYTES:
+        return f"a number of {value.bit_length()} bits"
     shown = f'"{value}"' if isinstance(value, str) else repr(value)
     return shown if len(shown) <= _LONGEST + 2 else shown[:_LONGEST] + "..."

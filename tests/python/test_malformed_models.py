@@ -277,7 +277,7 @@ def _chain(length: int) -> bytes:
     while size > 0x7F:
         length_bytes.append(size & 0x7F | 0x80)
         size >>= 7
-    return bytes(made.SerializeToString()) + b"\x3a" + bytes([*length_bytes, size]) + graph
+    return bytes(made.SerializeToString() + b"\x3a" + bytes([*length_bytes, size]) + graph)
 
 
 @pytest.mark.slow
