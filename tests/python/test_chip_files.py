@@ -194,9 +194,9 @@ def test_all_faults_are_listed_by_line(tmp_path: Path) -> None:
         ("a.json", '{"a": NaN}', 1, "NaN is no number"),
         ("a.json", '{"a": 1,}', 1, "not JSON"),
         ("a.json", "[1]", 1, "table of keys"),
-        ("a.json", "[" * 100_000, 1, "too deep"),
+        ("a.json", "[" * 60_000, 1, "too deep"),
         ("a.yaml", "[" * 5_000, 1, "too deep"),
-        ("a.toml", "a = " + "[" * 100_000, 1, ""),
+        ("a.toml", "a = " + "[" * 60_000, 1, ""),
     ],
 )
 def test_a_broken_file_is_refused_where_it_breaks(

@@ -298,11 +298,11 @@ def _mutated(name: str, made: onnx.ModelProto, count: int) -> Cases:
         copy = onnx.ModelProto()
         copy.CopyFrom(made)
         for _ in range(1 + i % 3):
-            _mutate(rng, copy)
+            mutate(rng, copy)
         yield f"mutated_{name}_{i}", copy.SerializeToString()
 
 
-def _mutate(rng: random.Random, made: onnx.ModelProto) -> None:
+def mutate(rng: random.Random, made: onnx.ModelProto) -> None:
     spots = list(_spots(made))
     parent, field = rng.choice(spots)
     old = getattr(parent, field.name)

@@ -1,0 +1,26 @@
+"""The inputs that fuzzing starts from, and those that it found."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from fuzz_targets import CORPUS, read_chip, read_model
+
+_MODELS = sorted((CORPUS / "model").iterdir())
+_CHIPS = sorted((CORPUS / "chip").iterdir())
+
+
+def test_there_is_a_corpus() -> None:
+    assert len(_MODELS) >= 20
+    assert len(_CHIPS) >= 5
+
+
+@pytest.mark.parametrize("path", _MODELS, ids=lambda path: path.name)
+def test_a_model_that_fuzzing_starts_from_or_found_is_answered(path: Path) -> None:
+    read_model(path.read_bytes())
+
+
+@pytest.mark.parametrize("path", _CHIPS, ids=lambda path: path.name)
+def test_a_chip_file_that_fuzzing_starts_from_or_found_is_answered(path: Path) -> None:
+    read_chip(path.read_bytes())
