@@ -1,0 +1,137 @@
+"""The error codes of ELK and the limits of elk.Limits, as Markdown: docs/errors.md.
+
+python benchmarks/limits_table.py > docs/errors.md
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from dataclasses import fields
+from typing import NamedTuple
+
+import elk
+
+
+class Code(NamedTuple):
+    """A code, the class that carries it, when it is raised and what to do."""
+
+    code: str
+    kind: str
+    when: str
+    remedy: str
+
+
+_HEAD = """# Errors and limits
+
+Every error of ELK is an `elk.ElkError`. It has a `code` for programs, which stays when the wording
+changes; a `place`: the name of a node, or file, line and field; a `message` with the rule and the
+value; and a `remedy`. `elk ... --json` prints the four. `InvalidInputError` and its children are
+also `ValueError`s. The command line exits with 2 for what the caller can correct, 1 for what does
+not fit, 3 for a bug in ELK. `python benchmarks/limits_table.py` prints this page.
+
+A model is looked at before it is parsed, and counted before ONNX's own code or ELK's follow it:
+what is too large is refused before memory or time is spent on it. No file that a model names as
+external data is ever opened. The tests read more than 2,400 malformed models and 1,800 malformed chip files,
+each in 2 s and 1 GiB at most; `tests/fuzz/` holds what fuzzing starts from and what it found."""
+
+_MODEL = "ModelFileError"
+_INPUT = "InvalidInputError"
+CODES = (
+    Code("chip_file", "ChipFileError", "A chip file cannot be read, or describes no possible chip; "
+         "the message names file, line and field", "correct the line; the nearest key is named"),
+    Code("dangling_name", _MODEL, "An output of the graph is no node's result",
+         "name one of the results of the graph"),
+    Code("element_type", _MODEL, "An input or initializer holds texts, a sequence or a map",
+         "cut the part of the model that reads it off"),
+    Code("elk", "ElkError", "Never by itself: the parent of all", "catch it to catch every error"),
+    Code("external_data", "UnsupportedModelError", "A tensor in a node or a subgraph lies outside "
+         "the file", "make it an initializer of the graph, or store it in the file"),
+    Code("file", _INPUT, "The system cannot read or write a file", "check the path"),
+    Code("infeasible", "InfeasibleError", "Nothing fits the chip; the message says by how much",
+         "take a larger chip, or bind smaller sizes"),
+    Code("internal", "InternalError", "A bug in ELK", "report it"),
+    Code("invalid_chip", "InvalidInputError", "`elk.Chip` is made of values that no chip has",
+         "the message lists every field and its rule"),
+    Code("invalid_function", _MODEL, "Local functions cannot be inlined",
+         "export the model without local functions"),
+    Code("invalid_input", _INPUT, "An argument is wrong; the message names it", "correct it"),
+    Code("invalid_limit", _INPUT, "`elk.Limits` is given what is no positive integer, or too much",
+         "leave it out for its default"),
+    Code("invalid_plan", _INPUT, "A cut of an operator breaks a rule of the core; the message "
+         "names it", "compile again; a plan of `elk.compile` never does"),
+    Code("invalid_quantity", _INPUT, "A quantity has a wrong unit, none, or is no number",
+         "write a number and a unit, as in \"624 KiB\""),
+    Code("invalid_shape", _MODEL, "A size is negative, or an output is not of its declared shape",
+         "give the dimension its size, or a name that is bound"),
+    Code("invalid_tensor", _MODEL, "The elements of an initializer do not fill its shape",
+         "export the model again; the file may be damaged"),
+    Code("limit", "LimitError", "A model has more of something than `elk.Limits` allow",
+         "check the model; pass `limits=elk.Limits(...)` or `--limit NAME=N` if it is meant"),
+    Code("missing_package", "MissingPackageError", "An optional package is not installed",
+         "install it"),
+    Code("model_file", _MODEL, "A file cannot be read, or ONNX's own checker refuses it",
+         "check that the file is whole; export the model again"),
+    Code("model_loaded", _INPUT, "`elk.compile` is given a loaded model and options of loading",
+         "give them to `elk.load_model`"),
+    Code("no_buffers", _INPUT, "A forecast is asked for buffers", "plan with another policy"),
+    Code("not_a_number", _MODEL, "An attribute of a node is NaN",
+         "write a number, or leave it out"),
+    Code("not_text", _MODEL, "A name in a model is no UTF-8", "export the model again"),
+    Code("not_there_yet", _INPUT, "An option is for a later version", "use one of those named"),
+    Code("plan_file", "PlanFileError", "A plan file cannot be read, or is of another version",
+         "compile again"),
+    Code("profile_file", "ProfileFileError", "A file of measured tiles cannot be read",
+         "correct the line that is named"),
+    Code("recursive_function", _MODEL, "A local function calls itself",
+         "unroll the recursion before the model is exported"),
+    Code("tile_model_file", "TileModelFileError", "A tile model cannot be read",
+         "fit it again with `elk fit`"),
+    Code("unbound_symbols", "UnboundSymbolsError", "Dimensions have no number; all are listed",
+         "pass `bindings={...}`"),
+    Code("unknown_name", _INPUT, "There is no such preset, option or operator",
+         "take the nearest, which is named"),
+    Code("unknown_opset", _MODEL, "An operator set does not exist",
+         "convert the model with `onnx.version_converter`, or install a newer onnx"),
+    Code("unknown_symbol", _INPUT, "A binding names no dimension of the model",
+         "take one of those listed"),
+    Code("unsupported_model", "UnsupportedModelError", "Nodes cannot be planned; each is listed "
+         "with its shapes and the reason", "replace these nodes, or cut them off"),
+    Code("usage", _INPUT, "The command line is wrong", "see `elk COMMAND --help`"),
+)  # fmt: skip
+
+
+def page() -> str:
+    """The whole page."""
+    rows = [
+        "## Codes",
+        "",
+        "| code | class | when | what to do |",
+        "| --- | --- | --- | --- |",
+        *(f"| `{c.code}` | `{c.kind}` | {c.when} | {c.remedy} |" for c in CODES),
+        "",
+        "## Limits",
+        "",
+        "`elk.load_model(..., limits=elk.Limits(nodes=500_000))`, `elk.compile(..., limits=...)`",
+        "and `elk model --limit nodes=500000` change them; the rest keep their defaults.",
+        "",
+        "| limit | default | what it bounds |",
+        "| --- | ---: | --- |",
+        *(f"| `{f.name}` | {f.default:,} | {said(f.name)} |" for f in fields(elk.Limits)),
+        "",
+        "A chip file has at most 64 KiB, tables at most 32 deep, and counts up to 2^31.",
+    ]
+    return "\n".join([_HEAD, "", *rows, ""])
+
+
+def said(limit: str) -> str:
+    """What the docstring of `elk.Limits` says of a limit."""
+    text = inspect.getdoc(elk.Limits) or ""
+    found = re.search(rf"^ +{limit}: (.*?)(?=^ +\w+: |\Z)", text, re.MULTILINE | re.DOTALL)
+    if found is None:
+        raise LookupError(limit)
+    return " ".join(found[1].split())
+
+
+if __name__ == "__main__":
+    print(page(), end="")
