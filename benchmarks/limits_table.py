@@ -32,8 +32,9 @@ not fit, 3 for a bug in ELK. `python benchmarks/limits_table.py` prints this pag
 
 A model is looked at before it is parsed, and counted before ONNX's own code or ELK's follow it:
 what is too large is refused before memory or time is spent on it. No file that a model names as
-external data is ever opened. The tests read more than 2,400 malformed models and 1,800 malformed chip files,
-each in 2 s and 1 GiB at most; `tests/fuzz/` holds what fuzzing starts from and what it found."""
+external data is ever opened. The tests read over 1,000 malformed models and 500 malformed chip
+files, each in 2 s and 1 GiB at most; `tests/fuzz/` holds what fuzzing starts from and what it
+found."""
 
 _MODEL = "ModelFileError"
 _INPUT = "InvalidInputError"

@@ -79,6 +79,8 @@ _CODES = {
     "cycle": "model_file",
     "dangling_input": "model_file",
     "node_twice": "model_file",
+    "mixed_types_7": "unsupported_model",
+    "bomb_matmul_shapes": "unsupported_model",
     "domain_imported_no such": "unsupported_model",
     "refused_3000": "unsupported_model",
     "junk_text": "model_file",

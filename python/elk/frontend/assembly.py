@@ -14,6 +14,7 @@ from elk.errors import ElkError
 from elk.frontend import kinds, move, reshaping
 from elk.frontend.bounds import Budget, check_pattern
 from elk.frontend.node import Node, UnplannableError
+from elk.frontend.signature import check_types
 from elk.frontend.space import MisalignedError, Pattern, Read, with_shape
 from elk.frontend.values import Stored, Value, constant, whole
 from elk.frontend.views import identity
@@ -132,6 +133,8 @@ class Assembler:
             readers = self._readers.get(outputs[0], ())
             most = self._budget.limits.folded_elements
             node = Node(name, kind_name, attrs, inputs, outputs, opset, readers, most)
+            if plain:
+                check_types(kind_name, opset, inputs)
             self._budget.take_inputs(inputs, f"node '{name}'")
             with np.errstate(all="ignore"):
                 self._take(node, kind, attrs_key)

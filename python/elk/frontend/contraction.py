@@ -10,6 +10,8 @@ from elk.frontend.node import UnplannableError
 from elk.frontend.space import Nest, Pattern, Space
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from elk.frontend.node import Node
     from elk.frontend.views import Shape
 
@@ -30,7 +32,7 @@ def matmul(node: Node) -> Pattern:
         for name, size in zip(names[front - len(lead) :], lead, strict=True):
             sizes[name] = size if size != 1 else sizes[name]
     for labels, shape in ((a_tail, a), (b_tail, b)):
-        sizes.update(zip([x for x in labels if x], shape[-len(labels) :], strict=True))
+        _measure(sizes, [x for x in labels if x], shape[-len(labels) :])
     operands = [_led(lead_a, names, sizes) + a_tail, _led(lead_b, names, sizes) + b_tail]
     out = (*names, *(x for x in ("m", "n") if x in sizes))
     return contraction(node, operands, out, sizes)
@@ -48,7 +50,7 @@ def gemm(node: Node) -> Pattern:
     b: Labels = ("n", "k") if node.attrs.get("transB", 0) else ("k", "n")
     sizes: dict[str, int] = {}
     for slot, labels in enumerate((a, b)):
-        sizes.update(zip([x for x in labels if x], node.input(slot).shape, strict=True))
+        _measure(sizes, [x for x in labels if x], node.input(slot).shape)
     sizes = {name: sizes[name] for name in ("m", "n", "k")}
     scalars = (float(node.attrs.get("alpha", 1.0)), float(node.attrs.get("beta", 1.0)))
     return contraction(node, [a, b], ("m", "n"), sizes, scalars)
@@ -65,8 +67,15 @@ def einsum(node: Node) -> Pattern:
         raise UnplannableError(f"equation '{equation}' is no product of two operands")
     sizes: dict[str, int] = {}
     for slot, term in enumerate(terms):
-        sizes.update(zip(term, node.input(slot).shape, strict=True))
+        _measure(sizes, term, node.input(slot).shape)
     return contraction(node, [tuple(term) for term in terms], tuple(right), sizes)
+
+
+def _measure(sizes: dict[str, int], labels: Iterable[str], shape: Shape) -> None:
+    """Enters the size of each label, which is the same in all operands."""
+    for label, size in zip(labels, shape, strict=True):
+        if sizes.setdefault(label, size) != size:
+            raise UnplannableError(f"its inputs meet in dimensions of {sizes[label]} and {size}")
 
 
 def contraction(

@@ -1,0 +1,76 @@
+"""Whether the element types of a node's inputs are those that its operator takes."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import onnx
+
+from elk.frontend.node import UnplannableError
+from elk.frontend.values import DTYPES
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from elk.frontend.values import Value
+
+
+class _Formal(NamedTuple):
+    """One formal input: its type or the variable that stands for it, and what that may be."""
+
+    variable: str
+    dtypes: frozenset[str]
+    repeats: bool
+    alike: bool
+
+
+def check_types(kind: str, opset: int, inputs: Sequence[Value | None]) -> None:
+    """Refuses inputs of types that ONNX's operator `kind` does not take, or not together.
+
+    Raises:
+        UnplannableError: The first such input.
+    """
+    formals = _formals(kind, opset)
+    if formals is None:
+        return
+    bound: dict[str, tuple[int, str]] = {}
+    for slot, value in enumerate(inputs):
+        if value is None or not formals:
+            continue
+        formal = formals[min(slot, len(formals) - 1)]
+        if slot >= len(formals) and not formal.repeats:
+            return
+        if formal.dtypes and value.dtype not in formal.dtypes:
+            raise UnplannableError(f"input {slot} is {value.dtype}, which it does not take")
+        first, dtype = bound.setdefault(formal.variable, (slot, value.dtype))
+        if formal.alike and dtype != value.dtype:
+            raise UnplannableError(
+                f"input {slot} is {value.dtype}, input {first} is {dtype}: they must be alike"
+            )
+
+
+@lru_cache(maxsize=1024)
+def _formals(kind: str, opset: int) -> tuple[_Formal, ...] | None:
+    if not onnx.defs.has(kind, opset, ""):
+        return None
+    schema: Any = onnx.defs.get_schema(kind, opset, "")
+    allowed = {c.type_param_str: c.allowed_type_strs for c in schema.type_constraints}
+    variadic = onnx.defs.OpSchema.FormalParameterOption.Variadic
+    return tuple(
+        _Formal(
+            x.type_str,
+            frozenset(
+                _NAMES[text] for text in allowed.get(x.type_str, [x.type_str]) if text in _NAMES
+            ),
+            x.option == variadic,
+            x.option != variadic or x.is_homogeneous,
+        )
+        for x in schema.inputs
+    )
+
+
+_NAMES = {
+    f"tensor({onnx.helper.tensor_dtype_to_string(number).removeprefix('TensorProto.').lower()})":
+    name for number, name in DTYPES.items()
+}  # fmt: skip
