@@ -63,3 +63,21 @@ def test_nodes_that_cannot_be_planned_are_listed(tmp_path: Path, capsys: Capture
     assert "2 nodes cannot be planned" in error["message"]
     assert "NonZero 'NonZero_y' (f32[3, 3])" in error["message"]
     assert "Det 'Det_z' (f32[3, 3])" in error["message"]
+
+
+def test_a_limit_is_changed_by_its_name(capsys: Capture) -> None:
+    nerf = ["model", str(MODELS / "nerf.onnx"), "--bind", "rows=8", "--json"]
+    assert main([*nerf, "--limit", "nodes=13"]) == 0
+    capsys.readouterr()
+    assert main([*nerf, "--limit", "nodes=12"]) == 2
+    error = json.loads(capsys.readouterr().out)["error"]
+    assert error["code"] == "limit"
+    assert "limit 'nodes'" in error["message"]
+
+
+@pytest.mark.parametrize("word", ["node=3", "nodes", "nodes=x", "nodes=-1", "=1"])
+def test_a_wrong_limit_names_the_right_ones(capsys: Capture, word: str) -> None:
+    assert main(["model", str(MODELS / "nerf.onnx"), "--limit", word]) == 2
+    shown = capsys.readouterr().err
+    assert "--limit must be NAME=N" in shown
+    assert "nodes" in shown

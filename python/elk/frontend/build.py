@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from onnx import numpy_helper
 
 from elk import _core
-from elk.errors import ModelFileError, UnsupportedModelError
+from elk.errors import LimitError, ModelFileError, UnsupportedModelError
 from elk.frontend.assembly import (
     Assembler,
     Assembly,
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from elk.frontend.values import Array
     from elk.limits import Limits
 
+_MOST_BYTES = 1 << 60  # Eight times as many, in bits, still fit 64-bit integers.
 _SHOWN = 100  # Refused nodes in a message.
 _STATE = re.compile(r"^(past_key_values|past|cache|state)([._].*)?$")
 _REPLACED = re.compile(r"^(present|new|next|updated|present_key_values)([._].*)?$")
@@ -123,6 +124,14 @@ def _finished(
     needed = {id(p.tensor) for value in outputs for p in value.pieces}
     needed.update(id(tensor) for tensor, _ in stores)
     ops = inputs_first(alive(assembly.ops, needed))
+    total = sum(tensor.nbytes for op in ops for tensor in op.writes)
+    total += sum(tensor.nbytes for tensor in initializers)
+    if total > _MOST_BYTES:
+        raise LimitError(
+            f"all tensors together must have at most 2^60 bytes, got {total:,}",
+            place=loaded.name,
+            remedy="bind smaller sizes",
+        )
     graph, tensors = core_graph(loaded.name, ops, stores, outputs)
     external = frozenset(
         x.name for x in loaded.proto.graph.initializer if x.data_location == EXTERNAL
