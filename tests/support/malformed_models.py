@@ -216,6 +216,22 @@ def _many() -> Cases:
     ):
         body = tag * 3_000_000
         yield f"empty_{name}_3000000", b"\x3a" + _length(body) + body
+    # The same below the size from which files are looked at before they are parsed.
+    small = sound()["relu"].SerializeToString()
+    for field in onnx.GraphProto.DESCRIPTOR.fields:
+        if field.message_type is not None:
+            body = bytes([field.number << 3 | 2, 0]) * 2_000_000
+            if field.number < 16:
+                yield f"empty_{field.name}_2000000", small + b"\x3a" + _length(body) + body
+    for field in onnx.ModelProto.DESCRIPTOR.fields:
+        if field.message_type is not None and field.number < 16:
+            yield (
+                f"empty_{field.name}_in_model",
+                small + bytes([field.number << 3 | 2, 0]) * 2_000_000,
+            )
+    yield "empty_functions_in_model", small + b"\xca\x01\x00" * 1_300_000
+    yield "empty_training_in_model", small + b"\xa2\x01\x00" * 1_300_000
+    yield "empty_opsets_in_model", small + b"\x42\x00" * 2_000_000
     inner = b"\x2a\x00" * 3_000_000
     body = b"\x0a" + _length(inner) + inner
     yield "empty_attributes_3000000", b"\x3a" + _length(body) + body

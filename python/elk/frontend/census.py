@@ -16,7 +16,7 @@ from elk.frontend.node import UnplannableError
 from elk.frontend.values import DTYPES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from elk.limits import Limits
 
@@ -45,6 +45,9 @@ class _Census:
         self._waiting: list[tuple[onnx.GraphProto, int]] = []
 
     def take(self, proto: onnx.ModelProto) -> None:
+        limits, place = self._limits, self._place
+        limits.check("operands", len(proto.opset_import), "the operator sets of a model", place)
+        limits.check("nodes", len(proto.functions), "the functions of a model", place)
         for entry in proto.opset_import:
             self._opset(entry)
         self._waiting.append((proto.graph, 1))
@@ -72,8 +75,8 @@ class _Census:
             )
 
     def _take_graph(self, graph: onnx.GraphProto, depth: int) -> None:
-        count = len(graph.initializer) + len(graph.input) + len(graph.output)
-        self._values += count
+        given = len(graph.initializer) + len(graph.sparse_initializer)
+        self._values += given + len(graph.input) + len(graph.output)
         self._limits.check("initializers", self._values, "initializers and inputs", self._place)
         self._name(graph.name, "a graph's name", self._place)
         for tensor in graph.initializer:
@@ -83,13 +86,12 @@ class _Census:
             self._value(value)
         self._take_nodes(graph.node, depth, top=depth == 1)
 
-    def _take_nodes(self, nodes: Iterable[onnx.NodeProto], depth: int, *, top: bool) -> None:
+    def _take_nodes(self, nodes: Collection[onnx.NodeProto], depth: int, *, top: bool) -> None:
+        self._nodes += len(nodes)
+        self._limits.check("nodes", self._nodes, "the nodes of a model", self._place)
         most = self._limits.operands
         for number, node in enumerate(nodes):
-            self._nodes += 1
             place = self._node_place(node, number)
-            if self._nodes > self._limits.nodes:
-                self._limits.check("nodes", self._nodes, "the nodes of a model", place)
             for count in (len(node.input), len(node.output), len(node.attribute)):
                 if count > most:
                     self._limits.check("operands", count, "the operands of a node", place)

@@ -32,6 +32,11 @@ _SMALL_BYTES = 4 << 20
 _SHOWN_ELEMENTS = 1024  # Larger tensors of the file are no matter for ONNX's checker.
 # ONNX 1.23 loses the default of its attribute `axes` when it replaces this one.
 _MISLED = frozenset({"MeanVarianceNormalization"})
+# What a copy of a model and of its graph lacks: what is copied apart, and what only tells.
+_LEFT_OUT = frozenset(
+    {"graph", "initializer", "value_info", "quantization_annotation", "metadata_props",
+     "training_info", "doc_string"}
+)  # fmt: skip
 _NESTED_FUNCTIONS = 8  # A composed type may be made of composed ones, at most this deep.
 
 
@@ -180,15 +185,12 @@ def weightless(proto: onnx.ModelProto) -> onnx.ModelProto:
 
 
 def _without_initializers(proto: onnx.ModelProto) -> onnx.ModelProto:
-    """A copy of all but the initializers, which may be most of the file."""
+    """A copy of all but the initializers, which may be most of the file, and of mere notes."""
     copy = onnx.ModelProto()
-    pairs: list[tuple[Any, Any, str]] = [
-        (proto, copy, "graph"),
-        (proto.graph, copy.graph, "initializer"),
-    ]
-    for source, target, left_out in pairs:
+    pairs: list[tuple[Any, Any]] = [(proto, copy), (proto.graph, copy.graph)]
+    for source, target in pairs:
         for field, value in source.ListFields():
-            if field.name == left_out:
+            if field.name in _LEFT_OUT:
                 continue
             if hasattr(value, "MergeFrom"):  # A message, or several of something.
                 getattr(target, field.name).MergeFrom(value)
