@@ -11,20 +11,12 @@ from onnx import numpy_helper
 
 from elk import _core
 from elk.errors import ModelFileError, UnsupportedModelError
-from elk.frontend.assembly import (
-    Assembler,
-    Assembly,
-    Op,
-    Refusal,
-    alive,
-    inputs_first,
-    is_append,
-    run_bytes,
-)
+from elk.frontend.assembly import Assembler, Assembly, Op, Refusal
 from elk.frontend.bind import Symbols
+from elk.frontend.control import readers
 from elk.frontend.core import core_graph
-from elk.frontend.kinds import KINDS
-from elk.frontend.load import check, fix_shapes, weightless, without_functions
+from elk.frontend.load import check, weightless
+from elk.frontend.ordering import alive, inputs_first, is_append, run_bytes
 from elk.frontend.values import DTYPES, Stored, Value, whole
 from elk.frontend.views import is_whole
 
@@ -92,11 +84,9 @@ def build(
     symbols = Symbols(bindings)
     inputs = _inputs(proto, symbols, {x.name for x in initializers}, _Homes(weights, state))
     bound = symbols.finish()
-    fix_shapes(plain, {t.name: t.shape for t in inputs})
-    plain = without_functions(plain, KINDS)
     given = {t.name: whole(t, t.data) for t in (*initializers, *inputs)}
     opsets = {("" if x.domain == "ai.onnx" else x.domain): x.version for x in plain.opset_import}
-    assembler = Assembler(given, opsets, _readers(plain.graph))
+    assembler = Assembler(given, opsets, readers(plain.graph))
     for number, node in enumerate(plain.graph.node):
         assembler.add(node, number)
     _refuse(assembler.result.refused)
@@ -119,20 +109,6 @@ def _finished(
         x.name for x in loaded.proto.graph.initializer if x.data_location == _EXTERNAL
     )
     return Built(graph, bound, assembly, ops, tensors, initializers, external, outputs)
-
-
-def _readers(graph: onnx.GraphProto) -> dict[str, tuple[str, ...]]:
-    """The types of the nodes that read each value; an output of the graph is read by the caller."""
-    readers: dict[str, list[str]] = {}
-    for node in graph.node:
-        for name in node.input:
-            readers.setdefault(name, []).append(node.op_type)
-        for branch in (a.g for a in node.attribute if a.HasField("g")):
-            for name, types in _readers(branch).items():
-                readers.setdefault(name, []).extend(types)
-    for output in graph.output:
-        readers.setdefault(output.name, []).append("output")
-    return {name: tuple(types) for name, types in readers.items()}
 
 
 class _Homes:

@@ -1,13 +1,14 @@
 """The table of operator kinds: what each ONNX type folds to, shows, or computes.
 
 A node is tried in this order: `fold`, where all inputs are known; `view`, which says that nothing
-has to be computed; `build`, the tensor expression. A type that is not in the table is refused.
+has to be computed; `compose`, which makes it of nodes of other types; `build`, the tensor
+expression. A type that is not in the table, and that ONNX does not define by others, is refused.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -19,8 +20,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from elk.frontend.fold import Fold
+    from elk.frontend.assembly import Maker
     from elk.frontend.node import Node
     from elk.frontend.space import Pattern
+
+    Compose: TypeAlias = Callable[[Node, Maker], list[Value] | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +35,13 @@ class Kind:
         build: Its tensor expression; None where it never is an op.
         view: The values of its outputs if they are views; None where they never are.
         fold: Its outputs from known inputs; None where it is not folded.
+        compose: The values of its outputs, made by nodes of other types; None where it is an op.
     """
 
     build: Callable[[Node], Pattern] | None = None
     view: Callable[[Node], list[Value] | None] | None = None
     fold: Fold | None = None
+    compose: Compose | None = None
 
 
 def _unary(
@@ -155,6 +161,11 @@ def _each(function: Callable[..., Any], arrays: tuple[Any, ...]) -> Any:
         result = function(result, array)
     return result
 
+
+# Types that are refused, and why.
+REFUSED: dict[str, str] = {
+    "Compress": "the size of its result depends on values",
+}
 
 KINDS: dict[str, Kind] = {
     # Products.
