@@ -1,7 +1,7 @@
 """Computes a planned graph with numpy, point by point of each op's axes: slow and plain.
 
 It reads nothing but the graph: index maps, kernel names and scalars. So it shows that they say
-what the ONNX model says.
+what the ONNX model says. Of opaque ops it shows that they read and write whole tensors.
 """
 
 from __future__ import annotations
@@ -11,9 +11,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+import onnx
 from elk import _core
 from elk.model import Model
 from numpy.typing import NDArray
+from onnx import numpy_helper
+from onnx.reference import ReferenceEvaluator
 
 Array = NDArray[Any]
 Inputs = dict[int, tuple[Array, Array]]  # Of each ONNX input: values, and where they are.
@@ -190,15 +193,26 @@ class _Run:
         self.arrays[tensor.name] = result
 
 
-def evaluate(model: Model, feeds: Mapping[str, Array]) -> list[Array]:
-    """The outputs of `model` in the order of the graph's outputs."""
+def evaluate(
+    model: Model, feeds: Mapping[str, Array], proto: onnx.ModelProto | None = None
+) -> list[Array]:
+    """The outputs of `model` in the order of the graph's outputs.
+
+    What an opaque op computes is not in the graph: ONNX's own reference computes the node of
+    `proto` that it stands for, from what its index maps read.
+    """
     graph = model.graph
     arrays: dict[str, Array] = {**model.constants, **feeds}
     for op in graph.ops:
         run = _Run(graph, op, arrays)
-        with np.errstate(all="ignore"):
-            results = _top_k(run) if op.function == "topk" else (_result(run),)
         writes = [x for x in op.operands if x.access != _READ]
+        with np.errstate(all="ignore"):
+            if op.function == "topk":
+                results = _top_k(run)
+            elif op.kind.name == "Opaque" and op.function not in _SCANS:
+                results = _by_onnx(run, proto)
+            else:
+                results = (_result(run),)
         for operand, result in zip(writes, results, strict=True):
             run.write(operand, result)
     return [_seen(value, arrays) for value in model.outputs]
@@ -262,6 +276,10 @@ def _gathered(run: _Run, _: Inputs) -> Array:
 
 def _copied(run: _Run, _: Inputs) -> Array:
     value, inside = _together(run)
+    result = next(x for x in run.op.operands if x.access != _READ)
+    dtype = np.dtype(_NUMPY[run.graph.tensors[result.tensor].dtype.name])
+    if run.op.onnx_type == "BitCast":
+        return np.asarray(np.ascontiguousarray(value)).view(dtype).reshape(value.shape)
     fill = run.op.scalars[0] if run.op.scalars else 0
     return np.where(inside, value, np.asarray(fill).astype(value.dtype))
 
@@ -353,16 +371,61 @@ def _top_k(run: _Run) -> tuple[Array, Array]:
     )
 
 
-def _opaque(run: _Run, wide: Inputs) -> Array:
+_SCANS = {"cumsum": (np.cumsum, 0), "cumprod": (np.cumprod, 1)}
+
+
+def _scanned(run: _Run, wide: Inputs) -> Array:
     row = run.over(_core.AxisRole.Row)
-    if run.op.function == "cumsum":
-        exclusive, backwards = run.op.scalars
-        x = np.broadcast_to(wide[0][0], run.sizes)
-        x = np.flip(x, row) if backwards else x
-        total = np.cumsum(x, axis=row[0])
-        total = total - x if exclusive else total
-        return np.flip(total, row) if backwards else total
-    raise NotImplementedError(run.op.function)
+    exclusive, backwards = run.op.scalars
+    function, unit = _SCANS[run.op.function]
+    x = np.broadcast_to(wide[0][0], run.sizes)
+    x = np.flip(x, row) if backwards else x
+    total = np.asarray(function(x, axis=row[0]))
+    if exclusive:
+        total = np.roll(total, 1, axis=row[0])
+        np.moveaxis(total, row[0], 0)[0] = unit
+    return np.flip(total, row) if backwards else total
+
+
+def _given(run: _Run, operand: _core.Operand) -> Array:
+    """The tensor of an operand, rebuilt from what the op reads of it: all of it, or it fails."""
+    tensor = run.graph.tensors[operand.tensor]
+    index, inside = run.index(operand)
+    array = run.arrays[tensor.name]
+    if not index:
+        return array
+    at = tuple(np.broadcast_to(x, np.broadcast_shapes(*(i.shape for i in index)))[
+        np.broadcast_to(inside, np.broadcast_shapes(*(i.shape for i in index)))
+    ] for x in index)
+    seen: Array = np.zeros(tensor.shape, dtype=bool)
+    seen[at] = True
+    assert seen.all(), "an opaque op reads a part of its operand"
+    return array
+
+
+def _by_onnx(run: _Run, proto: onnx.ModelProto | None) -> tuple[Array, ...]:
+    """What ONNX's reference computes for the node that an opaque op stands for."""
+    if run.op.function in {"random", "multinomial"} or proto is None:
+        raise NotImplementedError(run.op.function)
+    names = {node.name or f"{node.op_type}_{i}": node for i, node in enumerate(proto.graph.node)}
+    node = names.get(run.op.name)
+    if node is None:
+        raise NotImplementedError(run.op.function)
+    inline = {x.name: numpy_helper.to_array(x) for x in proto.graph.initializer}
+    given = {node.input[x.input]: _given(run, x) for x in run.reads}
+    for name in node.input:
+        if name and name not in given:
+            given[name] = inline[name] if name in inline else run.arrays[name]
+    inputs = [onnx.helper.make_tensor_value_info(n, 1, None) for n in given]
+    outputs = [onnx.helper.make_tensor_value_info(n, 1, None) for n in node.output]
+    graph = onnx.helper.make_graph([node], "one", inputs, outputs)
+    model = onnx.helper.make_model(graph, opset_imports=proto.opset_import)
+    found = ReferenceEvaluator(model).run(None, given)
+    writes = [x for x in run.op.operands if x.access != _READ]
+    return tuple(
+        np.asarray(array)[tuple(run.index(operand)[0])] if np.ndim(array) else np.asarray(array)
+        for array, operand in zip(found, writes, strict=True)
+    )
 
 
 _KINDS: dict[str, Callable[[_Run, Inputs], Array]] = {
@@ -376,5 +439,5 @@ _KINDS: dict[str, Callable[[_Run, Inputs], Array]] = {
     "Norm": _normed,
     "Gather": _gathered,
     "Copy": _copied,
-    "Opaque": _opaque,
+    "Opaque": _scanned,
 }

@@ -147,7 +147,7 @@ class Assembler:
                 flow(self, proto, name)
                 return
             values = [self.result.values[x] if x else None for x in inputs]
-            attrs, attrs_key = attributes(proto, self.scope.attrs)
+            attrs, attrs_key = attributes(proto, self.scope.attrs) if kind else ({}, None)
             opset = self.scope.opsets.get("" if proto.domain == "ai.onnx" else proto.domain, 1)
             readers = self._readers.get(outputs[0], ())
             node = Node(name, kind_name, attrs, values, outputs, opset, readers)

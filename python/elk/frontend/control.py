@@ -136,8 +136,9 @@ def _body(schema: Any, proto: onnx.NodeProto, node: Node, scope: Scope) -> onnx.
     """The function that stands behind a node, in the newest version that its operator set has."""
     wanted = scope.opsets.get("" if proto.domain == "ai.onnx" else proto.domain, 1)
     fixed = [v for v in schema.function_opset_versions if v <= wanted]
+    body = onnx.FunctionProto()
     if fixed:
-        body: onnx.FunctionProto = schema.get_function_with_opset_version(max(fixed))
+        body.ParseFromString(schema.get_function_with_opset_version(max(fixed)))
         return body
     versions = [v for v in schema.context_dependent_function_opset_versions if v <= wanted]
     if not versions:
@@ -146,7 +147,6 @@ def _body(schema: Any, proto: onnx.NodeProto, node: Node, scope: Scope) -> onnx.
     data = schema.get_context_dependent_function_with_opset_version(
         max(versions), _resolved(proto, scope).SerializeToString(), types
     )
-    body = onnx.FunctionProto()
     body.ParseFromString(data)
     return body
 

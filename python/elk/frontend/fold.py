@@ -6,10 +6,9 @@ import math
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from onnx import helper
 
 from elk.frontend.node import Node, UnplannableError, wrapped
-from elk.frontend.values import DTYPES, ONNX_TYPES
+from elk.frontend.values import DTYPES, numpy_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,16 +19,6 @@ if TYPE_CHECKING:
 
 # No folded tensor has more elements than this; larger ones are computed while the model runs.
 LIMIT = 1_048_576
-
-
-def numpy_dtype(name: str) -> np.dtype[Any]:
-    """The numpy element type called `name`."""
-    plain = {"bool": "bool", "f16": "f2", "f32": "f4", "f64": "f8"}
-    if name in plain:
-        return np.dtype(plain[name])
-    if name[0] in "iu" and name[1:] in {"8", "16", "32", "64"}:
-        return np.dtype(f"{name[0]}{int(name[1:]) // 8}")
-    return np.dtype(helper.tensor_dtype_to_np_dtype(ONNX_TYPES[name]))
 
 
 def by(function: Callable[..., Any]) -> Fold:
@@ -151,7 +140,8 @@ def reduced(function: Callable[..., Any]) -> Fold:
             return arrays[0]
         over = tuple(wrapped(a, rank) for a in axes) if axes else None
         keep = bool(node.attrs.get("keepdims", 1))
-        result = function(arrays[0], axis=over, keepdims=keep)
+        with np.errstate(all="ignore"):
+            result = function(arrays[0], axis=over, keepdims=keep)
         return np.asarray(result).astype(arrays[0].dtype)
 
     return fold
@@ -186,3 +176,17 @@ def trilu(node: Node, arrays: list[Array]) -> Array | None:
 def nonzero(_: Node, arrays: list[Array]) -> Array:
     """NonZero."""
     return np.asarray(np.nonzero(arrays[0]), dtype=np.int64)
+
+
+def lowest(dtype: np.dtype[Any]) -> Any:
+    """What the maximum of nothing is."""
+    if dtype.kind == "b":
+        return False
+    return np.iinfo(dtype).min if dtype.kind in "iu" else -np.inf
+
+
+def highest(dtype: np.dtype[Any]) -> Any:
+    """What the minimum of nothing is."""
+    if dtype.kind == "b":
+        return True
+    return np.iinfo(dtype).max if dtype.kind in "iu" else np.inf

@@ -12,7 +12,23 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from elk.frontend import contraction, fold, move, picking, reshaping, rows, windows
+from elk.frontend import (
+    composed,
+    contraction,
+    einsums,
+    fold,
+    fourier,
+    move,
+    opaque,
+    picking,
+    quantized,
+    recurrent,
+    reshaping,
+    resizing,
+    rows,
+    transposed,
+    windows,
+)
 from elk.frontend.elementwise import elementwise, scalar
 from elk.frontend.values import DTYPES, ONNX_TYPES, Value, constant
 
@@ -84,6 +100,7 @@ def _reduction(
     return Kind(
         build=lambda node: rows.reduction(node, function, mean=mean),
         fold=fold.reduced(array) if array else None,
+        compose=composed.reduction,
     )
 
 
@@ -155,6 +172,12 @@ def _infinite(node: Node) -> Pattern:
     return elementwise(node, "isinf", result="bool", scalars=tuple(signs))
 
 
+def _max_pool(node: Node) -> Pattern:
+    if any(node.outputs[1:]):
+        return opaque.max_pool_indices(node)
+    return windows.pool(node, "maxpool2d")
+
+
 def _each(function: Callable[..., Any], arrays: tuple[Any, ...]) -> Any:
     result = arrays[0]
     for array in arrays[1:]:
@@ -162,20 +185,48 @@ def _each(function: Callable[..., Any], arrays: tuple[Any, ...]) -> Any:
     return result
 
 
+DATA_DEPENDENT = "the size of its result depends on values"
 # Types that are refused, and why.
 REFUSED: dict[str, str] = {
-    "Compress": "the size of its result depends on values",
+    "Compress": DATA_DEPENDENT,
+    "ImageDecoder": "the size of its result depends on the bytes of a file",
+    "NonMaxSuppression": DATA_DEPENDENT,
+    "Unique": DATA_DEPENDENT,
+    **dict.fromkeys(
+        (
+            "ConcatFromSequence", "SequenceAt", "SequenceConstruct", "SequenceEmpty",
+            "SequenceErase", "SequenceInsert", "SequenceLength", "SplitToSequence",
+        ),
+        "sequences of tensors are not planned",
+    ),
+    **dict.fromkeys(
+        ("RegexFullMatch", "StringConcat", "StringNormalizer", "StringSplit"),
+        "strings are no numbers",
+    ),
 }
 
 KINDS: dict[str, Kind] = {
     # Products.
     "MatMul": Kind(build=contraction.matmul),
     "Gemm": Kind(build=contraction.gemm),
-    "Einsum": Kind(build=contraction.einsum, view=reshaping.transposing_einsum),
+    "Einsum": Kind(
+        build=contraction.einsum, view=reshaping.transposing_einsum, compose=einsums.einsum
+    ),
+    "IntegerMatMul": Kind(build=quantized.integer_matmul),
     # Windows.
     "Conv": Kind(build=windows.conv),
-    "MaxPool": Kind(build=lambda node: windows.pool(node, "maxpool2d")),
-    "AveragePool": Kind(build=lambda node: windows.pool(node, "sumpool2d", mean=True)),
+    "ConvTranspose": Kind(compose=transposed.conv_transpose),
+    "IntegerConv": Kind(build=quantized.integer_conv),
+    "PhasedConv": Kind(build=transposed.phased_conv),
+    "MaxPool": Kind(build=_max_pool),
+    "AveragePool": Kind(
+        build=lambda node: windows.pool(node, "sumpool2d", mean=True),
+        compose=composed.counted_mean,
+    ),
+    "SumPool": Kind(build=lambda node: windows.pool(node, "sumpool2d")),
+    "LpPool": Kind(compose=composed.lp_pool),
+    "GlobalLpPool": Kind(compose=composed.global_lp_pool),
+    "LRN": Kind(compose=composed.local_response_norm),
     "GlobalAveragePool": Kind(build=lambda node: rows.global_pool(node, "sum", mean=True)),
     "GlobalMaxPool": Kind(build=lambda node: rows.global_pool(node, "max")),
     # Elementwise, one input.
@@ -256,38 +307,87 @@ KINDS: dict[str, Kind] = {
     # Along rows.
     "ArgMax": Kind(build=lambda node: rows.reduction(node, "argmax", result="i64")),
     "ArgMin": Kind(build=lambda node: rows.reduction(node, "argmin", result="i64")),
-    "ReduceL1": _reduction("l1"),
-    "ReduceL2": _reduction("l2"),
-    "ReduceLogSum": _reduction("logsum"),
-    "ReduceLogSumExp": _reduction("logsumexp"),
-    "ReduceMax": _reduction("max", np.max),
+    "ReduceL1": _reduction("l1", lambda a, **k: np.abs(a).sum(**k)),
+    "ReduceL2": _reduction("l2", lambda a, **k: np.sqrt((a * a).sum(**k))),
+    "ReduceLogSum": _reduction("logsum", lambda a, **k: np.log(a.sum(**k))),
+    "ReduceLogSumExp": _reduction("logsumexp", lambda a, **k: np.log(np.exp(a).sum(**k))),
+    "ReduceMax": _reduction("max", lambda a, **k: a.max(initial=fold.lowest(a.dtype), **k)),
     "ReduceMean": _reduction("sum", np.mean, mean=True),
-    "ReduceMin": _reduction("min", np.min),
+    "ReduceMin": _reduction("min", lambda a, **k: a.min(initial=fold.highest(a.dtype), **k)),
     "ReduceProd": _reduction("prod", np.prod),
     "ReduceSum": _reduction("sum", np.sum),
-    "ReduceSumSquare": _reduction("sqsum"),
+    "ReduceSumSquare": _reduction("sqsum", lambda a, **k: (a * a).sum(**k)),
     "LogSoftmax": Kind(build=lambda node: rows.softmax(node, "log_softmax")),
     "Softmax": Kind(build=rows.softmax),
-    "BatchNormalization": Kind(build=rows.batch_norm),
+    "Hardmax": Kind(compose=composed.hardmax),
+    "LpNormalization": Kind(compose=composed.lp_norm),
+    "BatchNormalization": Kind(build=rows.batch_norm, compose=composed.batch_norm),
     "InstanceNormalization": Kind(build=rows.instance_norm),
-    "LayerNormalization": Kind(build=lambda node: rows.norm(node, "layernorm")),
+    "LayerNormalization": Kind(
+        build=lambda node: rows.norm(node, "layernorm"), compose=composed.layer_norm
+    ),
     "RMSNormalization": Kind(build=lambda node: rows.norm(node, "rmsnorm")),
     "CumSum": Kind(build=lambda node: rows.scan(node, "cumsum"), fold=fold.cumsum),
+    "CumProd": Kind(build=lambda node: rows.scan(node, "cumprod")),
     "TopK": Kind(build=rows.top_k),
+    # Quantised.
+    "ConvInteger": Kind(compose=quantized.conv_integer),
+    "DequantizeLinear": Kind(compose=quantized.dequantize),
+    "MatMulInteger": Kind(compose=quantized.matmul_integer),
+    "QLinearConv": Kind(compose=quantized.qlinear_conv),
+    "QLinearMatMul": Kind(compose=quantized.qlinear_matmul),
+    "QuantizeLinear": Kind(compose=quantized.quantize),
+    # Steps, sizes, frequencies.
+    "GRU": Kind(compose=recurrent.recurrent),
+    "LSTM": Kind(compose=recurrent.recurrent),
+    "RNN": Kind(compose=recurrent.recurrent),
+    "Resize": Kind(compose=resizing.resize),
+    "Upsample": Kind(compose=resizing.resize),
+    "DFT": Kind(compose=fourier.dft),
+    "STFT": Kind(compose=fourier.stft),
+    # Opaque.
+    "Col2Im": Kind(build=opaque.col2im),
+    "DeformConv": Kind(build=opaque.deform_conv),
+    "Det": Kind(build=opaque.det),
+    "GridSample": Kind(build=opaque.grid_sample),
+    "MaxUnpool": Kind(build=opaque.max_unpool),
+    "Multinomial": Kind(build=opaque.multinomial),
+    "RandomNormal": Kind(build=opaque.random),
+    "RandomNormalLike": Kind(build=opaque.random),
+    "RandomUniform": Kind(build=opaque.random),
+    "RandomUniformLike": Kind(build=opaque.random),
+    "ReverseSequence": Kind(build=opaque.reverse_sequence),
+    "RoiAlign": Kind(build=opaque.roi_align),
+    "Scatter": Kind(build=opaque.scatter_elements),
+    "ScatterElements": Kind(build=opaque.scatter_elements),
+    "ScatterND": Kind(build=opaque.scatter_nd),
+    "TensorScatter": Kind(build=opaque.tensor_scatter),
+    "TfIdfVectorizer": Kind(build=opaque.tf_idf),
+    "ai.onnx.ml.LabelEncoder": Kind(build=opaque.lookup),
+    "ai.onnx.ml.TreeEnsemble": Kind(build=opaque.tree_ensemble),
     # Picked, put together.
     "Concat": Kind(build=move.concat, view=reshaping.append, fold=fold.concat),
     "Gather": Kind(build=move.gather, view=picking.gather, fold=fold.gather),
     "GatherElements": Kind(build=move.gather_elements, fold=fold.gather_elements),
-    "GatherND": Kind(build=move.gather_nd, view=picking.gather_nd, fold=fold.gather_nd),
-    "Pad": Kind(build=move.pad),
+    "GatherND": Kind(
+        build=move.gather_nd,
+        view=picking.gather_nd,
+        fold=fold.gather_nd,
+        compose=composed.gather_nd,
+    ),
+    "Pad": Kind(build=move.pad, compose=composed.pad),
+    "BitCast": Kind(build=move.bit_cast),
+    "OneHot": Kind(compose=composed.one_hot),
     # Views.
     "DepthToSpace": _view(reshaping.depth_to_space),
-    "Dropout": _view(reshaping.dropout),
+    "Dropout": Kind(view=reshaping.dropout, compose=composed.dropout),
+    "OptionalGetElement": Kind(compose=composed.optional_element),
+    "OptionalHasElement": Kind(compose=composed.optional_has),
     "Expand": _view(reshaping.expand),
     "Flatten": _view(reshaping.flatten),
     "Identity": _view(reshaping.same),
     "Reshape": _view(reshaping.reshape),
-    "Slice": _view(reshaping.slice_),
+    "Slice": Kind(view=reshaping.slice_, compose=composed.reversed_slice),
     "SpaceToDepth": _view(reshaping.space_to_depth),
     "Split": _view(reshaping.split),
     "Squeeze": _view(reshaping.squeeze),
@@ -301,5 +401,7 @@ KINDS: dict[str, Kind] = {
     "Range": Kind(fold=fold.arange),
     "Shape": _view(_shape),
     "Size": _view(_size),
-    "Trilu": Kind(fold=fold.trilu),
+    "Trilu": Kind(fold=fold.trilu, compose=composed.trilu),
+    "EyeLike": Kind(compose=composed.eye_like),
+    "Bernoulli": Kind(compose=composed.bernoulli),
 }

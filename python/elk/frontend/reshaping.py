@@ -15,7 +15,7 @@ from elk.frontend.elementwise import broadcast, scalar
 from elk.frontend.fold import LIMIT
 from elk.frontend.node import UnplannableError, wrapped
 from elk.frontend.space import MisalignedError
-from elk.frontend.values import DTYPES, Piece, Value, constant
+from elk.frontend.values import DTYPES, Piece, Value, constant, numpy_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -54,12 +54,8 @@ def same(node: Node) -> list[Value] | None:
 
 def dropout(node: Node) -> list[Value] | None:
     """Dropout as inference runs it."""
-    if any(node.outputs[1:]):
-        raise UnplannableError("its mask is used as an output")
-    training = node.get(2)
-    if training is not None and bool(node.known(2, "training mode").item()):
-        raise UnplannableError("dropout in training mode")
-    return same(node)
+    training = node.get(2) is not None and bool(node.known(2, "training mode").item())
+    return None if training or any(node.outputs[1:]) else same(node)
 
 
 def cast(node: Node) -> list[Value] | None:
@@ -191,7 +187,7 @@ def slice_(node: Node) -> list[Value] | None:
         ranges[dim] = range(value.shape[dim])[whole[dim]]
     shape = tuple(len(r) for r in ranges)
     if 0 in shape:
-        raise UnplannableError("a slice without elements")
+        return [constant(node.outputs[0], np.empty(shape, dtype=numpy_dtype(value.dtype)))]
 
     def view(v: View) -> View | None:
         seen: View | None = v

@@ -174,8 +174,8 @@ def scan(node: Node, function: str) -> Pattern:
 def batch_norm(node: Node) -> Pattern:
     """BatchNormalization in inference: scale and shift of each channel. `scalars[0]`: epsilon."""
     value = node.input(0)
-    if node.attrs.get("training_mode", 0) or any(node.outputs[1:]):
-        raise UnplannableError("batch normalization in training mode")
+    if any(node.outputs[1:]):
+        raise UnplannableError("its statistics are used as outputs outside training")
     space = Space()
     loops = [space.loop(f"d{i}", size) for i, size in enumerate(value.shape)]
     space.read(0, value, loops)
