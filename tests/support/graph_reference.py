@@ -408,9 +408,10 @@ def _by_onnx(run: _Run, proto: onnx.ModelProto | None) -> tuple[Array, ...]:
     if run.op.function in {"random", "multinomial"} or proto is None:
         raise NotImplementedError(run.op.function)
     names = {node.name or f"{node.op_type}_{i}": node for i, node in enumerate(proto.graph.node)}
-    node = names.get(run.op.name)
-    if node is None:
+    if run.op.name not in names:
         raise NotImplementedError(run.op.function)
+    node = onnx.NodeProto()
+    node.CopyFrom(names[run.op.name])
     inline = {x.name: numpy_helper.to_array(x) for x in proto.graph.initializer}
     given = {node.input[x.input]: _given(run, x) for x in run.reads}
     for name in node.input:
@@ -418,6 +419,8 @@ def _by_onnx(run: _Run, proto: onnx.ModelProto | None) -> tuple[Array, ...]:
             given[name] = inline[name] if name in inline else run.arrays[name]
     inputs = [onnx.helper.make_tensor_value_info(n, 1, None) for n in given]
     outputs = [onnx.helper.make_tensor_value_info(n, 1, None) for n in node.output]
+    if node.op_type == "Scatter":  # The old name.
+        node.op_type = "ScatterElements"
     graph = onnx.helper.make_graph([node], "one", inputs, outputs)
     model = onnx.helper.make_model(graph, opset_imports=proto.opset_import)
     found = ReferenceEvaluator(model).run(None, given)

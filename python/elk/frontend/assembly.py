@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 from elk.frontend import control, kinds, move, reshaping
 from elk.frontend.control import Scope
 from elk.frontend.node import Node, UnplannableError, attributes, content
+from elk.frontend.sequences import SEQUENCES
 from elk.frontend.space import MisalignedError, Pattern, Read, with_shape
-from elk.frontend.values import Stored, Value, constant, whole
+from elk.frontend.values import Sequence, Stored, Value, constant, whole
 from elk.frontend.views import identity, is_whole
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Sequence
+    from collections.abc import Callable, Hashable
 
     import onnx
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 _LARGEST = 1 << 56
 NEWEST = 23  # The version of the operator set in which parts of composed nodes are written.
+_FLOW = {**control.FLOW, **SEQUENCES}
 MISFITS = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 
 
@@ -125,12 +127,13 @@ class Assembler:
         self._makers: dict[int, int] = {}  # Which op makes a tensor, by id.
         self._reshaped: dict[Hashable, Pattern] = {}
         self._lost: set[str] = set()  # Results of refused nodes, and of what reads them.
+        self._sequences: dict[str, Sequence] = {}
         self._made = 0
 
     def add(self, proto: onnx.NodeProto, number: int) -> None:
         """Takes the next node."""
         kind_name = control.type_of(proto)
-        flow = control.FLOW.get(kind_name)
+        flow = _FLOW.get(kind_name)
         kind = kinds.KINDS.get(kind_name)
         inputs = [self.scope.named(x) for x in proto.input]
         outputs = [self.scope.named(x) for x in proto.output]
@@ -146,6 +149,8 @@ class Assembler:
             if flow is not None:
                 flow(self, proto, name)
                 return
+            if any(x in self._sequences for x in inputs):
+                raise UnplannableError("it reads a sequence of tensors")
             values = [self.result.values[x] if x else None for x in inputs]
             attrs, attrs_key = attributes(proto, self.scope.attrs) if kind else ({}, None)
             opset = self.scope.opsets.get("" if proto.domain == "ai.onnx" else proto.domain, 1)
@@ -161,14 +166,18 @@ class Assembler:
             reason = "the shapes of its inputs or its attributes do not fit its type"
             self._refuse(name, kind_name, (inputs, outputs), reason)
 
-    def bind(self, name: str, value: Value) -> None:
+    def bind(self, name: str, value: Value | Sequence) -> None:
         """Lets `name`, of the current scope, stand for `value`."""
         name = self.scope.named(name)
-        self.result.values[name] = value.renamed(name)
+        if isinstance(value, Sequence):
+            self._sequences[name] = value
+        else:
+            self.result.values[name] = value.renamed(name)
 
-    def found(self, name: str) -> Value | None:
-        """The value called `name` in the current scope; None where what makes it was refused."""
-        return self.result.values.get(self.scope.named(name))
+    def found(self, name: str) -> Value | Sequence | None:
+        """What `name` stands for in the current scope; None where what makes it was refused."""
+        name = self.scope.named(name)
+        return self._sequences.get(name) or self.result.values.get(name)
 
     def lose(self, name: str) -> None:
         """Notes that `name`, of the current scope, has no value because a node was refused."""

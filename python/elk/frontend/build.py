@@ -17,7 +17,7 @@ from elk.frontend.control import readers
 from elk.frontend.core import core_graph
 from elk.frontend.load import check, weightless
 from elk.frontend.ordering import alive, inputs_first, is_append, run_bytes
-from elk.frontend.values import DTYPES, Stored, Value, whole
+from elk.frontend.values import DTYPES, Stored, Value, type_name, whole
 from elk.frontend.views import is_whole
 
 if TYPE_CHECKING:
@@ -129,7 +129,11 @@ class _Homes:
 def _dtype(number: int, name: str) -> str:
     dtype = DTYPES.get(number)
     if dtype is None:
-        raise ModelFileError(f"'{name}' must hold numbers, its element type is {number}")
+        raise UnsupportedModelError(
+            f"'{name}' must hold numbers of a type that is planned, got {type_name(number)}",
+            place=name,
+            remedy="cast it to one of " + ", ".join(dict.fromkeys(DTYPES.values())),
+        )
     return dtype
 
 
@@ -150,7 +154,12 @@ def _inputs(
         if value.name in initializers:
             continue
         if not value.type.HasField("tensor_type"):
-            raise ModelFileError(f"input '{value.name}' must be a tensor")
+            kind = str(value.type.WhichOneof("value")).removesuffix("_type")
+            raise UnsupportedModelError(
+                f"input '{value.name}' must be a tensor, got one of type {kind}",
+                place=value.name,
+                remedy="give its tensors as inputs of their own",
+            )
         dtype = _dtype(value.type.tensor_type.elem_type, value.name)
         out.append(Stored(value.name, dtype, symbols.shape(value), homes(value.name)))
     return out
@@ -171,6 +180,12 @@ def _outputs(
     outputs: list[Value] = []
     stores: list[tuple[Stored, int]] = []
     for output in proto.graph.output:
+        if output.name not in assembler.result.values:
+            raise UnsupportedModelError(
+                f"output '{output.name}' must be a tensor, got a sequence of tensors",
+                place=output.name,
+                remedy="let its tensors be outputs of their own",
+            )
         value = assembler.result.values[output.name]
         _check_output(output, value)
         tensors = [p.tensor for p in value.pieces]

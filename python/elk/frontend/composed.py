@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from elk.frontend.values import Array
 
 _FLAT_SOFTMAX = 13  # Before this opset, Hardmax works on matrices.
+_BROADCASTS = 7  # From this opset on, inputs broadcast from the last dimension.
 _WIDE = ("f32", "f64")
 
 
@@ -115,6 +116,14 @@ def _hardmax(make: Maker, x: Value, axis: int) -> Value:
     positions = np.arange(x.shape[axis]).reshape([-1] + [1] * (len(x.shape) - 1 - axis))
     hit = make("Equal", make("ArgMax", x, axis=axis), positions)
     return cast(make, hit, x.dtype)
+
+
+def channel_slope(node: Node, make: Maker) -> list[Value] | None:
+    """PRelu before opset 7, whose slopes are those of channels."""
+    x, slope = node.input(0), node.input(1)
+    if node.opset >= _BROADCASTS or len(slope.shape) != 1 or slope.size == 1:
+        return None
+    return [make("PRelu", x, make("Reshape", slope, ints(-1, *(1,) * (len(x.shape) - 2))))]
 
 
 def lp_norm(node: Node, make: Maker) -> list[Value] | None:
@@ -315,6 +324,13 @@ def counted_mean(node: Node, make: Maker) -> list[Value] | None:
         along = (first < pads[i] + x.shape[2 + i] + pads[rank + i]).sum(1)
         counts = counts[..., None] * along
     return [make("Mul", total, (1.0 / counts).astype(numpy_dtype(x.dtype)))]
+
+
+def binarizer(node: Node, make: Maker) -> list[Value]:
+    """Binarizer: one above a threshold, zero elsewhere."""
+    x = node.input(0)
+    threshold = number(float(node.attrs.get("threshold", 0.0)), x)
+    return [cast(make, make("Greater", x, threshold), x.dtype)]
 
 
 def optional_element(node: Node, _: Maker) -> list[Value] | None:

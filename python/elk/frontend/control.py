@@ -8,21 +8,23 @@ the scope that they stand in; names that a turn binds again stand for its own va
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import onnx
 from onnx import numpy_helper
 
 from elk.frontend.node import UnplannableError
-from elk.frontend.values import ONNX_TYPES, constant
+from elk.frontend.values import ONNX_TYPES, Value, constant
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from elk.frontend.assembly import Assembler
     from elk.frontend.node import Node
-    from elk.frontend.values import Value
+    from elk.frontend.values import Sequence as Tensors
+
+    Found: TypeAlias = Value | Tensors | None
 
 # A loop is unrolled up to this many turns, and up to this many nodes in all of its turns.
 MAX_TURNS = 4_096
@@ -172,7 +174,7 @@ def _type(value: Value | None) -> bytes:
     return onnx.helper.make_tensor_type_proto(number, value.shape).SerializeToString()
 
 
-def _give(assembler: Assembler, names: Sequence[str], results: Sequence[Value | None]) -> None:
+def _give(assembler: Assembler, names: Sequence[str], results: Sequence[Found]) -> None:
     """Binds the outputs of a node to what its parts made."""
     for name, value in zip(names, results, strict=False):
         if value is not None and name:
@@ -185,7 +187,7 @@ def _graph(proto: onnx.NodeProto, name: str) -> onnx.GraphProto:
     return next(a.g for a in proto.attribute if a.name == name)
 
 
-def _taken(assembler: Assembler, graph: onnx.GraphProto) -> list[Value | None]:
+def _taken(assembler: Assembler, graph: onnx.GraphProto) -> list[Found]:
     """The outputs of a graph that stands in the current scope."""
     for x in graph.initializer:
         assembler.bind(x.name, constant(x.name, numpy_helper.to_array(x)))
@@ -194,15 +196,16 @@ def _taken(assembler: Assembler, graph: onnx.GraphProto) -> list[Value | None]:
     return [assembler.found(x.name) for x in graph.output]
 
 
-def _known(value: Value | None, what: str) -> Any:
-    if value is None or value.known is None or value.size != 1:
+def known_number(value: Found, what: str) -> Any:
+    """The one number that `value` holds, which has to be known."""
+    if not isinstance(value, Value) or value.known is None or value.size != 1:
         raise UnplannableError(f"{what} is computed while the model runs")
     return value.known.item()
 
 
 def _branch(assembler: Assembler, proto: onnx.NodeProto, name: str) -> None:
     """An If whose condition is known: its branch."""
-    condition = _known(assembler.found(proto.input[0]), "its condition")
+    condition = known_number(assembler.found(proto.input[0]), "its condition")
     graph = _graph(proto, "then_branch" if condition else "else_branch")
     outer = assembler.scope
     assembler.scope = outer.inside()
@@ -231,12 +234,12 @@ def _loop(assembler: Assembler, proto: onnx.NodeProto, name: str) -> None:
     """A Loop whose number of turns follows from what is known."""
     inputs = [assembler.found(x) if x else None for x in proto.input]
     body = _graph(proto, "body")
-    turns = None if inputs[0] is None else int(_known(inputs[0], "its number of turns"))
-    goes_on = len(inputs) < 2 or inputs[1] is None or bool(_known(inputs[1], "its condition"))  # noqa: PLR2004 the second input
-    carried: list[Value | None] = list(inputs[2:])
+    turns = None if inputs[0] is None else int(known_number(inputs[0], "its number of turns"))
+    goes_on = len(inputs) < 2 or inputs[1] is None or bool(known_number(inputs[1], "its condition"))  # noqa: PLR2004 the second input
+    carried: list[Found] = list(inputs[2:])
     if turns is not None and goes_on:
         _unrolled(proto, body, turns if _goes_on_by_itself(body) else 0)
-    rows: list[list[Value | None]] = [[] for _ in body.output[1 + len(carried) :]]
+    rows: list[list[Found]] = [[] for _ in body.output[1 + len(carried) :]]
     outer = assembler.scope
     assembler.scope = outer.inside()
     done = 0
@@ -247,7 +250,7 @@ def _loop(assembler: Assembler, proto: onnx.NodeProto, name: str) -> None:
             if any(value is None for value in found):
                 _give(assembler, proto.output, [None] * len(proto.output))
                 return
-            goes_on = bool(_known(found[0], "the condition of its turns"))
+            goes_on = bool(known_number(found[0], "the condition of its turns"))
             carried = found[1 : 1 + len(carried)]
             for row, value in zip(rows, found[1 + len(carried) :], strict=True):
                 row.append(value)
@@ -277,8 +280,8 @@ def _truth(value: bool) -> Value:
 
 
 def _turn(
-    assembler: Assembler, body: onnx.GraphProto, inputs: Sequence[Value | None]
-) -> list[Value | None]:
+    assembler: Assembler, body: onnx.GraphProto, inputs: Sequence[Found]
+) -> list[Found]:
     """The outputs of one turn of a loop."""
     for formal, value in zip(body.input, inputs, strict=True):
         if value is not None:
@@ -287,7 +290,7 @@ def _turn(
 
 
 def _stacked(
-    assembler: Assembler, name: str, row: Sequence[Value | None], axis: int, back: bool = False
+    assembler: Assembler, name: str, row: Sequence[Found], axis: int, back: bool = False
 ) -> Value:
     """What each turn gave, one after another along a new axis."""
     if not row:
@@ -304,7 +307,7 @@ def _scan(assembler: Assembler, proto: onnx.NodeProto, name: str) -> None:
     plain: dict[str, Any] = {a.name: a for a in proto.attribute}
     inputs = [assembler.result.values[assembler.scope.named(x)] for x in proto.input]
     body, count = plain["body"].g, int(plain["num_scan_inputs"].i)
-    carried: list[Value | None] = list(inputs[: len(inputs) - count])
+    carried: list[Found] = list(inputs[: len(inputs) - count])
     scanned = inputs[len(inputs) - count :]
     axes = _listed(plain, "scan_input_axes", count)
     backs = _listed(plain, "scan_input_directions", count)
@@ -312,7 +315,7 @@ def _scan(assembler: Assembler, proto: onnx.NodeProto, name: str) -> None:
     turns = scanned[0].shape[axes[0]]
     _unrolled(proto, body, turns)
     make = assembler.maker(name, "Scan")
-    rows: list[list[Value | None]] = [[] for _ in range(outs)]
+    rows: list[list[Found]] = [[] for _ in range(outs)]
     outer = assembler.scope
     assembler.scope = outer.inside()
     try:

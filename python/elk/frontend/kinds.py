@@ -26,6 +26,7 @@ from elk.frontend import (
     reshaping,
     resizing,
     rows,
+    training,
     transposed,
     windows,
 )
@@ -193,13 +194,6 @@ REFUSED: dict[str, str] = {
     "NonMaxSuppression": DATA_DEPENDENT,
     "Unique": DATA_DEPENDENT,
     **dict.fromkeys(
-        (
-            "ConcatFromSequence", "SequenceAt", "SequenceConstruct", "SequenceEmpty",
-            "SequenceErase", "SequenceInsert", "SequenceLength", "SplitToSequence",
-        ),
-        "sequences of tensors are not planned",
-    ),
-    **dict.fromkeys(
         ("RegexFullMatch", "StringConcat", "StringNormalizer", "StringSplit"),
         "strings are no numbers",
     ),
@@ -287,7 +281,9 @@ KINDS: dict[str, Kind] = {
     "Min": _binary("min", lambda *a: _each(np.minimum, a)),
     "Mod": Kind(build=_mod, fold=fold.mod),
     "Mul": _binary("mul", np.multiply),
-    "PRelu": _binary("prelu"),
+    "PRelu": Kind(
+        build=lambda node: elementwise(node, "prelu"), compose=composed.channel_slope
+    ),
     "Pow": Kind(build=_pow, fold=fold.power),
     "Sub": _binary("sub", np.subtract),
     "Sum": _binary("add", lambda *a: _each(np.add, a)),
@@ -345,6 +341,9 @@ KINDS: dict[str, Kind] = {
     "Upsample": Kind(compose=resizing.resize),
     "DFT": Kind(compose=fourier.dft),
     "STFT": Kind(compose=fourier.stft),
+    "ai.onnx.preview.training.Adagrad": Kind(compose=training.adagrad),
+    "ai.onnx.preview.training.Adam": Kind(compose=training.adam),
+    "ai.onnx.preview.training.Momentum": Kind(compose=training.momentum),
     # Opaque.
     "Col2Im": Kind(build=opaque.col2im),
     "DeformConv": Kind(build=opaque.deform_conv),
@@ -363,6 +362,7 @@ KINDS: dict[str, Kind] = {
     "ScatterND": Kind(build=opaque.scatter_nd),
     "TensorScatter": Kind(build=opaque.tensor_scatter),
     "TfIdfVectorizer": Kind(build=opaque.tf_idf),
+    "ai.onnx.ml.Binarizer": Kind(compose=composed.binarizer),
     "ai.onnx.ml.LabelEncoder": Kind(build=opaque.lookup),
     "ai.onnx.ml.TreeEnsemble": Kind(build=opaque.tree_ensemble),
     # Picked, put together.
@@ -396,7 +396,7 @@ KINDS: dict[str, Kind] = {
     "Unsqueeze": _view(reshaping.unsqueeze),
     # Numbers.
     "Constant": Kind(fold=fold.constant),
-    "ConstantOfShape": Kind(fold=fold.constant_of_shape),
+    "ConstantOfShape": Kind(fold=fold.constant_of_shape, view=reshaping.constant_of_shape),
     "NonZero": Kind(fold=fold.nonzero),
     "Range": Kind(fold=fold.arange),
     "Shape": _view(_shape),

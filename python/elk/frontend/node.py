@@ -59,7 +59,7 @@ class Node:
         if value.known is None:
             absent = value.pieces[0].tensor.home == "weight"
             why = "lies outside the file" if absent else "is computed while the model runs"
-            raise UnplannableError(f"its {what} {why}")
+            raise UnplannableError(f"input {slot}, its {what}, {why}")
         return value.known
 
     def ints(self, slot: int, attr: str) -> tuple[int, ...] | None:

@@ -15,7 +15,7 @@ from elk.frontend.elementwise import broadcast, scalar
 from elk.frontend.fold import LIMIT
 from elk.frontend.node import UnplannableError, wrapped
 from elk.frontend.space import MisalignedError
-from elk.frontend.values import DTYPES, Piece, Value, constant, numpy_dtype
+from elk.frontend.values import DTYPES, Piece, Value, constant, numpy_dtype, type_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -62,7 +62,7 @@ def cast(node: Node) -> list[Value] | None:
     """A cast to the type that the value has already."""
     target = DTYPES.get(int(node.attrs["to"]))
     if target is None:
-        raise UnplannableError(f"a cast to element type {node.attrs['to']}")
+        raise UnplannableError(f"a cast to {type_name(int(node.attrs['to']))}")
     return same(node) if target == node.input(0).dtype else None
 
 
@@ -154,6 +154,16 @@ def _expanded(node: Node, value: Value, shape: Shape) -> list[Value] | None:
     view = lambda v: views.expand(v, shape)  # noqa: E731 - the pair reads best side by side
     array = lambda a: np.broadcast_to(a, shape)  # noqa: E731
     return _one(_viewed(node.outputs[0], value, shape, view, array))
+
+
+def constant_of_shape(node: Node) -> list[Value] | None:
+    """A constant too large to fold: one element, seen everywhere."""
+    shape = tuple(int(n) for n in node.known(0, "shape").ravel())
+    if min(shape, default=0) < 0:
+        raise UnplannableError(f"a shape of negative sizes: {list(shape)}")
+    element = np.asarray(node.attrs.get("value", np.zeros(1, "f4"))).reshape(-1)[:1]
+    one = constant(node.outputs[0], element.reshape(()))
+    return _expanded(node, one, shape)
 
 
 def tile(node: Node) -> list[Value] | None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
+import onnx
 from onnx import helper
 
 from elk.frontend.views import Shape, View, identity
@@ -147,6 +148,13 @@ class Value:
         return Value(name, self.dtype, self.shape, self.pieces, self.known)
 
 
+@dataclass(slots=True, eq=False)
+class Sequence:
+    """A sequence of values, whose length is known."""
+
+    items: tuple[Value, ...]
+
+
 def _content(known: Array | None) -> Hashable:
     if known is None:
         return None
@@ -164,6 +172,14 @@ def constant(name: str, array: Array) -> Value:
     dtype = dtype_name(array.dtype)
     shape = tuple(int(n) for n in array.shape)
     return whole(Stored(name, dtype, shape, "weight", array), array)
+
+
+def type_name(number: int) -> str:
+    """The name of an ONNX element type, in ONNX's words."""
+    try:
+        return onnx.TensorProto.DataType.Name(cast("Any", number))
+    except ValueError:
+        return f"element type {number}"
 
 
 def numpy_dtype(name: str) -> np.dtype[Any]:
