@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import onnx
 from elk import _core
@@ -22,7 +23,8 @@ Array = NDArray[Any]
 Inputs = dict[int, tuple[Array, Array]]  # Of each ONNX input: values, and where they are.
 
 _READ = _core.Access.Read
-_NUMPY = {
+_NUMPY: dict[str, Any] = {
+    "bf16": ml_dtypes.bfloat16, "i4": ml_dtypes.int4, "u4": ml_dtypes.uint4,
     "f16": "f2", "f32": "f4", "f64": "f8", "i8": "i1", "i16": "i2", "i32": "i4", "i64": "i8",
     "u8": "u1", "u16": "u2", "u32": "u4", "u64": "u8", "bool": "bool",
 }  # fmt: skip
@@ -297,7 +299,9 @@ def _position(run: _Run, array: Array) -> Array:
 
 
 def _wide(value: Array) -> Array:
-    return value.astype(np.float64) if value.dtype.kind == "f" else value
+    if value.dtype.kind in "iub":
+        return value
+    return value.astype(np.int64 if "int" in value.dtype.name else np.float64)
 
 
 def _together(run: _Run) -> tuple[Array, Array]:
