@@ -7,7 +7,7 @@ k of a TopK) are given as constants where a case is refused without: such cases 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -62,26 +62,43 @@ def array_of(x: Any) -> Array:
     return np.asarray(numpy_helper.to_array(x) if isinstance(x, onnx.TensorProto) else x)
 
 
+def data_of(case: Any, proto: onnx.ModelProto) -> tuple[list[Any], list[Any]]:
+    """The inputs and outputs of a case: tensors, or what is none; nothing where it has none."""
+    if case.data_sets:
+        given, wanted = case.data_sets[0]
+        return list(given), list(wanted)
+    if not case.model_dir:
+        return [], []
+    folder = Path(case.model_dir) / "test_data_set_0"
+    return _read(folder, "input", _inputs(proto)), _read(folder, "output", proto.graph.output)
+
+
+def _inputs(proto: onnx.ModelProto) -> list[onnx.ValueInfoProto]:
+    """The inputs of a model that have no value in the file."""
+    inline = {x.name for x in proto.graph.initializer}
+    return [x for x in proto.graph.input if x.name not in inline]
+
+
+def are_tensors(values: list[Any]) -> bool:
+    """Whether all of `values` are tensors."""
+    return not any(isinstance(x, (list, dict, type(None))) for x in values)
+
+
 def feeds_of(case: Any, proto: onnx.ModelProto) -> dict[str, Array]:
     """The inputs of a case that are tensors; none where it comes without."""
-    given: list[Any] = []
-    if case.data_sets:
-        given = case.data_sets[0][0]
-    elif case.model_dir:
-        given = _read(Path(case.model_dir) / "test_data_set_0", proto)
-    names = [x.name for x in proto.graph.input]
+    names = [x.name for x in _inputs(proto)]
     return {
         name: array_of(x)
-        for name, x in zip(names, given, strict=False)
-        if not isinstance(x, (list, dict, type(None)))
+        for name, x in zip(names, data_of(case, proto)[0], strict=False)
+        if are_tensors([x])
     }
 
 
-def _read(folder: Path, proto: onnx.ModelProto) -> list[Any]:
-    """The inputs of a case that lie in files; None for those that are no tensors."""
+def _read(folder: Path, what: str, values: Iterable[onnx.ValueInfoProto]) -> list[Any]:
+    """The values of a case that lie in files; None for those that are no tensors."""
     out: list[Any] = []
-    for i, value in enumerate(proto.graph.input):
-        path = folder / f"input_{i}.pb"
+    for i, value in enumerate(values):
+        path = folder / f"{what}_{i}.pb"
         tensor = onnx.TensorProto()
         if value.type.HasField("tensor_type") and path.exists():
             tensor.ParseFromString(path.read_bytes())

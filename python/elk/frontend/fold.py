@@ -57,6 +57,13 @@ def divide(a: Array, b: Array) -> Array:
     return np.asarray(np.true_divide(a, b))
 
 
+def clip(node: Node, arrays: list[Array]) -> Array | list[Array] | None:
+    """Clip, whose bounds may be attributes; only with both bounds as inputs."""
+    if len(arrays) != len(node.inputs) or len(arrays) < 3 or arrays[0].size > LIMIT:  # noqa: PLR2004
+        return None
+    return np.asarray(np.clip(*arrays)).astype(arrays[0].dtype, copy=False)
+
+
 def power(node: Node, arrays: list[Array]) -> Array | None:
     """Pow, which keeps the type of its base."""
     result = by(np.power)(node, arrays)

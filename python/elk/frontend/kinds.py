@@ -141,8 +141,14 @@ def _size(node: Node) -> list[Value] | None:
 
 
 def _clip(node: Node) -> Pattern:
-    """Clip with one bound is a minimum or a maximum."""
-    low, high = node.get(1), node.get(2)
+    """Clip with one bound is a minimum or a maximum. Old versions keep bounds as attributes."""
+    bounds = [node.attrs.get(name) for name in ("min", "max")]
+    given = [
+        None if bound is None else constant(f"{node.name}/bound", composed.number(bound, x))
+        for bound, x in zip(bounds, [node.input(0)] * 2, strict=True)
+    ]
+    low, high = (node.get(i) if node.get(i) is not None else given[i - 1] for i in (1, 2))
+    node.inputs = [node.input(0), low, high]
     if low is None or high is None:
         bound = high if low is None else low
         node.inputs = [node.input(0)] if bound is None else [node.input(0), bound]
@@ -274,7 +280,7 @@ KINDS: dict[str, Kind] = {
     "BitwiseAnd": _binary("bitwise_and", np.bitwise_and),
     "BitwiseOr": _binary("bitwise_or", np.bitwise_or),
     "BitwiseXor": _binary("bitwise_xor", np.bitwise_xor),
-    "Clip": Kind(build=_clip, fold=fold.by(np.clip)),
+    "Clip": Kind(build=_clip, fold=fold.clip),
     "Div": _binary("div", fold.divide),
     "Max": _binary("max", lambda *a: _each(np.maximum, a)),
     "Mean": _binary("mean"),

@@ -226,7 +226,7 @@ def top_k(node: Node) -> Pattern:
     """The first k of each sorted row, and where they were. `scalars`: k, largest, sorted."""
     value = node.input(0)
     axis = node.axis(-1)
-    k = int(node.known(1, "k").item())
+    k = int(node.attrs["k"]) if "k" in node.attrs else int(node.known(1, "k").item())
     space = Space()
     loops = [
         space.loop(f"d{i}", size, "Row" if i == axis else "Parallel")
