@@ -287,15 +287,19 @@ def _copied(run: _Run, _: Inputs) -> Array:
 
 
 def _position(run: _Run, array: Array) -> Array:
-    (axis,) = run.over(_core.AxisRole.Reduction) or (0,)
+    """Positions of the largest or least elements; several axes count as one."""
+    over = run.over(_core.AxisRole.Reduction)
     values = np.broadcast_to(array, run.sizes)
-    find = np.argmax if run.op.function.startswith("argmax") else np.argmin
     if not run.sizes:
         return np.zeros(())
+    over = over or (0,)
+    kept = [1 if i in over else n for i, n in enumerate(run.sizes)]
+    values = np.moveaxis(values, over, range(-len(over), 0)).reshape(-1, values.size // math.prod(kept))
+    find = np.argmax if run.op.function.startswith("argmax") else np.argmin
     if run.op.scalars[0]:  # The last of equals: the first one from behind.
-        last = find(np.flip(values, axis), axis=axis, keepdims=True)
-        return np.asarray(values.shape[axis] - 1 - last)
-    return np.asarray(find(values, axis=axis, keepdims=True))
+        last = find(np.flip(values, 1), axis=1)
+        return np.asarray(values.shape[1] - 1 - last).reshape(kept)
+    return np.asarray(find(values, axis=1)).reshape(kept)
 
 
 def _wide(value: Array) -> Array:
@@ -325,9 +329,13 @@ def _arguments(run: _Run, wide: Inputs) -> list[Any]:
 def _product(run: _Run, wide: Inputs) -> Array:
     op = run.op
     over = run.over(_core.AxisRole.Reduction)
-    terms = [np.where(wide[i][1], wide[i][0], 0) for i in (0, 1)]
-    result = np.broadcast_to(terms[0] * terms[1], run.sizes).sum(axis=over, keepdims=True)
     scalars = list(op.scalars)
+    zeros = [0, 0]
+    if op.onnx_type.startswith("Integer"):  # Zero points come off before padding is added.
+        wide = {i: (x.astype(np.int64), inside) for i, (x, inside) in wide.items()}
+        zeros = [int(scalars.pop(0)), int(scalars.pop(0))]
+    terms = [np.where(wide[i][1], wide[i][0] - zeros[i], 0) for i in (0, 1)]
+    result = np.broadcast_to(terms[0] * terms[1], run.sizes).sum(axis=over, keepdims=True)
     alpha, beta = (scalars.pop(0), scalars.pop(0)) if op.onnx_type == "Gemm" else (1.0, 1.0)
     bias = wide[2][0] if 2 in wide else scalars[0] if scalars else 0.0
     return np.asarray(alpha * result + beta * bias)

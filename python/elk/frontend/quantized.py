@@ -15,13 +15,12 @@ from elk.frontend import contraction, windows
 from elk.frontend.composed import cast, ints, is_known_zero, number
 from elk.frontend.elementwise import scalar
 from elk.frontend.node import UnplannableError, wrapped
-from elk.frontend.values import DTYPES
+from elk.frontend.values import DTYPES, Value
 
 if TYPE_CHECKING:
     from elk.frontend.assembly import Maker
     from elk.frontend.node import Node
     from elk.frontend.space import Pattern
-    from elk.frontend.values import Value
 
 _RANGES = {
     "i4": (-8, 7), "u4": (0, 15), "i8": (-128, 127), "u8": (0, 255),
@@ -51,6 +50,8 @@ def dequantize(node: Node, make: Maker) -> list[Value]:
     x, scale, zero = node.input(0), node.input(1), node.get(2)
     target = DTYPES[int(node.attrs.get("output_dtype", 0))] if node.attrs.get("output_dtype") else scale.dtype
     wide = "f32" if scale.dtype != "f64" else "f64"
+    if x.size > 1:  # Weights stay as small as they are stored, wherever their bytes lie.
+        x = Value(x.name, x.dtype, x.shape, x.pieces)
     real = cast(make, x, wide)
     if not is_known_zero(zero) and zero is not None:
         real = make("Sub", real, _spread(node, make, cast(make, zero, wide), x))
