@@ -120,14 +120,18 @@ def test_the_kernel_of_a_transposed_convolution_lies_in_hbm_as_it_is_read() -> N
 
 
 @pytest.mark.parametrize("mode", ["nearest", "linear", "cubic"])
-@pytest.mark.parametrize("place", ["half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel"])
+@pytest.mark.parametrize(
+    "place", ["half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel"]
+)
 @pytest.mark.parametrize("out", [(7, 9), (2, 3), (8, 10)])
 def test_images_are_resized_as_onnx_runtime_does(
     mode: str, place: str, out: tuple[int, int]
 ) -> None:
     constants = {"sizes": np.asarray([1, 2, *out], dtype=np.int64)}
     given = {"mode": mode, "coordinate_transformation_mode": place}
-    proto = model_of([node("Resize", "x - - sizes", "y", **given)], {"x": [1, 2, 4, 5]}, ["y"], constants)
+    proto = model_of(
+        [node("Resize", "x - - sizes", "y", **given)], {"x": [1, 2, 4, 5]}, ["y"], constants
+    )
     assert_computes(proto)
 
 
@@ -183,7 +187,10 @@ def test_a_quantised_product_reads_bytes_and_sums_in_32_bits() -> None:
         "ys": np.asarray(0.4, dtype=np.float32), "yz": np.asarray(128, dtype=np.uint8),
     }  # fmt: skip
     proto = model_of(
-        [node("QLinearMatMul", "x xs xz w ws wz ys yz", "y")], {"x": (U8, [5, 16])}, ["y"], constants
+        [node("QLinearMatMul", "x xs xz w ws wz ys yz", "y")],
+        {"x": (U8, [5, 16])},
+        ["y"],
+        constants,
     )
     model = assert_close(proto, quantised_feeds((5, 16)))
     assert functions(model) == {

@@ -148,9 +148,7 @@ def test_experts_are_read_as_often_as_uniform_routing_hits_them() -> None:
         ("mixtral-8x7b-2layers-decode", {"batch": 32, "past": 2048}),
     ],
 )
-def test_no_matrix_of_an_expert_is_copied_for_a_token(
-    name: str, bindings: dict[str, int]
-) -> None:
+def test_no_matrix_of_an_expert_is_copied_for_a_token(name: str, bindings: dict[str, int]) -> None:
     model = load_model(MODELS / f"{name}.onnx", bindings=bindings)
     graph = model.graph
     experts = {i for i, t in enumerate(graph.tensors) if t.shape[:1] == [8] and len(t.shape) == 3}

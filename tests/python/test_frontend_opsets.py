@@ -75,7 +75,9 @@ def test_images_grow_alike_in_each_opset(opset: int) -> None:
     elif opset >= 11:
         read, constants["r"] = "x r s", np.zeros(0, dtype=np.float32)
         given |= {"coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}
-    proto = model_of([node(kind, read, "y", **given)], {"x": [1, 2, 3, 4]}, ["y"], constants, opset=opset)
+    proto = model_of(
+        [node(kind, read, "y", **given)], {"x": [1, 2, 3, 4]}, ["y"], constants, opset=opset
+    )
     model = assert_computes(proto)
     assert [op.kind.name for op in model.graph.ops] == ["Copy"]
     assert not [t for t in model.graph.tensors if t.home.name == "Weight"]

@@ -294,7 +294,9 @@ def _position(run: _Run, array: Array) -> Array:
         return np.zeros(())
     over = over or (0,)
     kept = [1 if i in over else n for i, n in enumerate(run.sizes)]
-    values = np.moveaxis(values, over, range(-len(over), 0)).reshape(-1, values.size // math.prod(kept))
+    values = np.moveaxis(values, over, range(-len(over), 0)).reshape(
+        -1, values.size // math.prod(kept)
+    )
     find = np.argmax if run.op.function.startswith("argmax") else np.argmin
     if run.op.scalars[0]:  # The last of equals: the first one from behind.
         last = find(np.flip(values, 1), axis=1)
@@ -406,9 +408,12 @@ def _given(run: _Run, operand: _core.Operand) -> Array:
     array = run.arrays[tensor.name]
     if not index:
         return array
-    at = tuple(np.broadcast_to(x, np.broadcast_shapes(*(i.shape for i in index)))[
-        np.broadcast_to(inside, np.broadcast_shapes(*(i.shape for i in index)))
-    ] for x in index)
+    at = tuple(
+        np.broadcast_to(x, np.broadcast_shapes(*(i.shape for i in index)))[
+            np.broadcast_to(inside, np.broadcast_shapes(*(i.shape for i in index)))
+        ]
+        for x in index
+    )
     seen: Array = np.zeros(tensor.shape, dtype=bool)
     seen[at] = True
     assert seen.all(), "an opaque op reads a part of its operand"

@@ -188,7 +188,10 @@ def outcome(case: Any) -> Outcome:
         return Outcome(None, reason=_spelled(first))
     reason = first
     numbers = {name for name, x in feeds.items() if x.dtype.kind in "iub"}
-    tries = [deciding(case.name, proto) & set(feeds), numbers - {x.name for x in proto.graph.input[:1]}]
+    tries = [
+        deciding(case.name, proto) & set(feeds),
+        numbers - {x.name for x in proto.graph.input[:1]},
+    ]
     for names in filter(None, tries):
         try:
             return Outcome(load_model(with_constants(proto, feeds, names)), constants=True)

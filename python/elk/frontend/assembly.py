@@ -314,7 +314,8 @@ class Assembler:
             try:
                 return function(node)
             except MisalignedError as error:
-                node.inputs[error.slot] = self.copied(node.input(error.slot))
+                for slot in error.slots:
+                    node.inputs[slot] = self.copied(node.input(slot))
         raise UnplannableError("its inputs cannot be aligned")
 
     def copied(self, value: Value, name: str | None = None, *, flat: bool = False) -> Value:

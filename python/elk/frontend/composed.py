@@ -37,6 +37,13 @@ def ints(*values: int) -> Array:
     return np.asarray(values, dtype=np.int64)
 
 
+def positions(count: int, start: int = 0) -> Array:
+    """`count` positions from `start` on, as many as may be folded."""
+    if count > LIMIT:
+        raise UnplannableError(f"it needs {count} known positions, at most {LIMIT} are folded")
+    return np.arange(start, start + count, dtype=np.int64)
+
+
 def cast(make: Maker, value: Value, dtype: str) -> Value:
     """`value` in another element type."""
     return make("Cast", value, to=ONNX_TYPES[dtype])
@@ -94,8 +101,8 @@ def trilu(node: Node, make: Maker) -> list[Value] | None:
     x = node.input(0)
     height, width = x.shape[-2:]
     shift = node.get(1)
-    columns = np.arange(width, dtype=np.int64)
-    rows: Value | Array = np.arange(height, dtype=np.int64)[:, None]
+    columns = positions(width)
+    rows: Value | Array = positions(height)[:, None]
     if shift is not None:
         rows = make("Add", rows, shift)
     side = "GreaterOrEqual" if node.attrs.get("upper", 1) else "LessOrEqual"
@@ -113,8 +120,8 @@ def hardmax(node: Node, make: Maker) -> list[Value] | None:
 
 
 def _hardmax(make: Maker, x: Value, axis: int) -> Value:
-    positions = np.arange(x.shape[axis]).reshape([-1] + [1] * (len(x.shape) - 1 - axis))
-    hit = make("Equal", make("ArgMax", x, axis=axis), positions)
+    each = positions(x.shape[axis]).reshape([-1] + [1] * (len(x.shape) - 1 - axis))
+    hit = make("Equal", make("ArgMax", x, axis=axis), each)
     return cast(make, hit, x.dtype)
 
 
@@ -175,8 +182,8 @@ def one_hot(node: Node, make: Maker) -> list[Value] | None:
     axis = node.axis(-1, len(index.shape) + 1)
     behind = make("Add", index, ints(depth))
     counted = make("Where", make("Less", index, ints(0)), behind, index)
-    positions = np.arange(depth).reshape([-1] + [1] * (len(index.shape) - axis))
-    hit = make("Equal", make("Unsqueeze", counted, ints(axis)), positions)
+    each = positions(depth).reshape([-1] + [1] * (len(index.shape) - axis))
+    hit = make("Equal", make("Unsqueeze", counted, ints(axis)), each)
     off, on = (make("Gather", node.input(2), ints(i), axis=0) for i in (0, 1))
     return [make("Where", hit, on, off)]
 
@@ -220,11 +227,13 @@ def gather_nd(node: Node, make: Maker) -> list[Value] | None:
     picked = data.shape[batch : batch + depth]
     line = _linear(make, index, picked)
     front = data.shape[:batch]
-    starts = np.arange(math.prod(front), dtype=np.int64).reshape(front) * math.prod(picked)
     if batch:
+        starts = positions(math.prod(front)) * math.prod(picked)
         starts = starts.reshape(front + (1,) * (len(line.shape) - batch))
         line = make("Add", line, starts)
-    flat = make("Reshape", data, ints(math.prod(data.shape[: batch + depth]), *_rest(data, batch + depth)))
+    flat = make(
+        "Reshape", data, ints(math.prod(data.shape[: batch + depth]), *_rest(data, batch + depth))
+    )
     return [make("Gather", flat, line, axis=0)]
 
 
@@ -249,8 +258,9 @@ def reversed_slice(node: Node, make: Maker) -> list[Value] | None:
         dim = wrapped(axis, len(value.shape))
         size = value.shape[dim]
         stop = None if step < 0 and end < -size else end
-        positions = range(size)[slice(start, stop, step)]
-        value = make("Gather", value, ints(*positions), axis=dim)
+        places = range(size)[slice(start, stop, step)]
+        index = positions(len(places)) * step + (places.start if places else 0)
+        value = make("Gather", value, index, axis=dim)
     return [value]
 
 
@@ -263,8 +273,7 @@ def pad(node: Node, make: Maker) -> list[Value] | None:
         return _constant_pad(make, value, fill, (low, high))
     for axis, (a, b) in enumerate(zip(low, high, strict=True)):
         if a or b:
-            positions = np.arange(-a, value.shape[axis] + b)
-            index = _turned(positions, value.shape[axis], mode)
+            index = _turned(positions(value.shape[axis] + a + b, -a), value.shape[axis], mode)
             value = make("Gather", value, index, axis=axis)
     return [value]
 
@@ -292,17 +301,17 @@ def _constant_pad(
     return [make("Where", np.pad(inside, pairs), make("Pad", value, around), fill)]
 
 
-def _turned(positions: Array, size: int, mode: str) -> Array:
-    """Positions outside `size` as those that `mode` puts there."""
+def _turned(places: Array, size: int, mode: str) -> Array:
+    """Places outside `size` as those that `mode` puts there."""
     if mode == "edge":
-        return np.clip(positions, 0, size - 1)
+        return np.clip(places, 0, size - 1)
     if mode == "wrap":
-        return np.mod(positions, size)
+        return np.mod(places, size)
     if mode != "reflect":
         raise UnplannableError(f"padding by {mode}")
     period = max(2 * (size - 1), 1)
-    around = np.mod(positions, period)
-    return np.minimum(around, period - around) if size > 1 else np.zeros_like(positions)
+    around = np.mod(places, period)
+    return np.minimum(around, period - around) if size > 1 else np.zeros_like(places)
 
 
 def counted_mean(node: Node, make: Maker) -> list[Value] | None:
@@ -320,7 +329,9 @@ def counted_mean(node: Node, make: Maker) -> list[Value] | None:
         stride = node.attrs.get("strides", (1,) * rank)[i]
         step = node.attrs.get("dilations", (1,) * rank)[i]
         kernel = node.attrs["kernel_shape"][i]
-        first = np.arange(total.shape[2 + i])[:, None] * stride + np.arange(kernel) * step
+        if total.shape[2 + i] * kernel > LIMIT or counts.size * total.shape[2 + i] > LIMIT:
+            raise UnplannableError("its mean counts padding of more windows than are folded")
+        first = positions(total.shape[2 + i])[:, None] * stride + positions(kernel) * step
         along = (first < pads[i] + x.shape[2 + i] + pads[rank + i]).sum(1)
         counts = counts[..., None] * along
     return [make("Mul", total, (1.0 / counts).astype(numpy_dtype(x.dtype)))]

@@ -279,9 +279,7 @@ def _truth(value: bool) -> Value:
     return constant("condition", np.asarray(value))
 
 
-def _turn(
-    assembler: Assembler, body: onnx.GraphProto, inputs: Sequence[Found]
-) -> list[Found]:
+def _turn(assembler: Assembler, body: onnx.GraphProto, inputs: Sequence[Found]) -> list[Found]:
     """The outputs of one turn of a loop."""
     for formal, value in zip(body.input, inputs, strict=True):
         if value is not None:

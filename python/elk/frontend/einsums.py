@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from elk.frontend.composed import ints
+from elk.frontend.composed import ints, positions
 from elk.frontend.node import UnplannableError
 
 if TYPE_CHECKING:
@@ -90,8 +90,7 @@ def _diagonal(make: Maker, term: str, value: Value, label: str) -> tuple[str, Va
     front = tuple(value.shape[i] for i in others)
     flat = make("Reshape", moved, ints(*front, size**count))
     step = sum(size**i for i in range(count))
-    every = [make_index * step for make_index in range(size)]
-    line = make("Gather", flat, ints(*every), axis=len(others))
+    line = make("Gather", flat, positions(size) * step, axis=len(others))
     return "".join(term[i] for i in others) + label, line
 
 

@@ -56,9 +56,7 @@ def stft(node: Node, make: Maker) -> list[Value]:
     return [transformed(make, frames, 2, length, (False, onesided))]
 
 
-def transformed(
-    make: Maker, x: Value, axis: int, length: int, how: tuple[bool, bool]
-) -> Value:
+def transformed(make: Maker, x: Value, axis: int, length: int, how: tuple[bool, bool]) -> Value:
     """The transform of `x`, whose last dimension is the real and perhaps the imaginary part."""
     rank = len(x.shape)
     used = min(x.shape[axis], length)
@@ -76,7 +74,9 @@ def _roots(used: int, parts: int, length: int, how: tuple[bool, bool]) -> Array:
     half = inverse and onesided
     count = length // 2 + 1 if onesided and not inverse else length
     if used * parts * count * 2 > LIMIT:
-        raise UnplannableError(f"a matrix of {used * parts * count * 2} roots, at most {LIMIT} fold")
+        raise UnplannableError(
+            f"a matrix of {used * parts * count * 2} roots, at most {LIMIT} fold"
+        )
     angle = 2 * np.pi * np.outer(np.arange(used), np.arange(count)) / length
     sine = np.sin(angle) * (1 if inverse else -1)
     real, imaginary = np.cos(angle), sine

@@ -287,9 +287,7 @@ KINDS: dict[str, Kind] = {
     "Min": _binary("min", lambda *a: _each(np.minimum, a)),
     "Mod": Kind(build=_mod, fold=fold.mod),
     "Mul": _binary("mul", np.multiply),
-    "PRelu": Kind(
-        build=lambda node: elementwise(node, "prelu"), compose=composed.channel_slope
-    ),
+    "PRelu": Kind(build=lambda node: elementwise(node, "prelu"), compose=composed.channel_slope),
     "Pow": Kind(build=_pow, fold=fold.power),
     "Sub": _binary("sub", np.subtract),
     "Sum": _binary("add", lambda *a: _each(np.add, a)),

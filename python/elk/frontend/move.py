@@ -100,6 +100,13 @@ def concat(node: Node) -> Pattern:
     places = _places(values, axis, sizes)
     space = Space()
     loops = [space.loop(f"d{i}", size) for i, size in enumerate(shape)]
+    apart = [
+        slot
+        for slot, (value, place) in enumerate(zip(values, places, strict=True))
+        if any(p.pick or place(p.view, p.tensor.shape) is None for p in value.pieces)
+    ]
+    if apart:
+        raise MisalignedError(*apart)
     for slot, (value, place) in enumerate(zip(values, places, strict=True)):
         space.read(slot, _replaced(value, slot, place), loops)
     space.write(values[0].dtype, shape, loops)

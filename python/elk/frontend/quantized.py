@@ -48,7 +48,11 @@ def _spread(node: Node, make: Maker, value: Value, x: Value) -> Value:
 def dequantize(node: Node, make: Maker) -> list[Value]:
     """DequantizeLinear: (x - zero) * scale."""
     x, scale, zero = node.input(0), node.input(1), node.get(2)
-    target = DTYPES[int(node.attrs.get("output_dtype", 0))] if node.attrs.get("output_dtype") else scale.dtype
+    target = (
+        DTYPES[int(node.attrs.get("output_dtype", 0))]
+        if node.attrs.get("output_dtype")
+        else scale.dtype
+    )
     wide = "f32" if scale.dtype != "f64" else "f64"
     if x.size > 1:  # Weights stay as small as they are stored, wherever their bytes lie.
         x = Value(x.name, x.dtype, x.shape, x.pieces)
@@ -67,7 +71,9 @@ def quantize(node: Node, make: Maker) -> list[Value]:
     else:
         given = int(node.attrs.get("output_dtype", 0))
         target = DTYPES[given] if given else "u8"
-    wide = scale.dtype if scale.dtype in {"f64", "f16", "bf16"} and x.dtype == scale.dtype else "f32"
+    wide = (
+        scale.dtype if scale.dtype in {"f64", "f16", "bf16"} and x.dtype == scale.dtype else "f32"
+    )
     real = make("Div", cast(make, x, wide), _spread(node, make, cast(make, scale, wide), x))
     if target in _RANGES:
         real = make("Round", real)
@@ -137,7 +143,9 @@ def _conv(
     return make("Conv", *plain, bias, **attrs)
 
 
-def _scaled(make: Maker, total: Value, factors: tuple[Value, Value], shape: tuple[int, ...]) -> Value:
+def _scaled(
+    make: Maker, total: Value, factors: tuple[Value, Value], shape: tuple[int, ...]
+) -> Value:
     """An integer result times the scales of what it was made from."""
     a, b = (cast(make, x, "f32") for x in factors)
     if shape and b.size > 1:
@@ -193,6 +201,4 @@ def _integer(pattern: Pattern, zeros: tuple[float, float]) -> Pattern:
     if any(len(write.shape) == 0 and not pattern.axes for write in pattern.writes):
         raise UnplannableError("a product of single numbers")
     writes = tuple(write._replace(dtype="i32") for write in pattern.writes)
-    return replace(
-        pattern, accumulate="i32", writes=writes, scalars=(*zeros, *pattern.scalars)
-    )
+    return replace(pattern, accumulate="i32", writes=writes, scalars=(*zeros, *pattern.scalars))

@@ -1,4 +1,8 @@
-"""Recurrent types: one product for all steps of the input, then a product and gates a step."""
+"""Recurrent types: one product for all steps of the input, then a product and gates a step.
+
+States have a dimension of size one in front, the step: the rows of all steps are then put together
+as they lie.
+"""
 
 from __future__ import annotations
 
@@ -66,7 +70,7 @@ def recurrent(node: Node, make: Maker) -> list[Value]:
         raise UnplannableError("rows of different lengths that are read backwards")
     each = [_direction(node, make, x, (d, back), lengths) for d, back in enumerate(backs)]
     rows = _joined(make, [rows for rows, _ in each], 1)
-    states = [_joined(make, list(s), 0) for s in zip(*(last for _, last in each), strict=True)]
+    states = [_concat(make, list(s), 0) for s in zip(*(last for _, last in each), strict=True)]
     if node.attrs.get("layout", 0):
         rows = make("Transpose", rows, perm=(2, 0, 1, 3))
         states = [make("Transpose", s, perm=(1, 0, 2)) for s in states]
@@ -82,8 +86,11 @@ def _lengths(node: Node, steps: int) -> Value | None:
 
 
 def _joined(make: Maker, values: list[Value], axis: int) -> Value:
-    apart = [make("Unsqueeze", value, ints(axis)) for value in values]
-    return apart[0] if len(apart) == 1 else make("Concat", *apart, axis=axis)
+    return _concat(make, [make("Unsqueeze", value, ints(axis)) for value in values], axis)
+
+
+def _concat(make: Maker, values: list[Value], axis: int) -> Value:
+    return values[0] if len(values) == 1 else make("Concat", *values, axis=axis)
 
 
 def _part(make: Maker, value: Value | None, index: int) -> Value | None:
@@ -93,7 +100,7 @@ def _part(make: Maker, value: Value | None, index: int) -> Value | None:
 def _direction(
     node: Node, make: Maker, x: Value, which: tuple[int, bool], lengths: Value | None
 ) -> tuple[Value, list[Value]]:
-    """The states of all steps of one direction, `[steps, batch, hidden]`, and the last ones."""
+    """The states of all steps of one direction, `[steps, batch, hidden]`, and the last of them."""
     d, back = which
     steps, batch, _ = x.shape
     weights, recurrent_weights = _part(make, node.input(1), d), _part(make, node.input(2), d)
@@ -116,10 +123,10 @@ def _direction(
     step = {"RNN": _rnn, "GRU": _gru, "LSTM": _lstm}[node.type](node, make, cell)
     rows: list[Value] = []
     for t in reversed(range(steps)) if back else range(steps):
-        new = step(make("Gather", given, np.asarray(t), axis=0), states)
+        new = step(make("Gather", given, ints(t), axis=0), states)
         states, row = _masked(make, t, (states, new), lengths)
         rows.append(row)
-    return _joined(make, rows[::-1] if back else rows, 0), states
+    return _concat(make, rows[::-1] if back else rows, 0), states
 
 
 def _masked(
@@ -129,7 +136,7 @@ def _masked(
     old, new = states
     if lengths is None:
         return new, new[0]
-    runs = make("Unsqueeze", make("Greater", lengths, np.asarray(t, dtype=np.int32)), ints(1))
+    runs = make("Unsqueeze", make("Greater", lengths, np.asarray(t, dtype=np.int32)), ints(0, 2))
     kept = [make("Where", runs, b, a) for a, b in zip(old, new, strict=True)]
     return kept, make("Where", runs, new[0], number(0, new[0]))
 
@@ -139,10 +146,11 @@ def _initial(node: Node, make: Maker, d: int, shape: tuple[int, int]) -> list[Va
     for slot in (5, 6) if node.type == "LSTM" else (5,):
         value = node.get(slot)
         if value is None:
-            states.append(filled(f"{node.name}/zero", shape, 0, node.input(0).dtype))
+            states.append(filled(f"{node.name}/zero", (1, *shape), 0, node.input(0).dtype))
+        elif node.attrs.get("layout", 0):
+            states.append(make("Unsqueeze", make("Gather", value, np.asarray(d), axis=1), ints(0)))
         else:
-            index = 1 if node.attrs.get("layout", 0) else 0
-            states.append(make("Gather", value, np.asarray(d), axis=index))
+            states.append(make("Gather", value, ints(d), axis=0))
     return states
 
 
@@ -219,7 +227,7 @@ def _lstm(node: Node, make: Maker, cell: Cell) -> Step:
     def step(given: Value, states: list[Value]) -> list[Value]:
         old, memory = states
         total = _added(make, given, make("MatMul", old, cell.product), cell.bias)
-        i, o, forget, c = make.all("Split", total, axis=1, outputs=4)
+        i, o, forget, c = make.all("Split", total, axis=2, outputs=4)
         take = f(cell.clip(peeped(i, 0, memory)))
         keep = _rest(make, take) if coupled else f(cell.clip(peeped(forget, 2, memory)))
         fresh = make("Mul", take, g(cell.clip(c)))
@@ -238,9 +246,9 @@ def _gru(node: Node, make: Maker, cell: Cell) -> Step:
     f, g = cell.activations
     after = bool(node.attrs.get("linear_before_reset", 0))
     hidden = cell.product.shape[0]
-    parts: dict[str, Any] = {"axis": 1, "outputs": 2, "split": (2 * hidden, hidden)}
+    parts: dict[str, Any] = {"axis": 2, "outputs": 2, "split": (2 * hidden, hidden)}
     bias = None if cell.bias is None else make.all("Split", cell.bias, **{**parts, "axis": 0})
-    product = make.all("Split", cell.product, **parts)
+    product = make.all("Split", cell.product, **{**parts, "axis": 1})
 
     def step(given: Value, states: list[Value]) -> list[Value]:
         (old,) = states
@@ -248,7 +256,7 @@ def _gru(node: Node, make: Maker, cell: Cell) -> Step:
         total = _added(
             make, gates, make("MatMul", old, product[0]), None if bias is None else bias[0]
         )
-        update, reset = make.all("Split", f(cell.clip(total)), axis=1, outputs=2)
+        update, reset = make.all("Split", f(cell.clip(total)), axis=2, outputs=2)
         if after:
             past = make("MatMul", old, product[1])
             past = make("Mul", reset, past if bias is None else make("Add", past, bias[1]))

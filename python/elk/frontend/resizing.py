@@ -50,8 +50,8 @@ def resize(node: Node, make: Maker) -> list[Value]:
     if old:
         attrs.update(coordinate_transformation_mode="asymmetric", nearest_mode="floor")
     for line in _lines(node, old):
-        if line.out < 1:
-            raise UnplannableError("its result has no elements")
+        if not 1 <= line.out <= LIMIT:
+            raise UnplannableError(f"{line.out} positions, from 1 to {LIMIT} are folded")
         if line.out != line.size or line.scale != 1.0 or line.roi != (0.0, 1.0):
             value = _resized(make, value, line, attrs)
     return [value]
@@ -65,14 +65,14 @@ def _lines(node: Node, old: bool) -> list[Line]:
         given = node.attrs.get("scales")
         scales = [float(s) for s in (node.known(1, "scales").ravel() if given is None else given)]
         return [
-            Line(a, shape[a], math.floor(shape[a] * s), s, (0.0, 1.0))
+            Line(a, shape[a], _floor(shape[a] * s), s, (0.0, 1.0))
             for a, s in zip(axes, scales, strict=True)
         ]
     rois = _rois(node, len(axes))
     sizes, has_scales = node.get(3), node.get(2) is not None and node.input(2).size > 0
     if has_scales:
         scales = [float(s) for s in node.known(2, "scales").ravel()]
-        outs = [math.floor(shape[a] * s) for a, s in zip(axes, scales, strict=True)]
+        outs = [_floor(shape[a] * s) for a, s in zip(axes, scales, strict=True)]
     elif sizes is not None:
         outs = [int(n) for n in node.known(3, "sizes").ravel()]
         outs, scales = _fitted(str(node.attrs.get("keep_aspect_ratio_policy", "stretch")),
@@ -81,6 +81,12 @@ def _lines(node: Node, old: bool) -> list[Line]:
         raise UnplannableError("neither scales nor sizes")
     rows = zip(axes, outs, scales, rois, strict=True)
     return [Line(axis, shape[axis], out, scale, roi) for axis, out, scale, roi in rows]
+
+
+def _floor(size: float) -> int:
+    if not math.isfinite(size) or size < 0:
+        raise UnplannableError(f"a size of {size}")
+    return math.floor(size)
 
 
 def _rois(node: Node, count: int) -> list[tuple[float, float]]:

@@ -15,9 +15,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from elk.frontend.composed import ints
+from elk.frontend.composed import ints, positions
 from elk.frontend.node import UnplannableError
 from elk.frontend.space import Affine, MisalignedError, Pattern, Space, Term
 from elk.frontend.values import Stored, Value, whole
@@ -95,9 +93,7 @@ def _phases(node: Node, size: Shape, kernel: Shape) -> Phases:
     extra = tuple(node.attrs.get("output_padding", (0,) * rank))
     full = [s * (n - 1) + k + e for s, n, k, e in zip(stride, size, kernel, extra, strict=True)]
     low, out = _ends(node, size, stride, full)
-    counts = [
-        max(-(-(cut + n) // s), 1) for cut, n, s in zip(low, out, stride, strict=True)
-    ]
+    counts = [max(-(-(cut + n) // s), 1) for cut, n, s in zip(low, out, stride, strict=True)]
     blocks = tuple(-(-k // s) for k, s in zip(kernel, stride, strict=True))
     if min(out) < 1 or min(low) < 0:
         raise UnplannableError("its result has no elements, or begins before its input")
@@ -131,17 +127,14 @@ def _blocked(make: Maker, weight: Value, at: Phases) -> Value:
     if ready is not None:
         return ready
     rank = len(at.stride)
-    behind = [
-        t * s - k for t, s, k in zip(at.blocks, at.stride, weight.shape[2:], strict=True)
-    ]
+    behind = [t * s - k for t, s, k in zip(at.blocks, at.stride, weight.shape[2:], strict=True)]
     if any(behind):
         weight = make("Pad", weight, ints(*(0,) * (rank + 4), *behind))
     shape = [n for pair in zip(at.blocks, at.stride, strict=True) for n in pair]
     weight = make("Reshape", weight, ints(*weight.shape[:2], *shape))
     for i, blocks in enumerate(at.blocks):
         if blocks > 1:
-            backwards = np.arange(blocks - 1, -1, -1)
-            weight = make("Gather", weight, backwards, axis=2 + 2 * i)
+            weight = make("Gather", weight, positions(blocks)[::-1], axis=2 + 2 * i)
     return weight
 
 
@@ -187,7 +180,9 @@ def phased_conv(node: Node) -> Pattern:
     pairs: list[Along] = [loop for pair in zip(t, r, strict=True) for loop in pair]
     space.read(1, weight, [_both(group, inner, per_group), out, *pairs])
     shape = (x.shape[0], groups * channels, *(c * s for c, s in zip(counts, stride, strict=True)))
-    results: list[Along] = [Affine((Term(a, s), Term(b, 1)), 0) for a, b, s in zip(q, r, stride, strict=True)]
+    results: list[Along] = [
+        Affine((Term(a, s), Term(b, 1)), 0) for a, b, s in zip(q, r, stride, strict=True)
+    ]
     space.write(x.dtype, shape, [batch, _both(group, out, channels), *results])
     nest = space.nest()
     return Pattern(
