@@ -11,7 +11,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 
-from onnx_coverage import KINDS, Row, rows  # noqa: E402 it lies beside the tests
+from onnx_coverage import KINDS, Row, rows
 
 HEAD = """# Models and operators
 
@@ -33,25 +33,53 @@ The numbers of every case that is not refused are compared with those that ONNX 
 `tests/python/test_frontend_nodes.py`.
 """
 
-NOTES = """
-## How composed types are planned
+LEGEND = """
+"Numeric" are the cases whose inputs and outputs are all tensors of numbers or truth values; the
+last three columns are of these. The models of kind `real` are those that the package holds in
+their place: the same nodes, with weights that are constants of the graph."""
 
-| types | become |
-| --- | --- |
-| functions of ONNX (Attention, RotaryEmbedding, GroupNormalization, ...) | the nodes that ONNX defines them by, for the types and shapes at hand |
-| If, Loop, Scan | the branch of a known condition; all turns of a known number, up to 4,096 turns and 100,000 nodes |
-| RNN, GRU, LSTM | one product of all steps with the input weights, then a product and gates a step |
-| ConvTranspose | one convolution whose result positions are `stride * q + r`: no zeros, no scattered sums; a kernel from the file lies in HBM in the order in which it is read |
-| MatMulInteger, ConvInteger, QLinearMatMul, QLinearConv | one product of the integers as stored, accumulated in 32 bits, where zero points are known numbers; else the zero points are taken off before |
-| QuantizeLinear, DequantizeLinear | Div, Round, Add, Clip, Cast; Cast, Sub, Mul |
-| Resize, Upsample | one dimension after another: a view where each position is repeated, a gather for nearest, gathers and weighted sums up to four positions, else a product with the matrix of weights |
-| DFT, STFT | a product with the matrix of roots (up to 1,048,576 of them); frames are views |
-| Einsum | sums, diagonals, then products of two operands at a time |
-| Trilu, OneHot, Hardmax | comparisons with positions, then a choice |
-| Pad by edge, reflect, wrap; Slice backwards | a gather by known positions |
-| GatherND along several dimensions | a gather by one position along all of them |
-| random numbers | an opaque op that reads nothing |
-"""
+COMPOSED = [
+    (
+        "functions of ONNX (Attention, RotaryEmbedding, GroupNormalization, ...)",
+        "the nodes that ONNX defines them by, for the types and shapes at hand",
+    ),
+    (
+        "If, Loop, Scan",
+        "the branch of a known condition; all turns of a known number, up to 4,096 turns and "
+        "100,000 nodes",
+    ),
+    ("sequences", "bookkeeping of their tensors, where positions and lengths are known"),
+    (
+        "RNN, GRU, LSTM",
+        "one product of all steps with the input weights, then a product and gates a step",
+    ),
+    (
+        "ConvTranspose",
+        "one convolution whose result positions are `stride * q + r`: no zeros, no scattered sums; "
+        "a kernel from the file lies in HBM in the order in which it is read",
+    ),
+    (
+        "MatMulInteger, ConvInteger, QLinearMatMul, QLinearConv",
+        "one product of the integers as stored, accumulated in 32 bits, where zero points are "
+        "known numbers; else the zero points are taken off before",
+    ),
+    (
+        "QuantizeLinear, DequantizeLinear",
+        "Div, Round, Add, Clip, Cast; Cast, Sub, Mul. Stored integers stay integers in HBM",
+    ),
+    (
+        "Resize, Upsample",
+        "one dimension after another: a view where each position is repeated, a gather for "
+        "nearest, gathers and weighted sums up to four positions, else a product with the matrix "
+        "of weights",
+    ),
+    ("DFT, STFT", "a product with the matrix of roots (up to 1,048,576 of them); frames are views"),
+    ("Einsum", "sums, diagonals, then products of two operands at a time"),
+    ("Trilu, OneHot, Hardmax", "comparisons with positions, then a choice"),
+    ("Pad by edge, reflect, wrap; Slice backwards", "a gather by known positions"),
+    ("GatherND along several dimensions", "a gather by one position along all of them"),
+    ("random numbers", "an opaque op that reads nothing"),
+]
 
 
 def line(row: Row) -> str:
@@ -82,16 +110,18 @@ def main() -> None:
     print(HEAD)
     print("## Totals\n")
     print(
-        "| kind | cases | planned | opaque | view | folded | refused | of these, constants "
+        "| kind | cases | planned | opaque | view | folded | refused | of all, constants "
         "| numeric | not refused | share | opaque share |"
     )
     print("| --- |" + " ---: |" * 11)
     for kind, table in found.items():
         print(totals(kind, table))
-    print("\n\"Numeric\" are the cases whose inputs and outputs are all tensors of numbers or truth\n"
-          "values, the last three columns are of these. The models of kind `real` are those\n"
-          "that the package holds in their place: the same nodes, weights as constants of the graph.")  # fmt: skip
-    print(NOTES)
+    print(LEGEND)
+    print("\n## How composed types are planned\n")
+    print("| types | become |\n| --- | --- |")
+    for types, become in COMPOSED:
+        print(f"| {types} | {become} |")
+    print()
     print("## Node tests by operator type\n")
     print(
         "| type | cases | planned | opaque | view | folded | refused | constants | kinds of ops "

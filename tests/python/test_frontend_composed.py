@@ -37,7 +37,7 @@ _GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
 def recurrent(kind: str, directions: int, **given: Any) -> onnx.ModelProto:
     steps, batch, read, hidden = 3, 2, 5, 4
     rows = _GATES[kind] * hidden
-    constants = {
+    constants: dict[str, Any] = {
         "w": floats(directions, rows, read),
         "r": floats(directions, rows, hidden),
         "b": floats(directions, 2 * rows),
@@ -127,7 +127,7 @@ def test_the_kernel_of_a_transposed_convolution_lies_in_hbm_as_it_is_read() -> N
 def test_images_are_resized_as_onnx_runtime_does(
     mode: str, place: str, out: tuple[int, int]
 ) -> None:
-    constants = {"sizes": np.asarray([1, 2, *out], dtype=np.int64)}
+    constants: dict[str, Any] = {"sizes": np.asarray([1, 2, *out], dtype=np.int64)}
     given = {"mode": mode, "coordinate_transformation_mode": place}
     proto = model_of(
         [node("Resize", "x - - sizes", "y", **given)], {"x": [1, 2, 4, 5]}, ["y"], constants
@@ -139,10 +139,11 @@ def test_images_are_resized_as_onnx_runtime_does(
 
 
 def quantised_conv(zeros: tuple[int, int]) -> onnx.ModelProto:
-    constants = {
+    constants: dict[str, Any] = {
         "xs": np.asarray(0.02, dtype=np.float32), "xz": np.asarray(zeros[0], dtype=np.uint8),
         "w": RNG.integers(-100, 100, (8, 4, 3, 3)).astype(np.int8),
-        "ws": np.linspace(0.01, 0.02, 8, dtype=np.float32), "wz": np.full(8, zeros[1], dtype=np.int8),
+        "ws": np.linspace(0.01, 0.02, 8, dtype=np.float32),
+        "wz": np.full(8, zeros[1], dtype=np.int8),
         "ys": np.asarray(0.5, dtype=np.float32), "yz": np.asarray(120, dtype=np.uint8),
         "b": RNG.integers(-500, 500, 8).astype(np.int32),
     }  # fmt: skip
@@ -180,7 +181,7 @@ def assert_close(proto: onnx.ModelProto, feeds: dict[str, Array]) -> Model:
 
 
 def test_a_quantised_product_reads_bytes_and_sums_in_32_bits() -> None:
-    constants = {
+    constants: dict[str, Any] = {
         "xs": np.asarray(0.02, dtype=np.float32), "xz": np.asarray(113, dtype=np.uint8),
         "w": RNG.integers(0, 255, (16, 8)).astype(np.uint8),
         "ws": np.asarray(0.03, dtype=np.float32), "wz": np.asarray(130, dtype=np.uint8),
@@ -207,7 +208,7 @@ def test_a_dynamically_quantised_layer_is_planned() -> None:
         node("Mul", "s ws", "scale"),
         node("Mul", "f scale", "y"),
     ]
-    constants = {
+    constants: dict[str, Any] = {
         "w": RNG.integers(-100, 100, (16, 8)).astype(np.int8),
         "wz": np.asarray(0, dtype=np.int8),
         "ws": np.asarray(0.03, dtype=np.float32),
@@ -219,7 +220,7 @@ def test_a_dynamically_quantised_layer_is_planned() -> None:
 
 def test_weights_that_are_stored_quantised_are_read_as_they_are_stored() -> None:
     nodes = [node("DequantizeLinear", "q s z", "w", axis=1), node("MatMul", "x w", "y")]
-    constants = {
+    constants: dict[str, Any] = {
         "q": RNG.integers(-100, 100, (16, 8)).astype(np.int8),
         "s": np.linspace(0.01, 0.1, 8, dtype=np.float32),
         "z": np.zeros(8, dtype=np.int8),
@@ -274,7 +275,10 @@ def test_einsum_of_three_operands_is_two_products() -> None:
 
 
 def test_a_spectrum_is_a_product_with_its_roots() -> None:
-    constants = {"n": np.asarray(16, dtype=np.int64), "step": np.asarray(4, dtype=np.int64)}
+    constants: dict[str, Any] = {
+        "n": np.asarray(16, dtype=np.int64),
+        "step": np.asarray(4, dtype=np.int64),
+    }
     nodes = [node("STFT", "x step - n", "y", onesided=1)]
     model = assert_computes(model_of(nodes, {"x": [2, 32, 1]}, ["y"], constants))
     assert functions(model) == {"matmul": 1}

@@ -116,7 +116,7 @@ def test_a_scan_takes_the_positions_of_its_inputs_in_turn() -> None:
         [value("total", F32, [2]), value("part", F32, [2])],
         [value("next", F32, [2]), value("shown", F32, [2])],
     )
-    given = {"body": body, "num_scan_inputs": 1, "scan_input_directions": [1]}
+    given: dict[str, Any] = {"body": body, "num_scan_inputs": 1, "scan_input_directions": [1]}
     nodes = [helper.make_node("Scan", ["x", "rows"], ["y", "z"], **given)]
     model = assert_computes(model_of(nodes, {"x": [2], "rows": [3, 2]}, ["y", "z"]))
     assert sum(op.function == "add" for op in model.graph.ops) == 3

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections import Counter
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "operators.md"
 
 
-@lru_cache(maxsize=None)
+@cache
 def table(kind: str) -> tuple[Row, ...]:
     return tuple(rows(kind))
 

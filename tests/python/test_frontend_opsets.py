@@ -32,7 +32,7 @@ class Graph:
             return
         names = []
         for name, value in moved.items():
-            names.append(f"{write.split()[0]}_{name}")
+            names.append(f"{write.split(maxsplit=1)[0]}_{name}")
             dtype = np.float32 if isinstance(value, float) else np.int64
             self.constants[names[-1]] = np.asarray(value, dtype=dtype)
         self.nodes.append(node(kind, " ".join([read, *names]), write, **fixed))

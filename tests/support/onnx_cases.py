@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +38,7 @@ DECIDING: dict[str, tuple[int, ...]] = {
 }  # fmt: skip
 
 
-@lru_cache(maxsize=None)
+@cache
 def cases(kind: str = "node") -> dict[str, Any]:
     """The cases of one kind by name."""
     from onnx.backend.test import loader  # noqa: PLC0415 it builds all cases, in seconds
@@ -180,13 +180,13 @@ def outcome(case: Any) -> Outcome:
     if proto is None:
         return Outcome(None, reason="its file is not part of the onnx package")
     feeds = feeds_of(case, proto)
+    reason: ElkError
     try:
         return Outcome(load_model(proto))
     except ElkError as error:
-        first = error
-    if not isinstance(first, UnsupportedModelError):
-        return Outcome(None, reason=_spelled(first))
-    reason = first
+        reason = error
+    if not isinstance(reason, UnsupportedModelError):
+        return Outcome(None, reason=_spelled(reason))
     numbers = {name for name, x in feeds.items() if x.dtype.kind in "iub"}
     tries = [
         deciding(case.name, proto) & set(feeds),

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     import onnx
 
+    from elk.frontend.kind import Kind
     from elk.frontend.values import Array
 
 _LARGEST = 1 << 56
@@ -203,7 +204,7 @@ class Assembler:
         value = self.result.values.get(name)
         return f"{name}: unknown" if value is None else f"{value.dtype}{list(value.shape)}"
 
-    def _take(self, node: Node, kind: kinds.Kind, attrs_key: Hashable) -> None:
+    def _take(self, node: Node, kind: Kind, attrs_key: Hashable) -> None:
         if kind.fold is not None and self._fold(node, kind.fold):
             return
         if kind.view is not None and self._view(node, kind.view, kind.build is None):

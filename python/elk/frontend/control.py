@@ -169,9 +169,9 @@ def _resolved(proto: onnx.NodeProto, scope: Scope) -> onnx.NodeProto:
 
 def _type(value: Value | None) -> bytes:
     if value is None:
-        return onnx.TypeProto().SerializeToString()
+        return b""
     number = ONNX_TYPES[value.dtype]
-    return onnx.helper.make_tensor_type_proto(number, value.shape).SerializeToString()
+    return bytes(onnx.helper.make_tensor_type_proto(number, value.shape).SerializeToString())
 
 
 def _give(assembler: Assembler, names: Sequence[str], results: Sequence[Found]) -> None:
@@ -184,7 +184,8 @@ def _give(assembler: Assembler, names: Sequence[str], results: Sequence[Found]) 
 
 
 def _graph(proto: onnx.NodeProto, name: str) -> onnx.GraphProto:
-    return next(a.g for a in proto.attribute if a.name == name)
+    graph: onnx.GraphProto = next(a.g for a in proto.attribute if a.name == name)
+    return graph
 
 
 def _taken(assembler: Assembler, graph: onnx.GraphProto) -> list[Found]:
@@ -294,7 +295,10 @@ def _stacked(
     if not row:
         raise UnplannableError("it gathers the results of no turn")
     make = assembler.maker(name, "Loop")
-    apart = [make("Unsqueeze", value, np.asarray([axis])) for value in row]
+    values = [value for value in row if isinstance(value, Value)]
+    if len(values) != len(row):
+        raise UnplannableError("it gathers sequences of tensors")
+    apart = [make("Unsqueeze", value, np.asarray([axis])) for value in values]
     return make("Concat", *(apart[::-1] if back else apart), axis=axis)
 
 

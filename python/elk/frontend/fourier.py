@@ -41,10 +41,7 @@ def stft(node: Node, make: Maker) -> list[Value]:
     x = node.input(0)
     step = int(node.known(1, "step").item())
     window = node.get(2)
-    if window is not None:
-        length = window.shape[0]
-    else:
-        length = int(node.known(3, "length").item())
+    length = window.shape[0] if window else int(node.known(3, "length").item())
     count = 1 + (x.shape[1] - length) // step
     if count < 1 or count * length > LIMIT:
         raise UnplannableError(f"{count} frames of {length} positions")

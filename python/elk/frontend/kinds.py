@@ -7,8 +7,8 @@ expression. A type that is not in the table, and that ONNX does not define by ot
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -31,82 +31,14 @@ from elk.frontend import (
     windows,
 )
 from elk.frontend.elementwise import elementwise, scalar
+from elk.frontend.kind import Kind, binary, comparison, reduction, test, unary, viewed
 from elk.frontend.values import DTYPES, ONNX_TYPES, Value, constant
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from elk.frontend.fold import Fold
-    from elk.frontend.assembly import Maker
     from elk.frontend.node import Node
     from elk.frontend.space import Pattern
-
-    Compose: TypeAlias = Callable[[Node, Maker], list[Value] | None]
-
-
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """What to do with a node of one ONNX type.
-
-    Attributes:
-        build: Its tensor expression; None where it never is an op.
-        view: The values of its outputs if they are views; None where they never are.
-        fold: Its outputs from known inputs; None where it is not folded.
-        compose: The values of its outputs, made by nodes of other types; None where it is an op.
-    """
-
-    build: Callable[[Node], Pattern] | None = None
-    view: Callable[[Node], list[Value] | None] | None = None
-    fold: Fold | None = None
-    compose: Compose | None = None
-
-
-def _unary(
-    function: str, array: Callable[..., Any] | None = None, *, flops: int = 1, **attrs: float
-) -> Kind:
-    """One input; `attrs` are its attributes with their defaults, the kernel's scalars in order."""
-
-    def build(node: Node) -> Pattern:
-        scalars = tuple(float(node.attrs.get(name, default)) for name, default in attrs.items())
-        return elementwise(node, function, flops=flops, scalars=scalars)
-
-    return Kind(build=build, fold=fold.by(array) if array else None)
-
-
-def _test(function: str, array: Callable[..., Any]) -> Kind:
-    """One input, truth values as the result."""
-    return Kind(
-        build=lambda node: elementwise(node, function, result="bool"), fold=fold.test(array)
-    )
-
-
-def _binary(function: str, array: Callable[..., Any] | None = None) -> Kind:
-    """Also of more inputs than two: Min, Max, Sum."""
-    return Kind(
-        build=lambda node: elementwise(node, function), fold=fold.by(array) if array else None
-    )
-
-
-def _comparison(function: str, array: Callable[..., Any], unit: float | None = None) -> Kind:
-    return Kind(
-        build=lambda node: elementwise(node, function, result="bool"),
-        view=None if unit is None else reshaping.neutral(unit),
-        fold=fold.test(array),
-    )
-
-
-def _reduction(
-    function: str, array: Callable[..., Any] | None = None, *, mean: bool = False
-) -> Kind:
-    return Kind(
-        build=lambda node: rows.reduction(node, function, mean=mean),
-        fold=fold.reduced(array) if array else None,
-        compose=composed.reduction,
-    )
-
-
-def _view(view: Callable[[Node], list[Value] | None]) -> Kind:
-    return Kind(view=view)
 
 
 def _pow(node: Node) -> Pattern:
@@ -230,75 +162,75 @@ KINDS: dict[str, Kind] = {
     "GlobalAveragePool": Kind(build=lambda node: rows.global_pool(node, "sum", mean=True)),
     "GlobalMaxPool": Kind(build=lambda node: rows.global_pool(node, "max")),
     # Elementwise, one input.
-    "Abs": _unary("abs", np.abs),
-    "Acos": _unary("acos", np.arccos),
-    "Acosh": _unary("acosh", np.arccosh),
-    "Asin": _unary("asin", np.arcsin),
-    "Asinh": _unary("asinh", np.arcsinh),
-    "Atan": _unary("atan", np.arctan),
-    "Atanh": _unary("atanh", np.arctanh),
-    "BitwiseNot": _unary("bitwise_not", np.invert),
+    "Abs": unary("abs", np.abs),
+    "Acos": unary("acos", np.arccos),
+    "Acosh": unary("acosh", np.arccosh),
+    "Asin": unary("asin", np.arcsin),
+    "Asinh": unary("asinh", np.arcsinh),
+    "Atan": unary("atan", np.arctan),
+    "Atanh": unary("atanh", np.arctanh),
+    "BitwiseNot": unary("bitwise_not", np.invert),
     "Cast": Kind(build=_cast, view=reshaping.cast, fold=fold.cast),
     "CastLike": Kind(build=_cast, view=_cast_like),
-    "Ceil": _unary("ceil", np.ceil),
-    "Celu": _unary("celu", alpha=1.0),
-    "Cos": _unary("cos", np.cos),
-    "Cosh": _unary("cosh", np.cosh),
-    "Elu": _unary("elu", alpha=1.0),
-    "Erf": _unary("erf"),
-    "Exp": _unary("exp", np.exp),
-    "Floor": _unary("floor", np.floor),
+    "Ceil": unary("ceil", np.ceil),
+    "Celu": unary("celu", alpha=1.0),
+    "Cos": unary("cos", np.cos),
+    "Cosh": unary("cosh", np.cosh),
+    "Elu": unary("elu", alpha=1.0),
+    "Erf": unary("erf"),
+    "Exp": unary("exp", np.exp),
+    "Floor": unary("floor", np.floor),
     "Gelu": Kind(build=_gelu),
-    "HardSigmoid": _unary("hard_sigmoid", alpha=0.2, beta=0.5),
-    "HardSwish": _unary("hard_swish"),
+    "HardSigmoid": unary("hard_sigmoid", alpha=0.2, beta=0.5),
+    "HardSwish": unary("hard_swish"),
     "IsInf": Kind(build=_infinite),
-    "IsNaN": _test("isnan", np.isnan),
-    "LeakyRelu": _unary("leaky_relu", alpha=0.01),
-    "Log": _unary("log", np.log),
-    "Mish": _unary("mish"),
-    "Neg": _unary("neg", np.negative),
-    "Not": _test("not", np.logical_not),
-    "Reciprocal": _unary("reciprocal", np.reciprocal),
-    "Relu": _unary("relu", lambda a: np.maximum(a, 0)),
-    "Round": _unary("round", np.rint),
-    "Selu": _unary("selu", alpha=1.67326319217681884765625, gamma=1.05070102214813232421875),
-    "Shrink": _unary("shrink", bias=0.0, lambd=0.5),
-    "Sigmoid": _unary("sigmoid"),
-    "Sign": _unary("sign", np.sign),
-    "Sin": _unary("sin", np.sin),
-    "Sinh": _unary("sinh", np.sinh),
-    "Softplus": _unary("softplus"),
-    "Softsign": _unary("softsign"),
-    "Sqrt": _unary("sqrt", np.sqrt),
-    "Swish": _unary("silu", flops=2, alpha=1.0),
-    "Tan": _unary("tan", np.tan),
-    "Tanh": _unary("tanh", np.tanh),
-    "ThresholdedRelu": _unary("thresholded_relu", alpha=1.0),
+    "IsNaN": test("isnan", np.isnan),
+    "LeakyRelu": unary("leaky_relu", alpha=0.01),
+    "Log": unary("log", np.log),
+    "Mish": unary("mish"),
+    "Neg": unary("neg", np.negative),
+    "Not": test("not", np.logical_not),
+    "Reciprocal": unary("reciprocal", np.reciprocal),
+    "Relu": unary("relu", lambda a: np.maximum(a, 0)),
+    "Round": unary("round", np.rint),
+    "Selu": unary("selu", alpha=1.67326319217681884765625, gamma=1.05070102214813232421875),
+    "Shrink": unary("shrink", bias=0.0, lambd=0.5),
+    "Sigmoid": unary("sigmoid"),
+    "Sign": unary("sign", np.sign),
+    "Sin": unary("sin", np.sin),
+    "Sinh": unary("sinh", np.sinh),
+    "Softplus": unary("softplus"),
+    "Softsign": unary("softsign"),
+    "Sqrt": unary("sqrt", np.sqrt),
+    "Swish": unary("silu", flops=2, alpha=1.0),
+    "Tan": unary("tan", np.tan),
+    "Tanh": unary("tanh", np.tanh),
+    "ThresholdedRelu": unary("thresholded_relu", alpha=1.0),
     # Elementwise, several inputs.
-    "Add": _binary("add", np.add),
+    "Add": binary("add", np.add),
     "BitShift": Kind(build=_shift),
-    "BitwiseAnd": _binary("bitwise_and", np.bitwise_and),
-    "BitwiseOr": _binary("bitwise_or", np.bitwise_or),
-    "BitwiseXor": _binary("bitwise_xor", np.bitwise_xor),
+    "BitwiseAnd": binary("bitwise_and", np.bitwise_and),
+    "BitwiseOr": binary("bitwise_or", np.bitwise_or),
+    "BitwiseXor": binary("bitwise_xor", np.bitwise_xor),
     "Clip": Kind(build=_clip, fold=fold.clip),
-    "Div": _binary("div", fold.divide),
-    "Max": _binary("max", lambda *a: _each(np.maximum, a)),
-    "Mean": _binary("mean"),
-    "Min": _binary("min", lambda *a: _each(np.minimum, a)),
+    "Div": binary("div", fold.divide),
+    "Max": binary("max", lambda *a: _each(np.maximum, a)),
+    "Mean": binary("mean"),
+    "Min": binary("min", lambda *a: _each(np.minimum, a)),
     "Mod": Kind(build=_mod, fold=fold.mod),
-    "Mul": _binary("mul", np.multiply),
+    "Mul": binary("mul", np.multiply),
     "PRelu": Kind(build=lambda node: elementwise(node, "prelu"), compose=composed.channel_slope),
     "Pow": Kind(build=_pow, fold=fold.power),
-    "Sub": _binary("sub", np.subtract),
-    "Sum": _binary("add", lambda *a: _each(np.add, a)),
-    "And": _comparison("and", np.logical_and, 1.0),
-    "Equal": _comparison("equal", np.equal),
-    "Greater": _comparison("greater", np.greater),
-    "GreaterOrEqual": _comparison("greater_equal", np.greater_equal),
-    "Less": _comparison("less", np.less),
-    "LessOrEqual": _comparison("less_equal", np.less_equal),
-    "Or": _comparison("or", np.logical_or, 0.0),
-    "Xor": _comparison("xor", np.logical_xor, 0.0),
+    "Sub": binary("sub", np.subtract),
+    "Sum": binary("add", lambda *a: _each(np.add, a)),
+    "And": comparison("and", np.logical_and, 1.0),
+    "Equal": comparison("equal", np.equal),
+    "Greater": comparison("greater", np.greater),
+    "GreaterOrEqual": comparison("greater_equal", np.greater_equal),
+    "Less": comparison("less", np.less),
+    "LessOrEqual": comparison("less_equal", np.less_equal),
+    "Or": comparison("or", np.logical_or, 0.0),
+    "Xor": comparison("xor", np.logical_xor, 0.0),
     "Where": Kind(
         build=lambda node: elementwise(node, "where"),
         view=reshaping.chosen,
@@ -307,16 +239,16 @@ KINDS: dict[str, Kind] = {
     # Along rows.
     "ArgMax": Kind(build=lambda node: rows.reduction(node, "argmax", result="i64")),
     "ArgMin": Kind(build=lambda node: rows.reduction(node, "argmin", result="i64")),
-    "ReduceL1": _reduction("l1", lambda a, **k: np.abs(a).sum(**k)),
-    "ReduceL2": _reduction("l2", lambda a, **k: np.sqrt((a * a).sum(**k))),
-    "ReduceLogSum": _reduction("logsum", lambda a, **k: np.log(a.sum(**k))),
-    "ReduceLogSumExp": _reduction("logsumexp", lambda a, **k: np.log(np.exp(a).sum(**k))),
-    "ReduceMax": _reduction("max", lambda a, **k: a.max(initial=fold.lowest(a.dtype), **k)),
-    "ReduceMean": _reduction("sum", np.mean, mean=True),
-    "ReduceMin": _reduction("min", lambda a, **k: a.min(initial=fold.highest(a.dtype), **k)),
-    "ReduceProd": _reduction("prod", np.prod),
-    "ReduceSum": _reduction("sum", np.sum),
-    "ReduceSumSquare": _reduction("sqsum", lambda a, **k: (a * a).sum(**k)),
+    "ReduceL1": reduction("l1", lambda a, **k: np.abs(a).sum(**k)),
+    "ReduceL2": reduction("l2", lambda a, **k: np.sqrt((a * a).sum(**k))),
+    "ReduceLogSum": reduction("logsum", lambda a, **k: np.log(a.sum(**k))),
+    "ReduceLogSumExp": reduction("logsumexp", lambda a, **k: np.log(np.exp(a).sum(**k))),
+    "ReduceMax": reduction("max", lambda a, **k: a.max(initial=fold.lowest(a.dtype), **k)),
+    "ReduceMean": reduction("sum", np.mean, mean=True),
+    "ReduceMin": reduction("min", lambda a, **k: a.min(initial=fold.highest(a.dtype), **k)),
+    "ReduceProd": reduction("prod", np.prod),
+    "ReduceSum": reduction("sum", np.sum),
+    "ReduceSumSquare": reduction("sqsum", lambda a, **k: (a * a).sum(**k)),
     "LogSoftmax": Kind(build=lambda node: rows.softmax(node, "log_softmax")),
     "Softmax": Kind(build=rows.softmax),
     "Hardmax": Kind(compose=composed.hardmax),
@@ -383,28 +315,28 @@ KINDS: dict[str, Kind] = {
     "BitCast": Kind(build=move.bit_cast),
     "OneHot": Kind(compose=composed.one_hot),
     # Views.
-    "DepthToSpace": _view(reshaping.depth_to_space),
+    "DepthToSpace": viewed(reshaping.depth_to_space),
     "Dropout": Kind(view=reshaping.dropout, compose=composed.dropout),
     "OptionalGetElement": Kind(compose=composed.optional_element),
     "OptionalHasElement": Kind(compose=composed.optional_has),
-    "Expand": _view(reshaping.expand),
-    "Flatten": _view(reshaping.flatten),
-    "Identity": _view(reshaping.same),
-    "Reshape": _view(reshaping.reshape),
+    "Expand": viewed(reshaping.expand),
+    "Flatten": viewed(reshaping.flatten),
+    "Identity": viewed(reshaping.same),
+    "Reshape": viewed(reshaping.reshape),
     "Slice": Kind(view=reshaping.slice_, compose=composed.reversed_slice),
-    "SpaceToDepth": _view(reshaping.space_to_depth),
-    "Split": _view(reshaping.split),
-    "Squeeze": _view(reshaping.squeeze),
-    "Tile": _view(reshaping.tile),
-    "Transpose": _view(reshaping.transpose),
-    "Unsqueeze": _view(reshaping.unsqueeze),
+    "SpaceToDepth": viewed(reshaping.space_to_depth),
+    "Split": viewed(reshaping.split),
+    "Squeeze": viewed(reshaping.squeeze),
+    "Tile": viewed(reshaping.tile),
+    "Transpose": viewed(reshaping.transpose),
+    "Unsqueeze": viewed(reshaping.unsqueeze),
     # Numbers.
     "Constant": Kind(fold=fold.constant),
     "ConstantOfShape": Kind(fold=fold.constant_of_shape, view=reshaping.constant_of_shape),
     "NonZero": Kind(fold=fold.nonzero),
     "Range": Kind(fold=fold.arange),
-    "Shape": _view(_shape),
-    "Size": _view(_size),
+    "Shape": viewed(_shape),
+    "Size": viewed(_size),
     "Trilu": Kind(fold=fold.trilu, compose=composed.trilu),
     "EyeLike": Kind(compose=composed.eye_like),
     "Bernoulli": Kind(compose=composed.bernoulli),

@@ -101,22 +101,26 @@ def attributes(
 
 
 def _plain(a: onnx.AttributeProto) -> Any:
+    """The value of an attribute."""
+    value: Any
     match a.type:
         case 1:
-            return a.f
+            value = a.f
         case 2:
-            return a.i
+            value = a.i
         case 3:
-            return a.s.decode("utf-8", "replace")
+            value = a.s.decode("utf-8", "replace")
         case 4:
-            return numpy_helper.to_array(a.t)
+            value = numpy_helper.to_array(a.t)
         case 6:
-            return tuple(a.floats)
+            value = tuple(a.floats)
         case 7:
-            return tuple(a.ints)
+            value = tuple(a.ints)
         case 8:
-            return tuple(s.decode("utf-8", "replace") for s in a.strings)
-    raise UnplannableError(f"its attribute '{a.name}' holds more than numbers")
+            value = tuple(s.decode("utf-8", "replace") for s in a.strings)
+        case _:
+            raise UnplannableError(f"its attribute '{a.name}' holds more than numbers")
+    return value
 
 
 def content(attrs: Mapping[str, Any]) -> Hashable:

@@ -168,10 +168,11 @@ def qlinear_matmul(node: Node, make: Maker) -> list[Value]:
     """QLinearMatMul: the product of the integers, scaled and cut to the range of the result."""
     scales = node.input(1), node.input(4)
     if not _is_integer(node.input(0)) or not _is_integer(node.input(3)):
-        real = make("MatMul", *(
-            make("DequantizeLinear", node.input(i), cast(make, node.input(i + 1), "f32"), node.input(i + 2))
-            for i in (0, 3)
-        ))  # fmt: skip
+        factors = [
+            make("DequantizeLinear", x, cast(make, scale, "f32"), zero)
+            for x, scale, zero in (map(node.input, range(i, i + 3)) for i in (0, 3))
+        ]
+        real = make("MatMul", *factors)
     else:
         real = _scaled(make, _matmul(node, make, (0, 3), (2, 5)), scales, ())
     return [_requantized(make, real, node.input(6), node.input(7), -1)]

@@ -177,7 +177,7 @@ def constant(name: str, array: Array) -> Value:
 def type_name(number: int) -> str:
     """The name of an ONNX element type, in ONNX's words."""
     try:
-        return onnx.TensorProto.DataType.Name(cast("Any", number))
+        return str(onnx.TensorProto.DataType.Name(cast("Any", number)))
     except ValueError:
         return f"element type {number}"
 
