@@ -163,6 +163,8 @@ class Assembler:
                 control.function(self, proto, node)
         except UnplannableError as error:
             self._refuse(name, kind_name, (inputs, outputs), str(error))
+        except MemoryError:
+            self._refuse(name, kind_name, (inputs, outputs), "it is too large to be folded")
         except MISFITS:  # ONNX's checker leaves ranks and sizes to whoever runs a node.
             reason = "the shapes of its inputs or its attributes do not fit its type"
             self._refuse(name, kind_name, (inputs, outputs), reason)
@@ -215,7 +217,8 @@ class Assembler:
                 self._composed(node, made)
                 return
         if kind.build is None:
-            raise UnplannableError("it is no view of its inputs, and they are not known")
+            reason = "it is no view of its inputs, and they are not known"
+            raise UnplannableError(kinds.REFUSED.get(node.type, reason))
         key = (node.type, attrs_key, tuple(v.key if v else None for v in node.inputs),
                tuple(map(bool, node.outputs)))  # fmt: skip
         pattern = self._patterns.get(key)

@@ -168,7 +168,11 @@ def _inputs(
 def _refuse(refused: list[Refusal]) -> None:
     if refused:
         lines = "\n".join(f"  {refusal}" for refusal in refused)
-        raise UnsupportedModelError(f"{len(refused)} nodes cannot be planned:\n{lines}")
+        raise UnsupportedModelError(
+            f"{len(refused)} nodes cannot be planned:\n{lines}",
+            place=f"node '{refused[0].name}'",
+            remedy="give what decides shapes as constants, and leave the other nodes to the host",
+        )
 
 
 def _outputs(

@@ -294,10 +294,11 @@ def _constant_pad(
     around = ints(*(max(n, 0) for n in (*low, *high)))
     if not hidden or fill is None:
         return [make("Pad", value, around, fill)]
+    pairs = [(int(a), int(b)) for a, b in zip(around[:rank], around[rank:], strict=True)]
+    count = math.prod(n + a + b for n, (a, b) in zip(value.shape, pairs, strict=True))
+    if max(count, value.size) > LIMIT:
+        raise UnplannableError(f"a mask of {count} elements, at most {LIMIT} are folded")
     inside = np.ones(value.shape, dtype=bool)
-    pairs = list(zip(around[:rank], around[rank:], strict=True))
-    if inside.size > LIMIT:
-        raise UnplannableError("its value is computed while the model runs")
     return [make("Where", np.pad(inside, pairs), make("Pad", value, around), fill)]
 
 

@@ -309,11 +309,13 @@ def _scan(assembler: Assembler, proto: onnx.NodeProto, name: str) -> None:
     plain: dict[str, Any] = {a.name: a for a in proto.attribute}
     inputs = [assembler.result.values[assembler.scope.named(x)] for x in proto.input]
     body, count = plain["body"].g, int(plain["num_scan_inputs"].i)
+    if not 1 <= count <= len(inputs):
+        raise UnplannableError(f"it scans {count} of {len(inputs)} inputs")
     carried: list[Found] = list(inputs[: len(inputs) - count])
     scanned = inputs[len(inputs) - count :]
     axes = _listed(plain, "scan_input_axes", count)
     backs = _listed(plain, "scan_input_directions", count)
-    outs = len(body.output) - len(carried)
+    outs = max(len(body.output) - len(carried), 0)
     turns = scanned[0].shape[axes[0]]
     _unrolled(proto, body, turns)
     make = assembler.maker(name, "Scan")

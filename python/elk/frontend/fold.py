@@ -125,8 +125,10 @@ def gather_nd(node: Node, arrays: list[Array]) -> Array | None:
     return np.asarray(data[tuple(np.moveaxis(index, -1, 0))])
 
 
-def gather_elements(node: Node, arrays: list[Array]) -> Array:
+def gather_elements(node: Node, arrays: list[Array]) -> Array | None:
     """GatherElements."""
+    if max(arrays[1].shape, default=0) > LIMIT:
+        return None
     return np.take_along_axis(arrays[0], arrays[1], axis=int(node.attrs.get("axis", 0)))
 
 
@@ -147,6 +149,9 @@ def reduced(function: Callable[..., Any]) -> Fold:
             return arrays[0]
         over = tuple(wrapped(a, rank) for a in axes) if axes else None
         keep = bool(node.attrs.get("keepdims", 1))
+        gone = range(rank) if over is None else over
+        if math.prod(n for i, n in enumerate(arrays[0].shape) if i not in gone) > LIMIT:
+            return None
         with np.errstate(all="ignore"):
             result = function(arrays[0], axis=over, keepdims=keep)
         return np.asarray(result).astype(arrays[0].dtype)

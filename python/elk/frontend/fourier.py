@@ -70,10 +70,9 @@ def _roots(used: int, parts: int, length: int, how: tuple[bool, bool]) -> Array:
     inverse, onesided = how
     half = inverse and onesided
     count = length // 2 + 1 if onesided and not inverse else length
-    if used * parts * count * 2 > LIMIT:
-        raise UnplannableError(
-            f"a matrix of {used * parts * count * 2} roots, at most {LIMIT} fold"
-        )
+    roots = 2 * used * max(parts, 1) * count
+    if roots > LIMIT:
+        raise UnplannableError(f"a matrix of {roots} roots, at most {LIMIT} are folded")
     angle = 2 * np.pi * np.outer(np.arange(used), np.arange(count)) / length
     sine = np.sin(angle) * (1 if inverse else -1)
     real, imaginary = np.cos(angle), sine

@@ -130,6 +130,8 @@ REFUSED: dict[str, str] = {
     "Compress": DATA_DEPENDENT,
     "ImageDecoder": "the size of its result depends on the bytes of a file",
     "NonMaxSuppression": DATA_DEPENDENT,
+    "NonZero": DATA_DEPENDENT,
+    "Range": "its bounds are computed while the model runs, so the size of its result is not known",
     "Unique": DATA_DEPENDENT,
     **dict.fromkeys(
         ("RegexFullMatch", "StringConcat", "StringNormalizer", "StringSplit"),

@@ -178,6 +178,8 @@ def _sums(line: Line, origins: Array, attrs: Mapping[str, Any]) -> tuple[Array, 
     scale = min(line.scale, 1.0) if attrs.get("antialias", 0) else 1.0
     reach = 1 if mode == "linear" else 2
     start = math.floor(-reach / scale) + 1
+    if line.out * (2 - 2 * start) > LIMIT:
+        raise UnplannableError(f"{line.out * (2 - 2 * start)} weights, at most {LIMIT} are folded")
     offsets = np.arange(start, 2 - start)
     base = np.where(np.floor(origins) == origins, origins - 1, np.floor(origins))
     ratio = origins - base

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from elk.frontend.control import known_number
+from elk.frontend.control import MAX_TURNS, known_number
 from elk.frontend.node import UnplannableError, attributes, wrapped
 from elk.frontend.values import Sequence, Value, constant
 
@@ -92,6 +92,8 @@ def _split(assembler: Assembler, proto: onnx.NodeProto, name: str) -> None:
         raise UnplannableError("the sizes of its parts are computed while the model runs")
     if each is None or each.known.ndim == 0:
         chunk = 1 if each is None else int(each.known.item())
+        if chunk < 1 or size > chunk * MAX_TURNS:
+            raise UnplannableError(f"{size} positions in parts of {chunk}, at most {MAX_TURNS}")
         sizes = [min(chunk, size - start) for start in range(0, size, chunk)]
     else:
         sizes = [int(n) for n in each.known]
