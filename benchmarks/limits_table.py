@@ -43,8 +43,8 @@ CODES = (
          "the message names file, line and field", "correct the line; the nearest key is named"),
     Code("dangling_name", _MODEL, "An output of the graph is no node's result",
          "name one of the results of the graph"),
-    Code("element_type", _MODEL, "An input or initializer holds texts, a sequence or a map",
-         "cut the part of the model that reads it off"),
+    Code("element_type", "UnsupportedModelError", "An input, output or initializer holds texts, a "
+         "sequence, a map, or numbers that are not planned", "cast it, or cut off what reads it"),
     Code("elk", "ElkError", "Never by itself: the parent of all", "catch it to catch every error"),
     Code("external_data", "UnsupportedModelError", "A tensor in a node or a subgraph lies outside "
          "the file", "make it an initializer of the graph, or store it in the file"),
@@ -71,6 +71,8 @@ CODES = (
          "check the model; pass `limits=elk.Limits(...)` or `--limit NAME=N` if it is meant"),
     Code("missing_package", "MissingPackageError", "An optional package is not installed",
          "install it"),
+    Code("model_config", _INPUT, "`elk.models` is given hyper-parameters that describe no model",
+         "see the published configuration of the model"),
     Code("model_file", _MODEL, "A file cannot be read, or ONNX's own checker refuses it",
          "check that the file is whole; export the model again"),
     Code("model_loaded", _INPUT, "`elk.compile` is given a loaded model and options of loading",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass
 from functools import lru_cache
@@ -138,6 +139,30 @@ def test_experts_are_read_as_often_as_uniform_routing_hits_them() -> None:
     picks = [op.operands[0].indirect for op in graph.ops if op.kind.name == "MatMul"]
     found = [pick.expected_picks for pick in picks if pick is not None]
     assert found == [pytest.approx(8 * (1 - (6 / 8) ** 32))] * 4
+
+
+@pytest.mark.parametrize(
+    ("name", "bindings"),
+    [
+        ("mixtral-8x7b-2layers-decode", {"batch": 1, "past": 512}),
+        ("mixtral-8x7b-2layers-decode", {"batch": 32, "past": 2048}),
+    ],
+)
+def test_no_matrix_of_an_expert_is_copied_for_a_token(name: str, bindings: dict[str, int]) -> None:
+    model = load_model(MODELS / f"{name}.onnx", bindings=bindings)
+    graph = model.graph
+    experts = {i for i, t in enumerate(graph.tensors) if t.shape[:1] == [8] and len(t.shape) == 3}
+    readers = [op for op in graph.ops if any(x.tensor in experts for x in op.operands)]
+    matrices = [op for op in readers if any(x.indirect is not None for x in op.operands)]
+    assert {op.kind.name for op in matrices} == {"MatMul"}
+    assert len(matrices) == 4  # In each of two layers: gate with up, and down.
+    largest = max(t.bytes for i, t in enumerate(graph.tensors) if t.home.name == "Activation")
+    assert largest < min(graph.tensors[i].bytes for i in experts) / 8
+    tokens = bindings["batch"]
+    for op in matrices:
+        pick = next(x.indirect for x in op.operands if x.indirect is not None)
+        assert pick.expected_picks == pytest.approx(8 * (1 - (6 / 8) ** tokens))
+        assert op.flops == 2 * math.prod(axis.size for axis in op.axes)
 
 
 def test_gemma_reads_two_masks_in_turn() -> None:

@@ -73,7 +73,7 @@ _CODES = {
     "bomb_folding_5000": "limit",
     "bomb_expand_far": "limit",
     "bomb_doubling": "limit",
-    "bomb_constant_of_shape": "unsupported_model",
+    "bomb_constant_of_shape": "limit",
     "empty_nodes_3000000": "limit",
     "empty_attributes_3000000": "limit",
     "cycle": "model_file",

@@ -1,7 +1,7 @@
 """Computes a planned graph with numpy, point by point of each op's axes: slow and plain.
 
 It reads nothing but the graph: index maps, kernel names and scalars. So it shows that they say
-what the ONNX model says.
+what the ONNX model says. Of opaque ops it shows that they read and write whole tensors.
 """
 
 from __future__ import annotations
@@ -10,113 +10,25 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import ml_dtypes
 import numpy as np
+import onnx
 from elk import _core
 from elk.model import Model
 from numpy.typing import NDArray
+from onnx import numpy_helper
+from onnx.reference import ReferenceEvaluator
+from reference_kernels import ELEMENTWISE, REDUCTIONS
 
 Array = NDArray[Any]
 Inputs = dict[int, tuple[Array, Array]]  # Of each ONNX input: values, and where they are.
 
 _READ = _core.Access.Read
-_NUMPY = {
+_NUMPY: dict[str, Any] = {
+    "bf16": ml_dtypes.bfloat16, "i4": ml_dtypes.int4, "u4": ml_dtypes.uint4,
     "f16": "f2", "f32": "f4", "f64": "f8", "i8": "i1", "i16": "i2", "i32": "i4", "i64": "i8",
     "u8": "u1", "u16": "u2", "u32": "u4", "u64": "u8", "bool": "bool",
 }  # fmt: skip
-
-
-def erf(x: Array) -> Array:
-    return np.asarray(np.vectorize(math.erf, otypes=[np.float64])(x))
-
-
-def _sigmoid(x: Array) -> Array:
-    return 1 / (1 + np.exp(-x))
-
-
-_ELEMENTWISE: dict[str, Callable[..., Any]] = {
-    "abs": np.abs,
-    "add": lambda *a: sum(a[1:], a[0]),
-    "and": np.logical_and,
-    "cast": lambda x: x,
-    "acos": np.arccos,
-    "acosh": np.arccosh,
-    "asin": np.arcsin,
-    "asinh": np.arcsinh,
-    "atan": np.arctan,
-    "atanh": np.arctanh,
-    "bitwise_and": np.bitwise_and,
-    "bitwise_not": np.invert,
-    "bitwise_or": np.bitwise_or,
-    "bitwise_xor": np.bitwise_xor,
-    "ceil": np.ceil,
-    "celu": lambda x, a: np.maximum(x, 0) + np.minimum(0, a * np.expm1(x / a)),
-    "clip": lambda x, low, high: np.minimum(np.maximum(x, low), high),
-    "cosh": np.cosh,
-    "elu": lambda x, a: np.where(x > 0, x, a * np.expm1(x)),
-    "floor": np.floor,
-    "fmod": np.fmod,
-    "hard_sigmoid": lambda x, a, b: np.clip(a * x + b, 0, 1),
-    "hard_swish": lambda x: x * np.clip(x / 6 + 0.5, 0, 1),
-    "isinf": lambda x, low, high: ((x == -np.inf) & (low > 0)) | ((x == np.inf) & (high > 0)),
-    "isnan": np.isnan,
-    "leaky_relu": lambda x, a: np.where(x < 0, a * x, x),
-    "mean": lambda *a: sum(a[1:], a[0]) / len(a),
-    "mish": lambda x: x * np.tanh(np.log1p(np.exp(x))),
-    "mod": np.mod,
-    "not": np.logical_not,
-    "prelu": lambda x, slope: np.where(x < 0, slope * x, x),
-    "round": np.rint,
-    "selu": lambda x, a, g: g * np.where(x > 0, x, a * np.expm1(x)),
-    "shift": lambda x, n, left: np.left_shift(x, n) if left > 0 else np.right_shift(x, n),
-    "shrink": lambda x, b, low: np.where(x < -low, x + b, np.where(x > low, x - b, 0)),
-    "sign": np.sign,
-    "silu": lambda x, a: x * _sigmoid(a * x),
-    "sinh": np.sinh,
-    "softplus": lambda x: np.log1p(np.exp(x)),
-    "softsign": lambda x: x / (1 + np.abs(x)),
-    "tan": np.tan,
-    "thresholded_relu": lambda x, a: np.where(x > a, x, 0),
-    "xor": np.logical_xor,
-    "cos": np.cos,
-    "div": np.divide,
-    "equal": np.equal,
-    "erf": erf,
-    "exp": np.exp,
-    "gelu": lambda x: 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))),
-    "gelu_erf": lambda x: 0.5 * x * (1 + erf(x / math.sqrt(2))),
-    "greater": np.greater,
-    "greater_equal": np.greater_equal,
-    "less": np.less,
-    "less_equal": np.less_equal,
-    "log": np.log,
-    "max": lambda *a: np.max(np.broadcast_arrays(*a), axis=0),
-    "min": lambda *a: np.min(np.broadcast_arrays(*a), axis=0),
-    "mul": np.multiply,
-    "neg": np.negative,
-    "or": np.logical_or,
-    "pow": np.power,
-    "reciprocal": lambda x: 1 / x,
-    "relu": lambda x: np.maximum(x, 0),
-    "rsqrt": lambda x: 1 / np.sqrt(x),
-    "sigmoid": _sigmoid,
-    "sin": np.sin,
-    "sqrt": np.sqrt,
-    "square": lambda x: x * x,
-    "sub": np.subtract,
-    "tanh": np.tanh,
-    "where": np.where,
-}
-_REDUCTIONS: dict[str, Callable[..., Any]] = {
-    "sum": np.sum,
-    "max": np.max,
-    "min": np.min,
-    "prod": np.prod,
-    "l1": lambda x, **k: np.abs(x).sum(**k),
-    "l2": lambda x, **k: np.sqrt((x.astype(np.float64) ** 2).sum(**k)),
-    "logsum": lambda x, **k: np.log(x.sum(**k)),
-    "logsumexp": lambda x, **k: np.log(np.exp(x.astype(np.float64)).sum(**k)),
-    "sqsum": lambda x, **k: (x * x).sum(**k),
-}
 
 
 class _Run:
@@ -190,15 +102,27 @@ class _Run:
         self.arrays[tensor.name] = result
 
 
-def evaluate(model: Model, feeds: Mapping[str, Array]) -> list[Array]:
-    """The outputs of `model` in the order of the graph's outputs."""
+def evaluate(
+    model: Model, feeds: Mapping[str, Array], proto: onnx.ModelProto | None = None
+) -> list[Array]:
+    """The outputs of `model` in the order of the graph's outputs.
+
+    What an opaque op computes is not in the graph: ONNX's own reference computes the node of
+    `proto` that it stands for, from what its index maps read.
+    """
     graph = model.graph
     arrays: dict[str, Array] = {**model.constants, **feeds}
     for op in graph.ops:
         run = _Run(graph, op, arrays)
-        with np.errstate(all="ignore"):
-            results = _top_k(run) if op.function == "topk" else (_result(run),)
         writes = [x for x in op.operands if x.access != _READ]
+        results: tuple[Array, ...]
+        with np.errstate(all="ignore"):
+            if op.function == "topk":
+                results = _top_k(run)
+            elif op.kind.name == "Opaque" and op.function not in _SCANS:
+                results = _by_onnx(run, proto)
+            else:
+                results = (_result(run),)
         for operand, result in zip(writes, results, strict=True):
             run.write(operand, result)
     return [_seen(value, arrays) for value in model.outputs]
@@ -235,7 +159,7 @@ def _elementwise(run: _Run, wide: Inputs) -> Array:
     if run.op.function == "batchnorm":
         x, scale, bias, mean, variance = (wide[i][0] for i in range(5))
         return np.asarray((x - mean) / np.sqrt(variance + run.op.scalars[0]) * scale + bias)
-    function = _ELEMENTWISE[run.op.function.partition("/")[0]]
+    function = ELEMENTWISE[run.op.function.partition("/")[0]]
     return np.asarray(function(*_arguments(run, wide)))
 
 
@@ -244,7 +168,7 @@ def _reduced(run: _Run, wide: Inputs) -> Array:
         return _position(run, wide[0][0])
     over = run.over(_core.AxisRole.Reduction)
     values = np.broadcast_to(wide[0][0], run.sizes)
-    function = _REDUCTIONS[run.op.function.partition("/")[0]]
+    function = REDUCTIONS[run.op.function.partition("/")[0]]
     result = np.asarray(function(values, axis=over, keepdims=True))
     return np.asarray(result * run.op.scalars[0]) if run.op.scalars else result
 
@@ -262,24 +186,37 @@ def _gathered(run: _Run, _: Inputs) -> Array:
 
 def _copied(run: _Run, _: Inputs) -> Array:
     value, inside = _together(run)
+    result = next(x for x in run.op.operands if x.access != _READ)
+    dtype = np.dtype(_NUMPY[run.graph.tensors[result.tensor].dtype.name])
+    if run.op.onnx_type == "BitCast":
+        bits: Array = np.ascontiguousarray(value).view(dtype)
+        return bits.reshape(value.shape)
     fill = run.op.scalars[0] if run.op.scalars else 0
     return np.where(inside, value, np.asarray(fill).astype(value.dtype))
 
 
 def _position(run: _Run, array: Array) -> Array:
-    (axis,) = run.over(_core.AxisRole.Reduction) or (0,)
+    """Positions of the largest or least elements; several axes count as one."""
+    over = run.over(_core.AxisRole.Reduction)
     values = np.broadcast_to(array, run.sizes)
-    find = np.argmax if run.op.function.startswith("argmax") else np.argmin
     if not run.sizes:
         return np.zeros(())
+    over = over or (0,)
+    kept = [1 if i in over else n for i, n in enumerate(run.sizes)]
+    values = np.moveaxis(values, over, range(-len(over), 0)).reshape(
+        -1, values.size // math.prod(kept)
+    )
+    find = np.argmax if run.op.function.startswith("argmax") else np.argmin
     if run.op.scalars[0]:  # The last of equals: the first one from behind.
-        last = find(np.flip(values, axis), axis=axis, keepdims=True)
-        return np.asarray(values.shape[axis] - 1 - last)
-    return np.asarray(find(values, axis=axis, keepdims=True))
+        last = find(np.flip(values, 1), axis=1)
+        return np.asarray(values.shape[1] - 1 - last).reshape(kept)
+    return np.asarray(find(values, axis=1)).reshape(kept)
 
 
 def _wide(value: Array) -> Array:
-    return value.astype(np.float64) if value.dtype.kind == "f" else value
+    if value.dtype.kind in "iub":
+        return value
+    return value.astype(np.int64 if "int" in value.dtype.name else np.float64)
 
 
 def _together(run: _Run) -> tuple[Array, Array]:
@@ -303,9 +240,13 @@ def _arguments(run: _Run, wide: Inputs) -> list[Any]:
 def _product(run: _Run, wide: Inputs) -> Array:
     op = run.op
     over = run.over(_core.AxisRole.Reduction)
-    terms = [np.where(wide[i][1], wide[i][0], 0) for i in (0, 1)]
-    result = np.broadcast_to(terms[0] * terms[1], run.sizes).sum(axis=over, keepdims=True)
     scalars = list(op.scalars)
+    zeros = [0, 0]
+    if op.onnx_type.startswith("Integer"):  # Zero points come off before padding is added.
+        wide = {i: (x.astype(np.int64), inside) for i, (x, inside) in wide.items()}
+        zeros = [int(scalars.pop(0)), int(scalars.pop(0))]
+    terms = [np.where(wide[i][1], wide[i][0] - zeros[i], 0) for i in (0, 1)]
+    result = np.broadcast_to(terms[0] * terms[1], run.sizes).sum(axis=over, keepdims=True)
     alpha, beta = (scalars.pop(0), scalars.pop(0)) if op.onnx_type == "Gemm" else (1.0, 1.0)
     bias = wide[2][0] if 2 in wide else scalars[0] if scalars else 0.0
     return np.asarray(alpha * result + beta * bias)
@@ -353,16 +294,70 @@ def _top_k(run: _Run) -> tuple[Array, Array]:
     )
 
 
-def _opaque(run: _Run, wide: Inputs) -> Array:
+_SCANS: dict[str, tuple[Callable[..., Any], int]] = {
+    "cumsum": (np.cumsum, 0),
+    "cumprod": (np.cumprod, 1),
+}
+
+
+def _scanned(run: _Run, wide: Inputs) -> Array:
     row = run.over(_core.AxisRole.Row)
-    if run.op.function == "cumsum":
-        exclusive, backwards = run.op.scalars
-        x = np.broadcast_to(wide[0][0], run.sizes)
-        x = np.flip(x, row) if backwards else x
-        total = np.cumsum(x, axis=row[0])
-        total = total - x if exclusive else total
-        return np.flip(total, row) if backwards else total
-    raise NotImplementedError(run.op.function)
+    exclusive, backwards = run.op.scalars
+    function, unit = _SCANS[run.op.function]
+    x = np.broadcast_to(wide[0][0], run.sizes)
+    x = np.flip(x, row) if backwards else x
+    total = np.asarray(function(x, axis=row[0]))
+    if exclusive:
+        total = np.roll(total, 1, axis=row[0])
+        np.moveaxis(total, row[0], 0)[0] = unit
+    return np.flip(total, row) if backwards else total
+
+
+def _given(run: _Run, operand: _core.Operand) -> Array:
+    """The tensor of an operand, rebuilt from what the op reads of it: all of it, or it fails."""
+    tensor = run.graph.tensors[operand.tensor]
+    index, inside = run.index(operand)
+    array = run.arrays[tensor.name]
+    if not index:
+        return array
+    at = tuple(
+        np.broadcast_to(x, np.broadcast_shapes(*(i.shape for i in index)))[
+            np.broadcast_to(inside, np.broadcast_shapes(*(i.shape for i in index)))
+        ]
+        for x in index
+    )
+    seen: Array = np.zeros(tensor.shape, dtype=bool)
+    seen[at] = True
+    assert seen.all(), "an opaque op reads a part of its operand"
+    return array
+
+
+def _by_onnx(run: _Run, proto: onnx.ModelProto | None) -> tuple[Array, ...]:
+    """What ONNX's reference computes for the node that an opaque op stands for."""
+    if run.op.function in {"random", "multinomial"} or proto is None:
+        raise NotImplementedError(run.op.function)
+    names = {node.name or f"{node.op_type}_{i}": node for i, node in enumerate(proto.graph.node)}
+    if run.op.name not in names:
+        raise NotImplementedError(run.op.function)
+    node = onnx.NodeProto()
+    node.CopyFrom(names[run.op.name])
+    inline = {x.name: numpy_helper.to_array(x) for x in proto.graph.initializer}
+    given = {node.input[x.input]: _given(run, x) for x in run.reads}
+    for name in node.input:
+        if name and name not in given:
+            given[name] = inline[name] if name in inline else run.arrays[name]
+    inputs = [onnx.helper.make_tensor_value_info(n, 1, None) for n in given]
+    outputs = [onnx.helper.make_tensor_value_info(n, 1, None) for n in node.output]
+    if node.op_type == "Scatter":  # The old name.
+        node.op_type = "ScatterElements"
+    graph = onnx.helper.make_graph([node], "one", inputs, outputs)
+    model = onnx.helper.make_model(graph, opset_imports=proto.opset_import)
+    found = ReferenceEvaluator(model).run(None, given)
+    writes = [x for x in run.op.operands if x.access != _READ]
+    return tuple(
+        np.asarray(array)[tuple(run.index(operand)[0])] if np.ndim(array) else np.asarray(array)
+        for array, operand in zip(found, writes, strict=True)
+    )
 
 
 _KINDS: dict[str, Callable[[_Run, Inputs], Array]] = {
@@ -376,5 +371,5 @@ _KINDS: dict[str, Callable[[_Run, Inputs], Array]] = {
     "Norm": _normed,
     "Gather": _gathered,
     "Copy": _copied,
-    "Opaque": _opaque,
+    "Opaque": _scanned,
 }

@@ -62,6 +62,9 @@ bool Search::leaves_even_pieces() const {
     if (scatter.parts == 1) {
       continue;
     }
+    if (pricer_.slots()[slot].dims.empty()) {
+      return false;  // A scalar has no pieces.
+    }
     const auto dim = static_cast<std::size_t>(scatter.dim);
     const SlotDim& map = pricer_.slots()[slot].dims[dim];
     std::int64_t cuts = scatter.parts;

@@ -118,6 +118,10 @@ class OpChecker {
     if (dim.axes.size() != dim.coef.size()) {
       throw InvalidInput(text(what, " must have one coefficient for each axis"));
     }
+    if (dim.offset < -kMaxElements || dim.offset > kMaxElements) {
+      throw InvalidInput(
+          text(what, " must have an offset of at most ", kMaxElements, ", got ", dim.offset));
+    }
     const std::int64_t low = dim.offset;
     std::int64_t high = dim.offset;
     for (std::size_t i = 0; i < dim.axes.size(); ++i) {
@@ -127,7 +131,11 @@ class OpChecker {
       if (dim.coef[i] < 1 || dim.coef[i] > kMaxElements) {
         throw InvalidInput(text(what, " must have positive coefficients, got ", dim.coef[i]));
       }
-      high += (op_.axes[static_cast<std::size_t>(dim.axes[i])].size - 1) * dim.coef[i];
+      const std::int64_t steps = op_.axes[static_cast<std::size_t>(dim.axes[i])].size - 1;
+      if (steps > 0 && dim.coef[i] > (kMaxElements - std::min(high, kMaxElements)) / steps) {
+        throw InvalidInput(text(what, " must index at most ", kMaxElements, " positions"));
+      }
+      high += steps * dim.coef[i];
     }
     if (high < 0 || low >= tensor.shape[d]) {
       throw InvalidInput(text(what, " indexes ", low, " to ", high, " of ", tensor.shape[d],

@@ -113,7 +113,7 @@ Scatter scatter(std::span<const std::int64_t> counts, std::int64_t parts) {
     elements *= count;
   }
   Scatter best{.parts = parts, .dim = -1, .tile = elements, .piece = elements, .runs = 1};
-  if (parts == 1) {
+  if (parts == 1 || counts.empty()) {
     return best;
   }
   best.dim = 0;

@@ -58,6 +58,7 @@ ExecuteTime best_rate(const ir::Graph& graph, const chip::Chip& chip,
     cost::TileTimes times(graph, op, chip, tiles);
     const cost::Rates rates(op, times);
     std::vector<std::int64_t> sizes;
+    sizes.reserve(op.axes.size());
     for (const ir::Axis& axis : op.axes) {
       sizes.push_back(axis.size);
     }

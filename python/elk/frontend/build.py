@@ -11,23 +11,16 @@ from onnx import numpy_helper
 
 from elk import _core
 from elk.errors import LimitError, ModelFileError, UnsupportedModelError
-from elk.frontend.assembly import (
-    Assembler,
-    Assembly,
-    Op,
-    Refusal,
-    alive,
-    inputs_first,
-    is_append,
-    run_bytes,
-)
+from elk.frontend.assembled import Assembly, Op, Refusal
+from elk.frontend.assembly import Assembler
 from elk.frontend.bind import Symbols
 from elk.frontend.bounds import check_shape
 from elk.frontend.census import EXTERNAL
+from elk.frontend.control import readers
 from elk.frontend.core import core_graph
-from elk.frontend.kinds import KINDS
-from elk.frontend.load import check, fix_shapes, weightless, without_functions
-from elk.frontend.values import DTYPES, Stored, Value, whole
+from elk.frontend.load import check, weightless
+from elk.frontend.ordering import alive, inputs_first, is_append, run_bytes
+from elk.frontend.values import DTYPES, Stored, Value, type_name, whole
 from elk.frontend.views import is_whole
 from elk.limits import DEFAULT
 
@@ -102,11 +95,9 @@ def build(
     bound = symbols.finish()
     for t in inputs:
         check_shape(limits, t.dtype, t.shape, f"input '{t.name}'")
-    fix_shapes(plain, {t.name: t.shape for t in inputs})
-    plain = without_functions(plain, KINDS)
     given = {t.name: whole(t, t.data) for t in (*initializers, *inputs)}
     opsets = {("" if x.domain == "ai.onnx" else x.domain): x.version for x in plain.opset_import}
-    assembler = Assembler(given, opsets, _readers(plain.graph), limits)
+    assembler = Assembler(given, opsets, readers(plain.graph), limits)
     for number, node in enumerate(plain.graph.node):
         assembler.add(node, number)
     _refuse(assembler.result.refused)
@@ -139,20 +130,6 @@ def _finished(
     return Built(graph, bound, assembly, ops, tensors, initializers, external, outputs)
 
 
-def _readers(graph: onnx.GraphProto) -> dict[str, tuple[str, ...]]:
-    """The types of the nodes that read each value; an output of the graph is read by the caller."""
-    readers: dict[str, list[str]] = {}
-    for node in graph.node:
-        for name in node.input:
-            readers.setdefault(name, []).append(node.op_type)
-        for branch in (a.g for a in node.attribute if a.HasField("g")):
-            for name, types in _readers(branch).items():
-                readers.setdefault(name, []).extend(types)
-    for output in graph.output:
-        readers.setdefault(output.name, []).append("output")
-    return {name: tuple(types) for name, types in readers.items()}
-
-
 class _Homes:
     """Where graph inputs live."""
 
@@ -171,11 +148,11 @@ class _Homes:
 def _dtype(number: int, name: str) -> str:
     dtype = DTYPES.get(number)
     if dtype is None:
-        raise ModelFileError(
-            f"'{name}' must hold numbers, its element type is {number}",
+        raise UnsupportedModelError(
+            f"'{name}' must hold numbers of a type that is planned, got {type_name(number)}",
             code="element_type",
             place=f"value '{name}'",
-            remedy="texts and sequences are not planned: cut the part that reads them off",
+            remedy="cast it to one of " + ", ".join(dict.fromkeys(DTYPES.values())),
         )
     return dtype
 
@@ -209,11 +186,12 @@ def _inputs(
         if value.name in initializers:
             continue
         if not value.type.HasField("tensor_type"):
-            raise ModelFileError(
-                f"input '{value.name}' must be a tensor",
+            kind = str(value.type.WhichOneof("value")).removesuffix("_type")
+            raise UnsupportedModelError(
+                f"input '{value.name}' must be a tensor, got one of type {kind}",
                 code="element_type",
                 place=f"value '{value.name}'",
-                remedy="sequences and maps are not planned: cut the part that reads them off",
+                remedy="give its tensors as inputs of their own",
             )
         dtype = _dtype(value.type.tensor_type.elem_type, value.name)
         out.append(Stored(value.name, dtype, symbols.shape(value), homes(value.name)))
@@ -228,7 +206,7 @@ def _refuse(refused: list[Refusal]) -> None:
         raise UnsupportedModelError(
             "\n".join([f"{len(refused)} nodes cannot be planned:", *lines]),
             place=f"node '{refused[0].name}'",
-            remedy="replace these nodes by others, or cut them off the model",
+            remedy="give what decides shapes as constants, and leave the other nodes to the host",
         )
 
 
@@ -241,6 +219,13 @@ def _outputs(
     outputs: list[Value] = []
     stores: list[tuple[Stored, int]] = []
     for output in proto.graph.output:
+        if assembler.is_sequence(output.name):
+            raise UnsupportedModelError(
+                f"output '{output.name}' must be a tensor, got a sequence of tensors",
+                code="element_type",
+                place=f"value '{output.name}'",
+                remedy="let its tensors be outputs of their own",
+            )
         value = assembler.result.values.get(output.name)
         if value is None:
             raise ModelFileError(

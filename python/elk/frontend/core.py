@@ -9,7 +9,7 @@ from elk import _core
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from elk.frontend.assembly import Op
+    from elk.frontend.assembled import Op
     from elk.frontend.space import Dim, Pattern, Read
     from elk.frontend.values import Stored, Value
 

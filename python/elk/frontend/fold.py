@@ -6,10 +6,9 @@ import math
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from onnx import helper
 
 from elk.frontend.node import Node, UnplannableError, wrapped
-from elk.frontend.values import DTYPES, ONNX_TYPES
+from elk.frontend.values import DTYPES, numpy_dtype
 from elk.limits import DEFAULT
 
 if TYPE_CHECKING:
@@ -22,16 +21,6 @@ if TYPE_CHECKING:
 # No folded tensor has more elements than this by default; larger ones are computed while the
 # model runs.
 LIMIT = DEFAULT.folded_elements
-
-
-def numpy_dtype(name: str) -> np.dtype[Any]:
-    """The numpy element type called `name`."""
-    plain = {"bool": "bool", "f16": "f2", "f32": "f4", "f64": "f8"}
-    if name in plain:
-        return np.dtype(plain[name])
-    if name[0] in "iu" and name[1:] in {"8", "16", "32", "64"}:
-        return np.dtype(f"{name[0]}{int(name[1:]) // 8}")
-    return np.dtype(helper.tensor_dtype_to_np_dtype(ONNX_TYPES[name]))
 
 
 def by(function: Callable[..., Any]) -> Fold:
@@ -68,6 +57,13 @@ def divide(a: Array, b: Array) -> Array:
         quotient = np.abs(a) // np.abs(b)
         return np.asarray(np.where((a < 0) != (b < 0), -quotient, quotient))
     return np.asarray(np.true_divide(a, b))
+
+
+def clip(node: Node, arrays: list[Array]) -> Array | list[Array] | None:
+    """Clip, whose bounds may be attributes; only with both bounds as inputs."""
+    if len(arrays) != len(node.inputs) or len(arrays) < 3 or arrays[0].size > node.folded_elements:  # noqa: PLR2004
+        return None
+    return np.asarray(np.clip(*arrays)).astype(arrays[0].dtype, copy=False)
 
 
 def power(node: Node, arrays: list[Array]) -> Array | None:
@@ -139,7 +135,8 @@ def gather_nd(node: Node, arrays: list[Array]) -> Array | None:
 
 def gather_elements(node: Node, arrays: list[Array]) -> Array | None:
     """GatherElements."""
-    if arrays[1].size > node.folded_elements:
+    largest = max((arrays[1].size, *arrays[1].shape))
+    if largest > node.folded_elements:
         return None
     return np.take_along_axis(arrays[0], arrays[1], axis=int(node.attrs.get("axis", 0)))
 
@@ -163,7 +160,14 @@ def reduced(function: Callable[..., Any]) -> Fold:
             return arrays[0]
         over = tuple(wrapped(a, rank) for a in axes) if axes else None
         keep = bool(node.attrs.get("keepdims", 1))
-        result = function(arrays[0], axis=over, keepdims=keep)
+        gone = range(rank) if over is None else over
+        if (
+            math.prod(n for i, n in enumerate(arrays[0].shape) if i not in gone)
+            > node.folded_elements
+        ):
+            return None
+        with np.errstate(all="ignore"):
+            result = function(arrays[0], axis=over, keepdims=keep)
         return np.asarray(result).astype(arrays[0].dtype)
 
     return fold
@@ -202,3 +206,17 @@ def nonzero(node: Node, arrays: list[Array]) -> Array | None:
     if arrays[0].size * max(arrays[0].ndim, 1) > node.folded_elements:
         return None
     return np.asarray(np.nonzero(arrays[0]), dtype=np.int64)
+
+
+def lowest(dtype: np.dtype[Any]) -> Any:
+    """What the maximum of nothing is."""
+    if dtype.kind == "b":
+        return False
+    return np.iinfo(dtype).min if dtype.kind in "iu" else -np.inf
+
+
+def highest(dtype: np.dtype[Any]) -> Any:
+    """What the minimum of nothing is."""
+    if dtype.kind == "b":
+        return True
+    return np.iinfo(dtype).max if dtype.kind in "iu" else np.inf

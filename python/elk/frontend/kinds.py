@@ -1,88 +1,44 @@
 """The table of operator kinds: what each ONNX type folds to, shows, or computes.
 
 A node is tried in this order: `fold`, where all inputs are known; `view`, which says that nothing
-has to be computed; `build`, the tensor expression. A type that is not in the table is refused.
+has to be computed; `compose`, which makes it of nodes of other types; `build`, the tensor
+expression. A type that is not in the table, and that ONNX does not define by others, is refused.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from elk.frontend import contraction, fold, move, picking, reshaping, rows, windows
+from elk.frontend import (
+    composed,
+    contraction,
+    einsums,
+    fold,
+    fourier,
+    move,
+    opaque,
+    picking,
+    quantized,
+    recurrent,
+    reshaping,
+    resizing,
+    rows,
+    training,
+    transposed,
+    windows,
+)
 from elk.frontend.elementwise import elementwise, scalar
+from elk.frontend.kind import Kind, binary, comparison, reduction, test, unary, viewed
 from elk.frontend.values import DTYPES, ONNX_TYPES, Value, constant
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from elk.frontend.fold import Fold
     from elk.frontend.node import Node
     from elk.frontend.space import Pattern
-
-
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """What to do with a node of one ONNX type.
-
-    Attributes:
-        build: Its tensor expression; None where it never is an op.
-        view: The values of its outputs if they are views; None where they never are.
-        fold: Its outputs from known inputs; None where it is not folded.
-    """
-
-    build: Callable[[Node], Pattern] | None = None
-    view: Callable[[Node], list[Value] | None] | None = None
-    fold: Fold | None = None
-
-
-def _unary(
-    function: str, array: Callable[..., Any] | None = None, *, flops: int = 1, **attrs: float
-) -> Kind:
-    """One input; `attrs` are its attributes with their defaults, the kernel's scalars in order."""
-
-    def build(node: Node) -> Pattern:
-        scalars = tuple(float(node.attrs.get(name, default)) for name, default in attrs.items())
-        return elementwise(node, function, flops=flops, scalars=scalars)
-
-    return Kind(build=build, fold=fold.by(array) if array else None)
-
-
-def _test(function: str, array: Callable[..., Any]) -> Kind:
-    """One input, truth values as the result."""
-    return Kind(
-        build=lambda node: elementwise(node, function, result="bool"), fold=fold.test(array)
-    )
-
-
-def _binary(function: str, array: Callable[..., Any] | None = None) -> Kind:
-    """Also of more inputs than two: Min, Max, Sum."""
-    return Kind(
-        build=lambda node: elementwise(node, function), fold=fold.by(array) if array else None
-    )
-
-
-def _comparison(function: str, array: Callable[..., Any], unit: float | None = None) -> Kind:
-    return Kind(
-        build=lambda node: elementwise(node, function, result="bool"),
-        view=None if unit is None else reshaping.neutral(unit),
-        fold=fold.test(array),
-    )
-
-
-def _reduction(
-    function: str, array: Callable[..., Any] | None = None, *, mean: bool = False
-) -> Kind:
-    return Kind(
-        build=lambda node: rows.reduction(node, function, mean=mean),
-        fold=fold.reduced(array) if array else None,
-    )
-
-
-def _view(view: Callable[[Node], list[Value] | None]) -> Kind:
-    return Kind(view=view)
 
 
 def _pow(node: Node) -> Pattern:
@@ -117,8 +73,14 @@ def _size(node: Node) -> list[Value] | None:
 
 
 def _clip(node: Node) -> Pattern:
-    """Clip with one bound is a minimum or a maximum."""
-    low, high = node.get(1), node.get(2)
+    """Clip with one bound is a minimum or a maximum. Old versions keep bounds as attributes."""
+    bounds = [node.attrs.get(name) for name in ("min", "max")]
+    given = [
+        None if bound is None else constant(f"{node.name}/bound", composed.number(bound, x))
+        for bound, x in zip(bounds, [node.input(0)] * 2, strict=True)
+    ]
+    low, high = (node.get(i) if node.get(i) is not None else given[i - 1] for i in (1, 2))
+    node.inputs = [node.input(0), low, high]
     if low is None or high is None:
         bound = high if low is None else low
         node.inputs = [node.input(0)] if bound is None else [node.input(0), bound]
@@ -150,6 +112,12 @@ def _infinite(node: Node) -> Pattern:
     return elementwise(node, "isinf", result="bool", scalars=tuple(signs))
 
 
+def _max_pool(node: Node) -> Pattern:
+    if any(node.outputs[1:]):
+        return opaque.max_pool_indices(node)
+    return windows.pool(node, "maxpool2d")
+
+
 def _each(function: Callable[..., Any], arrays: tuple[Any, ...]) -> Any:
     result = arrays[0]
     for array in arrays[1:]:
@@ -157,87 +125,115 @@ def _each(function: Callable[..., Any], arrays: tuple[Any, ...]) -> Any:
     return result
 
 
+DATA_DEPENDENT = "the size of its result depends on values"
+# Types that are refused, and why.
+REFUSED: dict[str, str] = {
+    "Compress": DATA_DEPENDENT,
+    "ImageDecoder": "the size of its result depends on the bytes of a file",
+    "NonMaxSuppression": DATA_DEPENDENT,
+    "NonZero": DATA_DEPENDENT,
+    "Range": "its bounds are computed while the model runs, so the size of its result is not known",
+    "Unique": DATA_DEPENDENT,
+    **dict.fromkeys(
+        ("RegexFullMatch", "StringConcat", "StringNormalizer", "StringSplit"),
+        "strings are no numbers",
+    ),
+}
+
 KINDS: dict[str, Kind] = {
     # Products.
     "MatMul": Kind(build=contraction.matmul),
     "Gemm": Kind(build=contraction.gemm),
-    "Einsum": Kind(build=contraction.einsum, view=reshaping.transposing_einsum),
+    "Einsum": Kind(
+        build=contraction.einsum, view=reshaping.transposing_einsum, compose=einsums.einsum
+    ),
+    "IntegerMatMul": Kind(build=quantized.integer_matmul),
     # Windows.
     "Conv": Kind(build=windows.conv),
-    "MaxPool": Kind(build=lambda node: windows.pool(node, "maxpool2d")),
-    "AveragePool": Kind(build=lambda node: windows.pool(node, "sumpool2d", mean=True)),
+    "ConvTranspose": Kind(compose=transposed.conv_transpose),
+    "IntegerConv": Kind(build=quantized.integer_conv),
+    "PhasedConv": Kind(build=transposed.phased_conv),
+    "MaxPool": Kind(build=_max_pool),
+    "AveragePool": Kind(
+        build=lambda node: windows.pool(node, "sumpool2d", mean=True),
+        compose=composed.counted_mean,
+    ),
+    "SumPool": Kind(build=lambda node: windows.pool(node, "sumpool2d")),
+    "LpPool": Kind(compose=composed.lp_pool),
+    "GlobalLpPool": Kind(compose=composed.global_lp_pool),
+    "LRN": Kind(compose=composed.local_response_norm),
     "GlobalAveragePool": Kind(build=lambda node: rows.global_pool(node, "sum", mean=True)),
     "GlobalMaxPool": Kind(build=lambda node: rows.global_pool(node, "max")),
     # Elementwise, one input.
-    "Abs": _unary("abs", np.abs),
-    "Acos": _unary("acos", np.arccos),
-    "Acosh": _unary("acosh", np.arccosh),
-    "Asin": _unary("asin", np.arcsin),
-    "Asinh": _unary("asinh", np.arcsinh),
-    "Atan": _unary("atan", np.arctan),
-    "Atanh": _unary("atanh", np.arctanh),
-    "BitwiseNot": _unary("bitwise_not", np.invert),
+    "Abs": unary("abs", np.abs),
+    "Acos": unary("acos", np.arccos),
+    "Acosh": unary("acosh", np.arccosh),
+    "Asin": unary("asin", np.arcsin),
+    "Asinh": unary("asinh", np.arcsinh),
+    "Atan": unary("atan", np.arctan),
+    "Atanh": unary("atanh", np.arctanh),
+    "BitwiseNot": unary("bitwise_not", np.invert),
     "Cast": Kind(build=_cast, view=reshaping.cast, fold=fold.cast),
     "CastLike": Kind(build=_cast, view=_cast_like),
-    "Ceil": _unary("ceil", np.ceil),
-    "Celu": _unary("celu", alpha=1.0),
-    "Cos": _unary("cos", np.cos),
-    "Cosh": _unary("cosh", np.cosh),
-    "Elu": _unary("elu", alpha=1.0),
-    "Erf": _unary("erf"),
-    "Exp": _unary("exp", np.exp),
-    "Floor": _unary("floor", np.floor),
+    "Ceil": unary("ceil", np.ceil),
+    "Celu": unary("celu", alpha=1.0),
+    "Cos": unary("cos", np.cos),
+    "Cosh": unary("cosh", np.cosh),
+    "Elu": unary("elu", alpha=1.0),
+    "Erf": unary("erf"),
+    "Exp": unary("exp", np.exp),
+    "Floor": unary("floor", np.floor),
     "Gelu": Kind(build=_gelu),
-    "HardSigmoid": _unary("hard_sigmoid", alpha=0.2, beta=0.5),
-    "HardSwish": _unary("hard_swish"),
+    "HardSigmoid": unary("hard_sigmoid", alpha=0.2, beta=0.5),
+    "HardSwish": unary("hard_swish"),
     "IsInf": Kind(build=_infinite),
-    "IsNaN": _test("isnan", np.isnan),
-    "LeakyRelu": _unary("leaky_relu", alpha=0.01),
-    "Log": _unary("log", np.log),
-    "Mish": _unary("mish"),
-    "Neg": _unary("neg", np.negative),
-    "Not": _test("not", np.logical_not),
-    "Reciprocal": _unary("reciprocal", np.reciprocal),
-    "Relu": _unary("relu", lambda a: np.maximum(a, 0)),
-    "Round": _unary("round", np.rint),
-    "Selu": _unary("selu", alpha=1.67326319217681884765625, gamma=1.05070102214813232421875),
-    "Shrink": _unary("shrink", bias=0.0, lambd=0.5),
-    "Sigmoid": _unary("sigmoid"),
-    "Sign": _unary("sign", np.sign),
-    "Sin": _unary("sin", np.sin),
-    "Sinh": _unary("sinh", np.sinh),
-    "Softplus": _unary("softplus"),
-    "Softsign": _unary("softsign"),
-    "Sqrt": _unary("sqrt", np.sqrt),
-    "Swish": _unary("silu", flops=2, alpha=1.0),
-    "Tan": _unary("tan", np.tan),
-    "Tanh": _unary("tanh", np.tanh),
-    "ThresholdedRelu": _unary("thresholded_relu", alpha=1.0),
+    "IsNaN": test("isnan", np.isnan),
+    "LeakyRelu": unary("leaky_relu", alpha=0.01),
+    "Log": unary("log", np.log),
+    "Mish": unary("mish"),
+    "Neg": unary("neg", np.negative),
+    "Not": test("not", np.logical_not),
+    "Reciprocal": unary("reciprocal", np.reciprocal),
+    "Relu": unary("relu", lambda a: np.maximum(a, 0)),
+    "Round": unary("round", np.rint),
+    "Selu": unary("selu", alpha=1.67326319217681884765625, gamma=1.05070102214813232421875),
+    "Shrink": unary("shrink", bias=0.0, lambd=0.5),
+    "Sigmoid": unary("sigmoid"),
+    "Sign": unary("sign", np.sign),
+    "Sin": unary("sin", np.sin),
+    "Sinh": unary("sinh", np.sinh),
+    "Softplus": unary("softplus"),
+    "Softsign": unary("softsign"),
+    "Sqrt": unary("sqrt", np.sqrt),
+    "Swish": unary("silu", flops=2, alpha=1.0),
+    "Tan": unary("tan", np.tan),
+    "Tanh": unary("tanh", np.tanh),
+    "ThresholdedRelu": unary("thresholded_relu", alpha=1.0),
     # Elementwise, several inputs.
-    "Add": _binary("add", np.add),
+    "Add": binary("add", np.add),
     "BitShift": Kind(build=_shift),
-    "BitwiseAnd": _binary("bitwise_and", np.bitwise_and),
-    "BitwiseOr": _binary("bitwise_or", np.bitwise_or),
-    "BitwiseXor": _binary("bitwise_xor", np.bitwise_xor),
-    "Clip": Kind(build=_clip, fold=fold.by(np.clip)),
-    "Div": _binary("div", fold.divide),
-    "Max": _binary("max", lambda *a: _each(np.maximum, a)),
-    "Mean": _binary("mean"),
-    "Min": _binary("min", lambda *a: _each(np.minimum, a)),
+    "BitwiseAnd": binary("bitwise_and", np.bitwise_and),
+    "BitwiseOr": binary("bitwise_or", np.bitwise_or),
+    "BitwiseXor": binary("bitwise_xor", np.bitwise_xor),
+    "Clip": Kind(build=_clip, fold=fold.clip),
+    "Div": binary("div", fold.divide),
+    "Max": binary("max", lambda *a: _each(np.maximum, a)),
+    "Mean": binary("mean"),
+    "Min": binary("min", lambda *a: _each(np.minimum, a)),
     "Mod": Kind(build=_mod, fold=fold.mod),
-    "Mul": _binary("mul", np.multiply),
-    "PRelu": _binary("prelu"),
+    "Mul": binary("mul", np.multiply),
+    "PRelu": Kind(build=lambda node: elementwise(node, "prelu"), compose=composed.channel_slope),
     "Pow": Kind(build=_pow, fold=fold.power),
-    "Sub": _binary("sub", np.subtract),
-    "Sum": _binary("add", lambda *a: _each(np.add, a)),
-    "And": _comparison("and", np.logical_and, 1.0),
-    "Equal": _comparison("equal", np.equal),
-    "Greater": _comparison("greater", np.greater),
-    "GreaterOrEqual": _comparison("greater_equal", np.greater_equal),
-    "Less": _comparison("less", np.less),
-    "LessOrEqual": _comparison("less_equal", np.less_equal),
-    "Or": _comparison("or", np.logical_or, 0.0),
-    "Xor": _comparison("xor", np.logical_xor, 0.0),
+    "Sub": binary("sub", np.subtract),
+    "Sum": binary("add", lambda *a: _each(np.add, a)),
+    "And": comparison("and", np.logical_and, 1.0),
+    "Equal": comparison("equal", np.equal),
+    "Greater": comparison("greater", np.greater),
+    "GreaterOrEqual": comparison("greater_equal", np.greater_equal),
+    "Less": comparison("less", np.less),
+    "LessOrEqual": comparison("less_equal", np.less_equal),
+    "Or": comparison("or", np.logical_or, 0.0),
+    "Xor": comparison("xor", np.logical_xor, 0.0),
     "Where": Kind(
         build=lambda node: elementwise(node, "where"),
         view=reshaping.chosen,
@@ -246,50 +242,105 @@ KINDS: dict[str, Kind] = {
     # Along rows.
     "ArgMax": Kind(build=lambda node: rows.reduction(node, "argmax", result="i64")),
     "ArgMin": Kind(build=lambda node: rows.reduction(node, "argmin", result="i64")),
-    "ReduceL1": _reduction("l1"),
-    "ReduceL2": _reduction("l2"),
-    "ReduceLogSum": _reduction("logsum"),
-    "ReduceLogSumExp": _reduction("logsumexp"),
-    "ReduceMax": _reduction("max", np.max),
-    "ReduceMean": _reduction("sum", np.mean, mean=True),
-    "ReduceMin": _reduction("min", np.min),
-    "ReduceProd": _reduction("prod", np.prod),
-    "ReduceSum": _reduction("sum", np.sum),
-    "ReduceSumSquare": _reduction("sqsum"),
+    "ReduceL1": reduction("l1", lambda a, **k: np.abs(a).sum(**k)),
+    "ReduceL2": reduction("l2", lambda a, **k: np.sqrt((a * a).sum(**k))),
+    "ReduceLogSum": reduction("logsum", lambda a, **k: np.log(a.sum(**k))),
+    "ReduceLogSumExp": reduction("logsumexp", lambda a, **k: np.log(np.exp(a).sum(**k))),
+    "ReduceMax": reduction("max", lambda a, **k: a.max(initial=fold.lowest(a.dtype), **k)),
+    "ReduceMean": reduction("sum", np.mean, mean=True),
+    "ReduceMin": reduction("min", lambda a, **k: a.min(initial=fold.highest(a.dtype), **k)),
+    "ReduceProd": reduction("prod", np.prod),
+    "ReduceSum": reduction("sum", np.sum),
+    "ReduceSumSquare": reduction("sqsum", lambda a, **k: (a * a).sum(**k)),
     "LogSoftmax": Kind(build=lambda node: rows.softmax(node, "log_softmax")),
     "Softmax": Kind(build=rows.softmax),
-    "BatchNormalization": Kind(build=rows.batch_norm),
+    "Hardmax": Kind(compose=composed.hardmax),
+    "LpNormalization": Kind(compose=composed.lp_norm),
+    "BatchNormalization": Kind(build=rows.batch_norm, compose=composed.batch_norm),
     "InstanceNormalization": Kind(build=rows.instance_norm),
-    "LayerNormalization": Kind(build=lambda node: rows.norm(node, "layernorm")),
+    "LayerNormalization": Kind(
+        build=lambda node: rows.norm(node, "layernorm"), compose=composed.layer_norm
+    ),
     "RMSNormalization": Kind(build=lambda node: rows.norm(node, "rmsnorm")),
     "CumSum": Kind(build=lambda node: rows.scan(node, "cumsum"), fold=fold.cumsum),
+    "CumProd": Kind(build=lambda node: rows.scan(node, "cumprod")),
     "TopK": Kind(build=rows.top_k),
+    # Quantised.
+    "ConvInteger": Kind(compose=quantized.conv_integer),
+    "DequantizeLinear": Kind(compose=quantized.dequantize),
+    "MatMulInteger": Kind(compose=quantized.matmul_integer),
+    "QLinearConv": Kind(compose=quantized.qlinear_conv),
+    "QLinearMatMul": Kind(compose=quantized.qlinear_matmul),
+    "QuantizeLinear": Kind(compose=quantized.quantize),
+    # Steps, sizes, frequencies.
+    "GRU": Kind(compose=recurrent.recurrent),
+    "LSTM": Kind(compose=recurrent.recurrent),
+    "RNN": Kind(compose=recurrent.recurrent),
+    "Resize": Kind(compose=resizing.resize),
+    "Upsample": Kind(compose=resizing.resize),
+    "DFT": Kind(compose=fourier.dft),
+    "STFT": Kind(compose=fourier.stft),
+    "ai.onnx.preview.training.Adagrad": Kind(compose=training.adagrad),
+    "ai.onnx.preview.training.Adam": Kind(compose=training.adam),
+    "ai.onnx.preview.training.Momentum": Kind(compose=training.momentum),
+    # Opaque.
+    "Col2Im": Kind(build=opaque.col2im),
+    "DeformConv": Kind(build=opaque.deform_conv),
+    "Det": Kind(build=opaque.det),
+    "GridSample": Kind(build=opaque.grid_sample),
+    "MaxUnpool": Kind(build=opaque.max_unpool),
+    "Multinomial": Kind(build=opaque.multinomial),
+    "RandomNormal": Kind(build=opaque.random),
+    "RandomNormalLike": Kind(build=opaque.random),
+    "RandomUniform": Kind(build=opaque.random),
+    "RandomUniformLike": Kind(build=opaque.random),
+    "ReverseSequence": Kind(build=opaque.reverse_sequence),
+    "RoiAlign": Kind(build=opaque.roi_align),
+    "Scatter": Kind(build=opaque.scatter_elements),
+    "ScatterElements": Kind(build=opaque.scatter_elements),
+    "ScatterND": Kind(build=opaque.scatter_nd),
+    "TensorScatter": Kind(build=opaque.tensor_scatter),
+    "TfIdfVectorizer": Kind(build=opaque.tf_idf),
+    "ai.onnx.ml.Binarizer": Kind(compose=composed.binarizer),
+    "ai.onnx.ml.LabelEncoder": Kind(build=opaque.lookup),
+    "ai.onnx.ml.TreeEnsemble": Kind(build=opaque.tree_ensemble),
     # Picked, put together.
     "Concat": Kind(build=move.concat, view=reshaping.append, fold=fold.concat),
     "Gather": Kind(build=move.gather, view=picking.gather, fold=fold.gather),
     "GatherElements": Kind(build=move.gather_elements, fold=fold.gather_elements),
-    "GatherND": Kind(build=move.gather_nd, view=picking.gather_nd, fold=fold.gather_nd),
-    "Pad": Kind(build=move.pad),
+    "GatherND": Kind(
+        build=move.gather_nd,
+        view=picking.gather_nd,
+        fold=fold.gather_nd,
+        compose=composed.gather_nd,
+    ),
+    "Pad": Kind(build=move.pad, compose=composed.pad),
+    "BitCast": Kind(build=move.bit_cast),
+    "OneHot": Kind(compose=composed.one_hot),
     # Views.
-    "DepthToSpace": _view(reshaping.depth_to_space),
-    "Dropout": _view(reshaping.dropout),
-    "Expand": _view(reshaping.expand),
-    "Flatten": _view(reshaping.flatten),
-    "Identity": _view(reshaping.same),
-    "Reshape": _view(reshaping.reshape),
-    "Slice": _view(reshaping.slice_),
-    "SpaceToDepth": _view(reshaping.space_to_depth),
-    "Split": _view(reshaping.split),
-    "Squeeze": _view(reshaping.squeeze),
-    "Tile": _view(reshaping.tile),
-    "Transpose": _view(reshaping.transpose),
-    "Unsqueeze": _view(reshaping.unsqueeze),
+    "DepthToSpace": viewed(reshaping.depth_to_space),
+    "Dropout": Kind(view=reshaping.dropout, compose=composed.dropout),
+    "OptionalGetElement": Kind(compose=composed.optional_element),
+    "OptionalHasElement": Kind(compose=composed.optional_has),
+    "Expand": viewed(reshaping.expand),
+    "Flatten": viewed(reshaping.flatten),
+    "Identity": viewed(reshaping.same),
+    "Reshape": viewed(reshaping.reshape),
+    "Slice": Kind(view=reshaping.slice_, compose=composed.reversed_slice),
+    "SpaceToDepth": viewed(reshaping.space_to_depth),
+    "Split": viewed(reshaping.split),
+    "Squeeze": viewed(reshaping.squeeze),
+    "Tile": viewed(reshaping.tile),
+    "Transpose": viewed(reshaping.transpose),
+    "Unsqueeze": viewed(reshaping.unsqueeze),
     # Numbers.
     "Constant": Kind(fold=fold.constant),
-    "ConstantOfShape": Kind(fold=fold.constant_of_shape),
+    "ConstantOfShape": Kind(fold=fold.constant_of_shape, view=reshaping.constant_of_shape),
     "NonZero": Kind(fold=fold.nonzero),
     "Range": Kind(fold=fold.arange),
-    "Shape": _view(_shape),
-    "Size": _view(_size),
-    "Trilu": Kind(fold=fold.trilu),
+    "Shape": viewed(_shape),
+    "Size": viewed(_size),
+    "Trilu": Kind(fold=fold.trilu, compose=composed.trilu),
+    "EyeLike": Kind(compose=composed.eye_like),
+    "Bernoulli": Kind(compose=composed.bernoulli),
 }

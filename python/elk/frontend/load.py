@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import onnx
 from google.protobuf.message import DecodeError, EncodeError  # type: ignore[import-untyped]
-from onnx import inliner
 
 from elk.errors import LimitError, ModelFileError
 from elk.frontend.census import EXTERNAL, take_census
@@ -21,7 +20,7 @@ from elk.frontend.scan import check_parsed_bytes
 from elk.limits import DEFAULT
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Mapping
+    from collections.abc import Mapping
 
     from elk.limits import Limits
 
@@ -30,14 +29,11 @@ if TYPE_CHECKING:
 # Parsed, a file takes at most 100 times its bytes; below this size it is not looked at first.
 _SMALL_BYTES = 4 << 20
 _SHOWN_ELEMENTS = 1024  # Larger tensors of the file are no matter for ONNX's checker.
-# ONNX 1.23 loses the default of its attribute `axes` when it replaces this one.
-_MISLED = frozenset({"MeanVarianceNormalization"})
 # What a copy of a model and of its graph lacks: what is copied apart, and what only tells.
 _LEFT_OUT = frozenset(
     {"graph", "initializer", "value_info", "quantization_annotation", "metadata_props",
      "training_info", "doc_string"}
 )  # fmt: skip
-_NESTED_FUNCTIONS = 8  # A composed type may be made of composed ones, at most this deep.
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,41 +208,6 @@ def fix_shapes(proto: onnx.ModelProto, shapes: Mapping[str, tuple[int, ...]]) ->
     del proto.graph.value_info[:]
     for value in proto.graph.output:
         value.type.tensor_type.ClearField("shape")
-
-
-def without_functions(proto: onnx.ModelProto, known: Container[str]) -> onnx.ModelProto:
-    """`proto` with nodes that are not `known`, but that ONNX defines by others, replaced by these.
-
-    What replaces a node may depend on types and shapes, so ONNX infers them here. Elsewhere the
-    front end follows shapes itself: ONNX's inference ends the process on some invalid nodes.
-    """
-    for _ in range(_NESTED_FUNCTIONS):
-        composed = _composed(proto, known)
-        if not composed:
-            break
-        proto = onnx.shape_inference.infer_shapes(proto)
-        for x in proto.graph.initializer:
-            proto.graph.value_info.append(
-                onnx.helper.make_tensor_value_info(x.name, x.data_type, list(x.dims))
-            )
-        try:
-            proto = inliner.inline_selected_functions(proto, composed, inline_schema_functions=True)
-        except RuntimeError:  # It stops at inputs that are left out: the node will be refused.
-            break
-    return proto
-
-
-def _composed(proto: onnx.ModelProto, known: Container[str]) -> list[tuple[str, str]]:
-    """The types of nodes that are not `known`, but that ONNX defines by others."""
-    versions = {x.domain: x.version for x in proto.opset_import}
-    version = versions.get("", versions.get("ai.onnx", 1))
-    found = []
-    for name in sorted({x.op_type for x in proto.graph.node if x.domain in {"", "ai.onnx"}}):
-        if name not in known and name not in _MISLED and onnx.defs.has(name, version, ""):
-            schema: Any = onnx.defs.get_schema(name, version, "")
-            if schema.has_function or schema.has_context_dependent_function:
-                found.append(("", name))
-    return found
 
 
 def check(proto: onnx.ModelProto, place: str) -> None:

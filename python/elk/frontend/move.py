@@ -18,8 +18,8 @@ from elk.frontend.space import (
     Term,
     with_indirect,
 )
-from elk.frontend.values import Piece, Value
-from elk.frontend.views import placed, placed_block
+from elk.frontend.values import BITS, DTYPES, Piece, Value
+from elk.frontend.views import only_dim, placed, placed_block
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -100,6 +100,13 @@ def concat(node: Node) -> Pattern:
     places = _places(values, axis, sizes)
     space = Space()
     loops = [space.loop(f"d{i}", size) for i, size in enumerate(shape)]
+    apart = [
+        slot
+        for slot, (value, place) in enumerate(zip(values, places, strict=True))
+        if any(p.pick or place(p.view, p.tensor.shape) is None for p in value.pieces)
+    ]
+    if apart:
+        raise MisalignedError(*apart)
     for slot, (value, place) in enumerate(zip(values, places, strict=True)):
         space.read(slot, _replaced(value, slot, place), loops)
     space.write(values[0].dtype, shape, loops)
@@ -137,24 +144,28 @@ def _replaced(value: Value, slot: int, place: Callable[..., View | None]) -> Val
     return Value(value.name, value.dtype, value.shape, tuple(pieces))
 
 
-def pad(node: Node) -> Pattern:
-    """A box inside a larger one; `scalars[0]` is what surrounds it."""
-    if node.attrs.get("mode", "constant") != "constant":
-        raise UnplannableError(f"padding by {node.attrs['mode']}")
-    value = node.input(0)
-    rank = len(value.shape)
+def pads_of(node: Node) -> tuple[list[int], list[int]]:
+    """What Pad adds in front of and behind each dimension."""
+    rank = len(node.input(0).shape)
     pads = node.ints(1, "pads") or ()
     axes = node.ints(3, "axes") or tuple(range(rank))
     low, high = [0] * rank, [0] * rank
     for i, axis in enumerate(axes):
         low[wrapped(axis, rank)] = pads[i]
         high[wrapped(axis, rank)] = pads[i + len(axes)]
-    if min(*low, *high) < 0:
-        raise UnplannableError("padding that cuts")
+    return low, high
+
+
+def pad(node: Node) -> Pattern:
+    """A box inside a larger one; `scalars[0]` is what surrounds it."""
+    value = node.input(0)
+    low, high = pads_of(node)
     fill = node.get(2)
-    number = 0.0 if fill is None else float(node.known(2, "value").item())
+    number = float(node.attrs.get("value", 0.0))
+    if fill is not None:
+        number = float(node.known(2, "value").item())
     shape = tuple(n + a + b for n, a, b in zip(value.shape, low, high, strict=True))
-    for axis in range(rank):
+    for axis in range(len(shape)):
         if shape[axis] != value.shape[axis]:
             start, total = low[axis], shape[axis]
             value = _replaced(
@@ -220,13 +231,22 @@ def gather_elements(node: Node) -> Pattern:
 
 def _gathered(nest: Nest, table: Value, axis: int, picks: list[int]) -> Pattern:
     """The pattern of a gather from dimension `axis` of `table`, one pick for each of `picks`."""
-    if len(table.pieces) != 1 or len(table.pieces[0].view.dims[axis]) != 1:
+    piece = table.pieces[0]
+    dim = only_dim(piece.view, piece.tensor.shape, axis) if len(table.pieces) == 1 else None
+    if dim is None:  # The index counts positions of the table, not of what it is stored in.
         raise MisalignedError(0)
-    moves = [d for d, c in enumerate(table.pieces[0].view.dims[axis][0].coefs) if c]
     axes = tuple(i for i, loop in enumerate(nest.loop_of) if loop in picks)
     rows = table.shape[axis]
     count = math.prod(nest.axes[i].size for i in axes)
-    if len(moves) != 1:
-        raise MisalignedError(0)
-    indirect = Indirect(1, moves[0], axes, float(min(count, rows)))
+    indirect = Indirect(1, dim, axes, float(min(count, rows)))
     return _moved(with_indirect(nest, 0, indirect), "Gather", "gather", table.dtype, (rows,))
+
+
+def bit_cast(node: Node) -> Pattern:
+    """BitCast: the same bytes as another element type of the same width."""
+    value, target = node.input(0), DTYPES[int(node.attrs["to"])]
+    if BITS[target] != BITS[value.dtype]:
+        raise UnplannableError(f"{value.dtype} and {target} differ in width")
+    pattern = copy(value)
+    (write,) = pattern.writes
+    return replace(pattern, writes=(write._replace(dtype=target),))

@@ -5,9 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from onnx import numpy_helper
+
 from elk.limits import DEFAULT
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable, Mapping
+
+    import onnx
+
     from elk.frontend.values import Array, Value
 
 
@@ -56,7 +63,7 @@ class Node:
         if value.known is None:
             absent = value.pieces[0].tensor.home == "weight"
             why = "lies outside the file" if absent else "is computed while the model runs"
-            raise UnplannableError(f"its {what} {why}")
+            raise UnplannableError(f"input {slot}, its {what}, {why}")
         return value.known
 
     def ints(self, slot: int, attr: str) -> tuple[int, ...] | None:
@@ -78,3 +85,53 @@ def wrapped(axis: int, rank: int) -> int:
     if not -rank <= axis < max(rank, 1):
         raise UnplannableError(f"axis {axis} of a value with {rank} dimensions")
     return axis + rank if axis < 0 else axis
+
+
+def attributes(
+    proto: onnx.NodeProto, given: Mapping[str, onnx.AttributeProto]
+) -> tuple[dict[str, Any], Hashable]:
+    """The attributes of a node, and what equal ones share.
+
+    Args:
+        proto: The node.
+        given: In a function, the attributes of the node that stands for it.
+    """
+    attrs: dict[str, Any] = {}
+    for a in proto.attribute:
+        found = given.get(a.ref_attr_name) if a.ref_attr_name else a
+        if found is not None:
+            attrs[a.name] = _plain(found)
+    return attrs, content(attrs)
+
+
+def _plain(a: onnx.AttributeProto) -> Any:
+    """The value of an attribute."""
+    value: Any
+    match a.type:
+        case 1:
+            value = a.f
+        case 2:
+            value = a.i
+        case 3:
+            value = a.s.decode("utf-8", "replace")
+        case 4:
+            value = numpy_helper.to_array(a.t)
+        case 6:
+            value = tuple(a.floats)
+        case 7:
+            value = tuple(a.ints)
+        case 8:
+            value = tuple(s.decode("utf-8", "replace") for s in a.strings)
+        case _:
+            raise UnplannableError(f"its attribute '{a.name}' holds more than numbers")
+    return value
+
+
+def content(attrs: Mapping[str, Any]) -> Hashable:
+    """What equal attributes share."""
+    return tuple(
+        (name, (value.dtype.str, value.shape, value.tobytes()))
+        if isinstance(value, np.ndarray)
+        else (name, value)
+        for name, value in sorted(attrs.items())
+    )

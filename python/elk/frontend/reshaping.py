@@ -15,7 +15,7 @@ from elk.frontend.elementwise import broadcast, scalar
 from elk.frontend.fold import LIMIT
 from elk.frontend.node import UnplannableError, wrapped
 from elk.frontend.space import MisalignedError
-from elk.frontend.values import DTYPES, Piece, Value, constant
+from elk.frontend.values import DTYPES, Piece, Value, constant, numpy_dtype, type_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -54,19 +54,15 @@ def same(node: Node) -> list[Value] | None:
 
 def dropout(node: Node) -> list[Value] | None:
     """Dropout as inference runs it."""
-    if any(node.outputs[1:]):
-        raise UnplannableError("its mask is used as an output")
-    training = node.get(2)
-    if training is not None and bool(node.known(2, "training mode").item()):
-        raise UnplannableError("dropout in training mode")
-    return same(node)
+    training = node.get(2) is not None and bool(node.known(2, "training mode").item())
+    return None if training or any(node.outputs[1:]) else same(node)
 
 
 def cast(node: Node) -> list[Value] | None:
     """A cast to the type that the value has already."""
     target = DTYPES.get(int(node.attrs["to"]))
     if target is None:
-        raise UnplannableError(f"a cast to element type {node.attrs['to']}")
+        raise UnplannableError(f"a cast to {type_name(int(node.attrs['to']))}")
     return same(node) if target == node.input(0).dtype else None
 
 
@@ -160,6 +156,16 @@ def _expanded(node: Node, value: Value, shape: Shape) -> list[Value] | None:
     return _one(_viewed(node.outputs[0], value, shape, view, array))
 
 
+def constant_of_shape(node: Node) -> list[Value] | None:
+    """A constant too large to fold: one element, seen everywhere."""
+    shape = tuple(int(n) for n in node.known(0, "shape").ravel())
+    if min(shape, default=0) < 0:
+        raise UnplannableError(f"a shape of negative sizes: {list(shape)}")
+    element = np.asarray(node.attrs.get("value", np.zeros(1, "f4"))).reshape(-1)[:1]
+    one = constant(node.outputs[0], element.reshape(()))
+    return _expanded(node, one, shape)
+
+
 def tile(node: Node) -> list[Value] | None:
     """Tile: each dimension becomes repeats of itself."""
     value = node.input(0)
@@ -191,7 +197,7 @@ def slice_(node: Node) -> list[Value] | None:
         ranges[dim] = range(value.shape[dim])[whole[dim]]
     shape = tuple(len(r) for r in ranges)
     if 0 in shape:
-        raise UnplannableError("a slice without elements")
+        return [constant(node.outputs[0], np.empty(shape, dtype=numpy_dtype(value.dtype)))]
 
     def view(v: View) -> View | None:
         seen: View | None = v

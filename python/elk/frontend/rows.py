@@ -174,8 +174,8 @@ def scan(node: Node, function: str) -> Pattern:
 def batch_norm(node: Node) -> Pattern:
     """BatchNormalization in inference: scale and shift of each channel. `scalars[0]`: epsilon."""
     value = node.input(0)
-    if node.attrs.get("training_mode", 0) or any(node.outputs[1:]):
-        raise UnplannableError("batch normalization in training mode")
+    if any(node.outputs[1:]):
+        raise UnplannableError("its statistics are used as outputs outside training")
     space = Space()
     loops = [space.loop(f"d{i}", size) for i, size in enumerate(value.shape)]
     space.read(0, value, loops)
@@ -226,7 +226,7 @@ def top_k(node: Node) -> Pattern:
     """The first k of each sorted row, and where they were. `scalars`: k, largest, sorted."""
     value = node.input(0)
     axis = node.axis(-1)
-    k = int(node.known(1, "k").item())
+    k = int(node.attrs["k"]) if "k" in node.attrs else int(node.known(1, "k").item())
     space = Space()
     loops = [
         space.loop(f"d{i}", size, "Row" if i == axis else "Parallel")

@@ -85,11 +85,11 @@ class Pattern:
 
 
 class MisalignedError(Exception):
-    """Input `slot` does not fit the loops of its op as it lies, and has to be copied first."""
+    """Inputs `slots` do not fit the loops of their op as they lie, and have to be copied first."""
 
-    def __init__(self, slot: int) -> None:
-        super().__init__(slot)
-        self.slot = slot
+    def __init__(self, *slots: int) -> None:
+        super().__init__(*slots)
+        self.slots = slots
 
 
 class Term(NamedTuple):

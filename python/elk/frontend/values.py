@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
+
+import numpy as np
+import onnx
+from onnx import helper
 
 from elk.frontend.views import Shape, View, identity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
 
-    import numpy as np
     from numpy.typing import NDArray
 
     Array: TypeAlias = NDArray[Any]
@@ -108,7 +111,8 @@ class Value:
         dtype: The name of its element type.
         shape: Its sizes, all of them numbers.
         pieces: The views that make it up: one, unless it is a state with rows appended.
-        known: Its elements, where they follow from constants and shapes.
+        known: Its elements, where they follow from constants and shapes; there are none to
+            know of a value without elements.
         key: What equal values share: type, shape, views and, of few known elements, these.
     """
 
@@ -120,6 +124,8 @@ class Value:
     key: Hashable = field(init=False)
 
     def __post_init__(self) -> None:
+        if self.known is None and 0 in self.shape:
+            self.known = np.empty(self.shape, dtype=numpy_dtype(self.dtype))
         pieces = tuple(piece.key for piece in self.pieces)
         self.key = (self.dtype, self.shape, pieces, _content(self.known))
 
@@ -142,6 +148,13 @@ class Value:
         return Value(name, self.dtype, self.shape, self.pieces, self.known)
 
 
+@dataclass(slots=True, eq=False)
+class Sequence:
+    """A sequence of values, whose length is known."""
+
+    items: tuple[Value, ...]
+
+
 def _content(known: Array | None) -> Hashable:
     if known is None:
         return None
@@ -159,6 +172,24 @@ def constant(name: str, array: Array) -> Value:
     dtype = dtype_name(array.dtype)
     shape = tuple(int(n) for n in array.shape)
     return whole(Stored(name, dtype, shape, "weight", array), array)
+
+
+def type_name(number: int) -> str:
+    """The name of an ONNX element type, in ONNX's words."""
+    try:
+        return str(onnx.TensorProto.DataType.Name(cast("Any", number)))
+    except ValueError:
+        return f"element type {number}"
+
+
+def numpy_dtype(name: str) -> np.dtype[Any]:
+    """The numpy element type called `name`."""
+    plain = {"bool": "bool", "f16": "f2", "f32": "f4", "f64": "f8"}
+    if name in plain:
+        return np.dtype(plain[name])
+    if name[0] in "iu" and name[1:] in {"8", "16", "32", "64"}:
+        return np.dtype(f"{name[0]}{int(name[1:]) // 8}")
+    return np.dtype(helper.tensor_dtype_to_np_dtype(ONNX_TYPES[name]))
 
 
 def dtype_name(dtype: np.dtype[Any]) -> str:

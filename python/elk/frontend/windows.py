@@ -109,14 +109,15 @@ def _spatial(
     along: list[Along] = []
     for i, (o, k) in enumerate(zip(outs, kernels, strict=True)):
         if value.shape[i + 2] == 1 and at.overhang:
-            value = _guarded(value, i + 2)
+            value = guarded_at(value, i + 2)
         along.append(Affine((Term(o, at.stride[i]), Term(k, at.dilation[i])), -at.pad[i]))
         if at.overhang and not all(covers(p.view, p.tensor.shape, i + 2) for p in value.pieces):
             raise MisalignedError(0)
     return value, outs, kernels, along
 
 
-def _guarded(value: Value, dim: int) -> Value:
+def guarded_at(value: Value, dim: int) -> Value:
+    """`value` whose dimension `dim`, of size one, may be indexed outside."""
     pieces = []
     for piece in value.pieces:
         view = guarded(piece.view, piece.tensor.shape, dim)

@@ -1,0 +1,37 @@
+"""Every exported model is planned by every policy."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+
+import elk
+import onnx
+import pytest
+
+FILES = sorted((Path(__file__).parents[2] / "models").glob("*.onnx"))
+SIZES = {"batch": 1, "seq": 128, "past": 512, "rows": 4096}
+
+
+@lru_cache(maxsize=1)
+def loaded(path: Path) -> elk.Model:
+    proto = onnx.load(path, load_external_data=False)
+    dims = [d for x in proto.graph.input for d in x.type.tensor_type.shape.dim]
+    names = {name for d in dims for name in SIZES if name in d.dim_param}
+    return elk.load_model(path, bindings={name: SIZES[name] for name in sorted(names)})
+
+
+def test_there_are_models() -> None:
+    assert len(FILES) >= 14
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_every_policy_plans_every_model(path: Path) -> None:
+    found = {}
+    for policy in ("basic", "static", "elk-dyn", "ideal"):
+        plan = elk.compile(loaded(path), "ipu-pod4-hbm", policy=policy)
+        found[policy] = plan.latency_s
+    assert 0 < found["elk-dyn"] <= found["static"] <= found["basic"]
+    assert found["ideal"] > 0
