@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from elk.plan import Plan as Plan
     from elk.plan import compile as compile
     from elk.plan import load_plan as load_plan
+    from elk.sharding import Sharding as Sharding
+    from elk.sharding import shard as shard
 
 # Where each public name lives; imported when it is first used.
 _LAZY = {
@@ -38,6 +40,7 @@ _LAZY = {
     "Limits": "elk.limits",
     "Model": "elk.model",
     "Plan": "elk.plan",
+    "Sharding": "elk.sharding",
     "__version__": "elk._core",
     "chips": "elk.chips",
     "compile": "elk.plan",
@@ -45,6 +48,7 @@ _LAZY = {
     "load_model": "elk.model",
     "load_plan": "elk.plan",
     "models": "elk.models",
+    "shard": "elk.sharding",
 }
 
 __all__ = [
@@ -61,6 +65,7 @@ __all__ = [
     "ModelFileError",
     "Plan",
     "PlanFileError",
+    "Sharding",
     "UnboundSymbolsError",
     "UnsupportedModelError",
     "__version__",
@@ -70,6 +75,7 @@ __all__ = [
     "load_model",
     "load_plan",
     "models",
+    "shard",
 ]
 
 

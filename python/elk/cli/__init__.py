@@ -23,6 +23,7 @@ INTERRUPTED = 130
 _COMMANDS = {
     "compile": "compile_command",
     "model": "model_command",
+    "shard": "shard_command",
     "fit": "fit_command",
     "doctor": "doctor_command",
 }
