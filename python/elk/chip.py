@@ -6,12 +6,15 @@ import html
 import math
 from collections.abc import Mapping
 from numbers import Integral
+from os import PathLike, fspath
+from pathlib import Path
 from typing import Any, Self
 
 from pydantic import Field, ValidationError, model_validator
 
 from elk import _core, quantity
 from elk.chip_check import ChipError, complaint_of_core, complaints_of_pydantic
+from elk.chip_confidence import Confidence, flat
 from elk.chip_replace import changed
 from elk.chip_tables import Core, Count, Energy, Hbm, Host, InterChip, Interconnect, Table, Text
 from elk.errors import InvalidInputError
@@ -33,6 +36,8 @@ class Chip(Table):
         inter_chip: The network between chips; None if, and only if, there is one chip.
         host: The link to the host.
         energy: What work and idling cost, where that is known.
+        confidence: Fields that are recalled or assumed; no part of the machine, and so neither of
+            `to_dict` nor of what makes two chips equal.
     """
 
     name: Text = Field(examples=["my-chip"])
@@ -43,6 +48,7 @@ class Chip(Table):
     inter_chip: InterChip | None = None
     host: Host
     energy: Energy | None = None
+    confidence: Confidence | None = Field(None, exclude=True)
 
     def __init__(self, /, **tables: Any) -> None:
         """Makes a chip from its tables: dictionaries or models.
@@ -66,7 +72,15 @@ class Chip(Table):
             self.to_core()
         except InvalidInputError as error:
             raise ChipError.of([complaint_of_core(error.message, type(self))]) from None
+        if self.confidence:
+            self.confidence.check(flat(self.to_dict()))
         return self
+
+    def __eq__(self, other: object) -> bool:
+        return self.to_dict() == other.to_dict() if isinstance(other, Chip) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.chips, self.core, self.interconnect, self.hbm))
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Chip:
@@ -107,7 +121,8 @@ class Chip(Table):
         - What was a default follows what it depends on: ports of HBM modules their rate, port
           cores the count. With `chips=1` the network between chips goes.
 
-        Quantities are texts with a unit ("24 TB/s") or SI numbers.
+        Quantities are texts with a unit ("24 TB/s") or SI numbers. What changes is no longer
+        marked in `confidence`.
 
         Example:
             >>> elk.chips.get("ipu-pod4-hbm").replace(topology="mesh2d").core.grid
@@ -116,7 +131,31 @@ class Chip(Table):
         Raises:
             InvalidInputError: A key is unknown or ambiguous, or the result is no possible chip.
         """
-        return Chip(**changed(self.to_dict(), changes))
+        before = self.to_dict()
+        made = Chip(**changed(before, changes))
+        if self.confidence is None:
+            return made
+        old, new = flat(before), flat(made.to_dict())
+        kept = self.confidence.within(key for key in new if new[key] == old.get(key))
+        return made.model_copy(update={"confidence": kept})
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Writes the chip as a file that `elk.load_chip` reads: TOML, YAML or JSON by its suffix.
+
+        Every field is written, with its unit; marks of `confidence` are kept. A tile model that
+        is a file is named relative to the folder of `path`.
+
+        Example:
+            >>> elk.chips.get("tiny").replace(name="mine").save("mine.yaml")
+            >>> elk.load_chip("mine.yaml").name
+            'mine'
+
+        Raises:
+            ChipFileError: The file cannot be written, or its suffix is none of these formats.
+        """
+        from elk.chip_write import write_chip  # noqa: PLC0415 chip_write knows chips
+
+        write_chip(self, Path(fspath(path)))
 
     def to_core(self) -> _core.Chip:
         """The core's own struct, validated."""
