@@ -187,6 +187,19 @@ class Chip(Table):
         """
         return _core.delivery(self.to_core())
 
+    @property
+    def bisection_bytes_per_s(self) -> float:
+        """Rate from one half of a chip's cores to the other, where the fewest links lead across.
+
+        Example:
+            >>> elk.chips.get("ipu-pod4-hbm-mesh").bisection_bytes_per_s
+            176000000000.0
+        """
+        # The core answers for chips with HBM; whichever it is, the bisection is the network's.
+        return _core.delivery(
+            self.model_copy(update={"hbm": self.hbm or _ANY_HBM}).to_core()
+        ).bisection_bytes_per_s
+
     def __repr__(self) -> str:
         return f"Chip({self.name!r}: {', '.join(self.summary().values())})"
 
@@ -216,6 +229,19 @@ class Chip(Table):
             for key, value in self.summary().items()
         )
         return f"<table><caption><b>{html.escape(self.name)}</b></caption>{rows}</table>"
+
+
+_ANY_HBM = Hbm.model_validate(
+    {
+        "modules": 1,
+        "bytes_per_s": 1e9,
+        "latency_s": 0.0,
+        "channels": 1,
+        "outstanding_bytes": 1024,
+        "capacity_bytes": 1024,
+        "position": "nodes",
+    }
+)
 
 
 def _resolved(data: Mapping[str, Any]) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from elk.errors import ChipFileError, InvalidInputError
 
@@ -63,7 +63,8 @@ def load_chip(path: str | PathLike[str]) -> Chip:
     """The chip that a TOML, YAML or JSON file of schema "elk.chip/1" describes.
 
     Every quantity in the file has a unit: `sram_bytes = "624 KiB"`. The keys are those of
-    `Chip.to_dict`.
+    `Chip.to_dict`, and `[confidence]`, which lists the fields to be careful with. A tile model that
+    is a file, `tile_model = "mine.json"`, lies where the chip file says, seen from its folder.
 
     Example:
         >>> elk.load_chip("mine.toml")
@@ -80,6 +81,7 @@ def load_chip(path: str | PathLike[str]) -> Chip:
     document = read_document(Path(fspath(path)))
     tables = dict(document.data)
     _check_schema(document, tables.pop("schema", None))
+    _find_tile_model(document, tables)
     bare = list(complaints_about_bare_numbers(tables, Chip))
     try:
         chip = Chip.from_dict(tables)
@@ -112,6 +114,16 @@ def find(chip: Chip | str | PathLike[str]) -> Chip:
     if Path(text).suffix or "/" in text or Path(text).exists():
         return load_chip(text)
     return get(text)
+
+
+def _find_tile_model(document: Document, tables: dict[str, Any]) -> None:
+    """Makes the name of a file that holds the tile model one that the caller can open."""
+    core = tables.get("core")
+    if not isinstance(core, dict):
+        return
+    model = core.get("tile_model")
+    if isinstance(model, str) and model.endswith(".json"):
+        tables["core"] = {**core, "tile_model": str(document.path.parent / model)}
 
 
 def _check_schema(document: Document, schema: object) -> None:

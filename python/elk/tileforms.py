@@ -14,8 +14,8 @@ Dim = Literal[
     "kernel_w", "rows", "cols", "elements", "slices", "slice_elements",
 ]  # fmt: skip
 Split = Literal["whole", "modulo", "steps", "remainder", "alignment", "multiple"]
-Positive = Annotated[int, Field(gt=0)]
-Bound = Annotated[int, Field(ge=0)]
+Positive = Annotated[int, Field(gt=0, lt=1 << 31)]
+Bound = Annotated[int, Field(ge=0, lt=1 << 31)]
 
 
 class _Form(BaseModel):

@@ -14,12 +14,14 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from elk._core import TileModel
 from elk.errors import InvalidInputError
 from elk.tileforms import Dim, Form, GranulesForm, GridForm
+from elk.tileforms import Positive as Step
 
 SCHEMA: Literal["elk.tile_model/1"] = "elk.tile_model/1"
 _MOST_BYTES = 16 << 20
 _NO_LIMIT = (1 << 60,) * 9
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Size = Annotated[int, Field(ge=0, lt=1 << 63)]
 
 
 class TileModelFileError(InvalidInputError):
@@ -44,8 +46,8 @@ class FamilyRecord(_Record):
 
     form: Form
     pieces: tuple[tuple[Finite, ...], ...]
-    most_columns: int = (1 << 63) - 1
-    most_depth: int = (1 << 63) - 1
+    most_columns: Size = (1 << 63) - 1
+    most_depth: Size = (1 << 63) - 1
 
 
 class KernelRecord(_Record):
@@ -67,7 +69,7 @@ class KernelRecord(_Record):
     rows: int = 0
     families: tuple[FamilyRecord, ...]
     outside: tuple[Finite, ...]
-    limit: Annotated[tuple[int, ...], Field(min_length=9, max_length=9)]
+    limit: Annotated[tuple[Size, ...], Field(min_length=9, max_length=9)]
 
 
 class OpaqueRecord(_Record):
@@ -108,8 +110,8 @@ class AnalyticModel(_Record):
     name: str
     source: str
     macs_per_cycle: Positive
-    granularity: tuple[int, int, int]
-    vector_elements_per_cycle: Annotated[int, Field(gt=0)]
+    granularity: tuple[Step, Step, Step]
+    vector_elements_per_cycle: Step
     sram_bytes_per_cycle: Positive
     call_cycles: Positive
 
@@ -203,6 +205,21 @@ def load_tile_model(name_or_path: str | Path) -> TileModel:
     return read_record(Path(name_or_path)).to_core()
 
 
+def find_record(name_or_path: str | Path) -> FittedModel | AnalyticModel:
+    """What a tile model consists of: that of a shipped name, or of a file.
+
+    Raises:
+        TileModelFileError: There is no such model, or the file does not describe one.
+
+    Example:
+        >>> elk.tilemodel.find_record("tensix-wormhole").kind
+        'analytic'
+    """
+    if isinstance(name_or_path, str) and name_or_path in names():
+        return _shipped_record(name_or_path)
+    return read_record(Path(name_or_path))
+
+
 def read_record(path: Path) -> FittedModel | AnalyticModel:
     """What the file at `path` holds.
 
@@ -210,10 +227,16 @@ def read_record(path: Path) -> FittedModel | AnalyticModel:
         TileModelFileError: The file cannot be read or does not describe a tile model.
     """
     try:
-        if path.is_file() and path.stat().st_size > _MOST_BYTES:
-            raise TileModelFileError("the file is over 16 MiB", place=str(path))
+        if not path.is_file():
+            raise FileNotFoundError("it is no file" if path.exists() else "it does not exist")
+        if path.stat().st_size > _MOST_BYTES:
+            raise TileModelFileError(
+                "the file is over 16 MiB", place=str(path), remedy="check that it is a tile model"
+            )
         text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+    except TileModelFileError:
+        raise
+    except (OSError, ValueError) as error:  # ValueError: no UTF-8, or a path with a zero byte.
         raise TileModelFileError(
             f"the file cannot be read: {error}",
             place=str(path),
@@ -236,8 +259,12 @@ def write_record(record: FittedModel | AnalyticModel, path: Path) -> None:
 
 @functools.cache
 def _shipped(name: str) -> TileModel:
+    return _shipped_record(name).to_core()
+
+
+def _shipped_record(name: str) -> FittedModel | AnalyticModel:
     text = (resources.files("elk.data") / "tile_models" / f"{name}.json").read_text("utf-8")
-    return _parsed(text, name).to_core()
+    return _parsed(text, name)
 
 
 def _parsed(text: str, place: str) -> FittedModel | AnalyticModel:

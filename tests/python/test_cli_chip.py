@@ -34,7 +34,7 @@ def test_show_gives_every_field(capsys: Capture) -> None:
     assert cli.main(["chip", "show", "ipu-pod4-hbm-mesh"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.split(maxsplit=1) for line in lines][2:4] == [
-        ["core.grid", "46 x 32"],
+        ["core.grid", "46 x 32                assumed"],
         ["core.sram_bytes", "624 KiB"],
     ]
 
@@ -48,14 +48,20 @@ def test_check_says_that_the_mesh_is_bound_by_its_edges(capsys: Capture) -> None
     assert limits["bytes_per_s"] == 836e9
     assert limits["receive_bytes_per_s"] is None
     assert limits["bound_by"] == "injection"
+    assert limits["nodes"] == 152
+    assert "each of the 152 nodes" in out
 
 
 def test_check_of_a_chip_without_hbm_has_no_limits(capsys: Capture) -> None:
-    assert run_json(capsys, "chip", "check", "ipu-mk2") == {
-        "name": "ipu-mk2",
-        "valid": True,
-        "delivery": None,
+    report = run_json(capsys, "chip", "check", "ipu-mk2")
+    assert (report["name"], report["valid"], report["delivery"]) == ("ipu-mk2", True, None)
+    assert report["network"] == {
+        "topology": "all_to_all",
+        "bisection_bytes_per_s": 736 * 5.5e9,
     }
+    assert report["sram_bytes"] == 1472 * 624 * 1024
+    assert report["tile_model"]["kind"] == "fitted"
+    assert "core.reserved_bytes" in report["confidence"]["assumed"]
 
 
 def test_diff_answers_no_where_fields_differ(capsys: Capture) -> None:
@@ -65,6 +71,42 @@ def test_diff_answers_no_where_fields_differ(capsys: Capture) -> None:
     assert "390 ns" in capsys.readouterr().out
     found = run_json(capsys, "chip", "diff", "ipu-pod4-hbm", "ipu-pod4-hbm-refresh", code=1)
     assert found["differences"]["hbm.refresh_stall_s"] == [0.0, 390e-9]
+    assert "hbm.refresh_stall_s" not in found["ratios"]
+
+
+def test_diff_gives_the_ratio_of_numbers(capsys: Capture) -> None:
+    assert cli.main(["chip", "diff", "ipu-mk2", "bow"]) == 1
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert ["core.sram_bytes_per_s", "21.3", "GB/s", "44.4", "GB/s", "2.085"] in rows
+    found = run_json(capsys, "chip", "diff", "ipu-mk2", "bow", code=1)
+    assert found["ratios"]["core.sram_bytes_per_s"] == pytest.approx(44.4 / 21.3)
+    assert "name" not in found["ratios"]
+
+
+def test_show_marks_what_is_assumed(capsys: Capture) -> None:
+    assert cli.main(["chip", "show", "ipu-pod4-hbm"]) == 0
+    rows = {line.split()[0]: line for line in capsys.readouterr().out.splitlines()}
+    assert rows["hbm.latency_s"].endswith("assumed")
+    assert rows["hbm.capacity_bytes"].endswith("low confidence")
+    assert rows["hbm.modules"].split() == ["hbm.modules", "4"]
+    marks = run_json(capsys, "chip", "show", "ipu-pod4-hbm")["confidence"]
+    assert marks["low"] == ["hbm.capacity_bytes"]
+
+
+@pytest.mark.parametrize("suffix", ["toml", "yaml"])
+def test_show_prints_a_chip_file(suffix: str, tmp_path: Path, capsys: Capture) -> None:
+    path = tmp_path / "mine.json"
+    elk.chips.get("ipu-pod4-hbm").replace(name="mine").save(path)
+    assert cli.main(["chip", "show", str(path), f"--{suffix}"]) == 0
+    copy = tmp_path / f"copy.{suffix}"
+    copy.write_text(capsys.readouterr().out, encoding="utf-8")
+    assert elk.load_chip(copy) == elk.load_chip(path)
+    assert elk.load_chip(copy).confidence == elk.load_chip(path).confidence
+
+
+def test_show_of_a_preset_keeps_its_sources(capsys: Capture) -> None:
+    assert cli.main(["chip", "show", "wse2", "--toml"]) == 0
+    assert capsys.readouterr().out == preset_file("wse2").read_text(encoding="utf-8")
 
 
 def test_a_chip_file_is_taken_by_its_path(tmp_path: Path, capsys: Capture) -> None:
@@ -89,7 +131,14 @@ def test_a_bad_chip_file_is_a_user_error(tmp_path: Path, capsys: Capture) -> Non
 
 @pytest.mark.parametrize(
     "arguments",
-    [["bogus"], ["chip"], ["chip", "show"], ["chip", "show", "tinny"], ["chip", "list", "--no"]],
+    [
+        ["bogus"],
+        ["chip"],
+        ["chip", "show"],
+        ["chip", "show", "tinny"],
+        ["chip", "list", "--no"],
+        ["chip", "show", "tiny", "--toml", "--yaml"],
+    ],
 )
 def test_a_wrong_command_line_is_a_user_error(arguments: list[str], capsys: Capture) -> None:
     assert cli.main(arguments) == 2

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +11,7 @@ import elk
 import onnx
 import pytest
 from onnx import TensorProto, helper
+from plan_oracle import broken_rules
 
 ROOT = Path(__file__).parents[2]
 MODELS = ROOT / "models"
@@ -21,18 +21,6 @@ SMALL = {
     "gpt2": ("gpt2.onnx", {"batch": 1, "seq": 64}, "ipu-pod4-hbm"),
     "resnet18": ("resnet18.onnx", {"batch": 1}, "ipu-pod4-hbm"),
 }
-
-
-def broken_rules(plan: elk.Plan) -> list[str]:
-    """What the checker that trusts no plan's writer says."""
-    spec = importlib.util.spec_from_file_location("check_plan", ROOT / "tests/oracle/check_plan.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    check = module.Check(plan.to_json())
-    check.run()
-    return list(check.bad)
 
 
 def perceptron(layers: int = 2, width: int = 64, rows: int = 32) -> onnx.ModelProto:

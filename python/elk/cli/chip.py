@@ -9,7 +9,6 @@ import typer
 from elk.cli.output import print_json, print_table
 
 if TYPE_CHECKING:
-    from elk._core import Delivery
     from elk.chip import Chip
 
 chip_app = typer.Typer(
@@ -19,13 +18,12 @@ chip_app = typer.Typer(
 
 ChipName = Annotated[str, typer.Argument(metavar="NAME|FILE", help="A preset or a chip file.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+AsToml = Annotated[
+    bool, typer.Option("--toml", help="Print a chip file; of a preset its own, with sources.")
+]
+AsYaml = Annotated[bool, typer.Option("--yaml", help="Print a chip file in YAML.")]
 
-_LIMITS = {
-    "hbm": "rate of its modules, their ports and what they keep in flight",
-    "injection": "one link of each node that a module is attached to",
-    "edge_cut": "links from those nodes on, for data that all cores share evenly",
-    "receive": "receive ports of all cores",
-}
+_MARKS = {"known": "", "low": "low confidence", "assumed": "assumed"}
 
 
 @chip_app.command("list")
@@ -41,52 +39,76 @@ def list_command(*, json: AsJson = False) -> None:
 
 
 @chip_app.command("show")
-def show_command(chip: ChipName, *, json: AsJson = False) -> None:
-    """Show every field of a chip, defaults included."""
+def show_command(
+    chip: ChipName, *, json: AsJson = False, toml: AsToml = False, yaml: AsYaml = False
+) -> None:
+    """Show every field of a chip, defaults included, and which of them are assumed."""
+    from elk.errors import InvalidInputError  # noqa: PLC0415 help does not wait for it
+
+    if json + toml + yaml > 1:
+        raise InvalidInputError(
+            "--json, --toml and --yaml exclude one another", code="usage", remedy="give one of them"
+        )
     machine = _find(chip)
-    if json:
-        print_json(machine.to_dict())
+    if toml or yaml:
+        typer.echo(_file_text(chip, machine, yaml=yaml), nl=False)
         return
-    print_table([[key, text] for key, text in _leaves(machine).items()])
+    marks = machine.confidence
+    if json:
+        of_marks = {"confidence": marks.model_dump(mode="json")} if marks else {}
+        print_json(machine.to_dict() | of_marks)
+        return
+    print_table(
+        [
+            [key, text, _MARKS[marks.level(key)] if marks else ""]
+            for key, text in _leaves(machine).items()
+        ]
+    )
 
 
 @chip_app.command("check")
 def check_command(chip: ChipName, *, json: AsJson = False) -> None:
-    """Check a chip, and say what limits the data that its HBM delivers.
+    """Check a chip and its tile model, and say what limits the data that its HBM delivers.
 
     A chip that breaks a rule is an error that names file, line and field.
     """
+    from elk.cli.chip_report import as_json, print_report  # noqa: PLC0415 as above
+
     machine = _find(chip)
-    delivery = machine.delivery() if machine.hbm else None
     if json:
-        limits = _limits(machine, delivery) if delivery else None
-        print_json({"name": machine.name, "valid": True, "delivery": limits})
-        return
-    typer.echo(f"{machine!r} is valid")
-    if delivery:
-        _print_delivery(machine, delivery)
+        print_json(as_json(machine))
+    else:
+        print_report(machine)
 
 
 @chip_app.command("diff")
 def diff_command(chip: ChipName, other: ChipName, *, json: AsJson = False) -> None:
-    """List the fields in which two chips differ; exit code 1 if there are any."""
+    """List the fields in which two chips differ; exit code 1 if there are any.
+
+    Of two numbers it gives the ratio too: the second over the first.
+    """
+    from elk.chip_confidence import flat  # noqa: PLC0415 help does not wait for pydantic
+
     one, two = _find(chip), _find(other)
+    first, second = flat(one.to_dict()), flat(two.to_dict())
+    tables = list(type(one).model_fields)
+    keys = [key for key in {**first, **second} if first.get(key) != second.get(key)]
+    keys.sort(key=lambda key: tables.index(key.split(".")[0]))
+    ratios = {key: _ratio(first.get(key), second.get(key)) for key in keys}
     if json:
-        first, second = _flat(one.to_dict()), _flat(two.to_dict())
         print_json(
             {
-                "differences": {
-                    key: [first.get(key), second.get(key)]
-                    for key in {**first, **second}
-                    if first.get(key) != second.get(key)
-                }
+                "differences": {key: [first.get(key), second.get(key)] for key in keys},
+                "ratios": {key: ratio for key, ratio in ratios.items() if ratio is not None},
             }
         )
     else:
         shown, other_shown = _leaves(one), _leaves(two)
-        keys = [k for k in {**shown, **other_shown} if shown.get(k) != other_shown.get(k)]
-        rows = [[key, shown.get(key, "-"), other_shown.get(key, "-")] for key in keys]
-        print_table([["", one.name, two.name], *rows] if rows else [["no field differs"]])
+        rows = [
+            [key, shown.get(key, "-"), other_shown.get(key, "-"), _times(ratios[key])]
+            for key in keys
+        ]
+        print_table([["", one.name, two.name, "ratio"], *rows] if rows else [["no field differs"]])
     if one != two:
         raise typer.Exit(1)
 
@@ -97,22 +119,36 @@ def _find(chip: str) -> Chip:
     return chips.find(chip)
 
 
-def _flat(tables: dict[str, Any]) -> dict[str, Any]:
-    """The leaves of nested tables by their dotted names."""
-    leaves: dict[str, Any] = {}
-    for key, value in tables.items():
-        inner = _flat(value) if isinstance(value, dict) else {}
-        leaves |= {f"{key}.{name}": leaf for name, leaf in inner.items()} or {key: value}
-    return leaves
+def _file_text(name: str, chip: Chip, *, yaml: bool) -> str:
+    """The chip file of a preset as it ships, or one that says the same as `chip`."""
+    from elk import chips  # noqa: PLC0415 help does not wait for pydantic
+    from elk.chip_write import as_toml, as_yaml, tables_of  # noqa: PLC0415 as above
+
+    if yaml:
+        return as_yaml(tables_of(chip))
+    if name in chips.names():
+        return chips.preset_file(name).read_text(encoding="utf-8")
+    return as_toml(tables_of(chip))
+
+
+def _ratio(first: Any, second: Any) -> float | None:
+    """The second number over the first; None where one is no number, or the first is zero."""
+    numbers = [v for v in (first, second) if isinstance(v, int | float) and not isinstance(v, bool)]
+    return numbers[1] / numbers[0] if len(numbers) == 2 and numbers[0] else None  # noqa: PLR2004
+
+
+def _times(ratio: float | None) -> str:
+    return "" if ratio is None else f"{ratio:.4g}"
 
 
 def _leaves(chip: Chip) -> dict[str, str]:
     """Every field by its dotted name, as people read it."""
     from elk import quantity  # noqa: PLC0415 help does not wait for it
     from elk.chip_check import unit_of  # noqa: PLC0415 help does not wait for pydantic
+    from elk.chip_confidence import flat  # noqa: PLC0415 as above
 
     shown = {}
-    for key, value in _flat(chip.to_dict()).items():
+    for key, value in flat(chip.to_dict()).items():
         unit = unit_of(type(chip), tuple(key.split(".")))
         if unit:
             shown[key] = quantity.show_exactly(value, unit)
@@ -121,42 +157,3 @@ def _leaves(chip: Chip) -> dict[str, str]:
         else:
             shown[key] = " x ".join(map(str, value)) if isinstance(value, list) else str(value)
     return shown
-
-
-def _limits(chip: Chip, delivery: Delivery) -> dict[str, float | str]:
-    return {
-        "hbm_bytes_per_s": delivery.hbm_bytes_per_s,
-        "injection_bytes_per_s": delivery.injection_bytes_per_s,
-        "edge_cut_bytes_per_s": delivery.edge_cut_bytes_per_s,
-        "receive_bytes_per_s": delivery.receive_bytes_per_s,
-        "bisection_bytes_per_s": delivery.bisection_bytes_per_s,
-        "bytes_per_s": delivery.bytes_per_s,
-        "total_bytes_per_s": delivery.bytes_per_s * chip.chips,
-        "bound_by": delivery.bound_by,
-    }
-
-
-def _print_delivery(chip: Chip, delivery: Delivery) -> None:
-    from elk.quantity import BYTES_PER_S, show  # noqa: PLC0415 help does not wait for it
-
-    def rate(bytes_per_s: float) -> str:
-        return "no limit" if bytes_per_s == float("inf") else show(bytes_per_s, BYTES_PER_S)
-
-    limits = _limits(chip, delivery)
-    rows = [
-        [name.replace("_", " "), rate(float(limits[f"{name}_bytes_per_s"])), meaning]
-        for name, meaning in _LIMITS.items()
-    ]
-    bisection = "each way between two halves of the cores, for data that both need"
-    typer.echo("into one chip:")
-    print_table(
-        [*rows, ["bisection", rate(delivery.bisection_bytes_per_s), bisection]], indent="  "
-    )
-    total = show(delivery.bytes_per_s * chip.chips, BYTES_PER_S)
-    bound = delivery.bound_by.replace("_", " ")
-    at_edges = chip.hbm is not None and chip.hbm.position != "nodes" and bound != "hbm"
-    where = "at its edges, " if at_edges else ""
-    several = f" ({total} in all)" if chip.chips > 1 else ""
-    typer.echo(
-        f"bound {where}by {bound}: preloads bring {rate(delivery.bytes_per_s)} into a chip{several}"
-    )
