@@ -10,7 +10,6 @@ from typing import NamedTuple
 import elk
 
 _ROWS = Path(__file__).parents[2] / "data" / "chips.csv"
-_DESIGN = {"elk_a2a": "ipu-pod4-hbm", "elk_mesh": "ipu-pod4-hbm-mesh"}
 
 
 class Column(NamedTuple):
@@ -51,20 +50,3 @@ def presets() -> Iterator[tuple[dict[str, str], elk.Chip]]:
         name = key.replace("_", "-")
         if name in known:
             yield row, elk.chips.get(name)
-
-
-def preset_of(row_id: str) -> str | None:
-    """The preset of a row, be it its own or one that the design sets."""
-    name = _DESIGN.get(row_id, row_id.replace("_", "-"))
-    return name if name in elk.chips.names() else None
-
-
-def missing(row: dict[str, str]) -> list[str]:
-    """The columns without which a row describes no chip that can be planned for."""
-    needed = ["cores", "clock_ghz", "sram_kib_per_core", "matrix_fp16_gflops_core"]
-    lacking = [name for name in needed if row[name] == "unknown"]
-    if row["noc_link_gbs"] == row["noc_core_gbs"] == "unknown":
-        lacking += ["noc_link_gbs", "noc_core_gbs"]
-    if row["cores"] == "1":
-        lacking.append("a second core, or a network between cores")
-    return lacking

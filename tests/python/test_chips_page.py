@@ -1,0 +1,41 @@
+"""docs/chips.md: it is what its command prints, and no row of data/chips.csv is left out unsaid."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import chip_table
+import elk
+
+_ROOT = Path(__file__).parents[2]
+_PAGE = (_ROOT / "docs" / "chips.md").read_text(encoding="utf-8")
+
+
+def test_the_page_is_what_its_command_prints() -> None:
+    command = [sys.executable, str(_ROOT / "benchmarks" / "chip_table.py")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout == _PAGE
+
+
+def test_every_preset_is_in_the_table() -> None:
+    listed = re.findall(r"^\| `([\w-]+)` \| \d+ x", _PAGE, re.MULTILINE)
+    assert listed == elk.chips.names()
+
+
+def test_a_row_has_a_preset_or_lacks_what_the_page_says() -> None:
+    section = _PAGE.split("\n## ")[2]
+    left_out = dict(re.findall(r"^\| `(\w+)` \| (.*) \|$", section, re.MULTILINE))
+    own = {row["id"] for row, _ in chip_table.presets()} | {"elk_a2a", "elk_mesh"}
+    for key, row in chip_table.rows().items():
+        assert (key in own) != (key in left_out), key
+        columns = re.findall(r"`(\w+)`", left_out.get(key, ""))
+        assert all(row[column] == "unknown" for column in columns)
+        assert columns or key in own or row["cores"] == "1"
+
+
+def test_the_example_of_the_page_runs() -> None:
+    assert "preloads bring 1.024 TB/s into a chip" in _PAGE
+    assert "wrong.toml:15: interconnect.hop_latency is not a key" in _PAGE
