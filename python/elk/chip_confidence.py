@@ -21,8 +21,8 @@ class Confidence(Table):
         assumed: Without a public number: a guess, or what another chip has.
     """
 
-    low: tuple[Text, ...] = Field(default=(), examples=[["hbm.capacity_bytes"]])
-    assumed: tuple[Text, ...] = Field(default=(), examples=[["hbm.latency_s"]])
+    low: tuple[Text, ...] = Field(default=(), max_length=64, examples=[["hbm.capacity_bytes"]])
+    assumed: tuple[Text, ...] = Field(default=(), max_length=64, examples=[["hbm.latency_s"]])
 
     def level(self, field: str) -> Level:
         """How far the field can be trusted; "known" where no mark says otherwise."""

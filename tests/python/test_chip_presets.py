@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import chip_table
 import elk
@@ -152,6 +153,35 @@ def test_check_shows_injection_edge_cut_and_bisection(
     assert chip.bisection_bytes_per_s == chip.replace(hbm=None).bisection_bytes_per_s == bisection
 
 
+@pytest.mark.parametrize("chips", [1, 3])
+@pytest.mark.parametrize(
+    ("topology", "position", "changes"),
+    [
+        ("mesh2d", "nodes", {}),
+        ("mesh2d", "edges_all", {"grid": [5, 7], "modules": 3}),
+        ("mesh2d", "edges_left_right", {"grid": [1, 24], "modules": 2}),
+        ("torus2d", "nodes", {"grid": [3, 11], "modules": 5}),
+        ("torus2d", "edges_all", {"overlaps_compute": True}),
+        ("torus2d", "edges_left_right", {"native_shift": True}),
+        ("ring", "nodes", {"core_count": 37, "modules": 4}),
+        ("ring", "nodes", {"hbm": None}),
+    ],
+)
+def test_meshes_tori_and_rings_can_be_planned_for(
+    topology: str, position: str, changes: dict[str, Any], chips: int
+) -> None:
+    between = {"bytes_per_s": "10 GB/s", "latency_s": 0, "sync_latency_s": 0, "topology": "ring"}
+    several = {"chips": chips, "inter_chip": between} if chips > 1 else {}
+    placed = {} if "hbm" in changes else {"position": position}
+    chip = elk.chips.get("tiny").replace(
+        topology=topology, hop_latency_s="1 ns", **placed, **changes, **several
+    )
+    plan = elk.compile(NERF, chip, bindings={"rows": 64})
+    assert plan.check() == []
+    assert broken_rules(plan) == []
+    assert plan.latency_s >= plan.bounds.lower_bound_s
+
+
 # --- marks ---
 
 POD = elk.chips.get("ipu-pod4-hbm")
@@ -191,6 +221,7 @@ def test_marks_are_no_part_of_the_machine() -> None:
         ({"low": ["core.grid"]}, "must name fields", "core."),
         ({"low": ["name"], "assumed": ["name"]}, "got 'name' twice", "keep"),
         ({"low": "name"}, "confidence.low must be as in", "low ="),
+        ({"low": ["name"] * 65}, "confidence.low must be as in", "low ="),
         ({"guessed": []}, "is not a key of [confidence]", "known are low, assumed"),
     ],
 )
@@ -199,6 +230,15 @@ def test_wrong_marks_are_refused(marks: dict[str, object], says: str, remedy: st
         Chip(**POD.to_dict(), confidence=marks)
     assert says in caught.value.message
     assert remedy in str(caught.value.remedy)
+
+
+def test_a_wrong_mark_is_refused_by_file_and_line(tmp_path: Path) -> None:
+    path = tmp_path / "marked.toml"
+    tiny = elk.chips.preset_file("tiny").read_text(encoding="utf-8")
+    path.write_text(f'{tiny}\n[confidence]\nlow = []\nassumed = ["hbm.lat"]\n', encoding="utf-8")
+    with pytest.raises(elk.ChipFileError) as caught:
+        elk.load_chip(path)
+    assert caught.value.place == f"{path}:{len(tiny.splitlines()) + 4}"
 
 
 @given(marks=st.lists(st.sampled_from(sorted(flat(POD.to_dict()))), unique=True))

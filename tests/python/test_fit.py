@@ -67,6 +67,14 @@ def subset(tmp_path: Path, name: str, rows: int) -> Path:
         ("depthwise_conv2d", "f16", 12, 100),
         ("maxpool2d", "f16", 6, 100),
         ("sumpool2d", "f16", 6, 100),
+        ("cast", "f16_to_f32", 1, 100),
+        ("cast", "f32_to_f16", 1, 100),
+        ("slice_copy", "f16", 1, 100),
+        ("slice_copy", "f32", 1, 100),
+        ("transpose", "f16", 1, 100),
+        ("transpose", "f32", 1, 100),
+        ("gather", "f16", 1, 100),
+        ("gather", "f32", 1, 100),
     ],
 )
 def test_a_kernel_meets_its_bar_on_rows_left_out(
