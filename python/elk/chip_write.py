@@ -83,7 +83,7 @@ def write_chip(chip: Chip, path: Path) -> None:
             remedy="name the file by the format that you want",
         )
     tables = tables_of(chip)
-    if is_file_name(chip.core.tile_model):
+    if _is_file_name(chip.core.tile_model):
         tables["core"]["tile_model"] = os.path.relpath(chip.core.tile_model, path.parent)
     try:
         path.write_text(writer(tables), encoding="utf-8")
@@ -94,7 +94,7 @@ def write_chip(chip: Chip, path: Path) -> None:
         ) from None
 
 
-def is_file_name(tile_model: str) -> bool:
+def _is_file_name(tile_model: str) -> bool:
     """Whether a chip's tile model is a file, not one that ships with ELK."""
     return tile_model.endswith(".json")
 
