@@ -160,6 +160,9 @@ def test_check_shows_injection_edge_cut_and_bisection(
         ("mesh2d", "nodes", {}),
         ("mesh2d", "edges_all", {"grid": [5, 7], "modules": 3}),
         ("mesh2d", "edges_left_right", {"grid": [1, 24], "modules": 2}),
+        ("mesh2d", "nodes", {"grid": [24, 1], "sram_bytes": "1 MiB", "hop_latency_s": 0}),
+        ("mesh2d", "nodes", {"multicast": False}),
+        ("ring", "nodes", {"multicast": False}),
         ("torus2d", "nodes", {"grid": [3, 11], "modules": 5}),
         ("torus2d", "edges_all", {"overlaps_compute": True}),
         ("torus2d", "edges_left_right", {"native_shift": True}),
@@ -173,9 +176,8 @@ def test_meshes_tori_and_rings_can_be_planned_for(
     between = {"bytes_per_s": "10 GB/s", "latency_s": 0, "sync_latency_s": 0, "topology": "ring"}
     several = {"chips": chips, "inter_chip": between} if chips > 1 else {}
     placed = {} if "hbm" in changes else {"position": position}
-    chip = elk.chips.get("tiny").replace(
-        topology=topology, hop_latency_s="1 ns", **placed, **changes, **several
-    )
+    given = {"topology": topology, "hop_latency_s": "1 ns", **placed, **changes, **several}
+    chip = elk.chips.get("tiny").replace(**given)
     plan = elk.compile(NERF, chip, bindings={"rows": 64})
     assert plan.check() == []
     assert broken_rules(plan) == []

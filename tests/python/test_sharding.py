@@ -23,7 +23,7 @@ def sharded(file: str, bindings: dict[str, int]) -> tuple[elk.Model, Sharding]:
 
 def hbm_bytes(model: elk.Model) -> int:
     """Weights and states that the ops read, each once."""
-    read = set()
+    read: set[int] = set()
     for op in model.graph.ops:
         read.update(x.tensor for x in op.operands if x.access.name == "Read" and x.indirect is None)
     tensors = [model.graph.tensors[i] for i in read]

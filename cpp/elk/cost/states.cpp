@@ -22,15 +22,21 @@ struct Partial {
   Traffic traffic;
 };
 
-/// Bytes of `reads` at divisor `d`: once for each chip, or where nothing is multicast once for each
-/// ring of peers.
-std::int64_t read_bytes(std::int64_t once, const partition::Sharing& sharing, std::int64_t d,
-                        bool multicast) {
+/// Bytes read over all chips, and on the busiest, at divisor `d`.
+struct Reads {
+  std::int64_t all;
+  std::int64_t chip;
+};
+
+/// Once for each chip, or where nothing is multicast once for each ring of peers.
+Reads reads(const partition::Sharing& sharing, std::int64_t d, bool multicast) {
   if (multicast) {
-    return once;
+    return {.all = sharing.hbm_bytes, .chip = sharing.chip_hbm_bytes};
   }
-  const double copies = static_cast<double>(sharing.copies) / static_cast<double>(d);
-  return static_cast<std::int64_t>(std::ceil(static_cast<double>(once) * copies));
+  const double rings = static_cast<double>(sharing.copies) / static_cast<double>(d);
+  const double bytes = static_cast<double>(sharing.unique_bytes) * rings;
+  return {.all = static_cast<std::int64_t>(std::ceil(bytes)),
+          .chip = static_cast<std::int64_t>(std::ceil(bytes * sharing.chip_share))};
 }
 
 Partial with(const Partial& before, const HbmOperand& operand, std::int64_t d,
@@ -42,9 +48,9 @@ Partial with(const Partial& before, const HbmOperand& operand, std::int64_t d,
   result.space += piece;
   result.link +=
       static_cast<std::int64_t>(std::ceil(static_cast<double>(piece) * operand.expected));
-  result.hbm += read_bytes(operand.sharing.hbm_bytes, operand.sharing, d, fabric.multicast());
-  result.chip_hbm +=
-      read_bytes(operand.sharing.chip_hbm_bytes, operand.sharing, d, fabric.multicast());
+  const Reads read = reads(operand.sharing, d, fabric.multicast());
+  result.hbm += read.all;
+  result.chip_hbm += read.chip;
   if (d > 1 && rest > 0) {
     result.traffic.received += rest;
     result.traffic.sent += fabric.multicast() ? piece : rest;

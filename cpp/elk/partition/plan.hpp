@@ -95,6 +95,8 @@ struct Sharing {
   std::vector<std::int64_t> divisors;  // of R whose rings of peers stay within one chip; 1 first
   std::int64_t hbm_bytes;              // read over all chips, a piece once for each chip it is on
   std::int64_t chip_hbm_bytes;         // read on the busiest chip
+  std::int64_t unique_bytes;           // that any core needs, once
+  double chip_share;                   // of the cores that are on the busiest chip
 };
 [[nodiscard]] Sharing sharing(const ir::Graph& graph, const ir::Op& op, std::size_t operand,
                               const ExecutePlan& plan, const chip::Chip& chip);

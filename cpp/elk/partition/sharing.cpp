@@ -60,7 +60,9 @@ Sharing sharing(const ir::Graph& graph, const ir::Op& op, std::size_t operand,
   Sharing result{.copies = sharers(op, operand, plan.factors) / ring,
                  .divisors = {},
                  .hbm_bytes = 0,
-                 .chip_hbm_bytes = 0};
+                 .chip_hbm_bytes = 0,
+                 .unique_bytes = 0,
+                 .chip_share = 1.0};
   const Needs needs(graph, op, operand, plan.factors, plan.order);
   const std::int64_t ids = ids_of_chip(plan.factors, plan.order, plan.mesh_dims, chip);
   const std::int64_t held = footprint(graph, op, plan).operand[operand].value;
@@ -73,6 +75,9 @@ Sharing sharing(const ir::Graph& graph, const ir::Op& op, std::size_t operand,
     result.hbm_bytes += bytes;
     result.chip_hbm_bytes = std::max(result.chip_hbm_bytes, bytes);
   }
+  result.unique_bytes = std::min(needs.bytes(0, needs.cores()), held * needs.cores());
+  result.chip_share =
+      static_cast<double>(std::min(ids, needs.cores())) / static_cast<double>(needs.cores());
   const bool one_chip = needs.cores() <= ids;
   const auto pieces = one_chip ? std::vector<std::int64_t>{} : ids_along(read, plan, true);
   const auto peers = one_chip ? std::vector<std::int64_t>{} : ids_along(read, plan, false);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "elk/base/rounding.hpp"
+#include "elk/partition/order.hpp"
 
 namespace elk::schedule {
 namespace {
@@ -86,7 +87,8 @@ std::optional<partition::ExecutePlan> follow(const ir::Op& op, std::size_t slot,
       plan.order.push_back(axis);
     }
     if (chip::is_mesh(chip)) {
-      plan.mesh_dims[at] = layout.grid_stride[static_cast<std::size_t>(cut)] == 1 ? 1 : 0;
+      const bool is_row = layout.grid_stride[static_cast<std::size_t>(cut)] == 1;
+      plan.mesh_dims[at] = is_row && partition::grid_of(chip).cols > 1 ? 1 : 0;
     }
   }
   return every_core_works(op, plan) ? std::optional(std::move(plan)) : std::nullopt;
