@@ -88,6 +88,10 @@ CODES = (
          "correct the line that is named"),
     Code("recursive_function", _MODEL, "A local function calls itself",
          "unroll the recursion before the model is exported"),
+    Code("sram_overflow", "InfeasibleError", "An op and what must stay on chip beside it exceed "
+         "SRAM; the message says by how much", "a smaller batch or sequence, more cores, or more SRAM"),
+    Code("tile_model", _INPUT, "A function given as `tile_model` raises, or returns no cycles",
+         "return a finite number above 0 for every call"),
     Code("tile_model_file", "TileModelFileError", "A tile model cannot be read",
          "fit it again with `elk fit`"),
     Code("unbound_symbols", "UnboundSymbolsError", "Dimensions have no number; all are listed",
@@ -98,6 +102,8 @@ CODES = (
          "convert the model with `onnx.version_converter`, or install a newer onnx"),
     Code("unknown_symbol", _INPUT, "A binding names no dimension of the model",
          "take one of those listed"),
+    Code("unsound_program", "InternalError", "A planned program breaks a rule: a bug in ELK",
+         "report it"),
     Code("unsupported_model", "UnsupportedModelError", "Nodes cannot be planned; each is listed "
          "with its shapes and the reason", "replace these nodes, or cut them off"),
     Code("usage", _INPUT, "The command line is wrong", "see `elk COMMAND --help`"),

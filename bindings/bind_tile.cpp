@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -102,6 +103,53 @@ cost::TileModel to_model(const py::list& kernels, const py::dict& opaque) {
           {.call_cycles = opaque["call_cycles"].cast<double>(),
            .sram_bytes_per_cycle = opaque["sram_bytes_per_cycle"].cast<double>(),
            .vector_elements_per_cycle = opaque["vector_elements_per_cycle"].cast<double>()}};
+}
+
+/// A call as a caller's function sees it: the sizes above one by role, and the parameters.
+py::dict sizes_of(const cost::TileShape& shape) {
+  py::dict sizes;
+  for (std::size_t dim = 0; dim < shape.size.size(); ++dim) {
+    if (shape.size[dim] > 1) {
+      sizes[kDimNames[dim]] = shape.size[dim];
+    }
+  }
+  return sizes;
+}
+
+/// What a Python function says of a call. What it raises is an error of its caller's.
+double ask(const py::function& function, const cost::KernelName& name,
+           const cost::TileShape& shape) {
+  const py::gil_scoped_acquire lock;
+  try {
+    const py::tuple kernel =
+        py::make_tuple(name.function, elk::ir::name(name.compute), elk::ir::name(name.accumulate));
+    const py::tuple params = py::make_tuple(shape.params[0], shape.params[1]);
+    return function(kernel, sizes_of(shape), params).cast<double>();
+  } catch (const py::error_already_set& error) {
+    throw InvalidInput(text("tile_model raised ", error.what(), " for ", name.function),
+                       "tile_model");
+  } catch (const py::cast_error&) {
+    throw InvalidInput(text("tile_model must return a number for ", name.function), "tile_model");
+  }
+}
+
+/// A model that asks a Python function, which is let go of under the lock.
+cost::TileModel asking(const std::vector<std::array<std::string, 3>>& kernels,
+                       const py::function& function) {
+  std::vector<cost::KernelName> names;
+  names.reserve(kernels.size());
+  for (const std::array<std::string, 3>& kernel : kernels) {
+    names.push_back(
+        {.function = kernel[0], .compute = dtype(kernel[1]), .accumulate = dtype(kernel[2])});
+  }
+  const std::shared_ptr<const py::function> kept(new py::function(function),
+                                                 [](const py::function* held) {
+                                                   const py::gil_scoped_acquire lock;
+                                                   delete held;
+                                                 });
+  return {std::move(names), [kept](const cost::KernelName& name, const cost::TileShape& shape) {
+            return ask(*kept, name, shape);
+          }};
 }
 
 /// One shape a row: the sizes by role, then the parameters of the call.
@@ -205,6 +253,8 @@ void bind_tile(py::module_& m) {
   m.attr("TILE_DIMS") = py::tuple(py::cast(kDimNames));
   py::class_<cost::TileModel>(m, "TileModel", "Cycles of tile kernels on one core.")
       .def(py::init(&to_model), "kernels"_a, "opaque"_a)
+      .def_static("asking", &asking, "kernels"_a, "function"_a,
+                  "A model that asks `function` for the cycles of calls of `kernels`.")
       .def("cycles", &cycles, "kernel"_a, "shapes"_a,
            "Cycles of each row of `shapes` under (function, dtype, accumulate).")
       .def("extrapolated", &extrapolated, "kernel"_a, "shapes"_a,

@@ -1,5 +1,5 @@
 import enum
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TypedDict, type_check_only
 
 import numpy as np
@@ -710,6 +710,11 @@ TILE_DIMS: tuple[str, ...]
 
 class TileModel(_Struct):
     def __init__(self, kernels: list[dict[str, object]], opaque: dict[str, float]) -> None: ...
+    @staticmethod
+    def asking(
+        kernels: Sequence[tuple[str, str, str]],
+        function: Callable[[tuple[str, str, str], dict[str, int], tuple[int, int]], float],
+    ) -> TileModel: ...
     def cycles(
         self, kernel: tuple[str, str, str], shapes: NDArray[np.int64]
     ) -> NDArray[np.float64]: ...

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from elk import _core
 from elk.choices import one_of
@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 
     from elk.limits import Limits
     from elk.model import Model
+
+# Cycles of one call of a kernel: `(function, dtype, accumulate)`, the sizes above one by their role
+# (`{"m": 32, "n": 16, "k": 64}`), and the kernel's parameters (of a window, its strides).
+TileFunction: TypeAlias = Callable[[tuple[str, str, str], dict[str, int], tuple[int, int]], float]
 
 _LATER_POLICIES: Final = {
     "t10": "it plans models that live on chip, and arrives in a later version",
@@ -80,6 +84,27 @@ def _number(name: str, value: object, *, largest: float = math.inf) -> float:
         return float(value)
     limit = "" if largest == math.inf else f" and at most {largest:g}"
     raise InvalidInputError(f"{name} must be a number of at least 0{limit}, got {value!r}")
+
+
+def name_of(function: TileFunction) -> str:
+    """What a caller's function is called in plans."""
+    return str(getattr(function, "__qualname__", type(function).__qualname__))
+
+
+def asked_model(graph: _core.Graph, function: TileFunction) -> _core.TileModel:
+    """The tile model that a caller's function is, for all kernels that `graph` may call."""
+    if not callable(function):
+        raise InvalidInputError(
+            f"tile_model must be a function, got {function!r}",
+            place="tile_model",
+            remedy="name tile models in the chip: chip.replace(tile_model=...)",
+        )
+    dtypes = {op.accumulate.name for op in graph.ops}
+    kernels = [(op.function, op.compute.name, op.accumulate.name) for op in graph.ops]
+    kernels += [("partials_reduce", dtype, dtype) for dtype in sorted(dtypes)]
+    kernels += [("slice_copy", dtype, dtype) for dtype in ("F16", "F32")]
+    names = [(name, a.lower(), b.lower()) for name, a, b in dict.fromkeys(kernels)]
+    return _core.TileModel.asking(names, function)
 
 
 def borrowed(graph: _core.Graph, tiles: _core.TileModel) -> tuple[bool, ...]:

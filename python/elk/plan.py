@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from elk import _core, chips
 from elk.chip import Chip
-from elk.compile_options import as_model, borrowed, core_options
+from elk.compile_options import as_model, asked_model, borrowed, core_options, name_of
 from elk.plan_file import StoredPlan, write_plan
 from elk.plan_json import CompiledPlan
 from elk.plan_schema import PlanDocument
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from onnx import ModelProto
 
+    from elk.compile_options import TileFunction
     from elk.explain import Explanation
     from elk.limits import Limits
     from elk.model import Model
@@ -223,6 +224,7 @@ def compile(  # noqa: PLR0913 - every option is a keyword of its own
     weights: str | Iterable[str] | None = None,
     state: str | Iterable[str] | None = None,
     limits: Limits | None = None,
+    tile_model: TileFunction | None = None,
 ) -> Plan:
     """Plans how a model runs on a chip.
 
@@ -239,6 +241,11 @@ def compile(  # noqa: PLR0913 - every option is a keyword of its own
         weights: Globs of graph inputs that are weights and live in HBM.
         state: Globs of graph inputs that are state, such as KV caches, and live in HBM.
         limits: What the model may have at most; None for the defaults of `elk.Limits`.
+        tile_model: A function of yours that says how many cycles a call of a kernel takes, instead
+            of the chip's tile model: of `(function, dtype, accumulate)` such as
+            `("matmul", "f16", "f16")`, the call's sizes above one by role
+            (`{"m": 32, "n": 16, "k": 64}`) and its parameters (of a window, the strides). It must
+            give the same answer to the same question; it is asked once for each op and tile.
 
     Raises:
         InvalidInputError: an option, the model or the chip is wrong; the message says which.
@@ -260,7 +267,11 @@ def compile(  # noqa: PLR0913 - every option is a keyword of its own
     )
     machine = chips.find(chip)
     loaded = as_model(model, bindings=bindings, weights=weights, state=state, limits=limits)
-    tiles = load_tile_model(machine.core.tile_model)
+    if tile_model is None:
+        tiles = load_tile_model(machine.core.tile_model)
+    else:
+        tiles = asked_model(loaded.graph, tile_model)
+        machine = machine.replace(tile_model=f"function {name_of(tile_model)}")
     start = time.perf_counter()
     plan = _core.compile(loaded.graph, machine.to_core(), tiles, options)
     return Plan(

@@ -167,7 +167,35 @@ TileModel::TileModel(std::vector<KernelFit> kernels, OpaqueRule opaque)
   }
 }
 
+TileModel::TileModel(std::vector<KernelName> names, TileFunction function)
+    : names_(std::move(names)), function_(std::move(function)) {
+  if (!function_) {
+    throw InvalidInput("a tile model needs a function");
+  }
+}
+
+/// What the caller's function says; refused where it is no time.
+double TileModel::asked(Kernel kernel, const TileShape& shape) const {
+  const KernelName& name = names_[static_cast<std::size_t>(kernel.index / kScales)];
+  const double found = function_(name, shape);
+  if (!std::isfinite(found) || found <= 0.0) {
+    throw InvalidInput(text("tile_model must return cycles above 0, got ", found, " for ",
+                            name.function, " in ", ir::name(name.compute)),
+                       "tile_model");
+  }
+  return std::max(1.0, found);
+}
+
 Kernel TileModel::find(std::string_view function, DType dtype, DType accumulate) const {
+  if (function_) {
+    const KernelName wanted{
+        .function = std::string(function), .compute = dtype, .accumulate = accumulate};
+    const auto found = std::find(names_.begin(), names_.end(), wanted);
+    if (found == names_.end()) {
+      throw InternalError(text("the tile model was not told of ", function, "/", ir::name(dtype)));
+    }
+    return {static_cast<int32_t>(std::distance(names_.begin(), found)) * kScales, false};
+  }
   if (is_sort(function)) {
     return {kSort, false};
   }
@@ -193,6 +221,9 @@ TileModel::Calls TileModel::calls(Kernel kernel, std::int64_t groups) const {
 }
 
 double TileModel::cycles(Kernel kernel, const TileShape& shape) const {
+  if (function_) {
+    return asked(kernel, shape);
+  }
   if (kernel.index < 0) {
     return std::max(1.0, opaque_cycles(opaque_, shape, kernel.index == kSort));
   }
@@ -210,7 +241,7 @@ double TileModel::cycles(Kernel kernel, const TileShape& shape) const {
 }
 
 bool TileModel::extrapolated(Kernel kernel, const TileShape& shape) const {
-  if (kernel.index < 0) {
+  if (kernel.index < 0 || function_) {
     return false;
   }
   const Calls made = calls(kernel, shape[ir::TileDim::Group]);
@@ -220,6 +251,9 @@ bool TileModel::extrapolated(Kernel kernel, const TileShape& shape) const {
 }
 
 const std::string& TileModel::source(Kernel kernel) const {
+  if (function_) {
+    return names_[static_cast<std::size_t>(kernel.index / kScales)].function;
+  }
   return kernel.index < 0 ? opaque_name()
                           : kernels_[static_cast<std::size_t>(kernel.index / kScales)].function;
 }

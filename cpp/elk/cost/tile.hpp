@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -57,10 +58,26 @@ struct OpaqueRule {
 /// beyond the fitted range that are negative or not numbers.
 void validate(const KernelFit& kernel);
 
-/// Fitted cycles of tile kernels on one core (design 5). Immutable after construction.
+/// A kernel by name: what a caller's function is asked for.
+struct KernelName {
+  std::string function;
+  ir::DType compute;
+  ir::DType accumulate;
+
+  friend bool operator==(const KernelName&, const KernelName&) = default;
+};
+
+/// Cycles of one call, as a caller measures or computes them. Called from several threads.
+using TileFunction = std::function<double(const KernelName&, const TileShape&)>;
+
+/// Fitted cycles of tile kernels on one core, or those of a caller's function (design 5). Immutable
+/// after construction.
 class TileModel {
  public:
   TileModel(std::vector<KernelFit> kernels, OpaqueRule opaque);
+
+  /// A model that asks `function` for the cycles of `names`, and knows no other kernel.
+  TileModel(std::vector<KernelName> names, TileFunction function);
 
   /// The kernel for `function` computing in `dtype`, accumulating in `accumulate` (a cast: from
   /// `dtype` to `accumulate`). Every function of the IR resolves: one without rows to a declared
@@ -93,8 +110,12 @@ class TileModel {
 
   [[nodiscard]] Calls calls(Kernel kernel, std::int64_t groups) const;
 
+  [[nodiscard]] double asked(Kernel kernel, const TileShape& shape) const;
+
   std::vector<KernelFit> kernels_;
-  OpaqueRule opaque_;
+  OpaqueRule opaque_{};
+  std::vector<KernelName> names_;  // of a caller's function
+  TileFunction function_;
   std::vector<Needs> needs_;    // of each kernel
   std::vector<Groups> groups_;  // of each kernel
 };

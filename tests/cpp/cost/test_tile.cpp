@@ -294,5 +294,32 @@ TEST(Fit, RefusesRowsWithoutCycles) {
                InvalidInput);
 }
 
+TEST(TileModelOfAFunction, AsksItForEachCall) {
+  const TileModel model(
+      {{.function = "exp", .compute = DType::F16, .accumulate = DType::F16}},
+      [](const KernelName& name, const TileShape& shape) {
+        return name.function == "exp" ? 2.0 * static_cast<double>(shape[TileDim::Elements]) : -1.0;
+      });
+  const Kernel kernel = model.find("exp", DType::F16, DType::F16);
+  TileShape call{.size = {}, .params = {0, 0}};
+  call.size.fill(1);
+  call.size[static_cast<std::size_t>(TileDim::Elements)] = 21;
+  EXPECT_DOUBLE_EQ(model.cycles(kernel, call), 42.0);
+  EXPECT_FALSE(kernel.borrowed);
+  EXPECT_FALSE(model.extrapolated(kernel, call));
+  EXPECT_EQ(model.source(kernel), "exp");
+  EXPECT_THROW(static_cast<void>(model.find("tanh", DType::F16, DType::F16)), InternalError);
+}
+
+TEST(TileModelOfAFunction, RefusesWhatIsNoTime) {
+  const TileModel model({{.function = "exp", .compute = DType::F16, .accumulate = DType::F16}},
+                        [](const KernelName& /*name*/, const TileShape& /*shape*/) { return 0.0; });
+  TileShape call{.size = {}, .params = {0, 0}};
+  call.size.fill(1);
+  EXPECT_THROW(static_cast<void>(model.cycles(model.find("exp", DType::F16, DType::F16), call)),
+               InvalidInput);
+  EXPECT_THROW(TileModel(std::vector<KernelName>{}, TileFunction{}), InvalidInput);
+}
+
 }  // namespace
 }  // namespace elk::cost
