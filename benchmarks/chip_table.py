@@ -97,7 +97,8 @@ JSON files hold the same keys and are told by their suffix; YAML aliases, and ke
 refused in all three. `chip.save("mine.yaml")` writes any of them.
 
 The times of tiles come from a tile model. `elk fit profile.csv -o mine-tiles.json` fits one to
-measured cycles. Without a profile, an *analytic* model says what the core does at best; the chips
+measured cycles; `elk.compile(..., tile_model=function)` asks a Python function of yours for those
+of each call. Without a profile, an *analytic* model says what the core does at best; the chips
 above that are no IPU have one, and their plans are as good as its numbers:"""
 
 TILES = """{

@@ -89,7 +89,7 @@ CODES = (
     Code("recursive_function", _MODEL, "A local function calls itself",
          "unroll the recursion before the model is exported"),
     Code("sram_overflow", "InfeasibleError", "An op and what must stay on chip beside it exceed "
-         "SRAM; the message says by how much", "a smaller batch or sequence, more cores, or more SRAM"),
+         "SRAM; the message says by how much", "bind less, or take more cores or SRAM"),
     Code("tile_model", _INPUT, "A function given as `tile_model` raises, or returns no cycles",
          "return a finite number above 0 for every call"),
     Code("tile_model_file", "TileModelFileError", "A tile model cannot be read",
