@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import html
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -105,7 +107,8 @@ def load_model(
     """
     one_of("fuse", fuse, _FUSIONS, later=_LATER)
     loaded = load(source, limits)
-    built = build(loaded, bindings, _globs(weights), _globs(state), limits)
+    with _collector_resting():
+        built = build(loaded, bindings, _globs(weights), _globs(state), limits)
     return Model(
         name=loaded.name,
         onnx_sha256=loaded.sha256,
@@ -115,6 +118,18 @@ def load_model(
         constants={t.name: t.data for t in built.tensors if t.data is not None},
         outputs=tuple(built.outputs),
     )
+
+
+@contextmanager
+def _collector_resting() -> Iterator[None]:
+    """Nothing that building a graph makes is garbage in a circle: looking for it takes a fifth."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def _globs(given: str | Iterable[str] | None) -> tuple[str, ...]:

@@ -2,13 +2,14 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <map>
 #include <optional>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 
 #include "elk/base/rounding.hpp"
 #include "elk/partition/order.hpp"
+#include "elk/schedule/key.hpp"
 
 namespace elk::schedule {
 namespace {
@@ -57,6 +58,25 @@ std::int32_t followed_axis(const ir::Op& op, std::size_t slot, const partition::
   return whole ? -1 : axis;
 }
 
+/// Cuts `axis` by `factor`, inside all that is cut already; false where no plan can say so: cut
+/// before, it must be the innermost, and no mesh has two dimensions for it.
+bool cut_inside(std::int32_t axis, std::int64_t factor, bool is_mesh,
+                partition::ExecutePlan& plan) {
+  std::int64_t& cut = plan.factors[static_cast<std::size_t>(axis)];
+  if (cut > 1) {
+    cut *= factor;
+    return !is_mesh && plan.order.back() == axis;
+  }
+  cut = factor;
+  plan.order.push_back(axis);
+  return true;
+}
+
+/// The grid's dimension along which an axis is cut whose parts are `stride` cores apart.
+std::int32_t mesh_dim(std::int64_t stride, const chip::Chip& chip) {
+  return stride == 1 && partition::grid_of(chip).cols > 1 ? 1 : 0;
+}
+
 }  // namespace
 
 std::optional<partition::ExecutePlan> follow(const ir::Op& op, std::size_t slot,
@@ -77,18 +97,12 @@ std::optional<partition::ExecutePlan> follow(const ir::Op& op, std::size_t slot,
     if (axis < 0) {
       return std::nullopt;
     }
-    const auto at = static_cast<std::size_t>(axis);
-    const bool again = plan.factors[at] > 1;
-    if (again && (plan.order.back() != axis || chip::is_mesh(chip))) {
+    const auto at = static_cast<std::size_t>(cut);
+    if (!cut_inside(axis, layout.factors[at], chip::is_mesh(chip), plan)) {
       return std::nullopt;
     }
-    plan.factors[at] *= layout.factors[static_cast<std::size_t>(cut)];
-    if (!again) {
-      plan.order.push_back(axis);
-    }
     if (chip::is_mesh(chip)) {
-      const bool is_row = layout.grid_stride[static_cast<std::size_t>(cut)] == 1;
-      plan.mesh_dims[at] = is_row && partition::grid_of(chip).cols > 1 ? 1 : 0;
+      plan.mesh_dims[static_cast<std::size_t>(axis)] = mesh_dim(layout.grid_stride[at], chip);
     }
   }
   return every_core_works(op, plan) ? std::optional(std::move(plan)) : std::nullopt;
@@ -120,8 +134,6 @@ class Alignment {
   }
 
  private:
-  using Key = std::vector<std::int32_t>;
-
   Choice& choice(std::int32_t op) { return choices_[static_cast<std::size_t>(op)]; }
 
   [[nodiscard]] std::int32_t kind(std::int32_t op) const {
@@ -275,7 +287,7 @@ class Alignment {
   const Contention& contention_;
   Bytes room_;
   std::vector<Staircase> stairs_;
-  std::map<Key, Choice> known_;
+  std::unordered_map<Key, Choice, KeyHash> known_;
 };
 
 }  // namespace

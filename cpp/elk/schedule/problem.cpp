@@ -1,6 +1,7 @@
 #include "elk/schedule/problem.hpp"
 
 #include <algorithm>
+#include <map>
 #include <span>
 #include <utility>
 
@@ -73,7 +74,7 @@ std::int32_t Problem::first_issue(const ir::Op& op) const {
   return first;
 }
 
-Problem::Key Problem::context(std::int32_t op, const std::vector<Choice>& choices) const {
+Key Problem::context(std::int32_t op, const std::vector<Choice>& choices) const {
   const auto i = static_cast<std::size_t>(op);
   Key key{front_of_[i], choices[i].option};
   for (const ir::Operand& operand : graph_.ops[i].operands) {

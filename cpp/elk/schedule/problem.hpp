@@ -2,7 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
+#include <unordered_map>
 #include <vector>
 
 #include "elk/base/units.hpp"
@@ -12,6 +12,7 @@
 #include "elk/cost/tile.hpp"
 #include "elk/ir/graph.hpp"
 #include "elk/program/program.hpp"
+#include "elk/schedule/key.hpp"
 #include "elk/schedule/schedule.hpp"
 
 namespace elk::schedule {
@@ -80,8 +81,6 @@ class Problem {
   [[nodiscard]] const cost::TileModel& tiles() const { return tiles_; }
 
  private:
-  using Key = std::vector<std::int32_t>;
-
   /// All that the costs of an op in place depend on.
   struct Place {
     std::int32_t op;
@@ -105,8 +104,8 @@ class Problem {
   std::vector<std::int32_t> not_before_;
   std::vector<std::vector<std::int32_t>> readers_;
   std::vector<std::int32_t> write_slot_;  // of each tensor: operand of its producer
-  std::map<Key, InPlace> in_place_;
-  std::map<Key, partition::Layout> layouts_;
+  std::unordered_map<Key, InPlace, KeyHash> in_place_;
+  std::unordered_map<Key, partition::Layout, KeyHash> layouts_;
 };
 
 /// An op's execute and preload as the forecast takes them.

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace elk::schedule {
+
+/// What a remembered cost or choice depends on, as numbers.
+using Key = std::vector<std::int32_t>;
+
+/// FNV-1a over the numbers. What is remembered is only looked up: no result depends on the order in
+/// which a hash map holds it.
+struct KeyHash {
+  std::size_t operator()(const Key& key) const {
+    std::uint64_t hash = 0xcbf29ce484222325U;
+    for (const std::int32_t number : key) {
+      hash = (hash ^ static_cast<std::uint32_t>(number)) * 0x100000001b3U;
+    }
+    return static_cast<std::size_t>(hash ^ (hash >> 32U));
+  }
+};
+
+}  // namespace elk::schedule
