@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -117,16 +117,7 @@ class Sharding:
             "ops": [
                 {"name": name, "axis": axis} for name, axis in zip(self.ops, self.axes, strict=True)
             ],
-            "collectives": [
-                {
-                    "op": x.op,
-                    "tensor": x.tensor,
-                    "kind": x.kind,
-                    "before": x.before,
-                    "after": x.after,
-                }
-                for x in self.collectives
-            ],
+            "collectives": [asdict(x) for x in self.collectives],
         }
 
     def __repr__(self) -> str:

@@ -9,8 +9,8 @@
 namespace elk::schedule {
 namespace {
 
-/// Preloads that wait for their executes at most. Real models have some forty; one of many small
-/// ops would fill SRAM with thousands, at no gain.
+/// Preloads that wait for their executes at most. A model of many small ops would fill SRAM with
+/// thousands, at no gain, and their placement would take quadratic time.
 constexpr std::size_t kMostWaiting = 128;
 
 /// Bytes in use at each execute while preloads are given their slots one after another, in the

@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "elk/chip/delivery.hpp"
 #include "elk/cost/rate.hpp"
 #include "elk/cost/tile_times.hpp"
 
@@ -16,7 +17,7 @@ std::size_t index(std::int32_t id) { return static_cast<std::size_t>(id); }
 
 /// Seconds of reading what a chip reads of weights and states.
 double hbm_seconds(const chip::Chip& chip, std::int64_t bytes) {
-  return chip.hbm ? static_cast<double>(bytes) / chip.hbm->rate : 0.0;
+  return chip.hbm ? chip::hbm_time(chip, static_cast<double>(bytes), false).value : 0.0;
 }
 
 bool is_loaded(const ir::Tensor& tensor) {

@@ -8,7 +8,7 @@
 #include <tuple>
 #include <utility>
 
-#include "elk/train/forms.hpp"
+#include "elk/train/state.hpp"
 
 namespace elk::train {
 namespace {
@@ -16,28 +16,6 @@ namespace {
 constexpr std::size_t kMostStates = 64;
 
 std::size_t index(std::int32_t id) { return static_cast<std::size_t>(id); }
-
-struct Live {
-  std::int32_t tensor;
-  Forms forms;
-
-  friend auto operator<=>(const Live&, const Live&) = default;
-};
-
-/// What is at hand after some ops, the time until then, and the last decision that led there.
-struct State {
-  std::vector<Live> live;  // by tensor
-  std::int64_t time;       // picoseconds
-  std::int32_t node;
-};
-
-/// The decision on one op.
-struct Node {
-  std::int32_t before;  // -1: none
-  std::int32_t op;
-  std::int32_t split;
-  std::vector<Collective> moves;
-};
 
 class Sharder {
  public:
@@ -64,7 +42,8 @@ class Sharder {
     } else {
       solve(0, end, states);
     }
-    return result(states.front());
+    const Sharding found = result(states.front());
+    return found.time <= found.replicated ? found : replicated(found);
   }
 
  private:
@@ -352,6 +331,20 @@ class Sharder {
       }
     }
     return sum <= to.time;
+  }
+
+  /// Every op on every chip.
+  [[nodiscard]] Sharding replicated(const Sharding& found) const {
+    Sharding sharding = found;
+    sharding.time = found.replicated;
+    sharding.collectives.clear();
+    sharding.sent = {0};
+    sharding.hbm = {0};
+    for (std::size_t op = 0; op < parts_.size(); ++op) {
+      sharding.splits[op] = parts_[op].front().split;
+      sharding.hbm += parts_[op].front().hbm;
+    }
+    return sharding;
   }
 
   [[nodiscard]] Sharding result(const State& state) const {

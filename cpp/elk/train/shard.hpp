@@ -37,7 +37,8 @@ struct Sharding {
 ///
 /// Dynamic programming over the ops in their order; a state is which forms of each live tensor are
 /// at hand. Residual edges are part of it, and a form made for one reader serves the next. A state
-/// is dropped where another, brought into its forms, costs no more: nothing is lost by that. Layers
+/// is dropped where another, brought into its forms, costs no more: nothing is lost by that. Of the
+/// others the 64 cheapest stay, and what is found never takes longer than replicating all. Layers
 /// are solved until the states at the ends of two are equal, and the last stands for the others.
 [[nodiscard]] Sharding shard(const ir::Graph& graph, const chip::Chip& chip,
                              const ExecuteTime& execute);
