@@ -22,6 +22,10 @@ Rate to_rate(double bytes_per_s) {
   return {static_cast<std::int64_t>(std::floor(bytes_per_s))};
 }
 
+Picoseconds to_latency(Seconds constant) {
+  return {static_cast<std::int64_t>(std::llround(constant.value * 1e12))};
+}
+
 Share split(Wide left, std::int64_t weight) {
   const Wide whole = left / weight;
   const auto rest = static_cast<std::int64_t>(left - (whole * weight));

@@ -12,6 +12,10 @@ using Rate = Quantity<struct RateUnit, std::int64_t>;
 /// A rate of the chip file as a whole number of bytes per second, rounded down.
 [[nodiscard]] Rate to_rate(double bytes_per_s);
 
+/// A constant of the chip file in whole picoseconds, to the nearest: it is no estimate, and 2 ns are
+/// 2,000 ps though no double is 2e-9.
+[[nodiscard]] Picoseconds to_latency(Seconds constant);
+
 /// Wide enough for `kMostFlowBytes` in grains times `kMostSharers`.
 __extension__ using Wide = __int128;
 
