@@ -11,7 +11,7 @@ import numpy as np
 
 from elk import _core
 from elk.chip import Chip
-from elk.explain import parts, sram_room, waits_s
+from elk.explain import constraints, parts, sram_room, waits_s
 from elk.plan_schema import OpRow, PlanDocument
 from elk.plots import memory_by_role
 from elk.readable import amount, duration, rate, share
@@ -147,8 +147,9 @@ def _schedule(document: PlanDocument) -> str:
 
 def _search(document: PlanDocument) -> str:
     search = document["search"]
+    asked = constraints(search.get("min_core_share", 0.0), search.get("max_padding", 0.0))
     return (
-        f"{search['plans_complete']:,} complete, {search['plans_filtered']:,} filtered, "
+        f"{search['plans_complete']:,} complete, {search['plans_filtered']:,} filtered ({asked}), "
         f"{search['plans_pareto']:,} on Pareto fronts; preload orders tried: "
         f"{search['orders_tried']:,}"
     )

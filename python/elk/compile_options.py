@@ -38,7 +38,7 @@ def core_options(
         policy=POLICIES[one_of("policy", policy, tuple(POLICIES), later=_LATER_POLICIES)],
         threads=_threads(threads),
         min_core_share=_number("min_core_share", min_core_share, largest=1.0),
-        max_padding=_number("max_padding", max_padding),
+        max_padding=_padding(max_padding),
     )
 
 
@@ -84,6 +84,16 @@ def _number(name: str, value: object, *, largest: float = math.inf) -> float:
         return float(value)
     limit = "" if largest == math.inf else f" and at most {largest:g}"
     raise InvalidInputError(f"{name} must be a number of at least 0{limit}, got {value!r}")
+
+
+def _padding(value: object) -> float:
+    ratio = _number("max_padding", value)
+    if 0.0 < ratio < 1.0:
+        raise InvalidInputError(
+            f"max_padding must be 0 or at least 1, got {value!r}: it is padded over original size",
+            remedy="1.0 allows no padding, 0 allows any",
+        )
+    return ratio
 
 
 def name_of(function: TileFunction) -> str:

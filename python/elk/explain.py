@@ -62,6 +62,8 @@ class Explanation:
         plans_complete: All ways to cut the operator.
         plans_filtered: Those that pass the constraints and fit SRAM.
         plans_pareto: Those on the front.
+        min_core_share: The least share of the cores that a plan had to use; 0 for any.
+        max_padding: The most by which padding could grow a tensor; 0 for any.
         reasons: Why this one, in sentences.
     """
 
@@ -73,6 +75,8 @@ class Explanation:
     plans_complete: int
     plans_filtered: int
     plans_pareto: int
+    min_core_share: float
+    max_padding: float
     reasons: tuple[str, ...]
 
     @property
@@ -80,8 +84,7 @@ class Explanation:
         """The explanation as plain text."""
         head = [
             f"{self.name} ({self.kind}, op {self.op})",
-            f"{self.plans_complete:,} plans, {self.plans_filtered:,} pass the filters, "
-            f"{self.plans_pareto:,} on the Pareto front",
+            self._counts(),
             *self.reasons,
             "",
         ]
@@ -105,8 +108,7 @@ class Explanation:
         cells = "".join(_html_row(row, "td") for row in rows)
         return (
             f"<div><b>{html.escape(self.name[:_NAME_LENGTH])}</b> ({html.escape(self.kind)}, "
-            f"op {self.op}): {self.plans_complete:,} plans, {self.plans_filtered:,} pass the "
-            f"filters, {self.plans_pareto:,} on the front<br>{lines}"
+            f"op {self.op}): {self._counts()}<br>{lines}"
             f"<table><thead>{_html_row(head, 'th')}</thead><tbody>{cells}</tbody></table>"
             f"{html.escape(' '.join(self._rest()))}</div>"
         )
@@ -123,6 +125,14 @@ class Explanation:
         from elk.plots import plot_front  # noqa: PLC0415 - only plots need matplotlib
 
         return plot_front(self, ax)
+
+    def _counts(self) -> str:
+        """The three spaces, as in T10's Figure 17, and what the second was filtered by."""
+        asked = constraints(self.min_core_share, self.max_padding)
+        return (
+            f"{self.plans_complete:,} plans, {self.plans_filtered:,} pass the filters ({asked}), "
+            f"{self.plans_pareto:,} on the Pareto front"
+        )
 
     def _rows(self) -> list[tuple[str, ...]]:
         """The table: a head, then one row a candidate, the chosen one always among them."""
@@ -172,8 +182,22 @@ def explain(document: PlanDocument, op: str | int) -> Explanation:
         plans_complete=front["complete"],
         plans_filtered=front["filtered"],
         plans_pareto=front["pareto"],
+        min_core_share=document["search"].get("min_core_share", 0.0),
+        max_padding=document["search"].get("max_padding", 0.0),
         reasons=tuple(_reasons(document, row, candidates, chosen)),
     )
+
+
+def constraints(min_core_share: float, max_padding: float) -> str:
+    """What plans of an operator had to satisfy, in words.
+
+    Example:
+        >>> constraints(0.5, 0.0)
+        'at least 50 % of the cores, any padding, fits SRAM'
+    """
+    cores = f"at least {100 * min_core_share:g} % of the cores" if min_core_share else "any cores"
+    padding = f"padding up to x {max_padding:g}" if max_padding else "any padding"
+    return f"{cores}, {padding}, fits SRAM"
 
 
 def find_op(document: PlanDocument, op: str | int) -> OpRow:
@@ -232,6 +256,8 @@ def _reasons(
 
 def _rank(candidates: tuple[Candidate, ...], chosen: Candidate) -> str:
     """Where the choice stands between the fastest and the smallest plan."""
+    if all(candidate.added for candidate in candidates):
+        return "No plan passes the filters: it is the fastest of those that fit."
     if len(candidates) == 1:
         return "It is the only plan on the front."
     smallest = min(candidates, key=lambda c: (c.space_bytes, c.rank))

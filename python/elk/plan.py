@@ -14,7 +14,7 @@ from elk import _core, chips
 from elk.chip import Chip
 from elk.compile_options import as_model, asked_model, borrowed, core_options, name_of
 from elk.plan_file import StoredPlan, write_plan
-from elk.plan_json import CompiledPlan
+from elk.plan_json import CompiledPlan, Constraints
 from elk.plan_schema import PlanDocument
 from elk.readable import duration
 
@@ -236,8 +236,8 @@ def compile(  # noqa: PLR0913 - every option is a keyword of its own
         pod: How several chips work together: `pooled`, all their cores as one machine.
         threads: Threads of the search, which do not change its result; None for all cores.
         min_core_share: The least share of the cores that a plan of an operator uses; 0 for any.
-        max_padding: The most by which padding may grow a tensor, as padded over original size; 0
-            for any.
+        max_padding: The most by which padding may grow a tensor, as padded over original size: 1
+            for none, 0 for any. An operator that no plan suits takes its fastest all the same.
         weights: Globs of graph inputs that are weights and live in HBM.
         state: Globs of graph inputs that are state, such as KV caches, and live in HBM.
         limits: What the model may have at most; None for the defaults of `elk.Limits`.
@@ -286,6 +286,9 @@ def compile(  # noqa: PLR0913 - every option is a keyword of its own
                 "op_count": len(loaded.graph.ops),
             },
             borrowed=borrowed(loaded.graph, tiles),
+            constraints=Constraints(
+                min_core_share=float(min_core_share), max_padding=float(max_padding)
+            ),
             seconds=time.perf_counter() - start,
         )
     )

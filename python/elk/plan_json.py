@@ -37,6 +37,19 @@ _OPCODES: Final = {
 _PS: Final = 1e12  # picoseconds of a second
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Constraints:
+    """What plans of an operator had to satisfy; 0: free.
+
+    Attributes:
+        min_core_share: The least share of the cores that a plan uses.
+        max_padding: The most by which padding grows a tensor: padded over original size.
+    """
+
+    min_core_share: float = 0.0
+    max_padding: float = 0.0
+
+
 @dataclass(frozen=True, kw_only=True)
 class CompiledPlan:
     """A plan as it left the compiler.
@@ -47,6 +60,7 @@ class CompiledPlan:
         chip: The chip that it was planned for.
         model: The model's name, digest, bindings and number of operators.
         borrowed: For each op, whether its tile times are a neighbour's.
+        constraints: What plans of an operator had to satisfy.
         seconds: How long the search took.
     """
 
@@ -55,6 +69,7 @@ class CompiledPlan:
     chip: Chip
     model: ModelRow
     borrowed: tuple[bool, ...]
+    constraints: Constraints
     seconds: float
 
     def problems(self) -> list[str]:
@@ -96,6 +111,8 @@ class CompiledPlan:
             "raw_s": plan.raw_ps / _PS,
             "host_s": self._host_s(),
             "search": {
+                "min_core_share": self.constraints.min_core_share,
+                "max_padding": self.constraints.max_padding,
                 "plans_complete": search.complete,
                 "plans_filtered": search.filtered,
                 "plans_pareto": search.pareto,

@@ -195,8 +195,13 @@ class BoundsRow(TypedDict):
 
 
 class SearchRow(TypedDict):
-    """How much was looked at; `seconds` stands outside every equality and every file."""
+    """How much was looked at; `seconds` stands outside every equality and every file.
 
+    `min_core_share` and `max_padding` are the constraints asked for; 0, or no key: free.
+    """
+
+    min_core_share: NotRequired[float]
+    max_padding: NotRequired[float]
     plans_complete: int
     plans_filtered: int
     plans_pareto: int

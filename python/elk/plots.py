@@ -76,10 +76,11 @@ def plot_front(explanation: Explanation, ax: Axes | None) -> Axes:
     ax = new_axes(ax)
     points = [(c.space_bytes / _KIB, c.time_s * 1e6) for c in explanation.candidates if not c.added]
     points.sort()
-    x, y = zip(*points, strict=True)
-    ax.scatter(x, y, s=16, label=f"Pareto front ({len(points)})")
-    best = [p for i, p in enumerate(points) if all(p[1] < q[1] for q in points[:i])]
-    ax.step(*zip(*best, strict=True), where="post", linewidth=1, alpha=0.6)
+    if points:
+        x, y = zip(*points, strict=True)
+        ax.scatter(x, y, s=16, label=f"Pareto front ({len(points)})")
+        best = [p for i, p in enumerate(points) if all(p[1] < q[1] for q in points[:i])]
+        ax.step(*zip(*best, strict=True), where="post", linewidth=1, alpha=0.6)
     added = [(c.space_bytes / _KIB, c.time_s * 1e6) for c in explanation.candidates if c.added]
     if added:
         label = f"beside it, to suit neighbours ({len(added)})"
@@ -89,7 +90,11 @@ def plot_front(explanation: Explanation, ax: Axes | None) -> Axes:
     x, y = (chosen.space_bytes / _KIB,), (chosen.time_s * 1e6,)
     ax.scatter(x, y, s=90, marker="*", label="chosen", zorder=3)
     ax.set(xlabel="SRAM of one core (KiB)", ylabel="time alone (µs)", yscale="log")
-    ax.set_title(explanation.name, parse_math=False)
+    ax.set_title(
+        f"{explanation.name}: {explanation.plans_complete:,} plans, "
+        f"{explanation.plans_filtered:,} filtered, {explanation.plans_pareto:,} Pareto",
+        parse_math=False,
+    )
     ax.legend(fontsize="small")
     return ax
 

@@ -129,6 +129,33 @@ def test_an_explanation_names_the_front_and_the_choice(plan: elk.Plan) -> None:
     assert plan.explain(explanation.op).text == explanation.text
 
 
+def test_constraints_narrow_the_filtered_space_and_are_reported() -> None:
+    free = elk.compile(perceptron(), "tiny", bindings={"rows": 32})
+    strict = elk.compile(
+        perceptron(), "tiny", bindings={"rows": 32}, min_core_share=0.9, max_padding=1.0
+    )
+    one, other = free.explain("product1"), strict.explain("product1")
+    assert (one.min_core_share, one.max_padding) == (0.0, 0.0)
+    assert (other.min_core_share, other.max_padding) == (0.9, 1.0)
+    assert one.plans_complete == other.plans_complete
+    assert one.plans_filtered > other.plans_filtered > 0
+    kept = [candidate for candidate in other.candidates if not candidate.added]
+    assert kept
+    assert all(candidate.cores >= 0.9 * 64 for candidate in kept)
+    assert "(any cores, any padding, fits SRAM)" in one.text
+    assert "(at least 90 % of the cores, padding up to x 1, fits SRAM)" in other.text
+    assert "at least 90 % of the cores" in strict.summary()
+    assert strict.to_json()["search"]["min_core_share"] == 0.9
+
+
+def test_an_operator_that_no_plan_suits_takes_its_fastest() -> None:
+    plan = elk.compile(perceptron(width=50), "tiny", bindings={"rows": 3}, min_core_share=1.0)
+    alone = [e for e in map(plan.explain, plan.op_names) if e.plans_filtered == 0]
+    assert alone
+    assert all("No plan passes the filters" in explanation.text for explanation in alone)
+    assert plan.check() == []
+
+
 def test_the_card_names_what_binds(plan: elk.Plan) -> None:
     text = plan.summary()
     assert "perceptron on tiny: elk-full, pooled" in text
@@ -160,6 +187,7 @@ def test_a_mesh_says_what_its_edges_let_through() -> None:
         ({"threads": 0}, "threads must be an integer above 0"),
         ({"min_core_share": 2.0}, "min_core_share must be a number of at least 0 and at most 1"),
         ({"max_padding": -1.0}, "max_padding must be a number of at least 0"),
+        ({"max_padding": 0.5}, "max_padding must be 0 or at least 1, got 0.5"),
         ({"max_padding": float("nan")}, "max_padding must be a number of at least 0"),
     ],
 )

@@ -260,7 +260,7 @@ def test_pictures_are_drawn(plan: Plan) -> None:
     memory = plan.plot_memory()
     assert memory.get_ylabel() == "SRAM of one core (KiB)"
     front = plan.explain(0).plot()
-    assert front.get_title() == "first"
+    assert front.get_title() == "first: 216 plans, 100 filtered, 3 Pareto"
     memory.figure.canvas.draw()
     front.figure.canvas.draw()
     plt.close("all")
