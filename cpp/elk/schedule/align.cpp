@@ -1,6 +1,7 @@
 #include "elk/schedule/align.hpp"
 
 #include <algorithm>
+#include <compare>
 #include <cstddef>
 #include <optional>
 #include <tuple>
@@ -110,6 +111,22 @@ std::optional<partition::ExecutePlan> follow(const ir::Op& op, std::size_t slot,
 
 namespace {
 
+/// A tensor between an op and a neighbour, as operands of both.
+struct Edge {
+  std::int32_t op;
+  std::size_t slot;
+  std::int32_t other;
+  std::size_t other_slot;
+};
+
+/// A choice and the least seconds it can cost: ties go to the earlier option.
+struct Bid {
+  double least;
+  Choice choice;
+
+  friend auto operator<=>(const Bid&, const Bid&) = default;
+};
+
 class Alignment {
  public:
   Alignment(Problem& problem, std::vector<Choice>& choices, const Contention& contention,
@@ -169,26 +186,29 @@ class Alignment {
     }
   }
 
+  /// A candidate is worked out in full only where it could still be the cheapest: what it costs
+  /// with all that it and its readers gather in place already is no more than that.
   Choice best(std::int32_t op) {
     const Choice now = choice(op);
     const Bytes limit =
         std::max(problem_.option(op, now).footprint.space, Bytes{room_.value / kSmallShare});
     const Bytes waiting = std::max(problem_.state(op, now).space, Bytes{room_.value / kSmallShare});
-    Choice best = now;
-    double least = cost(op, now);
+    Bid best{.least = cost(op, now), .choice = {.option = -1, .state = -1}};
+    std::vector<Bid> bids;
     for (const std::int32_t option : candidates(op)) {
       const cost::PlanOption& plan = problem_.front(op).options[static_cast<std::size_t>(option)];
       const std::optional<Choice> candidate = settle(plan, option, waiting);
-      if (!candidate || plan.footprint.space > limit || *candidate == now) {
-        continue;
-      }
-      const double seconds = cost(op, *candidate);
-      if (seconds < least) {
-        least = seconds;
-        best = *candidate;
+      if (candidate && plan.footprint.space <= limit && *candidate != now) {
+        bids.push_back({.least = own_cost(op, *candidate, {}), .choice = *candidate});
       }
     }
-    return best;
+    std::sort(bids.begin(), bids.end());
+    for (const Bid& bid : bids) {
+      if (bid < best) {
+        best = std::min(best, {.least = cost(op, bid.choice), .choice = bid.choice});
+      }
+    }
+    return best.choice.option < 0 ? now : best.choice;
   }
 
   /// The cheapest preload state of a plan that takes at most `waiting` bytes.
@@ -209,11 +229,7 @@ class Alignment {
   /// Seconds of the op between its neighbours, and of what its readers then gather.
   double cost(std::int32_t op, const Choice& candidate) {
     const Choice now = std::exchange(choice(op), candidate);
-    const cost::PlanOption& plan = problem_.option(op, candidate);
-    const auto state = static_cast<std::size_t>(candidate.state);
-    double seconds =
-        contention_.seconds(work(plan, plan.states[state], problem_.in_place(op, choices_).gather));
-    seconds += contention_.late * (plan.states[state].time.value - least_load(op));
+    double seconds = own_cost(op, candidate, problem_.in_place(op, choices_).gather);
     for (const std::int32_t reader : problem_.readers(op)) {
       const cost::Exchange gather = problem_.in_place(reader, choices_).gather;
       seconds += contention_.seconds({.fixed_in = gather.time - gather.wire,
@@ -226,12 +242,11 @@ class Alignment {
     return seconds;
   }
 
-  [[nodiscard]] double least_load(std::int32_t op) const {
-    double least = problem_.front(op).options.front().states.front().hbm_time.value;
-    for (const cost::PlanOption& option : problem_.front(op).options) {
-      least = std::min(least, option.states.front().hbm_time.value);
-    }
-    return least;
+  /// Seconds of the op that first gathers as `gather` says.
+  double own_cost(std::int32_t op, const Choice& candidate, const cost::Exchange& gather) {
+    const cost::PlanOption& plan = problem_.option(op, candidate);
+    const cost::PreloadState& state = plan.states[static_cast<std::size_t>(candidate.state)];
+    return contention_.seconds(work(plan, state, gather)) + (contention_.late * state.time.value);
   }
 
   std::vector<std::int32_t> candidates(std::int32_t op) {
@@ -242,9 +257,8 @@ class Alignment {
     }
     const ir::Op& node = problem_.graph().ops[static_cast<std::size_t>(op)];
     for (std::size_t slot = 0; slot < node.operands.size(); ++slot) {
-      const ir::Operand& operand = node.operands[slot];
-      if (operand.access == ir::Access::Read) {
-        try_follow(op, slot, problem_.resting(operand.tensor, choices_), result);
+      if (node.operands[slot].access == ir::Access::Read) {
+        follow_maker(op, slot, result);
       } else {
         follow_readers(op, slot, result);
       }
@@ -254,32 +268,56 @@ class Alignment {
     return result;
   }
 
+  void follow_maker(std::int32_t op, std::size_t slot, std::vector<std::int32_t>& result) {
+    const std::int32_t tensor = operand(op, slot).tensor;
+    const std::int32_t maker = problem_.lives().producer[static_cast<std::size_t>(tensor)];
+    if (maker < 0) {
+      return;
+    }
+    const std::size_t made = problem_.write_slot(tensor);
+    try_follow({.op = op, .slot = slot, .other = maker, .other_slot = made}, result);
+  }
+
   void follow_readers(std::int32_t op, std::size_t slot, std::vector<std::int32_t>& result) {
-    const auto& graph = problem_.graph();
-    const std::int32_t tensor = graph.ops[static_cast<std::size_t>(op)].operands[slot].tensor;
+    const std::int32_t tensor = operand(op, slot).tensor;
     for (const std::int32_t reader : problem_.readers(op)) {
-      const ir::Op& node = graph.ops[static_cast<std::size_t>(reader)];
+      const ir::Op& node = problem_.graph().ops[static_cast<std::size_t>(reader)];
       for (std::size_t k = 0; k < node.operands.size(); ++k) {
         if (node.operands[k].tensor == tensor) {
-          const partition::Layout need = partition::layout(
-              graph, node, k, problem_.option(reader, choice(reader)).plan, problem_.chip());
-          try_follow(op, slot, &need, result);
+          try_follow({.op = op, .slot = slot, .other = reader, .other_slot = k}, result);
         }
       }
     }
   }
 
-  void try_follow(std::int32_t op, std::size_t slot, const partition::Layout* layout,
-                  std::vector<std::int32_t>& result) {
-    const ir::Op& node = problem_.graph().ops[static_cast<std::size_t>(op)];
-    if (layout == nullptr) {
-      return;
+  [[nodiscard]] const ir::Operand& operand(std::int32_t op, std::size_t slot) const {
+    return problem_.graph().ops[static_cast<std::size_t>(op)].operands[slot];
+  }
+
+  /// Adds the plan of an op that holds a tensor as its neighbour has it, if there is one.
+  void try_follow(const Edge& edge, std::vector<std::int32_t>& result) {
+    const std::int32_t neighbour = choice(edge.other).option;
+    const Key key{kind(edge.op), static_cast<std::int32_t>(edge.slot), kind(edge.other),
+                  static_cast<std::int32_t>(edge.other_slot), neighbour};
+    auto found = followed_.find(key);
+    if (found == followed_.end()) {
+      found = followed_.emplace(key, followed(edge)).first;
     }
-    std::optional<partition::ExecutePlan> plan = follow(node, slot, *layout, problem_.chip());
-    if (!plan) {
-      return;
+    if (found->second >= 0) {
+      result.push_back(found->second);
     }
-    result.push_back(problem_.add(op, *plan));
+  }
+
+  /// The same, or -1.
+  std::int32_t followed(const Edge& edge) {
+    const ir::Graph& graph = problem_.graph();
+    const ir::Op& other = graph.ops[static_cast<std::size_t>(edge.other)];
+    const partition::Layout layout =
+        partition::layout(graph, other, edge.other_slot,
+                          problem_.option(edge.other, choice(edge.other)).plan, problem_.chip());
+    const std::optional<partition::ExecutePlan> plan =
+        follow(graph.ops[static_cast<std::size_t>(edge.op)], edge.slot, layout, problem_.chip());
+    return plan ? problem_.add(edge.op, *plan) : -1;
   }
 
   Problem& problem_;
@@ -287,7 +325,8 @@ class Alignment {
   const Contention& contention_;
   Bytes room_;
   std::vector<Staircase> stairs_;
-  std::unordered_map<Key, Choice, KeyHash> known_;
+  std::unordered_map<Key, Choice, KeyHash> known_;           // by neighbourhood
+  std::unordered_map<Key, std::int32_t, KeyHash> followed_;  // options, by edge
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "elk/schedule/baselines.hpp"
 
 #include <algorithm>
+#include <compare>
 #include <cstddef>
 #include <limits>
 #include <numeric>
@@ -13,6 +14,7 @@ namespace elk::schedule {
 namespace {
 
 constexpr std::int64_t kSplits = 64;
+constexpr std::size_t kRun = 8;  // splits that one thread times after another at most
 
 enum class Fill : std::uint8_t { Largest, Smallest };
 
@@ -108,28 +110,79 @@ std::int32_t largest_state(const cost::PlanOption& plan, Bytes left) {
 
 struct Split {
   Bytes execute;
-  Fill fill;
   double seconds;
-  Proposal proposal;
 };
 
-Split try_split(const Problem& problem, const std::vector<Ranked>& fronts,
-                const std::vector<Bytes>& beside, Bytes room, Split split) {
-  std::vector<Bytes> limits(beside);
-  for (Bytes& limit : limits) {
-    limit = limit - (room - split.execute);
-  }
-  split.proposal = {
-      .choices = choose(problem, fronts, limits),
-      .space = {.room = room, .preload_room = room - split.execute, .not_before = {}}};
-  const Situation now = estimate(problem, split.proposal.choices);
-  const Issue issue = issue_early(problem, now, problem.loaded(), split.proposal.space);
-  split.seconds = std::numeric_limits<double>::infinity();
-  if (!issue.shortage) {
-    split.seconds = timing(problem, now, problem.loaded(), issue.issued_before).total.value;
-  }
-  return split;
+/// Splits next to one another under which every op takes the same plan.
+struct Run {
+  Fill fill;
+  std::vector<Choice> choices;
+  std::vector<Split> splits;
+};
+
+Proposal proposal(const std::vector<Choice>& choices, Bytes execute, Bytes room) {
+  return {.choices = choices,
+          .space = {.room = room, .preload_room = room - execute, .not_before = {}}};
 }
+
+/// Room for each op's plan where executes get `execute` of it.
+std::vector<Bytes> limits(const std::vector<Bytes>& beside, Bytes execute, Bytes room) {
+  std::vector<Bytes> result(beside);
+  for (Bytes& limit : result) {
+    limit = limit - (room - execute);
+  }
+  return result;
+}
+
+/// All splits with preloads filled as `fill` says, in runs.
+std::vector<Run> runs(const Problem& problem, const std::vector<Ranked>& fronts,
+                      const std::vector<Bytes>& beside, Bytes room, Fill fill) {
+  std::vector<Run> result;
+  for (std::int64_t k = 1; k < kSplits; ++k) {
+    const Split split{.execute = {room.value / kSplits * k}, .seconds = 0.0};
+    std::vector<Choice> choices = choose(problem, fronts, limits(beside, split.execute, room));
+    const bool again =
+        !result.empty() && result.back().choices == choices && result.back().splits.size() < kRun;
+    if (!again) {
+      result.push_back({.fill = fill, .choices = std::move(choices), .splits = {}});
+    }
+    result.back().splits.push_back(split);
+  }
+  return result;
+}
+
+/// Seconds of each split of a run; endless where preloads do not fit.
+std::vector<Split> timed(const Problem& problem, const Run& run, Bytes room) {
+  const Situation now = estimate(problem, run.choices);
+  std::vector<Split> result = run.splits;
+  std::vector<std::int32_t> issued_before;  // of the last one that fits
+  double seconds = 0.0;
+  for (Split& split : result) {
+    const Space space{.room = room, .preload_room = room - split.execute, .not_before = {}};
+    Issue issue = issue_early(problem, now, problem.loaded(), space);
+    if (issue.shortage) {
+      split.seconds = std::numeric_limits<double>::infinity();
+      continue;
+    }
+    if (issue.issued_before != issued_before) {
+      issued_before = std::move(issue.issued_before);
+      seconds = timing(problem, now, problem.loaded(), issued_before).total.value;
+    }
+    split.seconds = seconds;
+  }
+  return result;
+}
+
+/// A split of a run, by how long it takes; ties go to less room for executes, and to the largest
+/// preload states.
+struct Rank {
+  double seconds;
+  std::int64_t execute;
+  Fill fill;
+  std::size_t run;
+
+  friend auto operator<=>(const Rank&, const Rank&) = default;
+};
 
 }  // namespace
 
@@ -159,29 +212,27 @@ std::vector<Proposal> fixed_splits(const Problem& problem, const Contention& con
   const std::vector<Ranked> smallest = rank_all(problem, contention, Fill::Smallest);
   const std::vector<Bytes> all(static_cast<std::size_t>(problem.op_count()), room);
   const std::vector<Bytes> beside = beside_live(problem, choose(problem, largest, all), room);
-  std::vector<Split> splits;
-  for (std::int64_t k = 1; k < kSplits; ++k) {
-    for (const Fill fill : {Fill::Largest, Fill::Smallest}) {
-      splits.push_back({.execute = {room.value / kSplits * k},
-                        .fill = fill,
-                        .seconds = 0.0,
-                        .proposal = {.choices = {}, .space = {}}});
+  std::vector<Run> all_runs = runs(problem, largest, beside, room, Fill::Largest);
+  for (Run& run : runs(problem, smallest, beside, room, Fill::Smallest)) {
+    all_runs.push_back(std::move(run));
+  }
+  const std::vector<std::vector<Split>> splits =
+      parallel_map(all_runs, [&](const Run& run) { return timed(problem, run, room); }, threads);
+  std::vector<Rank> ranks;
+  for (std::size_t i = 0; i < splits.size(); ++i) {
+    for (const Split& split : splits[i]) {
+      if (split.seconds < std::numeric_limits<double>::infinity()) {
+        ranks.push_back({.seconds = split.seconds,
+                         .execute = split.execute.value,
+                         .fill = all_runs[i].fill,
+                         .run = i});
+      }
     }
   }
-  splits = parallel_map(
-      splits,
-      [&](const Split& split) {
-        const auto& fronts = split.fill == Fill::Largest ? largest : smallest;
-        return try_split(problem, fronts, beside, room, split);
-      },
-      threads);
-  std::stable_sort(splits.begin(), splits.end(),
-                   [](const Split& a, const Split& b) { return a.seconds < b.seconds; });
+  std::sort(ranks.begin(), ranks.end());
   std::vector<Proposal> result;
-  for (Split& split : splits) {
-    if (result.size() < count && split.seconds < std::numeric_limits<double>::infinity()) {
-      result.push_back(std::move(split.proposal));
-    }
+  for (std::size_t k = 0; k < std::min(count, ranks.size()); ++k) {
+    result.push_back(proposal(all_runs[ranks[k].run].choices, {ranks[k].execute}, room));
   }
   return result;
 }

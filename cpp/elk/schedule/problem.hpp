@@ -75,6 +75,11 @@ class Problem {
   [[nodiscard]] const partition::Layout* resting(std::int32_t tensor,
                                                  const std::vector<Choice>& choices);
 
+  /// The operand by which the op that makes `tensor` writes it.
+  [[nodiscard]] std::size_t write_slot(std::int32_t tensor) const {
+    return static_cast<std::size_t>(write_slot_[static_cast<std::size_t>(tensor)]);
+  }
+
   /// Prices `plan` and adds it to the front of `op` unless it is there; tells where it is.
   std::int32_t add(std::int32_t op, const partition::ExecutePlan& plan);
 
