@@ -68,13 +68,17 @@ void bind_options(py::module_& m) {
       .value("ElkFull", schedule::Policy::ElkFull)
       .value("Ideal", schedule::Policy::Ideal)
       .finalize();
+  py::native_enum<compile::Pod>(m, "Pod", "enum.IntEnum", "How chips work together.")
+      .value("Sharded", compile::Pod::Sharded)
+      .value("Pooled", compile::Pod::Pooled)
+      .finalize();
   py::class_<compile::Options>(m, "Options", "What the compiler is asked for.")
-      .def(py::init([](schedule::Policy policy, std::int32_t threads, double min_core_share,
-                       double max_padding) {
-             return compile::Options{policy, threads, {min_core_share, max_padding}};
+      .def(py::init([](schedule::Policy policy, compile::Pod pod, std::int32_t threads,
+                       double min_core_share, double max_padding) {
+             return compile::Options{policy, pod, threads, {min_core_share, max_padding}};
            }),
-           py::kw_only(), py::arg("policy"), py::arg("threads"), py::arg("min_core_share"),
-           py::arg("max_padding"));
+           py::kw_only(), py::arg("policy"), py::arg("pod"), py::arg("threads"),
+           py::arg("min_core_share"), py::arg("max_padding"));
 }
 
 void bind_search(py::module_& m) {
@@ -112,6 +116,7 @@ void bind_compile(py::module_& m) {
   py::class_<Plan>(m, "Plan", "What the compiler decided, in columns.")
       .def_readonly("policy", &Plan::policy)
       .def_readonly("origin", &Plan::origin)
+      .def_readonly("shard", &Plan::shard)
       .def_readonly("ops", &Plan::ops)
       .def_readonly("fronts", &Plan::fronts)
       .def_readonly("front_of", &Plan::front_of)

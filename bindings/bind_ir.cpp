@@ -129,6 +129,10 @@ void bind_kind(py::module_& m) {
       .value("Gather", OpKind::Gather)
       .value("Copy", OpKind::Copy)
       .value("Opaque", OpKind::Opaque)
+      .value("AllReduce", OpKind::AllReduce)
+      .value("AllGather", OpKind::AllGather)
+      .value("ReduceScatter", OpKind::ReduceScatter)
+      .value("AllToAll", OpKind::AllToAll)
       .finalize();
 }
 

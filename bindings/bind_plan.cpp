@@ -86,7 +86,11 @@ void bind_option(py::module_& m) {
       .def_readonly("padded_flops", &PlanOption::padded_flops)
       .def_readonly("extrapolated", &PlanOption::extrapolated)
       .def_readonly("hbm_bytes", &PlanOption::hbm_bytes)
-      .def_readonly("states", &PlanOption::states);
+      .def_readonly("states", &PlanOption::states)
+      .def_property_readonly("ring",
+                             [](const PlanOption& o) { return o.way == partition::Way::Ring; })
+      .def_property_readonly("crossing_bytes",
+                             [](const PlanOption& o) { return o.crossing.value; });
 }
 
 void bind_front(py::module_& m) {

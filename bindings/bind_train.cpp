@@ -6,6 +6,7 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include "elk/train/one_chip.hpp"
 #include "elk/train/shard.hpp"
 
 namespace py = pybind11;
@@ -55,4 +56,19 @@ py::dict shard(const ir::Graph& graph, const chip::Chip& chip, const cost::TileM
 
 }  // namespace
 
-void bind_train(py::module_& m) { m.def("shard", &shard, "graph"_a, "chip"_a, "tiles"_a); }
+void bind_train(py::module_& m) {
+  using train::OneChip;
+  py::class_<OneChip>(m, "OneChip", "What one chip of a pod computes of a model.")
+      .def_readonly("graph", &OneChip::graph)
+      .def_property_readonly("forms",
+                             [](const OneChip& one) {
+                               py::list forms;
+                               for (const train::Form held : one.forms) {
+                                 forms.append(form(held));
+                               }
+                               return forms;
+                             })
+      .def_readonly("whole", &OneChip::whole)
+      .def_readonly("axes", &OneChip::axes);
+  m.def("shard", &shard, "graph"_a, "chip"_a, "tiles"_a);
+}

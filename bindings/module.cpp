@@ -20,6 +20,6 @@ PYBIND11_MODULE(_core, m) {
   bind_tile(m);
   bind_plan(m);
   bind_program(m);
-  bind_compile(m);
   bind_train(m);
+  bind_compile(m);
 }

@@ -220,6 +220,7 @@ class Delivery(_Struct):
 
 def delivery(chip: Chip) -> Delivery: ...
 def hbm_time(chip: Chip, bytes: float, idle: bool) -> float: ...
+def one_of(pod: Chip) -> Chip: ...
 def total_cores(chip: Chip) -> int: ...
 def room(chip: Chip) -> int: ...
 
@@ -290,6 +291,10 @@ class OpKind(enum.Enum):
     Gather = 8
     Copy = 9
     Opaque = 10
+    AllReduce = 11
+    AllGather = 12
+    ReduceScatter = 13
+    AllToAll = 14
 
 class Axis(_Struct):
     def __init__(
@@ -549,9 +554,19 @@ class Policy(enum.IntEnum):
     ElkFull = 3
     Ideal = 4
 
+class Pod(enum.IntEnum):
+    Sharded = 0
+    Pooled = 1
+
 class Options(_Struct):
     def __init__(
-        self, *, policy: Policy, threads: int, min_core_share: float, max_padding: float
+        self,
+        *,
+        policy: Policy,
+        pod: Pod,
+        threads: int,
+        min_core_share: float,
+        max_padding: float,
     ) -> None: ...
 
 class Footprint(_Struct):
@@ -619,6 +634,10 @@ class PlanOption(_Struct):
     def hbm_bytes(self) -> int: ...
     @property
     def states(self) -> list[PreloadState]: ...
+    @property
+    def ring(self) -> bool: ...
+    @property
+    def crossing_bytes(self) -> int: ...
 
 class Counts(_Struct):
     @property
@@ -677,6 +696,8 @@ class Plan(_Struct):
     def policy(self) -> Policy: ...
     @property
     def origin(self) -> Policy: ...
+    @property
+    def shard(self) -> OneChip | None: ...
     @property
     def ops(self) -> list[PlannedOp]: ...
     @property
@@ -741,5 +762,15 @@ class _Sharding(TypedDict):
     replicated_seconds: float
     sent_bytes: int
     hbm_bytes: int
+
+class OneChip(_Struct):
+    @property
+    def graph(self) -> Graph: ...
+    @property
+    def forms(self) -> list[str | int]: ...
+    @property
+    def whole(self) -> list[list[int]]: ...
+    @property
+    def axes(self) -> list[int]: ...
 
 def shard(graph: Graph, chip: Chip, tiles: TileModel) -> _Sharding: ...

@@ -73,10 +73,11 @@ class Card:
 def card(document: PlanDocument) -> Card:
     """The card of a plan."""
     model, chip = document["model"], document["chip"]
+    pod = f", {document['pod']}" if int(chip.get("chips") or 1) > 1 else ""
     return Card(
         title=(
             f"{model['name'][:_NAME_LENGTH]} on {chip['name'][:_NAME_LENGTH]}: "
-            f"{document['policy']}, {document['pod']}"
+            f"{document['policy']}{pod}"
         ),
         facts=tuple(_facts(document)),
         top=tuple(_top(document)),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from elk import _core
 from elk.choices import one_of
 from elk.errors import InvalidInputError
-from elk.plan_json import POLICIES
+from elk.plan_json import PODS, POLICIES
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -26,16 +26,15 @@ _LATER_POLICIES: Final = {
     "t10": "it plans models that live on chip, and arrives in a later version",
     "vgm": "it plans models that live on chip, and arrives in a later version",
 }
-_LATER_PODS: Final = {"sharded": "splitting operators over chips arrives in a later version"}
 
 
 def core_options(
     *, policy: str, pod: str, threads: int | None, min_core_share: float, max_padding: float
 ) -> _core.Options:
     """The core's own struct; raises InvalidInputError naming the option that is wrong."""
-    one_of("pod", pod, ("pooled",), later=_LATER_PODS, instead='pod="pooled"')
     return _core.Options(
         policy=POLICIES[one_of("policy", policy, tuple(POLICIES), later=_LATER_POLICIES)],
+        pod=PODS[one_of("pod", pod, tuple(PODS))],
         threads=_threads(threads),
         min_core_share=_number("min_core_share", min_core_share, largest=1.0),
         max_padding=_padding(max_padding),
@@ -109,10 +108,10 @@ def asked_model(graph: _core.Graph, function: TileFunction) -> _core.TileModel:
             place="tile_model",
             remedy="name tile models in the chip: chip.replace(tile_model=...)",
         )
-    dtypes = {op.accumulate.name for op in graph.ops}
+    dtypes = {op.accumulate.name for op in graph.ops} | {t.dtype.name for t in graph.tensors}
     kernels = [(op.function, op.compute.name, op.accumulate.name) for op in graph.ops]
     kernels += [("partials_reduce", dtype, dtype) for dtype in sorted(dtypes)]
-    kernels += [("slice_copy", dtype, dtype) for dtype in ("F16", "F32")]
+    kernels += [("slice_copy", dtype, dtype) for dtype in sorted(dtypes | {"F16", "F32"})]
     names = [(name, a.lower(), b.lower()) for name, a, b in dict.fromkeys(kernels)]
     return _core.TileModel.asking(names, function)
 

@@ -90,7 +90,7 @@ class Plan:
 
     @property
     def pod(self) -> str:
-        """How several chips work together: `pooled`, all cores as one machine."""
+        """How chips work together: `sharded`, each on its part, or `pooled`, as one machine."""
         return self._document["pod"]
 
     @property
@@ -217,7 +217,7 @@ def compile(  # noqa: PLR0913 - every option is a keyword of its own
     *,
     bindings: Mapping[str, int] | None = None,
     policy: str = "elk-full",
-    pod: str = "pooled",
+    pod: str = "sharded",
     threads: int | None = None,
     min_core_share: float = 0.0,
     max_padding: float = 0.0,
@@ -233,7 +233,9 @@ def compile(  # noqa: PLR0913 - every option is a keyword of its own
         chip: A chip, the name of a preset, or the path of a chip file.
         bindings: Numbers for the model's symbolic dimensions, such as `{"batch": 32}`.
         policy: Who schedules: `basic`, `static`, `elk-dyn`, `elk-full`, or the forecast `ideal`.
-        pod: How several chips work together: `pooled`, all their cores as one machine.
+        pod: How several chips work together: `sharded`, each computes a part of every operator and
+            holds a part of the weights, and collectives bring tensors together; or `pooled`, all
+            their cores are one machine.
         threads: Threads of the search, which do not change its result; None for all cores.
         min_core_share: The least share of the cores that a plan of an operator uses; 0 for any.
         max_padding: The most by which padding may grow a tensor, as padded over original size: 1
@@ -279,13 +281,14 @@ def compile(  # noqa: PLR0913 - every option is a keyword of its own
             plan=plan,
             graph=loaded.graph,
             chip=machine,
+            pod=pod,
             model={
                 "name": loaded.name,
                 "onnx_sha256": loaded.onnx_sha256,
                 "bindings": dict(loaded.bindings),
                 "op_count": len(loaded.graph.ops),
             },
-            borrowed=borrowed(loaded.graph, tiles),
+            borrowed=borrowed(loaded.graph if plan.shard is None else plan.shard.graph, tiles),
             constraints=Constraints(
                 min_core_share=float(min_core_share), max_padding=float(max_padding)
             ),

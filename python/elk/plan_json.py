@@ -28,6 +28,7 @@ POLICIES: Final = {
     "elk-full": _core.Policy.ElkFull,
     "ideal": _core.Policy.Ideal,
 }
+PODS: Final = {"sharded": _core.Pod.Sharded, "pooled": _core.Pod.Pooled}
 _POLICY_NAMES: Final = {policy: name for name, policy in POLICIES.items()}
 _OPCODES: Final = {
     _core.Opcode.Preload: "preload_async",
@@ -56,8 +57,9 @@ class CompiledPlan:
 
     Attributes:
         plan: What was decided.
-        graph: The planned graph.
+        graph: The model's graph; what one chip of a pod runs of it is `plan.shard`.
         chip: The chip that it was planned for.
+        pod: How several chips work together.
         model: The model's name, digest, bindings and number of operators.
         borrowed: For each op, whether its tile times are a neighbour's.
         constraints: What plans of an operator had to satisfy.
@@ -67,6 +69,7 @@ class CompiledPlan:
     plan: _core.Plan
     graph: _core.Graph
     chip: Chip
+    pod: str
     model: ModelRow
     borrowed: tuple[bool, ...]
     constraints: Constraints
@@ -74,16 +77,29 @@ class CompiledPlan:
 
     def problems(self) -> list[str]:
         """Every rule of the program's semantics that the plan breaks."""
-        return _core.check_program(self.graph, self.chip.to_core(), self.plan.program)
+        machine = self.chip.to_core()
+        if self.plan.shard is not None:
+            machine = _core.one_of(machine)
+        return _core.check_program(self._planned, machine, self.plan.program)
+
+    @cached_property
+    def _planned(self) -> _core.Graph:
+        """The graph whose ops the plan has: one chip's, where chips share the model."""
+        return self.graph if self.plan.shard is None else self.plan.shard.graph
+
+    @property
+    def _chips(self) -> int:
+        """Chips of which each runs the whole program."""
+        return 1 if self.plan.shard is None else self.chip.chips
 
     @cached_property
     def _tensors(self) -> list[str]:
-        return [tensor.name for tensor in self.graph.tensors]
+        return [tensor.name for tensor in self._planned.tensors]
 
     def document(self) -> PlanDocument:
         """The plan as a document of its own."""
-        plan, graph = self.plan, self.graph
-        rows = OpRows(graph, plan, self.borrowed).rows()
+        plan, graph = self.plan, self._planned
+        rows = OpRows(graph, plan, self.borrowed, self._chips).rows()
         program = self._program()
         bounds, search = plan.bounds, plan.search
         return {
@@ -91,7 +107,7 @@ class CompiledPlan:
             "elk_version": _core.__version__,
             "policy": _POLICY_NAMES[plan.policy],
             "origin": _POLICY_NAMES[plan.origin],
-            "pod": "pooled",
+            "pod": self.pod,
             "model": {**self.model, "bindings": dict(self.model["bindings"])},
             "chip": self.chip.to_dict(),
             "ops": rows,
@@ -181,9 +197,9 @@ class CompiledPlan:
 
     def _fronts(self) -> list[FrontRow]:
         first = {front: op for op, front in reversed([*enumerate(self.plan.front_of)])}
-        ops = self.graph.ops
+        ops = self._planned.ops
         return [
-            _front([axis.name for axis in ops[first[i]].axes], front)
+            _front([axis.name for axis in ops[first[i]].axes], front, self._chips)
             for i, front in enumerate(self.plan.fronts)
         ]
 
@@ -211,7 +227,7 @@ def _repeat(repeat: _core.Repeat | None) -> RepeatRow | None:
     return {"begin": repeat.begin, "period": repeat.period, "count": repeat.count}
 
 
-def _front(axes: list[str], front: _core.Front) -> FrontRow:
+def _front(axes: list[str], front: _core.Front, chips: int) -> FrontRow:
     options = front.options
     return {
         "axes": axes,
@@ -227,5 +243,5 @@ def _front(axes: list[str], front: _core.Front) -> FrontRow:
         "time_s": [option.time_s for option in options],
         "compute_s": [option.compute_s for option in options],
         "exchange_bytes": [option.exchange_bytes for option in options],
-        "hbm_bytes": [option.hbm_bytes for option in options],
+        "hbm_bytes": [chips * option.hbm_bytes for option in options],
     }

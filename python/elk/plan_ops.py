@@ -4,14 +4,31 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import Final
 
 from elk import _core
-from elk.plan_schema import AxisRow, ExecuteRow, MapRow, OperandRow, OpRow, PreloadRow
+from elk.plan_schema import (
+    AxisRow,
+    CollectiveRow,
+    ExecuteRow,
+    MapRow,
+    OperandRow,
+    OpRow,
+    PreloadRow,
+    SplitRow,
+)
 
-_KINDS = {
-    kind: "depthwise_conv" if kind == _core.OpKind.DepthwiseConv else kind.name.lower()
-    for kind in _core.OpKind
+_TWO_WORDS: Final = {
+    _core.OpKind.DepthwiseConv: "depthwise_conv",
+    _core.OpKind.AllReduce: "all_reduce",
+    _core.OpKind.AllGather: "all_gather",
+    _core.OpKind.ReduceScatter: "reduce_scatter",
+    _core.OpKind.AllToAll: "all_to_all",
 }
+KINDS: Final = {kind: _TWO_WORDS.get(kind, kind.name.lower()) for kind in _core.OpKind}
+COLLECTIVES: Final = frozenset(
+    name for kind, name in _TWO_WORDS.items() if kind != _core.OpKind.DepthwiseConv
+)
 _HBM_HOMES = frozenset({"weight", "state"})
 
 
@@ -23,6 +40,7 @@ class _TensorFacts:
     dtype: str
     home: str
     shape: list[int]
+    chip_shape: list[int]
     bytes: int
     made: bool
 
@@ -50,30 +68,30 @@ class _OperandShape:
 
 @dataclass(frozen=True)
 class OpRows:
-    """Makes the rows of all ops."""
+    """Makes the rows of all ops. `chips` share the model; 1 where each op runs on all cores."""
 
     graph: _core.Graph
     plan: _core.Plan
     borrowed: tuple[bool, ...]
+    chips: int = 1
     _tensors: list[_TensorFacts] = field(init=False)
+    _forms: list[str | int] = field(init=False)
+    _split_axes: list[int] = field(init=False)
     _shapes: dict[int, _Shape] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         made = {
             x.tensor for op in self.graph.ops for x in op.operands if x.access == _core.Access.Write
         }
+        shard, tensors = self.plan.shard, self.graph.tensors
+        shapes = shard.whole if shard is not None else [tensor.shape for tensor in tensors]
         facts = [
-            _TensorFacts(
-                name=tensor.name,
-                dtype=tensor.dtype.name.lower(),
-                home=tensor.home.name.lower(),
-                shape=list(tensor.shape),
-                bytes=tensor.bytes,
-                made=i in made,
-            )
-            for i, tensor in enumerate(self.graph.tensors)
+            _facts(tensor, list(shape), made=i in made)
+            for i, (tensor, shape) in enumerate(zip(tensors, shapes, strict=True))
         ]
         object.__setattr__(self, "_tensors", facts)
+        object.__setattr__(self, "_forms", [] if shard is None else shard.forms)
+        object.__setattr__(self, "_split_axes", [] if shard is None else shard.axes)
 
     def rows(self) -> list[OpRow]:
         """One row an op, in order."""
@@ -84,11 +102,11 @@ class OpRows:
         front, operands = planned.front, op.operands
         shape = self._shapes.get(front) or self._shapes.setdefault(front, _shape(op))
         names = shape.names
-        return {
+        row: OpRow = {
             "id": i,
             "name": op.name,
-            "kind": _KINDS[op.kind],
-            "onnx_type": op.onnx_type,
+            "kind": KINDS[op.kind],
+            "onnx_type": op.onnx_type or None,
             "function": op.function,
             "params": list(op.params),
             "compute": op.compute.name.lower(),
@@ -101,11 +119,30 @@ class OpRows:
                 self._operand(names, self._tensors[operand.tensor], like, operand)
                 for operand, like in zip(operands, shape.operands, strict=True)
             ],
-            "split": None,
+            "split": self._split(i, names),
             "execute": self._execute(op, names, planned.option),
             "preload": self._preload(operands, planned.state) if planned.has_preload else None,
             "front": front,
             "choice": planned.choice,
+        }
+        if row["kind"] in COLLECTIVES:
+            row["collective"] = self._collective(operands, planned.option)
+        return row
+
+    def _split(self, i: int, names: list[str]) -> SplitRow | None:
+        if not self._split_axes or self._split_axes[i] < 0:
+            return None
+        return {"axis": names[self._split_axes[i]], "chips": self.chips}
+
+    def _collective(
+        self, operands: tuple[_core.Operand, ...], option: _core.PlanOption
+    ) -> CollectiveRow:
+        before, after = (self._forms[operand.tensor] for operand in operands)
+        return {
+            "before": before,
+            "after": after,
+            "chips": self.chips,
+            "sent_bytes": option.crossing_bytes,
         }
 
     def _operand(
@@ -121,6 +158,8 @@ class OpRows:
             "dims": [[axes[a] for a in positions] for positions in like.dims],
             "input": like.input,
         }
+        if tensor.chip_shape != tensor.shape:
+            row["chip_shape"] = list(tensor.chip_shape)
         if like.maps is not None:
             row["map"] = [{"coef": list(m["coef"]), "offset": m["offset"]} for m in like.maps]
         pick = operand.indirect if like.indirect else None
@@ -162,6 +201,8 @@ class OpRows:
         mesh_dims = {axes[a]: d for a, d in enumerate(plan.mesh_dims) if d >= 0}
         if mesh_dims:
             row["mesh_dims"] = mesh_dims
+        if KINDS[op.kind] in COLLECTIVES:
+            row["algorithm"] = {"collective": "ring" if option.ring else "direct"}
         return row
 
     def _temporal(self, op: _core.Op, plan: _core.ExecutePlan) -> dict[str, list[int]]:
@@ -183,12 +224,26 @@ class OpRows:
                 if divisor > 0
             },
             "space_bytes": state.space_bytes,
-            "hbm_bytes": state.hbm_bytes,
+            "hbm_bytes": self.chips * state.hbm_bytes,
             "link_bytes": state.link_bytes,
             "time_s": state.time_s,
             "distribute_bytes": state.distribute.bytes,
             "distribute_s": state.distribute.time_s,
         }
+
+
+def _facts(tensor: _core.Tensor, shape: list[int], *, made: bool) -> _TensorFacts:
+    """What rows say of a tensor whose whole, over all chips, has `shape`."""
+    whole = _core.Tensor(name="", dtype=tensor.dtype, shape=shape, home=tensor.home)
+    return _TensorFacts(
+        name=tensor.name,
+        dtype=tensor.dtype.name.lower(),
+        home=tensor.home.name.lower(),
+        shape=shape,
+        chip_shape=list(tensor.shape),
+        bytes=whole.bytes,
+        made=made,
+    )
 
 
 def _shape(op: _core.Op) -> _Shape:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from elk import _core
 from elk.chip import Chip
 from elk.errors import ElkError
-from elk.plan_ops import packed
+from elk.plan_ops import KINDS, packed
 from elk.plan_schema import BufferRow, OperandRow, OpRow, PlanDocument
 
 _OPCODES = {
@@ -13,10 +13,7 @@ _OPCODES = {
     "store_async": _core.Opcode.Store,
     "execute": _core.Opcode.Execute,
 }
-_KINDS = {
-    "depthwise_conv": _core.OpKind.DepthwiseConv,
-    **{kind.name.lower(): kind for kind in _core.OpKind},
-}
+_KINDS = {name: kind for kind, name in KINDS.items()}
 _ROLES = {role.name.lower(): role for role in _core.Role}
 _HOMES = {home.name.lower(): home for home in _core.Home}
 
@@ -25,8 +22,10 @@ def problems(document: PlanDocument) -> list[str]:
     """Every rule that the plan breaks; a plan that no longer makes sense has one problem."""
     try:
         rebuilt = _Rebuilt(document)
-        chip = Chip.from_dict(document["chip"])
-        return _core.check_program(rebuilt.graph(), chip.to_core(), rebuilt.program())
+        machine = Chip.from_dict(document["chip"]).to_core()
+        if document["pod"] == "sharded":
+            machine = _core.one_of(machine)
+        return _core.check_program(rebuilt.graph(), machine, rebuilt.program())
     except ElkError as error:
         return [error.message]
     except (KeyError, ValueError, IndexError) as error:
@@ -56,7 +55,7 @@ class _Rebuilt:
                 _core.Tensor(
                     name=name,
                     dtype=_core.DType[row["dtype"]],
-                    shape=row["shape"],
+                    shape=row.get("chip_shape", row["shape"]),
                     home=_HOMES[row["home"]],
                 )
                 for name, row in self._rows.items()

@@ -46,8 +46,36 @@ class PickRow(TypedDict):
     expected: float
 
 
+class SplitRow(TypedDict):
+    """The axis of an op of which every chip takes an equal part."""
+
+    axis: str
+    chips: int
+
+
+class CollectiveRow(TypedDict):
+    """What chips exchange: how each holds the tensor before and after, and what each sends.
+
+    "whole", "partial" (addends of it), or the dimension of which each has an equal part.
+    """
+
+    before: str | int
+    after: str | int
+    chips: int
+    sent_bytes: int
+
+
+class AlgorithmRow(TypedDict):
+    """How exchanges are done where there is a choice."""
+
+    collective: NotRequired[str]
+
+
 class OperandRow(TypedDict):
-    """One read or write of a stored tensor; `input` counts those of the ONNX node."""
+    """One read or write of a stored tensor; `input` counts those of the ONNX node.
+
+    `shape` and `bytes` are the whole model's; `chip_shape`, where another, is what a chip holds.
+    """
 
     tensor: str
     access: str
@@ -55,6 +83,7 @@ class OperandRow(TypedDict):
     dtype: str
     shape: list[int]
     bytes: int
+    chip_shape: NotRequired[list[int]]
     dims: list[list[str]]
     input: int
     map: NotRequired[list[MapRow]]
@@ -74,6 +103,7 @@ class ExecuteRow(TypedDict):
     steps: int
     order: list[str]
     mesh_dims: NotRequired[dict[str, int]]
+    algorithm: NotRequired[AlgorithmRow]
     acc: str
     space_bytes: int
     space_by_tensor: dict[str, int]
@@ -117,7 +147,8 @@ class OpRow(TypedDict):
     borrowed: bool
     axes: list[AxisRow]
     operands: list[OperandRow]
-    split: None
+    split: SplitRow | None
+    collective: NotRequired[CollectiveRow]
     execute: ExecuteRow
     preload: PreloadRow | None
     front: int

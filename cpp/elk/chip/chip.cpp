@@ -194,6 +194,12 @@ void validate(const Chip& chip) {
   }
 }
 
+Chip one_of(const Chip& pod) {
+  Chip chip = pod;
+  chip.chips = 1;
+  return chip;
+}
+
 std::int64_t total_cores(const Chip& chip) { return chip.chips * chip.core.count; }
 
 Bytes room(const Chip& chip) { return chip.core.sram - chip.core.reserved; }

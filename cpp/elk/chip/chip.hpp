@@ -100,6 +100,10 @@ struct Chip {
 /// the value.
 void validate(const Chip& chip);
 
+/// One chip of a pod, for which the graph of one chip is planned. It keeps the network between
+/// chips, over which collectives run; `validate` would refuse it.
+[[nodiscard]] Chip one_of(const Chip& pod);
+
 /// Cores of the whole machine.
 [[nodiscard]] std::int64_t total_cores(const Chip& chip);
 

@@ -12,6 +12,7 @@
 #include "elk/schedule/ideal.hpp"
 #include "elk/schedule/problem.hpp"
 #include "elk/schedule/search.hpp"
+#include "elk/train/shard.hpp"
 
 namespace elk::compile {
 namespace {
@@ -110,10 +111,11 @@ void fill_found(const schedule::Problem& problem, schedule::Found found, Plan& p
 
 }  // namespace
 
-Plan compile(const ir::Graph& graph, const chip::Chip& chip, const cost::TileModel& tiles,
-             const Options& options) {
-  ir::validate(graph);
-  chip::validate(chip);
+namespace {
+
+/// All passes on a graph and a machine as they are.
+Plan compile_on(const ir::Graph& graph, const chip::Chip& chip, const cost::TileModel& tiles,
+                const Options& options) {
   check_capacity(graph, chip);
   Fronts distinct = fronts(graph, chip, tiles, options.constraints, options.threads);
   const Search search = counts(distinct.fronts);
@@ -121,6 +123,7 @@ Plan compile(const ir::Graph& graph, const chip::Chip& chip, const cost::TileMod
                             std::move(distinct.front_of));
   const schedule::Ideal ideal = schedule::ideal(problem);
   Plan plan{.policy = options.policy,
+            .shard = {},
             .ops = {},
             .fronts = {},
             .front_of = problem.front_of(),
@@ -139,6 +142,22 @@ Plan compile(const ir::Graph& graph, const chip::Chip& chip, const cost::TileMod
     refuse_unsound(graph, chip, plan.program);
   }
   plan.fronts = problem.fronts();
+  return plan;
+}
+
+}  // namespace
+
+Plan compile(const ir::Graph& graph, const chip::Chip& chip, const cost::TileModel& tiles,
+             const Options& options) {
+  ir::validate(graph);
+  chip::validate(chip);
+  if (options.pod == Pod::Pooled || chip.chips == 1) {
+    return compile_on(graph, chip, tiles, options);
+  }
+  const train::Sharding sharding = train::shard(graph, chip, train::best_rate(graph, chip, tiles));
+  train::OneChip shard = train::one_chip(graph, sharding, chip.chips);
+  Plan plan = compile_on(shard.graph, chip::one_of(chip), tiles, options);
+  plan.shard = std::move(shard);
   return plan;
 }
 

@@ -11,11 +11,17 @@
 #include "elk/ir/graph.hpp"
 #include "elk/program/program.hpp"
 #include "elk/schedule/schedule.hpp"
+#include "elk/train/one_chip.hpp"
 
 namespace elk::compile {
 
+/// How the chips of a pod work together: each on its part of the model, or all cores as one
+/// machine.
+enum class Pod : std::uint8_t { Sharded, Pooled };
+
 struct Options {
   schedule::Policy policy = schedule::Policy::ElkFull;
+  Pod pod = Pod::Sharded;
   std::int32_t threads = 0;  // 0: as many as the machine has
   cost::Constraints constraints = {};
 };
@@ -39,6 +45,7 @@ struct Search {
 
 struct Plan {
   schedule::Policy policy;
+  std::optional<train::OneChip> shard;  // what was planned instead of the whole graph: by one chip
   std::vector<PlannedOp> ops;
   std::vector<cost::Front> fronts;     // of the distinct ops
   std::vector<std::int32_t> front_of;  // per op
@@ -52,7 +59,8 @@ struct Plan {
   Search search;
 };
 
-/// The passes in order: fronts, schedule, program, placement, check, forecast, bounds.
+/// The passes in order: sharding where several chips share the model, fronts, schedule, program,
+/// placement, check, forecast, bounds. Under `Sharded` all of the plan is that of one chip.
 [[nodiscard]] Plan compile(const ir::Graph& graph, const chip::Chip& chip,
                            const cost::TileModel& tiles, const Options& options);
 

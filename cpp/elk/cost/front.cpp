@@ -7,6 +7,7 @@
 
 #include "elk/base/errors.hpp"
 #include "elk/base/text.hpp"
+#include "elk/cost/collective.hpp"
 #include "elk/cost/price.hpp"
 #include "elk/cost/rate.hpp"
 #include "elk/cost/search.hpp"
@@ -48,6 +49,9 @@ bool before(const PlanOption& a, const PlanOption& b) {
 
 Front front(const ir::Graph& graph, const ir::Op& op, const chip::Chip& chip,
             const TileModel& tiles, const Constraints& constraints) {
+  if (ir::is_collective(op.kind)) {
+    return collective_front(graph, op, chip, tiles);
+  }
   Pricer pricer(graph, op, chip, tiles);
   const Found found = search(pricer, constraints);
   Front front{.options = priced(graph, op, chip, pricer, found.members),

@@ -9,6 +9,7 @@
 #include "elk/cost/exchange.hpp"
 #include "elk/cost/tile.hpp"
 #include "elk/ir/graph.hpp"
+#include "elk/partition/collective.hpp"
 #include "elk/partition/layout.hpp"
 #include "elk/partition/plan.hpp"
 
@@ -43,6 +44,8 @@ struct PlanOption {
   std::int64_t hbm_bytes;            // over all chips
   std::vector<PreloadState> states;  // Pareto in (space, distribute time); largest space first;
                                      // one state of zeros for an op without HBM data
+  partition::Way way = partition::Way::Direct;  // of a collective: the cheaper one
+  Bytes crossing = {0};                         // of a collective: sent by each chip to others
 };
 
 struct Constraints {

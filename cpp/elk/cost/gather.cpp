@@ -1,6 +1,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "elk/cost/collective.hpp"
 #include "elk/cost/front.hpp"
 #include "elk/partition/extent.hpp"
 #include "elk/partition/needs.hpp"
@@ -86,6 +87,10 @@ Exchange gather_all(const ir::Graph& graph, const ir::Op& op, const PlanOption& 
   }
   sum.wide = option.cores > chip.core.count;
   fabric.gather(sum, moved);
+  if (ir::is_collective(op.kind)) {
+    add_ports(fabric, chip, option.cores, partition::held_by_core(graph, op, option.plan).before,
+              sum);
+  }
   return fabric.exchange(sum);
 }
 

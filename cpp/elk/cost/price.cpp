@@ -7,6 +7,7 @@
 #include "elk/base/errors.hpp"
 #include "elk/base/rounding.hpp"
 #include "elk/base/text.hpp"
+#include "elk/cost/collective.hpp"
 #include "elk/cost/states.hpp"
 #include "elk/partition/order.hpp"
 
@@ -121,6 +122,9 @@ PlanOption price(const ir::Graph& graph, const ir::Op& op, const partition::Exec
 PlanOption price(const ir::Graph& graph, const ir::Op& op, const partition::ExecutePlan& plan,
                  const chip::Chip& chip, const TileModel& tiles) {
   partition::validate(graph, op, plan, chip);
+  if (ir::is_collective(op.kind)) {
+    return collective_option(graph, op, plan, chip, tiles);
+  }
   Pricer pricer(graph, op, chip, tiles);
   return price(graph, op, plan, chip, pricer);
 }

@@ -88,11 +88,23 @@ class OpChecker {
     if (!written) {
       throw InvalidInput(where("operands") + " must have a write");
     }
+    if (is_collective(op_.kind)) {
+      check_collective();
+    }
   }
 
  private:
   [[nodiscard]] std::string where(std::string_view what) const {
     return text("op '", op_.name, "': ", what);
+  }
+
+  void check_collective() const {
+    if (op_.operands.size() != 2 || op_.operands.front().indirect) {
+      throw InvalidInput(where("a collective") + " must read one tensor and write one");
+    }
+    if (op_.params.size() != 1 || op_.params.front() < 2) {
+      throw InvalidInput(where("params") + " of a collective must be how many chips take part");
+    }
   }
 
   void check_operand(const Operand& operand) const {
@@ -230,11 +242,14 @@ std::int64_t bits(DType dtype) { return info(dtype).bits; }
 const char* name(DType dtype) { return info(dtype).name; }
 
 const char* name(OpKind kind) {
-  static constexpr std::array<const char*, 11> kNames{
-      "matmul",  "conv", "depthwise_conv", "pool", "elementwise", "reduce",
-      "softmax", "norm", "gather",         "copy", "opaque"};
+  static constexpr std::array<const char*, 15> kNames{
+      "matmul", "conv",       "depthwise_conv", "pool",           "elementwise",
+      "reduce", "softmax",    "norm",           "gather",         "copy",
+      "opaque", "all_reduce", "all_gather",     "reduce_scatter", "all_to_all"};
   return kNames.at(static_cast<std::size_t>(kind));
 }
+
+bool is_collective(OpKind kind) { return kind >= OpKind::AllReduce; }
 
 Bytes bytes(const Tensor& tensor) {
   std::int64_t total = bits(tensor.dtype);

@@ -134,16 +134,26 @@ enum class OpKind : std::uint8_t {
   Gather,
   Copy,
   Opaque,
+  AllReduce,
+  AllGather,
+  ReduceScatter,
+  AllToAll,
 };
 
 [[nodiscard]] const char* name(OpKind kind);
+
+/// Whether the op is an exchange between the chips of a pod: the last four kinds. It stands in the
+/// graph of one chip, reads what that chip holds of a tensor and writes what it holds afterwards;
+/// `params` are the chips that take part. The axis of the chips, where it has one, indexes only the
+/// operand that spans all chips' parts.
+[[nodiscard]] bool is_collective(OpKind kind);
 
 /// One node of the planned graph: a tensor expression over named axes.
 ///
 /// `function` is the tile kernel in the words of the profile: "matmul", "conv2d", "exp", "add",
 /// "add/col_vector", "sum/inner", "softmax", "layernorm", "gather", "slice_copy". `params` are what
 /// the kernel needs besides sizes (conv, pool: stride h, stride w; gather: rows of the table; an
-/// opaque one: 0, and 1 for a sort).
+/// opaque one: 0, and 1 for a sort). `onnx_type` is empty where no node stands behind the op.
 /// `compute` is the dtype it computes in; `accumulate` that of its partial sums.
 /// `scalars` are the numbers that the op computes with besides its operands: those of attributes
 /// (epsilon of a norm, the factor of a mean, alpha and beta of a Gemm), then its constant inputs,

@@ -100,8 +100,8 @@ std::vector<std::int64_t> temporal_factors(std::int64_t tile, std::int64_t share
 
 bool rotates(const ir::Op& op, std::size_t operand, std::size_t dim) {
   const ir::Operand& read = op.operands[operand];
-  return read.access == ir::Access::Read && !read.indirect && simple(read.dims[dim]) &&
-         divisible(op, read.dims[dim].axes[0]);
+  return read.access == ir::Access::Read && !read.indirect && !ir::is_collective(op.kind) &&
+         simple(read.dims[dim]) && divisible(op, read.dims[dim].axes[0]);
 }
 
 std::optional<ExecutePlan> complete_plan(const ir::Graph& graph, const ir::Op& op,

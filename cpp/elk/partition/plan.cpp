@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "elk/base/rounding.hpp"
+#include "elk/partition/collective.hpp"
 #include "elk/partition/extent.hpp"
 
 namespace elk::partition {
@@ -48,7 +49,8 @@ Bytes result_space(const ir::Graph& graph, const ir::Op& op, std::size_t operand
                                 ? std::max(ir::bits(op.accumulate), ir::bits(stored))
                                 : ir::bits(stored);
   return aligned(element_bytes(parts.tile, bits)) +
-         aligned(element_bytes((parts.parts - 1) * parts.piece, bits));
+         aligned(element_bytes((parts.parts - 1) * parts.piece, bits)) +
+         addend_space(graph, op, plan);
 }
 
 }  // namespace
@@ -87,6 +89,10 @@ std::size_t first_like(const ir::Op& op, std::size_t operand) {
 }
 
 bool divisible(const ir::Op& op, std::int32_t axis) {
+  if (ir::is_collective(op.kind)) {
+    return std::all_of(op.operands.begin(), op.operands.end(),
+                       [axis](const ir::Operand& operand) { return contains(operand, axis); });
+  }
   return op.kind != ir::OpKind::Opaque ||
          op.axes[static_cast<std::size_t>(axis)].role == ir::AxisRole::Parallel;
 }

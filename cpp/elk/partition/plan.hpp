@@ -114,7 +114,7 @@ struct Sharing {
 [[nodiscard]] Bytes preload_piece(Bytes full, std::int64_t d);
 
 /// Whether `axis` may be cut or rotated along at all: an opaque op is whole along everything that
-/// is not parallel.
+/// is not parallel, a collective along the axis of the chips.
 [[nodiscard]] bool divisible(const ir::Op& op, std::int32_t axis);
 
 /// The cut axes' order, outermost first, that keeps HBM operands from being read on several chips

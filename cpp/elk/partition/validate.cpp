@@ -40,7 +40,7 @@ void validate_factors(const ir::Op& op, const ExecutePlan& plan, const chip::Chi
              " leaves cores without work");
     }
     if (factor > 1 && !divisible(op, static_cast<std::int32_t>(axis))) {
-      refuse(op, "axis ", op.axes[axis].name, " of an opaque op is cut by ", factor);
+      refuse(op, "axis ", op.axes[axis].name, ", along which the op is whole, is cut by ", factor);
     }
     cores *= factor;
     if (cores > chip::total_cores(chip)) {

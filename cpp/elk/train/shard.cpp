@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "elk/train/state.hpp"
+#include "elk/train/uses.hpp"
 
 namespace elk::train {
 namespace {
@@ -20,7 +21,7 @@ std::size_t index(std::int32_t id) { return static_cast<std::size_t>(id); }
 class Sharder {
  public:
   Sharder(const ir::Graph& graph, const chip::Chip& chip, const ExecuteTime& execute)
-      : graph_(graph), chip_(chip) {
+      : graph_(graph), chip_(chip), uses_(uses(graph)) {
     const std::vector<std::int32_t> equal = ir::equal_ops(graph);
     parts_.resize(graph.ops.size());
     for (std::size_t op = 0; op < graph.ops.size(); ++op) {
@@ -28,7 +29,6 @@ class Sharder {
       parts_[op] = first ? parts(graph, graph.ops[op], chip, execute) : parts_[index(equal[op])];
     }
     collective_times_.resize(graph.tensors.size());
-    find_uses();
   }
 
   Sharding run() {
@@ -47,24 +47,6 @@ class Sharder {
   }
 
  private:
-  void find_uses() {
-    last_reader_.assign(graph_.tensors.size(), -1);
-    kept_.assign(graph_.tensors.size(), 0);
-    for (std::size_t op = 0; op < graph_.ops.size(); ++op) {
-      for (const ir::Operand& operand : graph_.ops[op].operands) {
-        if (operand.access == ir::Access::Read) {
-          last_reader_[index(operand.tensor)] = static_cast<std::int32_t>(op);
-        }
-      }
-    }
-    for (const ir::Store& store : graph_.stores) {
-      kept_[index(store.tensor)] = 1;
-    }
-    for (const std::int32_t tensor : graph_.outputs) {
-      kept_[index(tensor)] = 1;
-    }
-  }
-
   /// Weights, states and inputs are read in any form: only what ops make is tracked.
   [[nodiscard]] bool is_made(const ir::Operand& operand) const {
     const ir::Home home = graph_.tensors[index(operand.tensor)].home;
@@ -200,7 +182,7 @@ class Sharder {
   /// All states that the op, split in the given way, makes of one.
   void extend(const State& state, std::int32_t op, std::int32_t split, std::vector<State>& next) {
     const Part& part = parts_[index(op)][index(split)];
-    if (leaves_addends(op, part.split)) {
+    if (leaves_addends(op, part.split) || scatters_an_index(op, part.split)) {
       return;
     }
     State after = state;
@@ -213,7 +195,19 @@ class Sharder {
   [[nodiscard]] bool leaves_addends(std::int32_t op, const Split& split) const {
     const std::vector<ir::Operand>& operands = graph_.ops[index(op)].operands;
     for (std::size_t i = 0; i < operands.size(); ++i) {
-      if (split.forms[i] == partial() && kept_[index(operands[i].tensor)] != 0) {
+      if (split.forms[i] == partial() && uses_.kept[index(operands[i].tensor)] != 0) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /// What picks rows is read whole by every chip.
+  [[nodiscard]] bool scatters_an_index(std::int32_t op, const Split& split) const {
+    const std::vector<ir::Operand>& operands = graph_.ops[index(op)].operands;
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      if (operands[i].access == ir::Access::Write && split.forms[i] != whole() &&
+          uses_.picks[index(operands[i].tensor)] != 0) {
         return true;
       }
     }
@@ -232,7 +226,7 @@ class Sharder {
       if (find(state, operand.tensor).forms.has(split.forms[slot])) {
         continue;
       }
-      const bool again = last_reader_[index(operand.tensor)] > node.op;
+      const bool again = uses_.last_reader[index(operand.tensor)] > node.op;
       if (again && split.forms[slot] != whole()) {  // Whole, it may serve others, too.
         State other = state;
         Node moved = node;
@@ -295,8 +289,9 @@ class Sharder {
         state.live.push_back({.tensor = operand.tensor, .forms = Forms::of(split.forms[slot])});
       }
     }
-    std::erase_if(state.live,
-                  [&](const Live& live) { return last_reader_[index(live.tensor)] <= node.op; });
+    std::erase_if(state.live, [&](const Live& live) {
+      return uses_.last_reader[index(live.tensor)] <= node.op;
+    });
     std::sort(state.live.begin(), state.live.end());
     state.node = add(node);
     next.push_back(std::move(state));
@@ -375,9 +370,8 @@ class Sharder {
 
   const ir::Graph& graph_;
   const chip::Chip& chip_;
-  std::vector<std::vector<Part>> parts_;   // of each op
-  std::vector<std::int32_t> last_reader_;  // of each tensor
-  std::vector<std::int8_t> kept_;          // tensors that are stored or leave the graph
+  Uses uses_;
+  std::vector<std::vector<Part>> parts_;  // of each op
   std::vector<Node> nodes_;
   std::map<std::int32_t, std::pair<std::int32_t, std::int32_t>> makers_;  // op and slot of tensors
   std::vector<std::array<std::optional<std::int64_t>, kExchanges>> collective_times_;

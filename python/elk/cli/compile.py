@@ -33,7 +33,9 @@ def compile_command(  # noqa: PLR0913 - every option is a flag of its own
     policy: Annotated[
         str, typer.Option("--policy", help="basic, static, elk-dyn, elk-full or ideal.")
     ] = "elk-full",
-    pod: Annotated[str, typer.Option("--pod", help="How chips work together: pooled.")] = "pooled",
+    pod: Annotated[
+        str, typer.Option("--pod", help="How chips work together: sharded or pooled.")
+    ] = "sharded",
     threads: Annotated[
         int | None, typer.Option("--threads", help="Threads of the search; all cores by default.")
     ] = None,

@@ -1,0 +1,170 @@
+#include "elk/cost/collective.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+#include "elk/base/rounding.hpp"
+#include "elk/cost/states.hpp"
+#include "elk/cost/tile_times.hpp"
+
+namespace elk::cost {
+namespace {
+
+/// Rows of the squarest grid of `chips`.
+std::int64_t rows_of(std::int64_t chips) {
+  std::int64_t rows = 1;
+  for (std::int64_t r = 1; r * r <= chips; ++r) {
+    rows = chips % r == 0 ? r : rows;
+  }
+  return rows;
+}
+
+/// How messages travel between chips.
+struct Ways {
+  std::int64_t longest;  // links that the farthest message passes
+  double load;           // links that messages pass on average
+};
+
+/// From each chip to the next in a ring. On a grid with an even side there is one of neighbours; in
+/// a line the last message goes all the way back, in the free direction of every link.
+Ways around(chip::Topology topology, std::int64_t chips) {
+  const std::int64_t rows = rows_of(chips);
+  if (topology != chip::Topology::Mesh2d || chips == 2 || (rows > 1 && chips % 2 == 0)) {
+    return {.longest = 1, .load = 1.0};
+  }
+  return {.longest = rows > 1 ? 2 : chips - 1, .load = 1.0};
+}
+
+/// From each chip to all others.
+Ways across(chip::Topology topology, std::int64_t chips) {
+  const auto others = static_cast<double>(chips - 1);
+  if (topology == chip::Topology::Ring) {
+    const std::int64_t passed = chips * chips / 4;  // The shorter way round to each.
+    return {.longest = chips / 2, .load = static_cast<double>(passed) / others};
+  }
+  if (topology == chip::Topology::Mesh2d) {
+    const std::int64_t rows = rows_of(chips);
+    const std::int64_t cols = chips / rows;
+    const std::int64_t passed =
+        (cols * (rows * rows - 1) / 3) + (rows * (cols * cols - 1) / 3);  // by all of one chip
+    return {.longest = rows + cols - 2, .load = static_cast<double>(passed) / others};
+  }
+  return {.longest = 1, .load = 1.0};
+}
+
+struct Sides {
+  const std::vector<partition::Round>& chip;
+  const std::vector<partition::Round>& port;
+};
+
+double seconds(const Sides& sides, const Ways& ways, const chip::Chip& machine) {
+  const chip::InterChip& between = *machine.inter_chip;
+  double sum = 0.0;
+  for (std::size_t i = 0; i < sides.chip.size(); ++i) {
+    const double crossing = static_cast<double>(sides.chip[i].sent) * ways.load / between.rate;
+    const double port = static_cast<double>(sides.port[i].sent) / machine.interconnect.link_rate;
+    const double step = between.sync_latency.value +
+                        (static_cast<double>(ways.longest) * between.latency.value) +
+                        std::max(crossing, port);
+    sum += static_cast<double>(sides.chip[i].steps) * step;
+  }
+  return sum;
+}
+
+/// Adding up what arrives: two values at a time in a ring, all at once otherwise.
+double adding(const partition::Sum& sum, partition::Way way, TileTimes& times) {
+  if (sum.addends == 0) {
+    return 0.0;
+  }
+  return way == partition::Way::Direct
+             ? times.add(sum.addends + 1, sum.elements)
+             : static_cast<double>(sum.addends) * times.add(2, sum.elements);
+}
+
+/// Port and core exchange what passes on: as the gather of a phase of its own.
+Exchange scatter(const chip::Chip& chip, std::int64_t cores, std::int64_t piece) {
+  const Fabric fabric(chip);
+  Traffic traffic;
+  add_ports(fabric, chip, cores, piece, traffic);
+  return fabric.exchange(traffic);
+}
+
+/// All bytes of the link phase through the busiest port, with the adds between them.
+Exchange link_exchange(const LinkPhase& link, std::int64_t port_bytes, double adds,
+                       const chip::Chip& chip) {
+  return {.time = {link.time.value + adds},
+          .bytes = {port_bytes},
+          .wire = {static_cast<double>(port_bytes) / chip.interconnect.link_rate}};
+}
+
+}  // namespace
+
+LinkPhase link_phase(ir::OpKind kind, const partition::Held& chip, const partition::Held& port,
+                     std::int64_t chips, const chip::Chip& machine) {
+  const chip::Topology topology = machine.inter_chip->topology;
+  LinkPhase best{.way = partition::Way::Ring, .time = {0.0}, .sent = {0}};
+  for (const partition::Way way : {partition::Way::Ring, partition::Way::Direct}) {
+    const std::vector<partition::Round> all = partition::rounds(kind, chip, chips, way);
+    const std::vector<partition::Round> own = partition::rounds(kind, port, chips, way);
+    const bool ring = way == partition::Way::Ring;
+    const double time = seconds({.chip = all, .port = own},
+                                ring ? around(topology, chips) : across(topology, chips), machine);
+    if (ring || time < best.time.value) {
+      best = {.way = way, .time = {time}, .sent = {partition::sent_bytes(all)}};
+    }
+  }
+  return best;
+}
+
+void add_ports(const Fabric& fabric, const chip::Chip& chip, std::int64_t cores, std::int64_t piece,
+               Traffic& traffic) {
+  const std::int64_t shared = partition::cores_of_port(chip, cores);
+  if (shared == 1) {
+    return;
+  }
+  traffic.received += (shared - 1) * piece;
+  traffic.sent += piece;
+  traffic.fragments += shared - 1;
+  fabric.among(traffic, shared, piece, true);  // The last link carries all but the port's own.
+}
+
+PlanOption collective_option(const ir::Graph& graph, const ir::Op& op,
+                             const partition::ExecutePlan& plan, const chip::Chip& chip,
+                             const TileModel& tiles) {
+  TileTimes times(graph, op, chip, tiles);
+  const std::int64_t chips = partition::chips_of(op);
+  const partition::Held whole = partition::held_by_chip(graph, op);
+  const partition::Held core = partition::held_by_core(graph, op, plan);
+  const std::int64_t cores = partition::tiling(op, plan).cores;
+  const std::int64_t shared = partition::cores_of_port(chip, cores);
+  const partition::Held port{.before = shared * core.before, .after = shared * core.after};
+  const LinkPhase link = link_phase(op.kind, whole, port, chips, chip);
+  const std::int64_t port_bytes =
+      partition::sent_bytes(partition::rounds(op.kind, port, chips, link.way));
+  const double adds = adding(partition::sum_of_core(graph, op, plan), link.way, times);
+  PlanOption option{.plan = plan,
+                    .footprint = partition::footprint(graph, op, plan),
+                    .cores = cores,
+                    .steps = 1,
+                    .compute = {0.0},
+                    .gather = {},
+                    .shift = link_exchange(link, port_bytes, adds, chip),
+                    .reduce = scatter(chip, cores, core.after),
+                    .time = {0.0},
+                    .exchange = {0},
+                    .tree = false,
+                    .padded_flops = static_cast<double>(op.flops),
+                    .extrapolated = 0.0,
+                    .hbm_bytes = 0,
+                    .states = preload_states({}, op, Fabric(chip), chip, false),
+                    .way = link.way,
+                    .crossing = link.sent};
+  const std::vector<const partition::Layout*> nothing(op.operands.size(), nullptr);
+  option.gather = gather_all(graph, op, option, nothing, chip);
+  option.time = option.gather.time + option.shift.time + option.reduce.time;
+  option.exchange = option.gather.bytes + option.shift.bytes + option.reduce.bytes;
+  return option;
+}
+
+}  // namespace elk::cost

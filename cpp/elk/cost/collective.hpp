@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+
+#include "elk/base/units.hpp"
+#include "elk/chip/chip.hpp"
+#include "elk/cost/exchange.hpp"
+#include "elk/cost/front.hpp"
+#include "elk/cost/tile.hpp"
+#include "elk/ir/graph.hpp"
+#include "elk/partition/collective.hpp"
+
+namespace elk::cost {
+
+/// The exchange between chips, adds aside, by the cheaper way.
+struct LinkPhase {
+  partition::Way way;
+  Seconds time;
+  Bytes sent;  // by each chip
+};
+
+/// Of a collective of `kind` among `chips` of which one holds `chip` and one port `port` of it:
+///
+///     t = sum over steps of sync + w L + max(x / B, y / b)
+///
+/// with L the latency between chips, w the links that the farthest message passes, x the bytes that
+/// a chip sends, those that pass it included, over its rate B, and y the bytes of a port over the
+/// rate b of its core's link. A ring wins ties: it needs no more than neighbours.
+[[nodiscard]] LinkPhase link_phase(ir::OpKind kind, const partition::Held& chip,
+                                   const partition::Held& port, std::int64_t chips,
+                                   const chip::Chip& machine);
+
+/// Adds what the cores beside a port hand to it or take from it, `piece` bytes each.
+void add_ports(const Fabric& fabric, const chip::Chip& chip, std::int64_t cores, std::int64_t piece,
+               Traffic& traffic);
+
+/// A collective under a plan: its gather is `PlanOption::gather`, its link phase with the adds
+/// `shift`, its scatter `reduce` (design 2.6).
+[[nodiscard]] PlanOption collective_option(const ir::Graph& graph, const ir::Op& op,
+                                           const partition::ExecutePlan& plan,
+                                           const chip::Chip& chip, const TileModel& tiles);
+
+/// The plans of a collective on the Pareto front of (space, time, exchange bytes). Constraints are
+/// for the model's own operators. Of more than 4,096 cuts it looks at factors some steps apart; the
+/// floor is that of every cut: what passes between chips, at the rate of all ports together.
+[[nodiscard]] Front collective_front(const ir::Graph& graph, const ir::Op& op,
+                                     const chip::Chip& chip, const TileModel& tiles);
+
+}  // namespace elk::cost

@@ -1,0 +1,286 @@
+#include "elk/train/one_chip.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "elk/base/errors.hpp"
+#include "elk/base/text.hpp"
+
+namespace elk::train {
+namespace {
+
+std::size_t index(std::int32_t id) { return static_cast<std::size_t>(id); }
+
+std::string suffix(Form form) {
+  switch (form.kind) {
+    case Form::Kind::Whole:
+      return "@whole";
+    case Form::Kind::Partial:
+      return "@partial";
+    case Form::Kind::Cut:
+      return text("@", form.dim);
+  }
+  return "";
+}
+
+ir::OpKind kind_of(Exchange exchange) {
+  switch (exchange) {
+    case Exchange::AllReduce:
+      return ir::OpKind::AllReduce;
+    case Exchange::ReduceScatter:
+      return ir::OpKind::ReduceScatter;
+    case Exchange::AllGather:
+      return ir::OpKind::AllGather;
+    case Exchange::AllToAll:
+      return ir::OpKind::AllToAll;
+    case Exchange::None:
+      break;
+  }
+  throw InternalError("a tensor is brought into the form that it has");
+}
+
+/// The ops of one chip, added one after another.
+class Builder {
+ public:
+  Builder(const ir::Graph& graph, const Sharding& sharding, std::int64_t chips)
+      : graph_(graph), sharding_(sharding), chips_(chips), versions_(graph.tensors.size()) {
+    result_.graph.name = graph.name;
+  }
+
+  OneChip build() {
+    std::size_t move = 0;
+    for (std::size_t op = 0; op < graph_.ops.size(); ++op) {
+      for (; move < sharding_.collectives.size() &&
+             sharding_.collectives[move].op == static_cast<std::int32_t>(op);
+           ++move) {
+        exchange(sharding_.collectives[move]);
+      }
+      add(graph_.ops[op], sharding_.splits[op]);
+    }
+    for (const ir::Store& store : graph_.stores) {
+      result_.graph.stores.push_back(stored(store));
+    }
+    for (const std::int32_t output : graph_.outputs) {
+      result_.graph.outputs.push_back(versions_[index(output)].front());
+    }
+    ir::validate(result_.graph);
+    result_.graph.repeat = ir::find_repeat(result_.graph);
+    return std::move(result_);
+  }
+
+ private:
+  /// The tensor that is `tensor` in `form`, if there is one yet.
+  [[nodiscard]] std::optional<std::int32_t> find(std::int32_t tensor, Form form) const {
+    for (const std::int32_t version : versions_[index(tensor)]) {
+      if (result_.forms[index(version)] == form) {
+        return version;
+      }
+    }
+    return std::nullopt;
+  }
+
+  std::int32_t make(std::int32_t tensor, Form form, ir::DType dtype) {
+    const ir::Tensor& like = graph_.tensors[index(tensor)];
+    std::vector<std::int32_t>& versions = versions_[index(tensor)];
+    ir::Tensor version = like;
+    version.dtype = dtype;
+    if (!versions.empty()) {
+      version.name += suffix(form);
+      version.home = is_given(like) ? like.home : ir::Home::Activation;
+    }
+    if (form.kind == Form::Kind::Cut) {
+      version.shape[index(form.dim)] /= chips_;
+    }
+    versions.push_back(static_cast<std::int32_t>(result_.graph.tensors.size()));
+    result_.graph.tensors.push_back(std::move(version));
+    result_.forms.push_back(form);
+    result_.whole.push_back(like.shape);
+    return versions.back();
+  }
+
+  static bool is_given(const ir::Tensor& tensor) {
+    return tensor.home == ir::Home::Weight || tensor.home == ir::Home::State ||
+           tensor.home == ir::Home::Input;
+  }
+
+  /// What is given is there in any form; of what is made and whole, a chip takes its slice.
+  std::int32_t read(std::int32_t tensor, Form form) {
+    if (const auto there = find(tensor, form)) {
+      return *there;
+    }
+    const ir::Tensor& like = graph_.tensors[index(tensor)];
+    if (versions_[index(tensor)].empty() || is_given(like)) {
+      return make(tensor, form, like.dtype);
+    }
+    const auto uncut = find(tensor, whole());
+    if (!uncut || form.kind != Form::Kind::Cut) {
+      throw InternalError(text("tensor ", like.name, " is not at hand in the form it is read in"));
+    }
+    const std::int32_t part = make(tensor, form, like.dtype);
+    move(ir::OpKind::Copy, *uncut, part);
+    return part;
+  }
+
+  void add(const ir::Op& op, const Split& split) {
+    ir::Op node = on_one_chip(op, split, chips_);
+    for (std::size_t i = 0; i < node.operands.size(); ++i) {
+      ir::Operand& operand = node.operands[i];
+      const std::int32_t tensor = operand.tensor;
+      if (operand.access == ir::Access::Read) {
+        operand.tensor = read(tensor, split.forms[i]);
+        note_state(op, i, split);
+      } else {
+        operand.tensor = make(tensor, split.forms[i], made_dtype(op, tensor, split.forms[i]));
+      }
+      if (operand.indirect) {
+        operand.indirect->index = read(operand.indirect->index, whole());
+      }
+    }
+    push(std::move(node), split.axis);
+  }
+
+  /// Addends keep the width that their op accumulates in.
+  [[nodiscard]] ir::DType made_dtype(const ir::Op& op, std::int32_t tensor, Form form) const {
+    const ir::DType stored = graph_.tensors[index(tensor)].dtype;
+    const bool wider = ir::bits(op.accumulate) > ir::bits(stored);
+    return form == partial() && wider ? op.accumulate : stored;
+  }
+
+  /// Rows that are read beside the state that they are appended to: the form that the state has.
+  void note_state(const ir::Op& op, std::size_t at, const Split& split) {
+    const ir::Operand& rows = op.operands[at];
+    for (const ir::Operand& other : op.operands) {
+      const bool beside = other.input == rows.input && other.input >= 0 &&
+                          graph_.tensors[index(other.tensor)].home == ir::Home::State;
+      if (beside && other.tensor != rows.tensor) {
+        beside_state_.emplace(rows.tensor, split.forms[at]);
+      }
+    }
+  }
+
+  void exchange(const Collective& moved) {
+    const std::int32_t before = *find(moved.tensor, moved.from);
+    const ir::DType dtype = graph_.tensors[index(moved.tensor)].dtype;
+    const std::int32_t after = make(moved.tensor, moved.to, dtype);
+    move(kind_of(train::exchange(moved.from, moved.to)), before, after);
+  }
+
+  /// An op that turns one version of a tensor into another: an axis for each dimension, and in
+  /// front of a cut one the axis of the chips.
+  void move(ir::OpKind kind, std::int32_t before, std::int32_t after) {
+    const ir::Tensor& from = result_.graph.tensors[index(before)];
+    const ir::Tensor& to = result_.graph.tensors[index(after)];
+    const bool slices = kind == ir::OpKind::Copy;
+    const bool sums = result_.forms[index(before)] == partial();
+    ir::Op op{.name = text(ir::name(kind), "/", to.name),
+              .kind = kind,
+              .onnx_type = "",
+              .function = sums ? "partials_reduce" : "slice_copy",
+              .params = slices ? std::vector<std::int64_t>{} : std::vector<std::int64_t>{chips_},
+              .compute = from.dtype,
+              .accumulate = from.dtype,
+              .axes = {},
+              .operands = {{.tensor = before,
+                            .access = ir::Access::Read,
+                            .dims = {},
+                            .indirect = {},
+                            .spilled = false},
+                           {.tensor = after,
+                            .access = ir::Access::Write,
+                            .dims = {},
+                            .indirect = {},
+                            .spilled = false}},
+              .flops = 0};
+    std::int64_t elements = 1;
+    for (std::size_t dim = 0; dim < from.shape.size(); ++dim) {
+      add_dim(op, dim, from.shape[dim], to.shape[dim]);
+      elements *= from.shape[dim];
+    }
+    op.flops = sums ? elements / chips_ * (chips_ - 1) : 0;
+    push(std::move(op), -1);
+  }
+
+  /// Where one side is longer, it has the parts of all chips, one after another; a slice reads the
+  /// first of them.
+  void add_dim(ir::Op& op, std::size_t dim, std::int64_t before, std::int64_t after) const {
+    const std::int64_t part = std::min(before, after);
+    const std::size_t rank = result_.graph.tensors[index(op.operands[0].tensor)].shape.size();
+    const bool last = dim + 1 == rank;
+    const std::int32_t own =
+        add_axis(op, text("d", dim), part, last ? ir::TileDim::SliceElements : ir::TileDim::Slices);
+    const ir::Dim plain{.axes = {own}, .coef = {1}, .offset = 0};
+    op.operands[0].dims.push_back(plain);
+    op.operands[1].dims.push_back(plain);
+    if (before != after && ir::is_collective(op.kind)) {
+      const std::int32_t chip = add_axis(op, text("chip", dim), chips_, ir::TileDim::None);
+      ir::Dim& longer = op.operands[before > after ? 0 : 1].dims.back();
+      longer = {.axes = {chip, own}, .coef = {part, 1}, .offset = 0};
+    }
+  }
+
+  static std::int32_t add_axis(ir::Op& op, std::string name, std::int64_t size, ir::TileDim tile) {
+    op.axes.push_back(
+        {.name = std::move(name), .size = size, .role = ir::AxisRole::Parallel, .tile_dim = tile});
+    return static_cast<std::int32_t>(op.axes.size()) - 1;
+  }
+
+  void push(ir::Op op, std::int32_t axis) {
+    result_.graph.ops.push_back(std::move(op));
+    result_.axes.push_back(axis);
+  }
+
+  [[nodiscard]] ir::Store stored(const ir::Store& store) const {
+    std::int32_t version = versions_[index(store.tensor)].front();
+    if (const auto beside = beside_state_.find(store.tensor); beside != beside_state_.end()) {
+      version = find(store.tensor, beside->second).value_or(version);
+    }
+    return {.tensor = version, .op = maker(version), .run = run_of(store, version)};
+  }
+
+  [[nodiscard]] std::int32_t maker(std::int32_t version) const {
+    for (std::size_t op = 0; op < result_.graph.ops.size(); ++op) {
+      for (const ir::Operand& operand : result_.graph.ops[op].operands) {
+        if (operand.tensor == version && operand.access == ir::Access::Write) {
+          return static_cast<std::int32_t>(op);
+        }
+      }
+    }
+    throw InternalError("a stored tensor is made by no op");
+  }
+
+  /// Contiguous bytes of what one chip stores: a part of the run where the cut is inside it.
+  [[nodiscard]] Bytes run_of(const ir::Store& store, std::int32_t version) const {
+    const Form form = result_.forms[index(version)];
+    const ir::Tensor& tensor = graph_.tensors[index(store.tensor)];
+    std::int64_t inside = ir::bits(tensor.dtype);
+    for (std::size_t dim = tensor.shape.size(); dim-- > 0 && inside < 8 * store.run.value;) {
+      if (form == cut(static_cast<std::int32_t>(dim))) {
+        return {std::max<std::int64_t>(1, store.run.value / chips_)};
+      }
+      inside *= tensor.shape[dim];
+    }
+    return store.run;
+  }
+
+  const ir::Graph& graph_;
+  const Sharding& sharding_;
+  std::int64_t chips_;
+  std::vector<std::vector<std::int32_t>> versions_;  // of each whole tensor, as they were made
+  std::map<std::int32_t, Form> beside_state_;
+  OneChip result_{
+      .graph = {.name = "", .tensors = {}, .ops = {}, .stores = {}, .repeat = {}, .outputs = {}},
+      .forms = {},
+      .whole = {},
+      .axes = {}};
+};
+
+}  // namespace
+
+OneChip one_chip(const ir::Graph& graph, const Sharding& sharding, std::int64_t chips) {
+  return Builder(graph, sharding, chips).build();
+}
+
+}  // namespace elk::train

@@ -1,0 +1,32 @@
+#include "elk/train/uses.hpp"
+
+#include <cstddef>
+
+namespace elk::train {
+
+Uses uses(const ir::Graph& graph) {
+  const auto index = [](std::int32_t id) { return static_cast<std::size_t>(id); };
+  const std::size_t count = graph.tensors.size();
+  Uses result{.last_reader = std::vector<std::int32_t>(count, -1),
+              .kept = std::vector<std::int8_t>(count, 0),
+              .picks = std::vector<std::int8_t>(count, 0)};
+  for (std::size_t op = 0; op < graph.ops.size(); ++op) {
+    for (const ir::Operand& operand : graph.ops[op].operands) {
+      if (operand.access == ir::Access::Read) {
+        result.last_reader[index(operand.tensor)] = static_cast<std::int32_t>(op);
+      }
+      if (operand.indirect) {
+        result.picks[index(operand.indirect->index)] = 1;
+      }
+    }
+  }
+  for (const ir::Store& store : graph.stores) {
+    result.kept[index(store.tensor)] = 1;
+  }
+  for (const std::int32_t tensor : graph.outputs) {
+    result.kept[index(tensor)] = 1;
+  }
+  return result;
+}
+
+}  // namespace elk::train

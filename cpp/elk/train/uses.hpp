@@ -1,0 +1,18 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "elk/ir/graph.hpp"
+
+namespace elk::train {
+
+/// What becomes of each tensor of a graph.
+struct Uses {
+  std::vector<std::int32_t> last_reader;  // the last op that reads it, or -1
+  std::vector<std::int8_t> kept;          // whether it is stored or leaves the graph
+  std::vector<std::int8_t> picks;         // whether its values pick rows of another
+};
+[[nodiscard]] Uses uses(const ir::Graph& graph);
+
+}  // namespace elk::train
