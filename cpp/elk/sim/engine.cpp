@@ -31,6 +31,8 @@ Engine::Engine(const Machine& machine) : refresh_(machine.refresh) {
     nodes_.push_back(
         {.capacity = grains(resource.capacity),
          .sustained = grains(resource.sustained > Rate{0} ? resource.sustained : resource.capacity),
+         .load = 0,
+         .loaded = {0},
          .carried = {0},
          .flows = {},
          .computes = {},
@@ -107,6 +109,9 @@ std::span<const Event> Engine::next() {
   while (events_.empty()) {
     refresh();
     if (agenda_.empty()) {
+      if (free_items_.size() + 1 < items_.size()) {
+        throw InvalidInput("what is under way must end within 26 days of simulated time");
+      }
       return {};
     }
     now_ = agenda_.first_time();
@@ -284,11 +289,12 @@ void Engine::set_share(std::int32_t id, Share share) {
     moving.since = now_;
   }
   moving.share = share;
-  if (share.num == 0 && moving.left > 0) {
-    agenda_.remove(id);
-    return;
+  const Picoseconds time = time_to_move(moving.left, share);
+  if (time == kNever) {
+    agenda_.remove(id);  // Until it gets a larger share.
+  } else {
+    agenda_.set(id, now_ + time);
   }
-  agenda_.set(id, now_ + time_to_move(moving.left, share));
 }
 
 }  // namespace elk::sim

@@ -2,12 +2,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "elk/base/units.hpp"
 #include "elk/sim/agenda.hpp"
 #include "elk/sim/fair.hpp"
+#include "elk/sim/meter.hpp"
 #include "elk/sim/share.hpp"
 
 namespace elk::sim {
@@ -102,6 +104,12 @@ class Engine {
   /// Bytes, times weights, of the flows through `resource` that have ended.
   [[nodiscard]] Bytes carried(ResourceId resource) const;
 
+  /// Records from now on how busy resources are. To be called before anything starts.
+  void meter(const Metering& metering) { meter_.emplace(metering); }
+
+  /// What has been recorded until `now()`, per track; empty if nothing was asked for.
+  [[nodiscard]] std::vector<Usage> usage();
+
  private:
   enum class State : std::uint8_t { Free, Waiting, Streaming, Arriving, Computing, Timing };
 
@@ -133,6 +141,8 @@ class Engine {
   struct Node {
     Wide capacity;
     Wide sustained;
+    Wide load;           // while it is recorded
+    Picoseconds loaded;  // since then
     Bytes carried;
     std::vector<Crossing> flows;
     std::vector<std::int32_t> computes;
@@ -159,7 +169,10 @@ class Engine {
   bool refresh_lone(ResourceId resource);
   void gather(ResourceId resource);
   void apply_part();
-  void pace_computes(Node& node);
+  void settle(ResourceId resource);
+  void pace_computes(const Node& port);
+  void report(ResourceId resource);
+  [[nodiscard]] Wide load(const Node& node) const;
   [[nodiscard]] Wide capacity(const Node& node) const;
   void set_refresh_timer();
   void touch_memories();
@@ -186,6 +199,7 @@ class Engine {
   Agenda agenda_;
   std::vector<Event> events_;
   Refresh refresh_;
+  std::optional<Meter> meter_;
   Picoseconds now_{0};
   std::int64_t memory_flows_ = 0;  // crossings of resources that refresh
   std::int64_t stamp_ = 0;

@@ -44,7 +44,7 @@ bool Engine::refresh_lone(ResourceId resource) {
   }
   if (lone.flows.empty()) {
     lone.stamp = stamp_;
-    pace_computes(lone);
+    settle(resource);
     return true;
   }
   const std::int32_t id = lone.flows.front().item;
@@ -63,9 +63,9 @@ bool Engine::refresh_lone(ResourceId resource) {
   }
   set_share(id, share);
   for (std::int32_t h = flow.first_use; h < flow.first_use + flow.use_count; ++h) {
-    Node& crossed = node(held_[at(h)].use.resource);
-    crossed.stamp = stamp_;
-    pace_computes(crossed);
+    const ResourceId crossed = held_[at(h)].use.resource;
+    node(crossed).stamp = stamp_;
+    settle(crossed);
   }
   return true;
 }
@@ -112,23 +112,63 @@ void Engine::apply_part() {
     set_share(part_flows_[f], part_shares_[f]);
   }
   for (const ResourceId resource : part_nodes_) {
-    pace_computes(node(resource));
+    settle(resource);
+  }
+}
+
+/// Passes on to computations and the meter that the flows of `resource` may have changed.
+void Engine::settle(ResourceId resource) {
+  pace_computes(node(resource));
+  if (meter_) {
+    report(resource);
   }
 }
 
 /// Computations get what flows leave of the port.
-void Engine::pace_computes(Node& port) {
+void Engine::pace_computes(const Node& port) {
   if (port.computes.empty()) {
     return;
   }
-  Wide idle = port.capacity;
-  for (const Crossing crossing : port.flows) {
-    const Share share = item(crossing.item).share;
-    idle -= share.num * held_[at(crossing.held)].use.weight / share.den;
-  }
+  const Wide idle = std::max(port.capacity - load(port), Wide{0});
   for (const std::int32_t id : port.computes) {
-    set_share(id, {std::max(idle, Wide{0}), 1});
+    set_share(id, {idle, 1});
   }
+}
+
+void Engine::report(ResourceId resource) {
+  if (!meter_->records(resource.value)) {
+    return;
+  }
+  Node& changed = node(resource);
+  const Wide before = changed.load;
+  if (before > 0) {
+    meter_->add(resource.value, before, changed.loaded, now_);
+  }
+  changed.load = load(changed);
+  changed.loaded = now_;
+  if ((before > 0) != (changed.load > 0)) {
+    meter_->turn(resource.value, changed.load > 0 ? 1 : -1, now_);
+  }
+}
+
+std::vector<Usage> Engine::usage() {
+  if (!meter_) {
+    return {};
+  }
+  for (std::size_t n = 0; n < nodes_.size(); ++n) {
+    report(id_at<ResourceId>(n));
+  }
+  return meter_->usage(now_);
+}
+
+/// What flows move through a resource.
+Wide Engine::load(const Node& resource) const {
+  Wide sum = 0;
+  for (const Crossing crossing : resource.flows) {
+    const Share& share = items_[at(crossing.item)].share;
+    sum += share.num * held_[at(crossing.held)].use.weight / share.den;
+  }
+  return sum;
 }
 
 Wide Engine::capacity(const Node& resource) const {

@@ -38,8 +38,4 @@ Share split(Wide left, std::int64_t weight) {
   return {(whole * den) + (rest / (weight / den)), den};
 }
 
-void refuse_endless() {
-  throw InvalidInput("a transfer must end within 26 days of simulated time");
-}
-
 }  // namespace elk::sim

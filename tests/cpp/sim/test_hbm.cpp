@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "elk/sim/hbm.hpp"
 #include "elk/base/errors.hpp"
+#include "elk/sim/hbm.hpp"
 #include "sim/hbm_rows.hpp"
 
 namespace elk::sim {
