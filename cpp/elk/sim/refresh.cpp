@@ -23,7 +23,7 @@ void Engine::refresh() {
 }
 
 void Engine::refresh_flows() {
-  set_pause_timer();
+  set_refresh_timer();
   ++stamp_;
   for (const ResourceId resource : dirty_) {
     node(resource).dirty = false;
@@ -44,7 +44,7 @@ bool Engine::refresh_lone(ResourceId resource) {
   }
   if (lone.flows.empty()) {
     lone.stamp = stamp_;
-    pace_computes(lone);
+    settle(resource);
     return true;
   }
   const std::int32_t id = lone.flows.front().item;
@@ -63,9 +63,9 @@ bool Engine::refresh_lone(ResourceId resource) {
   }
   set_share(id, share);
   for (std::int32_t h = flow.first_use; h < flow.first_use + flow.use_count; ++h) {
-    Node& crossed = node(held_[at(h)].use.resource);
-    crossed.stamp = stamp_;
-    pace_computes(crossed);
+    const ResourceId crossed = held_[at(h)].use.resource;
+    node(crossed).stamp = stamp_;
+    settle(crossed);
   }
   return true;
 }
@@ -112,46 +112,106 @@ void Engine::apply_part() {
     set_share(part_flows_[f], part_shares_[f]);
   }
   for (const ResourceId resource : part_nodes_) {
-    pace_computes(node(resource));
+    settle(resource);
+  }
+}
+
+/// Passes on to computations and the meter that the flows of `resource` may have changed.
+void Engine::settle(ResourceId resource) {
+  pace_computes(node(resource));
+  if (meter_) {
+    report(resource);
   }
 }
 
 /// Computations get what flows leave of the port.
-void Engine::pace_computes(Node& port) {
+void Engine::pace_computes(const Node& port) {
   if (port.computes.empty()) {
     return;
   }
-  Wide idle = port.capacity;
-  for (const Crossing crossing : port.flows) {
-    const Share share = item(crossing.item).share;
-    idle -= share.num * held_[at(crossing.held)].use.weight / share.den;
-  }
+  const Wide idle = std::max(port.capacity - load(port), Wide{0});
   for (const std::int32_t id : port.computes) {
-    set_share(id, {std::max(idle, Wide{0}), 1});
+    set_share(id, {idle, 1});
   }
+}
+
+void Engine::report(ResourceId resource) {
+  if (!meter_->records(resource.value)) {
+    return;
+  }
+  Node& changed = node(resource);
+  const Wide before = changed.load;
+  if (before > 0) {
+    meter_->add(resource.value, before, changed.loaded, now_);
+  }
+  changed.load = load(changed);
+  changed.loaded = now_;
+  if ((before > 0) != (changed.load > 0)) {
+    meter_->turn(resource.value, changed.load > 0 ? 1 : -1, now_);
+  }
+}
+
+std::vector<Usage> Engine::usage() {
+  if (!meter_) {
+    return {};
+  }
+  for (std::size_t n = 0; n < nodes_.size(); ++n) {
+    report(id_at<ResourceId>(n));
+  }
+  return meter_->usage(now_);
+}
+
+/// What flows move through a resource.
+Wide Engine::load(const Node& resource) const {
+  Wide sum = 0;
+  for (const Crossing crossing : resource.flows) {
+    const Share& share = items_[at(crossing.item)].share;
+    sum += share.num * held_[at(crossing.held)].use.weight / share.den;
+  }
+  return sum;
 }
 
 Wide Engine::capacity(const Node& resource) const {
-  return resource.pauses && paused() ? Wide{0} : resource.capacity;
-}
-
-bool Engine::paused() const {
-  return now_ >= pause_.period && now_.value % pause_.period.value < pause_.length.value;
-}
-
-/// Has the agenda wake the engine when a pause next begins or ends, as long as a flow cares.
-void Engine::set_pause_timer() {
-  if (pausing_flows_ == 0) {
-    agenda_.remove(0);
-    return;
+  if (!resource.refreshes) {
+    return resource.capacity;
   }
-  const std::int64_t phase = now_.value % pause_.period.value;
-  const std::int64_t until = paused() ? pause_.length.value : pause_.period.value;
-  agenda_.set(0, now_ + Picoseconds{until - phase});
+  const Phase now = phase();
+  if (now.stands) {
+    return 0;
+  }
+  return now.fresh ? resource.capacity : resource.sustained;
 }
 
-void Engine::toggle() {
-  for (const ResourceId resource : pausing_) {
+Engine::Phase Engine::phase() const {
+  if (refresh_.interval == Picoseconds{0}) {
+    const bool fresh = now_ < refresh_.fresh;
+    return {.stands = false, .fresh = fresh, .ends = fresh ? refresh_.fresh : Picoseconds{0}};
+  }
+  const Picoseconds since{now_.value % refresh_.interval.value};
+  const Picoseconds begin = now_ - since;
+  const Picoseconds stall = begin > Picoseconds{0} ? refresh_.stall : Picoseconds{0};
+  if (since < stall) {
+    return {.stands = true, .fresh = false, .ends = begin + stall};
+  }
+  const Picoseconds fresh = std::min(stall + refresh_.fresh, refresh_.interval);
+  if (since < fresh) {
+    return {.stands = false, .fresh = true, .ends = begin + fresh};
+  }
+  return {.stands = false, .fresh = false, .ends = begin + refresh_.interval};
+}
+
+/// Has the agenda wake the engine when a refresh next changes capacities, while a flow cares.
+void Engine::set_refresh_timer() {
+  const Picoseconds ends = memory_flows_ > 0 ? phase().ends : Picoseconds{0};
+  if (ends > Picoseconds{0}) {
+    agenda_.set(0, ends);
+  } else {
+    agenda_.remove(0);
+  }
+}
+
+void Engine::touch_memories() {
+  for (const ResourceId resource : memories_) {
     if (!node(resource).flows.empty()) {
       touch(resource);
     }

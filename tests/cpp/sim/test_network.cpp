@@ -1,8 +1,11 @@
+#include <algorithm>
+#include <cstdlib>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "chip/chips.hpp"
+#include "elk/base/random.hpp"
 #include "elk/sim/network.hpp"
 
 namespace elk::sim {
@@ -168,6 +171,142 @@ TEST(Network, ModulesAtTheEdgesShareTheCoresEvenly) {
     EXPECT_TRUE(served[first + (2 * node)] == 2 || served[first + (2 * node)] == 3);
     EXPECT_EQ(served[first + (2 * node) + 1], 0);
   }
+}
+
+/// `count` ring all-reduces of `bytes` at once over four chips, in steps that wait for each other.
+Picoseconds ring_all_reduces(const Network& network, std::int64_t bytes, std::int64_t count) {
+  Engine engine(network.machine());
+  for (int step = 0; step < 2 * 3; ++step) {
+    for (std::int64_t chip = 0; chip < 4; ++chip) {
+      for (std::int64_t k = 0; k < count; ++k) {
+        send(engine, network.chip_path(chip, (chip + 1) % 4), bytes / 4);
+      }
+    }
+    last_end(engine);
+  }
+  return engine.now();
+}
+
+TEST(Network, RingAllReducesTakeTheirClosedForm) {
+  // 2 (P - 1) / P * S / B + 2 (P - 1) latencies, with P = 4, S = 64 kB, B = 32 GB/s, 500 ns:
+  // 1.5 x 2 us + 6 x 0.5 us = 6 us. Of k at once the bytes take k times as long.
+  for (const chip::Topology topology : {chip::Topology::Ring, chip::Topology::AllToAll}) {
+    chip::Chip chip = chip::small_chip();
+    chip.chips = 4;
+    chip.inter_chip = {.rate = 32e9,
+                       .latency = {500e-9},
+                       .sync_latency = {0},
+                       .port_cores = 64,
+                       .topology = topology};
+    const Network network(chip);
+    EXPECT_EQ(ring_all_reduces(network, 64'000, 1), Picoseconds{3'000'000 + 3'000'000});
+    for (const std::int64_t count : {2, 3, 7}) {
+      EXPECT_EQ(ring_all_reduces(network, 64'000, count),
+                Picoseconds{(count * 3'000'000) + 3'000'000});
+    }
+  }
+}
+
+TEST(Network, ALinkBetweenChipsOfARingCarriesWhatPassesThrough) {
+  // Chips 0 and 1 both send 32 kB to the next but one: both pass the link from 1 to 2, 2 us.
+  chip::Chip chip = chip::small_chip();
+  chip.chips = 5;
+  chip.inter_chip = {.rate = 32e9,
+                     .latency = {0},
+                     .sync_latency = {0},
+                     .port_cores = 64,
+                     .topology = chip::Topology::Ring};
+  const Network network(chip);
+  Engine engine(network.machine());
+  send(engine, network.chip_path(0, 2), 32'000);
+  send(engine, network.chip_path(1, 3), 32'000);
+  EXPECT_EQ(last_end(engine), Picoseconds{2'000'000});
+}
+
+TEST(Network, PortCoresLieEvenlyAndLeadOffTheMesh) {
+  // Two port cores of 4 x 4: cores 0 to 7 leave through core 0, cores 8 to 15 through core 8.
+  chip::Chip chip = chip::small_mesh(4, 4);
+  chip.chips = 2;
+  chip.inter_chip = {.rate = 32e9,
+                     .latency = {0},
+                     .sync_latency = {0},
+                     .port_cores = 2,
+                     .topology = chip::Topology::AllToAll};
+  const Network network(chip);
+  EXPECT_EQ(network.path({7}, {16 + 9}).hops, 4 + 1);  // 7 to 0: one row, three columns; 8 to 9
+  EXPECT_EQ(network.path({8}, {16}).hops, 0);
+}
+
+struct Transfer {
+  std::int64_t from;
+  std::int64_t to;
+  std::int64_t bytes;
+};
+
+/// Ends of `transfers` started together on a square mesh.
+std::vector<Picoseconds> mesh_ends(const std::vector<Transfer>& transfers) {
+  const Network network(chip::small_mesh(6, 6));
+  Engine engine(network.machine());
+  for (std::size_t k = 0; k < transfers.size(); ++k) {
+    const Path path = network.path(core(transfers[k].from), core(transfers[k].to));
+    engine.start({.tag = static_cast<Tag>(k),
+                  .bytes = {transfers[k].bytes},
+                  .cap = {0},
+                  .latency = path.latency,
+                  .uses = path.uses},
+                 {0});
+  }
+  std::vector<Picoseconds> ends(transfers.size());
+  for (auto events = engine.next(); !events.empty(); events = engine.next()) {
+    for (const Event& event : events) {
+      ends[static_cast<std::size_t>(event.tag)] = event.time;
+    }
+  }
+  return ends;
+}
+
+TEST(Network, TransposingASquareMeshChangesNothing) {
+  // Rows come first on every route. Transposed, a route goes by the column first, which is the way
+  // back of the opposite transfer: so transposing all transfers, or turning them round, gives the
+  // same times; and where every transfer has its opposite, transposing changes nothing.
+  const auto transposed = [](std::int64_t core) { return ((core % 6) * 6) + (core / 6); };
+  Random random{9};
+  for (int round = 0; round < 50; ++round) {
+    std::vector<Transfer> transfers;
+    for (int k = 0; k < 60; ++k) {
+      transfers.push_back({random.below(36), random.below(36), 1000 + random.below(3000)});
+    }
+    std::vector<Transfer> turned = transfers;
+    std::vector<Transfer> across = transfers;
+    std::vector<Transfer> both = transfers;
+    for (std::size_t k = 0; k < transfers.size(); ++k) {
+      turned[k] = {transfers[k].to, transfers[k].from, transfers[k].bytes};
+      across[k] = {transposed(transfers[k].from), transposed(transfers[k].to), transfers[k].bytes};
+      both.push_back(turned[k]);
+    }
+    EXPECT_EQ(mesh_ends(across), mesh_ends(turned));
+    std::vector<Transfer> both_across = both;
+    for (Transfer& transfer : both_across) {
+      transfer = {transposed(transfer.from), transposed(transfer.to), transfer.bytes};
+    }
+    std::vector<Picoseconds> ends = mesh_ends(both);
+    std::vector<Picoseconds> ends_across = mesh_ends(both_across);
+    EXPECT_EQ(*std::max_element(ends.begin(), ends.end()),
+              *std::max_element(ends_across.begin(), ends_across.end()));
+    std::sort(ends.begin(), ends.end());
+    std::sort(ends_across.begin(), ends_across.end());
+    EXPECT_EQ(ends, ends_across);
+  }
+}
+
+TEST(Network, NeighboursExchangeAtFullRateOnAMesh) {
+  // 8 cores of a row shift 4,000 bytes to the right at once: no link is shared, 1 us.
+  const Network network(chip::small_mesh(8, 8));
+  Engine engine(network.machine());
+  for (std::int64_t c = 0; c < 7; ++c) {
+    send(engine, network.path(core(c), core(c + 1)), 4000);
+  }
+  EXPECT_EQ(last_end(engine), Picoseconds{1'000'000});
 }
 
 }  // namespace
