@@ -8,6 +8,7 @@ void bind_compile(py::module_& m);
 void bind_ir(py::module_& m);
 void bind_plan(py::module_& m);
 void bind_program(py::module_& m);
+void bind_sim(py::module_& m);
 void bind_tile(py::module_& m);
 void bind_train(py::module_& m);
 
@@ -21,5 +22,6 @@ PYBIND11_MODULE(_core, m) {
   bind_plan(m);
   bind_program(m);
   bind_compile(m);
+  bind_sim(m);
   bind_train(m);
 }
