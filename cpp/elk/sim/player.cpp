@@ -29,7 +29,7 @@ Picoseconds alone(const Demand& demand) {
 
 Player::Player(const Demands& demands, Picoseconds hbm_latency)
     : latency_(hbm_latency),
-      pause_(demands.network().machine().pause),
+      refresh_(demands.network().machine().refresh),
       nothing_(demands.nothing()) {}
 
 std::size_t Player::push(const Demand* demand) {
@@ -75,25 +75,24 @@ void Player::set_alone() {
   }
 }
 
-bool Player::streaming() const { return begun_ && now_ >= arrives_ && !paused(); }
+bool Player::streaming() const { return begun_ && now_ >= arrives_ && !stands(); }
 
-bool Player::paused() const {
-  if (pause_.period.value == 0) {
-    return false;
-  }
-  return now_ >= pause_.period && now_.value % pause_.period.value < pause_.length.value;
+/// Whether the HBM refreshes.
+bool Player::stands() const {
+  return refresh_.interval.value > 0 && now_ >= refresh_.interval &&
+         now_.value % refresh_.interval.value < refresh_.stall.value;
 }
 
-/// Until the first byte arrives, or a pause begins or ends.
+/// Until the first byte arrives, or a refresh begins or ends.
 Picoseconds Player::until_next() const {
   if (!begun_) {
     return kNever;
   }
   Picoseconds next = now_ < arrives_ ? arrives_ - now_ : kNever;
-  if (pause_.period.value > 0) {
-    const std::int64_t into = now_.value % pause_.period.value;
-    const bool inside = now_ >= pause_.period && into < pause_.length.value;
-    next = std::min(next, Picoseconds{(inside ? pause_.length.value : pause_.period.value) - into});
+  if (refresh_.interval.value > 0) {
+    const std::int64_t since = now_.value % refresh_.interval.value;
+    next = std::min(
+        next, Picoseconds{(stands() ? refresh_.stall.value : refresh_.interval.value) - since});
   }
   return next;
 }

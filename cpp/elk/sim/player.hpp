@@ -80,7 +80,7 @@ class Player {
   void end_job();
   void set_alone();
   [[nodiscard]] bool streaming() const;
-  [[nodiscard]] bool paused() const;
+  [[nodiscard]] bool stands() const;
   [[nodiscard]] Picoseconds until_next() const;
   void set_pace(const Scene& scene);
   [[nodiscard]] Wide taken(const Meeting& meeting) const;
@@ -90,7 +90,7 @@ class Player {
   void account(const Scene& scene, Picoseconds time, bool executing);
 
   Picoseconds latency_;
-  Pause pause_;
+  Refresh refresh_;
   Demand nothing_;
   std::vector<Job> jobs_;
   std::size_t head_ = 0;

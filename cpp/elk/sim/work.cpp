@@ -7,6 +7,7 @@
 
 #include "elk/partition/extent.hpp"
 #include "elk/partition/plan.hpp"
+#include "elk/sim/hbm.hpp"
 
 namespace elk::sim {
 namespace {
@@ -204,7 +205,12 @@ Work Works::of(std::int32_t op, const ir::Graph& graph, const program::Execution
 }
 
 Demand Works::load(const program::Loading& loading) const {
-  return demands_.of(loading, kHbmWeight);
+  if (loading.run == 0 || !chip_.hbm) {
+    return demands_.of(loading, kHbmWeight);
+  }
+  const auto channels = static_cast<double>(chip_.hbm->modules * chip_.hbm->channels);
+  return demands_.of(loading, byte_weight(kHbm3ePieces, to_rate(chip_.hbm->rate / channels),
+                                          {.run = {loading.run}, .write_share = 1.0}));
 }
 
 }  // namespace elk::sim
