@@ -8,6 +8,7 @@ void bind_compile(py::module_& m);
 void bind_ir(py::module_& m);
 void bind_plan(py::module_& m);
 void bind_program(py::module_& m);
+void bind_sim(py::module_& m);
 void bind_tile(py::module_& m);
 void bind_train(py::module_& m);
 
@@ -22,4 +23,5 @@ PYBIND11_MODULE(_core, m) {
   bind_program(m);
   bind_train(m);
   bind_compile(m);
+  bind_sim(m);
 }

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from elk.plan import Plan as Plan
     from elk.plan import compile as compile
     from elk.plan import load_plan as load_plan
+    from elk.run import Run as Run
     from elk.sharding import Sharding as Sharding
     from elk.sharding import shard as shard
 
@@ -40,6 +41,7 @@ _LAZY = {
     "Limits": "elk.limits",
     "Model": "elk.model",
     "Plan": "elk.plan",
+    "Run": "elk.run",
     "Sharding": "elk.sharding",
     "__version__": "elk._core",
     "chips": "elk.chips",
@@ -65,6 +67,7 @@ __all__ = [
     "ModelFileError",
     "Plan",
     "PlanFileError",
+    "Run",
     "Sharding",
     "UnboundSymbolsError",
     "UnsupportedModelError",

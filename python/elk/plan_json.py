@@ -64,6 +64,7 @@ class CompiledPlan:
         borrowed: For each op, whether its tile times are a neighbour's.
         constraints: What plans of an operator had to satisfy.
         seconds: How long the search took.
+        tiles: The tile model that it was planned with.
     """
 
     plan: _core.Plan
@@ -74,6 +75,17 @@ class CompiledPlan:
     borrowed: tuple[bool, ...]
     constraints: Constraints
     seconds: float
+    tiles: _core.TileModel
+
+    def planned_graph(self) -> _core.Graph:
+        """The graph whose operators are planned."""
+        return self.graph
+
+    def simulate(self, tiles: _core.TileModel | None, fidelity: _core.Fidelity) -> _core.Run:
+        """Runs the plan on the simulator, with the tile model that it was planned with."""
+        return _core.simulate(
+            self.graph, self.chip.to_core(), self.plan.program, tiles or self.tiles, fidelity
+        )
 
     def problems(self) -> list[str]:
         """Every rule of the program's semantics that the plan breaks."""

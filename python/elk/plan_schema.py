@@ -215,6 +215,31 @@ class PredictedRow(TypedDict):
     stores: list[StoreTimesRow]
 
 
+class SimulatedOpRow(TypedDict):
+    """When an op was preloaded and ran on the simulator, in picoseconds."""
+
+    id: int
+    preload: NotRequired[list[int]]
+    execute: list[int]
+
+
+class SimulatedStoreRow(TypedDict):
+    """When a tensor was written back on the simulator, in picoseconds."""
+
+    tensor: str
+    store: list[int]
+
+
+class SimulatedRow(TypedDict):
+    """What the simulator found, all in picoseconds; `split_ps` adds up to the total."""
+
+    total_ps: int
+    fidelity: str
+    ops: list[SimulatedOpRow]
+    stores: list[SimulatedStoreRow]
+    split_ps: dict[str, int]
+
+
 class BoundsRow(TypedDict):
     """What an ideal chip would take, the proved lower bound, and its three corners."""
 
@@ -272,7 +297,7 @@ class PlanDocument(TypedDict):
     program: list[list[Any]]
     buffers: list[BufferRow]
     predicted: PredictedRow
-    simulated: None
+    simulated: SimulatedRow | None
     bounds: BoundsRow
     raw_s: float
     host_s: float

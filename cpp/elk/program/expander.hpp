@@ -11,8 +11,8 @@
 
 namespace elk::program {
 
-/// The expansion of every op of a program. Equal ops under equal plans, whose operands rest in equal
-/// layouts, share one: `execution_of` and `preload_of` say which.
+/// The expansion of every op of a program. Equal ops under equal plans, whose operands rest in
+/// equal layouts, share one: `execution_of` and `preload_of` say which.
 class Expander {
  public:
   Expander(const ir::Graph& graph, const chip::Chip& chip, const std::vector<OpPlan>& ops);
