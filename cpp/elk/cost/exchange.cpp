@@ -6,6 +6,7 @@
 #include "elk/base/rounding.hpp"
 #include "elk/chip/delivery.hpp"
 #include "elk/partition/order.hpp"
+#include "elk/partition/rotation.hpp"
 
 namespace elk::cost {
 
@@ -62,22 +63,24 @@ void Fabric::gather(Traffic& traffic, std::int64_t moved) const {
   traffic.hops = (rows_ + cols_ - 2) / ways;
 }
 
-void Fabric::among(Traffic& traffic, std::int64_t cores, std::int64_t piece, bool multicast) const {
+void Fabric::among(Traffic& traffic, const Neighbours& cores, std::int64_t piece,
+                   bool multicast) const {
   if (!grid_) {
     return;
   }
-  const std::int64_t ways = wraps_ ? 2 : 1;
-  const std::int64_t pieces = multicast ? cores - 1 : (cores / 2) * ceil_div(cores, 2);
-  traffic.line += ceil_div(pieces * piece, ways);
-  traffic.hops = std::max(traffic.hops, ceil_div(cores - 1, ways));
+  const std::int64_t ways = cores.around ? 2 : 1;
+  const std::int64_t half = cores.cores / 2;
+  const std::int64_t pieces = multicast ? cores.cores - 1 : half * (cores.cores - half);
+  traffic.line += ceil_div(cores.apart * pieces * piece, ways);
+  traffic.hops = std::max(traffic.hops, ceil_div(cores.apart * (cores.cores - 1), ways));
 }
 
-void Fabric::shift(Traffic& traffic, std::int64_t cores, std::int64_t piece) const {
+void Fabric::shift(Traffic& traffic, const Neighbours& ring, std::int64_t piece) const {
   if (!grid_) {
     return;
   }
   traffic.line = piece;
-  traffic.hops = wraps_ ? 1 : cores - 1;
+  traffic.hops = partition::ring_hops(ring.cores, !ring.around);
 }
 
 Exchange after(const Exchange& first, const Exchange& second) {

@@ -28,6 +28,14 @@ struct Traffic {
   bool wide = false;  // whether cores of several chips take part
 };
 
+/// Cores in a line of a grid, `apart` hops from one to the next, with as many such groups in turn;
+/// `around`: the last is as far from the first.
+struct Neighbours {
+  std::int64_t cores;
+  std::int64_t apart;
+  bool around;
+};
+
 /// The interconnect as exchanges see it.
 ///
 /// On a grid a link, not a port, is what binds, and `line` is its load under dimension-order
@@ -38,9 +46,9 @@ struct Traffic {
 ///   way as there are rows (columns);
 /// - all to all among `n` neighbours in a line: floor(n / 2) * ceil(n / 2) pieces cross its middle;
 ///   with multicast every piece passes every link once, so that the last one carries n - 1;
-/// - a shift within a ring laid out in a line: every link carries one piece each way.
+/// - a shift within a ring (`partition::Rotation`): every link carries one piece each way.
 ///
-/// A torus and a ring halve the first two.
+/// A torus and a ring halve the first; the second only among cores that go once around.
 class Fabric {
  public:
   explicit Fabric(const chip::Chip& chip);
@@ -51,11 +59,11 @@ class Fabric {
 
   /// Fills `line` and `hops` for a gather of `moved` bytes in all from everywhere.
   void gather(Traffic& traffic, std::int64_t moved) const;
-  /// Fills them for an all to all of pieces of `piece` bytes among `cores` neighbours; `multicast`:
-  /// the same piece goes to all of them.
-  void among(Traffic& traffic, std::int64_t cores, std::int64_t piece, bool multicast) const;
-  /// Fills them for a shift in a ring of `cores`.
-  void shift(Traffic& traffic, std::int64_t cores, std::int64_t piece) const;
+  /// Adds to them an all to all of pieces of `piece` bytes among neighbours; `multicast`: the same
+  /// piece goes to all of them.
+  void among(Traffic& traffic, const Neighbours& cores, std::int64_t piece, bool multicast) const;
+  /// Fills them for a shift in a ring.
+  void shift(Traffic& traffic, const Neighbours& ring, std::int64_t piece) const;
 
   /// Least time for `bytes` from HBM to pass the edges of one chip's grid; zero off a grid.
   [[nodiscard]] Seconds delivery(double bytes) const { return {bytes / delivery_}; }

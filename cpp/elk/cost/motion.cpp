@@ -107,7 +107,10 @@ Exchange Pricer::shift(const Cut& cut, const Turn& turn, const Spin& spin, std::
   traffic.sent = bytes;
   traffic.wide = cut.wide;
   traffic.chip_in = bytes * cut.held[turn.slot].straddling;
-  fabric_.shift(traffic, spin.parts, bytes);
+  fabric_.shift(traffic, neighbours(cut, ~slot.contained, turn.parts), bytes);
+  if (fabric_.grid() && turn.spins > 1) {
+    traffic.hops = turn.parts - 1;  // No order of a ring makes neighbours along two dimensions.
+  }
   Exchange result = fabric_.exchange(traffic);
   const bool crosses = cut.wide || traffic.chip_in > 0;
   result.time += fabric_.sync(crosses) * static_cast<double>(chunks - 1);

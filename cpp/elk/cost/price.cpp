@@ -10,6 +10,7 @@
 #include "elk/cost/collective.hpp"
 #include "elk/cost/states.hpp"
 #include "elk/partition/order.hpp"
+#include "elk/partition/rotation.hpp"
 
 namespace elk::cost {
 namespace {
@@ -46,6 +47,17 @@ double padded_flops(const ir::Op& op, const partition::ExecutePlan& plan) {
   return flops;
 }
 
+/// Sharers of one partition that go once around a dimension of a torus, 0 where they do not.
+std::int64_t peers_around(const partition::Rotation& turn, const partition::ExecutePlan& plan,
+                          const chip::Chip& chip) {
+  if (turn.axes.size() != 1) {
+    return 0;
+  }
+  const std::int64_t cores = turn.factors[0];
+  const std::int32_t dim = plan.mesh_dims[static_cast<std::size_t>(turn.axes[0])];
+  return partition::goes_around(chip, dim, cores, cores) ? cores / turn.ring : 0;
+}
+
 std::vector<HbmOperand> hbm_operands(const ir::Graph& graph, const ir::Op& op,
                                      const PlanOption& option, const chip::Chip& chip) {
   std::vector<HbmOperand> result;
@@ -63,10 +75,13 @@ std::vector<HbmOperand> hbm_operands(const ir::Graph& graph, const ir::Op& op,
           partition::extent(graph.tensors[tensor], operand, dim, tiles.tile, tiles.tile).count;
       expected = std::min(1.0, operand.indirect->expected_picks / static_cast<double>(picks));
     }
+    const partition::Rotation turn = partition::rotation(op, i, option.plan, chip);
     result.push_back({.operand = i,
                       .full = option.footprint.operand[i],
                       .expected = expected,
-                      .sharing = partition::sharing(graph, op, i, option.plan, chip)});
+                      .sharing = partition::sharing(graph, op, i, option.plan, chip),
+                      .ring = turn.ring,
+                      .around = peers_around(turn, option.plan, chip)});
   }
   return result;
 }

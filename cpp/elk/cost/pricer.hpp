@@ -136,6 +136,8 @@ class Pricer {
   [[nodiscard]] partition::Extent extent(std::size_t slot, std::size_t dim, const Cut& cut);
   [[nodiscard]] std::int64_t parts_of(const Cut& cut, const Slot& slot) const;
   void measure_result(Cut& cut, std::size_t slot) const;
+  [[nodiscard]] Neighbours neighbours(const Cut& cut, std::uint64_t along,
+                                      std::int64_t cores) const;
   [[nodiscard]] Exchange partials(const Cut& cut, std::size_t slot);
   void reduce_rows(Cut& cut);
   [[nodiscard]] Exchange gather(const Cut& cut, std::span<const Turn* const> turns) const;

@@ -3,6 +3,7 @@
 
 #include "elk/cost/pricer.hpp"
 #include "elk/partition/plan.hpp"
+#include "elk/partition/rotation.hpp"
 
 namespace elk::cost {
 namespace {
@@ -10,6 +11,26 @@ namespace {
 using partition::element_bytes;
 
 }  // namespace
+
+/// `cores` that differ in their places along the cut axes selected by `along`.
+Neighbours Pricer::neighbours(const Cut& cut, std::uint64_t along, std::int64_t cores) const {
+  if (!fabric_.grid()) {
+    return {.cores = cores, .apart = 1, .around = true};
+  }
+  std::int32_t only = -1;
+  int count = 0;
+  for (const std::int32_t axis : cut.order) {
+    if (((along >> static_cast<unsigned>(axis)) & 1U) != 0) {
+      only = axis;
+      ++count;
+    }
+  }
+  const auto at = static_cast<std::size_t>(only);
+  return {.cores = cores,
+          .apart = 1,
+          .around = count == 1 &&
+                    partition::goes_around(chip_, cut.mesh_dims[at], cut.factor[at], cores)};
+}
 
 /// The reduce-scatter of a partial tile: each of `parts` cores sends all but its own part of it,
 /// and adds up what it receives (design 3.3).
@@ -27,7 +48,7 @@ Exchange Pricer::partials(const Cut& cut, std::size_t slot) {
   traffic.fragments = (parts - 1) * scattered.runs;
   traffic.wide = cut.wide;
   traffic.chip_in = cut.held[slot].straddling * (parts / 2) * (parts - (parts / 2)) * piece;
-  fabric_.among(traffic, parts, piece, false);
+  fabric_.among(traffic, neighbours(cut, summed_ & ~slots_[slot].contained, parts), piece, false);
   Exchange exchange = fabric_.exchange(traffic);
   exchange.time.value += tiles_.add(parts, scattered.piece);
   return exchange;
@@ -38,8 +59,10 @@ Exchange Pricer::partials(const Cut& cut, std::size_t slot) {
 void Pricer::reduce_rows(Cut& cut) {
   std::int64_t cores = 1;
   std::int64_t rows = 1;
+  std::uint64_t along = 0;  // a bit for each row axis
   for (std::size_t axis = 0; axis < cut.factor.size(); ++axis) {
     const bool row = op_.axes[axis].role == ir::AxisRole::Row;
+    along |= row ? std::uint64_t{1} << axis : 0;
     cores *= row ? cut.factor[axis] : 1;
     rows *= row ? 1 : cut.tile[axis];
   }
@@ -63,8 +86,9 @@ void Pricer::reduce_rows(Cut& cut) {
     all.chip_in = piece * cores;
     pair.chip_in = piece * cores;
   }
-  fabric_.among(all, cores, piece, fabric_.multicast());
-  fabric_.among(pair, cores, piece, true);
+  const Neighbours all_cores = neighbours(cut, along, cores);
+  fabric_.among(all, all_cores, piece, fabric_.multicast());
+  fabric_.among(pair, all_cores, piece, true);
   Exchange direct = fabric_.exchange(all);
   direct.time.value += tiles_.add(cores, values);
   Exchange once = fabric_.exchange(pair);

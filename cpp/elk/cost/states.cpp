@@ -55,7 +55,8 @@ Partial with(const Partial& before, const HbmOperand& operand, std::int64_t d,
     result.traffic.received += rest;
     result.traffic.sent += fabric.multicast() ? piece : rest;
     result.traffic.fragments += d - 1;
-    fabric.among(result.traffic, d, piece, fabric.multicast());
+    fabric.among(result.traffic, {.cores = d, .apart = operand.ring, .around = d == operand.around},
+                 piece, fabric.multicast());
   }
   return result;
 }

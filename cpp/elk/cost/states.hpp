@@ -13,6 +13,8 @@ struct HbmOperand {
   Bytes full;             // of a core's piece at execute
   double expected = 1.0;  // share of it that is filled: below 1 only where an index picks rows
   partition::Sharing sharing;
+  std::int64_t ring = 1;    // cores that its partitions rotate through: peers are as far apart
+  std::int64_t around = 0;  // peers that go once around their dimension of a torus, 0: none do
 };
 
 /// The preload states of an op on the Pareto front of (space, distribute time), largest space

@@ -33,6 +33,7 @@ Layout layout(const ir::Graph& graph, const ir::Op& op, std::size_t operand,
                 .split_dim = -1,
                 .split = 1,
                 .split_axes = {},
+                .turning = {},
                 .spread = false};
   for (std::size_t axis = 0; axis < op.axes.size(); ++axis) {
     result.size.push_back(op.axes[axis].size);
@@ -62,6 +63,11 @@ Layout start_layout(const ir::Graph& graph, const ir::Op& op, std::size_t operan
       result.split = temporal[dim];
       result.split_axes =
           cut_axes(plan, [&](std::int32_t axis) { return !contains(op.operands[operand], axis); });
+      result.turning = turning(op, plan, chip, op.operands[operand].dims[dim].axes[0]);
+      if (result.turning.size() == 1 && !result.turning[0].rotation.snakes &&
+          !result.turning[0].rotation.folds) {
+        result.turning.clear();
+      }
       break;
     }
   }

@@ -8,6 +8,7 @@
 #include "elk/chip/chip.hpp"
 #include "elk/ir/graph.hpp"
 #include "elk/partition/plan.hpp"
+#include "elk/partition/rotation.hpp"
 
 namespace elk::partition {
 
@@ -25,6 +26,9 @@ struct Layout {
   std::int64_t split_dim;  // after a reduce-scatter: the dim of the tile that is cut ...
   std::int64_t split;      // ... into this many parts, 1: not
   std::vector<std::int32_t> split_axes;  // by the index over these axes, modulo `split`
+  /// At the start of an execute, where the place in one ring does not tell the part: all operands
+  /// that rotate along the cut dimension, whose places add up (`first_index`). Empty: `split_axes`.
+  std::vector<Turning> turning;
   bool spread;
 
   friend bool operator==(const Layout&, const Layout&) = default;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "elk/base/rounding.hpp"
+#include "elk/partition/rotation.hpp"
 
 namespace elk::partition {
 namespace {
@@ -154,6 +155,66 @@ std::vector<std::int32_t> parts(const Layout& layout) {
   return result;
 }
 
+/// Counts through the digits of the cores in use, the innermost axis fastest.
+void advance(const Layout& layout, std::vector<std::int64_t>& digits) {
+  for (std::size_t i = layout.order.size(); i-- > 0;) {
+    const std::size_t axis = at(layout.order[i]);
+    if (++digits[axis] < layout.factors[axis]) {
+      return;
+    }
+    digits[axis] = 0;
+  }
+}
+
+/// Where each core's part begins, in indices of a tile of `tile`, while operands turn together.
+std::vector<std::int64_t> begins(const Layout& layout, std::size_t cores, std::int64_t tile) {
+  std::vector<std::int64_t> result(cores, 0);
+  std::vector<std::int64_t> digits(layout.factors.size(), 0);
+  for (std::int64_t& begin : result) {
+    for (const Turning& one : layout.turning) {
+      begin += one.length * place(one.rotation, digits);
+    }
+    begin %= tile;
+    advance(layout, digits);
+  }
+  return result;
+}
+
+/// The indices number [begin, begin + length) of `from`, those beyond `tile` counted from the
+/// front.
+Indices window(IndexView from, std::int64_t begin, std::int64_t length, std::int64_t tile) {
+  Indices result = slice(from, 0, std::max<std::int64_t>(0, begin + length - tile));
+  const Indices rest = slice(from, begin, begin + length);
+  result.insert(result.end(), rest.begin(), rest.end());
+  return joined(std::move(result));
+}
+
+/// Every core's part where operands turn together: a set for each tile and each place to begin.
+void turn(const Layout& layout, std::size_t along, DimPieces& dim) {
+  const std::size_t axis = at(layout.dims[along].axes[0]);
+  const std::int64_t tile = ceil_div(layout.size[axis], layout.factors[axis]);
+  const auto cores = static_cast<std::size_t>(layout.cores);
+  const std::vector<std::int64_t> begin = begins(layout, cores, tile);
+  std::vector<std::int64_t> distinct = begin;
+  std::sort(distinct.begin(), distinct.end());
+  distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
+  const std::int64_t length = ceil_div(tile, layout.split);
+  IndexSets windows;
+  for (std::size_t set = 0; set < dim.sets.size(); ++set) {
+    for (const std::int64_t first : distinct) {
+      windows.push_back(window(dim.sets[set], first, length, tile));
+    }
+  }
+  std::vector<std::int32_t> set_of(cores);
+  for (std::size_t core = 0; core < cores; ++core) {
+    const auto number = std::lower_bound(distinct.begin(), distinct.end(), begin[core]);
+    set_of[core] = static_cast<std::int32_t>((dim.at(core) * distinct.size()) +
+                                             static_cast<std::size_t>(number - distinct.begin()));
+  }
+  dim.sets = std::move(windows);
+  dim.set_of = std::move(set_of);
+}
+
 void split(const Layout& layout, DimPieces& dim) {
   std::int64_t most = 1;
   for (std::size_t set = 0; set < dim.sets.size(); ++set) {
@@ -189,7 +250,11 @@ DimPieces dim_pieces(const Layout& layout, std::size_t dim) {
     result.set_of = digit_sums<std::int32_t>(layout, step);
   }
   if (layout.split > 1 && static_cast<std::int64_t>(dim) == layout.split_dim) {
-    split(layout, result);
+    if (layout.turning.empty()) {
+      split(layout, result);
+    } else {
+      turn(layout, dim, result);
+    }
   }
   result.counts.reserve(result.sets.size());
   for (std::size_t set = 0; set < result.sets.size(); ++set) {

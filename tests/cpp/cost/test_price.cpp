@@ -76,6 +76,66 @@ TEST(Price, ShiftsTheOuterTensorOnceAnOuterStep) {
   EXPECT_EQ(option.shift.bytes, Bytes{(1 + 3) * 8});
 }
 
+chip::Chip grid(std::int64_t rows, std::int64_t cols, chip::Topology topology) {
+  chip::Chip chip = small_chip(rows * cols);
+  chip.interconnect.topology = topology;
+  chip.core.rows = rows;
+  chip.core.cols = cols;
+  return chip;
+}
+
+// Weights of 4 x 8 in f16 rotate along m over six rows: five shifts of a part of ceil(4 / 6) x 4.
+TEST(Price, OfAShiftOnAGridCountsTheHopsOfItsRing) {
+  const OneOp one = test::matmul(6, 8, 6);
+  const auto shift = [&](const chip::Chip& chip, std::int64_t parts) {
+    return priced(one, {6, 2, 1}, {{}, {parts, 1}}, chip).shift;
+  };
+  const chip::Chip line = small_chip(12);
+  const chip::Chip mesh = grid(6, 2, chip::Topology::Mesh2d);
+  const chip::Chip torus = grid(6, 2, chip::Topology::Torus2d);
+  const double hop = mesh.interconnect.hop_latency.value;
+  // Of six parts, five shifts: around a torus by one hop, folded on a line of a mesh by two.
+  EXPECT_NEAR(shift(torus, 6).time.value, shift(line, 6).time.value + (5 * 1 * hop), 1e-15);
+  EXPECT_NEAR(shift(mesh, 6).time.value, shift(line, 6).time.value + (5 * 2 * hop), 1e-15);
+  // Of three, two shifts: half the way around is no ring of neighbours.
+  EXPECT_NEAR(shift(torus, 3).time.value, shift(line, 3).time.value + (2 * 2 * hop), 1e-15);
+  EXPECT_NEAR(shift(mesh, 2).time.value, shift(line, 2).time.value + (1 * 1 * hop), 1e-15);
+  EXPECT_EQ(shift(mesh, 6).wire, shift(line, 6).wire);  // One part a link, each way.
+}
+
+// Partial results of 6 x 4 on six rows: 5 of 6 parts cross each link towards an end at most;
+// through the middle 3 x 3 parts. Around a torus, half.
+TEST(Price, OfAReductionOnATorusIsHalvedOnlyAllAround) {
+  const OneOp one = test::matmul(12, 4, 24);
+  const auto wire = [&](const chip::Chip& chip) {
+    return priced(one, {1, 1, 6}, {}, chip).reduce.wire.value * kLink;
+  };
+  const double part = 2.0 * 4 * 2;  // Two rows of four in f16.
+  EXPECT_DOUBLE_EQ(wire(grid(6, 2, chip::Topology::Mesh2d)), 9 * part);
+  EXPECT_DOUBLE_EQ(wire(grid(6, 2, chip::Topology::Torus2d)), 4.5 * part);
+  EXPECT_DOUBLE_EQ(wire(grid(8, 2, chip::Topology::Torus2d)), 9 * part);
+}
+
+TEST(States, OfPeersBetweenRotatingPartsShareTheLinksOfTheirLine) {
+  const OneOp one = test::matmul(12, 64, 64);
+  const chip::Chip mesh = grid(12, 1, chip::Topology::Mesh2d);
+  // Whole: two peers exchange halves of 8,192 bytes with each other. In two parts, two pairs of
+  // peers two hops apart exchange halves of 4,096 on the same links.
+  const auto half = [&](const PlanOption& option) {
+    for (const PreloadState& state : option.states) {
+      if (state.divisor[1] == 2) {
+        return state.distribute;
+      }
+    }
+    return Exchange{};
+  };
+  const Exchange whole = half(priced(one, {12, 1, 1}, {}, mesh));
+  const Exchange parts = half(priced(one, {12, 1, 1}, {{}, {1, 2}}, mesh));
+  EXPECT_DOUBLE_EQ(whole.wire.value, 4096 / kLink);
+  EXPECT_DOUBLE_EQ(parts.wire.value, 2 * 2048 / kLink);
+  EXPECT_NEAR(parts.time.value - whole.time.value, mesh.interconnect.hop_latency.value, 1e-15);
+}
+
 TEST(Price, ShiftsInChunksOfTheBuffer) {
   OneOp one = test::matmul(2, 4096, 8);
   chip::Chip chip = small_chip(2);

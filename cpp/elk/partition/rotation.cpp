@@ -1,0 +1,108 @@
+#include "elk/partition/rotation.hpp"
+
+#include <algorithm>
+
+#include "elk/base/rounding.hpp"
+#include "elk/partition/extent.hpp"
+#include "elk/partition/order.hpp"
+
+namespace elk::partition {
+namespace {
+
+std::size_t at(std::int32_t axis) { return static_cast<std::size_t>(axis); }
+
+/// Whether an operand rotates along more than one of its dimensions: its places then count through
+/// all of them, and no order of the ring makes neighbours of each.
+bool along_several(const std::vector<std::int64_t>& temporal) {
+  return std::count_if(temporal.begin(), temporal.end(),
+                       [](std::int64_t parts) { return parts > 1; }) > 1;
+}
+
+}  // namespace
+
+Rotation rotation(const ir::Op& op, std::size_t operand, const ExecutePlan& plan,
+                  const chip::Chip& chip) {
+  Rotation result{.axes = {}, .factors = {}, .ring = 1, .snakes = false, .folds = false};
+  for (const std::int32_t axis : plan.order) {
+    if (!contains(op.operands[operand], axis)) {
+      result.axes.push_back(axis);
+      result.factors.push_back(plan.factors[at(axis)]);
+    }
+  }
+  for (const std::int64_t parts : plan.temporal[operand]) {
+    result.ring *= parts;
+  }
+  if (!chip::is_mesh(chip) || along_several(plan.temporal[operand])) {
+    return result;
+  }
+  result.snakes = result.axes.size() == 2;
+  result.folds = result.ring > 2 &&
+                 !(result.axes.size() == 1 && goes_around(chip, plan.mesh_dims[at(result.axes[0])],
+                                                          result.factors[0], result.ring));
+  return result;
+}
+
+std::int64_t place(const Rotation& rotation, std::span<const std::int64_t> digits) {
+  std::int64_t number = 0;
+  for (std::size_t i = 0; i < rotation.axes.size(); ++i) {
+    const std::int64_t digit = digits[at(rotation.axes[i])];
+    const std::int64_t factor = rotation.factors[i];
+    const bool back = rotation.snakes && i == 1 && number % 2 == 1;
+    number = (number * factor) + (back ? factor - 1 - digit : digit);
+  }
+  return place(rotation, number % rotation.ring);
+}
+
+std::int64_t place(const Rotation& rotation, std::int64_t member) {
+  if (!rotation.folds) {
+    return member;
+  }
+  return member % 2 == 0 ? member / 2 : rotation.ring - ((member + 1) / 2);
+}
+
+std::int64_t ring_hops(std::int64_t cores, bool folds) {
+  return std::min<std::int64_t>(cores - 1, folds ? 2 : 1);
+}
+
+bool goes_around(const chip::Chip& chip, std::int32_t dim, std::int64_t factor,
+                 std::int64_t cores) {
+  switch (chip.interconnect.topology) {
+    case chip::Topology::AllToAll:
+      return true;
+    case chip::Topology::Mesh2d:
+      return false;
+    case chip::Topology::Torus2d:
+      return factor == cores && cores == (dim == 0 ? chip.core.rows : chip.core.cols);
+    case chip::Topology::Ring:
+      return factor == cores && cores == chip.core.count;
+  }
+  return false;
+}
+
+std::vector<Turning> turning(const ir::Op& op, const ExecutePlan& plan, const chip::Chip& chip,
+                             std::int32_t axis) {
+  std::vector<Turning> result;
+  const std::int64_t tile = ceil_div(op.axes[at(axis)].size, plan.factors[at(axis)]);
+  for (std::size_t i = 0; i < op.operands.size(); ++i) {
+    for (std::size_t dim = 0; dim < plan.temporal[i].size(); ++dim) {
+      const std::int64_t parts = plan.temporal[i][dim];
+      if (parts > 1 && op.operands[i].dims[dim].axes[0] == axis && first_like(op, i) == i) {
+        result.push_back(
+            {.rotation = rotation(op, i, plan, chip), .length = ceil_div(tile, parts)});
+      }
+    }
+  }
+  return result;
+}
+
+std::int64_t first_index(const ir::Op& op, const ExecutePlan& plan, const chip::Chip& chip,
+                         std::int32_t axis, std::span<const std::int64_t> digits) {
+  const std::int64_t tile = ceil_div(op.axes[at(axis)].size, plan.factors[at(axis)]);
+  std::int64_t index = 0;
+  for (const Turning& one : turning(op, plan, chip, axis)) {
+    index += one.length * place(one.rotation, digits);
+  }
+  return index % tile;
+}
+
+}  // namespace elk::partition
