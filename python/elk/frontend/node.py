@@ -96,6 +96,8 @@ def attributes(
         proto: The node.
         given: In a function, the attributes of the node that stands for it.
     """
+    if not proto.attribute:
+        return {}, ()
     attrs: dict[str, Any] = {}
     for a in proto.attribute:
         found = given.get(a.ref_attr_name) if a.ref_attr_name else a
