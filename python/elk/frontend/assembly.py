@@ -49,6 +49,10 @@ class Maker:
         ]
         return self._assembler.make(self._node, kind, values, attrs)
 
+    def check_folded(self, count: int, what: str) -> None:
+        """Refuses the node where `count` elements of `what` are more than may be computed here."""
+        self._node.check_folded(count, what)
+
     def __call__(self, kind: str, *inputs: Value | Array | None, **attrs: Any) -> Value:
         """The one result of a node of type `kind`."""
         return self.all(kind, *inputs, **attrs)[0]
@@ -160,7 +164,8 @@ class Assembler:
 
     def maker(self, name: str, kind: str) -> Maker:
         """Makes nodes for the node called `name` of type `kind`, which is none of the table."""
-        return Maker(self, Node(name, kind, {}, [], [], NEWEST))
+        most = self._budget.limits.folded_elements
+        return Maker(self, Node(name, kind, {}, [], [], NEWEST, folded_elements=most))
 
     def note_readers(self, readers: dict[str, tuple[str, ...]]) -> None:
         """Notes who reads the values of the current scope."""

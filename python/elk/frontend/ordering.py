@@ -17,7 +17,7 @@ def alive(ops: Sequence[Op], needed: set[int]) -> list[Op]:
     """The ops that tensors in `needed` (by id) come from, in order."""
     out: deque[Op] = deque()
     for op in reversed(ops):
-        if any([id(tensor) in needed for tensor in op.writes]):
+        if not needed.isdisjoint(map(id, op.writes)):
             needed.update(map(id, op.reads))
             needed.update([id(index) for index in op.indices if index is not None])
             out.appendleft(op)
