@@ -106,8 +106,8 @@ def load_model(
         <Model nerf(rows=4096): 13 ops, 48.4 KiB of weights, 0.2 GFLOP, 5 x 2 ops from op 1 on>
     """
     one_of("fuse", fuse, _FUSIONS, later=_LATER)
-    loaded = load(source, limits)
     with _collector_resting():
+        loaded = load(source, limits)
         built = build(loaded, bindings, _globs(weights), _globs(state), limits)
     return Model(
         name=loaded.name,

@@ -69,6 +69,7 @@ class AlgorithmRow(TypedDict):
     """How exchanges are done where there is a choice."""
 
     collective: NotRequired[str]
+    reduce: NotRequired[str]
 
 
 class OperandRow(TypedDict):

@@ -185,3 +185,60 @@ def test_a_sequence_that_is_put_together_again_computes_nothing() -> None:
 def test_a_sequence_as_output_is_refused_by_name() -> None:
     proto = model_of([node("SplitToSequence", "x", "s", axis=0)], {"x": [3, 4]}, ["s"])
     assert "output 's' must be a tensor, got a sequence of tensors" in refusal(proto)
+
+
+def outside(name: str, *sizes: int) -> TensorProto:
+    """A weight whose elements lie in a file that is not there."""
+    tensor = TensorProto(name=name, data_type=F32, dims=sizes)
+    tensor.data_location = TensorProto.EXTERNAL
+    tensor.external_data.add(key="location", value="absent.bin")
+    return tensor
+
+
+def weights_of(proto: onnx.ModelProto) -> dict[str, tuple[int, ...]]:
+    graph = load_model(proto).graph
+    return {t.name: tuple(t.shape) for t in graph.tensors if t.home.name == "Weight"}
+
+
+def test_the_turns_of_a_loop_read_one_weight_outside_the_file() -> None:
+    nodes = [node("Identity", "condition", "go_on"), node("MatMul", "total w", "next")]
+    body = counting_body(nodes)
+    body.initializer.append(outside("w", 3, 3))
+    model = load_model(loop(4, body))
+    assert [op.onnx_type for op in model.graph.ops] == ["MatMul"] * 4
+    assert weights_of(loop(4, body)) == {"w": (3, 3)}
+    assert model.facts.external_bytes == 36
+
+
+def test_branches_may_call_their_weights_alike() -> None:
+    nodes = []
+    for number, (name, sizes) in enumerate({"then": (3, 4), "other": (3, 5)}.items()):
+        branch = helper.make_graph([node("MatMul", "x w", name)], name, [], [value(name, F32)])
+        branch.initializer.append(outside("w", *sizes))
+        choice = helper.make_node(
+            "If", ["yes" if number == 0 else "no"], [f"y{number}"],
+            then_branch=branch, else_branch=branch,
+        )  # fmt: skip
+        nodes.append(choice)
+    constants = {"yes": np.asarray(True), "no": np.asarray(False)}
+    proto = declared(
+        model_of(nodes, {"x": [2, 3]}, ["y0", "y1"], constants), {"y0": [2, 4], "y1": [2, 5]}
+    )
+    assert sorted(weights_of(proto).values()) == [(3, 4), (3, 5)]
+
+
+def test_a_branch_may_give_a_weight_and_read_those_of_the_graphs_around_it() -> None:
+    inner = helper.make_graph([node("Add", "w v", "sum")], "inner", [], [value("sum", F32)])
+    inner.initializer.append(outside("v", 3))
+    nested = helper.make_node("If", ["yes"], ["s"], then_branch=inner, else_branch=inner)
+    outer = helper.make_graph([nested], "outer", [], [value("s", F32), value("w", F32)])
+    outer.node.insert(0, onnx.NodeProto(op_type="Constant", output=["w"]))
+    attribute = outer.node[0].attribute.add(name="value", type=onnx.AttributeProto.TENSOR)
+    attribute.t.CopyFrom(outside("", 3))
+    nodes = [
+        helper.make_node("If", ["yes"], ["a", "b"], then_branch=outer, else_branch=outer),
+        node("Sum", "x a b", "y"),
+    ]
+    constants = {"yes": np.asarray(True)}
+    proto = declared(model_of(nodes, {"x": [3]}, ["y"], constants), {"y": [3]})
+    assert sorted(weights_of(proto).values()) == [(3,), (3,)]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
 
 import numpy as np
 import onnx
 import pytest
 from elk.errors import UnsupportedModelError
 from elk.model import load_model
-from onnx_graphs import I64, Array, model_of, node
+from onnx_graphs import I64, Array, model_of, node, one
 
 HUGE = 2**37  # f32, it stays within elk.Limits: the node itself has to refuse
 
@@ -20,18 +19,6 @@ def ints(*values: int) -> Array:
 
 def floats(*values: float) -> Array:
     return np.asarray(values, dtype=np.float32)
-
-
-def one(kind: str, read: str, shape: list[int], given: dict[str, Array], **attrs: Any) -> Any:
-    """A model of one node that reads `x` and the constants `given`."""
-    proto = onnx.ModelProto()
-    inputs: dict[str, Any] = {"x": shape}
-    proto.CopyFrom(model_of([node("Identity", "x", "y")], inputs, ["y"], given))
-    del proto.graph.node[:]
-    proto.graph.node.append(node(kind, read, "y", **attrs))
-    proto.graph.output[0].type.tensor_type.ClearField("shape")
-    proto.graph.output[0].type.tensor_type.shape.SetInParent()
-    return proto
 
 
 BOMBS = {

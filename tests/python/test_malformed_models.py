@@ -222,6 +222,13 @@ def _external(location: str, *, where: str) -> onnx.ModelProto:
         made = sound()["if"]
         branch = made.graph.node[0].attribute[0].g
         branch.initializer.append(tensor) if where == "branch" else branch.node.insert(0, constant)
+        if where == "function":
+            made = model([node("f", "x", "y")])
+            made.graph.node[0].domain = "own"
+            made.opset_import.add(domain="own", version=1)
+            body = made.functions.add(name="f", domain="own", input=["x"], output=["y"])
+            body.opset_import.add(domain="", version=20)
+            body.node.extend([constant, helper.make_node("MatMul", ["x", "w"], ["y"])])
     return made
 
 
@@ -236,7 +243,7 @@ def test_no_data_file_is_opened_whatever_its_name(tmp_path: Path) -> None:
     locations = ("../fifo", "../secret", str(tmp_path / "fifo"), "../link", "absent", "/dev/zero",
                  "../" * 9 + "etc/passwd", "")  # fmt: skip
     files = []
-    for where in ("initializer", "constant", "branch", "branch_constant"):
+    for where in ("initializer", "constant", "branch", "branch_constant", "function"):
         for number, location in enumerate(locations):
             files.append(here / f"{where}{number}.onnx")
             files[-1].write_bytes(_external(location, where=where).SerializeToString())
@@ -247,7 +254,7 @@ def test_no_data_file_is_opened_whatever_its_name(tmp_path: Path) -> None:
     said = json.loads(done.stdout)
     assert {Path(name) for name in said["opened"]} == set(files)
     for path, found in said["found"].items():
-        if Path(path).name.startswith("branch"):
+        if Path(path).name.startswith("function"):
             assert all(
                 code == "external_data" and place and remedy for code, place, remedy in found
             )

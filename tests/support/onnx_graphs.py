@@ -92,3 +92,14 @@ def assert_computes(
     for value, got, right in zip(model.outputs, evaluate(model, feeds), wanted, strict=True):
         np.testing.assert_allclose(got, right, rtol=1e-4, atol=1e-5, err_msg=value.name)
     return model
+
+
+def one(kind: str, read: str, shape: list[int], given: dict[str, Array], **attrs: Any) -> Any:
+    """A model of one node that reads `x` and the constants `given`."""
+    proto = onnx.ModelProto()
+    inputs: dict[str, Any] = {"x": shape}
+    proto.CopyFrom(model_of([node("Identity", "x", "y")], inputs, ["y"], given))
+    del proto.graph.node[:]
+    proto.graph.node.append(node(kind, read, "y", **attrs))
+    proto.graph.output[0].type.tensor_type.ClearField("shape")
+    return proto

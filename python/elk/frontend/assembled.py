@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from elk.frontend.space import Pattern
     from elk.frontend.values import Stored, Value
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Op:
+class Op(NamedTuple):
     """An op before it enters the graph: a pattern, and the tensors it runs over.
 
     Attributes:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from elk.errors import ElkError
 from elk.frontend import control, kinds, move, reshaping
@@ -52,6 +49,10 @@ class Maker:
         ]
         return self._assembler.make(self._node, kind, values, attrs)
 
+    def check_folded(self, count: int, what: str) -> None:
+        """Refuses the node where `count` elements of `what` are more than may be computed here."""
+        self._node.check_folded(count, what)
+
     def __call__(self, kind: str, *inputs: Value | Array | None, **attrs: Any) -> Value:
         """The one result of a node of type `kind`."""
         return self.all(kind, *inputs, **attrs)[0]
@@ -95,7 +96,7 @@ class Assembler:
         outputs = [self.scope.named(x) for x in proto.output]
         name = self.scope.prefix + (proto.name or f"{proto.op_type}_{number}")
         known = flow is not None or kind is not None or control.is_function(proto, self.scope)
-        if known and any(x in self._lost for x in inputs):
+        if known and self._lost and not self._lost.isdisjoint(inputs):
             self._lost.update(x for x in outputs if x)
             return
         try:
@@ -119,7 +120,7 @@ class Assembler:
         self, proto: onnx.NodeProto, kind: Kind | None, node: Node, inputs: list[str]
     ) -> None:
         """Takes a node of the table, or one that stands for a function, in its scope."""
-        if any(x in self._sequences for x in inputs):
+        if self._sequences and any(x in self._sequences for x in inputs):
             raise UnplannableError("it reads a sequence of tensors")
         node.inputs = [self.result.values[x] if x else None for x in inputs]
         node.attrs, attrs_key = attributes(proto, self.scope.attrs) if kind else ({}, None)
@@ -128,14 +129,13 @@ class Assembler:
         node.folded_elements = self._budget.limits.folded_elements
         if node.type == proto.op_type:  # One of ONNX's own.
             check_types(node.type, node.opset, node.inputs)
-        self._budget.take_inputs(node.inputs, f"node '{node.name}'")
+        place = f"node '{node.name}'"
+        self._budget.take_inputs(node.inputs, place)
         if kind is None:
             control.function(self, proto, node)
         else:
-            with np.errstate(all="ignore"):
-                self._take(node, kind, attrs_key)
-        made = map(self.result.values.get, node.outputs)
-        self._budget.take_results(made, f"node '{node.name}'")
+            self._take(node, kind, attrs_key)
+        self._budget.take_results(map(self.result.values.get, node.outputs), place)
 
     def count_turn(self, name: str) -> None:
         """Counts a turn of a loop, even one without nodes, as a node."""
@@ -164,7 +164,8 @@ class Assembler:
 
     def maker(self, name: str, kind: str) -> Maker:
         """Makes nodes for the node called `name` of type `kind`, which is none of the table."""
-        return Maker(self, Node(name, kind, {}, [], [], NEWEST))
+        most = self._budget.limits.folded_elements
+        return Maker(self, Node(name, kind, {}, [], [], NEWEST, folded_elements=most))
 
     def note_readers(self, readers: dict[str, tuple[str, ...]]) -> None:
         """Notes who reads the values of the current scope."""
@@ -198,7 +199,7 @@ class Assembler:
         if kind.build is None:
             reason = "it is no view of its inputs, and they are not known"
             raise UnplannableError(kinds.REFUSED.get(node.type, reason))
-        key = (node.type, attrs_key, tuple(v.key if v else None for v in node.inputs),
+        key = (node.type, attrs_key, tuple([v.key if v else None for v in node.inputs]),
                tuple(map(bool, node.outputs)))  # fmt: skip
         pattern = self._patterns.get(key)
         if pattern is None:
@@ -276,7 +277,7 @@ class Assembler:
         key = (op.pattern, seen.shape)
         if key not in self._reshaped:
             self._reshaped[key] = with_shape(op.pattern, seen.shape)
-        self.result.ops[maker] = replace(op, pattern=self._reshaped[key])
+        self.result.ops[maker] = op._replace(pattern=self._reshaped[key])
         tensor.shape = seen.shape
         whole_value = whole(tensor)
         self.result.values[value.name] = reshaping.in_box(whole_value, value.shape)
@@ -322,13 +323,13 @@ class Assembler:
         return found if found.shape == value.shape else reshaping.in_box(found, value.shape)
 
     def _op(self, node: Node, pattern: Pattern) -> None:
-        reads = tuple(_tensor_of(node, read) for read in pattern.reads)
-        indices = tuple(_index_of(node, read) for read in pattern.reads)
-        if any(0 in tensor.shape for tensor in reads):
-            raise UnplannableError("an input has no elements")
-        if any(0 in write.shape for write in pattern.writes):
-            raise UnplannableError("its result has no elements")
+        reads = tuple([_tensor_of(node, read) for read in pattern.reads])
+        indices = tuple([_index_of(node, read) for read in pattern.reads])
         if id(pattern) not in self._sound:
+            if any(0 in tensor.shape for tensor in reads):
+                raise UnplannableError("an input has no elements")
+            if any(0 in write.shape for write in pattern.writes):
+                raise UnplannableError("its result has no elements")
             check_pattern(pattern)
             self._sound[id(pattern)] = pattern
         writes = []

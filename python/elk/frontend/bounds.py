@@ -28,6 +28,7 @@ class Budget:
         self._nodes = 0  # Those of unrolled graphs as often as they run.
         self._folded_bytes = 0
         self._folded_total = 0
+        self._checked: set[tuple[str, Sequence[int]]] = set()  # Types and shapes within limits.
 
     def take_node(self, place: str) -> None:
         """Counts a node, whatever becomes of it. Raises LimitError when there are too many."""
@@ -38,8 +39,9 @@ class Budget:
     def take_inputs(self, inputs: Iterable[Value | None], place: str) -> None:
         """Counts the known elements that a node is going to look at; may raise LimitError."""
         most = self.limits.folded_elements
-        known = (v.known.size for v in inputs if v is not None and v.known is not None)
-        self._folded_total += sum(min(size, most) for size in known)
+        for value in inputs:
+            if value is not None and value.known is not None:
+                self._folded_total += min(value.known.size, most)
         if self._folded_total > self.limits.folded_total:
             what = "the elements that folding reads"
             self.limits.check("folded_total", self._folded_total, what, place)
@@ -49,7 +51,9 @@ class Budget:
         for value in results:
             if value is None:
                 continue
-            check_shape(self.limits, value.dtype, value.shape, place)
+            if (value.dtype, value.shape) not in self._checked:
+                check_shape(self.limits, value.dtype, value.shape, place)
+                self._checked.add((value.dtype, value.shape))
             if value.known is not None and value.known.base is None:
                 self._folded_bytes += value.known.nbytes
         if self._folded_bytes > self.limits.memory_bytes:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
+import numpy as np
 from onnx import numpy_helper
 
 from elk import _core
@@ -98,8 +99,9 @@ def build(
     given = {t.name: whole(t, t.data) for t in (*initializers, *inputs)}
     opsets = {("" if x.domain == "ai.onnx" else x.domain): x.version for x in plain.opset_import}
     assembler = Assembler(given, opsets, readers(plain.graph), limits)
-    for number, node in enumerate(plain.graph.node):
-        assembler.add(node, number)
+    with np.errstate(all="ignore"):  # What folding computes may overflow, as in a run.
+        for number, node in enumerate(plain.graph.node):
+            assembler.add(node, number)
     _refuse(assembler.result.refused)
     outputs, stores = _outputs(proto, assembler, inputs)
     return _finished(loaded, bound, assembler.result, (initializers, outputs, stores))

@@ -31,7 +31,7 @@ def take_census(proto: onnx.ModelProto, limits: Limits, place: str) -> None:
     Raises:
         LimitError: It has more nodes, values, operands, nesting or sizes than `limits`.
         ModelFileError: A name is no text, a size is negative, an operator set does not exist.
-        UnsupportedModelError: A tensor inside a node lies outside the file.
+        UnsupportedModelError: A tensor inside a node or a function lies outside the file.
     """
     _Census(limits, place).take(proto)
 
@@ -42,7 +42,8 @@ class _Census:
         self._place = place
         self._nodes = 0
         self._values = 0
-        self._waiting: list[tuple[onnx.GraphProto, int]] = []
+        # Graphs, how deep they stand in others, and whether they belong to a function.
+        self._waiting: list[tuple[onnx.GraphProto, int, bool]] = []
 
     def take(self, proto: onnx.ModelProto) -> None:
         limits, place = self._limits, self._place
@@ -50,17 +51,17 @@ class _Census:
         limits.check("nodes", len(proto.functions), "the functions of a model", place)
         for entry in proto.opset_import:
             self._opset(entry)
-        self._waiting.append((proto.graph, 1))
+        self._waiting.append((proto.graph, 1, False))
         for function in proto.functions:
             name = self._name(function.name, "a function's name", self._place)
             self._names((function.domain, *function.input, *function.output), f"function '{name}'")
             for entry in function.opset_import:
                 self._opset(entry)
-            self._take_nodes(function.node, 1, top=False)
+            self._take_nodes(function.node, 1, shared=True)
         while self._waiting:
-            graph, depth = self._waiting.pop()
+            graph, depth, shared = self._waiting.pop()
             self._limits.check("subgraph_depth", depth, "graphs within graphs", self._place)
-            self._take_graph(graph, depth)
+            self._take_graph(graph, depth, shared=shared)
 
     def _opset(self, entry: onnx.OperatorSetIdProto) -> None:
         domain = self._name(entry.domain, "the domain of an operator set", self._place)
@@ -74,19 +75,20 @@ class _Census:
                 remedy="convert the model with onnx.version_converter, or install a newer onnx",
             )
 
-    def _take_graph(self, graph: onnx.GraphProto, depth: int) -> None:
+    def _take_graph(self, graph: onnx.GraphProto, depth: int, *, shared: bool) -> None:
         given = len(graph.initializer) + len(graph.sparse_initializer)
         self._values += given + len(graph.input) + len(graph.output)
         self._limits.check("initializers", self._values, "initializers and inputs", self._place)
         self._name(graph.name, "a graph's name", self._place)
         for tensor in graph.initializer:
             name = self._name(tensor.name, "an initializer's name", self._place)
-            self._tensor(tensor, f"initializer '{name}'", inside=depth > 1)
+            self._tensor(tensor, f"initializer '{name}'", inside=shared)
         for value in (*graph.input, *graph.output):
             self._value(value)
-        self._take_nodes(graph.node, depth, top=depth == 1)
+        self._take_nodes(graph.node, depth, shared=shared)
 
-    def _take_nodes(self, nodes: Collection[onnx.NodeProto], depth: int, *, top: bool) -> None:
+    def _take_nodes(self, nodes: Collection[onnx.NodeProto], depth: int, *, shared: bool) -> None:
+        """Counts nodes; those of a function are `shared` by the nodes that call it."""
         self._nodes += len(nodes)
         self._limits.check("nodes", self._nodes, "the nodes of a model", self._place)
         most = self._limits.operands
@@ -97,8 +99,11 @@ class _Census:
                     self._limits.check("operands", count, "the operands of a node", place)
             self._names((node.op_type, node.domain, *node.input, *node.output), place)
             for attribute in node.attribute:
-                inside = not top or node.op_type != _INLINE_CONSTANT
-                self._attribute(attribute, place, depth, inside=inside)
+                inside = shared or node.op_type != _INLINE_CONSTANT
+                self._attribute(attribute, place, inside=inside)
+                for inner in (*((attribute.g,) if attribute.HasField("g") else ()),
+                              *attribute.graphs):  # fmt: skip
+                    self._waiting.append((inner, depth + 1, shared))
 
     def _node_place(self, node: onnx.NodeProto, number: int) -> str:
         name = node.name
@@ -106,7 +111,7 @@ class _Census:
             self._name(name, "a node's name", f"{self._place}: node {number}")
         return f"node '{name}'" if name else f"node {number}"
 
-    def _attribute(self, attribute: Any, place: str, depth: int, *, inside: bool) -> None:
+    def _attribute(self, attribute: Any, place: str, *, inside: bool) -> None:
         self._name(attribute.name, "an attribute's name", place)
         number = attribute.f
         if math.isnan(number) and inside:
@@ -118,12 +123,8 @@ class _Census:
             )
         if attribute.HasField("t"):
             self._tensor(attribute.t, place, inside=inside)
-        if attribute.HasField("g"):
-            self._waiting.append((attribute.g, depth + 1))
         for tensor in attribute.tensors:
             self._tensor(tensor, place, inside=True)
-        for graph in attribute.graphs:
-            self._waiting.append((graph, depth + 1))
 
     def _value(self, value: onnx.ValueInfoProto) -> None:
         place = f"value '{self._name(value.name, 'the name of an input or output', self._place)}'"
@@ -139,10 +140,10 @@ class _Census:
         self._shape(tensor.data_type, list(tensor.dims), place)
         if inside and tensor.data_location == EXTERNAL:
             raise UnsupportedModelError(
-                "a tensor inside a node or a subgraph lies outside the file, which is not opened",
+                "a tensor inside a node or a function lies outside the file, which is not opened",
                 code="external_data",
                 place=place,
-                remedy="make it an initializer of the graph, or store it in the file",
+                remedy="make it an initializer of a graph, or store it in the file",
             )
 
     def _shape(self, number: int, sizes: list[int], place: str) -> None:

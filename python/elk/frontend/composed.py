@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from elk.frontend.elementwise import scalar
-from elk.frontend.fold import LIMIT
 from elk.frontend.move import pads_of
 from elk.frontend.node import UnplannableError, wrapped
 from elk.frontend.values import DTYPES, ONNX_TYPES, Value, constant, numpy_dtype
@@ -37,10 +36,9 @@ def ints(*values: int) -> Array:
     return np.asarray(values, dtype=np.int64)
 
 
-def positions(count: int, start: int = 0) -> Array:
+def positions(make: Maker, count: int, start: int = 0) -> Array:
     """`count` positions from `start` on, as many as may be folded."""
-    if count > LIMIT:
-        raise UnplannableError(f"it needs {count} known positions, at most {LIMIT} are folded")
+    make.check_folded(count, "known positions")
     return np.arange(start, start + count, dtype=np.int64)
 
 
@@ -49,10 +47,9 @@ def cast(make: Maker, value: Value, dtype: str) -> Value:
     return make("Cast", value, to=ONNX_TYPES[dtype])
 
 
-def filled(name: str, shape: tuple[int, ...], value: Any, dtype: str) -> Value:
+def filled(make: Maker, name: str, shape: tuple[int, ...], value: Any, dtype: str) -> Value:
     """A constant that is the same everywhere: one number, seen as a box of `shape`."""
-    if math.prod(shape) > LIMIT:
-        raise UnplannableError(f"a constant of {math.prod(shape)} elements, at most {LIMIT} fold")
+    make.check_folded(math.prod(shape), "elements of a constant")
     return constant(name, np.full(shape, value, dtype=numpy_dtype(dtype)))
 
 
@@ -101,8 +98,8 @@ def trilu(node: Node, make: Maker) -> list[Value] | None:
     x = node.input(0)
     height, width = x.shape[-2:]
     shift = node.get(1)
-    columns = positions(width)
-    rows: Value | Array = positions(height)[:, None]
+    columns = positions(make, width)
+    rows: Value | Array = positions(make, height)[:, None]
     if shift is not None:
         rows = make("Add", rows, shift)
     side = "GreaterOrEqual" if node.attrs.get("upper", 1) else "LessOrEqual"
@@ -120,7 +117,7 @@ def hardmax(node: Node, make: Maker) -> list[Value] | None:
 
 
 def _hardmax(make: Maker, x: Value, axis: int) -> Value:
-    each = positions(x.shape[axis]).reshape([-1] + [1] * (len(x.shape) - 1 - axis))
+    each = positions(make, x.shape[axis]).reshape([-1] + [1] * (len(x.shape) - 1 - axis))
     hit = make("Equal", make("ArgMax", x, axis=axis), each)
     return cast(make, hit, x.dtype)
 
@@ -182,19 +179,18 @@ def one_hot(node: Node, make: Maker) -> list[Value] | None:
     axis = node.axis(-1, len(index.shape) + 1)
     behind = make("Add", index, ints(depth))
     counted = make("Where", make("Less", index, ints(0)), behind, index)
-    each = positions(depth).reshape([-1] + [1] * (len(index.shape) - axis))
+    each = positions(make, depth).reshape([-1] + [1] * (len(index.shape) - axis))
     hit = make("Equal", make("Unsqueeze", counted, ints(axis)), each)
     off, on = (make("Gather", node.input(2), ints(i), axis=0) for i in (0, 1))
     return [make("Where", hit, on, off)]
 
 
-def eye_like(node: Node, _: Maker) -> list[Value] | None:
+def eye_like(node: Node, make: Maker) -> list[Value] | None:
     """EyeLike: a constant, whatever its input holds."""
     x = node.input(0)
     dtype = DTYPES[int(node.attrs["dtype"])] if "dtype" in node.attrs else x.dtype
     rows, columns = x.shape
-    if x.size > LIMIT:
-        raise UnplannableError(f"a constant of {x.size} elements, at most {LIMIT} fold")
+    make.check_folded(x.size, "elements of a constant")
     ones = np.eye(rows, columns, int(node.attrs.get("k", 0)), dtype=numpy_dtype(dtype))
     return [constant(node.outputs[0], ones)]
 
@@ -204,7 +200,7 @@ def dropout(node: Node, make: Maker) -> list[Value] | None:
     x, ratio = node.input(0), 0.5 if node.get(1) is None else float(node.known(1, "ratio").item())
     training = node.get(2) is not None and bool(node.known(2, "training mode").item())
     if not training or ratio == 0.0:
-        return [x, filled(f"{node.name}/mask", x.shape, True, "bool")]
+        return [x, filled(make, f"{node.name}/mask", x.shape, True, "bool")]
     random = make("RandomUniformLike", x, dtype=1)
     kept = make("GreaterOrEqual", random, np.asarray(ratio, dtype=np.float32))
     scaled = make("Mul", x, number(1.0 / (1.0 - ratio), x))
@@ -228,7 +224,7 @@ def gather_nd(node: Node, make: Maker) -> list[Value] | None:
     line = _linear(make, index, picked)
     front = data.shape[:batch]
     if batch:
-        starts = positions(math.prod(front)) * math.prod(picked)
+        starts = positions(make, math.prod(front)) * math.prod(picked)
         starts = starts.reshape(front + (1,) * (len(line.shape) - batch))
         line = make("Add", line, starts)
     flat = make(
@@ -259,7 +255,7 @@ def reversed_slice(node: Node, make: Maker) -> list[Value] | None:
         size = value.shape[dim]
         stop = None if step < 0 and end < -size else end
         places = range(size)[slice(start, stop, step)]
-        index = positions(len(places)) * step + (places.start if places else 0)
+        index = positions(make, len(places)) * step + (places.start if places else 0)
         value = make("Gather", value, index, axis=dim)
     return [value]
 
@@ -273,7 +269,7 @@ def pad(node: Node, make: Maker) -> list[Value] | None:
         return _constant_pad(make, value, fill, (low, high))
     for axis, (a, b) in enumerate(zip(low, high, strict=True)):
         if a or b:
-            index = _turned(positions(value.shape[axis] + a + b, -a), value.shape[axis], mode)
+            index = _turned(positions(make, value.shape[axis] + a + b, -a), value.shape[axis], mode)
             value = make("Gather", value, index, axis=axis)
     return [value]
 
@@ -296,8 +292,7 @@ def _constant_pad(
         return [make("Pad", value, around, fill)]
     pairs = [(int(a), int(b)) for a, b in zip(around[:rank], around[rank:], strict=True)]
     count = math.prod(n + a + b for n, (a, b) in zip(value.shape, pairs, strict=True))
-    if max(count, value.size) > LIMIT:
-        raise UnplannableError(f"a mask of {count} elements, at most {LIMIT} are folded")
+    make.check_folded(max(count, value.size), "elements of a mask")
     inside = np.ones(value.shape, dtype=bool)
     return [make("Where", np.pad(inside, pairs), make("Pad", value, around), fill)]
 
@@ -330,9 +325,9 @@ def counted_mean(node: Node, make: Maker) -> list[Value] | None:
         stride = node.attrs.get("strides", (1,) * rank)[i]
         step = node.attrs.get("dilations", (1,) * rank)[i]
         kernel = node.attrs["kernel_shape"][i]
-        if total.shape[2 + i] * kernel > LIMIT or counts.size * total.shape[2 + i] > LIMIT:
-            raise UnplannableError("its mean counts padding of more windows than are folded")
-        first = positions(total.shape[2 + i])[:, None] * stride + positions(kernel) * step
+        windows = total.shape[2 + i]
+        make.check_folded(windows * max(kernel, counts.size), "windows whose padding counts")
+        first = positions(make, windows)[:, None] * stride + positions(make, kernel) * step
         along = (first < pads[i] + x.shape[2 + i] + pads[rank + i]).sum(1)
         counts = counts[..., None] * along
     return [make("Mul", total, (1.0 / counts).astype(numpy_dtype(x.dtype)))]

@@ -24,29 +24,24 @@ def core_graph(
     name: str, ops: list[Op], stores: list[tuple[Stored, int]], outputs: list[Value]
 ) -> tuple[_core.Graph, list[Stored]]:
     """The graph of `ops`, and its tensors in order: numbered as ops first touch them."""
-    tensors: list[Stored] = []
-    numbers: dict[int, int] = {}
-
-    def number(tensor: Stored) -> int:
-        found = numbers.get(id(tensor))
-        if found is None:
-            found = numbers[id(tensor)] = len(tensors)
-            tensors.append(tensor)
-        return found
-
+    numbers: dict[Stored, int] = {}  # By identity.
     patterns: list[_core.Op] = []
     known: dict[int, int] = {}
     rows = []
-    maker: dict[int, int] = {}
-    for i, op in enumerate(ops):
+    for op in ops:
         key = id(op.pattern)
         if key not in known:
             known[key] = len(patterns)
             patterns.append(_core_op(op))
-        rows.append((op.name, known[key], [number(t) for t in _touched(op)]))
-        maker.update((id(t), i) for t in op.writes)
+        touched = [numbers.setdefault(t, len(numbers)) for t in _touched(op)]
+        rows.append((op.name, known[key], touched))
     pieces = [p.tensor for value in outputs for p in value.pieces]
-    leaving = dict.fromkeys(number(t) for t in pieces if t.home == "output")
+    leaving = dict.fromkeys(
+        [numbers.setdefault(t, len(numbers)) for t in pieces if t.home == "output"]
+    )
+    tensors = list(numbers)
+    stored = {t for t, _ in stores}
+    maker = {t: i for i, op in enumerate(ops) for t in op.writes if t in stored}
     _rename_twice(tensors)
     graph = _core.Graph(
         name=name,
@@ -58,7 +53,7 @@ def core_graph(
         ],
         patterns=patterns,
         ops=rows,
-        stores=[(number(t), maker[id(t)], run) for t, run in stores],
+        stores=[(numbers[t], maker[t], run) for t, run in stores],
         outputs=list(leaving),
     )
     return graph, tensors
@@ -66,9 +61,7 @@ def core_graph(
 
 def _touched(op: Op) -> Iterable[Stored]:
     """The tensors of an op in the order in which its pattern counts them."""
-    yield from op.reads
-    yield from (index for index in op.indices if index is not None)
-    yield from op.writes
+    return (*op.reads, *[index for index in op.indices if index is not None], *op.writes)
 
 
 def _rename_twice(tensors: list[Stored]) -> None:

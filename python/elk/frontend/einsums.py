@@ -90,7 +90,7 @@ def _diagonal(make: Maker, term: str, value: Value, label: str) -> tuple[str, Va
     front = tuple(value.shape[i] for i in others)
     flat = make("Reshape", moved, ints(*front, size**count))
     step = sum(size**i for i in range(count))
-    line = make("Gather", flat, positions(size) * step, axis=len(others))
+    line = make("Gather", flat, positions(make, size) * step, axis=len(others))
     return "".join(term[i] for i in others) + label, line
 
 

@@ -9,7 +9,6 @@ import numpy as np
 
 from elk.frontend.node import Node, UnplannableError, wrapped
 from elk.frontend.values import DTYPES, numpy_dtype
-from elk.limits import DEFAULT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,10 +16,6 @@ if TYPE_CHECKING:
     from elk.frontend.values import Array
 
     Fold: TypeAlias = Callable[[Node, list[Array]], Array | list[Array] | None]
-
-# No folded tensor has more elements than this by default; larger ones are computed while the
-# model runs.
-LIMIT = DEFAULT.folded_elements
 
 
 def by(function: Callable[..., Any]) -> Fold:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from elk.frontend.composed import ints
-from elk.frontend.fold import LIMIT
 from elk.frontend.node import UnplannableError, wrapped
 from elk.frontend.values import numpy_dtype
 
@@ -43,8 +42,9 @@ def stft(node: Node, make: Maker) -> list[Value]:
     window = node.get(2)
     length = window.shape[0] if window else int(node.known(3, "length").item())
     count = 1 + (x.shape[1] - length) // step
-    if count < 1 or count * length > LIMIT:
+    if count < 1:
         raise UnplannableError(f"{count} frames of {length} positions")
+    make.check_folded(count * length, "positions of frames")
     at = np.arange(count)[:, None] * step + np.arange(length)
     frames = make("Gather", x, at, axis=1)
     if window is not None:
@@ -59,20 +59,19 @@ def transformed(make: Maker, x: Value, axis: int, length: int, how: tuple[bool, 
     used = min(x.shape[axis], length)
     if used < x.shape[axis]:
         x = make("Slice", x, ints(0), ints(used), ints(axis))
-    matrix = _roots(used, x.shape[-1], length, how).astype(numpy_dtype(x.dtype))
+    matrix = _roots(make, (used, x.shape[-1]), length, how).astype(numpy_dtype(x.dtype))
     labels = "ABCDEFGH"[: rank - 1]
     wanted = labels.replace(labels[axis], "k") + "p"
     return make("Einsum", x, matrix, equation=f"{labels}c,{labels[axis]}ckp->{wanted}")
 
 
-def _roots(used: int, parts: int, length: int, how: tuple[bool, bool]) -> Array:
+def _roots(make: Maker, shape: tuple[int, int], length: int, how: tuple[bool, bool]) -> Array:
     """The matrix `[positions, parts, frequencies, parts]` of a transform."""
+    used, parts = shape
     inverse, onesided = how
     half = inverse and onesided
     count = length // 2 + 1 if onesided and not inverse else length
-    roots = 2 * used * max(parts, 1) * count
-    if roots > LIMIT:
-        raise UnplannableError(f"a matrix of {roots} roots, at most {LIMIT} are folded")
+    make.check_folded(2 * used * max(parts, 1) * count, "roots of unity")
     angle = 2 * np.pi * np.outer(np.arange(used), np.arange(count)) / length
     sine = np.sin(angle) * (1 if inverse else -1)
     real, imaginary = np.cos(angle), sine

@@ -16,6 +16,7 @@ from google.protobuf.message import DecodeError, EncodeError  # type: ignore[imp
 from elk.errors import LimitError, ModelFileError
 from elk.frontend.census import EXTERNAL, take_census
 from elk.frontend.functions import check_functions, inlined
+from elk.frontend.hoist import hoisted
 from elk.frontend.scan import check_parsed_bytes
 from elk.limits import DEFAULT
 
@@ -71,7 +72,7 @@ def load(source: Source, limits: Limits = DEFAULT) -> Loaded:
     if not proto.graph.node and not proto.graph.output:
         raise ModelFileError("the model has no graph", place=place, remedy="export the model again")
     take_census(proto, limits, place)
-    proto = _hoisted(proto)
+    proto = hoisted(proto)
     if proto.functions:
         check_functions(proto, limits, place)
         check(weightless(proto), place)
@@ -133,30 +134,6 @@ def _parsed(data: memoryview, limits: Limits, place: str) -> onnx.ModelProto:
             remedy="check that the file is an ONNX model, and whole",
         ) from None
     return proto
-
-
-def _hoisted(proto: onnx.ModelProto) -> onnx.ModelProto:
-    """`proto` with Constant nodes whose tensor lies outside the file as initializers."""
-    outside = [
-        (node, attribute.t)
-        for node in proto.graph.node
-        if node.op_type == "Constant"
-        for attribute in node.attribute
-        if attribute.t.data_location == EXTERNAL and node.output
-    ]
-    if not outside:
-        return proto
-    copy = onnx.ModelProto()
-    copy.CopyFrom(proto)
-    gone = {node.output[0] for node, _ in outside}
-    kept = [node for node in copy.graph.node if not set(node.output) & gone]
-    del copy.graph.node[:]
-    copy.graph.node.extend(kept)
-    for node, tensor in outside:
-        initializer = copy.graph.initializer.add()
-        initializer.CopyFrom(tensor)
-        initializer.name = node.output[0]
-    return copy
 
 
 def weightless(proto: onnx.ModelProto) -> onnx.ModelProto:

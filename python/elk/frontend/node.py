@@ -61,10 +61,17 @@ class Node:
         """The elements of input number `slot`, which says `what` and has to be a constant."""
         value = self.input(slot)
         if value.known is None:
-            absent = value.pieces[0].tensor.home == "weight"
-            why = "lies outside the file" if absent else "is computed while the model runs"
-            raise UnplannableError(f"input {slot}, its {what}, {why}")
+            raise UnplannableError(f"input {slot}, its {what}, {self._unknown(value)}")
         return value.known
+
+    def _unknown(self, value: Value) -> str:
+        """Why the elements of `value` are not known."""
+        tensor = value.pieces[0].tensor
+        if tensor.data is not None:
+            most = f"{self.folded_elements:,}"
+            return f"has more than the {most} elements that are read (limit 'folded_elements')"
+        absent = tensor.home == "weight"
+        return "lies outside the file" if absent else "is computed while the model runs"
 
     def ints(self, slot: int, attr: str) -> tuple[int, ...] | None:
         """Integers that older versions keep in attribute `attr`, newer ones in input `slot`."""
@@ -73,6 +80,14 @@ class Node:
         if self.get(slot) is None:
             return None
         return tuple(int(i) for i in self.known(slot, attr).ravel())
+
+    def check_folded(self, count: int, what: str) -> None:
+        """Refuses the node where `count` elements of `what` are more than may be computed here."""
+        if count > self.folded_elements:
+            raise UnplannableError(
+                f"{count:,} {what}: at most {self.folded_elements:,} are computed while the model "
+                "is read (limit 'folded_elements')"
+            )
 
     def axis(self, default: int, rank: int | None = None) -> int:
         """Attribute `axis`, counted from the front."""
@@ -96,6 +111,8 @@ def attributes(
         proto: The node.
         given: In a function, the attributes of the node that stands for it.
     """
+    if not proto.attribute:
+        return {}, ()
     attrs: dict[str, Any] = {}
     for a in proto.attribute:
         found = given.get(a.ref_attr_name) if a.ref_attr_name else a

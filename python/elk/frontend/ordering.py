@@ -17,8 +17,9 @@ def alive(ops: Sequence[Op], needed: set[int]) -> list[Op]:
     """The ops that tensors in `needed` (by id) come from, in order."""
     out: deque[Op] = deque()
     for op in reversed(ops):
-        if any(id(tensor) in needed for tensor in op.writes):
-            needed.update(id(t) for t in (*op.reads, *(i for i in op.indices if i)))
+        if not needed.isdisjoint(map(id, op.writes)):
+            needed.update(map(id, op.reads))
+            needed.update([id(index) for index in op.indices if index is not None])
             out.appendleft(op)
     return list(out)
 

@@ -146,7 +146,7 @@ def _initial(node: Node, make: Maker, d: int, shape: tuple[int, int]) -> list[Va
     for slot in (5, 6) if node.type == "LSTM" else (5,):
         value = node.get(slot)
         if value is None:
-            states.append(filled(f"{node.name}/zero", (1, *shape), 0, node.input(0).dtype))
+            states.append(filled(make, f"{node.name}/zero", (1, *shape), 0, node.input(0).dtype))
         elif node.attrs.get("layout", 0):
             states.append(make("Unsqueeze", make("Gather", value, np.asarray(d), axis=1), ints(0)))
         else:

@@ -6,13 +6,12 @@ Each function gives the values of the node's outputs, or None where no view can 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
 from elk.frontend import views
 from elk.frontend.elementwise import broadcast, scalar
-from elk.frontend.fold import LIMIT
 from elk.frontend.node import UnplannableError, wrapped
 from elk.frontend.space import MisalignedError
 from elk.frontend.values import DTYPES, Piece, Value, constant, numpy_dtype, type_name
@@ -28,10 +27,23 @@ if TYPE_CHECKING:
     ArrayOf: TypeAlias = Callable[[Array], Array]
 
 
-def _viewed(name: str, value: Value, shape: Shape, view: ViewOf, array: ArrayOf) -> Value | None:
+class _Result(NamedTuple):
+    """What a node gives: a name, and how many elements of it may be known."""
+
+    name: str
+    folded_elements: int
+
+
+def _result(node: Node, slot: int = 0) -> _Result:
+    return _Result(node.outputs[slot], node.folded_elements)
+
+
+def _viewed(
+    result: _Result, value: Value, shape: Shape, view: ViewOf, array: ArrayOf
+) -> Value | None:
     """`value` seen through `view`, under a new name; known elements stay known."""
-    known = None
-    if value.known is not None and math.prod(shape) <= LIMIT:
+    name, known = result.name, None
+    if value.known is not None and math.prod(shape) <= result.folded_elements:
         known = array(value.known)
     pieces = []
     for piece in value.pieces:
@@ -83,7 +95,7 @@ def _reshaped(node: Node, shape: Shape) -> list[Value] | None:
     if math.prod(shape) != value.size:
         raise UnplannableError(f"{value.size} elements do not fill {list(shape)}")
     view, array = lambda v: views.reshape(v, shape), lambda a: a.reshape(shape)
-    return _one(_viewed(node.outputs[0], value, shape, view, array))
+    return _one(_viewed(_result(node), value, shape, view, array))
 
 
 def in_box(value: Value, shape: Shape) -> Value:
@@ -131,7 +143,7 @@ def transpose(node: Node) -> list[Value] | None:
     perm = tuple(node.attrs.get("perm", range(rank - 1, -1, -1)))
     shape = tuple(value.shape[i] for i in perm)
     view, array = lambda v: views.transpose(v, perm), lambda a: a.transpose(perm)
-    return _one(_viewed(node.outputs[0], value, shape, view, array))
+    return _one(_viewed(_result(node), value, shape, view, array))
 
 
 def transposing_einsum(node: Node) -> list[Value] | None:
@@ -153,7 +165,7 @@ def expand(node: Node) -> list[Value] | None:
 def _expanded(node: Node, value: Value, shape: Shape) -> list[Value] | None:
     view = lambda v: views.expand(v, shape)  # noqa: E731 - the pair reads best side by side
     array = lambda a: np.broadcast_to(a, shape)  # noqa: E731
-    return _one(_viewed(node.outputs[0], value, shape, view, array))
+    return _one(_viewed(_result(node), value, shape, view, array))
 
 
 def constant_of_shape(node: Node) -> list[Value] | None:
@@ -178,7 +190,7 @@ def tile(node: Node) -> list[Value] | None:
         split = views.reshape(v, apart)
         return None if split is None else views.reshape(views.expand(split, spread), shape)
 
-    return _one(_viewed(node.outputs[0], value, shape, view, lambda a: np.tile(a, repeats)))
+    return _one(_viewed(_result(node), value, shape, view, lambda a: np.tile(a, repeats)))
 
 
 def slice_(node: Node) -> list[Value] | None:
@@ -208,7 +220,7 @@ def slice_(node: Node) -> list[Value] | None:
                 seen = None
         return seen
 
-    return _one(_viewed(node.outputs[0], value, shape, view, lambda a: a[tuple(whole)]))
+    return _one(_viewed(_result(node), value, shape, view, lambda a: a[tuple(whole)]))
 
 
 def split(node: Node) -> list[Value] | None:
@@ -224,8 +236,8 @@ def split(node: Node) -> list[Value] | None:
         raise UnplannableError(f"{size} positions do not split into {list(parts)}")
     out: list[Value] = []
     start = 0
-    for name, part in zip(node.outputs, parts, strict=True):
-        part_value = _part(name, value, axis, start, part)
+    for slot, part in enumerate(parts):
+        part_value = _part(_result(node, slot), value, axis, start, part)
         if part_value is None:
             return None
         out.append(part_value)
@@ -233,10 +245,10 @@ def split(node: Node) -> list[Value] | None:
     return out
 
 
-def _part(name: str, value: Value, axis: int, start: int, count: int) -> Value | None:
+def _part(result: _Result, value: Value, axis: int, start: int, count: int) -> Value | None:
     shape = tuple(count if i == axis else n for i, n in enumerate(value.shape))
     return _viewed(
-        name,
+        result,
         value,
         shape,
         lambda v: views.take(v, axis, start, count),
@@ -254,7 +266,7 @@ def _folded(node: Node, apart: Shape, perm: tuple[int, ...], shape: Shape) -> li
     def array(a: Array) -> Array:
         return a.reshape(apart).transpose(perm).reshape(shape)
 
-    return _one(_viewed(node.outputs[0], node.input(0), shape, view, array))
+    return _one(_viewed(_result(node), node.input(0), shape, view, array))
 
 
 def depth_to_space(node: Node) -> list[Value] | None:

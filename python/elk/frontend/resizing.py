@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from elk.frontend.composed import ints, number
-from elk.frontend.fold import LIMIT
 from elk.frontend.node import UnplannableError, wrapped
 from elk.frontend.values import numpy_dtype
 
@@ -50,8 +49,9 @@ def resize(node: Node, make: Maker) -> list[Value]:
     if old:
         attrs.update(coordinate_transformation_mode="asymmetric", nearest_mode="floor")
     for line in _lines(node, old):
-        if not 1 <= line.out <= LIMIT:
-            raise UnplannableError(f"{line.out} positions, from 1 to {LIMIT} are folded")
+        if line.out < 1:
+            raise UnplannableError(f"dimension {line.axis} has {line.out} positions")
+        make.check_folded(line.out, "known positions")
         if line.out != line.size or line.scale != 1.0 or line.roi != (0.0, 1.0):
             value = _resized(make, value, line, attrs)
     return [value]
@@ -148,7 +148,7 @@ def _resized(make: Maker, value: Value, line: Line, attrs: Mapping[str, Any]) ->
         index = np.clip(near, 0, line.size - 1).astype(np.int64)
         value = picked(make, value, line.axis, index)
     else:
-        index, weights = _sums(line, origins, attrs)
+        index, weights = _sums(make, line, origins, attrs)
         value = _weighted(make, value, line, index, weights)
     outside = (origins < 0) | (origins > line.size - 1)
     if coordinates == "tf_crop_and_resize" and outside.any():
@@ -170,7 +170,7 @@ def picked(make: Maker, value: Value, axis: int, index: Array) -> Value:
     return make("Gather", value, index, axis=axis)
 
 
-def _sums(line: Line, origins: Array, attrs: Mapping[str, Any]) -> tuple[Array, Array]:
+def _sums(make: Maker, line: Line, origins: Array, attrs: Mapping[str, Any]) -> tuple[Array, Array]:
     """Positions and weights that make each position of the result: `[out, taps]` each."""
     mode, cubic = str(attrs["mode"]), float(attrs.get("cubic_coeff_a", -0.75))
     if mode not in {"linear", "cubic"}:
@@ -178,8 +178,7 @@ def _sums(line: Line, origins: Array, attrs: Mapping[str, Any]) -> tuple[Array, 
     scale = min(line.scale, 1.0) if attrs.get("antialias", 0) else 1.0
     reach = 1 if mode == "linear" else 2
     start = math.floor(-reach / scale) + 1
-    if line.out * (2 - 2 * start) > LIMIT:
-        raise UnplannableError(f"{line.out * (2 - 2 * start)} weights, at most {LIMIT} are folded")
+    make.check_folded(line.out * (2 - 2 * start), "weights of an interpolation")
     offsets = np.arange(start, 2 - start)
     base = np.where(np.floor(origins) == origins, origins - 1, np.floor(origins))
     ratio = origins - base
@@ -204,9 +203,8 @@ def _weighted(make: Maker, value: Value, line: Line, index: Array, weights: Arra
     taps, dtype = index.shape[1], numpy_dtype(value.dtype)
     behind = [1] * (len(value.shape) - 1 - line.axis)
     if taps > _FEW:
+        make.check_folded(line.out * line.size, "weights of an interpolation")
         matrix = np.zeros((line.out, line.size))
-        if matrix.size > LIMIT:
-            raise UnplannableError(f"a matrix of {matrix.size} weights, at most {LIMIT} fold")
         np.add.at(matrix, (np.arange(line.out)[:, None], index), weights)
         labels = "abcdefgh"[: len(value.shape)]
         wanted = labels.replace(labels[line.axis], "o")

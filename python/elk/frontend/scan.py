@@ -45,8 +45,12 @@ def check_parsed_bytes(data: memoryview, limits: Limits, place: str) -> None:
             else:
                 tag, at = _varint(data, at, end)
             inner, width = known.get(tag >> 3, (None, 0))
-            start, at = _content(data, at, end, tag & 7 if tag >> 3 else _NONE)
-            if tag & 7 == _BYTES and at >= 0:
+            wire = tag & 7 if tag >> 3 else _NONE
+            if wire == _BYTES and at < end and at + data[at] < end and data[at] < _LAST_BYTE:
+                start, at = at + 1, at + 1 + data[at]  # As nearly all fields are.
+            else:
+                start, at = _content(data, at, end, wire)
+            if wire == _BYTES and at >= 0:
                 taken += _cost(data, start, at, inner, width)
                 if inner is not None and start != at:
                     waiting.append((start, at, inner))
@@ -59,11 +63,8 @@ def check_parsed_bytes(data: memoryview, limits: Limits, place: str) -> None:
 def _content(data: memoryview, at: int, end: int, wire: int) -> tuple[int, int]:
     """Where the content of a field begins and ends; -1 where it does not."""
     if wire == _BYTES:
-        if 0 <= at < end and data[at] < _LAST_BYTE:
-            at, stop = at + 1, at + 1 + data[at]
-        else:
-            size, at = _varint(data, at, end)
-            stop = at + size
+        size, at = _varint(data, at, end)
+        stop = at + size
     elif wire == _VARINT:
         _, stop = _varint(data, at, end)
     else:

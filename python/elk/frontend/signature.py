@@ -31,23 +31,30 @@ def check_types(kind: str, opset: int, inputs: Sequence[Value | None]) -> None:
     Raises:
         UnplannableError: The first such input.
     """
+    fault = _fault(kind, opset, tuple([value and value.dtype for value in inputs]))
+    if fault is not None:
+        raise UnplannableError(fault)
+
+
+@lru_cache(maxsize=4096)
+def _fault(kind: str, opset: int, dtypes: tuple[str | None, ...]) -> str | None:
+    """What is wrong with inputs of these types; None for one that is left out."""
     formals = _formals(kind, opset)
-    if formals is None:
-        return
+    if not formals:
+        return None
     bound: dict[str, tuple[int, str]] = {}
-    for slot, value in enumerate(inputs):
-        if value is None or not formals:
+    for slot, dtype in enumerate(dtypes):
+        if dtype is None:
             continue
         formal = formals[min(slot, len(formals) - 1)]
         if slot >= len(formals) and not formal.repeats:
-            return
-        if formal.dtypes and value.dtype not in formal.dtypes:
-            raise UnplannableError(f"input {slot} is {value.dtype}, which it does not take")
-        first, dtype = bound.setdefault(formal.variable, (slot, value.dtype))
-        if formal.alike and dtype != value.dtype:
-            raise UnplannableError(
-                f"input {slot} is {value.dtype}, input {first} is {dtype}: they must be alike"
-            )
+            return None
+        if formal.dtypes and dtype not in formal.dtypes:
+            return f"input {slot} is {dtype}, which it does not take"
+        first, other = bound.setdefault(formal.variable, (slot, dtype))
+        if formal.alike and other != dtype:
+            return f"input {slot} is {dtype}, input {first} is {other}: they must be alike"
+    return None
 
 
 @lru_cache(maxsize=1024)

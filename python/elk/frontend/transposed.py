@@ -134,7 +134,7 @@ def _blocked(make: Maker, weight: Value, at: Phases) -> Value:
     weight = make("Reshape", weight, ints(*weight.shape[:2], *shape))
     for i, blocks in enumerate(at.blocks):
         if blocks > 1:
-            weight = make("Gather", weight, positions(blocks)[::-1], axis=2 + 2 * i)
+            weight = make("Gather", weight, positions(make, blocks)[::-1], axis=2 + 2 * i)
     return weight
 
 

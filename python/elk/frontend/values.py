@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
@@ -121,13 +122,16 @@ class Value:
     shape: Shape
     pieces: tuple[Piece, ...]
     known: Array | None = None
-    key: Hashable = field(init=False)
+    key: Hashable = None
 
     def __post_init__(self) -> None:
         if self.known is None and 0 in self.shape:
             self.known = np.empty(self.shape, dtype=numpy_dtype(self.dtype))
-        pieces = tuple(piece.key for piece in self.pieces)
-        self.key = (self.dtype, self.shape, pieces, _content(self.known))
+        if self.known is not None:
+            pieces = tuple([piece.key for piece in self.pieces])
+            self.key = (self.dtype, self.shape, pieces, _content(self.known))
+        elif self.key is None:
+            self.key = _shared(self.dtype, self.shape, tuple([p.key for p in self.pieces]))
 
     @property
     def size(self) -> int:
@@ -145,7 +149,7 @@ class Value:
 
     def renamed(self, name: str) -> Value:
         """The same value under another name."""
-        return Value(name, self.dtype, self.shape, self.pieces, self.known)
+        return Value(name, self.dtype, self.shape, self.pieces, self.known, self.key)
 
 
 @dataclass(slots=True, eq=False)
@@ -153,6 +157,18 @@ class Sequence:
     """A sequence of values, whose length is known."""
 
     items: tuple[Value, ...]
+
+
+@lru_cache(maxsize=1 << 16)
+def _shared(dtype: str, shape: Shape, pieces: tuple[Hashable, ...]) -> Hashable:  # noqa: ARG001 -- they tell keys apart
+    """The key of values whose elements are not known: compared by identity, as it is looked up."""
+    return object()
+
+
+@lru_cache(maxsize=1 << 16)
+def _whole_key(dtype: str, shape: Shape, home: str) -> Hashable:
+    """The key of a whole tensor."""
+    return _shared(dtype, shape, ((identity(shape), shape, dtype, home, None),))
 
 
 def _content(known: Array | None) -> Hashable:
@@ -163,8 +179,9 @@ def _content(known: Array | None) -> Hashable:
 
 def whole(tensor: Stored, known: Array | None = None) -> Value:
     """The value that `tensor` holds, whole and in order."""
-    piece = Piece(tensor, identity(tensor.shape))
-    return Value(tensor.name, tensor.dtype, tensor.shape, (piece,), known)
+    dtype, shape = tensor.dtype, tensor.shape
+    key = _whole_key(dtype, shape, tensor.home)
+    return Value(tensor.name, dtype, shape, (Piece(tensor, identity(shape)),), known, key)
 
 
 def constant(name: str, array: Array) -> Value:

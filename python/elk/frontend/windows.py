@@ -7,7 +7,7 @@ is padding and is not read.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from elk.frontend.elementwise import scalar
@@ -124,7 +124,7 @@ def guarded_at(value: Value, dim: int) -> Value:
         if view is None or piece.pick is not None:
             raise MisalignedError(0)
         pieces.append(Piece(piece.tensor, view))
-    return replace(value, pieces=tuple(pieces))
+    return Value(value.name, value.dtype, value.shape, tuple(pieces), value.known)
 
 
 def conv(node: Node) -> Pattern:
