@@ -743,3 +743,10 @@ class _Sharding(TypedDict):
     hbm_bytes: int
 
 def shard(graph: Graph, chip: Chip, tiles: TileModel) -> _Sharding: ...
+
+# --- emulate ---
+
+def no_kernel(graph: Graph, op: int) -> str: ...
+def compute_op(
+    graph: Graph, op: int, operands: Sequence[NDArray[np.uint8]], factors: Sequence[int]
+) -> list[NDArray[np.uint8]]: ...
