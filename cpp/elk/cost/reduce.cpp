@@ -9,20 +9,6 @@ namespace {
 
 using partition::element_bytes;
 
-/// What a row op adds up over a row: one exchange for each round of `values` numbers a row. A
-/// softmax needs its largest value before it can sum; a norm sums values and squares in one round.
-struct RowSums {
-  std::int64_t rounds;
-  std::int64_t values;
-};
-
-RowSums row_sums(const ir::Op& op) {
-  if (op.kind == ir::OpKind::Softmax) {
-    return {.rounds = 2, .values = 1};
-  }
-  return {.rounds = 1, .values = op.function == "rmsnorm" ? 1 : 2};
-}
-
 }  // namespace
 
 /// The reduce-scatter of a partial tile: each of `parts` cores sends all but its own part of it,
@@ -60,7 +46,7 @@ void Pricer::reduce_rows(Cut& cut) {
   if (cores == 1) {
     return;
   }
-  const RowSums sums = row_sums(op_);
+  const partition::RowSums sums = partition::row_sums(op_);
   const std::int64_t values = rows * sums.values;
   const std::int64_t piece = element_bytes(values, wide_bits_).value;
   Traffic all;

@@ -150,6 +150,13 @@ Scatter scatter(const ir::Graph& graph, const ir::Op& op, std::size_t operand,
   return scatter(counts, parts);
 }
 
+RowSums row_sums(const ir::Op& op) {
+  if (op.kind == ir::OpKind::Softmax) {
+    return {.rounds = 2, .values = 1};
+  }
+  return {.rounds = 1, .values = op.function == "rmsnorm" ? 1 : 2};
+}
+
 std::int64_t sharers(const ir::Op& op, std::size_t operand,
                      const std::vector<std::int64_t>& factors) {
   std::int64_t result = 1;

@@ -50,6 +50,15 @@ struct Scatter {
 /// The same for a tile of `counts` indices a dimension.
 [[nodiscard]] Scatter scatter(std::span<const std::int64_t> counts, std::int64_t parts);
 
+/// What a row op adds up over a row that is cut: one exchange for each round of `values` numbers a
+/// row. A softmax needs its largest value before it can sum; a norm sums values and squares in one
+/// round.
+struct RowSums {
+  std::int64_t rounds;
+  std::int64_t values;
+};
+[[nodiscard]] RowSums row_sums(const ir::Op& op);
+
 /// Cores that need the same sub-tensor of an operand: the product of the factors of the axes that
 /// it does not contain.
 [[nodiscard]] std::int64_t sharers(const ir::Op& op, std::size_t operand,

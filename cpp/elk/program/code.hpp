@@ -22,6 +22,7 @@ struct Instruction {
 struct OpPlan {
   partition::ExecutePlan execute;
   std::vector<std::int64_t> divisor;  // per operand; 0: not from HBM
+  bool tree = false;                  // a row op adds up in a tree, not directly
 
   friend bool operator==(const OpPlan&, const OpPlan&) = default;
 };

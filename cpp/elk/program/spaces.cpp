@@ -33,8 +33,9 @@ bool same_pattern(const ir::Op& a, const ir::Op& b) {
   return true;
 }
 
-/// For each op the number of the first with the same structure and cut.
-std::vector<std::int32_t> classes(const ir::Graph& graph, const std::vector<OpPlan>& ops) {
+}  // namespace
+
+std::vector<std::int32_t> plan_classes(const ir::Graph& graph, const std::vector<OpPlan>& ops) {
   const std::vector<std::int32_t> kinds = ir::equal_ops(graph);
   std::vector<std::int32_t> out(ops.size());
   std::unordered_map<std::size_t, std::vector<std::int32_t>> seen;
@@ -52,14 +53,12 @@ std::vector<std::int32_t> classes(const ir::Graph& graph, const std::vector<OpPl
   return out;
 }
 
-}  // namespace
-
 Spaces::Spaces(const ir::Graph& graph, const chip::Chip& chip, const std::vector<OpPlan>& ops)
     : graph_(graph),
       chip_(chip),
       ops_(ops),
       lives_(lifetimes(graph)),
-      class_of_(classes(graph, ops)),
+      class_of_(plan_classes(graph, ops)),
       sizes_(ops.size()) {}
 
 const Sizes& Spaces::sizes(std::int32_t op) {

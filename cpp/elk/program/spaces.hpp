@@ -42,6 +42,10 @@ struct PlacedOp {
 /// Bytes of a graph input on every core, spread evenly over all of them, in eights.
 [[nodiscard]] Bytes input_space(const ir::Tensor& tensor, const chip::Chip& chip);
 
+/// For each op the number of the first with the same structure and cut.
+[[nodiscard]] std::vector<std::int32_t> plan_classes(const ir::Graph& graph,
+                                                     const std::vector<OpPlan>& ops);
+
 /// The spaces of a whole program. Equal ops under equal plans are worked out once.
 class Spaces {
  public:

@@ -271,7 +271,8 @@ class Searcher {
     for (std::int32_t op = 0; op < problem_.op_count(); ++op) {
       const Choice& choice = candidate.proposal.choices[static_cast<std::size_t>(op)];
       result.ops.push_back({.execute = problem_.option(op, choice).plan,
-                            .divisor = problem_.state(op, choice).divisor});
+                            .divisor = problem_.state(op, choice).divisor,
+                            .tree = problem_.option(op, choice).tree});
     }
     result.buffers = program::buffers(problem_.graph(), problem_.chip(), result.ops, result.code);
     const std::vector<Bytes> occupancy = program::occupancy(result.buffers, result.code.size());

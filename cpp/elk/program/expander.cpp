@@ -1,0 +1,80 @@
+#include "elk/program/expander.hpp"
+
+#include <cstddef>
+#include <optional>
+#include <utility>
+
+#include "elk/base/errors.hpp"
+
+namespace elk::program {
+namespace {
+
+using Key = std::vector<std::int64_t>;
+
+std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
+
+/// The number of a key, a new one if it was not seen before.
+std::int32_t number(std::map<Key, std::int32_t>& known, Key key) {
+  const auto next = static_cast<std::int32_t>(known.size());
+  return known.try_emplace(std::move(key), next).first->second;
+}
+
+}  // namespace
+
+Expander::Expander(const ir::Graph& graph, const chip::Chip& chip, const std::vector<OpPlan>& ops)
+    : graph_(graph), chip_(chip), ops_(ops), lives_(lifetimes(graph)) {
+  const std::vector<std::int32_t> classes = plan_classes(graph, ops);
+  std::map<Key, std::int32_t> executes;
+  std::map<Key, std::int32_t> loads;
+  for (std::size_t i = 0; i < graph.ops.size(); ++i) {
+    const ir::Op& op = graph.ops[i];
+    Key key{classes[i], ops[i].tree ? 1 : 0};
+    key.insert(key.end(), ops[i].divisor.begin(), ops[i].divisor.end());
+    preload_of_.push_back(chip.hbm && has_hbm_data(graph, op) ? number(loads, key) : -1);
+    for (const ir::Operand& operand : op.operands) {
+      const std::int32_t maker = lives_.producer[at(operand.tensor)];
+      const bool rests = operand.access == ir::Access::Read && maker >= 0 &&
+                         !partition::from_hbm(graph, operand);
+      key.push_back(rests ? classes[at(maker)] : -1);
+      key.push_back(rests ? static_cast<std::int64_t>(
+                                result_operand(graph.ops[at(maker)], operand.tensor))
+                          : -1);
+    }
+    execution_of_.push_back(number(executes, std::move(key)));
+  }
+  executions_ = static_cast<std::int32_t>(executes.size());
+  preloads_ = static_cast<std::int32_t>(loads.size());
+}
+
+std::int32_t Expander::execution_of(std::int32_t op) const { return execution_of_[at(op)]; }
+
+std::int32_t Expander::preload_of(std::int32_t op) const { return preload_of_[at(op)]; }
+
+Execution Expander::execution(std::int32_t op) const {
+  const ir::Op& node = graph_.ops[at(op)];
+  std::vector<std::optional<partition::Layout>> layouts(node.operands.size());
+  std::vector<const partition::Layout*> have(node.operands.size(), nullptr);
+  for (std::size_t k = 0; k < node.operands.size(); ++k) {
+    const ir::Operand& operand = node.operands[k];
+    if (operand.access == ir::Access::Read && !partition::from_hbm(graph_, operand)) {
+      layouts[k] = rest_layout(graph_, operand.tensor, ops_, lives_, chip_);
+      have[k] = layouts[k] ? &*layouts[k] : nullptr;
+    }
+  }
+  return expand({graph_, node, ops_[at(op)], chip_}, have);
+}
+
+Loading Expander::preload(std::int32_t op) const {
+  return program::preload({graph_, graph_.ops[at(op)], ops_[at(op)], chip_});
+}
+
+Loading Expander::store(const ir::Store& store) const {
+  const std::optional<partition::Layout> rest =
+      rest_layout(graph_, store.tensor, ops_, lives_, chip_);
+  if (!rest) {
+    throw InternalError(text("a store names tensor ", store.tensor, ", which rests nowhere"));
+  }
+  return program::store(graph_, store, *rest, chip_);
+}
+
+}  // namespace elk::program

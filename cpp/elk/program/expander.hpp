@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "elk/program/execution.hpp"
+#include "elk/program/loading.hpp"
+#include "elk/program/spaces.hpp"
+
+namespace elk::program {
+
+/// The expansion of every op of a program. Equal ops under equal plans, whose operands rest in equal
+/// layouts, share one: `execution_of` and `preload_of` say which.
+class Expander {
+ public:
+  Expander(const ir::Graph& graph, const chip::Chip& chip, const std::vector<OpPlan>& ops);
+
+  /// Which of the distinct executions, counted from 0, an op has.
+  [[nodiscard]] std::int32_t execution_of(std::int32_t op) const;
+  [[nodiscard]] std::int32_t executions() const { return executions_; }
+  /// Which of the distinct preloads an op has; -1: nothing comes from HBM.
+  [[nodiscard]] std::int32_t preload_of(std::int32_t op) const;
+  [[nodiscard]] std::int32_t preloads() const { return preloads_; }
+
+  [[nodiscard]] Execution execution(std::int32_t op) const;
+  [[nodiscard]] Loading preload(std::int32_t op) const;
+  [[nodiscard]] Loading store(const ir::Store& store) const;
+
+ private:
+  const ir::Graph& graph_;
+  const chip::Chip& chip_;
+  const std::vector<OpPlan>& ops_;
+  Lifetimes lives_;
+  std::vector<std::int32_t> execution_of_;
+  std::vector<std::int32_t> preload_of_;
+  std::int32_t executions_ = 0;
+  std::int32_t preloads_ = 0;
+};
+
+}  // namespace elk::program

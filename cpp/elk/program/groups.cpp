@@ -1,0 +1,138 @@
+#include "elk/program/groups.hpp"
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+#include <utility>
+
+#include "elk/base/rounding.hpp"
+#include "elk/partition/order.hpp"
+
+namespace elk::program {
+namespace {
+
+std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
+
+/// The sets of a piece as one number.
+std::int64_t key_of(const partition::Pieces& pieces, std::size_t place) {
+  std::int64_t key = 0;
+  for (const partition::DimPieces& dim : pieces.dims) {
+    key = (key * static_cast<std::int64_t>(dim.sets.size())) +
+          static_cast<std::int64_t>(dim.at(place));
+  }
+  return key;
+}
+
+bool empty_piece(const partition::Pieces& pieces, std::size_t place) {
+  return std::any_of(pieces.dims.begin(), pieces.dims.end(), [&](const partition::DimPieces& dim) {
+    return dim.counts[dim.at(place)] == 0;
+  });
+}
+
+std::vector<std::int32_t> sets_of(const partition::Pieces& pieces, std::size_t place) {
+  std::vector<std::int32_t> sets;
+  sets.reserve(pieces.dims.size());
+  for (const partition::DimPieces& dim : pieces.dims) {
+    sets.push_back(static_cast<std::int32_t>(dim.at(place)));
+  }
+  return sets;
+}
+
+/// Counts through the places of a plan's cores, the innermost axis fastest.
+class Places {
+ public:
+  Places(const ir::Op& op, const partition::ExecutePlan& plan, const chip::Chip& chip)
+      : plan_(plan),
+        stride_(partition::strides(plan.factors, plan.order, plan.mesh_dims, chip)),
+        digit_(op.axes.size(), 0) {}
+
+  [[nodiscard]] const std::vector<std::int64_t>& digit() const { return digit_; }
+  [[nodiscard]] std::int32_t core() const { return static_cast<std::int32_t>(core_); }
+
+  /// False after the last place.
+  bool advance() {
+    for (std::size_t i = plan_.order.size(); i-- > 0;) {
+      const std::size_t axis = at(plan_.order[i]);
+      core_ += stride_[axis];
+      if (++digit_[axis] < plan_.factors[axis]) {
+        return true;
+      }
+      core_ -= stride_[axis] * digit_[axis];
+      digit_[axis] = 0;
+    }
+    return false;
+  }
+
+ private:
+  const partition::ExecutePlan& plan_;
+  std::vector<std::int64_t> stride_;
+  std::vector<std::int64_t> digit_;
+  std::int64_t core_ = 0;
+};
+
+}  // namespace
+
+std::vector<PieceGroup> piece_groups(const partition::Pieces& pieces) {
+  std::unordered_map<std::int64_t, std::size_t> found;
+  std::vector<std::pair<std::int64_t, PieceGroup>> keyed;
+  for (std::size_t place = 0; place < pieces.ids.size(); ++place) {
+    if (empty_piece(pieces, place)) {
+      continue;
+    }
+    const std::int64_t key = key_of(pieces, place);
+    const auto [known, is_new] = found.try_emplace(key, keyed.size());
+    if (is_new) {
+      keyed.push_back({key, {.sets = sets_of(pieces, place), .cores = {}}});
+    }
+    keyed[known->second].second.cores.push_back(static_cast<std::int32_t>(pieces.ids[place]));
+  }
+  std::sort(keyed.begin(), keyed.end(),
+            [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<PieceGroup> groups;
+  groups.reserve(keyed.size());
+  for (auto& [key, group] : keyed) {
+    groups.push_back(std::move(group));
+  }
+  return groups;
+}
+
+std::vector<Sharers> sharers(const ir::Op& op, const partition::ExecutePlan& plan,
+                             const chip::Chip& chip,
+                             const std::function<bool(std::int32_t axis)>& distinguish) {
+  std::vector<std::int64_t> step(op.axes.size(), 0);
+  std::int64_t count = 1;
+  for (std::size_t i = plan.order.size(); i-- > 0;) {
+    if (distinguish(plan.order[i])) {
+      step[at(plan.order[i])] = count;
+      count *= plan.factors[at(plan.order[i])];
+    }
+  }
+  std::vector<Sharers> groups(static_cast<std::size_t>(count));
+  Places places(op, plan, chip);
+  do {
+    std::int64_t key = 0;
+    for (const std::int32_t axis : plan.order) {
+      key += step[at(axis)] * places.digit()[at(axis)];
+    }
+    Sharers& group = groups[static_cast<std::size_t>(key)];
+    if (group.cores.empty()) {
+      group.digit = places.digit();
+    }
+    group.cores.push_back(places.core());
+  } while (places.advance());
+  return groups;
+}
+
+std::vector<std::int64_t> tile_at(const ir::Op& op, const partition::ExecutePlan& plan,
+                                  const std::vector<std::int64_t>& digit) {
+  std::vector<std::int64_t> tile;
+  tile.reserve(op.axes.size());
+  for (std::size_t axis = 0; axis < op.axes.size(); ++axis) {
+    const std::int64_t size = op.axes[axis].size;
+    const std::int64_t whole = ceil_div(size, plan.factors[axis]);
+    tile.push_back(std::clamp<std::int64_t>(size - (digit[axis] * whole), 0, whole));
+  }
+  return tile;
+}
+
+}  // namespace elk::program

@@ -1,0 +1,292 @@
+#include "elk/program/transfers.hpp"
+
+#include <algorithm>
+
+#include "elk/base/rounding.hpp"
+
+namespace elk::program {
+namespace {
+
+std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
+
+/// Cores of one chip: a run of ascending ids.
+using Run = std::span<const std::int32_t>;
+
+/// Splits ascending core ids where chips end, and calls `visit(chip, run)`.
+template <class Visit>
+void for_each_chip(Run cores, std::int64_t of_chip, const Visit& visit) {
+  while (!cores.empty()) {
+    const std::int64_t chip = cores.front() / of_chip;
+    const auto end = std::lower_bound(cores.begin(), cores.end(), (chip + 1) * of_chip);
+    const auto count = static_cast<std::size_t>(end - cores.begin());
+    visit(chip, cores.first(count));
+    cores = cores.subspan(count);
+  }
+}
+
+class Sender {
+ public:
+  Sender(const Exchange& exchange, const chip::Chip& chip,
+         const std::function<void(const Send&)>& visit)
+      : exchange_(exchange),
+        multicast_(chip.interconnect.multicast),
+        of_chip_(chip.core.count),
+        visit_(visit),
+        turn_(exchange.groups.size(), 0) {}
+
+  void send(const Transfer& transfer) {
+    switch (transfer.pattern) {
+      case Pattern::Fetch:
+        fetch(transfer);
+        return;
+      case Pattern::Spread:
+        deliver(transfer, -1, group(transfer.to), part_bytes(transfer, 0));
+        return;
+      case Pattern::Share:
+        share(transfer);
+        return;
+      case Pattern::Pass:
+      case Pattern::Pair:
+        neighbours(transfer);
+        return;
+      case Pattern::Scatter:
+        scatter(transfer);
+        return;
+    }
+  }
+
+ private:
+  [[nodiscard]] Run group(std::int32_t number) const { return exchange_.groups[at(number)]; }
+
+  void deliver(const Transfer& transfer, std::int32_t core, Run receivers, std::int64_t bytes) {
+    if (receivers.empty() || bytes == 0) {
+      return;
+    }
+    Send one{.operand = transfer.operand,
+             .core = core,
+             .receivers = receivers,
+             .bytes = bytes,
+             .runs = transfer.runs};
+    if (multicast_) {
+      visit_(one);
+      return;
+    }
+    for (std::size_t i = 0; i < receivers.size(); ++i) {
+      one.receivers = receivers.subspan(i, 1);
+      visit_(one);
+    }
+  }
+
+  /// The core of `holders` whose turn it is.
+  std::int32_t next(std::int32_t from, Run holders) {
+    return holders[turn_[at(from)]++ % holders.size()];
+  }
+
+  void fetch(const Transfer& transfer) {
+    const Run holders = group(transfer.from);
+    wanting_.clear();
+    std::set_difference(group(transfer.to).begin(), group(transfer.to).end(), holders.begin(),
+                        holders.end(), std::back_inserter(wanting_));
+    abroad_.clear();
+    for_each_chip(wanting_, of_chip_, [&](std::int64_t chip, Run receivers) {
+      const auto first = std::lower_bound(holders.begin(), holders.end(), chip * of_chip_);
+      const auto last = std::lower_bound(first, holders.end(), (chip + 1) * of_chip_);
+      if (first == last) {
+        abroad_.insert(abroad_.end(), receivers.begin(), receivers.end());
+      } else {
+        fetch_from(transfer, {first, last}, receivers);
+      }
+    });
+    fetch_from(transfer, holders, abroad_);
+  }
+
+  void fetch_from(const Transfer& transfer, Run holders, Run receivers) {
+    const std::int64_t bytes = part_bytes(transfer, 0);
+    if (multicast_) {
+      if (!receivers.empty()) {
+        deliver(transfer, next(transfer.from, holders), receivers, bytes);
+      }
+      return;
+    }
+    for (std::size_t i = 0; i < receivers.size(); ++i) {
+      deliver(transfer, next(transfer.from, holders), receivers.subspan(i, 1), bytes);
+    }
+  }
+
+  void share(const Transfer& transfer) {
+    const Run ring = group(transfer.to);
+    for (std::size_t i = 0; i < ring.size(); ++i) {
+      const std::int64_t bytes = part_bytes(transfer, static_cast<std::int64_t>(i));
+      wanting_.assign(ring.begin(), ring.end());
+      wanting_.erase(wanting_.begin() + static_cast<std::ptrdiff_t>(i));
+      deliver(transfer, ring[i], wanting_, bytes);
+    }
+  }
+
+  void neighbours(const Transfer& transfer) {
+    const Run ring = group(transfer.to);
+    const std::int64_t bytes = part_bytes(transfer, 0);
+    for (std::size_t i = 0; i < ring.size(); ++i) {
+      const std::size_t other = transfer.pattern == Pattern::Pass
+                                    ? (i + ring.size() - 1) % ring.size()
+                                    : i ^ at(transfer.level);
+      if (other < ring.size() && other != i) {
+        deliver(transfer, ring[i], ring.subspan(other, 1), bytes);
+      }
+    }
+  }
+
+  void scatter(const Transfer& transfer) {
+    const Run cores = group(transfer.to);
+    for (std::size_t i = 0; i < cores.size(); ++i) {
+      for (std::size_t j = 0; j < cores.size(); ++j) {
+        if (i != j) {
+          deliver(transfer, cores[i], cores.subspan(j, 1),
+                  part_bytes(transfer, static_cast<std::int64_t>(j)));
+        }
+      }
+    }
+  }
+
+  const Exchange& exchange_;
+  bool multicast_;
+  std::int64_t of_chip_;
+  const std::function<void(const Send&)>& visit_;
+  std::vector<std::size_t> turn_;  // of each group
+  Cores wanting_;
+  Cores abroad_;
+};
+
+/// Adds what transfers put on ports, without listing the sends of groups in which all do alike.
+class Counter {
+ public:
+  Counter(const chip::Chip& chip, Traffic& sum)
+      : multicast_(chip.interconnect.multicast), of_chip_(chip.core.count), sum_(sum) {}
+
+  void add(const Send& send) {
+    const std::int64_t home = send.core < 0 ? -1 : send.core / of_chip_;
+    if (send.core >= 0) {
+      sum_.sent[at(send.core)] += send.bytes;
+    }
+    for_each_chip(send.receivers, of_chip_, [&](std::int64_t chip, Run receivers) {
+      for (const std::int32_t core : receivers) {
+        sum_.received[at(core)] += send.bytes;
+        sum_.fragments[at(core)] += send.runs;
+      }
+      cross(home, chip, send.bytes);
+    });
+  }
+
+  /// All parts to all, or to each its own part from all.
+  void add_all(const Transfer& transfer, Run cores) {
+    const auto count = static_cast<std::int64_t>(cores.size());
+    const bool scatter = transfer.pattern == Pattern::Scatter;
+    const std::int64_t whole = transfer.unit * transfer.extent;
+    const std::int64_t parts =
+        std::min(count, ceil_div(transfer.extent, std::max<std::int64_t>(1, transfer.chunk)));
+    for (std::int64_t i = 0; i < count; ++i) {
+      const std::int64_t own = part_bytes(transfer, i);
+      const std::int64_t others = whole - own;
+      const bool mine = i < parts;
+      sum_.received[at(cores[at(i)])] += scatter ? own * (count - 1) : others;
+      sum_.sent[at(cores[at(i)])] += scatter ? others : own * (multicast_ ? 1 : count - 1);
+      const std::int64_t from = scatter ? (mine ? count - 1 : 0) : parts - (mine ? 1 : 0);
+      sum_.fragments[at(cores[at(i)])] += from * transfer.runs;
+    }
+    if (cores.front() / of_chip_ != cores.back() / of_chip_) {
+      cross_all(transfer, cores);
+    }
+  }
+
+ private:
+  void cross(std::int64_t home, std::int64_t chip, std::int64_t bytes) {
+    const auto chips = static_cast<std::int64_t>(sum_.chip_in.size());
+    if (home >= 0 && home != chip) {
+      sum_.chip_in[at(chip)] += bytes;
+      sum_.chip_out[at(home)] += bytes;
+    } else if (home < 0 && chips > 1) {  // All but the chip's own share comes from the others.
+      const std::int64_t foreign = ceil_div(bytes * (chips - 1), chips);
+      sum_.chip_in[at(chip)] += foreign;
+      for (std::int64_t other = 0; other < chips; ++other) {
+        sum_.chip_out[at(other)] += other == chip ? 0 : ceil_div(foreign, chips - 1);
+      }
+    }
+  }
+
+  /// Of Share with multicast a part crosses once for each chip; else once for each receiver.
+  void cross_all(const Transfer& transfer, Run cores) {
+    const bool scatter = transfer.pattern == Pattern::Scatter;
+    std::int64_t first = 0;
+    for_each_chip(cores, of_chip_, [&](std::int64_t chip, Run receivers) {
+      const auto here = static_cast<std::int64_t>(receivers.size());
+      const std::int64_t here_bytes = range_bytes(transfer, first, first + here);
+      first += here;
+      std::int64_t begin = 0;
+      for_each_chip(cores, of_chip_, [&](std::int64_t home, Run senders) {
+        const auto there = static_cast<std::int64_t>(senders.size());
+        const std::int64_t theirs = range_bytes(transfer, begin, begin + there);
+        begin += there;
+        if (home != chip) {
+          cross(home, chip, scatter ? here_bytes * there : theirs * (multicast_ ? 1 : here));
+        }
+      });
+    });
+  }
+
+  static std::int64_t range_bytes(const Transfer& transfer, std::int64_t begin, std::int64_t end) {
+    const auto index = [&](std::int64_t i) {
+      return std::min(transfer.extent, i * transfer.chunk);
+    };
+    return transfer.unit * (index(end) - index(begin));
+  }
+
+  bool multicast_;
+  std::int64_t of_chip_;
+  Traffic& sum_;
+};
+
+}  // namespace
+
+std::int64_t part_bytes(const Transfer& transfer, std::int64_t i) {
+  return transfer.unit *
+         std::clamp<std::int64_t>(transfer.extent - (i * transfer.chunk), 0, transfer.chunk);
+}
+
+void for_each_send(const Exchange& exchange, const chip::Chip& chip,
+                   const std::function<void(const Send&)>& visit) {
+  Sender sender(exchange, chip, visit);
+  for (const Transfer& transfer : exchange.transfers) {
+    sender.send(transfer);
+  }
+}
+
+Traffic traffic(const Exchange& exchange, const chip::Chip& chip) {
+  const auto cores = at(chip::total_cores(chip));
+  Traffic sum{.received = std::vector<std::int64_t>(cores, 0),
+              .sent = std::vector<std::int64_t>(
+                  cores, ceil_div(exchange.even_bytes, static_cast<std::int64_t>(cores))),
+              .fragments = std::vector<std::int64_t>(cores, 0),
+              .chip_in = std::vector<std::int64_t>(at(chip.chips), 0),
+              .chip_out = std::vector<std::int64_t>(at(chip.chips), 0)};
+  Counter counter(chip, sum);
+  const std::function<void(const Send&)> visit = [&](const Send& send) { counter.add(send); };
+  Sender sender(exchange, chip, visit);
+  for (const Transfer& transfer : exchange.transfers) {
+    if (transfer.pattern == Pattern::Share || transfer.pattern == Pattern::Scatter) {
+      counter.add_all(transfer, exchange.groups[at(transfer.to)]);
+    } else {
+      sender.send(transfer);
+    }
+  }
+  return sum;
+}
+
+std::int64_t busiest(const Traffic& traffic) {
+  std::int64_t most = 0;
+  for (std::size_t core = 0; core < traffic.received.size(); ++core) {
+    most = std::max({most, traffic.received[core], traffic.sent[core]});
+  }
+  return most;
+}
+
+}  // namespace elk::program

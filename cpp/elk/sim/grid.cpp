@@ -1,0 +1,65 @@
+#include "elk/sim/grid.hpp"
+
+namespace elk::sim {
+namespace {
+
+/// Steps from `from` to `to` on a line of `size` nodes; negative: backwards.
+std::int64_t steps(std::int64_t from, std::int64_t to, std::int64_t size, bool wraps) {
+  const std::int64_t ahead = to - from;
+  if (!wraps) {
+    return ahead;
+  }
+  const std::int64_t forwards = (ahead + size) % size;
+  return 2 * forwards <= size ? forwards : forwards - size;
+}
+
+}  // namespace
+
+std::int64_t neighbour(const Grid& grid, std::int64_t node, Direction direction) {
+  std::int64_t row = node / grid.cols;
+  std::int64_t col = node % grid.cols;
+  switch (direction) {
+    case Direction::East:
+      ++col;
+      break;
+    case Direction::West:
+      --col;
+      break;
+    case Direction::South:
+      ++row;
+      break;
+    case Direction::North:
+      --row;
+      break;
+  }
+  if (grid.wraps) {
+    row = (row + grid.rows) % grid.rows;
+    col = (col + grid.cols) % grid.cols;
+  }
+  const bool inside = row >= 0 && row < grid.rows && col >= 0 && col < grid.cols;
+  return inside ? (row * grid.cols) + col : -1;
+}
+
+void route(const Grid& grid, std::int64_t from, std::int64_t to, std::vector<Hop>& hops) {
+  const auto walk = [&](std::int64_t count, Direction forwards, Direction backwards) {
+    const Direction direction = count > 0 ? forwards : backwards;
+    for (std::int64_t k = count > 0 ? count : -count; k > 0; --k) {
+      hops.push_back({from, direction});
+      from = neighbour(grid, from, direction);
+    }
+  };
+  walk(steps(from % grid.cols, to % grid.cols, grid.cols, grid.wraps), Direction::East,
+       Direction::West);
+  walk(steps(from / grid.cols, to / grid.cols, grid.rows, grid.wraps), Direction::South,
+       Direction::North);
+}
+
+Grid squarest(std::int64_t count) {
+  std::int64_t rows = 1;
+  for (std::int64_t r = 1; r * r <= count; ++r) {
+    rows = count % r == 0 ? r : rows;
+  }
+  return {.rows = rows, .cols = count / rows, .wraps = false};
+}
+
+}  // namespace elk::sim
