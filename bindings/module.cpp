@@ -5,6 +5,7 @@ namespace py = pybind11;
 void bind_base(py::module_& m);
 void bind_chip(py::module_& m);
 void bind_compile(py::module_& m);
+void bind_emulate(py::module_& m);
 void bind_ir(py::module_& m);
 void bind_plan(py::module_& m);
 void bind_program(py::module_& m);
@@ -24,4 +25,5 @@ PYBIND11_MODULE(_core, m) {
   bind_train(m);
   bind_compile(m);
   bind_sim(m);
+  bind_emulate(m);
 }

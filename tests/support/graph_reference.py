@@ -125,10 +125,10 @@ def evaluate(
                 results = (_result(run),)
         for operand, result in zip(writes, results, strict=True):
             run.write(operand, result)
-    return [_seen(value, arrays) for value in model.outputs]
+    return [seen(value, arrays) for value in model.outputs]
 
 
-def _seen(value: Any, arrays: Mapping[str, Array]) -> Array:
+def seen(value: Any, arrays: Mapping[str, Array]) -> Array:
     """A graph output: views of tensors put together."""
     out: Array | None = None
     for piece in value.pieces:

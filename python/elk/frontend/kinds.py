@@ -48,7 +48,7 @@ def _pow(node: Node) -> Pattern:
     if exponent in names and scalar(node.input(0)) is None:
         node.inputs = node.inputs[:1]
         return elementwise(node, names[exponent])
-    return elementwise(node, "pow")
+    return elementwise(node, "pow", result=node.input(0).dtype)
 
 
 def _gelu(node: Node) -> Pattern:

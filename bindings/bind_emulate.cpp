@@ -1,0 +1,74 @@
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include "elk/emulate/pieces.hpp"
+#include "elk/emulate/tile.hpp"
+
+namespace py = pybind11;
+namespace emulate = elk::emulate;
+namespace ir = elk::ir;
+using namespace pybind11::literals;
+
+namespace {
+
+using Bytes = py::array_t<std::uint8_t, py::array::c_style>;
+
+/// The operands of an op as whole tensors: reads are copied from `given`, results are zero.
+std::vector<std::vector<std::byte>> operand_bytes(const ir::Graph& graph, const ir::Op& op,
+                                                  const std::vector<Bytes>& given) {
+  std::vector<std::vector<std::byte>> memory;
+  for (std::size_t i = 0; i < op.operands.size(); ++i) {
+    const ir::Tensor& tensor = graph.tensors.at(static_cast<std::size_t>(op.operands[i].tensor));
+    memory.emplace_back(static_cast<std::size_t>(ir::bytes(tensor).value));
+    if (op.operands[i].access == ir::Access::Read) {
+      const Bytes& bytes = given.at(i);
+      if (bytes.size() != static_cast<py::ssize_t>(memory.back().size())) {
+        throw py::value_error("tensor '" + tensor.name + "' has another number of bytes");
+      }
+      const auto* data = reinterpret_cast<const std::byte*>(bytes.data());
+      std::copy_n(data, memory.back().size(), memory.back().data());
+    }
+  }
+  return memory;
+}
+
+py::list compute_op(const ir::Graph& graph, std::size_t number, const std::vector<Bytes>& given,
+                    const std::vector<std::int64_t>& factors) {
+  const ir::Op& op = graph.ops.at(number);
+  std::vector<std::vector<std::byte>> memory = operand_bytes(graph, op, given);
+  std::vector<emulate::Piece> pieces;
+  for (std::size_t i = 0; i < memory.size(); ++i) {
+    const ir::Tensor& tensor = graph.tensors[static_cast<std::size_t>(op.operands[i].tensor)];
+    pieces.push_back({emulate::whole(tensor), memory[i].data(), tensor.dtype});
+  }
+  {
+    const py::gil_scoped_release released;
+    emulate::compute_in_tiles(graph, op, pieces, factors);
+  }
+  py::list results;
+  for (const std::size_t operand : emulate::result_operands(op)) {
+    results.append(Bytes(static_cast<py::ssize_t>(memory[operand].size()),
+                         reinterpret_cast<const std::uint8_t*>(memory[operand].data())));
+  }
+  return results;
+}
+
+}  // namespace
+
+void bind_emulate(py::module_& m) {
+  m.def(
+      "no_kernel",
+      [](const ir::Graph& graph, std::size_t op) {
+        return emulate::no_kernel(graph, graph.ops.at(op));
+      },
+      "graph"_a, "op"_a, "Why no tile kernel computes op number `op`; empty if one does.");
+  m.def("compute_op", &compute_op, "graph"_a, "op"_a, "operands"_a, "factors"_a,
+        "The bytes of the results of op number `op`, computed in tiles: axis `i` in `factors[i]`.");
+}

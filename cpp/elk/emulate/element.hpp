@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <variant>
+#include <vector>
+
+#include "elk/ir/graph.hpp"
+
+namespace elk::emulate {
+
+/// Numbers as kernels compute with them: wide, one type for each class of element types. Stored
+/// numbers are rounded to nearest even, or cut to their low bits, when they are saved.
+using Numbers =
+    std::variant<std::vector<double>, std::vector<std::int64_t>, std::vector<std::uint64_t>>;
+
+/// Whether elements of `dtype` are floating-point numbers.
+[[nodiscard]] bool is_real(ir::DType dtype);
+/// Whether ELK knows what the bits of `dtype` mean: not which of its kinds an f8 is.
+[[nodiscard]] bool is_known(ir::DType dtype);
+
+/// Elements of one type in bytes, the first in the lowest bits of the first byte.
+struct Elements {
+  const std::byte* data;
+  ir::DType dtype;
+};
+struct MutableElements {
+  std::byte* data;
+  ir::DType dtype;
+};
+
+/// A run of elements: `count` of them from number `first` on, `step` apart.
+struct ElementRun {
+  std::int64_t first;
+  std::int64_t step;
+  std::int64_t count;
+};
+
+/// The elements of `run` as numbers of type Wide: double, float, int64 or uint64.
+template <class Wide>
+void load(const Elements& from, const ElementRun& run, Wide* out);
+
+/// Writes numbers as elements.
+template <class Wide>
+void save(const Wide* in, const ElementRun& run, const MutableElements& to);
+
+}  // namespace elk::emulate

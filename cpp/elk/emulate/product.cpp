@@ -1,0 +1,179 @@
+#include "elk/emulate/product.hpp"
+
+#include <algorithm>
+#include <type_traits>
+#include <utility>
+
+#include <Eigen/Core>
+
+#include "elk/emulate/pack.hpp"
+
+namespace elk::emulate {
+namespace {
+
+/// The axes of a product: matrices of their own, rows, columns, and what is summed over.
+struct Roles {
+  Points group;
+  Points m;
+  Points n;
+  Points k;
+};
+
+void add(Points& points, std::size_t axis, const partition::Run& range) {
+  points.axes.push_back(static_cast<std::int32_t>(axis));
+  points.ranges.push_back(range);
+}
+
+Roles roles(const Tile& tile) {
+  Roles result;
+  const std::vector<char> in_a = axes_of(tile.op, 0);
+  const std::vector<char> in_b = axes_of(tile.op, 1);
+  for (std::size_t axis = 0; axis < tile.ranges.size(); ++axis) {
+    const bool summed = tile.op.axes[axis].role == ir::AxisRole::Reduction;
+    Points& points = summed                               ? result.k
+                     : in_a[axis] != 0 && in_b[axis] == 0 ? result.m
+                     : in_b[axis] != 0 && in_a[axis] == 0 ? result.n
+                                                          : result.group;
+    add(points, axis, tile.ranges[axis]);
+  }
+  return result;
+}
+
+Points joined(const std::vector<const Points*>& parts) {
+  Points result;
+  for (const Points* part : parts) {
+    result.axes.insert(result.axes.end(), part->axes.begin(), part->axes.end());
+    result.ranges.insert(result.ranges.end(), part->ranges.begin(), part->ranges.end());
+  }
+  return result;
+}
+
+/// The numbers of a product besides its operands.
+struct Scalars {
+  double zero_a = 0;
+  double zero_b = 0;
+  double alpha = 1;
+  double beta = 1;
+  double bias = 0;
+};
+
+Scalars scalars_of(const ir::Op& op) {
+  Scalars result;
+  auto next = op.scalars.begin();
+  if (op.onnx_type.rfind("Integer", 0) == 0) {
+    result.zero_a = *next++;
+    result.zero_b = *next++;
+  }
+  if (op.onnx_type == "Gemm") {
+    result.alpha = *next++;
+    result.beta = *next++;
+  }
+  result.bias = next == op.scalars.end() ? 0 : *next;
+  return result;
+}
+
+/// A factor, with its zero point taken off where it has elements.
+template <class Wide>
+std::vector<Wide> factor(const Tile& tile, std::int32_t input, const Points& points, double zero) {
+  Packed<Wide> packed = pack<Wide>(tile, input, points);
+  if (zero != 0) {
+    for (std::size_t i = 0; i < packed.value.size(); ++i) {
+      if (packed.inside.empty() || packed.inside[i] != 0) {
+        packed.value[i] -= static_cast<Wide>(zero);
+      }
+    }
+  }
+  return std::move(packed.value);
+}
+
+/// Whether the last dimension of input 1 is a column: then its rows are contiguous.
+bool columns_last(const Tile& tile, const Points& n) {
+  for (const ir::Operand& operand : tile.op.operands) {
+    if (operand.access == ir::Access::Read && operand.input == 1 && !operand.dims.empty()) {
+      for (const std::int32_t axis : operand.dims.back().axes) {
+        return std::find(n.axes.begin(), n.axes.end(), axis) != n.axes.end();
+      }
+    }
+  }
+  return false;
+}
+
+template <class Wide>
+std::vector<Wide> products(const Tile& tile, const Roles& axes, const Scalars& scalars) {
+  using RowMajor = Eigen::Matrix<Wide, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+  using ColMajor = Eigen::Matrix<Wide, Eigen::Dynamic, Eigen::Dynamic, Eigen::ColMajor>;
+  const bool by_rows = columns_last(tile, axes.n);
+  const std::vector<Wide> a =
+      factor<Wide>(tile, 0, joined({&axes.group, &axes.m, &axes.k}), scalars.zero_a);
+  const std::vector<Wide> b = factor<Wide>(
+      tile, 1,
+      by_rows ? joined({&axes.group, &axes.k, &axes.n}) : joined({&axes.group, &axes.n, &axes.k}),
+      scalars.zero_b);
+  const std::int64_t m = axes.m.count();
+  const std::int64_t n = axes.n.count();
+  const std::int64_t k = axes.k.count();
+  std::vector<Wide> c(static_cast<std::size_t>(axes.group.count() * m * n));
+  for (std::int64_t group = 0; group < axes.group.count(); ++group) {
+    const Eigen::Map<const RowMajor> left(a.data() + (group * m * k), m, k);
+    Eigen::Map<RowMajor> out(c.data() + (group * m * n), m, n);
+    if (by_rows) {
+      out.noalias() = left * Eigen::Map<const RowMajor>(b.data() + (group * k * n), k, n);
+    } else {
+      out.noalias() = left * Eigen::Map<const ColMajor>(b.data() + (group * k * n), k, n);
+    }
+  }
+  return c;
+}
+
+bool begins_sum(const Roles& axes) {
+  return std::all_of(axes.k.ranges.begin(), axes.k.ranges.end(),
+                     [](const partition::Run& range) { return range.begin == 0; });
+}
+
+/// The product with alpha, and with beta and bias where the sum begins, in numbers of type Out.
+template <class Wide, class Out>
+std::vector<Out> biased(const Tile& tile) {
+  const Roles axes = roles(tile);
+  const Scalars scalars = scalars_of(tile.op);
+  const Points points = result_points(tile);
+  const std::vector<Wide> sums = regrouped(products<Wide>(tile, axes, scalars),
+                                           joined({&axes.group, &axes.m, &axes.n}), points);
+  std::vector<Out> result(sums.begin(), sums.end());
+  const auto alpha = static_cast<Out>(scalars.alpha);
+  if (alpha != Out{1}) {
+    for (Out& value : result) {
+      value *= alpha;
+    }
+  }
+  if (!begins_sum(axes)) {
+    return result;
+  }
+  const std::vector<std::int32_t> given = inputs(tile.op);
+  std::vector<Out> bias(result.size(), static_cast<Out>(scalars.bias));
+  if (std::find(given.begin(), given.end(), 2) != given.end()) {
+    bias = pack<Out>(tile, 2, points).value;
+  }
+  const auto beta = static_cast<Out>(scalars.beta);
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    result[i] += beta * bias[i];
+  }
+  return result;
+}
+
+}  // namespace
+
+Numbers product(const Tile& tile) {
+  const ir::DType accumulate = tile.op.accumulate;
+  if (accumulate == ir::DType::F64) {
+    return biased<double, double>(tile);
+  }
+  if (is_real(accumulate)) {
+    return biased<float, double>(tile);
+  }
+  if (accumulate == ir::DType::U64) {
+    return biased<std::uint64_t, std::uint64_t>(tile);
+  }
+  return biased<std::int64_t, std::int64_t>(tile);
+}
+
+}  // namespace elk::emulate

@@ -1,0 +1,80 @@
+#include <algorithm>
+#include <numeric>
+
+#include "elk/emulate/pack.hpp"
+#include "elk/emulate/rows.hpp"
+#include "elk/emulate/width.hpp"
+
+namespace elk::emulate {
+namespace {
+
+/// Sums or products of what stands before each element of a row, itself included unless exclusive.
+template <class Wide>
+std::vector<Wide> scanned_rows(const Tile& tile) {
+  const Folded parts = folded(tile, ir::AxisRole::Row);
+  std::vector<Wide> x = pack<Wide>(tile, 0, parts.both).value;
+  const bool exclusive = tile.op.scalars[0] != 0;
+  const bool backwards = tile.op.scalars[1] != 0;
+  const bool products = tile.op.function == "cumprod";
+  const auto length = static_cast<std::size_t>(parts.over.count());
+  for (std::size_t begin = 0; begin < x.size(); begin += length) {
+    Wide total = products ? Wide{1} : Wide{0};
+    for (std::size_t i = 0; i < length; ++i) {
+      Wide& value = x[begin + (backwards ? length - 1 - i : i)];
+      const auto next = static_cast<Wide>(products ? total * value : total + value);
+      value = exclusive ? total : next;
+      total = next;
+    }
+  }
+  return regrouped(x, parts.both, result_points(tile));
+}
+
+/// The rows of a TopK: sorted along the first row axis; the second, if any, counts what is taken.
+template <class Wide>
+std::vector<Numbers> sorted_rows(const Tile& tile) {
+  const Folded parts = folded(tile, ir::AxisRole::Row);
+  Points from = parts.kept;
+  Points to = parts.kept;
+  std::int64_t length = 1;
+  std::int64_t k = 1;
+  if (!parts.over.axes.empty()) {
+    from.axes.push_back(parts.over.axes.front());
+    from.ranges.push_back(parts.over.ranges.front());
+    length = from.ranges.back().length();
+  }
+  if (parts.over.axes.size() > 1) {
+    to.axes.push_back(parts.over.axes.back());
+    to.ranges.push_back(parts.over.ranges.back());
+    k = to.ranges.back().length();
+  }
+  const std::vector<Wide> x = pack<Wide>(tile, 0, from).value;
+  const bool largest = tile.op.scalars[1] != 0;
+  std::vector<Wide> found;
+  std::vector<std::int64_t> places;
+  std::vector<std::int64_t> order(static_cast<std::size_t>(length));
+  for (std::int64_t row = 0; row < parts.kept.count(); ++row) {
+    const Wide* values = x.data() + (row * length);
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
+      return largest ? values[a] > values[b] : values[a] < values[b];
+    });
+    for (std::int64_t i = 0; i < k; ++i) {
+      places.push_back(order[static_cast<std::size_t>(i)]);
+      found.push_back(values[places.back()]);
+    }
+  }
+  const Points wanted = result_points(tile);
+  return {regrouped(found, to, wanted), regrouped(places, to, wanted)};
+}
+
+}  // namespace
+
+Numbers scanned(const Tile& tile) {
+  return with_width(tile, [&](auto wide) { return Numbers(scanned_rows<decltype(wide)>(tile)); });
+}
+
+std::vector<Numbers> top_k(const Tile& tile) {
+  return with_width(tile, [&](auto wide) { return sorted_rows<decltype(wide)>(tile); });
+}
+
+}  // namespace elk::emulate
