@@ -126,7 +126,8 @@ void add_ports(const Fabric& fabric, const chip::Chip& chip, std::int64_t cores,
   traffic.received += (shared - 1) * piece;
   traffic.sent += piece;
   traffic.fragments += shared - 1;
-  fabric.among(traffic, shared, piece, true);  // The last link carries all but the port's own.
+  // The last link carries all but the port's own.
+  fabric.among(traffic, {.cores = shared, .apart = 1, .around = false}, piece, true);
 }
 
 PlanOption collective_option(const ir::Graph& graph, const ir::Op& op,

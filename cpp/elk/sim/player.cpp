@@ -6,7 +6,7 @@
 namespace elk::sim {
 namespace {
 
-constexpr Picoseconds kNever{std::numeric_limits<std::int64_t>::max()};
+constexpr Picoseconds kEndless{std::numeric_limits<std::int64_t>::max()};
 
 Picoseconds until(Wide left, Wide speed) { return time_to_move(left, {speed, 1}); }
 
@@ -86,9 +86,9 @@ bool Player::stands() const {
 /// Until the first byte arrives, or a refresh begins or ends.
 Picoseconds Player::until_next() const {
   if (!begun_) {
-    return kNever;
+    return kEndless;
   }
-  Picoseconds next = now_ < arrives_ ? arrives_ - now_ : kNever;
+  Picoseconds next = now_ < arrives_ ? arrives_ - now_ : kEndless;
   if (refresh_.interval.value > 0) {
     const std::int64_t since = now_.value % refresh_.interval.value;
     next = std::min(
@@ -214,7 +214,7 @@ void Player::advance(Scene& scene, Picoseconds most, bool executing) {
 void Player::wait(std::size_t number) {
   while (jobs_[number].end < Picoseconds{0}) {
     Scene none = scene(nothing_, -1);
-    advance(none, kNever, false);
+    advance(none, kEndless, false);
   }
 }
 
@@ -231,7 +231,7 @@ Played Player::play(const Demand& execute, std::int32_t id) {
   const Picoseconds begin = now_;
   Scene now = scene(execute, id);
   while (std::any_of(now.all.begin(), now.all.end(), active)) {
-    advance(now, kNever, true);
+    advance(now, kEndless, true);
   }
   const Picoseconds end = std::max(now.end, now_) + execute.latency;
   pass(end - now_);
