@@ -91,13 +91,34 @@ class Sum {
   std::array<double, kParts> parts_{};
 };
 
-/// The features of casting `elements` results, dealt to `workers`: the steps of one worker, and
-/// their place in a vector of four.
+constexpr std::int32_t kRowPieces = 4;  // of ceil(rows / workers): 1, 2, 3, more
+
+/// The piece of a product by the rows of a worker.
+[[nodiscard]] inline std::int64_t row_piece(const Product& product) {
+  return std::min<std::int64_t>(product.share, kRowPieces) - 1;
+}
+
+/// What casting `elements` results takes, dealt to `workers`: the steps of one worker, and their
+/// place in a vector of four.
+struct Casting {
+  double share;
+  double one;
+  double two;
+  double three;
+
+  Casting(std::int64_t elements, std::int32_t workers) {
+    const std::int64_t steps_of_one = steps(elements, workers);
+    const std::int64_t place = steps_of_one % 4;
+    share = real(steps_of_one);
+    one = real(place == 1);
+    two = real(place == 2);
+    three = real(place == 3);
+  }
+};
+
 template <class Sink>
-void describe_cast(std::int64_t elements, std::int32_t workers, Sink& sink) {
-  const std::int64_t share = steps(elements, workers);
-  const std::int64_t place = share % 4;
-  sink.more(real(share), real(place == 1), real(place == 2), real(place == 3));
+void describe(const Casting& casting, Sink& sink) {
+  sink.more(casting.share, casting.one, casting.two, casting.three);
 }
 
 template <class Kind>
@@ -105,6 +126,16 @@ Terms features(const Kind& kind, const TileCall& call) {
   Listing sink;
   describe(kind, call, sink);
   return sink.terms();
+}
+
+template <class Kind>
+bool within(const Kind& kind, const TileCall& call, const Extents& limit) {
+  const Extents extents = sizes(kind, call);
+  bool inside = true;
+  for (std::size_t i = 0; i < extents.size(); ++i) {
+    inside &= extents[i] <= limit[i];
+  }
+  return inside;
 }
 
 template <class Kind>

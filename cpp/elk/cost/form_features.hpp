@@ -93,6 +93,10 @@ template <class Kind>
 [[nodiscard]] double cycles(const Kind& kind, const TileCall& call, const double* coefficients,
                             std::int32_t width);
 
+/// Whether no size of the call, as `sizes` says, exceeds `limit`.
+template <class Kind>
+[[nodiscard]] bool within(const Kind& kind, const TileCall& call, const Extents& limit);
+
 // For each form: how many pieces it has, features that grow with every axis, and the sizes that the
 // fitted range bounds.
 [[nodiscard]] std::int32_t leaves(const Grid& grid);

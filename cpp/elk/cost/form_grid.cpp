@@ -122,5 +122,6 @@ Extents sizes(const Grid& grid, const TileCall& call) {
 
 template Terms features(const Grid&, const TileCall&);
 template double cycles(const Grid&, const TileCall&, const double*, std::int32_t);
+template bool within(const Grid&, const TileCall&, const Extents&);
 
 }  // namespace elk::cost::form

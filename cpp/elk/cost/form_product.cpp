@@ -8,10 +8,6 @@ using ir::TileDim;
 using std::int32_t;
 using std::int64_t;
 
-constexpr int32_t kRowPieces = 4;  // of ceil(m / workers): 1, 2, 3, more
-
-std::int64_t piece(const Product& p) { return std::min<int64_t>(p.share, kRowPieces) - 1; }
-
 Extents product_sizes(const TileCall& call) {
   const Product& p = call.product;
   return {p.group, p.rows, p.columns, p.depth, 1, 1, 1, 1, 1};
@@ -56,10 +52,11 @@ void describe(const Blocks& blocks, const TileCall& call, Sink& sink) {
   if (blocks.shared) {
     describe_shared(p, n, nk, sink);
   } else {
-    sink.piece(piece(p), 1.0, real(p.group), n, k, nk, even * n, even * nk, q * n, q * nk, q * k);
+    sink.piece(row_piece(p), 1.0, real(p.group), n, k, nk, even * n, even * nk, q * n, q * nk,
+               q * k);
   }
   if (blocks.cast) {
-    describe_cast(p.group * p.rows * p.columns, blocks.workers, sink);
+    describe(Casting(p.group * p.rows * p.columns, blocks.workers), sink);
   }
 }
 
@@ -91,10 +88,10 @@ void describe(const Dots& dots, const TileCall& call, Sink& sink) {
   const double c = real(count);
   const double q = real(p.share);
   const double even = p.even ? n * c : 0.0;
-  sink.piece(dots.aligned ? piece(p) : 0, 1.0, g, g * c, n, n * c, n * q, n * c * q,
-             n * c * q * real(length), even);
+  const int64_t leaf = dots.aligned ? row_piece(p) : 0;
+  sink.piece(leaf, 1.0, g, g * c, n, n * c, n * q, n * c * q, n * c * q * real(length), even);
   if (dots.cast) {
-    describe_cast(p.group * p.rows * p.columns, dots.workers, sink);
+    describe(Casting(p.group * p.rows * p.columns, dots.workers), sink);
   }
 }
 
@@ -131,9 +128,12 @@ Extents sizes(const OuterProduct& /*outer*/, const TileCall& call) { return prod
 
 template Terms features(const Blocks&, const TileCall&);
 template double cycles(const Blocks&, const TileCall&, const double*, std::int32_t);
+template bool within(const Blocks&, const TileCall&, const Extents&);
 template Terms features(const Dots&, const TileCall&);
 template double cycles(const Dots&, const TileCall&, const double*, std::int32_t);
+template bool within(const Dots&, const TileCall&, const Extents&);
 template Terms features(const OuterProduct&, const TileCall&);
 template double cycles(const OuterProduct&, const TileCall&, const double*, std::int32_t);
+template bool within(const OuterProduct&, const TileCall&, const Extents&);
 
 }  // namespace elk::cost::form

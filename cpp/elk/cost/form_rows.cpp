@@ -96,9 +96,12 @@ Extents sizes(const Granules& /*granules*/, const TileCall& /*call*/) {
 
 template Terms features(const RowPasses&, const TileCall&);
 template double cycles(const RowPasses&, const TileCall&, const double*, std::int32_t);
+template bool within(const RowPasses&, const TileCall&, const Extents&);
 template Terms features(const Transposes&, const TileCall&);
 template double cycles(const Transposes&, const TileCall&, const double*, std::int32_t);
+template bool within(const Transposes&, const TileCall&, const Extents&);
 template Terms features(const Granules&, const TileCall&);
 template double cycles(const Granules&, const TileCall&, const double*, std::int32_t);
+template bool within(const Granules&, const TileCall&, const Extents&);
 
 }  // namespace elk::cost::form

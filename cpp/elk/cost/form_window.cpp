@@ -34,6 +34,11 @@ Terms smooth_window(const TileCall& call, double n, double k) {
 
 double groups(const TileShape& shape) { return real(shape[TileDim::Group]); }
 
+Casting window_casting(const TileCall& call, int32_t workers) {
+  const TileShape& shape = call.shape;
+  return {shape[TileDim::Group] * call.window.field * shape[TileDim::OutCh], workers};
+}
+
 }  // namespace
 
 // -------------------------------------------------------------------------------- WindowBlocks
@@ -44,8 +49,6 @@ template <class Sink>
 void describe(const WindowBlocks& blocks, const TileCall& call, Sink& sink) {
   const TileShape& shape = call.shape;
   const Field& field = call.field;
-  const Window& window = call.window;
-  const double height = real(shape[TileDim::KernelH]);
   const double n = groups(shape) * real(steps(shape[TileDim::OutCh], blocks.out_group));
   const double nk = n * real(steps(shape[TileDim::InCh], blocks.in_group));
   const double merged = real(steps(shape[TileDim::KernelH], blocks.rows_merged));
@@ -53,10 +56,10 @@ void describe(const WindowBlocks& blocks, const TileCall& call, Sink& sink) {
   sink.piece(0, 1.0, n);
   sink.scaled(nk, 1.0, merged);
   sink.scaled(nkp, 1.0, field.runs, field.elements, field.ones, field.twos);
-  sink.more(n * real(window.field), nk * height, nkp * real(field.runs == 1.0));
+  sink.more(n * real(call.window.field), nk * real(shape[TileDim::KernelH]),
+            nkp * real(field.runs == 1.0));
   if (blocks.cast) {
-    describe_cast(shape[TileDim::Group] * window.field * shape[TileDim::OutCh], blocks.workers,
-                  sink);
+    describe(window_casting(call, blocks.workers), sink);
   }
 }
 
@@ -86,7 +89,7 @@ void describe(const WindowDots& dots, const TileCall& call, Sink& sink) {
   }
   const Window& window = call.window;
   const int64_t left = rest(window.field, dots.workers);
-  const double share = real((window.field - left) / dots.workers);
+  const double share = real(steps(window.field - left, dots.workers));
   const double n = groups(shape) * real(steps(shape[TileDim::OutCh], dots.out_group));
   const double ncp = n * real(count) * real(window.positions);
   const double all = n * real(window.positions) * real(count * length);
@@ -97,7 +100,7 @@ void describe(const WindowDots& dots, const TileCall& call, Sink& sink) {
   sink.piece(0, 1.0, n, n * real(count), ncp, ncp * share, all * share, all * some, all * many,
              all * most, ncp * some, ncp * many, ncp * most, n * real(window.field));
   if (dots.cast) {
-    describe_cast(shape[TileDim::Group] * window.field * shape[TileDim::OutCh], dots.workers, sink);
+    describe(window_casting(call, dots.workers), sink);
   }
 }
 
@@ -143,8 +146,9 @@ void describe(const WindowLanes& lanes, const TileCall& call, Sink& sink) {
           shape[TileDim::KernelH] * steps(shape[TileDim::KernelW], kColumnsAtOnce);
       const double cb = c * real(passes);
       const double many = real(passes > kManyPasses);
-      return sink.piece(shape.params[0] > 1 ? 1 : 0, 1.0, c, cb, cb * field.runs,
-                        cb * field.elements, c * field.elements, c * f, c * f * many);
+      const int64_t leaf = shape.params[0] > 1 ? 1 : 0;
+      return sink.piece(leaf, 1.0, c, cb, cb * field.runs, cb * field.elements, c * field.elements,
+                        c * f, c * f * many);
     }
     case WindowKind::Pooling:
       return sink.piece(0, 1.0, c, field.elements, c * field.elements, c * field.elements * p,
@@ -163,9 +167,12 @@ Extents sizes(const WindowLanes& /*lanes*/, const TileCall& call) { return windo
 
 template Terms features(const WindowBlocks&, const TileCall&);
 template double cycles(const WindowBlocks&, const TileCall&, const double*, std::int32_t);
+template bool within(const WindowBlocks&, const TileCall&, const Extents&);
 template Terms features(const WindowDots&, const TileCall&);
 template double cycles(const WindowDots&, const TileCall&, const double*, std::int32_t);
+template bool within(const WindowDots&, const TileCall&, const Extents&);
 template Terms features(const WindowLanes&, const TileCall&);
 template double cycles(const WindowLanes&, const TileCall&, const double*, std::int32_t);
+template bool within(const WindowLanes&, const TileCall&, const Extents&);
 
 }  // namespace elk::cost::form

@@ -29,38 +29,6 @@ const std::string& opaque_name() {
   return name;
 }
 
-bool within(const KernelFit& fit, const TileCall& call) {
-  const Extents sizes = extents(fit.families.front().form, call);
-  std::int64_t beyond = 0;
-  for (std::size_t i = 0; i < sizes.size(); ++i) {
-    beyond += sizes[i] > fit.limit[i] ? 1 : 0;
-  }
-  return beyond == 0;
-}
-
-double cheapest(const std::vector<Family>& families, const TileCall& call) {
-  double best = kNever;
-  for (const Family& family : families) {
-    if (call.product.columns <= family.most_columns && call.product.depth <= family.most_depth) {
-      best = std::min(best, family_cycles(family, call));
-    }
-  }
-  return best;
-}
-
-/// Cycles in the fitted range: the cheapest family and orientation; infinite if none applies, or
-/// beyond the range.
-double inside_cycles(const KernelFit& fit, const Needs& needs, TileCall& call) {
-  const bool fits = within(fit, call);
-  const double given = cheapest(fit.families, call);
-  if (!needs.product) {
-    return fits ? given : kNever;
-  }
-  call.exchange(needs);
-  const bool either = fits || within(fit, call);
-  return either ? std::min(given, cheapest(fit.families, call)) : kNever;
-}
-
 /// Cycles beyond the fitted range.
 double outside_cycles(const KernelFit& fit, const Needs& needs, TileCall& call) {
   const Form& form = fit.families.front().form;
@@ -133,6 +101,50 @@ double family_cycles(const Family& family, const TileCall& call) {
       family.form);
 }
 
+Routines::Routines(const KernelFit& fit) : needs_(needs_of(fit)) {
+  for (const Family& family : fit.families) {
+    const form::Domain domain{.most_columns = family.most_columns, .most_depth = family.most_depth};
+    const auto* window = std::get_if<WindowBlocks>(&family.form);
+    const auto* product = std::get_if<Blocks>(&family.form);
+    const bool taken = (window != nullptr && windows_.add(*window, domain, family.coefficients)) ||
+                       (product != nullptr && products_.add(*product, domain, family.coefficients));
+    if (!taken) {
+      others_.push_back(family);
+    }
+  }
+}
+
+double Routines::cheapest_other(const TileCall& call) const {
+  double best = kNever;
+  for (const Family& family : others_) {
+    const form::Domain domain{.most_columns = family.most_columns, .most_depth = family.most_depth};
+    if (domain.contains(call.product)) {
+      best = std::min(best, family_cycles(family, call));
+    }
+  }
+  return best;
+}
+
+double Routines::inside(const KernelFit& fit, TileCall& call) const {
+  const Form& form = fit.families.front().form;
+  const bool inside = fits(form, call, fit.limit);
+  if (!needs_.product) {
+    if (!inside) {
+      return kNever;
+    }
+    return windows_.empty() ? cheapest_other(call)
+                            : std::min(windows_.cheapest(call), cheapest_other(call));
+  }
+  const Product given = call.product;
+  double best = cheapest_other(call);
+  call.exchange(needs_);
+  if (!inside && !fits(form, call, fit.limit)) {
+    return kNever;
+  }
+  best = std::min(best, cheapest_other(call));
+  return products_.empty() ? best : std::min(best, products_.cheapest(given, call.product));
+}
+
 Needs needs_of(const KernelFit& fit) {
   std::vector<Form> forms;
   forms.reserve(fit.families.size());
@@ -154,11 +166,11 @@ Needs needs_of(const KernelFit& fit) {
 
 TileModel::TileModel(std::vector<KernelFit> kernels, OpaqueRule opaque)
     : kernels_(std::move(kernels)), opaque_(opaque) {
-  needs_.reserve(kernels_.size());
+  routines_.reserve(kernels_.size());
   groups_.reserve(kernels_.size());
   for (const KernelFit& kernel : kernels_) {
     validate(kernel);
-    needs_.push_back(needs_of(kernel));
+    routines_.emplace_back(kernel);
     const bool product = kernel.function == "matmul";
     groups_.push_back(
         {.batched =
@@ -229,12 +241,14 @@ double TileModel::cycles(Kernel kernel, const TileShape& shape) const {
   }
   const Calls made = calls(kernel, shape[ir::TileDim::Group]);
   const KernelFit& fit = kernels_[made.fit];
-  const Needs& needs = needs_[made.fit];
-  TileCall call(shape, needs);
-  call.product.group /= made.times;
-  double each = inside_cycles(fit, needs, call);
+  const Routines& routines = routines_[made.fit];
+  TileCall call(shape, routines.needs());
+  if (made.times > 1) {
+    call.product.group = 1;
+  }
+  double each = routines.inside(fit, call);
   if (std::isinf(each)) {
-    each = outside_cycles(fit, needs, call);
+    each = outside_cycles(fit, routines.needs(), call);
   }
   return std::max(1.0, kByteScales[static_cast<std::size_t>(kernel.index % kScales)] *
                            static_cast<double>(made.times) * each);
@@ -245,9 +259,11 @@ bool TileModel::extrapolated(Kernel kernel, const TileShape& shape) const {
     return false;
   }
   const Calls made = calls(kernel, shape[ir::TileDim::Group]);
-  TileCall call(shape, needs_[made.fit]);
-  call.product.group /= made.times;
-  return std::isinf(inside_cycles(kernels_[made.fit], needs_[made.fit], call));
+  TileCall call(shape, routines_[made.fit].needs());
+  if (made.times > 1) {
+    call.product.group = 1;
+  }
+  return std::isinf(routines_[made.fit].inside(kernels_[made.fit], call));
 }
 
 const std::string& TileModel::source(Kernel kernel) const {

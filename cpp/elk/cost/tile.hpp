@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "elk/cost/form_set.hpp"
 #include "elk/cost/tile_form.hpp"
 #include "elk/cost/tile_shape.hpp"
 #include "elk/ir/graph.hpp"
@@ -70,6 +71,27 @@ struct KernelName {
 /// Cycles of one call, as a caller measures or computes them. Called from several threads.
 using TileFunction = std::function<double(const KernelName&, const TileShape&)>;
 
+/// The families of a kernel, laid out for evaluation.
+class Routines {
+ public:
+  explicit Routines(const KernelFit& fit);
+
+  [[nodiscard]] const Needs& needs() const { return needs_; }
+
+  /// Cycles in the fitted range of `fit`, which these are of: the cheapest family and, of a
+  /// product, orientation; infinite if none applies, or beyond the range. May turn the call.
+  [[nodiscard]] double inside(const KernelFit& fit, TileCall& call) const;
+
+ private:
+  /// The cheapest of the families that no set holds, as the call is oriented.
+  [[nodiscard]] double cheapest_other(const TileCall& call) const;
+
+  Needs needs_;
+  form::BlockSet windows_;
+  form::ProductSet products_;
+  std::vector<Family> others_;
+};
+
 /// Fitted cycles of tile kernels on one core, or those of a caller's function (design 5). Immutable
 /// after construction.
 class TileModel {
@@ -102,7 +124,8 @@ class TileModel {
     bool one_by_one;       // else in one call each; false: the form of the kernel counts them
   };
 
-  /// The calls that one call of a kernel stands for: `times` calls of `fit`.
+  /// The calls that one call of a kernel stands for: `times` calls of `fit`, of one product each
+  /// if more than one.
   struct Calls {
     std::size_t fit;
     std::int64_t times;
@@ -116,8 +139,8 @@ class TileModel {
   OpaqueRule opaque_{};
   std::vector<KernelName> names_;  // of a caller's function
   TileFunction function_;
-  std::vector<Needs> needs_;    // of each kernel
-  std::vector<Groups> groups_;  // of each kernel
+  std::vector<Routines> routines_;  // of each kernel
+  std::vector<Groups> groups_;      // of each kernel
 };
 
 /// What the families of `fit` ask of a tile.

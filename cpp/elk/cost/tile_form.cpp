@@ -1,5 +1,7 @@
 #include "elk/cost/tile_form.hpp"
 
+#include <bit>
+#include <cmath>
 #include <utility>
 
 #include "elk/cost/form_features.hpp"
@@ -10,45 +12,66 @@ namespace {
 using ir::TileDim;
 
 /// Elements that the start of a run costs.
-constexpr std::int64_t kRunStart = 6;
+constexpr double kRunStart = 6.0;
 
-/// x / divisor for integers x: never near an integer from below, so truncation is exact.
-struct Quotient {
-  double inverse;
+/// Two numbers that the processor works on together.
+using Pair [[gnu::vector_size(16)]] = double;
 
-  explicit Quotient(std::int64_t divisor) : inverse(1.0 / static_cast<double>(divisor)) {}
+/// The integers nearest to numbers below 2^51 either way: beyond 2^52 doubles are integers, and a
+/// sum is rounded to one.
+[[nodiscard]] Pair nearest(Pair values) {
+  constexpr double kIntegers = 6755399441055744.0;  // 1.5 x 2^52
+  return (values + kIntegers) - kIntegers;
+}
 
-  [[nodiscard]] std::int64_t of(std::int64_t amount) const {
-    return static_cast<std::int64_t>((static_cast<double>(amount) + 0.5) * inverse);
-  }
+/// Shares of a field, and the rows that they begin and end in. All are integers: doubles need no
+/// conversions.
+struct Shares {
+  Pair begin;
+  Pair end;
+  Pair first_row;
+  Pair last_row;
 };
 
-/// A share of the field, and the rows that it begins and ends in.
-struct Share {
-  std::int64_t begin;
-  std::int64_t end;
-  std::int64_t first_row;
-  std::int64_t last_row;
+/// A field of `total` elements in rows of `width`, dealt to workers, of whom the first is 1.
+class Dealing {
+ public:
+  Dealing(std::int64_t total, std::int64_t width, double per_worker)
+      : total_(static_cast<double>(total)),
+        rows_(1.0 / static_cast<double>(width)),
+        per_worker_(per_worker) {}
 
-  /// Not positive for a share of nothing.
-  [[nodiscard]] std::int64_t work() const {
-    return (kRunStart * (last_row - first_row)) + (end - begin);
+  /// The shares of two workers. Of integers x and d, (x + 1/2) / d is never near an integer from
+  /// below: the integer nearest to 1/2 less is x / d, rounded down.
+  [[nodiscard]] Shares of(Pair worker) const {
+    const Pair begin = nearest((((total_ * (worker - 1.0)) + 0.5) * per_worker_) - 0.5);
+    const Pair end = nearest((((total_ * worker) + 0.5) * per_worker_) - 0.5);
+    return {.begin = begin,
+            .end = end,
+            .first_row = nearest(((begin + 0.5) * rows_) - 0.5),
+            .last_row = nearest(((end - 0.5) * rows_) - 0.5)};
   }
+
+ private:
+  double total_;
+  double rows_;
+  double per_worker_;
 };
 
-/// The runs of a share of a field whose rows are `width` long.
-Field runs_of(const Share& share, std::int64_t width) {
-  const std::int64_t runs = share.last_row - share.first_row + 1;
-  const std::int64_t first = std::min(share.end, (share.first_row + 1) * width) - share.begin;
-  const std::int64_t last = share.end - std::max(share.begin, share.last_row * width);
-  const auto of_length = [&](std::int64_t length) {
-    const std::int64_t ends = (first == length ? 1 : 0) + (runs > 1 && last == length ? 1 : 0);
-    return static_cast<double>(ends + (runs > 2 && width == length ? runs - 2 : 0));
+/// The runs of a share, the first of two, of a field whose rows are `width` long.
+Field runs_of(const Shares& share, double width) {
+  const double runs = share.last_row[0] - share.first_row[0] + 1.0;
+  const double first = std::min(share.end[0], (share.first_row[0] + 1.0) * width) - share.begin[0];
+  const double last = share.end[0] - std::max(share.begin[0], share.last_row[0] * width);
+  const double between = std::max(runs - 2.0, 0.0);
+  const auto of_length = [&](double length) {
+    const bool ends = last == length && runs > 1.0;
+    return form::real(first == length) + form::real(ends) + (width == length ? between : 0.0);
   };
-  return {.runs = static_cast<double>(runs),
-          .elements = static_cast<double>(share.end - share.begin),
-          .ones = of_length(1),
-          .twos = of_length(2)};
+  return {.runs = runs,
+          .elements = share.end[0] - share.begin[0],
+          .ones = of_length(1.0),
+          .twos = of_length(2.0)};
 }
 
 /// Deals the rows of a product.
@@ -90,27 +113,24 @@ TileShape cube(std::int64_t size) {
 }
 
 /// The share that takes longest; the first at a tie.
-Field busiest(std::int64_t total, std::int64_t width, std::int32_t workers) {
-  const Quotient by_width(width);
-  const Quotient by_workers(workers);
-  const auto share_of = [&](std::int64_t begin, std::int64_t end) {
-    return Share{.begin = begin,
-                 .end = end,
-                 .first_row = by_width.of(begin),
-                 .last_row = by_width.of(end - 1)};
-  };
-  // One number that orders shares by work, then backwards by worker, chosen without branches: which
-  // worker has most follows no pattern.
-  std::int64_t most = 0;
-  std::int64_t begin = 0;
-  for (std::int32_t worker = 1; worker <= workers; ++worker) {
-    const std::int64_t end = by_workers.of(total * worker);
-    most = std::max(most, (share_of(begin, end).work() * (workers + 1)) + workers - worker);
-    begin = end;
+Field busiest(std::int64_t total, std::int64_t width, const Needs& needs) {
+  const Dealing dealing(total, width, needs.per_worker);
+  const auto radix = static_cast<double>(needs.radix);
+  // One number orders shares by work, then backwards by worker, chosen without branches: which
+  // worker has most follows no pattern. A worker beyond the last counts for less than nothing.
+  Pair most = {0.0, 0.0};
+  Pair left = {needs.workers - 1.0, needs.workers - 2.0};
+  for (std::int32_t worker = 1; worker <= needs.workers; worker += 2) {
+    const Shares shares = dealing.of(needs.workers - left);
+    const Pair work =
+        (kRunStart * (shares.last_row - shares.first_row)) + (shares.end - shares.begin);
+    const Pair order = left < 0.0 ? left : (work * radix) + left;
+    most = order > most ? order : most;
+    left -= 2.0;
   }
-  const std::int64_t worker = workers - (most % (workers + 1));
-  return runs_of(share_of(by_workers.of(total * (worker - 1)), by_workers.of(total * worker)),
-                 width);
+  const auto chosen = static_cast<std::int64_t>(std::max(most[0], most[1]));
+  const auto worker = static_cast<double>(needs.workers - (chosen & (needs.radix - 1)));
+  return runs_of(dealing.of(Pair{worker, worker}), static_cast<double>(width));
 }
 
 /// The window of a tile.
@@ -134,7 +154,7 @@ TileCall::TileCall(const TileShape& tile, const Needs& needs) : shape(tile) {
   }
   if (needs.window) {
     window = window_of(tile);
-    field = busiest(window.field, tile[TileDim::OutW], needs.workers);
+    field = busiest(window.field, tile[TileDim::OutW], needs);
   }
 }
 
@@ -149,7 +169,9 @@ Needs needs_of(std::span<const Form> forms) {
               .workers = 1,
               .granule = 0,
               .vector = 1,
-              .most_columns = std::numeric_limits<std::int64_t>::max()};
+              .most_columns = std::numeric_limits<std::int64_t>::max(),
+              .per_worker = 1.0,
+              .radix = 1};
   const auto deal = [&](std::int32_t workers, bool window) {
     (window ? needs.window : needs.product) = true;
     needs.workers = workers;
@@ -175,6 +197,8 @@ Needs needs_of(std::span<const Form> forms) {
       deal(lanes->workers, true);
     }
   }
+  needs.per_worker = 1.0 / needs.workers;
+  needs.radix = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint32_t>(needs.workers)));
   return needs;
 }
 
@@ -209,6 +233,10 @@ Terms smooth_terms(const Form& form, const TileCall& call) {
 
 Extents extents(const Form& form, const TileCall& call) {
   return std::visit([&](const auto& kind) { return form::sizes(kind, call); }, form);
+}
+
+bool fits(const Form& form, const TileCall& call, const Extents& limit) {
+  return std::visit([&](const auto& kind) { return form::within(kind, call, limit); }, form);
 }
 
 }  // namespace elk::cost

@@ -209,6 +209,8 @@ struct Needs {
   std::int32_t granule;  // 0: no chunks
   std::int32_t vector;
   std::int64_t most_columns;  // no form asks for the chunks of a product with more, either way
+  double per_worker;          // 1 / workers
+  std::int64_t radix;         // the least power of two above every worker's number, from 0
 };
 
 /// A tile, and what several forms need of it.
@@ -243,5 +245,8 @@ struct TileCall {
 [[nodiscard]] Terms smooth_terms(const Form& form, const TileCall& call);
 
 [[nodiscard]] Extents extents(const Form& form, const TileCall& call);
+
+/// Whether no extent of the call exceeds `limit`.
+[[nodiscard]] bool fits(const Form& form, const TileCall& call, const Extents& limit);
 
 }  // namespace elk::cost
