@@ -13,6 +13,7 @@ from elk import _core
 from elk.chip import Chip
 from elk.explain import constraints, parts, sram_room, waits_s
 from elk.plan_schema import OpRow, PlanDocument
+from elk.plan_shards import between_chips, is_sharded, layer
 from elk.plots import memory_by_role
 from elk.readable import amount, duration, rate, share
 
@@ -35,12 +36,15 @@ class Card:
         title: Model, chip and policy.
         facts: Pairs of a label and a value.
         top: The operators that take longest: share, time, count, name and what binds.
+        layer: How one layer is split over chips that share the model: an axis or a collective, and
+            the operators or the tensor; empty elsewhere.
         notes: Sentences about what limits the chip and how far the numbers can be trusted.
     """
 
     title: str
     facts: tuple[tuple[str, str], ...]
     top: tuple[tuple[str, ...], ...]
+    layer: tuple[tuple[str, str], ...]
     notes: tuple[str, ...]
 
     @property
@@ -55,18 +59,31 @@ class Card:
             *numbers, name, binds = row
             cells = [cell.rjust(size) for cell, size in zip(numbers, widths, strict=False)]
             lines.append("    " + "  ".join([*cells, name.ljust(widths[-2]), binds]).rstrip())
-        return "\n".join([*lines, *(f"  note: {note}" for note in self.notes)])
+        return "\n".join([*lines, *self._layer(), *(f"  note: {note}" for note in self.notes)])
+
+    def _layer(self) -> list[str]:
+        if not self.layer:
+            return []
+        width = max(len(axis) for axis, _ in self.layer)
+        rows = [f"    {axis.ljust(width)}  {names}" for axis, names in self.layer]
+        return ["  one layer, and what is split over the chips", *rows]
 
     @property
     def html(self) -> str:
         """The card as HTML, every name escaped."""
         facts = "".join(_row(fact) for fact in self.facts)
         top = "".join(_row(row) for row in self.top)
+        layer = "".join(_row(row) for row in self.layer)
+        shards = (
+            f"<details><summary>one layer over the chips</summary><table>{layer}</table></details>"
+            if layer
+            else ""
+        )
         notes = "".join(f"<li>{html.escape(note)}</li>" for note in self.notes)
         return (
             f"<div><b>{html.escape(self.title)}</b><table>{facts}</table>"
             f"<details><summary>top operators</summary><table>{top}</table></details>"
-            f"<ul>{notes}</ul></div>"
+            f"{shards}<ul>{notes}</ul></div>"
         )
 
 
@@ -81,6 +98,7 @@ def card(document: PlanDocument) -> Card:
         ),
         facts=tuple(_facts(document)),
         top=tuple(_top(document)),
+        layer=layer(document) if is_sharded(document) else (),
         notes=tuple(_notes(document)),
     )
 
@@ -100,6 +118,7 @@ def _facts(document: PlanDocument) -> list[tuple[str, str]]:
         ("of bound", _against("proved lower bound", bounds["lower_bound_s"], total_s)),
         ("binds", f"{binds}: " + ", ".join(f"{n} {duration(s)}" for n, s in corners.items())),
         *_hbm(document),
+        *([("between chips", between_chips(document))] if is_sharded(document) else []),
         *_sram(document),
         (
             "model",

@@ -244,6 +244,8 @@ def _reasons(
         reasons.append(_what_holds_it_back(document, row, candidates[0], chosen))
     reasons.append(_in_place(document, row))
     preload = row["preload"]
+    if "collective" in row:
+        reasons.append(_exchanged(row))
     if preload is not None:
         divisors = ", ".join(f"{name} 1/{d}" for name, d in preload["divisor"].items())
         reasons.append(
@@ -252,6 +254,18 @@ def _reasons(
             "from peers."
         )
     return reasons
+
+
+def _exchanged(row: OpRow) -> str:
+    """What a collective does, and how."""
+    moved, execute = row["collective"], row["execute"]
+    how = {"ring": "in a ring", "direct": "each to all others"}[execute["algorithm"]["collective"]]
+    return (
+        f"Between chips: {row['operands'][0]['tensor']} from {moved['before']} to "
+        f"{moved['after']} on {moved['chips']} chips, each sends {amount(moved['sent_bytes'])}, "
+        f"{how}: gather {duration(execute['distribute_s'])}, links {duration(execute['shift_s'])}, "
+        f"scatter {duration(execute['reduce_s'])}."
+    )
 
 
 def _rank(candidates: tuple[Candidate, ...], chosen: Candidate) -> str:

@@ -39,7 +39,8 @@ def test_the_command_prints_json(capsys: pytest.CaptureFixture[str]) -> None:
     ("arguments", "code", "message"),
     [
         ([*GOOD, "--policy", "best"], 2, "policy must be one of"),
-        ([*GOOD, "--pod", "sharded"], 2, "not there yet"),
+        ([*GOOD, "--policy", "t10"], 2, "not there yet"),
+        ([*GOOD, "--pod", "shared"], 2, "pod must be one of"),
         (["compile", NERF, "--chip", "tiny"], 2, "rows"),
         (["compile", NERF, "--chip", "tinny", "--bind", "rows=64"], 2, "tiny"),
         (["compile", "absent.onnx", "--chip", "tiny"], 2, "absent.onnx"),

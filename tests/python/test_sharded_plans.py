@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
 import elk
 import pytest
 from elk import models
+from elk.cli import main
 from plan_oracle import broken_rules
 
 MODELS = Path(__file__).parents[2] / "models"
+UNNAMED = {"all_reduce", "all_gather", "reduce_scatter", "all_to_all", "copy"}
 POLICIES = ("basic", "static", "elk-dyn", "elk-full", "ideal")
 
 
@@ -53,3 +56,116 @@ def test_a_sharded_decoder_breaks_no_rule(policy: str, topology: str) -> None:
     assert broken_rules(plan) == []
     assert plan.check() == []
     assert len(collectives(plan)) >= 4
+
+
+def test_rows_of_a_sharded_plan_name_the_whole_models_tensors() -> None:
+    model = decoder()
+    plan = elk.compile(model, tiny_pod(), policy="basic")
+    stored = {tensor.name: tensor for tensor in model.graph.tensors}
+    split = 0
+    for row in rows(plan):
+        assert (row["onnx_type"] is None) == (row["name"].split("/")[0] in UNNAMED)
+        for x in row["operands"]:
+            tensor = stored[x["tensor"].split("@")[0]]
+            assert x["shape"] == list(tensor.shape)
+            if "chip_shape" in x:
+                split += 1
+                assert sum(a != b for a, b in zip(x["shape"], x["chip_shape"], strict=True)) == 1
+        if row["split"]:
+            assert row["split"]["chips"] == 4
+            assert row["split"]["axis"] in {axis["name"] for axis in row["axes"]}
+    assert split > 20
+
+
+def test_a_collective_says_what_it_does_and_how() -> None:
+    plan = elk.compile(decoder(), tiny_pod(), policy="basic")
+    for row in collectives(plan):
+        moved = row["collective"]
+        assert row["kind"] in {"all_reduce", "all_gather", "reduce_scatter", "all_to_all"}
+        assert row["execute"]["algorithm"]["collective"] in {"ring", "direct"}
+        assert moved["sent_bytes"] > 0
+        assert row["preload"] is None
+        kind = {("partial", "whole"): "all_reduce"}.get((moved["before"], moved["after"]))
+        assert kind in {None, row["kind"]}
+        text = str(plan.explain(row["id"]))
+        assert "Between chips" in text
+        assert "each sends" in text
+
+
+def test_each_chip_reads_its_part_of_the_weights() -> None:
+    model, pod = decoder(), tiny_pod()
+    sharded = elk.compile(model, pod, policy="basic")
+    alone = elk.compile(model, "tiny", policy="basic")
+    read = [
+        sum(r["preload"]["hbm_bytes"] for r in rows(p) if r["preload"]) for p in (sharded, alone)
+    ]
+    # What is read by every chip, such as weights of norms, is little.
+    assert read[1] <= read[0] <= 1.05 * read[1]
+    assert sharded.bounds.hbm_s == pytest.approx(alone.bounds.hbm_s / 4, rel=0.05)
+
+
+def test_a_saved_plan_is_checked_again_as_one_chips(tmp_path: Path) -> None:
+    plan = elk.compile(decoder(), tiny_pod(), policy="elk-dyn")
+    plan.save(tmp_path / "p.elkplan")
+    again = elk.load_plan(tmp_path / "p.elkplan")
+    assert again == plan
+    assert again.check() == []
+    assert again.summary() == plan.summary()
+
+
+def test_the_card_shows_a_layer_and_the_bytes_between_chips() -> None:
+    plan = elk.compile(decoder(layers=4), tiny_pod(), policy="basic")
+    text = plan.summary()
+    assert "sent by each chip" in text
+    assert "one layer, and what is split over the chips" in text
+    assert "partial to" in text
+    assert "one layer over the chips" in plan._repr_html_()
+    assert "between chips" not in elk.compile(decoder(), "tiny", policy="basic").summary()
+
+
+def test_repeated_layers_stay_repeated() -> None:
+    document = elk.compile(decoder(layers=6), tiny_pod(), policy="basic").to_json()
+    assert document["repeat"]["count"] >= 4
+    names = [row["name"] for row in document["ops"]]
+    assert len(set(names)) == len(names)
+
+
+@pytest.mark.parametrize("chips", [2, 4])
+def test_sharing_a_model_is_no_slower_than_pooling_or_one_chip(chips: int) -> None:
+    pod = tiny_pod(chips)
+    times = {}
+    for pods in ("sharded", "pooled"):
+        times[pods] = elk.compile(decoder(), pod, policy="elk-dyn", pod=pods).to_json()["raw_s"]
+    alone = elk.compile(decoder(), "tiny", policy="elk-dyn").to_json()["raw_s"]
+    assert times["sharded"] <= times["pooled"]
+    assert times["sharded"] <= alone
+
+
+def test_policies_never_get_worse() -> None:
+    pod = tiny_pod(3, hbm_bytes_per_s="8 GB/s")
+    times = [elk.compile(decoder(), pod, policy=policy).latency_s for policy in POLICIES[:4]]
+    assert times == sorted(times, reverse=True)
+
+
+def test_a_callers_tile_model_is_asked_about_collectives_too() -> None:
+    def cycles(kernel: tuple[str, str, str], sizes: dict[str, int], _: tuple[int, int]) -> float:
+        asked.add(kernel[0])
+        return 100.0 + math.prod(sizes.values()) / 100.0
+
+    asked: set[str] = set()
+    plan = elk.compile(decoder(), tiny_pod(), policy="basic", tile_model=cycles)
+    assert any(row["collective"]["before"] == "partial" for row in collectives(plan))
+    assert "partials_reduce" in asked
+
+
+def test_a_plot_of_a_collectives_front_is_drawn() -> None:
+    pytest.importorskip("matplotlib")
+    plan = elk.compile(decoder(), tiny_pod(), policy="basic")
+    assert plan.explain(collectives(plan)[0]["id"]).plot() is not None
+
+
+def test_the_command_takes_both_pods(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["compile", str(MODELS / "nerf.onnx"), "--chip", "ipu-pod4-hbm", "--bind", "rows=64"]
+    for pod in ("sharded", "pooled"):
+        assert main([*words, "--pod", pod, "--policy", "basic"]) == 0
+        assert f"basic, {pod}" in capsys.readouterr().out

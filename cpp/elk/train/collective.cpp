@@ -1,26 +1,27 @@
 #include "elk/train/collective.hpp"
 
-#include <algorithm>
-
 #include "elk/base/errors.hpp"
 #include "elk/base/rounding.hpp"
+#include "elk/cost/collective.hpp"
 
 namespace elk::train {
 namespace {
 
-/// Rounds in which every chip sends to each other one.
-int rounds(Exchange exchange) {
+/// What one of `chips` holds before and after an exchange of a tensor of `whole` bytes.
+partition::Held held(Exchange exchange, std::int64_t whole, std::int64_t chips) {
+  const std::int64_t part = ceil_div(whole, chips);
   switch (exchange) {
     case Exchange::None:
-      return 0;
     case Exchange::AllReduce:
-      return 2;
+      return {.before = whole, .after = whole};
     case Exchange::ReduceScatter:
+      return {.before = whole, .after = part};
     case Exchange::AllGather:
+      return {.before = part, .after = whole};
     case Exchange::AllToAll:
-      return 1;
+      return {.before = part, .after = part};
   }
-  return 0;
+  return {.before = whole, .after = whole};
 }
 
 }  // namespace
@@ -54,26 +55,35 @@ const char* name(Exchange exchange) {
   return "";
 }
 
+ir::OpKind kind(Exchange exchange) {
+  switch (exchange) {
+    case Exchange::AllReduce:
+      return ir::OpKind::AllReduce;
+    case Exchange::ReduceScatter:
+      return ir::OpKind::ReduceScatter;
+    case Exchange::AllGather:
+      return ir::OpKind::AllGather;
+    case Exchange::AllToAll:
+      return ir::OpKind::AllToAll;
+    case Exchange::None:
+      break;
+  }
+  throw InternalError("no op exchanges nothing");
+}
+
 CollectiveCost cost(Exchange exchange, Bytes whole, const chip::Chip& chip) {
   if (exchange == Exchange::None || !chip.inter_chip) {
     return {.time = {0.0}, .sent = {0}};
   }
-  const chip::InterChip& between = *chip.inter_chip;
-  const std::int64_t part = ceil_div(whole.value, chip.chips);
-  const std::int64_t piece = exchange == Exchange::AllToAll ? ceil_div(part, chip.chips) : part;
-  const std::int64_t others = chip.chips - 1;
-  const std::int64_t sent = rounds(exchange) * others * piece;
-  const double wire = static_cast<double>(sent) / between.rate;
-  // A ring takes a step for each other chip; direct transfers pass chips in between on a ring.
-  const double ring = wire + static_cast<double>(rounds(exchange) * others) *
-                                 (between.latency + between.sync_latency).value;
-  const double detour =
-      between.topology == chip::Topology::AllToAll ? 1.0 : static_cast<double>(chip.chips) / 4.0;
-  const double direct = (wire * std::max(1.0, detour)) +
-                        rounds(exchange) * (between.latency + between.sync_latency).value;
-  const double ports = static_cast<double>(between.port_cores) * chip.interconnect.link_rate;
-  const double inside = static_cast<double>(sent) / ports + chip.interconnect.sync_latency.value;
-  return {.time = {std::min(ring, direct) + (2.0 * inside)}, .sent = {sent}};
+  const std::int64_t ports = chip.inter_chip->port_cores;
+  const partition::Held all = held(exchange, whole.value, chip.chips);
+  const partition::Held port{.before = ceil_div(all.before, ports),
+                             .after = ceil_div(all.after, ports)};
+  const cost::LinkPhase link = cost::link_phase(kind(exchange), all, port, chip.chips, chip);
+  const auto inside = static_cast<double>(port.before + port.after);
+  return {.time = {link.time.value + (inside / chip.interconnect.link_rate) +
+                   (2.0 * chip.interconnect.sync_latency.value)},
+          .sent = link.sent};
 }
 
 }  // namespace elk::train

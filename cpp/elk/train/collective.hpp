@@ -5,6 +5,7 @@
 
 #include "elk/base/units.hpp"
 #include "elk/chip/chip.hpp"
+#include "elk/ir/graph.hpp"
 #include "elk/train/split.hpp"
 
 namespace elk::train {
@@ -16,6 +17,8 @@ inline constexpr std::size_t kExchanges = 5;
 /// What turns `from` into `to`. Nothing turns into addends.
 [[nodiscard]] Exchange exchange(Form from, Form to);
 [[nodiscard]] const char* name(Exchange exchange);
+/// The kind of the op that does it; there is none for `None`.
+[[nodiscard]] ir::OpKind kind(Exchange exchange);
 
 struct CollectiveCost {
   Seconds time;
@@ -23,7 +26,8 @@ struct CollectiveCost {
 };
 
 /// Of a collective over all chips on a tensor of `whole` bytes: gathered to the port cores, sent
-/// between chips in a ring or directly, whichever takes less, and scattered again (design 2.6).
+/// between chips in a ring or directly, whichever takes less (`cost::link_phase`), and scattered
+/// again (design 2.6). Adds are left to the plan.
 ///
 /// A chip sends (C - 1) / C of the tensor in a reduce-scatter or an all-gather, twice that in an
 /// all-reduce, and (C - 1) / C of its own part in an all-to-all.

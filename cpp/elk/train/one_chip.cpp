@@ -26,22 +26,6 @@ std::string suffix(Form form) {
   return "";
 }
 
-ir::OpKind kind_of(Exchange exchange) {
-  switch (exchange) {
-    case Exchange::AllReduce:
-      return ir::OpKind::AllReduce;
-    case Exchange::ReduceScatter:
-      return ir::OpKind::ReduceScatter;
-    case Exchange::AllGather:
-      return ir::OpKind::AllGather;
-    case Exchange::AllToAll:
-      return ir::OpKind::AllToAll;
-    case Exchange::None:
-      break;
-  }
-  throw InternalError("a tensor is brought into the form that it has");
-}
-
 /// The ops of one chip, added one after another.
 class Builder {
  public:
@@ -165,18 +149,18 @@ class Builder {
     const std::int32_t before = *find(moved.tensor, moved.from);
     const ir::DType dtype = graph_.tensors[index(moved.tensor)].dtype;
     const std::int32_t after = make(moved.tensor, moved.to, dtype);
-    move(kind_of(train::exchange(moved.from, moved.to)), before, after);
+    move(kind(train::exchange(moved.from, moved.to)), before, after);
   }
 
   /// An op that turns one version of a tensor into another: an axis for each dimension, and in
   /// front of a cut one the axis of the chips.
-  void move(ir::OpKind kind, std::int32_t before, std::int32_t after) {
+  void move(ir::OpKind by, std::int32_t before, std::int32_t after) {
     const ir::Tensor& from = result_.graph.tensors[index(before)];
     const ir::Tensor& to = result_.graph.tensors[index(after)];
-    const bool slices = kind == ir::OpKind::Copy;
+    const bool slices = by == ir::OpKind::Copy;
     const bool sums = result_.forms[index(before)] == partial();
-    ir::Op op{.name = text(ir::name(kind), "/", to.name),
-              .kind = kind,
+    ir::Op op{.name = text(ir::name(by), "/", to.name),
+              .kind = by,
               .onnx_type = "",
               .function = sums ? "partials_reduce" : "slice_copy",
               .params = slices ? std::vector<std::int64_t>{} : std::vector<std::int64_t>{chips_},

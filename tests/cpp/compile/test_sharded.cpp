@@ -1,0 +1,126 @@
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "compile/plans.hpp"
+#include "elk/base/random.hpp"
+#include "elk/program/program.hpp"
+#include "schedule/models.hpp"
+
+namespace elk::compile {
+namespace {
+
+/// Four chips whose HBM is slow: it pays to read every weight once.
+chip::Chip pod(std::int64_t cores, std::int64_t sram) {
+  chip::Chip chip = test::tight_pair(cores, sram);
+  chip.chips = 4;
+  chip.hbm->rate = 1e9;
+  chip.hbm->port_rate = 1e9;
+  return chip;
+}
+
+std::int64_t collectives(const Plan& plan) {
+  std::int64_t count = 0;
+  for (const ir::Op& op : plan.shard->graph.ops) {
+    count += ir::is_collective(op.kind) ? 1 : 0;
+  }
+  return count;
+}
+
+std::vector<std::string> broken(const Plan& plan, const chip::Chip& pod) {
+  return program::check(plan.shard->graph, chip::one_of(pod), plan.program);
+}
+
+TEST(CompileSharded, PlansOneChipWithCollectivesAsOps) {
+  const ir::Graph graph = test::transformer({.layers = 4, .rows = 8, .width = 256, .inner = 512});
+  const chip::Chip chip = pod(16, 65536);
+  const Plan found = *plan(graph, chip, Policy::ElkDyn, 1, Pod::Sharded);
+  ASSERT_TRUE(found.shard);
+  EXPECT_GE(collectives(found), 8);
+  EXPECT_EQ(found.ops.size(), found.shard->graph.ops.size());
+  EXPECT_EQ(broken(found, chip), std::vector<std::string>{});
+  for (std::size_t op = 0; op < found.ops.size(); ++op) {
+    const cost::PlanOption& option = found.ops[op].option;
+    if (ir::is_collective(found.shard->graph.ops[op].kind)) {
+      EXPECT_GT(option.crossing, Bytes{0});
+      EXPECT_GT(option.shift.time, Seconds{0.0});
+      EXPECT_EQ(option.compute, Seconds{0.0});
+      EXPECT_FALSE(found.ops[op].has_preload);
+    }
+    EXPECT_LE(option.cores, 16);
+  }
+}
+
+TEST(CompileSharded, IsFasterThanPooledAndThanOneChipWhereExchangesDecide) {
+  const ir::Graph graph = test::transformer({.layers = 4, .rows = 8, .width = 256, .inner = 512});
+  chip::Chip chip = pod(16, 65536);
+  chip.hbm->rate = 32e9;
+  chip.hbm->port_rate = 32e9;
+  const Plan sharded = *plan(graph, chip, Policy::ElkDyn, 1, Pod::Sharded);
+  const Plan pooled = *plan(graph, chip, Policy::ElkDyn, 1, Pod::Pooled);
+  EXPECT_FALSE(pooled.shard);
+  EXPECT_LE(sharded.raw, pooled.raw);
+  chip::Chip alone = chip::one_of(chip);
+  alone.inter_chip.reset();
+  EXPECT_LE(sharded.raw, plan(graph, alone, Policy::ElkDyn)->raw);
+}
+
+TEST(CompileSharded, IsNothingElseOnOneChip) {
+  const ir::Graph graph = test::transformer({.layers = 2});
+  const chip::Chip chip = test::tight_chip(16, 32768);
+  const Plan sharded = *plan(graph, chip, Policy::ElkDyn, 1, Pod::Sharded);
+  EXPECT_FALSE(sharded.shard);
+  expect_same(sharded, *plan(graph, chip, Policy::ElkDyn, 1, Pod::Pooled));
+}
+
+TEST(CompileSharded, GivesTheSamePlanOnAnyNumberOfThreads) {
+  const ir::Graph graph = test::transformer({.layers = 3, .rows = 4, .width = 96});
+  for (const Policy policy : kPolicies) {
+    const std::optional<Plan> one = plan(graph, pod(8, 32768), policy, 1, Pod::Sharded);
+    ASSERT_TRUE(one) << schedule::name(policy);
+    for (const std::int32_t threads : {2, 4}) {
+      expect_same(*one, *plan(graph, pod(8, 32768), policy, threads, Pod::Sharded));
+    }
+  }
+}
+
+TEST(CompileSharded, KeepsThePromisesOfEveryPolicyOnRandomModels) {
+  Random random{71};
+  int models = 0;
+  int crossing = 0;
+  for (int round = 0; round < 30; ++round) {
+    const ir::Graph graph = test::random_graph(random);
+    chip::Chip chip = pod(test::one_of<std::int64_t, 3>(random, {8, 12, 16}),
+                          test::one_of<std::int64_t, 3>(random, {16384, 32768, 131072}));
+    chip.chips = test::one_of<std::int64_t, 3>(random, {2, 3, 4});
+    chip.inter_chip->port_cores = test::one_of<std::int64_t, 2>(random, {2, 8});
+    chip.inter_chip->topology = test::one_of<chip::Topology, 3>(
+        random, {chip::Topology::AllToAll, chip::Topology::Ring, chip::Topology::Mesh2d});
+    std::optional<Plan> before;
+    for (const Policy policy : {Policy::Basic, Policy::Static, Policy::ElkDyn}) {
+      std::optional<Plan> found = plan(graph, chip, policy, 1, Pod::Sharded);
+      if (before) {
+        ASSERT_TRUE(found) << "round " << round << ": " << schedule::name(policy);
+        EXPECT_LE(found->predicted.total, before->predicted.total);
+        EXPECT_EQ(numbers(found->bounds), numbers(before->bounds));
+      }
+      if (found) {
+        ++models;
+        crossing += collectives(*found) > 0 ? 1 : 0;
+        EXPECT_LE(to_picoseconds(found->bounds.lower_bound), found->predicted.total);
+        EXPECT_EQ(broken(*found, chip), std::vector<std::string>{}) << "round " << round;
+      }
+      before = std::move(found);
+    }
+  }
+  EXPECT_GT(models, 70);
+  EXPECT_GT(crossing, 40);
+}
+
+}  // namespace
+}  // namespace elk::compile
