@@ -47,6 +47,17 @@ void Agenda::remove(std::int32_t item) {
   }
 }
 
+std::int32_t Agenda::take_first() {
+  const std::int32_t item = entries_.front().item;
+  place_[static_cast<std::size_t>(item)] = -1;
+  const Entry last = entries_.back();
+  entries_.pop_back();
+  if (!entries_.empty()) {
+    sink(0, last);
+  }
+  return item;
+}
+
 void Agenda::rise(std::size_t at, Entry entry) {
   while (at > 0) {
     const std::size_t parent = (at - 1) / kChildren;
@@ -77,18 +88,18 @@ void Agenda::sink(std::size_t at, Entry entry) {
 
 /// The earliest of the children that begin at `first`. In pairs, which needs no branch.
 std::size_t Agenda::least_child(std::size_t first) const {
-  const auto earlier = [this](std::size_t a, std::size_t b) {
-    return entries_[b].time < entries_[a].time ? b : a;
-  };
-  const std::size_t end = entries_.size();
-  if (first + kChildren <= end) {
-    return earlier(earlier(first, first + 1), earlier(first + 2, first + 3));
+  const Entry* child = entries_.data() + first;
+  const std::size_t count = entries_.size() - first;
+  if (count >= kChildren) {
+    const std::size_t low = child[1].time < child[0].time ? 1 : 0;
+    const std::size_t high = child[3].time < child[2].time ? 3 : 2;
+    return first + (child[high].time < child[low].time ? high : low);
   }
-  std::size_t least = first;
-  for (std::size_t child = first + 1; child < end; ++child) {
-    least = earlier(least, child);
+  std::size_t least = 0;
+  for (std::size_t k = 1; k < count; ++k) {
+    least = child[k].time < child[least].time ? k : least;
   }
-  return least;
+  return first + least;
 }
 
 void Agenda::put(std::size_t at, Entry entry) {

@@ -20,7 +20,9 @@ class Agenda {
 
   [[nodiscard]] bool empty() const { return entries_.empty(); }
   [[nodiscard]] Picoseconds first_time() const { return {entries_.front().time}; }
-  [[nodiscard]] std::int32_t first() const { return entries_.front().item; }
+
+  /// Takes the first item off.
+  std::int32_t take_first();
 
  private:
   struct Entry {

@@ -1,7 +1,6 @@
 #include "elk/sim/engine.hpp"
 
 #include <algorithm>
-#include <limits>
 
 #include "elk/base/errors.hpp"
 #include "elk/base/text.hpp"
@@ -59,25 +58,23 @@ void Engine::start(const Flow& flow, Picoseconds when) {
   made.bytes = flow.bytes;
   made.cap = grains(flow.cap);
   made.latency = flow.latency;
-  made.use_count = static_cast<std::int32_t>(flow.uses.size());
-  made.first_use = hold(flow.uses);
+  hold(made, flow.uses);
   made.state = State::Waiting;
   begin(id, when);
 }
 
 void Engine::start(const Compute& compute, Picoseconds when) {
-  const Wide speed = node(compute.port).capacity;
-  const Wide most = std::numeric_limits<std::int64_t>::max();
-  if (compute.alone < Picoseconds{0} || speed > (most * most) / (compute.alone.value + 1)) {
+  Wide work = 0;
+  if (compute.alone < Picoseconds{0} ||
+      __builtin_mul_overflow(node(compute.port).capacity, Wide{compute.alone.value}, &work)) {
     throw InvalidInput(text("a computation must take from 0 ps to the range of simulated time, ",
                             "got ", compute.alone.value, " ps"));
   }
   const std::int32_t id = new_item(EventKind::ComputeEnd, compute.tag);
   const Use use{compute.port, 1};
   Item& made = item(id);
-  made.left = speed * compute.alone.value;
-  made.use_count = 1;
-  made.first_use = hold({&use, 1});
+  made.left = work;
+  hold(made, {&use, 1});
   made.state = State::Waiting;
   begin(id, when);
 }
@@ -116,19 +113,19 @@ std::span<const Event> Engine::next() {
     }
     now_ = agenda_.first_time();
     while (!agenda_.empty() && agenda_.first_time() == now_) {
-      const std::int32_t id = agenda_.first();
-      agenda_.remove(id);
-      due(id);
+      due(agenda_.take_first());
     }
   }
-  std::sort(events_.begin(), events_.end());
+  if (events_.size() > 1) {
+    std::sort(events_.begin(), events_.end());
+  }
   return events_;
 }
 
 Bytes Engine::carried(ResourceId resource) const { return nodes_[resource.index()].carried; }
 
 std::int32_t Engine::new_item(EventKind kind, Tag tag) {
-  std::int32_t id = static_cast<std::int32_t>(items_.size());
+  auto id = static_cast<std::int32_t>(items_.size());
   if (free_items_.empty()) {
     items_.emplace_back();
   } else {
@@ -144,31 +141,39 @@ std::int32_t Engine::new_item(EventKind kind, Tag tag) {
 }
 
 void Engine::free_item(std::int32_t id) {
-  const Item& gone = item(id);
-  if (gone.use_count > 0) {
-    free_held_[at(gone.use_count)].push_back(gone.first_use);
-  }
   item(id).state = State::Free;
   free_items_.push_back(id);
 }
 
-/// The first of a block of `held_` with a copy of `uses`.
-std::int32_t Engine::hold(std::span<const Use> uses) {
-  if (uses.size() >= free_held_.size()) {
-    free_held_.resize(uses.size() + 1);
+/// Copies `uses` into the block of `held_` that `made` has from its last use, or a larger one.
+void Engine::hold(Item& made, std::span<const Use> uses) {
+  made.use_count = static_cast<std::int32_t>(uses.size());
+  if (made.use_count > made.use_room) {
+    enlarge(made);
   }
-  std::vector<std::int32_t>& blocks = free_held_[uses.size()];
-  std::int32_t first = static_cast<std::int32_t>(held_.size());
-  if (blocks.empty()) {
-    held_.resize(held_.size() + uses.size());
-  } else {
-    first = blocks.back();
+  Held* held = held_.data() + made.first_use;
+  for (const Use& use : uses) {
+    held->use = use;
+    ++held;
+  }
+}
+
+void Engine::enlarge(Item& made) {
+  const std::size_t size = at(made.use_count);
+  if (size >= free_held_.size()) {
+    free_held_.resize(size + 1);
+  }
+  if (made.use_room > 0) {
+    free_held_[at(made.use_room)].push_back(made.first_use);
+  }
+  made.use_room = made.use_count;
+  if (std::vector<std::int32_t>& blocks = free_held_[size]; !blocks.empty()) {
+    made.first_use = blocks.back();
     blocks.pop_back();
+    return;
   }
-  for (std::size_t u = 0; u < uses.size(); ++u) {
-    held_[at(first) + u] = {.use = uses[u], .place = 0};
-  }
-  return first;
+  made.first_use = static_cast<std::int32_t>(held_.size());
+  held_.resize(held_.size() + size);
 }
 
 /// Puts an item that starts now on its resources.
@@ -275,26 +280,6 @@ void Engine::due(std::int32_t id) {
 void Engine::emit(std::int32_t id) {
   events_.push_back({now_, item(id).kind, item(id).tag});
   free_item(id);
-}
-
-/// From now on `id` moves at `share`.
-void Engine::set_share(std::int32_t id, Share share) {
-  Item& moving = item(id);
-  const bool fresh = moving.since == now_;
-  if (share == moving.share && !fresh) {
-    return;
-  }
-  if (!fresh) {
-    moving.left -= moved(moving.share, now_ - moving.since);
-    moving.since = now_;
-  }
-  moving.share = share;
-  const Picoseconds time = time_to_move(moving.left, share);
-  if (time == kNever) {
-    agenda_.remove(id);  // Until it gets a larger share.
-  } else {
-    agenda_.set(id, now_ + time);
-  }
 }
 
 }  // namespace elk::sim

@@ -89,10 +89,10 @@ class Engine {
  public:
   explicit Engine(const Machine& machine);
 
-  /// `at` must not lie before `now()`. Throws InvalidInput for what no machine could play.
-  void start(const Flow& flow, Picoseconds at);
-  void start(const Compute& compute, Picoseconds at);
-  void start_timer(Tag tag, Picoseconds at);
+  /// `when` must not lie before `now()`. Throws InvalidInput for what no machine could play.
+  void start(const Flow& flow, Picoseconds when);
+  void start(const Compute& compute, Picoseconds when);
+  void start_timer(Tag tag, Picoseconds when);
 
   /// Moves on to the next time at which something ends, and returns all that ends then; empty if
   /// nothing is under way. The span holds until the next call. What is started at that time joins
@@ -123,7 +123,8 @@ class Engine {
     Bytes bytes;
     std::int32_t first_use;
     std::int32_t use_count;
-    std::int64_t stamp;  // of the last search that met it
+    std::int32_t use_room;  // of its block, kept when the item is free
+    std::int64_t stamp;     // of the last search that met it
     EventKind kind;
     State state;
   };
@@ -153,10 +154,11 @@ class Engine {
     bool stale;  // a computation came
   };
 
-  void begin(std::int32_t id, Picoseconds at);
+  void begin(std::int32_t id, Picoseconds when);
   std::int32_t new_item(EventKind kind, Tag tag);
   void free_item(std::int32_t id);
-  std::int32_t hold(std::span<const Use> uses);
+  void hold(Item& made, std::span<const Use> uses);
+  void enlarge(Item& made);
   void enter(std::int32_t id);
   void leave(std::int32_t id);
   void touch(ResourceId resource);
@@ -172,8 +174,8 @@ class Engine {
   void settle(ResourceId resource);
   void pace_computes(const Node& port);
   void report(ResourceId resource);
-  [[nodiscard]] Wide load(const Node& node) const;
-  [[nodiscard]] Wide capacity(const Node& node) const;
+  [[nodiscard]] Wide load(const Node& resource) const;
+  [[nodiscard]] Wide capacity(const Node& resource) const;
   void set_refresh_timer();
   void touch_memories();
 

@@ -17,7 +17,7 @@ double run_cost(const PieceCosts& costs, Rate peak, Bytes run) {
   }
   const double at_peak = static_cast<double>(run.value) * 1e12 / static_cast<double>(peak.value);
   const std::int64_t rows = std::min(ceil_div(run.value, costs.burst.value), costs.banks);
-  const double opening = static_cast<double>(rows * costs.row.value);
+  const auto opening = static_cast<double>(rows * costs.row.value);
   const double moving = at_peak + static_cast<double>(rows * costs.gap.value);
   return std::max(opening, moving) / at_peak;
 }

@@ -108,8 +108,10 @@ std::vector<Usage> Meter::usage(Picoseconds now) const {
     Usage& usage = found.emplace_back(
         Usage{.width = track.width, .bytes = {}, .busy = track.busy, .busy_time = track.busy_time});
     for (const Wide moved : track.grains) {
-      usage.bytes.push_back(static_cast<double>(moved / kByte) +
-                            (static_cast<double>(moved % kByte) / static_cast<double>(kByte)));
+      const Wide whole = moved / kByte;
+      const Wide rest = moved % kByte;
+      usage.bytes.push_back(static_cast<double>(whole) +
+                            (static_cast<double>(rest) / static_cast<double>(kByte)));
     }
   }
   return found;

@@ -11,6 +11,26 @@ std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 
 }  // namespace
 
+/// From now on `id` moves at `share`.
+void Engine::set_share(std::int32_t id, Share share) {
+  Item& moving = item(id);
+  const bool fresh = moving.since == now_;
+  if (share == moving.share && !fresh) {
+    return;
+  }
+  if (!fresh) {
+    moving.left -= moved(moving.share, now_ - moving.since);
+    moving.since = now_;
+  }
+  moving.share = share;
+  const Picoseconds time = time_to_move(moving.left, share);
+  if (time == kNever) {
+    agenda_.remove(id);  // Until it gets a larger share.
+  } else {
+    agenda_.set(id, now_ + time);
+  }
+}
+
 void Engine::refresh() {
   if (!dirty_.empty()) {
     refresh_flows();
@@ -23,7 +43,9 @@ void Engine::refresh() {
 }
 
 void Engine::refresh_flows() {
-  set_refresh_timer();
+  if (!memories_.empty()) {
+    set_refresh_timer();
+  }
   ++stamp_;
   for (const ResourceId resource : dirty_) {
     node(resource).dirty = false;
@@ -34,6 +56,16 @@ void Engine::refresh_flows() {
     apply_part();
   }
   dirty_.clear();
+}
+
+/// Passes on to computations and the meter that the flows of `resource` may have changed.
+void Engine::settle(ResourceId resource) {
+  if (!node(resource).computes.empty()) {
+    pace_computes(node(resource));
+  }
+  if (meter_) {
+    report(resource);
+  }
 }
 
 /// A resource that nothing crosses, or one flow that meets no other, needs no search.
@@ -57,8 +89,11 @@ bool Engine::refresh_lone(ResourceId resource) {
       return false;
     }
     const Wide most = capacity(crossed);
-    if ((h == flow.first_use && flow.cap == 0) || most * share.den < share.num * use.weight) {
-      share = use.weight == 1 ? Share{most, 1} : split(most, use.weight);
+    const bool first = h == flow.first_use && flow.cap == 0;
+    if (use.weight == 1 && share.den == 1) {
+      share.num = first ? most : std::min(most, share.num);
+    } else if (first || most * share.den < share.num * use.weight) {
+      share = split(most, use.weight);
     }
   }
   set_share(id, share);
@@ -87,8 +122,9 @@ void Engine::gather(ResourceId resource) {
   };
   meet(resource);
   part_.begin.push_back(0);
-  for (std::size_t n = 0; n < part_nodes_.size(); ++n) {
-    const std::vector<Crossing>& flows = node(part_nodes_[n]).flows;
+  std::size_t searched = 0;
+  while (searched < part_nodes_.size()) {  // It grows as flows lead on.
+    const std::vector<Crossing>& flows = node(part_nodes_[searched++]).flows;
     for (const Crossing crossing : flows) {
       Item& flow = item(crossing.item);
       if (flow.stamp == stamp_) {
@@ -116,19 +152,8 @@ void Engine::apply_part() {
   }
 }
 
-/// Passes on to computations and the meter that the flows of `resource` may have changed.
-void Engine::settle(ResourceId resource) {
-  pace_computes(node(resource));
-  if (meter_) {
-    report(resource);
-  }
-}
-
 /// Computations get what flows leave of the port.
 void Engine::pace_computes(const Node& port) {
-  if (port.computes.empty()) {
-    return;
-  }
   const Wide idle = std::max(port.capacity - load(port), Wide{0});
   for (const std::int32_t id : port.computes) {
     set_share(id, {idle, 1});

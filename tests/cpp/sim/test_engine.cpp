@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <limits>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -6,6 +7,7 @@
 #include "elk/base/errors.hpp"
 #include "elk/base/random.hpp"
 #include "elk/sim/engine.hpp"
+#include "sim/obvious.hpp"
 #include "sim/played.hpp"
 
 namespace elk::sim {
@@ -307,73 +309,103 @@ TEST(Engine, NoResourceMovesMoreThanItCanAndEveryByteArrives) {
   }
 }
 
-/// An engine the slow way: steps from end to end, with all shares found anew.
-std::vector<double> slow_ends(const Load& load) {
-  std::vector<double> left;
-  std::vector<double> ends(load.bytes.size(), 0.0);
-  for (const std::int64_t bytes : load.bytes) {
-    left.push_back(static_cast<double>(bytes));
+/// An engine the slow way: all shares anew at every event, in exact fractions. As the engine does,
+/// it lets a flow end at the first whole picosecond at which nothing of it is left.
+class SlowEngine {
+ public:
+  explicit SlowEngine(const Load& load) : load_(load), end_(load.bytes.size(), Picoseconds{-1}) {
+    for (const std::int64_t bytes : load.bytes) {
+      left_.emplace_back(bytes, 1);
+    }
   }
-  double now = 0.0;
-  for (;;) {
+
+  std::vector<Picoseconds> play() {
+    while (step()) {
+    }
+    return end_;
+  }
+
+ private:
+  bool step() {
+    const std::vector<std::size_t> active = share();
+    std::int64_t next = std::numeric_limits<std::int64_t>::max();
+    for (const Picoseconds start : load_.start) {
+      next = start > now_ ? std::min(next, start.value) : next;
+    }
+    for (std::size_t a = 0; a < active.size(); ++a) {
+      const Fraction time = left_[active[a]] / speed_[a];
+      const Wide whole = (time.num + time.den - 1) / time.den;
+      next = std::min(next, now_.value + static_cast<std::int64_t>(whole));
+    }
+    if (next == std::numeric_limits<std::int64_t>::max()) {
+      return false;
+    }
+    for (std::size_t a = 0; a < active.size(); ++a) {
+      Fraction& left = left_[active[a]];
+      left = left - (speed_[a] * Fraction{next - now_.value, 1});
+      if (!(Fraction{0, 1} < left)) {
+        end_[active[a]] = {next};
+      }
+    }
+    now_ = {next};
+    return true;
+  }
+
+  /// The flows under way, and into `speed_` their bytes a picosecond.
+  std::vector<std::size_t> share() {
     Sharing sharing;
     std::vector<std::size_t> active;
-    double next = 1e30;
-    for (const Resource& resource : load.machine.resources) {
-      sharing.capacity.push_back(grains(resource.capacity));
+    for (const Resource& resource : load_.machine.resources) {
+      sharing.capacity.push_back(resource.capacity.value / 1'000'000'000'000);
     }
     sharing.begin.push_back(0);
-    for (std::size_t k = 0; k < left.size(); ++k) {
-      const auto start = static_cast<double>(load.start[k].value);
-      if (start > now) {
-        next = std::min(next, start);
-      } else if (left[k] > 0) {
+    for (std::size_t k = 0; k < left_.size(); ++k) {
+      if (load_.start[k] <= now_ && end_[k] < Picoseconds{0}) {
         active.push_back(k);
         sharing.cap.push_back(0);
-        sharing.uses.insert(sharing.uses.end(), load.uses[k].begin(), load.uses[k].end());
+        sharing.uses.insert(sharing.uses.end(), load_.uses[k].begin(), load_.uses[k].end());
         sharing.begin.push_back(static_cast<std::int32_t>(sharing.uses.size()));
       }
     }
-    FairScratch scratch;
-    std::vector<Share> shares;
-    fair_shares(sharing, scratch, shares);
-    const auto speed = [&](std::size_t a) {  // bytes a picosecond
-      return static_cast<double>(shares[a].num) / static_cast<double>(shares[a].den) /
-             static_cast<double>(grains(Bytes{1}));
-    };
-    for (std::size_t a = 0; a < active.size(); ++a) {
-      next = std::min(next, now + (left[active[a]] / speed(a)));
-    }
-    if (next > 1e29) {
-      return ends;
-    }
-    for (std::size_t a = 0; a < active.size(); ++a) {
-      const std::size_t k = active[a];
-      left[k] -= speed(a) * (next - now);
-      if (left[k] < 1e-9) {
-        left[k] = 0;
-        ends[k] = next;
-      }
-    }
-    now = next;
+    speed_ = obvious_shares(sharing);
+    return active;
   }
-}
 
-TEST(Engine, EndsAreThoseOfASlowEngine) {
-  // The slow one does not round: each event may shift later ones by a picosecond.
+  const Load& load_;
+  std::vector<Fraction> left_;
+  std::vector<Fraction> speed_;
+  std::vector<Picoseconds> end_;
+  Picoseconds now_{0};
+};
+
+TEST(Engine, EndsAreThoseOfASlowEngineInExactFractions) {
+  // Rates of 1 to 12 bytes a picosecond, up to six flows of up to 500 bytes that start at 0 or 40
+  // ps.
   Random random{6};
-  for (int round = 0; round < 100; ++round) {
-    Load load = random_load(random);
-    load.machine.refresh.stall = {0};
+  for (int round = 0; round < 3000; ++round) {
+    Load load;
+    const std::int64_t resources = 1 + random.below(4);
+    for (std::int64_t r = 0; r < resources; ++r) {
+      load.machine.resources.push_back(steady({(1 + random.below(12)) * 1'000'000'000'000}));
+    }
+    const std::int64_t flows = 1 + random.below(6);
+    for (std::int64_t k = 0; k < flows; ++k) {
+      std::vector<Use>& uses = load.uses.emplace_back();
+      for (std::int32_t r = 0; r < resources; ++r) {
+        if (random.below(2) == 0 || (r + 1 == resources && uses.empty())) {
+          uses.push_back({{r}, 1 + static_cast<std::int32_t>(random.below(2))});
+        }
+      }
+      load.bytes.push_back(1 + random.below(500));
+      load.start.push_back({40 * random.below(2)});
+    }
     Engine engine(load.machine);
     for (std::size_t k = 0; k < load.bytes.size(); ++k) {
-      load.bytes[k] += 1;
       engine.start(plain(static_cast<Tag>(k), load.bytes[k], load.uses[k]), load.start[k]);
     }
-    const std::vector<double> expected = slow_ends(load);
+    const std::vector<Picoseconds> expected = SlowEngine(load).play();
     for (const Event& event : play(engine)) {
-      EXPECT_NEAR(static_cast<double>(event.time.value),
-                  expected[static_cast<std::size_t>(event.tag)], 45.0);
+      ASSERT_EQ(event.time, expected[static_cast<std::size_t>(event.tag)]) << round;
     }
   }
 }
