@@ -59,7 +59,7 @@ class Sender {
   [[nodiscard]] Run group(std::int32_t number) const { return exchange_.groups[at(number)]; }
 
   void deliver(const Transfer& transfer, std::int32_t core, Run receivers, std::int64_t bytes) {
-    if (receivers.empty() || bytes == 0) {
+    if (receivers.empty() || (bytes == 0 && transfer.pattern != Pattern::Fetch)) {
       return;
     }
     Send one{.operand = transfer.operand,
