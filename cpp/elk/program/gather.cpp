@@ -244,35 +244,43 @@ void for_each_atom(const std::vector<Atoms>& atoms, const std::vector<std::int32
 }
 
 /// What is needed, in boxes of which none overlaps another, each with all cores that need it: what
-/// several pieces have in common is sent once. Empty where no pieces overlap.
-Moves apart(const Pieces& held, const Pieces& needed, const Moves& whole) {
+/// several pieces have in common is sent once.
+struct Boxes {
+  std::vector<PieceGroup> groups;  // none where no pieces overlap
+  std::vector<DimPieces> dims;
+};
+
+Boxes boxes_of(const Pieces& needed, const std::vector<PieceGroup>& whole) {
   std::vector<Atoms> atoms;
   for (const DimPieces& dim : needed.dims) {
     atoms.push_back(atoms_of(dim));
   }
-  Moves out{.held = {}, .needed = {}, .moves = {}};
+  Boxes out;
   if (std::all_of(atoms.begin(), atoms.end(), [](const Atoms& dim) { return dim.apart; })) {
     return out;
   }
   std::map<std::vector<std::int32_t>, Cores> found;
-  for (const PieceGroup& group : whole.needed) {
+  for (const PieceGroup& group : whole) {
     for_each_atom(atoms, group.sets, [&](const std::vector<std::int32_t>& chosen) {
       Cores& cores = found[chosen];
       cores.insert(cores.end(), group.cores.begin(), group.cores.end());
     });
   }
-  out.held = whole.held;
   for (auto& [sets, cores] : found) {
     std::sort(cores.begin(), cores.end());
-    out.needed.push_back({.sets = sets, .cores = std::move(cores)});
+    out.groups.push_back({.sets = sets, .cores = std::move(cores)});
   }
-  std::vector<DimPieces> dims;
   for (Atoms& dim : atoms) {
-    dims.push_back(std::move(dim.dim));
+    out.dims.push_back(std::move(dim.dim));
   }
-  list_all(held, dims, out);
   return out;
 }
+
+/// What a transfer is counted for: the bytes that are sent, the runs that arrive, or both.
+struct Counted {
+  bool bytes;
+  bool runs;
+};
 
 Indices shared(IndexView a, IndexView b) {
   Indices out;
@@ -311,42 +319,53 @@ std::int64_t picks(const PlacedOp& placed, std::size_t k) {
       .count;
 }
 
-void add_spread(const PlacedOp& placed, std::size_t k, const Pieces& needed, Exchange& exchange) {
-  const std::int64_t bits = bits_of(placed, k);
-  const std::int64_t unique = unique_elements(placed, k);
-  const std::int64_t cores = chip::total_cores(placed.chip);
+/// Adds boxes that lie in equal shares on all cores; returns the bytes that all cores receive.
+std::int64_t add_boxes(const PlacedOp& placed, std::size_t k, const std::vector<DimPieces>& dims,
+                       std::vector<PieceGroup> groups, Counted counted, Exchange& exchange) {
   const partition::Box busiest =
       partition::held_box(placed.graph, placed.op, k, placed.plan.execute);
-  std::int64_t sent = 0;
-  for (PieceGroup& group : piece_groups(needed)) {
+  const std::int64_t unique = unique_elements(placed, k);
+  std::int64_t received = 0;
+  for (PieceGroup& group : groups) {
     std::int64_t elements = picks(placed, k);
-    for (std::size_t dim = 0; dim < needed.dims.size(); ++dim) {
-      elements *= needed.dims[dim].counts[at(group.sets[dim])];
+    for (std::size_t dim = 0; dim < dims.size(); ++dim) {
+      elements *= dims[dim].counts[at(group.sets[dim])];
     }
-    const std::int64_t bytes = partition::element_bytes(elements, bits).value;
-    sent += bytes * static_cast<std::int64_t>(group.cores.size());
+    const std::int64_t bytes = partition::element_bytes(elements, bits_of(placed, k)).value;
+    const partition::Box piece{.elements = elements, .runs = std::min(busiest.runs, elements)};
+    received += counted.bytes ? bytes * static_cast<std::int64_t>(group.cores.size()) : 0;
     exchange.transfers.push_back(
         {.pattern = Pattern::Spread,
          .operand = static_cast<std::int32_t>(k),
          .from = -1,
          .to = static_cast<std::int32_t>(exchange.groups.size()),
-         .unit = bytes,
+         .unit = counted.bytes ? bytes : 0,
          .extent = 1,
          .chunk = 1,
-         .runs = partition::spread_fragments(
-             {.elements = elements, .runs = std::min(busiest.runs, elements)}, unique, cores),
+         .runs = counted.runs
+                     ? partition::spread_fragments(piece, unique, chip::total_cores(placed.chip))
+                     : 0,
          .level = 0});
     exchange.groups.push_back(std::move(group.cores));
   }
-  const std::int64_t once = std::min(sent, partition::element_bytes(unique, bits).value);
-  exchange.even_bytes += placed.chip.interconnect.multicast ? once : sent;
+  return received;
 }
 
-/// What a move is counted for: the bytes that are sent, the runs that arrive, or both.
-struct Counted {
-  bool bytes;
-  bool runs;
-};
+void add_spread(const PlacedOp& placed, std::size_t k, const Pieces& needed, Exchange& exchange) {
+  std::vector<PieceGroup> whole = piece_groups(needed);
+  Boxes boxes = boxes_of(needed, whole);
+  const bool overlapping = !boxes.groups.empty();
+  std::int64_t received = 0;
+  if (overlapping) {
+    received = add_boxes(placed, k, boxes.dims, std::move(boxes.groups),
+                         {.bytes = true, .runs = false}, exchange);
+  }
+  received += add_boxes(placed, k, needed.dims, std::move(whole),
+                        {.bytes = !overlapping, .runs = true}, exchange);
+  const std::int64_t once =
+      partition::element_bytes(unique_elements(placed, k), bits_of(placed, k)).value;
+  exchange.even_bytes += placed.chip.interconnect.multicast ? std::min(received, once) : received;
+}
 
 void add_moves(const PlacedOp& placed, std::size_t k, Moves found, Counted counted,
                Exchange& exchange) {
@@ -401,10 +420,12 @@ void add_gather(const PlacedOp& placed, std::size_t k, const partition::Layout* 
   }
   const Pieces held(*have);
   Moves whole = moves(held, needed);
-  Moves boxes = apart(held, needed, whole);
-  const bool overlapping = !boxes.needed.empty();
+  Boxes boxes = boxes_of(needed, whole.needed);
+  const bool overlapping = !boxes.groups.empty();
   if (overlapping) {
-    add_moves(placed, k, std::move(boxes), {.bytes = true, .runs = false}, exchange);
+    Moves parts{.held = whole.held, .needed = std::move(boxes.groups), .moves = {}};
+    list_all(held, boxes.dims, parts);
+    add_moves(placed, k, std::move(parts), {.bytes = true, .runs = false}, exchange);
   }
   add_moves(placed, k, std::move(whole), {.bytes = !overlapping, .runs = true}, exchange);
 }
