@@ -30,6 +30,7 @@ py::dict op_columns(const std::vector<sim::OpRun>& ops) {
   columns["sram_contention_ps"] =
       column(ops, [](const OpRun& o) { return o.sram_contention.value; });
   columns["queued"] = column(ops, [](const OpRun& o) { return o.queued; });
+  columns["received_bytes"] = column(ops, [](const OpRun& o) { return o.received.value; });
   columns["exchange_bytes"] = column(ops, [](const OpRun& o) { return o.exchange.value; });
   columns["distribute_bytes"] = column(ops, [](const OpRun& o) { return o.distribute.value; });
   columns["hbm_bytes"] = column(ops, [](const OpRun& o) { return o.hbm.value; });

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from elk._core import __version__ as __version__
     from elk.chip import Chip as Chip
     from elk.chips import load_chip as load_chip
+    from elk.comparison import Comparison as Comparison
+    from elk.comparison import compare as compare
     from elk.limits import Limits as Limits
     from elk.model import Model as Model
     from elk.model import load_model as load_model
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
 # Where each public name lives; imported when it is first used.
 _LAZY = {
     "Chip": "elk.chip",
+    "Comparison": "elk.comparison",
     "Limits": "elk.limits",
     "Model": "elk.model",
     "Plan": "elk.plan",
@@ -45,6 +48,7 @@ _LAZY = {
     "Sharding": "elk.sharding",
     "__version__": "elk._core",
     "chips": "elk.chips",
+    "compare": "elk.comparison",
     "compile": "elk.plan",
     "load_chip": "elk.chips",
     "load_model": "elk.model",
@@ -56,6 +60,7 @@ _LAZY = {
 __all__ = [
     "Chip",
     "ChipFileError",
+    "Comparison",
     "ElkError",
     "InfeasibleError",
     "InternalError",
@@ -73,6 +78,7 @@ __all__ = [
     "UnsupportedModelError",
     "__version__",
     "chips",
+    "compare",
     "compile",
     "load_chip",
     "load_model",

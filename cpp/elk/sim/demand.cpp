@@ -68,6 +68,7 @@ Demand Demands::of(const program::Exchange& exchange) const {
   sums.about.busiest = {program::busiest(traffic)};
   for (const std::int64_t bytes : traffic.received) {
     sums.about.received.value += bytes;
+    sums.about.most_received.value = std::max(sums.about.most_received.value, bytes);
   }
   std::int64_t most = 0;
   sums.tail.assign(type_of_.size(), Picoseconds{0});

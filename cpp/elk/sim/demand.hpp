@@ -34,6 +34,7 @@ struct Demand {
   Picoseconds latency{0};             // from the last byte anywhere to the end
   bool crosses = false;               // whether anything goes from chip to chip
   Bytes busiest{0};                   // bytes of the busiest core, received or sent
+  Bytes most_received{0};             // by any core
   Bytes received{0};                  // by all cores
   Bytes hop_bytes{0};                 // bytes times links passed
   Bytes chip_bytes{0};                // between chips

@@ -108,6 +108,7 @@ class Executor {
     row.parts.assign(kPhaseKinds, Picoseconds{0});
     row.execute.begin = player_.now();
     const Work& work = work_of(op);
+    row.received = work.received;
     row.exchange = work.exchange;
     row.distribute = work.distribute;
     count_work(op, work);

@@ -31,7 +31,8 @@ struct OpRun {
   Picoseconds link_contention{0};  // by which preloads and stores drew exchanges out
   Picoseconds sram_contention{0};  // and computations
   std::int32_t queued = 0;         // preloads and stores not over when the execute began
-  Bytes exchange{0};               // of the busiest core: gather, shifts, reductions
+  Bytes received{0};               // of the busiest core: gather, shifts, reductions
+  Bytes exchange{0};               // the same, received or sent
   Bytes distribute{0};             // of the busiest core
   Bytes hbm{0};                    // read over all chips
   Bytes link{0};                   // received from the HBM by the busiest core

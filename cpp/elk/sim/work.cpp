@@ -69,6 +69,7 @@ struct Works::Builder {
       return {0};
     }
     count(demand, 1);
+    out.received += kind == PhaseKind::Distribute ? Bytes{0} : demand.most_received;
     const Bytes busiest = demand.busiest;
     const Picoseconds synced = sync(demand);
     out.stages.push_back(stage(kind, std::move(demand), false));
@@ -172,6 +173,7 @@ struct Works::Builder {
     for (std::size_t i = 0; i < shifts.size(); ++i) {
       const std::int64_t times = ((execution.steps - 1) / execution.rotations[i].every);
       count(shifts[i].front().demand(), times);
+      out.received += shifts[i].front().demand().most_received * times;
       out.exchange += shifts[i].front().demand().busiest * times;
     }
   }

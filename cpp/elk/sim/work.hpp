@@ -25,6 +25,7 @@ struct Stage {
 /// Everything that an execute does, in order, and what that adds up to.
 struct Work {
   std::vector<Stage> stages;
+  Bytes received{0};  // as of OpRun
   Bytes exchange{0};
   Bytes distribute{0};
   Totals totals;  // `matrix_s` and `vector_s` together: core seconds
