@@ -24,6 +24,7 @@ _COMMANDS = {
     "compile": "compile_command",
     "model": "model_command",
     "shard": "shard_command",
+    "trace": "trace_command",
     "fit": "fit_command",
     "doctor": "doctor_command",
 }
