@@ -1,7 +1,7 @@
 """Every model on every chip preset, pooled and sharded, as Markdown.
 
 python benchmarks/machine_table.py [--models PART,PART] [--chips NAME,NAME] [--pods pooled,sharded]
-    [--policy NAME] [--threads N] > table.md
+    [--policy NAME] [--threads N] [--matrix] > table.md
 
 One line says the predicted time, how near it is to the ideal and to the bound, what binds, and
 whether `tests/oracle/check_plan.py`, which shares no code with ELK, accepts the plan; or why there
@@ -14,11 +14,13 @@ import argparse
 import importlib.util
 import re
 import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
 import elk
-from cases import CASES
+from cases import CASES, Case
 from elk.readable import amount
 
 ORACLE = Path(__file__).parents[1] / "tests" / "oracle" / "check_plan.py"
@@ -28,6 +30,18 @@ REASON = 110  # characters of a reason
 LONG = re.compile(r"\b(\d{4,})(?: bytes)?\b")  # sizes in messages
 
 
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """One model on one machine: a plan, or why there is none."""
+
+    model: str
+    chip: str
+    pod: str
+    plan: elk.Plan | None
+    why: str
+    broken: str
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])  # type: ignore[union-attr]
     parser.add_argument("--models", default="", help="parts of file names, with commas")
@@ -35,31 +49,71 @@ def main() -> int:
     parser.add_argument("--pods", default=",".join(PODS), help="pooled, sharded")
     parser.add_argument("--policy", default="elk-full", help="whose schedules")
     parser.add_argument("--threads", type=int, default=None, help="threads of the search")
+    parser.add_argument("--matrix", action="store_true", help="a row a machine, a column a model")
     arguments = parser.parse_args()
     parts = arguments.models.split(",")
     cases = [case for case in CASES if any(part in case.file for part in parts)]
+    found = rows(cases, arguments)
+    return matrix(cases, list(found)) if arguments.matrix else table(found)
+
+
+def rows(cases: list[Case], arguments: argparse.Namespace) -> Iterator[Row]:
     check = oracle()
-    accepted = True
-    print("| model | chip | pod | predicted ms | of ideal | of bound | bound by | check_plan |")
-    print("| --- | --- | --- | ---: | ---: | ---: | --- | --- |")
     for case in cases:
         model = elk.load_model(case.path, bindings=case.bindings)
         for name in arguments.chips.split(","):
             chip = elk.chips.get(name)
             for pod in arguments.pods.split(",") if chip.chips > 1 else PODS[:1]:
                 print(f"{case.title} on {name}, {pod}", file=sys.stderr)
-                start = f"| {case.title} | `{name}` | {pod if chip.chips > 1 else 'one chip'} "
+                shown = pod if chip.chips > 1 else "one chip"
+                plan, why, broken = None, "", ""
                 try:
                     plan = elk.compile(
                         model, chip, pod=pod, policy=arguments.policy, threads=arguments.threads
                     )
                 except elk.ElkError as error:
-                    print(f"{start}| {reason(error)} |  |  |  |  |", flush=True)
-                    continue
-                broken = problems(check, plan)
-                accepted = accepted and not broken
-                print(f"{start}| {numbers(plan)} | {broken or 'accepts'} |", flush=True)
-    return 0 if accepted else 1
+                    why = reason(error)
+                else:
+                    broken = problems(check, plan)
+                yield Row(model=case.title, chip=name, pod=shown, plan=plan, why=why, broken=broken)
+
+
+def table(found: Iterator[Row]) -> int:
+    """Prints a line for each row as it comes; 1 if a plan is refused."""
+    print("| model | chip | pod | predicted ms | of ideal | of bound | bound by | check_plan |")
+    print("| --- | --- | --- | ---: | ---: | ---: | --- | --- |")
+    refused = 0
+    for row in found:
+        start = f"| {row.model} | `{row.chip}` | {row.pod} | "
+        if row.plan is None:
+            print(f"{start}{row.why} |  |  |  |  |", flush=True)
+            continue
+        print(f"{start}{numbers(row.plan)} | {row.broken or 'accepts'} |", flush=True)
+        refused += bool(row.broken)
+    return 1 if refused else 0
+
+
+def matrix(cases: list[Case], found: list[Row]) -> int:
+    """Prints a row for each machine that can run any of the models; 1 if a plan is refused."""
+    titles = [case.title for case in cases]
+    print(f"| chip | pod | {' | '.join(title.split(',')[0] for title in titles)} |")
+    print(f"| --- | --- |{' ---: |' * len(titles)}")
+    for chip, pod in dict.fromkeys((row.chip, row.pod) for row in found):
+        cells = [row for row in found if (row.chip, row.pod) == (chip, pod)]
+        if any(row.plan for row in cells):
+            print(f"| `{chip}` | {pod} | {' | '.join(cell(row) for row in cells)} |")
+    planned = [row for row in found if row.plan]
+    refused = sum(bool(row.broken) for row in planned)
+    print(f"\n{len(planned)} plans, {refused} refused by check_plan.")
+    return 1 if refused else 0
+
+
+def cell(row: Row) -> str:
+    """Milliseconds, and the share that no plan can save."""
+    if row.plan is None:
+        return "-"
+    bound = row.plan.bounds.lower_bound_s / row.plan.latency_s
+    return f"{row.plan.latency_s * 1e3:.3f} ({100 * bound:.0f} %)"
 
 
 def numbers(plan: elk.Plan) -> str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from elk import _core, chips
 from elk.chip import Chip
+from elk.choices import one_of
 from elk.compile_options import as_model, asked_model, borrowed, core_options, name_of
 from elk.plan_file import StoredPlan, write_plan
 from elk.plan_json import CompiledPlan, Constraints
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from elk.limits import Limits
     from elk.model import Model
     from elk.run import Run
+    from elk.timeline import Timeline
 
 
 class PlanSource(Protocol):
@@ -181,6 +183,22 @@ class Plan:
         from elk.plots import plot_memory  # noqa: PLC0415 - `import elk` stays small
 
         return plot_memory(self._document, ax)
+
+    def timeline(self, *, of: str = "predicted") -> Timeline:
+        """When every preload, execute and store happens, and what SRAM and HBM do meanwhile.
+
+        Args:
+            of: `predicted`, the planner's forecast, or `simulated`.
+
+        Raises:
+            InvalidInputError: the plan was not simulated.
+
+        Example:
+            >>> plan.timeline().save("plan.pftrace")  # open it in ui.perfetto.dev
+        """
+        from elk.timeline_plan import SOURCES, plan_timeline  # noqa: PLC0415 - as above
+
+        return plan_timeline(self._document, one_of("of", of, SOURCES))
 
     def check(self) -> list[str]:
         """Every rule that the plan breaks, in words, by the checker in the core; none if sound.

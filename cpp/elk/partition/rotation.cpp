@@ -36,9 +36,10 @@ Rotation rotation(const ir::Op& op, std::size_t operand, const ExecutePlan& plan
     return result;
   }
   result.snakes = result.axes.size() == 2;
-  result.folds = result.ring > 2 &&
-                 !(result.axes.size() == 1 && goes_around(chip, plan.mesh_dims[at(result.axes[0])],
-                                                          result.factors[0], result.ring));
+  const bool around =
+      result.axes.size() == 1 &&
+      goes_around(chip, plan.mesh_dims[at(result.axes[0])], result.factors[0], result.ring);
+  result.folds = result.ring > 2 && !around;
   return result;
 }
 

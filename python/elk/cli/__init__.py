@@ -26,6 +26,7 @@ _COMMANDS = {
     "compare": "compare_command",
     "model": "model_command",
     "shard": "shard_command",
+    "trace": "trace_command",
     "fit": "fit_command",
     "doctor": "doctor_command",
 }

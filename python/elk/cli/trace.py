@@ -1,0 +1,41 @@
+"""`elk trace`: writes when everything in a plan happens, as a trace to look at."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from elk.cli.output import print_json
+
+
+def trace_command(
+    plan: Annotated[Path, typer.Argument(metavar="PLAN", help="An .elkplan file, or its JSON.")],
+    *,
+    output: Annotated[
+        Path,
+        typer.Option("-o", "--output", metavar="FILE", help="A .pftrace or .json file to write."),
+    ],
+    of: Annotated[
+        str, typer.Option("--of", help="Which times: predicted or simulated.")
+    ] = "predicted",
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Write a plan's timeline for ui.perfetto.dev (.pftrace) or Chrome's tracing page (.json)."""
+    from elk.plan import load_plan  # noqa: PLC0415 help does not wait for the core
+
+    timeline = load_plan(plan).timeline(of=of)
+    timeline.save(output)
+    if json:
+        facts = {
+            "rows": len(timeline.tracks),
+            "slices": len(timeline.slices),
+            "counters": len(timeline.counters),
+            "flows": len(timeline.flows),
+            "end_ps": timeline.end_ps,
+            "saved": str(output),
+        }
+        print_json(facts)
+    else:
+        typer.echo(f"{timeline!r}\nsaved {output}")

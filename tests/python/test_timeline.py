@@ -1,0 +1,238 @@
+"""Timelines: what they refuse, how they fold, what they draw, and what traces hold of them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import elk
+import pytest
+from elk.cli import main
+from elk.timeline import Counter, Flow, Slice, Timeline, Track, core_names, folded_cores
+from perfetto_reader import read_trace
+
+NERF = Path(__file__).parents[2] / "models" / "nerf.onnx"
+_MOST_HTML = 200_000
+
+
+def _slice(name: str, begin_ps: int, end_ps: int, *, track: int = 0, **facts: Any) -> Slice:
+    return Slice(
+        track=track, name=name, category="execute", begin_ps=begin_ps, end_ps=end_ps, facts=facts
+    )
+
+
+def _timeline(*slices: Slice, **parts: Any) -> Timeline:
+    tracks = (Track(name="HBM", group="memory"), Track(name="core 0", group="cores"))
+    return Timeline(name="made up", tracks=tracks, slices=slices, **parts)
+
+
+@pytest.fixture
+def nested() -> Timeline:
+    """An execute with two phases, the read that it waited for, and a counter."""
+    return _timeline(
+        _slice("read w", 0, 4_500, track=0, hbm_bytes=64, where="chip 0"),
+        _slice("op", 4_500, 12_000, track=1, share=0.5),
+        _slice("shift", 9_000, 12_000, track=1),
+        _slice("step", 4_500, 9_000, track=1),
+        counters=(
+            Counter(name="SRAM", group="SRAM", unit="B", points=((0, 64), (4_500, 128))),
+            Counter(name="reads", group="memory", unit="B/s", points=((0, 1.5e12),)),
+        ),
+        flows=(Flow(source=0, target=1),),
+    )
+
+
+@pytest.mark.parametrize(
+    ("slices", "message"),
+    [
+        ([_slice("a", 0, 5, track=2)], "'a' is on row 2 of 2"),
+        ([_slice("a", 5, 4)], "'a' lasts from 5 to 4 ps"),
+        ([_slice("a", -1, 4)], "'a' lasts from -1 to 4 ps"),
+        ([_slice("a", 0, 5), _slice("b", 3, 8)], "'a' and 'b' overlap in part on row 'HBM'"),
+    ],
+)
+def test_an_impossible_slice_is_refused(slices: list[Slice], message: str) -> None:
+    with pytest.raises(elk.InvalidInputError) as raised:
+        _timeline(*slices)
+    assert message in str(raised.value)
+    assert raised.value.code == "invalid_timeline"
+
+
+def test_slices_may_touch_nest_and_last_no_time() -> None:
+    made = _timeline(_slice("a", 0, 5), _slice("b", 5, 5), _slice("c", 5, 9), _slice("d", 6, 9))
+    assert made.end_ps == 9
+    assert [made.slices[i].name for i in made.order(0)] == ["a", "c", "b", "d"]
+
+
+def test_an_arrow_points_forward_in_time() -> None:
+    slices = (_slice("late", 5, 6), _slice("early", 0, 5))
+    with pytest.raises(elk.InvalidInputError, match="leads back from 'late' to 'early'"):
+        _timeline(*slices, flows=(Flow(source=0, target=1),))
+    with pytest.raises(elk.InvalidInputError, match="joins slices 0 and 2 of 2"):
+        _timeline(*slices, flows=(Flow(source=0, target=2),))
+
+
+def test_a_counter_never_goes_back_in_time() -> None:
+    back = Counter(name="SRAM", group="SRAM", unit="B", points=((5, 1), (4, 2)))
+    with pytest.raises(elk.InvalidInputError, match="'SRAM' goes back in time"):
+        _timeline(counters=(back,))
+
+
+def test_cores_that_do_the_same_share_a_row() -> None:
+    busy, idle = [_slice("op", 0, 5)], [_slice("op", 0, 4)]
+    rows = {core: idle if core == 7 else busy for core in range(1472)}
+    tracks, slices = folded_cores(rows, first_track=3)
+    assert [track.name for track in tracks] == ["cores 0-6, 8-1471", "core 7"]
+    assert [(one.track, one.end_ps) for one in slices] == [(3, 5), (4, 4)]
+
+
+def test_many_ranges_of_cores_are_named_in_short() -> None:
+    assert core_names(range(0, 20, 2)) == "cores 0, 2, 4, 6 ... 18 (10)"
+
+
+def test_a_window_cuts_slices_counters_and_arrows(nested: Timeline) -> None:
+    part = nested.window(4_000, 9_500)
+    spans = [(one.name, one.begin_ps, one.end_ps) for one in part.slices]
+    assert spans == [("read w", 0, 500), ("op", 500, 5_500), ("shift", 5_000, 5_500),
+                     ("step", 500, 5_000)]  # fmt: skip
+    assert list(part.counters[0].points) == [(0, 64.0), (500, 128.0)]
+    assert list(part.flows) == [Flow(source=0, target=1)]
+    assert not nested.window(5_000, 9_500).flows
+    with pytest.raises(elk.InvalidInputError, match="from 9 to 9 ps"):
+        nested.window(9, 9)
+
+
+def test_a_native_trace_holds_rows_slices_values_and_arrows(
+    nested: Timeline, tmp_path: Path
+) -> None:
+    nested.save(tmp_path / "made.pftrace")
+    trace = read_trace((tmp_path / "made.pftrace").read_bytes())
+    assert trace.processes == {1: "memory", 2: "cores", 3: "SRAM"}
+    assert [(t.name, t.process) for t in trace.tracks.values()] == [
+        ("HBM", "memory"), ("core 0", "cores"), ("SRAM", "SRAM"), ("reads", "memory")
+    ]  # fmt: skip
+    assert [t.unit for t in trace.tracks.values()] == ["", "", "bytes", "B/s"]
+    assert trace.slices["HBM"] == [("read w", 0, 4, 0)]
+    assert trace.slices["core 0"] == [("op", 4, 12, 0), ("step", 4, 9, 1), ("shift", 9, 12, 1)]
+    assert trace.values == {"SRAM": [(0, 64.0), (4, 128.0)], "reads": [(0, 1.5e12)]}
+    assert trace.flows == [("read w", "op")]
+    facts = {"begin_ps": 4_500, "duration_ps": 7_500, "share": 0.5}
+    assert trace.facts["op"] == facts
+    assert trace.facts["read w"]["where"] == "chip 0"
+
+
+def test_slices_within_a_nanosecond_stay_in_order(tmp_path: Path) -> None:
+    short = [_slice(f"s{i}", 10 * i, 10 * i + 10) for i in range(300)]
+    _timeline(_slice("all", 0, 3_000), *short).save(tmp_path / "short.pftrace")
+    found = read_trace((tmp_path / "short.pftrace").read_bytes()).slices["HBM"]
+    assert [name for name, *_ in found] == ["all", *(f"s{i}" for i in range(300))]
+    assert {depth for _, _, _, depth in found} == {0, 1}
+
+
+def test_a_chrome_trace_keeps_picoseconds(nested: Timeline, tmp_path: Path) -> None:
+    nested.save(tmp_path / "made.json")
+    events = json.loads((tmp_path / "made.json").read_text())["traceEvents"]
+    slices = {event["name"]: event for event in events if event["ph"] == "X"}
+    assert round(slices["op"]["ts"] * 1e6) == 4_500
+    assert round(slices["op"]["dur"] * 1e6) == 7_500
+    assert slices["read w"]["args"] == {"hbm_bytes": 64, "where": "chip 0"}
+    names = {e["pid"]: e["args"]["name"] for e in events if e["name"] == "process_name"}
+    assert names[slices["op"]["pid"]] == "cores"
+    start, finish = (event for event in events if event["ph"] in "sf")
+    assert (start["id"], start["ts"], finish["id"], finish["bp"]) == (1, 0.0, 1, "e")
+    assert finish["tid"] == slices["op"]["tid"]
+    assert sum(event["ph"] == "C" for event in events) == 3
+
+
+def test_a_trace_of_another_kind_is_refused(nested: Timeline, tmp_path: Path) -> None:
+    with pytest.raises(elk.InvalidInputError, match=r"\.pftrace, \.perfetto-trace, \.json"):
+        nested.save(tmp_path / "made.svg")
+
+
+def test_the_page_draws_every_row_and_escapes_names(nested: Timeline) -> None:
+    drawn = nested._repr_html_()
+    assert all(word in drawn for word in ("HBM", "core 0", "read w", "SRAM", "12.000 ns"))
+    evil = _timeline(_slice("<script>", 0, 9))._repr_html_()
+    assert "<script>" not in evil
+    assert "&lt;script&gt;" in evil
+
+
+def test_the_page_stays_small_whatever_happens() -> None:
+    rows = tuple(Track(name="r" * 1000, group="cores") for _ in range(100))
+    many = tuple(_slice("n" * 1000, 10 * i, 10 * i + 9, track=i % 100) for i in range(20_000))
+    page = Timeline(name="n" * 1000, tracks=rows, slices=many)._repr_html_()
+    assert len(page) < _MOST_HTML
+    assert "and 76 more rows" in page
+    assert len(_timeline()._repr_html_()) < _MOST_HTML
+
+
+@pytest.fixture(scope="module")
+def plan() -> elk.Plan:
+    return elk.compile(NERF, "tiny", bindings={"rows": 64})
+
+
+def test_the_timeline_of_a_plan_says_what_the_plan_says(plan: elk.Plan) -> None:
+    made = plan.timeline()
+    document = plan.to_json()
+    assert made.end_ps == round(document["predicted"]["total_s"] * 1e12)
+    executes = [one for one in made.slices if one.track == 1 and one.category != "wait"]
+    times = document["predicted"]["ops"]
+    assert [one.name for one in executes] == list(plan.op_names)
+    assert [one.begin_ps for one in executes] == [round(t["execute"][0] * 1e12) for t in times]
+    loaded = sum("preload" in t for t in times)
+    assert len(made.flows) == loaded > 0
+    for flow in made.flows:
+        assert made.slices[flow.source].name == made.slices[flow.target].name
+        assert made.slices[flow.source].end_ps <= made.slices[flow.target].begin_ps
+    assert made.tracks[1].name == "cores 0-63"
+    waits = [one for one in made.slices if one.category == "wait"]
+    assert waits
+    assert waits[0].begin_ps == 0
+
+
+def test_the_counters_of_a_plan_are_those_of_its_buffers(plan: elk.Plan) -> None:
+    made = plan.timeline()
+    document = plan.to_json()
+    peak = {c.name: max(value for _, value in c.points) for c in made.counters}
+    preloads = [b["bytes"] for b in document["buffers"] if b["role"] == "preload"]
+    assert max(preloads) <= peak["SRAM: preload"] <= sum(preloads)
+    assert 0 < peak["HBM reads"] <= plan.chip.hbm.bytes_per_s * 1.001  # type: ignore[union-attr]
+
+
+def test_a_plan_that_was_not_simulated_has_no_simulated_timeline(plan: elk.Plan) -> None:
+    document = plan.to_json()
+    if document["simulated"] is None:
+        with pytest.raises(elk.InvalidInputError, match="was not simulated"):
+            plan.timeline(of="simulated")
+    with pytest.raises(elk.InvalidInputError, match="of must be one of 'simulated'"):
+        plan.timeline(of="measured")
+
+
+def test_simulated_times_are_whole_picoseconds(plan: elk.Plan) -> None:
+    from elk.timeline_plan import plan_timeline  # noqa: PLC0415 - this test alone reads documents
+
+    document: Any = plan.to_json()
+    end = 1_000 * len(document["ops"])
+    document["simulated"] = {
+        "total_ps": end,
+        "ops": [
+            {"id": i, "preload": [0, 0], "execute": [1_000 * i, 1_000 * i + 1_000]}
+            for i in range(len(document["ops"]))
+        ],
+        "stores": [],
+    }
+    assert plan_timeline(document, "simulated").end_ps == end
+
+
+def test_the_command_line_writes_both_traces(
+    plan: elk.Plan, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan.save(tmp_path / "p.elkplan")
+    for file in ("t.pftrace", "t.json"):
+        assert main(["trace", str(tmp_path / "p.elkplan"), "-o", str(tmp_path / file)]) == 0
+        assert (tmp_path / file).stat().st_size > 1_000
+    assert "2 rows" in capsys.readouterr().out
+    words = ["trace", str(tmp_path / "p.elkplan"), "-o", str(tmp_path / "t.txt"), "--json"]
+    assert main(words) == 2
+    assert json.loads(capsys.readouterr().out)["error"]["code"] == "trace_format"
