@@ -132,6 +132,7 @@ class Search {
   Turns turns_;
   FloorSearch floor_;
   Cut cut_;
+  bool crossed_ = false;   // whether what only concerns several chips is known of it
   double cut_rate_ = 0.0;  // best, of tiles no longer than the cut's
   double cut_volume_ = 0.0;
   double whole_ = 0.0;              // time of the cut's tile in one step
