@@ -185,7 +185,7 @@ class PredictedRow(TypedDict):
 
 
 class BoundsRow(TypedDict):
-    """What an ideal chip would take, the proved lower bound, and its three corners."""
+    """What an ideal chip would take, the lower bound, and its three corners."""
 
     ideal_s: float
     lower_bound_s: float

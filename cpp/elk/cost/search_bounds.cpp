@@ -3,7 +3,7 @@
 #include "elk/cost/search.hpp"
 #include "elk/partition/plan.hpp"
 
-/// What proves that the search may skip a plan.
+/// Why the search may skip a plan: proved, given the least times of tiles.
 namespace elk::cost {
 namespace {
 
