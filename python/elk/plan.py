@@ -127,7 +127,11 @@ class Plan:
 
     @cached_property
     def bounds(self) -> Bounds:
-        """The ideal and the proved lower bound, in seconds."""
+        """The ideal and the lower bound, in seconds.
+
+        Of the bound, `hbm_s` is proved: all bytes at peak rate. What counts executes rests on the
+        best rates of a sample of tiles, less a margin, checked on the tiles that are timed.
+        """
         bounds = self._document["bounds"]
         return Bounds(**{f.name: bounds[f.name] for f in dataclasses.fields(Bounds)})  # type: ignore[literal-required]
 
@@ -135,7 +139,7 @@ class Plan:
         """The card as text: latency, how near to ideal and bound, what binds, top operators.
 
         Example:
-            >>> "proved lower bound" in plan.summary()
+            >>> "lower bound" in plan.summary()
             True
         """
         from elk.card import card  # noqa: PLC0415 - `import elk` stays small

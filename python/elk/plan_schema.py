@@ -242,7 +242,7 @@ class SimulatedRow(TypedDict):
 
 
 class BoundsRow(TypedDict):
-    """What an ideal chip would take, the proved lower bound, and its three corners."""
+    """What an ideal chip would take, the lower bound, and its three corners."""
 
     ideal_s: float
     lower_bound_s: float

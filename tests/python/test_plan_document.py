@@ -179,7 +179,7 @@ def test_the_card_says_how_near_to_ideal_and_bound_the_plan_is(plan: Plan) -> No
     text = plan.summary()
     assert "latency     14.000 µs" in text
     assert "of ideal    50.0 % (ideal 7.000 µs / latency)" in text
-    assert "of bound    25.0 % (proved lower bound 3.500 µs / latency)" in text
+    assert "of bound    25.0 % (lower bound, by sampled tile rates, 3.500 µs / latency)" in text
     assert "execution: HBM 1.000 µs, execution 3.000 µs, links 2.000 µs" in text
 
 

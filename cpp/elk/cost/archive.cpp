@@ -45,15 +45,14 @@ Archive::Stairs::Stairs()
     : times_(Steps::kCount * Steps::kCount, std::numeric_limits<double>::infinity()) {}
 
 /// Times fall along both sides, so that what is not better on one step is not on any beyond it.
-void Archive::Stairs::add(const Point& point) {
-  const std::size_t first = kExchange.from(point.exchange);
-  for (std::size_t space = kSpace.from(point.space); space < Steps::kCount; ++space) {
+void Archive::Stairs::add(std::size_t space, std::size_t exchange, double time) {
+  for (; space < Steps::kCount; ++space) {
     double* row = times_.data() + (space * Steps::kCount);
-    std::size_t step = first;
-    while (step < Steps::kCount && row[step] > point.time) {
-      row[step++] = point.time;
+    std::size_t step = exchange;
+    while (step < Steps::kCount && row[step] > time) {
+      row[step++] = time;
     }
-    if (step == first) {
+    if (step == exchange) {
       return;
     }
   }
@@ -66,8 +65,11 @@ double Archive::Stairs::time(const Point& corner) const {
 Archive::Archive(std::int64_t least_hbm) : least_hbm_(least_hbm) {}
 
 bool Archive::excludes(const Point& corner) {
-  if (stairs_.time(corner) < corner.time) {
+  if (sure_.time(corner) < corner.time) {
     return true;
+  }
+  if (possible_.time(corner) >= corner.time) {
+    return false;
   }
   const auto beats = [&corner](const Point& point) {
     return point.time < corner.time && point.exchange <= corner.exchange &&
@@ -108,8 +110,9 @@ Archive::Place Archive::add(const Point& point, std::size_t& id) {
   ids_.insert(ids_.begin() + (at - points_.begin()), id);
   points_.insert(at, point);
   if (point.hbm <= least_hbm_) {
-    stairs_.add(point);
+    sure_.add(kSpace.from(point.space), kExchange.from(point.exchange), point.time);
   }
+  possible_.add(kSpace.of(point.space), kExchange.of(point.exchange), point.time);
   return Place::New;
 }
 

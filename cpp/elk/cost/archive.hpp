@@ -37,11 +37,12 @@ class Archive {
   [[nodiscard]] const std::vector<std::size_t>& members() const { return ids_; }
 
  private:
-  /// Least times by steps of space and exchange: a step holds for every point beyond it.
+  /// Least times by steps of space and exchange, which rise along both.
   class Stairs {
    public:
     Stairs();
-    void add(const Point& point);
+    /// A time that holds from a step of space and one of exchange on.
+    void add(std::size_t space, std::size_t exchange, double time);
     [[nodiscard]] double time(const Point& corner) const;
 
    private:
@@ -53,7 +54,8 @@ class Archive {
   std::vector<std::size_t> ids_;
   std::size_t next_ = 0;
   std::size_t last_ = 0;  // the member that excluded the last corner
-  Stairs stairs_;         // of members that read no more than `least_hbm`
+  Stairs sure_;      // of members that are better than all points of a step, in `least_hbm` bytes
+  Stairs possible_;  // of members that are better than some point of a step
 };
 
 }  // namespace elk::cost

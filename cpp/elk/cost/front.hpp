@@ -99,10 +99,11 @@ struct Front {
                                const TileModel& tiles);
 
 /// The gather of all activations in one exchange, as an execute does it: bytes and fragments add
-/// up, the sync is paid once. `have` holds a layout for each operand, null: empty.
+/// up, the sync is paid once. `moved` holds for each operand what crosses from where it rests to
+/// its start layout, null: it comes from everywhere.
 [[nodiscard]] Exchange gather_all(const ir::Graph& graph, const ir::Op& op,
                                   const PlanOption& option,
-                                  std::span<const partition::Layout* const> have,
+                                  std::span<const partition::Transition* const> moved,
                                   const chip::Chip& chip);
 
 /// The same plan with another order of its cut axes: an equal cost alone, another core map.

@@ -45,7 +45,7 @@ Arrival from_everywhere(const Reader& reader, std::size_t operand) {
 
 /// What the gather of one operand moves; nothing of what comes from HBM. Which rows an index picks
 /// is not known, so they come from everywhere.
-Arrival arrival(const Reader& reader, std::size_t operand, const partition::Layout* have) {
+Arrival arrival(const Reader& reader, std::size_t operand, const partition::Transition* moved) {
   const auto& [graph, op, plan, chip] = reader;
   const ir::Operand& read = op.operands[operand];
   Arrival result{.traffic = {}, .moved = 0};
@@ -53,40 +53,37 @@ Arrival arrival(const Reader& reader, std::size_t operand, const partition::Layo
       partition::first_like(op, operand) != operand) {
     return result;
   }
-  if (have == nullptr || have->spread || read.indirect) {
+  if (moved == nullptr || read.indirect) {
     return from_everywhere(reader, operand);
   }
-  const partition::Transition moved = partition::transition(
-      have, partition::start_layout(graph, op, operand, plan, chip),
-      ir::bits(graph.tensors[static_cast<std::size_t>(read.tensor)].dtype), chip);
-  result.traffic.received = moved.received.value;
-  result.traffic.sent = moved.sent.value;
-  result.traffic.fragments = moved.fragments;
-  result.traffic.chip_in = moved.chip_in.value;
-  result.traffic.chip_out = moved.chip_out.value;
-  result.moved = chip.interconnect.multicast ? moved.unique.value : moved.total.value;
+  result.traffic.received = moved->received.value;
+  result.traffic.sent = moved->sent.value;
+  result.traffic.fragments = moved->fragments;
+  result.traffic.chip_in = moved->chip_in.value;
+  result.traffic.chip_out = moved->chip_out.value;
+  result.moved = chip.interconnect.multicast ? moved->unique.value : moved->total.value;
   return result;
 }
 
 }  // namespace
 
 Exchange gather_all(const ir::Graph& graph, const ir::Op& op, const PlanOption& option,
-                    std::span<const partition::Layout* const> have, const chip::Chip& chip) {
+                    std::span<const partition::Transition* const> moved, const chip::Chip& chip) {
   const Fabric fabric(chip);
   Traffic sum;
-  std::int64_t moved = 0;
+  std::int64_t through = 0;
   for (std::size_t operand = 0; operand < op.operands.size(); ++operand) {
     const Arrival one = arrival({.graph = graph, .op = op, .plan = option.plan, .chip = chip},
-                                operand, have[operand]);
+                                operand, moved[operand]);
     sum.received += one.traffic.received;
     sum.sent += one.traffic.sent;
     sum.fragments += one.traffic.fragments;
     sum.chip_in += one.traffic.chip_in;
     sum.chip_out += one.traffic.chip_out;
-    moved += one.moved;
+    through += one.moved;
   }
   sum.wide = option.cores > chip.core.count;
-  fabric.gather(sum, moved);
+  fabric.gather(sum, through);
   if (ir::is_collective(op.kind)) {
     add_ports(fabric, chip, option.cores, partition::held_by_core(graph, op, option.plan).before,
               sum);

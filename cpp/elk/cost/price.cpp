@@ -157,7 +157,7 @@ PlanOption reordered(const ir::Graph& graph, const ir::Op& op, const PlanOption&
   }
   partition::validate(graph, op, result.plan, chip);
   if (chip.chips > 1) {
-    const std::vector<const partition::Layout*> nothing(op.operands.size(), nullptr);
+    const std::vector<const partition::Transition*> nothing(op.operands.size(), nullptr);
     result.gather = gather_all(graph, op, result, nothing, chip);
     result.time = result.gather.time + result.compute + result.shift.time + result.reduce.time;
     add_states(graph, op, chip, result);

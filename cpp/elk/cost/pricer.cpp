@@ -180,16 +180,20 @@ void Pricer::cross(Cut& cut) const {
   cut.ids = ids;
   cut.hbm.clear();
   for (std::size_t i = 0; i < slots_.size(); ++i) {
-    const partition::Needs needs(graph_, op_, slots_[i].operand, cut.factor, cut.order);
+    const Slot& slot = slots_[i];
+    const partition::Needs needs(graph_, op_, slot.operand, cut.factor, cut.order);
+    std::int64_t before = 0;  // sub-tensors that this chip shares with the one before
+    std::int64_t most = 0;
     for (std::int64_t chip = 0; chip < chips; ++chip) {
-      const std::int64_t bytes = needs.bytes(chip * ids, (chip + 1) * ids);
-      cut.held[i].straddling =
-          std::max(cut.held[i].straddling, needs.straddling((chip + 1) * ids) +
-                                               (chip > 0 ? needs.straddling(chip * ids) : 0));
-      cut.hbm.push_back(slots_[i].hbm ? bytes : 0);
+      const std::int64_t after = needs.straddling((chip + 1) * ids);
+      cut.held[i].straddling = std::max(cut.held[i].straddling, before + after);
+      before = after;
+      const std::int64_t bytes = slot.write ? 0 : needs.bytes(chip * ids, (chip + 1) * ids);
+      most = std::max(most, bytes);
+      cut.hbm.push_back(slot.hbm ? bytes : 0);
     }
-    if (!slots_[i].hbm && !slots_[i].write) {
-      cut.held[i].chip_in = partition::most_lacking(needs, ids, chips);
+    if (!slot.hbm && !slot.write) {
+      cut.held[i].chip_in = partition::lacking(most, chips);
     }
   }
 }

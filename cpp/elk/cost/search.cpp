@@ -242,6 +242,10 @@ void Search::choose(std::size_t slot, bool allowed) {
 
 /// Prices the chosen turns, and keeps the plan if it is worth it.
 void Search::weigh(bool allowed) {
+  if (!crossed_) {
+    pricer_.cross(cut_);
+    crossed_ = true;
+  }
   for (Turn* turn : choice_) {
     if (!turn->detailed) {
       pricer_.detail(cut_, *turn);

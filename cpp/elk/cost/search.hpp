@@ -52,10 +52,10 @@ struct Found {
 /// Goes through all plans of an op: every distinct F_op, and for each every way to split each
 /// operand over time along one dimension.
 ///
-/// What is skipped is skipped by proof: a corner (least space, time, exchange and HBM bytes of a
-/// group of plans) that a known plan beats. The least times of tiles are from `Rates`: every tile
-/// that is timed checks them, and one that beats them ends the search, which then starts again with
-/// a wider margin.
+/// What is skipped is skipped by proof, given the least times of tiles: a corner (least space,
+/// time, exchange and HBM bytes of a group of plans) that a known plan beats. The least times of
+/// tiles are from `Rates`, which nothing proves: every tile that is timed checks them, and one that
+/// beats them ends the search, which then starts again with a wider margin.
 ///
 /// A second front is that of the plans that leave every core an equal piece of the results, so that
 /// what reads them can work on them as they lie, by the time from the start of their preload: the
@@ -132,6 +132,7 @@ class Search {
   Turns turns_;
   FloorSearch floor_;
   Cut cut_;
+  bool crossed_ = false;   // whether what only concerns several chips is known of it
   double cut_rate_ = 0.0;  // best, of tiles no longer than the cut's
   double cut_volume_ = 0.0;
   double whole_ = 0.0;              // time of the cut's tile in one step

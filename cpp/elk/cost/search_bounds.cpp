@@ -3,7 +3,7 @@
 #include "elk/cost/search.hpp"
 #include "elk/partition/plan.hpp"
 
-/// What proves that the search may skip a plan.
+/// Why the search may skip a plan: proved, given the least times of tiles.
 namespace elk::cost {
 namespace {
 
@@ -44,10 +44,10 @@ Point Search::corner(double compute) const {
   return least;
 }
 
-/// The least that any plan under the cut needs, its reductions and crossings included.
+/// The least that any plan under the cut needs, its reductions included.
 void Search::bound(double compute) {
   pricer_.reduce(cut_);
-  pricer_.cross(cut_);
+  crossed_ = false;
   if (!vast_) {
     sound_ = floor_.add(cut_, turns_) && sound_;
   }

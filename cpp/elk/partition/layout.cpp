@@ -75,26 +75,7 @@ Layout start_layout(const ir::Graph& graph, const ir::Op& op, std::size_t operan
 }
 
 bool same(const Layout& have, const Layout& need) {
-  if (have.spread || need.spread || have.split > 1 || need.split > 1 || have.shape != need.shape) {
-    return false;
-  }
-  const Pieces held(have);
-  const Pieces needed(need);
-  for (std::size_t dim = 0; dim < need.shape.size(); ++dim) {
-    for (std::size_t core = 0; core < needed.ids.size(); ++core) {
-      const std::int32_t place = held.place(needed.ids[core]);
-      if (place < 0) {
-        return false;
-      }
-      const IndexView there =
-          held.dims[dim].sets[held.dims[dim].at(static_cast<std::size_t>(place))];
-      const IndexView wanted = needed.dims[dim].sets[needed.dims[dim].at(core)];
-      if (!std::equal(there.begin(), there.end(), wanted.begin(), wanted.end())) {
-        return false;
-      }
-    }
-  }
-  return true;
+  return comparable(have, need) && same(Pieces(have), Pieces(need));
 }
 
 }  // namespace elk::partition

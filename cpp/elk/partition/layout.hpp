@@ -58,6 +58,17 @@ struct Transition {
 [[nodiscard]] Transition transition(const Layout* have, const Layout& need,
                                     std::int64_t element_bits, const chip::Chip& chip);
 
+/// A layout spelled out (`elk/partition/piece.hpp`).
+struct Pieces;
+
+/// How `need` follows `have`, which lies on certain cores.
+struct Handover {
+  Transition moved;
+  bool in_place;  // every core works on its piece as it lies: `same`
+};
+[[nodiscard]] Handover handover(const Pieces& have, const Pieces& need, std::int64_t element_bits,
+                                const chip::Chip& chip);
+
 /// True when every core already holds, in place, exactly the piece it needs.
 [[nodiscard]] bool same(const Layout& have, const Layout& need);
 

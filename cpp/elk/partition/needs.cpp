@@ -119,12 +119,16 @@ std::int64_t Needs::straddling(std::int64_t boundary) const {
          pieces_.pieces(0, pieces_.cores());
 }
 
+std::int64_t lacking(std::int64_t bytes, std::int64_t chips) {
+  return ceil_div(bytes * (chips - 1), chips);
+}
+
 std::int64_t most_lacking(const Needs& needs, std::int64_t ids, std::int64_t chips) {
   std::int64_t most = 0;
   for (std::int64_t chip = 0; chip < chips; ++chip) {
     most = std::max(most, needs.bytes(chip * ids, (chip + 1) * ids));
   }
-  return ceil_div(most * (chips - 1), chips);
+  return lacking(most, chips);
 }
 
 std::int64_t ids_of_chip(const std::vector<std::int64_t>& factors,

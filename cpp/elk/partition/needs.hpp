@@ -41,6 +41,9 @@ class Needs {
                                        const std::vector<std::int32_t>& mesh_dims,
                                        const chip::Chip& chip);
 
+/// Bytes that a chip lacks of the `bytes` it needs of a tensor that lies evenly over all `chips`.
+[[nodiscard]] std::int64_t lacking(std::int64_t bytes, std::int64_t chips);
+
 /// Bytes that the neediest chip lacks of a tensor that lies evenly over all `chips`.
 [[nodiscard]] std::int64_t most_lacking(const Needs& needs, std::int64_t ids, std::int64_t chips);
 

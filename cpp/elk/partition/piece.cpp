@@ -323,4 +323,27 @@ std::int32_t Pieces::place(std::int64_t core) const {
   return found != ids.end() && *found == core ? static_cast<std::int32_t>(found - ids.begin()) : -1;
 }
 
+bool comparable(const Layout& have, const Layout& need) {
+  return !have.spread && !need.spread && have.split <= 1 && need.split <= 1 &&
+         have.shape == need.shape;
+}
+
+bool same(const Pieces& have, const Pieces& need) {
+  for (std::size_t dim = 0; dim < need.dims.size(); ++dim) {
+    for (std::size_t core = 0; core < need.ids.size(); ++core) {
+      const std::int32_t place = have.place(need.ids[core]);
+      if (place < 0) {
+        return false;
+      }
+      const IndexView there =
+          have.dims[dim].sets[have.dims[dim].at(static_cast<std::size_t>(place))];
+      const IndexView wanted = need.dims[dim].sets[need.dims[dim].at(core)];
+      if (!std::equal(there.begin(), there.end(), wanted.begin(), wanted.end())) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
 }  // namespace elk::partition

@@ -65,4 +65,11 @@ struct Pieces {
   bool dense = true;  // whether core ids are 0, 1, 2, ...
 };
 
+/// Whether cores may hold, piece by piece, just what they need: the tensor is the same, and no
+/// piece is cut further.
+[[nodiscard]] bool comparable(const Layout& have, const Layout& need);
+
+/// Of comparable layouts, whether every core holds exactly the piece it needs.
+[[nodiscard]] bool same(const Pieces& have, const Pieces& need);
+
 }  // namespace elk::partition

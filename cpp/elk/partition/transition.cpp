@@ -211,6 +211,25 @@ Transition from_anywhere(const Pieces& needed, std::int64_t bits, const chip::Ch
           .unique = element_bytes(unique, bits)};
 }
 
+Transition between(const Pieces& held, const Pieces& needed, std::int64_t bits,
+                   const chip::Chip& chip) {
+  const Received all = received(held, needed);
+  if (all.most == 0) {
+    return {};
+  }
+  const std::int64_t unique = std::min(all.total, needed_elements(needed));
+  const std::int64_t sent = chip.interconnect.multicast ? unique : all.total;
+  const std::int64_t whole = piece(needed, all.busiest);
+  const Crossing crossed = chip.chips > 1 ? crossing(&held, needed, chip) : Crossing{};
+  return {.received = element_bytes(all.most, bits),
+          .sent = element_bytes(ceil_div(sent, held.layout.cores), bits),
+          .fragments = ceil_div(fragments(held, needed, all.busiest) * all.most, whole),
+          .chip_in = element_bytes(crossed.most_in, bits),
+          .chip_out = element_bytes(crossed.most_out, bits),
+          .total = element_bytes(all.total, bits),
+          .unique = element_bytes(unique, bits)};
+}
+
 }  // namespace
 
 Transition transition(const Layout* have, const Layout& need, std::int64_t element_bits,
@@ -219,22 +238,16 @@ Transition transition(const Layout* have, const Layout& need, std::int64_t eleme
   if (have == nullptr || have->spread) {
     return from_anywhere(needed, element_bits, chip);
   }
-  const Pieces held(*have);
-  const Received all = received(held, needed);
-  if (all.most == 0) {
-    return {};
-  }
-  const std::int64_t unique = std::min(all.total, needed_elements(needed));
-  const std::int64_t sent = chip.interconnect.multicast ? unique : all.total;
-  const std::int64_t whole = piece(needed, all.busiest);
-  const Crossing between = chip.chips > 1 ? crossing(&held, needed, chip) : Crossing{};
-  return {.received = element_bytes(all.most, element_bits),
-          .sent = element_bytes(ceil_div(sent, have->cores), element_bits),
-          .fragments = ceil_div(fragments(held, needed, all.busiest) * all.most, whole),
-          .chip_in = element_bytes(between.most_in, element_bits),
-          .chip_out = element_bytes(between.most_out, element_bits),
-          .total = element_bytes(all.total, element_bits),
-          .unique = element_bytes(unique, element_bits)};
+  return between(Pieces(*have), needed, element_bits, chip);
+}
+
+Handover handover(const Pieces& have, const Pieces& need, std::int64_t element_bits,
+                  const chip::Chip& chip) {
+  Handover result{.moved = between(have, need, element_bits, chip), .in_place = false};
+  // A piece that is received was not there.
+  result.in_place =
+      result.moved.total == Bytes{0} && comparable(have.layout, need.layout) && same(have, need);
+  return result;
 }
 
 }  // namespace elk::partition

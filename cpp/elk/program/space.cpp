@@ -104,6 +104,13 @@ std::vector<ExecuteSpace> execute_space(const ir::Graph& graph, const ir::Op& op
       in_place[k] = ready ? 1 : 0;
     }
   }
+  return execute_space(graph, op, plan, in_place, chip);
+}
+
+std::vector<ExecuteSpace> execute_space(const ir::Graph& graph, const ir::Op& op,
+                                        const OpPlan& plan,
+                                        const std::vector<std::int8_t>& in_place,
+                                        const chip::Chip& chip) {
   return execute_space({graph, op, plan, chip}, sizes_of(graph, op, plan.execute), in_place);
 }
 

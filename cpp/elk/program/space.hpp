@@ -28,6 +28,12 @@ struct ExecuteSpace {
     const ir::Graph& graph, const ir::Op& op, const OpPlan& plan,
     const std::vector<const partition::Layout*>& have, const chip::Chip& chip);
 
+/// The same where it is known of each operand whether the op works on it as it rests: 1, else 0.
+[[nodiscard]] std::vector<ExecuteSpace> execute_space(const ir::Graph& graph, const ir::Op& op,
+                                                      const OpPlan& plan,
+                                                      const std::vector<std::int8_t>& in_place,
+                                                      const chip::Chip& chip);
+
 /// The bytes a core receives at preload, by operand; empty for an op without HBM data.
 [[nodiscard]] std::vector<ExecuteSpace> preload_space(const ir::Graph& graph, const ir::Op& op,
                                                       const OpPlan& plan, const chip::Chip& chip);

@@ -19,6 +19,7 @@ Problem::Problem(const ir::Graph& graph, const chip::Chip& chip, const cost::Til
     : graph_(graph),
       chip_(chip),
       tiles_(tiles),
+      moves_(chip),
       fronts_(std::move(fronts)),
       front_of_(std::move(front_of)),
       lives_(program::lifetimes(graph)),
@@ -95,44 +96,77 @@ Key Problem::context(std::int32_t op, const std::vector<Choice>& choices) const 
 }
 
 const partition::Layout* Problem::resting(std::int32_t tensor, const std::vector<Choice>& choices) {
+  const std::int32_t number = resting_number(tensor, choices);
+  return number < 0 ? nullptr : &moves_.layout(number);
+}
+
+std::int32_t Problem::resting_number(std::int32_t tensor, const std::vector<Choice>& choices) {
   const std::int32_t maker = lives_.producer[static_cast<std::size_t>(tensor)];
   if (maker < 0) {
-    return nullptr;
+    return -1;
   }
   const auto j = static_cast<std::size_t>(maker);
   const std::int32_t slot = write_slot_[static_cast<std::size_t>(tensor)];
-  const Key key{front_of_[j], choices[j].option, slot};
-  const auto found = layouts_.find(key);
-  if (found != layouts_.end()) {
-    return &found->second;
+  const auto [found, added] = layouts_.try_emplace({front_of_[j], choices[j].option, slot}, -1);
+  if (added) {
+    found->second =
+        moves_.number(partition::layout(graph_, graph_.ops[j], static_cast<std::size_t>(slot),
+                                        option(maker, choices[j]).plan, chip_));
   }
-  const auto inserted =
-      layouts_.emplace(key, partition::layout(graph_, graph_.ops[j], static_cast<std::size_t>(slot),
-                                              option(maker, choices[j]).plan, chip_));
-  return &inserted.first->second;
+  return found->second;
 }
 
 Problem::Place Problem::place(std::int32_t op, const std::vector<Choice>& choices) {
   const ir::Op& node = graph_.ops[static_cast<std::size_t>(op)];
   Place result{.op = op,
                .plan = &option(op, choices[static_cast<std::size_t>(op)]),
-               .have = std::vector<const partition::Layout*>(node.operands.size(), nullptr)};
+               .moves = std::vector<std::optional<Moves::Pair>>(node.operands.size())};
   for (std::size_t k = 0; k < node.operands.size(); ++k) {
-    if (node.operands[k].access == ir::Access::Read && !from_hbm(graph_, node.operands[k])) {
-      result.have[k] = resting(node.operands[k].tensor, choices);
+    const ir::Operand& operand = node.operands[k];
+    if (operand.access != ir::Access::Read || from_hbm(graph_, operand)) {
+      continue;
+    }
+    const std::int32_t have = resting_number(operand.tensor, choices);
+    if (have >= 0) {
+      result.moves[k] = {
+          .have = have,
+          .need = moves_.number(partition::start_layout(graph_, node, k, result.plan->plan, chip_)),
+          .bits = ir::bits(graph_.tensors[static_cast<std::size_t>(operand.tensor)].dtype)};
     }
   }
   return result;
 }
 
+/// Works out what the operands of these places move.
+void Problem::learn(const std::vector<const Place*>& places, int threads) {
+  std::vector<Moves::Pair> pairs;
+  for (const Place* place : places) {
+    for (const std::optional<Moves::Pair>& pair : place->moves) {
+      if (pair) {
+        pairs.push_back(*pair);
+      }
+    }
+  }
+  moves_.learn(std::move(pairs), threads);
+}
+
 InPlace Problem::price(const Place& place) const {
   const ir::Op& node = graph_.ops[static_cast<std::size_t>(place.op)];
-  InPlace result{.gather = cost::gather_all(graph_, node, *place.plan, place.have, chip_),
+  std::vector<const partition::Transition*> moved(place.moves.size(), nullptr);
+  std::vector<std::int8_t> in_place(place.moves.size(), 0);
+  for (std::size_t k = 0; k < place.moves.size(); ++k) {
+    if (place.moves[k]) {
+      const partition::Handover& known = moves_.of(*place.moves[k]);
+      moved[k] = &known.moved;
+      in_place[k] = known.in_place ? 1 : 0;
+    }
+  }
+  InPlace result{.gather = cost::gather_all(graph_, node, *place.plan, moved, chip_),
                  .copies = {0}};
   const program::OpPlan placed{.execute = place.plan->plan,
                                .divisor = place.plan->states.front().divisor};
   for (const program::ExecuteSpace& space :
-       program::execute_space(graph_, node, placed, place.have, chip_)) {
+       program::execute_space(graph_, node, placed, in_place, chip_)) {
     if (!from_hbm(graph_, node.operands[static_cast<std::size_t>(space.operand)])) {
       result.copies += space.bytes;
     }
@@ -146,7 +180,9 @@ const InPlace& Problem::in_place(std::int32_t op, const std::vector<Choice>& cho
   if (found != in_place_.end()) {
     return found->second;
   }
-  return in_place_.emplace(std::move(key), price(place(op, choices))).first->second;
+  const Place here = place(op, choices);
+  learn({&here}, 1);
+  return in_place_.emplace(std::move(key), price(here)).first->second;
 }
 
 std::size_t Problem::foresee(const std::vector<Variant>& variants, std::vector<Choice> choices,
@@ -179,6 +215,7 @@ std::size_t Problem::foresee(const std::vector<Variant>& variants, std::vector<C
   for (const auto& [key, place] : missing) {
     places.push_back(&place);
   }
+  learn(places, threads);
   const std::vector<InPlace> prices =
       parallel_map(places, [&](const Place* place) { return price(*place); }, threads);
   std::size_t i = 0;

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "elk/ir/graph.hpp"
 #include "elk/program/program.hpp"
 #include "elk/schedule/key.hpp"
+#include "elk/schedule/moves.hpp"
 #include "elk/schedule/schedule.hpp"
 
 namespace elk::schedule {
@@ -90,17 +92,21 @@ class Problem {
   struct Place {
     std::int32_t op;
     const cost::PlanOption* plan;
-    std::vector<const partition::Layout*> have;  // of each operand
+    std::vector<std::optional<Moves::Pair>> moves;  // of each operand; empty: from everywhere
   };
 
   [[nodiscard]] std::int32_t first_issue(const ir::Op& op) const;
   [[nodiscard]] Key context(std::int32_t op, const std::vector<Choice>& choices) const;
+  [[nodiscard]] std::int32_t resting_number(std::int32_t tensor,
+                                            const std::vector<Choice>& choices);
+  void learn(const std::vector<const Place*>& places, int threads);
   [[nodiscard]] Place place(std::int32_t op, const std::vector<Choice>& choices);
   [[nodiscard]] InPlace price(const Place& place) const;
 
   const ir::Graph& graph_;
   const chip::Chip& chip_;
   const cost::TileModel& tiles_;
+  Moves moves_;
   std::vector<cost::Front> fronts_;
   std::vector<std::int32_t> front_of_;
   program::Lifetimes lives_;
@@ -110,7 +116,7 @@ class Problem {
   std::vector<std::vector<std::int32_t>> readers_;
   std::vector<std::int32_t> write_slot_;  // of each tensor: operand of its producer
   std::unordered_map<Key, InPlace, KeyHash> in_place_;
-  std::unordered_map<Key, partition::Layout, KeyHash> layouts_;
+  std::unordered_map<Key, std::int32_t, KeyHash> layouts_;  // numbers, of results at rest
 };
 
 /// An op's execute and preload as the forecast takes them.

@@ -244,7 +244,7 @@ TEST(Gather, FromNowhereIsWhatThePlanWasPricedWith) {
   for (const chip::Chip& chip : {small_chip(12), two_chips(6)}) {
     const OneOp one = test::matmul(8, 6, 10, ir::Home::Activation);
     const PlanOption option = priced(one, {2, 3, 2}, {{1, 3}}, chip);
-    const std::vector<const partition::Layout*> nothing(3, nullptr);
+    const std::vector<const partition::Transition*> nothing(3, nullptr);
     EXPECT_EQ(gather_all(one.graph, one.op(), option, nothing, chip), option.gather);
   }
 }
@@ -256,8 +256,10 @@ TEST(Gather, OfWhatIsInPlaceTakesNoTime) {
   const PlanOption made = priced(product, {8, 1, 1}, {}, chip);
   const PlanOption read = priced(reader, {8, 1}, {}, chip);
   const partition::Layout have = partition::layout(product.graph, product.op(), 2, made.plan, chip);
-  const std::vector<const partition::Layout*> resting{&have, nullptr};
-  EXPECT_EQ(gather_all(reader.graph, reader.op(), read, resting, chip).time, Seconds{0.0});
+  const partition::Transition none = partition::transition(
+      &have, partition::start_layout(reader.graph, reader.op(), 0, read.plan, chip), 16, chip);
+  const std::vector<const partition::Transition*> moved{&none, nullptr};
+  EXPECT_EQ(gather_all(reader.graph, reader.op(), read, moved, chip).time, Seconds{0.0});
 }
 
 TEST(Reordered, CostsTheSameOnOneChip) {

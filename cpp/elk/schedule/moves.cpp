@@ -1,0 +1,67 @@
+#include "elk/schedule/moves.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "elk/base/parallel.hpp"
+#include "elk/partition/piece.hpp"
+
+namespace elk::schedule {
+
+std::size_t Moves::Hash::operator()(const partition::Layout& layout) const {
+  std::uint64_t hash = 0xcbf29ce484222325U;
+  const auto add = [&](const auto& numbers) {
+    for (const auto number : numbers) {
+      hash = (hash ^ static_cast<std::uint64_t>(number)) * 0x100000001b3U;
+    }
+  };
+  add(layout.shape);
+  add(layout.size);
+  add(layout.factors);
+  add(layout.order);
+  return static_cast<std::size_t>(hash ^ (hash >> 32U));
+}
+
+std::int32_t Moves::number(partition::Layout layout) {
+  const auto [found, added] =
+      numbers_.try_emplace(std::move(layout), static_cast<std::int32_t>(layouts_.size()));
+  if (added) {
+    layouts_.push_back(&found->first);
+  }
+  return found->second;
+}
+
+void Moves::learn(std::vector<Pair> pairs, int threads) {
+  std::sort(pairs.begin(), pairs.end());
+  pairs.erase(std::unique(pairs.begin(), pairs.end()), pairs.end());
+  std::erase_if(pairs, [&](const Pair& pair) { return known_.contains(pair); });
+  std::vector<std::int32_t> spelled;
+  for (const Pair& pair : pairs) {
+    spelled.push_back(pair.have);
+    spelled.push_back(pair.need);
+  }
+  std::sort(spelled.begin(), spelled.end());
+  spelled.erase(std::unique(spelled.begin(), spelled.end()), spelled.end());
+  const auto pieces = parallel_map(
+      spelled,
+      [&](std::int32_t number) {
+        return std::make_unique<const partition::Pieces>(layout(number));
+      },
+      threads);
+  const auto pieces_of = [&](std::int32_t number) -> const partition::Pieces& {
+    return *pieces[static_cast<std::size_t>(
+        std::lower_bound(spelled.begin(), spelled.end(), number) - spelled.begin())];
+  };
+  const std::vector<partition::Handover> found = parallel_map(
+      pairs,
+      [&](const Pair& pair) {
+        return partition::handover(pieces_of(pair.have), pieces_of(pair.need), pair.bits, chip_);
+      },
+      threads);
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    known_.emplace(pairs[i], found[i]);
+  }
+}
+
+}  // namespace elk::schedule

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <unordered_map>
+#include <vector>
+
+#include "elk/chip/chip.hpp"
+#include "elk/partition/layout.hpp"
+
+namespace elk::schedule {
+
+/// What cores move between layouts, worked out once for each pair: plans of an op that differ
+/// elsewhere need and leave a tensor in the same layouts, and so do ops alike.
+class Moves {
+ public:
+  explicit Moves(const chip::Chip& chip) : chip_(chip) {}
+
+  /// The number of a layout: equal layouts have the same.
+  [[nodiscard]] std::int32_t number(partition::Layout layout);
+  [[nodiscard]] const partition::Layout& layout(std::int32_t number) const {
+    return *layouts_[static_cast<std::size_t>(number)];
+  }
+
+  /// Layouts by number, and the bits of an element.
+  struct Pair {
+    std::int32_t have;
+    std::int32_t need;
+    std::int64_t bits;
+
+    friend auto operator<=>(const Pair&, const Pair&) = default;
+  };
+
+  /// Works out, side by side, those pairs that are not known yet.
+  void learn(std::vector<Pair> pairs, int threads);
+  /// Of a pair that has been learnt.
+  [[nodiscard]] const partition::Handover& of(const Pair& pair) const { return known_.at(pair); }
+
+ private:
+  /// FNV-1a over what tells most layouts apart.
+  struct Hash {
+    std::size_t operator()(const partition::Layout& layout) const;
+  };
+
+  const chip::Chip& chip_;
+  std::unordered_map<partition::Layout, std::int32_t, Hash> numbers_;
+  std::vector<const partition::Layout*> layouts_;
+  std::map<Pair, partition::Handover> known_;
+};
+
+}  // namespace elk::schedule
