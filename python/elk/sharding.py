@@ -141,8 +141,7 @@ def shard(
     Each operator splits one axis over the chips, or every chip computes all of it; tensors are
     brought into the form that their reader needs by collectives. Dynamic programming over all of
     that, residual edges included (ELK, section 4.2; Megatron-LM's split of a transformer layer is
-    what it finds for large ones). `elk.compile` does not plan the result yet: it takes a pod's
-    cores as one machine.
+    what it finds for large ones). `elk.compile` plans the same split, its collectives and all.
 
     Args:
         model: An ONNX file, its bytes, a ModelProto, or a loaded model.

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "elk/base/errors.hpp"
+#include "elk/base/rounding.hpp"
 #include "elk/base/text.hpp"
 
 namespace elk::train {
@@ -235,18 +236,21 @@ class Builder {
     throw InternalError("a stored tensor is made by no op");
   }
 
-  /// Contiguous bytes of what one chip stores: a part of the run where the cut is inside it.
+  /// Contiguous bytes in one chip's HBM: a chip has its part of a run that covers the whole cut
+  /// dimension, and of a shorter one no more than its part of the dimension.
   [[nodiscard]] Bytes run_of(const ir::Store& store, std::int32_t version) const {
     const Form form = result_.forms[index(version)];
-    const ir::Tensor& tensor = graph_.tensors[index(store.tensor)];
-    std::int64_t inside = ir::bits(tensor.dtype);
-    for (std::size_t dim = tensor.shape.size(); dim-- > 0 && inside < 8 * store.run.value;) {
-      if (form == cut(static_cast<std::int32_t>(dim))) {
-        return {std::max<std::int64_t>(1, store.run.value / chips_)};
-      }
-      inside *= tensor.shape[dim];
+    if (form.kind != Form::Kind::Cut) {
+      return store.run;
     }
-    return store.run;
+    const ir::Tensor& tensor = graph_.tensors[index(store.tensor)];
+    std::int64_t bits = ir::bits(tensor.dtype);  // of the cut dimension and those inside it
+    for (std::size_t dim = index(form.dim); dim < tensor.shape.size(); ++dim) {
+      bits *= tensor.shape[dim];
+    }
+    const std::int64_t covered = ceil_div(bits, 8);
+    const std::int64_t run = store.run.value;
+    return {run >= covered ? ceil_div(run, chips_) : std::min(run, ceil_div(covered, chips_))};
   }
 
   const ir::Graph& graph_;

@@ -27,7 +27,7 @@ def shard_command(
 ) -> None:
     """Show the axis that each operator splits over the chips of a pod, and what they exchange.
 
-    An estimate; `elk compile` still takes a pod's cores as one machine.
+    An estimate, without plans: `elk compile` makes those of the same split.
     """
     from elk.sharding import shard  # noqa: PLC0415 help does not wait for the core
 

@@ -129,12 +129,12 @@ TEST(OneChip, SlicesWhatIsWholeAndReadInParts) {
   EXPECT_EQ(tensor(one, 1, 1).name, tensor(one, 1, 0).name + "@0");
 }
 
-/// Scores of queries with an old cache and new rows, which the cache then takes in.
-ir::Graph growing_cache() {
+/// Scores of queries with an old cache and new rows, which the cache takes in `run` bytes at once.
+ir::Graph growing_cache(Bytes run) {
   test::Net net;
   const std::int32_t x = net.tensor(ir::Home::Input, {8, 64});
   const std::int32_t rows = net.add(test::matmul(8, 64, 64), {x});
-  net.store(rows, {64 * 2});
+  net.store(rows, run);
   test::OneOp scores = test::scores(8, 128, 64);
   scores.op().operands[1].input = 1;
   scores.op().operands[2].input = 1;
@@ -143,21 +143,33 @@ ir::Graph growing_cache() {
   return net.done();
 }
 
-TEST(OneChip, StoresRowsAsTheCacheBesideThemIsHeld) {
-  const ir::Graph graph = growing_cache();
+/// The scores split along their depth, so that chips have parts of the cache's columns.
+OneChip with_cut_cache(const ir::Graph& graph) {
+  constexpr std::size_t kScores = 2;
   Sharding sharding = replicated(graph);
-  const std::size_t at = 2;  // the scores
-  sharding.splits[at] = along(graph, at, 2);
-  const std::int32_t made = graph.ops[at].operands.back().tensor;
+  sharding.splits[kScores] = along(graph, kScores, 2);
+  const std::int32_t made = graph.ops[kScores].operands.back().tensor;
   sharding.collectives = {{.op = 3, .tensor = made, .from = partial(), .to = whole()}};
-  const OneChip one = one_chip(graph, sharding, 4);
+  return one_chip(graph, sharding, 4);
+}
+
+TEST(OneChip, StoresRowsAsTheCacheBesideThemIsHeld) {
+  const OneChip one = with_cut_cache(growing_cache({128}));
   ASSERT_EQ(one.graph.stores.size(), 1U);
   const ir::Store& store = one.graph.stores.front();
   EXPECT_EQ(one.forms[static_cast<std::size_t>(store.tensor)], cut(1));
-  EXPECT_EQ(store.run, Bytes{64 * 2 / 4});
-  const std::vector<ir::Operand>& makes =
-      one.graph.ops[static_cast<std::size_t>(store.op)].operands;
-  EXPECT_EQ(makes.back().tensor, store.tensor);
+  const ir::Op& maker = one.graph.ops[static_cast<std::size_t>(store.op)];
+  EXPECT_EQ(maker.operands.back().tensor, store.tensor);
+}
+
+TEST(OneChip, StoresInRunsOfWhatAChipHas) {
+  const auto run = [](std::int64_t bytes) {
+    return with_cut_cache(growing_cache({bytes})).graph.stores.front().run;
+  };
+  EXPECT_EQ(run(1024), Bytes{256}) << "all rows at once";
+  EXPECT_EQ(run(128), Bytes{32}) << "a row";
+  EXPECT_EQ(run(64), Bytes{32}) << "half a row: a chip has a quarter";
+  EXPECT_EQ(run(16), Bytes{16}) << "heads that no chip cuts";
 }
 
 TEST(OneChip, HasTheLayersOfTheModel) {
