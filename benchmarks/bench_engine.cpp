@@ -57,6 +57,37 @@ void BM_LoneFlows(benchmark::State& state) {
 }
 BENCHMARK(BM_LoneFlows)->Arg(1)->Arg(64)->Arg(4096);
 
+/// A run of `range` flows over 64 links from beginning to end: its cost is linear in events.
+void BM_Run(benchmark::State& state) {
+  for (auto _ : state) {
+    Engine engine(links(64));
+    Random random{1};
+    std::vector<Event> ended;
+    std::int64_t left = state.range(0);
+    for (Tag lane = 0; lane < 64; ++lane) {
+      ended.push_back({{0}, EventKind::FlowEnd, lane});
+    }
+    while (!ended.empty()) {
+      for (const Event& event : ended) {
+        const Use use{{static_cast<std::int32_t>(event.tag)}, 1};
+        if (left-- > 0) {
+          engine.start({.tag = event.tag,
+                        .bytes = {1 + random.below(1 << 20)},
+                        .cap = {0},
+                        .latency = {0},
+                        .uses = {&use, 1}},
+                       engine.now());
+        }
+      }
+      const auto now = engine.next();
+      ended.assign(now.begin(), now.end());
+    }
+  }
+  count_events(state, 2 * state.range(0) * static_cast<std::int64_t>(state.iterations()));
+  state.SetComplexityN(state.range(0));
+}
+BENCHMARK(BM_Run)->RangeMultiplier(10)->Range(1000, 1000000)->Complexity(benchmark::oN);
+
 /// Timers alone: what the order of events costs.
 void BM_Timers(benchmark::State& state) {
   Engine engine(links(1));

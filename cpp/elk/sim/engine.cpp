@@ -4,13 +4,12 @@
 
 #include "elk/base/errors.hpp"
 #include "elk/base/text.hpp"
+#include "elk/sim/subscript.hpp"
 
 namespace elk::sim {
 namespace {
 
 constexpr std::int32_t kRefreshItem = 0;  // the first item keeps the time of refreshes
-
-std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 
 }  // namespace
 
@@ -159,12 +158,12 @@ void Engine::hold(Item& made, std::span<const Use> uses) {
 }
 
 void Engine::enlarge(Item& made) {
-  const std::size_t size = at(made.use_count);
+  const std::size_t size = subscript(made.use_count);
   if (size >= free_held_.size()) {
     free_held_.resize(size + 1);
   }
   if (made.use_room > 0) {
-    free_held_[at(made.use_room)].push_back(made.first_use);
+    free_held_[subscript(made.use_room)].push_back(made.first_use);
   }
   made.use_room = made.use_count;
   if (std::vector<std::int32_t>& blocks = free_held_[size]; !blocks.empty()) {
@@ -182,8 +181,9 @@ void Engine::enter(std::int32_t id) {
   entering.since = now_;
   if (entering.kind == EventKind::ComputeEnd) {
     entering.state = State::Computing;
-    const ResourceId port = held_[at(entering.first_use)].use.resource;
-    held_[at(entering.first_use)].place = static_cast<std::int32_t>(node(port).computes.size());
+    const ResourceId port = held_[subscript(entering.first_use)].use.resource;
+    held_[subscript(entering.first_use)].place =
+        static_cast<std::int32_t>(node(port).computes.size());
     node(port).computes.push_back(id);
     if (!node(port).stale) {
       node(port).stale = true;
@@ -201,7 +201,7 @@ void Engine::enter(std::int32_t id) {
   }
   entering.state = State::Streaming;
   for (std::int32_t h = entering.first_use; h < entering.first_use + entering.use_count; ++h) {
-    Held& held = held_[at(h)];
+    Held& held = held_[subscript(h)];
     Node& crossed = node(held.use.resource);
     held.place = static_cast<std::int32_t>(crossed.flows.size());
     crossed.flows.push_back({id, h});
@@ -217,20 +217,20 @@ void Engine::enter(std::int32_t id) {
 void Engine::leave(std::int32_t id) {
   const Item& leaving = item(id);
   if (leaving.state == State::Computing) {
-    const Held& held = held_[at(leaving.first_use)];
+    const Held& held = held_[subscript(leaving.first_use)];
     std::vector<std::int32_t>& computes = node(held.use.resource).computes;
-    computes[at(held.place)] = computes.back();
-    held_[at(item(computes.back()).first_use)].place = held.place;
+    computes[subscript(held.place)] = computes.back();
+    held_[subscript(item(computes.back()).first_use)].place = held.place;
     computes.pop_back();
     return;
   }
   for (std::int32_t h = leaving.first_use; h < leaving.first_use + leaving.use_count; ++h) {
-    const Held& held = held_[at(h)];
+    const Held& held = held_[subscript(h)];
     Node& crossed = node(held.use.resource);
     crossed.carried += leaving.bytes * held.use.weight;
     const Crossing last = crossed.flows.back();
-    crossed.flows[at(held.place)] = last;
-    held_[at(last.held)].place = held.place;
+    crossed.flows[subscript(held.place)] = last;
+    held_[subscript(last.held)].place = held.place;
     crossed.flows.pop_back();
     memory_flows_ -= crossed.refreshes ? 1 : 0;
     touch(held.use.resource);

@@ -4,13 +4,12 @@
 #include <cstddef>
 
 #include "elk/base/errors.hpp"
+#include "elk/sim/subscript.hpp"
 
 namespace elk::sim {
 namespace {
 
 using Level = FairScratch::Level;
-
-std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 
 /// Whether `a` is filled after `b`: a heap by this has the least level first.
 bool later(const Level& a, const Level& b) { return a.left * b.weight > b.left * a.weight; }
@@ -73,17 +72,17 @@ class Filling {
     scratch_.crossed.resize(sharing_.uses.size());
     for (std::size_t f = flows_; f-- > 0;) {
       for (std::int32_t u = sharing_.begin[f]; u < sharing_.begin[f + 1]; ++u) {
-        const std::int32_t slot = --begin[sharing_.uses[at(u)].resource.index()];
-        scratch_.crossed[at(slot)] = static_cast<std::int32_t>(f);
+        const std::int32_t slot = --begin[sharing_.uses[subscript(u)].resource.index()];
+        scratch_.crossed[subscript(slot)] = static_cast<std::int32_t>(f);
       }
     }
   }
 
   [[nodiscard]] Level level(std::int32_t resource) const {
-    return {scratch_.left[at(resource)], scratch_.weight[at(resource)], resource};
+    return {scratch_.left[subscript(resource)], scratch_.weight[subscript(resource)], resource};
   }
 
-  [[nodiscard]] Wide cap(std::int32_t flow) const { return sharing_.cap[at(flow)]; }
+  [[nodiscard]] Wide cap(std::int32_t flow) const { return sharing_.cap[subscript(flow)]; }
 
   /// The least level that is up to date. Levels only rise, so an old one is put back.
   void settle_top() {
@@ -107,7 +106,7 @@ class Filling {
     scratch_.round.clear();
     settle_top();
     while (next_cap_ < scratch_.by_cap.size() &&
-           scratch_.fixed[at(scratch_.by_cap[next_cap_])] != 0) {
+           scratch_.fixed[subscript(scratch_.by_cap[next_cap_])] != 0) {
       ++next_cap_;
     }
     const bool capped = next_cap_ < scratch_.by_cap.size();
@@ -143,25 +142,26 @@ class Filling {
       const std::int32_t resource = heap.front().resource;
       std::pop_heap(heap.begin(), heap.end(), later);
       heap.pop_back();
-      for (std::int32_t c = scratch_.crossed_begin[at(resource)];
-           c < scratch_.crossed_begin[at(resource) + 1]; ++c) {
-        take(scratch_.crossed[at(c)]);
+      for (std::int32_t c = scratch_.crossed_begin[subscript(resource)];
+           c < scratch_.crossed_begin[subscript(resource) + 1]; ++c) {
+        take(scratch_.crossed[subscript(c)]);
       }
     }
   }
 
   void take(std::int32_t flow) {
-    if (scratch_.fixed[at(flow)] == 0) {
-      scratch_.fixed[at(flow)] = 1;
+    if (scratch_.fixed[subscript(flow)] == 0) {
+      scratch_.fixed[subscript(flow)] = 1;
       scratch_.round.push_back(flow);
     }
   }
 
   void give(Share share) {
     for (const std::int32_t flow : scratch_.round) {
-      shares_[at(flow)] = share;
-      for (std::int32_t u = sharing_.begin[at(flow)]; u < sharing_.begin[at(flow) + 1]; ++u) {
-        const Use& use = sharing_.uses[at(u)];
+      shares_[subscript(flow)] = share;
+      for (std::int32_t u = sharing_.begin[subscript(flow)];
+           u < sharing_.begin[subscript(flow) + 1]; ++u) {
+        const Use& use = sharing_.uses[subscript(u)];
         scratch_.left[use.resource.index()] -= share.num * use.weight / share.den;
         scratch_.weight[use.resource.index()] -= use.weight;
       }

@@ -9,13 +9,12 @@
 
 #include "elk/base/errors.hpp"
 #include "elk/base/random.hpp"
+#include "elk/sim/subscript.hpp"
 
 namespace elk::sim {
 namespace {
 
 using Colours = std::vector<std::int32_t>;
-
-std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 
 std::uint64_t mixed(std::uint64_t a, std::uint64_t b) {
   Random random{a ^ (b * 0x9e3779b97f4a7c15U)};
@@ -72,7 +71,7 @@ class Refinement {
     for (std::size_t i = 0; i < items_; ++i) {
       std::uint64_t sum = 0;
       for (std::int32_t u = crossings_.begin[i]; u < crossings_.begin[i + 1]; ++u) {
-        const Use& use = crossings_.uses[at(u)];
+        const Use& use = crossings_.uses[subscript(u)];
         sum += mixed(static_cast<std::uint64_t>(resources[use.resource.index()]),
                      static_cast<std::uint64_t>(use.weight));
       }
@@ -82,7 +81,7 @@ class Refinement {
     std::vector<std::uint64_t> sums(resources.size(), 0);
     for (std::size_t i = 0; i < items_; ++i) {
       for (std::int32_t u = crossings_.begin[i]; u < crossings_.begin[i + 1]; ++u) {
-        const Use& use = crossings_.uses[at(u)];
+        const Use& use = crossings_.uses[subscript(u)];
         sums[use.resource.index()] +=
             mixed(static_cast<std::uint64_t>(items[i]), static_cast<std::uint64_t>(use.weight));
       }
@@ -108,29 +107,30 @@ class Quotient {
       : crossings_(crossings), classes_(classes) {}
 
   void fill(Folded& folded) const {
-    std::vector<std::int64_t> sizes(at(classes_.resource_count), 0);
+    std::vector<std::int64_t> sizes(subscript(classes_.resource_count), 0);
     for (const std::int32_t colour : classes_.resources) {
-      ++sizes[at(colour)];
+      ++sizes[subscript(colour)];
     }
-    folded.item_first.assign(at(classes_.item_count), -1);
-    folded.item_count.assign(at(classes_.item_count), 0);
+    folded.item_first.assign(subscript(classes_.item_count), -1);
+    folded.item_count.assign(subscript(classes_.item_count), 0);
     for (std::size_t i = 0; i < classes_.items.size(); ++i) {
-      const std::size_t colour = at(classes_.items[i]);
+      const std::size_t colour = subscript(classes_.items[i]);
       if (folded.item_first[colour] < 0) {
         folded.item_first[colour] = static_cast<std::int32_t>(i);
-      } else if (loads(i) != loads(at(folded.item_first[colour]))) {
+      } else if (loads(i) != loads(subscript(folded.item_first[colour]))) {
         throw InternalError("fold: two items have one hash and are not equal");
       }
       ++folded.item_count[colour];
     }
     folded.begin.push_back(0);
     for (std::size_t colour = 0; colour < folded.item_first.size(); ++colour) {
-      for (const auto& [resource, weight] : loads(at(folded.item_first[colour]))) {
+      for (const auto& [resource, weight] : loads(subscript(folded.item_first[colour]))) {
         const std::int64_t all = weight * folded.item_count[colour];
-        if (all % sizes[at(resource)] != 0) {
+        if (all % sizes[subscript(resource)] != 0) {
           throw InternalError("fold: two resources have one hash and are not equal");
         }
-        folded.uses.push_back({{resource}, static_cast<std::int32_t>(all / sizes[at(resource)])});
+        folded.uses.push_back(
+            {{resource}, static_cast<std::int32_t>(all / sizes[subscript(resource)])});
       }
       folded.begin.push_back(static_cast<std::int32_t>(folded.uses.size()));
     }
@@ -140,7 +140,7 @@ class Quotient {
   [[nodiscard]] Loads loads(std::size_t item) const {
     Loads sum;
     for (std::int32_t u = crossings_.begin[item]; u < crossings_.begin[item + 1]; ++u) {
-      const Use& use = crossings_.uses[at(u)];
+      const Use& use = crossings_.uses[subscript(u)];
       sum[classes_.resources[use.resource.index()]] += use.weight;
     }
     return sum;
@@ -153,7 +153,8 @@ class Quotient {
 }  // namespace
 
 std::span<const Use> Folded::uses_of(std::int32_t item) const {
-  return std::span(uses).subspan(at(begin[at(item)]), at(begin[at(item) + 1] - begin[at(item)]));
+  return std::span(uses).subspan(subscript(begin[subscript(item)]),
+                                 subscript(begin[subscript(item) + 1] - begin[subscript(item)]));
 }
 
 Folded fold(const Machine& machine, const Crossings& crossings) {
@@ -166,9 +167,9 @@ Folded fold(const Machine& machine, const Crossings& crossings) {
                 .item_count = {},
                 .begin = {},
                 .uses = {}};
-  folded.machine.resources.resize(at(classes.resource_count), steady({1}));
+  folded.machine.resources.resize(subscript(classes.resource_count), steady({1}));
   for (std::size_t r = 0; r < machine.resources.size(); ++r) {
-    folded.machine.resources[at(classes.resources[r])] = machine.resources[r];
+    folded.machine.resources[subscript(classes.resources[r])] = machine.resources[r];
   }
   Quotient(crossings, classes).fill(folded);
   return folded;

@@ -5,15 +5,10 @@
 
 #include "elk/base/errors.hpp"
 #include "elk/base/text.hpp"
+#include "elk/sim/subscript.hpp"
 
 namespace elk::sim {
-namespace {
-
-std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
-
-}  // namespace
-
-Meter::Meter(const Metering& metering) : track_(metering.track), most_(at(metering.most)) {
+Meter::Meter(const Metering& metering) : track_(metering.track), most_(subscript(metering.most)) {
   if (metering.most < 2 || metering.width <= Picoseconds{0} || metering.tracks < 0) {
     throw InvalidInput(text("a meter must have at least 2 bins of at least 1 ps, got ",
                             metering.most, " of ", metering.width.value, " ps"));
@@ -23,21 +18,21 @@ Meter::Meter(const Metering& metering) : track_(metering.track), most_(at(meteri
       throw InvalidInput(text("a track must be below ", metering.tracks, ", got ", track));
     }
   }
-  tracks_.assign(at(metering.tracks), {.grains = {},
-                                       .width = metering.width,
-                                       .busy = {},
-                                       .gap = {0},
-                                       .busy_time = {0},
-                                       .since = {0},
-                                       .active = 0});
+  tracks_.assign(subscript(metering.tracks), {.grains = {},
+                                              .width = metering.width,
+                                              .busy = {},
+                                              .gap = {0},
+                                              .busy_time = {0},
+                                              .since = {0},
+                                              .active = 0});
 }
 
 bool Meter::records(std::int32_t resource) const {
-  return at(resource) < track_.size() && track_[at(resource)] >= 0;
+  return subscript(resource) < track_.size() && track_[subscript(resource)] >= 0;
 }
 
 void Meter::add(std::int32_t resource, Wide load, Picoseconds since, Picoseconds now) {
-  Track& track = tracks_[at(track_[at(resource)])];
+  Track& track = tracks_[subscript(track_[subscript(resource)])];
   while (now > track.width * static_cast<std::int64_t>(most_)) {
     widen(track);
   }
@@ -53,7 +48,7 @@ void Meter::add(std::int32_t resource, Wide load, Picoseconds since, Picoseconds
 }
 
 void Meter::turn(std::int32_t resource, std::int32_t by, Picoseconds now) {
-  Track& track = tracks_[at(track_[at(resource)])];
+  Track& track = tracks_[subscript(track_[subscript(resource)])];
   if (by > 0 && track.active == 0) {
     track.since = now;
   }

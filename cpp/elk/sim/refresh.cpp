@@ -1,15 +1,10 @@
 /// How the engine finds shares anew where something changed.
 #include <algorithm>
 
-#include "elk/base/errors.hpp"
 #include "elk/sim/engine.hpp"
+#include "elk/sim/subscript.hpp"
 
 namespace elk::sim {
-namespace {
-
-std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
-
-}  // namespace
 
 /// From now on `id` moves at `share`.
 void Engine::set_share(std::int32_t id, Share share) {
@@ -83,7 +78,7 @@ bool Engine::refresh_lone(ResourceId resource) {
   const Item& flow = item(id);
   Share share{flow.cap, 1};
   for (std::int32_t h = flow.first_use; h < flow.first_use + flow.use_count; ++h) {
-    const Use use = held_[at(h)].use;
+    const Use use = held_[subscript(h)].use;
     const Node& crossed = node(use.resource);
     if (crossed.flows.size() > 1) {
       return false;
@@ -98,7 +93,7 @@ bool Engine::refresh_lone(ResourceId resource) {
   }
   set_share(id, share);
   for (std::int32_t h = flow.first_use; h < flow.first_use + flow.use_count; ++h) {
-    const ResourceId crossed = held_[at(h)].use.resource;
+    const ResourceId crossed = held_[subscript(h)].use.resource;
     node(crossed).stamp = stamp_;
     settle(crossed);
   }
@@ -134,7 +129,7 @@ void Engine::gather(ResourceId resource) {
       part_flows_.push_back(crossing.item);
       part_.cap.push_back(flow.cap);
       for (std::int32_t h = flow.first_use; h < flow.first_use + flow.use_count; ++h) {
-        const Use use = held_[at(h)].use;
+        const Use use = held_[subscript(h)].use;
         part_.uses.push_back({{meet(use.resource)}, use.weight});
       }
       part_.begin.push_back(static_cast<std::int32_t>(part_.uses.size()));
@@ -190,8 +185,8 @@ std::vector<Usage> Engine::usage() {
 Wide Engine::load(const Node& resource) const {
   Wide sum = 0;
   for (const Crossing crossing : resource.flows) {
-    const Share& share = items_[at(crossing.item)].share;
-    sum += share.num * held_[at(crossing.held)].use.weight / share.den;
+    const Share& share = items_[subscript(crossing.item)].share;
+    sum += share.num * held_[subscript(crossing.held)].use.weight / share.den;
   }
   return sum;
 }
