@@ -42,6 +42,14 @@ Expander::Expander(const ir::Graph& graph, const chip::Chip& chip, const std::ve
     }
     execution_of_.push_back(number(executes, std::move(key)));
   }
+  std::map<Key, std::int32_t> written;
+  for (const ir::Store& store : graph.stores) {
+    const auto maker = at(store.op);
+    const auto result = result_operand(graph.ops[maker], store.tensor);
+    store_of_.push_back(
+        number(written, {classes[maker], static_cast<std::int64_t>(result), store.run.value}));
+  }
+  stores_ = static_cast<std::int32_t>(written.size());
   executions_ = static_cast<std::int32_t>(executes.size());
   preloads_ = static_cast<std::int32_t>(loads.size());
 }

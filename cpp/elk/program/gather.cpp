@@ -183,6 +183,28 @@ struct Atoms {
   bool apart;                                 // whether no sets overlap
 };
 
+/// Whether every set of a dimension is one run and none overlaps another.
+bool disjoint(const DimPieces& dim) {
+  if (!dim.sets.solid()) {
+    return false;
+  }
+  std::vector<Run> runs;
+  runs.reserve(dim.sets.size());
+  for (std::size_t set = 0; set < dim.sets.size(); ++set) {
+    runs.push_back(dim.sets.run(set));
+  }
+  const auto before = [](const Run& a, const Run& b) { return a.begin < b.begin; };
+  if (!std::is_sorted(runs.begin(), runs.end(), before)) {
+    std::sort(runs.begin(), runs.end(), before);
+  }
+  for (std::size_t i = 1; i < runs.size(); ++i) {
+    if (runs[i].begin < runs[i - 1].end) {
+      return false;
+    }
+  }
+  return true;
+}
+
 Atoms atoms_of(const DimPieces& dim) {
   std::map<std::int64_t, std::vector<std::pair<std::int32_t, bool>>> edges;
   for (std::size_t set = 0; set < dim.sets.size(); ++set) {
@@ -251,11 +273,14 @@ struct Boxes {
 };
 
 Boxes boxes_of(const Pieces& needed, const std::vector<PieceGroup>& whole) {
+  Boxes out;
+  if (std::all_of(needed.dims.begin(), needed.dims.end(), disjoint)) {
+    return out;
+  }
   std::vector<Atoms> atoms;
   for (const DimPieces& dim : needed.dims) {
     atoms.push_back(atoms_of(dim));
   }
-  Boxes out;
   if (std::all_of(atoms.begin(), atoms.end(), [](const Atoms& dim) { return dim.apart; })) {
     return out;
   }
@@ -294,6 +319,26 @@ Indices shared(IndexView a, IndexView b) {
     (a[i].end < b[j].end ? i : j) += 1;
   }
   return out;
+}
+
+/// Whether every core that needs a piece holds that very piece.
+bool in_place(const Pieces& held, const Pieces& needed) {
+  for (std::size_t core = 0; core < needed.ids.size(); ++core) {
+    const std::int32_t place = held.place(needed.ids[core]);
+    if (place < 0) {
+      return false;
+    }
+    for (std::size_t dim = 0; dim < needed.dims.size(); ++dim) {
+      const DimPieces& have = held.dims[dim];
+      const DimPieces& need = needed.dims[dim];
+      const IndexView there = have.sets[have.at(at(place))];
+      const IndexView wanted = need.sets[need.at(core)];
+      if (!std::equal(there.begin(), there.end(), wanted.begin(), wanted.end())) {
+        return false;
+      }
+    }
+  }
+  return true;
 }
 
 /// Elements that any core reads of an operand, each once; picked dimensions by their picks.
@@ -419,6 +464,9 @@ void add_gather(const PlacedOp& placed, std::size_t k, const partition::Layout* 
     return;
   }
   const Pieces held(*have);
+  if (in_place(held, needed)) {
+    return;
+  }
   Moves whole = moves(held, needed);
   Boxes boxes = boxes_of(needed, whole.needed);
   const bool overlapping = !boxes.groups.empty();

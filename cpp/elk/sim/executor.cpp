@@ -29,6 +29,7 @@ class Executor {
         player_(demands_, chip.hbm ? to_latency(chip.hbm->latency) : Picoseconds{0}),
         work_of_(at(expander_.executions())),
         load_of_(at(expander_.preloads())),
+        store_demand_(at(expander_.stores())),
         preload_job_(graph.ops.size()) {
     run_.fidelity = fidelity;
     run_.ops.resize(graph.ops.size());
@@ -56,7 +57,6 @@ class Executor {
   struct StoreJob {
     std::int32_t tensor;
     std::size_t job;
-    std::unique_ptr<Demand> demand;
   };
 
   void preload(std::int32_t op) {
@@ -81,10 +81,14 @@ class Executor {
     if (!chip_.hbm || found == graph_.stores.end()) {
       return;
     }
-    auto demand = std::make_unique<Demand>(works_.load(expander_.store(*found)));
+    const auto number = static_cast<std::size_t>(found - graph_.stores.begin());
+    std::unique_ptr<Demand>& demand = store_demand_[at(expander_.store_of(number))];
+    if (!demand) {
+      demand = std::make_unique<Demand>(works_.load(expander_.store(*found)));
+    }
     const std::size_t job = player_.push(demand.get());
     count_load(*demand);
-    stores_.push_back({tensor, job, std::move(demand)});
+    stores_.push_back({tensor, job});
   }
 
   void count_load(const Demand& demand) {
@@ -186,6 +190,7 @@ class Executor {
   Player player_;
   std::vector<std::unique_ptr<Work>> work_of_;
   std::vector<std::unique_ptr<Demand>> load_of_;
+  std::vector<std::unique_ptr<Demand>> store_demand_;
   std::vector<std::optional<std::size_t>> preload_job_;
   std::vector<StoreJob> stores_;
   Run run_;

@@ -1,0 +1,171 @@
+#include <cstdint>
+#include <numeric>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "chip/chips.hpp"
+#include "elk/program/execution.hpp"
+#include "elk/program/loading.hpp"
+#include "program/models.hpp"
+
+namespace elk::program {
+namespace {
+
+/// y[8, 64] = x[8, 64] w[64, 64] alone, cut by `factors`.
+struct Product {
+  Chain chain;
+  OpPlan plan;
+
+  [[nodiscard]] PlacedOp placed(const chip::Chip& chip) const {
+    return {chain.graph, chain.graph.ops[0], plan, chip};
+  }
+};
+
+Product product(std::vector<std::int64_t> factors) {
+  Product out{.chain = chain(), .plan = {}};
+  out.plan = cut(out.chain.graph, 0, std::move(factors));
+  return out;
+}
+
+std::int64_t sum(const std::vector<std::int64_t>& values) {
+  return std::accumulate(values.begin(), values.end(), std::int64_t{0});
+}
+
+// k cut in 4: each of 4 cores has a partial tile of 8 x 64 f16, 1,024 bytes, keeps a quarter of it
+// and receives that quarter from 3 others.
+TEST(Execution, ScattersPartialTilesAmongTheirCores) {
+  const chip::Chip chip = chip::small_chip();
+  const Product one = product({1, 1, 4});
+  const std::vector<Round> rounds = reductions(one.placed(chip));
+  ASSERT_EQ(rounds.size(), 1U);
+  EXPECT_EQ(rounds[0].parts, 4);
+  const Traffic moved = traffic(rounds[0].exchange, chip);
+  for (std::size_t core = 0; core < 4; ++core) {
+    EXPECT_EQ(moved.received[core], 3 * 256);
+    EXPECT_EQ(moved.sent[core], 3 * 256);
+  }
+  EXPECT_EQ(sum(moved.received), 4 * 3 * 256);
+}
+
+// w is needed by 4 cores that differ in m. At divisor 4 each receives a quarter of its 2,048 bytes
+// from the HBM and three quarters from its peers, to whom it sends its own once.
+TEST(Execution, SharesPreloadedPiecesAmongPeers) {
+  const chip::Chip chip = chip::small_chip();
+  Product one = product({4, 4, 1});
+  one.plan.divisor[1] = 4;
+  Exchange exchange;
+  add_distribution(one.placed(chip), 1, exchange);
+  const Traffic moved = traffic(exchange, chip);
+  for (std::size_t core = 0; core < 16; ++core) {
+    EXPECT_EQ(moved.received[core], 3 * 512);
+    EXPECT_EQ(moved.sent[core], 512);
+    EXPECT_EQ(moved.fragments[core], 3);
+  }
+  const Loading loading = preload(one.placed(chip));
+  EXPECT_EQ(loading.hbm_bytes, std::vector<std::int64_t>{64 * 64 * 2});
+  std::vector<std::int64_t> received(64, 0);
+  for (const LoadPiece& piece : loading.pieces) {
+    for (const std::int32_t core : piece.cores) {
+      received[static_cast<std::size_t>(core)] += piece.bytes;
+    }
+  }
+  EXPECT_EQ(sum(received), 16 * 512);
+  EXPECT_EQ(received[0], 512);
+}
+
+// w rotates along n in 4 parts among 4 cores that differ in m: 4 steps, 3 shifts of 64 x 4 f16.
+TEST(Execution, PassesRotatingPartsRoundTheirRing) {
+  const chip::Chip chip = chip::small_chip();
+  Product one = product({4, 4, 1});
+  one.plan.execute.temporal[1] = {1, 4};
+  one.plan.execute.pace[1] = 4;
+  one.plan.execute.loops = {1};
+  const std::vector<partition::Layout> none;
+  const std::vector<const partition::Layout*> have(3, nullptr);
+  const Execution execution = expand(one.placed(chip), have);
+  EXPECT_EQ(execution.steps, 4);
+  ASSERT_EQ(execution.rotations.size(), 1U);
+  EXPECT_EQ(execution.rotations[0].every, 1);
+  const Traffic moved = traffic(execution.rotations[0].exchange, chip);
+  for (std::size_t core = 0; core < 16; ++core) {
+    EXPECT_EQ(moved.received[core], 64 * 4 * 2);
+    EXPECT_EQ(moved.sent[core], 64 * 4 * 2);
+  }
+  for_each_send(execution.rotations[0].exchange, chip, [&](const Send& send) {
+    EXPECT_EQ(send.core % 4, send.receivers.front() % 4);  // The same part of n.
+  });
+}
+
+// 64 in 7 parts: tiles of 10, and one of 4 at the edge.
+TEST(Execution, TellsTilesAtTheEdgeApart) {
+  const chip::Chip chip = chip::small_chip();
+  const Product one = product({1, 7, 1});
+  const std::vector<const partition::Layout*> have(3, nullptr);
+  const Execution execution = expand(one.placed(chip), have);
+  ASSERT_EQ(execution.tiles.size(), 2U);
+  EXPECT_EQ(execution.tiles[0].size, (std::vector<std::int64_t>{8, 4, 64}));
+  EXPECT_EQ(execution.tiles[0].cores, Cores{6});
+  EXPECT_EQ(execution.tiles[1].size, (std::vector<std::int64_t>{8, 10, 64}));
+  EXPECT_EQ(execution.tiles[1].cores.size(), 6U);
+}
+
+TEST(Transfers, DealOutPartsThatAddUpToTheWhole) {
+  const Transfer transfer{.pattern = Pattern::Scatter,
+                          .operand = 0,
+                          .from = -1,
+                          .to = 0,
+                          .unit = 3,
+                          .extent = 10,
+                          .chunk = 4,
+                          .runs = 1,
+                          .level = 0};
+  EXPECT_EQ(part_bytes(transfer, 0), 12);
+  EXPECT_EQ(part_bytes(transfer, 2), 6);
+  EXPECT_EQ(part_bytes(transfer, 3), 0);
+}
+
+/// Traffic as the sends that are listed one by one add up to it.
+Traffic listed(const Exchange& exchange, const chip::Chip& chip) {
+  Traffic out{.received = std::vector<std::int64_t>(64, 0),
+              .sent = std::vector<std::int64_t>(64, 0),
+              .fragments = std::vector<std::int64_t>(64, 0),
+              .chip_in = {},
+              .chip_out = {}};
+  for_each_send(exchange, chip, [&](const Send& send) {
+    out.sent[static_cast<std::size_t>(send.core)] += send.bytes;
+    for (const std::int32_t core : send.receivers) {
+      out.received[static_cast<std::size_t>(core)] += send.bytes;
+      out.fragments[static_cast<std::size_t>(core)] += send.runs;
+    }
+  });
+  return out;
+}
+
+TEST(Transfers, CountWhatTheirListOfSendsAddsUpTo) {
+  chip::Chip chip = chip::small_chip();
+  for (const bool multicast : {true, false}) {
+    chip.interconnect.multicast = multicast;
+    for (const Pattern pattern : {Pattern::Share, Pattern::Scatter}) {
+      const Exchange exchange{.groups = {{1, 4, 9, 16, 25}},
+                              .transfers = {{.pattern = pattern,
+                                             .operand = 0,
+                                             .from = -1,
+                                             .to = 0,
+                                             .unit = 8,
+                                             .extent = 13,
+                                             .chunk = 4,
+                                             .runs = 2,
+                                             .level = 0}},
+                              .even_bytes = 0};
+      const Traffic counted = traffic(exchange, chip);
+      const Traffic sends = listed(exchange, chip);
+      EXPECT_EQ(counted.received, sends.received);
+      EXPECT_EQ(counted.sent, sends.sent);
+      EXPECT_EQ(counted.fragments, sends.fragments);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace elk::program

@@ -1,0 +1,150 @@
+#include <cstdint>
+#include <map>
+#include <numeric>
+#include <set>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "chip/chips.hpp"
+#include "elk/partition/layout.hpp"
+#include "elk/program/gather.hpp"
+#include "program/models.hpp"
+
+namespace elk::program {
+namespace {
+
+/// Two matrix products, one after the other, the first cut by `made`, the second by `read`.
+struct Pair {
+  Chain chain;
+  partition::Layout rests;
+  partition::Layout needed;
+};
+
+Pair pair_of(const std::vector<std::int64_t>& made, const std::vector<std::int64_t>& read,
+             const chip::Chip& chip) {
+  Chain c = chain();
+  c.ops[0] = cut(c.graph, 0, made);
+  c.ops[2] = cut(c.graph, 2, read);
+  c.graph.ops[2].operands[0].tensor = c.y;
+  return {.chain = c,
+          .rests = partition::layout(c.graph, c.graph.ops[0], 2, c.ops[0].execute, chip),
+          .needed = partition::layout(c.graph, c.graph.ops[2], 0, c.ops[2].execute, chip)};
+}
+
+/// Elements of a core's piece, each as one number.
+std::set<std::int64_t> elements(const partition::Pieces& pieces, std::int64_t core) {
+  std::set<std::int64_t> out;
+  const std::int32_t place = pieces.place(core);
+  if (place < 0) {
+    return out;
+  }
+  const auto at = static_cast<std::size_t>(place);
+  for (const partition::Run& rows : pieces.dims[0].sets[pieces.dims[0].at(at)]) {
+    for (const partition::Run& cols : pieces.dims[1].sets[pieces.dims[1].at(at)]) {
+      for (std::int64_t m = rows.begin; m < rows.end; ++m) {
+        for (std::int64_t n = cols.begin; n < cols.end; ++n) {
+          out.insert((m * 64) + n);
+        }
+      }
+    }
+  }
+  return out;
+}
+
+const std::vector<std::vector<std::int64_t>> kCuts = {{1, 8, 1}, {8, 1, 1}, {2, 4, 2}, {1, 5, 3},
+                                                      {3, 7, 1}, {1, 1, 8}, {8, 8, 1}, {4, 3, 5}};
+
+TEST(Gather, BringsEveryCoreWhatItLacksAndNothingElse) {
+  const chip::Chip chip = chip::small_chip();
+  for (const std::vector<std::int64_t>& made : kCuts) {
+    for (const std::vector<std::int64_t>& read : kCuts) {
+      const Pair pair = pair_of(made, read, chip);
+      Exchange exchange;
+      add_gather({pair.chain.graph, pair.chain.graph.ops[2], pair.chain.ops[2], chip}, 0,
+                 &pair.rests, exchange);
+      const Traffic moved = traffic(exchange, chip);
+      const partition::Pieces held(pair.rests);
+      const partition::Pieces needed(pair.needed);
+      for (std::int64_t core = 0; core < 64; ++core) {
+        std::set<std::int64_t> lacking = elements(needed, core);
+        for (const std::int64_t element : elements(held, core)) {
+          lacking.erase(element);
+        }
+        EXPECT_EQ(moved.received[static_cast<std::size_t>(core)],
+                  2 * static_cast<std::int64_t>(lacking.size()));
+      }
+    }
+  }
+}
+
+TEST(Gather, ReceivesWhatTheTransitionSays) {
+  const chip::Chip chip = chip::small_chip();
+  for (const std::vector<std::int64_t>& made : kCuts) {
+    for (const std::vector<std::int64_t>& read : kCuts) {
+      const Pair pair = pair_of(made, read, chip);
+      Exchange exchange;
+      add_gather({pair.chain.graph, pair.chain.graph.ops[2], pair.chain.ops[2], chip}, 0,
+                 &pair.rests, exchange);
+      const Traffic moved = traffic(exchange, chip);
+      const partition::Transition planned =
+          partition::transition(&pair.rests, pair.needed, 16, chip);
+      EXPECT_EQ(*std::max_element(moved.received.begin(), moved.received.end()),
+                planned.received.value);
+      EXPECT_EQ(std::accumulate(moved.received.begin(), moved.received.end(), std::int64_t{0}),
+                planned.total.value);
+    }
+  }
+}
+
+TEST(Gather, SendsOnlyWhatACoreHolds) {
+  const chip::Chip chip = chip::small_chip();
+  for (const std::vector<std::int64_t>& made : kCuts) {
+    const Pair pair = pair_of(made, {1, 8, 1}, chip);
+    Exchange exchange;
+    add_gather({pair.chain.graph, pair.chain.graph.ops[2], pair.chain.ops[2], chip}, 0, &pair.rests,
+               exchange);
+    const partition::Pieces held(pair.rests);
+    for_each_send(exchange, chip, [&](const Send& send) {
+      EXPECT_LE(send.bytes, 2 * static_cast<std::int64_t>(elements(held, send.core).size()));
+    });
+  }
+}
+
+TEST(Gather, SendsAsMuchAsArrivesWhereNothingIsMulticast) {
+  chip::Chip chip = chip::small_chip();
+  chip.interconnect.multicast = false;
+  for (const std::vector<std::int64_t>& made : kCuts) {
+    const Pair pair = pair_of(made, {2, 8, 1}, chip);
+    Exchange exchange;
+    add_gather({pair.chain.graph, pair.chain.graph.ops[2], pair.chain.ops[2], chip}, 0, &pair.rests,
+               exchange);
+    const Traffic moved = traffic(exchange, chip);
+    EXPECT_EQ(std::accumulate(moved.sent.begin(), moved.sent.end(), std::int64_t{0}),
+              std::accumulate(moved.received.begin(), moved.received.end(), std::int64_t{0}));
+  }
+}
+
+TEST(Gather, BoxesOfAPieceAreThatPieceWithoutOverlap) {
+  const chip::Chip chip = chip::small_chip();
+  const Pair pair = pair_of({3, 7, 1}, {4, 3, 5}, chip);
+  const partition::Pieces held(pair.rests);
+  const partition::Pieces needed(pair.needed);
+  const Moves found = moves(held, needed);
+  std::map<std::int32_t, std::int64_t> sum;
+  for (const Move& move : found.moves) {
+    std::int64_t volume = 1;
+    for (const partition::Indices& dim : box_of(held, needed, found, move)) {
+      volume *= partition::count(dim);
+    }
+    EXPECT_EQ(volume, move.elements);
+    sum[move.to] += volume;
+  }
+  for (std::size_t g = 0; g < found.needed.size(); ++g) {
+    EXPECT_EQ(sum[static_cast<std::int32_t>(g)],
+              static_cast<std::int64_t>(elements(needed, found.needed[g].cores.front()).size()));
+  }
+}
+
+}  // namespace
+}  // namespace elk::program

@@ -1,0 +1,234 @@
+"""Plans on the simulator: what they take, and that it is not the planner's opinion."""
+
+from __future__ import annotations
+
+import json
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import elk
+import numpy as np
+import pytest
+from elk import cli
+from plan_oracle import broken_rules
+
+MODELS = Path(__file__).parents[2] / "models"
+TINY = ("nerf.onnx", "tiny", (("rows", 64),))
+POD = ("nerf.onnx", "ipu-pod4-hbm", (("rows", 4096),))
+MESH = ("nerf.onnx", "ipu-pod4-hbm-mesh", (("rows", 4096),))
+LAYER = ("retnet-1.3b-layer.onnx", "ipu-pod4-hbm", (("batch", 32),))
+CASES = (TINY, POD, MESH, LAYER)
+
+
+@lru_cache(maxsize=8)
+def planned(
+    case: tuple[str, str, tuple[tuple[str, int], ...]], policy: str = "elk-dyn"
+) -> elk.Plan:
+    file, chip, bindings = case
+    return elk.compile(MODELS / file, chip, bindings=dict(bindings), policy=policy)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case[0]}-{case[1]}")
+def test_a_run_is_accepted_by_the_checker_that_trusts_nobody(case: Any) -> None:
+    plan = planned(case)
+    run = plan.simulate()
+    assert broken_rules(plan) == []
+    assert plan.to_json()["simulated"]["total_ps"] == run.total_ps
+    assert sum(run.split_ps.values()) == run.total_ps
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case[0]}-{case[1]}")
+def test_no_run_is_faster_than_the_proved_bound(case: Any) -> None:
+    plan = planned(case)
+    assert plan.simulate(fidelity="core").latency_s >= plan.bounds.lower_bound_s
+
+
+def test_equal_tiles_take_the_same_time_apart_and_together() -> None:
+    plan = planned(TINY)
+    core = plan.simulate(fidelity="core")
+    assert plan.simulate(fidelity="symmetric").total_ps == core.total_ps
+
+
+@pytest.mark.parametrize("case", [POD, LAYER], ids=lambda case: case[0])
+def test_unequal_tiles_differ_by_at_most_a_hundredth(case: Any) -> None:
+    plan = planned(case)
+    core = plan.simulate(fidelity="core").total_ps
+    assert plan.simulate(fidelity="symmetric").total_ps == pytest.approx(core, rel=0.01)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case[0]}-{case[1]}")
+def test_the_bytes_it_derives_are_those_of_the_plan(case: Any) -> None:
+    plan = planned(case)
+    columns = plan.simulate(fidelity="core").columns
+    for i, op in enumerate(plan.to_json()["ops"]):
+        preload = op["preload"] or {"hbm_bytes": 0, "link_bytes": 0, "distribute_bytes": 0}
+        assert columns["hbm_bytes"][i] == preload["hbm_bytes"]
+        assert columns["link_bytes"][i] == preload["link_bytes"]
+        assert columns["distribute_bytes"][i] == preload["distribute_bytes"]
+        # The plan adds up the busiest receivers of several operands, which may be different cores,
+        # and takes senders to be even.
+        assert columns["received_bytes"][i] <= op["execute"]["exchange_bytes"]
+
+
+def doubled(value: Any) -> Any:
+    """Every number of a part of a document twice as large."""
+    if isinstance(value, dict):
+        return {key: doubled(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [doubled(inner) for inner in value]
+    return 2 * value if isinstance(value, int | float) and not isinstance(value, bool) else value
+
+
+@pytest.mark.parametrize("case", [TINY, LAYER], ids=lambda case: case[0])
+def test_no_planned_time_or_byte_count_is_read(case: Any, tmp_path: Path) -> None:
+    plan = planned(case)
+    document = plan.to_json()
+    document["simulated"] = None
+    for op in document["ops"]:
+        for key in ("compute_s", "distribute_s", "shift_s", "reduce_s", "time_s"):
+            op["execute"][key] *= 2
+        for key in ("space_bytes", "exchange_bytes"):
+            op["execute"][key] *= 2
+        if op["preload"]:
+            kept = op["preload"]["divisor"]
+            op["preload"] = {**doubled(op["preload"]), "divisor": kept}
+    for row in document["predicted"]["ops"]:
+        row["execute"] = doubled(row["execute"])
+    for key in ("bounds", "raw_s", "fronts"):
+        document[key] = document[key] if key == "fronts" else doubled(document[key])
+    document["predicted"]["total_s"] *= 2
+    path = tmp_path / "doubled.json"
+    path.write_text(json.dumps(document), encoding="utf-8")
+    fidelity = "core"
+    again = elk.load_plan(path).simulate(fidelity=fidelity)
+    assert again.total_ps == plan.simulate(fidelity=fidelity).total_ps
+
+
+def test_a_saved_plan_runs_from_its_file_alone(tmp_path: Path) -> None:
+    plan = planned(LAYER)
+    run = plan.simulate()
+    plan.save(tmp_path / "layer.elkplan")
+    loaded = elk.load_plan(tmp_path / "layer.elkplan")
+    assert loaded == plan
+    assert loaded.to_json()["simulated"] == plan.to_json()["simulated"]
+    assert loaded.simulate().total_ps == run.total_ps
+
+
+def test_threads_change_nothing() -> None:
+    one, two = (
+        elk.compile(MODELS / TINY[0], "tiny", bindings={"rows": 64}, threads=threads).simulate()
+        for threads in (1, 2)
+    )
+    assert one.document() == two.document()
+
+
+def test_a_forecast_cannot_run() -> None:
+    with pytest.raises(elk.InvalidInputError, match="ideal"):
+        planned(TINY, "ideal").simulate()
+
+
+def test_a_wrong_fidelity_lists_the_right_ones() -> None:
+    with pytest.raises(elk.InvalidInputError, match="symmetric"):
+        planned(TINY).simulate(fidelity="symmetrical")
+
+
+def test_the_forecast_error_is_forecast_over_run() -> None:
+    plan = planned(POD)
+    run = plan.simulate()
+    assert plan.forecast_error() == plan.latency_s / run.latency_s - 1
+
+
+def test_a_plan_made_with_a_function_asks_for_it(tmp_path: Path) -> None:
+    def cycles(kernel: tuple[str, str, str], sizes: dict[str, int], _: tuple[int, int]) -> float:
+        return 100.0 + float(np.prod([float(n) for n in sizes.values()])) / 8 + len(kernel)
+
+    plan = elk.compile(
+        MODELS / TINY[0], "tiny", bindings={"rows": 64}, policy="basic", tile_model=cycles
+    )
+    plan.save(tmp_path / "function.elkplan")
+    loaded = elk.load_plan(tmp_path / "function.elkplan")
+    with pytest.raises(elk.InvalidInputError, match="tile_model"):
+        loaded.simulate()
+    assert loaded.simulate(tile_model=cycles).total_ps == plan.simulate().total_ps
+
+
+def test_memory_and_intervals_follow_the_run() -> None:
+    plan = planned(LAYER)
+    run = plan.simulate()
+    memory = run.memory()
+    room = plan.chip.core.sram_bytes - plan.chip.core.reserved_bytes
+    held = sum(column for kind, column in memory.items() if kind != "time_ps")
+    assert np.all(np.diff(memory["time_ps"]) >= 0)
+    assert 0 < int(np.max(held)) <= room
+    intervals = run.intervals()
+    assert {x.resource for x in intervals} == {"hbm", "cores", "links"}
+    assert max(x.end_ps for x in intervals) == run.total_ps
+    assert all(x.begin_ps <= x.end_ps for x in intervals)
+
+
+def test_utilisation_lies_between_nothing_and_all() -> None:
+    run = planned(LAYER).simulate()
+    assert set(run.utilisation) == {"hbm", "links", "matrix", "vector"}
+    assert all(0 < used <= 1 for used in run.utilisation.values())
+
+
+def test_energy_needs_coefficients() -> None:
+    assert planned(TINY).simulate().energy_j is None
+    coefficients = {
+        "pj_per_flop": 1.0,
+        "pj_per_sram_byte": 1.0,
+        "pj_per_link_byte_hop": 1.0,
+        "pj_per_hbm_byte": 30.0,
+        "pj_per_inter_chip_byte": 10.0,
+        "static_w": 2.0,
+    }
+    chip = elk.Chip.from_dict({**elk.chips.get("tiny").to_dict(), "energy": coefficients})
+    run = elk.compile(MODELS / TINY[0], chip, bindings={"rows": 64}).simulate()
+    assert run.energy_j is not None
+    assert run.energy_j > 2.0 * run.latency_s
+
+
+def test_the_card_names_what_matters() -> None:
+    run = planned(LAYER).simulate()
+    assert "split" in run.summary()
+    assert "SRAM port" in run.summary()
+    assert "<script" not in run._repr_html_()
+    assert "of ideal" in repr(run)
+
+
+def test_a_table_needs_pandas_and_has_a_row_an_op() -> None:
+    pytest.importorskip("pandas")
+    run = planned(TINY).simulate()
+    assert len(run.table()) == len(run.columns["waited_ps"])
+
+
+def test_comparison_holds_policies_side_by_side() -> None:
+    found = elk.compare(MODELS / TINY[0], "tiny", bindings={"rows": 64})
+    assert [row.policy for row in found.rows] == ["basic", "static", "elk-dyn", "elk-full"]
+    assert "basic" in found.text
+    assert found["static"].of_bound <= 1
+    assert json.dumps(found.to_dict())
+    ax = found.plot("breakdown")
+    assert len(ax.patches) == 4 * 4
+    with pytest.raises(elk.InvalidInputError, match="breakdown"):
+        found.plot("pie")
+    with pytest.raises(elk.InvalidInputError, match="elk-full"):
+        elk.compare(MODELS / TINY[0], "tiny", bindings={"rows": 64}, policies=["ideal"])
+
+
+def test_the_command_line_simulates_and_compares(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "nerf.elkplan"
+    planned(TINY).save(path)
+    assert cli.main(["simulate", str(path), "--json", "-o", str(path)]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert sum(found["split_ps"].values()) == round(found["latency_s"] * 1e12)
+    assert elk.load_plan(path).to_json()["simulated"]["fidelity"] == "core"
+    model = str(MODELS / TINY[0])
+    words = ["compare", model, "--chip", "tiny", "--bind", "rows=64", "--policy", "basic"]
+    assert cli.main([*words, "--plot", str(tmp_path / "x.png")]) == 0
+    assert "basic" in capsys.readouterr().out
+    assert (tmp_path / "x.png").stat().st_size > 0
+    assert cli.main([*words, "--fidelity", "exact"]) == 2
