@@ -87,8 +87,11 @@ std::vector<std::int64_t> in_rings(const Rotation& rotation) {
     const std::int64_t number = number_of(rotation, digits);
     const std::int64_t member = number % rotation.ring;
     result[static_cast<std::size_t>(number - member + place(rotation, member))] = sharer;
-    for (std::size_t i = digits.size(); i-- > 0 && ++digits[i] == rotation.factors[i];) {
-      digits[i] = 0;
+    for (std::size_t i = digits.size(); i-- > 0;) {
+      digits[i] = (digits[i] + 1) % rotation.factors[i];
+      if (digits[i] > 0) {
+        break;
+      }
     }
   }
   return result;
