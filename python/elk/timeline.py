@@ -209,7 +209,11 @@ class Timeline:
 
 
 def folded_cores(
-    rows: Mapping[int, Sequence[Slice]], *, group: str = "cores", first_track: int = 0
+    rows: Mapping[int, Sequence[Slice]],
+    *,
+    group: str = "cores",
+    first_track: int = 0,
+    fold: bool = True,
 ) -> tuple[tuple[Track, ...], tuple[Slice, ...]]:
     """Rows of cores, those that do the same at the same times as one.
 
@@ -217,6 +221,7 @@ def folded_cores(
         rows: The slices of each core by its id; their `track` is ignored.
         group: The group of the rows.
         first_track: The position of the first of these rows in the timeline.
+        fold: False for a row a core.
 
     Example:
         >>> work = Slice(track=0, name="op", category="execute", begin_ps=0, end_ps=5)
@@ -224,12 +229,14 @@ def folded_cores(
         >>> [track.name for track in tracks], len(slices)
         (['cores 0-1', 'core 2'], 1)
     """
-    alike: dict[tuple[tuple[object, ...], ...], list[int]] = {}
+    alike: dict[tuple[object, ...], list[int]] = {}
     for core in sorted(rows):
-        key = tuple(
-            (one.name, one.category, one.begin_ps, one.end_ps, tuple(one.facts.items()))
-            for one in rows[core]
-        )
+        key: tuple[object, ...] = (core,)
+        if fold:
+            key = tuple(
+                (one.name, one.category, one.begin_ps, one.end_ps, tuple(one.facts.items()))
+                for one in rows[core]
+            )
         alike.setdefault(key, []).append(core)
     tracks: list[Track] = []
     slices: list[Slice] = []

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import pairwise
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from elk.chip import Chip
 from elk.errors import InvalidInputError
@@ -13,19 +14,52 @@ from elk.plots import memory_by_role
 from elk.timeline import Counter, Fact, Flow, Slice, Timeline, Track, core_names
 
 SOURCES: Final = ("predicted", "simulated")
-_HBM, _CORES = 0, 1  # rows
+_HBM, _CORES, _LINKS = 0, 1, 2  # rows
+_ROWS: Final = {"cores": _CORES, "links": _LINKS}
 _PS: Final = 1e12
 
 
-def plan_timeline(document: PlanDocument, source: str) -> Timeline:
+class Interval(Protocol):
+    """What a resource did for a while within an execute: the intervals of a run are such."""
+
+    @property
+    def resource(self) -> str:
+        """`cores` where it computed, `links` where it exchanged; others are left out."""
+
+    @property
+    def kind(self) -> str:
+        """Such as `compute`, `gather` or `shift`."""
+
+    @property
+    def name(self) -> str:
+        """The operator."""
+
+    @property
+    def begin_ps(self) -> int:
+        """When it began, in picoseconds."""
+
+    @property
+    def end_ps(self) -> int:
+        """When it ended."""
+
+
+def plan_timeline(
+    document: PlanDocument, source: str, intervals: Iterable[Interval] = ()
+) -> Timeline:
     """When every preload, execute and store of a plan happens.
+
+    Args:
+        document: The plan, with the times of `source`.
+        source: `predicted` or `simulated`.
+        intervals: Parts of executes: computations are drawn inside them, exchanges on a row of
+            their own.
 
     Raises:
         InvalidInputError: the plan was not simulated.
     """
     spans = _Spans(document, source)
     chip = Chip.from_dict(document["chip"])
-    tracks = (
+    tracks: tuple[Track, ...] = (
         Track(name="HBM", group="memory"),
         Track(name=core_names(range(chip.total_cores)), group="cores"),
     )
@@ -45,6 +79,10 @@ def plan_timeline(document: PlanDocument, source: str) -> Timeline:
             flows.append(Flow(source=arrives, target=len(slices) - 1))
         end_ps = max(end_ps, execute[1])
     slices.extend(_slice(_HBM, name, "store", span, {}) for name, span in spans.stores())
+    parts_of = [_part(one) for one in intervals if one.resource in _ROWS]
+    if any(one.track == _LINKS for one in parts_of):
+        tracks = (*tracks, Track(name=f"links of {tracks[_CORES].name}", group="cores"))
+    slices.extend(parts_of)
     return Timeline(
         name=f"{document['model']['name']} on {chip.name}, {document['policy']}, {source}",
         tracks=tracks,
@@ -94,6 +132,11 @@ def _slice(
         end_ps=span[1],
         facts=facts,
     )
+
+
+def _part(one: Interval) -> Slice:
+    span = (one.begin_ps, one.end_ps)
+    return _slice(_ROWS[one.resource], one.kind, one.kind, span, {"of": one.name})
 
 
 def _preload_facts(row: OpRow) -> dict[str, Fact]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,17 @@ from perfetto_reader import read_trace
 
 NERF = Path(__file__).parents[2] / "models" / "nerf.onnx"
 _MOST_HTML = 200_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """A part of an execute, as a run says them."""
+
+    resource: str
+    kind: str
+    begin_ps: int
+    end_ps: int
+    name: str = "op"
 
 
 def _slice(name: str, begin_ps: int, end_ps: int, *, track: int = 0, **facts: Any) -> Slice:
@@ -85,6 +97,12 @@ def test_cores_that_do_the_same_share_a_row() -> None:
     tracks, slices = folded_cores(rows, first_track=3)
     assert [track.name for track in tracks] == ["cores 0-6, 8-1471", "core 7"]
     assert [(one.track, one.end_ps) for one in slices] == [(3, 5), (4, 4)]
+
+
+def test_cores_are_unfolded_on_request() -> None:
+    tracks, slices = folded_cores({0: [_slice("op", 0, 5)], 1: [_slice("op", 0, 5)]}, fold=False)
+    assert [track.name for track in tracks] == ["core 0", "core 1"]
+    assert [one.track for one in slices] == [0, 1]
 
 
 def test_many_ranges_of_cores_are_named_in_short() -> None:
@@ -223,6 +241,15 @@ def test_simulated_times_are_whole_picoseconds(plan: elk.Plan) -> None:
         "stores": [],
     }
     assert plan_timeline(document, "simulated").end_ps == end
+    parts = [
+        Part(resource="cores", kind="compute", begin_ps=400, end_ps=1_000),
+        Part(resource="links", kind="gather", begin_ps=0, end_ps=400),
+        Part(resource="hbm", kind="preload", begin_ps=0, end_ps=400),
+    ]
+    made = plan_timeline(document, "simulated", parts)
+    assert [track.name for track in made.tracks] == ["HBM", "cores 0-63", "links of cores 0-63"]
+    inside = [(made.tracks[s.track].name, s.name) for s in made.slices if "of" in s.facts]
+    assert inside == [("cores 0-63", "compute"), ("links of cores 0-63", "gather")]
 
 
 def test_the_command_line_writes_both_traces(

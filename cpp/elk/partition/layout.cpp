@@ -18,6 +18,11 @@ std::vector<std::int32_t> cut_axes(const ExecutePlan& plan, const Wanted& wanted
   return result;
 }
 
+/// Whether places are numbers modulo `parts`, as `split_axes` say them.
+bool by_number(const Rotation& rotation, std::int64_t parts) {
+  return !rotation.snakes && !rotation.folds && rotation.ring == parts;
+}
+
 }  // namespace
 
 Layout layout(const ir::Graph& graph, const ir::Op& op, std::size_t operand,
@@ -64,8 +69,7 @@ Layout start_layout(const ir::Graph& graph, const ir::Op& op, std::size_t operan
       result.split_axes =
           cut_axes(plan, [&](std::int32_t axis) { return !contains(op.operands[operand], axis); });
       result.turning = turning(op, plan, chip, op.operands[operand].dims[dim].axes[0]);
-      if (result.turning.size() == 1 && !result.turning[0].rotation.snakes &&
-          !result.turning[0].rotation.folds) {
+      if (result.turning.size() == 1 && by_number(result.turning[0].rotation, result.split)) {
         result.turning.clear();
       }
       break;

@@ -1,6 +1,7 @@
 #include "elk/partition/rotation.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "elk/base/rounding.hpp"
 #include "elk/partition/extent.hpp"
@@ -16,6 +17,29 @@ std::size_t at(std::int32_t axis) { return static_cast<std::size_t>(axis); }
 bool along_several(const std::vector<std::int64_t>& temporal) {
   return std::count_if(temporal.begin(), temporal.end(),
                        [](std::int64_t parts) { return parts > 1; }) > 1;
+}
+
+/// Adds what turns, unless the same cores share what is there in as many parts or more.
+void add(Turning one, std::vector<Turning>& all) {
+  const auto same = std::find_if(all.begin(), all.end(), [&](const Turning& other) {
+    return other.rotation.axes == one.rotation.axes;
+  });
+  if (same == all.end()) {
+    all.push_back(std::move(one));
+  } else if (one.rotation.ring > same->rotation.ring) {
+    *same = std::move(one);
+  }
+}
+
+/// The number of a sharer, whose digits along `axes` are `digits`.
+std::int64_t number_of(const Rotation& rotation, std::span<const std::int64_t> digits) {
+  std::int64_t number = 0;
+  for (std::size_t i = 0; i < rotation.axes.size(); ++i) {
+    const std::int64_t factor = rotation.factors[i];
+    const bool back = rotation.snakes && i == 1 && number % 2 == 1;
+    number = (number * factor) + (back ? factor - 1 - digits[i] : digits[i]);
+  }
+  return number;
 }
 
 }  // namespace
@@ -44,14 +68,33 @@ Rotation rotation(const ir::Op& op, std::size_t operand, const ExecutePlan& plan
 }
 
 std::int64_t place(const Rotation& rotation, std::span<const std::int64_t> digits) {
-  std::int64_t number = 0;
-  for (std::size_t i = 0; i < rotation.axes.size(); ++i) {
-    const std::int64_t digit = digits[at(rotation.axes[i])];
-    const std::int64_t factor = rotation.factors[i];
-    const bool back = rotation.snakes && i == 1 && number % 2 == 1;
-    number = (number * factor) + (back ? factor - 1 - digit : digit);
+  std::vector<std::int64_t> own;
+  own.reserve(rotation.axes.size());
+  for (const std::int32_t axis : rotation.axes) {
+    own.push_back(digits[at(axis)]);
   }
-  return place(rotation, number % rotation.ring);
+  return place(rotation, number_of(rotation, own) % rotation.ring);
+}
+
+std::vector<std::int64_t> in_rings(const Rotation& rotation) {
+  std::vector<std::int64_t> digits(rotation.axes.size(), 0);
+  std::int64_t sharers = 1;
+  for (const std::int64_t factor : rotation.factors) {
+    sharers *= factor;
+  }
+  std::vector<std::int64_t> result(static_cast<std::size_t>(sharers));
+  for (std::int64_t sharer = 0; sharer < sharers; ++sharer) {
+    const std::int64_t number = number_of(rotation, digits);
+    const std::int64_t member = number % rotation.ring;
+    result[static_cast<std::size_t>(number - member + place(rotation, member))] = sharer;
+    for (std::size_t i = digits.size(); i-- > 0;) {
+      digits[i] = (digits[i] + 1) % rotation.factors[i];
+      if (digits[i] > 0) {
+        break;
+      }
+    }
+  }
+  return result;
 }
 
 std::int64_t place(const Rotation& rotation, std::int64_t member) {
@@ -88,8 +131,7 @@ std::vector<Turning> turning(const ir::Op& op, const ExecutePlan& plan, const ch
     for (std::size_t dim = 0; dim < plan.temporal[i].size(); ++dim) {
       const std::int64_t parts = plan.temporal[i][dim];
       if (parts > 1 && op.operands[i].dims[dim].axes[0] == axis && first_like(op, i) == i) {
-        result.push_back(
-            {.rotation = rotation(op, i, plan, chip), .length = ceil_div(tile, parts)});
+        add({.rotation = rotation(op, i, plan, chip), .length = ceil_div(tile, parts)}, result);
       }
     }
   }

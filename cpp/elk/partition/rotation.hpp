@@ -40,6 +40,10 @@ struct Rotation {
 /// The place of member number `member`.
 [[nodiscard]] std::int64_t place(const Rotation& rotation, std::int64_t member);
 
+/// The sharers ring after ring, each in the order of its places: of the numbers that count through
+/// `axes`, the last one fastest.
+[[nodiscard]] std::vector<std::int64_t> in_rings(const Rotation& rotation);
+
 /// Hops of the longest step around a ring of `cores` neighbours.
 [[nodiscard]] std::int64_t ring_hops(std::int64_t cores, bool folds);
 
@@ -62,7 +66,9 @@ struct Turning {
 
   friend bool operator==(const Turning&, const Turning&) = default;
 };
-/// All operands that rotate along `axis`, equal ones once.
+/// The operands whose places say where along `axis` a core begins. Of several that the same cores
+/// share, the one in most parts: they turn together, at its places. (If another's parts are fewer,
+/// its rings are cores as far apart in these places as one of its parts is long, not neighbours.)
 [[nodiscard]] std::vector<Turning> turning(const ir::Op& op, const ExecutePlan& plan,
                                            const chip::Chip& chip, std::int32_t axis);
 

@@ -93,5 +93,16 @@ TEST(CompletePlan, FitsTwoAxesOnAGridAndNoMore) {
   EXPECT_FALSE(complete_plan(one.graph, one.op(), {2, 2, 2}, whole, chip).has_value());
 }
 
+TEST(CompletePlan, FitsOneAxisOnARing) {
+  chip::Chip chip = small_chip(12);
+  chip.interconnect.topology = chip::Topology::Ring;
+  const test::OneOp one = matmul(8, 12, 8);
+  const std::vector<Numbers> whole(3);
+  const auto fits = complete_plan(one.graph, one.op(), {1, 12, 1}, whole, chip);
+  ASSERT_TRUE(fits.has_value());
+  EXPECT_EQ(fits->mesh_dims, (std::vector<std::int32_t>{-1, 1, -1}));
+  EXPECT_FALSE(complete_plan(one.graph, one.op(), {2, 6, 1}, whole, chip).has_value());
+}
+
 }  // namespace
 }  // namespace elk::partition

@@ -158,6 +158,16 @@ TEST(Place, OfAFoldedRingGoesUpOverEvenMembersAndBackOverOddOnes) {
   EXPECT_EQ(members, (Numbers{0, 2, 4, 5, 3, 1}));
 }
 
+TEST(InRings, ListsSharersByTheirPlaces) {
+  Rotation line{.axes = {0}, .factors = {6}, .ring = 3, .snakes = false, .folds = false};
+  EXPECT_EQ(in_rings(line), (Numbers{0, 1, 2, 3, 4, 5}));
+  line.folds = true;
+  EXPECT_EQ(in_rings(line), (Numbers{0, 2, 1, 3, 5, 4}));
+  // Two rows of three: along the snake 0 1 2 5 4 3, folded to 0 2 4 3 5 1.
+  const Rotation snake{.axes = {0, 1}, .factors = {2, 3}, .ring = 6, .snakes = true, .folds = true};
+  EXPECT_EQ(in_rings(snake), (Numbers{0, 2, 4, 3, 5, 1}));
+}
+
 // Weights of 7 x 12 products, cut along m: all cores of a line share each piece.
 TEST(Rings, OnALineOfAMeshTakeTwoHopsAndOnePieceALink) {
   const OneOp one = test::matmul(7, 12, 24);
@@ -268,6 +278,35 @@ TEST(FirstIndex, IsHeldOfEveryOperandThatRotatesThere) {
       }
       expect_aligned(one, planned(one, at.factors, {{1, at.a}, {at.b, 1}}, chip), chip);
     }
+  }
+}
+
+// y[r, c] = x[r, c] + a[c] + b[c]: the cores of a column share both a and b.
+OneOp scaled(std::int64_t rows, std::int64_t cols) {
+  OneOp one(
+      ir::OpKind::Elementwise, "add",
+      {test::parallel("r", rows, ir::TileDim::Rows), test::parallel("c", cols, ir::TileDim::Cols)});
+  one.reads(ir::Home::Activation, {rows, cols}, {test::along(0), test::along(1)})
+      .reads(ir::Home::Weight, {cols}, {test::along(1)})
+      .reads(ir::Home::Weight, {cols}, {test::along(1)})
+      .writes({rows, cols}, {test::along(0), test::along(1)});
+  return one;
+}
+
+TEST(FirstIndex, OfOperandsWithTheSameSharersIsThatOfOne) {
+  const OneOp one = scaled(4, 24);
+  const chip::Chip chip = test::small_chip(4);
+  const ExecutePlan same = planned(one, {4, 1}, {{}, {4}, {4}}, chip);
+  const ExecutePlan fewer = planned(one, {4, 1}, {{}, {4}, {2}}, chip);
+  for (std::int64_t r = 0; r < 4; ++r) {
+    const Numbers digits{r, 0};
+    EXPECT_EQ(first_index(one.op(), same, chip, 1, digits), 6 * r);
+    EXPECT_EQ(first_index(one.op(), fewer, chip, 1, digits), 6 * r);
+    const std::set<std::int64_t> finer = held(one, 1, 0, fewer, chip, r);
+    const std::set<std::int64_t> coarser = held(one, 2, 0, fewer, chip, r);
+    EXPECT_EQ(finer.size(), 6U);
+    EXPECT_EQ(coarser.size(), 12U);
+    EXPECT_TRUE(std::includes(coarser.begin(), coarser.end(), finer.begin(), finer.end()));
   }
 }
 

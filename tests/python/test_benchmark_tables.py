@@ -1,0 +1,39 @@
+"""The commands whose tables stand in docs/ run, and say what they should."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+
+pytestmark = pytest.mark.slow
+
+
+def _lines(*words: str) -> list[str]:
+    command = [sys.executable, str(BENCHMARKS / words[0]), *words[1:]]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return done.stdout.splitlines()
+
+
+def test_the_table_of_machines_says_times_or_why_not() -> None:
+    words = ("--models", "resnet50", "--chips", "tiny,dojo-d1", "--pods", "pooled")
+    head, _, small, fits = _lines("machine_table.py", *words)
+    assert head.split(" | ")[-1] == "check_plan |"
+    assert "distinct op(s) fit no core" in small
+    assert fits.endswith("| accepts |")
+    assert _lines("machine_table.py", *words, "--matrix")[-1] == "1 plans, 0 refused by check_plan."
+
+
+def test_the_table_of_spaces_counts_the_plans_of_every_operator() -> None:
+    lines = _lines("space_table.py", "--model", "resnet50", "--chip", "dojo-d1")
+    rows = [line.split(" | ") for line in lines if line.startswith("| `")]
+    assert len(rows) > 20
+    for row in rows:
+        complete, filtered, pareto, pairs = (
+            float(cell.strip(" |").replace(",", "")) for cell in row[2:]
+        )
+        assert complete >= filtered >= pareto >= pairs >= 1
