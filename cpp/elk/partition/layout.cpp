@@ -74,12 +74,13 @@ bool same(const Layout& have, const Layout& need) {
   }
   const Pieces held(have);
   const Pieces needed(need);
+  if (std::any_of(needed.ids.begin(), needed.ids.end(),
+                  [&](std::int64_t core) { return held.place(core) < 0; })) {
+    return false;
+  }
   for (std::size_t dim = 0; dim < need.shape.size(); ++dim) {
     for (std::size_t core = 0; core < needed.ids.size(); ++core) {
       const std::int32_t place = held.place(needed.ids[core]);
-      if (place < 0) {
-        return false;
-      }
       const IndexView there =
           held.dims[dim].sets[held.dims[dim].at(static_cast<std::size_t>(place))];
       const IndexView wanted = needed.dims[dim].sets[needed.dims[dim].at(core)];
