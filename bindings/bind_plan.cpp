@@ -83,6 +83,7 @@ void bind_option(py::module_& m) {
       .def_readonly("reduce", &PlanOption::reduce)
       .def_property_readonly("time_s", [](const PlanOption& o) { return o.time.value; })
       .def_property_readonly("exchange_bytes", [](const PlanOption& o) { return o.exchange.value; })
+      .def_readonly("tree", &PlanOption::tree)
       .def_readonly("padded_flops", &PlanOption::padded_flops)
       .def_readonly("extrapolated", &PlanOption::extrapolated)
       .def_readonly("hbm_bytes", &PlanOption::hbm_bytes)

@@ -30,12 +30,12 @@ void bind_program(py::module_& m) {
 
   using program::OpPlan;
   py::class_<OpPlan>(m, "OpPlan", "How one op runs, and what of it is preloaded.")
-      .def(py::init([](elk::partition::ExecutePlan execute, std::vector<std::int64_t> divisor) {
-             return OpPlan{std::move(execute), std::move(divisor)};
-           }),
-           py::kw_only(), py::arg("execute"), py::arg("divisor"))
+      .def(py::init([](elk::partition::ExecutePlan execute, std::vector<std::int64_t> divisor,
+                       bool tree) { return OpPlan{std::move(execute), std::move(divisor), tree}; }),
+           py::kw_only(), py::arg("execute"), py::arg("divisor"), py::arg("tree"))
       .def_readonly("execute", &OpPlan::execute)
-      .def_readonly("divisor", &OpPlan::divisor);
+      .def_readonly("divisor", &OpPlan::divisor)
+      .def_readonly("tree", &OpPlan::tree);
 
   using program::Instruction;
   py::class_<Instruction>(m, "Instruction", "One step of a program.")

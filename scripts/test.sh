@@ -15,4 +15,4 @@ export PATH="$PWD/.venv-test/bin:$PATH"
 cmake --preset dev
 cmake --build --preset dev
 ctest --preset dev
-pytest
+pytest --numprocesses logical --dist loadgroup

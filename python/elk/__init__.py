@@ -25,24 +25,30 @@ if TYPE_CHECKING:
     from elk._core import __version__ as __version__
     from elk.chip import Chip as Chip
     from elk.chips import load_chip as load_chip
+    from elk.comparison import Comparison as Comparison
+    from elk.comparison import compare as compare
     from elk.limits import Limits as Limits
     from elk.model import Model as Model
     from elk.model import load_model as load_model
     from elk.plan import Plan as Plan
     from elk.plan import compile as compile
     from elk.plan import load_plan as load_plan
+    from elk.run import Run as Run
     from elk.sharding import Sharding as Sharding
     from elk.sharding import shard as shard
 
 # Where each public name lives; imported when it is first used.
 _LAZY = {
     "Chip": "elk.chip",
+    "Comparison": "elk.comparison",
     "Limits": "elk.limits",
     "Model": "elk.model",
     "Plan": "elk.plan",
+    "Run": "elk.run",
     "Sharding": "elk.sharding",
     "__version__": "elk._core",
     "chips": "elk.chips",
+    "compare": "elk.comparison",
     "compile": "elk.plan",
     "load_chip": "elk.chips",
     "load_model": "elk.model",
@@ -54,6 +60,7 @@ _LAZY = {
 __all__ = [
     "Chip",
     "ChipFileError",
+    "Comparison",
     "ElkError",
     "InfeasibleError",
     "InternalError",
@@ -65,11 +72,13 @@ __all__ = [
     "ModelFileError",
     "Plan",
     "PlanFileError",
+    "Run",
     "Sharding",
     "UnboundSymbolsError",
     "UnsupportedModelError",
     "__version__",
     "chips",
+    "compare",
     "compile",
     "load_chip",
     "load_model",

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from elk.explain import Explanation
     from elk.limits import Limits
     from elk.model import Model
+    from elk.run import Run
 
 
 class PlanSource(Protocol):
@@ -36,6 +37,12 @@ class PlanSource(Protocol):
 
     def problems(self) -> list[str]:
         """Every rule of the program's semantics that the plan breaks."""
+
+    def planned_graph(self) -> _core.Graph:
+        """The graph whose operators are planned."""
+
+    def simulate(self, tiles: _core.TileModel | None, fidelity: _core.Fidelity) -> _core.Run:
+        """Runs the plan on the simulator; None: with the tile model that it was planned with."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,10 +80,18 @@ class Plan:
     """
 
     _source: PlanSource = field()
+    _runs: dict[str, Run] = field(default_factory=dict, init=False)  # the last one, by "last"
 
     @cached_property
     def _document(self) -> PlanDocument:
         return self._source.document()
+
+    def _to_document(self) -> PlanDocument:
+        """The plan as a document of its own, with its last simulation."""
+        document = self._source.document()
+        if "last" in self._runs:
+            document["simulated"] = self._runs["last"].document()
+        return document
 
     @property
     def latency_s(self) -> float:
@@ -178,6 +193,48 @@ class Plan:
         """
         return [] if self.policy == "ideal" else self._source.problems()
 
+    def simulate(self, *, fidelity: str = "auto", tile_model: TileFunction | None = None) -> Run:
+        """Runs the plan on the simulator: every step of every core, link and memory of the chip.
+
+        From then on `to_json` and `save` hold what it found, under `simulated`.
+
+        Args:
+            fidelity: `core`, every core and link by itself; `symmetric`, equal ones once, each as
+                busy as the busiest; `auto`, by the size of the chip.
+            tile_model: A function as in `elk.compile`, where the plan came from a file and was
+                planned with one.
+
+        Raises:
+            InvalidInputError: the plan is a forecast of policy `ideal`, which cannot run; or it
+                was planned with a function that is not given.
+
+        Example:
+            >>> plan.simulate().latency_s >= plan.bounds.lower_bound_s
+            True
+        """
+        from elk.run import Run  # noqa: PLC0415 - `import elk` stays small
+        from elk.simulation import fidelity_of, tiles_of  # noqa: PLC0415
+
+        chosen = fidelity_of(self, fidelity)
+        run = Run(self._source.simulate(tiles_of(self, tile_model), chosen), self._document)
+        self._runs["last"] = run
+        return run
+
+    def forecast_error(self) -> float:
+        """The forecast's error: forecast over simulated latency, less one; it may be negative.
+
+        Simulates the plan if that has not been done.
+
+        Raises:
+            InvalidInputError: as `simulate`.
+
+        Example:
+            >>> abs(plan.forecast_error()) < 0.5
+            True
+        """
+        run = self._runs.get("last") or self.simulate()
+        return self.latency_s / run.latency_s - 1
+
     def to_json(self) -> dict[str, Any]:
         """The plan as a document of schema `elk.plan/1`: times in seconds, sizes in bytes.
 
@@ -185,7 +242,7 @@ class Plan:
             >>> plan.to_json()["schema"]
             'elk.plan/1'
         """
-        return dict(self._source.document())
+        return dict(self._to_document())
 
     def save(self, path: str | Path) -> None:
         """Writes the plan as an `.elkplan` file: its JSON, gzipped.
@@ -195,7 +252,7 @@ class Plan:
         Raises:
             PlanFileError: the file cannot be written.
         """
-        write_plan(self._source.document(), Path(path))
+        write_plan(self._to_document(), Path(path))
 
     @staticmethod
     def load(path: str | Path) -> Plan:
@@ -287,6 +344,7 @@ def compile(  # noqa: PLR0913 - every option is a keyword of its own
             },
             borrowed=borrowed(loaded.graph, tiles),
             seconds=time.perf_counter() - start,
+            tiles=tiles,
         )
     )
 
@@ -306,6 +364,6 @@ def load_plan(path: str | Path) -> Plan:
 
 
 def content(document: PlanDocument) -> dict[str, Any]:
-    """What two equal plans have in common: all but how long the search took."""
+    """What two equal plans have in common: all but how long the search took, and runs."""
     search = {key: value for key, value in document["search"].items() if key != "seconds"}
-    return {**document, "search": search}
+    return {**document, "search": search, "simulated": None}

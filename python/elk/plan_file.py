@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NoReturn, cast
 
+from elk import _core
 from elk.errors import ElkError, PlanFileError
 from elk.plan_schema import SCHEMA, OpRow, PlanDocument
 
@@ -46,6 +47,22 @@ class StoredPlan:
     def document(self) -> PlanDocument:
         """The plan as a document of its own."""
         return cast("PlanDocument", json.loads(self.text))
+
+    def planned_graph(self) -> _core.Graph:
+        """The graph whose operators are planned."""
+        from elk.plan_rebuild import rebuilt_graph  # noqa: PLC0415 - few files are asked
+
+        return rebuilt_graph(self.document())
+
+    def simulate(self, tiles: _core.TileModel | None, fidelity: _core.Fidelity) -> _core.Run:
+        """Runs the plan on the simulator, with the tile model that its chip names."""
+        from elk.plan_rebuild import simulate  # noqa: PLC0415 - few files are simulated
+        from elk.tilemodel import load_tile_model  # noqa: PLC0415
+
+        document = self.document()
+        return simulate(
+            document, tiles or load_tile_model(document["chip"]["core"]["tile_model"]), fidelity
+        )
 
     def problems(self) -> list[str]:
         """Every rule of the program's semantics that the plan breaks."""

@@ -48,6 +48,7 @@ class CompiledPlan:
         model: The model's name, digest, bindings and number of operators.
         borrowed: For each op, whether its tile times are a neighbour's.
         seconds: How long the search took.
+        tiles: The tile model that it was planned with.
     """
 
     plan: _core.Plan
@@ -56,6 +57,17 @@ class CompiledPlan:
     model: ModelRow
     borrowed: tuple[bool, ...]
     seconds: float
+    tiles: _core.TileModel
+
+    def planned_graph(self) -> _core.Graph:
+        """The graph whose operators are planned."""
+        return self.graph
+
+    def simulate(self, tiles: _core.TileModel | None, fidelity: _core.Fidelity) -> _core.Run:
+        """Runs the plan on the simulator, with the tile model that it was planned with."""
+        return _core.simulate(
+            self.graph, self.chip.to_core(), self.plan.program, tiles or self.tiles, fidelity
+        )
 
     def problems(self) -> list[str]:
         """Every rule of the program's semantics that the plan breaks."""

@@ -162,6 +162,8 @@ class OpRows:
         mesh_dims = {axes[a]: d for a, d in enumerate(plan.mesh_dims) if d >= 0}
         if mesh_dims:
             row["mesh_dims"] = mesh_dims
+        if _adds_up_rows(op, plan):
+            row["algorithm"] = {"reduce": "tree" if option.tree else "direct"}
         return row
 
     def _temporal(self, op: _core.Op, plan: _core.ExecutePlan) -> dict[str, list[int]]:
@@ -229,6 +231,14 @@ def _home(tensor: _TensorFacts, *, read: bool) -> str:
     if read and tensor.made and tensor.home in _HBM_HOMES:
         return "activation"
     return tensor.home
+
+
+def _adds_up_rows(op: _core.Op, plan: _core.ExecutePlan) -> bool:
+    """Whether cores have parts of the same rows and exchange what they sum up to."""
+    return any(
+        axis.role == _core.AxisRole.Row and factor > 1
+        for axis, factor in zip(op.axes, plan.factors, strict=True)
+    )
 
 
 def packed(sizes: list[int]) -> list[int]:

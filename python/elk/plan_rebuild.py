@@ -21,6 +21,18 @@ _ROLES = {role.name.lower(): role for role in _core.Role}
 _HOMES = {home.name.lower(): home for home in _core.Home}
 
 
+def rebuilt_graph(document: PlanDocument) -> _core.Graph:
+    """The planned graph of a document."""
+    return _Rebuilt(document).graph()
+
+
+def simulate(document: PlanDocument, tiles: _core.TileModel, fidelity: _core.Fidelity) -> _core.Run:
+    """Runs the plan of a document on the simulator."""
+    rebuilt = _Rebuilt(document)
+    chip = Chip.from_dict(document["chip"]).to_core()
+    return _core.simulate(rebuilt.graph(), chip, rebuilt.program(), tiles, fidelity)
+
+
 def problems(document: PlanDocument) -> list[str]:
     """Every rule that the plan breaks; a plan that no longer makes sense has one problem."""
     try:
@@ -182,4 +194,5 @@ def _op_plan(op: OpRow) -> _core.OpPlan:
         divisor=[
             divisor.get(x["tensor"], 0) if x["access"] == "read" else 0 for x in op["operands"]
         ],
+        tree=execute.get("algorithm", {}).get("reduce") == "tree",
     )

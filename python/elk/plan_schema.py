@@ -74,6 +74,7 @@ class ExecuteRow(TypedDict):
     steps: int
     order: list[str]
     mesh_dims: NotRequired[dict[str, int]]
+    algorithm: NotRequired[dict[str, str]]
     acc: str
     space_bytes: int
     space_by_tensor: dict[str, int]
@@ -184,6 +185,31 @@ class PredictedRow(TypedDict):
     stores: list[StoreTimesRow]
 
 
+class SimulatedOpRow(TypedDict):
+    """When an op was preloaded and ran on the simulator, in picoseconds."""
+
+    id: int
+    preload: NotRequired[list[int]]
+    execute: list[int]
+
+
+class SimulatedStoreRow(TypedDict):
+    """When a tensor was written back on the simulator, in picoseconds."""
+
+    tensor: str
+    store: list[int]
+
+
+class SimulatedRow(TypedDict):
+    """What the simulator found, all in picoseconds; `split_ps` adds up to the total."""
+
+    total_ps: int
+    fidelity: str
+    ops: list[SimulatedOpRow]
+    stores: list[SimulatedStoreRow]
+    split_ps: dict[str, int]
+
+
 class BoundsRow(TypedDict):
     """What an ideal chip would take, the proved lower bound, and its three corners."""
 
@@ -236,7 +262,7 @@ class PlanDocument(TypedDict):
     program: list[list[Any]]
     buffers: list[BufferRow]
     predicted: PredictedRow
-    simulated: None
+    simulated: SimulatedRow | None
     bounds: BoundsRow
     raw_s: float
     host_s: float

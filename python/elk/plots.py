@@ -97,3 +97,25 @@ def plot_front(explanation: Explanation, ax: Axes | None) -> Axes:
 def _last(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """The values, the last one twice: a step needs a value at its end."""
     return np.append(values, values[-1])
+
+
+def plot_breakdown(
+    title: str,
+    bars: dict[str, dict[str, int]],
+    lines: dict[str, float],
+    ax: Axes | None,
+) -> Axes:
+    """Each policy's time, stacked by what it went to; `lines` are times to hold it against."""
+    ax = new_axes(ax)
+    policies = list(bars)
+    floor = np.zeros(len(policies))
+    for part in next(iter(bars.values())):
+        heights = np.array([bars[policy][part] for policy in policies]) / 1e9
+        ax.bar(policies, heights, bottom=floor, label=part, width=0.6)
+        floor = floor + heights
+    for (name, seconds), style in zip(lines.items(), ("--", ":"), strict=True):
+        ax.axhline(seconds * 1e3, color="black", linestyle=style, linewidth=1, label=name)
+    ax.set(ylabel="time (ms)", ylim=(0, 1.3 * max(floor.max(), *(1e3 * s for s in lines.values()))))
+    ax.set_title(title, parse_math=False)
+    ax.legend(loc="upper right", fontsize="small", ncols=3)
+    return ax

@@ -12,6 +12,7 @@ import pytest
 from onnx_coverage import KINDS, Row, rows
 
 ROOT = Path(__file__).parents[2]
+pytestmark = pytest.mark.xdist_group("coverage")  # One process makes the table.
 PAGE = ROOT / "docs" / "operators.md"
 
 
@@ -21,7 +22,7 @@ def table(kind: str) -> tuple[Row, ...]:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_case_is_planned_or_refused_with_a_reason(kind: str) -> None:
     for row in table(kind):
@@ -30,7 +31,7 @@ def test_every_case_is_planned_or_refused_with_a_reason(kind: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(600)
 def test_most_cases_of_numbers_are_planned_or_folded() -> None:
     found: Counter[str] = sum((row.numeric for row in table("node")), Counter())
     assert sum(found.values()) == 1829
@@ -39,7 +40,7 @@ def test_most_cases_of_numbers_are_planned_or_folded() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(600)
 def test_the_page_in_the_docs_is_what_the_command_prints() -> None:
     command = [sys.executable, str(ROOT / "benchmarks" / "onnx_coverage.py")]
     printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout

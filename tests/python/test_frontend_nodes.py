@@ -46,7 +46,7 @@ RIGHT = {"node": 1643, "simple": 10, "pytorch-converted": 82, "pytorch-operator"
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize("kind", RIGHT)
 def test_all_cases_are_right_or_refused(kind: str) -> None:
     wrong: dict[str, str] = {}

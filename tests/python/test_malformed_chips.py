@@ -9,7 +9,9 @@ import pytest
 from malformed_chips import cases
 from malformed_worker import Outcome, outcomes, problem
 
-_TIMES_UNDER_LOAD = 2  # CPU time on a busy machine with two threads a core.
+_TIMES_UNDER_LOAD = 4  # CPU time on a busy machine with two threads a core.
+
+pytestmark = pytest.mark.xdist_group("malformed_chips")  # One process makes the corpus.
 
 
 @pytest.fixture(scope="module")

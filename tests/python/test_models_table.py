@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import replace
 
 import onnx
@@ -64,11 +63,9 @@ def test_a_step_reads_the_weights_that_the_table_says(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", models.names())
-def test_a_model_is_valid_onnx_that_takes_a_second(name: str) -> None:
+def test_a_model_is_valid_onnx(name: str) -> None:
     for phase in models.phases(name):
-        start = time.process_time()
         proto = models.get(name, phase)
-        assert time.process_time() - start < 1.0
         onnx.checker.check_model(weightless(proto))
         external = [x for x in proto.graph.initializer if x.external_data]
         ends = 0

@@ -26,7 +26,7 @@ def test_there_are_models() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_every_policy_plans_every_model(path: Path) -> None:
     found = {}

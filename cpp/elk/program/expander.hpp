@@ -11,8 +11,8 @@
 
 namespace elk::program {
 
-/// The expansion of every op of a program. Equal ops under equal plans, whose operands rest in equal
-/// layouts, share one: `execution_of` and `preload_of` say which.
+/// The expansion of every op of a program. Equal ops under equal plans, whose operands rest in
+/// equal layouts, share one: `execution_of` and `preload_of` say which.
 class Expander {
  public:
   Expander(const ir::Graph& graph, const chip::Chip& chip, const std::vector<OpPlan>& ops);
@@ -23,6 +23,9 @@ class Expander {
   /// Which of the distinct preloads an op has; -1: nothing comes from HBM.
   [[nodiscard]] std::int32_t preload_of(std::int32_t op) const;
   [[nodiscard]] std::int32_t preloads() const { return preloads_; }
+  /// Which of the distinct stores, counted from 0 in the order of the graph, a store is.
+  [[nodiscard]] std::int32_t store_of(std::size_t store) const { return store_of_[store]; }
+  [[nodiscard]] std::int32_t stores() const { return stores_; }
 
   [[nodiscard]] Execution execution(std::int32_t op) const;
   [[nodiscard]] Loading preload(std::int32_t op) const;
@@ -35,8 +38,10 @@ class Expander {
   Lifetimes lives_;
   std::vector<std::int32_t> execution_of_;
   std::vector<std::int32_t> preload_of_;
+  std::vector<std::int32_t> store_of_;
   std::int32_t executions_ = 0;
   std::int32_t preloads_ = 0;
+  std::int32_t stores_ = 0;
 };
 
 }  // namespace elk::program

@@ -1,6 +1,8 @@
 #include "elk/program/gather.hpp"
 
 #include <algorithm>
+#include <map>
+#include <set>
 #include <unordered_map>
 #include <utility>
 
@@ -105,9 +107,10 @@ class Finder {
 /// Lists the moves into one piece: every combination of overlaps that some cores hold.
 class Lister {
  public:
-  Lister(const Pieces& held, const Pieces& needed, Moves& out) : held_(held), out_(out) {
-    for (std::size_t dim = 0; dim < needed.dims.size(); ++dim) {
-      finders_.emplace_back(held.dims[dim], needed.dims[dim]);
+  Lister(const Pieces& held, const std::vector<DimPieces>& needed, Moves& out)
+      : held_(held), out_(out) {
+    for (std::size_t dim = 0; dim < needed.size(); ++dim) {
+      finders_.emplace_back(held.dims[dim], needed[dim]);
     }
     for (std::size_t g = 0; g < out.held.size(); ++g) {
       group_.emplace(key(out.held[g].sets), static_cast<std::int32_t>(g));
@@ -166,6 +169,144 @@ class Lister {
   std::vector<Overlap> chosen_;
 };
 
+void list_all(const Pieces& held, const std::vector<DimPieces>& needed, Moves& out) {
+  Lister lister(held, needed, out);
+  for (std::size_t to = 0; to < out.needed.size(); ++to) {
+    lister.list(static_cast<std::int32_t>(to));
+  }
+}
+
+/// The sets of a dimension, cut where they overlap: indices that the same sets have stay together.
+struct Atoms {
+  DimPieces dim;
+  std::vector<std::vector<std::int32_t>> of;  // of every set: its atoms
+  bool apart;                                 // whether no sets overlap
+};
+
+/// Whether every set of a dimension is one run and none overlaps another.
+bool disjoint(const DimPieces& dim) {
+  if (!dim.sets.solid()) {
+    return false;
+  }
+  std::vector<Run> runs;
+  runs.reserve(dim.sets.size());
+  for (std::size_t set = 0; set < dim.sets.size(); ++set) {
+    runs.push_back(dim.sets.run(set));
+  }
+  const auto before = [](const Run& a, const Run& b) { return a.begin < b.begin; };
+  if (!std::is_sorted(runs.begin(), runs.end(), before)) {
+    std::sort(runs.begin(), runs.end(), before);
+  }
+  for (std::size_t i = 1; i < runs.size(); ++i) {
+    if (runs[i].begin < runs[i - 1].end) {
+      return false;
+    }
+  }
+  return true;
+}
+
+Atoms atoms_of(const DimPieces& dim) {
+  std::map<std::int64_t, std::vector<std::pair<std::int32_t, bool>>> edges;
+  for (std::size_t set = 0; set < dim.sets.size(); ++set) {
+    for (const Run& run : dim.sets[set]) {
+      edges[run.begin].emplace_back(static_cast<std::int32_t>(set), true);
+      edges[run.end].emplace_back(static_cast<std::int32_t>(set), false);
+    }
+  }
+  Atoms out{
+      .dim = {}, .of = std::vector<std::vector<std::int32_t>>(dim.sets.size()), .apart = true};
+  std::map<std::set<std::int32_t>, Indices> found;
+  std::set<std::int32_t> inside;
+  std::int64_t begin = 0;
+  for (const auto& [index, changes] : edges) {
+    if (!inside.empty()) {
+      found[inside].push_back({.begin = begin, .end = index});
+    }
+    for (const auto& [set, enters] : changes) {
+      if (enters) {
+        inside.insert(set);
+      } else {
+        inside.erase(set);
+      }
+    }
+    begin = index;
+  }
+  for (const auto& [sets, indices] : found) {
+    out.apart = out.apart && sets.size() == 1;
+    for (const std::int32_t set : sets) {
+      out.of[at(set)].push_back(static_cast<std::int32_t>(out.dim.sets.size()));
+    }
+    out.dim.sets.push_back(indices);
+    out.dim.counts.push_back(partition::count(indices));
+  }
+  return out;
+}
+
+/// Calls `visit` with every combination of one atom of each dimension of a piece.
+template <class Visit>
+void for_each_atom(const std::vector<Atoms>& atoms, const std::vector<std::int32_t>& sets,
+                   const Visit& visit) {
+  std::vector<std::size_t> index(sets.size(), 0);
+  std::vector<std::int32_t> chosen(sets.size());
+  const auto choices = [&](std::size_t dim) -> const std::vector<std::int32_t>& {
+    return atoms[dim].of[at(sets[dim])];
+  };
+  bool more = true;
+  while (more) {
+    for (std::size_t dim = 0; dim < sets.size(); ++dim) {
+      chosen[dim] = choices(dim)[index[dim]];
+    }
+    visit(chosen);
+    more = false;
+    for (std::size_t dim = sets.size(); dim-- > 0 && !more;) {
+      more = ++index[dim] < choices(dim).size();
+      index[dim] = more ? index[dim] : 0;
+    }
+  }
+}
+
+/// What is needed, in boxes of which none overlaps another, each with all cores that need it: what
+/// several pieces have in common is sent once.
+struct Boxes {
+  std::vector<PieceGroup> groups;  // none where no pieces overlap
+  std::vector<DimPieces> dims;
+};
+
+Boxes boxes_of(const Pieces& needed, const std::vector<PieceGroup>& whole) {
+  Boxes out;
+  if (std::all_of(needed.dims.begin(), needed.dims.end(), disjoint)) {
+    return out;
+  }
+  std::vector<Atoms> atoms;
+  for (const DimPieces& dim : needed.dims) {
+    atoms.push_back(atoms_of(dim));
+  }
+  if (std::all_of(atoms.begin(), atoms.end(), [](const Atoms& dim) { return dim.apart; })) {
+    return out;
+  }
+  std::map<std::vector<std::int32_t>, Cores> found;
+  for (const PieceGroup& group : whole) {
+    for_each_atom(atoms, group.sets, [&](const std::vector<std::int32_t>& chosen) {
+      Cores& cores = found[chosen];
+      cores.insert(cores.end(), group.cores.begin(), group.cores.end());
+    });
+  }
+  for (auto& [sets, cores] : found) {
+    std::sort(cores.begin(), cores.end());
+    out.groups.push_back({.sets = sets, .cores = std::move(cores)});
+  }
+  for (Atoms& dim : atoms) {
+    out.dims.push_back(std::move(dim.dim));
+  }
+  return out;
+}
+
+/// What a transfer is counted for: the bytes that are sent, the runs that arrive, or both.
+struct Counted {
+  bool bytes;
+  bool runs;
+};
+
 Indices shared(IndexView a, IndexView b) {
   Indices out;
   std::size_t i = 0;
@@ -178,6 +319,26 @@ Indices shared(IndexView a, IndexView b) {
     (a[i].end < b[j].end ? i : j) += 1;
   }
   return out;
+}
+
+/// Whether every core that needs a piece holds that very piece.
+bool in_place(const Pieces& held, const Pieces& needed) {
+  for (std::size_t core = 0; core < needed.ids.size(); ++core) {
+    const std::int32_t place = held.place(needed.ids[core]);
+    if (place < 0) {
+      return false;
+    }
+    for (std::size_t dim = 0; dim < needed.dims.size(); ++dim) {
+      const DimPieces& have = held.dims[dim];
+      const DimPieces& need = needed.dims[dim];
+      const IndexView there = have.sets[have.at(at(place))];
+      const IndexView wanted = need.sets[need.at(core)];
+      if (!std::equal(there.begin(), there.end(), wanted.begin(), wanted.end())) {
+        return false;
+      }
+    }
+  }
+  return true;
 }
 
 /// Elements that any core reads of an operand, each once; picked dimensions by their picks.
@@ -203,38 +364,56 @@ std::int64_t picks(const PlacedOp& placed, std::size_t k) {
       .count;
 }
 
-void add_spread(const PlacedOp& placed, std::size_t k, const Pieces& needed, Exchange& exchange) {
-  const std::int64_t bits = bits_of(placed, k);
-  const std::int64_t unique = unique_elements(placed, k);
-  const std::int64_t cores = chip::total_cores(placed.chip);
+/// Adds boxes that lie in equal shares on all cores; returns the bytes that all cores receive.
+std::int64_t add_boxes(const PlacedOp& placed, std::size_t k, const std::vector<DimPieces>& dims,
+                       std::vector<PieceGroup> groups, Counted counted, Exchange& exchange) {
   const partition::Box busiest =
       partition::held_box(placed.graph, placed.op, k, placed.plan.execute);
-  std::int64_t sent = 0;
-  for (PieceGroup& group : piece_groups(needed)) {
+  const std::int64_t unique = unique_elements(placed, k);
+  std::int64_t received = 0;
+  for (PieceGroup& group : groups) {
     std::int64_t elements = picks(placed, k);
-    for (std::size_t dim = 0; dim < needed.dims.size(); ++dim) {
-      elements *= needed.dims[dim].counts[at(group.sets[dim])];
+    for (std::size_t dim = 0; dim < dims.size(); ++dim) {
+      elements *= dims[dim].counts[at(group.sets[dim])];
     }
-    const std::int64_t bytes = partition::element_bytes(elements, bits).value;
-    sent += bytes * static_cast<std::int64_t>(group.cores.size());
+    const std::int64_t bytes = partition::element_bytes(elements, bits_of(placed, k)).value;
+    const partition::Box piece{.elements = elements, .runs = std::min(busiest.runs, elements)};
+    received += counted.bytes ? bytes * static_cast<std::int64_t>(group.cores.size()) : 0;
     exchange.transfers.push_back(
         {.pattern = Pattern::Spread,
          .operand = static_cast<std::int32_t>(k),
          .from = -1,
          .to = static_cast<std::int32_t>(exchange.groups.size()),
-         .unit = bytes,
+         .unit = counted.bytes ? bytes : 0,
          .extent = 1,
          .chunk = 1,
-         .runs = partition::spread_fragments(
-             {.elements = elements, .runs = std::min(busiest.runs, elements)}, unique, cores),
+         .runs = counted.runs
+                     ? partition::spread_fragments(piece, unique, chip::total_cores(placed.chip))
+                     : 0,
          .level = 0});
     exchange.groups.push_back(std::move(group.cores));
   }
-  const std::int64_t once = std::min(sent, partition::element_bytes(unique, bits).value);
-  exchange.even_bytes += placed.chip.interconnect.multicast ? once : sent;
+  return received;
 }
 
-void add_moves(const PlacedOp& placed, std::size_t k, Moves found, Exchange& exchange) {
+void add_spread(const PlacedOp& placed, std::size_t k, const Pieces& needed, Exchange& exchange) {
+  std::vector<PieceGroup> whole = piece_groups(needed);
+  Boxes boxes = boxes_of(needed, whole);
+  const bool overlapping = !boxes.groups.empty();
+  std::int64_t received = 0;
+  if (overlapping) {
+    received = add_boxes(placed, k, boxes.dims, std::move(boxes.groups),
+                         {.bytes = true, .runs = false}, exchange);
+  }
+  received += add_boxes(placed, k, needed.dims, std::move(whole),
+                        {.bytes = !overlapping, .runs = true}, exchange);
+  const std::int64_t once =
+      partition::element_bytes(unique_elements(placed, k), bits_of(placed, k)).value;
+  exchange.even_bytes += placed.chip.interconnect.multicast ? std::min(received, once) : received;
+}
+
+void add_moves(const PlacedOp& placed, std::size_t k, Moves found, Counted counted,
+               Exchange& exchange) {
   const auto first = static_cast<std::int32_t>(exchange.groups.size());
   const auto held = static_cast<std::int32_t>(found.held.size());
   const std::int64_t bits = bits_of(placed, k);
@@ -244,14 +423,15 @@ void add_moves(const PlacedOp& placed, std::size_t k, Moves found, Exchange& exc
     }
   }
   for (const Move& move : found.moves) {
+    const std::int64_t bytes = partition::element_bytes(move.elements, bits).value;
     exchange.transfers.push_back({.pattern = Pattern::Fetch,
                                   .operand = static_cast<std::int32_t>(k),
                                   .from = first + move.from,
                                   .to = first + held + move.to,
-                                  .unit = partition::element_bytes(move.elements, bits).value,
+                                  .unit = counted.bytes ? bytes : 0,
                                   .extent = 1,
                                   .chunk = 1,
-                                  .runs = move.runs,
+                                  .runs = counted.runs ? move.runs : 0,
                                   .level = 0});
   }
 }
@@ -260,10 +440,7 @@ void add_moves(const PlacedOp& placed, std::size_t k, Moves found, Exchange& exc
 
 Moves moves(const Pieces& held, const Pieces& needed) {
   Moves out{.held = piece_groups(held), .needed = piece_groups(needed), .moves = {}};
-  Lister lister(held, needed, out);
-  for (std::size_t to = 0; to < out.needed.size(); ++to) {
-    lister.list(static_cast<std::int32_t>(to));
-  }
+  list_all(held, needed.dims, out);
   return out;
 }
 
@@ -287,7 +464,18 @@ void add_gather(const PlacedOp& placed, std::size_t k, const partition::Layout* 
     return;
   }
   const Pieces held(*have);
-  add_moves(placed, k, moves(held, needed), exchange);
+  if (in_place(held, needed)) {
+    return;
+  }
+  Moves whole = moves(held, needed);
+  Boxes boxes = boxes_of(needed, whole.needed);
+  const bool overlapping = !boxes.groups.empty();
+  if (overlapping) {
+    Moves parts{.held = whole.held, .needed = std::move(boxes.groups), .moves = {}};
+    list_all(held, boxes.dims, parts);
+    add_moves(placed, k, std::move(parts), {.bytes = true, .runs = false}, exchange);
+  }
+  add_moves(placed, k, std::move(whole), {.bytes = !overlapping, .runs = true}, exchange);
 }
 
 }  // namespace elk::program

@@ -1,9 +1,6 @@
 #include "elk/program/groups.hpp"
 
 #include <algorithm>
-#include <map>
-#include <unordered_map>
-#include <utility>
 
 #include "elk/base/rounding.hpp"
 #include "elk/partition/order.hpp"
@@ -37,6 +34,14 @@ std::vector<std::int32_t> sets_of(const partition::Pieces& pieces, std::size_t p
   }
   return sets;
 }
+
+/// A core by its place in a layout, and its piece.
+struct Keyed {
+  std::int64_t key;
+  std::size_t place;
+
+  friend auto operator<=>(const Keyed&, const Keyed&) = default;
+};
 
 /// Counts through the places of a plan's cores, the innermost axis fastest.
 class Places {
@@ -73,25 +78,28 @@ class Places {
 }  // namespace
 
 std::vector<PieceGroup> piece_groups(const partition::Pieces& pieces) {
-  std::unordered_map<std::int64_t, std::size_t> found;
-  std::vector<std::pair<std::int64_t, PieceGroup>> keyed;
+  std::vector<Keyed> keyed;
+  keyed.reserve(pieces.ids.size());
   for (std::size_t place = 0; place < pieces.ids.size(); ++place) {
-    if (empty_piece(pieces, place)) {
-      continue;
+    if (!empty_piece(pieces, place)) {
+      keyed.push_back({key_of(pieces, place), place});
     }
-    const std::int64_t key = key_of(pieces, place);
-    const auto [known, is_new] = found.try_emplace(key, keyed.size());
-    if (is_new) {
-      keyed.push_back({key, {.sets = sets_of(pieces, place), .cores = {}}});
-    }
-    keyed[known->second].second.cores.push_back(static_cast<std::int32_t>(pieces.ids[place]));
   }
-  std::sort(keyed.begin(), keyed.end(),
-            [](const auto& a, const auto& b) { return a.first < b.first; });
+  if (!std::is_sorted(keyed.begin(), keyed.end())) {
+    std::sort(keyed.begin(), keyed.end());
+  }
   std::vector<PieceGroup> groups;
-  groups.reserve(keyed.size());
-  for (auto& [key, group] : keyed) {
-    groups.push_back(std::move(group));
+  for (std::size_t first = 0; first < keyed.size();) {
+    std::size_t last = first;
+    while (last < keyed.size() && keyed[last].key == keyed[first].key) {
+      ++last;
+    }
+    PieceGroup& group = groups.emplace_back();
+    group.sets = sets_of(pieces, keyed[first].place);
+    group.cores.reserve(last - first);
+    for (; first < last; ++first) {
+      group.cores.push_back(static_cast<std::int32_t>(pieces.ids[keyed[first].place]));
+    }
   }
   return groups;
 }

@@ -59,7 +59,9 @@ class Sender {
   [[nodiscard]] Run group(std::int32_t number) const { return exchange_.groups[at(number)]; }
 
   void deliver(const Transfer& transfer, std::int32_t core, Run receivers, std::int64_t bytes) {
-    if (receivers.empty() || bytes == 0) {
+    const bool counts_runs =
+        transfer.pattern == Pattern::Fetch || transfer.pattern == Pattern::Spread;
+    if (receivers.empty() || (bytes == 0 && !counts_runs)) {
       return;
     }
     Send one{.operand = transfer.operand,

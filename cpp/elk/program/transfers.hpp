@@ -24,7 +24,9 @@ enum class Pattern : std::uint8_t {
 /// One movement of data among the cores of a group, all alike.
 ///
 /// What is dealt out has `extent` indices of `unit` bytes; part number i is the indices
-/// [i * chunk, (i + 1) * chunk) that exist. Of Fetch and Spread there is one part: the box.
+/// [i * chunk, (i + 1) * chunk) that exist. Of Fetch and Spread there is one part: the box. Where
+/// the pieces of receivers overlap, these have either bytes, of a box that all receivers need, or the
+/// runs of a whole piece.
 struct Transfer {
   Pattern pattern;
   std::int32_t operand;  // whose data they are

@@ -65,11 +65,7 @@ void Agenda::sink(std::size_t at, Entry entry) {
     if (first >= entries_.size()) {
       break;
     }
-    const std::size_t end = std::min(first + kChildren, entries_.size());
-    std::size_t least = first;
-    for (std::size_t child = first + 1; child < end; ++child) {
-      least = entries_[child].time < entries_[least].time ? child : least;
-    }
+    const std::size_t least = least_child(first);
     if (entries_[least].time >= entry.time) {
       break;
     }
@@ -77,6 +73,22 @@ void Agenda::sink(std::size_t at, Entry entry) {
     at = least;
   }
   put(at, entry);
+}
+
+/// The earliest of the children that begin at `first`. In pairs, which needs no branch.
+std::size_t Agenda::least_child(std::size_t first) const {
+  const auto earlier = [this](std::size_t a, std::size_t b) {
+    return entries_[b].time < entries_[a].time ? b : a;
+  };
+  const std::size_t end = entries_.size();
+  if (first + kChildren <= end) {
+    return earlier(earlier(first, first + 1), earlier(first + 2, first + 3));
+  }
+  std::size_t least = first;
+  for (std::size_t child = first + 1; child < end; ++child) {
+    least = earlier(least, child);
+  }
+  return least;
 }
 
 void Agenda::put(std::size_t at, Entry entry) {

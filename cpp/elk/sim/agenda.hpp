@@ -30,6 +30,7 @@ class Agenda {
 
   void rise(std::size_t at, Entry entry);
   void sink(std::size_t at, Entry entry);
+  [[nodiscard]] std::size_t least_child(std::size_t first) const;
   void put(std::size_t at, Entry entry);
 
   std::vector<Entry> entries_;

@@ -9,17 +9,18 @@
 namespace elk::sim {
 namespace {
 
-constexpr std::int32_t kPauseItem = 0;  // the first item keeps the time of pauses
+constexpr std::int32_t kRefreshItem = 0;  // the first item keeps the time of refreshes
 
 std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 
 }  // namespace
 
-Engine::Engine(const Machine& machine) : pause_(machine.pause) {
-  if (pause_.period < Picoseconds{0} || pause_.length < Picoseconds{0} ||
-      (pause_.period > Picoseconds{0} && pause_.length >= pause_.period)) {
-    throw InvalidInput(text("a pause must be shorter than its period of ", pause_.period.value,
-                            " ps, got ", pause_.length.value, " ps"));
+Engine::Engine(const Machine& machine) : refresh_(machine.refresh) {
+  if (refresh_.interval < Picoseconds{0} || refresh_.stall < Picoseconds{0} ||
+      refresh_.fresh < Picoseconds{0} ||
+      (refresh_.interval > Picoseconds{0} && refresh_.stall >= refresh_.interval)) {
+    throw InvalidInput(text("a refresh must stall for less than its interval of ",
+                            refresh_.interval.value, " ps, got ", refresh_.stall.value, " ps"));
   }
   nodes_.reserve(machine.resources.size());
   for (const Resource& resource : machine.resources) {
@@ -27,17 +28,19 @@ Engine::Engine(const Machine& machine) : pause_(machine.pause) {
       throw InvalidInput(
           text("a capacity must be positive, got ", resource.capacity.value, " bytes/s"));
     }
-    nodes_.push_back({.capacity = grains(resource.capacity),
-                      .carried = {0},
-                      .flows = {},
-                      .computes = {},
-                      .stamp = 0,
-                      .local = 0,
-                      .pauses = resource.pauses && pause_.length > Picoseconds{0},
-                      .dirty = false,
-                      .stale = false});
-    if (nodes_.back().pauses) {
-      pausing_.push_back(id_at<ResourceId>(nodes_.size() - 1));
+    nodes_.push_back(
+        {.capacity = grains(resource.capacity),
+         .sustained = grains(resource.sustained > Rate{0} ? resource.sustained : resource.capacity),
+         .carried = {0},
+         .flows = {},
+         .computes = {},
+         .stamp = 0,
+         .local = 0,
+         .refreshes = resource.refreshes,
+         .dirty = false,
+         .stale = false});
+    if (nodes_.back().refreshes) {
+      memories_.push_back(id_at<ResourceId>(nodes_.size() - 1));
     }
   }
   new_item(EventKind::Timer, 0);
@@ -69,10 +72,11 @@ void Engine::start(const Compute& compute, Picoseconds when) {
   }
   const std::int32_t id = new_item(EventKind::ComputeEnd, compute.tag);
   const Use use{compute.port, 1};
-  item(id).left = speed * compute.alone.value;
-  item(id).use_count = 1;
-  item(id).first_use = hold({&use, 1});
-  item(id).state = State::Waiting;
+  Item& made = item(id);
+  made.left = speed * compute.alone.value;
+  made.use_count = 1;
+  made.first_use = hold({&use, 1});
+  made.state = State::Waiting;
   begin(id, when);
 }
 
@@ -126,18 +130,11 @@ std::int32_t Engine::new_item(EventKind kind, Tag tag) {
     id = free_items_.back();
     free_items_.pop_back();
   }
-  item(id) = {.left = 0,
-              .cap = 0,
-              .share = {0, 1},
-              .since = now_,
-              .latency = {0},
-              .tag = tag,
-              .bytes = {0},
-              .first_use = 0,
-              .use_count = 0,
-              .stamp = 0,
-              .kind = kind,
-              .state = State::Free};
+  Item& made = item(id);  // Whoever starts it fills in the rest.
+  made.tag = tag;
+  made.kind = kind;
+  made.use_count = 0;
+  made.share = {0, 1};
   return id;
 }
 
@@ -198,7 +195,7 @@ void Engine::enter(std::int32_t id) {
     Node& crossed = node(held.use.resource);
     held.place = static_cast<std::int32_t>(crossed.flows.size());
     crossed.flows.push_back({id, h});
-    pausing_flows_ += crossed.pauses ? 1 : 0;
+    memory_flows_ += crossed.refreshes ? 1 : 0;
     touch(held.use.resource);
   }
   if (entering.use_count == 0) {
@@ -225,7 +222,7 @@ void Engine::leave(std::int32_t id) {
     crossed.flows[at(held.place)] = last;
     held_[at(last.held)].place = held.place;
     crossed.flows.pop_back();
-    pausing_flows_ -= crossed.pauses ? 1 : 0;
+    memory_flows_ -= crossed.refreshes ? 1 : 0;
     touch(held.use.resource);
   }
 }
@@ -239,8 +236,8 @@ void Engine::touch(ResourceId resource) {
 
 /// What the agenda has `id` down for happens now.
 void Engine::due(std::int32_t id) {
-  if (id == kPauseItem) {
-    toggle();
+  if (id == kRefreshItem) {
+    touch_memories();
     return;
   }
   switch (item(id).state) {

@@ -31,23 +31,32 @@ struct Event {
 /// A port, a link, a memory module: something that flows share.
 struct Resource {
   Rate capacity;
-  bool pauses;  // with the pause of the machine
+  Rate sustained;  // of a memory whose rows are all in use, see `Refresh`; 0: `capacity`
+  bool refreshes;  // stands still at each refresh of the machine
 
   friend bool operator==(const Resource&, const Resource&) = default;
 };
 
-/// When resources that pause stand still: `length` from each multiple of `period` but the first, as
-/// refreshes do. No pause: a period of 0.
-struct Pause {
-  Picoseconds period;
-  Picoseconds length;
+/// When memories refresh: they stand still for `stall` from each multiple of `interval` but the
+/// first. For `fresh` after that, and from the start, rows are open or closed and a memory reaches
+/// its capacity; then rows have to be closed first, and it sustains what its queues allow. An
+/// interval of 0: no refresh.
+struct Refresh {
+  Picoseconds interval;
+  Picoseconds stall;
+  Picoseconds fresh;
 
-  friend bool operator==(const Pause&, const Pause&) = default;
+  friend bool operator==(const Refresh&, const Refresh&) = default;
 };
+
+/// A port or a link: nothing but its capacity.
+[[nodiscard]] constexpr Resource steady(Rate capacity) {
+  return {.capacity = capacity, .sustained = {0}, .refreshes = false};
+}
 
 struct Machine {
   std::vector<Resource> resources;
-  Pause pause;
+  Refresh refresh;
 };
 
 /// Bytes that move through all of `uses` at the same time, at one speed.
@@ -69,9 +78,9 @@ struct Compute {
 
 /// Plays flows, computations and timers on a machine. Time is in whole picoseconds. At any time the
 /// flows under way have the max-min fair shares of `fair_shares`, found anew, where something
-/// changed, whenever a flow starts or ends or a pause begins or ends. Ends are rounded up.
+/// changed, whenever a flow starts or ends or a refresh changes a capacity. Ends are rounded up.
 ///
-///     Engine engine({.resources = {{.capacity = {1'000'000'000}, .pauses = false}}, .pause = {}});
+///     Engine engine({.resources = {steady({1'000'000'000})}, .refresh = {}});
 ///     engine.start({.tag = 7, .bytes = {1000}, .cap = {0}, .latency = {0}, .uses = uses}, {0});
 ///     engine.next();  // one event: tag 7 at 1,000,000 ps
 class Engine {
@@ -123,12 +132,13 @@ class Engine {
 
   struct Node {
     Wide capacity;
+    Wide sustained;
     Bytes carried;
     std::vector<Crossing> flows;
     std::vector<std::int32_t> computes;
     std::int64_t stamp;
     std::int32_t local;  // its number in the part that is searched
-    bool pauses;
+    bool refreshes;
     bool dirty;  // a flow came or went
     bool stale;  // a computation came
   };
@@ -151,9 +161,16 @@ class Engine {
   void apply_part();
   void pace_computes(Node& node);
   [[nodiscard]] Wide capacity(const Node& node) const;
-  [[nodiscard]] bool paused() const;
-  void set_pause_timer();
-  void toggle();
+  void set_refresh_timer();
+  void touch_memories();
+
+  /// What capacities are now, and when that changes next; never: 0.
+  struct Phase {
+    bool stands;
+    bool fresh;
+    Picoseconds ends;
+  };
+  [[nodiscard]] Phase phase() const;
 
   [[nodiscard]] Item& item(std::int32_t id) { return items_[static_cast<std::size_t>(id)]; }
   [[nodiscard]] Node& node(ResourceId id) { return nodes_[id.index()]; }
@@ -165,12 +182,12 @@ class Engine {
   std::vector<std::vector<std::int32_t>> free_held_;  // by size: blocks of `held_`
   std::vector<ResourceId> dirty_;
   std::vector<ResourceId> stale_;
-  std::vector<ResourceId> pausing_;
+  std::vector<ResourceId> memories_;  // that refresh
   Agenda agenda_;
   std::vector<Event> events_;
-  Pause pause_;
+  Refresh refresh_;
   Picoseconds now_{0};
-  std::int64_t pausing_flows_ = 0;  // crossings of resources that pause
+  std::int64_t memory_flows_ = 0;  // crossings of resources that refresh
   std::int64_t stamp_ = 0;
 
   Sharing part_;  // the part of the machine that is searched

@@ -49,13 +49,14 @@ double module_rate(const chip::Hbm& hbm) {
   return rate;
 }
 
-Pause pause_of(const chip::Chip& chip) {
+Refresh refresh_of(const chip::Chip& chip) {
   if (!chip.hbm || chip.hbm->refresh_stall <= Seconds{0} ||
       chip.hbm->refresh_interval <= Seconds{0}) {
-    return {.period = {0}, .length = {0}};
+    return {.interval = {0}, .stall = {0}, .fresh = {0}};
   }
-  return {.period = to_latency(chip.hbm->refresh_interval),
-          .length = to_latency(chip.hbm->refresh_stall)};
+  return {.interval = to_latency(chip.hbm->refresh_interval),
+          .stall = to_latency(chip.hbm->refresh_stall),
+          .fresh = {0}};
 }
 
 }  // namespace
@@ -83,17 +84,18 @@ Network::Network(const chip::Chip& chip)
       port_cores_(chip.inter_chip ? chip.inter_chip->port_cores : chip.core.count),
       hop_(to_latency(chip.interconnect.hop_latency)),
       between_(chip.inter_chip ? to_latency(chip.inter_chip->latency) : Picoseconds{0}) {
-  machine_.pause = pause_of(chip);
+  machine_.refresh = refresh_of(chip);
   attach(chip);
   for (std::int64_t c = 0; c < chips_; ++c) {
     add_chip(chip);
   }
 }
 
-void Network::add(std::int64_t count, double rate, bool pauses) {
+void Network::add(std::int64_t count, double rate, bool refreshes) {
   if (count > 0) {
-    machine_.resources.insert(machine_.resources.end(), static_cast<std::size_t>(count),
-                              {.capacity = to_rate(rate), .pauses = pauses});
+    machine_.resources.insert(
+        machine_.resources.end(), static_cast<std::size_t>(count),
+        {.capacity = to_rate(rate), .sustained = {0}, .refreshes = refreshes});
   }
 }
 
@@ -107,7 +109,7 @@ void Network::add_chip(const chip::Chip& chip) {
   add((all_to_all_ ? 2 : kDirectionCount) * cores_, link, false);
   offsets_.memories = here();
   if (chip.hbm) {
-    add(modules_, module_rate(*chip.hbm) * kHbmWeight, true);
+    add(modules_, module_rate(*chip.hbm) * kHbmWeight, machine_.refresh.stall > Picoseconds{0});
   }
   offsets_.injection = here();
   for (const std::vector<Node>& nodes : nodes_) {

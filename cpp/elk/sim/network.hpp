@@ -9,6 +9,7 @@
 #include "elk/chip/chip.hpp"
 #include "elk/sim/engine.hpp"
 #include "elk/sim/grid.hpp"
+#include "elk/sim/hbm.hpp"
 
 namespace elk::sim {
 
@@ -24,9 +25,6 @@ struct Path {
 
   friend bool operator==(const Path&, const Path&) = default;
 };
-
-/// A sequential byte loads an HBM module with this weight; bytes that cost more weigh more.
-inline constexpr std::int32_t kHbmWeight = 1024;
 
 /// All resources of a machine, and the ways through it. Cores are numbered over the machine: chip
 /// times cores of a chip plus the number on the chip. Routes on a grid run along the row first,
@@ -88,7 +86,7 @@ class Network {
 
   struct Branches;
 
-  void add(std::int64_t count, double rate, bool pauses);
+  void add(std::int64_t count, double rate, bool refreshes);
   void add_chip(const chip::Chip& chip);
   void attach(const chip::Chip& chip);
   void serve(std::size_t module);

@@ -23,7 +23,7 @@ void Engine::refresh() {
 }
 
 void Engine::refresh_flows() {
-  set_pause_timer();
+  set_refresh_timer();
   ++stamp_;
   for (const ResourceId resource : dirty_) {
     node(resource).dirty = false;
@@ -132,26 +132,46 @@ void Engine::pace_computes(Node& port) {
 }
 
 Wide Engine::capacity(const Node& resource) const {
-  return resource.pauses && paused() ? Wide{0} : resource.capacity;
-}
-
-bool Engine::paused() const {
-  return now_ >= pause_.period && now_.value % pause_.period.value < pause_.length.value;
-}
-
-/// Has the agenda wake the engine when a pause next begins or ends, as long as a flow cares.
-void Engine::set_pause_timer() {
-  if (pausing_flows_ == 0) {
-    agenda_.remove(0);
-    return;
+  if (!resource.refreshes) {
+    return resource.capacity;
   }
-  const std::int64_t phase = now_.value % pause_.period.value;
-  const std::int64_t until = paused() ? pause_.length.value : pause_.period.value;
-  agenda_.set(0, now_ + Picoseconds{until - phase});
+  const Phase now = phase();
+  if (now.stands) {
+    return 0;
+  }
+  return now.fresh ? resource.capacity : resource.sustained;
 }
 
-void Engine::toggle() {
-  for (const ResourceId resource : pausing_) {
+Engine::Phase Engine::phase() const {
+  if (refresh_.interval == Picoseconds{0}) {
+    const bool fresh = now_ < refresh_.fresh;
+    return {.stands = false, .fresh = fresh, .ends = fresh ? refresh_.fresh : Picoseconds{0}};
+  }
+  const Picoseconds since{now_.value % refresh_.interval.value};
+  const Picoseconds begin = now_ - since;
+  const Picoseconds stall = begin > Picoseconds{0} ? refresh_.stall : Picoseconds{0};
+  if (since < stall) {
+    return {.stands = true, .fresh = false, .ends = begin + stall};
+  }
+  const Picoseconds fresh = std::min(stall + refresh_.fresh, refresh_.interval);
+  if (since < fresh) {
+    return {.stands = false, .fresh = true, .ends = begin + fresh};
+  }
+  return {.stands = false, .fresh = false, .ends = begin + refresh_.interval};
+}
+
+/// Has the agenda wake the engine when a refresh next changes capacities, while a flow cares.
+void Engine::set_refresh_timer() {
+  const Picoseconds ends = memory_flows_ > 0 ? phase().ends : Picoseconds{0};
+  if (ends > Picoseconds{0}) {
+    agenda_.set(0, ends);
+  } else {
+    agenda_.remove(0);
+  }
+}
+
+void Engine::touch_memories() {
+  for (const ResourceId resource : memories_) {
     if (!node(resource).flows.empty()) {
       touch(resource);
     }

@@ -1,7 +1,6 @@
 #include "elk/sim/share.hpp"
 
 #include <cmath>
-#include <limits>
 #include <numeric>
 
 #include "elk/base/errors.hpp"
@@ -39,21 +38,8 @@ Share split(Wide left, std::int64_t weight) {
   return {(whole * den) + (rest / (weight / den)), den};
 }
 
-Wide moved(Share share, Picoseconds time) {
-  const Wide amount = share.num * time.value;
-  return share.den == 1 ? amount : (amount + share.den - 1) / share.den;
-}
-
-Picoseconds time_to_move(Wide left, Share share) {
-  if (left <= 0) {
-    return {0};
-  }
-  const Wide amount = left * share.den;
-  const Wide whole = amount / share.num;
-  if (whole >= std::numeric_limits<std::int64_t>::max() / 4) {
-    throw InvalidInput("a transfer must end within 26 days of simulated time");
-  }
-  return {static_cast<std::int64_t>(whole) + (whole * share.num < amount ? 1 : 0)};
+void refuse_endless() {
+  throw InvalidInput("a transfer must end within 26 days of simulated time");
 }
 
 }  // namespace elk::sim

@@ -12,8 +12,8 @@ using Rate = Quantity<struct RateUnit, std::int64_t>;
 /// A rate of the chip file as a whole number of bytes per second, rounded down.
 [[nodiscard]] Rate to_rate(double bytes_per_s);
 
-/// A constant of the chip file in whole picoseconds, to the nearest: it is no estimate, and 2 ns are
-/// 2,000 ps though no double is 2e-9.
+/// A constant of the chip file in whole picoseconds, to the nearest: it is no estimate, and 2 ns
+/// are 2,000 ps though no double is 2e-9.
 [[nodiscard]] Picoseconds to_latency(Seconds constant);
 
 /// Wide enough for `kMostFlowBytes` in grains times `kMostSharers`.
@@ -23,6 +23,7 @@ __extension__ using Wide = __int128;
 /// to 24 divide, so that a link splits evenly among up to 24 flows, and most larger counts.
 inline constexpr std::int64_t kGrains = 5'354'228'880;
 inline constexpr std::int64_t kMostFlowBytes = std::int64_t{1} << 40;
+inline constexpr Picoseconds kMostTime{std::int64_t{1} << 61};
 inline constexpr std::int64_t kMostSharers = std::int64_t{1} << 14;
 
 /// Grains in `bytes`: of what has to move.
@@ -46,9 +47,25 @@ struct Share {
 [[nodiscard]] Share split(Wide left, std::int64_t weight);
 
 /// What moves in `time`, rounded up: a flow that changes its speed gains less than a grain.
-[[nodiscard]] Wide moved(Share share, Picoseconds time);
+[[nodiscard]] inline Wide moved(Share share, Picoseconds time) {
+  const Wide amount = share.num * time.value;
+  return share.den == 1 ? amount : (amount + share.den - 1) / share.den;
+}
 
-/// Until `left` has moved, rounded up. Throws InvalidInput beyond the range of simulated time.
-[[nodiscard]] Picoseconds time_to_move(Wide left, Share share);
+/// Throws InvalidInput: a transfer would end beyond the range of simulated time.
+[[noreturn]] void refuse_endless();
+
+/// Until `left` has moved, rounded up. Throws InvalidInput beyond 26 days.
+[[nodiscard]] inline Picoseconds time_to_move(Wide left, Share share) {
+  if (left <= 0) {
+    return {0};
+  }
+  const Wide amount = left * share.den;
+  const Wide whole = amount / share.num;
+  if (whole > kMostTime.value) {
+    refuse_endless();
+  }
+  return {static_cast<std::int64_t>(whole) + (whole * share.num < amount ? 1 : 0)};
+}
 
 }  // namespace elk::sim

@@ -22,6 +22,8 @@ INTERRUPTED = 130
 # A command and the function or group, in `elk.cli.<command>`, that is it.
 _COMMANDS = {
     "compile": "compile_command",
+    "simulate": "simulate_command",
+    "compare": "compare_command",
     "model": "model_command",
     "shard": "shard_command",
     "fit": "fit_command",

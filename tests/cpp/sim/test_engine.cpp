@@ -10,8 +10,7 @@ namespace {
 constexpr Rate kLink{1'000'000'000};  // 1 GB/s moves a byte in 1,000 ps
 
 Machine links(std::size_t count) {
-  return {.resources = std::vector<Resource>(count, {.capacity = kLink, .pauses = false}),
-          .pause = {}};
+  return {.resources = std::vector<Resource>(count, steady(kLink)), .refresh = {}};
 }
 
 Flow flow(Tag tag, std::int64_t bytes, std::span<const Use> uses) {
@@ -63,7 +62,7 @@ TEST(Engine, AShortTransferOnAnIdleLinkDoesNotWaitForALongOne) {
 TEST(Engine, ComputeRunsAtWhatFlowsLeaveOfThePort) {
   // A port of 4 GB/s; a flow takes 1 GB/s of it for 1 us, in which 3/4 us of work is done.
   Machine machine = links(1);
-  machine.resources.push_back({.capacity = {4'000'000'000}, .pauses = false});
+  machine.resources.push_back(steady({4'000'000'000}));
   Engine engine(machine);
   const std::vector<Use> uses = {{{0}, 1}, {{1}, 1}};
   engine.start(flow(0, 1000, uses), {0});

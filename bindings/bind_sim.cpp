@@ -1,0 +1,118 @@
+#include <cstdint>
+#include <vector>
+
+#include <pybind11/native_enum.h>
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include "columns.hpp"
+#include "elk/compile/simulate.hpp"
+#include "elk/sim/run.hpp"
+
+namespace py = pybind11;
+namespace sim = elk::sim;
+using elk::bindings::column;
+
+namespace {
+
+py::dict op_columns(const std::vector<sim::OpRun>& ops) {
+  using sim::OpRun;
+  py::dict columns;
+  columns["preload_begin_ps"] = column(ops, [](const OpRun& o) { return o.preload.begin.value; });
+  columns["preload_end_ps"] = column(ops, [](const OpRun& o) { return o.preload.end.value; });
+  columns["execute_begin_ps"] = column(ops, [](const OpRun& o) { return o.execute.begin.value; });
+  columns["execute_end_ps"] = column(ops, [](const OpRun& o) { return o.execute.end.value; });
+  columns["waited_ps"] = column(ops, [](const OpRun& o) { return o.waited.value; });
+  columns["synced_ps"] = column(ops, [](const OpRun& o) { return o.synced.value; });
+  columns["link_contention_ps"] =
+      column(ops, [](const OpRun& o) { return o.link_contention.value; });
+  columns["sram_contention_ps"] =
+      column(ops, [](const OpRun& o) { return o.sram_contention.value; });
+  columns["queued"] = column(ops, [](const OpRun& o) { return o.queued; });
+  columns["received_bytes"] = column(ops, [](const OpRun& o) { return o.received.value; });
+  columns["exchange_bytes"] = column(ops, [](const OpRun& o) { return o.exchange.value; });
+  columns["distribute_bytes"] = column(ops, [](const OpRun& o) { return o.distribute.value; });
+  columns["hbm_bytes"] = column(ops, [](const OpRun& o) { return o.hbm.value; });
+  columns["link_bytes"] = column(ops, [](const OpRun& o) { return o.link.value; });
+  const std::array<const char*, sim::kPhaseKinds> parts = {"distribute_ps", "gather_ps",
+                                                           "compute_ps", "shift_ps", "reduce_ps"};
+  for (std::size_t part = 0; part < parts.size(); ++part) {
+    columns[parts[part]] = column(ops, [part](const OpRun& o) { return o.parts[part].value; });
+  }
+  return columns;
+}
+
+py::dict store_columns(const std::vector<sim::StoreRun>& stores) {
+  using sim::StoreRun;
+  py::dict columns;
+  columns["tensor"] = column(stores, [](const StoreRun& s) { return s.tensor; });
+  columns["begin_ps"] = column(stores, [](const StoreRun& s) { return s.store.begin.value; });
+  columns["end_ps"] = column(stores, [](const StoreRun& s) { return s.store.end.value; });
+  return columns;
+}
+
+py::dict phase_columns(const std::vector<sim::Phase>& phases) {
+  using sim::Phase;
+  py::dict columns;
+  columns["op"] = column(phases, [](const Phase& p) { return p.op; });
+  columns["kind"] =
+      column(phases, [](const Phase& p) { return static_cast<std::uint8_t>(p.kind); });
+  columns["begin_ps"] = column(phases, [](const Phase& p) { return p.time.begin.value; });
+  columns["end_ps"] = column(phases, [](const Phase& p) { return p.time.end.value; });
+  return columns;
+}
+
+py::dict split_of(const sim::Split& split) {
+  py::dict parts;
+  parts["preload"] = split.preload.value;
+  parts["execute"] = split.execute.value;
+  parts["overlapped"] = split.overlapped.value;
+  parts["interconnect"] = split.interconnect.value;
+  return parts;
+}
+
+void bind_totals(py::module_& m) {
+  using sim::Totals;
+  py::class_<Totals>(m, "RunTotals", "What a run moved and did in all.")
+      .def_property_readonly("hbm_bytes", [](const Totals& t) { return t.hbm.value; })
+      .def_property_readonly("received_bytes", [](const Totals& t) { return t.received.value; })
+      .def_property_readonly("hop_bytes", [](const Totals& t) { return t.hops.value; })
+      .def_property_readonly("between_bytes", [](const Totals& t) { return t.between.value; })
+      .def_property_readonly("loaded_bytes", [](const Totals& t) { return t.loaded.value; })
+      .def_property_readonly("operand_bytes", [](const Totals& t) { return t.operands.value; })
+      .def_readonly("flops", &Totals::flops)
+      .def_readonly("matrix_s", &Totals::matrix_s)
+      .def_readonly("vector_s", &Totals::vector_s);
+}
+
+}  // namespace
+
+void bind_sim(py::module_& m) {
+  py::native_enum<sim::Fidelity>(m, "Fidelity", "enum.IntEnum", "What a simulation tells apart.")
+      .value("Core", sim::Fidelity::Core)
+      .value("Symmetric", sim::Fidelity::Symmetric)
+      .finalize();
+  py::native_enum<sim::PhaseKind>(m, "PhaseKind", "enum.IntEnum", "What an execute does.")
+      .value("Distribute", sim::PhaseKind::Distribute)
+      .value("Gather", sim::PhaseKind::Gather)
+      .value("Compute", sim::PhaseKind::Compute)
+      .value("Shift", sim::PhaseKind::Shift)
+      .value("Reduce", sim::PhaseKind::Reduce)
+      .finalize();
+  bind_totals(m);
+
+  using sim::Run;
+  py::class_<Run>(m, "Run", "A program as it ran, in columns.")
+      .def_readonly("fidelity", &Run::fidelity)
+      .def_property_readonly("total_ps", [](const Run& r) { return r.total.value; })
+      .def_property_readonly("split_ps", [](const Run& r) { return split_of(r.split); })
+      .def_property_readonly("ops", [](const Run& r) { return op_columns(r.ops); })
+      .def_property_readonly("stores", [](const Run& r) { return store_columns(r.stores); })
+      .def_property_readonly("phases", [](const Run& r) { return phase_columns(r.phases); })
+      .def_readonly("totals", &Run::totals);
+
+  m.def("simulate", &elk::compile::simulate, py::arg("graph"), py::arg("chip"), py::arg("program"),
+        py::arg("tiles"), py::arg("fidelity"), py::call_guard<py::gil_scoped_release>(),
+        "Runs `program` on the simulator, its calls timed by `tiles`.");
+}

@@ -1,0 +1,16 @@
+#pragma once
+
+#include "elk/chip/chip.hpp"
+#include "elk/cost/tile.hpp"
+#include "elk/ir/graph.hpp"
+#include "elk/program/code.hpp"
+#include "elk/sim/run.hpp"
+
+namespace elk::compile {
+
+/// Runs a program on the simulator, its calls timed by a tile model.
+[[nodiscard]] sim::Run simulate(const ir::Graph& graph, const chip::Chip& chip,
+                                const program::Program& program, const cost::TileModel& tiles,
+                                sim::Fidelity fidelity);
+
+}  // namespace elk::compile

@@ -1,0 +1,271 @@
+#include "elk/sim/demand.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <utility>
+
+#include "elk/base/rounding.hpp"
+
+namespace elk::sim {
+namespace {
+
+/// Shares in which a piece that lies on all cores is sent; more change no link's load by much.
+constexpr std::int64_t kMostSpreadSenders = 32;
+
+/// What resources of one kind are for.
+enum Type : std::int32_t { kSram, kReceive, kSend, kLink, kMemory, kOut, kIn, kOther, kTypes };
+
+CoreId core_id(std::int64_t core) { return id_at<CoreId>(static_cast<std::size_t>(core)); }
+
+std::vector<std::int32_t> types_of(const Network& network, const chip::Chip& chip) {
+  std::vector<std::int32_t> types(network.machine().resources.size(), kOther);
+  for (std::int64_t c = 0; c < network.cores(); ++c) {
+    types[network.sram_port(core_id(c)).index()] = kSram;
+    if (!chip::is_mesh(chip)) {
+      types[network.send_port(core_id(c)).index()] = kSend;
+      types[network.receive_port(core_id(c)).index()] = kReceive;
+      continue;
+    }
+    for (const Direction direction : kDirections) {
+      types[network.link(core_id(c), direction).index()] = kLink;
+    }
+  }
+  for (std::int64_t m = 0; m < network.modules(); ++m) {
+    types[network.memory(id_at<ModuleId>(static_cast<std::size_t>(m))).index()] = kMemory;
+  }
+  for (std::int64_t c = 0; c < chip.chips && chip.inter_chip; ++c) {
+    types[network.chip_out(c).index()] = kOut;
+    types[network.chip_in(c).index()] = kIn;
+  }
+  return types;
+}
+
+}  // namespace
+
+/// What is being counted, resource by resource.
+struct Demands::Sums {
+  std::vector<std::int64_t> amount;
+  std::vector<Picoseconds> tail;
+  Demand about;
+  bool computes = false;
+};
+
+Demands::Demands(const chip::Chip& chip, Fidelity fidelity)
+    : chip_(chip),
+      fidelity_(fidelity),
+      network_(chip),
+      type_of_(types_of(network_, chip)),
+      fragment_(to_latency(chip.interconnect.fragment_latency)) {}
+
+Demand Demands::nothing() const {
+  return pack({.amount = std::vector<std::int64_t>(type_of_.size(), 0), .tail = {}, .about = {}});
+}
+
+Demand Demands::of(const program::Exchange& exchange) const {
+  Sums sums{.amount = std::vector<std::int64_t>(type_of_.size(), 0), .tail = {}, .about = {}};
+  const program::Traffic traffic = program::traffic(exchange, chip_);
+  sums.about.busiest = {program::busiest(traffic)};
+  for (const std::int64_t bytes : traffic.received) {
+    sums.about.received.value += bytes;
+    sums.about.most_received.value = std::max(sums.about.most_received.value, bytes);
+  }
+  std::int64_t most = 0;
+  sums.tail.assign(type_of_.size(), Picoseconds{0});
+  for (std::int64_t c = 0; c < network_.cores(); ++c) {
+    const auto core = static_cast<std::size_t>(c);
+    most = std::max(most, traffic.fragments[core]);
+    if (!chip::is_mesh(chip_)) {
+      const ResourceId receive = network_.receive_port(core_id(c));
+      sums.amount[receive.index()] = traffic.received[core];
+      sums.tail[receive.index()] = fragment_ * traffic.fragments[core];
+      sums.amount[network_.send_port(core_id(c)).index()] = traffic.sent[core];
+    }
+  }
+  for (std::int64_t c = 0; c < chip_.chips && chip_.inter_chip; ++c) {
+    const auto chip = static_cast<std::size_t>(c);
+    sums.amount[network_.chip_in(c).index()] = traffic.chip_in[chip];
+    sums.amount[network_.chip_out(c).index()] = traffic.chip_out[chip];
+    sums.about.chip_bytes.value += traffic.chip_in[chip];
+    sums.about.crosses = sums.about.crosses || traffic.chip_in[chip] > 0;
+  }
+  sums.about.hop_bytes = sums.about.received;
+  if (sums.about.crosses) {
+    sums.about.latency = to_latency(chip_.inter_chip->latency);
+  }
+  if (chip::is_mesh(chip_)) {
+    count_links(exchange, sums);
+    sums.about.latency += fragment_ * most;
+  }
+  return pack(sums);
+}
+
+void Demands::add_path(const Path& path, std::int64_t bytes, Sums& sums) const {
+  for (const Use& use : path.uses) {
+    const std::int32_t type = type_of_[use.resource.index()];
+    if (type == kOut || type == kIn || type == kMemory) {
+      continue;  // Counted once for each chip, and for each byte that is read.
+    }
+    sums.amount[use.resource.index()] += bytes * use.weight;
+    sums.about.hop_bytes.value += type == kLink ? bytes : 0;
+  }
+}
+
+/// On a grid every send takes its way over links.
+void Demands::count_links(const program::Exchange& exchange, Sums& sums) const {
+  std::vector<CoreId> receivers;
+  std::int64_t turn = 0;
+  Picoseconds longest{0};
+  sums.about.hop_bytes = {0};
+  program::for_each_send(exchange, chip_, [&](const program::Send& send) {
+    receivers.clear();
+    for (const std::int32_t core : send.receivers) {
+      receivers.push_back({core});
+    }
+    const std::int64_t senders =
+        send.core >= 0 ? 1 : std::min({network_.cores(), kMostSpreadSenders, send.runs});
+    for (std::int64_t i = 0; i < senders; ++i) {
+      const std::int64_t even = ((turn++) * network_.cores() / kMostSpreadSenders) + i;
+      const CoreId from = send.core >= 0 ? CoreId{send.core} : core_id(even % network_.cores());
+      for (const Path& path : network_.paths(from, receivers)) {
+        add_path(path, ceil_div(send.bytes, senders), sums);
+        longest = std::max(longest, path.latency);
+      }
+    }
+  });
+  sums.about.latency = std::max(sums.about.latency, longest);
+}
+
+Demand Demands::of(const program::Loading& loading, std::int32_t weight) const {
+  Sums sums{.amount = std::vector<std::int64_t>(type_of_.size(), 0), .tail = {}, .about = {}};
+  count_memory(loading, weight, sums);
+  const bool out = !loading.pieces.empty() && loading.pieces.front().operand < 0;
+  const std::int64_t modules = network_.modules() / chip_.chips;
+  std::vector<CoreId> cores;
+  std::vector<std::int64_t> of_core(static_cast<std::size_t>(network_.cores()), 0);
+  for (const program::LoadPiece& piece : loading.pieces) {
+    cores.clear();
+    for (const std::int32_t core : piece.cores) {
+      cores.push_back({core});
+      of_core[static_cast<std::size_t>(core)] += piece.bytes;
+      if (!chip::is_mesh(chip_)) {
+        const ResourceId port = out ? network_.send_port({core}) : network_.receive_port({core});
+        sums.amount[port.index()] += piece.bytes;
+        sums.amount[network_.sram_port({core}).index()] +=
+            chip_.core.remote_access_blocks ? piece.bytes : 0;
+      }
+      sums.about.received.value += piece.bytes;
+    }
+    for (std::int64_t m = 0; m < modules && chip::is_mesh(chip_); ++m) {
+      const auto module = id_at<ModuleId>(static_cast<std::size_t>((piece.chip * modules) + m));
+      if (out) {
+        add_path(network_.write_path(cores.front(), module, 1), ceil_div(piece.bytes, modules),
+                 sums);
+        continue;
+      }
+      for (const Path& path : network_.read_paths(module, cores, 1)) {
+        add_path(path, ceil_div(piece.bytes, modules), sums);
+      }
+    }
+  }
+  sums.about.busiest = {*std::max_element(of_core.begin(), of_core.end())};
+  if (!chip::is_mesh(chip_)) {
+    sums.about.hop_bytes = sums.about.received;
+  }
+  return pack(sums);
+}
+
+void Demands::count_memory(const program::Loading& loading, std::int32_t weight, Sums& sums) const {
+  const std::int64_t modules = network_.modules() / chip_.chips;
+  for (std::size_t chip = 0; chip < loading.hbm_bytes.size(); ++chip) {
+    sums.about.stream.value = std::max(sums.about.stream.value, loading.hbm_bytes[chip]);
+    sums.about.hbm.value += loading.hbm_bytes[chip];
+    for (std::int64_t m = 0; m < modules; ++m) {
+      const auto number = (static_cast<std::int64_t>(chip) * modules) + m;
+      const auto module = id_at<ModuleId>(static_cast<std::size_t>(number));
+      sums.amount[network_.memory(module).index()] =
+          ceil_div(loading.hbm_bytes[chip] * weight, modules);
+    }
+  }
+}
+
+Demand Demands::of(std::span<const program::Tiles> tiles,
+                   std::span<const Picoseconds> alone) const {
+  Sums sums{.amount = std::vector<std::int64_t>(type_of_.size(), 0), .tail = {}, .about = {}};
+  sums.computes = true;
+  for (std::size_t i = 0; i < tiles.size(); ++i) {
+    for (const std::int32_t core : tiles[i].cores) {
+      sums.amount[network_.sram_port({core}).index()] = alone[i].value;
+    }
+  }
+  return pack(sums);
+}
+
+Demand Demands::pack(const Sums& sums) const {
+  if (fidelity_ == Fidelity::Symmetric) {
+    return fold(sums);
+  }
+  Demand out = sums.about;
+  out.kinds.push_back({.amount = 0, .tail = {0}, .rate = {1}, .computes = false});
+  std::map<Load, std::int32_t> known;
+  const std::vector<Resource>& resources = network_.machine().resources;
+  out.kind_of.reserve(resources.size());
+  Load last{};
+  std::int32_t number = 0;
+  for (std::size_t r = 0; r < resources.size(); ++r) {
+    if (sums.amount[r] == 0) {
+      out.kind_of.push_back(0);
+      continue;
+    }
+    const Load load{.amount = sums.amount[r],
+                    .tail = sums.tail.empty() ? Picoseconds{0} : sums.tail[r],
+                    .rate = resources[r].capacity,
+                    .computes = sums.computes};
+    if (load != last) {
+      last = load;
+      const auto [found, is_new] =
+          known.try_emplace(load, static_cast<std::int32_t>(out.kinds.size()));
+      number = found->second;
+      if (is_new) {
+        out.kinds.push_back(load);
+      }
+    }
+    out.kind_of.push_back(number);
+  }
+  return out;
+}
+
+/// One resource of every type, loaded as the busiest of them.
+Demand Demands::fold(const Sums& sums) const {
+  Demand out = sums.about;
+  std::vector<Load> most(kTypes, {.amount = 0, .tail = {0}, .rate = {1}, .computes = false});
+  const std::vector<Resource>& resources = network_.machine().resources;
+  for (std::size_t r = 0; r < resources.size(); ++r) {
+    Load& load = most[static_cast<std::size_t>(type_of_[r])];
+    load.amount = std::max(load.amount, sums.amount[r]);
+    load.tail = sums.tail.empty() ? load.tail : std::max(load.tail, sums.tail[r]);
+    load.rate = resources[r].capacity;
+    load.computes = sums.computes;
+  }
+  out.kinds.push_back({.amount = 0, .tail = {0}, .rate = {1}, .computes = false});
+  for (const Load& load : most) {
+    out.kind_of.push_back(load.amount > 0 ? static_cast<std::int32_t>(out.kinds.size()) : 0);
+    if (load.amount > 0) {
+      out.kinds.push_back(load);
+    }
+  }
+  return out;
+}
+
+Demand beside(const Demand& a, const Demand& b) {
+  Demand out = b;
+  out.latency = std::max(a.latency, b.latency);
+  const auto more = static_cast<std::int32_t>(b.kinds.size()) - 1;
+  for (std::size_t r = 0; r < out.kind_of.size(); ++r) {
+    out.kind_of[r] = a.kind_of[r] > 0 ? a.kind_of[r] + more : out.kind_of[r];
+  }
+  out.kinds.insert(out.kinds.end(), a.kinds.begin() + 1, a.kinds.end());
+  return out;
+}
+
+}  // namespace elk::sim

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "elk/base/units.hpp"
+#include "elk/chip/chip.hpp"
+#include "elk/program/execution.hpp"
+#include "elk/program/loading.hpp"
+#include "elk/sim/network.hpp"
+
+namespace elk::sim {
+
+/// How many resources are told apart: each of them, or one for all of a kind, loaded as the
+/// busiest.
+enum class Fidelity : std::uint8_t { Core, Symmetric };
+
+/// What one resource has to do in one exchange, preload, store or compute step.
+struct Load {
+  std::int64_t amount;  // bytes; of a computation picoseconds
+  Picoseconds tail;     // from its last byte to the end
+  Rate rate;            // of the resource
+  bool computes;        // rather than moves bytes
+
+  friend auto operator<=>(const Load&, const Load&) = default;
+};
+
+/// What something asks of every resource of a machine, equal ones together.
+struct Demand {
+  std::vector<std::int32_t> kind_of;  // of every resource
+  std::vector<Load> kinds;            // the first asks nothing
+  Bytes stream{0};                    // of a preload or store: at the HBM of the busiest chip
+  Picoseconds latency{0};             // from the last byte anywhere to the end
+  bool crosses = false;               // whether anything goes from chip to chip
+  Bytes busiest{0};                   // bytes of the busiest core, received or sent
+  Bytes most_received{0};             // by any core
+  Bytes received{0};                  // by all cores
+  Bytes hop_bytes{0};                 // bytes times links passed
+  Bytes chip_bytes{0};                // between chips
+  Bytes hbm{0};                       // read or written, over all chips
+};
+
+/// Two demands at the same time: a shift that is hidden behind a computation.
+[[nodiscard]] Demand beside(const Demand& a, const Demand& b);
+
+/// Turns exchanges, preloads and tile calls into demands on the resources of a network.
+class Demands {
+ public:
+  Demands(const chip::Chip& chip, Fidelity fidelity);
+
+  [[nodiscard]] Demand nothing() const;
+  [[nodiscard]] Demand of(const program::Exchange& exchange) const;
+  /// `weight`: of a byte on a memory module, `kHbmWeight` if it is read sequentially.
+  [[nodiscard]] Demand of(const program::Loading& loading, std::int32_t weight) const;
+  /// `alone[i]`: of the calls of `tiles[i]`.
+  [[nodiscard]] Demand of(std::span<const program::Tiles> tiles,
+                          std::span<const Picoseconds> alone) const;
+
+  [[nodiscard]] const Network& network() const { return network_; }
+
+ private:
+  struct Sums;
+
+  void count_links(const program::Exchange& exchange, Sums& sums) const;
+  void add_path(const Path& path, std::int64_t bytes, Sums& sums) const;
+  void count_memory(const program::Loading& loading, std::int32_t weight, Sums& sums) const;
+  [[nodiscard]] Demand pack(const Sums& sums) const;
+  [[nodiscard]] Demand fold(const Sums& sums) const;
+
+  const chip::Chip& chip_;
+  Fidelity fidelity_;
+  Network network_;
+  std::vector<std::int32_t> type_of_;  // of every resource
+  Picoseconds fragment_;
+};
+
+}  // namespace elk::sim

@@ -1,0 +1,206 @@
+#include "elk/sim/executor.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "elk/base/errors.hpp"
+#include "elk/partition/plan.hpp"
+#include "elk/program/expander.hpp"
+#include "elk/sim/work.hpp"
+
+namespace elk::sim {
+namespace {
+
+std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
+
+class Executor {
+ public:
+  Executor(const ir::Graph& graph, const chip::Chip& chip, const program::Program& program,
+           const TileTimes& tiles, Fidelity fidelity)
+      : graph_(graph),
+        chip_(chip),
+        program_(program),
+        expander_(graph, chip, program.ops),
+        demands_(chip, fidelity),
+        works_(chip, demands_, tiles),
+        player_(demands_, chip.hbm ? to_latency(chip.hbm->latency) : Picoseconds{0}),
+        work_of_(at(expander_.executions())),
+        load_of_(at(expander_.preloads())),
+        store_demand_(at(expander_.stores())),
+        preload_job_(graph.ops.size()) {
+    run_.fidelity = fidelity;
+    run_.ops.resize(graph.ops.size());
+  }
+
+  Run run() {
+    for (const program::Instruction& instruction : program_.code) {
+      switch (instruction.opcode) {
+        case program::Opcode::Preload:
+          preload(instruction.subject);
+          break;
+        case program::Opcode::Store:
+          store(instruction.subject);
+          break;
+        case program::Opcode::Execute:
+          execute(instruction.subject);
+          break;
+      }
+    }
+    finish();
+    return std::move(run_);
+  }
+
+ private:
+  struct StoreJob {
+    std::int32_t tensor;
+    std::size_t job;
+  };
+
+  void preload(std::int32_t op) {
+    const std::int32_t id = expander_.preload_of(op);
+    if (id < 0) {
+      throw InvalidInput(text("the program preloads op ", op, ", which has nothing in HBM"));
+    }
+    std::unique_ptr<Demand>& demand = load_of_[at(id)];
+    if (!demand) {
+      demand = std::make_unique<Demand>(works_.load(expander_.preload(op)));
+    }
+    preload_job_[at(op)] = player_.push(demand.get());
+    count_load(*demand);
+    OpRun& row = run_.ops[at(op)];
+    row.hbm = demand->hbm;
+    row.link = demand->busiest;
+  }
+
+  void store(std::int32_t tensor) {
+    const auto wanted = [&](const ir::Store& store) { return store.tensor == tensor; };
+    const auto found = std::find_if(graph_.stores.begin(), graph_.stores.end(), wanted);
+    if (!chip_.hbm || found == graph_.stores.end()) {
+      return;
+    }
+    const auto number = static_cast<std::size_t>(found - graph_.stores.begin());
+    std::unique_ptr<Demand>& demand = store_demand_[at(expander_.store_of(number))];
+    if (!demand) {
+      demand = std::make_unique<Demand>(works_.load(expander_.store(*found)));
+    }
+    const std::size_t job = player_.push(demand.get());
+    count_load(*demand);
+    stores_.push_back({tensor, job});
+  }
+
+  void count_load(const Demand& demand) {
+    run_.totals.hbm += demand.hbm;
+    run_.totals.received += demand.received;
+    run_.totals.loaded += demand.received;
+    run_.totals.hops += demand.hop_bytes;
+  }
+
+  void execute(std::int32_t op) {
+    OpRun& row = run_.ops[at(op)];
+    row.queued = static_cast<std::int32_t>(player_.waiting());
+    const Picoseconds reached = player_.now();
+    if (expander_.preload_of(op) >= 0) {
+      if (!preload_job_[at(op)]) {
+        throw InvalidInput(text("the program executes op ", op, " without its preload"));
+      }
+      player_.wait(*preload_job_[at(op)]);
+    }
+    row.waited = player_.now() - reached;
+    row.parts.assign(kPhaseKinds, Picoseconds{0});
+    row.execute.begin = player_.now();
+    const Work& work = work_of(op);
+    row.received = work.received;
+    row.exchange = work.exchange;
+    row.distribute = work.distribute;
+    count_work(op, work);
+    for (const Stage& stage : work.stages) {
+      play(op, stage, row);
+    }
+    row.execute.end = player_.now();
+  }
+
+  const Work& work_of(std::int32_t op) {
+    std::unique_ptr<Work>& work = work_of_[at(expander_.execution_of(op))];
+    if (!work) {
+      work = std::make_unique<Work>(works_.of(op, graph_, expander_.execution(op)));
+    }
+    return *work;
+  }
+
+  /// Plays the repetitions of a stage: steps that shift nothing, or one exchange.
+  void play(std::int32_t op, const Stage& stage, OpRun& row) {
+    const Picoseconds begin = player_.now();
+    if (stage.sync.value > 0) {
+      player_.pass(stage.sync);
+      row.synced += stage.sync;
+    }
+    const Played played = player_.play(stage.demand(), stage.id);
+    const Picoseconds late = played.end - played.begin - played.alone;
+    (stage.computes ? row.sram_contention : row.link_contention) += late;
+    row.parts[static_cast<std::size_t>(stage.kind)] += player_.now() - begin;
+    const bool goes_on = !run_.phases.empty() && run_.phases.back().op == op &&
+                         run_.phases.back().kind == stage.kind;
+    if (goes_on) {
+      run_.phases.back().time.end = player_.now();
+    } else {
+      run_.phases.push_back({op, stage.kind, {begin, player_.now()}});
+    }
+  }
+
+  void count_work(std::int32_t op, const Work& work) {
+    Totals& totals = run_.totals;
+    totals.received += work.totals.received;
+    totals.hops += work.totals.hops;
+    totals.between += work.totals.between;
+    totals.operands += work.totals.operands;
+    totals.flops += work.totals.flops;
+    const ir::OpKind kind = graph_.ops[at(op)].kind;
+    const bool matrix = kind == ir::OpKind::MatMul || kind == ir::OpKind::Conv;
+    (matrix ? totals.matrix_s : totals.vector_s) += work.totals.matrix_s + work.totals.vector_s;
+  }
+
+  void finish() {
+    run_.total = player_.now();
+    for (const StoreJob& store : stores_) {
+      player_.wait(store.job);
+      run_.total = std::max(run_.total, player_.job(store.job).end);
+    }
+    for (const StoreJob& store : stores_) {
+      const Job& job = player_.job(store.job);
+      run_.stores.push_back({store.tensor, {job.begin, job.end}});
+    }
+    for (std::size_t op = 0; op < preload_job_.size(); ++op) {
+      if (preload_job_[op]) {
+        const Job& job = player_.job(*preload_job_[op]);
+        run_.ops[op].preload = {job.begin, job.end};
+      }
+    }
+    run_.split = player_.split();
+  }
+
+  const ir::Graph& graph_;
+  const chip::Chip& chip_;
+  const program::Program& program_;
+  program::Expander expander_;
+  Demands demands_;
+  Works works_;
+  Player player_;
+  std::vector<std::unique_ptr<Work>> work_of_;
+  std::vector<std::unique_ptr<Demand>> load_of_;
+  std::vector<std::unique_ptr<Demand>> store_demand_;
+  std::vector<std::optional<std::size_t>> preload_job_;
+  std::vector<StoreJob> stores_;
+  Run run_;
+};
+
+}  // namespace
+
+Run simulate(const ir::Graph& graph, const chip::Chip& chip, const program::Program& program,
+             const TileTimes& tiles, Fidelity fidelity) {
+  return Executor(graph, chip, program, tiles, fidelity).run();
+}
+
+}  // namespace elk::sim

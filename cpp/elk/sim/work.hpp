@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "elk/program/execution.hpp"
+#include "elk/program/loading.hpp"
+#include "elk/sim/demand.hpp"
+#include "elk/sim/executor.hpp"
+
+namespace elk::sim {
+
+/// One thing after another that an execute does: a synchronisation, then a demand.
+struct Stage {
+  PhaseKind kind;
+  bool computes;
+  Picoseconds sync;
+  std::shared_ptr<const Demand> asks;
+  std::int32_t id;  // equal stages share it
+
+  [[nodiscard]] const Demand& demand() const { return *asks; }
+};
+
+/// Everything that an execute does, in order, and what that adds up to.
+struct Work {
+  std::vector<Stage> stages;
+  Bytes received{0};  // as of OpRun
+  Bytes exchange{0};
+  Bytes distribute{0};
+  Totals totals;  // `matrix_s` and `vector_s` together: core seconds
+};
+
+/// Turns expansions into stages.
+class Works {
+ public:
+  Works(const chip::Chip& chip, const Demands& demands, const TileTimes& tiles);
+
+  [[nodiscard]] Work of(std::int32_t op, const ir::Graph& graph,
+                        const program::Execution& execution);
+  [[nodiscard]] Demand load(const program::Loading& loading) const;
+
+ private:
+  struct Builder;
+
+  const chip::Chip& chip_;
+  const Demands& demands_;
+  const TileTimes& tiles_;
+  std::int32_t next_id_ = 0;
+};
+
+}  // namespace elk::sim

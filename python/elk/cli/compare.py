@@ -1,0 +1,66 @@
+"""`elk compare`: every policy on one model and chip, simulated, in one table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from elk.cli.compile import parse_bindings, parse_limits
+from elk.cli.output import print_json
+
+
+def compare_command(  # noqa: PLR0913 - every option is a flag of its own
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="An ONNX file.")],
+    *,
+    chip: Annotated[
+        str, typer.Option("--chip", metavar="NAME|FILE", help="A preset or a chip file.")
+    ],
+    bind: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--bind", metavar="NAME=SIZE", help="A number for a symbolic dimension; repeat it."
+        ),
+    ] = None,
+    policy: Annotated[
+        list[str] | None,
+        typer.Option("--policy", help="A policy to compare; repeat it. All without it."),
+    ] = None,
+    fidelity: Annotated[
+        str, typer.Option("--fidelity", help="core, symmetric, or auto by the size of the chip.")
+    ] = "auto",
+    pod: Annotated[str, typer.Option("--pod", help="How chips work together: pooled.")] = "pooled",
+    threads: Annotated[
+        int | None, typer.Option("--threads", help="Threads of the search; all cores by default.")
+    ] = None,
+    limit: Annotated[
+        list[str] | None,
+        typer.Option("--limit", metavar="NAME=N", help="A limit of elk.Limits; repeat it."),
+    ] = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option("--plot", metavar="FILE", help="Draw the breakdown, as .png, .svg or .pdf."),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Plan a model under every policy, simulate the plans, and print one table."""
+    from elk.comparison import POLICIES, compare  # noqa: PLC0415 help does not wait for the core
+
+    found = compare(
+        model,
+        chip,
+        bindings=parse_bindings(bind or []),
+        policies=policy or POLICIES,
+        fidelity=fidelity,
+        pod=pod,
+        threads=threads,
+        limits=parse_limits(limit or []),
+    )
+    if plot is not None:
+        figure = found.plot("breakdown").figure
+        figure.savefig(plot)
+    if json:
+        print_json(found.to_dict())
+    else:
+        typer.echo(found.text)

@@ -1,0 +1,52 @@
+"""`elk simulate`: runs a saved plan on the simulator and prints the run's card."""
+
+from __future__ import annotations
+
+import json as json_module
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from elk.cli.output import print_json
+
+
+def simulate_command(
+    plan: Annotated[Path, typer.Argument(metavar="PLAN", help="An .elkplan file, or its JSON.")],
+    *,
+    fidelity: Annotated[
+        str, typer.Option("--fidelity", help="core, symmetric, or auto by the size of the chip.")
+    ] = "auto",
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="PLAN", help="Save the plan with its simulation."),
+    ] = None,
+    plan_json: Annotated[
+        Path | None, typer.Option("--plan-json", metavar="FILE", help="Write that as JSON.")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Run a saved plan on the simulator and print what it does with its time."""
+    from elk.plan import load_plan  # noqa: PLC0415 help does not wait for the core
+
+    loaded = load_plan(plan)
+    run = loaded.simulate(fidelity=fidelity)
+    if output is not None:
+        loaded.save(output)
+    if plan_json is not None:
+        text = json_module.dumps(loaded.to_json(), allow_nan=False, ensure_ascii=False)
+        plan_json.write_text(text, encoding="utf-8")
+    if json:
+        print_json(
+            {
+                "latency_s": run.latency_s,
+                "fidelity": run.fidelity,
+                "split_ps": run.split_ps,
+                "utilisation": run.utilisation,
+                "stalls_s": run.stalls(),
+                "energy_j": run.energy_j,
+                "forecast_error": loaded.forecast_error(),
+            }
+        )
+    else:
+        typer.echo(run.summary())

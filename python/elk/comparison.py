@@ -1,0 +1,228 @@
+"""All policies on one model and chip, simulated and put side by side."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from elk.choices import one_of
+from elk.errors import InvalidInputError
+from elk.plan import Plan
+from elk.plan import compile as compile_plan
+from elk.readable import duration, share
+from elk.run import SPLIT, Run
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from onnx import ModelProto
+
+    from elk.chip import Chip
+    from elk.compile_options import TileFunction
+    from elk.limits import Limits
+    from elk.model import Model
+
+POLICIES: Final = ("basic", "static", "elk-dyn", "elk-full")
+_USED: Final = ("hbm", "links")
+_HEADS: Final = (
+    "policy", "latency", "of ideal", "of bound", *SPLIT, "HBM used", "links used", "forecast",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One policy: its plan and its run.
+
+    Attributes:
+        policy: The policy.
+        plan: Its plan.
+        run: That plan on the simulator.
+    """
+
+    policy: str
+    plan: Plan
+    run: Run
+
+    @property
+    def of_ideal(self) -> float:
+        """The ideal's time over this one's."""
+        return self.plan.bounds.ideal_s / self.run.latency_s
+
+    @property
+    def of_bound(self) -> float:
+        """The proved lower bound over this one's time."""
+        return self.plan.bounds.lower_bound_s / self.run.latency_s
+
+    def to_dict(self) -> dict[str, Any]:
+        """The row as plain data: times in seconds, shares from 0 to 1."""
+        return {
+            "policy": self.policy,
+            "latency_s": self.run.latency_s,
+            "of_ideal": self.of_ideal,
+            "of_bound": self.of_bound,
+            "split_ps": self.run.split_ps,
+            "utilisation": self.run.utilisation,
+            "forecast_s": self.plan.latency_s,
+            "forecast_error": self.plan.forecast_error(),
+        }
+
+
+@dataclass(frozen=True, eq=False, repr=False, slots=True, kw_only=True)
+class Comparison:
+    """Policies side by side. Print it, show it, or `.plot("breakdown")` it.
+
+    Attributes:
+        model: The model's name.
+        chip: The chip's name.
+        rows: One for each policy.
+        ideal_s: The forecast for a chip that has memory and interconnect twice, in seconds.
+        lower_bound_s: What no plan is faster than, in seconds.
+    """
+
+    model: str
+    chip: str
+    rows: tuple[Row, ...]
+    ideal_s: float
+    lower_bound_s: float
+
+    def __getitem__(self, policy: str) -> Row:
+        """The row of a policy.
+
+        Raises:
+            InvalidInputError: it was not compared; the message lists those that were.
+        """
+        known = {row.policy: row for row in self.rows}
+        return known[one_of("policy", policy, tuple(known))]
+
+    @property
+    def text(self) -> str:
+        """The table as plain text."""
+        cells = [_HEADS, *(_cells(row) for row in self.rows)]
+        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+        lines = [
+            "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])])
+            for row in cells
+        ]
+        return "\n".join([self._title(), *lines])
+
+    def to_dict(self) -> dict[str, Any]:
+        """The table as plain data: times in seconds, shares from 0 to 1."""
+        return {
+            "model": self.model,
+            "chip": self.chip,
+            "ideal_s": self.ideal_s,
+            "lower_bound_s": self.lower_bound_s,
+            "policies": [row.to_dict() for row in self.rows],
+        }
+
+    def plot(self, kind: str = "breakdown", ax: Axes | None = None) -> Axes:
+        """Draws the comparison with matplotlib.
+
+        Args:
+            kind: `breakdown`: each policy's time, stacked by preload, execute, overlapped and
+                interconnect, with the ideal and the bound as lines.
+            ax: Where to draw; a new figure without it.
+
+        Raises:
+            InvalidInputError: there is no such kind.
+            MissingPackageError: matplotlib is not installed.
+        """
+        from elk.plots import plot_breakdown  # noqa: PLC0415 - `import elk` stays small
+
+        one_of("kind", kind, ("breakdown",))
+        bars = {row.policy: row.run.split_ps for row in self.rows}
+        lines = {"ideal": self.ideal_s, "lower bound": self.lower_bound_s}
+        return plot_breakdown(f"{self.model} on {self.chip}", bars, lines, ax)
+
+    def _title(self) -> str:
+        return (
+            f"{self.model} on {self.chip}, simulated: ideal {duration(self.ideal_s)}, "
+            f"proved lower bound {duration(self.lower_bound_s)}"
+        )
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>"
+            for row in [_HEADS, *(_cells(row) for row in self.rows)]
+        )
+        return f"<div><b>{html.escape(self._title())}</b><table>{rows}</table></div>"
+
+    def __repr__(self) -> str:
+        found = ", ".join(f"{row.policy} {duration(row.run.latency_s)}" for row in self.rows)
+        return f"Comparison({self.model!r} on {self.chip!r}: {found})"
+
+
+def compare(  # noqa: PLR0913 - every option is a keyword of its own
+    model: Model | ModelProto | bytes | str | Path,
+    chip: Chip | str | Path,
+    *,
+    bindings: Mapping[str, int] | None = None,
+    policies: Iterable[str] = POLICIES,
+    fidelity: str = "auto",
+    pod: str = "pooled",
+    threads: int | None = None,
+    weights: str | Iterable[str] | None = None,
+    state: str | Iterable[str] | None = None,
+    limits: Limits | None = None,
+    tile_model: TileFunction | None = None,
+) -> Comparison:
+    """Plans a model under several policies and runs every plan on the simulator.
+
+    Args:
+        model: As in `elk.compile`.
+        chip: As in `elk.compile`.
+        bindings: As in `elk.compile`.
+        policies: Those to compare, in the order of the table; not `ideal`, which cannot run and
+            which every row is held against.
+        fidelity: As in `Plan.simulate`.
+        pod: As in `elk.compile`.
+        threads: As in `elk.compile`.
+        weights: As in `elk.compile`.
+        state: As in `elk.compile`.
+        limits: As in `elk.compile`.
+        tile_model: As in `elk.compile`.
+
+    Raises:
+        InvalidInputError: an option, the model or the chip is wrong; the message says which.
+        InfeasibleError: an operator fits the chip in no plan; the message says by how much.
+
+    Example:
+        >>> table = elk.compare("models/nerf.onnx", "tiny", bindings={"rows": 64})
+        >>> [row.policy for row in table.rows]
+        ['basic', 'static', 'elk-dyn', 'elk-full']
+    """
+    from elk.compile_options import as_model  # noqa: PLC0415 - `import elk` stays small
+
+    chosen = tuple(one_of("policies", policy, POLICIES) for policy in policies)
+    if not chosen:
+        raise InvalidInputError("policies must name at least one policy")
+    loaded = as_model(model, bindings=bindings, weights=weights, state=state, limits=limits)
+    rows = []
+    for policy in chosen:
+        plan = compile_plan(
+            loaded, chip, policy=policy, pod=pod, threads=threads, tile_model=tile_model
+        )
+        rows.append(Row(policy=policy, plan=plan, run=plan.simulate(fidelity=fidelity)))
+    bounds = rows[0].plan.bounds
+    return Comparison(
+        model=loaded.name,
+        chip=rows[0].plan.chip.name,
+        rows=tuple(rows),
+        ideal_s=bounds.ideal_s,
+        lower_bound_s=bounds.lower_bound_s,
+    )
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    run = row.run
+    return (
+        row.policy,
+        duration(run.latency_s),
+        f"{100 * row.of_ideal:.1f} %",
+        f"{100 * row.of_bound:.1f} %",
+        *(share(run.split_ps[part], run.total_ps) for part in SPLIT),
+        *(f"{100 * run.utilisation[name]:.1f} %" for name in _USED),
+        f"{100 * row.plan.forecast_error():+.2f} %",
+    )

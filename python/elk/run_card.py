@@ -1,0 +1,132 @@
+"""The card of a run: how long it took, how its time divides, and what held it up."""
+
+from __future__ import annotations
+
+import html
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from elk.plan_schema import PlanDocument
+from elk.readable import duration, share
+
+if TYPE_CHECKING:
+    from elk.run import Run
+
+_TOP_OPS: Final = 8
+_NAME_LENGTH: Final = 120
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunCard:
+    """What is worth seeing of a run at one glance.
+
+    Attributes:
+        title: Model, chip, policy and fidelity.
+        facts: Pairs of a label and a value.
+        top: The operators that took longest: share, time, count, name and what they stalled on.
+    """
+
+    title: str
+    facts: tuple[tuple[str, str], ...]
+    top: tuple[tuple[str, ...], ...]
+
+    @property
+    def text(self) -> str:
+        """The card as plain text."""
+        width = max(len(label) for label, _ in self.facts)
+        lines = [self.title, *(f"  {label.ljust(width)}  {value}" for label, value in self.facts)]
+        lines.append("  top operators")
+        widths = [max(map(len, column)) for column in zip(*self.top, strict=True)]
+        for row in self.top:
+            cells = [cell.rjust(size) for cell, size in zip(row[:3], widths, strict=False)]
+            lines.append("    " + "  ".join([*cells, row[3].ljust(widths[3]), row[4]]).rstrip())
+        return "\n".join(lines)
+
+    @property
+    def html(self) -> str:
+        """The card as HTML, every name escaped."""
+        facts = "".join(_row(fact) for fact in self.facts)
+        top = "".join(_row(row) for row in self.top)
+        return (
+            f"<div><b>{html.escape(self.title)}</b><table>{facts}</table>"
+            f"<details><summary>top operators</summary><table>{top}</table></details></div>"
+        )
+
+
+def run_card(run: Run, plan: PlanDocument) -> RunCard:
+    """The card of a run."""
+    model, chip = plan["model"]["name"], plan["chip"]["name"]
+    return RunCard(
+        title=(
+            f"{model[:_NAME_LENGTH]} on {chip[:_NAME_LENGTH]}: {plan['policy']}, simulated, "
+            f"{run.fidelity}"
+        ),
+        facts=tuple(_facts(run, plan)),
+        top=tuple(_top(run, plan)),
+    )
+
+
+def _facts(run: Run, plan: PlanDocument) -> list[tuple[str, str]]:
+    total_s, bounds = run.latency_s, plan["bounds"]
+    forecast_s = plan["predicted"]["total_s"]
+    used = ", ".join(f"{name} {100 * part:.1f} %" for name, part in run.utilisation.items())
+    split = ", ".join(f"{name} {share(ps, run.total_ps)}" for name, ps in run.split_ps.items())
+    stalls = ", ".join(f"{reason} {duration(s)}" for reason, s in run.stalls().items())
+    facts = [
+        ("latency", f"{duration(total_s)} (simulated; forecast {_error(forecast_s, total_s)})"),
+        ("of ideal", _against("ideal", bounds["ideal_s"], total_s)),
+        ("of bound", _against("proved lower bound", bounds["lower_bound_s"], total_s)),
+        ("split", split),
+        ("used", used),
+        ("stalls", stalls),
+        ("queue", f"up to {int(run.columns['queued'].max(initial=0))} preloads and stores"),
+    ]
+    if run.energy_j is not None:
+        facts.append(("energy", f"{run.energy_j:.3g} J"))
+    return facts
+
+
+def _error(forecast_s: float, total_s: float) -> str:
+    return f"{100 * (forecast_s / total_s - 1):+.2f} %" if total_s > 0 else "-"
+
+
+def _against(name: str, least_s: float, total_s: float) -> str:
+    return f"{share(least_s, total_s)} ({name} {duration(least_s)} / latency)"
+
+
+def _top(run: Run, plan: PlanDocument) -> list[tuple[str, ...]]:
+    """Operators with the same Pareto front as one row, the most expensive first."""
+    columns = run.columns
+    took: defaultdict[int, int] = defaultdict(int)
+    members: defaultdict[int, list[int]] = defaultdict(list)
+    for i, row in enumerate(plan["ops"]):
+        spent = columns["execute_end_ps"][i] - columns["execute_begin_ps"][i]
+        took[row["front"]] += int(spent + columns["waited_ps"][i])
+        members[row["front"]].append(i)
+    rows: list[tuple[str, ...]] = []
+    for front in sorted(took, key=lambda f: (-took[f], f))[:_TOP_OPS]:
+        ids = members[front]
+        reasons: defaultdict[str, float] = defaultdict(float)
+        for i in ids:
+            for reason, seconds in run.stalls(i).items():
+                reasons[reason] += seconds
+            reasons["compute"] += (
+                columns["compute_ps"][i] - columns["sram_contention_ps"][i]
+            ) / 1e12
+        binds = max(reasons, key=lambda reason: reasons[reason])
+        name = plan["ops"][ids[0]]["name"][:_NAME_LENGTH]
+        rows.append(
+            (
+                share(took[front], run.total_ps),
+                duration(took[front] / 1e12),
+                f"{len(ids)} x",
+                name,
+                binds,
+            )
+        )
+    return rows
+
+
+def _row(cells: tuple[str, ...]) -> str:
+    return "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells) + "</tr>"
