@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -8,6 +9,7 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include "elk/emulate/machine.hpp"
 #include "elk/emulate/pieces.hpp"
 #include "elk/emulate/tile.hpp"
 
@@ -60,6 +62,29 @@ py::list compute_op(const ir::Graph& graph, std::size_t number, const std::vecto
   return results;
 }
 
+using NamedBytes = std::map<std::int32_t, Bytes>;
+
+/// Tensors as bytes by their position in the graph, in and out.
+py::dict emulate_program(const ir::Graph& graph, const elk::chip::Chip& chip,
+                         const elk::program::Program& program, const NamedBytes& given,
+                         const std::vector<std::int32_t>& wanted) {
+  emulate::Images images;
+  for (const auto& [tensor, bytes] : given) {
+    const auto* data = reinterpret_cast<const std::byte*>(bytes.data());
+    images[tensor].assign(data, data + bytes.size());
+  }
+  {
+    const py::gil_scoped_release released;
+    images = emulate::emulate({graph, chip, program}, std::move(images), wanted);
+  }
+  py::dict results;
+  for (const auto& [tensor, bytes] : images) {
+    results[py::int_(tensor)] = Bytes(static_cast<py::ssize_t>(bytes.size()),
+                                      reinterpret_cast<const std::uint8_t*>(bytes.data()));
+  }
+  return results;
+}
+
 }  // namespace
 
 void bind_emulate(py::module_& m) {
@@ -71,4 +96,6 @@ void bind_emulate(py::module_& m) {
       "graph"_a, "op"_a, "Why no tile kernel computes op number `op`; empty if one does.");
   m.def("compute_op", &compute_op, "graph"_a, "op"_a, "operands"_a, "factors"_a,
         "The bytes of the results of op number `op`, computed in tiles: axis `i` in `factors[i]`.");
+  m.def("emulate", &emulate_program, "graph"_a, "chip"_a, "program"_a, "given"_a, "wanted"_a,
+        "Runs a program with real numbers: the bytes of tensors, by position in the graph.");
 }

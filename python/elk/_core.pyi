@@ -1,5 +1,5 @@
 import enum
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypedDict, type_check_only
 
 import numpy as np
@@ -838,3 +838,10 @@ def no_kernel(graph: Graph, op: int) -> str: ...
 def compute_op(
     graph: Graph, op: int, operands: Sequence[NDArray[np.uint8]], factors: Sequence[int]
 ) -> list[NDArray[np.uint8]]: ...
+def emulate(
+    graph: Graph,
+    chip: Chip,
+    program: Program,
+    given: Mapping[int, NDArray[np.uint8]],
+    wanted: Sequence[int],
+) -> dict[int, NDArray[np.uint8]]: ...

@@ -2,7 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -44,5 +44,21 @@ void load(const Elements& from, const ElementRun& run, Wide* out);
 /// Writes numbers as elements.
 template <class Wide>
 void save(const Wide* in, const ElementRun& run, const MutableElements& to);
+
+/// `count` numbers of the type in which elements of `dtype` are computed with, filled by `fill`.
+template <class Fill>
+[[nodiscard]] Numbers with_numbers(ir::DType dtype, std::size_t count, const Fill& fill) {
+  const auto filled = [&](auto values) {
+    fill(values);
+    return Numbers(std::move(values));
+  };
+  if (is_real(dtype)) {
+    return filled(std::vector<double>(count));
+  }
+  if (dtype == ir::DType::U64) {
+    return filled(std::vector<std::uint64_t>(count));
+  }
+  return filled(std::vector<std::int64_t>(count));
+}
 
 }  // namespace elk::emulate

@@ -183,17 +183,7 @@ Numbers read(const Tile& tile, std::size_t operand, const Piece& piece) {
   const auto count = static_cast<std::size_t>(points.count());
   const std::vector<Touched> runs =
       touched(result, piece.held, tensor_of(tile, operand).shape, points);
-  const auto loaded = [&](auto values) {
-    load_runs(piece, runs, values);
-    return Numbers(std::move(values));
-  };
-  if (is_real(piece.dtype)) {
-    return loaded(std::vector<double>(count));
-  }
-  if (piece.dtype == ir::DType::U64) {
-    return loaded(std::vector<std::uint64_t>(count));
-  }
-  return loaded(std::vector<std::int64_t>(count));
+  return with_numbers(piece.dtype, count, [&](auto& values) { load_runs(piece, runs, values); });
 }
 
 template Packed<double> pack(const Tile& tile, std::int32_t input, const Points& points);

@@ -329,12 +329,13 @@ bool comparable(const Layout& have, const Layout& need) {
 }
 
 bool same(const Pieces& have, const Pieces& need) {
+  if (std::any_of(need.ids.begin(), need.ids.end(),
+                  [&](std::int64_t core) { return have.place(core) < 0; })) {
+    return false;
+  }
   for (std::size_t dim = 0; dim < need.dims.size(); ++dim) {
     for (std::size_t core = 0; core < need.ids.size(); ++core) {
       const std::int32_t place = have.place(need.ids[core]);
-      if (place < 0) {
-        return false;
-      }
       const IndexView there =
           have.dims[dim].sets[have.dims[dim].at(static_cast<std::size_t>(place))];
       const IndexView wanted = need.dims[dim].sets[need.dims[dim].at(core)];

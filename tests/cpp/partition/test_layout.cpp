@@ -43,5 +43,17 @@ TEST(Same, FailsWhereAReaderUsesMoreCores) {
   EXPECT_FALSE(same(of(product, 2, {1, 1, 1}), of(test::bias_add(8, 6), 0, {2, 1})));
 }
 
+TEST(Same, FailsWhereAReaderOfOneNumberHasMoreCores) {
+  test::OneOp one = test::bias_add(8, 6);
+  Layout have = of(one, 1, {1, 1});
+  Layout need = of(one, 1, {2, 1});
+  for (Layout* layout : {&have, &need}) {
+    layout->shape.clear();
+    layout->dims.clear();
+  }
+  EXPECT_TRUE(same(have, have));
+  EXPECT_FALSE(same(have, need));
+}
+
 }  // namespace
 }  // namespace elk::partition

@@ -1,0 +1,193 @@
+#include "elk/emulate/machine.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "elk/base/errors.hpp"
+#include "elk/emulate/execute.hpp"
+#include "elk/emulate/movement.hpp"
+
+namespace elk::emulate {
+namespace {
+
+std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
+
+/// How far the buffers of a program reach into the memory of a core.
+std::int64_t reach(const Job& job) {
+  std::int64_t end = job.chip.core.reserved.value;
+  for (const program::Buffer& buffer : job.program.buffers) {
+    end = std::max(end, job.chip.core.reserved.value + buffer.offset.value + buffer.bytes.value);
+  }
+  return std::min(end, job.chip.core.sram.value);
+}
+
+void check_job(const Job& job, const Images& given) {
+  if (!job.graph.ops.empty() && job.program.code.empty()) {
+    throw InvalidInput("the plan is a forecast without a program: policy 'ideal' places no buffers",
+                       "emulate_plan");
+  }
+  for (const ir::Op& op : job.graph.ops) {
+    const std::string why = no_kernel(job.graph, op);
+    if (!why.empty()) {
+      throw InvalidInput(text("op '", op.name, "' (", op.onnx_type, ") cannot be emulated: ", why),
+                         "emulate_kernel");
+    }
+  }
+  for (const auto& [tensor, bytes] : given) {
+    const std::int64_t wanted = ir::bytes(job.graph.tensors[at(tensor)]).value;
+    if (static_cast<std::int64_t>(bytes.size()) != wanted) {
+      throw InvalidInput(text("tensor '", job.graph.tensors[at(tensor)].name, "' has ",
+                              bytes.size(), " bytes, not ", wanted),
+                         "emulate_input");
+    }
+  }
+}
+
+/// Runs the instructions of a program one after another.
+class Runner {
+ public:
+  Runner(Machine& machine, std::span<const std::int32_t> wanted)
+      : machine_(machine), wanted_(wanted.begin(), wanted.end()) {}
+
+  Images run() {
+    const program::Program& program = machine_.job.program;
+    for (std::size_t i = 0; i < program.code.size(); ++i) {
+      const auto now = static_cast<std::int32_t>(i);
+      begin_lives(now);
+      if (i == 0 && !machine_.job.chip.hbm) {
+        for (std::size_t op = 0; op < machine_.job.graph.ops.size(); ++op) {
+          load_residents(Operands(machine_, static_cast<std::int32_t>(op)));
+        }
+      }
+      step(program.code[i]);
+      end_lives(now);
+    }
+    return std::move(results_);
+  }
+
+ private:
+  void step(const program::Instruction& instruction) {
+    switch (instruction.opcode) {
+      case program::Opcode::Preload:
+        preload(Operands(machine_, instruction.subject));
+        break;
+      case program::Opcode::Store:
+        machine_.images[instruction.subject] = machine_.collect(instruction.subject);
+        break;
+      case program::Opcode::Execute:
+        execute(Operands(machine_, instruction.subject));
+        note_results(machine_.job.graph.ops[at(instruction.subject)]);
+        break;
+    }
+  }
+
+  /// What leaves the chip is read as soon as it is made.
+  void note_results(const ir::Op& op) {
+    for (const ir::Operand& operand : op.operands) {
+      if (operand.access == ir::Access::Write &&
+          std::find(wanted_.begin(), wanted_.end(), operand.tensor) != wanted_.end()) {
+        results_[operand.tensor] = machine_.collect(operand.tensor);
+      }
+    }
+  }
+
+  void begin_lives(std::int32_t now) {
+    for (const program::Buffer* buffer : machine_.book.born(now)) {
+      const Segment segment = machine_.book.segment(*buffer);
+      for (const program::Buffer* other : live_) {
+        const Segment theirs = machine_.book.segment(*other);
+        if (segment.begin < theirs.begin + theirs.bytes &&
+            theirs.begin < segment.begin + segment.bytes) {
+          throw InternalError(
+              text("instruction ", now, ": the buffers of tensors ", buffer->tensor, " and ",
+                   other->tensor, " overlap at address ", std::max(segment.begin, theirs.begin)),
+              "emulate_overlap");
+        }
+      }
+      live_.push_back(buffer);
+      poison(segment);
+      const ir::Tensor& tensor = machine_.job.graph.tensors[at(buffer->tensor)];
+      if (tensor.home == ir::Home::Input && buffer->role != program::Role::Execute &&
+          buffer->role != program::Role::Preload) {
+        spread_input(machine_, buffer->tensor);
+      }
+    }
+  }
+
+  void end_lives(std::int32_t now) {
+    for (const program::Buffer* buffer : machine_.book.dead(now)) {
+      live_.erase(std::remove(live_.begin(), live_.end(), buffer), live_.end());
+      poison(machine_.book.segment(*buffer));
+    }
+  }
+
+  void poison(const Segment& segment) {
+    for (Arena& arena : machine_.arenas) {
+      arena.free(segment.begin, segment.bytes);
+    }
+  }
+
+  Machine& machine_;
+  std::vector<std::int32_t> wanted_;
+  std::vector<const program::Buffer*> live_;
+  Images results_;
+};
+
+}  // namespace
+
+Machine::Machine(const Job& on, Images given)
+    : job(on),
+      book(on.chip, on.program),
+      spaces(on.graph, on.chip, on.program.ops),
+      images(std::move(given)) {
+  const std::int64_t bytes = reach(on);
+  for (std::int64_t core = 0; core < chip::total_cores(on.chip); ++core) {
+    arenas.emplace_back(bytes);
+  }
+}
+
+std::vector<std::byte> Machine::collect(std::int32_t tensor) {
+  const ir::Tensor& about = job.graph.tensors[at(tensor)];
+  const std::int64_t bits = ir::bits(about.dtype);
+  std::vector<std::byte> out(at(ir::bytes(about).value));
+  const program::Buffer* buffer = book.rest(tensor);
+  const std::optional<partition::Layout> rest =
+      program::rest_layout(job.graph, tensor, job.program.ops, spaces.lives(), job.chip);
+  if (!rest || buffer == nullptr) {
+    return out;
+  }
+  const Storage storage{{book.segment(*buffer)}};
+  std::vector<std::byte> part;
+  for (const Holding& holding : holdings(*rest)) {
+    const View view(arenas[at(holding.cores.front())], storage, bits);
+    for (const SharedRun& run : shared_runs(holding.held, whole(about))) {
+      part.resize(at(partition::element_bytes(run.count, bits).value + 1));
+      view.read(run.from, run.count, part.data());
+      copy_elements(part.data(), out.data(),
+                    {.from = 0, .to = run.to, .count = run.count, .bits = bits});
+    }
+  }
+  return out;
+}
+
+std::vector<std::byte> Machine::whole_tensor(std::int32_t tensor) {
+  const auto known = images.find(tensor);
+  if (known != images.end()) {
+    return known->second;
+  }
+  const std::int32_t producer = spaces.lives().producer[at(tensor)];
+  if (producer < 0) {
+    throw InvalidInput(text("tensor '", job.graph.tensors[at(tensor)].name, "' has no value"),
+                       "emulate_input");
+  }
+  return collect(tensor);
+}
+
+Images emulate(const Job& job, Images given, std::span<const std::int32_t> wanted) {
+  check_job(job, given);
+  Machine machine(job, std::move(given));
+  return Runner(machine, wanted).run();
+}
+
+}  // namespace elk::emulate

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <vector>
+
+#include "elk/emulate/book.hpp"
+#include "elk/emulate/memory.hpp"
+#include "elk/program/program.hpp"
+#include "elk/program/spaces.hpp"
+
+namespace elk::emulate {
+
+/// The bytes of whole tensors by position in Graph::tensors: as they lie in HBM or at the host.
+using Images = std::map<std::int32_t, std::vector<std::byte>>;
+
+/// A program to be run with real numbers.
+struct Job {
+  const ir::Graph& graph;
+  const chip::Chip& chip;
+  const program::Program& program;
+  int threads = 0;  // as in parallel_map
+};
+
+/// Runs the program: every preload, distribution, shift and reduction is a copy of bytes between
+/// the memories of cores, at the addresses of its buffers. `given` has the inputs, weights and
+/// states. The answer has the tensors in `wanted`.
+///
+/// Throws InvalidInput for a program without buffers, an op without a kernel or an image of another
+/// size; InternalError, with op, core and step, for what a sound program never does: reading bytes
+/// that nobody wrote ("emulate_poison"), an address in no buffer ("emulate_address"), buffers that
+/// overlap while both live ("emulate_overlap"), an exchange whose ends disagree
+/// ("emulate_exchange").
+[[nodiscard]] Images emulate(const Job& job, Images given, std::span<const std::int32_t> wanted);
+
+/// The state of a chip between instructions.
+struct Machine {
+  const Job& job;
+  BufferBook book;
+  program::Spaces spaces;
+  std::vector<Arena> arenas;  // of every core of the machine
+  Images images;
+
+  Machine(const Job& on, Images given);
+
+  /// All of a tensor that rests on chip, put together from the cores that hold it.
+  [[nodiscard]] std::vector<std::byte> collect(std::int32_t tensor);
+  /// The same from wherever it is.
+  [[nodiscard]] std::vector<std::byte> whole_tensor(std::int32_t tensor);
+};
+
+}  // namespace elk::emulate

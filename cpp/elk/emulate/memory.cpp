@@ -1,0 +1,146 @@
+#include "elk/emulate/memory.hpp"
+
+#include <algorithm>
+#include <new>
+
+#include "elk/base/errors.hpp"
+
+namespace elk::emulate {
+namespace {
+
+std::size_t at(std::int64_t address) { return static_cast<std::size_t>(address); }
+
+/// `count` elements of four bits moved by one place, from odd numbers to even ones or back.
+void copy_nibbles(const std::byte* in, bool in_odd, std::byte* out, bool out_odd,
+                  std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t from = i + (in_odd ? 1 : 0);
+    const std::int64_t to = i + (out_odd ? 1 : 0);
+    const auto bits = (static_cast<unsigned>(in[from / 2]) >> (from % 2 == 0 ? 0U : 4U)) & 0xFU;
+    const unsigned shift = to % 2 == 0 ? 0U : 4U;
+    const auto kept = static_cast<unsigned>(out[to / 2]) & ~(0xFU << shift);
+    out[to / 2] = static_cast<std::byte>(kept | (bits << shift));
+  }
+}
+
+}  // namespace
+
+Arena::Arena(std::int64_t bytes)
+    : size_(bytes),
+      bytes_(static_cast<std::byte*>(std::calloc(at(bytes) + 1, 1))),
+      written_(static_cast<std::uint8_t*>(std::calloc(at(bytes) + 1, 1))) {
+  if (!bytes_ || !written_) {
+    throw std::bad_alloc();
+  }
+}
+
+void Arena::check(std::int64_t address, std::size_t bytes) const {
+  if (address < 0 || at(address) + bytes > at(size_)) {
+    throw InternalError(text("address ", address, " and ", bytes, " bytes on lie in no buffer"),
+                        "emulate_address");
+  }
+}
+
+void Arena::free(std::int64_t begin, std::int64_t bytes) {
+  check(begin, at(bytes));
+  std::fill_n(written_.get() + begin, bytes, std::uint8_t{0});
+}
+
+void Arena::read(std::int64_t address, std::span<std::byte> out) const {
+  check(address, out.size());
+  const std::uint8_t* first = written_.get() + address;
+  const std::uint8_t* last = first + out.size();
+  const std::uint8_t* poison = std::find(first, last, std::uint8_t{0});
+  if (poison != last) {
+    throw InternalError(text("address ", address + (poison - first), " is read and not written"),
+                        "emulate_poison");
+  }
+  std::copy_n(bytes_.get() + address, out.size(), out.begin());
+}
+
+void Arena::peek(std::int64_t address, std::span<std::byte> out) const {
+  check(address, out.size());
+  std::copy_n(bytes_.get() + address, out.size(), out.begin());
+}
+
+void Arena::write(std::int64_t address, std::span<const std::byte> data) {
+  check(address, data.size());
+  std::copy(data.begin(), data.end(), bytes_.get() + address);
+  std::fill_n(written_.get() + address, data.size(), std::uint8_t{1});
+}
+
+void copy_elements(const std::byte* in, std::byte* out, const ElementCopy& copy) {
+  const std::int64_t from = copy.from * copy.bits;
+  const std::int64_t to = copy.to * copy.bits;
+  if (from % 8 == 0 && to % 8 == 0 && copy.count * copy.bits % 8 == 0) {
+    std::copy_n(in + (from / 8), copy.count * copy.bits / 8, out + (to / 8));
+  } else {
+    copy_nibbles(in + (from / 8), from % 8 != 0, out + (to / 8), to % 8 != 0, copy.count);
+  }
+}
+
+std::int64_t Storage::bytes() const {
+  std::int64_t sum = 0;
+  for (const Segment& segment : segments) {
+    sum += segment.bytes;
+  }
+  return sum;
+}
+
+template <class Visit>
+void View::visit(std::int64_t begin, std::int64_t bytes, const Visit& visit) const {
+  std::int64_t passed = 0;
+  std::int64_t done = 0;
+  for (const Segment& segment : storage_.segments) {
+    const std::int64_t low = std::max<std::int64_t>(begin + done - passed, 0);
+    const std::int64_t part = std::min(segment.bytes - low, bytes - done);
+    if (part > 0) {
+      visit(segment.begin + low, at(done), at(part));
+      done += part;
+    }
+    passed += segment.bytes;
+  }
+  if (done < bytes) {
+    throw InternalError(
+        text("byte ", begin + done, " of a piece of ", passed, " bytes lies outside its buffers"),
+        "emulate_address");
+  }
+}
+
+void View::read(std::int64_t first, std::int64_t count, std::byte* out) const {
+  const std::int64_t begin = first * bits_ / 8;
+  const std::int64_t bytes = (((first + count) * bits_) + 7) / 8 - begin;
+  const bool odd = first * bits_ % 8 != 0;
+  std::vector<std::byte> shifted(odd ? at(bytes) : 0);
+  std::byte* to = odd ? shifted.data() : out;
+  visit(begin, bytes, [&](std::int64_t address, std::size_t done, std::size_t part) {
+    arena_.read(address, {to + done, part});
+  });
+  if (odd) {
+    copy_nibbles(shifted.data(), true, out, false, count);
+  }
+}
+
+void View::write(std::int64_t first, std::int64_t count, const std::byte* in) const {
+  const std::int64_t begin = first * bits_ / 8;
+  const std::int64_t end = (first + count) * bits_;
+  const std::int64_t bytes = ((end + 7) / 8) - begin;
+  const bool partly = first * bits_ % 8 != 0 || end % 8 != 0;
+  std::vector<std::byte> merged;
+  const std::byte* from = in;
+  if (partly) {  // Its neighbour in the byte stays, if there is one.
+    merged.resize(at(bytes));
+    for (const std::int64_t edge : {std::int64_t{0}, bytes - 1}) {
+      visit(begin + edge, 1, [&](std::int64_t address, std::size_t, std::size_t part) {
+        arena_.peek(address, {merged.data() + edge, part});
+      });
+    }
+    copy_nibbles(in, false, merged.data(), first * bits_ % 8 != 0, count);
+    from = merged.data();
+  }
+  visit(begin, bytes, [&](std::int64_t address, std::size_t done, std::size_t part) {
+    arena_.write(address, {from + done, part});
+  });
+}
+
+}  // namespace elk::emulate

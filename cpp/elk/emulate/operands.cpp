@@ -1,0 +1,326 @@
+#include "elk/emulate/operands.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+#include <utility>
+
+#include "elk/base/errors.hpp"
+#include "elk/base/parallel.hpp"
+#include "elk/emulate/pack.hpp"
+#include "elk/program/groups.hpp"
+
+namespace elk::emulate {
+namespace {
+
+using program::Role;
+
+std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
+
+std::int64_t piece_bytes(std::int64_t elements, std::int64_t bits) {
+  return partition::element_bytes(elements, bits).value;
+}
+
+/// The part [begin, begin + bytes) of the bytes that segments make up.
+void append_part(const std::vector<Segment>& from, std::int64_t begin, std::int64_t bytes,
+                 std::vector<Segment>& out) {
+  std::int64_t passed = 0;
+  for (const Segment& segment : from) {
+    const std::int64_t low = std::max(begin, passed);
+    const std::int64_t high = std::min(begin + bytes, passed + segment.bytes);
+    if (low < high) {
+      out.push_back({.begin = segment.begin + low - passed, .bytes = high - low});
+    }
+    passed += segment.bytes;
+  }
+}
+
+}  // namespace
+
+std::vector<Holding> holdings(const partition::Layout& layout) {
+  const partition::Pieces pieces(layout);
+  std::vector<Holding> out;
+  for (program::PieceGroup& group : program::piece_groups(pieces)) {
+    const auto place = static_cast<std::size_t>(pieces.place(group.cores.front()));
+    out.push_back({.held = held_at(pieces, place), .cores = std::move(group.cores)});
+  }
+  return out;
+}
+
+Operands::Operands(Machine& machine, std::int32_t op)
+    : machine_(machine),
+      id_(op),
+      placed_{machine.job.graph, machine.job.graph.ops[at(op)], machine.job.program.ops[at(op)],
+              machine.job.chip},
+      site_(placed_),
+      execute_(machine.spaces.execute(op)),
+      preload_(machine.spaces.preload(op)),
+      picks_(placed_.op.operands.size()) {
+  for (std::size_t k = 0; k < placed_.op.operands.size(); ++k) {
+    if (placed_.op.operands[k].indirect) {
+      find_picks(k);
+    }
+  }
+}
+
+bool Operands::is_preloaded(std::size_t k) const {
+  return placed_.chip.hbm.has_value() && partition::from_hbm(placed_.graph, placed_.op.operands[k]);
+}
+
+bool Operands::is_gathered(std::size_t k) const {
+  const ir::Operand& operand = placed_.op.operands[k];
+  return operand.access == ir::Access::Read && !partition::from_hbm(placed_.graph, operand) &&
+         std::any_of(execute_.begin(), execute_.end(),
+                     [&](const program::ExecuteSpace& space) { return at(space.operand) == k; });
+}
+
+void Operands::find_picks(std::size_t k) {
+  const ir::Operand& operand = placed_.op.operands[k];
+  const std::int32_t number = operand.indirect->index;
+  const auto& operands = placed_.op.operands;
+  std::size_t index = 0;
+  while (index == k || operands[index].tensor != number) {
+    ++index;
+  }
+  const ir::Tensor& tensor = site_.tensor(index);
+  std::vector<std::byte> bytes = machine_.whole_tensor(number);
+  const std::int64_t rows = site_.tensor(k).shape[at(operand.indirect->dim)];
+  for (const Worker& worker : site_.workers()) {
+    const Points points = points_of(operands[index], worker.tile);
+    std::vector<std::int64_t> values(at(points.count()));
+    for (const Touched& run : touched(operands[index], whole(tensor), tensor.shape, points)) {
+      emulate::load(Elements{.data = bytes.data(), .dtype = tensor.dtype},
+                    {.first = run.element, .step = run.step, .count = run.count},
+                    values.data() + run.point);
+    }
+    std::set<std::int64_t> picked;
+    for (const std::int64_t value : values) {
+      picked.insert(value < 0 ? value + rows : value);
+    }
+    partition::Indices set;
+    for (const std::int64_t row : picked) {
+      if (row >= 0 && row < rows && !set.empty() && set.back().end == row) {
+        set.back().end += 1;
+      } else if (row >= 0 && row < rows) {
+        set.push_back({.begin = row, .end = row + 1});
+      }
+    }
+    picks_[k].push_back(std::move(set));
+  }
+}
+
+Held Operands::held(std::size_t k, std::size_t worker, std::int64_t turns) const {
+  Held result = site_.held(k, worker, turns);
+  if (!picks_[k].empty()) {
+    result.sets[at(placed_.op.operands[k].indirect->dim)] = picks_[k][worker];
+  }
+  return result;
+}
+
+std::vector<Segment> Operands::buffers(std::size_t k, Role role,
+                                       const std::vector<program::ExecuteSpace>& spaces) const {
+  const std::int32_t tensor = placed_.op.operands[k].tensor;
+  std::size_t nth = 0;
+  for (const program::ExecuteSpace& space : spaces) {
+    if (at(space.operand) == k) {
+      const auto found = machine_.book.of_op(id_, role, tensor);
+      if (nth >= found.size()) {
+        throw InternalError(text("op '", placed_.op.name, "' has no buffer for operand ", k),
+                            "emulate_address");
+      }
+      return {machine_.book.segment(*found[nth])};
+    }
+    if (placed_.op.operands[at(space.operand)].tensor == tensor) {
+      ++nth;
+    }
+  }
+  return {};
+}
+
+Storage Operands::resident(std::size_t k) const {
+  const partition::Layout layout =
+      partition::layout(placed_.graph, placed_.op, k, placed_.plan.execute, placed_.chip);
+  const std::int32_t tensor = placed_.op.operands[k].tensor;
+  const auto own = machine_.book.of_op(id_, Role::Resident, tensor);
+  std::size_t nth = 0;
+  for (std::size_t i = 0; i < k; ++i) {
+    if (placed_.op.operands[i].tensor == tensor && partition::first_like(placed_.op, i) == i) {
+      ++nth;
+    }
+  }
+  if (nth < own.size()) {
+    return {{machine_.book.segment(*own[nth])}};
+  }
+  for (const program::Buffer* buffer : machine_.book.residents(tensor)) {
+    const ir::Op& other = placed_.graph.ops[at(buffer->op)];
+    const program::OpPlan& plan = machine_.job.program.ops[at(buffer->op)];
+    for (std::size_t i = 0; i < other.operands.size(); ++i) {
+      if (other.operands[i].tensor == tensor && !program::rotates(plan.execute, i) &&
+          partition::same(partition::layout(placed_.graph, other, i, plan.execute, placed_.chip),
+                          layout)) {
+        return {{machine_.book.segment(*buffer)}};
+      }
+    }
+  }
+  throw InternalError(text("op '", placed_.op.name, "' has no buffer for operand ", k),
+                      "emulate_address");
+}
+
+Storage Operands::rest(std::size_t k) const {
+  const program::Buffer* buffer = machine_.book.rest(placed_.op.operands[k].tensor);
+  return buffer == nullptr ? Storage{} : Storage{{machine_.book.segment(*buffer)}};
+}
+
+Storage Operands::storage(std::size_t k, std::size_t worker) const {
+  const ir::Operand& operand = placed_.op.operands[k];
+  if (operand.access == ir::Access::Write) {
+    Storage out = rest(k);
+    const std::vector<Segment> more = buffers(k, Role::Execute, execute_);
+    out.segments.insert(out.segments.end(), more.begin(), more.end());
+    return out;
+  }
+  if (!partition::from_hbm(placed_.graph, operand)) {
+    return is_gathered(k) ? Storage{buffers(k, Role::Execute, execute_)} : rest(k);
+  }
+  if (!placed_.chip.hbm) {
+    return resident(k);
+  }
+  std::vector<Segment> space = buffers(k, Role::Preload, preload_);
+  const std::vector<Segment> more = buffers(k, Role::Execute, execute_);
+  space.insert(space.end(), more.begin(), more.end());
+  const Slices cut = slices(k, worker);
+  const std::int64_t own = cut.parts[cut.own].bytes;
+  Storage out;
+  for (std::size_t i = 0; i < cut.parts.size(); ++i) {
+    const std::int64_t behind = i < cut.own ? own : 0;
+    const std::int64_t begin = i == cut.own ? 0 : behind + cut.parts[i].begin;
+    append_part(space, begin, cut.parts[i].bytes, out.segments);
+  }
+  return out;
+}
+
+Operands::Slices Operands::slices(std::size_t k, std::size_t worker) const {
+  const std::int64_t divisor = std::max<std::int64_t>(1, placed_.plan.divisor[k]);
+  const std::int64_t ring = site_.spin(k) ? site_.spin(k)->parts : 1;
+  std::int64_t elements = held(k, worker, 0).elements();
+  if (site_.spin(k)) {  // A circle has a place for every position, be it clipped or not.
+    for (const SharedRun& run : circle_runs(k, worker, 0)) {
+      elements = std::max(elements, run.to + run.count);
+    }
+  }
+  const Bytes full = partition::aligned({piece_bytes(elements, site_.bits(k))});
+  const std::int64_t part = partition::preload_piece(full, divisor).value;
+  Slices out{.parts = {}, .own = at(site_.member(k, worker).number / ring % divisor)};
+  for (std::int64_t i = 0; i < divisor; ++i) {
+    const std::int64_t begin = std::min(full.value, i * part);
+    out.parts.push_back({.begin = begin, .bytes = std::min(part, full.value - begin)});
+  }
+  return out;
+}
+
+std::size_t Operands::peer(std::size_t k, std::size_t worker, std::size_t slice) const {
+  const std::int64_t divisor = std::max<std::int64_t>(1, placed_.plan.divisor[k]);
+  const std::int64_t ring = site_.spin(k) ? site_.spin(k)->parts : 1;
+  const Member& member = site_.member(k, worker);
+  const std::int64_t first = member.number - (member.number % (ring * divisor));
+  const std::int64_t number =
+      first + (member.number % ring) + (static_cast<std::int64_t>(slice) * ring);
+  const std::vector<std::size_t>& group = site_.group(k, member.group);
+  if (number >= static_cast<std::int64_t>(group.size())) {
+    throw InternalError(text("slice ", slice, " of operand ", k, " lies on no core"),
+                        "emulate_exchange");
+  }
+  return group[at(number)];
+}
+
+std::vector<SharedRun> Operands::circle_runs(std::size_t k, std::size_t worker,
+                                             std::int64_t turns) const {
+  const Held piece = held(k, worker, turns);
+  if (!site_.spin(k)) {
+    return {{.from = 0, .to = 0, .count = piece.elements()}};
+  }
+  const Spin& spin = *site_.spin(k);
+  const Window window = site_.window(k, worker);
+  const std::int64_t begin = site_.workers()[worker].tile[spin.axis].begin;
+  const std::int64_t moved = turns * placed_.plan.execute.pace[spin.axis];
+  std::int64_t outer = 1;
+  std::int64_t inner = 1;
+  for (std::size_t dim = 0; dim < piece.sets.size(); ++dim) {
+    const std::int64_t count = partition::count(piece.sets[dim]);
+    (dim < spin.dim ? outer : inner) *= dim == spin.dim ? 1 : count;
+  }
+  const std::int64_t length = partition::count(piece.sets[spin.dim]);
+  std::vector<SharedRun> line;
+  std::int64_t number = 0;
+  for (const partition::Run& run : piece.sets[spin.dim]) {
+    for (std::int64_t index = run.begin; index < run.end; ++index, ++number) {
+      const std::int64_t ahead = index - begin - window.start - moved;
+      const std::int64_t in_window = ((ahead % window.length) + window.length) % window.length;
+      const std::int64_t slot = (moved + in_window) % window.held;
+      if (!line.empty() && line.back().from + line.back().count == number &&
+          line.back().to + line.back().count == slot) {
+        line.back().count += 1;
+      } else {
+        line.push_back({.from = number, .to = slot, .count = 1});
+      }
+    }
+  }
+  std::vector<SharedRun> out;
+  for (std::int64_t row = 0; row < outer; ++row) {
+    for (const SharedRun& run : line) {
+      out.push_back({.from = ((row * length) + run.from) * inner,
+                     .to = ((row * window.held) + run.to) * inner,
+                     .count = run.count * inner});
+    }
+  }
+  return out;
+}
+
+std::vector<std::byte> Operands::load(std::size_t k, std::size_t worker, std::int64_t turns) const {
+  const std::int64_t bits = site_.bits(k);
+  const Held piece = held(k, worker, turns);
+  const Storage place = storage(k, worker);
+  const View view(machine_.arenas[at(site_.workers()[worker].core)], place, bits);
+  std::vector<std::byte> out(at(piece_bytes(piece.elements(), bits) + 8));
+  std::vector<std::byte> part;
+  for (const SharedRun& run : circle_runs(k, worker, turns)) {
+    part.resize(at(piece_bytes(run.count, bits) + 1));
+    view.read(run.to, run.count, part.data());
+    copy_elements(part.data(), out.data(),
+                  {.from = 0, .to = run.from, .count = run.count, .bits = bits});
+  }
+  return out;
+}
+
+std::vector<std::byte> Operands::in_place_order(std::size_t k, std::size_t worker,
+                                                const std::vector<std::byte>& piece) const {
+  if (!site_.spin(k)) {
+    return piece;
+  }
+  const std::vector<SharedRun> runs = circle_runs(k, worker, 0);
+  std::int64_t end = 0;
+  for (const SharedRun& run : runs) {
+    end = std::max(end, run.to + run.count);
+  }
+  std::vector<std::byte> out(at(piece_bytes(end, site_.bits(k)) + 8));
+  for (const SharedRun& run : runs) {
+    copy_elements(piece.data(), out.data(),
+                  {.from = run.from, .to = run.to, .count = run.count, .bits = site_.bits(k)});
+  }
+  return out;
+}
+
+void Operands::for_each_worker(std::int64_t step,
+                               const std::function<void(std::size_t)>& body) const {
+  parallel_for_index(site_.workers().size(), machine_.job.threads, [&](std::size_t worker) {
+    try {
+      body(worker);
+    } catch (const InternalError& error) {
+      throw InternalError(text("op '", placed_.op.name, "', core ", site_.workers()[worker].core,
+                               ", step ", step, ": ", error.what()),
+                          error.code());
+    }
+  });
+}
+
+}  // namespace elk::emulate

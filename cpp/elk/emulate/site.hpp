@@ -1,0 +1,113 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "elk/emulate/access.hpp"
+#include "elk/emulate/tile.hpp"
+#include "elk/partition/layout.hpp"
+#include "elk/partition/piece.hpp"
+#include "elk/program/spaces.hpp"
+
+namespace elk::emulate {
+
+/// A core that runs a part of an op.
+struct Worker {
+  std::int32_t core;
+  std::vector<std::int64_t> digit;  // along every axis
+  Ranges tile;
+};
+
+/// How an operand rotates: along one dimension, on one axis.
+struct Spin {
+  std::size_t dim;
+  std::size_t axis;
+  std::int64_t parts;  // f_t
+  std::int64_t chunk;  // indices of a part
+};
+
+/// A core among those that share a sub-tensor of an operand.
+struct Member {
+  std::size_t group;
+  std::int64_t number;
+};
+
+/// Where a rotating piece begins: position `start` of a tile of `length`, `held` of them in turn.
+struct Window {
+  std::int64_t start;
+  std::int64_t length;
+  std::int64_t held;
+};
+
+/// The work of one op, core by core: who computes what, and which piece of every operand it holds.
+///
+/// Cores number themselves by core id among the sharers of a piece. Where tensors rotate along an
+/// axis, a core starts at the sum of what its numbers say, modulo the tile: so all of them turn
+/// past it together.
+class Site {
+ public:
+  explicit Site(const program::PlacedOp& placed);
+
+  [[nodiscard]] const program::PlacedOp& placed() const { return placed_; }
+  [[nodiscard]] const ir::Op& op() const { return placed_.op; }
+  [[nodiscard]] const std::vector<Worker>& workers() const { return workers_; }
+  [[nodiscard]] const partition::Tiling& tiling() const { return tiling_; }
+  [[nodiscard]] const ir::Tensor& tensor(std::size_t operand) const;
+  [[nodiscard]] std::int64_t bits(std::size_t operand) const;
+
+  [[nodiscard]] const std::optional<Spin>& spin(std::size_t operand) const {
+    return spins_[operand];
+  }
+  [[nodiscard]] const Member& member(std::size_t operand, std::size_t worker) const {
+    return members_[operand][worker];
+  }
+  /// The workers of a group, by their numbers.
+  [[nodiscard]] const std::vector<std::size_t>& group(std::size_t operand,
+                                                      std::size_t group) const {
+    return groups_[operand][group];
+  }
+  [[nodiscard]] Window window(std::size_t operand, std::size_t worker) const;
+
+  /// The piece of an operand that a worker holds after `turns` shifts; of a result its tile.
+  [[nodiscard]] Held held(std::size_t operand, std::size_t worker, std::int64_t turns) const;
+
+  /// Shifts of an operand that rotates along `axis` before step `step`.
+  [[nodiscard]] std::int64_t turns(std::size_t axis, std::int64_t step) const;
+  /// What a worker computes in a step: ranges of all axes, in parts where a window wraps around.
+  /// Empty where others' tiles are longer than its own.
+  [[nodiscard]] std::vector<Ranges> sub_task(std::size_t worker, std::int64_t step) const;
+  /// Whether a step is the first along every reduction axis that is looped over.
+  [[nodiscard]] bool begins_sums(std::int64_t step) const;
+
+  /// Whether partial results grow over cores or steps, at accumulate width.
+  [[nodiscard]] bool accumulates() const { return accumulates_; }
+  /// How many cores add up their partial tiles; 1: none.
+  [[nodiscard]] std::int64_t scatter_parts() const { return scatter_parts_; }
+  /// The workers that share the tile of the result, or, of a row op, its rows.
+  [[nodiscard]] std::vector<std::vector<std::size_t>> partners() const;
+
+ private:
+  void add_spin(std::size_t operand);
+  void add_groups(std::size_t operand);
+  [[nodiscard]] std::int64_t start(std::size_t axis, std::size_t worker) const;
+  [[nodiscard]] std::int64_t trip(std::size_t axis, std::int64_t step) const;
+
+  const program::PlacedOp& placed_;
+  partition::Tiling tiling_;
+  std::vector<Worker> workers_;
+  std::vector<std::optional<Spin>> spins_;
+  std::vector<std::vector<Member>> members_;
+  std::vector<std::vector<std::vector<std::size_t>>> groups_;
+  std::vector<std::unique_ptr<partition::Layout>> layouts_;
+  std::vector<std::unique_ptr<partition::Pieces>> pieces_;
+  bool accumulates_ = false;
+  std::int64_t scatter_parts_ = 1;
+};
+
+/// The sets of a piece of a layout at one place.
+[[nodiscard]] Held held_at(const partition::Pieces& pieces, std::size_t place);
+
+}  // namespace elk::emulate
