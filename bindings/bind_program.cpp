@@ -31,11 +31,14 @@ void bind_program(py::module_& m) {
   using program::OpPlan;
   py::class_<OpPlan>(m, "OpPlan", "How one op runs, and what of it is preloaded.")
       .def(py::init([](elk::partition::ExecutePlan execute, std::vector<std::int64_t> divisor,
-                       bool tree) { return OpPlan{std::move(execute), std::move(divisor), tree}; }),
-           py::kw_only(), py::arg("execute"), py::arg("divisor"), py::arg("tree"))
+                       bool tree, bool ring) {
+             return OpPlan{std::move(execute), std::move(divisor), tree, ring};
+           }),
+           py::kw_only(), py::arg("execute"), py::arg("divisor"), py::arg("tree"), py::arg("ring"))
       .def_readonly("execute", &OpPlan::execute)
       .def_readonly("divisor", &OpPlan::divisor)
-      .def_readonly("tree", &OpPlan::tree);
+      .def_readonly("tree", &OpPlan::tree)
+      .def_readonly("ring", &OpPlan::ring);
 
   using program::Instruction;
   py::class_<Instruction>(m, "Instruction", "One step of a program.")

@@ -115,7 +115,10 @@ def _facts(document: PlanDocument) -> list[tuple[str, str]]:
             f"{duration(document['host_s'])})",
         ),
         ("of ideal", _against("ideal", bounds["ideal_s"], total_s)),
-        ("of bound", _against("lower bound, by sampled tile rates,", bounds["lower_bound_s"], total_s)),
+        (
+            "of bound",
+            _against("lower bound, by sampled tile rates,", bounds["lower_bound_s"], total_s),
+        ),
         ("binds", f"{binds}: " + ", ".join(f"{n} {duration(s)}" for n, s in corners.items())),
         *_hbm(document),
         *([("between chips", between_chips(document))] if is_sharded(document) else []),

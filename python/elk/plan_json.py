@@ -84,15 +84,18 @@ class CompiledPlan:
     def simulate(self, tiles: _core.TileModel | None, fidelity: _core.Fidelity) -> _core.Run:
         """Runs the plan on the simulator, with the tile model that it was planned with."""
         return _core.simulate(
-            self.graph, self.chip.to_core(), self.plan.program, tiles or self.tiles, fidelity
+            self._planned, self._machine, self.plan.program, tiles or self.tiles, fidelity
         )
 
     def problems(self) -> list[str]:
         """Every rule of the program's semantics that the plan breaks."""
+        return _core.check_program(self._planned, self._machine, self.plan.program)
+
+    @property
+    def _machine(self) -> _core.Chip:
+        """What the program is for: one chip, where chips share the model."""
         machine = self.chip.to_core()
-        if self.plan.shard is not None:
-            machine = _core.one_of(machine)
-        return _core.check_program(self._planned, machine, self.plan.program)
+        return machine if self.plan.shard is None else _core.one_of(machine)
 
     @cached_property
     def _planned(self) -> _core.Graph:

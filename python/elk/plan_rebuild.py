@@ -27,6 +27,8 @@ def simulate(document: PlanDocument, tiles: _core.TileModel, fidelity: _core.Fid
     """Runs the plan of a document on the simulator."""
     rebuilt = _Rebuilt(document)
     chip = Chip.from_dict(document["chip"]).to_core()
+    if document["pod"] == "sharded":
+        chip = _core.one_of(chip)
     return _core.simulate(rebuilt.graph(), chip, rebuilt.program(), tiles, fidelity)
 
 
@@ -194,4 +196,5 @@ def _op_plan(op: OpRow) -> _core.OpPlan:
             divisor.get(x["tensor"], 0) if x["access"] == "read" else 0 for x in op["operands"]
         ],
         tree=execute.get("algorithm", {}).get("reduce") == "tree",
+        ring=execute.get("algorithm", {}).get("collective") == "ring",
     )

@@ -95,9 +95,11 @@ class Run:
         """One row an operator, in columns: times in picoseconds, sizes in bytes.
 
         `waited_ps` is how long the execute waited for its preload, `queued` how many preloads and
-        stores were not over when it began; `exchange_bytes` are those of the busiest core.
+        stores were not over when it began; `exchange_bytes` are those of the busiest core, `hbm_bytes` those
+        of all chips.
         """
-        return self._run.ops
+        ops = self._run.ops
+        return {**ops, "hbm_bytes": ops["hbm_bytes"] * self._copies}
 
     def table(self) -> pd.DataFrame:
         """`columns` as a pandas table, with names and kinds of the operators.
@@ -140,7 +142,7 @@ class Run:
         `vector`: core time in products and convolutions, and in everything else.
         """
         chip, totals = self._plan["chip"], self._run.totals
-        core, chips = chip["core"], int(chip.get("chips") or 1)
+        core, chips = chip["core"], self._chips // self._copies
         cores = chips * int(core.get("count") or int(np.prod(core["grid"])))
         hbm = chip.get("hbm")
         peak = float(hbm["bytes_per_s"]) * chips if hbm else 0.0
@@ -159,7 +161,7 @@ class Run:
         given = self._plan["chip"].get("energy")
         if not given:
             return None
-        totals, chips = self._run.totals, int(self._plan["chip"].get("chips") or 1)
+        totals = self._run.totals
         sram = totals.operand_bytes + 2 * totals.received_bytes + totals.loaded_bytes
         picojoules = (
             given["pj_per_flop"] * totals.flops
@@ -168,7 +170,17 @@ class Run:
             + given["pj_per_hbm_byte"] * totals.hbm_bytes
             + given["pj_per_inter_chip_byte"] * totals.between_bytes
         )
-        return float(picojoules * 1e-12 + given["static_w"] * chips * self.latency_s)
+        watts = given["static_w"] * self._chips
+        return float(picojoules * 1e-12 * self._copies + watts * self.latency_s)
+
+    @property
+    def _chips(self) -> int:
+        return int(self._plan["chip"].get("chips") or 1)
+
+    @property
+    def _copies(self) -> int:
+        """Chips of a sharded pod, all of which do what one was simulated to do."""
+        return self._chips if self._plan["pod"] == "sharded" else 1
 
     def memory(self) -> dict[str, NDArray[np.int64]]:
         """Bytes of one core's SRAM by kind of buffer over time.

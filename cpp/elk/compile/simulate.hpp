@@ -8,7 +8,8 @@
 
 namespace elk::compile {
 
-/// Runs a program on the simulator, its calls timed by a tile model.
+/// Runs a program on the simulator, its calls timed by a tile model. Where chips share the model,
+/// `chip` is `chip::one_of` the pod: every chip does the same.
 [[nodiscard]] sim::Run simulate(const ir::Graph& graph, const chip::Chip& chip,
                                 const program::Program& program, const cost::TileModel& tiles,
                                 sim::Fidelity fidelity);

@@ -11,54 +11,12 @@
 namespace elk::cost {
 namespace {
 
-/// Rows of the squarest grid of `chips`.
-std::int64_t rows_of(std::int64_t chips) {
-  std::int64_t rows = 1;
-  for (std::int64_t r = 1; r * r <= chips; ++r) {
-    rows = chips % r == 0 ? r : rows;
-  }
-  return rows;
-}
-
-/// How messages travel between chips.
-struct Ways {
-  std::int64_t longest;  // links that the farthest message passes
-  double load;           // links that messages pass on average
-};
-
-/// From each chip to the next in a ring. On a grid with an even side there is one of neighbours; in
-/// a line the last message goes all the way back, in the free direction of every link.
-Ways around(chip::Topology topology, std::int64_t chips) {
-  const std::int64_t rows = rows_of(chips);
-  if (topology != chip::Topology::Mesh2d || chips == 2 || (rows > 1 && chips % 2 == 0)) {
-    return {.longest = 1, .load = 1.0};
-  }
-  return {.longest = rows > 1 ? 2 : chips - 1, .load = 1.0};
-}
-
-/// From each chip to all others.
-Ways across(chip::Topology topology, std::int64_t chips) {
-  const auto others = static_cast<double>(chips - 1);
-  if (topology == chip::Topology::Ring) {
-    const std::int64_t passed = chips * chips / 4;  // The shorter way round to each.
-    return {.longest = chips / 2, .load = static_cast<double>(passed) / others};
-  }
-  if (topology == chip::Topology::Mesh2d) {
-    const std::int64_t rows = rows_of(chips);
-    const std::int64_t cols = chips / rows;
-    const std::int64_t passed =
-        (cols * (rows * rows - 1) / 3) + (rows * (cols * cols - 1) / 3);  // by all of one chip
-    return {.longest = rows + cols - 2, .load = static_cast<double>(passed) / others};
-  }
-  return {.longest = 1, .load = 1.0};
-}
-
 struct Sides {
   const std::vector<partition::Round>& chip;
   const std::vector<partition::Round>& port;
 };
 
-double seconds(const Sides& sides, const Ways& ways, const chip::Chip& machine) {
+double seconds(const Sides& sides, const partition::Passage& ways, const chip::Chip& machine) {
   const chip::InterChip& between = *machine.inter_chip;
   double sum = 0.0;
   for (std::size_t i = 0; i < sides.chip.size(); ++i) {
@@ -107,10 +65,9 @@ LinkPhase link_phase(ir::OpKind kind, const partition::Held& chip, const partiti
   for (const partition::Way way : {partition::Way::Ring, partition::Way::Direct}) {
     const std::vector<partition::Round> all = partition::rounds(kind, chip, chips, way);
     const std::vector<partition::Round> own = partition::rounds(kind, port, chips, way);
-    const bool ring = way == partition::Way::Ring;
-    const double time = seconds({.chip = all, .port = own},
-                                ring ? around(topology, chips) : across(topology, chips), machine);
-    if (ring || time < best.time.value) {
+    const double time =
+        seconds({.chip = all, .port = own}, partition::passage(way, topology, chips), machine);
+    if (way == partition::Way::Ring || time < best.time.value) {
       best = {.way = way, .time = {time}, .sent = {partition::sent_bytes(all)}};
     }
   }
@@ -161,7 +118,7 @@ PlanOption collective_option(const ir::Graph& graph, const ir::Op& op,
                     .states = preload_states({}, op, Fabric(chip), chip, false),
                     .way = link.way,
                     .crossing = link.sent};
-  const std::vector<const partition::Layout*> nothing(op.operands.size(), nullptr);
+  const std::vector<const partition::Transition*> nothing(op.operands.size(), nullptr);
   option.gather = gather_all(graph, op, option, nothing, chip);
   option.time = option.gather.time + option.shift.time + option.reduce.time;
   option.exchange = option.gather.bytes + option.shift.bytes + option.reduce.bytes;

@@ -48,6 +48,15 @@ struct Round {
 [[nodiscard]] std::vector<Round> rounds(ir::OpKind kind, const Held& held, std::int64_t chips,
                                         Way way);
 
+/// How messages travel between chips.
+struct Passage {
+  std::int64_t longest;  // links that the farthest message passes
+  double load;           // links that messages pass on average
+
+  friend bool operator==(const Passage&, const Passage&) = default;
+};
+[[nodiscard]] Passage passage(Way way, chip::Topology topology, std::int64_t chips);
+
 /// Of all rounds together.
 [[nodiscard]] std::int64_t sent_bytes(const std::vector<Round>& rounds);
 

@@ -106,7 +106,8 @@ Execution expand(const PlacedOp& placed, std::span<const partition::Layout* cons
                 .steps = partition::tiling(placed.op, placed.plan.execute).steps,
                 .rotations = rotations(placed),
                 .reduce = reductions(placed),
-                .wide = is_wide(placed)};
+                .wide = is_wide(placed),
+                .collective = {}};
   for (std::size_t k = 0; k < placed.op.operands.size(); ++k) {
     const ir::Operand& operand = placed.op.operands[k];
     if (operand.access == ir::Access::Write || partition::first_like(placed.op, k) != k) {
@@ -117,6 +118,10 @@ Execution expand(const PlacedOp& placed, std::span<const partition::Layout* cons
     } else if (placed.chip.hbm && placed.plan.divisor[k] > 1) {
       add_distribution(placed, k, out.distribute);
     }
+  }
+  if (ir::is_collective(placed.op.kind)) {
+    add_collection(placed, out.gather);
+    out.collective = collective(placed);
   }
   return out;
 }

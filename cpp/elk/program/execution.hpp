@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "elk/partition/layout.hpp"
+#include "elk/program/collective.hpp"
 #include "elk/program/spaces.hpp"
 #include "elk/program/transfers.hpp"
 
@@ -44,6 +46,7 @@ struct Execution {
   std::vector<Rotation> rotations;  // in the order in which they follow a step
   std::vector<Round> reduce;
   bool wide;  // whether they are on several chips
+  std::optional<Collective> collective;  // instead of steps and reductions
 };
 
 /// What the execute of an op does. `have[k]` is the layout in which operand k rests, null where it

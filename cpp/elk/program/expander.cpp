@@ -28,7 +28,7 @@ Expander::Expander(const ir::Graph& graph, const chip::Chip& chip, const std::ve
   std::map<Key, std::int32_t> loads;
   for (std::size_t i = 0; i < graph.ops.size(); ++i) {
     const ir::Op& op = graph.ops[i];
-    Key key{classes[i], ops[i].tree ? 1 : 0};
+    Key key{classes[i], ops[i].tree ? 1 : 0, ops[i].ring ? 1 : 0};
     key.insert(key.end(), ops[i].divisor.begin(), ops[i].divisor.end());
     preload_of_.push_back(chip.hbm && has_hbm_data(graph, op) ? number(loads, key) : -1);
     for (const ir::Operand& operand : op.operands) {

@@ -272,7 +272,8 @@ class Searcher {
       const Choice& choice = candidate.proposal.choices[static_cast<std::size_t>(op)];
       result.ops.push_back({.execute = problem_.option(op, choice).plan,
                             .divisor = problem_.state(op, choice).divisor,
-                            .tree = problem_.option(op, choice).tree});
+                            .tree = problem_.option(op, choice).tree,
+                            .ring = problem_.option(op, choice).way == partition::Way::Ring});
     }
     result.buffers = program::buffers(problem_.graph(), problem_.chip(), result.ops, result.code);
     const std::vector<Bytes> occupancy = program::occupancy(result.buffers, result.code.size());

@@ -1,6 +1,7 @@
 #include "elk/sim/demand.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <map>
 #include <utility>
@@ -172,6 +173,34 @@ Demand Demands::of(const program::Loading& loading, std::int32_t weight) const {
   if (!chip::is_mesh(chip_)) {
     sums.about.hop_bytes = sums.about.received;
   }
+  return pack(sums);
+}
+
+/// On a grid a port is no link of the grid: what passes through the busiest holds up the others.
+Demand Demands::of(const program::Crossing& crossing, const program::Collective& collective) const {
+  Sums sums{.amount = std::vector<std::int64_t>(type_of_.size(), 0), .tail = {}, .about = {}};
+  const auto ports = static_cast<std::int64_t>(collective.ports.size());
+  std::int64_t chip = crossing.chip;
+  for (const std::int32_t core : collective.ports) {
+    if (!chip::is_mesh(chip_)) {
+      sums.amount[network_.send_port({core}).index()] = crossing.port;
+      sums.amount[network_.receive_port({core}).index()] = crossing.port;
+    }
+  }
+  if (chip::is_mesh(chip_)) {
+    const double slowest =
+        static_cast<double>(crossing.port) * chip_.inter_chip->rate / chip_.interconnect.link_rate;
+    chip = std::max(chip, static_cast<std::int64_t>(std::ceil(slowest)));
+  }
+  sums.amount[network_.chip_out(0).index()] = chip;
+  sums.amount[network_.chip_in(0).index()] = chip;
+  sums.about.busiest = {crossing.port};
+  sums.about.most_received = {crossing.port};
+  sums.about.received = {crossing.port * ports};
+  sums.about.hop_bytes = sums.about.received;
+  sums.about.chip_bytes = {crossing.sent};
+  sums.about.crosses = true;
+  sums.about.latency = to_latency(chip_.inter_chip->latency) * collective.links;
   return pack(sums);
 }
 

@@ -53,6 +53,9 @@ class Demands {
   [[nodiscard]] Demand of(const program::Exchange& exchange) const;
   /// `weight`: of a byte on a memory module, `kHbmWeight` if it is read sequentially.
   [[nodiscard]] Demand of(const program::Loading& loading, std::int32_t weight) const;
+  /// One step of a collective's link phase: over the links of its chip and through its ports.
+  [[nodiscard]] Demand of(const program::Crossing& crossing,
+                          const program::Collective& collective) const;
   /// `alone[i]`: of the calls of `tiles[i]`.
   [[nodiscard]] Demand of(std::span<const program::Tiles> tiles,
                           std::span<const Picoseconds> alone) const;

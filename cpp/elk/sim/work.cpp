@@ -178,6 +178,28 @@ struct Works::Builder {
     }
   }
 
+  /// The link phase of a collective, the adds, and what ports hand on.
+  void cross() {
+    const program::Collective& moves = *execution.collective;
+    for (const program::Crossing& crossing : moves.crossings) {
+      Demand demand = works.demands_.of(crossing, moves);
+      count(demand, crossing.steps);
+      out.received += demand.most_received * crossing.steps;
+      out.exchange += demand.busiest * crossing.steps;
+      const Picoseconds synced = sync(demand);
+      Stage one = stage(PhaseKind::Shift, std::move(demand), false);
+      one.sync = synced;
+      out.stages.insert(out.stages.end(), static_cast<std::size_t>(crossing.steps), one);
+    }
+    if (moves.addends > 0) {
+      const std::int64_t at_once = moves.ring ? 2 : moves.addends + 1;
+      const std::int64_t times = moves.ring ? moves.addends : 1;
+      const Stage add = everywhere(PhaseKind::Shift, works.tiles_.add(op, at_once, moves.elements));
+      out.stages.insert(out.stages.end(), static_cast<std::size_t>(times), add);
+    }
+    out.exchange += exchange(PhaseKind::Reduce, moves.deliver);
+  }
+
   void reductions() {
     for (const program::Round& round : execution.reduce) {
       out.exchange += exchange(PhaseKind::Reduce, round.exchange);
@@ -191,8 +213,12 @@ Work Works::of(std::int32_t op, const ir::Graph& graph, const program::Execution
   Builder builder{.works = *this, .op = op, .execution = execution, .out = {}};
   builder.out.distribute = builder.exchange(PhaseKind::Distribute, execution.distribute);
   builder.out.exchange = builder.exchange(PhaseKind::Gather, execution.gather);
-  builder.steps();
-  builder.reductions();
+  if (execution.collective) {
+    builder.cross();
+  } else {
+    builder.steps();
+    builder.reductions();
+  }
   const ir::Op& node = graph.ops[at(op)];
   for (const program::Tiles& tiles : execution.tiles) {
     const auto calls = static_cast<std::int64_t>(tiles.cores.size()) * execution.steps;
