@@ -8,6 +8,7 @@
 #include "elk/sim/subscript.hpp"
 
 namespace elk::sim {
+
 Meter::Meter(const Metering& metering) : track_(metering.track), most_(subscript(metering.most)) {
   if (metering.most < 2 || metering.width <= Picoseconds{0} || metering.tracks < 0) {
     throw InvalidInput(text("a meter must have at least 2 bins of at least 1 ps, got ",
@@ -71,8 +72,8 @@ void Meter::close(Track& track, Picoseconds now) const {
   track.busy.push_back({track.since, now});
   while (track.busy.size() > most_) {
     track.gap = std::max(Picoseconds{1}, track.gap * 2);
-    std::vector<Span> joined;
-    for (const Span& span : track.busy) {
+    std::vector<BusySpan> joined;
+    for (const BusySpan& span : track.busy) {
       if (!joined.empty() && span.begin - joined.back().end <= track.gap) {
         joined.back().end = span.end;
       } else {

@@ -17,11 +17,11 @@ struct Metering {
 };
 
 /// [begin, end), with something under way.
-struct Span {
+struct BusySpan {
   Picoseconds begin;
   Picoseconds end;
 
-  friend bool operator==(const Span&, const Span&) = default;
+  friend bool operator==(const BusySpan&, const BusySpan&) = default;
 };
 
 /// One track. Memory is bounded: when time runs past the last bin, bins are joined in pairs; when
@@ -29,7 +29,7 @@ struct Span {
 struct Usage {
   Picoseconds width;
   std::vector<double> bytes;  // per bin, times weights; of the resources of the track together
-  std::vector<Span> busy;
+  std::vector<BusySpan> busy;
   Picoseconds busy_time;  // exact, whatever was joined
 
   friend bool operator==(const Usage&, const Usage&) = default;
@@ -54,7 +54,7 @@ class Meter {
   struct Track {
     std::vector<Wide> grains;  // per bin
     Picoseconds width;
-    std::vector<Span> busy;
+    std::vector<BusySpan> busy;
     Picoseconds gap;  // spans at most so far apart are joined
     Picoseconds busy_time;
     Picoseconds since;

@@ -19,7 +19,7 @@ void Engine::set_share(std::int32_t id, Share share) {
   }
   moving.share = share;
   const Picoseconds time = time_to_move(moving.left, share);
-  if (time == kNever) {
+  if (time == kBeyondTime) {
     agenda_.remove(id);  // Until it gets a larger share.
   } else {
     agenda_.set(id, now_ + time);

@@ -23,7 +23,7 @@ __extension__ using Wide = __int128;
 /// to 24 divide, so that a link splits evenly among up to 24 flows, and most larger counts.
 inline constexpr std::int64_t kGrains = 5'354'228'880;
 inline constexpr std::int64_t kMostFlowBytes = std::int64_t{1} << 40;
-inline constexpr Picoseconds kNever{std::int64_t{1} << 61};
+inline constexpr Picoseconds kBeyondTime{std::int64_t{1} << 61};
 inline constexpr std::int64_t kMostSharers = std::int64_t{1} << 14;
 
 /// Grains in `bytes`: of what has to move.
@@ -52,18 +52,18 @@ struct Share {
   return share.den == 1 ? amount : (amount + share.den - 1) / share.den;
 }
 
-/// Until `left` has moved, rounded up; `kNever` if that lies beyond 26 days.
+/// Until `left` has moved, rounded up; `kBeyondTime` if that lies beyond 26 days.
 [[nodiscard]] inline Picoseconds time_to_move(Wide left, Share share) {
   if (left <= 0) {
     return {0};
   }
   if (share.num == 0) {
-    return kNever;
+    return kBeyondTime;
   }
   const Wide amount = left * share.den;
   const Wide whole = amount / share.num;
-  if (whole >= kNever.value) {
-    return kNever;
+  if (whole >= kBeyondTime.value) {
+    return kBeyondTime;
   }
   return {static_cast<std::int64_t>(whole) + (whole * share.num < amount ? 1 : 0)};
 }
