@@ -114,6 +114,7 @@ Plan compile(const ir::Graph& graph, const chip::Chip& chip, const cost::TileMod
              const Options& options) {
   ir::validate(graph);
   chip::validate(chip);
+  check_products(graph, chip);
   check_capacity(graph, chip);
   Fronts distinct = fronts(graph, chip, tiles, options.constraints, options.threads);
   const Search search = counts(distinct.fronts);
