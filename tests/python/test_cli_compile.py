@@ -9,7 +9,7 @@ from pathlib import Path
 import elk
 import pytest
 from elk.cli import main
-from elk.cli.compile import parse_bindings
+from elk.cli.reading import parse_bindings
 
 NERF = str(Path(__file__).parents[2] / "models" / "nerf.onnx")
 GOOD = ["compile", NERF, "--chip", "tiny", "--bind", "rows=64"]

@@ -151,6 +151,7 @@ Plan compile(const ir::Graph& graph, const chip::Chip& chip, const cost::TileMod
              const Options& options) {
   ir::validate(graph);
   chip::validate(chip);
+  check_products(graph, chip);
   if (options.pod == Pod::Pooled || chip.chips == 1) {
     return compile_on(graph, chip, tiles, options);
   }

@@ -1,15 +1,23 @@
 #include "elk/compile/fronts.hpp"
 
 #include <cstddef>
+#include <limits>
 #include <string>
 
 #include "elk/base/errors.hpp"
 #include "elk/base/parallel.hpp"
+#include "elk/base/rounding.hpp"
 
 namespace elk::compile {
 namespace {
 
-constexpr std::size_t kNamed = 8;  // ops that an error lists by name
+constexpr std::size_t kNamed = 8;                             // ops that an error lists by name
+constexpr std::int64_t kMostProduct = std::int64_t{1} << 58;  // bytes of an op, times cores
+
+/// `sum + more`, at most `limit`.
+std::int64_t sum_up_to(std::int64_t limit, std::int64_t sum, std::int64_t more) {
+  return more > limit - sum ? limit : sum + more;
+}
 
 void refuse_oversized(const ir::Graph& graph, const chip::Chip& chip,
                       const std::vector<std::int32_t>& firsts,
@@ -65,6 +73,23 @@ Fronts fronts(const ir::Graph& graph, const chip::Chip& chip, const cost::TileMo
   return result;
 }
 
+void check_products(const ir::Graph& graph, const chip::Chip& chip) {
+  const std::int64_t cores = chip::total_cores(chip);
+  const std::int64_t most = kMostProduct / cores;
+  for (const ir::Op& op : graph.ops) {
+    std::int64_t bytes = 0;
+    for (const ir::Operand& operand : op.operands) {
+      const ir::Tensor& tensor = graph.tensors[static_cast<std::size_t>(operand.tensor)];
+      bytes = sum_up_to(most + 1, bytes, ir::bytes(tensor).value);
+    }
+    if (bytes > most) {
+      throw InvalidInput(text("the operands of op '", op.name, "' (", op.onnx_type,
+                              ") must have at most ", most, " bytes on ", cores,
+                              " cores, 2^58 in all; bind smaller sizes or take fewer cores"));
+    }
+  }
+}
+
 void check_capacity(const ir::Graph& graph, const chip::Chip& chip) {
   if (!chip.hbm || chip.hbm->capacity.value <= 0) {
     return;
@@ -72,11 +97,11 @@ void check_capacity(const ir::Graph& graph, const chip::Chip& chip) {
   std::int64_t bytes = 0;
   for (const ir::Tensor& tensor : graph.tensors) {
     if (tensor.home == ir::Home::Weight || tensor.home == ir::Home::State) {
-      bytes += ir::bytes(tensor).value;
+      bytes = sum_up_to(std::numeric_limits<std::int64_t>::max(), bytes, ir::bytes(tensor).value);
     }
   }
-  const std::int64_t capacity = chip.hbm->capacity.value * chip.chips;
-  if (bytes > capacity) {
+  if (ceil_div(bytes, chip.chips) > chip.hbm->capacity.value) {
+    const std::int64_t capacity = chip.hbm->capacity.value * chip.chips;  // Less than `bytes`.
     throw Infeasible(text("weights and states are ", bytes, " bytes, the HBM of ", chip.chips,
                           " chip(s) holds ", capacity, " (hbm.capacity_bytes): ", bytes - capacity,
                           " bytes too many; more chips, a larger hbm.capacity_bytes, a smaller "

@@ -22,6 +22,10 @@ struct Fronts {
                             const cost::TileModel& tiles, const cost::Constraints& constraints,
                             int threads);
 
+/// Throws InvalidInput where the bytes of an op times the cores of the machine come near the end of
+/// 64 bits: what all cores receive, padding and repeated shifts included, is counted in them.
+void check_products(const ir::Graph& graph, const chip::Chip& chip);
+
 /// Throws Infeasible when weights and states are more than the chips' HBM holds.
 void check_capacity(const ir::Graph& graph, const chip::Chip& chip);
 

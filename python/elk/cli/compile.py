@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import difflib
 import json as json_module
-from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from elk.cli.output import print_json
-from elk.errors import InvalidInputError
+from elk.cli.reading import Bind, LimitWords, State, Weights, parse_bindings, parse_limits
 
 if TYPE_CHECKING:
-    from elk.limits import Limits
     from elk.plan import Plan
 
 
@@ -24,12 +21,7 @@ def compile_command(  # noqa: PLR0913 - every option is a flag of its own
     chip: Annotated[
         str, typer.Option("--chip", metavar="NAME|FILE", help="A preset or a chip file.")
     ],
-    bind: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--bind", metavar="NAME=SIZE", help="A number for a symbolic dimension; repeat it."
-        ),
-    ] = None,
+    bind: Bind = None,
     policy: Annotated[
         str, typer.Option("--policy", help="basic, static, elk-dyn, elk-full or ideal.")
     ] = "elk-full",
@@ -45,16 +37,9 @@ def compile_command(  # noqa: PLR0913 - every option is a flag of its own
     max_padding: Annotated[
         float, typer.Option("--max-padding", help="The most that padding grows a tensor; 0: any.")
     ] = 0.0,
-    weights: Annotated[
-        list[str] | None, typer.Option("--weights", help="Glob of inputs that are weights.")
-    ] = None,
-    state: Annotated[
-        list[str] | None, typer.Option("--state", help="Glob of inputs that are state.")
-    ] = None,
-    limit: Annotated[
-        list[str] | None,
-        typer.Option("--limit", metavar="NAME=N", help="A limit of elk.Limits; repeat it."),
-    ] = None,
+    weights: Weights = None,
+    state: State = None,
+    limit: LimitWords = None,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="PLAN", help="Save an .elkplan file.")
     ] = None,
@@ -90,59 +75,6 @@ def compile_command(  # noqa: PLR0913 - every option is a flag of its own
         typer.echo(plan.summary())
         if output is not None:
             typer.echo(f"saved {output}")
-
-
-def parse_bindings(words: list[str]) -> dict[str, int]:
-    """The numbers that `NAME=SIZE` words give to symbolic dimensions.
-
-    Example:
-        >>> parse_bindings(["batch=32"])
-        {'batch': 32}
-
-    Raises:
-        InvalidInputError: a word is no NAME=SIZE, or names a dimension again.
-    """
-    bindings: dict[str, int] = {}
-    for word in words:
-        name, equals, size = word.partition("=")
-        if not equals or not name or not size.isascii() or not size.isdecimal():
-            raise InvalidInputError(
-                f"--bind must be NAME=SIZE with an integer, got {word!r}",
-                code="usage",
-                remedy="write it as in --bind batch=32",
-            )
-        if name in bindings:
-            raise InvalidInputError(f"--bind gives {name!r} twice", code="usage")
-        bindings[name] = int(size)
-    return bindings
-
-
-def parse_limits(words: list[str]) -> Limits:
-    """The limits that `NAME=N` words change.
-
-    Example:
-        >>> parse_limits(["nodes=500000"]).nodes
-        500000
-
-    Raises:
-        InvalidInputError: a word is no NAME=N, or names no limit.
-    """
-    from elk.limits import DEFAULT, Limits  # noqa: PLC0415 help does not wait for it
-
-    known = [field.name for field in fields(Limits)]
-    changed: dict[str, int] = {}
-    for word in words:
-        name, _, number = word.partition("=")
-        if name not in known or not number.isascii() or not number.isdecimal():
-            close = difflib.get_close_matches(name, known, n=1)
-            raise InvalidInputError(
-                f"--limit must be NAME=N with the name of a limit and an integer, got {word!r}",
-                code="usage",
-                place="--limit",
-                remedy=f"did you mean {close[0]!r}?" if close else f"known are {', '.join(known)}",
-            )
-        changed[name] = int(number)
-    return replace(DEFAULT, **changed)
 
 
 def _facts(plan: Plan, output: Path | None) -> dict[str, object]:

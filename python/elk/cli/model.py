@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from elk.cli.compile import parse_bindings, parse_limits
 from elk.cli.output import print_json, print_table
+from elk.cli.reading import Bind, LimitWords, State, Weights, parse_bindings, parse_limits
 
 if TYPE_CHECKING:
     from elk.model import Model
@@ -17,22 +17,10 @@ if TYPE_CHECKING:
 def model_command(  # noqa: PLR0913 - every option is a flag of its own
     model: Annotated[Path, typer.Argument(metavar="FILE", help="An ONNX file.")],
     *,
-    bind: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--bind", metavar="NAME=SIZE", help="A number for a symbolic dimension; repeat it."
-        ),
-    ] = None,
-    weights: Annotated[
-        list[str] | None, typer.Option("--weights", help="Glob of inputs that are weights.")
-    ] = None,
-    state: Annotated[
-        list[str] | None, typer.Option("--state", help="Glob of inputs that are state.")
-    ] = None,
-    limit: Annotated[
-        list[str] | None,
-        typer.Option("--limit", metavar="NAME=N", help="A limit of elk.Limits; repeat it."),
-    ] = None,
+    bind: Bind = None,
+    weights: Weights = None,
+    state: State = None,
+    limit: LimitWords = None,
     ops: Annotated[
         bool, typer.Option("--ops", help="Print every op with its axes and index maps.")
     ] = False,

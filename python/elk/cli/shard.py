@@ -7,22 +7,20 @@ from typing import Annotated
 
 import typer
 
-from elk.cli.compile import parse_bindings
 from elk.cli.output import print_json
+from elk.cli.reading import Bind, LimitWords, State, Weights, parse_bindings, parse_limits
 
 
-def shard_command(
+def shard_command(  # noqa: PLR0913 - every option is a flag of its own
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="An ONNX file.")],
     *,
     chip: Annotated[
         str, typer.Option("--chip", metavar="NAME|FILE", help="A preset or a chip file.")
     ],
-    bind: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--bind", metavar="NAME=SIZE", help="A number for a symbolic dimension; repeat it."
-        ),
-    ] = None,
+    bind: Bind = None,
+    weights: Weights = None,
+    state: State = None,
+    limit: LimitWords = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Show the axis that each operator splits over the chips of a pod, and what they exchange.
@@ -31,7 +29,14 @@ def shard_command(
     """
     from elk.sharding import shard  # noqa: PLC0415 help does not wait for the core
 
-    found = shard(model, chip, bindings=parse_bindings(bind or []))
+    found = shard(
+        model,
+        chip,
+        bindings=parse_bindings(bind or []),
+        weights=weights,
+        state=state,
+        limits=parse_limits(limit or []),
+    )
     if json:
         print_json(found.to_dict())
     else:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from elk.errors import ElkError
 from elk.frontend import control, kinds, move, reshaping
+from elk.frontend.agreement import Agreement
 from elk.frontend.assembled import Assembly, Op, Refusal
 from elk.frontend.bounds import Budget, check_pattern
 from elk.frontend.control import Scope
@@ -85,6 +86,7 @@ class Assembler:
         self._lost: set[str] = set()  # Results of refused nodes, and of what reads them.
         self._sequences: dict[str, Sequence] = {}
         self._made = 0
+        self._agreement = Agreement()
 
     def add(self, proto: onnx.NodeProto, number: int) -> None:
         """Takes the next node."""
@@ -123,12 +125,15 @@ class Assembler:
         if self._sequences and any(x in self._sequences for x in inputs):
             raise UnplannableError("it reads a sequence of tensors")
         node.inputs = [self.result.values[x] if x else None for x in inputs]
-        node.attrs, attrs_key = attributes(proto, self.scope.attrs) if kind else ({}, None)
+        has_graph = kind is None and any(a.HasField("g") for a in proto.attribute)
+        node.attrs, attrs_key = ({}, None) if has_graph else attributes(proto, self.scope.attrs)
         node.opset = self.scope.opsets.get("" if proto.domain == "ai.onnx" else proto.domain, 1)
         node.readers = self._readers.get(node.outputs[0], ())
         node.folded_elements = self._budget.limits.folded_elements
         if node.type == proto.op_type:  # One of ONNX's own.
             check_types(node.type, node.opset, node.inputs)
+            if not has_graph and not self.scope.attrs:
+                self._agreement.check(proto, node, attrs_key, self.scope.opsets)
         place = f"node '{node.name}'"
         self._budget.take_inputs(node.inputs, place)
         if kind is None:

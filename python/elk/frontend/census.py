@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 EXTERNAL = 1  # onnx.TensorProto.EXTERNAL
 _WIDEST = "f64"  # Stands for element types that hold no numbers; they are refused later.
 _INLINE_CONSTANT = "Constant"
+# Node types whose graphs are taken node by node; those of others stand for functions.
+FLOWS = frozenset({"If", "Loop", "Scan"})
 
 
 def take_census(proto: onnx.ModelProto, limits: Limits, place: str) -> None:
@@ -103,7 +105,8 @@ class _Census:
                 self._attribute(attribute, place, inside=inside)
                 for inner in (*((attribute.g,) if attribute.HasField("g") else ()),
                               *attribute.graphs):  # fmt: skip
-                    self._waiting.append((inner, depth + 1, shared))
+                    own = shared or node.op_type not in FLOWS
+                    self._waiting.append((inner, depth + 1, own))
 
     def _node_place(self, node: onnx.NodeProto, number: int) -> str:
         name = node.name

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import onnx
 
-from elk.frontend.census import EXTERNAL
+from elk.frontend.census import EXTERNAL, FLOWS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -50,8 +50,9 @@ def _lies_outside(node: onnx.NodeProto) -> bool:
 
 
 def _subgraphs(node: onnx.NodeProto) -> list[onnx.GraphProto]:
+    """The graphs of a branch, a loop or a scan."""
     graphs: list[onnx.GraphProto] = []
-    for a in node.attribute:
+    for a in node.attribute if node.op_type in FLOWS else ():
         if a.HasField("g"):
             graphs.append(a.g)
         graphs.extend(a.graphs)

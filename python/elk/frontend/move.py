@@ -108,7 +108,7 @@ def concat(node: Node) -> Pattern:
     if apart:
         raise MisalignedError(*apart)
     for slot, (value, place) in enumerate(zip(values, places, strict=True)):
-        space.read(slot, _replaced(value, slot, place), loops)
+        space.read(slot, _replaced(value, slot, place), loops, clipped=True)
     space.write(values[0].dtype, shape, loops)
     return _moved(space.nest(), "Copy", "slice_copy", values[0].dtype)
 
@@ -177,7 +177,7 @@ def pad(node: Node) -> Pattern:
             )
     space = Space()
     loops = [space.loop(f"d{i}", size) for i, size in enumerate(shape)]
-    space.read(0, value, loops)
+    space.read(0, value, loops, clipped=True)
     space.write(value.dtype, shape, loops)
     pattern = _moved(space.nest(), "Copy", "slice_copy", value.dtype)
     return _with_scalars(pattern, (number,))

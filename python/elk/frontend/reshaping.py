@@ -71,11 +71,11 @@ def dropout(node: Node) -> list[Value] | None:
 
 
 def cast(node: Node) -> list[Value] | None:
-    """A cast to the type that the value has already."""
+    """A cast to the type that the value has already; which eight bits a float has is not kept."""
     target = DTYPES.get(int(node.attrs["to"]))
     if target is None:
         raise UnplannableError(f"a cast to {type_name(int(node.attrs['to']))}")
-    return same(node) if target == node.input(0).dtype else None
+    return same(node) if target == node.input(0).dtype and target != "f8" else None
 
 
 def reshape(node: Node) -> list[Value] | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from elk.frontend.node import UnplannableError
 from elk.frontend.views import Atom, Shape, View, identity
 
 if TYPE_CHECKING:
@@ -162,8 +163,25 @@ class Space:
         self._loops.append(_Loop(name, size, role))
         return len(self._loops) - 1
 
-    def read(self, slot: int, value: Value, along: Sequence[Along]) -> None:
-        """Reads `value`, which is input `slot`, with loops `along` its dimensions."""
+    def read(
+        self, slot: int, value: Value, along: Sequence[Along], *, clipped: bool = False
+    ) -> None:
+        """Reads `value`, which is input `slot`, with loops `along` its dimensions.
+
+        Raises:
+            UnplannableError: It has more or fewer dimensions, or, unless it is `clipped`, positions
+                along a loop.
+        """
+        if len(along) != len(value.shape):
+            raise UnplannableError(
+                f"input {slot} has {len(value.shape)} dimensions where {len(along)} are read"
+            )
+        for dim, (size, loop) in enumerate(zip(value.shape, along, strict=True)):
+            if isinstance(loop, int) and not clipped and self._loops[loop].size != size:
+                raise UnplannableError(
+                    f"dimension {dim} of input {slot} must have {self._loops[loop].size} "
+                    f"positions, got {size}"
+                )
         for number, piece in enumerate(value.pieces):
             pick = piece.pick
             self._access(_Access(slot, number, piece.view, tuple(along), pick=pick))

@@ -5,6 +5,7 @@
 
 #include "elk/base/errors.hpp"
 #include "elk/compile/compile.hpp"
+#include "elk/compile/fronts.hpp"
 #include "schedule/models.hpp"
 
 namespace elk::compile {
@@ -52,6 +53,29 @@ TEST(CompileRefuses, AllOpsThatFitNoCoreInOneError) {
   EXPECT_TRUE(says(error, "'op0'")) << error.what();
   EXPECT_TRUE(says(error, "'op1'")) << error.what();
   EXPECT_FALSE(says(error, "'op2'")) << error.what();  // 2,048 bytes and 32
+}
+
+TEST(CompileRefuses, BytesTimesCoresBeyondSixtyFourBits) {
+  // Two tensors of 2^24 x 2^15 f16: 2^41 bytes, which 2^17 cores bring to 2^58.
+  test::Net net;
+  const std::int32_t x = net.tensor(ir::Home::Input, {1 << 24, 1 << 15});
+  net.add(test::exp_of(1 << 24, 1 << 15), {x}, ir::Home::Output);
+  const ir::Graph graph = net.done();
+  chip::Chip chip = test::tight_chip(1 << 17, 65536);
+  EXPECT_NO_THROW(check_products(graph, chip));
+  chip.core.count += 1;
+  EXPECT_THROW(check_products(graph, chip), InvalidInput);
+  chip.core.count = 1 << 24;
+  chip.chips = 1 << 24;
+  EXPECT_THROW(check_products(graph, chip), InvalidInput);
+}
+
+TEST(CompileRefuses, NoWeightsThatTheHbmOfManyChipsHolds) {
+  const ir::Graph graph = test::chain(3, 8, 64, false);
+  chip::Chip chip = test::tight_chip(16, 65536);
+  chip.hbm->capacity = {std::int64_t{1} << 60};
+  chip.chips = 1 << 20;  // 2^80 bytes in all.
+  EXPECT_NO_THROW(check_capacity(graph, chip));
 }
 
 TEST(CompileRefuses, WeightsBeyondTheHbm) {

@@ -1,0 +1,84 @@
+"""Options of every command that reads a model: sizes, homes of inputs, limits."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, Annotated, TypeAlias
+
+import typer
+
+from elk.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from elk.limits import Limits
+
+Bind: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--bind", metavar="NAME=SIZE", help="A number for a symbolic dimension; repeat it."
+    ),
+]
+Weights: TypeAlias = Annotated[
+    list[str] | None, typer.Option("--weights", help="Glob of inputs that are weights.")
+]
+State: TypeAlias = Annotated[
+    list[str] | None, typer.Option("--state", help="Glob of inputs that are state.")
+]
+LimitWords: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option("--limit", metavar="NAME=N", help="A limit of elk.Limits; repeat it."),
+]
+
+
+def parse_bindings(words: list[str]) -> dict[str, int]:
+    """The numbers that `NAME=SIZE` words give to symbolic dimensions.
+
+    Example:
+        >>> parse_bindings(["batch=32"])
+        {'batch': 32}
+
+    Raises:
+        InvalidInputError: a word is no NAME=SIZE, or names a dimension again.
+    """
+    bindings: dict[str, int] = {}
+    for word in words:
+        name, equals, size = word.partition("=")
+        if not equals or not name or not size.isascii() or not size.isdecimal():
+            raise InvalidInputError(
+                f"--bind must be NAME=SIZE with an integer, got {word!r}",
+                code="usage",
+                remedy="write it as in --bind batch=32",
+            )
+        if name in bindings:
+            raise InvalidInputError(f"--bind gives {name!r} twice", code="usage")
+        bindings[name] = int(size)
+    return bindings
+
+
+def parse_limits(words: list[str]) -> Limits:
+    """The limits that `NAME=N` words change.
+
+    Example:
+        >>> parse_limits(["nodes=500000"]).nodes
+        500000
+
+    Raises:
+        InvalidInputError: a word is no NAME=N, or names no limit.
+    """
+    from elk.limits import DEFAULT, Limits  # noqa: PLC0415 help does not wait for it
+
+    known = [field.name for field in fields(Limits)]
+    changed: dict[str, int] = {}
+    for word in words:
+        name, _, number = word.partition("=")
+        if name not in known or not number.isascii() or not number.isdecimal():
+            close = difflib.get_close_matches(name, known, n=1)
+            raise InvalidInputError(
+                f"--limit must be NAME=N with the name of a limit and an integer, got {word!r}",
+                code="usage",
+                place="--limit",
+                remedy=f"did you mean {close[0]!r}?" if close else f"known are {', '.join(known)}",
+            )
+        changed[name] = int(number)
+    return replace(DEFAULT, **changed)
