@@ -35,6 +35,7 @@ std::vector<Tiles> tiles_of(const PlacedOp& placed) {
     cores.insert(cores.end(), group.cores.begin(), group.cores.end());
   }
   std::vector<Tiles> out;
+  out.reserve(found.size());
   for (auto& [size, cores] : found) {
     out.push_back({.size = size, .cores = std::move(cores)});
   }

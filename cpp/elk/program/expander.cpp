@@ -44,14 +44,21 @@ Expander::Expander(const ir::Graph& graph, const chip::Chip& chip, const std::ve
   }
   std::map<Key, std::int32_t> written;
   for (const ir::Store& store : graph.stores) {
-    const auto maker = at(store.op);
-    const auto result = result_operand(graph.ops[maker], store.tensor);
-    store_of_.push_back(
-        number(written, {classes[maker], static_cast<std::int64_t>(result), store.run.value}));
+    store_of_.push_back(number(
+        written, {classes[at(store.op)], result_of(store.op, store.tensor), store.run.value}));
   }
   stores_ = static_cast<std::int32_t>(written.size());
   executions_ = static_cast<std::int32_t>(executes.size());
   preloads_ = static_cast<std::int32_t>(loads.size());
+}
+
+std::int32_t Expander::maker_of(const ir::Operand& operand) const {
+  const bool rests = operand.access == ir::Access::Read && !partition::from_hbm(graph_, operand);
+  return rests ? lives_.producer[at(operand.tensor)] : -1;
+}
+
+std::int64_t Expander::result_of(std::int32_t op, std::int32_t tensor) const {
+  return static_cast<std::int64_t>(result_operand(graph_.ops[at(op)], tensor));
 }
 
 std::int32_t Expander::execution_of(std::int32_t op) const { return execution_of_[at(op)]; }

@@ -32,6 +32,10 @@ class Expander {
   [[nodiscard]] Loading store(const ir::Store& store) const;
 
  private:
+  /// The op that leaves on chip what `operand` reads; -1: none does.
+  [[nodiscard]] std::int32_t maker_of(const ir::Operand& operand) const;
+  [[nodiscard]] std::int64_t result_of(std::int32_t op, std::int32_t tensor) const;
+
   const ir::Graph& graph_;
   const chip::Chip& chip_;
   const std::vector<OpPlan>& ops_;

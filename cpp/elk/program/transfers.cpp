@@ -187,13 +187,19 @@ class Counter {
     const std::int64_t parts =
         std::min(count, ceil_div(transfer.extent, std::max<std::int64_t>(1, transfer.chunk)));
     for (std::int64_t i = 0; i < count; ++i) {
+      const std::size_t core = at(cores[at(i)]);
       const std::int64_t own = part_bytes(transfer, i);
       const std::int64_t others = whole - own;
-      const bool mine = i < parts;
-      sum_.received[at(cores[at(i)])] += scatter ? own * (count - 1) : others;
-      sum_.sent[at(cores[at(i)])] += scatter ? others : own * (multicast_ ? 1 : count - 1);
-      const std::int64_t from = scatter ? (mine ? count - 1 : 0) : parts - (mine ? 1 : 0);
-      sum_.fragments[at(cores[at(i)])] += from * transfer.runs;
+      const std::int64_t mine = i < parts ? 1 : 0;
+      if (scatter) {
+        sum_.received[core] += own * (count - 1);
+        sum_.sent[core] += others;
+        sum_.fragments[core] += mine * (count - 1) * transfer.runs;
+      } else {
+        sum_.received[core] += others;
+        sum_.sent[core] += own * (multicast_ ? 1 : count - 1);
+        sum_.fragments[core] += (parts - mine) * transfer.runs;
+      }
     }
     if (cores.front() / of_chip_ != cores.back() / of_chip_) {
       cross_all(transfer, cores);

@@ -25,8 +25,8 @@ enum class Pattern : std::uint8_t {
 ///
 /// What is dealt out has `extent` indices of `unit` bytes; part number i is the indices
 /// [i * chunk, (i + 1) * chunk) that exist. Of Fetch and Spread there is one part: the box. Where
-/// the pieces of receivers overlap, these have either bytes, of a box that all receivers need, or the
-/// runs of a whole piece.
+/// the pieces of receivers overlap, these have either bytes, of a box that all receivers need, or
+/// the runs of a whole piece.
 struct Transfer {
   Pattern pattern;
   std::int32_t operand;  // whose data they are

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from elk.cli.compile import parse_bindings, parse_limits
 from elk.cli.output import print_json
+from elk.errors import MissingPackageError
+
+if TYPE_CHECKING:
+    from elk.comparison import Comparison
 
 
 def compare_command(  # noqa: PLR0913 - every option is a flag of its own
@@ -58,9 +62,20 @@ def compare_command(  # noqa: PLR0913 - every option is a flag of its own
         limits=parse_limits(limit or []),
     )
     if plot is not None:
-        figure = found.plot("breakdown").figure
-        figure.savefig(plot)
+        _draw(found, plot)
     if json:
         print_json(found.to_dict())
     else:
         typer.echo(found.text)
+
+
+def _draw(found: Comparison, path: Path) -> None:
+    try:
+        from matplotlib.figure import Figure  # noqa: PLC0415 optional, and slow to import
+    except ImportError as error:
+        raise MissingPackageError(
+            "plots need matplotlib, which is not installed", remedy="pip install 'elk-icca[viz]'"
+        ) from error
+    figure = Figure(figsize=(8.0, 3.5), layout="constrained")
+    found.plot("breakdown", figure.subplots())
+    figure.savefig(path)

@@ -1,0 +1,207 @@
+#include "elk/program/moves.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <unordered_map>
+#include <utility>
+
+namespace elk::program {
+namespace {
+
+using partition::DimPieces;
+using partition::IndexView;
+using partition::Indices;
+using partition::Pieces;
+using partition::Run;
+
+std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
+
+/// What two sets of one dimension have in common.
+struct Overlap {
+  std::int32_t set;    // of the held layout
+  std::int64_t count;  // indices
+  std::int64_t runs;   // of them
+  bool whole;          // whether it is all of both sets
+};
+
+/// Finds the held sets of a dimension that share indices with a needed one.
+class Finder {
+ public:
+  Finder(const DimPieces& held, const DimPieces& needed)
+      : held_(held), needed_(needed), known_(needed.sets.size()), is_known_(needed.sets.size(), 0) {
+    for (std::size_t set = 0; set < held.sets.size(); ++set) {
+      for (const Run& run : held.sets[set]) {
+        runs_.push_back({run, static_cast<std::int32_t>(set)});
+      }
+    }
+    std::sort(runs_.begin(), runs_.end(), [](const Held& a, const Held& b) {
+      return std::pair(a.run.begin, a.set) < std::pair(b.run.begin, b.set);
+    });
+    std::int64_t reach = 0;
+    for (const Held& one : runs_) {
+      reach = std::max(reach, one.run.end);
+      reach_.push_back(reach);
+    }
+  }
+
+  [[nodiscard]] const std::vector<Overlap>& operator()(std::int32_t set) {
+    if (is_known_[at(set)] == 0) {
+      known_[at(set)] = find(needed_.sets[at(set)], needed_.counts[at(set)]);
+      is_known_[at(set)] = 1;
+    }
+    return known_[at(set)];
+  }
+
+ private:
+  struct Held {
+    Run run;
+    std::int32_t set;
+  };
+
+  [[nodiscard]] std::vector<Overlap> find(IndexView wanted, std::int64_t count) const {
+    std::vector<Overlap> out;
+    for (const Run& want : wanted) {
+      const auto reaches = std::upper_bound(reach_.begin(), reach_.end(), want.begin);
+      for (auto i = static_cast<std::size_t>(reaches - reach_.begin());
+           i < runs_.size() && runs_[i].run.begin < want.end; ++i) {
+        const Run shared = intersection(runs_[i].run, want);
+        if (!shared.empty()) {
+          out.push_back({runs_[i].set, shared.length(), 1, false});
+        }
+      }
+    }
+    return joined(std::move(out), count);
+  }
+
+  /// One entry a set, by its number.
+  [[nodiscard]] std::vector<Overlap> joined(std::vector<Overlap> found, std::int64_t count) const {
+    std::sort(found.begin(), found.end(),
+              [](const Overlap& a, const Overlap& b) { return a.set < b.set; });
+    std::vector<Overlap> out;
+    for (const Overlap& one : found) {
+      if (!out.empty() && out.back().set == one.set) {
+        out.back().count += one.count;
+        out.back().runs += 1;
+      } else {
+        out.push_back(one);
+      }
+    }
+    for (Overlap& one : out) {
+      one.whole = one.count == count && one.count == held_.counts[at(one.set)];
+    }
+    return out;
+  }
+
+  const DimPieces& held_;
+  const DimPieces& needed_;
+  std::vector<Held> runs_;
+  std::vector<std::int64_t> reach_;  // the largest end so far
+  std::vector<std::vector<Overlap>> known_;
+  std::vector<std::int8_t> is_known_;
+};
+
+/// Lists the moves into one piece: every combination of overlaps that some cores hold.
+class Lister {
+ public:
+  Lister(const Pieces& held, const std::vector<DimPieces>& needed, Moves& out)
+      : held_(held), out_(out) {
+    for (std::size_t dim = 0; dim < needed.size(); ++dim) {
+      finders_.emplace_back(held.dims[dim], needed[dim]);
+    }
+    for (std::size_t g = 0; g < out.held.size(); ++g) {
+      group_.emplace(key(out.held[g].sets), static_cast<std::int32_t>(g));
+    }
+  }
+
+  void list(std::int32_t to) {
+    to_ = to;
+    sets_.assign(finders_.size(), 0);
+    chosen_.assign(finders_.size(), {});
+    descend(0);
+  }
+
+ private:
+  [[nodiscard]] std::int64_t key(const std::vector<std::int32_t>& sets) const {
+    std::int64_t key = 0;
+    for (std::size_t dim = 0; dim < sets.size(); ++dim) {
+      key = (key * static_cast<std::int64_t>(held_.dims[dim].sets.size())) + sets[dim];
+    }
+    return key;
+  }
+
+  void descend(std::size_t dim) {  // NOLINT(misc-no-recursion): as deep as the tensor has dims
+    if (dim == finders_.size()) {
+      add();
+      return;
+    }
+    for (const Overlap& overlap : finders_[dim](out_.needed[at(to_)].sets[dim])) {
+      sets_[dim] = overlap.set;
+      chosen_[dim] = overlap;
+      descend(dim + 1);
+    }
+  }
+
+  void add() {
+    const auto found = group_.find(key(sets_));
+    if (found == group_.end()) {
+      return;
+    }
+    Move move{.from = found->second, .to = to_, .elements = 1, .runs = 1};
+    bool whole = true;  // Whether all dimensions further in are whole in both pieces.
+    for (std::size_t dim = chosen_.size(); dim-- > 0;) {
+      move.elements *= chosen_[dim].count;
+      move.runs *= whole ? chosen_[dim].runs : chosen_[dim].count;
+      whole = whole && chosen_[dim].whole;
+    }
+    out_.moves.push_back(move);
+  }
+
+  const Pieces& held_;
+  Moves& out_;
+  std::vector<Finder> finders_;
+  std::unordered_map<std::int64_t, std::int32_t> group_;
+  std::int32_t to_ = 0;
+  std::vector<std::int32_t> sets_;
+  std::vector<Overlap> chosen_;
+};
+
+Indices shared(IndexView a, IndexView b) {
+  Indices out;
+  std::size_t i = 0;
+  std::size_t j = 0;
+  while (i < a.size() && j < b.size()) {
+    const Run both = intersection(a[i], b[j]);
+    if (!both.empty()) {
+      out.push_back(both);
+    }
+    (a[i].end < b[j].end ? i : j) += 1;
+  }
+  return out;
+}
+
+}  // namespace
+
+void list_moves(const Pieces& held, const std::vector<DimPieces>& needed, Moves& out) {
+  Lister lister(held, needed, out);
+  for (std::size_t to = 0; to < out.needed.size(); ++to) {
+    lister.list(static_cast<std::int32_t>(to));
+  }
+}
+
+Moves moves(const Pieces& held, const Pieces& needed) {
+  Moves out{.held = piece_groups(held), .needed = piece_groups(needed), .moves = {}};
+  list_moves(held, needed.dims, out);
+  return out;
+}
+
+std::vector<Indices> box_of(const Pieces& held, const Pieces& needed, const Moves& moves,
+                            const Move& move) {
+  std::vector<Indices> box;
+  for (std::size_t dim = 0; dim < needed.dims.size(); ++dim) {
+    box.push_back(shared(held.dims[dim].sets[at(moves.held[at(move.from)].sets[dim])],
+                         needed.dims[dim].sets[at(moves.needed[at(move.to)].sets[dim])]));
+  }
+  return box;
+}
+
+}  // namespace elk::program
