@@ -40,6 +40,7 @@ class Model:
         facts: Counts, bytes and FLOPs, and what became of the nodes that are no op.
         constants: The elements of weights that are in the file or were folded, by tensor name.
         outputs: The graph outputs in their order, each as views of tensors of the graph.
+        proto: The model as it was read, local functions inlined.
     """
 
     name: str
@@ -49,6 +50,7 @@ class Model:
     facts: Facts
     constants: Mapping[str, Array] = field(default_factory=dict)
     outputs: tuple[Value, ...] = ()
+    proto: onnx.ModelProto | None = None
 
     def table(self) -> str:
         """Every op in text: name, kernel, axes, and each operand with its index map."""
@@ -117,6 +119,7 @@ def load_model(
         facts=facts_of(built),
         constants={t.name: t.data for t in built.tensors if t.data is not None},
         outputs=tuple(built.outputs),
+        proto=loaded.proto,
     )
 
 

@@ -21,9 +21,11 @@ from elk.readable import duration
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from numpy.typing import ArrayLike
     from onnx import ModelProto
 
     from elk.compile_options import TileFunction
+    from elk.emulation import EmulatedPlan, Emulation
     from elk.explain import Explanation
     from elk.limits import Limits
     from elk.model import Model
@@ -45,6 +47,9 @@ class PlanSource(Protocol):
 
     def simulate(self, tiles: _core.TileModel | None, fidelity: _core.Fidelity) -> _core.Run:
         """Runs the plan on the simulator; None: with the tile model that it was planned with."""
+
+    def emulated(self) -> EmulatedPlan:
+        """What emulation needs of the plan."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -242,6 +247,31 @@ class Plan:
         self._runs["last"] = run
         return run
 
+    def emulate(
+        self,
+        inputs: Mapping[str, ArrayLike],
+        weights: Mapping[str, ArrayLike] | None = None,
+        *,
+        check: bool = False,
+    ) -> Emulation:
+        """Runs the plan with real numbers: every byte that it moves is moved.
+
+        Args:
+            inputs: An array for each input of the model, states among them, by name.
+            weights: Arrays for weights, by name; those neither given nor in the file are random.
+            check: Whether to compare with ONNX Runtime, in `checks` of the result.
+
+        Raises:
+            InvalidInputError: an input or a kernel is missing, or the plan is a file's or ideal.
+
+        Example:
+            >>> plan.emulate({"x": [[1.0] * 64] * 64})["y"].shape
+            (64, 3)
+        """
+        from elk.emulation import emulate  # noqa: PLC0415 - `import elk` stays small
+
+        return emulate(self._source.emulated(), inputs, weights, check=check)
+
     def forecast_error(self) -> float:
         """The forecast's error: forecast over simulated latency, less one; it may be negative.
 
@@ -373,6 +403,7 @@ def compile(  # noqa: PLR0913 - every option is a keyword of its own
             ),
             seconds=time.perf_counter() - start,
             tiles=tiles,
+            loaded=loaded,
         )
     )
 

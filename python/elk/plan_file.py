@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final, NoReturn, cast
 
 from elk import _core
-from elk.errors import ElkError, PlanFileError
+from elk.errors import ElkError, InvalidInputError, PlanFileError
 from elk.plan_schema import SCHEMA, OpRow, PlanDocument
 
 _LARGEST_BYTES: Final = 1 << 30
@@ -62,6 +62,14 @@ class StoredPlan:
         document = self.document()
         return simulate(
             document, tiles or load_tile_model(document["chip"]["core"]["tile_model"]), fidelity
+        )
+
+    def emulated(self) -> NoReturn:
+        """Refuses: a file has no kernels and no weights."""
+        raise InvalidInputError(
+            "a plan from a file cannot be emulated: it does not say what its operators compute",
+            code="emulate_plan",
+            remedy="emulate the plan that elk.compile returns",
         )
 
     def problems(self) -> list[str]:

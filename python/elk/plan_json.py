@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from elk import _core
 from elk.chip import Chip
@@ -20,6 +20,10 @@ from elk.plan_schema import (
     RepeatRow,
     StoreTimesRow,
 )
+
+if TYPE_CHECKING:
+    from elk.emulation import EmulatedPlan
+    from elk.model import Model
 
 POLICIES: Final = {
     "basic": _core.Policy.Basic,
@@ -65,6 +69,7 @@ class CompiledPlan:
         constraints: What plans of an operator had to satisfy.
         seconds: How long the search took.
         tiles: The tile model that it was planned with.
+        loaded: The model that was planned.
     """
 
     plan: _core.Plan
@@ -76,6 +81,13 @@ class CompiledPlan:
     constraints: Constraints
     seconds: float
     tiles: _core.TileModel
+    loaded: Model
+
+    def emulated(self) -> EmulatedPlan:
+        """What emulation needs of the plan."""
+        from elk.emulation import EmulatedPlan  # noqa: PLC0415 - few plans are emulated
+
+        return EmulatedPlan(self.loaded, self.chip.to_core(), self.plan.program)
 
     def planned_graph(self) -> _core.Graph:
         """The graph whose operators are planned."""

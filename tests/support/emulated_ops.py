@@ -5,40 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 from elk import _core
+from elk.emulation import from_bytes, to_bytes
 from elk.model import Model
 from graph_reference import seen
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
-
-NUMPY: dict[str, Any] = {
-    "bf16": ml_dtypes.bfloat16, "i4": ml_dtypes.int4, "u4": ml_dtypes.uint4,
-    "f16": "f2", "f32": "f4", "f64": "f8", "i8": "i1", "i16": "i2", "i32": "i4", "i64": "i8",
-    "u8": "u1", "u16": "u2", "u32": "u4", "u64": "u8", "bool": "bool",
-}  # fmt: skip
-
-
-def to_bytes(array: Array, dtype: str) -> NDArray[np.uint8]:
-    """The elements of `array` as a chip stores them: two of four bits a byte."""
-    typed = np.ascontiguousarray(array.astype(NUMPY[dtype], copy=False))
-    flat: NDArray[np.uint8] = typed.reshape(-1).view(np.uint8)
-    if dtype not in {"i4", "u4"}:
-        return flat
-    low = flat & 15
-    padded = np.append(low, np.zeros(low.size % 2, dtype=np.uint8))
-    return np.asarray(padded[0::2] | (padded[1::2] << 4), dtype=np.uint8)
-
-
-def from_bytes(data: NDArray[np.uint8], dtype: str, shape: list[int]) -> Array:
-    """The array that `data` stores."""
-    if dtype not in {"i4", "u4"}:
-        return data.view(NUMPY[dtype]).reshape(shape)
-    pairs = np.stack([data & 15, data >> 4], axis=-1).reshape(-1)[: int(np.prod(shape))]
-    signed = np.where(pairs >= 8, pairs.astype(np.int8) - 16, pairs) if dtype == "i4" else pairs
-    return np.asarray(signed).astype(NUMPY[dtype]).reshape(shape)
 
 
 def kernel_gaps(graph: _core.Graph) -> list[str]:

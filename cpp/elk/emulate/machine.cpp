@@ -23,9 +23,10 @@ std::int64_t reach(const Job& job) {
 }
 
 void check_job(const Job& job, const Images& given) {
-  if (!job.graph.ops.empty() && job.program.code.empty()) {
-    throw InvalidInput("the plan is a forecast without a program: policy 'ideal' places no buffers",
-                       "emulate_plan");
+  const bool placed =
+      job.program.ops.size() == job.graph.ops.size() && !job.program.buffers.empty();
+  if (!job.graph.ops.empty() && !placed) {
+    throw InvalidInput("the plan is a forecast: policy 'ideal' places no buffers", "emulate_plan");
   }
   for (const ir::Op& op : job.graph.ops) {
     const std::string why = no_kernel(job.graph, op);

@@ -76,7 +76,7 @@ class Turn {
       return neighbour(worker);
     }
     for (const std::size_t other : site_.group(k_, site_.member(k_, worker).group)) {
-      if (other != worker && holds(other, position)) {
+      if (holds(other, position)) {
         return other;
       }
     }
