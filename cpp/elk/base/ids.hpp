@@ -19,6 +19,11 @@ struct Id {
   friend std::ostream& operator<<(std::ostream& out, Id id) { return out << id.value; }
 };
 
+/// A position, as fields of structs keep it, as a subscript.
+[[nodiscard]] constexpr std::size_t subscript(std::int32_t position) {
+  return static_cast<std::size_t>(position);
+}
+
 /// The id of the element at `index`.
 template <class IdType>
 [[nodiscard]] constexpr IdType id_at(std::size_t index) {

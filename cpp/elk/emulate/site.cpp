@@ -6,14 +6,13 @@
 #include <utility>
 
 #include "elk/base/errors.hpp"
+#include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
 #include "elk/partition/extent.hpp"
 #include "elk/partition/order.hpp"
 
 namespace elk::emulate {
 namespace {
-
-std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 
 /// The places of a plan's cores, the innermost axis of its order fastest.
 std::vector<Worker> workers_of(const program::PlacedOp& placed, const partition::Tiling& tiling) {
@@ -25,10 +24,10 @@ std::vector<Worker> workers_of(const program::PlacedOp& placed, const partition:
   for (const std::int32_t axis : plan.order) {
     std::vector<Worker> next;
     for (const Worker& worker : workers) {
-      for (std::int64_t digit = 0; digit < plan.factors[at(axis)]; ++digit) {
+      for (std::int64_t digit = 0; digit < plan.factors[subscript(axis)]; ++digit) {
         next.push_back(worker);
-        next.back().core += static_cast<std::int32_t>(digit * stride[at(axis)]);
-        next.back().digit[at(axis)] = digit;
+        next.back().core += static_cast<std::int32_t>(digit * stride[subscript(axis)]);
+        next.back().digit[subscript(axis)] = digit;
       }
     }
     workers = std::move(next);
@@ -120,7 +119,7 @@ Site::Site(const program::PlacedOp& placed)
 }
 
 const ir::Tensor& Site::tensor(std::size_t operand) const {
-  return placed_.graph.tensors[at(placed_.op.operands[operand].tensor)];
+  return placed_.graph.tensors[subscript(placed_.op.operands[operand].tensor)];
 }
 
 std::int64_t Site::bits(std::size_t operand) const { return ir::bits(tensor(operand).dtype); }
@@ -140,7 +139,7 @@ void Site::add_spin(std::size_t operand) {
                               "' rotates along two dimensions, which is not emulated"),
                          "emulate_plan");
     }
-    const std::size_t axis = at(placed_.op.operands[operand].dims[dim].axes[0]);
+    const std::size_t axis = subscript(placed_.op.operands[operand].dims[dim].axes[0]);
     spins_[operand] = Spin{.dim = dim,
                            .axis = axis,
                            .parts = temporal[dim],
@@ -202,7 +201,7 @@ std::int64_t Site::turns(std::size_t axis, std::int64_t step) const {
   const std::vector<std::int32_t>& loops = placed_.plan.execute.loops;
   std::int64_t inner = 1;
   for (std::size_t i = loops.size(); i-- > 0;) {
-    if (at(loops[i]) == axis) {
+    if (subscript(loops[i]) == axis) {
       return step / inner;
     }
     inner *= tiling_.trips[i];
@@ -213,7 +212,7 @@ std::int64_t Site::turns(std::size_t axis, std::int64_t step) const {
 std::int64_t Site::trip(std::size_t axis, std::int64_t step) const {
   const std::vector<std::int32_t>& loops = placed_.plan.execute.loops;
   for (std::size_t i = 0; i < loops.size(); ++i) {
-    if (at(loops[i]) == axis) {
+    if (subscript(loops[i]) == axis) {
       return turns(axis, step) % tiling_.trips[i];
     }
   }
@@ -223,7 +222,7 @@ std::int64_t Site::trip(std::size_t axis, std::int64_t step) const {
 std::vector<Ranges> Site::sub_task(std::size_t worker, std::int64_t step) const {
   std::vector<Ranges> parts{workers_[worker].tile};
   for (const std::int32_t loop : placed_.plan.execute.loops) {
-    const std::size_t axis = at(loop);
+    const std::size_t axis = subscript(loop);
     const std::int64_t pace = placed_.plan.execute.pace[axis];
     const partition::Run tile = workers_[worker].tile[axis];
     const std::int64_t done = trip(axis, step) * pace;
@@ -247,7 +246,8 @@ std::vector<Ranges> Site::sub_task(std::size_t worker, std::int64_t step) const 
 bool Site::begins_sums(std::int64_t step) const {
   const std::vector<std::int32_t>& loops = placed_.plan.execute.loops;
   return std::all_of(loops.begin(), loops.end(), [&](std::int32_t loop) {
-    return placed_.op.axes[at(loop)].role != ir::AxisRole::Reduction || trip(at(loop), step) == 0;
+    return placed_.op.axes[subscript(loop)].role != ir::AxisRole::Reduction ||
+           trip(subscript(loop), step) == 0;
   });
 }
 

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <vector>
 
+#include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
 
 namespace elk::partition {
@@ -14,15 +15,13 @@ namespace {
 /// Above this many boxes the largest is estimated from above.
 constexpr std::int64_t kMostBoxes = 4096;
 
-std::size_t at(std::int32_t axis) { return static_cast<std::size_t>(axis); }
-
 Extent packed_extent(const ir::Dim& dim, std::int64_t shape, std::span<const std::int64_t> size,
                      std::span<const std::int64_t> tile) {
   std::int64_t count = 1;
   std::int64_t intervals = 1;
   bool cut = false;  // Whether an axis further in is not whole: every index out here is a new run.
   for (std::size_t i = dim.axes.size(); i-- > 0;) {
-    const std::size_t axis = at(dim.axes[i]);
+    const std::size_t axis = subscript(dim.axes[i]);
     count *= tile[axis];
     intervals *= cut ? tile[axis] : 1;
     cut = cut || tile[axis] < size[axis];
@@ -43,7 +42,7 @@ struct MappedBox {
     std::int64_t high = dim.offset;
     std::int64_t product = 1;
     for (std::size_t i = 0; i < dim.axes.size(); ++i) {
-      const std::size_t axis = at(dim.axes[i]);
+      const std::size_t axis = subscript(dim.axes[i]);
       const std::int64_t first = index[i] * tile[axis];
       const std::int64_t last = std::min(size[axis], first + tile[axis]) - 1;
       low += std::min(dim.coef[i] * first, dim.coef[i] * last);
@@ -84,7 +83,7 @@ Extent mapped_extent(const ir::Dim& dim, std::int64_t shape, std::span<const std
   std::int64_t unit = 1;
   std::int64_t span = 0;
   for (std::size_t i = 0; i < dim.axes.size(); ++i) {
-    const std::size_t axis = at(dim.axes[i]);
+    const std::size_t axis = subscript(dim.axes[i]);
     counts.push_back(ceil_div(size[axis], tile[axis]));
     step = std::gcd(step, dim.coef[i]);
     boxes *= counts.back();
@@ -123,7 +122,7 @@ bool packed(const ir::Dim& dim, std::span<const std::int64_t> size) {
     if (dim.coef[i] != inner) {
       return false;
     }
-    inner *= size[at(dim.axes[i])];
+    inner *= size[subscript(dim.axes[i])];
   }
   return dim.offset == 0;
 }
@@ -144,7 +143,7 @@ Extent extent(const ir::Tensor& tensor, const ir::Operand& operand, std::size_t 
   }
   std::int64_t picks = 1;
   for (const std::int32_t axis : operand.indirect->axes) {
-    picks *= tile[at(axis)];
+    picks *= tile[subscript(axis)];
   }
   picks = std::min(picks, tensor.shape[dim]);
   return {.count = picks, .intervals = picks};

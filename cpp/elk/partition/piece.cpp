@@ -4,25 +4,24 @@
 #include <cstddef>
 #include <utility>
 
+#include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
 #include "elk/partition/rotation.hpp"
 
 namespace elk::partition {
 namespace {
 
-std::size_t at(std::int32_t axis) { return static_cast<std::size_t>(axis); }
-
 /// `step` of each axis times the core's digit there, summed, for every core in use.
 template <class Number>
 std::vector<Number> digit_sums(const Layout& layout, const std::vector<std::int64_t>& step) {
   std::int64_t cores = 1;
   for (const std::int32_t axis : layout.order) {
-    cores *= layout.factors[at(axis)];
+    cores *= layout.factors[subscript(axis)];
   }
   std::vector<Number> sums(static_cast<std::size_t>(cores), 0);
   std::size_t block = 1;  // cores that differ in the digits so far, innermost first
   for (std::size_t i = layout.order.size(); i-- > 0;) {
-    const std::size_t axis = at(layout.order[i]);
+    const std::size_t axis = subscript(layout.order[i]);
     const auto factor = static_cast<std::size_t>(layout.factors[axis]);
     for (std::size_t digit = 1; digit < factor; ++digit) {
       const auto more = static_cast<Number>(static_cast<std::int64_t>(digit) * step[axis]);
@@ -72,7 +71,7 @@ Indices swept(const Indices& inner, std::int64_t coef, const Run& range) {
 /// The indices of a dimension along one axis as it is, at one of its tiles.
 Run tile(const Layout& layout, std::size_t dim, std::int64_t digit) {
   const ir::Dim& map = layout.dims[dim];
-  const std::size_t axis = at(map.axes[0]);
+  const std::size_t axis = subscript(map.axes[0]);
   const std::int64_t length = ceil_div(layout.size[axis], layout.factors[axis]);
   return {.begin = std::max<std::int64_t>(0, map.offset + (digit * length)),
           .end = std::min(layout.shape[dim],
@@ -84,7 +83,7 @@ Indices indices(const Layout& layout, std::size_t dim, const std::vector<std::in
   const ir::Dim& map = layout.dims[dim];
   Indices result{{.begin = map.offset, .end = map.offset + 1}};
   for (std::size_t i = map.axes.size(); i-- > 0;) {
-    const std::size_t axis = at(map.axes[i]);
+    const std::size_t axis = subscript(map.axes[i]);
     const std::int64_t tile = ceil_div(layout.size[axis], layout.factors[axis]);
     const std::int64_t first = digit[i] * tile;
     result = swept(result, map.coef[i],
@@ -118,7 +117,7 @@ IndexSets sets(const Layout& layout, std::size_t dim) {
   const ir::Dim& map = layout.dims[dim];
   std::int64_t count = 1;
   for (const std::int32_t axis : map.axes) {
-    count *= layout.factors[at(axis)];
+    count *= layout.factors[subscript(axis)];
   }
   IndexSets result;
   result.reserve(static_cast<std::size_t>(count));
@@ -132,8 +131,8 @@ IndexSets sets(const Layout& layout, std::size_t dim) {
     }
     std::int64_t rest = set;
     for (std::size_t i = digit.size(); i-- > 0;) {
-      digit[i] = rest % layout.factors[at(map.axes[i])];
-      rest /= layout.factors[at(map.axes[i])];
+      digit[i] = rest % layout.factors[subscript(map.axes[i])];
+      rest /= layout.factors[subscript(map.axes[i])];
     }
     result.push_back(indices(layout, dim, digit));
   }
@@ -145,8 +144,8 @@ std::vector<std::int32_t> parts(const Layout& layout) {
   std::vector<std::int64_t> step(layout.factors.size(), 0);
   std::int64_t inner = 1;
   for (std::size_t i = layout.split_axes.size(); i-- > 0;) {
-    step[at(layout.split_axes[i])] = inner;
-    inner *= layout.factors[at(layout.split_axes[i])];
+    step[subscript(layout.split_axes[i])] = inner;
+    inner *= layout.factors[subscript(layout.split_axes[i])];
   }
   std::vector<std::int32_t> result = digit_sums<std::int32_t>(layout, step);
   for (std::int32_t& part : result) {
@@ -158,7 +157,7 @@ std::vector<std::int32_t> parts(const Layout& layout) {
 /// Counts through the digits of the cores in use, the innermost axis fastest.
 void advance(const Layout& layout, std::vector<std::int64_t>& digits) {
   for (std::size_t i = layout.order.size(); i-- > 0;) {
-    const std::size_t axis = at(layout.order[i]);
+    const std::size_t axis = subscript(layout.order[i]);
     if (++digits[axis] < layout.factors[axis]) {
       return;
     }
@@ -191,7 +190,7 @@ Indices window(IndexView from, std::int64_t begin, std::int64_t length, std::int
 
 /// Every core's part where operands turn together: a set for each tile and each place to begin.
 void turn(const Layout& layout, std::size_t along, DimPieces& dim) {
-  const std::size_t axis = at(layout.dims[along].axes[0]);
+  const std::size_t axis = subscript(layout.dims[along].axes[0]);
   const std::int64_t tile = ceil_div(layout.size[axis], layout.factors[axis]);
   const auto cores = static_cast<std::size_t>(layout.cores);
   const std::vector<std::int64_t> begin = begins(layout, cores, tile);
@@ -244,8 +243,8 @@ DimPieces dim_pieces(const Layout& layout, std::size_t dim) {
     std::int64_t inner = 1;
     const std::vector<std::int32_t>& axes = layout.dims[dim].axes;
     for (std::size_t i = axes.size(); i-- > 0;) {
-      step[at(axes[i])] = inner;
-      inner *= layout.factors[at(axes[i])];
+      step[subscript(axes[i])] = inner;
+      inner *= layout.factors[subscript(axes[i])];
     }
     result.set_of = digit_sums<std::int32_t>(layout, step);
   }

@@ -3,14 +3,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
 #include "elk/partition/extent.hpp"
 #include "elk/partition/order.hpp"
 
 namespace elk::partition {
 namespace {
-
-std::size_t at(std::int32_t axis) { return static_cast<std::size_t>(axis); }
 
 /// Whether an operand rotates along more than one of its dimensions: its places then count through
 /// all of them, and no order of the ring makes neighbours of each.
@@ -50,7 +49,7 @@ Rotation rotation(const ir::Op& op, std::size_t operand, const ExecutePlan& plan
   for (const std::int32_t axis : plan.order) {
     if (!contains(op.operands[operand], axis)) {
       result.axes.push_back(axis);
-      result.factors.push_back(plan.factors[at(axis)]);
+      result.factors.push_back(plan.factors[subscript(axis)]);
     }
   }
   for (const std::int64_t parts : plan.temporal[operand]) {
@@ -62,7 +61,7 @@ Rotation rotation(const ir::Op& op, std::size_t operand, const ExecutePlan& plan
   result.snakes = result.axes.size() == 2;
   const bool around =
       result.axes.size() == 1 &&
-      goes_around(chip, plan.mesh_dims[at(result.axes[0])], result.factors[0], result.ring);
+      goes_around(chip, plan.mesh_dims[subscript(result.axes[0])], result.factors[0], result.ring);
   result.folds = result.ring > 2 && !around;
   return result;
 }
@@ -71,7 +70,7 @@ std::int64_t place(const Rotation& rotation, std::span<const std::int64_t> digit
   std::vector<std::int64_t> own;
   own.reserve(rotation.axes.size());
   for (const std::int32_t axis : rotation.axes) {
-    own.push_back(digits[at(axis)]);
+    own.push_back(digits[subscript(axis)]);
   }
   return place(rotation, number_of(rotation, own) % rotation.ring);
 }
@@ -126,7 +125,7 @@ bool goes_around(const chip::Chip& chip, std::int32_t dim, std::int64_t factor,
 std::vector<Turning> turning(const ir::Op& op, const ExecutePlan& plan, const chip::Chip& chip,
                              std::int32_t axis) {
   std::vector<Turning> result;
-  const std::int64_t tile = ceil_div(op.axes[at(axis)].size, plan.factors[at(axis)]);
+  const std::int64_t tile = ceil_div(op.axes[subscript(axis)].size, plan.factors[subscript(axis)]);
   for (std::size_t i = 0; i < op.operands.size(); ++i) {
     for (std::size_t dim = 0; dim < plan.temporal[i].size(); ++dim) {
       const std::int64_t parts = plan.temporal[i][dim];
@@ -140,7 +139,7 @@ std::vector<Turning> turning(const ir::Op& op, const ExecutePlan& plan, const ch
 
 std::int64_t first_index(const ir::Op& op, const ExecutePlan& plan, const chip::Chip& chip,
                          std::int32_t axis, std::span<const std::int64_t> digits) {
-  const std::int64_t tile = ceil_div(op.axes[at(axis)].size, plan.factors[at(axis)]);
+  const std::int64_t tile = ceil_div(op.axes[subscript(axis)].size, plan.factors[subscript(axis)]);
   std::int64_t index = 0;
   for (const Turning& one : turning(op, plan, chip, axis)) {
     index += one.length * place(one.rotation, digits);

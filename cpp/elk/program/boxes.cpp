@@ -7,6 +7,8 @@
 #include <set>
 #include <utility>
 
+#include "elk/base/ids.hpp"
+
 namespace elk::program {
 namespace {
 
@@ -14,8 +16,6 @@ using partition::DimPieces;
 using partition::Indices;
 using partition::Pieces;
 using partition::Run;
-
-std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 
 /// The sets of a dimension, cut where they overlap: indices that the same sets have stay together.
 struct Atoms {
@@ -87,7 +87,7 @@ Atoms atoms_of(const DimPieces& dim) {
   for (const auto& [sets, indices] : by_sets(dim)) {
     out.apart = out.apart && sets.size() == 1;
     for (const std::int32_t set : sets) {
-      out.of[at(set)].push_back(static_cast<std::int32_t>(out.dim.sets.size()));
+      out.of[subscript(set)].push_back(static_cast<std::int32_t>(out.dim.sets.size()));
     }
     out.dim.sets.push_back(indices);
     out.dim.counts.push_back(partition::count(indices));
@@ -102,7 +102,7 @@ void for_each_atom(const std::vector<Atoms>& atoms, const std::vector<std::int32
   std::vector<std::size_t> index(sets.size(), 0);
   std::vector<std::int32_t> chosen(sets.size());
   const auto choices = [&](std::size_t dim) -> const std::vector<std::int32_t>& {
-    return atoms[dim].of[at(sets[dim])];
+    return atoms[dim].of[subscript(sets[dim])];
   };
   bool more = true;
   while (more) {

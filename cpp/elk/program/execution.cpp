@@ -6,6 +6,7 @@
 #include <numeric>
 #include <utility>
 
+#include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
 #include "elk/partition/extent.hpp"
 #include "elk/program/gather.hpp"
@@ -13,13 +14,11 @@
 namespace elk::program {
 namespace {
 
-std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
-
 /// Cores by the shape of their calls; those with nothing to compute are left out.
 std::vector<Tiles> tiles_of(const PlacedOp& placed) {
   const partition::ExecutePlan& plan = placed.plan.execute;
   const auto cut = [&](std::int32_t axis) {
-    const std::size_t a = at(axis);
+    const std::size_t a = subscript(axis);
     return plan.factors[a] > 1;
   };
   std::map<std::vector<std::int64_t>, Cores> found;
@@ -51,11 +50,11 @@ bool is_wide(const PlacedOp& placed) {
 
 Bytes held_bytes(const PlacedOp& placed, std::size_t k, std::vector<std::int64_t> tile) {
   const ir::Operand& operand = placed.op.operands[k];
-  const ir::Tensor& tensor = placed.graph.tensors[at(operand.tensor)];
+  const ir::Tensor& tensor = placed.graph.tensors[subscript(operand.tensor)];
   const std::vector<std::int64_t>& temporal = placed.plan.execute.temporal[k];
   for (std::size_t dim = 0; dim < temporal.size(); ++dim) {
     if (temporal[dim] > 1) {
-      std::int64_t& axis = tile[at(operand.dims[dim].axes[0])];
+      std::int64_t& axis = tile[subscript(operand.dims[dim].axes[0])];
       axis = ceil_div(axis, temporal[dim]);
     }
   }

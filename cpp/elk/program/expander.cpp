@@ -5,13 +5,12 @@
 #include <utility>
 
 #include "elk/base/errors.hpp"
+#include "elk/base/ids.hpp"
 
 namespace elk::program {
 namespace {
 
 using Key = std::vector<std::int64_t>;
-
-std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 
 /// The number of a key, a new one if it was not seen before.
 std::int32_t number(std::map<Key, std::int32_t>& known, Key key) {
@@ -32,20 +31,20 @@ Expander::Expander(const ir::Graph& graph, const chip::Chip& chip, const std::ve
     key.insert(key.end(), ops[i].divisor.begin(), ops[i].divisor.end());
     preload_of_.push_back(chip.hbm && has_hbm_data(graph, op) ? number(loads, key) : -1);
     for (const ir::Operand& operand : op.operands) {
-      const std::int32_t maker = lives_.producer[at(operand.tensor)];
+      const std::int32_t maker = lives_.producer[subscript(operand.tensor)];
       const bool rests =
           operand.access == ir::Access::Read && maker >= 0 && !partition::from_hbm(graph, operand);
-      key.push_back(rests ? classes[at(maker)] : -1);
-      key.push_back(
-          rests ? static_cast<std::int64_t>(result_operand(graph.ops[at(maker)], operand.tensor))
-                : -1);
+      key.push_back(rests ? classes[subscript(maker)] : -1);
+      key.push_back(rests ? static_cast<std::int64_t>(
+                                result_operand(graph.ops[subscript(maker)], operand.tensor))
+                          : -1);
     }
     execution_of_.push_back(number(executes, std::move(key)));
   }
   std::map<Key, std::int32_t> written;
   for (const ir::Store& store : graph.stores) {
-    store_of_.push_back(number(
-        written, {classes[at(store.op)], result_of(store.op, store.tensor), store.run.value}));
+    store_of_.push_back(number(written, {classes[subscript(store.op)],
+                                         result_of(store.op, store.tensor), store.run.value}));
   }
   stores_ = static_cast<std::int32_t>(written.size());
   executions_ = static_cast<std::int32_t>(executes.size());
@@ -54,19 +53,19 @@ Expander::Expander(const ir::Graph& graph, const chip::Chip& chip, const std::ve
 
 std::int32_t Expander::maker_of(const ir::Operand& operand) const {
   const bool rests = operand.access == ir::Access::Read && !partition::from_hbm(graph_, operand);
-  return rests ? lives_.producer[at(operand.tensor)] : -1;
+  return rests ? lives_.producer[subscript(operand.tensor)] : -1;
 }
 
 std::int64_t Expander::result_of(std::int32_t op, std::int32_t tensor) const {
-  return static_cast<std::int64_t>(result_operand(graph_.ops[at(op)], tensor));
+  return static_cast<std::int64_t>(result_operand(graph_.ops[subscript(op)], tensor));
 }
 
-std::int32_t Expander::execution_of(std::int32_t op) const { return execution_of_[at(op)]; }
+std::int32_t Expander::execution_of(std::int32_t op) const { return execution_of_[subscript(op)]; }
 
-std::int32_t Expander::preload_of(std::int32_t op) const { return preload_of_[at(op)]; }
+std::int32_t Expander::preload_of(std::int32_t op) const { return preload_of_[subscript(op)]; }
 
 Execution Expander::execution(std::int32_t op) const {
-  const ir::Op& node = graph_.ops[at(op)];
+  const ir::Op& node = graph_.ops[subscript(op)];
   std::vector<std::optional<partition::Layout>> layouts(node.operands.size());
   std::vector<const partition::Layout*> have(node.operands.size(), nullptr);
   for (std::size_t k = 0; k < node.operands.size(); ++k) {
@@ -76,11 +75,11 @@ Execution Expander::execution(std::int32_t op) const {
       have[k] = layouts[k] ? &*layouts[k] : nullptr;
     }
   }
-  return expand({graph_, node, ops_[at(op)], chip_}, have);
+  return expand({graph_, node, ops_[subscript(op)], chip_}, have);
 }
 
 Loading Expander::preload(std::int32_t op) const {
-  return program::preload({graph_, graph_.ops[at(op)], ops_[at(op)], chip_});
+  return program::preload({graph_, graph_.ops[subscript(op)], ops_[subscript(op)], chip_});
 }
 
 Loading Expander::store(const ir::Store& store) const {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "elk/base/ids.hpp"
 #include "elk/partition/extent.hpp"
 #include "elk/program/boxes.hpp"
 
@@ -12,8 +13,6 @@ namespace {
 using partition::DimPieces;
 using partition::IndexView;
 using partition::Pieces;
-
-std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 
 /// What a transfer is counted for: the bytes that are sent, the runs that arrive, or both.
 struct Counted {
@@ -31,7 +30,7 @@ bool in_place(const Pieces& held, const Pieces& needed) {
     for (std::size_t dim = 0; dim < needed.dims.size(); ++dim) {
       const DimPieces& have = held.dims[dim];
       const DimPieces& need = needed.dims[dim];
-      const IndexView there = have.sets[have.at(at(place))];
+      const IndexView there = have.sets[have.at(subscript(place))];
       const IndexView wanted = need.sets[need.at(core)];
       if (!std::equal(there.begin(), there.end(), wanted.begin(), wanted.end())) {
         return false;
@@ -45,11 +44,12 @@ bool in_place(const Pieces& held, const Pieces& needed) {
 std::int64_t unique_elements(const PlacedOp& placed, std::size_t k) {
   const ir::Operand& operand = placed.op.operands[k];
   const std::vector<std::int64_t> whole = partition::sizes(placed.op);
-  return partition::box(placed.graph.tensors[at(operand.tensor)], operand, whole, whole).elements;
+  return partition::box(placed.graph.tensors[subscript(operand.tensor)], operand, whole, whole)
+      .elements;
 }
 
 std::int64_t bits_of(const PlacedOp& placed, std::size_t k) {
-  return ir::bits(placed.graph.tensors[at(placed.op.operands[k].tensor)].dtype);
+  return ir::bits(placed.graph.tensors[subscript(placed.op.operands[k].tensor)].dtype);
 }
 
 /// Elements of the busiest core's piece, as a picked dimension counts in every other piece.
@@ -59,7 +59,7 @@ std::int64_t picks(const PlacedOp& placed, std::size_t k) {
     return 1;
   }
   const std::vector<std::int64_t> tile = partition::tiling(placed.op, placed.plan.execute).tile;
-  return partition::extent(placed.graph.tensors[at(operand.tensor)], operand,
+  return partition::extent(placed.graph.tensors[subscript(operand.tensor)], operand,
                            static_cast<std::size_t>(operand.indirect->dim), tile, tile)
       .count;
 }
@@ -81,7 +81,7 @@ std::int64_t add_boxes(const Read& read, const std::vector<DimPieces>& dims,
   for (PieceGroup& group : groups) {
     std::int64_t elements = picks(placed, k);
     for (std::size_t dim = 0; dim < dims.size(); ++dim) {
-      elements *= dims[dim].counts[at(group.sets[dim])];
+      elements *= dims[dim].counts[subscript(group.sets[dim])];
     }
     const std::int64_t bytes = partition::element_bytes(elements, bits_of(placed, k)).value;
     const partition::Box piece{.elements = elements, .runs = std::min(busiest.runs, elements)};

@@ -2,13 +2,12 @@
 
 #include <algorithm>
 
+#include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
 #include "elk/partition/order.hpp"
 
 namespace elk::program {
 namespace {
-
-std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 
 /// The sets of a piece as one number.
 std::int64_t key_of(const partition::Pieces& pieces, std::size_t place) {
@@ -57,7 +56,7 @@ class Places {
   /// False after the last place.
   bool advance() {
     for (std::size_t i = plan_.order.size(); i-- > 0;) {
-      const std::size_t axis = at(plan_.order[i]);
+      const std::size_t axis = subscript(plan_.order[i]);
       core_ += stride_[axis];
       if (++digit_[axis] < plan_.factors[axis]) {
         return true;
@@ -111,8 +110,8 @@ std::vector<Sharers> sharers(const ir::Op& op, const partition::ExecutePlan& pla
   std::int64_t count = 1;
   for (std::size_t i = plan.order.size(); i-- > 0;) {
     if (distinguish(plan.order[i])) {
-      step[at(plan.order[i])] = count;
-      count *= plan.factors[at(plan.order[i])];
+      step[subscript(plan.order[i])] = count;
+      count *= plan.factors[subscript(plan.order[i])];
     }
   }
   std::vector<Sharers> groups(static_cast<std::size_t>(count));
@@ -120,7 +119,7 @@ std::vector<Sharers> sharers(const ir::Op& op, const partition::ExecutePlan& pla
   do {
     std::int64_t key = 0;
     for (const std::int32_t axis : plan.order) {
-      key += step[at(axis)] * places.digit()[at(axis)];
+      key += step[subscript(axis)] * places.digit()[subscript(axis)];
     }
     Sharers& group = groups[static_cast<std::size_t>(key)];
     if (group.cores.empty()) {

@@ -5,6 +5,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "elk/base/ids.hpp"
+
 namespace elk::program {
 namespace {
 
@@ -13,8 +15,6 @@ using partition::IndexView;
 using partition::Indices;
 using partition::Pieces;
 using partition::Run;
-
-std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 
 /// What two sets of one dimension have in common.
 struct Overlap {
@@ -45,11 +45,11 @@ class Finder {
   }
 
   [[nodiscard]] const std::vector<Overlap>& operator()(std::int32_t set) {
-    if (is_known_[at(set)] == 0) {
-      known_[at(set)] = find(needed_.sets[at(set)], needed_.counts[at(set)]);
-      is_known_[at(set)] = 1;
+    if (is_known_[subscript(set)] == 0) {
+      known_[subscript(set)] = find(needed_.sets[subscript(set)], needed_.counts[subscript(set)]);
+      is_known_[subscript(set)] = 1;
     }
-    return known_[at(set)];
+    return known_[subscript(set)];
   }
 
  private:
@@ -87,7 +87,7 @@ class Finder {
       }
     }
     for (Overlap& one : out) {
-      one.whole = one.count == count && one.count == held_.counts[at(one.set)];
+      one.whole = one.count == count && one.count == held_.counts[subscript(one.set)];
     }
     return out;
   }
@@ -134,7 +134,7 @@ class Lister {
       add();
       return;
     }
-    for (const Overlap& overlap : finders_[dim](out_.needed[at(to_)].sets[dim])) {
+    for (const Overlap& overlap : finders_[dim](out_.needed[subscript(to_)].sets[dim])) {
       sets_[dim] = overlap.set;
       chosen_[dim] = overlap;
       descend(dim + 1);
@@ -198,8 +198,9 @@ std::vector<Indices> box_of(const Pieces& held, const Pieces& needed, const Move
                             const Move& move) {
   std::vector<Indices> box;
   for (std::size_t dim = 0; dim < needed.dims.size(); ++dim) {
-    box.push_back(shared(held.dims[dim].sets[at(moves.held[at(move.from)].sets[dim])],
-                         needed.dims[dim].sets[at(moves.needed[at(move.to)].sets[dim])]));
+    box.push_back(
+        shared(held.dims[dim].sets[subscript(moves.held[subscript(move.from)].sets[dim])],
+               needed.dims[dim].sets[subscript(moves.needed[subscript(move.to)].sets[dim])]));
   }
   return box;
 }

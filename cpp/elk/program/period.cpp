@@ -5,18 +5,17 @@
 #include <numeric>
 #include <vector>
 
+#include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
 
 namespace elk::program {
 namespace {
 
-std::size_t index(std::int32_t id) { return static_cast<std::size_t>(id); }
-
 /// First piece that begins in each moment, and the number of pieces at the end.
 std::vector<std::int32_t> starts_of(const Strip& strip) {
-  std::vector<std::int32_t> starts(index(strip.moments) + 1, 0);
+  std::vector<std::int32_t> starts(subscript(strip.moments) + 1, 0);
   for (const Piece& piece : strip.pieces) {
-    ++starts[index(piece.first) + 1];
+    ++starts[subscript(piece.first) + 1];
   }
   std::partial_sum(starts.begin(), starts.end(), starts.begin());
   return starts;
@@ -26,8 +25,8 @@ std::vector<std::int32_t> starts_of(const Strip& strip) {
 std::vector<std::int32_t> kinds_of_moments(const Strip& strip) {
   const std::vector<std::int32_t> starts = starts_of(strip);
   const auto pieces_of = [&](std::int32_t moment) {
-    return std::pair(strip.pieces.begin() + starts[index(moment)],
-                     strip.pieces.begin() + starts[index(moment) + 1]);
+    return std::pair(strip.pieces.begin() + starts[subscript(moment)],
+                     strip.pieces.begin() + starts[subscript(moment) + 1]);
   };
   const auto compare = [&](std::int32_t a, std::int32_t b) {
     const auto [a_begin, a_end] = pieces_of(a);
@@ -37,14 +36,14 @@ std::vector<std::int32_t> kinds_of_moments(const Strip& strip) {
           return x.size != y.size ? x.size <=> y.size : x.length <=> y.length;
         });
   };
-  std::vector<std::int32_t> order(index(strip.moments));
+  std::vector<std::int32_t> order(subscript(strip.moments));
   std::iota(order.begin(), order.end(), 0);
   std::sort(order.begin(), order.end(),
             [&](std::int32_t a, std::int32_t b) { return compare(a, b) < 0; });
   std::vector<std::int32_t> kinds(order.size(), 0);
   for (std::size_t i = 1; i < order.size(); ++i) {
-    kinds[index(order[i])] =
-        kinds[index(order[i - 1])] + (compare(order[i - 1], order[i]) < 0 ? 1 : 0);
+    kinds[subscript(order[i])] =
+        kinds[subscript(order[i - 1])] + (compare(order[i - 1], order[i]) < 0 ? 1 : 0);
   }
   return kinds;
 }
@@ -59,7 +58,7 @@ std::optional<Period> find_period(const Strip& strip) {
   for (std::int32_t length = 1; length <= std::min(strip.moments / 3, kLongest); ++length) {
     std::int32_t run = 0;
     for (std::int32_t moment = length; moment < strip.moments; ++moment) {
-      run = kinds[index(moment)] == kinds[index(moment - length)] ? run + 1 : 0;
+      run = kinds[subscript(moment)] == kinds[subscript(moment - length)] ? run + 1 : 0;
       if (run >= 2 * length && run > longest) {
         longest = run;
         best = Period{.begin = moment + 1 - run - length, .end = moment + 1, .length = length};
@@ -82,13 +81,13 @@ std::int32_t fewest_periods(const Strip& strip, const Period& period) {
 std::optional<std::vector<std::int64_t>> pack_by_period(const Strip& strip, const Period& period,
                                                         std::int32_t periods, std::int64_t& work) {
   const std::vector<std::int32_t> starts = starts_of(strip);
-  const std::int32_t first = starts[index(period.begin)];
+  const std::int32_t first = starts[subscript(period.begin)];
   Strip ring{.pieces = {}, .moments = periods * period.length, .cyclic = true, .room = strip.room};
   if (period.begin + ring.moments > period.end) {
     return std::nullopt;
   }
-  for (std::int32_t i = first; i < starts[index(period.begin + ring.moments)]; ++i) {
-    const Piece& piece = strip.pieces[index(i)];
+  for (std::int32_t i = first; i < starts[subscript(period.begin + ring.moments)]; ++i) {
+    const Piece& piece = strip.pieces[subscript(i)];
     ring.pieces.push_back(
         {.size = piece.size, .first = piece.first - period.begin, .length = piece.length});
   }
@@ -97,8 +96,8 @@ std::optional<std::vector<std::int64_t>> pack_by_period(const Strip& strip, cons
           pack(ring, std::vector<std::int64_t>(count, kUnplaced), PackOrder::LargestFirst, work)) {
     const std::vector<std::int64_t>& round = *packed;
     std::vector<std::int64_t> offsets(strip.pieces.size(), kUnplaced);
-    for (std::int32_t i = first; i < starts[index(period.end)]; ++i) {
-      offsets[index(i)] = round[index(i - first) % count];
+    for (std::int32_t i = first; i < starts[subscript(period.end)]; ++i) {
+      offsets[subscript(i)] = round[subscript(i - first) % count];
     }
     return pack(strip, std::move(offsets), PackOrder::LargestFirst, work);
   }

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
 #include "elk/partition/extent.hpp"
 #include "elk/program/execution.hpp"
@@ -10,10 +11,8 @@
 namespace elk::program {
 namespace {
 
-std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
-
 std::int64_t wide_bits(const PlacedOp& placed, std::size_t k) {
-  const ir::DType stored = placed.graph.tensors[at(placed.op.operands[k].tensor)].dtype;
+  const ir::DType stored = placed.graph.tensors[subscript(placed.op.operands[k].tensor)].dtype;
   return std::max(ir::bits(placed.op.accumulate), ir::bits(stored));
 }
 
@@ -26,7 +25,7 @@ struct ResultTile {
 ResultTile result_tile(const PlacedOp& placed, std::size_t k, std::int32_t cut,
                        const std::vector<std::int64_t>& tile) {
   const ir::Operand& result = placed.op.operands[k];
-  const ir::Tensor& tensor = placed.graph.tensors[at(result.tensor)];
+  const ir::Tensor& tensor = placed.graph.tensors[subscript(result.tensor)];
   const std::vector<std::int64_t> size = partition::sizes(placed.op);
   ResultTile out{.elements = 1, .cut = 1};
   for (std::size_t dim = 0; dim < result.dims.size(); ++dim) {
@@ -51,7 +50,7 @@ Round scatter_round(const PlacedOp& placed, std::size_t k, const partition::Scat
   const std::int64_t chunk = ceil_div(result_tile(placed, k, parts.dim, whole).cut, parts.parts);
   Round out{.exchange = {}, .parts = parts.parts, .elements = parts.piece};
   for (Sharers& group : sharers(placed.op, plan, placed.chip, [&](std::int32_t axis) {
-         return placed.op.axes[at(axis)].role != ir::AxisRole::Reduction ||
+         return placed.op.axes[subscript(axis)].role != ir::AxisRole::Reduction ||
                 partition::contains(result, axis);
        })) {
     const std::vector<std::int64_t> tile = tile_at(placed.op, plan, group.digit);
@@ -81,7 +80,7 @@ Exchange row_exchange(const PlacedOp& placed, std::int64_t values_a_row, Pattern
   const partition::ExecutePlan& plan = placed.plan.execute;
   Exchange out;
   for (Sharers& group : sharers(placed.op, plan, placed.chip, [&](std::int32_t axis) {
-         return placed.op.axes[at(axis)].role != ir::AxisRole::Row;
+         return placed.op.axes[subscript(axis)].role != ir::AxisRole::Row;
        })) {
     const std::vector<std::int64_t> tile = tile_at(placed.op, plan, group.digit);
     std::int64_t values = values_a_row;

@@ -2,14 +2,13 @@
 #include <cstddef>
 #include <numeric>
 
+#include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
 #include "elk/partition/extent.hpp"
 #include "elk/program/execution.hpp"
 
 namespace elk::program {
 namespace {
-
-std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 
 /// One dimension of an operand along which it rotates.
 struct Spin {
@@ -47,7 +46,7 @@ std::int64_t part_length(std::int64_t tile, std::int64_t parts) { return ceil_di
 std::int64_t across(const PlacedOp& placed, const Spin& spin,
                     const std::vector<std::int64_t>& tile) {
   const ir::Operand& operand = placed.op.operands[spin.operand];
-  const ir::Tensor& tensor = placed.graph.tensors[at(operand.tensor)];
+  const ir::Tensor& tensor = placed.graph.tensors[subscript(operand.tensor)];
   const std::vector<std::int64_t>& temporal = placed.plan.execute.temporal[spin.operand];
   const std::vector<std::int64_t> size = partition::sizes(placed.op);
   std::int64_t elements = 1;
@@ -56,9 +55,9 @@ std::int64_t across(const PlacedOp& placed, const Spin& spin,
       continue;
     }
     const bool split = dim < temporal.size() && temporal[dim] > 1;
-    const std::int64_t count = split
-                                   ? part_length(tile[at(operand.dims[dim].axes[0])], temporal[dim])
-                                   : partition::extent(tensor, operand, dim, size, tile).count;
+    const std::int64_t count =
+        split ? part_length(tile[subscript(operand.dims[dim].axes[0])], temporal[dim])
+              : partition::extent(tensor, operand, dim, size, tile).count;
     elements *= std::min(tensor.shape[dim], count);
   }
   return elements;
@@ -68,7 +67,7 @@ std::int64_t across(const PlacedOp& placed, const Spin& spin,
 std::int64_t around(const PlacedOp& placed, const Spin& spin,
                     const std::vector<std::int64_t>& tile) {
   const ir::Operand& operand = placed.op.operands[spin.operand];
-  const ir::Tensor& tensor = placed.graph.tensors[at(operand.tensor)];
+  const ir::Tensor& tensor = placed.graph.tensors[subscript(operand.tensor)];
   const std::vector<std::int64_t> size = partition::sizes(placed.op);
   std::int64_t elements = 1;
   for (std::size_t dim = 0; dim < spin.dim; ++dim) {
@@ -92,12 +91,12 @@ void add_rings(const Sharers& group, std::int64_t ring, const Transfer& like, Ex
 Rotation rotation(const PlacedOp& placed, const Spin& spin, const partition::Tiling& tiling) {
   const partition::ExecutePlan& plan = placed.plan.execute;
   const ir::Operand& operand = placed.op.operands[spin.operand];
-  const std::int64_t bits = ir::bits(placed.graph.tensors[at(operand.tensor)].dtype);
+  const std::int64_t bits = ir::bits(placed.graph.tensors[subscript(operand.tensor)].dtype);
   const std::vector<std::int64_t>& temporal = plan.temporal[spin.operand];
   const std::int64_t ring =
       std::accumulate(temporal.begin(), temporal.end(), std::int64_t{1}, std::multiplies<>());
-  const std::int64_t held = part_length(tiling.tile[at(spin.axis)], spin.parts);
-  const std::int64_t slab = std::min(plan.pace[at(spin.axis)], held);
+  const std::int64_t held = part_length(tiling.tile[subscript(spin.axis)], spin.parts);
+  const std::int64_t slab = std::min(plan.pace[subscript(spin.axis)], held);
   Rotation out{.operand = static_cast<std::int32_t>(spin.operand),
                .exchange = {},
                .every = period(plan, tiling, spin.axis),

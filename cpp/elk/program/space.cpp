@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
 #include "elk/program/spaces.hpp"
 
 namespace elk::program {
 namespace {
-
-std::size_t index(std::int32_t id) { return static_cast<std::size_t>(id); }
 
 void append(std::vector<ExecuteSpace>& out, std::size_t operand, Bytes bytes) {
   if (bytes > Bytes{0}) {
@@ -36,7 +35,7 @@ Sizes sizes_of(const ir::Graph& graph, const ir::Op& op, const partition::Execut
     const ir::Operand& operand = op.operands[k];
     Bytes rest{0};
     if (operand.access == ir::Access::Write) {
-      const ir::DType dtype = graph.tensors[index(operand.tensor)].dtype;
+      const ir::DType dtype = graph.tensors[subscript(operand.tensor)].dtype;
       rest = partition::aligned(
           partition::element_bytes(partition::scatter(graph, op, k, plan).piece, ir::bits(dtype)));
     }
@@ -125,25 +124,26 @@ Bytes input_space(const ir::Tensor& tensor, const chip::Chip& chip) {
 
 Bytes rest_space(const ir::Graph& graph, std::int32_t tensor, const std::vector<OpPlan>& ops,
                  const Lifetimes& lives, const chip::Chip& chip) {
-  const std::int32_t producer = lives.producer[index(tensor)];
+  const std::int32_t producer = lives.producer[subscript(tensor)];
   if (producer >= 0) {
-    const ir::Op& maker = graph.ops[index(producer)];
-    return sizes_of(graph, maker, ops[index(producer)].execute).rest[result_operand(maker, tensor)];
+    const ir::Op& maker = graph.ops[subscript(producer)];
+    return sizes_of(graph, maker, ops[subscript(producer)].execute)
+        .rest[result_operand(maker, tensor)];
   }
-  const ir::Tensor& about = graph.tensors[index(tensor)];
+  const ir::Tensor& about = graph.tensors[subscript(tensor)];
   return about.home == ir::Home::Input ? input_space(about, chip) : Bytes{0};
 }
 
 std::optional<partition::Layout> rest_layout(const ir::Graph& graph, std::int32_t tensor,
                                              const std::vector<OpPlan>& ops, const Lifetimes& lives,
                                              const chip::Chip& chip) {
-  const std::int32_t producer = lives.producer[index(tensor)];
+  const std::int32_t producer = lives.producer[subscript(tensor)];
   if (producer >= 0) {
-    const ir::Op& maker = graph.ops[index(producer)];
+    const ir::Op& maker = graph.ops[subscript(producer)];
     return partition::layout(graph, maker, result_operand(maker, tensor),
-                             ops[index(producer)].execute, chip);
+                             ops[subscript(producer)].execute, chip);
   }
-  const ir::Tensor& about = graph.tensors[index(tensor)];
+  const ir::Tensor& about = graph.tensors[subscript(tensor)];
   if (about.home != ir::Home::Input) {
     return std::nullopt;
   }

@@ -3,19 +3,19 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "elk/base/ids.hpp"
+
 namespace elk::program {
 namespace {
 
-std::size_t index(std::int32_t id) { return static_cast<std::size_t>(id); }
-
 std::size_t hash_of(std::int32_t kind, const partition::ExecutePlan& plan) {
-  std::size_t hash = index(kind);
+  std::size_t hash = subscript(kind);
   const auto mix = [&](std::size_t value) { hash = (hash ^ value) * 0x9e3779b97f4a7c15U; };
   for (const std::int64_t factor : plan.factors) {
     mix(static_cast<std::size_t>(factor));
   }
   for (const std::int32_t axis : plan.order) {
-    mix(index(axis));
+    mix(subscript(axis));
   }
   return hash;
 }
@@ -42,8 +42,8 @@ std::vector<std::int32_t> plan_classes(const ir::Graph& graph, const std::vector
   for (std::size_t i = 0; i < ops.size(); ++i) {
     std::vector<std::int32_t>& alike = seen[hash_of(kinds[i], ops[i].execute)];
     const auto found = std::find_if(alike.begin(), alike.end(), [&](std::int32_t j) {
-      return kinds[index(j)] == kinds[i] && ops[index(j)].execute == ops[i].execute &&
-             same_pattern(graph.ops[index(j)], graph.ops[i]);
+      return kinds[subscript(j)] == kinds[i] && ops[subscript(j)].execute == ops[i].execute &&
+             same_pattern(graph.ops[subscript(j)], graph.ops[i]);
     });
     out[i] = found != alike.end() ? *found : static_cast<std::int32_t>(i);
     if (found == alike.end()) {
@@ -62,53 +62,54 @@ Spaces::Spaces(const ir::Graph& graph, const chip::Chip& chip, const std::vector
       sizes_(ops.size()) {}
 
 const Sizes& Spaces::sizes(std::int32_t op) {
-  std::optional<Sizes>& known = sizes_[index(class_of_[index(op)])];
+  std::optional<Sizes>& known = sizes_[subscript(class_of_[subscript(op)])];
   if (!known) {
-    known = sizes_of(graph_, graph_.ops[index(op)], ops_[index(op)].execute);
+    known = sizes_of(graph_, graph_.ops[subscript(op)], ops_[subscript(op)].execute);
   }
   return *known;
 }
 
 bool Spaces::in_place(std::int32_t op, std::size_t k) {
-  const ir::Operand& operand = graph_.ops[index(op)].operands[k];
-  const std::int32_t producer = lives_.producer[index(operand.tensor)];
+  const ir::Operand& operand = graph_.ops[subscript(op)].operands[k];
+  const std::int32_t producer = lives_.producer[subscript(operand.tensor)];
   if (operand.access != ir::Access::Read || partition::from_hbm(graph_, operand) || producer < 0 ||
-      rotates(ops_[index(op)].execute, k)) {
+      rotates(ops_[subscript(op)].execute, k)) {
     return false;  // An input lies spread: no core can count on having what it needs.
   }
-  const ir::Op& maker = graph_.ops[index(producer)];
+  const ir::Op& maker = graph_.ops[subscript(producer)];
   const std::size_t made = result_operand(maker, operand.tensor);
   const auto [known, is_new] =
-      in_place_.try_emplace({class_of_[index(producer)], static_cast<std::int32_t>(made),
-                             class_of_[index(op)], static_cast<std::int32_t>(k)},
+      in_place_.try_emplace({class_of_[subscript(producer)], static_cast<std::int32_t>(made),
+                             class_of_[subscript(op)], static_cast<std::int32_t>(k)},
                             false);
   if (is_new) {
     known->second = partition::same(
-        partition::layout(graph_, maker, made, ops_[index(producer)].execute, chip_),
-        partition::layout(graph_, graph_.ops[index(op)], k, ops_[index(op)].execute, chip_));
+        partition::layout(graph_, maker, made, ops_[subscript(producer)].execute, chip_),
+        partition::layout(graph_, graph_.ops[subscript(op)], k, ops_[subscript(op)].execute,
+                          chip_));
   }
   return known->second;
 }
 
 std::vector<ExecuteSpace> Spaces::execute(std::int32_t op) {
-  const ir::Op& node = graph_.ops[index(op)];
+  const ir::Op& node = graph_.ops[subscript(op)];
   std::vector<std::int8_t> held(node.operands.size(), 0);
   for (std::size_t k = 0; k < held.size(); ++k) {
     held[k] = in_place(op, k) ? 1 : 0;
   }
-  return execute_space({graph_, node, ops_[index(op)], chip_}, sizes(op), held);
+  return execute_space({graph_, node, ops_[subscript(op)], chip_}, sizes(op), held);
 }
 
 std::vector<ExecuteSpace> Spaces::preload(std::int32_t op) {
-  return preload_space({graph_, graph_.ops[index(op)], ops_[index(op)], chip_}, sizes(op));
+  return preload_space({graph_, graph_.ops[subscript(op)], ops_[subscript(op)], chip_}, sizes(op));
 }
 
 Bytes Spaces::rest(std::int32_t tensor) {
-  const std::int32_t producer = lives_.producer[index(tensor)];
+  const std::int32_t producer = lives_.producer[subscript(tensor)];
   if (producer >= 0) {
-    return sizes(producer).rest[result_operand(graph_.ops[index(producer)], tensor)];
+    return sizes(producer).rest[result_operand(graph_.ops[subscript(producer)], tensor)];
   }
-  const ir::Tensor& about = graph_.tensors[index(tensor)];
+  const ir::Tensor& about = graph_.tensors[subscript(tensor)];
   return about.home == ir::Home::Input ? input_space(about, chip_) : Bytes{0};
 }
 

@@ -8,10 +8,10 @@
 #include <tuple>
 #include <utility>
 
+#include "elk/base/ids.hpp"
+
 namespace elk::program {
 namespace {
-
-std::size_t index(std::int32_t id) { return static_cast<std::size_t>(id); }
 
 /// For each moment the pieces that live in it, and where the pieces that begin in it start.
 struct Alive {
@@ -21,26 +21,26 @@ struct Alive {
 };
 
 Alive alive(const Strip& strip) {
-  const std::size_t moments = index(strip.moments);
+  const std::size_t moments = subscript(strip.moments);
   Alive out{.begin = std::vector<std::int32_t>(moments + 1, 0),
             .pieces = {},
             .starts = std::vector<std::int32_t>(moments + 1, 0)};
   const auto each_moment = [&](const Piece& piece, const auto& act) {
     for (std::int32_t i = 0; i < piece.length; ++i) {
-      act(index((piece.first + i) % strip.moments));
+      act(subscript((piece.first + i) % strip.moments));
     }
   };
   for (const Piece& piece : strip.pieces) {
     each_moment(piece, [&](std::size_t moment) { ++out.begin[moment + 1]; });
-    ++out.starts[index(piece.first) + 1];
+    ++out.starts[subscript(piece.first) + 1];
   }
   std::partial_sum(out.begin.begin(), out.begin.end(), out.begin.begin());
   std::partial_sum(out.starts.begin(), out.starts.end(), out.starts.begin());
-  out.pieces.resize(index(out.begin.back()));
+  out.pieces.resize(subscript(out.begin.back()));
   std::vector<std::int32_t> next(out.begin.begin(), out.begin.end() - 1);
   for (std::size_t i = 0; i < strip.pieces.size(); ++i) {
     each_moment(strip.pieces[i], [&](std::size_t moment) {
-      out.pieces[index(next[moment]++)] = static_cast<std::int32_t>(i);
+      out.pieces[subscript(next[moment]++)] = static_cast<std::int32_t>(i);
     });
   }
   return out;
@@ -73,8 +73,8 @@ class Packer {
   void fill(PackOrder order) {
     for (const std::int32_t piece : in_order(order)) {
       look_around(piece);
-      offsets_[index(piece)] = gap(piece);
-      if (offsets_[index(piece)] == kUnplaced) {
+      offsets_[subscript(piece)] = gap(piece);
+      if (offsets_[subscript(piece)] == kUnplaced) {
         enqueue(piece);
       }
     }
@@ -91,7 +91,7 @@ class Packer {
       look_around(piece);
       work -= static_cast<std::int64_t>(near_.size()) + 1;
       const std::int64_t free = gap(piece);
-      offsets_[index(piece)] = free != kUnplaced ? free : force(piece);
+      offsets_[subscript(piece)] = free != kUnplaced ? free : force(piece);
     }
     return true;
   }
@@ -101,7 +101,9 @@ class Packer {
  private:
   static std::int64_t area(const Piece& piece) { return piece.size * piece.length; }
 
-  void enqueue(std::int32_t piece) { waiting_.emplace(area(strip_.pieces[index(piece)]), -piece); }
+  void enqueue(std::int32_t piece) {
+    waiting_.emplace(area(strip_.pieces[subscript(piece)]), -piece);
+  }
 
   [[nodiscard]] std::vector<std::int32_t> in_order(PackOrder order) const {
     std::vector<std::int32_t> out;
@@ -112,16 +114,17 @@ class Packer {
     }
     if (order == PackOrder::LargestFirst) {
       std::stable_sort(out.begin(), out.end(), [&](std::int32_t a, std::int32_t b) {
-        return strip_.pieces[index(a)].size > strip_.pieces[index(b)].size;
+        return strip_.pieces[subscript(a)].size > strip_.pieces[subscript(b)].size;
       });
     }
     return out;
   }
 
   void add_near(std::int32_t piece) {
-    const std::int64_t low = offsets_[index(piece)];
+    const std::int64_t low = offsets_[subscript(piece)];
     if (low != kUnplaced) {
-      near_.push_back({.low = low, .high = low + strip_.pieces[index(piece)].size, .piece = piece});
+      near_.push_back(
+          {.low = low, .high = low + strip_.pieces[subscript(piece)].size, .piece = piece});
     }
   }
 
@@ -129,18 +132,18 @@ class Packer {
   /// when it begins, and those that begin before it ends.
   void look_around(std::int32_t piece) {
     near_.clear();
-    const Piece& mine = strip_.pieces[index(piece)];
-    const std::size_t first = index(mine.first);
+    const Piece& mine = strip_.pieces[subscript(piece)];
+    const std::size_t first = subscript(mine.first);
     for (std::int32_t i = alive_.begin[first]; i < alive_.begin[first + 1]; ++i) {
-      add_near(alive_.pieces[index(i)]);
+      add_near(alive_.pieces[subscript(i)]);
     }
     const std::int32_t last = mine.first + mine.length - 1;
     const std::int32_t wrapped = last - strip_.moments;  // negative unless it passes the seam
     for (std::int32_t i = alive_.starts[first + 1];
-         i < alive_.starts[index(std::min(last, strip_.moments - 1)) + 1]; ++i) {
+         i < alive_.starts[subscript(std::min(last, strip_.moments - 1)) + 1]; ++i) {
       add_near(i);
     }
-    for (std::int32_t i = 0; wrapped >= 0 && i < alive_.starts[index(wrapped) + 1]; ++i) {
+    for (std::int32_t i = 0; wrapped >= 0 && i < alive_.starts[subscript(wrapped) + 1]; ++i) {
       add_near(i);
     }
     std::sort(near_.begin(), near_.end(), is_lower);
@@ -151,7 +154,7 @@ class Packer {
 
   /// The tightest gap, from its low end; for a piece of one moment the highest, from its top.
   [[nodiscard]] std::int64_t gap(std::int32_t piece) const {
-    const Piece& mine = strip_.pieces[index(piece)];
+    const Piece& mine = strip_.pieces[subscript(piece)];
     std::int64_t best = kUnplaced;
     std::int64_t width = strip_.room + 1;
     std::int64_t low = 0;
@@ -176,16 +179,16 @@ class Packer {
 
   /// Puts `piece` where the pieces it overlaps weigh least in all, and drives those out.
   std::int64_t force(std::int32_t piece) {
-    const std::int64_t size = strip_.pieces[index(piece)].size;
+    const std::int64_t size = strip_.pieces[subscript(piece)].size;
     const std::int64_t low = cheapest(size);
     for (const Near& other : near_) {
       if (other.low < low + size && low < other.high) {
-        offsets_[index(other.piece)] = kUnplaced;
+        offsets_[subscript(other.piece)] = kUnplaced;
         enqueue(other.piece);
       }
     }
     constexpr std::int64_t kHeaviest = std::int64_t{1} << 50;  // sums of all stay in range
-    std::int64_t& weight = weights_[index(piece)];
+    std::int64_t& weight = weights_[subscript(piece)];
     weight = std::min(weight + (weight / 10) + 1, kHeaviest);
     return low;
   }
@@ -194,7 +197,7 @@ class Packer {
     candidates_.assign({0, strip_.room - size});
     by_end_.clear();
     for (const Near& other : near_) {
-      by_end_.emplace_back(other.high, weights_[index(other.piece)]);
+      by_end_.emplace_back(other.high, weights_[subscript(other.piece)]);
       if (other.high + size <= strip_.room) {
         candidates_.push_back(other.high);
       }
@@ -210,7 +213,7 @@ class Packer {
     std::tuple<std::int64_t, std::int64_t> best{std::numeric_limits<std::int64_t>::max(), 0};
     for (const std::int64_t low : candidates_) {
       for (; begun < near_.size() && near_[begun].low < low + size; ++begun) {
-        weight += weights_[index(near_[begun].piece)];
+        weight += weights_[subscript(near_[begun].piece)];
       }
       for (; ended < by_end_.size() && by_end_[ended].first <= low; ++ended) {
         weight -= by_end_[ended].second;

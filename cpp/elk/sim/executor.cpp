@@ -7,14 +7,13 @@
 #include <utility>
 
 #include "elk/base/errors.hpp"
+#include "elk/base/ids.hpp"
 #include "elk/partition/plan.hpp"
 #include "elk/program/expander.hpp"
 #include "elk/sim/work.hpp"
 
 namespace elk::sim {
 namespace {
-
-std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 
 class Executor {
  public:
@@ -27,9 +26,9 @@ class Executor {
         demands_(chip, fidelity),
         works_(chip, demands_, tiles),
         player_(demands_, chip.hbm ? to_latency(chip.hbm->latency) : Picoseconds{0}),
-        work_of_(at(expander_.executions())),
-        load_of_(at(expander_.preloads())),
-        store_demand_(at(expander_.stores())),
+        work_of_(subscript(expander_.executions())),
+        load_of_(subscript(expander_.preloads())),
+        store_demand_(subscript(expander_.stores())),
         preload_job_(graph.ops.size()) {
     run_.fidelity = fidelity;
     run_.ops.resize(graph.ops.size());
@@ -64,13 +63,13 @@ class Executor {
     if (id < 0) {
       throw InvalidInput(text("the program preloads op ", op, ", which has nothing in HBM"));
     }
-    std::unique_ptr<Demand>& demand = load_of_[at(id)];
+    std::unique_ptr<Demand>& demand = load_of_[subscript(id)];
     if (!demand) {
       demand = std::make_unique<Demand>(works_.load(expander_.preload(op)));
     }
-    preload_job_[at(op)] = player_.push(demand.get());
+    preload_job_[subscript(op)] = player_.push(demand.get());
     count_load(*demand);
-    OpRun& row = run_.ops[at(op)];
+    OpRun& row = run_.ops[subscript(op)];
     row.hbm = demand->hbm;
     row.link = demand->busiest;
   }
@@ -82,7 +81,7 @@ class Executor {
       return;
     }
     const auto number = static_cast<std::size_t>(found - graph_.stores.begin());
-    std::unique_ptr<Demand>& demand = store_demand_[at(expander_.store_of(number))];
+    std::unique_ptr<Demand>& demand = store_demand_[subscript(expander_.store_of(number))];
     if (!demand) {
       demand = std::make_unique<Demand>(works_.load(expander_.store(*found)));
     }
@@ -99,14 +98,14 @@ class Executor {
   }
 
   void execute(std::int32_t op) {
-    OpRun& row = run_.ops[at(op)];
+    OpRun& row = run_.ops[subscript(op)];
     row.queued = static_cast<std::int32_t>(player_.waiting());
     const Picoseconds reached = player_.now();
     if (expander_.preload_of(op) >= 0) {
-      if (!preload_job_[at(op)]) {
+      if (!preload_job_[subscript(op)]) {
         throw InvalidInput(text("the program executes op ", op, " without its preload"));
       }
-      player_.wait(*preload_job_[at(op)]);
+      player_.wait(*preload_job_[subscript(op)]);
     }
     row.waited = player_.now() - reached;
     row.parts.assign(kPhaseKinds, Picoseconds{0});
@@ -123,7 +122,7 @@ class Executor {
   }
 
   const Work& work_of(std::int32_t op) {
-    std::unique_ptr<Work>& work = work_of_[at(expander_.execution_of(op))];
+    std::unique_ptr<Work>& work = work_of_[subscript(expander_.execution_of(op))];
     if (!work) {
       work = std::make_unique<Work>(works_.of(op, graph_, expander_.execution(op)));
     }
@@ -157,7 +156,7 @@ class Executor {
     totals.between += work.totals.between;
     totals.operands += work.totals.operands;
     totals.flops += work.totals.flops;
-    const ir::OpKind kind = graph_.ops[at(op)].kind;
+    const ir::OpKind kind = graph_.ops[subscript(op)].kind;
     const bool matrix = kind == ir::OpKind::MatMul || kind == ir::OpKind::Conv;
     (matrix ? totals.matrix_s : totals.vector_s) += work.totals.matrix_s + work.totals.vector_s;
   }

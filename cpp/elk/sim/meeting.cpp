@@ -4,10 +4,10 @@
 #include <cstddef>
 #include <unordered_map>
 
+#include "elk/base/ids.hpp"
+
 namespace elk::sim {
 namespace {
-
-std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 
 /// Numbers pairs of numbers in the order in which they are first seen.
 class Pairs {
@@ -34,7 +34,7 @@ class Pairs {
 };
 
 Meeting meeting(const Demand& execute, std::int32_t kind, const Load& other) {
-  const Load& own = execute.kinds[at(kind)];
+  const Load& own = execute.kinds[subscript(kind)];
   const Rate rate = kind != 0 ? own.rate : other.rate;
   const bool computes = own.computes;
   const Wide speed = grains(rate);
@@ -61,7 +61,7 @@ Meetings meet(const Demand& execute, const Demand& load) {
     const auto [number, is_new] = pairs(a, b);
     out.of.push_back(number);
     if (is_new) {
-      out.all.push_back(meeting(execute, a, load.kinds[at(b)]));
+      out.all.push_back(meeting(execute, a, load.kinds[subscript(b)]));
     }
   }
   return out;
@@ -73,7 +73,7 @@ Meetings meet_again(const Meetings& before, const Demand& load) {
   for (std::size_t r = 0; r < before.of.size(); ++r) {
     const std::int32_t a = before.of[r];
     const std::int32_t b = load.kinds.size() == 1 ? 0 : load.kind_of[r];
-    const bool gone = a < 0 || before.all[at(a)].left == 0;
+    const bool gone = a < 0 || before.all[subscript(a)].left == 0;
     if (gone && b == 0) {
       out.of.push_back(-1);
       continue;
@@ -83,13 +83,13 @@ Meetings meet_again(const Meetings& before, const Demand& load) {
     if (!is_new) {
       continue;
     }
-    const Load& other = load.kinds[at(b)];
+    const Load& other = load.kinds[subscript(b)];
     Meeting next = gone ? Meeting{.left = 0,
                                   .speed = grains(other.rate),
                                   .other = 0,
                                   .tail = {0},
                                   .flows = false}
-                        : before.all[at(a)];
+                        : before.all[subscript(a)];
     next.other = other.amount;
     out.all.push_back(next);
   }

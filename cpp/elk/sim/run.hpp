@@ -5,10 +5,16 @@
 
 #include "elk/base/units.hpp"
 #include "elk/sim/demand.hpp"
-#include "elk/sim/meter.hpp"
 #include "elk/sim/player.hpp"
 
 namespace elk::sim {
+
+struct Span {
+  Picoseconds begin{0};
+  Picoseconds end{0};
+
+  friend bool operator==(const Span&, const Span&) = default;
+};
 
 /// What an execute does with its time.
 enum class PhaseKind : std::uint8_t { Distribute, Gather, Compute, Shift, Reduce };

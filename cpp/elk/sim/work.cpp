@@ -5,14 +5,13 @@
 #include <map>
 #include <utility>
 
+#include "elk/base/ids.hpp"
 #include "elk/partition/extent.hpp"
 #include "elk/partition/plan.hpp"
 #include "elk/sim/hbm.hpp"
 
 namespace elk::sim {
 namespace {
-
-std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 
 bool moves_anything(const Demand& demand) { return demand.kinds.size() > 1; }
 
@@ -22,7 +21,7 @@ std::int64_t operand_bytes(const ir::Graph& graph, const ir::Op& op,
   const std::vector<std::int64_t> whole = partition::sizes(op);
   std::int64_t sum = 0;
   for (const ir::Operand& operand : op.operands) {
-    const ir::Tensor& tensor = graph.tensors[at(operand.tensor)];
+    const ir::Tensor& tensor = graph.tensors[subscript(operand.tensor)];
     sum += partition::element_bytes(partition::box(tensor, operand, whole, size).elements,
                                     ir::bits(tensor.dtype))
                .value;
@@ -219,7 +218,7 @@ Work Works::of(std::int32_t op, const ir::Graph& graph, const program::Execution
     builder.steps();
     builder.reductions();
   }
-  const ir::Op& node = graph.ops[at(op)];
+  const ir::Op& node = graph.ops[subscript(op)];
   for (const program::Tiles& tiles : execution.tiles) {
     const auto calls = static_cast<std::int64_t>(tiles.cores.size()) * execution.steps;
     double share = static_cast<double>(calls);

@@ -7,13 +7,12 @@
 #include <utility>
 
 #include "elk/base/errors.hpp"
+#include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
 #include "elk/base/text.hpp"
 
 namespace elk::train {
 namespace {
-
-std::size_t index(std::int32_t id) { return static_cast<std::size_t>(id); }
 
 std::string suffix(Form form) {
   switch (form.kind) {
@@ -49,7 +48,7 @@ class Builder {
       result_.graph.stores.push_back(stored(store));
     }
     for (const std::int32_t output : graph_.outputs) {
-      result_.graph.outputs.push_back(versions_[index(output)].front());
+      result_.graph.outputs.push_back(versions_[subscript(output)].front());
     }
     ir::validate(result_.graph);
     result_.graph.repeat = ir::find_repeat(result_.graph);
@@ -59,8 +58,8 @@ class Builder {
  private:
   /// The tensor that is `tensor` in `form`, if there is one yet.
   [[nodiscard]] std::optional<std::int32_t> find(std::int32_t tensor, Form form) const {
-    for (const std::int32_t version : versions_[index(tensor)]) {
-      if (result_.forms[index(version)] == form) {
+    for (const std::int32_t version : versions_[subscript(tensor)]) {
+      if (result_.forms[subscript(version)] == form) {
         return version;
       }
     }
@@ -68,8 +67,8 @@ class Builder {
   }
 
   std::int32_t make(std::int32_t tensor, Form form, ir::DType dtype) {
-    const ir::Tensor& like = graph_.tensors[index(tensor)];
-    std::vector<std::int32_t>& versions = versions_[index(tensor)];
+    const ir::Tensor& like = graph_.tensors[subscript(tensor)];
+    std::vector<std::int32_t>& versions = versions_[subscript(tensor)];
     ir::Tensor version = like;
     version.dtype = dtype;
     if (!versions.empty()) {
@@ -77,7 +76,7 @@ class Builder {
       version.home = is_given(like) ? like.home : ir::Home::Activation;
     }
     if (form.kind == Form::Kind::Cut) {
-      version.shape[index(form.dim)] /= chips_;
+      version.shape[subscript(form.dim)] /= chips_;
     }
     versions.push_back(static_cast<std::int32_t>(result_.graph.tensors.size()));
     result_.graph.tensors.push_back(std::move(version));
@@ -96,8 +95,8 @@ class Builder {
     if (const auto there = find(tensor, form)) {
       return *there;
     }
-    const ir::Tensor& like = graph_.tensors[index(tensor)];
-    if (versions_[index(tensor)].empty() || is_given(like)) {
+    const ir::Tensor& like = graph_.tensors[subscript(tensor)];
+    if (versions_[subscript(tensor)].empty() || is_given(like)) {
       return make(tensor, form, like.dtype);
     }
     const auto uncut = find(tensor, whole());
@@ -129,7 +128,7 @@ class Builder {
 
   /// Addends keep the width that their op accumulates in.
   [[nodiscard]] ir::DType made_dtype(const ir::Op& op, std::int32_t tensor, Form form) const {
-    const ir::DType stored = graph_.tensors[index(tensor)].dtype;
+    const ir::DType stored = graph_.tensors[subscript(tensor)].dtype;
     const bool wider = ir::bits(op.accumulate) > ir::bits(stored);
     return form == partial() && wider ? op.accumulate : stored;
   }
@@ -139,7 +138,7 @@ class Builder {
     const ir::Operand& rows = op.operands[at];
     for (const ir::Operand& other : op.operands) {
       const bool beside = other.input == rows.input && other.input >= 0 &&
-                          graph_.tensors[index(other.tensor)].home == ir::Home::State;
+                          graph_.tensors[subscript(other.tensor)].home == ir::Home::State;
       if (beside && other.tensor != rows.tensor) {
         beside_state_.emplace(rows.tensor, split.forms[at]);
       }
@@ -148,7 +147,7 @@ class Builder {
 
   void exchange(const Collective& moved) {
     const std::int32_t before = *find(moved.tensor, moved.from);
-    const ir::DType dtype = graph_.tensors[index(moved.tensor)].dtype;
+    const ir::DType dtype = graph_.tensors[subscript(moved.tensor)].dtype;
     const std::int32_t after = make(moved.tensor, moved.to, dtype);
     move(kind(train::exchange(moved.from, moved.to)), before, after);
   }
@@ -156,10 +155,10 @@ class Builder {
   /// An op that turns one version of a tensor into another: an axis for each dimension, and in
   /// front of a cut one the axis of the chips.
   void move(ir::OpKind by, std::int32_t before, std::int32_t after) {
-    const ir::Tensor& from = result_.graph.tensors[index(before)];
-    const ir::Tensor& to = result_.graph.tensors[index(after)];
+    const ir::Tensor& from = result_.graph.tensors[subscript(before)];
+    const ir::Tensor& to = result_.graph.tensors[subscript(after)];
     const bool slices = by == ir::OpKind::Copy;
-    const bool sums = result_.forms[index(before)] == partial();
+    const bool sums = result_.forms[subscript(before)] == partial();
     ir::Op op{.name = text(ir::name(by), "/", to.name),
               .kind = by,
               .onnx_type = "",
@@ -192,7 +191,7 @@ class Builder {
   /// first of them.
   void add_dim(ir::Op& op, std::size_t dim, std::int64_t before, std::int64_t after) const {
     const std::int64_t part = std::min(before, after);
-    const std::size_t rank = result_.graph.tensors[index(op.operands[0].tensor)].shape.size();
+    const std::size_t rank = result_.graph.tensors[subscript(op.operands[0].tensor)].shape.size();
     const bool last = dim + 1 == rank;
     const std::int32_t own =
         add_axis(op, text("d", dim), part, last ? ir::TileDim::SliceElements : ir::TileDim::Slices);
@@ -218,7 +217,7 @@ class Builder {
   }
 
   [[nodiscard]] ir::Store stored(const ir::Store& store) const {
-    std::int32_t version = versions_[index(store.tensor)].front();
+    std::int32_t version = versions_[subscript(store.tensor)].front();
     if (const auto beside = beside_state_.find(store.tensor); beside != beside_state_.end()) {
       version = find(store.tensor, beside->second).value_or(version);
     }
@@ -239,13 +238,13 @@ class Builder {
   /// Contiguous bytes in one chip's HBM: a chip has its part of a run that covers the whole cut
   /// dimension, and of a shorter one no more than its part of the dimension.
   [[nodiscard]] Bytes run_of(const ir::Store& store, std::int32_t version) const {
-    const Form form = result_.forms[index(version)];
+    const Form form = result_.forms[subscript(version)];
     if (form.kind != Form::Kind::Cut) {
       return store.run;
     }
-    const ir::Tensor& tensor = graph_.tensors[index(store.tensor)];
+    const ir::Tensor& tensor = graph_.tensors[subscript(store.tensor)];
     std::int64_t bits = ir::bits(tensor.dtype);  // of the cut dimension and those inside it
-    for (std::size_t dim = index(form.dim); dim < tensor.shape.size(); ++dim) {
+    for (std::size_t dim = subscript(form.dim); dim < tensor.shape.size(); ++dim) {
       bits *= tensor.shape[dim];
     }
     const std::int64_t covered = ceil_div(bits, 8);

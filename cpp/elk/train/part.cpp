@@ -6,14 +6,13 @@
 #include <map>
 #include <utility>
 
+#include "elk/base/ids.hpp"
 #include "elk/chip/delivery.hpp"
 #include "elk/cost/rate.hpp"
 #include "elk/cost/tile_times.hpp"
 
 namespace elk::train {
 namespace {
-
-std::size_t index(std::int32_t id) { return static_cast<std::size_t>(id); }
 
 /// Seconds of reading what a chip reads of weights and states.
 double hbm_seconds(const chip::Chip& chip, std::int64_t bytes) {
@@ -30,14 +29,15 @@ std::int64_t hbm_bytes(const ir::Graph& graph, const ir::Op& op, const Split& sp
   std::map<std::int32_t, double> read;
   for (std::size_t i = 0; i < op.operands.size(); ++i) {
     const ir::Operand& operand = op.operands[i];
-    const ir::Tensor& tensor = graph.tensors[index(operand.tensor)];
+    const ir::Tensor& tensor = graph.tensors[subscript(operand.tensor)];
     if (operand.access != ir::Access::Read || !is_loaded(tensor)) {
       continue;
     }
     auto bytes = static_cast<double>(ir::bytes(tensor).value);
     if (operand.indirect) {
-      bytes *= std::min(1.0, operand.indirect->expected_picks /
-                                 static_cast<double>(tensor.shape[index(operand.indirect->dim)]));
+      bytes *=
+          std::min(1.0, operand.indirect->expected_picks /
+                            static_cast<double>(tensor.shape[subscript(operand.indirect->dim)]));
     }
     if (split.forms[i].kind == Form::Kind::Cut) {
       bytes /= static_cast<double>(chips);

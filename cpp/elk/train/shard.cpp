@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include "elk/base/ids.hpp"
 #include "elk/train/state.hpp"
 #include "elk/train/uses.hpp"
 
@@ -15,8 +16,6 @@ namespace elk::train {
 namespace {
 
 constexpr std::size_t kMostStates = 64;
-
-std::size_t index(std::int32_t id) { return static_cast<std::size_t>(id); }
 
 class Sharder {
  public:
@@ -26,7 +25,8 @@ class Sharder {
     parts_.resize(graph.ops.size());
     for (std::size_t op = 0; op < graph.ops.size(); ++op) {
       const bool first = equal[op] == static_cast<std::int32_t>(op);
-      parts_[op] = first ? parts(graph, graph.ops[op], chip, execute) : parts_[index(equal[op])];
+      parts_[op] =
+          first ? parts(graph, graph.ops[op], chip, execute) : parts_[subscript(equal[op])];
     }
     collective_times_.resize(graph.tensors.size());
   }
@@ -49,7 +49,7 @@ class Sharder {
  private:
   /// Weights, states and inputs are read in any form: only what ops make is tracked.
   [[nodiscard]] bool is_made(const ir::Operand& operand) const {
-    const ir::Home home = graph_.tensors[index(operand.tensor)].home;
+    const ir::Home home = graph_.tensors[subscript(operand.tensor)].home;
     return home == ir::Home::Activation || home == ir::Home::Output;
   }
 
@@ -58,7 +58,7 @@ class Sharder {
     for (std::int32_t op = from; op < to; ++op) {
       std::vector<State> next;
       for (const State& state : states) {
-        for (std::size_t k = 0; k < parts_[index(op)].size(); ++k) {
+        for (std::size_t k = 0; k < parts_[subscript(op)].size(); ++k) {
           extend(state, op, static_cast<std::int32_t>(k), next);
         }
       }
@@ -121,12 +121,12 @@ class Sharder {
     std::vector<std::size_t> from(states.size());
     for (std::size_t i = 0; i < states.size(); ++i) {
       std::int32_t node = states[i].node;
-      for (; nodes_[index(node)].op > begin; node = nodes_[index(node)].before) {
-        layer[i].push_back(nodes_[index(node)]);
+      for (; nodes_[subscript(node)].op > begin; node = nodes_[subscript(node)].before) {
+        layer[i].push_back(nodes_[subscript(node)]);
       }
-      layer[i].push_back(nodes_[index(node)]);
+      layer[i].push_back(nodes_[subscript(node)]);
       std::reverse(layer[i].begin(), layer[i].end());
-      from[i] = place.at(nodes_[index(node)].before);
+      from[i] = place.at(nodes_[subscript(node)].before);
     }
     std::vector<std::int32_t> ends(states.size());
     std::transform(states.begin(), states.end(), ends.begin(),
@@ -169,7 +169,7 @@ class Sharder {
     if (maker < graph_.repeat->begin) {
       return tensor;
     }
-    const std::int32_t made = graph_.ops[index(maker + shift)].operands[index(slot)].tensor;
+    const std::int32_t made = graph_.ops[subscript(maker + shift)].operands[subscript(slot)].tensor;
     makers_[made] = {maker + shift, slot};
     return made;
   }
@@ -181,7 +181,7 @@ class Sharder {
 
   /// All states that the op, split in the given way, makes of one.
   void extend(const State& state, std::int32_t op, std::int32_t split, std::vector<State>& next) {
-    const Part& part = parts_[index(op)][index(split)];
+    const Part& part = parts_[subscript(op)][subscript(split)];
     if (leaves_addends(op, part.split) || scatters_an_index(op, part.split)) {
       return;
     }
@@ -193,9 +193,9 @@ class Sharder {
 
   /// Results that leave the chips, and what is stored, are never addends.
   [[nodiscard]] bool leaves_addends(std::int32_t op, const Split& split) const {
-    const std::vector<ir::Operand>& operands = graph_.ops[index(op)].operands;
+    const std::vector<ir::Operand>& operands = graph_.ops[subscript(op)].operands;
     for (std::size_t i = 0; i < operands.size(); ++i) {
-      if (split.forms[i] == partial() && uses_.kept[index(operands[i].tensor)] != 0) {
+      if (split.forms[i] == partial() && uses_.kept[subscript(operands[i].tensor)] != 0) {
         return true;
       }
     }
@@ -204,10 +204,10 @@ class Sharder {
 
   /// What picks rows is read whole by every chip.
   [[nodiscard]] bool scatters_an_index(std::int32_t op, const Split& split) const {
-    const std::vector<ir::Operand>& operands = graph_.ops[index(op)].operands;
+    const std::vector<ir::Operand>& operands = graph_.ops[subscript(op)].operands;
     for (std::size_t i = 0; i < operands.size(); ++i) {
       if (operands[i].access == ir::Access::Write && split.forms[i] != whole() &&
-          uses_.picks[index(operands[i].tensor)] != 0) {
+          uses_.picks[subscript(operands[i].tensor)] != 0) {
         return true;
       }
     }
@@ -216,8 +216,8 @@ class Sharder {
 
   /// Brings what the operands from `slot` on read into its form, in each way that may pay.
   void read_from(std::size_t slot, State& state, Node& node, std::vector<State>& next) {
-    const ir::Op& op = graph_.ops[index(node.op)];
-    const Split& split = parts_[index(node.op)][index(node.split)].split;
+    const ir::Op& op = graph_.ops[subscript(node.op)];
+    const Split& split = parts_[subscript(node.op)][subscript(node.split)].split;
     for (; slot < op.operands.size(); ++slot) {
       const ir::Operand& operand = op.operands[slot];
       if (operand.access != ir::Access::Read || !is_made(operand)) {
@@ -226,7 +226,7 @@ class Sharder {
       if (find(state, operand.tensor).forms.has(split.forms[slot])) {
         continue;
       }
-      const bool again = uses_.last_reader[index(operand.tensor)] > node.op;
+      const bool again = uses_.last_reader[subscript(operand.tensor)] > node.op;
       if (again && split.forms[slot] != whole()) {  // Whole, it may serve others, too.
         State other = state;
         Node moved = node;
@@ -262,9 +262,9 @@ class Sharder {
 
   std::int64_t collective_time(std::int32_t tensor, Exchange exchange) {
     std::optional<std::int64_t>& known =
-        collective_times_[index(tensor)][static_cast<std::size_t>(exchange)];
+        collective_times_[subscript(tensor)][static_cast<std::size_t>(exchange)];
     if (!known) {
-      const Bytes whole = ir::bytes(graph_.tensors[index(tensor)]);
+      const Bytes whole = ir::bytes(graph_.tensors[subscript(tensor)]);
       known = to_picoseconds(cost(exchange, whole, chip_).time).value;
     }
     return *known;
@@ -280,8 +280,8 @@ class Sharder {
 
   /// Adds what the op makes, and drops what nothing reads any more.
   void finish(State& state, const Node& node, std::vector<State>& next) {
-    const ir::Op& op = graph_.ops[index(node.op)];
-    const Split& split = parts_[index(node.op)][index(node.split)].split;
+    const ir::Op& op = graph_.ops[subscript(node.op)];
+    const Split& split = parts_[subscript(node.op)][subscript(node.split)].split;
     for (std::size_t slot = 0; slot < op.operands.size(); ++slot) {
       const ir::Operand& operand = op.operands[slot];
       if (operand.access == ir::Access::Write && is_made(operand)) {
@@ -290,7 +290,7 @@ class Sharder {
       }
     }
     std::erase_if(state.live, [&](const Live& live) {
-      return uses_.last_reader[index(live.tensor)] <= node.op;
+      return uses_.last_reader[subscript(live.tensor)] <= node.op;
     });
     std::sort(state.live.begin(), state.live.end());
     state.node = add(node);
@@ -352,17 +352,17 @@ class Sharder {
     for (const std::vector<Part>& ways : parts_) {
       sharding.replicated += ways.front().time;
     }
-    for (std::int32_t at = state.node; at >= 0; at = nodes_[index(at)].before) {
-      const Node& node = nodes_[index(at)];
-      const Part& part = parts_[index(node.op)][index(node.split)];
-      sharding.splits[index(node.op)] = part.split;
+    for (std::int32_t at = state.node; at >= 0; at = nodes_[subscript(at)].before) {
+      const Node& node = nodes_[subscript(at)];
+      const Part& part = parts_[subscript(node.op)][subscript(node.split)];
+      sharding.splits[subscript(node.op)] = part.split;
       sharding.hbm += part.hbm;
       sharding.collectives.insert(sharding.collectives.end(), node.moves.rbegin(),
                                   node.moves.rend());
     }
     std::reverse(sharding.collectives.begin(), sharding.collectives.end());
     for (const Collective& move : sharding.collectives) {
-      const Bytes whole = ir::bytes(graph_.tensors[index(move.tensor)]);
+      const Bytes whole = ir::bytes(graph_.tensors[subscript(move.tensor)]);
       sharding.sent += cost(exchange(move.from, move.to), whole, chip_).sent;
     }
     return sharding;
