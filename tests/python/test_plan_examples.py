@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.parametrize("name", ["elk.plan", "elk.readable", "elk.choices", "elk.cli.compile"])
+@pytest.mark.parametrize("name", ["elk.plan", "elk.readable", "elk.choices", "elk.cli.reading"])
 def test_examples_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "models").symlink_to(ROOT / "models")
     monkeypatch.chdir(tmp_path)

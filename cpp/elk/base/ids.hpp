@@ -20,7 +20,7 @@ struct Id {
 };
 
 /// A position, as fields of structs keep it, as a subscript.
-[[nodiscard]] constexpr std::size_t subscript(std::int32_t position) {
+[[nodiscard]] constexpr std::size_t subscript(std::int64_t position) {
   return static_cast<std::size_t>(position);
 }
 

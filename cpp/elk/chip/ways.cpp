@@ -20,7 +20,7 @@ struct Place {
   std::int64_t col;
 };
 
-struct Grid {
+struct Nodes {
   std::int64_t rows;
   std::int64_t cols;
 
@@ -29,7 +29,7 @@ struct Grid {
   }
 };
 
-Grid grid_of(const Chip& chip) {
+Nodes nodes_of(const Chip& chip) {
   if (chip.interconnect.topology == Topology::Ring) {
     return {.rows = 1, .cols = chip.core.count};
   }
@@ -37,7 +37,7 @@ Grid grid_of(const Chip& chip) {
 }
 
 /// The edge at which a node lies. Within the grid there is none, and the side does not matter.
-Edge edge_of(const Chip& chip, const Grid& grid, std::int64_t core) {
+Edge edge_of(const Chip& chip, const Nodes& grid, std::int64_t core) {
   const Place at = grid.place(core);
   const bool inner_row = at.row > 0 && at.row < grid.rows - 1;
   if (chip.hbm->position != HbmPosition::EdgesAll || inner_row) {
@@ -51,7 +51,7 @@ bool upright(Edge edge) { return edge == Edge::Left || edge == Edge::Right; }
 /// Deals the cores of a chip out to the nodes of one module.
 class Dealer {
  public:
-  Dealer(const Grid& grid, const std::vector<CoreId>& nodes) : grid_(grid), nodes_(nodes) {
+  Dealer(const Nodes& grid, const std::vector<CoreId>& nodes) : grid_(grid), nodes_(nodes) {
     result_.resize(static_cast<std::size_t>(grid.rows * grid.cols));
     for (std::size_t core = 0; core < result_.size(); ++core) {
       left_.push_back(static_cast<std::int64_t>(core));
@@ -96,7 +96,7 @@ class Dealer {
     return upright(edge) ? at.row : at.col;
   }
 
-  const Grid& grid_;
+  const Nodes& grid_;
   const std::vector<CoreId>& nodes_;
   std::vector<std::int64_t> left_;  // cores without a node
   std::vector<std::int32_t> result_;
@@ -106,7 +106,7 @@ class Dealer {
 
 std::vector<std::vector<std::int32_t>> entry_nodes(const Chip& chip) {
   std::vector<std::vector<std::int32_t>> result;
-  const Grid grid = grid_of(chip);
+  const Nodes grid = nodes_of(chip);
   for (const std::vector<CoreId>& nodes : attached_cores(chip)) {
     std::array<std::vector<std::int32_t>, kEdges> members;
     for (std::size_t node = 0; node < nodes.size(); ++node) {
@@ -127,7 +127,7 @@ std::vector<std::vector<std::int32_t>> entry_nodes(const Chip& chip) {
 }
 
 bool along_row_first(const Chip& chip, CoreId core) {
-  return upright(edge_of(chip, grid_of(chip), core.value));
+  return upright(edge_of(chip, nodes_of(chip), core.value));
 }
 
 }  // namespace elk::chip

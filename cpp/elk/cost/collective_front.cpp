@@ -10,7 +10,7 @@
 namespace elk::cost {
 namespace {
 
-constexpr std::size_t kMostCuts = 4096;
+constexpr std::size_t kMostCombinations = 4096;
 
 using Factors = std::vector<std::vector<std::int64_t>>;  // of each axis
 
@@ -118,7 +118,7 @@ Front collective_front(const ir::Graph& graph, const ir::Op& op, const chip::Chi
   const std::int64_t cores = chip::total_cores(chip);
   Factors factors = factors_of(op, cores);
   const std::size_t complete = count_cuts(factors, 0, cores, std::size_t{1} << 40U);
-  while (count_cuts(factors, 0, cores, kMostCuts) > kMostCuts) {
+  while (count_cuts(factors, 0, cores, kMostCombinations) > kMostCombinations) {
     thin(factors);
   }
   Front front{

@@ -19,7 +19,6 @@ constexpr int kTrials = 1500;
 constexpr int kSplits = 2;
 constexpr std::int64_t kMostSteps = 8;
 constexpr double kSlack = 0.95;
-constexpr double kRounding = 1.0 - 1e-12;
 
 /// Lengths of an axis from the whole downwards to one, the fewer the more axes there are.
 std::vector<std::int64_t> samples(std::int64_t size, std::size_t axes) {
@@ -131,8 +130,8 @@ void Rates::sample(const ir::Op& op, TileTimes& tiles, AxisRates& rates,
 }
 
 bool Rates::holds(double time, double least, double whole) {
-  const bool by_rate = time >= least * kRounding;
-  const bool by_gain = time >= gain_ * whole * kRounding;
+  const bool by_rate = time >= least * kRoundedDown;
+  const bool by_gain = time >= gain_ * whole * kRoundedDown;
   if (!by_rate) {
     margin_ *= kSlack * time / least;
   }

@@ -1,15 +1,12 @@
 #include <algorithm>
 
+#include "elk/base/rounding.hpp"
 #include "elk/cost/search.hpp"
 #include "elk/partition/plan.hpp"
 
 /// Why the search may skip a plan: proved, given the least times of tiles.
 namespace elk::cost {
-namespace {
-
-constexpr double kRounding = 1.0 - 1e-12;  // Keeps a sum in another order a lower bound.
-
-}  // namespace
+namespace {}  // namespace
 
 /// Time bounds of the cut's tiles, from their rates alone.
 double Search::least_compute() {
@@ -40,7 +37,7 @@ Point Search::corner(double compute) const {
       least.time += static_cast<double>(gathered) / chip_.interconnect.link_rate;
     }
   }
-  least.time *= kRounding;
+  least.time *= kRoundedDown;
   return least;
 }
 
@@ -184,7 +181,7 @@ bool Search::hopeless(std::size_t chosen, bool allowed) {
   point.exchange += more;
   const double gained = std::max(cut_rate_ * cut_volume_, rates_.gain() * whole_);
   point.time +=
-      kRounding * (least_shifts(chosen, more) + std::max(0.0, (rate * cut_volume_) - gained));
+      kRoundedDown * (least_shifts(chosen, more) + std::max(0.0, (rate * cut_volume_) - gained));
   return point.time > least_time_ && (!allowed || excluded(point, cut_wait_));
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "elk/base/rounding.hpp"
 #include "elk/cost/search.hpp"
 #include "elk/cost/vicinity.hpp"
 
@@ -13,8 +14,7 @@
 namespace elk::cost {
 namespace {
 
-constexpr std::size_t kMostNear = 2000;    // cuts looked at near the front
-constexpr double kRounding = 1.0 - 1e-12;  // Keeps a sum in another order a lower bound.
+constexpr std::size_t kMostNear = 2000;  // cuts looked at near the front
 
 /// The slots, a bit each, that do not contain an axis.
 std::uint64_t sharing_slots(std::span<const Slot> slots, std::size_t axis) {
@@ -89,7 +89,7 @@ double Search::least_volume() const {
 /// `compute` at least. What is not known yet of the cut stands at its least: uncut axes, no
 /// reductions, every HBM byte once.
 bool Search::changes_nothing(double compute) {
-  if (!vast_ && compute * kRounding <= least_time_) {
+  if (!vast_ && compute * kRoundedDown <= least_time_) {
     return false;
   }
   pricer_.count_sharers(cut_);

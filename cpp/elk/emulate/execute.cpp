@@ -5,13 +5,12 @@
 #include <utility>
 
 #include "elk/base/errors.hpp"
+#include "elk/base/ids.hpp"
 #include "elk/emulate/movement.hpp"
 #include "elk/emulate/pieces.hpp"
 
 namespace elk::emulate {
 namespace {
-
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
 /// Pieces of the operands of one worker, as kernels read them.
 struct Loaded {
@@ -142,7 +141,7 @@ class Execution {
   }
 
   [[nodiscard]] Arena& arena(std::size_t worker) const {
-    return operands_.machine().arenas[at(site_.workers()[worker].core)];
+    return operands_.machine().arenas[subscript(site_.workers()[worker].core)];
   }
 
   /// Writes numbers at the points of a result into its tile.
@@ -153,7 +152,7 @@ class Execution {
     std::vector<std::byte> bytes;
     for (const Touched& run : points(worker, k, part)) {
       const std::int64_t together = run.step == 1 ? run.count : 1;
-      bytes.resize(at(partition::element_bytes(together, bits).value + 1));
+      bytes.resize(subscript(partition::element_bytes(together, bits).value + 1));
       for (std::int64_t i = 0; i < run.count; i += together) {
         std::visit(
             [&](const auto& numbers) {
@@ -171,7 +170,8 @@ class Execution {
                             ir::DType dtype) const {
     const std::int64_t elements = site_.held(k, worker, 0).elements();
     const Storage place = operands_.storage(k, worker);
-    std::vector<std::byte> bytes(at(partition::element_bytes(elements, ir::bits(dtype)).value));
+    std::vector<std::byte> bytes(
+        subscript(partition::element_bytes(elements, ir::bits(dtype)).value));
     const View view(arena(worker), place, ir::bits(dtype));
     for (const Touched& run : points(worker, k, part)) {
       const std::int64_t together = run.step == 1 ? run.count : 1;
@@ -285,7 +285,7 @@ void Execution::receive(std::size_t worker, const std::vector<std::size_t>& grou
     const Storage there = operands_.storage(k, other);
     const View from(arena(other), there, bits);
     for (const SharedRun& run : shared_runs(site_.held(k, other, 0), mine)) {
-      part.resize(at(partition::element_bytes(run.count, bits).value + 1));
+      part.resize(subscript(partition::element_bytes(run.count, bits).value + 1));
       from.read(run.from, run.count, part.data());
       view.write((slot * mine.elements()) + run.to, run.count, part.data());
     }
@@ -301,7 +301,7 @@ std::vector<std::byte> Execution::summed(std::size_t worker, std::size_t parts, 
   const std::int64_t count = mine.elements();
   const Storage received = room(worker);
   const Storage tile = operands_.storage(k, worker);
-  std::vector<std::byte> bytes(at(partition::element_bytes(count, bits).value) + 8);
+  std::vector<std::byte> bytes(subscript(partition::element_bytes(count, bits).value) + 8);
   std::optional<Numbers> sum;
   std::int64_t slot = 0;
   for (std::size_t part = 0; part < parts; ++part) {
@@ -314,7 +314,7 @@ std::vector<std::byte> Execution::summed(std::size_t worker, std::size_t parts, 
       View(arena(worker), received, bits).read(slot++ * count, count, bytes.data());
     }
     const ElementRun all{.first = 0, .step = 1, .count = count};
-    Numbers numbers = with_numbers(dtype, at(count), [&](auto& values) {
+    Numbers numbers = with_numbers(dtype, subscript(count), [&](auto& values) {
       emulate::load(Elements{.data = bytes.data(), .dtype = dtype}, all, values.data());
     });
     if (sum) {
@@ -339,7 +339,7 @@ void Execution::settle(std::size_t worker, const std::vector<std::byte>& sums, c
   const ir::DType stored = site_.tensor(k).dtype;
   const Held whole_tile = site_.held(k, worker, 0);
   const auto bytes_of = [](std::int64_t elements, ir::DType dtype) {
-    return at(partition::element_bytes(elements, ir::bits(dtype)).value + 8);
+    return subscript(partition::element_bytes(elements, ir::bits(dtype)).value + 8);
   };
   const std::vector<SharedRun> runs = shared_runs(whole_tile, mine);
   std::vector<std::byte> partials(bytes_of(whole_tile.elements(), wide));

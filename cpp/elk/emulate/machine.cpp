@@ -5,13 +5,12 @@
 #include <utility>
 
 #include "elk/base/errors.hpp"
+#include "elk/base/ids.hpp"
 #include "elk/emulate/execute.hpp"
 #include "elk/emulate/movement.hpp"
 
 namespace elk::emulate {
 namespace {
-
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
 /// How far the buffers of a program reach into the memory of a core.
 std::int64_t reach(const Job& job) {
@@ -36,9 +35,9 @@ void check_job(const Job& job, const Images& given) {
     }
   }
   for (const auto& [tensor, bytes] : given) {
-    const std::int64_t wanted = ir::bytes(job.graph.tensors[at(tensor)]).value;
+    const std::int64_t wanted = ir::bytes(job.graph.tensors[subscript(tensor)]).value;
     if (static_cast<std::int64_t>(bytes.size()) != wanted) {
-      throw InvalidInput(text("tensor '", job.graph.tensors[at(tensor)].name, "' has ",
+      throw InvalidInput(text("tensor '", job.graph.tensors[subscript(tensor)].name, "' has ",
                               bytes.size(), " bytes, not ", wanted),
                          "emulate_input");
     }
@@ -78,7 +77,7 @@ class Runner {
         break;
       case program::Opcode::Execute:
         execute(Operands(machine_, instruction.subject));
-        note_results(machine_.job.graph.ops[at(instruction.subject)]);
+        note_results(machine_.job.graph.ops[subscript(instruction.subject)]);
         break;
     }
   }
@@ -108,7 +107,7 @@ class Runner {
       }
       live_.push_back(buffer);
       poison(segment);
-      const ir::Tensor& tensor = machine_.job.graph.tensors[at(buffer->tensor)];
+      const ir::Tensor& tensor = machine_.job.graph.tensors[subscript(buffer->tensor)];
       if (tensor.home == ir::Home::Input && buffer->role != program::Role::Execute &&
           buffer->role != program::Role::Preload) {
         spread_input(machine_, buffer->tensor);
@@ -149,9 +148,9 @@ Machine::Machine(const Job& on, Images given)
 }
 
 std::vector<std::byte> Machine::collect(std::int32_t tensor) {
-  const ir::Tensor& about = job.graph.tensors[at(tensor)];
+  const ir::Tensor& about = job.graph.tensors[subscript(tensor)];
   const std::int64_t bits = ir::bits(about.dtype);
-  std::vector<std::byte> out(at(ir::bytes(about).value));
+  std::vector<std::byte> out(subscript(ir::bytes(about).value));
   const program::Buffer* buffer = book.rest(tensor);
   const std::optional<partition::Layout> rest =
       program::rest_layout(job.graph, tensor, job.program.ops, spaces.lives(), job.chip);
@@ -161,9 +160,9 @@ std::vector<std::byte> Machine::collect(std::int32_t tensor) {
   const Storage storage{{book.segment(*buffer)}};
   std::vector<std::byte> part;
   for (const Holding& holding : holdings(*rest)) {
-    const View view(arenas[at(holding.cores.front())], storage, bits);
+    const View view(arenas[subscript(holding.cores.front())], storage, bits);
     for (const SharedRun& run : shared_runs(holding.held, whole(about))) {
-      part.resize(at(partition::element_bytes(run.count, bits).value + 1));
+      part.resize(subscript(partition::element_bytes(run.count, bits).value + 1));
       view.read(run.from, run.count, part.data());
       copy_elements(part.data(), out.data(),
                     {.from = 0, .to = run.to, .count = run.count, .bits = bits});
@@ -177,10 +176,11 @@ std::vector<std::byte> Machine::whole_tensor(std::int32_t tensor) {
   if (known != images.end()) {
     return known->second;
   }
-  const std::int32_t producer = spaces.lives().producer[at(tensor)];
+  const std::int32_t producer = spaces.lives().producer[subscript(tensor)];
   if (producer < 0) {
-    throw InvalidInput(text("tensor '", job.graph.tensors[at(tensor)].name, "' has no value"),
-                       "emulate_input");
+    throw InvalidInput(
+        text("tensor '", job.graph.tensors[subscript(tensor)].name, "' has no value"),
+        "emulate_input");
   }
   return collect(tensor);
 }

@@ -4,11 +4,10 @@
 #include <new>
 
 #include "elk/base/errors.hpp"
+#include "elk/base/ids.hpp"
 
 namespace elk::emulate {
 namespace {
-
-std::size_t at(std::int64_t address) { return static_cast<std::size_t>(address); }
 
 /// `count` elements of four bits moved by one place, from odd numbers to even ones or back.
 void copy_nibbles(const std::byte* in, bool in_odd, std::byte* out, bool out_odd,
@@ -27,22 +26,22 @@ void copy_nibbles(const std::byte* in, bool in_odd, std::byte* out, bool out_odd
 
 Arena::Arena(std::int64_t bytes)
     : size_(bytes),
-      bytes_(static_cast<std::byte*>(std::calloc(at(bytes) + 1, 1))),
-      written_(static_cast<std::uint8_t*>(std::calloc(at(bytes) + 1, 1))) {
+      bytes_(static_cast<std::byte*>(std::calloc(subscript(bytes) + 1, 1))),
+      written_(static_cast<std::uint8_t*>(std::calloc(subscript(bytes) + 1, 1))) {
   if (!bytes_ || !written_) {
     throw std::bad_alloc();
   }
 }
 
 void Arena::check(std::int64_t address, std::size_t bytes) const {
-  if (address < 0 || at(address) + bytes > at(size_)) {
+  if (address < 0 || subscript(address) + bytes > subscript(size_)) {
     throw InternalError(text("address ", address, " and ", bytes, " bytes on lie in no buffer"),
                         "emulate_address");
   }
 }
 
 void Arena::free(std::int64_t begin, std::int64_t bytes) {
-  check(begin, at(bytes));
+  check(begin, subscript(bytes));
   std::fill_n(written_.get() + begin, bytes, std::uint8_t{0});
 }
 
@@ -95,7 +94,7 @@ void View::visit(std::int64_t begin, std::int64_t bytes, const Visit& visit) con
     const std::int64_t low = std::max<std::int64_t>(begin + done - passed, 0);
     const std::int64_t part = std::min(segment.bytes - low, bytes - done);
     if (part > 0) {
-      visit(segment.begin + low, at(done), at(part));
+      visit(segment.begin + low, subscript(done), subscript(part));
       done += part;
     }
     passed += segment.bytes;
@@ -111,7 +110,7 @@ void View::read(std::int64_t first, std::int64_t count, std::byte* out) const {
   const std::int64_t begin = first * bits_ / 8;
   const std::int64_t bytes = (((first + count) * bits_) + 7) / 8 - begin;
   const bool odd = first * bits_ % 8 != 0;
-  std::vector<std::byte> shifted(odd ? at(bytes) : 0);
+  std::vector<std::byte> shifted(odd ? subscript(bytes) : 0);
   std::byte* to = odd ? shifted.data() : out;
   visit(begin, bytes, [&](std::int64_t address, std::size_t done, std::size_t part) {
     arena_.read(address, {to + done, part});
@@ -129,7 +128,7 @@ void View::write(std::int64_t first, std::int64_t count, const std::byte* in) co
   std::vector<std::byte> merged;
   const std::byte* from = in;
   if (partly) {  // Its neighbour in the byte stays, if there is one.
-    merged.resize(at(bytes));
+    merged.resize(subscript(bytes));
     for (const std::int64_t edge : {std::int64_t{0}, bytes - 1}) {
       visit(begin + edge, 1, [&](std::int64_t address, std::size_t, std::size_t part) {
         arena_.peek(address, {merged.data() + edge, part});

@@ -4,12 +4,11 @@
 #include <utility>
 
 #include "elk/base/errors.hpp"
+#include "elk/base/ids.hpp"
 #include "elk/program/space.hpp"
 
 namespace elk::emulate {
 namespace {
-
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
 std::int64_t bytes_of(std::int64_t elements, std::int64_t bits) {
   return partition::element_bytes(elements, bits).value;
@@ -19,7 +18,7 @@ std::int64_t bytes_of(std::int64_t elements, std::int64_t bits) {
 std::vector<std::byte> cut_out(const std::vector<std::byte>& image, const ir::Tensor& tensor,
                                const Held& held) {
   const std::int64_t bits = ir::bits(tensor.dtype);
-  std::vector<std::byte> out(at(bytes_of(held.elements(), bits) + 8));
+  std::vector<std::byte> out(subscript(bytes_of(held.elements(), bits) + 8));
   for (const SharedRun& run : shared_runs(whole(tensor), held)) {
     copy_elements(image.data(), out.data(),
                   {.from = run.from, .to = run.to, .count = run.count, .bits = bits});
@@ -33,8 +32,8 @@ void write_part(const Operands& operands, std::size_t k, std::size_t worker,
   const Storage storage = operands.storage(k, worker);
   const std::int32_t core = operands.site().workers()[worker].core;
   std::vector<std::byte> padded = piece;
-  padded.resize(std::max(padded.size(), at(part.begin + part.bytes)));
-  View(operands.machine().arenas[at(core)], storage, 8)
+  padded.resize(std::max(padded.size(), subscript(part.begin + part.bytes)));
+  View(operands.machine().arenas[subscript(core)], storage, 8)
       .write(part.begin, part.bytes, padded.data() + part.begin);
 }
 
@@ -45,21 +44,22 @@ bool is_own(const Operands& operands, std::size_t k) {
 
 /// What a core needs of a tensor that lies in equal shares on all cores, in ascending order.
 std::vector<std::byte> from_shares(Machine& machine, std::int32_t number, const Held& held) {
-  const ir::Tensor& tensor = machine.job.graph.tensors[at(number)];
+  const ir::Tensor& tensor = machine.job.graph.tensors[subscript(number)];
   const std::int64_t bits = ir::bits(tensor.dtype);
   const std::int64_t share = program::input_space(tensor, machine.job.chip).value;
   const program::Buffer* buffer = machine.book.rest(number);
-  std::vector<std::byte> out(at(bytes_of(held.elements(), bits) + 8));
+  std::vector<std::byte> out(subscript(bytes_of(held.elements(), bits) + 8));
   std::vector<std::byte> part;
   for (const SharedRun& run : shared_runs(whole(tensor), held)) {
     const std::int64_t begin = run.from * bits / 8;
     const std::int64_t end = bytes_of(run.from + run.count, bits);
-    part.assign(at(end - begin + 1), std::byte{0});
+    part.assign(subscript(end - begin + 1), std::byte{0});
     for (std::int64_t byte = begin; byte < end;) {
       const std::int64_t core = byte / share;
       const std::int64_t stop = std::min(end, (core + 1) * share);
-      machine.arenas[at(core)].read(machine.book.segment(*buffer).begin + byte - (core * share),
-                                    {part.data() + (byte - begin), at(stop - byte)});
+      machine.arenas[subscript(core)].read(
+          machine.book.segment(*buffer).begin + byte - (core * share),
+          {part.data() + (byte - begin), subscript(stop - byte)});
       byte = stop;
     }
     copy_elements(
@@ -96,20 +96,21 @@ bool meet(const Held& a, const Held& b) {
 /// What a core needs of a tensor at rest, in ascending order.
 std::vector<std::byte> from_rest(Machine& machine, const std::vector<Holding>& rest,
                                  std::int32_t number, const Held& held, std::int32_t core) {
-  const std::int64_t bits = ir::bits(machine.job.graph.tensors[at(number)].dtype);
+  const std::int64_t bits = ir::bits(machine.job.graph.tensors[subscript(number)].dtype);
   const program::Buffer* buffer = machine.book.rest(number);
   const Storage storage{buffer == nullptr ? std::vector<Segment>{}
                                           : std::vector<Segment>{machine.book.segment(*buffer)}};
-  std::vector<std::byte> out(at(bytes_of(held.elements(), bits) + 8));
+  std::vector<std::byte> out(subscript(bytes_of(held.elements(), bits) + 8));
   std::vector<std::byte> part;
   std::int64_t received = 0;
   for (const Holding& holding : rest) {
     if (!meet(holding.held, held)) {
       continue;
     }
-    const View view(machine.arenas[at(sender(holding, core, machine.job.chip))], storage, bits);
+    const View view(machine.arenas[subscript(sender(holding, core, machine.job.chip))], storage,
+                    bits);
     for (const SharedRun& run : shared_runs(holding.held, held)) {
-      part.resize(at(bytes_of(run.count, bits) + 1));
+      part.resize(subscript(bytes_of(run.count, bits) + 1));
       view.read(run.from, run.count, part.data());
       copy_elements(part.data(), out.data(),
                     {.from = 0, .to = run.to, .count = run.count, .bits = bits});
@@ -117,7 +118,7 @@ std::vector<std::byte> from_rest(Machine& machine, const std::vector<Holding>& r
     }
   }
   if (received != held.elements()) {
-    throw InternalError(text("tensor '", machine.job.graph.tensors[at(number)].name,
+    throw InternalError(text("tensor '", machine.job.graph.tensors[subscript(number)].name,
                              "': ", received, " elements arrive of ", held.elements()),
                         "emulate_exchange");
   }
@@ -193,7 +194,7 @@ void spread_input(Machine& machine, std::int32_t tensor) {
   }
   const std::vector<std::byte>& image = machine.images.at(tensor);
   const auto share = static_cast<std::size_t>(
-      program::input_space(machine.job.graph.tensors[at(tensor)], machine.job.chip).value);
+      program::input_space(machine.job.graph.tensors[subscript(tensor)], machine.job.chip).value);
   for (std::size_t core = 0; core < machine.arenas.size() && core * share < image.size(); ++core) {
     const std::size_t count = std::min(share, image.size() - (core * share));
     machine.arenas[core].write(machine.book.segment(*buffer).begin,
@@ -229,9 +230,9 @@ void distribute(const Operands& operands) {
                                    " holds another piece of operand ", k),
                               "emulate_exchange");
         }
-        std::vector<std::byte> bytes(at(part.begin + part.bytes));
+        std::vector<std::byte> bytes(subscript(part.begin + part.bytes));
         const Storage storage = operands.storage(k, peer);
-        View(machine.arenas[at(operands.site().workers()[peer].core)], storage, 8)
+        View(machine.arenas[subscript(operands.site().workers()[peer].core)], storage, 8)
             .read(part.begin, part.bytes, bytes.data() + part.begin);
         write_part(operands, k, worker, bytes, part);
       }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "elk/base/errors.hpp"
+#include "elk/base/ids.hpp"
 #include "elk/base/parallel.hpp"
 #include "elk/emulate/pack.hpp"
 #include "elk/program/groups.hpp"
@@ -14,8 +15,6 @@ namespace elk::emulate {
 namespace {
 
 using program::Role;
-
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
 std::int64_t piece_bytes(std::int64_t elements, std::int64_t bits) {
   return partition::element_bytes(elements, bits).value;
@@ -50,8 +49,8 @@ std::vector<Holding> holdings(const partition::Layout& layout) {
 Operands::Operands(Machine& machine, std::int32_t op)
     : machine_(machine),
       id_(op),
-      placed_{machine.job.graph, machine.job.graph.ops[at(op)], machine.job.program.ops[at(op)],
-              machine.job.chip},
+      placed_{machine.job.graph, machine.job.graph.ops[subscript(op)],
+              machine.job.program.ops[subscript(op)], machine.job.chip},
       site_(placed_),
       execute_(machine.spaces.execute(op)),
       preload_(machine.spaces.preload(op)),
@@ -70,8 +69,9 @@ bool Operands::is_preloaded(std::size_t k) const {
 bool Operands::is_gathered(std::size_t k) const {
   const ir::Operand& operand = placed_.op.operands[k];
   return operand.access == ir::Access::Read && !partition::from_hbm(placed_.graph, operand) &&
-         std::any_of(execute_.begin(), execute_.end(),
-                     [&](const program::ExecuteSpace& space) { return at(space.operand) == k; });
+         std::any_of(execute_.begin(), execute_.end(), [&](const program::ExecuteSpace& space) {
+           return subscript(space.operand) == k;
+         });
 }
 
 void Operands::find_picks(std::size_t k) {
@@ -84,10 +84,10 @@ void Operands::find_picks(std::size_t k) {
   }
   const ir::Tensor& tensor = site_.tensor(index);
   std::vector<std::byte> bytes = machine_.whole_tensor(number);
-  const std::int64_t rows = site_.tensor(k).shape[at(operand.indirect->dim)];
+  const std::int64_t rows = site_.tensor(k).shape[subscript(operand.indirect->dim)];
   for (const Worker& worker : site_.workers()) {
     const Points points = points_of(operands[index], worker.tile);
-    std::vector<std::int64_t> values(at(points.count()));
+    std::vector<std::int64_t> values(subscript(points.count()));
     for (const Touched& run : touched(operands[index], whole(tensor), tensor.shape, points)) {
       emulate::load(Elements{.data = bytes.data(), .dtype = tensor.dtype},
                     {.first = run.element, .step = run.step, .count = run.count},
@@ -112,7 +112,7 @@ void Operands::find_picks(std::size_t k) {
 Held Operands::held(std::size_t k, std::size_t worker, std::int64_t turns) const {
   Held result = site_.held(k, worker, turns);
   if (!picks_[k].empty()) {
-    result.sets[at(placed_.op.operands[k].indirect->dim)] = picks_[k][worker];
+    result.sets[subscript(placed_.op.operands[k].indirect->dim)] = picks_[k][worker];
   }
   return result;
 }
@@ -122,7 +122,7 @@ std::vector<Segment> Operands::buffers(std::size_t k, Role role,
   const std::int32_t tensor = placed_.op.operands[k].tensor;
   std::size_t nth = 0;
   for (const program::ExecuteSpace& space : spaces) {
-    if (at(space.operand) == k) {
+    if (subscript(space.operand) == k) {
       const auto found = machine_.book.of_op(id_, role, tensor);
       if (nth >= found.size()) {
         throw InternalError(text("op '", placed_.op.name, "' has no buffer for operand ", k),
@@ -130,7 +130,7 @@ std::vector<Segment> Operands::buffers(std::size_t k, Role role,
       }
       return {machine_.book.segment(*found[nth])};
     }
-    if (placed_.op.operands[at(space.operand)].tensor == tensor) {
+    if (placed_.op.operands[subscript(space.operand)].tensor == tensor) {
       ++nth;
     }
   }
@@ -152,8 +152,8 @@ Storage Operands::resident(std::size_t k) const {
     return {{machine_.book.segment(*own[nth])}};
   }
   for (const program::Buffer* buffer : machine_.book.residents(tensor)) {
-    const ir::Op& other = placed_.graph.ops[at(buffer->op)];
-    const program::OpPlan& plan = machine_.job.program.ops[at(buffer->op)];
+    const ir::Op& other = placed_.graph.ops[subscript(buffer->op)];
+    const program::OpPlan& plan = machine_.job.program.ops[subscript(buffer->op)];
     for (std::size_t i = 0; i < other.operands.size(); ++i) {
       if (other.operands[i].tensor == tensor && !program::rotates(plan.execute, i) &&
           partition::same(partition::layout(placed_.graph, other, i, plan.execute, placed_.chip),
@@ -210,7 +210,7 @@ Operands::Slices Operands::slices(std::size_t k, std::size_t worker) const {
   }
   const Bytes full = partition::aligned({piece_bytes(elements, site_.bits(k))});
   const std::int64_t part = partition::preload_piece(full, divisor).value;
-  Slices out{.parts = {}, .own = at(site_.member(k, worker).number / ring % divisor)};
+  Slices out{.parts = {}, .own = subscript(site_.member(k, worker).number / ring % divisor)};
   for (std::int64_t i = 0; i < divisor; ++i) {
     const std::int64_t begin = std::min(full.value, i * part);
     out.parts.push_back({.begin = begin, .bytes = std::min(part, full.value - begin)});
@@ -230,7 +230,7 @@ std::size_t Operands::peer(std::size_t k, std::size_t worker, std::size_t slice)
     throw InternalError(text("slice ", slice, " of operand ", k, " lies on no core"),
                         "emulate_exchange");
   }
-  return group[at(number)];
+  return group[subscript(number)];
 }
 
 std::vector<SharedRun> Operands::circle_runs(std::size_t k, std::size_t worker,
@@ -280,11 +280,11 @@ std::vector<std::byte> Operands::load(std::size_t k, std::size_t worker, std::in
   const std::int64_t bits = site_.bits(k);
   const Held piece = held(k, worker, turns);
   const Storage place = storage(k, worker);
-  const View view(machine_.arenas[at(site_.workers()[worker].core)], place, bits);
-  std::vector<std::byte> out(at(piece_bytes(piece.elements(), bits) + 8));
+  const View view(machine_.arenas[subscript(site_.workers()[worker].core)], place, bits);
+  std::vector<std::byte> out(subscript(piece_bytes(piece.elements(), bits) + 8));
   std::vector<std::byte> part;
   for (const SharedRun& run : circle_runs(k, worker, turns)) {
-    part.resize(at(piece_bytes(run.count, bits) + 1));
+    part.resize(subscript(piece_bytes(run.count, bits) + 1));
     view.read(run.to, run.count, part.data());
     copy_elements(part.data(), out.data(),
                   {.from = 0, .to = run.from, .count = run.count, .bits = bits});
@@ -302,7 +302,7 @@ std::vector<std::byte> Operands::in_place_order(std::size_t k, std::size_t worke
   for (const SharedRun& run : runs) {
     end = std::max(end, run.to + run.count);
   }
-  std::vector<std::byte> out(at(piece_bytes(end, site_.bits(k)) + 8));
+  std::vector<std::byte> out(subscript(piece_bytes(end, site_.bits(k)) + 8));
   for (const SharedRun& run : runs) {
     copy_elements(piece.data(), out.data(),
                   {.from = run.from, .to = run.to, .count = run.count, .bits = site_.bits(k)});

@@ -3,12 +3,11 @@
 #include <utility>
 
 #include "elk/base/errors.hpp"
+#include "elk/base/ids.hpp"
 #include "elk/emulate/movement.hpp"
 
 namespace elk::emulate {
 namespace {
-
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
 /// What a worker receives in a shift, from whom, and where it goes.
 struct Pass {
@@ -68,7 +67,8 @@ class Turn {
   [[nodiscard]] std::size_t neighbour(std::size_t worker) const {
     const Member& member = site_.member(k_, worker);
     const std::int64_t place = member.number % spin_.parts;
-    return site_.group(k_, member.group)[at(member.number - place + ((place + 1) % spin_.parts))];
+    return site_.group(
+        k_, member.group)[subscript(member.number - place + ((place + 1) % spin_.parts))];
   }
 
   [[nodiscard]] std::size_t sender(std::size_t worker, std::int64_t position) const {
@@ -157,7 +157,7 @@ void move_load(const Operands& operands, std::size_t k, const std::vector<Pass>&
   const bool buffered = in_parts && reserved > 0;
   const Storage buffer{{{.begin = 0, .bytes = reserved}}};
   const auto bytes = [&](std::int64_t elements) {
-    return at(partition::element_bytes(elements, bits).value + 1);
+    return subscript(partition::element_bytes(elements, bits).value + 1);
   };
   std::vector<Arena>& arenas = operands.machine().arenas;
   operands.for_each_worker(step, [&](std::size_t worker) {
@@ -168,18 +168,19 @@ void move_load(const Operands& operands, std::size_t k, const std::vector<Pass>&
     for (const auto& [from, run] : part_of(passes[worker], load.first, load.second)) {
       const Storage there = operands.storage(k, from);
       part.resize(bytes(run.count));
-      View(arenas[at(site.workers()[from].core)], there, bits)
+      View(arenas[subscript(site.workers()[from].core)], there, bits)
           .read(run.from, run.count, part.data());
       copy_elements(part.data(), mine.data(),
                     {.from = 0, .to = done, .count = run.count, .bits = bits});
       done += run.count;
     }
     if (buffered && done > 0) {
-      View(arenas[at(site.workers()[worker].core)], buffer, bits).write(0, done, mine.data());
+      View(arenas[subscript(site.workers()[worker].core)], buffer, bits)
+          .write(0, done, mine.data());
     }
   });
   operands.for_each_worker(step, [&](std::size_t worker) {
-    Arena& arena = arenas[at(site.workers()[worker].core)];
+    Arena& arena = arenas[subscript(site.workers()[worker].core)];
     const Storage here = operands.storage(k, worker);
     std::int64_t done = 0;
     std::vector<std::byte> part;

@@ -84,7 +84,7 @@ double share(const Projection& projection, std::int64_t begin, std::int64_t end)
   return part == all ? 1.0 : static_cast<double>(part) / static_cast<double>(all);
 }
 
-const ir::Tensor& tensor_of(const ir::Graph& graph, const ir::Operand& operand) {
+const ir::Tensor& stored(const ir::Graph& graph, const ir::Operand& operand) {
   return graph.tensors[static_cast<std::size_t>(operand.tensor)];
 }
 
@@ -92,12 +92,12 @@ const ir::Tensor& tensor_of(const ir::Graph& graph, const ir::Operand& operand) 
 
 Needs::Needs(const ir::Graph& graph, const ir::Op& op, std::size_t operand,
              const std::vector<std::int64_t>& factors, const std::vector<std::int32_t>& order)
-    : pieces_(projection(tensor_of(graph, op.operands[operand]), op, op.operands[operand],
+    : pieces_(projection(stored(graph, op.operands[operand]), op, op.operands[operand],
                          {.factors = factors, .order = order}, false)),
-      picks_(projection(tensor_of(graph, op.operands[operand]), op, op.operands[operand],
+      picks_(projection(stored(graph, op.operands[operand]), op, op.operands[operand],
                         {.factors = factors, .order = order}, true)),
-      bits_(static_cast<double>(ir::bits(tensor_of(graph, op.operands[operand]).dtype))),
-      unique_(unique_elements(tensor_of(graph, op.operands[operand]), op, op.operands[operand])),
+      bits_(static_cast<double>(ir::bits(stored(graph, op.operands[operand]).dtype))),
+      unique_(unique_elements(stored(graph, op.operands[operand]), op, op.operands[operand])),
       picked_(pick_count(op, op.operands[operand])),
       expected_(expected_picks(op.operands[operand])) {}
 

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <utility>
 
+#include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
 #include "elk/partition/extent.hpp"
 #include "elk/partition/needs.hpp"
@@ -15,8 +16,6 @@
 namespace elk::program {
 namespace {
 
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
-
 /// Of an indirect operand the share of the worst case that is expected to be picked.
 double expected_share(const PlacedOp& placed, std::size_t k) {
   const ir::Operand& operand = placed.op.operands[k];
@@ -25,7 +24,7 @@ double expected_share(const PlacedOp& placed, std::size_t k) {
   }
   const std::vector<std::int64_t> tile = partition::tiling(placed.op, placed.plan.execute).tile;
   const std::int64_t picks =
-      partition::extent(placed.graph.tensors[at(operand.tensor)], operand,
+      partition::extent(placed.graph.tensors[subscript(operand.tensor)], operand,
                         static_cast<std::size_t>(operand.indirect->dim), tile, tile)
           .count;
   return std::min(1.0, operand.indirect->expected_picks / static_cast<double>(picks));
@@ -60,9 +59,9 @@ void add_reads(const PlacedOp& placed, std::size_t k, std::vector<std::int64_t>&
 void add_slices(const PlacedOp& placed, std::size_t k, const Sharers& group,
                 std::vector<LoadPiece>& pieces) {
   const std::vector<std::int64_t>& temporal = placed.plan.execute.temporal[k];
-  const auto ring =
-      at(std::accumulate(temporal.begin(), temporal.end(), std::int64_t{1}, std::multiplies<>()));
-  const std::size_t divisor = at(placed.plan.divisor[k]);
+  const auto ring = subscript(
+      std::accumulate(temporal.begin(), temporal.end(), std::int64_t{1}, std::multiplies<>()));
+  const std::size_t divisor = subscript(placed.plan.divisor[k]);
   const std::vector<std::int64_t> tile = tile_at(placed.op, placed.plan.execute, group.digit);
   const std::int64_t full = held_bytes(placed, k, tile).value;
   const std::int64_t part = partition::preload_piece({full}, placed.plan.divisor[k]).value;
@@ -97,8 +96,9 @@ void add_slices(const PlacedOp& placed, std::size_t k, const Sharers& group,
 }  // namespace
 
 Loading preload(const PlacedOp& placed) {
-  Loading out{
-      .hbm_bytes = std::vector<std::int64_t>(at(placed.chip.chips), 0), .pieces = {}, .run = 0};
+  Loading out{.hbm_bytes = std::vector<std::int64_t>(subscript(placed.chip.chips), 0),
+              .pieces = {},
+              .run = 0};
   for (std::size_t k = 0; k < placed.op.operands.size() && placed.chip.hbm; ++k) {
     const ir::Operand& operand = placed.op.operands[k];
     if (!partition::from_hbm(placed.graph, operand) || partition::first_like(placed.op, k) != k) {
@@ -116,19 +116,19 @@ Loading preload(const PlacedOp& placed) {
 
 Loading store(const ir::Graph& graph, const ir::Store& store, const partition::Layout& rest,
               const chip::Chip& chip) {
-  Loading out{.hbm_bytes = std::vector<std::int64_t>(at(chip.chips), 0),
+  Loading out{.hbm_bytes = std::vector<std::int64_t>(subscript(chip.chips), 0),
               .pieces = {},
               .run = store.run.value};
-  const std::int64_t bits = ir::bits(graph.tensors[at(store.tensor)].dtype);
+  const std::int64_t bits = ir::bits(graph.tensors[subscript(store.tensor)].dtype);
   const partition::Pieces pieces(rest);
   for (const PieceGroup& group : piece_groups(pieces)) {
     std::int64_t elements = 1;
     for (std::size_t dim = 0; dim < group.sets.size(); ++dim) {
-      elements *= pieces.dims[dim].counts[at(group.sets[dim])];
+      elements *= pieces.dims[dim].counts[subscript(group.sets[dim])];
     }
     const std::int64_t bytes = partition::element_bytes(elements, bits).value;
     const std::int32_t home = group.cores.front() / static_cast<std::int32_t>(chip.core.count);
-    out.hbm_bytes[at(home)] += bytes;
+    out.hbm_bytes[subscript(home)] += bytes;
     out.pieces.push_back(
         {.operand = -1, .chip = home, .bytes = bytes, .cores = {group.cores.front()}});
   }

@@ -2,12 +2,11 @@
 
 #include <algorithm>
 
+#include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
 
 namespace elk::program {
 namespace {
-
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
 /// Cores of one chip: a run of ascending ids.
 using Run = std::span<const std::int32_t>;
@@ -56,7 +55,7 @@ class Sender {
   }
 
  private:
-  [[nodiscard]] Run group(std::int32_t number) const { return exchange_.groups[at(number)]; }
+  [[nodiscard]] Run group(std::int32_t number) const { return exchange_.groups[subscript(number)]; }
 
   void deliver(const Transfer& transfer, std::int32_t core, Run receivers, std::int64_t bytes) {
     const bool counts_runs =
@@ -81,7 +80,7 @@ class Sender {
 
   /// The core of `holders` whose turn it is.
   std::int32_t next(std::int32_t from, Run holders) {
-    return holders[turn_[at(from)]++ % holders.size()];
+    return holders[turn_[subscript(from)]++ % holders.size()];
   }
 
   void fetch(const Transfer& transfer) {
@@ -131,7 +130,7 @@ class Sender {
     for (std::size_t i = 0; i < ring.size(); ++i) {
       const std::size_t other = transfer.pattern == Pattern::Pass
                                     ? (i + ring.size() - 1) % ring.size()
-                                    : i ^ at(transfer.level);
+                                    : i ^ subscript(transfer.level);
       if (other < ring.size() && other != i) {
         deliver(transfer, ring[i], ring.subspan(other, 1), bytes);
       }
@@ -168,12 +167,12 @@ class Counter {
   void add(const Send& send) {
     const std::int64_t home = send.core < 0 ? -1 : send.core / of_chip_;
     if (send.core >= 0) {
-      sum_.sent[at(send.core)] += send.bytes;
+      sum_.sent[subscript(send.core)] += send.bytes;
     }
     for_each_chip(send.receivers, of_chip_, [&](std::int64_t chip, Run receivers) {
       for (const std::int32_t core : receivers) {
-        sum_.received[at(core)] += send.bytes;
-        sum_.fragments[at(core)] += send.runs;
+        sum_.received[subscript(core)] += send.bytes;
+        sum_.fragments[subscript(core)] += send.runs;
       }
       cross(home, chip, send.bytes);
     });
@@ -187,7 +186,7 @@ class Counter {
     const std::int64_t parts =
         std::min(count, ceil_div(transfer.extent, std::max<std::int64_t>(1, transfer.chunk)));
     for (std::int64_t i = 0; i < count; ++i) {
-      const std::size_t core = at(cores[at(i)]);
+      const std::size_t core = subscript(cores[subscript(i)]);
       const std::int64_t own = part_bytes(transfer, i);
       const std::int64_t others = whole - own;
       const std::int64_t mine = i < parts ? 1 : 0;
@@ -210,13 +209,13 @@ class Counter {
   void cross(std::int64_t home, std::int64_t chip, std::int64_t bytes) {
     const auto chips = static_cast<std::int64_t>(sum_.chip_in.size());
     if (home >= 0 && home != chip) {
-      sum_.chip_in[at(chip)] += bytes;
-      sum_.chip_out[at(home)] += bytes;
+      sum_.chip_in[subscript(chip)] += bytes;
+      sum_.chip_out[subscript(home)] += bytes;
     } else if (home < 0 && chips > 1) {  // All but the chip's own share comes from the others.
       const std::int64_t foreign = ceil_div(bytes * (chips - 1), chips);
-      sum_.chip_in[at(chip)] += foreign;
+      sum_.chip_in[subscript(chip)] += foreign;
       for (std::int64_t other = 0; other < chips; ++other) {
-        sum_.chip_out[at(other)] += other == chip ? 0 : ceil_div(foreign, chips - 1);
+        sum_.chip_out[subscript(other)] += other == chip ? 0 : ceil_div(foreign, chips - 1);
       }
     }
   }
@@ -269,19 +268,19 @@ void for_each_send(const Exchange& exchange, const chip::Chip& chip,
 }
 
 Traffic traffic(const Exchange& exchange, const chip::Chip& chip) {
-  const auto cores = at(chip::total_cores(chip));
+  const auto cores = subscript(chip::total_cores(chip));
   Traffic sum{.received = std::vector<std::int64_t>(cores, 0),
               .sent = std::vector<std::int64_t>(
                   cores, ceil_div(exchange.even_bytes, static_cast<std::int64_t>(cores))),
               .fragments = std::vector<std::int64_t>(cores, 0),
-              .chip_in = std::vector<std::int64_t>(at(chip.chips), 0),
-              .chip_out = std::vector<std::int64_t>(at(chip.chips), 0)};
+              .chip_in = std::vector<std::int64_t>(subscript(chip.chips), 0),
+              .chip_out = std::vector<std::int64_t>(subscript(chip.chips), 0)};
   Counter counter(chip, sum);
   const std::function<void(const Send&)> visit = [&](const Send& send) { counter.add(send); };
   Sender sender(exchange, chip, visit);
   for (const Transfer& transfer : exchange.transfers) {
     if (transfer.pattern == Pattern::Share || transfer.pattern == Pattern::Scatter) {
-      counter.add_all(transfer, exchange.groups[at(transfer.to)]);
+      counter.add_all(transfer, exchange.groups[subscript(transfer.to)]);
     } else {
       sender.send(transfer);
     }

@@ -21,7 +21,7 @@ constexpr double kSync = 90e-9;
 constexpr double kLink = 5e9;
 constexpr double kFragment = 2e-9;
 
-TileModel analytic() {
+TileModel analytic_tiles() {
   return TileModel(
       {}, {.call_cycles = 120.0, .sram_bytes_per_cycle = 16.0, .vector_elements_per_cycle = 2.0});
 }
@@ -37,7 +37,7 @@ PlanOption priced(const OneOp& one, Numbers factors, std::vector<Numbers> tempor
   return price(
       one.graph, one.op(),
       *partition::complete_plan(one.graph, one.op(), std::move(factors), std::move(temporal), chip),
-      chip, analytic());
+      chip, analytic_tiles());
 }
 
 TEST(Price, OfAWholeCutIsItsGatherAndOneTile) {

@@ -30,7 +30,7 @@ using Numbers = std::vector<std::int64_t>;
 constexpr std::int64_t kElement = 8;  // bytes
 
 /// C[m, n] += A[m, k] B[k, n], both read where they lie on chip.
-OneOp product(std::int64_t m, std::int64_t n, std::int64_t k) {
+OneOp product_of(std::int64_t m, std::int64_t n, std::int64_t k) {
   OneOp one(ir::OpKind::MatMul, "matmul",
             {test::parallel("m", m, ir::TileDim::M), test::parallel("n", n, ir::TileDim::N),
              test::reduction("k", k, ir::TileDim::K)},
@@ -238,7 +238,7 @@ Held multiplied(std::int64_t m, std::int64_t n, std::int64_t k) {
 
 // Figure 3: a product of [4, 2] and [2, 2] on two cores, cut along m.
 TEST(Figure3, TradesSpaceForAShift) {
-  const OneOp one = product(4, 2, 2);
+  const OneOp one = product_of(4, 2, 2);
   const chip::Chip chip = small_chip(2);
   // (b) Each core holds A 2 x 2, all of B 2 x 2 and C 2 x 2, and needs no step but one.
   const PlanOption b = priced(one, planned(one, {2, 1, 1}, {}, chip), chip);
@@ -265,7 +265,7 @@ class Figure6 : public ::testing::Test {
     return planned(one_, {2, 4, 1}, {{1, parts}}, chip_);
   }
 
-  OneOp one_ = product(6, 4, 8);
+  OneOp one_ = product_of(6, 4, 8);
   chip::Chip chip_ = small_chip(8);
 };
 
@@ -314,7 +314,7 @@ TEST_F(Figure6, TakesEightStepsAtHalfThePace) {
 // Figure 7: a product of [2, 6] and [6, 3] on 2 x 3 cores, f_t of A [1, 3] and of B [2, 1]: parts
 // of 6 / 3 = 2 and 6 / 2 = 3 along k, so that both move by rp = 2, in 6 / 2 = 3 steps of [1, 2, 1].
 TEST(Figure7, AlignsThePacesOfAandB) {
-  const OneOp one = product(2, 3, 6);
+  const OneOp one = product_of(2, 3, 6);
   const chip::Chip chip = small_chip(6);
   const partition::ExecutePlan plan = planned(one, {2, 3, 1}, {{1, 3}, {2, 1}}, chip);
   const PlanOption option = priced(one, plan, chip);
@@ -333,7 +333,7 @@ TEST(Figure7, AlignsThePacesOfAandB) {
 
 // (c) A pace of 3 suits B and not A, whose parts are of 2.
 TEST(Figure7, RefusesAPaceLongerThanTheShortestPart) {
-  const OneOp one = product(2, 3, 6);
+  const OneOp one = product_of(2, 3, 6);
   const chip::Chip chip = small_chip(6);
   partition::ExecutePlan plan = planned(one, {2, 3, 1}, {{1, 3}, {2, 1}}, chip);
   plan.pace = {0, 0, 3};
@@ -343,7 +343,7 @@ TEST(Figure7, RefusesAPaceLongerThanTheShortestPart) {
 // Figure 10: a product of [3, 3] and [3, 3] on 3 x 3 cores, both operands in rings of three. The
 // first row of cores begins with A[0, 0], A[0, 1], A[0, 2]; the core of C[i, j] with k = i + j.
 TEST(Figure10, PlacesPartsWhereTheyMeet) {
-  const OneOp one = product(3, 3, 3);
+  const OneOp one = product_of(3, 3, 3);
   const chip::Chip chip = small_chip(9);
   const partition::ExecutePlan plan = planned(one, {3, 3, 1}, {{1, 3}, {3, 1}}, chip);
   const PlanOption option = priced(one, plan, chip);
@@ -366,7 +366,7 @@ TEST(Figure10, PlacesPartsWhereTheyMeet) {
 
 // The same on grids, where rings are folded, or go around.
 TEST(Figure10, MultipliesOnGridsToo) {
-  const OneOp one = product(6, 6, 12);
+  const OneOp one = product_of(6, 6, 12);
   for (const auto topology : {chip::Topology::Mesh2d, chip::Topology::Torus2d}) {
     for (const std::int64_t side : {6, 7}) {
       const chip::Chip chip = grid(side, side, topology);

@@ -200,15 +200,15 @@ TEST(Engine, RefusesToPlayForever) {
 }
 
 /// Flows, computations and timers at random on a few resources.
-struct Load {
+struct RandomLoad {
   Machine machine;
   std::vector<std::vector<Use>> uses;
   std::vector<std::int64_t> bytes;
   std::vector<Picoseconds> start;
 };
 
-Load random_load(Random& random) {
-  Load load;
+RandomLoad random_load(Random& random) {
+  RandomLoad load;
   const std::int64_t resources = 2 + random.below(6);
   for (std::int64_t r = 0; r < resources; ++r) {
     load.machine.resources.push_back({.capacity = {1'000'000 * (1 + random.below(5000))},
@@ -229,7 +229,7 @@ Load random_load(Random& random) {
   return load;
 }
 
-std::vector<Event> play(const Load& load, const std::vector<std::size_t>& order) {
+std::vector<Event> play(const RandomLoad& load, const std::vector<std::size_t>& order) {
   Engine engine(load.machine);
   for (const std::size_t k : order) {
     const auto tag = static_cast<Tag>(k);
@@ -258,7 +258,7 @@ std::vector<std::size_t> in_order(std::size_t count) {
 TEST(Engine, ShuffledInsertionChangesNothing) {
   Random random{3};
   for (int round = 0; round < 300; ++round) {
-    const Load load = random_load(random);
+    const RandomLoad load = random_load(random);
     std::vector<std::size_t> order = in_order(load.bytes.size());
     const std::vector<Event> events = play(load, order);
     for (std::size_t k = order.size(); k > 1; --k) {
@@ -272,7 +272,7 @@ TEST(Engine, ShuffledInsertionChangesNothing) {
 TEST(Engine, NoResourceMovesMoreThanItCanAndEveryByteArrives) {
   Random random{4};
   for (int round = 0; round < 300; ++round) {
-    const Load load = random_load(random);
+    const RandomLoad load = random_load(random);
     Engine engine(load.machine);
     std::vector<std::int64_t> sent(load.machine.resources.size(), 0);
     std::vector<std::int32_t> tracks;
@@ -313,7 +313,8 @@ TEST(Engine, NoResourceMovesMoreThanItCanAndEveryByteArrives) {
 /// it lets a flow end at the first whole picosecond at which nothing of it is left.
 class SlowEngine {
  public:
-  explicit SlowEngine(const Load& load) : load_(load), end_(load.bytes.size(), Picoseconds{-1}) {
+  explicit SlowEngine(const RandomLoad& load)
+      : load_(load), end_(load.bytes.size(), Picoseconds{-1}) {
     for (const std::int64_t bytes : load.bytes) {
       left_.emplace_back(bytes, 1);
     }
@@ -371,7 +372,7 @@ class SlowEngine {
     return active;
   }
 
-  const Load& load_;
+  const RandomLoad& load_;
   std::vector<Fraction> left_;
   std::vector<Fraction> speed_;
   std::vector<Picoseconds> end_;
@@ -383,7 +384,7 @@ TEST(Engine, EndsAreThoseOfASlowEngineInExactFractions) {
   // ps.
   Random random{6};
   for (int round = 0; round < 3000; ++round) {
-    Load load;
+    RandomLoad load;
     const std::int64_t resources = 1 + random.below(4);
     for (std::int64_t r = 0; r < resources; ++r) {
       load.machine.resources.push_back(steady({(1 + random.below(12)) * 1'000'000'000'000}));

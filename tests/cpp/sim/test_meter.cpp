@@ -9,7 +9,7 @@
 namespace elk::sim {
 namespace {
 
-const std::vector<Use> kLink = {{{0}, 1}};
+const std::vector<Use> kOneLink = {{{0}, 1}};
 
 Engine metered(std::int32_t most) {
   Engine engine({.resources = {steady({1'000'000'000})}, .refresh = {}});  // a byte in 1,000 ps
@@ -20,8 +20,8 @@ Engine metered(std::int32_t most) {
 TEST(Meter, RecordsBytesOverTimeAndWhenSomethingMoved) {
   // 1,500 bytes from 0 on, 500 from 2.5 us on: bins of 1 us get 1,000, 500 and 500.
   Engine engine = metered(8);
-  engine.start(plain(0, 1500, kLink), {0});
-  engine.start(plain(0, 500, kLink), {2'500'000});
+  engine.start(plain(0, 1500, kOneLink), {0});
+  engine.start(plain(0, 500, kOneLink), {2'500'000});
   play(engine);
   const std::vector<Usage> usage = engine.usage();
   ASSERT_EQ(usage.size(), 1U);
@@ -34,7 +34,7 @@ TEST(Meter, JoinsBinsAndSpansWhenThereAreTooMany) {
   // 100 bytes every 1 us for 16 us, in two bins and two spans: bins grow to 8 us.
   Engine engine = metered(2);
   for (std::int64_t k = 0; k < 16; ++k) {
-    engine.start(plain(0, 100, kLink), {k * 1'000'000});
+    engine.start(plain(0, 100, kOneLink), {k * 1'000'000});
   }
   play(engine);
   const Usage usage = engine.usage().front();
@@ -48,7 +48,7 @@ TEST(Meter, ResourcesOfOneTrackAreOne) {
   Engine engine({.resources = {steady({1'000'000'000}), steady({1'000'000'000})}, .refresh = {}});
   engine.meter({.track = {0, 0}, .tracks = 1, .most = 8, .width = {1'000'000}});
   const std::vector<Use> second = {{{1}, 1}};
-  engine.start(plain(0, 1000, kLink), {0});
+  engine.start(plain(0, 1000, kOneLink), {0});
   engine.start(plain(0, 1000, second), {500'000});
   play(engine);
   const Usage usage = engine.usage().front();
@@ -58,7 +58,7 @@ TEST(Meter, ResourcesOfOneTrackAreOne) {
 
 TEST(Meter, CanBeReadWhileSomethingMoves) {
   Engine engine = metered(8);
-  engine.start(plain(0, 2000, kLink), {0});
+  engine.start(plain(0, 2000, kOneLink), {0});
   engine.start_timer(0, {1'000'000});
   engine.next();
   EXPECT_EQ(engine.usage().front().bytes, std::vector<double>{1000});
@@ -69,7 +69,7 @@ TEST(Meter, CanBeReadWhileSomethingMoves) {
 
 TEST(Meter, IsOffUnlessAsked) {
   Engine engine({.resources = {steady({1'000'000'000})}, .refresh = {}});
-  engine.start(plain(0, 1000, kLink), {0});
+  engine.start(plain(0, 1000, kOneLink), {0});
   play(engine);
   EXPECT_TRUE(engine.usage().empty());
 }
