@@ -19,7 +19,6 @@ constexpr int kTrials = 1500;
 constexpr int kSplits = 2;
 constexpr std::int64_t kMostSteps = 8;
 constexpr double kSlack = 0.95;
-constexpr double kRounding = 1.0 - 1e-12;
 
 /// Lengths of an axis from the whole downwards to one, the fewer the more axes there are.
 std::vector<std::int64_t> samples(std::int64_t size, std::size_t axes) {

@@ -9,6 +9,9 @@
 
 namespace elk::cost {
 
+/// Keeps a sum in another order a lower bound.
+inline constexpr double kRounding = 1.0 - 1e-12;
+
 /// Least times of tiles without timing them: the best rate, in seconds for each unit of volume,
 /// that tiles no longer than this along one axis reach.
 ///

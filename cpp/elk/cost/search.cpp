@@ -18,7 +18,6 @@ constexpr std::int64_t kVast = 40000;                // cuts from which a space 
 constexpr std::int64_t kMostCombinations = 1 << 12;  // of turns under one cut
 constexpr std::int64_t kFewCombinations = 32;        // the same, in the front of a vast space
 constexpr double kManyCores = 0.85;
-constexpr double kRounding = 1.0 - 1e-12;  // Keeps a sum in another order a lower bound.
 
 /// How many of the first axes have few enough choices together to survey each.
 std::size_t deepest(const Factors& factors, std::int64_t cores) {

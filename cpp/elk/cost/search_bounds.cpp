@@ -7,7 +7,6 @@
 namespace elk::cost {
 namespace {
 
-constexpr double kRounding = 1.0 - 1e-12;  // Keeps a sum in another order a lower bound.
 
 }  // namespace
 

@@ -14,7 +14,6 @@ namespace elk::cost {
 namespace {
 
 constexpr std::size_t kMostNear = 2000;    // cuts looked at near the front
-constexpr double kRounding = 1.0 - 1e-12;  // Keeps a sum in another order a lower bound.
 
 /// The slots, a bit each, that do not contain an axis.
 std::uint64_t sharing_slots(std::span<const Slot> slots, std::size_t axis) {

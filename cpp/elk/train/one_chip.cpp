@@ -9,11 +9,10 @@
 #include "elk/base/errors.hpp"
 #include "elk/base/rounding.hpp"
 #include "elk/base/text.hpp"
+#include "elk/train/position.hpp"
 
 namespace elk::train {
 namespace {
-
-std::size_t index(std::int32_t id) { return static_cast<std::size_t>(id); }
 
 std::string suffix(Form form) {
   switch (form.kind) {

@@ -9,11 +9,10 @@
 #include "elk/chip/delivery.hpp"
 #include "elk/cost/rate.hpp"
 #include "elk/cost/tile_times.hpp"
+#include "elk/train/position.hpp"
 
 namespace elk::train {
 namespace {
-
-std::size_t index(std::int32_t id) { return static_cast<std::size_t>(id); }
 
 /// Seconds of reading what a chip reads of weights and states.
 double hbm_seconds(const chip::Chip& chip, std::int64_t bytes) {

@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include "elk/train/position.hpp"
 #include "elk/train/state.hpp"
 #include "elk/train/uses.hpp"
 
@@ -15,8 +16,6 @@ namespace elk::train {
 namespace {
 
 constexpr std::size_t kMostStates = 64;
-
-std::size_t index(std::int32_t id) { return static_cast<std::size_t>(id); }
 
 class Sharder {
  public:

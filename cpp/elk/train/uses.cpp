@@ -2,10 +2,11 @@
 
 #include <cstddef>
 
+#include "elk/train/position.hpp"
+
 namespace elk::train {
 
 Uses uses(const ir::Graph& graph) {
-  const auto index = [](std::int32_t id) { return static_cast<std::size_t>(id); };
   const std::size_t count = graph.tensors.size();
   Uses result{.last_reader = std::vector<std::int32_t>(count, -1),
               .kept = std::vector<std::int8_t>(count, 0),
