@@ -5,10 +5,7 @@
 
 /// What proves that the search may skip a plan.
 namespace elk::cost {
-namespace {
-
-
-}  // namespace
+namespace {}  // namespace
 
 /// Time bounds of the cut's tiles, from their rates alone.
 double Search::least_compute() {

@@ -13,7 +13,7 @@
 namespace elk::cost {
 namespace {
 
-constexpr std::size_t kMostNear = 2000;    // cuts looked at near the front
+constexpr std::size_t kMostNear = 2000;  // cuts looked at near the front
 
 /// The slots, a bit each, that do not contain an axis.
 std::uint64_t sharing_slots(std::span<const Slot> slots, std::size_t axis) {
