@@ -5,7 +5,6 @@
 
 /// What proves that the search may skip a plan.
 namespace elk::cost {
-namespace {}  // namespace
 
 /// Time bounds of the cut's tiles, from their rates alone.
 double Search::least_compute() {
