@@ -41,7 +41,7 @@ void add_ports(const Fabric& fabric, const chip::Chip& chip, std::int64_t cores,
                                            const chip::Chip& chip, const TileModel& tiles);
 
 /// The plans of a collective on the Pareto front of (space, time, exchange bytes). Constraints are
-/// for the model's own operators. Of more than 4,096 cuts it looks at factors some steps apart; the
+/// for the model's own operators. Of more than 2,000 cuts it looks at factors some steps apart; the
 /// floor is that of every cut: what passes between chips, at the rate of all ports together.
 [[nodiscard]] Front collective_front(const ir::Graph& graph, const ir::Op& op,
                                      const chip::Chip& chip, const TileModel& tiles);

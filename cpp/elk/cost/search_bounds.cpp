@@ -6,7 +6,6 @@
 
 /// Why the search may skip a plan: proved, given the least times of tiles.
 namespace elk::cost {
-namespace {}  // namespace
 
 /// Time bounds of the cut's tiles, from their rates alone.
 double Search::least_compute() {

@@ -30,7 +30,7 @@ std::vector<Round> deal(std::int64_t part, std::int64_t chips, Way way) {
   return result;
 }
 
-const ir::Tensor& tensor_of(const ir::Graph& graph, const ir::Operand& operand) {
+const ir::Tensor& moved(const ir::Graph& graph, const ir::Operand& operand) {
   return graph.tensors[static_cast<std::size_t>(operand.tensor)];
 }
 
@@ -112,14 +112,14 @@ std::int64_t chips_of(const ir::Op& op) {
 }
 
 Held held_by_chip(const ir::Graph& graph, const ir::Op& op) {
-  return {.before = ir::bytes(tensor_of(graph, op.operands[0])).value,
-          .after = ir::bytes(tensor_of(graph, op.operands[1])).value};
+  return {.before = ir::bytes(moved(graph, op.operands[0])).value,
+          .after = ir::bytes(moved(graph, op.operands[1])).value};
 }
 
 Held held_by_core(const ir::Graph& graph, const ir::Op& op, const ExecutePlan& plan) {
   const auto bytes = [&](std::size_t k) {
     return element_bytes(held_box(graph, op, k, plan).elements,
-                         ir::bits(tensor_of(graph, op.operands[k]).dtype))
+                         ir::bits(moved(graph, op.operands[k]).dtype))
         .value;
   };
   return {.before = bytes(0), .after = bytes(1)};
@@ -139,7 +139,7 @@ Bytes addend_space(const ir::Graph& graph, const ir::Op& op, const ExecutePlan& 
   }
   const Sum sum = sum_of_core(graph, op, plan);
   return aligned(
-      element_bytes(sum.addends * sum.elements, ir::bits(tensor_of(graph, op.operands[0]).dtype)));
+      element_bytes(sum.addends * sum.elements, ir::bits(moved(graph, op.operands[0]).dtype)));
 }
 
 std::int64_t cores_of_port(const chip::Chip& chip, std::int64_t cores) {

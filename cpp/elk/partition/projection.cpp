@@ -15,7 +15,7 @@ std::int64_t length(const Digit& digit, std::int64_t begin, std::int64_t end) {
   return std::max<std::int64_t>(0, high - low);
 }
 
-std::int64_t count_of(const Digit& digit, std::int64_t begin, std::int64_t end) {
+std::int64_t tiles_of(const Digit& digit, std::int64_t begin, std::int64_t end) {
   return std::min(digit.factor, end) - begin;
 }
 
@@ -89,7 +89,7 @@ std::int64_t Projection::elements(std::int64_t begin, std::int64_t end) const {
 }
 
 std::int64_t Projection::pieces(std::int64_t begin, std::int64_t end) const {
-  return sum(0, begin, std::min(end, cores()) - begin, &count_of);
+  return sum(0, begin, std::min(end, cores()) - begin, &tiles_of);
 }
 
 }  // namespace elk::partition

@@ -2,10 +2,11 @@
 
 #include <cstddef>
 
+#include "elk/base/ids.hpp"
+
 namespace elk::train {
 
 Uses uses(const ir::Graph& graph) {
-  const auto index = [](std::int32_t id) { return static_cast<std::size_t>(id); };
   const std::size_t count = graph.tensors.size();
   Uses result{.last_reader = std::vector<std::int32_t>(count, -1),
               .kept = std::vector<std::int8_t>(count, 0),
@@ -13,18 +14,18 @@ Uses uses(const ir::Graph& graph) {
   for (std::size_t op = 0; op < graph.ops.size(); ++op) {
     for (const ir::Operand& operand : graph.ops[op].operands) {
       if (operand.access == ir::Access::Read) {
-        result.last_reader[index(operand.tensor)] = static_cast<std::int32_t>(op);
+        result.last_reader[subscript(operand.tensor)] = static_cast<std::int32_t>(op);
       }
       if (operand.indirect) {
-        result.picks[index(operand.indirect->index)] = 1;
+        result.picks[subscript(operand.indirect->index)] = 1;
       }
     }
   }
   for (const ir::Store& store : graph.stores) {
-    result.kept[index(store.tensor)] = 1;
+    result.kept[subscript(store.tensor)] = 1;
   }
   for (const std::int32_t tensor : graph.outputs) {
-    result.kept[index(tensor)] = 1;
+    result.kept[subscript(tensor)] = 1;
   }
   return result;
 }
