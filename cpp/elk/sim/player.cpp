@@ -114,8 +114,8 @@ Player::Scene Player::scene(const Demand& execute, std::int32_t id) {
 /// The head of the queue is over in the middle of an execute's demand.
 void Player::change_scene(Scene& scene) {
   const Demand& load = begun_ ? *jobs_[head_].demand : nothing_;
-  Meetings before{.all = scene.all,
-                  .of = scene.origin != nullptr ? scene.origin->of : std::move(scene.own.of)};
+  const Meetings before{.all = scene.all,
+                        .of = scene.origin != nullptr ? scene.origin->of : scene.own.of};
   scene.own = meet_again(before, load);
   scene.all = scene.own.all;
   scene.origin = nullptr;
@@ -161,7 +161,8 @@ Picoseconds Player::until_change(const Scene& scene) const {
 
 void Player::account(const Scene& scene, Picoseconds time, bool executing) {
   if (!begun_ || !executing) {
-    (begun_ ? split_.preload : executing ? split_.execute : split_.interconnect) += time;
+    Picoseconds& alone = executing ? split_.execute : split_.interconnect;
+    (begun_ ? split_.preload : alone) += time;
     return;
   }
   double least = 1.0;

@@ -92,6 +92,7 @@ struct Works::Builder {
     }
     const Picoseconds padded = works.tiles_.sub_task(op, full);
     std::vector<Picoseconds> alone;
+    alone.reserve(execution.tiles.size());
     for (const program::Tiles& tiles : execution.tiles) {
       alone.push_back(std::min(padded, works.tiles_.sub_task(op, tiles.size)));
     }
@@ -108,6 +109,7 @@ struct Works::Builder {
     const Stage compute =
         stage(PhaseKind::Compute, works.demands_.of(execution.tiles, alone), true);
     std::vector<std::vector<Stage>> shifts;
+    shifts.reserve(execution.rotations.size());
     for (const program::Rotation& rotation : execution.rotations) {
       shifts.push_back(shift(rotation));
     }
@@ -221,7 +223,7 @@ Work Works::of(std::int32_t op, const ir::Graph& graph, const program::Execution
   const ir::Op& node = graph.ops[subscript(op)];
   for (const program::Tiles& tiles : execution.tiles) {
     const auto calls = static_cast<std::int64_t>(tiles.cores.size()) * execution.steps;
-    double share = static_cast<double>(calls);
+    auto share = static_cast<double>(calls);
     for (std::size_t axis = 0; axis < tiles.size.size(); ++axis) {
       share *= static_cast<double>(tiles.size[axis]) / static_cast<double>(node.axes[axis].size);
     }
