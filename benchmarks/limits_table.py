@@ -46,6 +46,24 @@ CODES = (
     Code("element_type", "UnsupportedModelError", "An input, output or initializer holds texts, a "
          "sequence, a map, or numbers that are not planned", "cast it, or cut off what reads it"),
     Code("elk", "ElkError", "Never by itself: the parent of all", "catch it to catch every error"),
+    Code("emulate_address", "InternalError", "An emulated core touches bytes where no buffer lies",
+         "report it"),
+    Code("emulate_dtype", _INPUT, "A tensor holds eight-bit floats, of a kind that is not told",
+         "emulate the model in another type"),
+    Code("emulate_exchange", "InternalError", "What an emulated core sends is not what another "
+         "needs", "report it"),
+    Code("emulate_input", _INPUT, "An input of an emulation is missing, unknown or of another "
+         "shape", "give each input of the model one array of its shape"),
+    Code("emulate_kernel", _INPUT, "No kernel of the emulator computes an operator; the message "
+         "names it", "see docs/emulation_coverage.md"),
+    Code("emulate_not_held", "InternalError", "An emulated core needs an element that it does not "
+         "hold", "report it"),
+    Code("emulate_overlap", "InternalError", "Two buffers of a program overlap while both live",
+         "report it"),
+    Code("emulate_plan", _INPUT, "A plan that cannot be emulated: a forecast, or one from a file",
+         "emulate what `elk.compile` returns under another policy than `ideal`"),
+    Code("emulate_poison", "InternalError", "An emulated core reads bytes that nobody wrote",
+         "report it"),
     Code("external_data", "UnsupportedModelError", "A tensor in a node or a subgraph lies outside "
          "the file", "make it an initializer of the graph, or store it in the file"),
     Code("file", _INPUT, "The system cannot read or write a file", "check the path"),

@@ -250,7 +250,7 @@ def _assembled(value: Value, known: Mapping[str, Array]) -> Array:
         out = full if out is None else np.where(inside, full, out)
     if out is None:
         return np.zeros(value.shape, dtype=numpy_type(value.dtype))
-    return np.ascontiguousarray(out.reshape(value.shape))
+    return np.array(out.reshape(value.shape))  # A number stays one, without dimensions.
 
 
 def _compared(

@@ -48,6 +48,8 @@ std::vector<std::byte> from_shares(Machine& machine, std::int32_t number, const 
   const std::int64_t bits = ir::bits(tensor.dtype);
   const std::int64_t share = program::input_space(tensor, machine.job.chip).value;
   const program::Buffer* buffer = machine.book.rest(number);
+  const Storage storage{buffer == nullptr ? std::vector<Segment>{}
+                                          : std::vector<Segment>{machine.book.segment(*buffer)}};
   std::vector<std::byte> out(subscript(bytes_of(held.elements(), bits) + 8));
   std::vector<std::byte> part;
   for (const SharedRun& run : shared_runs(whole(tensor), held)) {
@@ -57,9 +59,8 @@ std::vector<std::byte> from_shares(Machine& machine, std::int32_t number, const 
     for (std::int64_t byte = begin; byte < end;) {
       const std::int64_t core = byte / share;
       const std::int64_t stop = std::min(end, (core + 1) * share);
-      machine.arenas[subscript(core)].read(
-          machine.book.segment(*buffer).begin + byte - (core * share),
-          {part.data() + (byte - begin), subscript(stop - byte)});
+      View(machine.arenas[subscript(core)], storage, 8)
+          .read(byte - (core * share), stop - byte, part.data() + (byte - begin));
       byte = stop;
     }
     copy_elements(
@@ -148,6 +149,29 @@ void gather_operand(const Operands& operands, std::size_t k) {
   });
 }
 
+/// The slices of a preloaded piece that its peers received.
+void fetch_slices(const Operands& operands, std::size_t k, std::size_t worker) {
+  const Operands::Slices cut = operands.slices(k, worker);
+  const Held held = operands.held(k, worker, 0);
+  for (std::size_t slice = 0; slice < cut.parts.size(); ++slice) {
+    const Segment& part = cut.parts[slice];
+    if (slice == cut.own || part.bytes == 0) {
+      continue;
+    }
+    const std::size_t peer = operands.peer(k, worker, slice);
+    const std::int32_t core = operands.site().workers()[peer].core;
+    if (operands.held(k, peer, 0) != held) {
+      throw InternalError(text("core ", core, " holds another piece of operand ", k),
+                          "emulate_exchange");
+    }
+    std::vector<std::byte> bytes(subscript(part.begin + part.bytes));
+    const Storage storage = operands.storage(k, peer);
+    View(operands.machine().arenas[subscript(core)], storage, 8)
+        .read(part.begin, part.bytes, bytes.data() + part.begin);
+    write_part(operands, k, worker, bytes, part);
+  }
+}
+
 }  // namespace
 
 void preload(const Operands& operands) {
@@ -195,10 +219,11 @@ void spread_input(Machine& machine, std::int32_t tensor) {
   const std::vector<std::byte>& image = machine.images.at(tensor);
   const auto share = static_cast<std::size_t>(
       program::input_space(machine.job.graph.tensors[subscript(tensor)], machine.job.chip).value);
+  const Storage storage{{machine.book.segment(*buffer)}};
   for (std::size_t core = 0; core < machine.arenas.size() && core * share < image.size(); ++core) {
     const std::size_t count = std::min(share, image.size() - (core * share));
-    machine.arenas[core].write(machine.book.segment(*buffer).begin,
-                               {image.data() + (core * share), count});
+    View(machine.arenas[core], storage, 8)
+        .write(0, static_cast<std::int64_t>(count), image.data() + (core * share));
   }
 }
 
@@ -211,32 +236,10 @@ void gather(const Operands& operands) {
 }
 
 void distribute(const Operands& operands) {
-  Machine& machine = operands.machine();
   for (std::size_t k = 0; k < operands.site().op().operands.size(); ++k) {
-    if (!operands.is_preloaded(k) || !is_own(operands, k)) {
-      continue;
+    if (operands.is_preloaded(k) && is_own(operands, k)) {
+      operands.for_each_worker(0, [&](std::size_t worker) { fetch_slices(operands, k, worker); });
     }
-    operands.for_each_worker(0, [&](std::size_t worker) {
-      const Operands::Slices cut = operands.slices(k, worker);
-      const Held held = operands.held(k, worker, 0);
-      for (std::size_t slice = 0; slice < cut.parts.size(); ++slice) {
-        const Segment& part = cut.parts[slice];
-        if (slice == cut.own || part.bytes == 0) {
-          continue;
-        }
-        const std::size_t peer = operands.peer(k, worker, slice);
-        if (operands.held(k, peer, 0) != held) {
-          throw InternalError(text("core ", operands.site().workers()[peer].core,
-                                   " holds another piece of operand ", k),
-                              "emulate_exchange");
-        }
-        std::vector<std::byte> bytes(subscript(part.begin + part.bytes));
-        const Storage storage = operands.storage(k, peer);
-        View(machine.arenas[subscript(operands.site().workers()[peer].core)], storage, 8)
-            .read(part.begin, part.bytes, bytes.data() + part.begin);
-        write_part(operands, k, worker, bytes, part);
-      }
-    });
   }
 }
 
