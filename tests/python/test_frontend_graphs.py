@@ -440,3 +440,14 @@ def test_experts_picked_for_one_product_are_read_where_they_are() -> None:
     order = np.argsort(-feeds["scores"], axis=-1, kind="stable")[:, :k].ravel()
     wanted = (feeds["experts"][order] @ feeds["x"][..., None])[..., 0]
     np.testing.assert_allclose(got, wanted, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_whatever_index_picks_the_only_position_there_is(axis: int) -> None:
+    shape = [3, 5, 4]
+    shape[axis] = 1
+    nodes = [node("Gather", "x i", "g", axis=axis), node("Exp", "g", "y")]
+    proto = model_of(nodes, {"x": shape, "i": (I64, [3])}, ["y"])
+    x = np.arange(np.prod(shape), dtype=np.float32).reshape(shape) / 10
+    model = assert_computes(proto, {"x": x, "i": np.asarray([0, -1, 0])})
+    assert [op.onnx_type for op in model.graph.ops] == ["Exp"]

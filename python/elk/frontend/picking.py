@@ -44,12 +44,18 @@ def _bounded(index: Array, size: int) -> Array:
 
 
 def gather(node: Node) -> list[Value] | None:
-    """Gather by a known index, or of matrices of one product."""
+    """Gather by a known index, or of matrices of one product.
+
+    Where there is one position to pick, every index picks it.
+    """
     table, index = node.input(0), node.input(1)
-    if index.known is None:
-        return _chosen(node, index) if node.axis(0) == 0 else None
     axis = node.axis(0)
-    found = affine(_bounded(index.known, table.shape[axis]))
+    known = index.known
+    if known is None and table.shape[axis] == 1 and index.size <= node.folded_elements:
+        known = np.zeros(index.shape, dtype=np.int64)
+    if known is None:
+        return _chosen(node, index) if axis == 0 else None
+    found = affine(_bounded(known, table.shape[axis]))
     if found is None:
         return None
     shape = (*table.shape[:axis], *index.shape, *table.shape[axis + 1 :])
