@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from elk import _core, chips
 from elk.chip import Chip
@@ -17,6 +17,7 @@ from elk.compile_options import as_model, asked_model, borrowed, core_options, n
 from elk.plan_file import StoredPlan, write_plan
 from elk.plan_json import CompiledPlan, Constraints
 from elk.plan_schema import PlanDocument
+from elk.plan_source import Bounds, PlanSource
 from elk.readable import duration
 
 if TYPE_CHECKING:
@@ -25,50 +26,12 @@ if TYPE_CHECKING:
     from onnx import ModelProto
 
     from elk.compile_options import TileFunction
-    from elk.emulation import EmulatedPlan, Emulation
+    from elk.emulation import Emulation
     from elk.explain import Explanation
     from elk.limits import Limits
     from elk.model import Model
     from elk.run import Run
     from elk.timeline import Timeline
-
-
-class PlanSource(Protocol):
-    """Where a plan's content comes from: the compiler, or a file."""
-
-    def document(self) -> PlanDocument:
-        """The plan as a document of its own, which the caller may change."""
-
-    def problems(self) -> list[str]:
-        """Every rule of the program's semantics that the plan breaks."""
-
-    def planned_graph(self) -> _core.Graph:
-        """The graph whose operators are planned."""
-
-    def simulate(self, tiles: _core.TileModel | None, fidelity: _core.Fidelity) -> _core.Run:
-        """Runs the plan on the simulator; None: with the tile model that it was planned with."""
-
-    def emulated(self) -> EmulatedPlan:
-        """What emulation needs of the plan."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bounds:
-    """What a plan's latency is measured against, all in seconds.
-
-    Attributes:
-        ideal_s: The forecast for a chip that has its memory and interconnect twice.
-        lower_bound_s: Proved: no plan of the whole space is faster on this chip.
-        hbm_s: Its corner that counts only bytes from HBM, over all chips' peak rate.
-        execute_s: Its corner that counts only execution alone.
-        link_s: Its corner that counts only bytes over the cores' links.
-    """
-
-    ideal_s: float
-    lower_bound_s: float
-    hbm_s: float
-    execute_s: float
-    link_s: float
 
 
 @dataclass(frozen=True, eq=False, repr=False)

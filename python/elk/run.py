@@ -95,8 +95,8 @@ class Run:
         """One row an operator, in columns: times in picoseconds, sizes in bytes.
 
         `waited_ps` is how long the execute waited for its preload, `queued` how many preloads and
-        stores were not over when it began; `exchange_bytes` are those of the busiest core, `hbm_bytes` those
-        of all chips.
+        stores were not over when it began; `exchange_bytes` are those of the busiest core,
+        `hbm_bytes` those of all chips.
         """
         ops = self._run.ops
         return {**ops, "hbm_bytes": ops["hbm_bytes"] * self._copies}

@@ -22,7 +22,8 @@ NEEDS = {
     "weights": (one("Resize", "x - s", [9], {"s": floats(1.5)}, mode="linear"), 26),
     "a matrix": (one("Resize", "x - s", [40], {"s": floats(0.25)}, mode="cubic", antialias=1), 400),
     "roots": (one("DFT", "x", [1, 6, 1], {}), 72),
-    "frames": (one("STFT", "x s - l", [1, 64, 1], {"s": ints(1), "l": ints(4)}, onesided=1), 244),
+    "frames": (one("STFT", "x s - l", [1, 64, 1], {
+        "s": np.array(1), "l": np.array(4)}, onesided=1), 244),
     "rows": (one("Trilu", "x", [30, 20], {}), 30),
     "classes": (one("Hardmax", "x", [2, 21], {}), 21),
     "a diagonal": (one("EyeLike", "x", [5, 7], {}), 35),

@@ -203,7 +203,7 @@ Operands::Slices Operands::slices(std::size_t k, std::size_t worker) const {
   const std::int64_t divisor = std::max<std::int64_t>(1, placed_.plan.divisor[k]);
   const std::int64_t ring = site_.spin(k) ? site_.spin(k)->parts : 1;
   const std::size_t sharers = site_.group(k, site_.member(k, worker).group).size();
-  if (sharers % at(ring * divisor) != 0) {
+  if (sharers % subscript(ring * divisor) != 0) {
     throw InternalError(text("operand ", k, " is dealt out to ", divisor, " peers of ", sharers,
                              " sharers in rings of ", ring),
                         "emulate_exchange");

@@ -45,7 +45,7 @@ struct Execution {
   std::int64_t steps;
   std::vector<Rotation> rotations;  // in the order in which they follow a step
   std::vector<Round> reduce;
-  bool wide;  // whether they are on several chips
+  bool wide;                             // whether they are on several chips
   std::optional<Collective> collective;  // instead of steps and reductions
 };
 

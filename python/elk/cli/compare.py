@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from elk.cli.compile import parse_bindings, parse_limits
 from elk.cli.output import print_json
+from elk.cli.reading import parse_bindings, parse_limits
 from elk.errors import MissingPackageError
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import math
 from typing import TYPE_CHECKING
 
 import onnx
-from onnx import helper, numpy_helper, shape_inference
+from onnx import checker, helper, numpy_helper, shape_inference
 
 from elk.frontend.node import UnplannableError
 from elk.frontend.values import ONNX_TYPES
@@ -67,6 +67,8 @@ def _infer(proto: onnx.NodeProto, node: Node, opsets: Mapping[str, int]) -> None
     imports = [helper.make_opsetid(domain, version) for domain, version in opsets.items()]
     try:
         shape_inference.infer_node_outputs(schema, proto, types, data, opset_imports=imports)
+    except checker.ValidationError as error:
+        raise UnplannableError(f"its types do not fit: {error}".strip()) from None
     except shape_inference.InferenceError as error:
         reason = str(error).strip().rpartition("Error] ")[2].partition("\n")[0]
         raise UnplannableError(f"its shapes do not fit: {reason.strip()}") from None
