@@ -52,7 +52,7 @@ class Row:
 
     @property
     def of_bound(self) -> float:
-        """The proved lower bound over this one's time."""
+        """The lower bound over this one's time."""
         return self.plan.bounds.lower_bound_s / self.run.latency_s
 
     def to_dict(self) -> dict[str, Any]:
@@ -139,7 +139,7 @@ class Comparison:
     def _title(self) -> str:
         return (
             f"{self.model} on {self.chip}, simulated: ideal {duration(self.ideal_s)}, "
-            f"proved lower bound {duration(self.lower_bound_s)}"
+            f"lower bound {duration(self.lower_bound_s)}"
         )
 
     def _repr_html_(self) -> str:
@@ -161,7 +161,7 @@ def compare(  # noqa: PLR0913 - every option is a keyword of its own
     bindings: Mapping[str, int] | None = None,
     policies: Iterable[str] = POLICIES,
     fidelity: str = "auto",
-    pod: str = "pooled",
+    pod: str = "sharded",
     threads: int | None = None,
     weights: str | Iterable[str] | None = None,
     state: str | Iterable[str] | None = None,

@@ -76,7 +76,7 @@ def _facts(run: Run, plan: PlanDocument) -> list[tuple[str, str]]:
     facts = [
         ("latency", f"{duration(total_s)} (simulated; forecast {_error(forecast_s, total_s)})"),
         ("of ideal", _against("ideal", bounds["ideal_s"], total_s)),
-        ("of bound", _against("proved lower bound", bounds["lower_bound_s"], total_s)),
+        ("of bound", _against("lower bound", bounds["lower_bound_s"], total_s)),
         ("split", split),
         ("used", used),
         ("stalls", stalls),

@@ -34,7 +34,9 @@ def compare_command(  # noqa: PLR0913 - every option is a flag of its own
     fidelity: Annotated[
         str, typer.Option("--fidelity", help="core, symmetric, or auto by the size of the chip.")
     ] = "auto",
-    pod: Annotated[str, typer.Option("--pod", help="How chips work together: pooled.")] = "pooled",
+    pod: Annotated[
+        str, typer.Option("--pod", help="How chips work together: sharded or pooled.")
+    ] = "sharded",
     threads: Annotated[
         int | None, typer.Option("--threads", help="Threads of the search; all cores by default.")
     ] = None,
