@@ -6,6 +6,7 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include "elk/compile/compile.hpp"
 #include "elk/train/one_chip.hpp"
 #include "elk/train/shard.hpp"
 
@@ -36,7 +37,7 @@ py::dict shard(const ir::Graph& graph, const chip::Chip& chip, const cost::TileM
   std::optional<train::Sharding> found;
   {
     const py::gil_scoped_release unlocked;
-    found = train::shard(graph, chip, train::best_rate(graph, chip, tiles));
+    found = elk::compile::shard(graph, chip, tiles);
   }
   py::list axes;
   for (const train::Split& split : found->splits) {

@@ -147,18 +147,25 @@ Plan compile_on(const ir::Graph& graph, const chip::Chip& chip, const cost::Tile
 
 }  // namespace
 
-Plan compile(const ir::Graph& graph, const chip::Chip& chip, const cost::TileModel& tiles,
-             const Options& options) {
+train::Sharding shard(const ir::Graph& graph, const chip::Chip& chip,
+                      const cost::TileModel& tiles) {
   ir::validate(graph);
   chip::validate(chip);
   check_products(graph, chip);
+  return train::shard(graph, chip, train::best_rate(graph, chip, tiles));
+}
+
+Plan compile(const ir::Graph& graph, const chip::Chip& chip, const cost::TileModel& tiles,
+             const Options& options) {
   if (options.pod == Pod::Pooled || chip.chips == 1) {
+    ir::validate(graph);
+    chip::validate(chip);
+    check_products(graph, chip);
     return compile_on(graph, chip, tiles, options);
   }
-  const train::Sharding sharding = train::shard(graph, chip, train::best_rate(graph, chip, tiles));
-  train::OneChip shard = train::one_chip(graph, sharding, chip.chips);
-  Plan plan = compile_on(shard.graph, chip::one_of(chip), tiles, options);
-  plan.shard = std::move(shard);
+  train::OneChip one = train::one_chip(graph, shard(graph, chip, tiles), chip.chips);
+  Plan plan = compile_on(one.graph, chip::one_of(chip), tiles, options);
+  plan.shard = std::move(one);
   return plan;
 }
 

@@ -59,6 +59,10 @@ struct Plan {
   Search search;
 };
 
+/// How the chips of a pod share a model, after the checks of what enters.
+[[nodiscard]] train::Sharding shard(const ir::Graph& graph, const chip::Chip& chip,
+                                    const cost::TileModel& tiles);
+
 /// The passes in order: sharding where several chips share the model, fronts, schedule, program,
 /// placement, check, forecast, bounds. Under `Sharded` all of the plan is that of one chip.
 [[nodiscard]] Plan compile(const ir::Graph& graph, const chip::Chip& chip,
