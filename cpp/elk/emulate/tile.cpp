@@ -104,6 +104,12 @@ std::string no_function(const ir::Graph& graph, const ir::Op& op) {
     case ir::OpKind::Opaque:
       known = is_scan(op) || op.function == "topk";
       break;
+    case ir::OpKind::AllReduce:
+    case ir::OpKind::AllGather:
+    case ir::OpKind::ReduceScatter:
+    case ir::OpKind::AllToAll:
+      known = false;  // Collectives compute nothing on a core.
+      break;
     case ir::OpKind::MatMul:
     case ir::OpKind::Conv:
     case ir::OpKind::DepthwiseConv:
@@ -156,6 +162,10 @@ bool sums(const ir::Op& op) {
     case ir::OpKind::Gather:
     case ir::OpKind::Copy:
     case ir::OpKind::Opaque:
+    case ir::OpKind::AllReduce:
+    case ir::OpKind::AllGather:
+    case ir::OpKind::ReduceScatter:
+    case ir::OpKind::AllToAll:
       break;
   }
   return false;
