@@ -72,12 +72,17 @@ void bind_options(py::module_& m) {
       .value("Sharded", compile::Pod::Sharded)
       .value("Pooled", compile::Pod::Pooled)
       .finalize();
+  py::native_enum<schedule::Effort>(m, "Effort", "enum.IntEnum", "How much work elk-full does.")
+      .value("Fast", schedule::Effort::Fast)
+      .value("Default", schedule::Effort::Default)
+      .value("Max", schedule::Effort::Max)
+      .finalize();
   py::class_<compile::Options>(m, "Options", "What the compiler is asked for.")
-      .def(py::init([](schedule::Policy policy, compile::Pod pod, std::int32_t threads,
-                       double min_core_share, double max_padding) {
-             return compile::Options{policy, pod, threads, {min_core_share, max_padding}};
+      .def(py::init([](schedule::Policy policy, schedule::Effort effort, compile::Pod pod,
+                       std::int32_t threads, double min_core_share, double max_padding) {
+             return compile::Options{policy, effort, pod, threads, {min_core_share, max_padding}};
            }),
-           py::kw_only(), py::arg("policy"), py::arg("pod"), py::arg("threads"),
+           py::kw_only(), py::arg("policy"), py::arg("effort"), py::arg("pod"), py::arg("threads"),
            py::arg("min_core_share"), py::arg("max_padding"));
 }
 
@@ -95,7 +100,20 @@ void bind_search(py::module_& m) {
       .def_readonly("complete", &Search::complete)
       .def_readonly("filtered", &Search::filtered)
       .def_readonly("pareto", &Search::pareto)
-      .def_readonly("orders_tried", &Search::orders_tried);
+      .def_readonly("orders", &Search::orders);
+
+  using schedule::OrderSearch;
+  py::class_<OrderSearch>(m, "OrderSearch", "How the order of preloads was chosen.")
+      .def_readonly("heavy_fit", &OrderSearch::heavy_fit)
+      .def_readonly("heavy", &OrderSearch::heavy)
+      .def_readonly("plans", &OrderSearch::plans)
+      .def_readonly("fit", &OrderSearch::fit)
+      .def_readonly("ops", &OrderSearch::ops)
+      .def_readonly("generated", &OrderSearch::generated)
+      .def_readonly("pruned", &OrderSearch::pruned)
+      .def_readonly("scheduled", &OrderSearch::scheduled)
+      .def_readonly("complete", &OrderSearch::complete)
+      .def_readonly("edit_distance", &OrderSearch::edit_distance);
 
   using schedule::Bounds;
   py::class_<Bounds>(m, "Bounds", "What no plan can beat, and what an ideal chip would take.")

@@ -560,6 +560,11 @@ class Policy(enum.IntEnum):
     ElkFull = 3
     Ideal = 4
 
+class Effort(enum.IntEnum):
+    Fast = 0
+    Default = 1
+    Max = 2
+
 class Pod(enum.IntEnum):
     Sharded = 0
     Pooled = 1
@@ -569,6 +574,7 @@ class Options(_Struct):
         self,
         *,
         policy: Policy,
+        effort: Effort,
         pod: Pod,
         threads: int,
         min_core_share: float,
@@ -685,7 +691,29 @@ class Search(_Struct):
     @property
     def pareto(self) -> int: ...
     @property
-    def orders_tried(self) -> int: ...
+    def orders(self) -> OrderSearch: ...
+
+class OrderSearch(_Struct):
+    @property
+    def heavy_fit(self) -> int: ...
+    @property
+    def heavy(self) -> int: ...
+    @property
+    def plans(self) -> int: ...
+    @property
+    def fit(self) -> int: ...
+    @property
+    def ops(self) -> int: ...
+    @property
+    def generated(self) -> int: ...
+    @property
+    def pruned(self) -> int: ...
+    @property
+    def scheduled(self) -> int: ...
+    @property
+    def complete(self) -> bool: ...
+    @property
+    def edit_distance(self) -> float: ...
 
 class Bounds(_Struct):
     @property

@@ -174,7 +174,19 @@ def _search(document: PlanDocument) -> str:
     return (
         f"{search['plans_complete']:,} complete, {search['plans_filtered']:,} filtered ({asked}), "
         f"{search['plans_pareto']:,} on Pareto fronts; preload orders tried: "
-        f"{search['orders_tried']:,}"
+        f"{search['orders_tried']:,}{_orders(document)}"
+    )
+
+
+def _orders(document: PlanDocument) -> str:
+    """What became of the search for an order of preloads, where there was one."""
+    orders = document["search"].get("orders")
+    if orders is None or orders["generated"] == 0:
+        return ""
+    more = "" if orders["complete"] else ", more are valid"
+    return (
+        f" ({orders['pruned']:,} pruned{more}); a preload is {orders['edit_distance']:.1f} places "
+        "from the order of executes"
     )
 
 
@@ -217,7 +229,7 @@ def _notes(document: PlanDocument) -> list[str]:
     if document["policy"] == "ideal":
         notes.append("ideal is a forecast on a chip with everything twice; it cannot be run")
     if document["policy"] == "elk-full" and document["search"]["orders_tried"] <= 1:
-        notes.append("elk-full tried no other preload order here: it equals elk-dyn")
+        notes.append("no other order of preloads is valid here")
     if any(x.get("indirect") for row in document["ops"] for x in row["operands"]):
         notes.append("rows picked by a computed index are expected to be spread uniformly")
     notes.extend(delivery_notes(Chip.from_dict(document["chip"])))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from elk import _core
 from elk.choices import one_of
 from elk.errors import InvalidInputError
-from elk.plan_json import PODS, POLICIES
+from elk.plan_json import EFFORTS, PODS, POLICIES
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -29,11 +29,18 @@ _LATER_POLICIES: Final = {
 
 
 def core_options(
-    *, policy: str, pod: str, threads: int | None, min_core_share: float, max_padding: float
+    *,
+    policy: str,
+    effort: str,
+    pod: str,
+    threads: int | None,
+    min_core_share: float,
+    max_padding: float,
 ) -> _core.Options:
     """The core's own struct; raises InvalidInputError naming the option that is wrong."""
     return _core.Options(
         policy=POLICIES[one_of("policy", policy, tuple(POLICIES), later=_LATER_POLICIES)],
+        effort=EFFORTS[one_of("effort", effort, tuple(EFFORTS))],
         pod=PODS[one_of("pod", pod, tuple(PODS))],
         threads=_threads(threads),
         min_core_share=_number("min_core_share", min_core_share, largest=1.0),

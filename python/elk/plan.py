@@ -289,6 +289,7 @@ def compile(  # noqa: PLR0913 - every option is a keyword of its own
     *,
     bindings: Mapping[str, int] | None = None,
     policy: str = "elk-full",
+    effort: str = "default",
     pod: str = "sharded",
     threads: int | None = None,
     min_core_share: float = 0.0,
@@ -305,6 +306,8 @@ def compile(  # noqa: PLR0913 - every option is a keyword of its own
         chip: A chip, the name of a preset, or the path of a chip file.
         bindings: Numbers for the model's symbolic dimensions, such as `{"batch": 32}`.
         policy: Who schedules: `basic`, `static`, `elk-dyn`, `elk-full`, or the forecast `ideal`.
+        effort: How much work `elk-full` does: `fast`, `default` (a second for a language model) or
+            `max` (twenty times that). Work is counted, not timed: the plan is the same everywhere.
         pod: How several chips work together: `sharded`, each computes a part of every operator and
             holds a part of the weights, and collectives bring tensors together; or `pooled`, all
             their cores are one machine.
@@ -334,6 +337,7 @@ def compile(  # noqa: PLR0913 - every option is a keyword of its own
 
     options = core_options(
         policy=policy,
+        effort=effort,
         pod=pod,
         threads=threads,
         min_core_share=min_core_share,

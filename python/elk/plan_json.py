@@ -26,6 +26,11 @@ if TYPE_CHECKING:
     from elk.emulation import EmulatedPlan
     from elk.model import Model
 
+EFFORTS: Final = {
+    "fast": _core.Effort.Fast,
+    "default": _core.Effort.Default,
+    "max": _core.Effort.Max,
+}
 POLICIES: Final = {
     "basic": _core.Policy.Basic,
     "static": _core.Policy.Static,
@@ -171,7 +176,18 @@ class CompiledPlan:
                 "plans_complete": search.complete,
                 "plans_filtered": search.filtered,
                 "plans_pareto": search.pareto,
-                "orders_tried": search.orders_tried,
+                "orders_tried": max(1, search.orders.scheduled),
+                "orders": {
+                    "heavy_fit": search.orders.heavy_fit,
+                    "heavy": search.orders.heavy,
+                    "plans": search.orders.plans,
+                    "fit": search.orders.fit,
+                    "ops": search.orders.ops,
+                    "generated": search.orders.generated,
+                    "pruned": search.orders.pruned,
+                    "complete": search.orders.complete,
+                    "edit_distance": search.orders.edit_distance,
+                },
                 "seconds": self.seconds,
             },
             "stores": [

@@ -251,6 +251,28 @@ class BoundsRow(TypedDict):
     link_s: float
 
 
+class OrdersRow(TypedDict):
+    """How elk-full chose the order of preloads: the terms of ELK's Table 2, and what was tried.
+
+    `heavy_fit` (C): operators of a layer with more HBM bytes than the mean that fit on chip
+    together; `heavy` (H): how many a layer has; `plans` (P): of an operator at most; `fit` (K):
+    operators in a row whose preloads fit on chip together, at most; `ops` (N). `pruned` counts
+    subtrees of orders that overflow SRAM; `complete` says whether every valid order was generated;
+    `edit_distance` by how many places a preload of the winner is away from the order of executes,
+    on average.
+    """
+
+    heavy_fit: int
+    heavy: int
+    plans: int
+    fit: int
+    ops: int
+    generated: int
+    pruned: int
+    complete: bool
+    edit_distance: float
+
+
 class SearchRow(TypedDict):
     """How much was looked at; `seconds` stands outside every equality and every file.
 
@@ -263,6 +285,7 @@ class SearchRow(TypedDict):
     plans_filtered: int
     plans_pareto: int
     orders_tried: int
+    orders: NotRequired[OrdersRow]
     seconds: NotRequired[float]
 
 

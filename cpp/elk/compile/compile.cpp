@@ -7,6 +7,7 @@
 
 #include "elk/base/errors.hpp"
 #include "elk/compile/fronts.hpp"
+#include "elk/compile/simulate.hpp"
 #include "elk/schedule/bounds.hpp"
 #include "elk/schedule/evaluate.hpp"
 #include "elk/schedule/ideal.hpp"
@@ -64,7 +65,7 @@ schedule::Forecast forecast(const schedule::Problem& problem, const cost::Timeli
 }
 
 Search counts(const std::vector<cost::Front>& fronts) {
-  Search result{.complete = 0, .filtered = 0, .pareto = 0, .orders_tried = 1};
+  Search result{.complete = 0, .filtered = 0, .pareto = 0, .orders = {}};
   for (const cost::Front& front : fronts) {
     result.complete += front.counts.complete;
     result.filtered += front.counts.filtered;
@@ -107,6 +108,19 @@ void fill_found(const schedule::Problem& problem, schedule::Found found, Plan& p
   plan.predicted = forecast(problem, found.times);
   plan.raw = to_picoseconds(found.raw);
   plan.origin = found.origin;
+  plan.search.orders = found.orders;
+}
+
+/// Simulated times, where cores are equal and simulated once: on a grid each has its own links, and
+/// forecasts decide.
+schedule::Judge judge(const ir::Graph& graph, const chip::Chip& chip,
+                      const cost::TileModel& tiles) {
+  if (chip.interconnect.topology != chip::Topology::AllToAll) {
+    return {};
+  }
+  return [&](const program::Program& program) {
+    return to_seconds(simulate(graph, chip, program, tiles, sim::Fidelity::Symmetric).total);
+  };
 }
 
 }  // namespace
@@ -138,7 +152,11 @@ Plan compile_on(const ir::Graph& graph, const chip::Chip& chip, const cost::Tile
   if (options.policy == schedule::Policy::Ideal) {
     fill_ideal(problem, ideal, plan);
   } else {
-    fill_found(problem, schedule::search(problem, options.policy, options.threads), plan);
+    const schedule::SearchOptions asked{.policy = options.policy,
+                                        .effort = options.effort,
+                                        .threads = options.threads,
+                                        .judge = judge(graph, chip, tiles)};
+    fill_found(problem, schedule::search(problem, asked), plan);
     refuse_unsound(graph, chip, plan.program);
   }
   plan.fronts = problem.fronts();

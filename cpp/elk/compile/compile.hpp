@@ -10,6 +10,7 @@
 #include "elk/cost/tile.hpp"
 #include "elk/ir/graph.hpp"
 #include "elk/program/program.hpp"
+#include "elk/schedule/orders.hpp"
 #include "elk/schedule/schedule.hpp"
 #include "elk/train/one_chip.hpp"
 
@@ -21,6 +22,7 @@ enum class Pod : std::uint8_t { Sharded, Pooled };
 
 struct Options {
   schedule::Policy policy = schedule::Policy::ElkFull;
+  schedule::Effort effort = schedule::Effort::Default;
   Pod pod = Pod::Sharded;
   std::int32_t threads = 0;  // 0: as many as the machine has
   cost::Constraints constraints = {};
@@ -40,7 +42,7 @@ struct Search {
   std::int64_t complete;  // plans, summed over distinct ops
   std::int64_t filtered;
   std::int64_t pareto;
-  std::int64_t orders_tried;
+  schedule::OrderSearch orders;
 };
 
 struct Plan {

@@ -15,6 +15,7 @@ namespace elk::schedule {
 struct Proposal {
   std::vector<Choice> choices;
   Space space;
+  std::vector<std::int32_t> order = {};  // of preloads; empty: that of their executes
 };
 
 /// ELK 6.1 `Basic`: the fastest plan that fits beside the live activations; the next op with HBM

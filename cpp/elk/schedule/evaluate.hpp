@@ -66,6 +66,13 @@ struct Issue {
 [[nodiscard]] Issue issue_early(const Problem& problem, const Situation& situation,
                                 const std::vector<std::int32_t>& order, const Space& space);
 
+/// The same for preloads in any order: `base` and `piece` as in a situation, `earliest` the first
+/// slot of each op's preload. None may come later than the execute of any op behind it in `order`,
+/// for whose own preload there is always room left.
+[[nodiscard]] Issue issue_in_order(const std::vector<Bytes>& base, const std::vector<Bytes>& piece,
+                                   const std::vector<std::int32_t>& order,
+                                   const std::vector<std::int32_t>& earliest, Bytes room);
+
 /// The forecast of a schedule.
 [[nodiscard]] cost::TimelineResult timing(const Problem& problem, const Situation& situation,
                                           const std::vector<std::int32_t>& order,

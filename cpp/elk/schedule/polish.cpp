@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "elk/schedule/align.hpp"
+#include "elk/schedule/alternatives.hpp"
 #include "elk/schedule/draft.hpp"
 #include "elk/schedule/evaluate.hpp"
 
@@ -19,8 +19,7 @@ namespace {
 
 /// Cores of a layout that are priced in about the time of one op in a forecast.
 constexpr std::int64_t kCores = 6;
-constexpr std::size_t kMostSteps = 6;  // of a staircase that are tried
-constexpr double kGain = 1.0 - 1e-9;   // a change must beat rounding
+constexpr double kGain = 1.0 - 1e-9;  // a change must beat rounding
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
 class Polish {
@@ -36,15 +35,7 @@ class Polish {
       alike_[static_cast<std::size_t>(problem.front_of()[at])].push_back(op);
     }
     for (const cost::Front& front : problem.fronts()) {
-      std::vector<Choice>& found = likely_.emplace_back();
-      for (const double late : {1.0, 0.0}) {
-        Contention regime = contention;
-        regime.late = late;
-        add(steps(front, regime), found);
-        add(staircase(front, regime), found);
-      }
-      std::sort(found.begin(), found.end());
-      found.erase(std::unique(found.begin(), found.end()), found.end());
+      likely_.push_back(likely_choices(front, contention));
       double least = kNever;
       for (const cost::PlanOption& option : front.options) {
         least = std::min(least, alone(option));
@@ -66,27 +57,6 @@ class Polish {
   }
 
  private:
-  /// The first steps, and the first of those that take at most half, a quarter and so on of the
-  /// largest power of two: more SRAM adds plans to those looked at, and puts out none.
-  static void add(const Steps& steps, std::vector<Choice>& choices) {
-    Bytes most{0};
-    for (const Step& step : steps) {
-      most = std::max(most, step.space);
-    }
-    for (std::int64_t limit = std::int64_t{1} << 40; limit > 0; limit /= 2) {
-      if (limit / 2 >= most.value) {
-        continue;
-      }
-      std::size_t found = 0;
-      for (std::size_t i = 0; i < steps.size() && found < kMostSteps; ++i) {
-        if (steps[i].space.value <= limit) {
-          choices.push_back(steps[i].choice);
-          ++found;
-        }
-      }
-    }
-  }
-
   /// Ops that change together: those at the same place of a layer with the same choice.
   [[nodiscard]] std::vector<std::vector<std::int32_t>> alike() const {
     std::map<std::tuple<std::int32_t, std::int32_t, std::int32_t>, std::vector<std::int32_t>> found;
@@ -206,30 +176,12 @@ class Polish {
   void lead(std::int32_t op, std::vector<Choice>& choices, Variant& variant) {
     for (const std::int32_t reader : problem_.readers(op)) {
       const std::optional<Choice> choice =
-          problem_.is_loaded(reader) ? std::nullopt : following(reader, op, choices);
+          problem_.is_loaded(reader) ? std::nullopt : following(problem_, reader, op, choices);
       if (choice && *choice != choices[static_cast<std::size_t>(reader)]) {
         choices[static_cast<std::size_t>(reader)] = *choice;
         variant.push_back({.op = reader, .after = *choice});
       }
     }
-  }
-
-  /// The choice with which `reader` works on what `op` made as it lies, if there is one.
-  std::optional<Choice> following(std::int32_t reader, std::int32_t op,
-                                  const std::vector<Choice>& choices) {
-    const ir::Op& node = problem_.graph().ops[static_cast<std::size_t>(reader)];
-    for (std::size_t slot = 0; slot < node.operands.size(); ++slot) {
-      const ir::Operand& operand = node.operands[slot];
-      const auto tensor = static_cast<std::size_t>(operand.tensor);
-      if (operand.access != ir::Access::Read || problem_.lives().producer[tensor] != op) {
-        continue;
-      }
-      const partition::Layout* layout = problem_.resting(operand.tensor, choices);
-      if (const auto plan = follow(node, slot, *layout, problem_.chip())) {
-        return Choice{.option = problem_.add(reader, *plan), .state = 0};
-      }
-    }
-    return std::nullopt;
   }
 
   /// What the ops could change to, without what cannot help whatever it finds in place.

@@ -14,6 +14,9 @@ namespace elk::schedule {
 enum class Policy : std::uint8_t { Basic, Static, ElkDyn, ElkFull, Ideal };
 [[nodiscard]] const char* name(Policy policy);
 
+/// How much work ELK-Full does.
+enum class Effort : std::uint8_t { Fast, Default, Max };
+
 /// What is decided about one op. Options behind the front's Pareto plans are those that the search
 /// added to suit a neighbour's layout.
 struct Choice {

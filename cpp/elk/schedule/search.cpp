@@ -13,7 +13,9 @@
 #include "elk/schedule/align.hpp"
 #include "elk/schedule/baselines.hpp"
 #include "elk/schedule/evaluate.hpp"
+#include "elk/schedule/full.hpp"
 #include "elk/schedule/induction.hpp"
+#include "elk/schedule/placement.hpp"
 #include "elk/schedule/polish.hpp"
 #include "elk/schedule/resident.hpp"
 
@@ -23,38 +25,26 @@ namespace {
 constexpr std::size_t kSplitsKept = 3;  // of Static's splits, forecast again between neighbours
 constexpr std::size_t kPolished = 4;    // proposals, as long as there is
 constexpr std::int64_t kPolish = 3'000'000;  // work left
-/// Parts of the room, in 64ths, that are left unused one after another until everything fits.
-constexpr std::array<std::int64_t, 8> kUnused = {0, 1, 2, 4, 7, 11, 16, 24};
-constexpr std::int64_t kParts = 64;
 
-/// A proposal with its forecast, before placement.
-struct Candidate {
-  Policy policy;
-  Proposal proposal;
-  Situation situation;
-  Issue issue;
-  cost::TimelineResult times;
-};
+/// A forecast this many times the best has not been seen to win a simulation.
+constexpr double kHopeless = 1.1;
 
-/// A candidate with the look-ahead under which it is to be placed.
-struct Trial {
-  std::vector<std::int32_t> issued_before;
-  cost::TimelineResult times;
-};
-
-constexpr double kNever = std::numeric_limits<double>::infinity();
-
-/// What became of a candidate: placed, beaten at `total`, or never to be placed.
-struct Attempt {
-  std::optional<Found> found;
-  Seconds total;
-};
+/// The asked policy, then those below it, best first.
+std::vector<Policy> policies_from(Policy policy) {
+  std::vector<Policy> result;
+  for (const Policy other : {Policy::ElkFull, Policy::ElkDyn, Policy::Static, Policy::Basic}) {
+    if (other == policy || !result.empty()) {
+      result.push_back(other);
+    }
+  }
+  return result;
+}
 
 class Searcher {
  public:
-  Searcher(Problem& problem, int threads)
+  Searcher(Problem& problem, const SearchOptions& options)
       : problem_(problem),
-        threads_(threads),
+        options_(options),
         room_(chip::room(problem.chip())),
         contention_(contention(problem)) {}
 
@@ -62,7 +52,8 @@ class Searcher {
   /// is known before there is a schedule, nor is the share of the port that preloads will take: the
   /// forecast decides between the extremes. Each policy proposes after those below it, so that it
   /// meets the proposals that they make by themselves.
-  Found run(Policy policy) {
+  Found run() {
+    const Policy policy = options_.policy;
     for_each_lateness([&] { propose_basic(); });
     if (policy != Policy::Basic && problem_.chip().hbm) {
       for_each_lateness([&] { propose_static(); });
@@ -77,7 +68,10 @@ class Searcher {
       });
       propose_polished();
     }
-    return best_placed(policy);
+    if (policy == Policy::ElkFull && problem_.chip().hbm) {
+      propose_full();
+    }
+    return best_placed();
   }
 
  private:
@@ -102,16 +96,17 @@ class Searcher {
   }
 
   void propose_static() {
-    for (Proposal& proposal : fixed_splits(problem_, contention_, room_, kSplitsKept, threads_)) {
+    for (Proposal& proposal :
+         fixed_splits(problem_, contention_, room_, kSplitsKept, options_.threads)) {
       consider(Policy::Static, std::move(proposal));
     }
   }
 
   /// Induction under all of the room, and under less where the true neighbours need more.
   void propose_dynamic() {
-    for (const std::int64_t unused : kUnused) {
+    for (const std::int64_t unused : kUnusedParts) {
       Induced induced =
-          induce(problem_, contention_, {room_.value - (room_.value / kParts * unused)});
+          induce(problem_, contention_, {room_.value - (room_.value / kPartsOfRoom * unused)});
       solved_layers_ = induced.solved_layers;
       const Space space{.room = room_, .preload_room = room_, .not_before = {}};
       if (consider(Policy::ElkDyn, {.choices = std::move(induced.choices), .space = space})) {
@@ -129,8 +124,25 @@ class Searcher {
     }
     std::int64_t left = kPolish;
     for (std::size_t i = 0; i < best.size() && left > 0; ++i) {
-      left -= polish(problem_, best[i], contention_, left, threads_);
+      left -= polish(problem_, best[i], contention_, left, options_.threads);
       keep(Policy::ElkDyn, std::move(best[i]));
+    }
+  }
+
+  void propose_full() {
+    sort_candidates();
+    std::vector<Proposal> starts;
+    for (const Candidate& candidate : candidates_) {
+      const bool known = std::any_of(starts.begin(), starts.end(), [&](const Proposal& other) {
+        return other.choices == candidate.proposal.choices;
+      });
+      if (!known && starts.size() < starts_of(options_.effort)) {
+        starts.push_back(candidate.proposal);
+      }
+    }
+    for (Proposal& found : improve(problem_, starts, contention_, room_, options_.effort,
+                                   options_.threads, orders_)) {
+      keep(Policy::ElkFull, std::move(found));
     }
   }
 
@@ -158,7 +170,7 @@ class Searcher {
                         .times = {}};
     candidate.situation = situation(problem_, candidate.proposal.choices);
     candidate.issue =
-        issue_early(problem_, candidate.situation, problem_.loaded(), candidate.proposal.space);
+        issue(problem_, candidate.proposal, candidate.situation, candidate.proposal.space);
     if (candidate.issue.shortage) {
       if (!shortage_ || candidate.issue.shortage->excess < shortage_->excess) {
         shortage_ = candidate.issue.shortage;
@@ -168,143 +180,81 @@ class Searcher {
     const bool known =
         std::any_of(candidates_.begin(), candidates_.end(), [&](const Candidate& other) {
           return other.policy == policy && other.proposal.choices == candidate.proposal.choices &&
-                 other.issue.issued_before == candidate.issue.issued_before;
+                 other.issue.issued_before == candidate.issue.issued_before &&
+                 other.proposal.order == candidate.proposal.order;
         });
     if (known) {
       return true;
     }
     candidate.times =
-        timing(problem_, candidate.situation, problem_.loaded(), candidate.issue.issued_before);
+        timing(problem_, candidate.situation, preload_order(problem_, candidate.proposal),
+               candidate.issue.issued_before);
     candidates_.push_back(std::move(candidate));
     return true;
   }
 
-  /// Candidates are placed from the best forecast on, until none left could be better than the best
-  /// placed one.
-  Found best_placed(Policy policy) {
+  /// The best placed program of all, by the judge.
+  Found best_placed() {
     sort_candidates();
-    std::optional<Found> best;
-    Seconds raw{kNever};
-    for (const Candidate& candidate : candidates_) {
-      const bool beaten = best && best->times.total <= candidate.times.total;
-      Attempt attempt =
-          beaten ? Attempt{.found = {}, .total = candidate.times.total} : place(candidate, best);
-      if (is_own(candidate, policy)) {
-        raw = std::min(raw, attempt.total);
-      }
-      if (beaten && raw.value < kNever) {
-        break;
-      }
-      if (attempt.found) {
-        best = std::move(attempt.found);
-      }
-    }
-    if (!best) {
+    std::vector<Found> finals = finalists();
+    if (finals.empty()) {
       refuse();
     }
-    best->raw = raw.value < kNever ? raw : best->times.total;
-    best->solved_layers = solved_layers_;
-    return std::move(*best);
+    Seconds raw = finals.front().times.total;
+    for (const Found& found : finals) {
+      raw = found.origin == options_.policy ? found.times.total : raw;
+    }
+    Found best = std::move(finals[judged(finals)]);
+    best.raw = raw;
+    best.solved_layers = solved_layers_;
+    best.orders = orders_;
+    best.orders.edit_distance = edit_distance(problem_.loaded(), best.schedule.preload_order);
+    return best;
   }
 
-  /// Whether the candidate is what `policy` by itself would take: by its forecast, if a better one
-  /// is placed before it is tried.
-  [[nodiscard]] bool is_own(const Candidate& candidate, Policy policy) const {
-    const Policy own = policy == Policy::ElkFull ? Policy::ElkDyn : policy;
-    return candidate.policy == own || !problem_.chip().hbm;
-  }
-
-  /// The candidate as a placed program, with less look-ahead each time that placement fails, as
-  /// long as it is better than `best`. Two attempts run side by side where there are threads: the
-  /// first that succeeds counts.
-  Attempt place(const Candidate& candidate, const std::optional<Found>& best) {
-    Seconds beaten{kNever};
-    const std::vector<Trial> all = trials(candidate, best, beaten);
-    const std::size_t width = threads_ == 1 ? 1 : 2;
-    for (std::size_t at = 0; at < all.size(); at += width) {
-      const std::span<const Trial> some(&all[at], std::min(width, all.size() - at));
-      auto placed = parallel_map(
-          some, [&](const Trial& trial) { return placed_program(candidate, trial); }, threads_);
-      for (std::size_t i = 0; i < placed.size(); ++i) {
-        if (placed[i]) {
-          return {.found = found(candidate, some[i], std::move(*placed[i])),
-                  .total = some[i].times.total};
+  /// The best placed program of every policy that may win, by its forecast; best first.
+  std::vector<Found> finalists() {
+    std::vector<Found> finals;
+    double least = std::numeric_limits<double>::infinity();
+    for (const Policy policy : policies_from(options_.policy)) {
+      std::optional<Found> best;
+      for (const Candidate& candidate : candidates_) {
+        const bool hopeless =
+            policy != options_.policy && candidate.times.total.value > kHopeless * least;
+        if (candidate.policy == policy && !hopeless &&
+            !(best && best->times.total <= candidate.times.total)) {
+          if (auto found = place(problem_, candidate, best, room_, options_.threads)) {
+            best = std::move(found);
+          }
         }
       }
-    }
-    return {.found = {}, .total = beaten};
-  }
-
-  /// With less and less look-ahead, as long as it changes anything and is better than `best`; where
-  /// it no longer is, `beaten` tells its time.
-  std::vector<Trial> trials(const Candidate& candidate, const std::optional<Found>& best,
-                            Seconds& beaten) const {
-    std::vector<Trial> result;
-    for (const std::int64_t unused : kUnused) {
-      Space space = candidate.proposal.space;
-      space.room -= {room_.value / kParts * unused};
-      const Issue issue = issue_early(problem_, candidate.situation, problem_.loaded(), space);
-      if (issue.shortage) {
-        break;
-      }
-      if (!result.empty() && issue.issued_before == result.back().issued_before) {
-        continue;
-      }
-      result.push_back(
-          {.issued_before = issue.issued_before,
-           .times = timing(problem_, candidate.situation, problem_.loaded(), issue.issued_before)});
-      if (best && result.back().times.total >= best->times.total) {
-        beaten = result.back().times.total;
-        result.pop_back();
-        break;
+      if (best) {
+        least = std::min(least, best->times.total.value);
+        finals.push_back(std::move(*best));
       }
     }
-    return result;
+    std::stable_sort(finals.begin(), finals.end(),
+                     [](const Found& a, const Found& b) { return a.times.total < b.times.total; });
+    return finals;
   }
 
-  [[nodiscard]] std::optional<program::Program> placed_program(const Candidate& candidate,
-                                                               const Trial& trial) const {
-    program::Program result{
-        .ops = {},
-        .code = program::issue(problem_.graph(), problem_.loaded(), trial.issued_before),
-        .buffers = {}};
-    for (std::int32_t op = 0; op < problem_.op_count(); ++op) {
-      const Choice& choice = candidate.proposal.choices[static_cast<std::size_t>(op)];
-      result.ops.push_back({.execute = problem_.option(op, choice).plan,
-                            .divisor = problem_.state(op, choice).divisor,
-                            .tree = problem_.option(op, choice).tree,
-                            .ring = problem_.option(op, choice).way == partition::Way::Ring});
+  /// Which of the finalists takes least. Those whose forecast is far behind are not asked about.
+  [[nodiscard]] std::size_t judged(const std::vector<Found>& finals) const {
+    if (!options_.judge || finals.size() == 1) {
+      return 0;
     }
-    result.buffers = program::buffers(problem_.graph(), problem_.chip(), result.ops, result.code);
-    const std::vector<Bytes> occupancy = program::occupancy(result.buffers, result.code.size());
-    if (*std::max_element(occupancy.begin(), occupancy.end()) > room_) {
-      return std::nullopt;
+    const Seconds most{finals.front().times.total.value * kHopeless};
+    std::vector<const program::Program*> programs;
+    for (const Found& found : finals) {
+      if (found.times.total <= most) {
+        programs.push_back(&found.program);
+      }
     }
-    auto placed = program::place(std::move(result.buffers), room_);
-    if (!placed) {
-      return std::nullopt;
-    }
-    result.buffers = std::move(*placed);
-    return result;
-  }
-
-  Found found(const Candidate& candidate, const Trial& trial, program::Program program) {
-    const std::vector<Choice>& choices = candidate.proposal.choices;
-    Found found{.schedule = {.ops = choices,
-                             .preload_order = problem_.loaded(),
-                             .issued_before = trial.issued_before},
-                .in_place = {},
-                .program = std::move(program),
-                .occupancy = {},
-                .times = trial.times,
-                .origin = candidate.policy,
-                .raw = {0.0},
-                .solved_layers = 0};
-    found.occupancy = program::occupancy(found.program.buffers, found.program.code.size());
-    for (std::int32_t op = 0; op < problem_.op_count(); ++op) {
-      found.in_place.push_back(problem_.in_place(op, choices));
-    }
-    return found;
+    const std::vector<double> seconds = parallel_map(
+        programs, [&](const program::Program* program) { return options_.judge(*program).value; },
+        options_.threads);
+    return static_cast<std::size_t>(std::min_element(seconds.begin(), seconds.end()) -
+                                    seconds.begin());
   }
 
   [[noreturn]] void refuse() const {
@@ -326,12 +276,13 @@ class Searcher {
   }
 
   Problem& problem_;
-  int threads_;
+  const SearchOptions& options_;
   Bytes room_;
   Contention contention_;
   std::vector<Candidate> candidates_;
   std::optional<Shortage> shortage_;
   std::int32_t solved_layers_ = 0;
+  OrderSearch orders_;
 };
 
 }  // namespace
@@ -352,8 +303,8 @@ const char* name(Policy policy) {
   return "";
 }
 
-Found search(Problem& problem, Policy policy, int threads) {
-  return Searcher(problem, threads).run(policy);
+Found search(Problem& problem, const SearchOptions& options) {
+  return Searcher(problem, options).run();
 }
 
 }  // namespace elk::schedule

@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "elk/cost/forecast.hpp"
 #include "elk/program/program.hpp"
+#include "elk/schedule/orders.hpp"
 #include "elk/schedule/problem.hpp"
 #include "elk/schedule/schedule.hpp"
 
@@ -20,10 +22,23 @@ struct Found {
   Policy origin;               // the policy whose schedule this is
   Seconds raw;                 // of the asked policy's own schedule
   std::int32_t solved_layers;  // periods that the induction solved itself; 0: it did not run
+  OrderSearch orders;          // of ELK-Full
 };
 
-/// The best schedule of `policy` and of every baseline below it (design 6.6). Throws Infeasible
-/// with the op that does not fit, the limit, and by how many bytes.
-[[nodiscard]] Found search(Problem& problem, Policy policy, int threads);
+/// Tells how long a placed program takes.
+using Judge = std::function<Seconds(const program::Program&)>;
+
+struct SearchOptions {
+  Policy policy = Policy::ElkFull;
+  Effort effort = Effort::Default;
+  int threads = 0;
+  Judge judge = {};  // none: forecasts decide
+};
+
+/// The best schedule of the policy and of every baseline below it, by the judge (design 6.6): a
+/// schedule whose forecast is so far behind the best that no judge has been seen to turn it round
+/// is not put before it. Throws Infeasible with the op that does not fit, the limit, and by how
+/// many bytes.
+[[nodiscard]] Found search(Problem& problem, const SearchOptions& options);
 
 }  // namespace elk::schedule

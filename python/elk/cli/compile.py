@@ -25,6 +25,9 @@ def compile_command(  # noqa: PLR0913 - every option is a flag of its own
     policy: Annotated[
         str, typer.Option("--policy", help="basic, static, elk-dyn, elk-full or ideal.")
     ] = "elk-full",
+    effort: Annotated[
+        str, typer.Option("--effort", help="Work that elk-full does: fast, default or max.")
+    ] = "default",
     pod: Annotated[
         str, typer.Option("--pod", help="How chips work together: sharded or pooled.")
     ] = "sharded",
@@ -56,6 +59,7 @@ def compile_command(  # noqa: PLR0913 - every option is a flag of its own
         chip,
         bindings=parse_bindings(bind or []),
         policy=policy,
+        effort=effort,
         pod=pod,
         threads=threads,
         min_core_share=min_core_share,

@@ -48,7 +48,8 @@ inline std::vector<Seconds> numbers(const schedule::Bounds& bounds) {
 }
 
 inline std::vector<std::int64_t> numbers(const Search& search) {
-  return {search.complete, search.filtered, search.pareto, search.orders_tried};
+  return {search.complete,         search.filtered,         search.pareto,
+          search.orders.scheduled, search.orders.generated, search.orders.pruned};
 }
 
 inline void expect_same_ops(const Plan& a, const Plan& b) {

@@ -202,7 +202,7 @@ TEST(Search, IsNeverBetterThanTrialAndSeldomMuchWorse) {
     }
     std::optional<double> total;
     try {
-      total = search(problem, Policy::ElkDyn, 1).times.total.value;
+      total = search(problem, {.policy = Policy::ElkDyn, .threads = 1}).times.total.value;
     } catch (const Infeasible&) {
     }
     const double least = Exhaustive(problem).least();  // with the plans that the search added
@@ -236,7 +236,7 @@ TEST(Bounds, HoldForEveryPolicyOnRandomModels) {
     for (const Policy policy : {Policy::Basic, Policy::Static, Policy::ElkDyn}) {
       std::optional<Found> plan;
       try {
-        plan = search(problem, policy, 1);
+        plan = search(problem, {.policy = policy, .threads = 1});
       } catch (const Infeasible&) {
         continue;
       }
@@ -271,7 +271,8 @@ TEST(Bounds, NeedNoHbm) {
   const Bounds found = bounds(problem, {1.0});
   EXPECT_EQ(found.hbm, Seconds{0.0});
   EXPECT_GT(found.execute, Seconds{0.0});
-  EXPECT_LE(found.lower_bound, search(problem, Policy::ElkDyn, 1).times.total);
+  EXPECT_LE(found.lower_bound,
+            search(problem, {.policy = Policy::ElkDyn, .threads = 1}).times.total);
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ std::optional<Found> result(const ir::Graph& graph, const chip::Chip& chip, Poli
     return std::nullopt;
   }
   try {
-    return search(problem, policy, 1);
+    return search(problem, {.policy = policy, .threads = 1});
   } catch (const Infeasible&) {
     return std::nullopt;
   }
@@ -76,7 +76,8 @@ TEST(Search, GivesSoundProgramsThatAgreeWithTheirForecast) {
     }
     std::optional<Found> found;
     try {
-      found = search(problem, round % 3 == 0 ? Policy::Static : Policy::ElkDyn, 1);
+      found = search(problem,
+                     {.policy = round % 3 == 0 ? Policy::Static : Policy::ElkDyn, .threads = 1});
     } catch (const Infeasible&) {
       continue;
     }
@@ -143,7 +144,7 @@ TEST(Search, SaysWhichOpDoesNotFitBesideWhatMustStay) {
   Problem problem = test::problem(graph, chip, tiles);
   ASSERT_TRUE(all_fit(problem));
   try {
-    (void)search(problem, Policy::ElkDyn, 1);
+    (void)search(problem, {.policy = Policy::ElkDyn, .threads = 1});
     FAIL() << "four tensors of a quarter of SRAM each are alive at op 4";
   } catch (const Infeasible& error) {
     EXPECT_EQ(error.code(), "sram_overflow");

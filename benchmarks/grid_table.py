@@ -1,0 +1,191 @@
+"""How near to the best ELK-Full comes, as Markdown: where HBM binds, and where the chip does.
+
+Five models x four batches x three HBM rates on a sharded pod, every plan simulated; then the
+paper's own machine and its figures beside ours.
+
+python benchmarks/grid_table.py [--chip NAME] [--blocks] [--batches 8,16,32,64] [--rates 8,16,24]
+                                [--models llama2-13b,...] [--effort default] [--paper]
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import elk
+from cases import CASES, Case, machine
+
+NAMES = ("llama2-13b", "gemma2-27b", "opt-30b", "llama2-70b", "dit-xl-2")
+BASELINES = ("static", "basic")
+HBM_BINDS = 0.7  # execution of Ideal over HBM time, below which HBM clearly binds
+PAPER = {  # ELK, section 6.2: of ELK-Full, decode on four chips at 16 TB/s
+    "x Static": 1.37,
+    "x Basic": 1.87,
+    "of Ideal": 0.948,
+}
+TABLE_2 = {  # ELK, Table 2: C, H, P, K, N at batch 32 and 2,048 tokens
+    "llama2-13b": (6, 6, 66, 88, 1928),
+    "gemma2-27b": (6, 6, 206, 128, 2216),
+    "opt-30b": (5, 6, 58, 46, 2269),
+    "llama2-70b": (6, 6, 168, 86, 3808),
+    "dit-xl-2": (4, 4, 123, 136, 1521),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """One model at one batch and HBM rate, simulated; times in seconds."""
+
+    name: str
+    batch: int
+    rate: str
+    latency: float
+    forecast: float
+    ideal: float
+    bound: float
+    binding: float  # execution of Ideal over HBM time
+    raw: dict[str, float]  # each baseline's own result, forecast
+    compile: float
+    orders: str
+
+    @property
+    def contested(self) -> bool:
+        return self.binding >= HBM_BINDS
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="How near to the best ELK-Full comes")
+    parser.add_argument("--chip", default="ipu-pod4-hbm", help="name of a preset")
+    parser.add_argument("--blocks", action="store_true", help="remote access blocks, as shipped")
+    parser.add_argument("--batches", default="8,16,32,64")
+    parser.add_argument("--rates", default="8,16,24", help="TB/s, all chips together")
+    parser.add_argument("--models", default=",".join(NAMES))
+    parser.add_argument("--effort", default="default", help="fast, default or max")
+    parser.add_argument("--paper", action="store_true", help="only the paper's own machine")
+    arguments = parser.parse_args()
+    print(f"{machine()}; elk {elk.__version__}, effort {arguments.effort}\n")
+    if arguments.paper:
+        paper()
+        return
+    cells = list(grid(arguments))
+    summary("HBM clearly binds", [cell for cell in cells if not cell.contested])
+    summary("contested", [cell for cell in cells if cell.contested])
+
+
+def grid(arguments: argparse.Namespace) -> Iterator[Cell]:
+    """Prints a row for each cell."""
+    print(
+        "| model | batch | HBM TB/s | simulated ms | forecast | Ideal / latency | latency / bound "
+        "| Ideal's execution / HBM | x Static | x Basic | orders generated, pruned; moved by "
+        "| compile s |"
+    )
+    print("| --- |" + " ---: |" * 11)
+    asked = arguments.models.split(",")
+    for name in NAMES:
+        if name not in asked:
+            continue
+        case = next(case for case in CASES if case.file.startswith(name))
+        for batch in map(int, arguments.batches.split(",")):
+            model = elk.load_model(case.path, bindings={**case.bindings, "batch": batch})
+            for rate in arguments.rates.split(","):
+                chip = elk.chips.get(arguments.chip).replace(
+                    hbm_bandwidth=f"{rate} TB/s", remote_access_blocks=arguments.blocks
+                )
+                try:
+                    cell = measured(model, chip, (name, batch, rate), arguments.effort)
+                except elk.InfeasibleError as error:
+                    print(f"| {name} | {batch} | {rate} | does not fit: {error.code} |" + " |" * 8)
+                    continue
+                print(row(cell), flush=True)
+                yield cell
+
+
+def measured(model: elk.Model, chip: elk.Chip, at: tuple[str, int, str], effort: str) -> Cell:
+    began = time.perf_counter()
+    plan = elk.compile(model, chip, effort=effort)
+    took = time.perf_counter() - began
+    run = plan.simulate(fidelity="symmetric")
+    ideal = elk.compile(model, chip, policy="ideal").to_json()
+    execution = sum(row["execute"]["time_s"] for row in ideal["ops"])
+    orders = plan.to_json()["search"]["orders"]
+    return Cell(
+        name=at[0],
+        batch=at[1],
+        rate=at[2],
+        latency=run.latency_s,
+        forecast=plan.latency_s,
+        ideal=plan.bounds.ideal_s,
+        bound=plan.bounds.lower_bound_s,
+        binding=execution / plan.bounds.hbm_s,
+        raw={
+            policy: elk.compile(model, chip, policy=policy).to_json()["raw_s"]
+            for policy in BASELINES
+        },
+        compile=took,
+        orders=f"{orders['generated']:,}, {orders['pruned']:,}; {orders['edit_distance']:.1f}",
+    )
+
+
+def row(cell: Cell) -> str:
+    gains = " | ".join(f"{cell.raw[policy] / cell.latency:.2f}" for policy in BASELINES)
+    return (
+        f"| {cell.name} | {cell.batch} | {cell.rate} | {cell.latency * 1e3:.3f} "
+        f"| {cell.forecast * 1e3:.3f} | {cell.ideal / cell.latency:.3f} "
+        f"| {cell.latency / cell.bound:.3f} | {cell.binding:.2f} | {gains} | {cell.orders} "
+        f"| {cell.compile:.2f} |"
+    )
+
+
+def summary(title: str, cells: list[Cell]) -> None:
+    if not cells:
+        return
+    ideal = [cell.ideal / cell.latency for cell in cells]
+    bound = [cell.latency / cell.bound for cell in cells]
+    print(
+        f"\n{title}, {len(cells)} cases: Ideal / latency {statistics.mean(ideal):.3f} on average, "
+        f"{min(ideal):.3f} at least; latency / bound {statistics.mean(bound):.3f} on average, "
+        f"{max(bound):.3f} at most"
+    )
+
+
+def paper() -> None:
+    """The authors' own terms: their tile and exchange model, all cores as one machine."""
+    chip = elk.chips.get("ipu-pod4-hbm-paper").replace(hbm_bandwidth="16 TB/s")
+    print("| model | Full ms | x Static | x Basic | of Ideal | compile s |")
+    print("| --- |" + " ---: |" * 5)
+    for name in ("llama2-13b", "opt-30b"):
+        case = next(case for case in CASES if case.file.startswith(name))
+        print(paper_row(case, chip), flush=True)
+    theirs_too = " | ".join(str(figure) for figure in PAPER.values())
+    print(f"| the paper | 6.72 (Llama2-13B) | {theirs_too} | |")
+    print("\n| model | C H P K N | the paper's |\n| --- | --- | --- |")
+    for name, theirs in TABLE_2.items():
+        case = next(case for case in CASES if case.file.startswith(name))
+        model = elk.load_model(case.path, bindings={**case.bindings, "batch": 32})
+        plan = elk.compile(model, elk.chips.get("ipu-pod4-hbm"), effort="fast")
+        ours = plan.to_json()["search"]["orders"]
+        keys = ("heavy_fit", "heavy", "plans", "fit", "ops")
+        numbers = " ".join(str(ours[key]) for key in keys)
+        print(f"| {name} | {numbers} | {' '.join(map(str, theirs))} |", flush=True)
+
+
+def paper_row(case: Case, chip: elk.Chip) -> str:
+    model = elk.load_model(case.path, bindings={**case.bindings, "batch": 32})
+    began = time.perf_counter()
+    full = elk.compile(model, chip, pod="pooled")
+    took = time.perf_counter() - began
+    raw = {
+        policy: elk.compile(model, chip, pod="pooled", policy=policy).to_json()["raw_s"]
+        for policy in BASELINES
+    }
+    own = full.to_json()["raw_s"]
+    gains = " | ".join(f"{raw[policy] / own:.2f}" for policy in BASELINES)
+    ideal = full.bounds.ideal_s / own
+    return f"| {case.file} | {own * 1e3:.2f} | {gains} | {ideal:.3f} | {took:.2f} |"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstdint>
+
+#include "elk/schedule/allocate.hpp"
+#include "elk/schedule/baselines.hpp"
+#include "elk/schedule/problem.hpp"
+#include "elk/schedule/sketch.hpp"
+
+namespace elk::schedule {
+
+/// What annealing found.
+struct Annealed {
+  Arrangement arrangement;
+  double seconds;
+};
+
+/// Changes plans, preload states, the order of preloads and how far ahead they are issued, the same
+/// in every layer, one move at a time: a move that makes the forecast longer is taken with a
+/// probability that falls to none as `most` work is done (an op in a forecast is 1). Leaves the
+/// best that it met in `sketch`. The same seed gives the same result on any machine.
+[[nodiscard]] Annealed anneal(Problem& problem, Sketch& sketch, Arrangement arrangement,
+                              const Contention& contention, std::int64_t most, std::uint64_t seed);
+
+}  // namespace elk::schedule

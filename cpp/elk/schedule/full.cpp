@@ -1,0 +1,118 @@
+#include "elk/schedule/full.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <utility>
+
+#include "elk/base/parallel.hpp"
+#include "elk/schedule/anneal.hpp"
+#include "elk/schedule/placement.hpp"
+#include "elk/schedule/sketch.hpp"
+
+namespace elk::schedule {
+namespace {
+
+/// Parts of the room that a chain leaves unused: buffers in whole ranges of addresses need more
+/// than their sum.
+constexpr std::array<std::int64_t, 3> kUnused = {0, 1, 3};
+constexpr std::int64_t kMoves = 400;  // of each place, at most
+
+/// Work (ops in a forecast) by effort.
+struct Budget {
+  std::size_t starts;
+  std::int64_t orders;
+  std::int64_t anneal;
+};
+
+Budget budget(Effort effort) {
+  switch (effort) {
+    case Effort::Fast:
+      return {.starts = 1, .orders = 200'000, .anneal = 1'000'000};
+    case Effort::Default:
+      return {.starts = 2, .orders = 1'000'000, .anneal = 5'000'000};
+    case Effort::Max:
+      return {.starts = 4, .orders = 10'000'000, .anneal = 100'000'000};
+  }
+  return {.starts = 1, .orders = 0, .anneal = 0};
+}
+
+/// A proposal with plans that the problem may not know yet.
+struct Rewritten {
+  Proposal proposal;
+  std::vector<std::pair<std::int32_t, partition::ExecutePlan>> added;  // of ops
+};
+
+Rewritten annealed(const Problem& problem, const Proposal& start, const Contention& contention,
+                   const Arrangement& arrangement, std::int64_t most, std::uint64_t seed) {
+  Problem own(problem);
+  Sketch sketch(own, start);
+  const auto places = static_cast<std::int64_t>(sketch.places().all().size());
+  const Annealed found = anneal(own, sketch, arrangement, contention,
+                                std::min(most, kMoves * places * sketch.work()), seed);
+  Rewritten result{.proposal = sketch.proposal(found.arrangement), .added = {}};
+  for (std::int32_t op = 0; op < problem.op_count(); ++op) {
+    const Choice& choice = result.proposal.choices[static_cast<std::size_t>(op)];
+    if (static_cast<std::size_t>(choice.option) >= problem.front(op).options.size()) {
+      result.added.emplace_back(op, own.option(op, choice).plan);
+    }
+  }
+  return result;
+}
+
+Proposal with_plans(Problem& problem, const Rewritten& one) {
+  Proposal result = one.proposal;
+  for (const auto& [op, plan] : one.added) {
+    result.choices[static_cast<std::size_t>(op)].option = problem.add(op, plan);
+  }
+  return result;
+}
+
+/// One chain of changes.
+struct Chain {
+  Proposal start;
+  Arrangement arrangement;
+};
+
+}  // namespace
+
+std::size_t starts_of(Effort effort) { return budget(effort).starts; }
+
+std::vector<Proposal> improve(Problem& problem, const std::vector<Proposal>& starts,
+                              const Contention& contention, Bytes room, Effort effort, int threads,
+                              OrderSearch& search) {
+  const Budget limits = budget(effort);
+  std::vector<Chain> chains;
+  std::vector<Proposal> result;
+  for (const Proposal& start : starts) {
+    Chain chain{.start = {.choices = start.choices,
+                          .space = {.room = room, .preload_room = room, .not_before = {}}},
+                .arrangement = {}};
+    const Sketch sketch(problem, chain.start);
+    chain.arrangement = best_order(problem, sketch, limits.orders, threads, search);
+    result.push_back(sketch.proposal(chain.arrangement));
+    chains.push_back(std::move(chain));
+  }
+  const std::size_t count = chains.size();
+  for (std::size_t i = 1; i < kUnused.size() && count > 0; ++i) {
+    Chain& chain = chains.emplace_back(chains[(i - 1) % count]);
+    chain.start.space.room -= Bytes{room.value / kPartsOfRoom * kUnused[i]};
+  }
+  std::vector<std::size_t> seeds(chains.size());
+  for (std::size_t i = 0; i < seeds.size(); ++i) {
+    seeds[i] = i;
+  }
+  const std::vector<Rewritten> found = parallel_map(
+      seeds,
+      [&](std::size_t i) {
+        return annealed(problem, chains[i].start, contention, chains[i].arrangement, limits.anneal,
+                        i);
+      },
+      threads);
+  for (const Rewritten& one : found) {
+    result.push_back(with_plans(problem, one));
+  }
+  return result;
+}
+
+}  // namespace elk::schedule

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "elk/cost/forecast.hpp"
+#include "elk/schedule/baselines.hpp"
+#include "elk/schedule/evaluate.hpp"
+#include "elk/schedule/problem.hpp"
+#include "elk/schedule/search.hpp"
+
+namespace elk::schedule {
+
+/// Parts of the room, in 64ths, that are left unused one after another until everything fits.
+inline constexpr std::array<std::int64_t, 8> kUnusedParts = {0, 1, 2, 4, 7, 11, 16, 24};
+inline constexpr std::int64_t kPartsOfRoom = 64;
+
+/// A proposal with its forecast, before placement.
+struct Candidate {
+  Policy policy;
+  Proposal proposal;
+  Situation situation;
+  Issue issue;
+  cost::TimelineResult times;
+};
+
+/// The order of preloads that a proposal has.
+[[nodiscard]] const std::vector<std::int32_t>& preload_order(const Problem& problem,
+                                                             const Proposal& proposal);
+
+/// When a proposal's preloads are issued within `space`.
+[[nodiscard]] Issue issue(const Problem& problem, const Proposal& proposal,
+                          const Situation& situation, const Space& space);
+
+/// The candidate as a placed program, with less look-ahead each time that placement fails, as long
+/// as it is better than `best`. Two attempts run side by side where there are threads: the first
+/// that succeeds counts.
+[[nodiscard]] std::optional<Found> place(Problem& problem, const Candidate& candidate,
+                                         const std::optional<Found>& best, Bytes room, int threads);
+
+}  // namespace elk::schedule

@@ -1,0 +1,261 @@
+#include "elk/schedule/sketch.hpp"
+
+#include <algorithm>
+#include <cstddef>
+
+namespace elk::schedule {
+namespace {
+
+constexpr std::int32_t kShown = 8;  // layers: three to settle, three to measure, two to end
+constexpr std::int32_t kSettled = 3;
+constexpr std::int32_t kMeasured = 3;
+constexpr double kImpossible = 1e9;  // seconds, and one for each byte too many
+
+/// Preloads of a second forecast: a schedule that is good only while exchanges just miss preloads
+/// is good in no simulation.
+constexpr double kSlower = 1.03;
+
+}  // namespace
+
+Sketch::Sketch(Problem& problem, const Proposal& proposal)
+    : problem_(problem),
+      space_(proposal.space),
+      places_(problem),
+      layers_(std::min(places_.count(), kShown)),
+      choices_(proposal.choices) {
+  for (std::int32_t op = 0; op < problem.op_count(); ++op) {
+    const std::int32_t place = places_.of(op);
+    const std::int32_t layer = places_.repeats(place) ? places_.count() / 2 : 0;
+    choices_[static_cast<std::size_t>(op)] =
+        proposal.choices[static_cast<std::size_t>(place + (layer * places_.period()))];
+  }
+  list_ops();
+  list_lives();
+  list_readers();
+  list_writes();
+  const std::vector<Bytes> live = live_bytes(problem, choices_);
+  own_.resize(ops_.size());
+  situation_.works.resize(ops_.size());
+  situation_.loads.resize(ops_.size());
+  situation_.piece.resize(ops_.size());
+  for (const std::int32_t op : ops_) {
+    situation_.base.push_back(live[static_cast<std::size_t>(op)]);
+    not_before_.push_back(index(problem.not_before(op)));
+  }
+  for (const std::int32_t place : places_.all()) {
+    settle(place);
+  }
+}
+
+std::int32_t Sketch::index(std::int32_t op) const {
+  const std::int32_t left_out = (places_.count() - layers_) * places_.period();
+  const std::int32_t last = places_.begin() + ((layers_ - 1) * places_.period());
+  if (op < last) {
+    return op;
+  }
+  return op - left_out >= last ? op - left_out : last + ((op - places_.begin()) % places_.period());
+}
+
+void Sketch::list_ops() {
+  const std::int32_t left_out = (places_.count() - layers_) * places_.period();
+  const std::int32_t last = places_.begin() + ((layers_ - 1) * places_.period());
+  for (std::int32_t at = 0; at < problem_.op_count() - left_out; ++at) {
+    ops_.push_back(at < last ? at : at + left_out);
+  }
+}
+
+void Sketch::list_lives() {
+  lives_.resize(ops_.size());
+  const std::vector<std::int32_t>& makers = problem_.lives().producer;
+  for (std::size_t tensor = 0; tensor < makers.size(); ++tensor) {
+    if (makers[tensor] < 0) {
+      continue;
+    }
+    const std::int32_t at = index(makers[tensor]);
+    if (ops_[static_cast<std::size_t>(at)] == makers[tensor]) {
+      lives_[static_cast<std::size_t>(at)].push_back(
+          {.first = at, .last = index(last_use(problem_, tensor))});
+    }
+  }
+}
+
+void Sketch::list_readers() {
+  readers_.resize(static_cast<std::size_t>(problem_.op_count()));
+  for (const std::int32_t op : ops_) {
+    std::vector<std::int32_t>& found = readers_[static_cast<std::size_t>(places_.of(op))];
+    for (const std::int32_t reader : problem_.readers(op)) {
+      found.push_back(places_.of(reader));
+    }
+  }
+  for (std::vector<std::int32_t>& found : readers_) {
+    std::sort(found.begin(), found.end());
+    found.erase(std::unique(found.begin(), found.end()), found.end());
+  }
+}
+
+void Sketch::list_writes() {
+  for (const cost::WriteBack& write : write_backs(problem_)) {
+    const std::int32_t at = index(write.op);
+    if (ops_[static_cast<std::size_t>(at)] == write.op) {
+      writes_.push_back({.op = at, .tensor = write.tensor, .load = write.load});
+    }
+  }
+}
+
+void Sketch::put(std::int32_t at, const Part& part) {
+  const auto i = static_cast<std::size_t>(at);
+  situation_.works[i] = part.work;
+  situation_.loads[i] = part.load;
+  situation_.piece[i] = part.piece;
+  situation_.base[i] += part.own - own_[i];
+  own_[i] = part.own;
+}
+
+/// The first layer may find its inputs elsewhere; all others are alike.
+void Sketch::settle(std::int32_t place) {
+  const Choice& choice = choices_[static_cast<std::size_t>(place)];
+  const auto known = [&](std::int32_t op) {
+    return part(problem_, op, choice, problem_.in_place(op, choices_));
+  };
+  put(index(place), known(place));
+  if (!places_.repeats(place) || layers_ == 1) {
+    return;
+  }
+  const Part alike = known(place + places_.period());
+  for (std::int32_t layer = 1; layer < layers_; ++layer) {
+    put(place + (layer * places_.period()), alike);
+  }
+}
+
+void Sketch::set(std::int32_t place, const Choice& choice) {
+  const Choice before = choices_[static_cast<std::size_t>(place)];
+  const Bytes rest =
+      problem_.option(place, choice).footprint.rest - problem_.option(place, before).footprint.rest;
+  const std::int32_t shown = places_.repeats(place) ? layers_ : 1;
+  for (std::int32_t layer = 0; layer < shown && rest.value != 0; ++layer) {
+    for (const Life& life :
+         lives_[static_cast<std::size_t>(index(place) + (layer * places_.period()))]) {
+      for (std::int32_t at = life.first; at <= life.last; ++at) {
+        situation_.base[static_cast<std::size_t>(at)] += rest;
+      }
+    }
+  }
+  const std::int32_t all = places_.repeats(place) ? places_.count() : 1;
+  for (std::int32_t layer = 0; layer < all; ++layer) {
+    choices_[static_cast<std::size_t>(place + (layer * places_.period()))] = choice;
+  }
+  settle(place);
+  if (choice.option != before.option) {
+    for (const std::int32_t reader : readers_[static_cast<std::size_t>(place)]) {
+      settle(reader);
+    }
+  }
+}
+
+std::vector<std::int32_t> Sketch::order(const Arrangement& arrangement) const {
+  std::vector<std::int32_t> result;
+  const std::int32_t end = places_.begin() + (layers_ * places_.period());
+  for (std::int32_t at = 0; at < places_.begin(); ++at) {
+    if (problem_.is_loaded(at)) {
+      result.push_back(at);
+    }
+  }
+  for (std::int32_t layer = 0; layer < layers_; ++layer) {
+    for (const std::int32_t number : arrangement.sequence) {
+      result.push_back(places_.loaded()[static_cast<std::size_t>(number)] +
+                       (layer * places_.period()));
+    }
+  }
+  for (auto at = static_cast<std::size_t>(end); at < ops_.size(); ++at) {
+    if (problem_.is_loaded(ops_[at])) {
+      result.push_back(static_cast<std::int32_t>(at));
+    }
+  }
+  return result;
+}
+
+std::vector<std::int32_t> Sketch::earliest(const Arrangement& arrangement) const {
+  std::vector<std::int32_t> result(not_before_);
+  for (std::size_t number = 0; number < arrangement.ahead.size(); ++number) {
+    for (std::int32_t layer = 0; arrangement.ahead[number] > 0 && layer < layers_; ++layer) {
+      const std::int32_t at = places_.loaded()[number] + (layer * places_.period());
+      std::int32_t& first = result[static_cast<std::size_t>(at)];
+      first = std::max(first, at - arrangement.ahead[number]);
+    }
+  }
+  return result;
+}
+
+/// Seconds of the layers that are not shown: each as one of those in the middle, where preloads
+/// may still live on what they were ahead at the start, but not for ever.
+double Sketch::layers_left_out(const cost::TimelineResult& times) const {
+  if (layers_ == places_.count()) {
+    return 0.0;
+  }
+  const auto end = [&](std::int32_t layer) {
+    const std::int32_t last = places_.begin() + ((layer + 1) * places_.period()) - 1;
+    return times.executes[static_cast<std::size_t>(last)].end.value;
+  };
+  double queue = 0.0;
+  for (const std::int32_t place : places_.loaded()) {
+    queue += situation_.loads[static_cast<std::size_t>(place + places_.period())].time.value;
+  }
+  for (const cost::WriteBack& write : writes_) {
+    queue += places_.begin() + places_.period() <= write.op &&
+                     write.op < places_.begin() + (2 * places_.period())
+                 ? write.load.time.value
+                 : 0.0;
+  }
+  const double measured = (end(kSettled + kMeasured) - end(kSettled)) / kMeasured;
+  return std::max(measured, queue) * static_cast<double>(places_.count() - layers_);
+}
+
+double Sketch::seconds(const Arrangement& arrangement) const {
+  cost::Timeline timeline{.works = situation_.works,
+                          .loads = situation_.loads,
+                          .preload_order = order(arrangement),
+                          .issued_before = {},
+                          .write_backs = writes_};
+  Issue issue = issue_in_order(situation_.base, situation_.piece, timeline.preload_order,
+                               earliest(arrangement), space_.room);
+  if (issue.shortage) {
+    return kImpossible + static_cast<double>(issue.shortage->excess.value);
+  }
+  timeline.issued_before = std::move(issue.issued_before);
+  const auto play = [&] {
+    const cost::TimelineResult times = cost::forecast(timeline, sharing(problem_.chip()));
+    return times.total.value + layers_left_out(times);
+  };
+  const double here = play();
+  for (cost::Load& load : timeline.loads) {
+    load.time.value *= kSlower;
+  }
+  return (here + play()) / 2.0;
+}
+
+double Sketch::execute_seconds(std::int32_t place) const {
+  const double count = places_.repeats(place) ? static_cast<double>(places_.count()) : 1.0;
+  return count * situation_.works[static_cast<std::size_t>(index(place))].alone().value;
+}
+
+double Sketch::preload_seconds(std::int32_t place) const {
+  const double count = places_.repeats(place) ? static_cast<double>(places_.count()) : 1.0;
+  return count * situation_.loads[static_cast<std::size_t>(index(place))].time.value;
+}
+
+Bytes Sketch::used(std::int32_t place) const {
+  return situation_.base[static_cast<std::size_t>(index(place))];
+}
+
+Bytes Sketch::piece(std::int32_t place) const {
+  return situation_.piece[static_cast<std::size_t>(index(place))];
+}
+
+Proposal Sketch::proposal(const Arrangement& arrangement) const {
+  Space space = space_;
+  space.not_before = first_slots(problem_, places_, arrangement);
+  return {
+      .choices = choices_, .space = space, .order = preload_order(problem_, places_, arrangement)};
+}
+
+}  // namespace elk::schedule

@@ -1,0 +1,187 @@
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "elk/base/random.hpp"
+#include "elk/schedule/anneal.hpp"
+#include "elk/schedule/full.hpp"
+#include "elk/schedule/induction.hpp"
+#include "elk/schedule/search.hpp"
+#include "elk/schedule/sketch.hpp"
+#include "schedule/problems.hpp"
+
+namespace elk::schedule {
+namespace {
+
+Proposal fastest_plans(const Problem& problem) {
+  const Bytes room = chip::room(problem.chip());
+  Proposal result{.choices = {}, .space = {.room = room, .preload_room = room, .not_before = {}}};
+  for (std::int32_t op = 0; op < problem.op_count(); ++op) {
+    result.choices.push_back({.option = problem.front(op).fastest, .state = 0});
+  }
+  return result;
+}
+
+/// The forecast of a proposal on the whole model.
+std::optional<double> whole(Problem& problem, const Proposal& proposal) {
+  const Situation now = situation(problem, proposal.choices);
+  std::vector<std::int32_t> earliest = proposal.space.not_before;
+  for (std::size_t op = 0; op < earliest.size(); ++op) {
+    earliest[op] = std::max(earliest[op], problem.not_before(static_cast<std::int32_t>(op)));
+  }
+  const Issue issue =
+      issue_in_order(now.base, now.piece, proposal.order, earliest, proposal.space.room);
+  if (issue.shortage) {
+    return std::nullopt;
+  }
+  return timing(problem, now, proposal.order, issue.issued_before).total.value;
+}
+
+chip::Chip roomy_chip(Random& random) {
+  chip::Chip chip = test::random_chip(random);
+  chip.core.sram = {1 << 20};
+  return chip;
+}
+
+/// With no layer left out, a sketch is the mean of the model's forecast and of one whose preloads
+/// take 3 % longer: no less than the first, no more than 3 % above it.
+TEST(Sketch, IsTheForecastOfAModelThatItShowsWhole) {
+  const cost::TileModel tiles = test::analytic();
+  Random random{11};
+  int compared = 0;
+  for (int round = 0; round < 30; ++round) {
+    const ir::Graph graph = test::random_graph(random);
+    if (graph.repeat && graph.repeat->count > 8) {
+      continue;
+    }
+    const chip::Chip chip = roomy_chip(random);
+    Problem problem = test::problem(graph, chip, tiles);
+    Sketch sketch(problem, fastest_plans(problem));
+    const Arrangement usual = in_order(sketch.places());
+    const auto exact = whole(problem, sketch.proposal(usual));
+    if (exact) {
+      EXPECT_GE(sketch.seconds(usual), *exact * (1.0 - 1e-12));
+      EXPECT_LE(sketch.seconds(usual), *exact * 1.03);
+      ++compared;
+    }
+  }
+  EXPECT_GE(compared, 15);
+}
+
+/// Twenty layers by eight of them.
+TEST(Sketch, ForecastsLayersThatItDoesNotShow) {
+  const cost::TileModel tiles = test::analytic();
+  Random random{12};
+  for (const std::int32_t layers : {9, 12, 20, 40}) {
+    const ir::Graph graph = test::transformer({.layers = layers});
+    ASSERT_TRUE(graph.repeat);
+    const chip::Chip chip = roomy_chip(random);
+    Problem problem = test::problem(graph, chip, tiles);
+    Sketch sketch(problem, fastest_plans(problem));
+    const Arrangement usual = in_order(sketch.places());
+    const auto exact = whole(problem, sketch.proposal(usual));
+    ASSERT_TRUE(exact);
+    EXPECT_NEAR(sketch.seconds(usual) / *exact, 1.0, 0.04) << layers << " layers";
+  }
+}
+
+/// A change and its opposite leave what was there; a sketch changed is one made anew.
+TEST(Sketch, FollowsChanges) {
+  const cost::TileModel tiles = test::analytic();
+  Random random{13};
+  for (int round = 0; round < 12; ++round) {
+    const ir::Graph graph = test::random_graph(random);
+    const chip::Chip chip = roomy_chip(random);
+    Problem problem = test::problem(graph, chip, tiles);
+    Sketch sketch(problem, fastest_plans(problem));
+    const Arrangement usual = in_order(sketch.places());
+    for (int change = 0; change < 20; ++change) {
+      const std::vector<std::int32_t>& all = sketch.places().all();
+      const std::int32_t place =
+          all[static_cast<std::size_t>(random.below(static_cast<std::int64_t>(all.size())))];
+      const auto options = static_cast<std::int64_t>(problem.front(place).options.size());
+      sketch.set(place, {.option = static_cast<std::int32_t>(random.below(options)), .state = 0});
+    }
+    const Sketch anew(problem,
+                      {.choices = sketch.choices(), .space = fastest_plans(problem).space});
+    EXPECT_EQ(sketch.choices(), anew.choices());
+    EXPECT_DOUBLE_EQ(sketch.seconds(usual), anew.seconds(usual));
+  }
+}
+
+TEST(Anneal, LeavesTheBestThatItMetAndNothingWorse) {
+  const cost::TileModel tiles = test::analytic();
+  Random random{14};
+  int better = 0;
+  for (int round = 0; round < 12; ++round) {
+    const ir::Graph graph = test::random_graph(random);
+    const chip::Chip chip = roomy_chip(random);
+    Problem problem = test::problem(graph, chip, tiles);
+    Sketch sketch(problem, fastest_plans(problem));
+    const Arrangement usual = in_order(sketch.places());
+    const double before = sketch.seconds(usual);
+    const Annealed found = anneal(problem, sketch, usual, contention(problem), 20'000, 5);
+    EXPECT_LE(found.seconds, before);
+    EXPECT_DOUBLE_EQ(sketch.seconds(found.arrangement), found.seconds);
+    std::set<std::int32_t> numbers(found.arrangement.sequence.begin(),
+                                   found.arrangement.sequence.end());
+    EXPECT_EQ(numbers.size(), sketch.places().loaded().size());
+    better += found.seconds < before ? 1 : 0;
+  }
+  EXPECT_GE(better, 6);
+}
+
+TEST(Full, IsTheSameOnAnyNumberOfThreads) {
+  const cost::TileModel tiles = test::analytic();
+  Random random{15};
+  for (int round = 0; round < 4; ++round) {
+    const ir::Graph graph = test::random_graph(random);
+    const chip::Chip chip = roomy_chip(random);
+    std::vector<std::vector<Proposal>> results;
+    for (const int threads : {1, 2, 4}) {
+      Problem problem = test::problem(graph, chip, tiles);
+      OrderSearch search;
+      results.push_back(improve(problem, {fastest_plans(problem)}, contention(problem),
+                                chip::room(chip), Effort::Fast, threads, search));
+      EXPECT_GE(search.generated, 1);
+    }
+    for (const std::vector<Proposal>& other : results) {
+      ASSERT_EQ(other.size(), results.front().size());
+      for (std::size_t i = 0; i < other.size(); ++i) {
+        EXPECT_EQ(other[i].choices, results.front()[i].choices);
+        EXPECT_EQ(other[i].order, results.front()[i].order);
+      }
+    }
+  }
+}
+
+/// A judge that turns the forecast round is obeyed; one far behind is not asked about.
+TEST(Search, TakesWhatTheJudgeSays) {
+  const cost::TileModel tiles = test::analytic();
+  const ir::Graph graph = test::transformer({.layers = 4});
+  Random random{16};
+  const chip::Chip chip = roomy_chip(random);
+  Problem problem = test::problem(graph, chip, tiles);
+  const Found usual = search(problem, {.policy = Policy::ElkFull, .threads = 1});
+  std::set<std::size_t> sizes;
+  int asked = 0;
+  const Judge backwards = [&](const program::Program& program) {
+    ++asked;
+    return Seconds{1.0 / static_cast<double>(1 + program.buffers.size())};
+  };
+  const Found judged =
+      search(problem, {.policy = Policy::ElkFull, .threads = 1, .judge = backwards});
+  if (asked > 0) {
+    EXPECT_GE(judged.program.buffers.size(), usual.program.buffers.size());
+  }
+  EXPECT_GE(judged.times.total.value, usual.times.total.value * (1.0 - 1e-9));
+  EXPECT_LE(judged.times.total.value, usual.times.total.value * 1.1);
+}
+
+}  // namespace
+}  // namespace elk::schedule

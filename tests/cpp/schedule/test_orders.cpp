@@ -1,0 +1,156 @@
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <set>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "elk/base/random.hpp"
+#include "elk/schedule/evaluate.hpp"
+#include "elk/schedule/orders.hpp"
+#include "schedule/problems.hpp"
+
+namespace elk::schedule {
+namespace {
+
+using Order = std::vector<std::int32_t>;
+
+/// Whether, at every execute, what was preloaded before it and executes later fits beside it.
+bool is_valid(const Order& order, const std::vector<Heavy>& heavy) {
+  for (std::size_t at = 0; at < order.size(); ++at) {
+    const auto x = static_cast<std::size_t>(order[at]);
+    Bytes held = heavy[x].piece;
+    for (std::size_t before = 0; before < at; ++before) {
+      const auto other = static_cast<std::size_t>(order[before]);
+      held += other > x ? heavy[other].piece : Bytes{0};
+    }
+    if (held > heavy[x].room) {
+      return false;
+    }
+  }
+  return true;
+}
+
+std::set<Order> by_brute_force(const std::vector<Heavy>& heavy) {
+  Order order(heavy.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::set<Order> result;
+  do {
+    if (is_valid(order, heavy)) {
+      result.insert(order);
+    }
+  } while (std::next_permutation(order.begin(), order.end()));
+  return result;
+}
+
+TEST(Orders, AreThoseThatBruteForceFinds) {
+  Random random{3};
+  std::int64_t pruned = 0;
+  for (int round = 0; round < 200; ++round) {
+    std::vector<Heavy> heavy;
+    const std::int64_t count = 1 + random.below(6);
+    for (std::int64_t i = 0; i < count; ++i) {
+      heavy.push_back({.piece = {1 + random.below(100)}, .room = {100 + random.below(150)}});
+    }
+    const Orders orders = valid_orders(heavy, 1000);
+    EXPECT_TRUE(orders.complete);
+    EXPECT_EQ(std::set<Order>(orders.found.begin(), orders.found.end()), by_brute_force(heavy));
+    EXPECT_EQ(orders.found.size(), by_brute_force(heavy).size());
+    pruned += orders.pruned;
+  }
+  EXPECT_GT(pruned, 0);
+}
+
+/// ELK Figure 14: nine ops of one piece each, two of which fit. The last preload is op 8 or 9 (here
+/// 7 or 8), and after 8 the one before it cannot be 6 (here 5): 5, 6 and 8 would lie on chip.
+TEST(Orders, FollowTheFigureOfThePaper) {
+  const std::vector<Heavy> heavy(9, {.piece = {1}, .room = {2}});
+  const Orders orders = valid_orders(heavy, 100'000);
+  EXPECT_TRUE(orders.complete);
+  EXPECT_EQ(orders.found.size(), std::size_t{256});  // Each step but the last has two branches.
+  for (const Order& order : orders.found) {
+    EXPECT_GE(order.back(), 7);
+    if (order.back() == 7) {
+      EXPECT_NE(order[7], 5);
+    }
+  }
+}
+
+TEST(Orders, BeginWithTheOrderOfTheExecutes) {
+  const std::vector<Heavy> heavy(5, {.piece = {1}, .room = {10}});
+  const Orders some = valid_orders(heavy, 7);
+  EXPECT_FALSE(some.complete);
+  EXPECT_EQ(some.found.size(), std::size_t{7});
+  EXPECT_EQ(some.found.front(), (Order{0, 1, 2, 3, 4}));
+}
+
+TEST(Orders, AreAsFarApartAsTheirEntriesMoved) {
+  EXPECT_DOUBLE_EQ(edit_distance({4, 7, 9}, {4, 7, 9}), 0.0);
+  EXPECT_DOUBLE_EQ(edit_distance({4, 7, 9, 12}, {7, 4, 9, 12}), 0.5);
+  EXPECT_DOUBLE_EQ(edit_distance({}, {}), 0.0);
+}
+
+Issue issue_usual(const Situation& now, Bytes room) {
+  Order order(now.base.size());
+  std::iota(order.begin(), order.end(), 0);
+  return issue_in_order(now.base, now.piece, order, Order(order.size(), 0), room);
+}
+
+/// In the order of executes the rule for any order gives what the quick one does.
+TEST(IssueInOrder, EqualsIssueEarlyInTheOrderOfExecutes) {
+  const ir::Graph graph = test::chain(12, 4, 8, false);
+  const chip::Chip chip = test::prompt_chip(1000);
+  const cost::TileModel tiles = test::analytic();
+  const Problem problem(
+      graph, chip, tiles,
+      {test::made_front({test::made_option(100, 1.0, {test::made_state(100, 0.0, 1.0)})})},
+      std::vector<std::int32_t>(graph.ops.size(), 0));
+  Random random{7};
+  int fits = 0;
+  for (int round = 0; round < 300; ++round) {
+    Situation now{.works = {}, .loads = {}, .base = {}, .piece = {}};
+    for (std::size_t i = 0; i < graph.ops.size(); ++i) {
+      const bool loaded = problem.is_loaded(static_cast<std::int32_t>(i));
+      now.base.push_back({random.below(60)});
+      now.piece.push_back({loaded ? random.below(50) : 0});
+    }
+    const Bytes room{80 + random.below(60)};
+    const Issue quick = issue_early(problem, now, problem.loaded(),
+                                    {.room = room, .preload_room = room, .not_before = {}});
+    const Issue any =
+        issue_in_order(now.base, now.piece, problem.loaded(), Order(graph.ops.size(), 0), room);
+    ASSERT_EQ(quick.shortage.has_value(), any.shortage.has_value());
+    if (!quick.shortage) {
+      EXPECT_EQ(quick.issued_before, any.issued_before);
+      ++fits;
+    }
+  }
+  EXPECT_GT(fits, 100);
+}
+
+/// Op 2's preload comes first: it lies beside op 0 and op 1, each with its own piece.
+TEST(IssueInOrder, LeavesRoomForPreloadsThatComeLaterAndExecuteEarlier) {
+  const std::vector<Bytes> base{{10}, {10}, {10}};
+  const std::vector<Bytes> piece{{30}, {30}, {40}};
+  const Order order{2, 0, 1};
+  const Issue fits = issue_in_order(base, piece, order, Order(3, 0), {110});
+  ASSERT_FALSE(fits.shortage);
+  EXPECT_EQ(fits.issued_before, (Order{3, 3, 3}));  // 10 + 30 + 30 + 40 before the first execute.
+  const Issue tight = issue_in_order(base, piece, order, Order(3, 0), {80});
+  ASSERT_FALSE(tight.shortage);
+  EXPECT_EQ(tight.issued_before, (Order{2, 3, 3}));  // Op 1's waits until op 0 has gone.
+  EXPECT_TRUE(issue_in_order(base, piece, order, Order(3, 0), {79}).shortage);
+}
+
+TEST(IssueInOrder, KeepsFirstSlots) {
+  Situation now{.works = {}, .loads = {}, .base = {{0}, {0}, {0}, {0}}, .piece = {}};
+  now.piece = {{1}, {1}, {1}, {1}};
+  EXPECT_EQ(issue_usual(now, {10}).issued_before, (Order{4, 4, 4, 4}));
+  const Issue late = issue_in_order(now.base, now.piece, {0, 1, 2, 3}, {0, 0, 1, 3}, {10});
+  EXPECT_EQ(late.issued_before, (Order{2, 3, 3, 4}));
+}
+
+}  // namespace
+}  // namespace elk::schedule
