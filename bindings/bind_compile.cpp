@@ -13,6 +13,7 @@ namespace py = pybind11;
 namespace compile = elk::compile;
 namespace program = elk::program;
 namespace schedule = elk::schedule;
+using elk::Watch;
 using elk::bindings::column;
 
 namespace {
@@ -72,6 +73,12 @@ void bind_options(py::module_& m) {
       .value("Sharded", compile::Pod::Sharded)
       .value("Pooled", compile::Pod::Pooled)
       .finalize();
+  py::class_<Watch>(m, "Watch", "How far a compile is, and the word to end it.")
+      .def(py::init<>())
+      .def("stop", [](Watch& watch) { watch.stopped = true; })
+      .def_property_readonly("stopped", [](const Watch& watch) { return watch.stopped.load(); })
+      .def_property_readonly("done", [](const Watch& watch) { return watch.done.load(); })
+      .def_property_readonly("all", [](const Watch& watch) { return watch.all.load(); });
   py::native_enum<schedule::Effort>(m, "Effort", "enum.IntEnum", "How much work elk-full does.")
       .value("Fast", schedule::Effort::Fast)
       .value("Default", schedule::Effort::Default)
@@ -151,7 +158,14 @@ void bind_compile(py::module_& m) {
       .def_readonly("bounds", &Plan::bounds)
       .def_readonly("search", &Plan::search);
 
-  m.def("compile", &compile::compile, py::arg("graph"), py::arg("chip"), py::arg("tiles"),
-        py::arg("options"), py::call_guard<py::gil_scoped_release>(),
-        "The plan of `graph` on `chip` under `options`.");
+  m.def(
+      "compile",
+      [](const elk::ir::Graph& graph, const elk::chip::Chip& chip,
+         const elk::cost::TileModel& tiles, compile::Options options, Watch* watch) {
+        options.watch = watch;
+        return compile::compile(graph, chip, tiles, options);
+      },
+      py::arg("graph"), py::arg("chip"), py::arg("tiles"), py::arg("options"),
+      py::arg("watch") = nullptr, py::call_guard<py::gil_scoped_release>(),
+      "The plan of `graph` on `chip` under `options`.");
 }

@@ -560,6 +560,16 @@ class Policy(enum.IntEnum):
     ElkFull = 3
     Ideal = 4
 
+class Watch:
+    def __init__(self) -> None: ...
+    def stop(self) -> None: ...
+    @property
+    def stopped(self) -> bool: ...
+    @property
+    def done(self) -> int: ...
+    @property
+    def all(self) -> int: ...
+
 class Effort(enum.IntEnum):
     Fast = 0
     Default = 1
@@ -759,7 +769,9 @@ class Plan(_Struct):
     @property
     def search(self) -> Search: ...
 
-def compile(graph: Graph, chip: Chip, tiles: TileModel, options: Options) -> Plan: ...
+def compile(
+    graph: Graph, chip: Chip, tiles: TileModel, options: Options, watch: Watch | None = None
+) -> Plan: ...
 
 # --- sim ---
 

@@ -298,6 +298,7 @@ def compile(  # noqa: PLR0913 - every option is a keyword of its own
     state: str | Iterable[str] | None = None,
     limits: Limits | None = None,
     tile_model: TileFunction | None = None,
+    progress: bool | None = None,
 ) -> Plan:
     """Plans how a model runs on a chip.
 
@@ -323,6 +324,8 @@ def compile(  # noqa: PLR0913 - every option is a keyword of its own
             `("matmul", "f16", "f16")`, the call's sizes above one by role
             (`{"m": 32, "n": 16, "k": 64}`) and its parameters (of a window, the strides). It must
             give the same answer to the same question; it is asked once for each op and tile.
+        progress: Whether a bar shows how far the search is; None: on a terminal, where it takes
+            over a second. Ctrl-C ends the search with the best plan so far, a second one at once.
 
     Raises:
         InvalidInputError: an option, the model or the chip is wrong; the message says which.
@@ -334,6 +337,7 @@ def compile(  # noqa: PLR0913 - every option is a keyword of its own
         True
     """
     from elk.tilemodel import load_tile_model  # noqa: PLC0415 - `import elk` stays small
+    from elk.waiting import watched  # noqa: PLC0415 - as above
 
     options = core_options(
         policy=policy,
@@ -351,7 +355,12 @@ def compile(  # noqa: PLR0913 - every option is a keyword of its own
         tiles = asked_model(loaded.graph, tile_model)
         machine = machine.replace(tile_model=f"function {name_of(tile_model)}")
     start = time.perf_counter()
-    plan = _core.compile(loaded.graph, machine.to_core(), tiles, options)
+    core_chip = machine.to_core()
+    plan = watched(
+        lambda watch: _core.compile(loaded.graph, core_chip, tiles, options, watch),
+        progress=progress,
+        title=f"planning {loaded.name}",
+    )
     return Plan(
         CompiledPlan(
             plan=plan,

@@ -155,7 +155,8 @@ Plan compile_on(const ir::Graph& graph, const chip::Chip& chip, const cost::Tile
     const schedule::SearchOptions asked{.policy = options.policy,
                                         .effort = options.effort,
                                         .threads = options.threads,
-                                        .judge = judge(graph, chip, tiles)};
+                                        .judge = judge(graph, chip, tiles),
+                                        .watch = options.watch};
     fill_found(problem, schedule::search(problem, asked), plan);
     refuse_unsound(graph, chip, plan.program);
   }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "elk/base/watch.hpp"
 #include "elk/chip/chip.hpp"
 #include "elk/cost/front.hpp"
 #include "elk/cost/tile.hpp"
@@ -26,6 +27,7 @@ struct Options {
   Pod pod = Pod::Sharded;
   std::int32_t threads = 0;  // 0: as many as the machine has
   cost::Constraints constraints = {};
+  Watch* watch = nullptr;  // of ELK-Full
 };
 
 /// One op as planned: its option with the core map in force, and its costs in place.

@@ -30,11 +30,12 @@ struct Undo {
 class Annealer {
  public:
   Annealer(Problem& problem, Sketch& sketch, Arrangement arrangement, const Contention& contention,
-           std::uint64_t seed)
+           const AnnealOptions& options)
       : problem_(problem),
         sketch_(sketch),
         arrangement_(std::move(arrangement)),
-        random_{.state = seed} {
+        options_(options),
+        random_{.state = options.seed} {
     likely_.resize(problem.fronts().size());
     for (std::size_t front = 0; front < likely_.size(); ++front) {
       likely_[front] = likely_choices(problem.fronts()[front], contention);
@@ -46,14 +47,17 @@ class Annealer {
     }
   }
 
-  Annealed run(std::int64_t most) {
+  Annealed run() {
+    const std::int64_t most = options_.most;
     now_ = sketch_.seconds(arrangement_);
     keep();
     const double hot = kHot * now_;
-    while (work_ < most) {
+    while (work_ < most && !Watch::stops(options_.watch)) {
+      const std::int64_t before = work_;
       const double left = 1.0 - (static_cast<double>(work_) / static_cast<double>(most));
       heat_ = hot * left * left;
       step();
+      Watch::advance(options_.watch, work_ - before);
     }
     for (const std::int32_t place : sketch_.places().all()) {
       const Choice& best = best_[static_cast<std::size_t>(place)];
@@ -254,6 +258,7 @@ class Annealer {
   Problem& problem_;
   Sketch& sketch_;
   Arrangement arrangement_;
+  const AnnealOptions& options_;
   Random random_;
   std::vector<std::vector<Choice>> likely_;  // of each front
   std::vector<double> weights_;              // of all places up to each
@@ -268,8 +273,8 @@ class Annealer {
 }  // namespace
 
 Annealed anneal(Problem& problem, Sketch& sketch, Arrangement arrangement,
-                const Contention& contention, std::int64_t most, std::uint64_t seed) {
-  return Annealer(problem, sketch, std::move(arrangement), contention, seed).run(most);
+                const Contention& contention, const AnnealOptions& options) {
+  return Annealer(problem, sketch, std::move(arrangement), contention, options).run();
 }
 
 }  // namespace elk::schedule

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "elk/base/watch.hpp"
 #include "elk/schedule/allocate.hpp"
 #include "elk/schedule/baselines.hpp"
 #include "elk/schedule/problem.hpp"
@@ -15,11 +16,18 @@ struct Annealed {
   double seconds;
 };
 
+struct AnnealOptions {
+  std::int64_t most;  // work
+  std::uint64_t seed;
+  Watch* watch = nullptr;
+};
+
 /// Changes plans, preload states, the order of preloads and how far ahead they are issued, the same
 /// in every layer, one move at a time: a move that makes the forecast longer is taken with a
 /// probability that falls to none as `most` work is done (an op in a forecast is 1). Leaves the
-/// best that it met in `sketch`. The same seed gives the same result on any machine.
+/// best that it met in `sketch`. The same seed gives the same result on any machine, unless it is
+/// told to stop.
 [[nodiscard]] Annealed anneal(Problem& problem, Sketch& sketch, Arrangement arrangement,
-                              const Contention& contention, std::int64_t most, std::uint64_t seed);
+                              const Contention& contention, const AnnealOptions& options);
 
 }  // namespace elk::schedule

@@ -16,25 +16,25 @@ namespace {
 /// Parts of the room that a chain leaves unused: buffers in whole ranges of addresses need more
 /// than their sum.
 constexpr std::array<std::int64_t, 3> kUnused = {0, 1, 3};
-constexpr std::int64_t kMoves = 400;  // of each place, at most
 
 /// Work (ops in a forecast) by effort.
 struct Budget {
   std::size_t starts;
   std::int64_t orders;
   std::int64_t anneal;
+  std::int64_t moves;  // of each place, at most: small models need no more
 };
 
 Budget budget(Effort effort) {
   switch (effort) {
     case Effort::Fast:
-      return {.starts = 1, .orders = 200'000, .anneal = 1'000'000};
+      return {.starts = 1, .orders = 200'000, .anneal = 1'000'000, .moves = 100};
     case Effort::Default:
-      return {.starts = 2, .orders = 1'000'000, .anneal = 5'000'000};
+      return {.starts = 2, .orders = 1'000'000, .anneal = 5'000'000, .moves = 400};
     case Effort::Max:
-      return {.starts = 4, .orders = 10'000'000, .anneal = 100'000'000};
+      return {.starts = 4, .orders = 10'000'000, .anneal = 100'000'000, .moves = 8'000};
   }
-  return {.starts = 1, .orders = 0, .anneal = 0};
+  return {.starts = 1, .orders = 0, .anneal = 0, .moves = 0};
 }
 
 /// A proposal with plans that the problem may not know yet.
@@ -44,12 +44,13 @@ struct Rewritten {
 };
 
 Rewritten annealed(const Problem& problem, const Proposal& start, const Contention& contention,
-                   const Arrangement& arrangement, std::int64_t most, std::uint64_t seed) {
+                   const Arrangement& arrangement, std::int64_t moves, AnnealOptions options) {
   Problem own(problem);
   Sketch sketch(own, start);
   const auto places = static_cast<std::int64_t>(sketch.places().all().size());
-  const Annealed found = anneal(own, sketch, arrangement, contention,
-                                std::min(most, kMoves * places * sketch.work()), seed);
+  options.most = std::min(options.most, moves * places * sketch.work());
+  Watch::expect(options.watch, options.most);
+  const Annealed found = anneal(own, sketch, arrangement, contention, options);
   Rewritten result{.proposal = sketch.proposal(found.arrangement), .added = {}};
   for (std::int32_t op = 0; op < problem.op_count(); ++op) {
     const Choice& choice = result.proposal.choices[static_cast<std::size_t>(op)];
@@ -79,9 +80,9 @@ struct Chain {
 std::size_t starts_of(Effort effort) { return budget(effort).starts; }
 
 std::vector<Proposal> improve(Problem& problem, const std::vector<Proposal>& starts,
-                              const Contention& contention, Bytes room, Effort effort, int threads,
+                              const Contention& contention, Bytes room, const FullOptions& options,
                               OrderSearch& search) {
-  const Budget limits = budget(effort);
+  const Budget limits = budget(options.effort);
   std::vector<Chain> chains;
   std::vector<Proposal> result;
   for (const Proposal& start : starts) {
@@ -89,7 +90,7 @@ std::vector<Proposal> improve(Problem& problem, const std::vector<Proposal>& sta
                           .space = {.room = room, .preload_room = room, .not_before = {}}},
                 .arrangement = {}};
     const Sketch sketch(problem, chain.start);
-    chain.arrangement = best_order(problem, sketch, limits.orders, threads, search);
+    chain.arrangement = best_order(problem, sketch, limits.orders, options.threads, search);
     result.push_back(sketch.proposal(chain.arrangement));
     chains.push_back(std::move(chain));
   }
@@ -105,10 +106,10 @@ std::vector<Proposal> improve(Problem& problem, const std::vector<Proposal>& sta
   const std::vector<Rewritten> found = parallel_map(
       seeds,
       [&](std::size_t i) {
-        return annealed(problem, chains[i].start, contention, chains[i].arrangement, limits.anneal,
-                        i);
+        return annealed(problem, chains[i].start, contention, chains[i].arrangement, limits.moves,
+                        {.most = limits.anneal, .seed = i, .watch = options.watch});
       },
-      threads);
+      options.threads);
   for (const Rewritten& one : found) {
     result.push_back(with_plans(problem, one));
   }

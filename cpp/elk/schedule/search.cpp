@@ -63,12 +63,14 @@ class Searcher {
         const double computed = contention_.share;
         for (const double share : {computed, 0.0, 0.5}) {
           contention_.share = share;
-          propose_dynamic();
+          if (!stopped()) {
+            propose_dynamic();
+          }
         }
       });
       propose_polished();
     }
-    if (policy == Policy::ElkFull && problem_.chip().hbm) {
+    if (policy == Policy::ElkFull && problem_.chip().hbm && !stopped()) {
       propose_full();
     }
     return best_placed();
@@ -85,6 +87,9 @@ class Searcher {
     }
     contention_ = computed;
   }
+
+  /// Whether the best so far is wanted now.
+  [[nodiscard]] bool stopped() const { return Watch::stops(options_.watch); }
 
   void propose_basic() {
     if (problem_.chip().hbm) {
@@ -123,7 +128,7 @@ class Searcher {
       best.push_back(candidates_[i].proposal);
     }
     std::int64_t left = kPolish;
-    for (std::size_t i = 0; i < best.size() && left > 0; ++i) {
+    for (std::size_t i = 0; i < best.size() && left > 0 && !stopped(); ++i) {
       left -= polish(problem_, best[i], contention_, left, options_.threads);
       keep(Policy::ElkDyn, std::move(best[i]));
     }
@@ -140,8 +145,9 @@ class Searcher {
         starts.push_back(candidate.proposal);
       }
     }
-    for (Proposal& found : improve(problem_, starts, contention_, room_, options_.effort,
-                                   options_.threads, orders_)) {
+    const FullOptions full{
+        .effort = options_.effort, .threads = options_.threads, .watch = options_.watch};
+    for (Proposal& found : improve(problem_, starts, contention_, room_, full, orders_)) {
       keep(Policy::ElkFull, std::move(found));
     }
   }

@@ -4,6 +4,7 @@
 #include <functional>
 #include <vector>
 
+#include "elk/base/watch.hpp"
 #include "elk/cost/forecast.hpp"
 #include "elk/program/program.hpp"
 #include "elk/schedule/orders.hpp"
@@ -33,6 +34,7 @@ struct SearchOptions {
   Effort effort = Effort::Default;
   int threads = 0;
   Judge judge = {};  // none: forecasts decide
+  Watch* watch = nullptr;
 };
 
 /// The best schedule of the policy and of every baseline below it, by the judge (design 6.6): a

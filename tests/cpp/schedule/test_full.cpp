@@ -125,7 +125,8 @@ TEST(Anneal, LeavesTheBestThatItMetAndNothingWorse) {
     Sketch sketch(problem, fastest_plans(problem));
     const Arrangement usual = in_order(sketch.places());
     const double before = sketch.seconds(usual);
-    const Annealed found = anneal(problem, sketch, usual, contention(problem), 20'000, 5);
+    const Annealed found =
+        anneal(problem, sketch, usual, contention(problem), {.most = 20'000, .seed = 5});
     EXPECT_LE(found.seconds, before);
     EXPECT_DOUBLE_EQ(sketch.seconds(found.arrangement), found.seconds);
     std::set<std::int32_t> numbers(found.arrangement.sequence.begin(),
@@ -147,7 +148,8 @@ TEST(Full, IsTheSameOnAnyNumberOfThreads) {
       Problem problem = test::problem(graph, chip, tiles);
       OrderSearch search;
       results.push_back(improve(problem, {fastest_plans(problem)}, contention(problem),
-                                chip::room(chip), Effort::Fast, threads, search));
+                                chip::room(chip), {.effort = Effort::Fast, .threads = threads},
+                                search));
       EXPECT_GE(search.generated, 1);
     }
     for (const std::vector<Proposal>& other : results) {
@@ -158,6 +160,25 @@ TEST(Full, IsTheSameOnAnyNumberOfThreads) {
       }
     }
   }
+}
+
+/// Told to stop, it leaves what it has; and says how far it came.
+TEST(Full, EndsWhenItIsToldTo) {
+  const cost::TileModel tiles = test::analytic();
+  const ir::Graph graph = test::transformer({.layers = 4});
+  Random random{17};
+  const chip::Chip chip = roomy_chip(random);
+  Watch watch;
+  Problem problem = test::problem(graph, chip, tiles);
+  const Found whole = search(problem, {.policy = Policy::ElkFull, .threads = 1, .watch = &watch});
+  EXPECT_GT(watch.all, 0);
+  EXPECT_GE(watch.done, watch.all);
+  Watch stopped;
+  stopped.stopped = true;
+  Problem again = test::problem(graph, chip, tiles);
+  const Found some = search(again, {.policy = Policy::ElkFull, .threads = 1, .watch = &stopped});
+  EXPECT_EQ(stopped.done, 0);
+  EXPECT_GE(some.times.total, whole.times.total);
 }
 
 /// A judge that turns the forecast round is obeyed; one far behind is not asked about.
