@@ -5,16 +5,14 @@ from __future__ import annotations
 import html
 from collections import defaultdict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
+from elk.card import NAME_LENGTH, TOP_OPS, against, html_row
 from elk.plan_schema import PlanDocument
 from elk.readable import duration, share
 
 if TYPE_CHECKING:
     from elk.run import Run
-
-_TOP_OPS: Final = 8
-_NAME_LENGTH: Final = 120
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,8 +44,8 @@ class RunCard:
     @property
     def html(self) -> str:
         """The card as HTML, every name escaped."""
-        facts = "".join(_row(fact) for fact in self.facts)
-        top = "".join(_row(row) for row in self.top)
+        facts = "".join(html_row(fact) for fact in self.facts)
+        top = "".join(html_row(row) for row in self.top)
         return (
             f"<div><b>{html.escape(self.title)}</b><table>{facts}</table>"
             f"<details><summary>top operators</summary><table>{top}</table></details></div>"
@@ -59,7 +57,7 @@ def run_card(run: Run, plan: PlanDocument) -> RunCard:
     model, chip = plan["model"]["name"], plan["chip"]["name"]
     return RunCard(
         title=(
-            f"{model[:_NAME_LENGTH]} on {chip[:_NAME_LENGTH]}: {plan['policy']}, simulated, "
+            f"{model[:NAME_LENGTH]} on {chip[:NAME_LENGTH]}: {plan['policy']}, simulated, "
             f"{run.fidelity}"
         ),
         facts=tuple(_facts(run, plan)),
@@ -75,8 +73,8 @@ def _facts(run: Run, plan: PlanDocument) -> list[tuple[str, str]]:
     stalls = ", ".join(f"{reason} {duration(s)}" for reason, s in run.stalls().items())
     facts = [
         ("latency", f"{duration(total_s)} (simulated; forecast {_error(forecast_s, total_s)})"),
-        ("of ideal", _against("ideal", bounds["ideal_s"], total_s)),
-        ("of bound", _against("lower bound", bounds["lower_bound_s"], total_s)),
+        ("of ideal", against("ideal", bounds["ideal_s"], total_s)),
+        ("of bound", against("lower bound", bounds["lower_bound_s"], total_s)),
         ("split", split),
         ("used", used),
         ("stalls", stalls),
@@ -91,10 +89,6 @@ def _error(forecast_s: float, total_s: float) -> str:
     return f"{100 * (forecast_s / total_s - 1):+.2f} %" if total_s > 0 else "-"
 
 
-def _against(name: str, least_s: float, total_s: float) -> str:
-    return f"{share(least_s, total_s)} ({name} {duration(least_s)} / latency)"
-
-
 def _top(run: Run, plan: PlanDocument) -> list[tuple[str, ...]]:
     """Operators with the same Pareto front as one row, the most expensive first."""
     columns = run.columns
@@ -105,7 +99,7 @@ def _top(run: Run, plan: PlanDocument) -> list[tuple[str, ...]]:
         took[row["front"]] += int(spent + columns["waited_ps"][i])
         members[row["front"]].append(i)
     rows: list[tuple[str, ...]] = []
-    for front in sorted(took, key=lambda f: (-took[f], f))[:_TOP_OPS]:
+    for front in sorted(took, key=lambda f: (-took[f], f))[:TOP_OPS]:
         ids = members[front]
         reasons: defaultdict[str, float] = defaultdict(float)
         for i in ids:
@@ -115,7 +109,7 @@ def _top(run: Run, plan: PlanDocument) -> list[tuple[str, ...]]:
                 columns["compute_ps"][i] - columns["sram_contention_ps"][i]
             ) / 1e12
         binds = max(reasons, key=lambda reason: reasons[reason])
-        name = plan["ops"][ids[0]]["name"][:_NAME_LENGTH]
+        name = plan["ops"][ids[0]]["name"][:NAME_LENGTH]
         rows.append(
             (
                 share(took[front], run.total_ps),
@@ -126,7 +120,3 @@ def _top(run: Run, plan: PlanDocument) -> list[tuple[str, ...]]:
             )
         )
     return rows
-
-
-def _row(cells: tuple[str, ...]) -> str:
-    return "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells) + "</tr>"

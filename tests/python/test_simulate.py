@@ -9,8 +9,10 @@ from typing import Any
 
 import elk
 import numpy as np
+import onnx
 import pytest
 from elk import cli
+from onnx_graphs import model_of, node
 from plan_oracle import broken_rules
 
 MODELS = Path(__file__).parents[2] / "models"
@@ -232,3 +234,18 @@ def test_the_command_line_simulates_and_compares(
     assert "basic" in capsys.readouterr().out
     assert (tmp_path / "x.png").stat().st_size > 0
     assert cli.main([*words, "--fidelity", "exact"]) == 2
+
+
+def test_a_comparison_is_told_which_inputs_are_weights_and_state(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shapes = {"x": [32, 64], "w": [64, 64], "s": [32, 64]}
+    nodes = [node("MatMul", "x w", "p"), node("Add", "p s", "y")]
+    onnx.save(model_of(nodes, shapes, ["y"]), tmp_path / "m.onnx")
+    words = ["compare", str(tmp_path / "m.onnx"), "--chip", "tiny", "--policy", "basic", "--json"]
+    read = []
+    for homes in ([], ["--weights", "w"], ["--weights", "w", "--state", "s"]):
+        assert cli.main([*words, *homes]) == 0
+        (found,) = json.loads(capsys.readouterr().out)["policies"]
+        read.append(round(found["utilisation"]["hbm"] * found["latency_s"] * 64e9))
+    assert read == [0, 4 * 64 * 64, 4 * 64 * 64 + 4 * 32 * 64]

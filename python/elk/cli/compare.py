@@ -8,7 +8,20 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from elk.cli.output import print_json
-from elk.cli.reading import parse_bindings, parse_limits
+from elk.cli.reading import (
+    AsJson,
+    Bind,
+    ChipName,
+    Fidelity,
+    LimitWords,
+    ModelFile,
+    Pod,
+    State,
+    Threads,
+    Weights,
+    parse_bindings,
+    parse_limits,
+)
 from elk.errors import MissingPackageError
 
 if TYPE_CHECKING:
@@ -16,39 +29,25 @@ if TYPE_CHECKING:
 
 
 def compare_command(  # noqa: PLR0913 - every option is a flag of its own
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="An ONNX file.")],
+    model: ModelFile,
     *,
-    chip: Annotated[
-        str, typer.Option("--chip", metavar="NAME|FILE", help="A preset or a chip file.")
-    ],
-    bind: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--bind", metavar="NAME=SIZE", help="A number for a symbolic dimension; repeat it."
-        ),
-    ] = None,
+    chip: ChipName,
+    bind: Bind = None,
     policy: Annotated[
         list[str] | None,
         typer.Option("--policy", help="A policy to compare; repeat it. All without it."),
     ] = None,
-    fidelity: Annotated[
-        str, typer.Option("--fidelity", help="core, symmetric, or auto by the size of the chip.")
-    ] = "auto",
-    pod: Annotated[
-        str, typer.Option("--pod", help="How chips work together: sharded or pooled.")
-    ] = "sharded",
-    threads: Annotated[
-        int | None, typer.Option("--threads", help="Threads of the search; all cores by default.")
-    ] = None,
-    limit: Annotated[
-        list[str] | None,
-        typer.Option("--limit", metavar="NAME=N", help="A limit of elk.Limits; repeat it."),
-    ] = None,
+    fidelity: Fidelity = "auto",
+    pod: Pod = "sharded",
+    threads: Threads = None,
+    weights: Weights = None,
+    state: State = None,
+    limit: LimitWords = None,
     plot: Annotated[
         Path | None,
         typer.Option("--plot", metavar="FILE", help="Draw the breakdown, as .png, .svg or .pdf."),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    json: AsJson = False,
 ) -> None:
     """Plan a model under every policy, simulate the plans, and print one table."""
     from elk.comparison import POLICIES, compare  # noqa: PLC0415 help does not wait for the core
@@ -61,6 +60,8 @@ def compare_command(  # noqa: PLR0913 - every option is a flag of its own
         fidelity=fidelity,
         pod=pod,
         threads=threads,
+        weights=weights,
+        state=state,
         limits=parse_limits(limit or []),
     )
     if plot is not None:

@@ -8,10 +8,11 @@ from typing import Annotated
 import typer
 
 from elk.cli.output import print_json
+from elk.cli.reading import AsJson, PlanFile
 
 
 def trace_command(
-    plan: Annotated[Path, typer.Argument(metavar="PLAN", help="An .elkplan file, or its JSON.")],
+    plan: PlanFile,
     *,
     output: Annotated[
         Path,
@@ -20,7 +21,7 @@ def trace_command(
     of: Annotated[
         str, typer.Option("--of", help="Which times: predicted or simulated.")
     ] = "predicted",
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    json: AsJson = False,
 ) -> None:
     """Write a plan's timeline for ui.perfetto.dev (.pftrace) or Chrome's tracing page (.json)."""
     from elk.plan import load_plan  # noqa: PLC0415 help does not wait for the core
