@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from os import PathLike
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from elk.run_card import RunCard
+    from elk.timeline import Timeline
 
 SPLIT: Final = ("preload", "execute", "overlapped", "interconnect")
 _PS: Final = 1e12  # picoseconds of a second
@@ -221,6 +223,32 @@ class Run:
             begin, end = store["store"]
             found.append(_interval("hbm", "store", -1, store["tensor"], (begin, end)))
         return sorted(found, key=lambda x: (x.begin_ps, x.end_ps, x.resource, x.op))
+
+    def timeline(self) -> Timeline:
+        """When every preload, execute and store ran, and the parts of every execute.
+
+        Example:
+            >>> run.timeline().end_ps == run.total_ps
+            True
+        """
+        from elk.timeline_plan import plan_timeline  # noqa: PLC0415 - few runs are drawn
+
+        document: PlanDocument = {**self._plan, "simulated": self.document()}
+        return plan_timeline(document, "simulated", self.intervals())
+
+    def save_trace(self, path: str | PathLike[str]) -> None:
+        """Writes `timeline()` as a trace; the same as `run.timeline().save(path)`.
+
+        Args:
+            path: `.pftrace` for ui.perfetto.dev, `.json` for Chrome's tracing page.
+
+        Raises:
+            InvalidInputError: the file has another suffix.
+
+        Example:
+            >>> run.save_trace("run.pftrace")
+        """
+        self.timeline().save(path)
 
     def document(self) -> SimulatedRow:
         """The run as `simulated` in the plan's document, schema `elk.plan/1`: all picoseconds."""

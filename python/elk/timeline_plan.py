@@ -101,7 +101,7 @@ class _Spans:
             raise InvalidInputError(
                 f"the plan of {document['model']['name']!r} was not simulated",
                 code="not_simulated",
-                remedy='take its forecast: of="predicted"',
+                remedy='run plan.simulate() first, or take the forecast: of="predicted"',
             )
         self._unit = _PS if source == "predicted" else 1.0
         self._ops = {row["id"]: row for row in times["ops"]}

@@ -190,6 +190,16 @@ def plan() -> elk.Plan:
     return elk.compile(NERF, "tiny", bindings={"rows": 64})
 
 
+@pytest.fixture(scope="module")
+def simulated() -> elk.Plan:
+    return elk.compile(NERF, "tiny", bindings={"rows": 64}, policy="static")
+
+
+@pytest.fixture(scope="module")
+def run(simulated: elk.Plan) -> elk.Run:
+    return simulated.simulate()
+
+
 def test_the_timeline_of_a_plan_says_what_the_plan_says(plan: elk.Plan) -> None:
     made = plan.timeline()
     document = plan.to_json()
@@ -218,13 +228,62 @@ def test_the_counters_of_a_plan_are_those_of_its_buffers(plan: elk.Plan) -> None
     assert 0 < peak["HBM reads"] <= plan.chip.hbm.bytes_per_s * 1.001  # type: ignore[union-attr]
 
 
-def test_a_plan_that_was_not_simulated_has_no_simulated_timeline(plan: elk.Plan) -> None:
-    document = plan.to_json()
-    if document["simulated"] is None:
-        with pytest.raises(elk.InvalidInputError, match="was not simulated"):
-            plan.timeline(of="simulated")
+def test_a_plan_that_was_not_simulated_has_no_simulated_timeline() -> None:
+    plan = elk.compile(NERF, "tiny", bindings={"rows": 64}, policy="basic")
+    with pytest.raises(elk.InvalidInputError, match="was not simulated") as raised:
+        plan.timeline(of="simulated")
+    assert raised.value.code == "not_simulated"
     with pytest.raises(elk.InvalidInputError, match="of must be one of 'simulated'"):
         plan.timeline(of="measured")
+
+
+def test_a_simulated_plan_has_the_timeline_of_its_run(simulated: elk.Plan, run: elk.Run) -> None:
+    made = simulated.timeline(of="simulated")
+    assert made == run.timeline()
+    assert made.end_ps == run.total_ps
+    assert made.end_ps != simulated.timeline().end_ps
+    assert [track.name for track in made.tracks] == ["HBM", "cores 0-63", "links of cores 0-63"]
+    times = simulated.to_json()["simulated"]["ops"]
+    executes = [one for one in made.slices if one.track == 1 and one.name in simulated.op_names]
+    assert [[one.begin_ps, one.end_ps] for one in executes] == [row["execute"] for row in times]
+    loads = {one.name: [one.begin_ps, one.end_ps] for one in made.slices if one.track == 0}
+    rows = zip(simulated.op_names, times, strict=True)
+    assert loads == {name: row["preload"] for name, row in rows if "preload" in row}
+
+
+def test_the_timeline_of_a_run_shows_the_parts_of_its_executes(run: elk.Run) -> None:
+    made = run.timeline()
+    shown = [
+        (s.category, s.facts["of"], s.begin_ps, s.end_ps) for s in made.slices if "of" in s.facts
+    ]
+    parts = [x for x in run.intervals() if x.resource != "hbm"]
+    assert shown == [(x.kind, x.name, x.begin_ps, x.end_ps) for x in parts]
+    assert {kind for kind, *_ in shown} >= {"compute", "gather"}
+
+
+def test_the_trace_of_a_run_has_its_times(run: elk.Run, tmp_path: Path) -> None:
+    run.save_trace(tmp_path / "run.pftrace")
+    trace = read_trace((tmp_path / "run.pftrace").read_bytes())
+    for resource, row in (("hbm", "HBM"), ("links", "links of cores 0-63")):
+        spans = [
+            (x.begin_ps // 1000, x.end_ps // 1000)
+            for x in run.intervals()
+            if x.resource == resource
+        ]
+        assert [(begin, end) for _, begin, end, _ in trace.slices[row]] == spans
+    computing = [(b, e) for name, b, e, _ in trace.slices["cores 0-63"] if name == "compute"]
+    spans = [(x.begin_ps, x.end_ps) for x in run.intervals() if x.resource == "cores"]
+    assert computing == [(begin // 1000, end // 1000) for begin, end in spans]
+    assert trace.flows
+
+
+def test_the_timeline_of_a_simulated_file_has_its_times(
+    simulated: elk.Plan, run: elk.Run, tmp_path: Path
+) -> None:
+    simulated.save(tmp_path / "p.elkplan")
+    made = elk.load_plan(tmp_path / "p.elkplan").timeline(of="simulated")
+    assert made.end_ps == run.total_ps
+    assert made.slices == tuple(one for one in run.timeline().slices if "of" not in one.facts)
 
 
 def test_simulated_times_are_whole_picoseconds(plan: elk.Plan) -> None:
@@ -260,6 +319,18 @@ def test_the_command_line_writes_both_traces(
         assert main(["trace", str(tmp_path / "p.elkplan"), "-o", str(tmp_path / file)]) == 0
         assert (tmp_path / file).stat().st_size > 1_000
     assert "2 rows" in capsys.readouterr().out
+    run = [
+        "trace",
+        str(tmp_path / "p.elkplan"),
+        "-o",
+        str(tmp_path / "r.json"),
+        "--of",
+        "simulated",
+    ]
+    assert main([*run, "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["rows"] == 3
+    assert facts["end_ps"] == plan.simulate().total_ps
     words = ["trace", str(tmp_path / "p.elkplan"), "-o", str(tmp_path / "t.txt"), "--json"]
     assert main(words) == 2
     assert json.loads(capsys.readouterr().out)["error"]["code"] == "trace_format"

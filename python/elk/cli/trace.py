@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from elk.cli.output import print_json
-from elk.cli.reading import AsJson, PlanFile
+from elk.cli.reading import AsJson, Fidelity, PlanFile
 
 
 def trace_command(
@@ -19,14 +19,18 @@ def trace_command(
         typer.Option("-o", "--output", metavar="FILE", help="A .pftrace or .json file to write."),
     ],
     of: Annotated[
-        str, typer.Option("--of", help="Which times: predicted or simulated.")
+        str, typer.Option("--of", help="Which times: predicted, or simulated by a run for this.")
     ] = "predicted",
+    fidelity: Fidelity = "auto",
     json: AsJson = False,
 ) -> None:
     """Write a plan's timeline for ui.perfetto.dev (.pftrace) or Chrome's tracing page (.json)."""
     from elk.plan import load_plan  # noqa: PLC0415 help does not wait for the core
 
-    timeline = load_plan(plan).timeline(of=of)
+    loaded = load_plan(plan)
+    if of == "simulated":
+        loaded.simulate(fidelity=fidelity)  # A file holds no parts of executes.
+    timeline = loaded.timeline(of=of)
     timeline.save(output)
     if json:
         facts = {
