@@ -7,6 +7,8 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from elk.card import NAME_LENGTH, TOP_OPS, against, html_row
 from elk.plan_schema import PlanDocument
 from elk.readable import duration, share
@@ -78,11 +80,20 @@ def _facts(run: Run, plan: PlanDocument) -> list[tuple[str, str]]:
         ("split", split),
         ("used", used),
         ("stalls", stalls),
-        ("queue", f"up to {int(run.columns['queued'].max(initial=0))} preloads and stores"),
+        ("queue", _queue(run)),
     ]
     if run.energy_j is not None:
-        facts.append(("energy", f"{run.energy_j:.3g} J"))
+        parts = ", ".join(f"{name} {joules:.3g} J" for name, joules in run.energy_parts_j.items())
+        facts.append(("energy", f"{run.energy_j:.3g} J: {parts}"))
     return facts
+
+
+def _queue(run: Run) -> str:
+    """How many preloads and stores were under way at a time."""
+    queue = run.queue()
+    lasted = np.diff(queue["time_ps"], append=run.total_ps)
+    mean = float(queue["length"] @ lasted) / max(run.total_ps, 1)
+    return f"{mean:.1f} preloads and stores on average, up to {queue['length'].max(initial=0):,}"
 
 
 def _error(forecast_s: float, total_s: float) -> str:
@@ -91,32 +102,22 @@ def _error(forecast_s: float, total_s: float) -> str:
 
 def _top(run: Run, plan: PlanDocument) -> list[tuple[str, ...]]:
     """Operators with the same Pareto front as one row, the most expensive first."""
-    columns = run.columns
-    took: defaultdict[int, int] = defaultdict(int)
+    columns, reasons = run.columns, run._reasons_ps
+    took_ps = columns["execute_end_ps"] - columns["execute_begin_ps"] + columns["waited_ps"]
     members: defaultdict[int, list[int]] = defaultdict(list)
     for i, row in enumerate(plan["ops"]):
-        spent = columns["execute_end_ps"][i] - columns["execute_begin_ps"][i]
-        took[row["front"]] += int(spent + columns["waited_ps"][i])
         members[row["front"]].append(i)
+    took = {front: int(took_ps[ids].sum()) for front, ids in members.items()}
     rows: list[tuple[str, ...]] = []
     for front in sorted(took, key=lambda f: (-took[f], f))[:TOP_OPS]:
         ids = members[front]
-        reasons: defaultdict[str, float] = defaultdict(float)
-        for i in ids:
-            for reason, seconds in run.stalls(i).items():
-                reasons[reason] += seconds
-            reasons["compute"] += (
-                columns["compute_ps"][i] - columns["sram_contention_ps"][i]
-            ) / 1e12
-        binds = max(reasons, key=lambda reason: reasons[reason])
-        name = plan["ops"][ids[0]]["name"][:NAME_LENGTH]
         rows.append(
             (
                 share(took[front], run.total_ps),
                 duration(took[front] / 1e12),
                 f"{len(ids)} x",
-                name,
-                binds,
+                plan["ops"][ids[0]]["name"][:NAME_LENGTH],
+                max(reasons, key=lambda reason: int(reasons[reason][ids].sum())),
             )
         )
     return rows

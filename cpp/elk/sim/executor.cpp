@@ -56,6 +56,7 @@ class Executor {
   struct StoreJob {
     std::int32_t tensor;
     std::size_t job;
+    const Demand* demand;
   };
 
   void preload(std::int32_t op) {
@@ -72,6 +73,7 @@ class Executor {
     OpRun& row = run_.ops[subscript(op)];
     row.hbm = demand->hbm;
     row.link = demand->busiest;
+    row.loaded = demand->received;
   }
 
   void store(std::int32_t tensor) {
@@ -87,7 +89,7 @@ class Executor {
     }
     const std::size_t job = player_.push(demand.get());
     count_load(*demand);
-    stores_.push_back({tensor, job});
+    stores_.push_back({.tensor = tensor, .job = job, .demand = demand.get()});
   }
 
   void count_load(const Demand& demand) {
@@ -142,11 +144,13 @@ class Executor {
     row.parts[static_cast<std::size_t>(stage.kind)] += player_.now() - begin;
     const bool goes_on = !run_.phases.empty() && run_.phases.back().op == op &&
                          run_.phases.back().kind == stage.kind;
-    if (goes_on) {
-      run_.phases.back().time.end = player_.now();
-    } else {
-      run_.phases.push_back({op, stage.kind, {begin, player_.now()}});
+    if (!goes_on) {
+      run_.phases.push_back({op, stage.kind, {begin, begin}, {0}, {0.0}});
     }
+    Phase& phase = run_.phases.back();
+    phase.time.end = player_.now();
+    phase.received += stage.demand().received;
+    phase.core_time += stage.core_time;
   }
 
   void count_work(std::int32_t op, const Work& work) {
@@ -169,7 +173,10 @@ class Executor {
     }
     for (const StoreJob& store : stores_) {
       const Job& job = player_.job(store.job);
-      run_.stores.push_back({store.tensor, {job.begin, job.end}});
+      run_.stores.push_back({.tensor = store.tensor,
+                             .store = {job.begin, job.end},
+                             .hbm = store.demand->hbm,
+                             .moved = store.demand->received});
     }
     for (std::size_t op = 0; op < preload_job_.size(); ++op) {
       if (preload_job_[op]) {

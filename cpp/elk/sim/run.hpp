@@ -25,6 +25,8 @@ struct Phase {
   std::int32_t op;
   PhaseKind kind;
   Span time;
+  Bytes received;     // by all cores, from other cores and chips
+  Seconds core_time;  // of tile calls, over all cores, as if nothing drew them out
 };
 
 /// One op of a run.
@@ -42,6 +44,7 @@ struct OpRun {
   Bytes distribute{0};             // of the busiest core
   Bytes hbm{0};                    // read over all chips
   Bytes link{0};                   // received from the HBM by the busiest core
+  Bytes loaded{0};                 // and by all cores
 
   friend bool operator==(const OpRun&, const OpRun&) = default;
 };
@@ -49,6 +52,8 @@ struct OpRun {
 struct StoreRun {
   std::int32_t tensor;
   Span store;
+  Bytes hbm{0};    // written over all chips
+  Bytes moved{0};  // by all cores
 
   friend bool operator==(const StoreRun&, const StoreRun&) = default;
 };

@@ -44,6 +44,7 @@ def simulate_command(
                 "utilisation": run.utilisation,
                 "stalls_s": run.stalls(),
                 "energy_j": run.energy_j,
+                "energy_parts_j": run.energy_parts_j,
                 "forecast_error": loaded.forecast_error(),
             }
         )
