@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from elk.colours import POLICIES, ROLES, SPLIT
 from elk.errors import InvalidInputError, MissingPackageError
 from elk.explain import Explanation, sram_room
 from elk.plan_schema import PlanDocument
@@ -16,14 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
-ROLES: Final = ("resident", "activation", "execute", "preload", "store")
 _KIB: Final = 1024.0
-_SPLIT_COLOURS: Final = {
-    "preload": "#4c78a8",
-    "execute": "#f58518",
-    "overlapped": "#8cd17d",
-    "interconnect": "#e45756",
-}
 _UNIT_NAMES: Final = {"hbm": "HBM", "matrix": "matrix units", "vector": "vector units"}
 
 
@@ -79,7 +73,15 @@ def plot_memory(
     for role, held in memory_by_role(document).items():
         top = floor + held[executes] / _KIB
         if held.any():
-            ax.fill_between(edges, _last(floor), _last(top), step="post", label=role, linewidth=0)
+            ax.fill_between(
+                edges,
+                _last(floor),
+                _last(top),
+                step="post",
+                label=role,
+                linewidth=0,
+                color=ROLES[role],
+            )
         floor = top
     room = sram_room(document["chip"]) / _KIB
     ax.axhline(room, color="black", linestyle="--", linewidth=1, label="room for plans")
@@ -133,14 +135,15 @@ def plot_breakdown(
     ax = new_axes(ax)
     policies = list(bars)
     floor = np.zeros(len(policies))
-    for part, colour in _SPLIT_COLOURS.items():
+    for part, colour in SPLIT.items():
         heights = np.array([bars[policy][part] for policy in policies]) / 1e9
         ax.bar(policies, heights, bottom=floor, label=part, width=0.6, color=colour)
         floor = floor + heights
     for at, height in enumerate(floor):
         ax.annotate(f"{height:.3g}", (at, height), (0, 2), textcoords="offset points", ha="center")
     for (name, seconds), style in zip(lines.items(), ("--", ":"), strict=True):
-        ax.axhline(seconds * 1e3, color="black", linestyle=style, linewidth=1, label=name)
+        label = f"{name}, {1e3 * seconds:.3g}"
+        ax.axhline(seconds * 1e3, color="black", linestyle=style, linewidth=1, label=label)
     highest = max(floor.max(), *(1e3 * seconds for seconds in lines.values()))
     ax.set(ylabel="time (ms)", ylim=(0, 1.35 * highest))  # The legend stands above the bars.
     ax.set_title(title, parse_math=False)
@@ -155,7 +158,9 @@ def plot_used(title: str, used: dict[str, dict[str, float]], ax: Axes | None) ->
     width = 0.8 / len(used)
     for i, (policy, shares) in enumerate(used.items()):
         places = np.arange(len(units)) + (i - (len(used) - 1) / 2) * width
-        bars = ax.bar(places, [100 * shares[unit] for unit in units], 0.9 * width, label=policy)
+        colour = POLICIES[i % len(POLICIES)]
+        heights = [100 * shares[unit] for unit in units]
+        bars = ax.bar(places, heights, 0.9 * width, label=policy, color=colour)
         ax.bar_label(bars, fmt="%.0f", fontsize="small", padding=1)
     ax.set_xticks(range(len(units)), [_UNIT_NAMES.get(unit, unit) for unit in units])
     ax.set(ylabel="used (%)", ylim=(0, 120), yticks=range(0, 101, 20))

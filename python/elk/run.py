@@ -291,10 +291,14 @@ class Run:
             >>> run.timeline().end_ps == run.total_ps
             True
         """
-        from elk.timeline_plan import plan_timeline  # noqa: PLC0415 - few runs are drawn
+        from elk.timeline import Counter  # noqa: PLC0415 - few runs are drawn
+        from elk.timeline_plan import plan_timeline  # noqa: PLC0415
 
         document: PlanDocument = {**self._plan, "simulated": self.document()}
-        return plan_timeline(document, "simulated", self.intervals())
+        queue = self.queue()
+        points = tuple(zip(queue["time_ps"].tolist(), queue["length"].tolist(), strict=True))
+        waiting = Counter(name="HBM queue", group="queue", unit="requests", points=points)
+        return plan_timeline(document, "simulated", self.intervals(), [waiting])
 
     def save_trace(self, path: str | PathLike[str]) -> None:
         """Writes `timeline()` as a trace; the same as `run.timeline().save(path)`.

@@ -44,7 +44,10 @@ class Interval(Protocol):
 
 
 def plan_timeline(
-    document: PlanDocument, source: str, intervals: Iterable[Interval] = ()
+    document: PlanDocument,
+    source: str,
+    intervals: Iterable[Interval] = (),
+    counters: Iterable[Counter] = (),
 ) -> Timeline:
     """When every preload, execute and store of a plan happens.
 
@@ -53,6 +56,7 @@ def plan_timeline(
         source: `predicted` or `simulated`.
         intervals: Parts of executes: computations are drawn inside them, exchanges on a row of
             their own.
+        counters: Quantities to show beside those of SRAM and HBM.
 
     Raises:
         InvalidInputError: the plan was not simulated.
@@ -87,7 +91,7 @@ def plan_timeline(
         name=f"{document['model']['name']} on {chip.name}, {document['policy']}, {source}",
         tracks=tracks,
         slices=tuple(slices),
-        counters=(*_memory(document, spans), *_reads(document, spans)),
+        counters=(*_memory(document, spans), *_reads(document, spans), *counters),
         flows=tuple(flows),
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import elk
 import pytest
 from elk.cli import main
+from elk.colours import COLLECTIVE, SLICES
 from elk.timeline import Counter, Flow, Slice, Timeline, Track, core_names, folded_cores
 from perfetto_reader import read_trace
 
@@ -164,13 +166,13 @@ def test_a_chrome_trace_keeps_picoseconds(nested: Timeline, tmp_path: Path) -> N
 
 
 def test_a_trace_of_another_kind_is_refused(nested: Timeline, tmp_path: Path) -> None:
-    with pytest.raises(elk.InvalidInputError, match=r"\.pftrace, \.perfetto-trace, \.json"):
+    with pytest.raises(elk.InvalidInputError, match=r"\.pftrace, \.perfetto-trace, \.json, \.html"):
         nested.save(tmp_path / "made.svg")
 
 
 def test_the_page_draws_every_row_and_escapes_names(nested: Timeline) -> None:
     drawn = nested._repr_html_()
-    assert all(word in drawn for word in ("HBM", "core 0", "read w", "SRAM", "12.000 ns"))
+    assert all(word in drawn for word in ("HBM", "core 0", "read w", "SRAM", "12.000 ns in all"))
     evil = _timeline(_slice("<script>", 0, 9))._repr_html_()
     assert "<script>" not in evil
     assert "&lt;script&gt;" in evil
@@ -183,6 +185,91 @@ def test_the_page_stays_small_whatever_happens() -> None:
     assert len(page) < _MOST_HTML
     assert "and 76 more rows" in page
     assert len(_timeline()._repr_html_()) < _MOST_HTML
+
+
+def test_the_page_stays_small_whatever_things_are_called() -> None:
+    name, tracks = "<&>" * 300, tuple(Track(name="<&>" * 300, group="cores") for _ in range(30))
+    slices = [
+        Slice(
+            track=i % 30,
+            name=f"{name}{depth}",
+            category=name,
+            begin_ps=100 * i + depth,
+            end_ps=100 * i + 99 - depth,
+            facts={name: name},
+        )
+        for i in range(2_000)
+        for depth in range(6)
+    ]
+    counters = [
+        Counter(
+            name=name,
+            group=f"{name}{group}",
+            unit="B",
+            points=tuple((100 * i, (i * 7919 + one) % 1000) for i in range(2_000)),
+        )
+        for group in range(6)
+        for one in range(6)
+    ]
+    made = Timeline(name=name, tracks=tracks, slices=tuple(slices), counters=tuple(counters))
+    assert len(made._repr_html_().encode()) < _MOST_HTML
+
+
+def _rects(drawn: str) -> list[tuple[str, float, float]]:
+    """The first line of what each shape says, its left edge and its top."""
+    found = re.findall(r'<title>([^<\n]*)[^<]*</title><rect x="([0-9.]+)" y="([0-9.]+)"', drawn)
+    return [(said, float(x), float(y)) for said, x, y in found]
+
+
+def test_slices_inside_others_are_drawn_below_them(nested: Timeline) -> None:
+    rects = {said.split(" (")[0]: (x, y) for said, x, y in _rects(nested._repr_html_())}
+    assert rects["step"][0] == rects["op"][0] < rects["shift"][0]
+    assert rects["step"][1] == rects["shift"][1] > rects["op"][1] > rects["read w"][1]
+
+
+def test_short_slices_are_drawn_together_and_no_wider_than_that_needs() -> None:
+    short = [_slice(f"s{i}", 10 * i, 10 * i + 10) for i in range(5_000)]
+    rects = _rects(_timeline(*short)._repr_html_())
+    counts = [int(said.split(" short ones")[0]) for said, _, _ in rects]
+    assert sum(counts) == 5_000
+    assert max(counts) < 50
+    assert len(rects) > 100
+
+
+@pytest.mark.parametrize(
+    ("end_ps", "marks"),
+    [
+        (5_287_000_000, ["0 ms", "1 ms", "2 ms", "3 ms", "4 ms", "5 ms"]),
+        (200_000_000, ["0 µs", "50 µs", "100 µs", "150 µs", "200 µs"]),
+        (12_000, ["0 ns", "2 ns", "4 ns", "6 ns", "8 ns", "10 ns", "12 ns"]),
+        (7, [f"{i} ps" for i in range(8)]),
+    ],
+)
+def test_the_axis_has_round_numbers(end_ps: int, marks: list[str]) -> None:
+    drawn = _timeline(_slice("op", 0, end_ps))._repr_html_()
+    assert re.findall(r'text-anchor="[a-z]+">([^<]*)<', drawn) == marks
+
+
+def test_a_long_legend_goes_on_in_another_line() -> None:
+    kinds = [*SLICES, "pool"]
+    kinds[kinds.index(COLLECTIVE)] = "all_reduce"
+    many = [
+        Slice(track=0, name=kind, category=kind, begin_ps=i, end_ps=i + 1)
+        for i, kind in enumerate(kinds)
+    ]
+    drawn = _timeline(*many)._repr_html_()
+    names = re.findall(r'height="10" fill="[^"]*"/><text x="(\d+)" y="([0-9.]+)">([^<]*)<', drawn)
+    assert [name for _, _, name in names] == [*SLICES, "other"]
+    assert len({y for _, y, _ in names}) == 2
+    assert all(float(x) + 7 * len(name) < 1_010 for x, _, name in names)
+
+
+def test_a_page_is_saved_for_any_browser(nested: Timeline, tmp_path: Path) -> None:
+    nested.save(tmp_path / "made.html")
+    saved = (tmp_path / "made.html").read_text(encoding="utf-8")
+    assert saved.startswith("<!doctype html>")
+    assert '<meta charset="utf-8">' in saved
+    assert nested._repr_html_() in saved
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,9 @@ def trace_command(
     *,
     output: Annotated[
         Path,
-        typer.Option("-o", "--output", metavar="FILE", help="A .pftrace or .json file to write."),
+        typer.Option(
+            "-o", "--output", metavar="FILE", help="A .pftrace, .json or .html file to write."
+        ),
     ],
     of: Annotated[
         str, typer.Option("--of", help="Which times: predicted, or simulated by a run for this.")
@@ -24,7 +26,7 @@ def trace_command(
     fidelity: Fidelity = "auto",
     json: AsJson = False,
 ) -> None:
-    """Write a plan's timeline for ui.perfetto.dev (.pftrace) or Chrome's tracing page (.json)."""
+    """Write a plan's timeline: for ui.perfetto.dev, Chrome's tracing page, or any browser."""
     from elk.plan import load_plan  # noqa: PLC0415 help does not wait for the core
 
     loaded = load_plan(plan)
