@@ -161,7 +161,7 @@ def plot_used(title: str, used: dict[str, dict[str, float]], ax: Axes | None) ->
         colour = POLICIES[i % len(POLICIES)]
         heights = [100 * shares[unit] for unit in units]
         bars = ax.bar(places, heights, 0.9 * width, label=policy, color=colour)
-        ax.bar_label(bars, fmt="%.0f", fontsize="small", padding=1)
+        ax.bar_label(bars, fmt="%.2g", fontsize="small", padding=1)
     ax.set_xticks(range(len(units)), [_UNIT_NAMES.get(unit, unit) for unit in units])
     ax.set(ylabel="used (%)", ylim=(0, 120), yticks=range(0, 101, 20))
     ax.set_title(title, parse_math=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ POD = ("nerf.onnx", "ipu-pod4-hbm", (("rows", 4096),))
 MESH = ("nerf.onnx", "ipu-pod4-hbm-mesh", (("rows", 4096),))
 LAYER = ("retnet-1.3b-layer.onnx", "ipu-pod4-hbm", (("batch", 32),))
 CASES = (TINY, POD, MESH, LAYER)
+POLICIES = ("basic", "static", "elk-dyn", "elk-full")
 
 
 @lru_cache(maxsize=8)
@@ -208,15 +210,44 @@ def test_a_table_needs_pandas_and_has_a_row_an_op() -> None:
 def test_comparison_holds_policies_side_by_side() -> None:
     found = elk.compare(MODELS / TINY[0], "tiny", bindings={"rows": 64})
     assert [row.policy for row in found.rows] == ["basic", "static", "elk-dyn", "elk-full"]
-    assert "basic" in found.text
     assert found["static"].of_bound <= 1
     assert json.dumps(found.to_dict())
-    ax = found.plot("breakdown")
-    assert len(ax.patches) == 4 * 4
     with pytest.raises(elk.InvalidInputError, match="breakdown"):
         found.plot("pie")
     with pytest.raises(elk.InvalidInputError, match="elk-full"):
         elk.compare(MODELS / TINY[0], "tiny", bindings={"rows": 64}, policies=["ideal"])
+
+
+def test_a_comparison_is_a_table_of_times_shares_and_speed_ups() -> None:
+    found = elk.compare(MODELS / TINY[0], "tiny", bindings={"rows": 64}, policies=POLICIES[:2])
+    head, *lines = found.text.splitlines()[1:]
+    columns = [re.split(r"  +", line.strip()) for line in (head, *lines)]
+    assert [len(row) for row in columns] == [len(columns[0])] * 3
+    table = {row[0]: dict(zip(columns[0], row, strict=True)) for row in columns[1:]}
+    for row in found.rows:
+        cells, run, bounds = table[row.policy], row.run, row.plan.bounds
+        assert cells["of ideal"] == f"{100 * bounds.ideal_s / run.latency_s:.1f} %"
+        assert cells["of bound"] == f"{100 * bounds.lower_bound_s / run.latency_s:.1f} %"
+        assert cells["speed-up"] == f"{found['basic'].run.latency_s / run.latency_s:.2f} x"
+        parts = [float(cells[part].removesuffix(" %")) for part in run.split_ps]
+        assert sum(parts) == pytest.approx(100, abs=0.2)
+    shown = found._repr_html_()
+    assert shown.count("<th>") == len(columns[0])
+    assert shown.count("<tr>") == 3
+
+
+def test_a_comparison_is_drawn_to_scale() -> None:
+    pytest.importorskip("matplotlib")
+    found = elk.compare(MODELS / TINY[0], "tiny", bindings={"rows": 64}, policies=POLICIES[:2])
+    ax: Any = found.plot("breakdown")
+    heights = np.array([patch.get_height() for patch in ax.patches]).reshape(4, 2)
+    assert heights.sum(axis=0) == pytest.approx([1e3 * row.run.latency_s for row in found.rows])
+    lines = [float(line.get_ydata()[0]) for line in ax.lines]
+    assert lines == pytest.approx([1e3 * found.ideal_s, 1e3 * found.lower_bound_s])
+    ax = found.plot("utilisation")
+    heights = np.array([patch.get_height() for patch in ax.patches]).reshape(2, 4)
+    for row, shares in zip(found.rows, heights, strict=True):
+        assert shares.tolist() == [100 * used for used in row.run.utilisation.values()]
 
 
 def test_the_command_line_simulates_and_compares(
@@ -230,7 +261,9 @@ def test_the_command_line_simulates_and_compares(
     assert elk.load_plan(path).to_json()["simulated"]["fidelity"] == "core"
     model = str(MODELS / TINY[0])
     words = ["compare", model, "--chip", "tiny", "--bind", "rows=64", "--policy", "basic"]
-    assert cli.main([*words, "--plot", str(tmp_path / "x.png")]) == 0
+    folder = tmp_path / "traces"
+    assert cli.main([*words, "--plot", str(tmp_path / "x.png"), "--traces", str(folder)]) == 0
+    assert [path.name for path in folder.iterdir()] == ["basic.pftrace"]
     assert "basic" in capsys.readouterr().out
     assert (tmp_path / "x.png").stat().st_size > 0
     assert cli.main([*words, "--fidelity", "exact"]) == 2

@@ -45,7 +45,13 @@ def compare_command(  # noqa: PLR0913 - every option is a flag of its own
     limit: LimitWords = None,
     plot: Annotated[
         Path | None,
-        typer.Option("--plot", metavar="FILE", help="Draw the breakdown, as .png, .svg or .pdf."),
+        typer.Option(
+            "--plot", metavar="FILE", help="Draw breakdown and utilisation (.png, .svg, .pdf)."
+        ),
+    ] = None,
+    traces: Annotated[
+        Path | None,
+        typer.Option("--traces", metavar="FOLDER", help="Write POLICY.pftrace of every run."),
     ] = None,
     json: AsJson = False,
 ) -> None:
@@ -66,6 +72,10 @@ def compare_command(  # noqa: PLR0913 - every option is a flag of its own
     )
     if plot is not None:
         _draw(found, plot)
+    if traces is not None:
+        traces.mkdir(parents=True, exist_ok=True)
+        for row in found.rows:
+            row.run.save_trace(traces / f"{row.policy}.pftrace")
     if json:
         print_json(found.to_dict())
     else:
@@ -79,6 +89,9 @@ def _draw(found: Comparison, path: Path) -> None:
         raise MissingPackageError(
             "plots need matplotlib, which is not installed", remedy="pip install 'elk-icca[viz]'"
         ) from error
-    figure = Figure(figsize=(8.0, 3.5), layout="constrained")
-    found.plot("breakdown", figure.subplots())
-    figure.savefig(path)
+    figure = Figure(figsize=(12.0, 4.0), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    found.plot("breakdown", left)
+    found.plot("utilisation", right)
+    right.set_title("")
+    figure.savefig(path, dpi=150)
