@@ -265,8 +265,8 @@ def _label(text: str, y: float) -> str:
 
 
 def _area(counters: list[Counter], end_ps: int, top: float) -> str:
-    """Counters of a group on top of each other, the largest value of each column."""
-    columns = [_sampled(counter, end_ps) for counter in counters]
+    """Counters of a group on top of each other, the largest sum of each column."""
+    columns = _sampled(counters, end_ps)
     most = max((sum(column) for column in zip(*columns, strict=True)), default=0.0) or 1.0
     floor = [0.0] * _COLUMNS
     shapes = []
@@ -308,16 +308,26 @@ def _area_colour(counter: Counter) -> str:
     return ROLES.get(counter.name.removeprefix(_SRAM), _OTHER_AREA)
 
 
-def _sampled(counter: Counter, end_ps: int) -> list[float]:
-    """The largest value in each column."""
-    result = [0.0] * _COLUMNS
-    ends = [time for time, _ in counter.points[1:]] + [end_ps]
-    for (begin, value), end in zip(counter.points, ends, strict=True):
+def _sampled(counters: list[Counter], end_ps: int) -> list[list[float]]:
+    """Each counter's values in each column, at the moment when their sum is the largest."""
+    values = [0.0] * len(counters)
+    result = [[0.0] * len(counters) for _ in range(_COLUMNS)]
+    changes = sorted(
+        (time, position, value)
+        for position, counter in enumerate(counters)
+        for time, value in counter.points
+    )
+    ends = [time for time, _, _ in changes[1:]] + [end_ps]
+    for (begin, position, value), end in zip(changes, ends, strict=True):
+        values[position] = value
+        if begin == end:
+            continue
         first = min(_COLUMNS - 1, begin * _COLUMNS // max(1, end_ps))
         last = min(_COLUMNS - 1, max(begin, end - 1) * _COLUMNS // max(1, end_ps))
         for column in range(first, last + 1):
-            result[column] = max(result[column], value)
-    return result
+            if sum(values) > sum(result[column]):
+                result[column] = values.copy()
+    return [[sample[i] for sample in result] for i in range(len(counters))]
 
 
 def _quantity(value: float, unit: str) -> str:

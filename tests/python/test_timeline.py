@@ -264,6 +264,15 @@ def test_a_long_legend_goes_on_in_another_line() -> None:
     assert all(float(x) + 7 * len(name) < 1_010 for x, _, name in names)
 
 
+def test_areas_are_as_high_as_their_counters_together_and_no_higher() -> None:
+    one = Counter(name="SRAM: execute", group="SRAM", unit="B", points=((0, 60), (5, 10)))
+    two = Counter(name="SRAM: preload", group="SRAM", unit="B", points=((0, 10), (5, 60)))
+    busy = _slice("op", 0, 1_000_000)  # Both counters change within the first column.
+    drawn = _timeline(busy, counters=(one, two))._repr_html_()
+    assert "up to 70 B" in drawn
+    assert "SRAM: execute, at most 60 B" in drawn
+
+
 def test_a_page_is_saved_for_any_browser(nested: Timeline, tmp_path: Path) -> None:
     nested.save(tmp_path / "made.html")
     saved = (tmp_path / "made.html").read_text(encoding="utf-8")
