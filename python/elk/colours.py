@@ -13,7 +13,7 @@ SLICES: Final = {
     "store": "#b279a2",
     "wait": "#d9d9d9",
     "matmul": "#f58518",
-    "conv": "#f58518",
+    "conv": "#c7521a",
     "elementwise": "#72b7b2",
     "softmax": "#e45756",
     "norm": "#ff9da6",

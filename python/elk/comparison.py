@@ -13,7 +13,7 @@ from elk.choices import one_of
 from elk.errors import InvalidInputError
 from elk.plan import Plan
 from elk.plan import compile as compile_plan
-from elk.readable import duration, share
+from elk.readable import deviation, duration, share
 from elk.run import SPLIT, Run
 
 if TYPE_CHECKING:
@@ -236,5 +236,5 @@ def _cells(row: Row, first_s: float) -> tuple[str, ...]:
         f"{100 * row.of_bound:.1f} %",
         *(share(run.split_ps[part], run.total_ps) for part in SPLIT),
         *(f"{100 * run.utilisation[name]:.1f} %" for name in _USED),
-        f"{100 * row.plan.forecast_error():+.2f} %",
+        deviation(row.plan.latency_s, run.latency_s),
     )

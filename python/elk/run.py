@@ -298,7 +298,7 @@ class Run:
         queue = self.queue()
         points = tuple(zip(queue["time_ps"].tolist(), queue["length"].tolist(), strict=True))
         waiting = Counter(name="HBM queue", group="queue", unit="requests", points=points)
-        return plan_timeline(document, "simulated", self.intervals(), [waiting])
+        return plan_timeline(document, "simulated", self.intervals(), [waiting] if points else [])
 
     def save_trace(self, path: str | PathLike[str]) -> None:
         """Writes `timeline()` as a trace; the same as `run.timeline().save(path)`.

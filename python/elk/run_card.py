@@ -11,7 +11,7 @@ import numpy as np
 
 from elk.card import NAME_LENGTH, TOP_OPS, against, html_row
 from elk.plan_schema import PlanDocument
-from elk.readable import duration, share
+from elk.readable import deviation, duration, share
 
 if TYPE_CHECKING:
     from elk.run import Run
@@ -74,7 +74,7 @@ def _facts(run: Run, plan: PlanDocument) -> list[tuple[str, str]]:
     split = ", ".join(f"{name} {share(ps, run.total_ps)}" for name, ps in run.split_ps.items())
     stalls = ", ".join(f"{reason} {duration(s)}" for reason, s in run.stalls().items())
     facts = [
-        ("latency", f"{duration(total_s)} (simulated; forecast {_error(forecast_s, total_s)})"),
+        ("latency", f"{duration(total_s)} (simulated; forecast {deviation(forecast_s, total_s)})"),
         ("of ideal", against("ideal", bounds["ideal_s"], total_s)),
         ("of bound", against("lower bound", bounds["lower_bound_s"], total_s)),
         ("split", split),
@@ -94,10 +94,6 @@ def _queue(run: Run) -> str:
     lasted = np.diff(queue["time_ps"], append=run.total_ps)
     mean = float(queue["length"] @ lasted) / max(run.total_ps, 1)
     return f"{mean:.1f} preloads and stores on average, up to {queue['length'].max(initial=0):,}"
-
-
-def _error(forecast_s: float, total_s: float) -> str:
-    return f"{100 * (forecast_s / total_s - 1):+.2f} %" if total_s > 0 else "-"
 
 
 def _top(run: Run, plan: PlanDocument) -> list[tuple[str, ...]]:

@@ -15,6 +15,7 @@ _LEFT: Final = 150  # pixels of the names of rows
 _WIDTH: Final = 850  # pixels of time
 _ROW, _GAP, _AREA = 20, 8, 70  # pixels
 _LETTER: Final = 6.6  # pixels
+_WIDE: Final = 7.4  # pixels of a letter that must not run out of a slice
 _MOST_ROWS: Final = 24
 _MOST_LANES: Final = 4  # of a row, where there are few rows
 _MOST_BYTES: Final = 195_000
@@ -150,7 +151,7 @@ def _rect(shape: _Shape, top: float, *, told: bool) -> str:
     width = max(0.4, shape.right - shape.left)
     colour = _colour(_longest(shape).category)
     text = ""
-    letters = int((width - 4) / _LETTER)
+    letters = int((width - 4) / _WIDE)
     if letters > 3 and len(shape.slices) == 1:  # noqa: PLR2004 - less says nothing
         name = first.name if len(first.name) <= letters else f"{first.name[: letters - 1]}…"
         text = (
@@ -317,7 +318,7 @@ def _sampled(counters: list[Counter], end_ps: int) -> list[list[float]]:
         for position, counter in enumerate(counters)
         for time, value in counter.points
     )
-    ends = [time for time, _, _ in changes[1:]] + [end_ps]
+    ends = [*(time for time, _, _ in changes[1:]), end_ps][: len(changes)]
     for (begin, position, value), end in zip(changes, ends, strict=True):
         values[position] = value
         if begin == end:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any, Final, Protocol
 
@@ -87,6 +88,9 @@ def plan_timeline(
     if any(one.track == _LINKS for one in parts_of):
         tracks = (*tracks, Track(name=f"links of {tracks[_CORES].name}", group="cores"))
     slices.extend(parts_of)
+    if chip.hbm is None:
+        tracks = tracks[1:]
+        slices = [replace(one, track=one.track - 1) for one in slices]
     return Timeline(
         name=f"{document['model']['name']} on {chip.name}, {document['policy']}, {source}",
         tracks=tracks,

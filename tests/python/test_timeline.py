@@ -264,6 +264,19 @@ def test_a_long_legend_goes_on_in_another_line() -> None:
     assert all(float(x) + 7 * len(name) < 1_010 for x, _, name in names)
 
 
+def test_a_chip_without_hbm_has_no_row_no_reads_and_no_queue_of_one() -> None:
+    run = elk.compile(NERF, "ipu-mk2", bindings={"rows": 64}, policy="basic").simulate()
+    made = run.timeline()
+    assert {counter.group for counter in made.counters} == {"SRAM of one core"}
+    assert [track.name for track in made.tracks] == ["cores 0-1471", "links of cores 0-1471"]
+    gathers = [one for one in made.slices if one.category == "gather"]
+    assert {made.tracks[one.track].name for one in gathers} == {"links of cores 0-1471"}
+    assert "0.0 preloads and stores on average" in run.summary()
+    assert len(made._repr_html_()) < _MOST_HTML
+    empty = Counter(name="nothing", group="nothing", unit="B", points=())
+    assert "nothing" in _timeline(_slice("op", 0, 5), counters=(empty,))._repr_html_()
+
+
 def test_areas_are_as_high_as_their_counters_together_and_no_higher() -> None:
     one = Counter(name="SRAM: execute", group="SRAM", unit="B", points=((0, 60), (5, 10)))
     two = Counter(name="SRAM: preload", group="SRAM", unit="B", points=((0, 10), (5, 60)))
