@@ -22,10 +22,14 @@ from elk.cli.reading import (
     parse_bindings,
     parse_limits,
 )
-from elk.errors import MissingPackageError
+from elk.errors import InvalidInputError, MissingPackageError
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from elk.comparison import Comparison
+
+_PICTURES = (".png", ".svg", ".pdf")
 
 
 def compare_command(  # noqa: PLR0913 - every option is a flag of its own
@@ -58,6 +62,7 @@ def compare_command(  # noqa: PLR0913 - every option is a flag of its own
     """Plan a model under every policy, simulate the plans, and print one table."""
     from elk.comparison import POLICIES, compare  # noqa: PLC0415 help does not wait for the core
 
+    figure = None if plot is None else _figure(plot)
     found = compare(
         model,
         chip,
@@ -70,8 +75,9 @@ def compare_command(  # noqa: PLR0913 - every option is a flag of its own
         state=state,
         limits=parse_limits(limit or []),
     )
-    if plot is not None:
-        _draw(found, plot)
+    if plot is not None and figure is not None:
+        _draw(found, figure)
+        figure.savefig(plot, dpi=150)
     if traces is not None:
         traces.mkdir(parents=True, exist_ok=True)
         for row in found.rows:
@@ -82,16 +88,26 @@ def compare_command(  # noqa: PLR0913 - every option is a flag of its own
         typer.echo(found.text)
 
 
-def _draw(found: Comparison, path: Path) -> None:
+def _figure(path: Path) -> Figure:
+    """An empty figure; refuses what could not be drawn before minutes have gone into plans."""
+    if path.suffix not in _PICTURES:
+        raise InvalidInputError(
+            f"a plot is no {path.suffix or 'file without a suffix'}: {path}",
+            code="usage",
+            place="--plot",
+            remedy=f"end it in one of {', '.join(_PICTURES)}",
+        )
     try:
         from matplotlib.figure import Figure  # noqa: PLC0415 optional, and slow to import
     except ImportError as error:
         raise MissingPackageError(
             "plots need matplotlib, which is not installed", remedy="pip install 'elk-icca[viz]'"
         ) from error
-    figure = Figure(figsize=(12.0, 4.0), layout="constrained")
+    return Figure(figsize=(12.0, 4.0), layout="constrained")
+
+
+def _draw(found: Comparison, figure: Figure) -> None:
     left, right = figure.subplots(1, 2)
     found.plot("breakdown", left)
     found.plot("utilisation", right)
-    right.set_title("")
-    figure.savefig(path, dpi=150)
+    right.set_title("")  # The left one names both.
