@@ -36,6 +36,7 @@ py::dict op_columns(const std::vector<sim::OpRun>& ops) {
   columns["hbm_bytes"] = column(ops, [](const OpRun& o) { return o.hbm.value; });
   columns["link_bytes"] = column(ops, [](const OpRun& o) { return o.link.value; });
   columns["loaded_bytes"] = column(ops, [](const OpRun& o) { return o.loaded.value; });
+  columns["execution"] = column(ops, [](const OpRun& o) { return o.execution; });
   const std::array<const char*, sim::kPhaseKinds> parts = {"distribute_ps", "gather_ps",
                                                            "compute_ps", "shift_ps", "reduce_ps"};
   for (std::size_t part = 0; part < parts.size(); ++part) {
@@ -115,6 +116,7 @@ void bind_sim(py::module_& m) {
       .def_property_readonly("ops", [](const Run& r) { return op_columns(r.ops); })
       .def_property_readonly("stores", [](const Run& r) { return store_columns(r.stores); })
       .def_property_readonly("phases", [](const Run& r) { return phase_columns(r.phases); })
+      .def_readonly("cores", &Run::cores)
       .def_readonly("totals", &Run::totals);
 
   m.def("simulate", &elk::compile::simulate, py::arg("graph"), py::arg("chip"), py::arg("program"),

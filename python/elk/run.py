@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from elk.run_card import RunCard
     from elk.timeline import Timeline
+    from elk.timeline_plan import CoreRow
 
 SPLIT: Final = ("preload", "execute", "overlapped", "interconnect")
 _PS: Final = 1e12  # picoseconds of a second
@@ -73,7 +74,8 @@ class Run:
 
         `waited_ps` is how long the execute waited for its preload, `queued` how many preloads and
         stores were not over when it began; `exchange_bytes` are those of the busiest core,
-        `hbm_bytes` and `loaded_bytes` (what cores received of them) those of all chips.
+        `hbm_bytes` and `loaded_bytes` (what cores received of them) those of all chips; executes
+        of the same `execution` do the same.
         """
         ops = self._run.ops
         return ops | {name: ops[name] * self._copies for name in ("hbm_bytes", "loaded_bytes")}
@@ -284,8 +286,12 @@ class Run:
         """What HBM, cores and links did, by time: for timelines and traces."""
         return intervals(self._run.phases, self.document(), self._plan)
 
-    def timeline(self) -> Timeline:
+    def timeline(self, *, fold: bool = True) -> Timeline:
         """When every preload, execute and store ran, and the parts of every execute.
+
+        Args:
+            fold: Whether all cores share a row. Unfolded, those do that take part in the same
+                executes, on a pod whose chips share the model those of all chips.
 
         Example:
             >>> run.timeline().end_ps == run.total_ps
@@ -298,7 +304,16 @@ class Run:
         queue = self.queue()
         points = tuple(zip(queue["time_ps"].tolist(), queue["length"].tolist(), strict=True))
         waiting = Counter(name="HBM queue", group="queue", unit="requests", points=points)
-        return plan_timeline(document, "simulated", self.intervals(), [waiting] if points else [])
+        rows = [] if fold else self._core_rows()
+        counters = [waiting] if points else []
+        return plan_timeline(document, "simulated", self.intervals(), counters, rows)
+
+    def _core_rows(self) -> list[CoreRow]:
+        from elk.timeline_plan import core_rows  # noqa: PLC0415 - few runs are drawn
+
+        suffix = ", each chip" if self._copies > 1 else ""
+        executions = self.columns["execution"].tolist()
+        return core_rows(self._run.cores, executions, int(self._capacity.cores), suffix)
 
     def save_trace(self, path: str | PathLike[str]) -> None:
         """Writes `timeline()` as a trace; the same as `run.timeline().save(path)`.

@@ -11,7 +11,7 @@ from elk.colours import OTHER, ROLES, SLICES, kind_of_slice
 from elk.readable import amount, duration, rate
 from elk.timeline import Counter, Fact, Slice, Timeline
 
-_LEFT: Final = 150  # pixels of the names of rows
+_LEFT: Final = 180  # pixels of the names of rows
 _WIDTH: Final = 850  # pixels of time
 _ROW, _GAP, _AREA = 20, 8, 70  # pixels
 _LETTER: Final = 6.6  # pixels

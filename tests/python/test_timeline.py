@@ -13,6 +13,7 @@ import pytest
 from elk.cli import main
 from elk.colours import COLLECTIVE, SLICES
 from elk.timeline import Counter, Flow, Slice, Timeline, Track, core_names, folded_cores
+from elk.timeline_plan import core_rows
 from perfetto_reader import read_trace
 
 NERF = Path(__file__).parents[2] / "models" / "nerf.onnx"
@@ -27,6 +28,7 @@ class Part:
     kind: str
     begin_ps: int
     end_ps: int
+    op: int = 0
     name: str = "op"
 
 
@@ -261,7 +263,8 @@ def test_a_long_legend_goes_on_in_another_line() -> None:
     names = re.findall(r'height="10" fill="[^"]*"/><text x="(\d+)" y="([0-9.]+)">([^<]*)<', drawn)
     assert [name for _, _, name in names] == [*SLICES, "other"]
     assert len({y for _, y, _ in names}) == 2
-    assert all(float(x) + 7 * len(name) < 1_010 for x, _, name in names)
+    (width,) = re.findall(r'viewBox="0 0 (\d+) ', drawn)
+    assert all(float(x) + 6 * len(name) < float(width) for x, _, name in names)
 
 
 def test_a_chip_without_hbm_has_no_row_no_reads_and_no_queue_of_one() -> None:
@@ -370,6 +373,38 @@ def test_the_timeline_of_a_run_shows_the_parts_of_its_executes(run: elk.Run) -> 
     assert {kind for kind, *_ in shown} >= {"compute", "gather"}
 
 
+def test_unfolded_rows_show_which_cores_take_part() -> None:
+    plan = elk.compile(NERF, "tiny", bindings={"rows": 9}, policy="basic")
+    run = plan.simulate()
+    made = run.timeline(fold=False)
+    rows = [(i, track.name) for i, track in enumerate(made.tracks) if track.name.startswith("core")]
+    assert len(rows) > 1
+    assert sum(_count(name) for _, name in rows) == 64
+    drawn = {i: {s.name for s in made.slices if s.track == i} for i, _ in rows}
+    for op in plan.to_json()["ops"]:
+        cores = [name for i, name in rows if op["name"] in drawn[i]]
+        assert sum(map(_count, cores)) == op["execute"]["cores"]
+    assert made.end_ps == run.total_ps
+    assert len(made.flows) == len(run.timeline().flows) > 0
+    for flow in made.flows:
+        assert made.slices[flow.source].name == made.slices[flow.target].name
+        assert made.slices[flow.target].category not in ("preload", "wait")
+
+
+def _count(name: str) -> int:
+    """How many cores a name such as `cores 0-6, 8` stands for."""
+    ranges = [part.split("-") for part in name.split(" ", 1)[1].split(", ")]
+    return sum(int(ids[-1]) - int(ids[0]) + 1 for ids in ranges)
+
+
+def test_an_execute_without_tile_calls_is_everyones() -> None:
+    rows = core_rows([[], [1]], [0, 1, 0], 3, ", each chip")
+    assert [(row.name, row.ops) for row in rows] == [
+        ("cores 0, 2, each chip", frozenset({0, 2})),
+        ("core 1, each chip", frozenset({0, 1, 2})),
+    ]
+
+
 def test_the_trace_of_a_run_has_its_times(run: elk.Run, tmp_path: Path) -> None:
     run.save_trace(tmp_path / "run.pftrace")
     trace = read_trace((tmp_path / "run.pftrace").read_bytes())
@@ -440,6 +475,11 @@ def test_the_command_line_writes_both_traces(
     facts = json.loads(capsys.readouterr().out)
     assert facts["rows"] == 3
     assert facts["end_ps"] == plan.simulate().total_ps
+    assert main([*run, "--unfold", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["rows"] == len(plan.simulate().timeline(fold=False).tracks)
+    assert main([*run[:-2], "--unfold"]) == 2
+    assert "--of simulated" in capsys.readouterr().err
     words = ["trace", str(tmp_path / "p.elkplan"), "-o", str(tmp_path / "t.txt"), "--json"]
     assert main(words) == 2
     assert json.loads(capsys.readouterr().out)["error"]["code"] == "trace_format"

@@ -32,6 +32,7 @@ class Executor {
         preload_job_(graph.ops.size()) {
     run_.fidelity = fidelity;
     run_.ops.resize(graph.ops.size());
+    run_.cores.resize(work_of_.size());
   }
 
   Run run() {
@@ -113,6 +114,7 @@ class Executor {
     row.parts.assign(kPhaseKinds, Picoseconds{0});
     row.execute.begin = player_.now();
     const Work& work = work_of(op);
+    row.execution = expander_.execution_of(op);
     row.received = work.received;
     row.exchange = work.exchange;
     row.distribute = work.distribute;
@@ -126,7 +128,13 @@ class Executor {
   const Work& work_of(std::int32_t op) {
     std::unique_ptr<Work>& work = work_of_[subscript(expander_.execution_of(op))];
     if (!work) {
-      work = std::make_unique<Work>(works_.of(op, graph_, expander_.execution(op)));
+      const program::Execution& execution = expander_.execution(op);
+      work = std::make_unique<Work>(works_.of(op, graph_, execution));
+      std::vector<std::int32_t>& cores = run_.cores[subscript(expander_.execution_of(op))];
+      for (const program::Tiles& tiles : execution.tiles) {
+        cores.insert(cores.end(), tiles.cores.begin(), tiles.cores.end());
+      }
+      std::sort(cores.begin(), cores.end());
     }
     return *work;
   }

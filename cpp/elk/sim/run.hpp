@@ -45,6 +45,7 @@ struct OpRun {
   Bytes hbm{0};                    // read over all chips
   Bytes link{0};                   // received from the HBM by the busiest core
   Bytes loaded{0};                 // and by all cores
+  std::int32_t execution = 0;      // the kind of its execute: an index of Run::cores
 
   friend bool operator==(const OpRun&, const OpRun&) = default;
 };
@@ -79,6 +80,7 @@ struct Run {
   std::vector<OpRun> ops;
   std::vector<StoreRun> stores;
   std::vector<Phase> phases;
+  std::vector<std::vector<std::int32_t>> cores;  // that run tile calls, by kind of execute
   Totals totals;
 };
 

@@ -9,6 +9,7 @@ import typer
 
 from elk.cli.output import print_json
 from elk.cli.reading import AsJson, Fidelity, PlanFile
+from elk.errors import InvalidInputError
 
 
 def trace_command(
@@ -24,15 +25,26 @@ def trace_command(
         str, typer.Option("--of", help="Which times: predicted, or simulated by a run for this.")
     ] = "predicted",
     fidelity: Fidelity = "auto",
+    unfold: Annotated[
+        bool, typer.Option("--unfold", help="Rows by which cores take part, not one for all.")
+    ] = False,
     json: AsJson = False,
 ) -> None:
     """Write a plan's timeline: for ui.perfetto.dev, Chrome's tracing page, or any browser."""
     from elk.plan import load_plan  # noqa: PLC0415 help does not wait for the core
 
     loaded = load_plan(plan)
-    if of == "simulated":
-        loaded.simulate(fidelity=fidelity)  # A file holds no parts of executes.
-    timeline = loaded.timeline(of=of)
+    if of == "simulated":  # A file holds no parts of executes.
+        timeline = loaded.simulate(fidelity=fidelity).timeline(fold=not unfold)
+    elif unfold:
+        raise InvalidInputError(
+            "--unfold shows the cores of a run",
+            code="usage",
+            place="--unfold",
+            remedy="add --of simulated",
+        )
+    else:
+        timeline = loaded.timeline(of=of)
     timeline.save(output)
     if json:
         facts = {

@@ -77,6 +77,10 @@ TEST(Executor, SaysOfEachPhaseWhatAllCoresReceivedAndComputed) {
   for (const OpRun& op : done.ops) {
     loaded += op.loaded;
   }
+  const std::vector<std::int32_t> cores = {0, 1, 2, 3, 4, 5, 6, 7};
+  for (const OpRun& op : done.ops) {
+    EXPECT_EQ(done.cores[static_cast<std::size_t>(op.execution)], cores);
+  }
   EXPECT_EQ(loaded, Bytes{2 * 8 * 1'024});
   EXPECT_EQ(done.totals.received, Bytes{8 * 1'024 + 8 * 896} + loaded);
   EXPECT_DOUBLE_EQ(worked.value, done.totals.matrix_s + done.totals.vector_s);
