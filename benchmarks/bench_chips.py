@@ -19,7 +19,7 @@ DECODERS = [case for case in (*CASES, *OTHERS) if "decode" in case.title]
 
 def main() -> None:
     with_hbm = [name for name in elk.chips.names() if elk.chips.get(name).hbm]
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])  # type: ignore[union-attr]
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--chips", default=",".join(with_hbm), help="presets, with commas")
     parser.add_argument("--threads", type=int, default=None, help="threads of the search")
     arguments = parser.parse_args()

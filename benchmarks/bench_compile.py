@@ -143,7 +143,7 @@ def table(threads: int | None, repeats: int) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])  # type: ignore[union-attr]
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--threads", type=int, default=None, help="threads of the search")
     parser.add_argument("--repeats", type=int, default=3, help="runs of each row")
     parser.add_argument("--job", help=argparse.SUPPRESS)

@@ -48,7 +48,7 @@ def chain(ops: int) -> ModelProto:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])  # type: ignore[union-attr]
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--ops", type=int, nargs="+", default=[1_000, 10_000, 100_000])
     arguments = parser.parse_args()
     print(f"{machine()}\n")

@@ -19,7 +19,7 @@ POLICIES = ("basic", "static", "elk-dyn", "elk-full")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])  # type: ignore[union-attr]
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--chips", default=",".join(CHIPS), help="names of presets, with commas")
     parser.add_argument("--policies", default=",".join(POLICIES), help="policies, with commas")
     parser.add_argument("--models", default="", help="words in names of model files, with commas")

@@ -43,7 +43,7 @@ class Row:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])  # type: ignore[union-attr]
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--models", default="", help="parts of file names, with commas")
     parser.add_argument("--chips", default=",".join(elk.chips.names()), help="presets, with commas")
     parser.add_argument("--pods", default=",".join(PODS), help="pooled, sharded")

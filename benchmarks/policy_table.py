@@ -18,7 +18,7 @@ CHIPS = ("ipu-pod4-hbm", "ipu-pod4-hbm-mesh")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])  # type: ignore[union-attr]
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--chips", default=",".join(CHIPS), help="names of presets, with commas")
     parser.add_argument("--threads", type=int, default=None, help="threads of the search")
     arguments = parser.parse_args()

@@ -19,7 +19,7 @@ FEW = 50  # Pareto plans of most operators in T10
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])  # type: ignore[union-attr]
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--model", default="", help="only models whose file has this in its name")
     parser.add_argument("--chip", default="ipu-pod4-hbm", help="a preset or a chip file")
     parser.add_argument("--threads", type=int, default=None, help="threads of the search")

@@ -35,6 +35,8 @@ py::dict op_columns(const std::vector<sim::OpRun>& ops) {
   columns["distribute_bytes"] = column(ops, [](const OpRun& o) { return o.distribute.value; });
   columns["hbm_bytes"] = column(ops, [](const OpRun& o) { return o.hbm.value; });
   columns["link_bytes"] = column(ops, [](const OpRun& o) { return o.link.value; });
+  columns["loaded_bytes"] = column(ops, [](const OpRun& o) { return o.loaded.value; });
+  columns["execution"] = column(ops, [](const OpRun& o) { return o.execution; });
   const std::array<const char*, sim::kPhaseKinds> parts = {"distribute_ps", "gather_ps",
                                                            "compute_ps", "shift_ps", "reduce_ps"};
   for (std::size_t part = 0; part < parts.size(); ++part) {
@@ -49,6 +51,8 @@ py::dict store_columns(const std::vector<sim::StoreRun>& stores) {
   columns["tensor"] = column(stores, [](const StoreRun& s) { return s.tensor; });
   columns["begin_ps"] = column(stores, [](const StoreRun& s) { return s.store.begin.value; });
   columns["end_ps"] = column(stores, [](const StoreRun& s) { return s.store.end.value; });
+  columns["hbm_bytes"] = column(stores, [](const StoreRun& s) { return s.hbm.value; });
+  columns["moved_bytes"] = column(stores, [](const StoreRun& s) { return s.moved.value; });
   return columns;
 }
 
@@ -60,6 +64,8 @@ py::dict phase_columns(const std::vector<sim::Phase>& phases) {
       column(phases, [](const Phase& p) { return static_cast<std::uint8_t>(p.kind); });
   columns["begin_ps"] = column(phases, [](const Phase& p) { return p.time.begin.value; });
   columns["end_ps"] = column(phases, [](const Phase& p) { return p.time.end.value; });
+  columns["received_bytes"] = column(phases, [](const Phase& p) { return p.received.value; });
+  columns["core_s"] = column(phases, [](const Phase& p) { return p.core_time.value; });
   return columns;
 }
 
@@ -110,6 +116,7 @@ void bind_sim(py::module_& m) {
       .def_property_readonly("ops", [](const Run& r) { return op_columns(r.ops); })
       .def_property_readonly("stores", [](const Run& r) { return store_columns(r.stores); })
       .def_property_readonly("phases", [](const Run& r) { return phase_columns(r.phases); })
+      .def_readonly("cores", &Run::cores)
       .def_readonly("totals", &Run::totals);
 
   m.def("simulate", &elk::compile::simulate, py::arg("graph"), py::arg("chip"), py::arg("program"),

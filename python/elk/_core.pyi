@@ -1,6 +1,6 @@
 import enum
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypedDict, type_check_only
+from typing import Any, TypedDict, type_check_only
 
 import numpy as np
 from numpy.typing import NDArray
@@ -818,7 +818,9 @@ class Run(_Struct):
     @property
     def stores(self) -> dict[str, NDArray[np.int64]]: ...
     @property
-    def phases(self) -> dict[str, NDArray[np.int64]]: ...
+    def phases(self) -> dict[str, NDArray[Any]]: ...
+    @property
+    def cores(self) -> list[list[int]]: ...
     @property
     def totals(self) -> RunTotals: ...
 

@@ -17,8 +17,8 @@ from elk.plan_shards import between_chips, is_sharded, layer
 from elk.plots import memory_by_role
 from elk.readable import amount, duration, rate, share
 
-_TOP_OPS: Final = 8
-_NAME_LENGTH: Final = 120
+TOP_OPS: Final = 8  # rows of operators on a card
+NAME_LENGTH: Final = 120  # letters of a name on a card
 _LIMITS: Final = {
     "hbm": "the modules' ports and outstanding requests",
     "injection": "the links of the nodes that HBM is attached to",
@@ -71,9 +71,9 @@ class Card:
     @property
     def html(self) -> str:
         """The card as HTML, every name escaped."""
-        facts = "".join(_row(fact) for fact in self.facts)
-        top = "".join(_row(row) for row in self.top)
-        layer = "".join(_row(row) for row in self.layer)
+        facts = "".join(html_row(fact) for fact in self.facts)
+        top = "".join(html_row(row) for row in self.top)
+        layer = "".join(html_row(row) for row in self.layer)
         shards = (
             f"<details><summary>one layer over the chips</summary><table>{layer}</table></details>"
             if layer
@@ -93,7 +93,7 @@ def card(document: PlanDocument) -> Card:
     pod = f", {document['pod']}" if int(chip.get("chips") or 1) > 1 else ""
     return Card(
         title=(
-            f"{model['name'][:_NAME_LENGTH]} on {chip['name'][:_NAME_LENGTH]}: "
+            f"{model['name'][:NAME_LENGTH]} on {chip['name'][:NAME_LENGTH]}: "
             f"{document['policy']}{pod}"
         ),
         facts=tuple(_facts(document)),
@@ -114,10 +114,10 @@ def _facts(document: PlanDocument) -> list[tuple[str, str]]:
             f"{duration(total_s)} (forecast; host transfers besides: "
             f"{duration(document['host_s'])})",
         ),
-        ("of ideal", _against("ideal", bounds["ideal_s"], total_s)),
+        ("of ideal", against("ideal", bounds["ideal_s"], total_s)),
         (
             "of bound",
-            _against("lower bound, by sampled tile rates,", bounds["lower_bound_s"], total_s),
+            against("lower bound, by sampled tile rates,", bounds["lower_bound_s"], total_s),
         ),
         ("binds", f"{binds}: " + ", ".join(f"{n} {duration(s)}" for n, s in corners.items())),
         *_hbm(document),
@@ -133,7 +133,8 @@ def _facts(document: PlanDocument) -> list[tuple[str, str]]:
     ]
 
 
-def _against(name: str, least_s: float, total_s: float) -> str:
+def against(name: str, least_s: float, total_s: float) -> str:
+    """A time as a share of another: `94.2 % (ideal 1.630 ms / latency)`."""
     return f"{share(least_s, total_s)} ({name} {duration(least_s)} / latency)"
 
 
@@ -216,9 +217,9 @@ def _top(document: PlanDocument) -> list[tuple[str, ...]]:
         spent[row["front"]]["HBM"] += wait
     total_s = document["predicted"]["total_s"]
     rows: list[tuple[str, ...]] = []
-    for front in sorted(took, key=lambda f: (-took[f], f))[:_TOP_OPS]:
+    for front in sorted(took, key=lambda f: (-took[f], f))[:TOP_OPS]:
         binds = max(spent[front], key=lambda key: spent[front][key])
-        name = members[front][0]["name"][:_NAME_LENGTH]
+        name = members[front][0]["name"][:NAME_LENGTH]
         count = f"{len(members[front])} x"
         rows.append((share(took[front], total_s), duration(took[front]), count, name, binds))
     return rows
@@ -250,5 +251,6 @@ def delivery_notes(chip: Chip) -> list[str]:
     ]
 
 
-def _row(cells: tuple[str, ...]) -> str:
+def html_row(cells: tuple[str, ...]) -> str:
+    """A row of an HTML table, every cell escaped."""
     return "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells) + "</tr>"

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from elk.card import html_row
 from elk.choices import one_of
 from elk.errors import InvalidInputError
 from elk.plan import Plan
 from elk.plan import compile as compile_plan
-from elk.readable import duration, share
+from elk.readable import deviation, duration, share
 from elk.run import SPLIT, Run
 
 if TYPE_CHECKING:
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
 POLICIES: Final = ("basic", "static", "elk-dyn", "elk-full")
 _USED: Final = ("hbm", "links")
 _HEADS: Final = (
-    "policy", "latency", "of ideal", "of bound", *SPLIT, "HBM used", "links used", "forecast",
+    "policy", "latency", "speed-up", "of ideal", "of bound", *SPLIT, "HBM used", "links used",
+    "forecast",
 )  # fmt: skip
 
 
@@ -99,7 +101,7 @@ class Comparison:
     @property
     def text(self) -> str:
         """The table as plain text."""
-        cells = [_HEADS, *(_cells(row) for row in self.rows)]
+        cells = [_HEADS, *self._cells()]
         widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
         lines = [
             "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])])
@@ -122,19 +124,25 @@ class Comparison:
 
         Args:
             kind: `breakdown`: each policy's time, stacked by preload, execute, overlapped and
-                interconnect, with the ideal and the bound as lines.
+                interconnect, with the ideal and the bound as lines. `utilisation`: how much of HBM,
+                links, matrix and vector units each policy uses. They are Figure 18 of the ELK
+                paper, its part (a) and its parts (b) to (d).
             ax: Where to draw; a new figure without it.
 
         Raises:
             InvalidInputError: there is no such kind.
             MissingPackageError: matplotlib is not installed.
         """
-        from elk.plots import plot_breakdown  # noqa: PLC0415 - `import elk` stays small
+        from elk import plots  # noqa: PLC0415 - `import elk` stays small
 
-        one_of("kind", kind, ("breakdown",))
+        title = f"{self.model} on {self.chip}"
+        if one_of("kind", kind, ("breakdown", "utilisation")) == "utilisation":
+            return plots.plot_used(
+                title, {row.policy: row.run.utilisation for row in self.rows}, ax
+            )
         bars = {row.policy: row.run.split_ps for row in self.rows}
         lines = {"ideal": self.ideal_s, "lower bound": self.lower_bound_s}
-        return plot_breakdown(f"{self.model} on {self.chip}", bars, lines, ax)
+        return plots.plot_breakdown(title, bars, lines, ax)
 
     def _title(self) -> str:
         return (
@@ -143,11 +151,14 @@ class Comparison:
         )
 
     def _repr_html_(self) -> str:
-        rows = "".join(
-            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>"
-            for row in [_HEADS, *(_cells(row) for row in self.rows)]
-        )
-        return f"<div><b>{html.escape(self._title())}</b><table>{rows}</table></div>"
+        head = "".join(f"<th>{html.escape(cell)}</th>" for cell in _HEADS)
+        rows = "".join(html_row(row) for row in self._cells())
+        title = html.escape(self._title())
+        return f"<div><b>{title}</b><table><tr>{head}</tr>{rows}</table></div>"
+
+    def _cells(self) -> list[tuple[str, ...]]:
+        first_s = self.rows[0].run.latency_s
+        return [_cells(row, first_s) for row in self.rows]
 
     def __repr__(self) -> str:
         found = ", ".join(f"{row.policy} {duration(row.run.latency_s)}" for row in self.rows)
@@ -215,14 +226,15 @@ def compare(  # noqa: PLR0913 - every option is a keyword of its own
     )
 
 
-def _cells(row: Row) -> tuple[str, ...]:
+def _cells(row: Row, first_s: float) -> tuple[str, ...]:
     run = row.run
     return (
         row.policy,
         duration(run.latency_s),
+        f"{first_s / run.latency_s:.2f} x",
         f"{100 * row.of_ideal:.1f} %",
         f"{100 * row.of_bound:.1f} %",
         *(share(run.split_ps[part], run.total_ps) for part in SPLIT),
         *(f"{100 * run.utilisation[name]:.1f} %" for name in _USED),
-        f"{100 * row.plan.forecast_error():+.2f} %",
+        deviation(row.plan.latency_s, run.latency_s),
     )

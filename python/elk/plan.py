@@ -160,7 +160,8 @@ class Plan:
         """When every preload, execute and store happens, and what SRAM and HBM do meanwhile.
 
         Args:
-            of: `predicted`, the planner's forecast, or `simulated`.
+            of: `predicted`, the planner's forecast, or `simulated`: the last run, as `Run.timeline`
+                draws it; of a file that was simulated, the times that it holds.
 
         Raises:
             InvalidInputError: the plan was not simulated.
@@ -170,7 +171,9 @@ class Plan:
         """
         from elk.timeline_plan import SOURCES, plan_timeline  # noqa: PLC0415 - as above
 
-        return plan_timeline(self._document, one_of("of", of, SOURCES))
+        if one_of("of", of, SOURCES) == "simulated" and "last" in self._runs:
+            return self._runs["last"].timeline()
+        return plan_timeline(self._document, of)
 
     def check(self) -> list[str]:
         """Every rule that the plan breaks, in words, by the checker in the core; none if sound.

@@ -6,16 +6,19 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from elk.colours import POLICIES, ROLES, SPLIT
 from elk.errors import InvalidInputError, MissingPackageError
 from elk.explain import Explanation, sram_room
 from elk.plan_schema import PlanDocument
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
-ROLES: Final = ("resident", "activation", "execute", "preload", "store")
 _KIB: Final = 1024.0
+_UNIT_NAMES: Final = {"hbm": "HBM", "matrix": "matrix units", "vector": "vector units"}
 
 
 def new_axes(ax: Axes | None) -> Axes:
@@ -46,21 +49,39 @@ def memory_by_role(document: PlanDocument) -> dict[str, NDArray[np.int64]]:
     return {role: np.cumsum(deltas)[:-1] for role, deltas in change.items()}
 
 
-def plot_memory(document: PlanDocument, ax: Axes | None) -> Axes:
-    """SRAM of one core over time, stacked by kind of buffer."""
+def plot_memory(
+    document: PlanDocument, ax: Axes | None, *, ends_s: Sequence[float] | None = None
+) -> Axes:
+    """SRAM of one core over time, stacked by kind of buffer.
+
+    Args:
+        document: The plan.
+        ax: Where to draw; a new figure without it.
+        ends_s: When each operator's execute ends, in seconds; as forecast without it.
+    """
     if not document["buffers"]:
         raise InvalidInputError(
             f"a plan of policy {document['policy']!r} is a forecast: it places no buffers",
             code="no_buffers",
         )
     ax = new_axes(ax)
+    if ends_s is None:
+        ends_s = [row["execute"][1] for row in document["predicted"]["ops"]]
     executes = [i for i, (opcode, _) in enumerate(document["program"]) if opcode == "execute"]
-    edges = np.array([0.0] + [row["execute"][1] for row in document["predicted"]["ops"]]) * 1e3
+    edges = np.array([0.0, *ends_s]) * 1e3
     floor = np.zeros(len(executes))
     for role, held in memory_by_role(document).items():
         top = floor + held[executes] / _KIB
         if held.any():
-            ax.fill_between(edges, _last(floor), _last(top), step="post", label=role, linewidth=0)
+            ax.fill_between(
+                edges,
+                _last(floor),
+                _last(top),
+                step="post",
+                label=role,
+                linewidth=0,
+                color=ROLES[role],
+            )
         floor = top
     room = sram_room(document["chip"]) / _KIB
     ax.axhline(room, color="black", linestyle="--", linewidth=1, label="room for plans")
@@ -114,13 +135,52 @@ def plot_breakdown(
     ax = new_axes(ax)
     policies = list(bars)
     floor = np.zeros(len(policies))
-    for part in next(iter(bars.values())):
+    for part, colour in SPLIT.items():
         heights = np.array([bars[policy][part] for policy in policies]) / 1e9
-        ax.bar(policies, heights, bottom=floor, label=part, width=0.6)
+        ax.bar(policies, heights, bottom=floor, label=part, width=0.6, color=colour)
         floor = floor + heights
+    for at, height in enumerate(floor):
+        ax.annotate(f"{height:.3g}", (at, height), (0, 2), textcoords="offset points", ha="center")
     for (name, seconds), style in zip(lines.items(), ("--", ":"), strict=True):
-        ax.axhline(seconds * 1e3, color="black", linestyle=style, linewidth=1, label=name)
-    ax.set(ylabel="time (ms)", ylim=(0, 1.3 * max(floor.max(), *(1e3 * s for s in lines.values()))))
+        label = f"{name}, {1e3 * seconds:.3g}"
+        ax.axhline(seconds * 1e3, color="black", linestyle=style, linewidth=1, label=label)
+    highest = max(floor.max(), *(1e3 * seconds for seconds in lines.values()))
+    ax.set(ylabel="time (ms)", ylim=(0, 1.35 * highest))  # The legend stands above the bars.
     ax.set_title(title, parse_math=False)
-    ax.legend(loc="upper right", fontsize="small", ncols=3)
+    ax.legend(loc="upper center", fontsize="small", ncols=3)
+    return ax
+
+
+def plot_used(title: str, used: dict[str, dict[str, float]], ax: Axes | None) -> Axes:
+    """How much of each unit is used, in groups of bars; `used` is by policy, then by unit."""
+    ax = new_axes(ax)
+    units = list(next(iter(used.values())))
+    width = 0.8 / len(used)
+    for i, (policy, shares) in enumerate(used.items()):
+        places = np.arange(len(units)) + (i - (len(used) - 1) / 2) * width
+        colour = POLICIES[i % len(POLICIES)]
+        heights = [100 * shares[unit] for unit in units]
+        bars = ax.bar(places, heights, 0.9 * width, label=policy, color=colour)
+        ax.bar_label(bars, fmt="%.2g", fontsize="small", padding=1)
+    ax.set_xticks(range(len(units)), [_UNIT_NAMES.get(unit, unit) for unit in units])
+    ax.set(ylabel="used (%)", ylim=(0, 120), yticks=range(0, 101, 20))
+    ax.set_title(title, parse_math=False)
+    ax.legend(loc="upper center", fontsize="small", ncols=len(used))
+    return ax
+
+
+def plot_used_over_time(
+    title: str, used: Mapping[str, NDArray[np.float64]], ax: Axes | None
+) -> Axes:
+    """How much of each unit a run uses over time; `used` holds the edges, then each unit."""
+    ax = new_axes(ax)
+    edges = used["time_ps"] / 1e9
+    for unit, shares in used.items():
+        if unit != "time_ps":
+            name = f"{_UNIT_NAMES.get(unit, unit)}, {100 * shares.mean():.1f} % on average"
+            ax.stairs(100 * shares, edges, label=name, linewidth=1.2)
+    ax.set(xlabel="time (ms)", ylabel="used (%)", xlim=(0, edges[-1]), ylim=(0, 130))
+    ax.set_yticks(range(0, 101, 20))
+    ax.set_title(title, parse_math=False)
+    ax.legend(loc="upper center", fontsize="small", ncols=2)
     return ax

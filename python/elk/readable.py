@@ -45,6 +45,18 @@ def rate(bytes_per_s: float) -> str:
     return f"{bytes_per_s:,.0f} B/s"
 
 
+def deviation(value: float, truth: float) -> str:
+    """By how much a value is off, as a percentage with a sign; a dash where there is no truth.
+
+    Example:
+        >>> deviation(0.98, 1.0)
+        '-2.00 %'
+    """
+    if truth <= 0:
+        return "-"
+    return f"{round(100 * (value / truth - 1), 2) + 0.0:+.2f} %"  # Never minus nothing.
+
+
 def share(part: float, whole: float) -> str:
     """A part of a whole as a percentage; a dash where there is no whole.
 

@@ -4,53 +4,31 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from os import PathLike
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from elk import _core
+from elk.choices import one_of
 from elk.errors import InvalidInputError, MissingPackageError
 from elk.plan_schema import PlanDocument, SimulatedOpRow, SimulatedRow
 from elk.readable import duration, share
+from elk.run_intervals import Interval, intervals
+from elk.run_usage import Capacity, energy_parts_j, queue_over_time, utilisation_over_time
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
     from elk.run_card import RunCard
+    from elk.timeline import Timeline
+    from elk.timeline_plan import CoreRow
 
 SPLIT: Final = ("preload", "execute", "overlapped", "interconnect")
 _PS: Final = 1e12  # picoseconds of a second
-_PARTS: Final = ("distribute", "gather", "compute", "shift", "reduce")
-# Why an execute took longer than its tile calls, and the columns that say for how long.
-_STALLS: Final = {
-    "preload": ("waited_ps",),
-    "exchange": ("distribute_ps", "gather_ps", "shift_ps", "reduce_ps"),
-    "link contention": ("link_contention_ps",),
-    "SRAM port": ("sram_contention_ps",),
-}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Interval:
-    """What one resource did for a while, in picoseconds from the start.
-
-    Attributes:
-        resource: `hbm`, `cores` (computing) or `links` (exchanging).
-        kind: `preload`, `store`, or the part of an execute: `distribute`, `gather`, `compute`,
-            `shift`, `reduce`.
-        op: The op's id; -1 of a store.
-        name: The op's name, or the stored tensor's.
-        begin_ps: When it began.
-        end_ps: When it ended.
-    """
-
-    resource: str
-    kind: str
-    op: int
-    name: str
-    begin_ps: int
-    end_ps: int
+_EXCHANGES: Final = ("distribute_ps", "gather_ps", "shift_ps", "reduce_ps")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -96,13 +74,26 @@ class Run:
 
         `waited_ps` is how long the execute waited for its preload, `queued` how many preloads and
         stores were not over when it began; `exchange_bytes` are those of the busiest core,
-        `hbm_bytes` those of all chips.
+        `hbm_bytes` and `loaded_bytes` (what cores received of them) those of all chips; executes
+        of the same `execution` do the same.
         """
         ops = self._run.ops
-        return {**ops, "hbm_bytes": ops["hbm_bytes"] * self._copies}
+        return ops | {name: ops[name] * self._copies for name in ("hbm_bytes", "loaded_bytes")}
+
+    def rows(self) -> list[dict[str, Any]]:
+        """`columns` as one dictionary an operator, with its name, its kind and `bound_by`.
+
+        `bound_by` is what took most of its time: `compute`, or a reason of `stalls`.
+
+        Example:
+            >>> run.rows()[0]["bound_by"] in ("compute", *run.stalls())
+            True
+        """
+        named = self._named_columns()
+        return [dict(zip(named, row, strict=True)) for row in zip(*named.values(), strict=True)]
 
     def table(self) -> pd.DataFrame:
-        """`columns` as a pandas table, with names and kinds of the operators.
+        """`rows` as a pandas table.
 
         Raises:
             MissingPackageError: pandas is not installed.
@@ -111,28 +102,53 @@ class Run:
             import pandas as pd  # noqa: PLC0415 - optional, and slow to import
         except ImportError as error:
             raise MissingPackageError(
-                "tables need pandas, which is not installed", remedy="pip install pandas"
+                "tables need pandas, which is not installed",
+                remedy="pip install pandas, or take run.rows()",
             ) from error
-        ops = self._plan["ops"]
-        head = {"name": [row["name"] for row in ops], "kind": [row["kind"] for row in ops]}
-        return pd.DataFrame({**head, **self.columns}).rename_axis("op")
+        return pd.DataFrame(self._named_columns()).rename_axis("op")
+
+    def _named_columns(self) -> dict[str, list[Any]]:
+        ops, reasons = self._plan["ops"], self._reasons_ps
+        most = np.argmax([*reasons.values()], axis=0) if ops else []
+        return {
+            "name": [row["name"] for row in ops],
+            "kind": [row["kind"] for row in ops],
+            "bound_by": [[*reasons][i] for i in most],
+            **{name: column.tolist() for name, column in self.columns.items()},
+        }
 
     def stalls(self, op: int | None = None) -> dict[str, float]:
         """Seconds for which executes did not compute, by reason; of one operator or of all.
 
+        `preload`: they waited for HBM; `exchange`: for other cores and synchronisation; `link
+        contention`: for preloads and stores on the links of exchanges; `SRAM port`: for what
+        arrived at the core or left it while it computed.
+
         Raises:
             InvalidInputError: there is no such operator.
         """
-        columns, count = self.columns, len(self._plan["ops"])
+        count = len(self._plan["ops"])
         if op is not None and not 0 <= op < count:
             raise InvalidInputError(f"op must be from 0 to {count - 1}, got {op!r}")
         rows = slice(None) if op is None else slice(op, op + 1)
-        found = {
-            reason: sum(int(columns[name][rows].sum()) for name in names) / _PS
-            for reason, names in _STALLS.items()
+        return {
+            reason: int(column[rows].sum()) / _PS
+            for reason, column in self._reasons_ps.items()
+            if reason != "compute"
         }
-        found["exchange"] -= found["link contention"]
-        return found
+
+    @cached_property
+    def _reasons_ps(self) -> dict[str, NDArray[np.int64]]:
+        """What every execute and the wait before it were spent on."""
+        columns = self.columns
+        exchange = sum(columns[name] for name in _EXCHANGES)
+        return {
+            "preload": columns["waited_ps"],
+            "exchange": exchange - columns["link_contention_ps"],
+            "link contention": columns["link_contention_ps"],
+            "SRAM port": columns["sram_contention_ps"],
+            "compute": columns["compute_ps"] - columns["sram_contention_ps"],
+        }
 
     @cached_property
     def utilisation(self) -> dict[str, float]:
@@ -141,37 +157,59 @@ class Run:
         `hbm`: bytes over the peak rate; `links`: bytes received over `cores * link`; `matrix` and
         `vector`: core time in products and convolutions, and in everything else.
         """
-        chip, totals = self._plan["chip"], self._run.totals
-        core, chips = chip["core"], self._chips // self._copies
-        cores = chips * int(core.get("count") or int(np.prod(core["grid"])))
-        hbm = chip.get("hbm")
-        peak = float(hbm["bytes_per_s"]) * chips if hbm else 0.0
-        link = float(chip["interconnect"]["link_bytes_per_s"]) * cores
-        time = self.latency_s
+        totals, most, time_s = self._run.totals, self._capacity, self.latency_s
         return {
-            "hbm": _ratio(totals.hbm_bytes, peak * time),
-            "links": _ratio(totals.received_bytes, link * time),
-            "matrix": _ratio(totals.matrix_s, cores * time),
-            "vector": _ratio(totals.vector_s, cores * time),
+            "hbm": _ratio(totals.hbm_bytes, most.hbm * time_s),
+            "links": _ratio(totals.received_bytes, most.links * time_s),
+            "matrix": _ratio(totals.matrix_s, most.cores * time_s),
+            "vector": _ratio(totals.vector_s, most.cores * time_s),
         }
+
+    def utilisation_over_time(self, bins: int = 200) -> dict[str, NDArray[np.float64]]:
+        """`utilisation` in equal parts of the run, whose mean it is; from 0 to 1.
+
+        What one preload, store or phase of an execute moves counts as moved evenly.
+
+        Args:
+            bins: How many parts. `time_ps` are their edges, one more.
+
+        Raises:
+            InvalidInputError: there are no bins, or too many.
+
+        Example:
+            >>> used = run.utilisation_over_time(bins=50)
+            >>> bool(abs(used["hbm"].mean() - run.utilisation["hbm"]) < 1e-9)
+            True
+        """
+        kinds = [row["kind"] for row in self._plan["ops"]]
+        return utilisation_over_time(self._run, kinds, self._capacity, bins)
 
     @property
     def energy_j(self) -> float | None:
         """Energy of the run in joules; None where the chip has no coefficients."""
+        parts = self.energy_parts_j
+        return sum(parts.values()) if parts else None
+
+    @cached_property
+    def energy_parts_j(self) -> dict[str, float]:
+        """Joules that `energy_j` adds up, by what they went to; empty without coefficients."""
         given = self._plan["chip"].get("energy")
         if not given:
-            return None
-        totals = self._run.totals
-        sram = totals.operand_bytes + 2 * totals.received_bytes + totals.loaded_bytes
-        picojoules = (
-            given["pj_per_flop"] * totals.flops
-            + given["pj_per_sram_byte"] * sram
-            + given["pj_per_link_byte_hop"] * totals.hop_bytes
-            + given["pj_per_hbm_byte"] * totals.hbm_bytes
-            + given["pj_per_inter_chip_byte"] * totals.between_bytes
+            return {}
+        parts = energy_parts_j(self._run.totals, given, self._copies)
+        return {**parts, "static": given["static_w"] * self._chips * self.latency_s}
+
+    @cached_property
+    def _capacity(self) -> Capacity:
+        """What the chips that were simulated can do."""
+        chip, chips = self._plan["chip"], self._chips // self._copies
+        core, hbm = chip["core"], chip.get("hbm")
+        cores = chips * int(core.get("count") or int(np.prod(core["grid"])))
+        return Capacity(
+            hbm=float(hbm["bytes_per_s"]) * chips if hbm else 0.0,
+            links=float(chip["interconnect"]["link_bytes_per_s"]) * cores,
+            cores=cores,
         )
-        watts = given["static_w"] * self._chips
-        return float(picojoules * 1e-12 * self._copies + watts * self.latency_s)
 
     @property
     def _chips(self) -> int:
@@ -190,37 +228,106 @@ class Run:
         """
         from elk.plots import memory_by_role  # noqa: PLC0415 - few runs are asked
 
-        begins, reached = [], 0
-        columns = self.columns
+        program, begins = self._plan["program"], self.columns["execute_begin_ps"]
+        times = [
+            int(begins[subject]) if opcode == "execute" else reached
+            for (opcode, subject), reached in zip(program, self._reached(), strict=True)
+        ]
+        return {"time_ps": np.array(times, dtype=np.int64), **memory_by_role(self._plan)}
+
+    def queue(self) -> dict[str, NDArray[np.int64]]:
+        """Preloads and stores that are issued and not over: `length` from each `time_ps` on.
+
+        Example:
+            >>> queue = run.queue()
+            >>> int(queue["length"].max()) >= int(run.columns["queued"].max())
+            True
+        """
+        columns, stores = self.columns, self._run.stores["end_ps"]
+        queued = ("preload_async", "store_async") if len(stores) else ("preload_async",)
+        program = self._plan["program"]
+        moments = zip(program, self._reached(), strict=True)
+        preloads = [subject for opcode, subject in program if opcode == "preload_async"]
+        return queue_over_time(
+            [reached for (opcode, _), reached in moments if opcode in queued],
+            [*columns["preload_end_ps"][preloads].tolist(), *stores.tolist()],
+        )
+
+    def _reached(self) -> list[int]:
+        """When the program reached each instruction: as soon as the execute before it was over."""
+        ends, reached, found = self.columns["execute_end_ps"].tolist(), 0, []
         for opcode, subject in self._plan["program"]:
+            found.append(reached)
             if opcode == "execute":
-                begins.append(int(columns["execute_begin_ps"][subject]))
-                reached = int(columns["execute_end_ps"][subject])
-            else:  # Issued as soon as the execute before it has ended.
-                begins.append(reached)
-        times = {"time_ps": np.array(begins, dtype=np.int64)}
-        return {**times, **memory_by_role(self._plan)}
+                reached = ends[subject]
+        return found
+
+    def plot(self, kind: str = "utilisation", ax: Axes | None = None) -> Axes:
+        """Draws the run over time with matplotlib.
+
+        Args:
+            kind: `utilisation` of HBM, links, matrix and vector units, in a hundred parts of the
+                run; or `memory`, one core's SRAM by kind of buffer.
+            ax: Where to draw; a new figure without it.
+
+        Raises:
+            InvalidInputError: there is no such kind.
+            MissingPackageError: matplotlib is not installed.
+        """
+        from elk import plots  # noqa: PLC0415 - few runs are drawn
+
+        if one_of("kind", kind, ("utilisation", "memory")) == "memory":
+            ends_s = self.columns["execute_end_ps"] / _PS
+            return plots.plot_memory(self._plan, ax, ends_s=ends_s.tolist())
+        title = f"{self._plan['model']['name']}, {self._plan['policy']}, simulated"
+        return plots.plot_used_over_time(title, self.utilisation_over_time(100), ax)
 
     def intervals(self) -> list[Interval]:
         """What HBM, cores and links did, by time: for timelines and traces."""
-        ops, found = self._plan["ops"], []
-        kinds = dict(zip(_core.PhaseKind, _PARTS, strict=True))
-        phases = {key: column.tolist() for key, column in self._run.phases.items()}
-        for op, kind, begin, end in zip(
-            *(phases[key] for key in ("op", "kind", "begin_ps", "end_ps")), strict=True
-        ):
-            part = kinds[_core.PhaseKind(kind)]
-            resource = "cores" if part == "compute" else "links"
-            found.append(_interval(resource, part, op, ops[op]["name"], (begin, end)))
-        for row in self.document()["ops"]:
-            if "preload" in row:
-                begin, end = row["preload"]
-                name = ops[row["id"]]["name"]
-                found.append(_interval("hbm", "preload", row["id"], name, (begin, end)))
-        for store in self.document()["stores"]:
-            begin, end = store["store"]
-            found.append(_interval("hbm", "store", -1, store["tensor"], (begin, end)))
-        return sorted(found, key=lambda x: (x.begin_ps, x.end_ps, x.resource, x.op))
+        return intervals(self._run.phases, self.document(), self._plan)
+
+    def timeline(self, *, fold: bool = True) -> Timeline:
+        """When every preload, execute and store ran, and the parts of every execute.
+
+        Args:
+            fold: Whether all cores share a row. Unfolded, those do that take part in the same
+                executes, on a pod whose chips share the model those of all chips.
+
+        Example:
+            >>> run.timeline().end_ps == run.total_ps
+            True
+        """
+        from elk.timeline import Counter  # noqa: PLC0415 - few runs are drawn
+        from elk.timeline_plan import plan_timeline  # noqa: PLC0415
+
+        document: PlanDocument = {**self._plan, "simulated": self.document()}
+        queue = self.queue()
+        points = tuple(zip(queue["time_ps"].tolist(), queue["length"].tolist(), strict=True))
+        waiting = Counter(name="HBM queue", group="queue", unit="requests", points=points)
+        rows = [] if fold else self._core_rows()
+        counters = [waiting] if points else []
+        return plan_timeline(document, "simulated", self.intervals(), counters, rows)
+
+    def _core_rows(self) -> list[CoreRow]:
+        from elk.timeline_plan import core_rows  # noqa: PLC0415 - few runs are drawn
+
+        suffix = ", each chip" if self._copies > 1 else ""
+        executions = self.columns["execution"].tolist()
+        return core_rows(self._run.cores, executions, int(self._capacity.cores), suffix)
+
+    def save_trace(self, path: str | PathLike[str]) -> None:
+        """Writes `timeline()` as a trace; the same as `run.timeline().save(path)`.
+
+        Args:
+            path: `.pftrace` for ui.perfetto.dev, `.json` for Chrome's tracing page.
+
+        Raises:
+            InvalidInputError: the file has another suffix.
+
+        Example:
+            >>> run.save_trace("run.pftrace")
+        """
+        self.timeline().save(path)
 
     def document(self) -> SimulatedRow:
         """The run as `simulated` in the plan's document, schema `elk.plan/1`: all picoseconds."""
@@ -268,11 +375,6 @@ class Run:
             f"{self._plan['policy']}: {duration(self.latency_s)}, "
             f"{share(ideal_s, self.latency_s)} of ideal)"
         )
-
-
-def _interval(resource: str, kind: str, op: int, name: str, span: tuple[int, int]) -> Interval:
-    begin, end = span
-    return Interval(resource=resource, kind=kind, op=op, name=name, begin_ps=begin, end_ps=end)
 
 
 def _ratio(part: float, whole: float) -> float:

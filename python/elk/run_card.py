@@ -5,16 +5,16 @@ from __future__ import annotations
 import html
 from collections import defaultdict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
+import numpy as np
+
+from elk.card import NAME_LENGTH, TOP_OPS, against, html_row
 from elk.plan_schema import PlanDocument
-from elk.readable import duration, share
+from elk.readable import deviation, duration, share
 
 if TYPE_CHECKING:
     from elk.run import Run
-
-_TOP_OPS: Final = 8
-_NAME_LENGTH: Final = 120
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,8 +46,8 @@ class RunCard:
     @property
     def html(self) -> str:
         """The card as HTML, every name escaped."""
-        facts = "".join(_row(fact) for fact in self.facts)
-        top = "".join(_row(row) for row in self.top)
+        facts = "".join(html_row(fact) for fact in self.facts)
+        top = "".join(html_row(row) for row in self.top)
         return (
             f"<div><b>{html.escape(self.title)}</b><table>{facts}</table>"
             f"<details><summary>top operators</summary><table>{top}</table></details></div>"
@@ -59,7 +59,7 @@ def run_card(run: Run, plan: PlanDocument) -> RunCard:
     model, chip = plan["model"]["name"], plan["chip"]["name"]
     return RunCard(
         title=(
-            f"{model[:_NAME_LENGTH]} on {chip[:_NAME_LENGTH]}: {plan['policy']}, simulated, "
+            f"{model[:NAME_LENGTH]} on {chip[:NAME_LENGTH]}: {plan['policy']}, simulated, "
             f"{run.fidelity}"
         ),
         facts=tuple(_facts(run, plan)),
@@ -74,59 +74,46 @@ def _facts(run: Run, plan: PlanDocument) -> list[tuple[str, str]]:
     split = ", ".join(f"{name} {share(ps, run.total_ps)}" for name, ps in run.split_ps.items())
     stalls = ", ".join(f"{reason} {duration(s)}" for reason, s in run.stalls().items())
     facts = [
-        ("latency", f"{duration(total_s)} (simulated; forecast {_error(forecast_s, total_s)})"),
-        ("of ideal", _against("ideal", bounds["ideal_s"], total_s)),
-        ("of bound", _against("lower bound", bounds["lower_bound_s"], total_s)),
+        ("latency", f"{duration(total_s)} (simulated; forecast {deviation(forecast_s, total_s)})"),
+        ("of ideal", against("ideal", bounds["ideal_s"], total_s)),
+        ("of bound", against("lower bound", bounds["lower_bound_s"], total_s)),
         ("split", split),
         ("used", used),
         ("stalls", stalls),
-        ("queue", f"up to {int(run.columns['queued'].max(initial=0))} preloads and stores"),
+        ("queue", _queue(run)),
     ]
     if run.energy_j is not None:
-        facts.append(("energy", f"{run.energy_j:.3g} J"))
+        parts = ", ".join(f"{name} {joules:.3g} J" for name, joules in run.energy_parts_j.items())
+        facts.append(("energy", f"{run.energy_j:.3g} J: {parts}"))
     return facts
 
 
-def _error(forecast_s: float, total_s: float) -> str:
-    return f"{100 * (forecast_s / total_s - 1):+.2f} %" if total_s > 0 else "-"
-
-
-def _against(name: str, least_s: float, total_s: float) -> str:
-    return f"{share(least_s, total_s)} ({name} {duration(least_s)} / latency)"
+def _queue(run: Run) -> str:
+    """How many preloads and stores were under way at a time."""
+    queue = run.queue()
+    lasted = np.diff(queue["time_ps"], append=run.total_ps)
+    mean = float(queue["length"] @ lasted) / max(run.total_ps, 1)
+    return f"{mean:.1f} preloads and stores on average, up to {queue['length'].max(initial=0):,}"
 
 
 def _top(run: Run, plan: PlanDocument) -> list[tuple[str, ...]]:
     """Operators with the same Pareto front as one row, the most expensive first."""
-    columns = run.columns
-    took: defaultdict[int, int] = defaultdict(int)
+    columns, reasons = run.columns, run._reasons_ps
+    took_ps = columns["execute_end_ps"] - columns["execute_begin_ps"] + columns["waited_ps"]
     members: defaultdict[int, list[int]] = defaultdict(list)
     for i, row in enumerate(plan["ops"]):
-        spent = columns["execute_end_ps"][i] - columns["execute_begin_ps"][i]
-        took[row["front"]] += int(spent + columns["waited_ps"][i])
         members[row["front"]].append(i)
+    took = {front: int(took_ps[ids].sum()) for front, ids in members.items()}
     rows: list[tuple[str, ...]] = []
-    for front in sorted(took, key=lambda f: (-took[f], f))[:_TOP_OPS]:
+    for front in sorted(took, key=lambda f: (-took[f], f))[:TOP_OPS]:
         ids = members[front]
-        reasons: defaultdict[str, float] = defaultdict(float)
-        for i in ids:
-            for reason, seconds in run.stalls(i).items():
-                reasons[reason] += seconds
-            reasons["compute"] += (
-                columns["compute_ps"][i] - columns["sram_contention_ps"][i]
-            ) / 1e12
-        binds = max(reasons, key=lambda reason: reasons[reason])
-        name = plan["ops"][ids[0]]["name"][:_NAME_LENGTH]
         rows.append(
             (
                 share(took[front], run.total_ps),
                 duration(took[front] / 1e12),
                 f"{len(ids)} x",
-                name,
-                binds,
+                plan["ops"][ids[0]]["name"][:NAME_LENGTH],
+                max(reasons, key=lambda reason: int(reasons[reason][ids].sum())),
             )
         )
     return rows
-
-
-def _row(cells: tuple[str, ...]) -> str:
-    return "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells) + "</tr>"

@@ -14,7 +14,12 @@ from elk.errors import InvalidInputError
 
 Fact: TypeAlias = str | int | float
 
-_SUFFIXES: Final = {".pftrace": "perfetto", ".perfetto-trace": "perfetto", ".json": "chrome"}
+_SUFFIXES: Final = {
+    ".pftrace": "perfetto",
+    ".perfetto-trace": "perfetto",
+    ".json": "chrome",
+    ".html": "page",
+}
 _MOST_RANGES: Final = 4
 
 
@@ -173,16 +178,18 @@ class Timeline:
         )
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Writes a trace that ui.perfetto.dev and Chrome's tracing page open.
+        """Writes a trace that ui.perfetto.dev and Chrome's tracing page open, or a page.
 
         Args:
             path: `.pftrace` for Perfetto's own format, whose times are whole nanoseconds, rounded
-                down; `.json` for Chrome's, which keeps picoseconds.
+                down; `.json` for Chrome's, which keeps picoseconds; `.html` for the drawing of
+                notebooks, for any browser.
 
         Raises:
             InvalidInputError: the file has another suffix.
         """
         from elk.perfetto import chrome_json, perfetto_bytes  # noqa: PLC0415 - saving alone needs it
+        from elk.timeline_page import document  # noqa: PLC0415
 
         target = Path(fspath(path))
         kind = _SUFFIXES.get(target.suffix)
@@ -192,9 +199,12 @@ class Timeline:
                 code="trace_format",
                 remedy=f"end it in one of {', '.join(_SUFFIXES)}",
             )
-        target.write_bytes(
-            perfetto_bytes(self) if kind == "perfetto" else chrome_json(self).encode()
-        )
+        write = {
+            "perfetto": lambda: perfetto_bytes(self),
+            "chrome": lambda: chrome_json(self).encode(),
+            "page": lambda: document(self).encode(),
+        }
+        target.write_bytes(write[kind]())
 
     def __repr__(self) -> str:
         return (

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, Final, Protocol
+
+import numpy as np
 
 from elk.chip import Chip
 from elk.errors import InvalidInputError
@@ -14,8 +17,7 @@ from elk.plots import memory_by_role
 from elk.timeline import Counter, Fact, Flow, Slice, Timeline, Track, core_names
 
 SOURCES: Final = ("predicted", "simulated")
-_HBM, _CORES, _LINKS = 0, 1, 2  # rows
-_ROWS: Final = {"cores": _CORES, "links": _LINKS}
+_HBM, _CORES = 0, 1  # rows: of the HBM, and the first of cores
 _PS: Final = 1e12
 
 
@@ -31,8 +33,12 @@ class Interval(Protocol):
         """Such as `compute`, `gather` or `shift`."""
 
     @property
+    def op(self) -> int:
+        """The operator's id."""
+
+    @property
     def name(self) -> str:
-        """The operator."""
+        """The operator's name."""
 
     @property
     def begin_ps(self) -> int:
@@ -43,8 +49,54 @@ class Interval(Protocol):
         """When it ended."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CoreRow:
+    """A row of cores that take part in the same executes.
+
+    Attributes:
+        name: Which cores.
+        ops: The ids of the operators; None for all.
+    """
+
+    name: str
+    ops: frozenset[int] | None = None
+
+
+def core_rows(
+    cores: Sequence[Sequence[int]], executions: Sequence[int], count: int, suffix: str = ""
+) -> list[CoreRow]:
+    """Cores in rows, those that take part in the same executes in one, by their first core.
+
+    Args:
+        cores: The cores of each kind of execute; none for one that only exchanges, as all do.
+        executions: The kind of each operator's execute.
+        count: How many cores there are.
+        suffix: What follows the ids in names.
+
+    Example:
+        >>> rows = core_rows([[0, 1, 2], [0]], [0, 1], 4)
+        >>> [(row.name, sorted(row.ops)) for row in rows]
+        [('core 0', [0, 1]), ('cores 1-2', [0]), ('core 3', [])]
+    """
+    member = np.zeros((len(cores), count), dtype=bool)
+    for kind, ids in enumerate(cores):
+        member[kind, list(ids) or slice(None)] = True
+    _, first, group = np.unique(member, axis=1, return_index=True, return_inverse=True)
+    rows = []
+    for number in np.argsort(first):
+        kinds = set(np.flatnonzero(member[:, first[number]]).tolist())
+        ops = frozenset(op for op, kind in enumerate(executions) if kind in kinds)
+        ids = np.flatnonzero(group.ravel() == number).tolist()
+        rows.append(CoreRow(name=core_names(ids) + suffix, ops=ops))
+    return rows
+
+
 def plan_timeline(
-    document: PlanDocument, source: str, intervals: Iterable[Interval] = ()
+    document: PlanDocument,
+    source: str,
+    intervals: Iterable[Interval] = (),
+    counters: Iterable[Counter] = (),
+    rows: Sequence[CoreRow] = (),
 ) -> Timeline:
     """When every preload, execute and store of a plan happens.
 
@@ -53,43 +105,60 @@ def plan_timeline(
         source: `predicted` or `simulated`.
         intervals: Parts of executes: computations are drawn inside them, exchanges on a row of
             their own.
+        counters: Quantities to show beside those of SRAM and HBM.
+        rows: The rows of cores; one for all of them without.
 
     Raises:
         InvalidInputError: the plan was not simulated.
     """
     spans = _Spans(document, source)
     chip = Chip.from_dict(document["chip"])
-    tracks: tuple[Track, ...] = (
-        Track(name="HBM", group="memory"),
-        Track(name=core_names(range(chip.total_cores)), group="cores"),
-    )
+    everyone = core_names(range(chip.total_cores))
+    rows = rows or [CoreRow(name=everyone)]
+    tracks = [Track(name="HBM", group="memory")]
+    tracks += [Track(name=row.name, group="cores") for row in rows]
     slices: list[Slice] = []
     flows: list[Flow] = []
     end_ps = 0
-    for row in document["ops"]:
-        preload, execute = spans.preload(row["id"]), spans.execute(row["id"])
+    for op in document["ops"]:
+        preload, execute = spans.preload(op["id"]), spans.execute(op["id"])
         arrives = len(slices)
         if preload is not None:
-            slices.append(_slice(_HBM, row["name"], "preload", preload, _preload_facts(row)))
+            slices.append(_slice(_HBM, op["name"], "preload", preload, _preload_facts(op)))
+        work = [_slice(_CORES, op["name"], op["kind"], execute, _execute_facts(op))]
         if execute[0] > end_ps:
             name = "waits for HBM" if preload is not None else "waits"
-            slices.append(_slice(_CORES, name, "wait", (end_ps, execute[0]), {"for": row["name"]}))
-        slices.append(_slice(_CORES, row["name"], row["kind"], execute, _execute_facts(row)))
+            work.append(_slice(_CORES, name, "wait", (end_ps, execute[0]), {"for": op["name"]}))
         if preload is not None:
-            flows.append(Flow(source=arrives, target=len(slices) - 1))
+            flows.append(Flow(source=arrives, target=len(slices)))
+        slices.extend(_on_rows(work, rows, op["id"]))
         end_ps = max(end_ps, execute[1])
     slices.extend(_slice(_HBM, name, "store", span, {}) for name, span in spans.stores())
-    parts_of = [_part(one) for one in intervals if one.resource in _ROWS]
-    if any(one.track == _LINKS for one in parts_of):
-        tracks = (*tracks, Track(name=f"links of {tracks[_CORES].name}", group="cores"))
-    slices.extend(parts_of)
+    links = len(tracks)
+    for one in intervals:
+        if one.resource == "cores":
+            slices.extend(_on_rows([_part(one, _CORES)], rows, one.op))
+        elif one.resource == "links":
+            slices.append(_part(one, links))
+    if any(one.track == links for one in slices):
+        tracks.append(Track(name=f"links of {everyone}", group="cores"))
+    if chip.hbm is None:
+        tracks = tracks[1:]
+        slices = [replace(one, track=one.track - 1) for one in slices]
     return Timeline(
         name=f"{document['model']['name']} on {chip.name}, {document['policy']}, {source}",
-        tracks=tracks,
+        tracks=tuple(tracks),
         slices=tuple(slices),
-        counters=(*_memory(document, spans), *_reads(document, spans)),
+        counters=(*_memory(document, spans), *_reads(document, spans), *counters),
         flows=tuple(flows),
     )
+
+
+def _on_rows(slices: list[Slice], rows: Sequence[CoreRow], op: int) -> Iterator[Slice]:
+    """Slices of the first row of cores, on each row that takes part in an operator."""
+    for number, row in enumerate(rows):
+        if row.ops is None or op in row.ops:
+            yield from (replace(one, track=_CORES + number) for one in slices)
 
 
 class _Spans:
@@ -101,7 +170,7 @@ class _Spans:
             raise InvalidInputError(
                 f"the plan of {document['model']['name']!r} was not simulated",
                 code="not_simulated",
-                remedy='take its forecast: of="predicted"',
+                remedy='run plan.simulate() first, or take the forecast: of="predicted"',
             )
         self._unit = _PS if source == "predicted" else 1.0
         self._ops = {row["id"]: row for row in times["ops"]}
@@ -134,9 +203,9 @@ def _slice(
     )
 
 
-def _part(one: Interval) -> Slice:
+def _part(one: Interval, track: int) -> Slice:
     span = (one.begin_ps, one.end_ps)
-    return _slice(_ROWS[one.resource], one.kind, one.kind, span, {"of": one.name})
+    return _slice(track, one.kind, one.kind, span, {"of": one.name})
 
 
 def _preload_facts(row: OpRow) -> dict[str, Fact]:

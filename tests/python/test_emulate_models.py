@@ -12,6 +12,7 @@ from elk import models
 from elk.errors import InvalidInputError
 from model_runs import Array
 from onnx import TensorProto, helper
+from small_chips import tiny_pod
 from small_models import CONFIGS, FORWARD
 
 POLICIES = ("basic", "static", "elk-dyn", "elk-full")
@@ -86,33 +87,20 @@ def test_so_it_does_on_other_chips(name: str, chip: dict[str, Any]) -> None:
     assert result.passed, result.checks
 
 
-def pod() -> elk.Chip:
-    """Four chips of 64 cores."""
-    between = {
-        "bytes_per_s": 20e9,
-        "latency_s": 100e-9,
-        "sync_latency_s": 100e-9,
-        "port_cores": 64,
-        "topology": "all_to_all",
-    }
-    tiny = elk.chips.get("tiny").to_dict()
-    return elk.Chip.from_dict({**tiny, "chips": 4, "inter_chip": between})
-
-
 @pytest.mark.slow
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("name", ["llama decode", "resnet"])
 def test_so_it_does_on_a_pooled_pod(name: str) -> None:
     pytest.importorskip("onnxruntime")
     feeds, bindings = feeds_of(MODELS[name])
-    plan = elk.compile(MODELS[name], pod(), bindings=bindings, pod="pooled")
+    plan = elk.compile(MODELS[name], tiny_pod(), bindings=bindings, pod="pooled")
     assert max(row["execute"]["cores"] for row in plan.to_json()["ops"]) > 64
     result = plan.emulate(feeds, check=True)
     assert result.passed, result.checks
 
 
 def test_a_plan_of_chips_that_share_a_model_is_not_emulated() -> None:
-    plan = elk.compile(product(), pod())
+    plan = elk.compile(product(), tiny_pod())
     with pytest.raises(InvalidInputError, match="does not exchange between chips"):
         plan.emulate({"x": np.ones((12, 20), dtype=np.float32)})
 

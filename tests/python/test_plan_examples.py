@@ -12,13 +12,15 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.parametrize("name", ["elk.plan", "elk.readable", "elk.choices", "elk.cli.reading"])
+@pytest.mark.parametrize(
+    "name", ["elk.plan", "elk.run", "elk.readable", "elk.choices", "elk.cli.reading"]
+)
 def test_examples_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "models").symlink_to(ROOT / "models")
     monkeypatch.chdir(tmp_path)
     module = importlib.import_module(name)
     plan = elk.compile("models/nerf.onnx", "tiny", bindings={"rows": 64})
-    names = {**vars(module), "elk": elk, "plan": plan}
+    names = {**vars(module), "elk": elk, "plan": plan, "run": plan.simulate()}
     runner = doctest.DocTestRunner()
     examples = [test for test in doctest.DocTestFinder().find(module, globs=names) if test.examples]
     assert examples

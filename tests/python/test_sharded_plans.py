@@ -11,24 +11,11 @@ import pytest
 from elk import models
 from elk.cli import main
 from plan_oracle import broken_rules
+from small_chips import tiny_pod
 
 MODELS = Path(__file__).parents[2] / "models"
 UNNAMED = {"all_reduce", "all_gather", "reduce_scatter", "all_to_all", "copy"}
 POLICIES = ("basic", "static", "elk-dyn", "elk-full", "ideal")
-
-
-def tiny_pod(chips: int = 4, **changes: Any) -> elk.Chip:
-    """Chips of 64 cores, with slow HBM: it pays to read every weight once."""
-    tiny = elk.chips.get("tiny")
-    between = {
-        "bytes_per_s": 20e9,
-        "latency_s": 100e-9,
-        "sync_latency_s": 100e-9,
-        "port_cores": 64,
-        "topology": "all_to_all",
-    }
-    pod = {**tiny.to_dict(), "chips": chips, "inter_chip": between}
-    return elk.Chip.from_dict(pod).replace(name="tiny-pod", **changes)
 
 
 def decoder(layers: int = 2) -> elk.Model:

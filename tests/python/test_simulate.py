@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import elk
 import numpy as np
+import onnx
 import pytest
 from elk import cli
+from onnx_graphs import model_of, node
 from plan_oracle import broken_rules
 
 MODELS = Path(__file__).parents[2] / "models"
@@ -19,6 +22,7 @@ POD = ("nerf.onnx", "ipu-pod4-hbm", (("rows", 4096),))
 MESH = ("nerf.onnx", "ipu-pod4-hbm-mesh", (("rows", 4096),))
 LAYER = ("retnet-1.3b-layer.onnx", "ipu-pod4-hbm", (("batch", 32),))
 CASES = (TINY, POD, MESH, LAYER)
+POLICIES = ("basic", "static", "elk-dyn", "elk-full")
 
 
 @lru_cache(maxsize=8)
@@ -206,15 +210,44 @@ def test_a_table_needs_pandas_and_has_a_row_an_op() -> None:
 def test_comparison_holds_policies_side_by_side() -> None:
     found = elk.compare(MODELS / TINY[0], "tiny", bindings={"rows": 64})
     assert [row.policy for row in found.rows] == ["basic", "static", "elk-dyn", "elk-full"]
-    assert "basic" in found.text
     assert found["static"].of_bound <= 1
     assert json.dumps(found.to_dict())
-    ax = found.plot("breakdown")
-    assert len(ax.patches) == 4 * 4
     with pytest.raises(elk.InvalidInputError, match="breakdown"):
         found.plot("pie")
     with pytest.raises(elk.InvalidInputError, match="elk-full"):
         elk.compare(MODELS / TINY[0], "tiny", bindings={"rows": 64}, policies=["ideal"])
+
+
+def test_a_comparison_is_a_table_of_times_shares_and_speed_ups() -> None:
+    found = elk.compare(MODELS / TINY[0], "tiny", bindings={"rows": 64}, policies=POLICIES[:2])
+    head, *lines = found.text.splitlines()[1:]
+    columns = [re.split(r"  +", line.strip()) for line in (head, *lines)]
+    assert [len(row) for row in columns] == [len(columns[0])] * 3
+    table = {row[0]: dict(zip(columns[0], row, strict=True)) for row in columns[1:]}
+    for row in found.rows:
+        cells, run, bounds = table[row.policy], row.run, row.plan.bounds
+        assert cells["of ideal"] == f"{100 * bounds.ideal_s / run.latency_s:.1f} %"
+        assert cells["of bound"] == f"{100 * bounds.lower_bound_s / run.latency_s:.1f} %"
+        assert cells["speed-up"] == f"{found['basic'].run.latency_s / run.latency_s:.2f} x"
+        parts = [float(cells[part].removesuffix(" %")) for part in run.split_ps]
+        assert sum(parts) == pytest.approx(100, abs=0.2)
+    shown = found._repr_html_()
+    assert shown.count("<th>") == len(columns[0])
+    assert shown.count("<tr>") == 3
+
+
+def test_a_comparison_is_drawn_to_scale() -> None:
+    pytest.importorskip("matplotlib")
+    found = elk.compare(MODELS / TINY[0], "tiny", bindings={"rows": 64}, policies=POLICIES[:2])
+    ax: Any = found.plot("breakdown")
+    heights = np.array([patch.get_height() for patch in ax.patches]).reshape(4, 2)
+    assert heights.sum(axis=0) == pytest.approx([1e3 * row.run.latency_s for row in found.rows])
+    lines = [float(line.get_ydata()[0]) for line in ax.lines]
+    assert lines == pytest.approx([1e3 * found.ideal_s, 1e3 * found.lower_bound_s])
+    ax = found.plot("utilisation")
+    heights = np.array([patch.get_height() for patch in ax.patches]).reshape(2, 4)
+    for row, shares in zip(found.rows, heights, strict=True):
+        assert shares.tolist() == [100 * used for used in row.run.utilisation.values()]
 
 
 def test_the_command_line_simulates_and_compares(
@@ -228,7 +261,26 @@ def test_the_command_line_simulates_and_compares(
     assert elk.load_plan(path).to_json()["simulated"]["fidelity"] == "core"
     model = str(MODELS / TINY[0])
     words = ["compare", model, "--chip", "tiny", "--bind", "rows=64", "--policy", "basic"]
-    assert cli.main([*words, "--plot", str(tmp_path / "x.png")]) == 0
+    folder = tmp_path / "traces"
+    assert cli.main([*words, "--plot", str(tmp_path / "x.png"), "--traces", str(folder)]) == 0
+    assert [path.name for path in folder.iterdir()] == ["basic.pftrace"]
     assert "basic" in capsys.readouterr().out
     assert (tmp_path / "x.png").stat().st_size > 0
     assert cli.main([*words, "--fidelity", "exact"]) == 2
+    assert cli.main([*words, "--plot", str(tmp_path / "x.docx")]) == 2
+    assert "end it in one of .png, .svg, .pdf" in capsys.readouterr().err
+
+
+def test_a_comparison_is_told_which_inputs_are_weights_and_state(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shapes = {"x": [32, 64], "w": [64, 64], "s": [32, 64]}
+    nodes = [node("MatMul", "x w", "p"), node("Add", "p s", "y")]
+    onnx.save(model_of(nodes, shapes, ["y"]), tmp_path / "m.onnx")
+    words = ["compare", str(tmp_path / "m.onnx"), "--chip", "tiny", "--policy", "basic", "--json"]
+    read = []
+    for homes in ([], ["--weights", "w"], ["--weights", "w", "--state", "s"]):
+        assert cli.main([*words, *homes]) == 0
+        (found,) = json.loads(capsys.readouterr().out)["policies"]
+        read.append(round(found["utilisation"]["hbm"] * found["latency_s"] * 64e9))
+    assert read == [0, 4 * 64 * 64, 4 * 64 * 64 + 4 * 32 * 64]

@@ -289,6 +289,7 @@ Demand Demands::fold(const Sums& sums) const {
 Demand beside(const Demand& a, const Demand& b) {
   Demand out = b;
   out.latency = std::max(a.latency, b.latency);
+  out.received += a.received;
   const auto more = static_cast<std::int32_t>(b.kinds.size()) - 1;
   for (std::size_t r = 0; r < out.kind_of.size(); ++r) {
     out.kind_of[r] = a.kind_of[r] > 0 ? a.kind_of[r] + more : out.kind_of[r];

@@ -32,6 +32,7 @@ class Executor {
         preload_job_(graph.ops.size()) {
     run_.fidelity = fidelity;
     run_.ops.resize(graph.ops.size());
+    run_.cores.resize(work_of_.size());
   }
 
   Run run() {
@@ -56,6 +57,7 @@ class Executor {
   struct StoreJob {
     std::int32_t tensor;
     std::size_t job;
+    const Demand* demand;
   };
 
   void preload(std::int32_t op) {
@@ -72,6 +74,7 @@ class Executor {
     OpRun& row = run_.ops[subscript(op)];
     row.hbm = demand->hbm;
     row.link = demand->busiest;
+    row.loaded = demand->received;
   }
 
   void store(std::int32_t tensor) {
@@ -87,7 +90,7 @@ class Executor {
     }
     const std::size_t job = player_.push(demand.get());
     count_load(*demand);
-    stores_.push_back({tensor, job});
+    stores_.push_back({.tensor = tensor, .job = job, .demand = demand.get()});
   }
 
   void count_load(const Demand& demand) {
@@ -111,6 +114,7 @@ class Executor {
     row.parts.assign(kPhaseKinds, Picoseconds{0});
     row.execute.begin = player_.now();
     const Work& work = work_of(op);
+    row.execution = expander_.execution_of(op);
     row.received = work.received;
     row.exchange = work.exchange;
     row.distribute = work.distribute;
@@ -124,7 +128,13 @@ class Executor {
   const Work& work_of(std::int32_t op) {
     std::unique_ptr<Work>& work = work_of_[subscript(expander_.execution_of(op))];
     if (!work) {
-      work = std::make_unique<Work>(works_.of(op, graph_, expander_.execution(op)));
+      const program::Execution& execution = expander_.execution(op);
+      work = std::make_unique<Work>(works_.of(op, graph_, execution));
+      std::vector<std::int32_t>& cores = run_.cores[subscript(expander_.execution_of(op))];
+      for (const program::Tiles& tiles : execution.tiles) {
+        cores.insert(cores.end(), tiles.cores.begin(), tiles.cores.end());
+      }
+      std::sort(cores.begin(), cores.end());
     }
     return *work;
   }
@@ -142,11 +152,13 @@ class Executor {
     row.parts[static_cast<std::size_t>(stage.kind)] += player_.now() - begin;
     const bool goes_on = !run_.phases.empty() && run_.phases.back().op == op &&
                          run_.phases.back().kind == stage.kind;
-    if (goes_on) {
-      run_.phases.back().time.end = player_.now();
-    } else {
-      run_.phases.push_back({op, stage.kind, {begin, player_.now()}});
+    if (!goes_on) {
+      run_.phases.push_back({op, stage.kind, {begin, begin}, {0}, {0.0}});
     }
+    Phase& phase = run_.phases.back();
+    phase.time.end = player_.now();
+    phase.received += stage.demand().received;
+    phase.core_time += stage.core_time;
   }
 
   void count_work(std::int32_t op, const Work& work) {
@@ -169,7 +181,10 @@ class Executor {
     }
     for (const StoreJob& store : stores_) {
       const Job& job = player_.job(store.job);
-      run_.stores.push_back({store.tensor, {job.begin, job.end}});
+      run_.stores.push_back({.tensor = store.tensor,
+                             .store = {job.begin, job.end},
+                             .hbm = store.demand->hbm,
+                             .moved = store.demand->received});
     }
     for (std::size_t op = 0; op < preload_job_.size(); ++op) {
       if (preload_job_[op]) {

@@ -25,6 +25,8 @@ struct Phase {
   std::int32_t op;
   PhaseKind kind;
   Span time;
+  Bytes received;     // by all cores, from other cores and chips
+  Seconds core_time;  // of tile calls, over all cores, as if nothing drew them out
 };
 
 /// One op of a run.
@@ -42,6 +44,8 @@ struct OpRun {
   Bytes distribute{0};             // of the busiest core
   Bytes hbm{0};                    // read over all chips
   Bytes link{0};                   // received from the HBM by the busiest core
+  Bytes loaded{0};                 // and by all cores
+  std::int32_t execution = 0;      // the kind of its execute: an index of Run::cores
 
   friend bool operator==(const OpRun&, const OpRun&) = default;
 };
@@ -49,6 +53,8 @@ struct OpRun {
 struct StoreRun {
   std::int32_t tensor;
   Span store;
+  Bytes hbm{0};    // written over all chips
+  Bytes moved{0};  // by all cores
 
   friend bool operator==(const StoreRun&, const StoreRun&) = default;
 };
@@ -74,6 +80,7 @@ struct Run {
   std::vector<OpRun> ops;
   std::vector<StoreRun> stores;
   std::vector<Phase> phases;
+  std::vector<std::vector<std::int32_t>> cores;  // that run tile calls, by kind of execute
   Totals totals;
 };
 

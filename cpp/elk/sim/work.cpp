@@ -51,6 +51,7 @@ struct Works::Builder {
     return {.kind = kind,
             .computes = computes,
             .sync = {0},
+            .core_time = {0.0},
             .asks = std::make_shared<const Demand>(std::move(demand)),
             .id = works.next_id_++};
   }
@@ -101,13 +102,12 @@ struct Works::Builder {
 
   void steps() {
     const std::vector<Picoseconds> alone = calls();
+    Stage compute = stage(PhaseKind::Compute, works.demands_.of(execution.tiles, alone), true);
     for (std::size_t i = 0; i < alone.size(); ++i) {
       const program::Tiles& tiles = execution.tiles[i];
-      out.totals.vector_s += to_seconds(alone[i]).value * static_cast<double>(tiles.cores.size()) *
-                             static_cast<double>(execution.steps);
+      compute.core_time += to_seconds(alone[i]) * static_cast<double>(tiles.cores.size());
     }
-    const Stage compute =
-        stage(PhaseKind::Compute, works.demands_.of(execution.tiles, alone), true);
+    out.totals.vector_s += compute.core_time.value * static_cast<double>(execution.steps);
     std::vector<std::vector<Stage>> shifts;
     shifts.reserve(execution.rotations.size());
     for (const program::Rotation& rotation : execution.rotations) {
@@ -167,7 +167,9 @@ struct Works::Builder {
       moved.latency = {0};
       both = beside(both, moved);
     }
-    return known.emplace(moving, stage(PhaseKind::Compute, std::move(both), true)).first->second;
+    Stage one = stage(PhaseKind::Compute, std::move(both), true);
+    one.core_time = compute.core_time;
+    return known.emplace(moving, std::move(one)).first->second;
   }
 
   void count_shifts(const std::vector<std::vector<Stage>>& shifts) {

@@ -16,6 +16,7 @@ struct Stage {
   PhaseKind kind;
   bool computes;
   Picoseconds sync;
+  Seconds core_time;  // of tile calls, over all cores
   std::shared_ptr<const Demand> asks;
   std::int32_t id;  // equal stages share it
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from elk.cli.output import print_json, print_table
+from elk.cli.reading import AsJson
 
 if TYPE_CHECKING:
     from elk.chip import Chip
@@ -17,7 +18,6 @@ chip_app = typer.Typer(
 )
 
 ChipName = Annotated[str, typer.Argument(metavar="NAME|FILE", help="A preset or a chip file.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 AsToml = Annotated[
     bool, typer.Option("--toml", help="Print a chip file; of a preset its own, with sources.")
 ]

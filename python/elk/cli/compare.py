@@ -8,51 +8,61 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from elk.cli.output import print_json
-from elk.cli.reading import parse_bindings, parse_limits
-from elk.errors import MissingPackageError
+from elk.cli.reading import (
+    AsJson,
+    Bind,
+    ChipName,
+    Fidelity,
+    LimitWords,
+    ModelFile,
+    Pod,
+    State,
+    Threads,
+    Weights,
+    parse_bindings,
+    parse_limits,
+)
+from elk.errors import InvalidInputError, MissingPackageError
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from elk.comparison import Comparison
+
+_PICTURES = (".png", ".svg", ".pdf")
 
 
 def compare_command(  # noqa: PLR0913 - every option is a flag of its own
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="An ONNX file.")],
+    model: ModelFile,
     *,
-    chip: Annotated[
-        str, typer.Option("--chip", metavar="NAME|FILE", help="A preset or a chip file.")
-    ],
-    bind: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--bind", metavar="NAME=SIZE", help="A number for a symbolic dimension; repeat it."
-        ),
-    ] = None,
+    chip: ChipName,
+    bind: Bind = None,
     policy: Annotated[
         list[str] | None,
         typer.Option("--policy", help="A policy to compare; repeat it. All without it."),
     ] = None,
-    fidelity: Annotated[
-        str, typer.Option("--fidelity", help="core, symmetric, or auto by the size of the chip.")
-    ] = "auto",
-    pod: Annotated[
-        str, typer.Option("--pod", help="How chips work together: sharded or pooled.")
-    ] = "sharded",
-    threads: Annotated[
-        int | None, typer.Option("--threads", help="Threads of the search; all cores by default.")
-    ] = None,
-    limit: Annotated[
-        list[str] | None,
-        typer.Option("--limit", metavar="NAME=N", help="A limit of elk.Limits; repeat it."),
-    ] = None,
+    fidelity: Fidelity = "auto",
+    pod: Pod = "sharded",
+    threads: Threads = None,
+    weights: Weights = None,
+    state: State = None,
+    limit: LimitWords = None,
     plot: Annotated[
         Path | None,
-        typer.Option("--plot", metavar="FILE", help="Draw the breakdown, as .png, .svg or .pdf."),
+        typer.Option(
+            "--plot", metavar="FILE", help="Draw breakdown and utilisation (.png, .svg, .pdf)."
+        ),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    traces: Annotated[
+        Path | None,
+        typer.Option("--traces", metavar="FOLDER", help="Write POLICY.pftrace of every run."),
+    ] = None,
+    json: AsJson = False,
 ) -> None:
     """Plan a model under every policy, simulate the plans, and print one table."""
     from elk.comparison import POLICIES, compare  # noqa: PLC0415 help does not wait for the core
 
+    figure = None if plot is None else _figure(plot)
     found = compare(
         model,
         chip,
@@ -61,23 +71,43 @@ def compare_command(  # noqa: PLR0913 - every option is a flag of its own
         fidelity=fidelity,
         pod=pod,
         threads=threads,
+        weights=weights,
+        state=state,
         limits=parse_limits(limit or []),
     )
-    if plot is not None:
-        _draw(found, plot)
+    if plot is not None and figure is not None:
+        _draw(found, figure)
+        figure.savefig(plot, dpi=150)
+    if traces is not None:
+        traces.mkdir(parents=True, exist_ok=True)
+        for row in found.rows:
+            row.run.save_trace(traces / f"{row.policy}.pftrace")
     if json:
         print_json(found.to_dict())
     else:
         typer.echo(found.text)
 
 
-def _draw(found: Comparison, path: Path) -> None:
+def _figure(path: Path) -> Figure:
+    """An empty figure; refuses what could not be drawn before minutes have gone into plans."""
+    if path.suffix not in _PICTURES:
+        raise InvalidInputError(
+            f"a plot is no {path.suffix or 'file without a suffix'}: {path}",
+            code="usage",
+            place="--plot",
+            remedy=f"end it in one of {', '.join(_PICTURES)}",
+        )
     try:
         from matplotlib.figure import Figure  # noqa: PLC0415 optional, and slow to import
     except ImportError as error:
         raise MissingPackageError(
             "plots need matplotlib, which is not installed", remedy="pip install 'elk-icca[viz]'"
         ) from error
-    figure = Figure(figsize=(8.0, 3.5), layout="constrained")
-    found.plot("breakdown", figure.subplots())
-    figure.savefig(path)
+    return Figure(figsize=(12.0, 4.0), layout="constrained")
+
+
+def _draw(found: Comparison, figure: Figure) -> None:
+    left, right = figure.subplots(1, 2)
+    found.plot("breakdown", left)
+    found.plot("utilisation", right)
+    right.set_title("")  # The left one names both.

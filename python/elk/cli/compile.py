@@ -9,18 +9,28 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from elk.cli.output import print_json
-from elk.cli.reading import Bind, LimitWords, State, Weights, parse_bindings, parse_limits
+from elk.cli.reading import (
+    AsJson,
+    Bind,
+    ChipName,
+    LimitWords,
+    ModelFile,
+    Pod,
+    State,
+    Threads,
+    Weights,
+    parse_bindings,
+    parse_limits,
+)
 
 if TYPE_CHECKING:
     from elk.plan import Plan
 
 
 def compile_command(  # noqa: PLR0913 - every option is a flag of its own
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="An ONNX file.")],
+    model: ModelFile,
     *,
-    chip: Annotated[
-        str, typer.Option("--chip", metavar="NAME|FILE", help="A preset or a chip file.")
-    ],
+    chip: ChipName,
     bind: Bind = None,
     policy: Annotated[
         str, typer.Option("--policy", help="basic, static, elk-dyn, elk-full or ideal.")
@@ -28,12 +38,8 @@ def compile_command(  # noqa: PLR0913 - every option is a flag of its own
     effort: Annotated[
         str, typer.Option("--effort", help="Work that elk-full does: fast, default or max.")
     ] = "default",
-    pod: Annotated[
-        str, typer.Option("--pod", help="How chips work together: sharded or pooled.")
-    ] = "sharded",
-    threads: Annotated[
-        int | None, typer.Option("--threads", help="Threads of the search; all cores by default.")
-    ] = None,
+    pod: Pod = "sharded",
+    threads: Threads = None,
     min_core_share: Annotated[
         float, typer.Option("--min-core-share", help="The least share of cores a plan uses.")
     ] = 0.0,
@@ -49,7 +55,7 @@ def compile_command(  # noqa: PLR0913 - every option is a flag of its own
     plan_json: Annotated[
         Path | None, typer.Option("--plan-json", metavar="FILE", help="Write the plan as JSON.")
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    json: AsJson = False,
 ) -> None:
     """Plan a model for a chip and print the plan's card. Exit code 1 if the model does not fit."""
     from elk.plan import compile as compile_plan  # noqa: PLC0415 help does not wait for the core

@@ -6,11 +6,12 @@ import importlib.metadata
 import platform
 import sys
 from collections.abc import Callable
-from typing import Annotated, NamedTuple
+from typing import NamedTuple
 
 import typer
 
 from elk.cli.output import print_json, print_table
+from elk.cli.reading import AsJson
 
 # The oldest release of each package that ELK works with.
 _OLDEST = {
@@ -32,9 +33,7 @@ class Check(NamedTuple):
     found: str
 
 
-def doctor_command(
-    *, json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False
-) -> None:
+def doctor_command(*, json: AsJson = False) -> None:
     """Check this installation: versions, the C++ core, chips, tile models. Exit code 1 if unwell.
 
     ELK needs no compiler once it is installed, and doctor looks for none.

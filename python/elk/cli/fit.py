@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from elk.cli.output import print_json, print_table
+from elk.cli.reading import AsJson
 from elk.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ Check = Annotated[
     bool, typer.Option("--check", help="Print the errors of a model on the files; fit nothing.")
 ]
 ModelName = Annotated[str, typer.Option("--model", metavar="NAME|FILE", help="The model to check.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def fit_command(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from elk.cli.output import print_json, print_table
-from elk.cli.reading import Bind, LimitWords, State, Weights, parse_bindings, parse_limits
+from elk.cli.reading import AsJson, Bind, LimitWords, State, Weights, parse_bindings, parse_limits
 
 if TYPE_CHECKING:
     from elk.model import Model
@@ -24,7 +24,7 @@ def model_command(  # noqa: PLR0913 - every option is a flag of its own
     ops: Annotated[
         bool, typer.Option("--ops", help="Print every op with its axes and index maps.")
     ] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    json: AsJson = False,
 ) -> None:
     """Show ops by kind, bytes by home, FLOPs, the repeat, what was folded and what is a view.
 

@@ -8,13 +8,12 @@ from typing import Annotated
 import typer
 
 from elk.cli.output import print_json, print_table
+from elk.cli.reading import AsJson
 
 models_app = typer.Typer(
     help="List published models, and write them as ONNX graphs without weights.",
     rich_markup_mode=None,
 )
-
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 @models_app.command("list")

@@ -1,9 +1,10 @@
-"""Options of every command that reads a model: sizes, homes of inputs, limits."""
+"""Arguments and options that several commands share: models, chips, plans, how to plan and run."""
 
 from __future__ import annotations
 
 import difflib
 from dataclasses import fields, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
@@ -13,6 +14,23 @@ from elk.errors import InvalidInputError
 if TYPE_CHECKING:
     from elk.limits import Limits
 
+ModelFile: TypeAlias = Annotated[Path, typer.Argument(metavar="MODEL", help="An ONNX file.")]
+PlanFile: TypeAlias = Annotated[
+    Path, typer.Argument(metavar="PLAN", help="An .elkplan file, or its JSON.")
+]
+ChipName: TypeAlias = Annotated[
+    str, typer.Option("--chip", metavar="NAME|FILE", help="A preset or a chip file.")
+]
+Pod: TypeAlias = Annotated[
+    str, typer.Option("--pod", help="How chips work together: sharded or pooled.")
+]
+Threads: TypeAlias = Annotated[
+    int | None, typer.Option("--threads", help="Threads of the search; all cores by default.")
+]
+Fidelity: TypeAlias = Annotated[
+    str, typer.Option("--fidelity", help="core, symmetric, or auto by the size of the chip.")
+]
+AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Bind: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(

@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
-
 import typer
 
 from elk.cli.output import print_json
-from elk.cli.reading import Bind, LimitWords, State, Weights, parse_bindings, parse_limits
+from elk.cli.reading import (
+    AsJson,
+    Bind,
+    ChipName,
+    LimitWords,
+    ModelFile,
+    State,
+    Weights,
+    parse_bindings,
+    parse_limits,
+)
 
 
 def shard_command(  # noqa: PLR0913 - every option is a flag of its own
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="An ONNX file.")],
+    model: ModelFile,
     *,
-    chip: Annotated[
-        str, typer.Option("--chip", metavar="NAME|FILE", help="A preset or a chip file.")
-    ],
+    chip: ChipName,
     bind: Bind = None,
     weights: Weights = None,
     state: State = None,
     limit: LimitWords = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    json: AsJson = False,
 ) -> None:
     """Show the axis that each operator splits over the chips of a pod, and what they exchange.
 

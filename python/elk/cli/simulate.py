@@ -9,14 +9,13 @@ from typing import Annotated
 import typer
 
 from elk.cli.output import print_json
+from elk.cli.reading import AsJson, Fidelity, PlanFile
 
 
 def simulate_command(
-    plan: Annotated[Path, typer.Argument(metavar="PLAN", help="An .elkplan file, or its JSON.")],
+    plan: PlanFile,
     *,
-    fidelity: Annotated[
-        str, typer.Option("--fidelity", help="core, symmetric, or auto by the size of the chip.")
-    ] = "auto",
+    fidelity: Fidelity = "auto",
     output: Annotated[
         Path | None,
         typer.Option("-o", "--output", metavar="PLAN", help="Save the plan with its simulation."),
@@ -24,7 +23,7 @@ def simulate_command(
     plan_json: Annotated[
         Path | None, typer.Option("--plan-json", metavar="FILE", help="Write that as JSON.")
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    json: AsJson = False,
 ) -> None:
     """Run a saved plan on the simulator and print what it does with its time."""
     from elk.plan import load_plan  # noqa: PLC0415 help does not wait for the core
@@ -45,6 +44,7 @@ def simulate_command(
                 "utilisation": run.utilisation,
                 "stalls_s": run.stalls(),
                 "energy_j": run.energy_j,
+                "energy_parts_j": run.energy_parts_j,
                 "forecast_error": loaded.forecast_error(),
             }
         )

@@ -8,24 +8,43 @@ from typing import Annotated
 import typer
 
 from elk.cli.output import print_json
+from elk.cli.reading import AsJson, Fidelity, PlanFile
+from elk.errors import InvalidInputError
 
 
 def trace_command(
-    plan: Annotated[Path, typer.Argument(metavar="PLAN", help="An .elkplan file, or its JSON.")],
+    plan: PlanFile,
     *,
     output: Annotated[
         Path,
-        typer.Option("-o", "--output", metavar="FILE", help="A .pftrace or .json file to write."),
+        typer.Option(
+            "-o", "--output", metavar="FILE", help="A .pftrace, .json or .html file to write."
+        ),
     ],
     of: Annotated[
-        str, typer.Option("--of", help="Which times: predicted or simulated.")
+        str, typer.Option("--of", help="Which times: predicted, or simulated by a run for this.")
     ] = "predicted",
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    fidelity: Fidelity = "auto",
+    unfold: Annotated[
+        bool, typer.Option("--unfold", help="Rows by which cores take part, not one for all.")
+    ] = False,
+    json: AsJson = False,
 ) -> None:
-    """Write a plan's timeline for ui.perfetto.dev (.pftrace) or Chrome's tracing page (.json)."""
+    """Write a plan's timeline: for ui.perfetto.dev, Chrome's tracing page, or any browser."""
     from elk.plan import load_plan  # noqa: PLC0415 help does not wait for the core
 
-    timeline = load_plan(plan).timeline(of=of)
+    loaded = load_plan(plan)
+    if of == "simulated":  # A file holds no parts of executes.
+        timeline = loaded.simulate(fidelity=fidelity).timeline(fold=not unfold)
+    elif unfold:
+        raise InvalidInputError(
+            "--unfold shows the cores of a run",
+            code="usage",
+            place="--unfold",
+            remedy="add --of simulated",
+        )
+    else:
+        timeline = loaded.timeline(of=of)
     timeline.save(output)
     if json:
         facts = {

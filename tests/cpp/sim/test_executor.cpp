@@ -57,6 +57,35 @@ TEST(Executor, GathersOnlyWhatIsNotInPlace) {
   EXPECT_EQ(done.total, Picoseconds{356'000 + 1'576'000 + 1'000'000 + 1'290'000});
 }
 
+// Eight cores: each receives 1,024 bytes of a weight, gathers 1,024 and computes for 1 us; exp
+// computes alone; the second matmul gathers 896.
+TEST(Executor, SaysOfEachPhaseWhatAllCoresReceivedAndComputed) {
+  const sim::Run done = run(program::chain(), chip::small_chip());
+  ASSERT_EQ(done.phases.size(), 5U);
+  const std::vector<PhaseKind> kinds = {PhaseKind::Gather, PhaseKind::Compute, PhaseKind::Compute,
+                                        PhaseKind::Gather, PhaseKind::Compute};
+  const std::vector<Bytes> received = {{8 * 1'024}, {0}, {0}, {8 * 896}, {0}};
+  Bytes loaded{0};
+  Seconds worked{0.0};
+  for (std::size_t i = 0; i < kinds.size(); ++i) {
+    EXPECT_EQ(done.phases[i].kind, kinds[i]);
+    EXPECT_EQ(done.phases[i].received, received[i]);
+    const double calls = kinds[i] == PhaseKind::Compute ? 8.0 : 0.0;
+    EXPECT_DOUBLE_EQ(done.phases[i].core_time.value, calls * 1e-6);
+    worked += done.phases[i].core_time;
+  }
+  for (const OpRun& op : done.ops) {
+    loaded += op.loaded;
+  }
+  const std::vector<std::int32_t> cores = {0, 1, 2, 3, 4, 5, 6, 7};
+  for (const OpRun& op : done.ops) {
+    EXPECT_EQ(done.cores[static_cast<std::size_t>(op.execution)], cores);
+  }
+  EXPECT_EQ(loaded, Bytes{2 * 8 * 1'024});
+  EXPECT_EQ(done.totals.received, Bytes{8 * 1'024 + 8 * 896} + loaded);
+  EXPECT_DOUBLE_EQ(worked.value, done.totals.matrix_s + done.totals.vector_s);
+}
+
 // 356 ns of preload alone; 10 ns of both at full speed and 492 ns of both at half of theirs.
 TEST(Executor, SplitsTheTimeToThePicosecond) {
   const sim::Run done = run(program::chain(), chip::small_chip());
