@@ -48,18 +48,18 @@ Edge edge_of(const Chip& chip, const Nodes& grid, std::int64_t core) {
 
 bool upright(Edge edge) { return edge == Edge::Left || edge == Edge::Right; }
 
-/// Deals the cores of a chip out to the nodes of one module.
+/// Deals receivers out to the nodes of one module.
 class Dealer {
  public:
-  Dealer(const Nodes& grid, const std::vector<CoreId>& nodes) : grid_(grid), nodes_(nodes) {
-    result_.resize(static_cast<std::size_t>(grid.rows * grid.cols));
-    for (std::size_t core = 0; core < result_.size(); ++core) {
-      left_.push_back(static_cast<std::int64_t>(core));
+  Dealer(const Nodes& grid, const std::vector<CoreId>& nodes, std::span<const CoreId> receivers)
+      : grid_(grid), nodes_(nodes), result_(receivers.size()) {
+    for (std::size_t number = 0; number < receivers.size(); ++number) {
+      left_.push_back({.core = receivers[number].value, .number = number});
     }
   }
 
-  /// Gives the nodes `members`, which lie at `edge`, their share of the cores that are left: those
-  /// in the rows (columns) nearest to the middle of them, in runs.
+  /// Gives the nodes `members`, which lie at `edge`, their share of the receivers that are left:
+  /// those in the rows (columns) nearest to the middle of them, in runs.
   void deal(Edge edge, std::vector<std::int32_t> members, std::size_t nodes_left) {
     const std::size_t share = ((left_.size() * members.size()) + (nodes_left / 2)) / nodes_left;
     const auto count = static_cast<std::int64_t>(members.size());
@@ -67,30 +67,35 @@ class Dealer {
     for (const std::int32_t member : members) {
       sum += along(edge, nodes_[static_cast<std::size_t>(member)].value);
     }
-    const auto nearer = [&](std::int64_t a, std::int64_t b) {
-      return std::pair(std::abs((count * along(edge, a)) - sum), a) <
-             std::pair(std::abs((count * along(edge, b)) - sum), b);
+    const auto nearer = [&](const Receiver& a, const Receiver& b) {
+      return std::tuple(std::abs((count * along(edge, a.core)) - sum), a.core, a.number) <
+             std::tuple(std::abs((count * along(edge, b.core)) - sum), b.core, b.number);
     };
     std::sort(left_.begin(), left_.end(), nearer);
-    std::vector<std::int64_t> taken(left_.begin(),
-                                    left_.begin() + static_cast<std::ptrdiff_t>(share));
+    std::vector<Receiver> taken(left_.begin(), left_.begin() + static_cast<std::ptrdiff_t>(share));
     left_.erase(left_.begin(), left_.begin() + static_cast<std::ptrdiff_t>(share));
-    const auto before = [&](std::int64_t a, std::int64_t b) {
-      return std::pair(along(edge, a), a) < std::pair(along(edge, b), b);
-    };
-    std::sort(taken.begin(), taken.end(), before);
+    std::sort(taken.begin(), taken.end(), [&](const Receiver& a, const Receiver& b) {
+      return std::tuple(along(edge, a.core), a.core, a.number) <
+             std::tuple(along(edge, b.core), b.core, b.number);
+    });
     std::sort(members.begin(), members.end(), [&](std::int32_t a, std::int32_t b) {
-      return before(nodes_[static_cast<std::size_t>(a)].value,
-                    nodes_[static_cast<std::size_t>(b)].value);
+      const std::int64_t first = nodes_[static_cast<std::size_t>(a)].value;
+      const std::int64_t second = nodes_[static_cast<std::size_t>(b)].value;
+      return std::pair(along(edge, first), first) < std::pair(along(edge, second), second);
     });
     for (std::size_t k = 0; k < taken.size(); ++k) {
-      result_[static_cast<std::size_t>(taken[k])] = members[k * members.size() / taken.size()];
+      result_[taken[k].number] = members[k * members.size() / taken.size()];
     }
   }
 
   [[nodiscard]] std::vector<std::int32_t> result() && { return std::move(result_); }
 
  private:
+  struct Receiver {
+    std::int64_t core;
+    std::size_t number;
+  };
+
   [[nodiscard]] std::int64_t along(Edge edge, std::int64_t core) const {
     const Place at = grid_.place(core);
     return upright(edge) ? at.row : at.col;
@@ -98,13 +103,14 @@ class Dealer {
 
   const Nodes& grid_;
   const std::vector<CoreId>& nodes_;
-  std::vector<std::int64_t> left_;  // cores without a node
   std::vector<std::int32_t> result_;
+  std::vector<Receiver> left_;  // without a node
 };
 
 }  // namespace
 
-std::vector<std::vector<std::int32_t>> entry_nodes(const Chip& chip) {
+std::vector<std::vector<std::int32_t>> entry_nodes(const Chip& chip,
+                                                   std::span<const CoreId> receivers) {
   std::vector<std::vector<std::int32_t>> result;
   const Nodes grid = nodes_of(chip);
   for (const std::vector<CoreId>& nodes : attached_cores(chip)) {
@@ -113,7 +119,7 @@ std::vector<std::vector<std::int32_t>> entry_nodes(const Chip& chip) {
       const Edge edge = edge_of(chip, grid, nodes[node].value);
       members[static_cast<std::size_t>(edge)].push_back(static_cast<std::int32_t>(node));
     }
-    Dealer dealer(grid, nodes);
+    Dealer dealer(grid, nodes, receivers);
     std::size_t nodes_left = nodes.size();
     for (std::size_t edge = 0; edge < kEdges; ++edge) {
       if (!members[edge].empty()) {
@@ -124,6 +130,14 @@ std::vector<std::vector<std::int32_t>> entry_nodes(const Chip& chip) {
     result.push_back(std::move(dealer).result());
   }
   return result;
+}
+
+std::vector<std::vector<std::int32_t>> entry_nodes(const Chip& chip) {
+  std::vector<CoreId> all;
+  for (std::int64_t core = 0; core < chip.core.count; ++core) {
+    all.push_back(id_at<CoreId>(static_cast<std::size_t>(core)));
+  }
+  return entry_nodes(chip, all);
 }
 
 bool along_row_first(const Chip& chip, CoreId core) {

@@ -57,7 +57,7 @@ schedule::Forecast forecast(const schedule::Problem& problem, const cost::Timeli
   for (std::size_t i = 0; i < times.executes.size(); ++i) {
     result.ops.push_back({.preload = span(times.preloads[i]), .execute = span(times.executes[i])});
   }
-  const std::vector<cost::WriteBack> stores = schedule::write_backs(problem);
+  const std::vector<ir::Store> stores = schedule::stores(problem);
   for (std::size_t k = 0; k < times.stores.size(); ++k) {
     result.stores.push_back({.tensor = stores[k].tensor, .store = span(times.stores[k])});
   }

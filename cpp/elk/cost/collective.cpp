@@ -53,7 +53,8 @@ Exchange link_exchange(const LinkPhase& link, std::int64_t port_bytes, double ad
                        const chip::Chip& chip) {
   return {.time = {link.time.value + adds},
           .bytes = {port_bytes},
-          .wire = {static_cast<double>(port_bytes) / chip.interconnect.link_rate}};
+          .wire = {static_cast<double>(port_bytes) / chip.interconnect.link_rate},
+          .tail = {0.0}};
 }
 
 }  // namespace

@@ -26,26 +26,37 @@ Fabric::Fabric(const chip::Chip& chip)
       chip_rate_(chip.inter_chip ? chip.inter_chip->rate : 0.0),
       chip_latency_(chip.inter_chip ? chip.inter_chip->latency.value : 0.0),
       delivery_(grid_ && chip.hbm ? chip::delivery(chip).rate
-                                  : std::numeric_limits<double>::infinity()) {}
+                                  : std::numeric_limits<double>::infinity()),
+      modules_(0),
+      edge_nodes_(std::numeric_limits<std::int64_t>::max()) {
+  for (const std::vector<CoreId>& nodes : chip::attached_cores(chip)) {
+    ++modules_;
+    edge_nodes_ = std::min(edge_nodes_, static_cast<std::int64_t>(nodes.size()));
+  }
+}
+
+std::int64_t Fabric::edge_bytes(std::int64_t pieces, std::int64_t bytes) const {
+  return modules_ == 0 ? 0 : ceil_div(pieces, edge_nodes_) * ceil_div(bytes, modules_);
+}
 
 Exchange Fabric::exchange(const Traffic& traffic) const {
   const std::int64_t port = std::max(traffic.received, traffic.sent);
   if (port == 0) {
-    return {.time = {0.0}, .bytes = {0}, .wire = {0.0}};
+    return kNoExchange;
   }
   const double wire = static_cast<double>(grid_ ? traffic.line : port) / link_;
-  double moving = wire;
+  double moving = wire + (static_cast<double>(traffic.fragments) * fragment_);
   double latency = static_cast<double>(traffic.hops) * hop_;
   const std::int64_t crossing = std::max(traffic.chip_in, traffic.chip_out);
-  if (crossing > 0) {
+  if (crossing > 0) {  // Fragments are taken in while others are still on the links between chips.
     moving = std::max(moving, static_cast<double>(crossing) / chip_rate_);
     latency += chip_latency_;
   }
   const Seconds syncs = sync(traffic.wide || crossing > 0);
-  return {.time = {syncs.value + moving + (static_cast<double>(traffic.fragments) * fragment_) +
-                   latency},
+  return {.time = {syncs.value + moving + latency},
           .bytes = {port},
-          .wire = {wire}};
+          .wire = {wire},
+          .tail = {(moving - wire) + latency}};
 }
 
 void Fabric::gather(Traffic& traffic, std::int64_t moved) const {
@@ -86,7 +97,8 @@ void Fabric::shift(Traffic& traffic, const Neighbours& ring, std::int64_t piece)
 Exchange after(const Exchange& first, const Exchange& second) {
   return {.time = first.time + second.time,
           .bytes = first.bytes + second.bytes,
-          .wire = first.wire + second.wire};
+          .wire = first.wire + second.wire,
+          .tail = first.tail + second.tail};
 }
 
 }  // namespace elk::cost

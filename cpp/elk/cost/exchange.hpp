@@ -12,6 +12,7 @@ struct Exchange {
   Seconds time;  // syncs, fragments and hops included
   Bytes bytes;   // through the busiest core's port: max(received, sent)
   Seconds wire;  // the part of `time` during which the busiest port carries data
+  Seconds tail;  // the part of `time` after that: fragments, hops, links between chips, adds
 
   friend bool operator==(const Exchange&, const Exchange&) = default;
 };
@@ -68,6 +69,10 @@ class Fabric {
   /// Least time for `bytes` from HBM to pass the edges of one chip's grid; zero off a grid.
   [[nodiscard]] Seconds delivery(double bytes) const { return {bytes / delivery_}; }
 
+  /// On a grid, bytes through the busiest of the nodes that let in `pieces` pieces of `bytes` each:
+  /// every module has its share of each piece, and its nodes share the pieces. 0 off a grid.
+  [[nodiscard]] std::int64_t edge_bytes(std::int64_t pieces, std::int64_t bytes) const;
+
   [[nodiscard]] bool multicast() const { return multicast_; }
   [[nodiscard]] bool grid() const { return grid_; }
   [[nodiscard]] std::int64_t chips() const { return chips_; }
@@ -87,7 +92,11 @@ class Fabric {
   double chip_rate_;
   double chip_latency_;
   double delivery_;
+  std::int64_t modules_;     // of one chip, on a grid; else 0
+  std::int64_t edge_nodes_;  // of the module that is attached to fewest
 };
+
+inline constexpr Exchange kNoExchange{.time = {0.0}, .bytes = {0}, .wire = {0.0}, .tail = {0.0}};
 
 /// Two phases after each other.
 [[nodiscard]] Exchange after(const Exchange& first, const Exchange& second);

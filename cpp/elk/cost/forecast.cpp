@@ -89,11 +89,15 @@ class Player {
   }
 
   void run(const Work& work) {
-    run_phase(Phase::Fixed, work.fixed_in.value);
-    run_phase(Phase::Exchange, work.wire_in.value);
+    run_moving(work.in);
     run_phase(Phase::Compute, work.compute.value);
-    run_phase(Phase::Fixed, work.fixed_out.value);
-    run_phase(Phase::Exchange, work.wire_out.value);
+    run_moving(work.out);
+  }
+
+  void run_moving(const Moving& moving) {
+    run_phase(Phase::Fixed, moving.before.value);
+    run_phase(Phase::Exchange, moving.wire.value);
+    run_phase(Phase::Fixed, moving.after.value);
   }
 
   void run_phase(Phase phase, double amount) {
@@ -103,16 +107,22 @@ class Player {
         return;
       }
       start_head();
-      const Rates at = rates(phase, jobs_[head_].load.share, sharing_.port_drag);
-      const double until_load = remaining_ / at.load;
+      const bool streams = coming_ <= 0.0;
+      const Rates at = streams ? rates(phase, jobs_[head_].load.share, sharing_.port_drag)
+                               : Rates{.execute = 1.0, .load = 1.0};
+      double& left = streams ? remaining_ : coming_;
+      const double until_load = left / at.load;
       const double until_phase = amount / at.execute;
       if (until_load <= until_phase) {
         now_ += until_load;
         amount -= until_load * at.execute;
-        end_head();
+        left = 0.0;
+        if (streams) {
+          end_head();
+        }
       } else {
         now_ += until_phase;
-        remaining_ -= until_phase * at.load;
+        left -= until_phase * at.load;
         amount = 0.0;
       }
     }
@@ -120,7 +130,7 @@ class Player {
 
   void finish_head() {
     start_head();
-    now_ += remaining_;
+    now_ += coming_ + remaining_;
     end_head();
   }
 
@@ -130,7 +140,8 @@ class Player {
     }
     const Job& job = jobs_[head_];
     const bool idle = head_ == 0 || free_since_ < now_;
-    remaining_ = job.load.time.value + (idle ? sharing_.hbm_latency.value : 0.0);
+    coming_ = idle ? sharing_.hbm_latency.value : 0.0;
+    remaining_ = job.load.time.value;
     interval(job).begin = {now_};
     started_ = true;
   }
@@ -158,7 +169,8 @@ class Player {
   std::size_t issued_ = 0;
   std::size_t head_ = 0;
   double now_ = 0.0;
-  double remaining_ = 0.0;   // of the head's load, alone
+  double coming_ = 0.0;      // until the head's first byte
+  double remaining_ = 0.0;   // of the head's load from then on, alone
   double free_since_ = 0.0;  // when the HBM last fell idle
   bool started_ = false;
 };

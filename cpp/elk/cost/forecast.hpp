@@ -7,18 +7,24 @@
 
 namespace elk::cost {
 
-/// One execute alone on the chip, in the order it runs: exchange in, compute, shift, reduce. `wire`
-/// is the time in which the busiest port carries data, `fixed` what no contention stretches.
-struct Work {
-  Seconds fixed_in;
-  Seconds wire_in;
-  Seconds compute;
-  Seconds fixed_out;  // shifts and reductions
-  Seconds wire_out;
+/// Exchanges one after another, alone on the chip. `wire` is the time in which the busiest port
+/// carries data; what no contention stretches comes before it (syncs) and after it (fragments,
+/// hops, adds).
+struct Moving {
+  Seconds before;
+  Seconds wire;
+  Seconds after;
 
-  [[nodiscard]] Seconds alone() const {
-    return fixed_in + wire_in + compute + fixed_out + wire_out;
-  }
+  [[nodiscard]] Seconds alone() const { return before + wire + after; }
+};
+
+/// One execute alone on the chip, in the order it runs.
+struct Work {
+  Moving in;  // distribution and gather
+  Seconds compute;
+  Moving out;  // shifts and reductions
+
+  [[nodiscard]] Seconds alone() const { return in.alone() + compute + out.alone(); }
 };
 
 /// One transfer between HBM and the cores, alone on the chip.

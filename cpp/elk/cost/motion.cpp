@@ -118,7 +118,9 @@ Exchange Pricer::shift(const Cut& cut, const Turn& turn, const Spin& spin, std::
     const std::int64_t runs = moved == spin.count ? 1 : spin.outer;
     const std::int64_t slices = ceil_div(runs, chunks);
     const std::int64_t run = ceil_div(elements, slices * chunks);
-    result.time.value += static_cast<double>(chunks) * tiles_.copy(slices, run, slot.bits);
+    const double copies = static_cast<double>(chunks) * tiles_.copy(slices, run, slot.bits);
+    result.time.value += copies;
+    result.tail.value += copies;
   }
   return result;
 }
@@ -131,7 +133,7 @@ void Pricer::move(const Cut& cut, std::span<const Turn* const> turns, const Loop
     motion.space += turn->space;
   }
   motion.gather = gather(cut, turns);
-  motion.shift = {.time = {0.0}, .bytes = {0}, .wire = {0.0}};
+  motion.shift = kNoExchange;
   motion.steps = 1;
   Nest nest(turns, loops);
   bool wide = false;  // Whether partial sums outlive a step.
@@ -154,6 +156,7 @@ void Pricer::move(const Cut& cut, std::span<const Turn* const> turns, const Loop
         motion.shift.time.value += times * once.time.value;
         motion.shift.bytes.value += loop.shifts * once.bytes.value;
         motion.shift.wire.value += times * once.wire.value;
+        motion.shift.tail.value += times * once.tail.value;
       }
     }
   }
@@ -170,7 +173,8 @@ double Pricer::time(const Cut& cut, Motion& motion, double compute) const {
     const auto steps = static_cast<double>(motion.steps);
     const double hidden = compute * (steps - 1.0) / steps;
     motion.shift.time.value = std::max(0.0, motion.shift.time.value - hidden);
-    motion.shift.wire.value = std::min(motion.shift.wire.value, motion.shift.time.value);
+    motion.shift.wire = std::min(motion.shift.wire, motion.shift.time);
+    motion.shift.tail = std::min(motion.shift.tail, motion.shift.time - motion.shift.wire);
   }
   return motion.gather.time.value + compute + motion.shift.time.value + cut.reduce.time.value;
 }

@@ -24,7 +24,7 @@ Cut cut_of(const ir::Op& op, const partition::ExecutePlan& plan, Pricer& pricer)
           .cores = 1,
           .result = 0,
           .result_wide = 0,
-          .reduce = {.time = {0.0}, .bytes = {0}, .wire = {0.0}},
+          .reduce = kNoExchange,
           .tree = false,
           .wide = false,
           .ids = 0,
@@ -75,11 +75,13 @@ std::vector<HbmOperand> hbm_operands(const ir::Graph& graph, const ir::Op& op,
           partition::extent(graph.tensors[tensor], operand, dim, tiles.tile, tiles.tile).count;
       expected = std::min(1.0, operand.indirect->expected_picks / static_cast<double>(picks));
     }
+    const partition::Sharing sharing = partition::sharing(graph, op, i, option.plan, chip);
     const partition::Rotation turn = partition::rotation(op, i, option.plan, chip);
     result.push_back({.operand = i,
                       .full = option.footprint.operand[i],
                       .expected = expected,
-                      .sharing = partition::sharing(graph, op, i, option.plan, chip),
+                      .sharing = sharing,
+                      .pieces = ceil_div(std::min(option.cores, chip.core.count), sharing.copies),
                       .ring = turn.ring,
                       .around = peers_around(turn, option.plan, chip)});
   }

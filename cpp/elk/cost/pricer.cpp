@@ -124,6 +124,7 @@ void Pricer::measure(Cut& cut) {
   cut.wide = cut.cores > chip_.core.count;
   cut.result = 0;
   cut.result_wide = 0;
+  cut.ids = 0;
   count_sharers(cut);
   for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
     Held& held = cut.held[slot];

@@ -105,7 +105,7 @@ class Pricer {
   /// HBM bytes that the busiest chip reads, once `cross` is known: what its cores need, and no more
   /// than the turns have them take in, for shifts bring the rest.
   [[nodiscard]] std::int64_t chip_hbm(const Cut& cut, std::span<const Turn* const> turns) const;
-  /// Fills `reduce` and `tree`.
+  /// Fills `reduce` and `tree`; before `cross` with nothing between chips, the least of any order.
   void reduce(Cut& cut);
 
   /// Slot number `slot`, split over time into `parts[dim]` along each dimension; empty: whole.

@@ -74,7 +74,7 @@ Search::Search(Pricer& pricer, Rates& rates, const Constraints& constraints)
            .cores = 1,
            .result = 0,
            .result_wide = 0,
-           .reduce = {.time = {0.0}, .bytes = {0}, .wire = {0.0}},
+           .reduce = kNoExchange,
            .tree = false,
            .wide = false,
            .ids = 0,
@@ -197,7 +197,7 @@ void Search::leaf() {
   prompt_ = !vast_ && leaves_even_pieces();
   cut_wait_ = least_wait();
   const bool passes = allowed();
-  cut_.reduce = {.time = {0.0}, .bytes = {0}, .wire = {0.0}};
+  cut_.reduce = kNoExchange;
   const double compute = least_compute();
   const Point before = corner(compute);
   count_space(before.space, passes);
@@ -243,6 +243,9 @@ void Search::choose(std::size_t slot, bool allowed) {
 void Search::weigh(bool allowed) {
   if (!crossed_) {
     pricer_.cross(cut_);
+    if (cut_.wide) {
+      pricer_.reduce(cut_);  // So far without what crosses from chip to chip.
+    }
     crossed_ = true;
   }
   for (Turn* turn : choice_) {

@@ -19,6 +19,7 @@ struct Partial {
   std::int64_t link = 0;
   std::int64_t hbm = 0;
   std::int64_t chip_hbm = 0;
+  std::int64_t edge = 0;
   Traffic traffic;
 };
 
@@ -51,6 +52,8 @@ Partial with(const Partial& before, const HbmOperand& operand, std::int64_t d,
   const Reads read = reads(operand.sharing, d, fabric.multicast());
   result.hbm += read.all;
   result.chip_hbm += read.chip;
+  const std::int64_t pieces = operand.pieces * (fabric.multicast() ? d : operand.sharing.copies);
+  result.edge += fabric.edge_bytes(pieces, piece);
   if (d > 1 && rest > 0) {
     result.traffic.received += rest;
     result.traffic.sent += fabric.multicast() ? piece : rest;
@@ -65,7 +68,8 @@ Partial with(const Partial& before, const HbmOperand& operand, std::int64_t d,
 bool covers(const Partial& a, const Partial& b) {
   return a.space <= b.space && a.traffic.received <= b.traffic.received &&
          a.traffic.sent <= b.traffic.sent && a.traffic.fragments <= b.traffic.fragments &&
-         a.traffic.line <= b.traffic.line && a.traffic.hops <= b.traffic.hops && a.hbm <= b.hbm;
+         a.traffic.line <= b.traffic.line && a.traffic.hops <= b.traffic.hops && a.hbm <= b.hbm &&
+         a.edge <= b.edge;
 }
 
 std::vector<Partial> uncovered(std::vector<Partial> all) {
@@ -83,14 +87,15 @@ std::vector<Partial> uncovered(std::vector<Partial> all) {
   return kept;
 }
 
-/// Seconds in which the busiest chip's HBM delivers `bytes`. A grid takes in no more than its edges
-/// let through.
-Seconds hbm_seconds(const chip::Chip& chip, const Fabric& fabric, std::int64_t bytes) {
-  if (!chip.hbm || bytes == 0) {
+/// Seconds in which the busiest chip's HBM delivers what it reads. A grid takes in no more than its
+/// edges let through, all together and at the busiest node.
+Seconds hbm_seconds(const chip::Chip& chip, const Fabric& fabric, const Partial& sum) {
+  if (!chip.hbm || sum.chip_hbm == 0) {
     return {0.0};
   }
-  const auto amount = static_cast<double>(bytes);
-  return std::max(chip::hbm_time(chip, amount, false), fabric.delivery(amount));
+  const auto amount = static_cast<double>(sum.chip_hbm);
+  const Seconds edge{static_cast<double>(sum.edge) / chip.interconnect.link_rate};
+  return std::max({chip::hbm_time(chip, amount, false), fabric.delivery(amount), edge});
 }
 
 PreloadState state(const Partial& sum, const std::vector<HbmOperand>& operands, const ir::Op& op,
@@ -99,7 +104,7 @@ PreloadState state(const Partial& sum, const std::vector<HbmOperand>& operands, 
                       .space = {sum.space},
                       .link = {chip.hbm ? sum.link : 0},
                       .hbm_bytes = chip.hbm ? sum.hbm : 0,
-                      .hbm_time = hbm_seconds(chip, fabric, sum.chip_hbm),
+                      .hbm_time = hbm_seconds(chip, fabric, sum),
                       .time = {0.0},
                       .distribute = fabric.exchange(sum.traffic)};
   result.time = std::max(result.hbm_time, Seconds{static_cast<double>(result.link.value) /

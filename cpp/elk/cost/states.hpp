@@ -13,6 +13,7 @@ struct HbmOperand {
   Bytes full;             // of a core's piece at execute
   double expected = 1.0;  // share of it that is filled: below 1 only where an index picks rows
   partition::Sharing sharing;
+  std::int64_t pieces = 1;  // different ones that the cores of a chip hold, at most
   std::int64_t ring = 1;    // cores that its partitions rotate through: peers are as far apart
   std::int64_t around = 0;  // peers that go once around their dimension of a torus, 0: none do
 };

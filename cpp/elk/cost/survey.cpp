@@ -93,7 +93,7 @@ bool Search::changes_nothing(double compute) {
     return false;
   }
   pricer_.count_sharers(cut_);
-  cut_.reduce = {.time = {0.0}, .bytes = {0}, .wire = {0.0}};
+  cut_.reduce = kNoExchange;
   return floor_.skips(cut_, compute);
 }
 
@@ -135,7 +135,7 @@ void Search::look(double compute) {
     return;
   }
   pricer_.measure(cut_);
-  cut_.reduce = {.time = {0.0}, .bytes = {0}, .wire = {0.0}};
+  cut_.reduce = kNoExchange;
   static_cast<void>(least_compute());
   const Point least = corner(compute);
   if (least.space > room_ || (least.time > least_time_ && floor_.skips(cut_, compute))) {

@@ -39,20 +39,6 @@ std::vector<PlacedRun> placed_runs(partition::IndexView from, partition::IndexVi
 
 }  // namespace
 
-partition::Indices shared(partition::IndexView a, partition::IndexView b) {
-  partition::Indices out;
-  std::size_t i = 0;
-  std::size_t j = 0;
-  while (i < a.size() && j < b.size()) {
-    const Run both = intersection(a[i], b[j]);
-    if (!both.empty()) {
-      out.push_back(both);
-    }
-    (a[i].end < b[j].end ? i : j) += 1;
-  }
-  return out;
-}
-
 std::vector<SharedRun> shared_runs(const Held& from, const Held& to) {
   std::vector<SharedRun> runs{{.from = 0, .to = 0, .count = 1}};
   for (std::size_t dim = 0; dim < from.sets.size() && !runs.empty(); ++dim) {

@@ -18,9 +18,6 @@ struct SharedRun {
 /// The elements that both pieces have, in ascending order: of every dimension the common indices.
 [[nodiscard]] std::vector<SharedRun> shared_runs(const Held& from, const Held& to);
 
-/// The indices that two sets have in common.
-[[nodiscard]] partition::Indices shared(partition::IndexView a, partition::IndexView b);
-
 /// Elements in `runs`.
 [[nodiscard]] std::int64_t elements(std::span<const SharedRun> runs);
 

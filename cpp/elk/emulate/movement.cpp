@@ -87,7 +87,7 @@ std::int32_t sender(const Holding& holding, std::int32_t core, const chip::Chip&
 
 bool meet(const Held& a, const Held& b) {
   for (std::size_t dim = 0; dim < a.sets.size(); ++dim) {
-    if (shared(a.sets[dim], b.sets[dim]).empty()) {
+    if (partition::shared(a.sets[dim], b.sets[dim]).empty()) {
       return false;
     }
   }

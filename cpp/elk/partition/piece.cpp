@@ -277,11 +277,25 @@ std::int64_t common(IndexView a, IndexView b) {
   std::size_t i = 0;
   std::size_t j = 0;
   while (i < a.size() && j < b.size()) {
-    const Run shared = intersection(a[i], b[j]);
-    sum += shared.empty() ? 0 : shared.length();
+    const Run both = intersection(a[i], b[j]);
+    sum += both.empty() ? 0 : both.length();
     (a[i].end < b[j].end ? i : j) += 1;
   }
   return sum;
+}
+
+Indices shared(IndexView a, IndexView b) {
+  Indices result;
+  std::size_t i = 0;
+  std::size_t j = 0;
+  while (i < a.size() && j < b.size()) {
+    const Run both = intersection(a[i], b[j]);
+    if (!both.empty()) {
+      result.push_back(both);
+    }
+    (a[i].end < b[j].end ? i : j) += 1;
+  }
+  return result;
 }
 
 void IndexSets::reserve(std::size_t sets) {

@@ -16,6 +16,8 @@ using IndexView = std::span<const Run>;
 
 [[nodiscard]] std::int64_t count(IndexView indices);
 [[nodiscard]] std::int64_t common(IndexView a, IndexView b);
+/// The indices that both sets have.
+[[nodiscard]] Indices shared(IndexView a, IndexView b);
 
 /// Sets of indices, stored one after another.
 class IndexSets {

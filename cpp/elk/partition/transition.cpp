@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "elk/base/rounding.hpp"
+#include "elk/partition/crossing.hpp"
 #include "elk/partition/extent.hpp"
 #include "elk/partition/layout.hpp"
 #include "elk/partition/piece.hpp"
@@ -84,11 +85,12 @@ std::int64_t fragments(const Pieces& held, const Pieces& needed, std::size_t cor
     bool whole = true;
     for (std::size_t set = 0; set < held.dims[dim].sets.size(); ++set) {
       const IndexView there = held.dims[dim].sets[set];
-      const std::int64_t shared = common(there, wanted);
-      if (shared > 0) {
-        runs += static_cast<std::int64_t>(std::min(there.size(), wanted.size()));
+      const Indices both = shared(there, wanted);
+      const std::int64_t common = count(both);
+      if (common > 0) {
+        runs += static_cast<std::int64_t>(both.size());
         whole =
-            whole && shared == held.dims[dim].counts[set] && shared == need.counts[need.at(core)];
+            whole && common == held.dims[dim].counts[set] && common == need.counts[need.at(core)];
       }
     }
     if (!whole) {
@@ -99,70 +101,6 @@ std::int64_t fragments(const Pieces& held, const Pieces& needed, std::size_t cor
     }
   }
   return 1;
-}
-
-/// Per dimension the union of the sets of the cores [begin, end).
-std::vector<Indices> chip_box(const Pieces& pieces, std::int64_t begin, std::int64_t end) {
-  const auto place = [&](std::int64_t id) {
-    return static_cast<std::size_t>(std::lower_bound(pieces.ids.begin(), pieces.ids.end(), id) -
-                                    pieces.ids.begin());
-  };
-  const std::size_t first = place(begin);
-  const std::size_t last = place(end);
-  std::vector<Indices> box;
-  for (const DimPieces& dim : pieces.dims) {
-    std::vector<char> present(dim.sets.size(), 0);
-    for (std::size_t at = first; at < last; ++at) {
-      present[dim.at(at)] = 1;
-    }
-    box.push_back(united(dim.sets, present));
-  }
-  return box;
-}
-
-std::int64_t volume(const std::vector<Indices>& box) {
-  std::int64_t product = 1;
-  for (const Indices& dim : box) {
-    product *= count(dim);
-  }
-  return product;
-}
-
-std::int64_t shared_volume(const std::vector<Indices>& a, const std::vector<Indices>& b) {
-  std::int64_t product = 1;
-  for (std::size_t dim = 0; dim < a.size(); ++dim) {
-    product *= common(a[dim], b[dim]);
-  }
-  return product;
-}
-
-struct Crossing {
-  std::int64_t most_in = 0;  // elements
-  std::int64_t most_out = 0;
-};
-
-/// What chips lack: of each, the box around its cores' needs without the box around what they hold,
-/// sent evenly by the chips that hold anything.
-Crossing crossing(const Pieces* held, const Pieces& needed, const chip::Chip& chip) {
-  Crossing result;
-  std::int64_t sum = 0;
-  std::int64_t holders = held == nullptr ? chip.chips : 0;
-  for (std::int64_t c = 0; c < chip.chips; ++c) {
-    const std::int64_t begin = c * chip.core.count;
-    const std::vector<Indices> need = chip_box(needed, begin, begin + chip.core.count);
-    std::int64_t lacking = volume(need);
-    if (held != nullptr) {
-      const std::vector<Indices> have = chip_box(*held, begin, begin + chip.core.count);
-      lacking -= shared_volume(need, have);
-      holders += volume(have) > 0 ? 1 : 0;
-    } else {
-      lacking = ceil_div(lacking * (chip.chips - 1), chip.chips);
-    }
-    result.most_in = std::max(result.most_in, lacking);
-    sum += lacking;
-  }
-  result.most_out = ceil_div(sum, std::max<std::int64_t>(1, holders));
-  return result;
 }
 
 /// Elements of the tensor that any core needs.

@@ -68,14 +68,11 @@ Bytes held_bytes(const PlacedOp& placed, std::size_t k, std::vector<std::int64_t
 
 void add_distribution(const PlacedOp& placed, std::size_t k, Exchange& exchange) {
   const partition::ExecutePlan& plan = placed.plan.execute;
-  const ir::Operand& operand = placed.op.operands[k];
   const auto divisor = static_cast<std::size_t>(placed.plan.divisor[k]);
   const std::vector<std::int64_t>& temporal = plan.temporal[k];
   const auto ring = static_cast<std::size_t>(
       std::accumulate(temporal.begin(), temporal.end(), std::int64_t{1}, std::multiplies<>()));
-  for (const Sharers& group : sharers(placed.op, plan, placed.chip, [&](std::int32_t axis) {
-         return partition::contains(operand, axis);
-       })) {
+  for (const Sharers& group : sharers_in_rings(placed.op, k, plan, placed.chip)) {
     const std::size_t peers = ring * divisor;
     const std::int64_t full = held_bytes(placed, k, tile_at(placed.op, plan, group.digit)).value;
     const std::int64_t part = partition::preload_piece({full}, placed.plan.divisor[k]).value;

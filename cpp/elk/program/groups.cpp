@@ -1,10 +1,13 @@
 #include "elk/program/groups.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
+#include "elk/partition/extent.hpp"
 #include "elk/partition/order.hpp"
+#include "elk/partition/rotation.hpp"
 
 namespace elk::program {
 namespace {
@@ -127,6 +130,27 @@ std::vector<Sharers> sharers(const ir::Op& op, const partition::ExecutePlan& pla
     }
     group.cores.push_back(places.core());
   } while (places.advance());
+  return groups;
+}
+
+std::vector<Sharers> sharers_in_rings(const ir::Op& op, std::size_t operand,
+                                      const partition::ExecutePlan& plan, const chip::Chip& chip) {
+  std::vector<Sharers> groups = sharers(op, plan, chip, [&](std::int32_t axis) {
+    return partition::contains(op.operands[operand], axis);
+  });
+  const partition::Rotation rotation = partition::rotation(op, operand, plan, chip);
+  if (!rotation.snakes && !rotation.folds) {
+    return groups;
+  }
+  const std::vector<std::int64_t> order = partition::in_rings(rotation);
+  for (Sharers& group : groups) {
+    Cores cores;
+    cores.reserve(order.size());
+    for (const std::int64_t number : order) {
+      cores.push_back(group.cores[subscript(number)]);
+    }
+    group.cores = std::move(cores);
+  }
   return groups;
 }
 

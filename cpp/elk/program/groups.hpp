@@ -12,7 +12,8 @@
 
 namespace elk::program {
 
-/// Core ids, ascending: cores that hold, need or deal out the same thing.
+/// Core ids: cores that hold, need or deal out the same thing. Ascending, but where they stand in
+/// the order of a ring.
 using Cores = std::vector<std::int32_t>;
 
 /// Cores with one and the same piece of a layout: of every dimension one of its sets of indices.
@@ -34,6 +35,12 @@ struct Sharers {
 [[nodiscard]] std::vector<Sharers> sharers(
     const ir::Op& op, const partition::ExecutePlan& plan, const chip::Chip& chip,
     const std::function<bool(std::int32_t axis)>& distinguish);
+
+/// The cores that share a sub-tensor of a read operand, group by group, each ring after ring in the
+/// order of its places (`partition::Rotation`).
+[[nodiscard]] std::vector<Sharers> sharers_in_rings(const ir::Op& op, std::size_t operand,
+                                                    const partition::ExecutePlan& plan,
+                                                    const chip::Chip& chip);
 
 /// The lengths of a core's tile of an op at its places along the axes; 0 beyond the end of an axis.
 [[nodiscard]] std::vector<std::int64_t> tile_at(const ir::Op& op,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <map>
 #include <numeric>
 #include <utility>
 
@@ -55,7 +56,7 @@ void add_reads(const PlacedOp& placed, std::size_t k, std::vector<std::int64_t>&
   }
 }
 
-/// The cores of one sub-tensor by the slice that they receive, one piece for each chip.
+/// One piece for each chip and each slice that its cores receive of one sub-tensor.
 void add_slices(const PlacedOp& placed, std::size_t k, const Sharers& group,
                 std::vector<LoadPiece>& pieces) {
   const std::vector<std::int64_t>& temporal = placed.plan.execute.temporal[k];
@@ -66,29 +67,21 @@ void add_slices(const PlacedOp& placed, std::size_t k, const Sharers& group,
   const std::int64_t full = held_bytes(placed, k, tile).value;
   const std::int64_t part = partition::preload_piece({full}, placed.plan.divisor[k]).value;
   const double expected = expected_share(placed, k);
-  std::vector<LoadPiece> slices;  // by chip, part and slice
-  std::int64_t chip = -1;
-  std::size_t first = 0;
+  std::map<std::pair<std::int64_t, std::size_t>, Cores> slices;  // by chip, part and slice
   for (std::size_t number = 0; number < group.cores.size(); ++number) {
-    const std::int64_t home = group.cores[number] / placed.chip.core.count;
-    if (home != chip) {
-      chip = home;
-      first = slices.size();
-      for (std::size_t slice = 0; slice < ring * divisor; ++slice) {
-        const std::int64_t begin = static_cast<std::int64_t>(slice / ring) * part;
-        const std::int64_t length = std::clamp<std::int64_t>(full - begin, 0, part);
-        slices.push_back(
-            {.operand = static_cast<std::int32_t>(k),
-             .chip = static_cast<std::int32_t>(chip),
-             .bytes = static_cast<std::int64_t>(std::ceil(static_cast<double>(length) * expected)),
-             .cores = {}});
-      }
-    }
-    slices[first + (number % (ring * divisor))].cores.push_back(group.cores[number]);
+    const std::int64_t chip = group.cores[number] / placed.chip.core.count;
+    slices[{chip, number % (ring * divisor)}].push_back(group.cores[number]);
   }
-  for (LoadPiece& slice : slices) {
-    if (!slice.cores.empty() && slice.bytes > 0) {
-      pieces.push_back(std::move(slice));
+  for (auto& [key, cores] : slices) {
+    const std::int64_t begin = static_cast<std::int64_t>(key.second / ring) * part;
+    const std::int64_t length = std::clamp<std::int64_t>(full - begin, 0, part);
+    const auto bytes = static_cast<std::int64_t>(std::ceil(static_cast<double>(length) * expected));
+    if (bytes > 0) {
+      std::sort(cores.begin(), cores.end());
+      pieces.push_back({.operand = static_cast<std::int32_t>(k),
+                        .chip = static_cast<std::int32_t>(key.first),
+                        .bytes = bytes,
+                        .cores = std::move(cores)});
     }
   }
 }
@@ -105,9 +98,7 @@ Loading preload(const PlacedOp& placed) {
       continue;
     }
     add_reads(placed, k, out.hbm_bytes);
-    for (const Sharers& group :
-         sharers(placed.op, placed.plan.execute, placed.chip,
-                 [&](std::int32_t axis) { return partition::contains(operand, axis); })) {
+    for (const Sharers& group : sharers_in_rings(placed.op, k, placed.plan.execute, placed.chip)) {
       add_slices(placed, k, group, out.pieces);
     }
   }

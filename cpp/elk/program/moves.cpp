@@ -15,6 +15,7 @@ using partition::IndexView;
 using partition::Indices;
 using partition::Pieces;
 using partition::Run;
+using partition::shared;
 
 /// What two sets of one dimension have in common.
 struct Overlap {
@@ -164,20 +165,6 @@ class Lister {
   std::vector<std::int32_t> sets_;
   std::vector<Overlap> chosen_;
 };
-
-Indices shared(IndexView a, IndexView b) {
-  Indices out;
-  std::size_t i = 0;
-  std::size_t j = 0;
-  while (i < a.size() && j < b.size()) {
-    const Run both = intersection(a[i], b[j]);
-    if (!both.empty()) {
-      out.push_back(both);
-    }
-    (a[i].end < b[j].end ? i : j) += 1;
-  }
-  return out;
-}
 
 }  // namespace
 

@@ -76,7 +76,7 @@ std::int64_t around(const PlacedOp& placed, const Spin& spin,
   return elements;
 }
 
-/// The rings of a group of cores with one sub-tensor: neighbours, `ring` at a time.
+/// The rings of a group of cores with one sub-tensor, `ring` cores at a time.
 void add_rings(const Sharers& group, std::int64_t ring, const Transfer& like, Exchange& exchange) {
   for (std::size_t first = 0; first + static_cast<std::size_t>(ring) <= group.cores.size();
        first += static_cast<std::size_t>(ring)) {
@@ -105,9 +105,7 @@ Rotation rotation(const PlacedOp& placed, const Spin& spin, const partition::Til
                .slices = 1,
                .run = 1,
                .bits = bits};
-  for (const Sharers& group : sharers(placed.op, plan, placed.chip, [&](std::int32_t axis) {
-         return partition::contains(operand, axis);
-       })) {
+  for (const Sharers& group : sharers_in_rings(placed.op, spin.operand, plan, placed.chip)) {
     const std::vector<std::int64_t> tile = tile_at(placed.op, plan, group.digit);
     const std::int64_t bytes =
         partition::element_bytes(across(placed, spin, tile) * slab, bits).value;

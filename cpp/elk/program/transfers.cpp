@@ -8,15 +8,17 @@
 namespace elk::program {
 namespace {
 
-/// Cores of one chip: a run of ascending ids.
+/// Cores of one chip.
 using Run = std::span<const std::int32_t>;
 
-/// Splits ascending core ids where chips end, and calls `visit(chip, run)`.
+/// Splits cores, those of a chip together, where chips end, and calls `visit(chip, run)`.
 template <class Visit>
 void for_each_chip(Run cores, std::int64_t of_chip, const Visit& visit) {
   while (!cores.empty()) {
     const std::int64_t chip = cores.front() / of_chip;
-    const auto end = std::lower_bound(cores.begin(), cores.end(), (chip + 1) * of_chip);
+    const auto end = std::find_if(cores.begin(), cores.end(), [&](std::int32_t core) {
+      return core < chip * of_chip || core >= (chip + 1) * of_chip;
+    });
     const auto count = static_cast<std::size_t>(end - cores.begin());
     visit(chip, cores.first(count));
     cores = cores.subspan(count);

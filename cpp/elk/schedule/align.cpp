@@ -232,11 +232,8 @@ class Alignment {
     double seconds = own_cost(op, candidate, problem_.in_place(op, choices_).gather);
     for (const std::int32_t reader : problem_.readers(op)) {
       const cost::Exchange gather = problem_.in_place(reader, choices_).gather;
-      seconds += contention_.seconds({.fixed_in = gather.time - gather.wire,
-                                      .wire_in = gather.wire,
-                                      .compute = {0.0},
-                                      .fixed_out = {0.0},
-                                      .wire_out = {0.0}});
+      seconds += contention_.seconds(
+          {.in = moving(gather), .compute = {0.0}, .out = moving(cost::kNoExchange)});
     }
     choice(op) = now;
     return seconds;

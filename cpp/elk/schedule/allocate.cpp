@@ -126,19 +126,16 @@ Step step(const cost::Front& front, std::size_t option, const Contention& conten
 }  // namespace
 
 double Contention::seconds(const cost::Work& work) const {
-  const double wire = work.wire_in.value + work.wire_out.value;
-  const double fixed = work.fixed_in.value + work.fixed_out.value;
+  const double wire = (work.in.wire + work.out.wire).value;
+  const double fixed = work.alone().value - work.compute.value - wire;
   return fixed + (wire / (1.0 - std::min(share, 0.5))) +
          (work.compute.value / (1.0 - std::min(drag * share, 0.5)));
 }
 
 double state_cost(const cost::PlanOption& option, std::size_t k, const Contention& contention) {
   const cost::PreloadState& state = option.states[k];
-  const cost::Work fetch{.fixed_in = state.distribute.time - state.distribute.wire,
-                         .wire_in = state.distribute.wire,
-                         .compute = {0.0},
-                         .fixed_out = {0.0},
-                         .wire_out = {0.0}};
+  const cost::Work fetch{
+      .in = moving(state.distribute), .compute = {0.0}, .out = moving(cost::kNoExchange)};
   return contention.seconds(fetch) + (contention.late * (state.time.value - state.hbm_time.value));
 }
 

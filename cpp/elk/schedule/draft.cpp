@@ -56,6 +56,7 @@ void Draft::settle(std::int32_t op) {
   situation_.works[i] = now.work;
   situation_.loads[i] = now.load;
   situation_.piece[i] = now.piece;
+  situation_.rest[i] = now.rest;
   situation_.base[i] += now.own - own_[i];
   own_[i] = now.own;
 }

@@ -21,6 +21,7 @@ void add_part(const Part& part, std::size_t op, Situation& result) {
   result.works.push_back(part.work);
   result.loads.push_back(part.load);
   result.piece.push_back(part.piece);
+  result.rest.push_back(part.rest);
   result.base[op] += part.own;
 }
 
@@ -57,7 +58,8 @@ Part part(const Problem& problem, std::int32_t op, const Choice& choice, const I
   Part result{.work = work(option, state, in_place.gather),
               .load = {.time = {0.0}, .share = 0.0},
               .own = in_place.copies,
-              .piece = {0}};
+              .piece = {0},
+              .rest = option.footprint.rest};
   if (problem.is_loaded(op)) {
     result.load = load(state, problem.chip());
     result.own += hbm_bytes(problem, option) - state.space;
@@ -104,7 +106,8 @@ std::vector<Bytes> live_bytes(const Problem& problem, const std::vector<Choice>&
 }
 
 Situation situation(Problem& problem, const std::vector<Choice>& choices) {
-  Situation result{.works = {}, .loads = {}, .base = live_bytes(problem, choices), .piece = {}};
+  Situation result{
+      .works = {}, .loads = {}, .base = live_bytes(problem, choices), .piece = {}, .rest = {}};
   result.works.reserve(choices.size());
   for (std::size_t i = 0; i < choices.size(); ++i) {
     const auto op = static_cast<std::int32_t>(i);
@@ -115,7 +118,8 @@ Situation situation(Problem& problem, const std::vector<Choice>& choices) {
 }
 
 Situation estimate(const Problem& problem, const std::vector<Choice>& choices) {
-  Situation result{.works = {}, .loads = {}, .base = live_bytes(problem, choices), .piece = {}};
+  Situation result{
+      .works = {}, .loads = {}, .base = live_bytes(problem, choices), .piece = {}, .rest = {}};
   result.works.reserve(choices.size());
   for (std::size_t i = 0; i < choices.size(); ++i) {
     const auto op = static_cast<std::int32_t>(i);
@@ -129,19 +133,28 @@ Situation estimate(const Problem& problem, const std::vector<Choice>& choices) {
   return result;
 }
 
-std::vector<cost::WriteBack> write_backs(const Problem& problem) {
+std::vector<ir::Store> stores(const Problem& problem) {
+  if (!problem.chip().hbm) {
+    return {};
+  }
+  std::vector<ir::Store> result = problem.graph().stores;
+  std::stable_sort(result.begin(), result.end(),
+                   [](const ir::Store& a, const ir::Store& b) { return a.op < b.op; });
+  return result;
+}
+
+std::vector<cost::WriteBack> write_backs(const Problem& problem, const std::vector<Bytes>& rest) {
   const chip::Chip& chip = problem.chip();
   std::vector<cost::WriteBack> result;
-  if (!chip.hbm) {
-    return result;
-  }
-  for (const ir::Store& store : problem.graph().stores) {
+  for (const ir::Store& store : stores(problem)) {
     const Bytes whole = ir::bytes(problem.graph().tensors[static_cast<std::size_t>(store.tensor)]);
-    const Seconds time = cost::store_time(chip, whole, store.run);
-    result.push_back({.op = store.op, .tensor = store.tensor, .load = {.time = time, .share = 0}});
+    const auto held = static_cast<double>(rest[static_cast<std::size_t>(store.op)].value);
+    const Seconds wire{held / chip.interconnect.link_rate};
+    const Seconds time = std::max(cost::store_time(chip, whole, store.run), wire);
+    const double share = time.value > 0.0 ? wire.value / time.value : 0.0;
+    result.push_back(
+        {.op = store.op, .tensor = store.tensor, .load = {.time = time, .share = share}});
   }
-  std::stable_sort(result.begin(), result.end(),
-                   [](const cost::WriteBack& a, const cost::WriteBack& b) { return a.op < b.op; });
   return result;
 }
 
@@ -152,7 +165,7 @@ cost::TimelineResult timing(const Problem& problem, const Situation& situation,
                          .loads = situation.loads,
                          .preload_order = order,
                          .issued_before = issued_before,
-                         .write_backs = write_backs(problem)},
+                         .write_backs = write_backs(problem, situation.rest)},
                         sharing(problem.chip()));
 }
 

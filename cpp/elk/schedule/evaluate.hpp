@@ -17,6 +17,7 @@ struct Situation {
   std::vector<cost::Load> loads;
   std::vector<Bytes> base;   // in use at the execute, preload buffers aside
   std::vector<Bytes> piece;  // of the op's own preload, from issue to execute
+  std::vector<Bytes> rest;   // of the op's result, per core
 };
 [[nodiscard]] Situation situation(Problem& problem, const std::vector<Choice>& choices);
 
@@ -29,6 +30,7 @@ struct Part {
   cost::Load load;
   Bytes own;  // in use at the execute beyond tensors at rest and its own preload
   Bytes piece;
+  Bytes rest;
 };
 [[nodiscard]] Part part(const Problem& problem, std::int32_t op, const Choice& choice,
                         const InPlace& in_place);
@@ -78,7 +80,12 @@ struct Issue {
                                           const std::vector<std::int32_t>& order,
                                           const std::vector<std::int32_t>& issued_before);
 
-/// Writes of new state rows: what they cost the HBM (design 2.4).
-[[nodiscard]] std::vector<cost::WriteBack> write_backs(const Problem& problem);
+/// What is written back, in the order of the ops that make it; nothing without HBM.
+[[nodiscard]] std::vector<ir::Store> stores(const Problem& problem);
+
+/// Writes of new state rows: what they cost the HBM (design 2.4), and the ports of the cores on
+/// which they rest, `rest[op]` bytes on each.
+[[nodiscard]] std::vector<cost::WriteBack> write_backs(const Problem& problem,
+                                                       const std::vector<Bytes>& rest);
 
 }  // namespace elk::schedule

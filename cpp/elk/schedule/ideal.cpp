@@ -71,6 +71,7 @@ Ideal ideal(Problem& problem) {
   result.times.executes.resize(count);
   Preloads preloads(problem, choices, result.times);
   double now = 0.0;
+  std::vector<Bytes> rest;
   std::size_t issuable = 0;  // places of the preload order that nothing keeps back
   for (std::int32_t op = 0; op < problem.op_count(); ++op) {
     const auto at = static_cast<std::size_t>(op);
@@ -84,6 +85,7 @@ Ideal ideal(Problem& problem) {
     now = begin + seconds;
     result.times.executes[at] = {.begin = {begin}, .end = {now}};
     result.in_place.push_back(in_place);
+    rest.push_back(problem.option(op, choices[at]).footprint.rest);
     while (issuable < problem.loaded().size() &&
            problem.not_before(problem.loaded()[issuable]) <= op) {
       ++issuable;
@@ -91,7 +93,7 @@ Ideal ideal(Problem& problem) {
     result.schedule.issued_before.push_back(static_cast<std::int32_t>(issuable));
   }
   result.times.total = {now};
-  for (const cost::WriteBack& store : write_backs(problem)) {
+  for (const cost::WriteBack& store : write_backs(problem, rest)) {
     const double begin =
         std::max(result.times.executes[static_cast<std::size_t>(store.op)].end.value,
                  result.times.stores.empty() ? 0.0 : result.times.stores.back().end.value);

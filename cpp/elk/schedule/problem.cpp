@@ -240,13 +240,15 @@ std::int32_t Problem::add(std::int32_t op, const partition::ExecutePlan& plan) {
 
 cost::Work work(const cost::PlanOption& option, const cost::PreloadState& state,
                 const cost::Exchange& gather) {
-  const cost::Exchange& rest = state.distribute;
-  return {.fixed_in = (gather.time - gather.wire) + (rest.time - rest.wire),
-          .wire_in = gather.wire + rest.wire,
+  return {.in = moving(cost::after(state.distribute, gather)),
           .compute = option.compute,
-          .fixed_out =
-              (option.shift.time - option.shift.wire) + (option.reduce.time - option.reduce.wire),
-          .wire_out = option.shift.wire + option.reduce.wire};
+          .out = moving(cost::after(option.shift, option.reduce))};
+}
+
+cost::Moving moving(const cost::Exchange& exchange) {
+  return {.before = exchange.time - exchange.wire - exchange.tail,
+          .wire = exchange.wire,
+          .after = exchange.tail};
 }
 
 cost::Load load(const cost::PreloadState& state, const chip::Chip& chip) {

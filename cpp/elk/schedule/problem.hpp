@@ -120,6 +120,8 @@ class Problem {
 };
 
 /// An op's execute and preload as the forecast takes them.
+[[nodiscard]] cost::Moving moving(const cost::Exchange& exchange);
+
 [[nodiscard]] cost::Work work(const cost::PlanOption& option, const cost::PreloadState& state,
                               const cost::Exchange& gather);
 [[nodiscard]] cost::Load load(const cost::PreloadState& state, const chip::Chip& chip);

@@ -6,7 +6,10 @@
 #include <map>
 #include <utility>
 
+#include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
+#include "elk/chip/ways.hpp"
+#include "elk/sim/trees.hpp"
 
 namespace elk::sim {
 namespace {
@@ -114,6 +117,7 @@ void Demands::add_path(const Path& path, std::int64_t bytes, Sums& sums) const {
 
 /// On a grid every send takes its way over links.
 void Demands::count_links(const program::Exchange& exchange, Sums& sums) const {
+  Trees trees(network_);
   std::vector<CoreId> receivers;
   std::int64_t turn = 0;
   Picoseconds longest{0};
@@ -128,26 +132,50 @@ void Demands::count_links(const program::Exchange& exchange, Sums& sums) const {
     for (std::int64_t i = 0; i < senders; ++i) {
       const std::int64_t even = ((turn++) * network_.cores() / kMostSpreadSenders) + i;
       const CoreId from = send.core >= 0 ? CoreId{send.core} : core_id(even % network_.cores());
+      const std::int64_t bytes = ceil_div(send.bytes, senders);
+      if (on_one_chip(from, receivers)) {
+        sums.about.hop_bytes.value +=
+            bytes * trees.add(from, receivers, Turn::RowFirst, bytes, sums.amount);
+        count_ports(from, receivers, bytes, sums);
+        continue;
+      }
       for (const Path& path : network_.paths(from, receivers)) {
-        add_path(path, ceil_div(send.bytes, senders), sums);
+        add_path(path, bytes, sums);
         longest = std::max(longest, path.latency);
       }
     }
   });
+  longest = std::max(longest, network_.hop_latency() * trees.longest());
   sums.about.latency = std::max(sums.about.latency, longest);
+}
+
+/// Whether one tree, or one way, reaches all receivers.
+bool Demands::on_one_chip(CoreId from, std::span<const CoreId> receivers) const {
+  return (chip_.interconnect.multicast || (receivers.size() == 1 && receivers[0] != from)) &&
+         std::all_of(receivers.begin(), receivers.end(), [&](CoreId core) {
+           return core.value / chip_.core.count == from.value / chip_.core.count;
+         });
+}
+
+/// The SRAM ports of a sender and its receivers.
+void Demands::count_ports(CoreId from, std::span<const CoreId> receivers, std::int64_t bytes,
+                          Sums& sums) const {
+  if (!network_.blocks()) {
+    return;
+  }
+  sums.amount[network_.sram_port(from).index()] += bytes;
+  for (const CoreId core : receivers) {
+    sums.amount[network_.sram_port(core).index()] += core != from ? bytes : 0;
+  }
 }
 
 Demand Demands::of(const program::Loading& loading, std::int32_t weight) const {
   Sums sums{.amount = std::vector<std::int64_t>(type_of_.size(), 0), .tail = {}, .about = {}};
   count_memory(loading, weight, sums);
   const bool out = !loading.pieces.empty() && loading.pieces.front().operand < 0;
-  const std::int64_t modules = network_.modules() / chip_.chips;
-  std::vector<CoreId> cores;
   std::vector<std::int64_t> of_core(static_cast<std::size_t>(network_.cores()), 0);
   for (const program::LoadPiece& piece : loading.pieces) {
-    cores.clear();
     for (const std::int32_t core : piece.cores) {
-      cores.push_back({core});
       of_core[static_cast<std::size_t>(core)] += piece.bytes;
       if (!chip::is_mesh(chip_)) {
         const ResourceId port = out ? network_.send_port({core}) : network_.receive_port({core});
@@ -157,23 +185,62 @@ Demand Demands::of(const program::Loading& loading, std::int32_t weight) const {
       }
       sums.about.received.value += piece.bytes;
     }
-    for (std::int64_t m = 0; m < modules && chip::is_mesh(chip_); ++m) {
-      const auto module = id_at<ModuleId>(static_cast<std::size_t>((piece.chip * modules) + m));
-      if (out) {
-        add_path(network_.write_path(cores.front(), module, 1), ceil_div(piece.bytes, modules),
-                 sums);
-        continue;
-      }
-      for (const Path& path : network_.read_paths(module, cores, 1)) {
-        add_path(path, ceil_div(piece.bytes, modules), sums);
-      }
-    }
+  }
+  if (chip::is_mesh(chip_)) {
+    count_ways(loading, sums);
   }
   sums.about.busiest = {*std::max_element(of_core.begin(), of_core.end())};
   if (!chip::is_mesh(chip_)) {
     sums.about.hop_bytes = sums.about.received;
   }
   return pack(sums);
+}
+
+/// On a grid every module sends or takes its share of every piece through one of the nodes that it
+/// is attached to, which share the pieces of an operand evenly (`chip::entry_nodes`).
+void Demands::count_ways(const program::Loading& loading, Sums& sums) const {
+  struct Way {
+    std::int64_t bytes;
+    std::vector<CoreId> cores;
+  };
+  std::map<std::pair<std::int32_t, std::int32_t>, std::vector<Way>> ways;  // by operand and chip
+  for (const program::LoadPiece& piece : loading.pieces) {
+    std::vector<Way>& like = ways[{piece.operand, piece.chip}];
+    for (const std::int32_t core : piece.cores) {
+      const bool first = core == piece.cores.front();
+      if (first || !chip_.interconnect.multicast) {
+        like.push_back({.bytes = piece.bytes, .cores = {}});
+      }
+      like.back().cores.push_back({core});
+    }
+  }
+  const std::int64_t modules = network_.modules() / chip_.chips;
+  Trees trees(network_);
+  for (const auto& [key, like] : ways) {
+    std::vector<CoreId> middles;  // on their chip
+    middles.reserve(like.size());
+    for (const Way& way : like) {
+      middles.push_back(core_id(way.cores[way.cores.size() / 2].value % chip_.core.count));
+    }
+    const std::vector<std::vector<std::int32_t>> nodes = chip::entry_nodes(chip_, middles);
+    for (std::size_t m = 0; m < nodes.size(); ++m) {
+      const auto module = id_at<ModuleId>(subscript(key.second * modules) + m);
+      for (std::size_t k = 0; k < like.size(); ++k) {
+        const std::int64_t bytes = ceil_div(like[k].bytes, modules);
+        if (key.first < 0) {
+          add_path(network_.write_path(like[k].cores.front(), module, 1, nodes[m][k]), bytes, sums);
+          continue;
+        }
+        const Network::Entry entry = network_.entry(module, nodes[m][k]);
+        sums.amount[entry.link.index()] += bytes;
+        sums.about.hop_bytes.value +=
+            bytes * trees.add(entry.core, like[k].cores, entry.turn, bytes, sums.amount);
+        for (const CoreId core : like[k].cores) {
+          sums.amount[network_.sram_port(core).index()] += network_.blocks() ? bytes : 0;
+        }
+      }
+    }
+  }
 }
 
 /// On a grid a port is no link of the grid: what passes through the busiest holds up the others.

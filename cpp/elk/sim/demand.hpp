@@ -66,6 +66,10 @@ class Demands {
   struct Sums;
 
   void count_links(const program::Exchange& exchange, Sums& sums) const;
+  [[nodiscard]] bool on_one_chip(CoreId from, std::span<const CoreId> receivers) const;
+  void count_ports(CoreId from, std::span<const CoreId> receivers, std::int64_t bytes,
+                   Sums& sums) const;
+  void count_ways(const program::Loading& loading, Sums& sums) const;
   void add_path(const Path& path, std::int64_t bytes, Sums& sums) const;
   void count_memory(const program::Loading& loading, std::int32_t weight, Sums& sums) const;
   [[nodiscard]] Demand pack(const Sums& sums) const;

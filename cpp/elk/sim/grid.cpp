@@ -40,18 +40,29 @@ std::int64_t neighbour(const Grid& grid, std::int64_t node, Direction direction)
   return inside ? (row * grid.cols) + col : -1;
 }
 
-void route(const Grid& grid, std::int64_t from, std::int64_t to, std::vector<Hop>& hops) {
-  const auto walk = [&](std::int64_t count, Direction forwards, Direction backwards) {
+void route(const Grid& grid, std::int64_t from, std::int64_t to, Turn turn,
+           std::vector<Hop>& hops) {
+  std::int64_t row = from / grid.cols;
+  std::int64_t col = from % grid.cols;
+  const auto walk = [&](std::int64_t count, std::int64_t& place, std::int64_t size,
+                        Direction forwards, Direction backwards) {
     const Direction direction = count > 0 ? forwards : backwards;
+    const std::int64_t step = count > 0 ? 1 : -1;
     for (std::int64_t k = count > 0 ? count : -count; k > 0; --k) {
-      hops.push_back({from, direction});
-      from = neighbour(grid, from, direction);
+      hops.push_back({(row * grid.cols) + col, direction});
+      place += step;
+      place = place < 0 ? size - 1 : place == size ? 0 : place;  // Around a torus.
     }
   };
-  walk(steps(from % grid.cols, to % grid.cols, grid.cols, grid.wraps), Direction::East,
-       Direction::West);
-  walk(steps(from / grid.cols, to / grid.cols, grid.rows, grid.wraps), Direction::South,
-       Direction::North);
+  const std::int64_t across = steps(col, to % grid.cols, grid.cols, grid.wraps);
+  const std::int64_t down = steps(row, to / grid.cols, grid.rows, grid.wraps);
+  if (turn == Turn::RowFirst) {
+    walk(across, col, grid.cols, Direction::East, Direction::West);
+  }
+  walk(down, row, grid.rows, Direction::South, Direction::North);
+  if (turn == Turn::ColumnFirst) {
+    walk(across, col, grid.cols, Direction::East, Direction::West);
+  }
 }
 
 Grid squarest(std::int64_t count) {

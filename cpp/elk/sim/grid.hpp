@@ -31,9 +31,12 @@ struct Hop {
   friend bool operator==(const Hop&, const Hop&) = default;
 };
 
-/// The way by dimension order: along the row, then along the column; on a torus the shorter way
-/// round, forwards (East, South) if both are equally long.
-void route(const Grid& grid, std::int64_t from, std::int64_t to, std::vector<Hop>& hops);
+/// Which dimension a way takes first.
+enum class Turn : std::uint8_t { RowFirst, ColumnFirst };
+
+/// The way by dimension order: along the row, then along the column, or the other way about; on a
+/// torus the shorter way round, forwards (East, South) if both are equally long.
+void route(const Grid& grid, std::int64_t from, std::int64_t to, Turn turn, std::vector<Hop>& hops);
 
 /// The most even grid of `count` nodes, no taller than wide.
 [[nodiscard]] Grid squarest(std::int64_t count);

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <tuple>
 
 #include "elk/base/errors.hpp"
 #include "elk/base/text.hpp"
 #include "elk/chip/delivery.hpp"
+#include "elk/chip/ways.hpp"
 
 namespace elk::sim {
 namespace {
@@ -128,43 +128,11 @@ void Network::attach(const chip::Chip& chip) {
   for (const std::vector<CoreId>& cores : chip::attached_cores(chip)) {
     std::vector<Node>& nodes = nodes_.emplace_back();
     for (const CoreId core : cores) {
-      nodes.push_back({.core = core.value, .link = link});
+      const bool row = chip::along_row_first(chip, core);
+      nodes.push_back(
+          {.core = core.value, .link = link, .turn = row ? Turn::RowFirst : Turn::ColumnFirst});
       link += 2;
     }
-  }
-  served_.resize(nodes_.size());
-  for (std::size_t module = 0; module < nodes_.size(); ++module) {
-    serve(module);
-  }
-}
-
-/// Shares the cores evenly among the nodes of a module: in the order of their nearest nodes, equal
-/// runs of them.
-void Network::serve(std::size_t module) {
-  const std::vector<Node>& nodes = nodes_[module];
-  const auto apart = [&](std::int64_t a, std::int64_t b, std::int64_t size) {
-    const std::int64_t far = a < b ? b - a : a - b;
-    return grid_.wraps ? std::min(far, size - far) : far;
-  };
-  using Near = std::tuple<std::int32_t, std::int64_t, std::int32_t>;  // node, hops, core
-  std::vector<Near> order;
-  order.reserve(static_cast<std::size_t>(cores_));
-  for (std::int32_t core = 0; core < cores_; ++core) {
-    Near best{0, grid_.rows + grid_.cols, core};
-    for (std::size_t n = 0; n < nodes.size(); ++n) {
-      const std::int64_t hops = apart(core / grid_.cols, nodes[n].core / grid_.cols, grid_.rows) +
-                                apart(core % grid_.cols, nodes[n].core % grid_.cols, grid_.cols);
-      if (hops < std::get<1>(best)) {
-        best = {static_cast<std::int32_t>(n), hops, core};
-      }
-    }
-    order.push_back(best);
-  }
-  std::sort(order.begin(), order.end());
-  served_[module].resize(order.size());
-  for (std::size_t k = 0; k < order.size(); ++k) {
-    served_[module][static_cast<std::size_t>(std::get<2>(order[k]))] =
-        static_cast<std::int32_t>(k * nodes.size() / order.size());
   }
 }
 
@@ -205,7 +173,7 @@ std::vector<Path> Network::paths(CoreId from, std::span<const CoreId> to) const 
 }
 
 std::vector<Path> Network::read_paths(ModuleId module, std::span<const CoreId> to,
-                                      std::int32_t weight) const {
+                                      std::int32_t weight, std::int32_t node) const {
   std::vector<Path> found;
   const std::int64_t chip = module.value / modules_;
   const std::size_t step = multicast_ ? std::max<std::size_t>(1, to.size()) : 1;
@@ -213,18 +181,17 @@ std::vector<Path> Network::read_paths(ModuleId module, std::span<const CoreId> t
     const std::span<const CoreId> cores = to.subspan(first, step);
     Branches branches{};
     branches.each.push_back({memory(module), weight});
-    std::int64_t source = -1;
+    const Node* through = nullptr;
     if (!all_to_all_) {
-      const Node& node = entry(module, local(cores[cores.size() / 2]));
-      source = node.core;
-      branches.once.push_back(resource(chip, offsets_.injection + node.link));
+      through = &attached(module, node);
+      branches.once.push_back(resource(chip, offsets_.injection + through->link));
     }
     for (const CoreId core : cores) {
       branches.branch = 1;  // from the module
       if (all_to_all_) {
         branches.each.push_back({receive_port(core), 1});
       } else {
-        route(branches, chip, source, local(core));
+        route(branches, chip, through->core, local(core), through->turn);
       }
       branches.hops = std::max(branches.hops, branches.branch);
       if (blocks_) {
@@ -236,16 +203,18 @@ std::vector<Path> Network::read_paths(ModuleId module, std::span<const CoreId> t
   return found;
 }
 
-Path Network::write_path(CoreId from, ModuleId module, std::int32_t weight) const {
+Path Network::write_path(CoreId from, ModuleId module, std::int32_t weight,
+                         std::int32_t node) const {
   Branches branches{};
   branches.each.push_back({memory(module), weight});
   branches.branch = 1;  // to the module
   if (all_to_all_) {
     branches.each.push_back({send_port(from), 1});
   } else {
-    const Node& node = entry(module, local(from));
-    branches.once.push_back(resource(chip_of(from), offsets_.injection + node.link + 1));
-    route(branches, chip_of(from), local(from), node.core);
+    const Node& through = attached(module, node);
+    branches.once.push_back(resource(chip_of(from), offsets_.injection + through.link + 1));
+    const Turn back = through.turn == Turn::RowFirst ? Turn::ColumnFirst : Turn::RowFirst;
+    route(branches, chip_of(from), local(from), through.core, back);
   }
   branches.hops = branches.branch;
   if (blocks_) {
@@ -296,9 +265,10 @@ std::int64_t Network::port_core(std::int64_t core) const {
   return ((port * cores_) + port_cores_ - 1) / port_cores_;
 }
 
-void Network::route(Branches& out, std::int64_t chip, std::int64_t from, std::int64_t to) const {
+void Network::route(Branches& out, std::int64_t chip, std::int64_t from, std::int64_t to,
+                    Turn turn) const {
   out.route.clear();
-  sim::route(grid_, from, to, out.route);
+  sim::route(grid_, from, to, turn, out.route);
   for (const Hop& hop : out.route) {
     out.once.push_back(resource(chip, offsets_.links + (kDirectionCount * hop.node) +
                                           static_cast<std::int64_t>(hop.direction)));
@@ -317,7 +287,7 @@ void Network::route_chips(Branches& out, std::int64_t from, std::int64_t to) con
     return;
   }
   out.route.clear();
-  sim::route(chip_grid_, from, to, out.route);
+  sim::route(chip_grid_, from, to, Turn::RowFirst, out.route);
   for (const Hop& hop : out.route) {
     out.each.push_back(
         {resource(hop.node, offsets_.between + 2 + static_cast<std::int64_t>(hop.direction)), 1});
@@ -349,9 +319,27 @@ void Network::reach(Branches& out, CoreId from, CoreId to) const {
   out.hops = std::max(out.hops, out.branch);
 }
 
-const Network::Node& Network::entry(ModuleId module, std::int64_t core) const {
+std::int64_t Network::links(CoreId from, CoreId to, Turn turn, std::vector<Hop>& way,
+                            std::vector<ResourceId>& out) const {
+  way.clear();
+  sim::route(grid_, local(from), local(to), turn, way);
+  for (const Hop& hop : way) {
+    out.push_back(resource(chip_of(from), offsets_.links + (kDirectionCount * hop.node) +
+                                              static_cast<std::int64_t>(hop.direction)));
+  }
+  return static_cast<std::int64_t>(way.size());
+}
+
+Network::Entry Network::entry(ModuleId module, std::int32_t node) const {
+  const std::int64_t chip = module.value / modules_;
+  const Node& through = attached(module, node);
+  return {.core = id_at<CoreId>(static_cast<std::size_t>((chip * cores_) + through.core)),
+          .link = resource(chip, offsets_.injection + through.link),
+          .turn = through.turn};
+}
+
+const Network::Node& Network::attached(ModuleId module, std::int32_t node) const {
   const auto index = static_cast<std::size_t>(module.value % modules_);
-  const std::int32_t node = served_[index][static_cast<std::size_t>(core)];
   return nodes_[index][static_cast<std::size_t>(node)];
 }
 

@@ -27,8 +27,10 @@ struct Path {
 };
 
 /// All resources of a machine, and the ways through it. Cores are numbered over the machine: chip
-/// times cores of a chip plus the number on the chip. Routes on a grid run along the row first,
-/// then along the column, the shorter way round on a torus or a ring, forwards if both are equal.
+/// times cores of a chip plus the number on the chip. Routes between cores of a grid run along the
+/// row first, then along the column, the shorter way round on a torus or a ring, forwards if both
+/// are equal; those from a module enter and turn as `chip/ways.hpp` says, those to one come the
+/// same way back.
 ///
 /// Resources: of every core, its SRAM port (which transfers load only where remote access blocks)
 /// and its send and receive ports (all-to-all) or the directed links that leave it; of every
@@ -49,12 +51,29 @@ class Network {
   [[nodiscard]] std::vector<Path> paths(CoreId from, std::span<const CoreId> to) const;
 
   /// From a module to cores of its chip; multicast as above. `weight`: of a byte on the module,
-  /// `kHbmWeight` if it is read sequentially.
+  /// `kHbmWeight` if it is read sequentially. `node`: through which of those that the module is
+  /// attached to; where it is attached to none, 0.
   [[nodiscard]] std::vector<Path> read_paths(ModuleId module, std::span<const CoreId> to,
-                                             std::int32_t weight) const;
+                                             std::int32_t weight, std::int32_t node) const;
 
   /// From a core to a module of its chip.
-  [[nodiscard]] Path write_path(CoreId from, ModuleId module, std::int32_t weight) const;
+  [[nodiscard]] Path write_path(CoreId from, ModuleId module, std::int32_t weight,
+                                std::int32_t node) const;
+
+  /// Adds the links of a grid from one core to another of its chip. Returns their number.
+  std::int64_t links(CoreId from, CoreId to, Turn turn, std::vector<Hop>& way,
+                     std::vector<ResourceId>& out) const;
+
+  /// The core of a node that a module is attached to, the link from the module into it, and which
+  /// way data turn there.
+  struct Entry {
+    CoreId core;
+    ResourceId link;
+    Turn turn;
+  };
+  [[nodiscard]] Entry entry(ModuleId module, std::int32_t node) const;
+  [[nodiscard]] Picoseconds hop_latency() const { return hop_; }
+  [[nodiscard]] bool blocks() const { return blocks_; }
 
   /// From one chip to another, wherever on them: the links between chips alone.
   [[nodiscard]] Path chip_path(std::int64_t from_chip, std::int64_t to_chip) const;
@@ -82,6 +101,7 @@ class Network {
   struct Node {
     std::int32_t core;  // of the chip
     std::int32_t link;  // its link from the module; the next one leads back
+    Turn turn;          // of data that pass it on their way in
   };
 
   struct Branches;
@@ -89,15 +109,15 @@ class Network {
   void add(std::int64_t count, double rate, bool refreshes);
   void add_chip(const chip::Chip& chip);
   void attach(const chip::Chip& chip);
-  void serve(std::size_t module);
   [[nodiscard]] ResourceId resource(std::int64_t chip, std::int64_t offset) const;
   [[nodiscard]] std::int64_t port_core(std::int64_t core) const;
   [[nodiscard]] std::int64_t chip_of(CoreId core) const { return core.value / cores_; }
   [[nodiscard]] std::int64_t local(CoreId core) const { return core.value % cores_; }
-  void route(Branches& out, std::int64_t chip, std::int64_t from, std::int64_t to) const;
+  void route(Branches& out, std::int64_t chip, std::int64_t from, std::int64_t to,
+             Turn turn = Turn::RowFirst) const;
   void route_chips(Branches& out, std::int64_t from, std::int64_t to) const;
   void reach(Branches& out, CoreId from, CoreId to) const;
-  [[nodiscard]] const Node& entry(ModuleId module, std::int64_t core) const;
+  [[nodiscard]] const Node& attached(ModuleId module, std::int32_t node) const;
   [[nodiscard]] Path finish(Branches& branches) const;
 
   Machine machine_;
@@ -114,8 +134,7 @@ class Network {
   Picoseconds hop_;
   Picoseconds between_;
   Offsets offsets_{};
-  std::vector<std::vector<Node>> nodes_;           // per module of one chip
-  std::vector<std::vector<std::int32_t>> served_;  // per module: of each core, its node
+  std::vector<std::vector<Node>> nodes_;  // per module of one chip
 };
 
 }  // namespace elk::sim

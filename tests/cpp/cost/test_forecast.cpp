@@ -9,12 +9,12 @@ namespace {
 
 constexpr Sharing kFree{.port_drag = 0.0, .hbm_latency = {0.0}};
 
-Work compute(double seconds) {
-  return {.fixed_in = {0}, .wire_in = {0}, .compute = {seconds}, .fixed_out = {0}, .wire_out = {0}};
-}
+constexpr Moving kStill{.before = {0}, .wire = {0}, .after = {0}};
+
+Work compute(double seconds) { return {.in = kStill, .compute = {seconds}, .out = kStill}; }
 
 Work exchange(double seconds) {
-  return {.fixed_in = {0}, .wire_in = {seconds}, .compute = {0}, .fixed_out = {0}, .wire_out = {0}};
+  return {.in = {.before = {0}, .wire = {seconds}, .after = {0}}, .compute = {0}, .out = kStill};
 }
 
 Load load(double seconds, double share) { return {.time = {seconds}, .share = share}; }
@@ -63,6 +63,21 @@ TEST(Forecast, HalvesThePortBetweenAnExchangeAndAHeavyPreload) {
   const TimelineResult result = forecast(timeline, kFree);
   EXPECT_DOUBLE_EQ(result.executes[0].end.value, 2.0);
   EXPECT_DOUBLE_EQ(result.preloads[1].end.value, 11.0);  // the bytes of both pass one port
+}
+
+TEST(Forecast, SharesThePortOnlyWhileTheExchangeAndThePreloadUseIt) {
+  // 1 s of sync, 1 s of bytes at half the port, as the preload's bytes come after 0.5 s, and 3 s of
+  // fragments. The preload has 0.5 s alone, 1 s in the 2 s that it shares, and 2.5 s more.
+  const Timeline timeline{
+      .works = {{.in = {.before = {1}, .wire = {1}, .after = {3}}, .compute = {0}, .out = kStill},
+                compute(0.0)},
+      .loads = {load(0, 0), load(4.0, 1.0)},
+      .preload_order = {1},
+      .issued_before = {1, 1},
+      .write_backs = {}};
+  const TimelineResult result = forecast(timeline, {.port_drag = 0.0, .hbm_latency = {0.5}});
+  EXPECT_DOUBLE_EQ(result.executes[0].end.value, 6.0);
+  EXPECT_DOUBLE_EQ(result.preloads[1].end.value, 5.5);
 }
 
 TEST(Forecast, SlowsComputeByTheShareOfTheSramPort) {

@@ -103,6 +103,20 @@ TEST(Price, OfAShiftOnAGridCountsTheHopsOfItsRing) {
   EXPECT_EQ(shift(mesh, 6).wire, shift(line, 6).wire);  // One part a link, each way.
 }
 
+// Three groups of three cores reduce 1 x 4 each, in parts of two f16. Where a chip has five cores,
+// the second group has two on one chip and one on the other: 2 x 1 parts of 4 bytes cross each way,
+// 8 us at 1 MB/s, while cores take in their two parts. Where a chip has six, none cross.
+TEST(Price, OfAReductionCountsWhatCrossesBetweenChips) {
+  const OneOp one = test::matmul(3, 4, 6);
+  const auto reduce = [&](std::int64_t cores) {
+    chip::Chip chip = test::two_chips(cores);
+    chip.inter_chip->rate = 1e6;
+    return priced(one, {3, 1, 3}, {}, chip).reduce.time.value;
+  };
+  const double parts = (8 / kLink) + (2 * kFragment);
+  EXPECT_NEAR(reduce(5) - reduce(6), 8e-6 + 500e-9 - parts, 1e-15);
+}
+
 // Partial results of 6 x 4 on six rows: 5 of 6 parts cross each link towards an end at most;
 // through the middle 3 x 3 parts. Around a torus, half.
 TEST(Price, OfAReductionOnATorusIsHalvedOnlyAllAround) {

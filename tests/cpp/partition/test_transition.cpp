@@ -88,7 +88,17 @@ Elements elements(const Held& held, const chip::Chip& chip, std::int64_t core) {
 struct Moved {
   std::int64_t most = 0;
   std::int64_t total = 0;
+  std::int64_t into_chip = 0;  // what no core of the chip has, once, into the busiest
 };
+
+/// What the cores of a chip hold together.
+Elements elements_of_chip(const Held& held, const chip::Chip& chip, std::int64_t number) {
+  Elements result;
+  for (std::int64_t core = 0; core < chip.core.count; ++core) {
+    result.merge(elements(held, chip, (number * chip.core.count) + core));
+  }
+  return result;
+}
 
 Moved moved(const Held& from, const Held& to, const chip::Chip& chip) {
   Moved result;
@@ -100,6 +110,14 @@ Moved moved(const Held& from, const Held& to, const chip::Chip& chip) {
     }
     result.most = std::max(result.most, missing);
     result.total += missing;
+  }
+  for (std::int64_t c = 0; c < chip.chips; ++c) {
+    const Elements have = elements_of_chip(from, chip, c);
+    std::int64_t missing = 0;
+    for (const Numbers& element : elements_of_chip(to, chip, c)) {
+      missing += have.contains(element) ? 0 : 1;
+    }
+    result.into_chip = std::max(result.into_chip, missing);
   }
   return result;
 }
@@ -138,6 +156,9 @@ void expect_conservation(const test::OneOp& producer, std::size_t result, const 
       const Moved expected = moved(held, wanted, chip);
       ASSERT_EQ(crossing.received, Bytes{2 * expected.most});
       ASSERT_EQ(crossing.total, Bytes{2 * expected.total});
+      if (chip.chips > 1 && expected.most > 0) {
+        ASSERT_EQ(crossing.chip_in, Bytes{2 * expected.into_chip});
+      }
       ASSERT_TRUE(!same(have, need) || expected.most == 0);
       ASSERT_LE(crossing.unique, crossing.total);
     }
@@ -174,6 +195,28 @@ TEST(Transition, FromNowhereBringsEverythingFromEvenSenders) {
   EXPECT_EQ(crossing.total, Bytes{8 * 4 * 6 * 2});
   EXPECT_EQ(crossing.unique, Bytes{8 * 6 * 2});
   EXPECT_EQ(crossing.fragments, 4);  // One row of six from each of four senders.
+}
+
+TEST(Transition, BringsToEachChipJustWhatNoneOfItsCoresHas) {
+  // Chips end in the middle of rows, and of the parts that a result is reduced to.
+  expect_conservation(test::matmul(5, 6, 4), 2, test::softmax(5, 6), 0, test::two_chips(5));
+  expect_conservation(test::softmax(4, 7), 1, test::bias_add(4, 7), 0, test::two_chips(7));
+}
+
+TEST(Transition, CountsARunForEveryIndexOfAStridedPiece) {
+  // The second core reads 8, 10, 12 and 14 of what the first one holds.
+  test::OneOp whole(ir::OpKind::Elementwise, "exp",
+                    {test::parallel("i", 16, ir::TileDim::Elements)});
+  whole.reads(ir::Home::Activation, {16}, {test::along(0)}).writes({16}, {test::along(0)});
+  test::OneOp strided(ir::OpKind::Elementwise, "exp",
+                      {test::parallel("i", 8, ir::TileDim::Elements)});
+  strided.reads(ir::Home::Activation, {16}, {test::mapped({0}, {2})}).writes({8}, {test::along(0)});
+  const chip::Chip chip = small_chip(2);
+  const auto one = complete_plan(whole.graph, whole.op(), {1}, {{}, {}}, chip);
+  const auto two = complete_plan(strided.graph, strided.op(), {2}, {{}, {}}, chip);
+  const Layout have = layout(whole.graph, whole.op(), 1, *one, chip);
+  EXPECT_EQ(
+      transition(&have, layout(strided.graph, strided.op(), 0, *two, chip), 16, chip).fragments, 4);
 }
 
 TEST(Transition, CountsAPieceOnceForEachChipThatLacksIt) {

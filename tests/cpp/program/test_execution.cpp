@@ -97,6 +97,28 @@ TEST(Execution, PassesRotatingPartsRoundTheirRing) {
   });
 }
 
+// Down a column of a mesh, four cores form a folded ring: up over the members 0 and 2 and back over
+// 3 and 1. Each hands on to the one before it. The parts of a preload follow the same places.
+TEST(Execution, FoldsTheRingsOfAMeshAsThePlannerPricesThem) {
+  const chip::Chip chip = chip::small_mesh(8, 8);
+  Product one = product({4, 4, 1});
+  one.plan.execute.temporal[1] = {1, 4};
+  one.plan.execute.pace[1] = 4;
+  one.plan.execute.loops = {1};
+  one.plan.execute.order = {0, 1};
+  one.plan.execute.mesh_dims = {0, 1, -1};
+  const std::vector<Rotation> turns = rotations(one.placed(chip));
+  ASSERT_EQ(turns.size(), 1U);
+  ASSERT_EQ(turns[0].exchange.groups.size(), 4U);
+  EXPECT_EQ(turns[0].exchange.groups[0], (Cores{0, 16, 24, 8}));
+  EXPECT_EQ(turns[0].exchange.groups[3], (Cores{3, 19, 27, 11}));
+  const Loading loading = preload(one.placed(chip));
+  ASSERT_EQ(loading.pieces.size(), 16U);
+  EXPECT_EQ(loading.pieces[0].cores, Cores{0});
+  EXPECT_EQ(loading.pieces[1].cores, Cores{16});
+  EXPECT_EQ(loading.pieces[2].cores, Cores{24});
+}
+
 // 64 in 7 parts: tiles of 10, and one of 4 at the edge.
 TEST(Execution, TellsTilesAtTheEdgeApart) {
   const chip::Chip chip = chip::small_chip();

@@ -38,7 +38,7 @@ inline cost::PreloadState made_state(std::int64_t bytes, double distribute, doub
           .hbm_bytes = 0,
           .hbm_time = {load},
           .time = {load},
-          .distribute = {.time = {distribute}, .bytes = {0}, .wire = {0.0}}};
+          .distribute = {.time = {distribute}, .bytes = {0}, .wire = {0.0}, .tail = {0.0}}};
 }
 
 /// A plan of which only space, compute time and preload states are known. All of its space is

@@ -161,8 +161,9 @@ TEST(Staircase, ChargesAPlanForReadingMoreFromHbmThanItMust) {
 }
 
 TEST(Staircase, ChargesContentionForWiresAndForThePort) {
-  const cost::Work work{
-      .fixed_in = {1.0}, .wire_in = {2.0}, .compute = {3.0}, .fixed_out = {1.0}, .wire_out = {2.0}};
+  const cost::Work work{.in = {.before = {1.0}, .wire = {2.0}, .after = {0.0}},
+                        .compute = {3.0},
+                        .out = {.before = {0.5}, .wire = {2.0}, .after = {0.5}}};
   EXPECT_DOUBLE_EQ(kAlone.seconds(work), 9.0);
   EXPECT_DOUBLE_EQ((Contention{.share = 0.5, .drag = 0.0}.seconds(work)), 2.0 + 8.0 + 3.0);
   EXPECT_DOUBLE_EQ((Contention{.share = 0.25, .drag = 1.0}.seconds(work)),

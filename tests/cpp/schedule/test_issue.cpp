@@ -24,7 +24,7 @@ class IssueEarly : public ::testing::Test {
   /// What ops need: `base` at their execute, `piece` from issue to execute.
   static Situation of(const std::vector<std::int64_t>& base,
                       const std::vector<std::int64_t>& piece) {
-    Situation result{.works = {}, .loads = {}, .base = {}, .piece = {}};
+    Situation result{.works = {}, .loads = {}, .base = {}, .piece = {}, .rest = {}};
     for (std::size_t i = 0; i < base.size(); ++i) {
       result.base.push_back({base[i]});
       result.piece.push_back({piece[i]});
@@ -162,7 +162,7 @@ TEST(IssueEarlyOfManyOps, LetsNoMoreThan128PreloadsWait) {
       graph, chip, tiles,
       {test::made_front({test::made_option(100, 1.0, {test::made_state(100, 0.0, 1.0)})})},
       std::vector<std::int32_t>(graph.ops.size(), 0));
-  Situation now{.works = {}, .loads = {}, .base = {}, .piece = {}};
+  Situation now{.works = {}, .loads = {}, .base = {}, .piece = {}, .rest = {}};
   now.base.assign(graph.ops.size(), Bytes{1});
   now.piece.assign(graph.ops.size(), Bytes{1});
   const Issue issue = issue_early(problem, now, problem.loaded(),

@@ -137,11 +137,28 @@ TEST(Draft, KeepsItsSituationTrue) {
     EXPECT_EQ(draft.situation().base, expected.base);
     EXPECT_EQ(draft.situation().piece, expected.piece);
     EXPECT_EQ(draft.situation().loads, expected.loads);
+    EXPECT_EQ(draft.situation().rest, expected.rest);
     for (std::size_t op = 0; op < expected.works.size(); ++op) {
       EXPECT_EQ(draft.situation().works[op].alone(), expected.works[op].alone());
-      EXPECT_EQ(draft.situation().works[op].wire_in, expected.works[op].wire_in);
+      EXPECT_EQ(draft.situation().works[op].in.wire, expected.works[op].in.wire);
     }
   }
+}
+
+TEST(WriteBacks, LoadThePortsOfTheCoresOnWhichTheirTensorsRest) {
+  const ir::Graph graph = test::transformer({.layers = 1});
+  const chip::Chip chip = test::tight_chip(16, 1 << 20);
+  const cost::TileModel tiles = test::analytic();
+  const Problem problem = test::problem(graph, chip, tiles);
+  const double link = chip.interconnect.link_rate;
+  const std::vector<Bytes> spread(graph.ops.size(), Bytes{8});
+  const std::vector<Bytes> heaped(graph.ops.size(), Bytes{1 << 20});
+  ASSERT_FALSE(write_backs(problem, spread).empty());
+  const cost::Load quick = write_backs(problem, spread).front().load;
+  const cost::Load slow = write_backs(problem, heaped).front().load;
+  EXPECT_DOUBLE_EQ(quick.share * quick.time.value, 8 / link);
+  EXPECT_DOUBLE_EQ(slow.time.value, static_cast<double>(1 << 20) / link);
+  EXPECT_DOUBLE_EQ(slow.share, 1.0);
 }
 
 TEST(Timing, NeverBooksAPortForMoreThanItCarries) {
@@ -163,7 +180,7 @@ TEST(Timing, NeverBooksAPortForMoreThanItCarries) {
     double booked = 0.0;  // seconds of a port that carries all of it alone
     double executes = 0.0;
     for (std::size_t op = 0; op < now.works.size(); ++op) {
-      booked += (now.works[op].wire_in + now.works[op].wire_out).value +
+      booked += (now.works[op].in.wire + now.works[op].out.wire).value +
                 (now.loads[op].time.value * now.loads[op].share);
       executes += now.works[op].alone().value;
     }

@@ -83,7 +83,7 @@ TEST(Fold, APreloadBesideAnExchangeIsTwo) {
   Batch batch;
   for (std::int32_t core = 0; core < 64; ++core) {
     const CoreId to{core};
-    batch.add(network.read_paths({0}, {&to, 1}, kHbmWeight).front(), 30'000);
+    batch.add(network.read_paths({0}, {&to, 1}, kHbmWeight, 0).front(), 30'000);
     batch.add(network.path({core}, {core ^ 1}), 4096);
   }
   EXPECT_EQ(check(network, batch), 2U);

@@ -6,6 +6,7 @@
 
 #include "chip/chips.hpp"
 #include "elk/base/random.hpp"
+#include "elk/chip/ways.hpp"
 #include "elk/sim/network.hpp"
 
 namespace elk::sim {
@@ -123,7 +124,7 @@ TEST(Network, SixteenReadersShareFourChannelsEvenly) {
   for (std::int32_t reader = 0; reader < 16; ++reader) {
     for (std::int32_t module = 0; module < 4; ++module) {
       const CoreId to{reader};
-      send(engine, network.read_paths({module}, {&to, 1}, kHbmWeight).front(), 16'000'000);
+      send(engine, network.read_paths({module}, {&to, 1}, kHbmWeight, 0).front(), 16'000'000);
     }
   }
   EXPECT_EQ(last_end(engine), Picoseconds{1'000'000'000});
@@ -154,22 +155,74 @@ TEST(Network, APieceCrossesOnceForEachChipThatNeedsIt) {
   }
 }
 
-TEST(Network, ModulesAtTheEdgesShareTheCoresEvenly) {
-  // 8 x 8 with one module on all 28 edge nodes: every node serves 2 or 3 cores.
-  const Network network(chip::small_mesh(8, 8));
+/// What one unit of data from every module to every core puts on the resources of a mesh.
+std::vector<std::int64_t> delivered(const chip::Chip& chip, const Network& network) {
+  const std::vector<std::vector<std::int32_t>> nodes = chip::entry_nodes(chip);
   std::vector<std::int64_t> served(network.machine().resources.size());
-  for (std::int64_t c = 0; c < 64; ++c) {
-    const CoreId to = core(c);
-    const Path path = network.read_paths({0}, {&to, 1}, kHbmWeight).front();
-    for (const Use& use : path.uses) {
-      ++served[use.resource.index()];
+  for (std::size_t module = 0; module < nodes.size(); ++module) {
+    for (std::size_t c = 0; c < nodes[module].size(); ++c) {
+      const CoreId to = id_at<CoreId>(c);
+      const auto paths =
+          network.read_paths(id_at<ModuleId>(module), {&to, 1}, kHbmWeight, nodes[module][c]);
+      for (const Use& use : paths.front().uses) {
+        ++served[use.resource.index()];
+      }
     }
   }
+  return served;
+}
+
+TEST(Network, ModulesAtTheEdgesShareTheCoresEvenly) {
+  // 8 x 8 with one module on all 28 edge nodes: every node serves 2 or 3 cores.
+  const chip::Chip chip = chip::small_mesh(8, 8);
+  const Network network(chip);
+  const std::vector<std::int64_t> served = delivered(chip, network);
   const std::size_t first = network.memory({0}).index() + 1;
   EXPECT_EQ(served[first - 1], 64);
   for (std::size_t node = 0; node < 28; ++node) {
     EXPECT_TRUE(served[first + (2 * node)] == 2 || served[first + (2 * node)] == 3);
     EXPECT_EQ(served[first + (2 * node) + 1], 0);
+  }
+}
+
+TEST(Network, DataLeaveTheEdgesOfAMeshAtARightAngle) {
+  // 46 x 32 and four modules, as the pod's mesh: 4 x 1,472 units come in through 152 nodes. The
+  // busiest of all links carries 41 of them.
+  chip::Chip chip = chip::small_mesh(46, 32);
+  chip.hbm->modules = 4;
+  const Network network(chip);
+  const std::vector<std::int64_t> served = delivered(chip, network);
+  std::int64_t busiest = 0;
+  for (std::size_t r = 0; r < served.size(); ++r) {
+    const bool memory = r >= network.memory({0}).index() && r <= network.memory({3}).index();
+    busiest = std::max(busiest, memory ? 0 : served[r]);
+  }
+  EXPECT_EQ(busiest, 41);
+  EXPECT_GT(4 * 1472, 143 * busiest);
+}
+
+bool loads(const Path& path, ResourceId resource) {
+  return std::any_of(path.uses.begin(), path.uses.end(),
+                     [&](const Use& use) { return use.resource == resource; });
+}
+
+TEST(Network, WritesTakeTheWayOfReadsBack) {
+  const Network network(chip::small_mesh(8, 8));
+  const CoreId to{(5 * 8) + 3};
+  for (std::int32_t node = 0; node < 28; ++node) {
+    const Path there = network.read_paths({0}, {&to, 1}, 1, node).front();
+    const Path back = network.write_path(to, {0}, 1, node);
+    EXPECT_EQ(there.hops, back.hops);
+    for (std::int64_t c = 0; c < 64; ++c) {
+      if (c % 8 < 7) {
+        EXPECT_EQ(loads(there, network.link(core(c), Direction::East)),
+                  loads(back, network.link(core(c + 1), Direction::West)));
+      }
+      if (c < 56) {
+        EXPECT_EQ(loads(there, network.link(core(c), Direction::South)),
+                  loads(back, network.link(core(c + 8), Direction::North)));
+      }
+    }
   }
 }
 

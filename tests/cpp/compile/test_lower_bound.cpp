@@ -1,0 +1,120 @@
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "elk/base/random.hpp"
+#include "elk/compile/simulate.hpp"
+#include "elk/program/program.hpp"
+#include "elk/schedule/bounds.hpp"
+#include "elk/schedule/evaluate.hpp"
+#include "schedule/problems.hpp"
+
+namespace elk::compile {
+namespace {
+
+using schedule::Choice;
+using schedule::Problem;
+
+constexpr int kPrograms = 2000;
+constexpr int kProblems = 150;
+constexpr int kTries = 40;  // for each problem, whether they fit or not
+
+std::vector<Choice> random_choices(const Problem& problem, Random& random) {
+  std::vector<Choice> result;
+  for (std::int32_t op = 0; op < problem.op_count(); ++op) {
+    const auto& options = problem.front(op).options;
+    const std::int64_t option = random.below(static_cast<std::int64_t>(options.size()));
+    const auto states =
+        static_cast<std::int64_t>(options[static_cast<std::size_t>(option)].states.size());
+    result.push_back({.option = static_cast<std::int32_t>(option),
+                      .state = static_cast<std::int32_t>(random.below(states))});
+  }
+  return result;
+}
+
+/// The order of executes, with a few neighbours exchanged.
+std::vector<std::int32_t> random_order(const Problem& problem, Random& random) {
+  std::vector<std::int32_t> order = problem.loaded();
+  for (std::int64_t k = random.below(4); k > 0 && order.size() > 1; --k) {
+    const auto at =
+        static_cast<std::size_t>(random.below(static_cast<std::int64_t>(order.size()) - 1));
+    std::swap(order[at], order[at + 1]);
+  }
+  return order;
+}
+
+/// A program of random plans, states, order and look-ahead, placed and checked; empty if it does
+/// not fit.
+std::optional<program::Program> random_program(Problem& problem, Random& random) {
+  const std::vector<Choice> choices = random_choices(problem, random);
+  const schedule::Situation now = schedule::situation(problem, choices);
+  const std::vector<std::int32_t> order = random_order(problem, random);
+  const Bytes room = chip::room(problem.chip());
+  const Bytes ahead{room.value / (1 + random.below(4))};
+  const schedule::Issue issue = schedule::issue_early(
+      problem, now, order, {.room = room, .preload_room = ahead, .not_before = {}});
+  if (issue.shortage) {
+    return std::nullopt;
+  }
+  program::Program result{.ops = {},
+                          .code = program::issue(problem.graph(), order, issue.issued_before),
+                          .buffers = {}};
+  for (std::int32_t op = 0; op < problem.op_count(); ++op) {
+    const Choice& choice = choices[static_cast<std::size_t>(op)];
+    const cost::PlanOption& option = problem.option(op, choice);
+    result.ops.push_back({.execute = option.plan,
+                          .divisor = problem.state(op, choice).divisor,
+                          .tree = option.tree,
+                          .ring = option.way == partition::Way::Ring});
+  }
+  result.buffers = program::buffers(problem.graph(), problem.chip(), result.ops, result.code);
+  const std::vector<Bytes> occupancy = program::occupancy(result.buffers, result.code.size());
+  if (*std::max_element(occupancy.begin(), occupancy.end()) > room) {
+    return std::nullopt;
+  }
+  auto placed = program::place(std::move(result.buffers), room);
+  if (!placed) {
+    return std::nullopt;
+  }
+  result.buffers = std::move(*placed);
+  return result;
+}
+
+// Design 6.5: no valid program is faster than the bound that its model and chip are given, however
+// its plans, preload states, preload order and preload numbers were chosen.
+TEST(LowerBound, HoldsForRandomProgramsOnEveryCore) {
+  const cost::TileModel tiles = test::analytic();
+  Random random{2026};
+  int programs = 0;
+  double nearest = 0.0;
+  for (int round = 0; round < kProblems && programs < kPrograms; ++round) {
+    const ir::Graph graph = test::random_graph(random);
+    chip::Chip chip = test::random_chip(random);
+    chip.core.sram = {131072 + 8192};
+    Problem problem = test::problem(graph, chip, tiles);
+    const double bound = schedule::bounds(problem, {0.0}).lower_bound.value;
+    for (int k = 0; k < kTries && programs < kPrograms; ++k) {
+      const std::optional<program::Program> program = random_program(problem, random);
+      if (!program) {
+        continue;
+      }
+      ASSERT_EQ(program::check(graph, chip, *program), std::vector<std::string>{});
+      const sim::Run run = simulate(graph, chip, *program, tiles, sim::Fidelity::Core);
+      const double seconds = to_seconds(run.total).value;
+      ASSERT_GE(seconds, bound) << "round " << round << ", program " << k;
+      nearest = std::max(nearest, bound / seconds);
+      ++programs;
+    }
+  }
+  EXPECT_EQ(programs, kPrograms);
+  EXPECT_GT(nearest, 0.5);  // The bound is not so low that nothing could fall below it.
+}
+
+}  // namespace
+}  // namespace elk::compile
