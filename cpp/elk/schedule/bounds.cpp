@@ -16,20 +16,6 @@ constexpr double kRoundDown = 1.0 - 1e-9;
 
 constexpr int kGrid = 16;  // weights are multiples of 1 / kGrid
 
-/// Links over which a core can receive at once.
-double ports(chip::Topology topology) {
-  switch (topology) {
-    case chip::Topology::AllToAll:
-      return 1.0;
-    case chip::Topology::Ring:
-      return 2.0;
-    case chip::Topology::Mesh2d:
-    case chip::Topology::Torus2d:
-      return 4.0;
-  }
-  return 4.0;
-}
-
 /// What a cut needs at least, in seconds of each resource.
 struct Need {
   double execute;
@@ -57,7 +43,8 @@ double arrival_rate(const chip::Chip& chip) {
 
 std::vector<Share> shares(const Problem& problem) {
   const chip::Chip& chip = problem.chip();
-  const double port = chip.interconnect.link_rate * ports(chip.interconnect.topology);
+  const double port =
+      chip.interconnect.link_rate * chip::receiving_links(chip.interconnect.topology);
   std::vector<Share> result;
   for (const cost::Front& front : problem.fronts()) {
     Share share{.needs = {}, .ops = 0.0};
