@@ -234,6 +234,31 @@ TEST(Front, OfALargeSpaceHasTheFastestPlanAndTheFloorOfAllOfIt) {
   }
 }
 
+// Too large a space to see every cut; branch and bound leaves no gap below the plans.
+TEST(Front, OfAVastSpaceHasAFloorThatPlansReachAndNoneUndercuts) {
+  const OneOp one = test::matmul(512, 2048, 3000);
+  const chip::Chip chip = small_chip(1472, 1 << 18);
+  const TileModel tiles = analytic();
+  const Front front = cost::front(one.graph, one.op(), chip, tiles, {});
+  const double fastest = front.options[static_cast<std::size_t>(front.fastest)].time.value;
+  EXPECT_GT(front.floor.execute.value, 0.95 * fastest);
+  Random random{.state = 11};
+  const auto drawn = [&](const test::Numbers& from) {
+    return from[static_cast<std::size_t>(random.below(static_cast<std::int64_t>(from.size())))];
+  };
+  for (int draw = 0; draw < 1000; ++draw) {
+    const std::int64_t m = drawn(partition::distinct_factors(512, 64));
+    const std::int64_t n = drawn(partition::distinct_factors(2048, 1472 / m));
+    const std::int64_t k = drawn(partition::distinct_factors(3000, 1472 / (m * n)));
+    const auto plan = partition::complete_plan(one.graph, one.op(), {m, n, k}, {{}, {}, {}}, chip);
+    const PlanOption option = price(one.graph, one.op(), *plan, chip, tiles);
+    if (option.footprint.space <= chip::room(chip)) {
+      ASSERT_GE(option.time.value, front.floor.execute.value);
+      ASSERT_GE(option.time.value, fastest);
+    }
+  }
+}
+
 /// Seconds from the start of a preload to the end of its execute.
 double from_preload(const PlanOption& option) {
   return option.states.front().time.value + option.time.value;
