@@ -334,6 +334,24 @@ TEST(Bounds, CountEveryWeightOnceForTheHbm) {
   EXPECT_NEAR(found.hbm.value, 5.0 * 64.0 * 64.0 * 2.0 / 64e9, 1e-15);
 }
 
+// Two weights of 8 KiB in 16 cores: no room for both until a core has 1 KiB.
+TEST(Bounds, AddUpWhatCannotBeOnChipAtTheSameTime) {
+  const ir::Graph graph = test::chain(2, 4, 64, false);
+  const cost::TileModel tiles = test::analytic();
+  const auto found = [&](std::int64_t sram) {
+    const chip::Chip chip = test::tight_chip(16, sram);
+    Problem problem = test::problem(graph, chip, tiles);
+    const Bounds bound = bounds(problem, {1.0});
+    EXPECT_LE(bound.lower_bound, search(problem, Policy::ElkDyn, 1).times.total);
+    return bound;
+  };
+  const Bounds tight = found(960);
+  EXPECT_NEAR(tight.lower_bound.value, tight.hbm.value + tight.execute.value,
+              1e-6 * tight.lower_bound.value);
+  const Bounds roomy = found(4096);
+  EXPECT_LT(roomy.lower_bound.value, 0.9 * (roomy.hbm.value + roomy.execute.value));
+}
+
 TEST(Bounds, NeedNoHbm) {
   const ir::Graph graph = test::chain(5, 8, 64, false);
   const chip::Chip chip = test::without_hbm(test::tight_chip(16, 65536));
