@@ -134,6 +134,7 @@ class Search {
   bool vast_;                       // whether there may be too many to see them all
   std::vector<std::size_t> order_;  // in which a survey chooses the factors of axes
   std::int64_t surveyed_ = 0;
+  std::int64_t looked_ = 0;
   Turns turns_;
   FloorSearch floor_;
   Cut cut_;

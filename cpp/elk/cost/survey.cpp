@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::size_t kMostNear = 2000;         // cuts looked at near the front
 constexpr std::int64_t kMostSurveyed = 300000;  // cuts and groups of them in a vast space
+constexpr std::int64_t kMostLooked = 12000;     // of these cuts, looked at closely
 
 /// The slots, a bit each, that do not contain an axis.
 std::uint64_t sharing_slots(std::span<const Slot> slots, std::size_t axis) {
@@ -158,7 +159,15 @@ void Search::look(double compute) {
     return;
   }
   compute = std::max(compute, rates_.gain() * pricer_.tiles().sub_task(cut_.tile));
-  if (changes_nothing(compute) || !arranged()) {
+  if (changes_nothing(compute)) {
+    return;
+  }
+  ++looked_;
+  if (vast_ && looked_ > kMostLooked) {
+    floor_.assume(cut_, compute);
+    return;
+  }
+  if (!arranged()) {
     return;
   }
   pricer_.measure(cut_);
