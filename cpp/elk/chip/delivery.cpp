@@ -234,6 +234,19 @@ Delivery delivery(const Chip& chip) {
   return result;
 }
 
+double receiving_links(Topology topology) {
+  switch (topology) {
+    case Topology::AllToAll:
+      return 1.0;
+    case Topology::Ring:
+      return 2.0;
+    case Topology::Mesh2d:
+    case Topology::Torus2d:
+      return 4.0;
+  }
+  return 4.0;
+}
+
 Seconds hbm_time(const Chip& chip, double bytes, bool idle) {
   const Hbm& hbm = hbm_of(chip);
   if (!(bytes > 0)) {

@@ -31,6 +31,9 @@ struct Delivery {
 /// The limits of preloads. Throws InvalidInput if the chip has no HBM.
 [[nodiscard]] Delivery delivery(const Chip& chip);
 
+/// Links over which a core can receive at once.
+[[nodiscard]] double receiving_links(Topology topology);
+
 /// Seconds to read `bytes` that lie striped over all channels of one chip:
 ///
 ///     t = L + x / B + n S

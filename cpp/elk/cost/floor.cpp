@@ -6,6 +6,7 @@
 #include <limits>
 #include <tuple>
 
+#include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
 #include "elk/partition/plan.hpp"
 
@@ -24,28 +25,39 @@ FloorSearch::FloorSearch(Pricer& pricer, Rates& rates, std::int64_t cores)
     : pricer_(pricer),
       rates_(rates),
       cores_(cores),
+      room_(chip::room(pricer.chip()).value),
+      resting_(pricer),
       compute_(kUnlimited),
       lengths_(pricer.size().size()),
       size_(pricer.size().size()),
       best_(kUnlimited) {}
 
-Corner FloorSearch::corner(const Cut& cut, double compute) const {
-  std::int64_t received = 0;
+/// `cores`: how many the cut uses at most.
+Corner FloorSearch::corner(const Cut& cut, double compute, std::int64_t cores) const {
+  std::int64_t received = resting_.moved(cut);
+  double seconds = compute + resting_.seconds(received, cores);
+  double reduced = 0.0;
   for (std::size_t i = 0; i < pricer_.slots().size(); ++i) {
     const Slot& slot = pricer_.slots()[i];
-    std::int64_t times = slot.hbm && !slot.indirect ? cut.held[i].sharers : 0;
     if (slot.write) {
-      times = 1;
-      for (std::size_t axis = 0; axis < cut.factor.size(); ++axis) {
-        times *= (((pricer_.summed() & ~slot.contained) >> axis) & 1U) != 0 ? cut.factor[axis] : 1;
-      }
-      times -= 1;
+      const std::int64_t parts = pricer_.parts_of(cut, slot);
+      received += (parts - 1) * partition::element_bytes(slot.unique, slot.bits).value;
+      reduced += parts == 1 ? 0.0 : least_reduced(slot, parts, cores);
+    } else if (slot.hbm && !slot.indirect) {
+      received += cut.held[i].sharers * partition::element_bytes(slot.unique, slot.bits).value;
     }
-    received += times * partition::element_bytes(slot.unique, slot.bits).value;
   }
-  return {.execute = {compute + cut.reduce.time.value},
+  seconds += std::max(reduced * kRoundedDown, cut.reduce.time.value);
+  return {.execute = {seconds},
           .link = {received / cores_},
           .hbm_bytes = pricer_.least_hbm()};  // A chip may lack what rotates in from another.
+}
+
+/// Seconds to add up `parts` partial results, if nobody knows yet how: every core receives all but
+/// its own part of a tile, and tiles are no smaller than the result shared evenly.
+double FloorSearch::least_reduced(const Slot& slot, std::int64_t parts, std::int64_t cores) const {
+  const std::int64_t bits = std::max(ir::bits(pricer_.op().accumulate), slot.bits);
+  return resting_.reduced(parts, (parts - 1) * (slot.unique * bits / 8), cores);
 }
 
 bool FloorSearch::excluded(const Corner& corner) const {
@@ -61,8 +73,8 @@ void FloorSearch::keep(const Corner& corner) {
 }
 
 /// Below which time of its tiles a cut changes what is known.
-double FloorSearch::limit(const Cut& cut) const {
-  const Corner free = corner(cut, 0.0);
+double FloorSearch::limit(const Cut& cut, std::int64_t cores) const {
+  const Corner free = corner(cut, 0.0, cores);
   double execute = kUnlimited;
   for (const Corner& kept : corners_) {
     if (kept.link <= free.link && kept.hbm_bytes <= free.hbm_bytes) {
@@ -72,27 +84,77 @@ double FloorSearch::limit(const Cut& cut) const {
   return std::max(compute_, execute - free.execute.value);
 }
 
-bool FloorSearch::skips(const Cut& cut, double least) const { return least >= limit(cut); }
+bool FloorSearch::skips(const Cut& cut, double least) const { return least >= limit(cut, cores_); }
 
 bool FloorSearch::add(const Cut& cut, Turns& turns) {
   const double least = rates_.least(cut.tile);
-  const double most = limit(cut);
+  const double shifted = resting_.wire(overflow(cut));
+  const double most = limit(cut, cut.cores) - shifted;
   if (least >= most) {
     return true;
   }
   const double whole = pricer_.tiles().sub_task(cut.tile);
-  best_ = whole;
+  best_ = fits(cut, cut.tile) ? whole : kUnlimited;
   if (rates_.gain() * whole < most) {
     list_paces(cut, turns);
     size_ = cut.tile;
-    split(0, {.count = 1.0, .volume = rates_.volume(cut.tile), .rate = rates_.rate(cut.tile)},
-          most);
+    split(0, {.count = 1.0, .volume = rates_.volume(cut.tile), .rate = rates_.rate(cut.tile)}, most,
+          cut);
   }
   if (best_ < most) {
     compute_ = std::min(compute_, best_);
-    keep(corner(cut, best_));
+    keep(corner(cut, best_ + shifted, cut.cores));
   }
   return rates_.holds(best_, least, whole);
+}
+
+/// Whether a core has room for what a step on a sub-task of `size` reads, and for the results. What
+/// two operands read of one activation may lie in one place.
+bool FloorSearch::fits(const Cut& cut, std::span<const std::int64_t> size) const {
+  std::int64_t space = std::min(cut.result, cut.result_wide);
+  for (std::size_t i = 0; i < pricer_.reads(); ++i) {
+    const Slot& slot = pricer_.slots()[i];
+    if (!slot.again) {
+      std::int64_t elements = 1;
+      for (std::size_t dim = 0; dim < slot.dims.size(); ++dim) {
+        elements *= least_extent(cut, i, dim, size);
+      }
+      space += partition::element_bytes(elements, slot.bits).value;
+    }
+  }
+  return space <= room_;
+}
+
+/// Bytes of HBM operands that have no room in a core: shifts bring them.
+std::int64_t FloorSearch::overflow(const Cut& cut) const {
+  std::int64_t space = std::min(cut.result, cut.result_wide) - room_;
+  for (std::size_t i = 0; i < pricer_.reads(); ++i) {
+    const Slot& slot = pricer_.slots()[i];
+    const bool mapped = std::any_of(slot.dims.begin(), slot.dims.end(), [](const SlotDim& dim) {
+      return dim.kind == SlotDimKind::Mapped || dim.picks;
+    });
+    if (slot.hbm && !mapped) {
+      space += partition::element_bytes(cut.held[i].elements, slot.bits).value;
+    }
+  }
+  return std::max<std::int64_t>(0, space);
+}
+
+/// Indices of a dimension that a sub-task reads at least.
+std::int64_t FloorSearch::least_extent(const Cut& cut, std::size_t slot, std::size_t dim,
+                                       std::span<const std::int64_t> size) const {
+  const SlotDim& map = pricer_.slots()[slot].dims[dim];
+  bool whole = true;
+  std::int64_t product = 1;
+  for (const std::int32_t axis : map.axes) {
+    whole = whole && size[subscript(axis)] == cut.tile[subscript(axis)];
+    product *= size[subscript(axis)];
+  }
+  if (whole) {
+    return cut.held[slot].extent[dim].count;
+  }
+  const bool counted = map.kind == SlotDimKind::Plain || map.kind == SlotDimKind::Product;
+  return counted && !map.picks ? std::min(map.shape, product) : 1;
 }
 
 /// Every length of the sub-tasks along each axis to which some operand's rotation could lead.
@@ -136,13 +198,16 @@ void FloorSearch::list_paces(const Cut& cut, Turns& turns) {
 }
 
 /// The cheapest way through the tiles of a cut in equal steps, if it takes less than `limit`: tries
-/// every pace of the axes from number `at` on.
-void FloorSearch::split(std::size_t at, const Steps& steps, double limit) {
-  if (steps.rate * steps.volume >= std::min(best_, limit)) {
+/// every pace of the axes from number `at` on. After every step but the last something shifts.
+void FloorSearch::split(std::size_t at, const Steps& steps, double limit, const Cut& cut) {
+  const double shifts = (steps.count - 1.0) * resting_.shift();
+  if ((steps.rate * steps.volume) + shifts >= std::min(best_, limit)) {
     return;  // Shorter sub-tasks are no better.
   }
   if (at == paces_.size()) {
-    best_ = std::min(best_, steps.count * pricer_.tiles().sub_task(size_));
+    if (fits(cut, size_)) {
+      best_ = std::min(best_, (steps.count * pricer_.tiles().sub_task(size_)) + shifts);
+    }
     return;
   }
   const std::size_t axis = paces_[at].axis;
@@ -152,7 +217,7 @@ void FloorSearch::split(std::size_t at, const Steps& steps, double limit) {
           {.count = steps.count * pace.count,
            .volume = steps.volume * pace.growth,
            .rate = std::max(steps.rate, pace.rate)},
-          limit);
+          limit, cut);
   }
 }
 

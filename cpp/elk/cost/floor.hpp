@@ -1,11 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "elk/cost/front.hpp"
 #include "elk/cost/pricer.hpp"
 #include "elk/cost/rate.hpp"
+#include "elk/cost/resting.hpp"
 #include "elk/cost/turns.hpp"
 
 namespace elk::cost {
@@ -13,9 +15,9 @@ namespace elk::cost {
 /// Collects what no plan can undercut, cut by cut (design 6.5).
 ///
 /// A cut counts with the cheapest sub-task that any rotation of its operands could lead to, each
-/// axis at each of its paces, whether one plan can have them together or not; with its reductions;
-/// and with the bytes that all cores receive from HBM and in reductions. Gathers and shifts are
-/// free: a producer may have left everything in place.
+/// axis at each of its paces, whether one plan can have them together or not, if a core has room
+/// for what it reads and the results; with its reductions; with the bytes that all cores receive
+/// from HBM and in reductions; and with what its activations move at least (`Resting`).
 class FloorSearch {
  public:
   FloorSearch(Pricer& pricer, Rates& rates, std::int64_t cores);
@@ -25,28 +27,36 @@ class FloorSearch {
   [[nodiscard]] bool skips(const Cut& cut, double least) const;
   /// Counts a cut, and all that cut its tiles further, with no more than that its tiles take
   /// `least`.
-  void assume(const Cut& cut, double least) { keep(corner(cut, least)); }
+  void assume(const Cut& cut, double least) { keep(corner(cut, least, cores_)); }
   /// False if a tile undercut the rates.
   [[nodiscard]] bool add(const Cut& cut, Turns& turns);
   [[nodiscard]] Floor result() const;
 
  private:
-  [[nodiscard]] Corner corner(const Cut& cut, double compute) const;
+  [[nodiscard]] Corner corner(const Cut& cut, double compute, std::int64_t cores) const;
+  [[nodiscard]] double least_reduced(const Slot& slot, std::int64_t parts,
+                                     std::int64_t cores) const;
   [[nodiscard]] bool excluded(const Corner& corner) const;
   void keep(const Corner& corner);
   void list_lengths(const Cut& cut, Turns& turns);
   void list_paces(const Cut& cut, Turns& turns);
-  [[nodiscard]] double limit(const Cut& cut) const;
+  [[nodiscard]] double limit(const Cut& cut, std::int64_t cores) const;
   struct Steps {
     double count;
     double volume;  // of all of them
     double rate;    // least, of a unit of it
   };
-  void split(std::size_t at, const Steps& steps, double limit);
+  void split(std::size_t at, const Steps& steps, double limit, const Cut& cut);
+  [[nodiscard]] bool fits(const Cut& cut, std::span<const std::int64_t> size) const;
+  [[nodiscard]] std::int64_t overflow(const Cut& cut) const;
+  [[nodiscard]] std::int64_t least_extent(const Cut& cut, std::size_t slot, std::size_t dim,
+                                          std::span<const std::int64_t> size) const;
 
   Pricer& pricer_;
   Rates& rates_;
   std::int64_t cores_;
+  std::int64_t room_;
+  Resting resting_;
   double compute_;
   std::vector<Corner> corners_;
   /// Lengths of the sub-tasks along an axis.

@@ -141,7 +141,6 @@ void Pricer::measure(Cut& cut) {
   }
 }
 
-/// Parts that the partial results of a slot are reduced and scattered to.
 std::int64_t Pricer::parts_of(const Cut& cut, const Slot& slot) const {
   std::int64_t parts = 1;
   for (std::size_t axis = 0; axis < cut.factor.size(); ++axis) {

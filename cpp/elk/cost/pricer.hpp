@@ -123,6 +123,8 @@ class Pricer {
   [[nodiscard]] const ir::Op& op() const { return op_; }
   [[nodiscard]] const chip::Chip& chip() const { return chip_; }
   [[nodiscard]] const std::vector<Slot>& slots() const { return slots_; }
+  /// Parts that the partial results of a slot are reduced and scattered to.
+  [[nodiscard]] std::int64_t parts_of(const Cut& cut, const Slot& slot) const;
   /// Slots that are read come first: how many there are.
   [[nodiscard]] std::size_t reads() const { return reads_; }
   [[nodiscard]] const Fabric& fabric() const { return fabric_; }
@@ -134,7 +136,6 @@ class Pricer {
 
  private:
   [[nodiscard]] partition::Extent extent(std::size_t slot, std::size_t dim, const Cut& cut);
-  [[nodiscard]] std::int64_t parts_of(const Cut& cut, const Slot& slot) const;
   void measure_result(Cut& cut, std::size_t slot) const;
   [[nodiscard]] Neighbours neighbours(const Cut& cut, std::uint64_t along,
                                       std::int64_t cores) const;

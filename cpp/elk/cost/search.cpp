@@ -19,18 +19,6 @@ constexpr std::int64_t kMostCombinations = 1 << 12;  // of turns under one cut
 constexpr std::int64_t kFewCombinations = 32;        // the same, in the front of a vast space
 constexpr double kManyCores = 0.85;
 
-/// How many of the first axes have few enough choices together to survey each.
-std::size_t deepest(const Factors& factors, std::int64_t cores) {
-  Factors first;
-  for (const std::vector<std::int64_t>& axis : factors) {
-    first.push_back(axis);
-    if (count_cuts(first, cores, kVast) > kVast) {
-      return first.size() - 1;
-    }
-  }
-  return factors.size();
-}
-
 }  // namespace
 
 void Collection::add(const Point& point, Candidate&& plan) {
@@ -63,7 +51,7 @@ Search::Search(Pricer& pricer, Rates& rates, const Constraints& constraints)
       factors_(spaced_factors(op_, all_factors_, cores_)),
       coarse_(factors_ != all_factors_),
       vast_(count_cuts(all_factors_, cores_, kVast) > kVast),
-      depth_(deepest(all_factors_, cores_)),
+      order_(survey_order()),
       turns_(pricer, cores_),
       floor_(pricer, rates, cores_),
       cut_{.factor = std::vector<std::int64_t>(op_.axes.size(), 1),
@@ -102,7 +90,10 @@ bool Search::run() {
   }
   if (coarse_) {
     refine();
-    survey(0, 1, {.rate = 0.0, .volume = least_volume()});
+    for (std::size_t axis = 0; axis < all_factors_.size(); ++axis) {
+      cut_by(axis, 1);
+    }
+    survey({.axes = 0, .product = 1, .rate = 0.0, .volume = rates_.volume(pricer_.size())});
   }
   count_complete();
   return sound_ || vast_;

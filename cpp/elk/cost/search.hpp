@@ -62,9 +62,10 @@ struct Found {
 /// first op of a model, and others behind a slow HBM, wait for it.
 ///
 /// Of a large space, the front looks at cuts by factors some steps apart and at those near its
-/// members; the floor and the fastest plan see every cut. In a vast one these do not, either: the
-/// floor takes cuts together by their first factors, at the least that their tiles could take, and
-/// a tile that beats the rates moves only what comes after it.
+/// members; the floor and the fastest plan see every cut (`survey`). In a vast one they do as long
+/// as a budget of work lasts; then the floor takes cuts together by the factors already chosen, at
+/// the least that their tiles could take. There a tile that beats the rates moves only what comes
+/// after it.
 class Search {
  public:
   Search(Pricer& pricer, Rates& rates, const Constraints& constraints);
@@ -74,21 +75,24 @@ class Search {
   [[nodiscard]] Found found() const;
 
  private:
-  /// What the first factors of a cut say of its tiles: least seconds for each unit of volume, least
-  /// volume.
+  /// What the factors of some axes say of a cut's tiles.
   struct Prefix {
-    double rate;
-    double volume;
+    std::size_t axes;      // how many, the first in `order_`
+    std::int64_t product;  // of the factors
+    double rate;           // least seconds for each unit of volume
+    double volume;         // with the others whole
   };
 
   void visit_all(const Factors& factors);
   void visit(const Factors& factors, const elk::Interval<std::int64_t>& cores, std::size_t axis,
              std::int64_t product);
   void cut_by(std::size_t axis, std::int64_t factor);
-  [[nodiscard]] double least_volume() const;
+  [[nodiscard]] std::vector<std::size_t> survey_order() const;
   void refine();
   void look_at(const std::vector<std::int64_t>& factors);
-  void survey(std::size_t axis, std::int64_t product, const Prefix& before);
+  void survey(const Prefix& before);
+  [[nodiscard]] Prefix extended(const Prefix& before, std::size_t axis) const;
+  [[nodiscard]] std::int64_t rest(const Prefix& before) const;
   [[nodiscard]] bool changes_nothing(double compute);
   void look(double compute);
   void count_complete();
@@ -124,11 +128,13 @@ class Search {
   Constraints constraints_;
   std::int64_t room_;
   std::int64_t cores_;
-  Factors all_factors_;  // distinct ones of each axis
-  Factors factors_;      // those of the front
-  bool coarse_;          // whether these are not all
-  bool vast_;            // whether only the front's cuts and those near them are looked at
-  std::size_t depth_;    // axes whose factors a survey chooses
+  Factors all_factors_;             // distinct ones of each axis
+  Factors factors_;                 // those of the front
+  bool coarse_;                     // whether these are not all
+  bool vast_;                       // whether there may be too many to see them all
+  std::vector<std::size_t> order_;  // in which a survey chooses the factors of axes
+  std::int64_t surveyed_ = 0;
+  std::int64_t looked_ = 0;
   Turns turns_;
   FloorSearch floor_;
   Cut cut_;

@@ -44,9 +44,7 @@ Point Search::corner(double compute) const {
 void Search::bound(double compute) {
   pricer_.reduce(cut_);
   crossed_ = false;
-  if (!vast_) {
-    sound_ = floor_.add(cut_, turns_) && sound_;
-  }
+  sound_ = floor_.add(cut_, turns_) && sound_;
   whole_ = pricer_.tiles().sub_task(cut_.tile);
   least_ = corner(std::max(compute, rates_.gain() * whole_));
 }

@@ -1,5 +1,7 @@
 #include "elk/cost/slots.hpp"
 
+#include <algorithm>
+
 #include "elk/base/errors.hpp"
 #include "elk/base/text.hpp"
 #include "elk/partition/enumerate.hpp"
@@ -29,6 +31,14 @@ SlotDim slot_dim(const ir::Op& op, std::size_t operand, std::size_t dim, std::in
   return result;
 }
 
+/// Whether an operand before `operand` reads its tensor.
+bool read_before(const ir::Op& op, std::size_t operand) {
+  const auto end = op.operands.begin() + static_cast<std::ptrdiff_t>(operand);
+  return std::any_of(op.operands.begin(), end, [&](const ir::Operand& other) {
+    return other.tensor == op.operands[operand].tensor && other.access == ir::Access::Read;
+  });
+}
+
 }  // namespace
 
 std::vector<Slot> slots(const ir::Graph& graph, const ir::Op& op) {
@@ -53,6 +63,7 @@ std::vector<Slot> slots(const ir::Graph& graph, const ir::Op& op) {
               .write = operand.access == ir::Access::Write,
               .hbm = partition::from_hbm(graph, operand),
               .indirect = operand.indirect.has_value(),
+              .again = !partition::from_hbm(graph, operand) && read_before(op, i),
               .contained = 0,
               .unique = partition::box(tensor, operand, size, size).elements,
               .dims = {}};

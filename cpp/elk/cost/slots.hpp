@@ -36,6 +36,7 @@ struct Slot {
   bool write;
   bool hbm;  // brought from HBM, or resident where a chip has none
   bool indirect;
+  bool again;               // not from HBM, and of a tensor that an earlier operand reads
   std::uint64_t contained;  // a bit for each axis
   std::int64_t unique;      // elements that the whole op touches
   std::vector<SlotDim> dims;

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <numeric>
 #include <span>
 #include <utility>
 #include <vector>
@@ -14,7 +15,9 @@
 namespace elk::cost {
 namespace {
 
-constexpr std::size_t kMostNear = 2000;  // cuts looked at near the front
+constexpr std::size_t kMostNear = 2000;         // cuts looked at near the front
+constexpr std::int64_t kMostSurveyed = 300000;  // cuts and groups of them in a vast space
+constexpr std::int64_t kMostLooked = 12000;     // of these cuts, looked at closely
 
 /// The slots, a bit each, that do not contain an axis.
 std::uint64_t sharing_slots(std::span<const Slot> slots, std::size_t axis) {
@@ -80,11 +83,6 @@ void Search::look_at(const std::vector<std::int64_t>& factors) {
   leaf();
 }
 
-/// Of tiles whose padded volume is spread over all cores.
-double Search::least_volume() const {
-  return rates_.volume(pricer_.size()) / static_cast<double>(cores_);
-}
-
 /// Whether no plan under the cut is as fast as the fastest, or lowers the floor, if its tiles take
 /// `compute` at least. What is not known yet of the cut stands at its least: uncut axes, no
 /// reductions, every HBM byte once.
@@ -97,33 +95,63 @@ bool Search::changes_nothing(double compute) {
   return floor_.skips(cut_, compute);
 }
 
-/// Every cut with the factors chosen for the axes before `axis`, which make `product` pieces. In a
-/// vast space, the cuts that begin with the same factors of the first axes enter the floor
-/// together, as if they received no more than these bring.
-void Search::survey(std::size_t axis, std::int64_t product, const Prefix& before) {
-  if (axis == all_factors_.size()) {
+/// Axes that are summed over first, then by the number of their factors: what decides about bytes
+/// is then known early, and the longest list is the one that ends early.
+std::vector<std::size_t> Search::survey_order() const {
+  std::vector<std::size_t> order(all_factors_.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    const bool first = ((pricer_.summed() >> a) & 1U) != 0;
+    const bool second = ((pricer_.summed() >> b) & 1U) != 0;
+    return first != second ? first : all_factors_[a].size() < all_factors_[b].size();
+  });
+  return order;
+}
+
+/// Every cut with the factors chosen for some axes, those in `before`, and any of the others.
+void Search::survey(const Prefix& before) {
+  if (before.axes == order_.size()) {
     look(rates_.least(cut_.tile));
     return;
   }
-  if (axis == depth_) {
-    floor_.assume(cut_, before.rate * before.volume);
-    return;
-  }
-  const std::int64_t size = op_.axes[axis].size;
-  for (const std::int64_t factor : all_factors_[axis]) {
-    if (product * factor > cores_ || !(sound_ || vast_)) {
-      break;
+  const std::size_t axis = order_[before.axes];
+  const std::vector<std::int64_t>& factors = all_factors_[axis];
+  const auto most = std::upper_bound(factors.begin(), factors.end(), cores_ / before.product);
+  for (auto factor = most; factor != factors.begin() && (sound_ || vast_);) {
+    --factor;
+    cut_by(axis, *factor);
+    const Prefix here = extended(before, axis);
+    const double compute = here.rate * here.volume / static_cast<double>(rest(here));
+    if (changes_nothing(compute)) {
+      continue;
     }
-    cut_by(axis, factor);
-    const auto padded = static_cast<double>(factor * cut_.tile[axis]);
-    const Prefix here{
-        .rate = std::max(before.rate, rates_.rate(axis, cut_.tile[axis])),
-        .volume = before.volume * (rates_.counts(axis) ? padded / static_cast<double>(size) : 1.0)};
-    if (!changes_nothing(here.rate * here.volume)) {
-      survey(axis + 1, product * factor, here);
+    ++surveyed_;
+    if (vast_ && surveyed_ > kMostSurveyed) {
+      floor_.assume(cut_, compute);
+    } else {
+      survey(here);
     }
   }
   cut_by(axis, 1);
+}
+
+/// `before` and the factor of `axis` in the cut.
+Search::Prefix Search::extended(const Prefix& before, std::size_t axis) const {
+  const std::int64_t length = cut_.tile[axis];
+  const double share = static_cast<double>(length) / static_cast<double>(op_.axes[axis].size);
+  return {.axes = before.axes + 1,
+          .product = before.product * cut_.factor[axis],
+          .rate = std::max(before.rate, rates_.rate(axis, length)),
+          .volume = before.volume * (rates_.counts(axis) ? share : 1.0)};
+}
+
+/// Pieces into which the axes not yet cut can cut a tile at most.
+std::int64_t Search::rest(const Prefix& before) const {
+  std::int64_t most = 1;
+  for (std::size_t i = before.axes; i < order_.size(); ++i) {
+    most = std::min(cores_, most * all_factors_[order_[i]].back());
+  }
+  return std::min(most, cores_ / before.product);
 }
 
 void Search::look(double compute) {
@@ -131,7 +159,15 @@ void Search::look(double compute) {
     return;
   }
   compute = std::max(compute, rates_.gain() * pricer_.tiles().sub_task(cut_.tile));
-  if (changes_nothing(compute) || !arranged()) {
+  if (changes_nothing(compute)) {
+    return;
+  }
+  ++looked_;
+  if (vast_ && looked_ > kMostLooked) {
+    floor_.assume(cut_, compute);
+    return;
+  }
+  if (!arranged()) {
     return;
   }
   pricer_.measure(cut_);

@@ -4,9 +4,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <numeric>
 #include <vector>
 
+#include "elk/base/ids.hpp"
 #include "elk/chip/delivery.hpp"
+#include "elk/schedule/sram_bound.hpp"
 
 namespace elk::schedule {
 namespace {
@@ -15,20 +18,6 @@ namespace {
 constexpr double kRoundDown = 1.0 - 1e-9;
 
 constexpr int kGrid = 16;  // weights are multiples of 1 / kGrid
-
-/// Links over which a core can receive at once.
-double ports(chip::Topology topology) {
-  switch (topology) {
-    case chip::Topology::AllToAll:
-      return 1.0;
-    case chip::Topology::Ring:
-      return 2.0;
-    case chip::Topology::Mesh2d:
-    case chip::Topology::Torus2d:
-      return 4.0;
-  }
-  return 4.0;
-}
 
 /// What a cut needs at least, in seconds of each resource.
 struct Need {
@@ -57,7 +46,8 @@ double arrival_rate(const chip::Chip& chip) {
 
 std::vector<Share> shares(const Problem& problem) {
   const chip::Chip& chip = problem.chip();
-  const double port = chip.interconnect.link_rate * ports(chip.interconnect.topology);
+  const double port =
+      chip.interconnect.link_rate * chip::receiving_links(chip.interconnect.topology);
   std::vector<Share> result;
   for (const cost::Front& front : problem.fronts()) {
     Share share{.needs = {}, .ops = 0.0};
@@ -116,26 +106,34 @@ double read_once(const Problem& problem, std::int32_t op) {
   return sum;
 }
 
+/// The same of every op; zero without HBM, where weights stay on chip.
+std::vector<double> reads(const Problem& problem) {
+  std::vector<double> known(problem.fronts().size(), -1.0);
+  std::vector<double> result(problem.front_of().size(), 0.0);
+  for (const std::int32_t op : problem.loaded()) {
+    double& front = known[subscript(problem.front_of()[subscript(op)])];
+    front = front < 0.0 ? read_once(problem, op) : front;
+    result[subscript(op)] = front;
+  }
+  return result;
+}
+
 }  // namespace
 
 Bounds bounds(const Problem& problem, Seconds ideal) {
   const chip::Chip& chip = problem.chip();
   const std::vector<Share> all = shares(problem);
-  double hbm = 0.0;
-  if (chip.hbm) {
-    std::vector<double> known(problem.fronts().size(), -1.0);
-    for (const std::int32_t op : problem.loaded()) {
-      const auto front = static_cast<std::size_t>(problem.front_of()[static_cast<std::size_t>(op)]);
-      known[front] = known[front] < 0.0 ? read_once(problem, op) : known[front];
-      hbm += known[front];
-    }
-    hbm /= chip.hbm->rate * static_cast<double>(chip.chips);
-  }
   Bounds result{.ideal = ideal,
-                .lower_bound = {hbm * kRoundDown},
-                .hbm = {hbm * kRoundDown},
+                .lower_bound = {0.0},
+                .hbm = {0.0},
                 .execute = {weighed(all, {.execute = 1.0, .link = 0.0, .hbm = 0.0})},
                 .link = {weighed(all, {.execute = 0.0, .link = 1.0, .hbm = 0.0})}};
+  if (chip.hbm) {
+    const std::vector<double> read = reads(problem);
+    const double bytes = std::accumulate(read.begin(), read.end(), 0.0);
+    result.hbm.value = bytes / (chip.hbm->rate * static_cast<double>(chip.chips)) * kRoundDown;
+    result.lower_bound.value = std::max(result.hbm.value, sram_bound(problem, read) * kRoundDown);
+  }
   for (int a = 0; a <= kGrid; ++a) {
     for (int b = 0; a + b <= kGrid; ++b) {
       const Weights weights{.execute = static_cast<double>(a) / kGrid,

@@ -253,6 +253,77 @@ TEST(Bounds, HoldForEveryPolicyOnRandomModels) {
   EXPECT_GT(models, 80);
 }
 
+/// Bytes of its HBM operands that a core holds of its partition, or receives for it.
+std::int64_t hbm_space(const Problem& problem, const cost::PlanOption& option) {
+  std::int64_t sum = 0;
+  for (std::size_t k = 0; k < option.footprint.tensors.size(); ++k) {
+    const auto& tensor =
+        problem.graph().tensors[static_cast<std::size_t>(option.footprint.tensors[k])];
+    const bool stays = tensor.home == ir::Home::Weight || tensor.home == ir::Home::State;
+    sum += stays ? option.footprint.tensor[k].value : 0;
+  }
+  return sum;
+}
+
+/// Whether an execute of `op` is no less than some corner of its floor in time and in what its
+/// busiest core receives.
+bool keeps_above_its_floor(Problem& problem, std::int32_t op, const std::vector<Choice>& choices) {
+  const cost::PlanOption& option = problem.option(op, choices[static_cast<std::size_t>(op)]);
+  const cost::Exchange gather = problem.in_place(op, choices).gather;
+  const double time =
+      gather.time.value + option.compute.value + option.shift.time.value + option.reduce.time.value;
+  const std::int64_t received = gather.bytes.value + option.shift.bytes.value +
+                                option.reduce.bytes.value + hbm_space(problem, option);
+  const std::vector<cost::Corner>& corners = problem.front(op).floor.corners;
+  return std::any_of(corners.begin(), corners.end(), [&](const cost::Corner& corner) {
+    return corner.execute.value <= time * (1.0 + 1e-9) && corner.link.value <= received;
+  });
+}
+
+/// Every choice of plans for the ops, each after those that feed it, `draws` times by chance.
+int draw_choices(Problem& problem, Random& random, int draws) {
+  int checked = 0;
+  for (int draw = 0; draw < draws; ++draw) {
+    std::vector<Choice> choices;
+    for (std::int32_t op = 0; op < problem.op_count(); ++op) {
+      const auto options = static_cast<std::int64_t>(problem.front(op).options.size());
+      choices.push_back({.option = static_cast<std::int32_t>(random.below(options)), .state = 0});
+    }
+    for (std::int32_t op = 0; op < problem.op_count(); ++op) {
+      EXPECT_TRUE(keeps_above_its_floor(problem, op, choices))
+          << problem.graph().ops[static_cast<std::size_t>(op)].name << " draw " << draw;
+      ++checked;
+    }
+  }
+  return checked;
+}
+
+// Options that the search adds follow what their neighbours hold: these gather least.
+TEST(Bounds, NoExecuteUndercutsItsFloorWhateverRestsWhere) {
+  const cost::TileModel tiles = test::analytic();
+  Random random{37};
+  int checked = 0;
+  for (int round = 0; round < 60; ++round) {
+    const ir::Graph graph = round % 3 == 0 ? tiny_graph(random) : test::random_graph(random);
+    chip::Chip chip = round % 3 == 0 ? tiny_chip(random) : test::random_chip(random);
+    chip.interconnect.overlaps_compute = random.below(4) == 0;
+    Problem problem = test::problem(graph, chip, tiles);
+    if (!all_fit(problem)) {
+      continue;
+    }
+    try {
+      static_cast<void>(search(problem, Policy::ElkDyn, 1));
+    } catch (const Infeasible&) {
+    }
+    for (std::int32_t op = 0; round % 3 == 0 && op < problem.op_count(); ++op) {
+      std::vector<std::int64_t> factors;
+      add_every_cut(problem, op, factors);
+    }
+    checked += draw_choices(problem, random, 60);
+  }
+  EXPECT_GT(checked, 10000);
+}
+
 TEST(Bounds, CountEveryWeightOnceForTheHbm) {
   const ir::Graph graph = test::chain(5, 8, 64, false);
   const chip::Chip chip = test::tight_chip(16, 65536);
@@ -261,6 +332,24 @@ TEST(Bounds, CountEveryWeightOnceForTheHbm) {
   const Bounds found = bounds(problem, {1.0});
   EXPECT_EQ(found.ideal, Seconds{1.0});
   EXPECT_NEAR(found.hbm.value, 5.0 * 64.0 * 64.0 * 2.0 / 64e9, 1e-15);
+}
+
+// Two weights of 8 KiB in 16 cores: no room for both until a core has 1 KiB.
+TEST(Bounds, AddUpWhatCannotBeOnChipAtTheSameTime) {
+  const ir::Graph graph = test::chain(2, 4, 64, false);
+  const cost::TileModel tiles = test::analytic();
+  const auto found = [&](std::int64_t sram) {
+    const chip::Chip chip = test::tight_chip(16, sram);
+    Problem problem = test::problem(graph, chip, tiles);
+    const Bounds bound = bounds(problem, {1.0});
+    EXPECT_LE(bound.lower_bound, search(problem, Policy::ElkDyn, 1).times.total);
+    return bound;
+  };
+  const Bounds tight = found(960);
+  EXPECT_NEAR(tight.lower_bound.value, tight.hbm.value + tight.execute.value,
+              1e-6 * tight.lower_bound.value);
+  const Bounds roomy = found(4096);
+  EXPECT_LT(roomy.lower_bound.value, 0.9 * (roomy.hbm.value + roomy.execute.value));
 }
 
 TEST(Bounds, NeedNoHbm) {
