@@ -5,10 +5,12 @@
 #include <utility>
 #include <vector>
 
+#include <pybind11/native_enum.h>
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include "elk/emulate/listing.hpp"
 #include "elk/emulate/machine.hpp"
 #include "elk/emulate/pieces.hpp"
 #include "elk/emulate/tile.hpp"
@@ -85,9 +87,97 @@ py::dict emulate_program(const ir::Graph& graph, const elk::chip::Chip& chip,
   return results;
 }
 
+using Runs = std::vector<std::pair<std::int64_t, std::int64_t>>;
+
+Runs runs_of(const elk::partition::Indices& indices) {
+  Runs runs;
+  for (const elk::partition::Run& run : indices) {
+    runs.emplace_back(run.begin, run.end);
+  }
+  return runs;
+}
+
+void bind_instruction_parts(py::module_& m) {
+  using emulate::Action;
+  py::native_enum<Action>(m, "Action", "enum.IntEnum", "What a core does.")
+      .value("Allocate", Action::Allocate)
+      .value("Preload", Action::Preload)
+      .value("Store", Action::Store)
+      .value("Distribute", Action::Distribute)
+      .value("Gather", Action::Gather)
+      .value("Compute", Action::Compute)
+      .value("Shift", Action::Shift)
+      .value("Reduce", Action::Reduce)
+      .finalize();
+  using emulate::Parcel;
+  py::class_<Parcel>(m, "Parcel", "One sending of the same bytes.")
+      .def_readonly("cores", &Parcel::cores)
+      .def_readonly("bytes", &Parcel::bytes)
+      .def_readonly("runs", &Parcel::runs);
+  using emulate::Area;
+  py::class_<Area>(m, "Area", "A piece of an operand in the memory of a core.")
+      .def_readonly("tensor", &Area::tensor)
+      .def_property_readonly("box",
+                             [](const Area& area) {
+                               std::vector<Runs> box;
+                               for (const elk::partition::Indices& indices : area.box) {
+                                 box.push_back(runs_of(indices));
+                               }
+                               return box;
+                             })
+      .def_property_readonly("places", [](const Area& area) {
+        Runs places;
+        for (const emulate::Segment& segment : area.places) {
+          places.emplace_back(segment.begin, segment.bytes);
+        }
+        return places;
+      });
+}
+
+void bind_coder(py::module_& m) {
+  bind_instruction_parts(m);
+  using emulate::CoreInstruction;
+  py::class_<CoreInstruction>(m, "CoreInstruction", "One instruction of one core.")
+      .def_readonly("action", &CoreInstruction::action)
+      .def_readonly("op", &CoreInstruction::op)
+      .def_readonly("number", &CoreInstruction::number)
+      .def_readonly("until", &CoreInstruction::until)
+      .def_readonly("role", &CoreInstruction::role)
+      .def_readonly("areas", &CoreInstruction::areas)
+      .def_readonly("bytes", &CoreInstruction::bytes)
+      .def_readonly("from_", &CoreInstruction::from)
+      .def_readonly("to", &CoreInstruction::to)
+      .def_readonly("loads", &CoreInstruction::loads)
+      .def_property_readonly("sub_tasks",
+                             [](const CoreInstruction& one) {
+                               std::vector<Runs> parts;
+                               for (const emulate::Ranges& ranges : one.sub_tasks) {
+                                 parts.push_back(runs_of(ranges));
+                               }
+                               return parts;
+                             })
+      .def_readonly("parts", &CoreInstruction::parts)
+      .def_readonly("elements", &CoreInstruction::elements);
+  py::class_<emulate::Coder>(m, "Coder", "The instructions of every core.")
+      .def(py::init([](const ir::Graph& graph, const elk::chip::Chip& chip,
+                       const elk::program::Program& program) {
+             return emulate::Coder({graph, chip, program});
+           }),
+           "graph"_a, "chip"_a, "program"_a, py::keep_alive<1, 2>(), py::keep_alive<1, 3>(),
+           py::keep_alive<1, 4>())
+      .def(
+          "at",
+          [](emulate::Coder& coder, std::int32_t position, const std::vector<std::int32_t>& cores) {
+            return coder.at(position, cores);
+          },
+          "position"_a, "cores"_a, py::call_guard<py::gil_scoped_release>(),
+          "What each of `cores` does for instruction `position` of the program.");
+}
+
 }  // namespace
 
 void bind_emulate(py::module_& m) {
+  bind_coder(m);
   m.def(
       "no_kernel",
       [](const ir::Graph& graph, std::size_t op) {

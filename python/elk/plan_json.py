@@ -24,6 +24,7 @@ from elk.plan_schema import (
 
 if TYPE_CHECKING:
     from elk.emulation import EmulatedPlan
+    from elk.listing import PlacedProgram
     from elk.model import Model
 
 POLICIES: Final = {
@@ -100,6 +101,12 @@ class CompiledPlan:
                 remedy="compile with pod='pooled', or for a machine of one chip",
             )
         return EmulatedPlan(self.loaded, self.chip.to_core(), self.plan.program)
+
+    def placed(self) -> PlacedProgram:
+        """The program, with the graph and the chip that it is for."""
+        from elk.listing import PlacedProgram  # noqa: PLC0415 - few plans are listed
+
+        return PlacedProgram(graph=self._planned, chip=self._machine, program=self.plan.program)
 
     def planned_graph(self) -> _core.Graph:
         """The graph whose operators are planned."""

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "elk/emulate/book.hpp"
+#include "elk/emulate/job.hpp"
 #include "elk/emulate/memory.hpp"
 #include "elk/program/program.hpp"
 #include "elk/program/spaces.hpp"
@@ -15,14 +16,6 @@ namespace elk::emulate {
 
 /// The bytes of whole tensors by position in Graph::tensors: as they lie in HBM or at the host.
 using Images = std::map<std::int32_t, std::vector<std::byte>>;
-
-/// A program to be run with real numbers.
-struct Job {
-  const ir::Graph& graph;
-  const chip::Chip& chip;
-  const program::Program& program;
-  int threads = 0;  // as in parallel_map
-};
 
 /// Runs the program: every preload, distribution, shift and reduction is a copy of bytes between
 /// the memories of cores, at the addresses of its buffers. `given` has the inputs, weights and
