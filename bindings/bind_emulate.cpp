@@ -66,25 +66,32 @@ py::list compute_op(const ir::Graph& graph, std::size_t number, const std::vecto
 
 using NamedBytes = std::map<std::int32_t, Bytes>;
 
-/// Tensors as bytes by their position in the graph, in and out.
-py::dict emulate_program(const ir::Graph& graph, const elk::chip::Chip& chip,
-                         const elk::program::Program& program, const NamedBytes& given,
+/// Tensors as bytes by their position in the graph, in and out, for each chip.
+py::list emulate_program(const emulate::Job& job, const std::vector<std::int32_t>& slices,
+                         const std::vector<NamedBytes>& given,
                          const std::vector<std::int32_t>& wanted) {
-  emulate::Images images;
-  for (const auto& [tensor, bytes] : given) {
-    const auto* data = reinterpret_cast<const std::byte*>(bytes.data());
-    images[tensor].assign(data, data + bytes.size());
+  std::vector<emulate::Images> images;
+  for (const NamedBytes& tensors : given) {
+    emulate::Images& own = images.emplace_back();
+    for (const auto& [tensor, bytes] : tensors) {
+      const auto* data = reinterpret_cast<const std::byte*>(bytes.data());
+      own[tensor].assign(data, data + bytes.size());
+    }
   }
   {
     const py::gil_scoped_release released;
-    images = emulate::emulate({graph, chip, program}, std::move(images), wanted);
+    images = emulate::emulate_pod(job, slices, std::move(images), wanted);
   }
-  py::dict results;
-  for (const auto& [tensor, bytes] : images) {
-    results[py::int_(tensor)] = Bytes(static_cast<py::ssize_t>(bytes.size()),
-                                      reinterpret_cast<const std::uint8_t*>(bytes.data()));
+  py::list chips;
+  for (const emulate::Images& found : images) {
+    py::dict results;
+    for (const auto& [tensor, bytes] : found) {
+      results[py::int_(tensor)] = Bytes(static_cast<py::ssize_t>(bytes.size()),
+                                        reinterpret_cast<const std::uint8_t*>(bytes.data()));
+    }
+    chips.append(results);
   }
-  return results;
+  return chips;
 }
 
 using Runs = std::vector<std::pair<std::int64_t, std::int64_t>>;
@@ -186,6 +193,15 @@ void bind_emulate(py::module_& m) {
       "graph"_a, "op"_a, "Why no tile kernel computes op number `op`; empty if one does.");
   m.def("compute_op", &compute_op, "graph"_a, "op"_a, "operands"_a, "factors"_a,
         "The bytes of the results of op number `op`, computed in tiles: axis `i` in `factors[i]`.");
-  m.def("emulate", &emulate_program, "graph"_a, "chip"_a, "program"_a, "given"_a, "wanted"_a,
-        "Runs a program with real numbers: the bytes of tensors, by position in the graph.");
+  m.def(
+      "emulate",
+      [](const ir::Graph& graph, const elk::chip::Chip& chip, const elk::program::Program& program,
+         const std::vector<std::int32_t>& slices, const std::vector<NamedBytes>& given,
+         const std::vector<std::int32_t>& wanted) {
+        return emulate_program({graph, chip, program}, slices, given, wanted);
+      },
+      "graph"_a, "chip"_a, "program"_a, "slices"_a, "given"_a, "wanted"_a,
+      "Runs a program with real numbers on chips: for each the bytes of tensors, by position in "
+      "the "
+      "graph.");
 }
