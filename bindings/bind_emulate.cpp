@@ -10,6 +10,7 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include "columns.hpp"
 #include "elk/emulate/listing.hpp"
 #include "elk/emulate/machine.hpp"
 #include "elk/emulate/pieces.hpp"
@@ -18,6 +19,7 @@
 namespace py = pybind11;
 namespace emulate = elk::emulate;
 namespace ir = elk::ir;
+using elk::bindings::column;
 using namespace pybind11::literals;
 
 namespace {
@@ -66,11 +68,33 @@ py::list compute_op(const ir::Graph& graph, std::size_t number, const std::vecto
 
 using NamedBytes = std::map<std::int32_t, Bytes>;
 
-/// Tensors as bytes by their position in the graph, in and out, for each chip.
+/// What every core received, in columns.
+py::dict tape_columns(const emulate::Tape& tape) {
+  std::vector<std::int32_t> core;
+  std::vector<emulate::Moved> all;
+  for (std::size_t c = 0; c < tape.size(); ++c) {
+    all.insert(all.end(), tape[c].begin(), tape[c].end());
+    core.insert(core.end(), tape[c].size(), static_cast<std::int32_t>(c));
+  }
+  using emulate::Moved;
+  py::dict columns;
+  columns["core"] = column(core, [](std::int32_t c) { return c; });
+  columns["action"] =
+      column(all, [](const Moved& one) { return static_cast<std::uint8_t>(one.action); });
+  columns["op"] = column(all, [](const Moved& one) { return one.op; });
+  columns["step"] = column(all, [](const Moved& one) { return one.step; });
+  columns["operand"] = column(all, [](const Moved& one) { return one.operand; });
+  columns["sender"] = column(all, [](const Moved& one) { return one.from; });
+  columns["bytes"] = column(all, [](const Moved& one) { return one.bytes; });
+  return columns;
+}
+
+/// Tensors as bytes by their position in the graph, in and out, for each chip, and its tape.
 py::list emulate_program(const emulate::Job& job, const std::vector<std::int32_t>& slices,
                          const std::vector<NamedBytes>& given,
                          const std::vector<std::int32_t>& wanted) {
   std::vector<emulate::Images> images;
+  std::vector<emulate::Emulated> chips;
   for (const NamedBytes& tensors : given) {
     emulate::Images& own = images.emplace_back();
     for (const auto& [tensor, bytes] : tensors) {
@@ -80,18 +104,18 @@ py::list emulate_program(const emulate::Job& job, const std::vector<std::int32_t
   }
   {
     const py::gil_scoped_release released;
-    images = emulate::emulate_pod(job, slices, std::move(images), wanted);
+    chips = emulate::emulate_pod(job, slices, std::move(images), wanted);
   }
-  py::list chips;
-  for (const emulate::Images& found : images) {
+  py::list answers;
+  for (const emulate::Emulated& chip : chips) {
     py::dict results;
-    for (const auto& [tensor, bytes] : found) {
+    for (const auto& [tensor, bytes] : chip.images) {
       results[py::int_(tensor)] = Bytes(static_cast<py::ssize_t>(bytes.size()),
                                         reinterpret_cast<const std::uint8_t*>(bytes.data()));
     }
-    chips.append(results);
+    answers.append(py::make_tuple(results, tape_columns(chip.tape)));
   }
-  return chips;
+  return answers;
 }
 
 using Runs = std::vector<std::pair<std::int64_t, std::int64_t>>;
@@ -202,6 +226,5 @@ void bind_emulate(py::module_& m) {
       },
       "graph"_a, "chip"_a, "program"_a, "slices"_a, "given"_a, "wanted"_a,
       "Runs a program with real numbers on chips: for each the bytes of tensors, by position in "
-      "the "
-      "graph.");
+      "the graph, and what every core received.");
 }

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from elk import _core
-from elk.emulation_parts import parts_of, run_parts
+from elk.emulation_parts import Tape, parts_of, run_parts
 from elk.emulation_types import numpy_type
 from elk.errors import InvalidInputError, MissingPackageError
 
@@ -56,11 +56,20 @@ class Emulation(Mapping[str, Array]):
 
     Attributes:
         checks: How they compare with ONNX Runtime's; empty unless asked for.
+        tapes: For each chip what its cores received, in columns: `core`, `action` (of
+            `elk._core.Action`), `op`, `step`, `operand`, `sender` (-1: all cores, -2: HBM) and
+            `bytes`.
     """
 
-    def __init__(self, outputs: Mapping[str, Array], checks: tuple[OutputCheck, ...] = ()) -> None:
+    def __init__(
+        self,
+        outputs: Mapping[str, Array],
+        checks: tuple[OutputCheck, ...] = (),
+        tapes: tuple[Tape, ...] = (),
+    ) -> None:
         self._outputs = dict(outputs)
         self.checks = checks
+        self.tapes = tapes
 
     @property
     def passed(self) -> bool:
@@ -110,9 +119,9 @@ def emulate(
     fed = {name: np.asarray(array) for name, array in inputs.items()}
     held = {name: np.asarray(array) for name, array in (weights or {}).items()}
     arrays = _given(model, fed, held)
-    outputs = _run(plan, arrays)
+    outputs, tapes = _run(plan, arrays)
     checks = _compared(model, outputs, fed, arrays) if check else ()
-    return Emulation(outputs, checks)
+    return Emulation(outputs, checks, tapes)
 
 
 def _given(
@@ -170,15 +179,16 @@ def seeded(name: str, shape: tuple[int, ...], dtype: str) -> Array:
     return (rng.standard_normal(shape, dtype=np.float32) / math.sqrt(fan)).astype(kind)
 
 
-def _run(plan: EmulatedPlan, arrays: dict[str, Array]) -> dict[str, Array]:
+def _run(plan: EmulatedPlan, arrays: dict[str, Array]) -> tuple[dict[str, Array], tuple[Tape, ...]]:
     seen = {piece.tensor.name for value in plan.model.outputs for piece in value.pieces}
-    known = {**plan.model.constants, **arrays}
-    known.update(run_parts(parts_of(plan), plan.chip, plan.program, arrays, seen - set(arrays)))
+    found, tapes = run_parts(parts_of(plan), plan.chip, plan.program, arrays, seen - set(arrays))
+    known = {**plan.model.constants, **arrays, **found}
     names = [x.name for x in plan.model.proto.graph.output] if plan.model.proto else []
-    return {
+    outputs = {
         name: _assembled(value, known)
         for name, value in zip(names, plan.model.outputs, strict=True)
     }
+    return outputs, tapes
 
 
 def _assembled(value: Value, known: Mapping[str, Array]) -> Array:

@@ -15,6 +15,9 @@ from elk.emulation_types import Array, from_bytes, to_bytes
 if TYPE_CHECKING:
     from elk.emulation import EmulatedPlan
 
+# What the cores of a chip received, in columns.
+Tape = dict[str, NDArray[np.int64]]
+
 
 @dataclass(frozen=True, slots=True)
 class Version:
@@ -68,8 +71,8 @@ def run_parts(
     program: _core.Program,
     arrays: Mapping[str, Array],
     wanted: Iterable[str],
-) -> dict[str, Array]:
-    """Runs a program on all chips: whole tensors in by name, whole tensors out."""
+) -> tuple[dict[str, Array], tuple[Tape, ...]]:
+    """Runs a program on all chips: whole tensors in by name, whole tensors out, and tapes."""
     tensors, chips = list(parts.graph.tensors), parts.chips
     given: list[dict[int, NDArray[np.uint8]]] = [{} for _ in range(chips)]
     for version in parts.versions:
@@ -80,18 +83,18 @@ def run_parts(
             own[version.number] = to_bytes(array, dtype)
     found = _best_versions(parts, set(wanted))
     numbers = [version.number for version in found]
-    results = _core.emulate(parts.graph, chip, program, parts.slices, given, numbers)
+    ran = _core.emulate(parts.graph, chip, program, parts.slices, given, numbers)
     whole = {}
     for version in found:
         tensor = tensors[version.number]
         pieces = [
             from_bytes(own[version.number], tensor.dtype.name, tensor.shape)
-            for own in results
+            for own, _ in ran
             if version.number in own
         ]
         if pieces:
             whole[version.name] = _joined(pieces, version.form)
-    return whole
+    return whole, tuple(tape for _, tape in ran)
 
 
 def _cut(array: Array, form: str | int, chips: int) -> list[Array]:

@@ -8,22 +8,10 @@
 #include "elk/emulate/book.hpp"
 #include "elk/emulate/job.hpp"
 #include "elk/emulate/site.hpp"
+#include "elk/emulate/tape.hpp"
 #include "elk/program/expander.hpp"
 
 namespace elk::emulate {
-
-/// What a core does, in the words of the device interface (design 7). A gather is a
-/// `distribute_data` from where an activation or an input rests.
-enum class Action : std::uint8_t {
-  Allocate,
-  Preload,
-  Store,
-  Distribute,
-  Gather,
-  Compute,
-  Shift,
-  Reduce
-};
 
 /// One sending of the same bytes: to all of `cores` at once, or from one of them. Without cores: of
 /// a gather all cores in equal shares, of a collective other chips.

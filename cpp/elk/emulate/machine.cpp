@@ -150,7 +150,8 @@ Machine::Machine(const Job& on, Images given)
     : job(on),
       book(on.chip, on.program),
       spaces(on.graph, on.chip, on.program.ops),
-      images(std::move(given)) {
+      images(std::move(given)),
+      tape(subscript(chip::total_cores(on.chip))) {
   const std::int64_t bytes = reach(on);
   for (std::int64_t core = 0; core < chip::total_cores(on.chip); ++core) {
     arenas.emplace_back(bytes);
@@ -195,8 +196,8 @@ std::vector<std::byte> Machine::whole_tensor(std::int32_t tensor) {
   return collect(tensor);
 }
 
-std::vector<Images> emulate_pod(const Job& job, std::span<const std::int32_t> slices,
-                                std::vector<Images> given, std::span<const std::int32_t> wanted) {
+std::vector<Emulated> emulate_pod(const Job& job, std::span<const std::int32_t> slices,
+                                  std::vector<Images> given, std::span<const std::int32_t> wanted) {
   Pod pod;
   std::vector<Runner> runners;
   for (Images& images : given) {
@@ -227,10 +228,10 @@ std::vector<Images> emulate_pod(const Job& job, std::span<const std::int32_t> sl
       runner.end(now);
     }
   }
-  std::vector<Images> results;
+  std::vector<Emulated> results;
   results.reserve(runners.size());
-  for (Runner& runner : runners) {
-    results.push_back(runner.results());
+  for (std::size_t chip = 0; chip < runners.size(); ++chip) {
+    results.push_back({.images = runners[chip].results(), .tape = std::move(pod[chip]->tape)});
   }
   return results;
 }
@@ -238,7 +239,7 @@ std::vector<Images> emulate_pod(const Job& job, std::span<const std::int32_t> sl
 Images emulate(const Job& job, Images given, std::span<const std::int32_t> wanted) {
   std::vector<Images> images;
   images.push_back(std::move(given));
-  return std::move(emulate_pod(job, {}, std::move(images), wanted).front());
+  return std::move(emulate_pod(job, {}, std::move(images), wanted).front().images);
 }
 
 }  // namespace elk::emulate

@@ -9,6 +9,7 @@
 #include "elk/emulate/book.hpp"
 #include "elk/emulate/job.hpp"
 #include "elk/emulate/memory.hpp"
+#include "elk/emulate/tape.hpp"
 #include "elk/program/program.hpp"
 #include "elk/program/spaces.hpp"
 
@@ -27,12 +28,19 @@ using Images = std::map<std::int32_t, std::vector<std::byte>>;
 /// overlap while both live ("emulate_overlap"), an exchange whose ends disagree
 /// ("emulate_exchange").
 [[nodiscard]] Images emulate(const Job& job, Images given, std::span<const std::int32_t> wanted);
+
+/// What one chip did.
+struct Emulated {
+  Images images;  // the tensors in `wanted`
+  Tape tape;
+};
 /// The same on chips that run one program, each on its part of a model: instruction after
 /// instruction on all of them, collectives between them. `slices` are the ops by which a chip takes
 /// its part of a tensor that it holds whole. `given` and the answer are by chip.
-[[nodiscard]] std::vector<Images> emulate_pod(const Job& job, std::span<const std::int32_t> slices,
-                                              std::vector<Images> given,
-                                              std::span<const std::int32_t> wanted);
+[[nodiscard]] std::vector<Emulated> emulate_pod(const Job& job,
+                                                std::span<const std::int32_t> slices,
+                                                std::vector<Images> given,
+                                                std::span<const std::int32_t> wanted);
 
 /// The state of a chip between instructions.
 struct Machine {
@@ -41,6 +49,7 @@ struct Machine {
   program::Spaces spaces;
   std::vector<Arena> arenas;  // of every core of the machine
   Images images;
+  Tape tape;
 
   Machine(const Job& on, Images given);
 

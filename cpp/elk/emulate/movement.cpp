@@ -14,6 +14,15 @@ std::int64_t bytes_of(std::int64_t elements, std::int64_t bits) {
   return partition::element_bytes(elements, bits).value;
 }
 
+Moved moved(Action action, std::size_t k, std::int32_t from, std::int64_t bytes) {
+  return {.action = action,
+          .op = -1,
+          .step = 0,
+          .operand = static_cast<std::int32_t>(k),
+          .from = from,
+          .bytes = bytes};
+}
+
 /// A piece of a tensor in ascending order, cut out of the whole of it.
 std::vector<std::byte> cut_out(const std::vector<std::byte>& image, const ir::Tensor& tensor,
                                const Held& held) {
@@ -95,8 +104,12 @@ bool meet(const Held& a, const Held& b) {
 }
 
 /// What a core needs of a tensor at rest, in ascending order.
-std::vector<std::byte> from_rest(Machine& machine, const std::vector<Holding>& rest,
-                                 std::int32_t number, const Held& held, std::int32_t core) {
+std::vector<std::byte> from_rest(const Operands& operands, std::size_t k, std::size_t worker,
+                                 const std::vector<Holding>& rest) {
+  Machine& machine = operands.machine();
+  const std::int32_t number = operands.site().op().operands[k].tensor;
+  const std::int32_t core = operands.site().workers()[worker].core;
+  const Held held = operands.held(k, worker, 0);
   const std::int64_t bits = ir::bits(machine.job.graph.tensors[subscript(number)].dtype);
   const program::Buffer* buffer = machine.book.rest(number);
   const Storage storage{buffer == nullptr ? std::vector<Segment>{}
@@ -108,9 +121,13 @@ std::vector<std::byte> from_rest(Machine& machine, const std::vector<Holding>& r
     if (!meet(holding.held, held)) {
       continue;
     }
-    const View view(machine.arenas[subscript(sender(holding, core, machine.job.chip))], storage,
-                    bits);
-    for (const SharedRun& run : shared_runs(holding.held, held)) {
+    const std::int32_t from = sender(holding, core, machine.job.chip);
+    const View view(machine.arenas[subscript(from)], storage, bits);
+    const std::vector<SharedRun> runs = shared_runs(holding.held, held);
+    if (from != core) {
+      operands.note(worker, moved(Action::Gather, k, from, bytes_of(elements(runs), bits)));
+    }
+    for (const SharedRun& run : runs) {
       part.resize(subscript(bytes_of(run.count, bits) + 1));
       view.read(run.from, run.count, part.data());
       copy_elements(part.data(), out.data(),
@@ -138,12 +155,16 @@ void gather_operand(const Operands& operands, std::size_t k) {
   }
   const std::vector<Holding> held = rest->spread ? std::vector<Holding>{} : holdings(*rest);
   operands.for_each_worker(0, [&](std::size_t worker) {
-    const Held need = operands.held(k, worker, 0);
-    const std::int32_t core = operands.site().workers()[worker].core;
-    const std::vector<std::byte> piece =
-        operands.in_place_order(k, worker,
-                                rest->spread ? from_shares(machine, tensor, need)
-                                             : from_rest(machine, held, tensor, need, core));
+    std::vector<std::byte> found;
+    if (rest->spread) {
+      const Held need = operands.held(k, worker, 0);
+      found = from_shares(machine, tensor, need);
+      operands.note(worker, moved(Action::Gather, k, kEveryCore,
+                                  bytes_of(need.elements(), operands.site().bits(k))));
+    } else {
+      found = from_rest(operands, k, worker, held);
+    }
+    const std::vector<std::byte> piece = operands.in_place_order(k, worker, found);
     write_part(operands, k, worker, piece,
                {.begin = 0, .bytes = static_cast<std::int64_t>(piece.size()) - 8});
   });
@@ -169,6 +190,7 @@ void fetch_slices(const Operands& operands, std::size_t k, std::size_t worker) {
     View(operands.machine().arenas[subscript(core)], storage, 8)
         .read(part.begin, part.bytes, bytes.data() + part.begin);
     write_part(operands, k, worker, bytes, part);
+    operands.note(worker, moved(Action::Distribute, k, core, part.bytes));
   }
 }
 
@@ -189,6 +211,7 @@ void preload(const Operands& operands) {
           operands, k, worker,
           operands.in_place_order(k, worker, cut_out(image, tensor, operands.held(k, worker, 0))),
           cut.parts[cut.own]);
+      operands.note(worker, moved(Action::Preload, k, kMemory, cut.parts[cut.own].bytes));
     });
   }
 }

@@ -235,6 +235,13 @@ std::vector<std::byte> Operands::in_place_order(std::size_t k, std::size_t worke
   return out;
 }
 
+void Operands::note(std::size_t worker, Moved moved) const {
+  if (moved.bytes > 0) {
+    moved.op = id_;
+    machine_.tape[subscript(site_.workers()[worker].core)].push_back(moved);
+  }
+}
+
 void Operands::for_each_worker(std::int64_t step,
                                const std::function<void(std::size_t)>& body) const {
   parallel_for_index(site_.workers().size(), machine_.job.threads, [&](std::size_t worker) {

@@ -59,6 +59,9 @@ class Operands {
   [[nodiscard]] std::vector<SharedRun> circle_runs(std::size_t k, std::size_t worker,
                                                    std::int64_t turns) const;
 
+  /// Notes what a worker received. `moved.op` is filled in.
+  void note(std::size_t worker, Moved moved) const;
+
   /// Calls `body(worker)` for all workers in parallel, with op, core and step in what it throws.
   void for_each_worker(std::int64_t step, const std::function<void(std::size_t)>& body) const;
 
