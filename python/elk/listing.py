@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -22,6 +23,7 @@ _WORDS: Final = {
 }
 _SHOWN_CORES: Final = 4
 _SHOWN_PARCELS: Final = 4
+_SHOWN_LINES: Final = 200
 
 Runs = tuple[tuple[int, int], ...]
 
@@ -202,6 +204,11 @@ class Listing(Sequence[CoreInstruction]):
 
     def __repr__(self) -> str:
         return f"<Listing of core {self.core}: {len(self)} instructions>"
+
+    def _repr_html_(self) -> str:
+        lines = str(self).splitlines()
+        more = [f"and {len(lines) - _SHOWN_LINES:,} more"] if len(lines) > _SHOWN_LINES else []
+        return f"<pre>{html.escape(chr(10).join(lines[:_SHOWN_LINES] + more))}</pre>"
 
     def __str__(self) -> str:
         lines = [f"core {self.core}"]

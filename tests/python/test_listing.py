@@ -213,6 +213,7 @@ def test_a_listing_reads_as_text() -> None:
     assert len(text.splitlines()) == len(listing) + 2
     assert plan.listing(core=0, op=plan.op_names[0]) == listing
     assert listing[0].action == "allocate"
+    assert listing._repr_html_().startswith("<pre>core 0\n; op 0 ")
     assert repr(listing) == f"<Listing of core 0: {len(listing)} instructions>"
 
 
