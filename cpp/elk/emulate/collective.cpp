@@ -127,7 +127,9 @@ void run_slice(const Pod& pod, std::int32_t op) {
     const Operands operands(*pod[chip], op);
     const Site& site = operands.site();
     const std::int64_t bits = site.bits(kAfter);
-    const std::vector<std::byte> held = pod[chip]->whole_tensor(site.op().operands[kBefore].tensor);
+    std::vector<std::byte> collected;
+    const std::vector<std::byte>& held =
+        pod[chip]->image(site.op().operands[kBefore].tensor, collected);
     const Held mine = part_of_chip(site, kAfter, chip);
     std::vector<std::byte> after(room_of(mine.elements(), bits));
     for (const SharedRun& run : shared_runs(whole(site.tensor(kBefore)), mine)) {

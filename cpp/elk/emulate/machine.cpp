@@ -169,31 +169,27 @@ std::vector<std::byte> Machine::collect(std::int32_t tensor) {
     return out;
   }
   const Storage storage{{book.segment(*buffer)}};
-  std::vector<std::byte> part;
   for (const Holding& holding : holdings(*rest)) {
     const View view(arenas[subscript(holding.cores.front())], storage, bits);
     for (const SharedRun& run : shared_runs(holding.held, whole(about))) {
-      part.resize(subscript(partition::element_bytes(run.count, bits).value + 1));
-      view.read(run.from, run.count, part.data());
-      copy_elements(part.data(), out.data(),
-                    {.from = 0, .to = run.to, .count = run.count, .bits = bits});
+      view.read_to(run.from, run.count, out.data(), run.to);
     }
   }
   return out;
 }
 
-std::vector<std::byte> Machine::whole_tensor(std::int32_t tensor) {
+const std::vector<std::byte>& Machine::image(std::int32_t tensor, std::vector<std::byte>& room) {
   const auto known = images.find(tensor);
   if (known != images.end()) {
     return known->second;
   }
-  const std::int32_t producer = spaces.lives().producer[subscript(tensor)];
-  if (producer < 0) {
+  if (spaces.lives().producer[subscript(tensor)] < 0) {
     throw InvalidInput(
         text("tensor '", job.graph.tensors[subscript(tensor)].name, "' has no value"),
         "emulate_input");
   }
-  return collect(tensor);
+  room = collect(tensor);
+  return room;
 }
 
 std::vector<Emulated> emulate_pod(const Job& job, std::span<const std::int32_t> slices,

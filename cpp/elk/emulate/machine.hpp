@@ -55,8 +55,9 @@ struct Machine {
 
   /// All of a tensor that rests on chip, put together from the cores that hold it.
   [[nodiscard]] std::vector<std::byte> collect(std::int32_t tensor);
-  /// The same from wherever it is.
-  [[nodiscard]] std::vector<std::byte> whole_tensor(std::int32_t tensor);
+  /// The same from wherever it is: its image, or else what is collected into `room`.
+  [[nodiscard]] const std::vector<std::byte>& image(std::int32_t tensor,
+                                                    std::vector<std::byte>& room);
 };
 
 }  // namespace elk::emulate

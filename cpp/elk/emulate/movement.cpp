@@ -40,10 +40,14 @@ void write_part(const Operands& operands, std::size_t k, std::size_t worker,
                 const std::vector<std::byte>& piece, const Segment& part) {
   const Storage storage = operands.storage(k, worker);
   const std::int32_t core = operands.site().workers()[worker].core;
+  const View view(operands.machine().arenas[subscript(core)], storage, 8);
+  if (subscript(part.begin + part.bytes) <= piece.size()) {
+    view.write(part.begin, part.bytes, piece.data() + part.begin);
+    return;
+  }
   std::vector<std::byte> padded = piece;
-  padded.resize(std::max(padded.size(), subscript(part.begin + part.bytes)));
-  View(operands.machine().arenas[subscript(core)], storage, 8)
-      .write(part.begin, part.bytes, padded.data() + part.begin);
+  padded.resize(subscript(part.begin + part.bytes));
+  view.write(part.begin, part.bytes, padded.data() + part.begin);
 }
 
 bool is_own(const Operands& operands, std::size_t k) {
@@ -115,7 +119,6 @@ std::vector<std::byte> from_rest(const Operands& operands, std::size_t k, std::s
   const Storage storage{buffer == nullptr ? std::vector<Segment>{}
                                           : std::vector<Segment>{machine.book.segment(*buffer)}};
   std::vector<std::byte> out(subscript(bytes_of(held.elements(), bits) + 8));
-  std::vector<std::byte> part;
   std::int64_t received = 0;
   for (const Holding& holding : rest) {
     if (!meet(holding.held, held)) {
@@ -128,10 +131,7 @@ std::vector<std::byte> from_rest(const Operands& operands, std::size_t k, std::s
       operands.note(worker, moved(Action::Gather, k, from, bytes_of(elements(runs), bits)));
     }
     for (const SharedRun& run : runs) {
-      part.resize(subscript(bytes_of(run.count, bits) + 1));
-      view.read(run.from, run.count, part.data());
-      copy_elements(part.data(), out.data(),
-                    {.from = 0, .to = run.to, .count = run.count, .bits = bits});
+      view.read_to(run.from, run.count, out.data(), run.to);
       received += run.count;
     }
   }
@@ -164,7 +164,7 @@ void gather_operand(const Operands& operands, std::size_t k) {
     } else {
       found = from_rest(operands, k, worker, held);
     }
-    const std::vector<std::byte> piece = operands.in_place_order(k, worker, found);
+    const std::vector<std::byte> piece = operands.in_place_order(k, worker, std::move(found));
     write_part(operands, k, worker, piece,
                {.begin = 0, .bytes = static_cast<std::int64_t>(piece.size()) - 8});
   });
@@ -203,8 +203,9 @@ void preload(const Operands& operands) {
       continue;
     }
     const ir::Tensor& tensor = operands.site().tensor(k);
-    const std::vector<std::byte> image =
-        machine.whole_tensor(operands.site().op().operands[k].tensor);
+    std::vector<std::byte> collected;
+    const std::vector<std::byte>& image =
+        machine.image(operands.site().op().operands[k].tensor, collected);
     operands.for_each_worker(0, [&](std::size_t worker) {
       const Operands::Slices cut = operands.slices(k, worker);
       write_part(
@@ -224,7 +225,8 @@ void load_residents(const Operands& operands) {
         !partition::from_hbm(machine.job.graph, operand)) {
       continue;
     }
-    const std::vector<std::byte> image = machine.whole_tensor(operand.tensor);
+    std::vector<std::byte> collected;
+    const std::vector<std::byte>& image = machine.image(operand.tensor, collected);
     operands.for_each_worker(0, [&](std::size_t worker) {
       const std::vector<std::byte> piece = operands.in_place_order(
           k, worker, cut_out(image, operands.site().tensor(k), operands.held(k, worker, 0)));

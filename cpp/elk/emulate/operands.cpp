@@ -68,7 +68,8 @@ void Operands::find_picks(std::size_t k) {
     ++index;
   }
   const ir::Tensor& tensor = site_.tensor(index);
-  std::vector<std::byte> bytes = machine_.whole_tensor(number);
+  std::vector<std::byte> collected;
+  const std::vector<std::byte>& bytes = machine_.image(number, collected);
   const std::int64_t rows = site_.tensor(k).shape[subscript(operand.indirect->dim)];
   for (const Worker& worker : site_.workers()) {
     const Points points = points_of(operands[index], worker.tile);
@@ -207,18 +208,14 @@ std::vector<std::byte> Operands::load(std::size_t k, std::size_t worker, std::in
   const Storage place = storage(k, worker);
   const View view(machine_.arenas[subscript(site_.workers()[worker].core)], place, bits);
   std::vector<std::byte> out(subscript(piece_bytes(piece.elements(), bits) + 8));
-  std::vector<std::byte> part;
   for (const SharedRun& run : circle_runs(k, worker, turns)) {
-    part.resize(subscript(piece_bytes(run.count, bits) + 1));
-    view.read(run.to, run.count, part.data());
-    copy_elements(part.data(), out.data(),
-                  {.from = 0, .to = run.from, .count = run.count, .bits = bits});
+    view.read_to(run.to, run.count, out.data(), run.from);
   }
   return out;
 }
 
 std::vector<std::byte> Operands::in_place_order(std::size_t k, std::size_t worker,
-                                                const std::vector<std::byte>& piece) const {
+                                                std::vector<std::byte> piece) const {
   if (!site_.spin(k)) {
     return piece;
   }

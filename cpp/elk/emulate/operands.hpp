@@ -54,7 +54,7 @@ class Operands {
   [[nodiscard]] std::vector<std::byte> load(std::size_t k, std::size_t worker,
                                             std::int64_t turns) const;
   [[nodiscard]] std::vector<std::byte> in_place_order(std::size_t k, std::size_t worker,
-                                                      const std::vector<std::byte>& piece) const;
+                                                      std::vector<std::byte> piece) const;
   /// From the ascending order of a piece to where its elements lie.
   [[nodiscard]] std::vector<SharedRun> circle_runs(std::size_t k, std::size_t worker,
                                                    std::int64_t turns) const;
