@@ -70,6 +70,7 @@ void bind_train(py::module_& m) {
                                return forms;
                              })
       .def_readonly("whole", &OneChip::whole)
-      .def_readonly("axes", &OneChip::axes);
+      .def_readonly("axes", &OneChip::axes)
+      .def_property_readonly("slices", &train::slices);
   m.def("shard", &shard, "graph"_a, "chip"_a, "tiles"_a);
 }

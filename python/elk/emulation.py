@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from elk import _core
+from elk.emulation_parts import Tape, parts_of, run_parts
+from elk.emulation_types import numpy_type
 from elk.errors import InvalidInputError, MissingPackageError
 
 if TYPE_CHECKING:
@@ -21,12 +23,6 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]
 
-_NUMPY: Final = {
-    "f16": "f2", "f32": "f4", "f64": "f8", "i8": "i1", "i16": "i2", "i32": "i4", "i64": "i8",
-    "u8": "u1", "u16": "u2", "u32": "u4", "u64": "u8", "bool": "bool",
-}  # fmt: skip
-_ML_DTYPES: Final = {"bf16": "bfloat16", "i4": "int4", "u4": "uint4"}
-_NIBBLES: Final = ("i4", "u4")
 # Of a result's type, the distance from one to the next number.
 _STEP: Final = {"f64": 2.0**-52, "f32": 2.0**-23, "f16": 2.0**-10, "bf16": 2.0**-7}
 _ROUNDINGS: Final = 8.0  # Allowed for each of the roundings that an output goes through.
@@ -60,11 +56,20 @@ class Emulation(Mapping[str, Array]):
 
     Attributes:
         checks: How they compare with ONNX Runtime's; empty unless asked for.
+        tapes: For each chip what its cores received, in columns: `core`, `action` (of
+            `elk._core.Action`), `op`, `step`, `operand`, `sender` (-1: all cores, -2: HBM) and
+            `bytes`.
     """
 
-    def __init__(self, outputs: Mapping[str, Array], checks: tuple[OutputCheck, ...] = ()) -> None:
+    def __init__(
+        self,
+        outputs: Mapping[str, Array],
+        checks: tuple[OutputCheck, ...] = (),
+        tapes: tuple[Tape, ...] = (),
+    ) -> None:
         self._outputs = dict(outputs)
         self.checks = checks
+        self.tapes = tapes
 
     @property
     def passed(self) -> bool:
@@ -93,48 +98,13 @@ class Emulation(Mapping[str, Array]):
 
 @dataclass(frozen=True)
 class EmulatedPlan:
-    """What emulation needs of a plan."""
+    """What emulation needs of a plan: the model's, or what one of its `chips` runs of it."""
 
     model: Model
     chip: _core.Chip
     program: _core.Program
-
-
-def numpy_type(dtype: str) -> Any:
-    """The numpy type of elements of `dtype`.
-
-    Raises:
-        InvalidInputError: the eight-bit floats, whose kind the graph does not tell.
-    """
-    if dtype in _ML_DTYPES:
-        import ml_dtypes  # noqa: PLC0415 - comes with onnx, and is only for rare types
-
-        return getattr(ml_dtypes, _ML_DTYPES[dtype])
-    if dtype not in _NUMPY:
-        raise InvalidInputError(
-            f"elements of type {dtype} cannot be emulated", code="emulate_dtype"
-        )
-    return _NUMPY[dtype]
-
-
-def to_bytes(array: Array, dtype: str) -> NDArray[np.uint8]:
-    """The elements of `array` as a chip stores them: two of four bits a byte."""
-    typed = np.ascontiguousarray(array.astype(numpy_type(dtype), copy=False))
-    flat: NDArray[np.uint8] = typed.reshape(-1).view(np.uint8)
-    if dtype not in _NIBBLES:
-        return flat
-    low = flat & 15
-    padded = np.append(low, np.zeros(low.size % 2, dtype=np.uint8))
-    return np.asarray(padded[0::2] | (padded[1::2] << 4), dtype=np.uint8)
-
-
-def from_bytes(data: NDArray[np.uint8], dtype: str, shape: list[int]) -> Array:
-    """The array that `data` stores."""
-    if dtype not in _NIBBLES:
-        return np.asarray(data.view(numpy_type(dtype)).reshape(shape))
-    pairs = np.stack([data & 15, data >> 4], axis=-1).reshape(-1)[: math.prod(shape)]
-    signed = (pairs ^ 8).astype(np.int8) - 8 if dtype == "i4" else pairs
-    return np.asarray(signed).astype(numpy_type(dtype)).reshape(shape)
+    shard: _core.OneChip | None = None
+    chips: int = 1
 
 
 def emulate(
@@ -149,9 +119,9 @@ def emulate(
     fed = {name: np.asarray(array) for name, array in inputs.items()}
     held = {name: np.asarray(array) for name, array in (weights or {}).items()}
     arrays = _given(model, fed, held)
-    outputs = _run(plan, arrays)
+    outputs, tapes = _run(plan, arrays)
     checks = _compared(model, outputs, fed, arrays) if check else ()
-    return Emulation(outputs, checks)
+    return Emulation(outputs, checks, tapes)
 
 
 def _given(
@@ -209,24 +179,16 @@ def seeded(name: str, shape: tuple[int, ...], dtype: str) -> Array:
     return (rng.standard_normal(shape, dtype=np.float32) / math.sqrt(fan)).astype(kind)
 
 
-def _run(plan: EmulatedPlan, arrays: dict[str, Array]) -> dict[str, Array]:
-    graph = plan.model.graph
-    tensors = list(graph.tensors)
-    given = {
-        i: to_bytes(arrays[t.name], t.dtype.name) for i, t in enumerate(tensors) if t.name in arrays
-    }
+def _run(plan: EmulatedPlan, arrays: dict[str, Array]) -> tuple[dict[str, Array], tuple[Tape, ...]]:
     seen = {piece.tensor.name for value in plan.model.outputs for piece in value.pieces}
-    wanted = [i for i, t in enumerate(tensors) if t.name in seen and i not in given]
-    found = _core.emulate(graph, plan.chip, plan.program, given, wanted)
-    known = {**plan.model.constants, **arrays}
-    for number, data in found.items():
-        tensor = tensors[number]
-        known[tensor.name] = from_bytes(data, tensor.dtype.name, tensor.shape)
+    found, tapes = run_parts(parts_of(plan), plan.chip, plan.program, arrays, seen - set(arrays))
+    known = {**plan.model.constants, **arrays, **found}
     names = [x.name for x in plan.model.proto.graph.output] if plan.model.proto else []
-    return {
+    outputs = {
         name: _assembled(value, known)
         for name, value in zip(names, plan.model.outputs, strict=True)
     }
+    return outputs, tapes
 
 
 def _assembled(value: Value, known: Mapping[str, Array]) -> Array:

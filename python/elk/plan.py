@@ -16,6 +16,7 @@ from elk.choices import one_of
 from elk.compile_options import as_model, asked_model, borrowed, core_options, name_of
 from elk.plan_file import StoredPlan, write_plan
 from elk.plan_json import CompiledPlan, Constraints
+from elk.plan_listed import Listed
 from elk.plan_schema import PlanDocument
 from elk.plan_source import Bounds, PlanSource
 from elk.readable import duration
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Plan:
+class Plan(Listed):
     """How a model runs on a chip: every operator's cut, every preload, every buffer's address.
 
     Made by `elk.compile` and `elk.load_plan`. Two plans are equal if their content is; how long

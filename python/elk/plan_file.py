@@ -8,11 +8,14 @@ import json
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, NoReturn, cast
+from typing import TYPE_CHECKING, Any, Final, NoReturn, cast
 
 from elk import _core
 from elk.errors import ElkError, InvalidInputError, PlanFileError
 from elk.plan_schema import SCHEMA, OpRow, PlanDocument
+
+if TYPE_CHECKING:
+    from elk.listing import PlacedProgram
 
 _LARGEST_BYTES: Final = 1 << 30
 _SHOWN_PROBLEMS: Final = 3
@@ -63,6 +66,12 @@ class StoredPlan:
         return simulate(
             document, tiles or load_tile_model(document["chip"]["core"]["tile_model"]), fidelity
         )
+
+    def placed(self) -> PlacedProgram:
+        """The program, with the graph and the chip that it is for."""
+        from elk.plan_rebuild import placed  # noqa: PLC0415 - few files are listed
+
+        return placed(self.document())
 
     def emulated(self) -> NoReturn:
         """Refuses: a file has no kernels and no weights."""

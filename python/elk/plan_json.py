@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from elk import _core
 from elk.chip import Chip
-from elk.errors import InvalidInputError
 from elk.plan_ops import OpRows
 from elk.plan_schema import (
     SCHEMA,
@@ -24,6 +23,7 @@ from elk.plan_schema import (
 
 if TYPE_CHECKING:
     from elk.emulation import EmulatedPlan
+    from elk.listing import PlacedProgram
     from elk.model import Model
 
 EFFORTS: Final = {
@@ -90,21 +90,18 @@ class CompiledPlan:
     loaded: Model
 
     def emulated(self) -> EmulatedPlan:
-        """What emulation needs of the plan.
-
-        Raises:
-            InvalidInputError: several chips share the model.
-        """
+        """What emulation needs of the plan."""
         from elk.emulation import EmulatedPlan  # noqa: PLC0415 - few plans are emulated
 
-        if self.plan.shard is not None:
-            raise InvalidInputError(
-                "the plan is one chip's part of the model (pod='sharded'), and the emulator does "
-                "not exchange between chips",
-                code="emulate_plan",
-                remedy="compile with pod='pooled', or for a machine of one chip",
-            )
-        return EmulatedPlan(self.loaded, self.chip.to_core(), self.plan.program)
+        return EmulatedPlan(
+            self.loaded, self._machine, self.plan.program, self.plan.shard, self._chips
+        )
+
+    def placed(self) -> PlacedProgram:
+        """The program, with the graph and the chip that it is for."""
+        from elk.listing import PlacedProgram  # noqa: PLC0415 - few plans are listed
+
+        return PlacedProgram(graph=self._planned, chip=self._machine, program=self.plan.program)
 
     def planned_graph(self) -> _core.Graph:
         """The graph whose operators are planned."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from elk import _core
 from elk.chip import Chip
 from elk.errors import ElkError
+from elk.listing import PlacedProgram
 from elk.plan_ops import KINDS, packed
 from elk.plan_schema import BufferRow, OperandRow, OpRow, PlanDocument
 
@@ -23,23 +24,26 @@ def rebuilt_graph(document: PlanDocument) -> _core.Graph:
     return _Rebuilt(document).graph()
 
 
-def simulate(document: PlanDocument, tiles: _core.TileModel, fidelity: _core.Fidelity) -> _core.Run:
-    """Runs the plan of a document on the simulator."""
+def placed(document: PlanDocument) -> PlacedProgram:
+    """The program of a document, with the graph and the chip that it is for."""
     rebuilt = _Rebuilt(document)
     chip = Chip.from_dict(document["chip"]).to_core()
     if document["pod"] == "sharded":
         chip = _core.one_of(chip)
-    return _core.simulate(rebuilt.graph(), chip, rebuilt.program(), tiles, fidelity)
+    return PlacedProgram(graph=rebuilt.graph(), chip=chip, program=rebuilt.program())
+
+
+def simulate(document: PlanDocument, tiles: _core.TileModel, fidelity: _core.Fidelity) -> _core.Run:
+    """Runs the plan of a document on the simulator."""
+    run = placed(document)
+    return _core.simulate(run.graph, run.chip, run.program, tiles, fidelity)
 
 
 def problems(document: PlanDocument) -> list[str]:
     """Every rule that the plan breaks; a plan that no longer makes sense has one problem."""
     try:
-        rebuilt = _Rebuilt(document)
-        machine = Chip.from_dict(document["chip"]).to_core()
-        if document["pod"] == "sharded":
-            machine = _core.one_of(machine)
-        return _core.check_program(rebuilt.graph(), machine, rebuilt.program())
+        asked = placed(document)
+        return _core.check_program(asked.graph, asked.chip, asked.program)
     except ElkError as error:
         return [error.message]
     except (KeyError, ValueError, IndexError) as error:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from elk import _core
     from elk.emulation import EmulatedPlan
+    from elk.listing import PlacedProgram
     from elk.plan_schema import PlanDocument
 
 
@@ -25,6 +26,9 @@ class PlanSource(Protocol):
 
     def simulate(self, tiles: _core.TileModel | None, fidelity: _core.Fidelity) -> _core.Run:
         """Runs the plan on the simulator; None: with the tile model that it was planned with."""
+
+    def placed(self) -> PlacedProgram:
+        """The program, with the graph and the chip that it is for: one chip's under `sharded`."""
 
     def emulated(self) -> EmulatedPlan:
         """What emulation needs of the plan."""

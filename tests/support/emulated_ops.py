@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from elk import _core
-from elk.emulation import from_bytes, to_bytes
+from elk.emulation_types import from_bytes, to_bytes
 from elk.model import Model
 from graph_reference import seen
 from numpy.typing import NDArray

@@ -289,6 +289,12 @@ void Execution::receive(std::size_t worker, const std::vector<std::size_t>& grou
       from.read(run.from, run.count, part.data());
       view.write((slot * mine.elements()) + run.to, run.count, part.data());
     }
+    operands_.note(worker, {.action = Action::Reduce,
+                            .op = -1,
+                            .step = 0,
+                            .operand = static_cast<std::int32_t>(k),
+                            .from = site_.workers()[other].core,
+                            .bytes = partition::element_bytes(mine.elements(), bits).value});
     slot += 1;
   }
 }

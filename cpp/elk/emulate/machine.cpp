@@ -6,8 +6,10 @@
 
 #include "elk/base/errors.hpp"
 #include "elk/base/ids.hpp"
+#include "elk/emulate/collective.hpp"
 #include "elk/emulate/execute.hpp"
 #include "elk/emulate/movement.hpp"
+#include "elk/partition/collective.hpp"
 
 namespace elk::emulate {
 namespace {
@@ -21,14 +23,20 @@ std::int64_t reach(const Job& job) {
   return std::min(end, job.chip.core.sram.value);
 }
 
-void check_job(const Job& job, const Images& given) {
+/// Whether an op is a collective of as many chips as there are.
+bool is_exchange(const ir::Op& op, std::size_t chips) {
+  return ir::is_collective(op.kind) && chips > 1 &&
+         partition::chips_of(op) == static_cast<std::int64_t>(chips);
+}
+
+void check_job(const Job& job, const Images& given, std::size_t chips) {
   const bool placed =
       job.program.ops.size() == job.graph.ops.size() && !job.program.buffers.empty();
   if (!job.graph.ops.empty() && !placed) {
     throw InvalidInput("the plan is a forecast: policy 'ideal' places no buffers", "emulate_plan");
   }
   for (const ir::Op& op : job.graph.ops) {
-    const std::string why = no_kernel(job.graph, op);
+    const std::string why = is_exchange(op, chips) ? "" : no_kernel(job.graph, op);
     if (!why.empty()) {
       throw InvalidInput(text("op '", op.name, "' (", op.onnx_type, ") cannot be emulated: ", why),
                          "emulate_kernel");
@@ -44,30 +52,22 @@ void check_job(const Job& job, const Images& given) {
   }
 }
 
-/// Runs the instructions of a program one after another.
+/// One chip on its way through the instructions of a program.
 class Runner {
  public:
   Runner(Machine& machine, std::span<const std::int32_t> wanted)
       : machine_(machine), wanted_(wanted.begin(), wanted.end()) {}
 
-  Images run() {
-    const program::Program& program = machine_.job.program;
-    for (std::size_t i = 0; i < program.code.size(); ++i) {
-      const auto now = static_cast<std::int32_t>(i);
-      begin_lives(now);
-      if (i == 0 && !machine_.job.chip.hbm) {
-        for (std::size_t op = 0; op < machine_.job.graph.ops.size(); ++op) {
-          load_residents(Operands(machine_, static_cast<std::int32_t>(op)));
-        }
+  void begin(std::int32_t now) {
+    begin_lives(now);
+    if (now == 0 && !machine_.job.chip.hbm) {
+      for (std::size_t op = 0; op < machine_.job.graph.ops.size(); ++op) {
+        load_residents(Operands(machine_, static_cast<std::int32_t>(op)));
       }
-      step(program.code[i]);
-      end_lives(now);
     }
-    return std::move(results_);
   }
 
- private:
-  void step(const program::Instruction& instruction) {
+  void run(const program::Instruction& instruction) {
     switch (instruction.opcode) {
       case program::Opcode::Preload:
         preload(Operands(machine_, instruction.subject));
@@ -77,11 +77,21 @@ class Runner {
         break;
       case program::Opcode::Execute:
         execute(Operands(machine_, instruction.subject));
-        note_results(machine_.job.graph.ops[subscript(instruction.subject)]);
         break;
     }
   }
 
+  void end(std::int32_t now) {
+    const program::Instruction& instruction = machine_.job.program.code[subscript(now)];
+    if (instruction.opcode == program::Opcode::Execute) {
+      note_results(machine_.job.graph.ops[subscript(instruction.subject)]);
+    }
+    end_lives(now);
+  }
+
+  [[nodiscard]] Images results() { return std::move(results_); }
+
+ private:
   /// What leaves the chip is read as soon as it is made.
   void note_results(const ir::Op& op) {
     for (const ir::Operand& operand : op.operands) {
@@ -140,7 +150,8 @@ Machine::Machine(const Job& on, Images given)
     : job(on),
       book(on.chip, on.program),
       spaces(on.graph, on.chip, on.program.ops),
-      images(std::move(given)) {
+      images(std::move(given)),
+      tape(subscript(chip::total_cores(on.chip))) {
   const std::int64_t bytes = reach(on);
   for (std::int64_t core = 0; core < chip::total_cores(on.chip); ++core) {
     arenas.emplace_back(bytes);
@@ -158,37 +169,73 @@ std::vector<std::byte> Machine::collect(std::int32_t tensor) {
     return out;
   }
   const Storage storage{{book.segment(*buffer)}};
-  std::vector<std::byte> part;
   for (const Holding& holding : holdings(*rest)) {
     const View view(arenas[subscript(holding.cores.front())], storage, bits);
     for (const SharedRun& run : shared_runs(holding.held, whole(about))) {
-      part.resize(subscript(partition::element_bytes(run.count, bits).value + 1));
-      view.read(run.from, run.count, part.data());
-      copy_elements(part.data(), out.data(),
-                    {.from = 0, .to = run.to, .count = run.count, .bits = bits});
+      view.read_to(run.from, run.count, out.data(), run.to);
     }
   }
   return out;
 }
 
-std::vector<std::byte> Machine::whole_tensor(std::int32_t tensor) {
+const std::vector<std::byte>& Machine::image(std::int32_t tensor, std::vector<std::byte>& room) {
   const auto known = images.find(tensor);
   if (known != images.end()) {
     return known->second;
   }
-  const std::int32_t producer = spaces.lives().producer[subscript(tensor)];
-  if (producer < 0) {
+  if (spaces.lives().producer[subscript(tensor)] < 0) {
     throw InvalidInput(
         text("tensor '", job.graph.tensors[subscript(tensor)].name, "' has no value"),
         "emulate_input");
   }
-  return collect(tensor);
+  room = collect(tensor);
+  return room;
+}
+
+std::vector<Emulated> emulate_pod(const Job& job, std::span<const std::int32_t> slices,
+                                  std::vector<Images> given, std::span<const std::int32_t> wanted) {
+  Pod pod;
+  std::vector<Runner> runners;
+  for (Images& images : given) {
+    check_job(job, images, given.size());
+    pod.push_back(std::make_unique<Machine>(job, std::move(images)));
+    runners.emplace_back(*pod.back(), wanted);
+  }
+  const auto is_slice = [&](std::int32_t op) {
+    return pod.size() > 1 && std::find(slices.begin(), slices.end(), op) != slices.end();
+  };
+  for (std::size_t i = 0; i < job.program.code.size(); ++i) {
+    const program::Instruction& instruction = job.program.code[i];
+    const auto now = static_cast<std::int32_t>(i);
+    for (Runner& runner : runners) {
+      runner.begin(now);
+    }
+    const bool executes = instruction.opcode == program::Opcode::Execute;
+    if (executes && is_slice(instruction.subject)) {
+      run_slice(pod, instruction.subject);
+    } else if (executes && is_exchange(job.graph.ops[subscript(instruction.subject)], pod.size())) {
+      run_collective(pod, instruction.subject);
+    } else {
+      for (Runner& runner : runners) {
+        runner.run(instruction);
+      }
+    }
+    for (Runner& runner : runners) {
+      runner.end(now);
+    }
+  }
+  std::vector<Emulated> results;
+  results.reserve(runners.size());
+  for (std::size_t chip = 0; chip < runners.size(); ++chip) {
+    results.push_back({.images = runners[chip].results(), .tape = std::move(pod[chip]->tape)});
+  }
+  return results;
 }
 
 Images emulate(const Job& job, Images given, std::span<const std::int32_t> wanted) {
-  check_job(job, given);
-  Machine machine(job, std::move(given));
-  return Runner(machine, wanted).run();
+  std::vector<Images> images;
+  images.push_back(std::move(given));
+  return std::move(emulate_pod(job, {}, std::move(images), wanted).front().images);
 }
 
 }  // namespace elk::emulate

@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "elk/emulate/book.hpp"
+#include "elk/emulate/job.hpp"
 #include "elk/emulate/memory.hpp"
+#include "elk/emulate/tape.hpp"
 #include "elk/program/program.hpp"
 #include "elk/program/spaces.hpp"
 
@@ -15,14 +17,6 @@ namespace elk::emulate {
 
 /// The bytes of whole tensors by position in Graph::tensors: as they lie in HBM or at the host.
 using Images = std::map<std::int32_t, std::vector<std::byte>>;
-
-/// A program to be run with real numbers.
-struct Job {
-  const ir::Graph& graph;
-  const chip::Chip& chip;
-  const program::Program& program;
-  int threads = 0;  // as in parallel_map
-};
 
 /// Runs the program: every preload, distribution, shift and reduction is a copy of bytes between
 /// the memories of cores, at the addresses of its buffers. `given` has the inputs, weights and
@@ -35,6 +29,19 @@ struct Job {
 /// ("emulate_exchange").
 [[nodiscard]] Images emulate(const Job& job, Images given, std::span<const std::int32_t> wanted);
 
+/// What one chip did.
+struct Emulated {
+  Images images;  // the tensors in `wanted`
+  Tape tape;
+};
+/// The same on chips that run one program, each on its part of a model: instruction after
+/// instruction on all of them, collectives between them. `slices` are the ops by which a chip takes
+/// its part of a tensor that it holds whole. `given` and the answer are by chip.
+[[nodiscard]] std::vector<Emulated> emulate_pod(const Job& job,
+                                                std::span<const std::int32_t> slices,
+                                                std::vector<Images> given,
+                                                std::span<const std::int32_t> wanted);
+
 /// The state of a chip between instructions.
 struct Machine {
   const Job& job;
@@ -42,13 +49,15 @@ struct Machine {
   program::Spaces spaces;
   std::vector<Arena> arenas;  // of every core of the machine
   Images images;
+  Tape tape;
 
   Machine(const Job& on, Images given);
 
   /// All of a tensor that rests on chip, put together from the cores that hold it.
   [[nodiscard]] std::vector<std::byte> collect(std::int32_t tensor);
-  /// The same from wherever it is.
-  [[nodiscard]] std::vector<std::byte> whole_tensor(std::int32_t tensor);
+  /// The same from wherever it is: its image, or else what is collected into `room`.
+  [[nodiscard]] const std::vector<std::byte>& image(std::int32_t tensor,
+                                                    std::vector<std::byte>& room);
 };
 
 }  // namespace elk::emulate

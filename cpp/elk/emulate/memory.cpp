@@ -1,6 +1,7 @@
 #include "elk/emulate/memory.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <new>
 
 #include "elk/base/errors.hpp"
@@ -48,10 +49,10 @@ void Arena::free(std::int64_t begin, std::int64_t bytes) {
 void Arena::read(std::int64_t address, std::span<std::byte> out) const {
   check(address, out.size());
   const std::uint8_t* first = written_.get() + address;
-  const std::uint8_t* last = first + out.size();
-  const std::uint8_t* poison = std::find(first, last, std::uint8_t{0});
-  if (poison != last) {
-    throw InternalError(text("address ", address + (poison - first), " is read and not written"),
+  const void* poison = std::memchr(first, 0, out.size());
+  if (poison != nullptr) {
+    const auto behind = static_cast<const std::uint8_t*>(poison) - first;
+    throw InternalError(text("address ", address + behind, " is read and not written"),
                         "emulate_poison");
   }
   std::copy_n(bytes_.get() + address, out.size(), out.begin());
@@ -118,6 +119,16 @@ void View::read(std::int64_t first, std::int64_t count, std::byte* out) const {
   if (odd) {
     copy_nibbles(shifted.data(), true, out, false, count);
   }
+}
+
+void View::read_to(std::int64_t first, std::int64_t count, std::byte* out, std::int64_t to) const {
+  if (bits_ % 8 == 0) {
+    read(first, count, out + (to * bits_ / 8));
+    return;
+  }
+  std::vector<std::byte> part(subscript((count * bits_ / 8) + 2));
+  read(first, count, part.data());
+  copy_elements(part.data(), out, {.from = 0, .to = to, .count = count, .bits = bits_});
 }
 
 void View::write(std::int64_t first, std::int64_t count, const std::byte* in) const {

@@ -66,6 +66,8 @@ class View {
 
   /// `count` elements from number `first` on, from the lowest bits of `out` on.
   void read(std::int64_t first, std::int64_t count, std::byte* out) const;
+  /// The same, from element number `to` of `out` on.
+  void read_to(std::int64_t first, std::int64_t count, std::byte* out, std::int64_t to) const;
   void write(std::int64_t first, std::int64_t count, const std::byte* in) const;
 
  private:

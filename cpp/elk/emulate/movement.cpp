@@ -14,6 +14,15 @@ std::int64_t bytes_of(std::int64_t elements, std::int64_t bits) {
   return partition::element_bytes(elements, bits).value;
 }
 
+Moved moved(Action action, std::size_t k, std::int32_t from, std::int64_t bytes) {
+  return {.action = action,
+          .op = -1,
+          .step = 0,
+          .operand = static_cast<std::int32_t>(k),
+          .from = from,
+          .bytes = bytes};
+}
+
 /// A piece of a tensor in ascending order, cut out of the whole of it.
 std::vector<std::byte> cut_out(const std::vector<std::byte>& image, const ir::Tensor& tensor,
                                const Held& held) {
@@ -31,10 +40,14 @@ void write_part(const Operands& operands, std::size_t k, std::size_t worker,
                 const std::vector<std::byte>& piece, const Segment& part) {
   const Storage storage = operands.storage(k, worker);
   const std::int32_t core = operands.site().workers()[worker].core;
+  const View view(operands.machine().arenas[subscript(core)], storage, 8);
+  if (subscript(part.begin + part.bytes) <= piece.size()) {
+    view.write(part.begin, part.bytes, piece.data() + part.begin);
+    return;
+  }
   std::vector<std::byte> padded = piece;
-  padded.resize(std::max(padded.size(), subscript(part.begin + part.bytes)));
-  View(operands.machine().arenas[subscript(core)], storage, 8)
-      .write(part.begin, part.bytes, padded.data() + part.begin);
+  padded.resize(subscript(part.begin + part.bytes));
+  view.write(part.begin, part.bytes, padded.data() + part.begin);
 }
 
 bool is_own(const Operands& operands, std::size_t k) {
@@ -95,26 +108,30 @@ bool meet(const Held& a, const Held& b) {
 }
 
 /// What a core needs of a tensor at rest, in ascending order.
-std::vector<std::byte> from_rest(Machine& machine, const std::vector<Holding>& rest,
-                                 std::int32_t number, const Held& held, std::int32_t core) {
+std::vector<std::byte> from_rest(const Operands& operands, std::size_t k, std::size_t worker,
+                                 const std::vector<Holding>& rest) {
+  Machine& machine = operands.machine();
+  const std::int32_t number = operands.site().op().operands[k].tensor;
+  const std::int32_t core = operands.site().workers()[worker].core;
+  const Held held = operands.held(k, worker, 0);
   const std::int64_t bits = ir::bits(machine.job.graph.tensors[subscript(number)].dtype);
   const program::Buffer* buffer = machine.book.rest(number);
   const Storage storage{buffer == nullptr ? std::vector<Segment>{}
                                           : std::vector<Segment>{machine.book.segment(*buffer)}};
   std::vector<std::byte> out(subscript(bytes_of(held.elements(), bits) + 8));
-  std::vector<std::byte> part;
   std::int64_t received = 0;
   for (const Holding& holding : rest) {
     if (!meet(holding.held, held)) {
       continue;
     }
-    const View view(machine.arenas[subscript(sender(holding, core, machine.job.chip))], storage,
-                    bits);
-    for (const SharedRun& run : shared_runs(holding.held, held)) {
-      part.resize(subscript(bytes_of(run.count, bits) + 1));
-      view.read(run.from, run.count, part.data());
-      copy_elements(part.data(), out.data(),
-                    {.from = 0, .to = run.to, .count = run.count, .bits = bits});
+    const std::int32_t from = sender(holding, core, machine.job.chip);
+    const View view(machine.arenas[subscript(from)], storage, bits);
+    const std::vector<SharedRun> runs = shared_runs(holding.held, held);
+    if (from != core) {
+      operands.note(worker, moved(Action::Gather, k, from, bytes_of(elements(runs), bits)));
+    }
+    for (const SharedRun& run : runs) {
+      view.read_to(run.from, run.count, out.data(), run.to);
       received += run.count;
     }
   }
@@ -138,12 +155,16 @@ void gather_operand(const Operands& operands, std::size_t k) {
   }
   const std::vector<Holding> held = rest->spread ? std::vector<Holding>{} : holdings(*rest);
   operands.for_each_worker(0, [&](std::size_t worker) {
-    const Held need = operands.held(k, worker, 0);
-    const std::int32_t core = operands.site().workers()[worker].core;
-    const std::vector<std::byte> piece =
-        operands.in_place_order(k, worker,
-                                rest->spread ? from_shares(machine, tensor, need)
-                                             : from_rest(machine, held, tensor, need, core));
+    std::vector<std::byte> found;
+    if (rest->spread) {
+      const Held need = operands.held(k, worker, 0);
+      found = from_shares(machine, tensor, need);
+      operands.note(worker, moved(Action::Gather, k, kEveryCore,
+                                  bytes_of(need.elements(), operands.site().bits(k))));
+    } else {
+      found = from_rest(operands, k, worker, held);
+    }
+    const std::vector<std::byte> piece = operands.in_place_order(k, worker, std::move(found));
     write_part(operands, k, worker, piece,
                {.begin = 0, .bytes = static_cast<std::int64_t>(piece.size()) - 8});
   });
@@ -169,6 +190,7 @@ void fetch_slices(const Operands& operands, std::size_t k, std::size_t worker) {
     View(operands.machine().arenas[subscript(core)], storage, 8)
         .read(part.begin, part.bytes, bytes.data() + part.begin);
     write_part(operands, k, worker, bytes, part);
+    operands.note(worker, moved(Action::Distribute, k, core, part.bytes));
   }
 }
 
@@ -181,14 +203,16 @@ void preload(const Operands& operands) {
       continue;
     }
     const ir::Tensor& tensor = operands.site().tensor(k);
-    const std::vector<std::byte> image =
-        machine.whole_tensor(operands.site().op().operands[k].tensor);
+    std::vector<std::byte> collected;
+    const std::vector<std::byte>& image =
+        machine.image(operands.site().op().operands[k].tensor, collected);
     operands.for_each_worker(0, [&](std::size_t worker) {
       const Operands::Slices cut = operands.slices(k, worker);
       write_part(
           operands, k, worker,
           operands.in_place_order(k, worker, cut_out(image, tensor, operands.held(k, worker, 0))),
           cut.parts[cut.own]);
+      operands.note(worker, moved(Action::Preload, k, kMemory, cut.parts[cut.own].bytes));
     });
   }
 }
@@ -201,7 +225,8 @@ void load_residents(const Operands& operands) {
         !partition::from_hbm(machine.job.graph, operand)) {
       continue;
     }
-    const std::vector<std::byte> image = machine.whole_tensor(operand.tensor);
+    std::vector<std::byte> collected;
+    const std::vector<std::byte>& image = machine.image(operand.tensor, collected);
     operands.for_each_worker(0, [&](std::size_t worker) {
       const std::vector<std::byte> piece = operands.in_place_order(
           k, worker, cut_out(image, operands.site().tensor(k), operands.held(k, worker, 0)));

@@ -14,8 +14,6 @@
 namespace elk::emulate {
 namespace {
 
-using program::Role;
-
 std::int64_t piece_bytes(std::int64_t elements, std::int64_t bits) {
   return partition::element_bytes(elements, bits).value;
 }
@@ -52,26 +50,13 @@ Operands::Operands(Machine& machine, std::int32_t op)
       placed_{machine.job.graph, machine.job.graph.ops[subscript(op)],
               machine.job.program.ops[subscript(op)], machine.job.chip},
       site_(placed_),
-      execute_(machine.spaces.execute(op)),
-      preload_(machine.spaces.preload(op)),
+      places_(machine.job, machine.book, machine.spaces, op),
       picks_(placed_.op.operands.size()) {
   for (std::size_t k = 0; k < placed_.op.operands.size(); ++k) {
     if (placed_.op.operands[k].indirect) {
       find_picks(k);
     }
   }
-}
-
-bool Operands::is_preloaded(std::size_t k) const {
-  return placed_.chip.hbm.has_value() && partition::from_hbm(placed_.graph, placed_.op.operands[k]);
-}
-
-bool Operands::is_gathered(std::size_t k) const {
-  const ir::Operand& operand = placed_.op.operands[k];
-  return operand.access == ir::Access::Read && !partition::from_hbm(placed_.graph, operand) &&
-         std::any_of(execute_.begin(), execute_.end(), [&](const program::ExecuteSpace& space) {
-           return subscript(space.operand) == k;
-         });
 }
 
 void Operands::find_picks(std::size_t k) {
@@ -83,7 +68,8 @@ void Operands::find_picks(std::size_t k) {
     ++index;
   }
   const ir::Tensor& tensor = site_.tensor(index);
-  std::vector<std::byte> bytes = machine_.whole_tensor(number);
+  std::vector<std::byte> collected;
+  const std::vector<std::byte>& bytes = machine_.image(number, collected);
   const std::int64_t rows = site_.tensor(k).shape[subscript(operand.indirect->dim)];
   for (const Worker& worker : site_.workers()) {
     const Points points = points_of(operands[index], worker.tile);
@@ -117,77 +103,11 @@ Held Operands::held(std::size_t k, std::size_t worker, std::int64_t turns) const
   return result;
 }
 
-std::vector<Segment> Operands::buffers(std::size_t k, Role role,
-                                       const std::vector<program::ExecuteSpace>& spaces) const {
-  const std::int32_t tensor = placed_.op.operands[k].tensor;
-  std::size_t nth = 0;
-  for (const program::ExecuteSpace& space : spaces) {
-    if (subscript(space.operand) == k) {
-      const auto found = machine_.book.of_op(id_, role, tensor);
-      if (nth >= found.size()) {
-        throw InternalError(text("op '", placed_.op.name, "' has no buffer for operand ", k),
-                            "emulate_address");
-      }
-      return {machine_.book.segment(*found[nth])};
-    }
-    if (placed_.op.operands[subscript(space.operand)].tensor == tensor) {
-      ++nth;
-    }
-  }
-  return {};
-}
-
-Storage Operands::resident(std::size_t k) const {
-  const partition::Layout layout =
-      partition::layout(placed_.graph, placed_.op, k, placed_.plan.execute, placed_.chip);
-  const std::int32_t tensor = placed_.op.operands[k].tensor;
-  const auto own = machine_.book.of_op(id_, Role::Resident, tensor);
-  std::size_t nth = 0;
-  for (std::size_t i = 0; i < k; ++i) {
-    if (placed_.op.operands[i].tensor == tensor && partition::first_like(placed_.op, i) == i) {
-      ++nth;
-    }
-  }
-  if (nth < own.size()) {
-    return {{machine_.book.segment(*own[nth])}};
-  }
-  for (const program::Buffer* buffer : machine_.book.residents(tensor)) {
-    const ir::Op& other = placed_.graph.ops[subscript(buffer->op)];
-    const program::OpPlan& plan = machine_.job.program.ops[subscript(buffer->op)];
-    for (std::size_t i = 0; i < other.operands.size(); ++i) {
-      if (other.operands[i].tensor == tensor && !program::rotates(plan.execute, i) &&
-          partition::same(partition::layout(placed_.graph, other, i, plan.execute, placed_.chip),
-                          layout)) {
-        return {{machine_.book.segment(*buffer)}};
-      }
-    }
-  }
-  throw InternalError(text("op '", placed_.op.name, "' has no buffer for operand ", k),
-                      "emulate_address");
-}
-
-Storage Operands::rest(std::size_t k) const {
-  const program::Buffer* buffer = machine_.book.rest(placed_.op.operands[k].tensor);
-  return buffer == nullptr ? Storage{} : Storage{{machine_.book.segment(*buffer)}};
-}
-
 Storage Operands::storage(std::size_t k, std::size_t worker) const {
-  const ir::Operand& operand = placed_.op.operands[k];
-  if (operand.access == ir::Access::Write) {
-    Storage out = rest(k);
-    const std::vector<Segment> more = buffers(k, Role::Execute, execute_);
-    out.segments.insert(out.segments.end(), more.begin(), more.end());
-    return out;
+  const std::vector<Segment> space = places_.segments(k);
+  if (!is_preloaded(k)) {
+    return {space};
   }
-  if (!partition::from_hbm(placed_.graph, operand)) {
-    return is_gathered(k) ? Storage{buffers(k, Role::Execute, execute_)} : rest(k);
-  }
-  if (!placed_.chip.hbm) {
-    return resident(k);
-  }
-  std::vector<Segment> space = buffers(k, Role::Preload, preload_);
-  const std::vector<Segment> more = buffers(k, Role::Execute, execute_);
-  space.insert(space.end(), more.begin(), more.end());
   const Slices cut = slices(k, worker);
   const std::int64_t own = cut.parts[cut.own].bytes;
   Storage out;
@@ -288,18 +208,14 @@ std::vector<std::byte> Operands::load(std::size_t k, std::size_t worker, std::in
   const Storage place = storage(k, worker);
   const View view(machine_.arenas[subscript(site_.workers()[worker].core)], place, bits);
   std::vector<std::byte> out(subscript(piece_bytes(piece.elements(), bits) + 8));
-  std::vector<std::byte> part;
   for (const SharedRun& run : circle_runs(k, worker, turns)) {
-    part.resize(subscript(piece_bytes(run.count, bits) + 1));
-    view.read(run.to, run.count, part.data());
-    copy_elements(part.data(), out.data(),
-                  {.from = 0, .to = run.from, .count = run.count, .bits = bits});
+    view.read_to(run.to, run.count, out.data(), run.from);
   }
   return out;
 }
 
 std::vector<std::byte> Operands::in_place_order(std::size_t k, std::size_t worker,
-                                                const std::vector<std::byte>& piece) const {
+                                                std::vector<std::byte> piece) const {
   if (!site_.spin(k)) {
     return piece;
   }
@@ -314,6 +230,13 @@ std::vector<std::byte> Operands::in_place_order(std::size_t k, std::size_t worke
                   {.from = run.from, .to = run.to, .count = run.count, .bits = site_.bits(k)});
   }
   return out;
+}
+
+void Operands::note(std::size_t worker, Moved moved) const {
+  if (moved.bytes > 0) {
+    moved.op = id_;
+    machine_.tape[subscript(site_.workers()[worker].core)].push_back(moved);
+  }
 }
 
 void Operands::for_each_worker(std::int64_t step,

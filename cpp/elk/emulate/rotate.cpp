@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstddef>
+#include <map>
 #include <utility>
 
 #include "elk/base/errors.hpp"
@@ -198,10 +199,31 @@ void move_load(const Operands& operands, std::size_t k, const std::vector<Pass>&
   });
 }
 
+/// Notes what a worker receives from each core.
+void note_pass(const Operands& operands, std::size_t k, std::size_t worker, const Pass& pass,
+               std::int64_t step) {
+  std::map<std::size_t, std::int64_t> elements;
+  for (const auto& [from, run] : pass.runs) {
+    elements[from] += run.count;
+  }
+  for (const auto& [from, count] : elements) {
+    operands.note(worker,
+                  {.action = Action::Shift,
+                   .op = -1,
+                   .step = step,
+                   .operand = static_cast<std::int32_t>(k),
+                   .from = operands.site().workers()[from].core,
+                   .bytes = partition::element_bytes(count, operands.site().bits(k)).value});
+  }
+}
+
 void shift_operand(const Operands& operands, std::size_t k, std::int64_t turns, std::int64_t step) {
   const Turn turn(operands, k, turns);
   std::vector<Pass> passes(operands.site().workers().size());
-  operands.for_each_worker(step, [&](std::size_t worker) { passes[worker] = turn.pass(worker); });
+  operands.for_each_worker(step, [&](std::size_t worker) {
+    passes[worker] = turn.pass(worker);
+    note_pass(operands, k, worker, passes[worker], step);
+  });
   std::int64_t most = 0;
   bool in_parts = true;
   for (const Pass& pass : passes) {

@@ -119,11 +119,24 @@ class Builder {
       } else {
         operand.tensor = make(tensor, split.forms[i], made_dtype(op, tensor, split.forms[i]));
       }
-      if (operand.indirect) {
-        operand.indirect->index = read(operand.indirect->index, whole());
+    }
+    for (std::size_t i = 0; i < node.operands.size(); ++i) {
+      if (node.operands[i].indirect) {
+        node.operands[i].indirect->index = index_of(op, op.operands[i].indirect->index, node);
       }
     }
     push(std::move(node), split.axis);
+  }
+
+  /// The version of an index tensor that an op reads as an operand: a chip that computes a part of
+  /// the points picks by their part of the index. All of it where no operand is the index.
+  std::int32_t index_of(const ir::Op& op, std::int32_t index, const ir::Op& node) {
+    for (std::size_t i = 0; i < op.operands.size(); ++i) {
+      if (op.operands[i].tensor == index && op.operands[i].access == ir::Access::Read) {
+        return node.operands[i].tensor;
+      }
+    }
+    return read(index, whole());
   }
 
   /// Addends keep the width that their op accumulates in.
@@ -268,6 +281,19 @@ class Builder {
 
 OneChip one_chip(const ir::Graph& graph, const Sharding& sharding, std::int64_t chips) {
   return Builder(graph, sharding, chips).build();
+}
+
+std::vector<std::int32_t> slices(const OneChip& one) {
+  std::vector<std::int32_t> found;
+  for (std::size_t i = 0; i < one.graph.ops.size(); ++i) {
+    const ir::Op& op = one.graph.ops[i];
+    if (op.kind == ir::OpKind::Copy && one.axes[i] < 0 && op.operands.size() == 2 &&
+        one.forms[subscript(op.operands[0].tensor)] == whole() &&
+        one.forms[subscript(op.operands[1].tensor)].kind == Form::Kind::Cut) {
+      found.push_back(static_cast<std::int32_t>(i));
+    }
+  }
+  return found;
 }
 
 }  // namespace elk::train

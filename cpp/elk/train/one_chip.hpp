@@ -27,4 +27,7 @@ struct OneChip {
 [[nodiscard]] OneChip one_chip(const ir::Graph& graph, const Sharding& sharding,
                                std::int64_t chips);
 
+/// The ops by which every chip takes its part of a tensor that it holds whole.
+[[nodiscard]] std::vector<std::int32_t> slices(const OneChip& one);
+
 }  // namespace elk::train

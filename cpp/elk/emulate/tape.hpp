@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace elk::emulate {
+
+/// What a core does, in the words of the device interface (design 7). A gather is a
+/// `distribute_data` from where an activation or an input rests.
+enum class Action : std::uint8_t {
+  Allocate,
+  Preload,
+  Store,
+  Distribute,
+  Gather,
+  Compute,
+  Shift,
+  Reduce
+};
+
+/// Senders that are no core.
+inline constexpr std::int32_t kEveryCore = -1;  // an input lies in equal shares on all
+inline constexpr std::int32_t kMemory = -2;     // HBM
+
+/// Bytes that a core received.
+struct Moved {
+  Action action;
+  std::int32_t op;
+  std::int64_t step;  // of a Shift: after which
+  std::int32_t operand;
+  std::int32_t from;  // a core, or one of the above
+  std::int64_t bytes;
+
+  friend bool operator==(const Moved&, const Moved&) = default;
+};
+
+/// What every core received, in order. Values of rows that cores tell each other are left out: they
+/// pass through no buffer.
+using Tape = std::vector<std::vector<Moved>>;
+
+}  // namespace elk::emulate

@@ -1,0 +1,41 @@
+"""What the emulator moves is what the lists say, and so what the simulator times."""
+
+from __future__ import annotations
+
+import elk
+import pytest
+from emulated_models import MODELS, feeds_of, machine
+from emulated_moves import emulated_moves, listed_moves, uneven
+
+CASES = [(name, chip) for name in ("gpt", "resnet", "llama", "vit", "lstm", "audio", "mixtral")
+         for chip in ("tiny", "little memory", "mesh")]  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize(("name", "chip"), CASES)
+def test_the_emulator_moves_what_the_lists_say(name: str, chip: str) -> None:
+    feeds, bindings = feeds_of(MODELS[name])
+    plan = elk.compile(MODELS[name], machine(chip, name), bindings=bindings, policy="basic")
+    done = emulated_moves(plan, plan.emulate(feeds).tapes[0])
+    listed = listed_moves(plan)
+    aside = uneven(plan)
+    compared = {key for key in {*done, *listed} if (key[0], key[3]) not in aside}
+    assert {key: done[key] for key in compared} == {key: listed[key] for key in compared}
+    assert len(compared) > 0.5 * len(listed)
+
+
+@pytest.mark.slow
+def test_rings_are_among_what_is_compared() -> None:
+    turned = 0
+    for name in ("gpt", "llama", "vit", "audio"):
+        plan = elk.compile(
+            MODELS[name],
+            machine("little memory", name),
+            bindings=feeds_of(MODELS[name])[1],
+            policy="basic",
+        )
+        aside = uneven(plan)
+        shifts = [key for key in listed_moves(plan) if key[1] == "shift"]
+        turned += sum((op, tensor) not in aside for op, _, _, tensor, _, _ in shifts)
+    assert turned > 200

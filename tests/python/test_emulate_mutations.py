@@ -1,0 +1,207 @@
+"""A plan that is broken in any of many ways stops, gives other numbers, or moves other bytes."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections import Counter
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import elk
+import numpy as np
+import pytest
+from elk.emulation import EmulatedPlan, _given
+from elk.emulation_parts import parts_of, run_parts
+from elk.errors import ElkError
+from elk.plan import Plan
+from elk.plan_file import StoredPlan
+from elk.plan_rebuild import placed
+from emulated_models import MODELS, feeds_of, machine
+from emulated_moves import Key, emulated_moves, listed_moves, uneven
+
+Document = Any
+Mutation = Callable[[Document], None]
+
+
+@cache
+def sound() -> tuple[Plan, Any]:
+    """A plan that rotates, cuts sums and deals out preloaded pieces, and its model."""
+    feeds, bindings = feeds_of(MODELS["vit"])
+    model = elk.load_model(MODELS["vit"], bindings=bindings)
+    plan = elk.compile(model, machine("little memory", "vit"), policy="static")
+    return plan, (model, feeds)
+
+
+def run(document: Document) -> tuple[dict[str, Any], Counter[Key]]:
+    """The numbers of a document's program, and the exchanges that are even."""
+    model, feeds = sound()[1]
+    program = placed(document)
+    part = parts_of(EmulatedPlan(model, program.chip, program.program))
+    names = [tensor.name for tensor in program.graph.tensors]
+    versions = [type(part.versions[0])(i, name, "whole") for i, name in enumerate(names)]
+    own = type(part)(program.graph, 1, [], versions)
+    arrays = {n: x for n, x in _given(model, feeds, {}).items() if n in names}
+    wanted = {x.name for i, x in enumerate(program.graph.tensors) if i in program.graph.outputs}
+    numbers, tapes = run_parts(own, program.chip, program.program, arrays, wanted)
+    plan = Plan(StoredPlan(json.dumps(document)))
+    return numbers, emulated_moves(plan, tapes[0])
+
+
+@cache
+def reference() -> tuple[dict[str, Any], Counter[Key]]:
+    return run(sound()[0].to_json())
+
+
+def is_caught(document: Document) -> bool:
+    """Whether the program stops, or numbers or moves are not those of the sound one."""
+    try:
+        numbers, _ = run(document)
+        listed = listed_moves(Plan(StoredPlan(json.dumps(document))))
+    except ElkError:
+        return True
+    right, moves = reference()
+    aside = uneven(sound()[0])
+    keys = {key for key in {*moves, *listed} if (key[0], key[3]) not in aside}
+    if any(moves[key] != listed[key] for key in keys):
+        return True
+    return any(
+        name not in numbers or not np.array_equal(numbers[name], right[name]) for name in right
+    )
+
+
+def rotating(document: Document) -> Document:
+    return next(row for row in document["ops"] if row["execute"]["steps"] > 1)
+
+
+def buffers(document: Document, role: str) -> list[Document]:
+    found: list[Document] = [row for row in document["buffers"] if row["role"] == role]
+    return found
+
+
+def _address_of_another(document: Document) -> None:
+    one = buffers(document, "preload")[0]
+    two = next(x for x in document["buffers"] if x["from"] <= one["to"] <= x["to"] and x != one)
+    one["offset"] = two["offset"]
+
+
+def _address_beyond_memory(document: Document) -> None:
+    buffers(document, "execute")[0]["offset"] = document["chip"]["core"]["sram_bytes"]
+
+
+def _address_before_memory(document: Document) -> None:
+    buffers(document, "activation")[0]["offset"] = -8
+
+
+def _shorter_buffer(document: Document) -> None:
+    buffers(document, "execute")[0]["bytes"] -= 8
+
+
+def _shorter_life(document: Document) -> None:
+    one = max(buffers(document, "activation"), key=lambda row: row["to"] - row["from"])
+    one["to"] -= 1
+
+
+def _longer_pace(document: Document) -> None:
+    row = rotating(document)
+    row["execute"]["pace"] = {axis: 2 * pace for axis, pace in row["execute"]["pace"].items()}
+
+
+def _shorter_pace(document: Document) -> None:
+    row = next(
+        row for row in document["ops"] if any(p > 1 for p in row["execute"]["pace"].values())
+    )
+    row["execute"]["pace"] = {a: max(1, p // 2) for a, p in row["execute"]["pace"].items()}
+
+
+def _ring_order(document: Document) -> None:
+    row = next(
+        row
+        for row in document["ops"]
+        if row["execute"]["steps"] > 1 and len(row["execute"]["order"]) > 1
+    )
+    row["execute"]["order"].reverse()
+
+
+def _whole_instead_of_parts(document: Document) -> None:
+    temporal = rotating(document)["execute"]["temporal"]
+    for name in temporal:
+        temporal[name] = [1] * len(temporal[name])
+
+
+def _divisor(document: Document) -> None:
+    row = next(
+        row
+        for row in document["ops"]
+        if row["preload"] and any(d > 1 for d in row["preload"]["divisor"].values())
+    )
+    row["preload"]["divisor"] = dict.fromkeys(row["preload"]["divisor"], 1)
+
+
+def _factor(document: Document) -> None:
+    row = max(document["ops"], key=lambda row: row["execute"]["cores"])
+    axis = max(row["execute"]["factors"], key=row["execute"]["factors"].__getitem__)
+    row["execute"]["factors"][axis] //= 2
+
+
+def drop(document: Document, position: int) -> None:
+    """Takes an instruction out; what lived from it or up to it moves with the others."""
+    del document["program"][position]
+    for row in document["buffers"]:
+        row["from"] -= row["from"] > position
+        row["to"] -= row["to"] >= position and row["to"] > row["from"]
+
+
+def first(document: Document, opcode: str, after: int = 0) -> int:
+    return next(
+        i for i, (code, _) in enumerate(document["program"]) if code == opcode and i >= after
+    )
+
+
+def _dropped_preload(document: Document) -> None:
+    drop(document, first(document, "preload_async"))
+
+
+def _dropped_execute(document: Document) -> None:
+    drop(document, first(document, "execute", len(document["program"]) // 2))
+
+
+def _late_preload(document: Document) -> None:
+    code = document["program"]
+    at = first(document, "preload_async")
+    execute = code.index(["execute", code[at][1]])
+    code[at], code[execute] = code[execute], code[at]
+
+
+def _early_execute(document: Document) -> None:
+    code = document["program"]
+    at = [i for i, (opcode, _) in enumerate(code) if opcode == "execute"]
+    middle = len(at) // 2
+    code[at[middle]], code[at[middle + 1]] = code[at[middle + 1]], code[at[middle]]
+
+
+MUTATIONS = [
+    _address_of_another, _address_beyond_memory, _address_before_memory, _shorter_buffer,
+    _shorter_life, _longer_pace, _shorter_pace, _ring_order, _whole_instead_of_parts, _divisor,
+    _factor, _dropped_preload, _dropped_execute, _late_preload, _early_execute,
+]  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(120)
+def test_a_sound_plan_is_not_caught() -> None:
+    plan, (_, feeds) = sound()
+    assert not is_caught(plan.to_json())
+    assert listed_moves(plan)
+    np.testing.assert_array_equal(plan.emulate(feeds)["logits"].shape, (2, 5))
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda m: m.__name__.strip("_"))
+def test_a_broken_plan_is_caught(mutation: Mutation) -> None:
+    document = copy.deepcopy(sound()[0].to_json())
+    mutation(document)
+    assert document != sound()[0].to_json()
+    assert is_caught(document)
