@@ -31,7 +31,11 @@ class Walk {
 
   Seconds run() {
     static_cast<void>(visit(at_));
-    while (double_one()) {
+    if (chip::is_grid(chip_)) {
+      lay_out();
+    } else {
+      while (double_one()) {
+      }
     }
     for (int round = 0; round < kRounds && trade(); ++round) {
     }
@@ -61,6 +65,22 @@ class Walk {
     return next.has_value();
   }
 
+  /// Every two axes, one over the rows of the grid and one over its columns, as often as they go.
+  void lay_out() {
+    const auto most = [&](std::size_t axis, std::int64_t limit) {
+      const Factor& choice = factors_[axis];
+      return *(std::upper_bound(choice.begin(), choice.end(), limit) - 1);
+    };
+    for (std::size_t down = 0; down < at_.size(); ++down) {
+      for (std::size_t along = 0; along < at_.size(); ++along) {
+        Factor there = at_;
+        there[down] = most(down, chip_.core.rows);
+        there[along] = down == along ? there[along] : most(along, chip_.core.cols);
+        static_cast<void>(visit(there));
+      }
+    }
+  }
+
   /// From the best cut, one axis cut half as often, or none, and another as often as that leaves
   /// cores for; false where none is better.
   bool trade() {
@@ -74,9 +94,11 @@ class Walk {
         start[less] = above == choice.begin() ? 1 : *(above - 1);
       }
       for (std::size_t more = 0; more < from.size(); ++more) {
-        const Factor there = further(start, more, cores_);
-        if (more != less && there != from) {
-          static_cast<void>(visit(there));
+        for (const std::int64_t wanted : {2 * start[more], cores_}) {
+          const Factor there = further(start, more, wanted);
+          if (more != less && there != from) {
+            static_cast<void>(visit(there));
+          }
         }
       }
     }
@@ -107,10 +129,18 @@ class Walk {
     }
     const PlanOption option = price(graph_, op_, *plan, chip_, pricer_);
     Visited found{.too_large = option.footprint.space > chip::room(chip_),
-                  .time = option.time.value,
+                  .time = option.time.value - option.gather.time.value + gather_time(option.gather),
                   .factors = factors};
     best_ = best_ && *best_ < found ? best_ : found;
     return found;
+  }
+
+  /// Of activations, which seldom come from everywhere: on a grid at most what each core receives,
+  /// over one link.
+  [[nodiscard]] double gather_time(const Exchange& gather) const {
+    const double near = chip_.interconnect.sync_latency.value +
+                        (static_cast<double>(gather.bytes.value) / chip_.interconnect.link_rate);
+    return chip::is_mesh(chip_) ? std::min(gather.time.value, near) : gather.time.value;
   }
 
   const ir::Graph& graph_;

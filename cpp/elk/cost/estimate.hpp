@@ -7,12 +7,14 @@
 
 namespace elk::cost {
 
-/// About what a fast plan of `op` takes alone, activations gathered, where whole spaces are too
-/// many to search: of cuts met on the way from one core to all, the fastest that fits.
+/// About what a fast plan of `op` takes alone, activations gathered, on a grid from nearby, where
+/// whole spaces are too many to search: of cuts met on the way from one core to all, the fastest
+/// that fits.
 ///
-/// Each step doubles the factor of one axis, that which leaves the fastest plan; then, from the
-/// best so far, one axis is cut half as often and another more, as long as that helps. Nothing
-/// rotates. Where no cut fits the cores' SRAM, the fastest of all.
+/// Each step doubles the factor of one axis, that which leaves the fastest plan; on a grid every
+/// two axes are laid out over its rows and columns instead. Then, from the best so far, one axis is
+/// cut half as often and another more, as long as that helps. Nothing rotates. Where no cut fits
+/// the cores' SRAM, the fastest of all.
 [[nodiscard]] Seconds estimate(const ir::Graph& graph, const ir::Op& op, const chip::Chip& chip,
                                const TileModel& tiles);
 

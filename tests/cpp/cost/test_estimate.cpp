@@ -40,9 +40,12 @@ TEST(Estimate, OnAMeshCutsNoMoreAxesThanItHas) {
   chip.interconnect.topology = chip::Topology::Mesh2d;
   chip.core.rows = 6;
   chip.core.cols = 8;
-  const double ratio = over_fastest(test::matmul(32, 48, 64), chip);
-  EXPECT_GE(ratio, 1.0);
-  EXPECT_LE(ratio, 1.3);
+  for (const OneOp& one : {test::matmul(32, 48, 64), test::matmul(4, 256, 96),
+                           test::matmul(1, 64, 512), test::softmax(24, 96)}) {
+    const Front all = front(one.graph, one.op(), chip, analytic(), {});
+    EXPECT_GE(estimate(one.graph, one.op(), chip, analytic()), all.floor.execute);
+    EXPECT_LE(over_fastest(one, chip), 1.2) << one.op().function;
+  }
 }
 
 TEST(Estimate, OfWhatFitsNoCoreIsStillATime) {
