@@ -130,7 +130,9 @@ CHECKED = """- *hbm*: the modules, their ports, or `outstanding_bytes / latency_
   `nodes` each has one, in the middle of its part of the chip.
 - *edge cut*: the links that lead from those nodes to others, over the share of the data that must
   take them. *receive*: the ports of all cores, on all-to-all.
-- *bisection*: what crosses between two halves of the cores; it binds exchanges, not preloads.
+- *crossing*: data lie striped over all modules. Between modules on two sides of a straight cut,
+  some must cross it, wherever they are needed; the tightest of all such cuts.
+- *bisection*: what crosses between two halves of the cores; it binds exchanges.
 
 `elk chip diff A B` lists the fields in which two chips differ, and the second value over the first;
 it exits with 1 if there are any:"""

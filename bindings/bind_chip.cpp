@@ -203,6 +203,7 @@ void bind_delivery(py::module_& m) {
       .def_readonly("hbm_bytes_per_s", &Delivery::hbm)
       .def_readonly("injection_bytes_per_s", &Delivery::injection)
       .def_readonly("edge_cut_bytes_per_s", &Delivery::edge_cut)
+      .def_readonly("crossing_bytes_per_s", &Delivery::crossing)
       .def_readonly("receive_bytes_per_s", &Delivery::receive)
       .def_readonly("bisection_bytes_per_s", &Delivery::bisection)
       .def_readonly("bytes_per_s", &Delivery::rate)

@@ -8,7 +8,7 @@
 
 #include "elk/compile/compile.hpp"
 #include "elk/train/one_chip.hpp"
-#include "elk/train/shard.hpp"
+#include "elk/train/propose.hpp"
 
 namespace py = pybind11;
 using namespace py::literals;

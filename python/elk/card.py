@@ -23,6 +23,7 @@ _LIMITS: Final = {
     "hbm": "the modules' ports and outstanding requests",
     "injection": "the links of the nodes that HBM is attached to",
     "edge_cut": "the links that leave the nodes that HBM is attached to",
+    "crossing": "the links across the middle of a chip",
     "receive": "the receive ports of the cores",
 }
 _CORNERS: Final = {"hbm_s": "HBM", "execute_s": "execution", "link_s": "links"}

@@ -50,7 +50,7 @@ def test_a_preset_says_what_its_row_says(row: dict[str, str], chip: Chip) -> Non
         if (chip.name, column.name) not in DIFFERS:
             assert value == pytest.approx(float(written) * column.unit, rel=1e-9), column.name
             compared += 1
-    assert compared >= 6
+    assert compared >= 5  # The SN40L: chips, cores, SRAM, and rate and size of its HBM.
 
 
 @pytest.mark.parametrize(("row", "chip"), ROWS, ids=IDS)

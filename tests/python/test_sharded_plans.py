@@ -45,6 +45,28 @@ def test_a_sharded_decoder_breaks_no_rule(policy: str, topology: str) -> None:
     assert len(collectives(plan)) >= 4
 
 
+@pytest.mark.parametrize("chips", [3, 5])
+def test_sizes_that_are_no_multiple_of_the_chips_are_shared(chips: int) -> None:
+    plan = elk.compile(decoder(), tiny_pod(chips), policy="basic")
+    assert broken_rules(plan) == []
+    assert plan.check() == []
+    alone = elk.compile(decoder(), "tiny", policy="basic")
+    read = [sum(r["preload"]["hbm_bytes"] for r in rows(p) if r["preload"]) for p in (plan, alone)]
+    # Every chip reads as much as the first, whose parts are the longest.
+    assert read[1] < read[0] < 1.4 * read[1]
+    assert plan.simulate().latency_s == pytest.approx(plan.latency_s, rel=0.1)
+
+
+def test_a_model_that_no_chip_holds_is_shared_until_it_fits() -> None:
+    pod = tiny_pod(inter_chip_bytes_per_s="1 MB/s")  # Nothing would be exchanged for its speed.
+    free = elk.compile(decoder(), pod, policy="basic")
+    assert collectives(free) == []
+    kept = sum(t.bytes for t in decoder().graph.tensors if t.home.name in {"Weight", "State"})
+    tight = elk.compile(decoder(), pod.replace(capacity_bytes=kept // 3), policy="basic")
+    assert collectives(tight) != []
+    assert broken_rules(tight) == []
+
+
 def test_rows_of_a_sharded_plan_name_the_whole_models_tensors() -> None:
     model = decoder()
     plan = elk.compile(model, tiny_pod(), policy="basic")

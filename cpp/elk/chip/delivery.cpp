@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "elk/base/errors.hpp"
+#include "elk/chip/crossing.hpp"
 
 namespace elk::chip {
 namespace {
@@ -206,6 +207,7 @@ Delivery delivery(const Chip& chip) {
   Delivery result{.hbm = peak(hbm_of(chip)),
                   .injection = kNoLimit,
                   .edge_cut = kNoLimit,
+                  .crossing = kNoLimit,
                   .receive = kNoLimit,
                   .bisection = halving_links(chip) * link,
                   .rate = 0,
@@ -214,16 +216,18 @@ Delivery delivery(const Chip& chip) {
   if (is_mesh(chip)) {
     const Cut cut = cut_around(chip);
     result.injection = cut.nodes * link;
+    result.crossing = crossing(chip).anywhere;
     if (cut.nodes < cores) {
       result.edge_cut = cut.links * link / ((cores - cut.nodes) / cores);
     }
   } else {
     result.receive = cores * link;
   }
-  const std::array<std::pair<BytesPerSecond, const char*>, 4> limits = {
+  const std::array<std::pair<BytesPerSecond, const char*>, 5> limits = {
       {{result.hbm, "hbm"},
        {result.injection, "injection"},
        {result.edge_cut, "edge_cut"},
+       {result.crossing, "crossing"},
        {result.receive, "receive"}}};
   const auto* least =
       std::min_element(limits.begin(), limits.end(), [](const auto& a, const auto& b) {

@@ -21,11 +21,13 @@ struct Delivery {
   BytesPerSecond injection;  // one link of each node that a module is attached to
   BytesPerSecond edge_cut;   // links from those nodes to others, over the share of the data that
                              // goes to others when it is spread evenly
+  BytesPerSecond crossing;   // straight cuts through a grid between modules, wherever the data of
+                             // either side are needed (`chip/crossing.hpp`)
   BytesPerSecond receive;    // receive ports of all cores, on all-to-all
   BytesPerSecond bisection;  // from one half of the cores to the other; met by data of one half
                              // that the other needs, not by data spread evenly
-  BytesPerSecond rate;       // the smallest of the first four: no preload is faster
-  std::string bound_by;      // its name: "hbm", "injection", "edge_cut" or "receive"
+  BytesPerSecond rate;       // the smallest of the first five: no preload is faster
+  std::string bound_by;      // its name: "hbm", "injection", "edge_cut", "crossing" or "receive"
 };
 
 /// The limits of preloads. Throws InvalidInput if the chip has no HBM.

@@ -8,12 +8,13 @@
 #include "elk/base/errors.hpp"
 #include "elk/compile/fronts.hpp"
 #include "elk/compile/simulate.hpp"
+#include "elk/compile/shortest.hpp"
 #include "elk/schedule/bounds.hpp"
 #include "elk/schedule/evaluate.hpp"
 #include "elk/schedule/ideal.hpp"
 #include "elk/schedule/problem.hpp"
 #include "elk/schedule/search.hpp"
-#include "elk/train/shard.hpp"
+#include "elk/train/propose.hpp"
 
 namespace elk::compile {
 namespace {
@@ -164,28 +165,37 @@ Plan compile_on(const ir::Graph& graph, const chip::Chip& chip, const cost::Tile
   return plan;
 }
 
-}  // namespace
-
-train::Sharding shard(const ir::Graph& graph, const chip::Chip& chip,
-                      const cost::TileModel& tiles) {
+void check_input(const ir::Graph& graph, const chip::Chip& chip) {
   ir::validate(graph);
   chip::validate(chip);
   check_products(graph, chip);
-  return train::shard(graph, chip, train::best_rate(graph, chip, tiles));
+}
+
+}  // namespace
+
+train::Sharding shard(const ir::Graph& graph, const chip::Chip& chip, const cost::TileModel& tiles,
+                      int threads) {
+  check_input(graph, chip);
+  return train::shard(graph, chip, train::by_cuts(graph, chip, tiles), threads);
 }
 
 Plan compile(const ir::Graph& graph, const chip::Chip& chip, const cost::TileModel& tiles,
              const Options& options) {
   if (options.pod == Pod::Pooled || chip.chips == 1) {
-    ir::validate(graph);
-    chip::validate(chip);
-    check_products(graph, chip);
+    check_input(graph, chip);
     return compile_on(graph, chip, tiles, options);
   }
-  train::OneChip one = train::one_chip(graph, shard(graph, chip, tiles), chip.chips);
-  Plan plan = compile_on(one.graph, chip::one_of(chip), tiles, options);
-  plan.shard = std::move(one);
-  return plan;
+  check_input(graph, chip);
+  const train::ExecuteTime execute = train::by_cuts(graph, chip, tiles);
+  return shortest(
+      train::proposals(graph, chip, execute, options.threads),
+      [&] { return train::leanest(graph, chip, execute, options.threads); },
+      [&](const train::Sharding& sharding) {
+        train::OneChip one = train::one_chip(graph, sharding, chip.chips);
+        Plan plan = compile_on(one.graph, chip::one_of(chip), tiles, options);
+        plan.shard = std::move(one);
+        return plan;
+      });
 }
 
 }  // namespace elk::compile

@@ -65,7 +65,7 @@ struct Plan {
 
 /// How the chips of a pod share a model, after the checks of what enters.
 [[nodiscard]] train::Sharding shard(const ir::Graph& graph, const chip::Chip& chip,
-                                    const cost::TileModel& tiles);
+                                    const cost::TileModel& tiles, int threads = 0);
 
 /// The passes in order: sharding where several chips share the model, fronts, schedule, program,
 /// placement, check, forecast, bounds. Under `Sharded` all of the plan is that of one chip.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "elk/base/ids.hpp"
+#include "elk/chip/crossing.hpp"
 #include "elk/chip/delivery.hpp"
 #include "elk/schedule/sram_bound.hpp"
 
@@ -18,6 +19,20 @@ namespace {
 constexpr double kRoundDown = 1.0 - 1e-9;
 
 constexpr int kGrid = 16;  // weights are multiples of 1 / kGrid
+
+/// Bytes a second that a core receives at most, on average over all. On the grid of one chip every
+/// link counts once; what comes from other chips may come in beside them.
+double receive_rate(const chip::Chip& chip) {
+  const double link = chip.interconnect.link_rate;
+  if (!chip::is_mesh(chip)) {
+    return link;
+  }
+  if (chip.chips == 1) {
+    return chip::crossing(chip).receive / static_cast<double>(chip.core.count);
+  }
+  const bool ring = chip.interconnect.topology == chip::Topology::Ring;
+  return link * (ring ? 3.0 : 5.0);  // One of them a module's.
+}
 
 /// What a cut needs at least, in seconds of each resource.
 struct Need {
@@ -38,23 +53,26 @@ struct Share {
   double ops;
 };
 
-/// Bytes a second that one chip's HBM can give and its edge can take in; infinite without HBM.
+/// Bytes a second that one chip's HBM can give, its edge take in and its links carry to wherever
+/// they are needed; infinite without HBM.
 double arrival_rate(const chip::Chip& chip) {
-  return chip.hbm ? std::min(chip.hbm->rate, chip::delivery(chip).injection)
-                  : std::numeric_limits<double>::infinity();
+  if (!chip.hbm) {
+    return std::numeric_limits<double>::infinity();
+  }
+  return std::min({chip.hbm->rate, chip::delivery(chip).injection, chip::crossing(chip).anywhere});
 }
 
 std::vector<Share> shares(const Problem& problem) {
   const chip::Chip& chip = problem.chip();
-  const double port =
-      chip.interconnect.link_rate * chip::receiving_links(chip.interconnect.topology);
+  const double port = receive_rate(chip);
+  const double arrival = arrival_rate(chip);
   std::vector<Share> result;
   for (const cost::Front& front : problem.fronts()) {
     Share share{.needs = {}, .ops = 0.0};
     for (const cost::Corner& corner : front.floor.corners) {
       share.needs.push_back({.execute = corner.execute.value,
                              .link = static_cast<double>(corner.link.value) / port,
-                             .hbm = static_cast<double>(corner.hbm_bytes) / arrival_rate(chip)});
+                             .hbm = static_cast<double>(corner.hbm_bytes) / arrival});
     }
     result.push_back(std::move(share));
   }

@@ -7,21 +7,16 @@
 namespace elk::train {
 namespace {
 
-/// What one of `chips` holds before and after an exchange of a tensor of `whole` bytes.
-partition::Held held(Exchange exchange, std::int64_t whole, std::int64_t chips) {
-  const std::int64_t part = ceil_div(whole, chips);
-  switch (exchange) {
-    case Exchange::None:
-    case Exchange::AllReduce:
-      return {.before = whole, .after = whole};
-    case Exchange::ReduceScatter:
-      return {.before = whole, .after = part};
-    case Exchange::AllGather:
-      return {.before = part, .after = whole};
-    case Exchange::AllToAll:
-      return {.before = part, .after = part};
-  }
-  return {.before = whole, .after = whole};
+/// Bytes a second of all cores' SRAM.
+double sram_rate(const chip::Chip& chip) {
+  return static_cast<double>(chip.core.count) * chip.core.sram_rate;
+}
+
+/// Of a chip's own part of what is whole.
+Seconds slice_time(Bytes after, const chip::Chip& chip) {
+  const auto bytes = static_cast<double>(after.value);
+  const double links = static_cast<double>(chip.core.count) * chip.interconnect.link_rate;
+  return {chip.interconnect.sync_latency.value + (bytes / links) + (2.0 * bytes / sram_rate(chip))};
 }
 
 }  // namespace
@@ -71,18 +66,26 @@ ir::OpKind kind(Exchange exchange) {
   throw InternalError("no op exchanges nothing");
 }
 
-CollectiveCost cost(Exchange exchange, Bytes whole, const chip::Chip& chip) {
-  if (exchange == Exchange::None || !chip.inter_chip) {
+CollectiveCost cost(const Passing& passing, const chip::Chip& chip) {
+  if (!chip.inter_chip || (passing.exchange == Exchange::None && passing.after == passing.before)) {
     return {.time = {0.0}, .sent = {0}};
   }
+  if (passing.exchange == Exchange::None) {
+    return {.time = slice_time(passing.after, chip), .sent = {0}};
+  }
   const std::int64_t ports = chip.inter_chip->port_cores;
-  const partition::Held all = held(exchange, whole.value, chip.chips);
+  const partition::Held all{.before = passing.before.value, .after = passing.after.value};
   const partition::Held port{.before = ceil_div(all.before, ports),
                              .after = ceil_div(all.after, ports)};
-  const cost::LinkPhase link = cost::link_phase(kind(exchange), all, port, chip.chips, chip);
+  const cost::LinkPhase link =
+      cost::link_phase(kind(passing.exchange), all, port, chip.chips, chip);
   const auto inside = static_cast<double>(port.before + port.after);
+  const bool sums =
+      passing.exchange == Exchange::AllReduce || passing.exchange == Exchange::ReduceScatter;
+  const auto chips = static_cast<double>(chip.chips);
+  const double added = sums ? static_cast<double>(all.before) * (chips - 1.0) / chips : 0.0;
   return {.time = {link.time.value + (inside / chip.interconnect.link_rate) +
-                   (2.0 * chip.interconnect.sync_latency.value)},
+                   (2.0 * chip.interconnect.sync_latency.value) + (3.0 * added / sram_rate(chip))},
           .sent = link.sent};
 }
 

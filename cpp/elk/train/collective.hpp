@@ -10,7 +10,7 @@
 
 namespace elk::train {
 
-/// How a tensor gets from one form to another. A whole tensor is every part of itself: no exchange.
+/// How a tensor gets from one form to another. A whole tensor has every part: no exchange.
 enum class Exchange : std::uint8_t { None, AllReduce, ReduceScatter, AllGather, AllToAll };
 inline constexpr std::size_t kExchanges = 5;
 
@@ -25,12 +25,24 @@ struct CollectiveCost {
   Bytes sent;  // by each chip
 };
 
-/// Of a collective over all chips on a tensor of `whole` bytes: gathered to the port cores, sent
-/// between chips in a ring or directly, whichever takes less (`cost::link_phase`), and scattered
-/// again (design 2.6). Adds are left to the plan.
+/// A tensor on its way from one form to another: what one chip holds of it.
+struct Passing {
+  Exchange exchange;
+  Bytes before;
+  Bytes after;
+};
+
+/// Of a collective over all chips: gathered to the port cores, sent between chips in a ring or
+/// directly, whichever takes less (`cost::link_phase`), and scattered again (design 2.6). A chip
+/// sends (C - 1) / C of what it holds before in a reduce-scatter or an all-to-all, twice that in an
+/// all-reduce, and C - 1 times what it holds in an all-gather. Without an exchange, and with less
+/// after than before, it copies its part:
 ///
-/// A chip sends (C - 1) / C of the tensor in a reduce-scatter or an all-gather, twice that in an
-/// all-reduce, and (C - 1) / C of its own part in an all-to-all.
-[[nodiscard]] CollectiveCost cost(Exchange exchange, Bytes whole, const chip::Chip& chip);
+///     t = s + a / (n b) + 2 a / (n B)
+///
+/// with a bytes after, n cores, their links' rate b and SRAM's rate B, and the latency s of a
+/// synchronisation. Sums add 3 x (C - 1) / C / (n B) of the bytes x before: two addends are read
+/// and one is written.
+[[nodiscard]] CollectiveCost cost(const Passing& passing, const chip::Chip& chip);
 
 }  // namespace elk::train

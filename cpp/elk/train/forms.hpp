@@ -8,16 +8,24 @@
 
 namespace elk::train {
 
-/// The forms of a tensor that are at hand, a bit each. What is whole is every part of itself.
+/// The forms of a tensor that are at hand, a bit each.
 class Forms {
  public:
+  static constexpr std::int32_t kMost = 32;
+
   static Forms of(Form form) { return Forms(bit(form)); }
 
-  void add(Form form) { bits_ = form == whole() ? bit(form) : bits_ | bit(form); }
-  [[nodiscard]] bool has(Form form) const { return (bits_ & (bit(form) | bit(whole()))) != 0; }
+  /// The bit of a form.
+  static std::int32_t place(Form form) {
+    const std::int32_t other = form.kind == Form::Kind::Whole ? 0 : 1;
+    return form.kind == Form::Kind::Cut ? form.dim + kCuts : other;
+  }
+
+  void add(Form form) { bits_ |= bit(form); }
+  [[nodiscard]] bool has(Form form) const { return (bits_ & bit(form)) != 0; }
   [[nodiscard]] std::vector<Form> list() const {
     std::vector<Form> result;
-    for (std::int32_t place = 0; place < 32; ++place) {
+    for (std::int32_t place = 0; place < kMost; ++place) {
       if (((bits_ >> static_cast<unsigned>(place)) & 1U) != 0) {
         result.push_back(at(place));
       }
@@ -39,11 +47,7 @@ class Forms {
     return place == 0 ? whole() : partial();
   }
 
-  static std::uint32_t bit(Form form) {
-    const bool is_cut = form.kind == Form::Kind::Cut;
-    const std::int32_t other = form.kind == Form::Kind::Whole ? 0 : 1;
-    return 1U << static_cast<unsigned>(is_cut ? form.dim + kCuts : other);
-  }
+  static std::uint32_t bit(Form form) { return 1U << static_cast<unsigned>(place(form)); }
 
   std::uint32_t bits_;
 };

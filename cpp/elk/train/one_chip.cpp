@@ -30,7 +30,11 @@ std::string suffix(Form form) {
 class Builder {
  public:
   Builder(const ir::Graph& graph, const Sharding& sharding, std::int64_t chips)
-      : graph_(graph), sharding_(sharding), chips_(chips), versions_(graph.tensors.size()) {
+      : graph_(graph),
+        sharding_(sharding),
+        chips_(chips),
+        lengths_(graph, chips),
+        versions_(graph.tensors.size()) {
     result_.graph.name = graph.name;
   }
 
@@ -56,27 +60,53 @@ class Builder {
   }
 
  private:
-  /// The tensor that is `tensor` in `form`, if there is one yet.
-  [[nodiscard]] std::optional<std::int32_t> find(std::int32_t tensor, Form form) const {
-    for (const std::int32_t version : versions_[subscript(tensor)]) {
-      if (result_.forms[subscript(version)] == form) {
+  /// A tensor as a chip holds it, in parts of `length` where it is cut.
+  struct Held {
+    std::int32_t tensor;
+    Form form;
+    std::int64_t length;
+  };
+
+  /// Parts as long as what ops make has them.
+  [[nodiscard]] Held made(std::int32_t tensor, Form form) const {
+    const bool is_cut = form.kind == Form::Kind::Cut;
+    return {.tensor = tensor, .form = form, .length = is_cut ? lengths_.of(tensor, form.dim) : 0};
+  }
+
+  /// Parts as long as the split op has them.
+  static Held of(const ir::Op& op, std::size_t place, const Split& split) {
+    const Form form = split.forms[place];
+    const bool is_cut = form.kind == Form::Kind::Cut;
+    return {.tensor = op.operands[place].tensor,
+            .form = form,
+            .length = is_cut ? part_length(op, split, place) : 0};
+  }
+
+  /// The tensor that is `held`, if there is one yet.
+  [[nodiscard]] std::optional<std::int32_t> find(const Held& held) const {
+    for (const std::int32_t version : versions_[subscript(held.tensor)]) {
+      const bool is_cut = held.form.kind == Form::Kind::Cut;
+      const std::vector<std::int64_t>& shape = result_.graph.tensors[subscript(version)].shape;
+      if (result_.forms[subscript(version)] == held.form &&
+          (!is_cut || shape[subscript(held.form.dim)] == held.length)) {
         return version;
       }
     }
     return std::nullopt;
   }
 
-  std::int32_t make(std::int32_t tensor, Form form, ir::DType dtype) {
+  std::int32_t make(const Held& held, ir::DType dtype) {
+    const auto [tensor, form, length] = held;
     const ir::Tensor& like = graph_.tensors[subscript(tensor)];
     std::vector<std::int32_t>& versions = versions_[subscript(tensor)];
     ir::Tensor version = like;
     version.dtype = dtype;
     if (!versions.empty()) {
-      version.name += suffix(form);
+      version.name += suffix(form) + (is_again(held) ? text("/", length) : "");
       version.home = is_given(like) ? like.home : ir::Home::Activation;
     }
     if (form.kind == Form::Kind::Cut) {
-      version.shape[subscript(form.dim)] /= chips_;
+      version.shape[subscript(form.dim)] = length;
     }
     versions.push_back(static_cast<std::int32_t>(result_.graph.tensors.size()));
     result_.graph.tensors.push_back(std::move(version));
@@ -85,39 +115,47 @@ class Builder {
     return versions.back();
   }
 
+  /// Whether it is held along the same dimension in parts of another length.
+  [[nodiscard]] bool is_again(const Held& held) const {
+    const std::vector<std::int32_t>& versions = versions_[subscript(held.tensor)];
+    return std::any_of(versions.begin(), versions.end(), [&](std::int32_t version) {
+      return result_.forms[subscript(version)] == held.form;
+    });
+  }
+
   static bool is_given(const ir::Tensor& tensor) {
     return tensor.home == ir::Home::Weight || tensor.home == ir::Home::State ||
            tensor.home == ir::Home::Input;
   }
 
   /// What is given is there in any form; of what is made and whole, a chip takes its slice.
-  std::int32_t read(std::int32_t tensor, Form form) {
-    if (const auto there = find(tensor, form)) {
+  std::int32_t read(const Held& held) {
+    if (const auto there = find(held)) {
       return *there;
     }
-    const ir::Tensor& like = graph_.tensors[subscript(tensor)];
-    if (versions_[subscript(tensor)].empty() || is_given(like)) {
-      return make(tensor, form, like.dtype);
+    const ir::Tensor& like = graph_.tensors[subscript(held.tensor)];
+    if (versions_[subscript(held.tensor)].empty() || is_given(like)) {
+      return make(held, like.dtype);
     }
-    const auto uncut = find(tensor, whole());
-    if (!uncut || form.kind != Form::Kind::Cut) {
+    const auto uncut = find(made(held.tensor, whole()));
+    if (!uncut || held.form.kind != Form::Kind::Cut) {
       throw InternalError(text("tensor ", like.name, " is not at hand in the form it is read in"));
     }
-    const std::int32_t part = make(tensor, form, like.dtype);
+    const std::int32_t part = make(held, like.dtype);
     move(ir::OpKind::Copy, *uncut, part);
     return part;
   }
 
   void add(const ir::Op& op, const Split& split) {
-    ir::Op node = on_one_chip(op, split, chips_);
+    ir::Op node = on_one_chip(op, split);
     for (std::size_t i = 0; i < node.operands.size(); ++i) {
       ir::Operand& operand = node.operands[i];
       const std::int32_t tensor = operand.tensor;
       if (operand.access == ir::Access::Read) {
-        operand.tensor = read(tensor, split.forms[i]);
+        operand.tensor = read(of(op, i, split));
         note_state(op, i, split);
       } else {
-        operand.tensor = make(tensor, split.forms[i], made_dtype(op, tensor, split.forms[i]));
+        operand.tensor = make(of(op, i, split), made_dtype(op, tensor, split.forms[i]));
       }
     }
     for (std::size_t i = 0; i < node.operands.size(); ++i) {
@@ -136,7 +174,7 @@ class Builder {
         return node.operands[i].tensor;
       }
     }
-    return read(index, whole());
+    return read(made(index, whole()));
   }
 
   /// Addends keep the width that their op accumulates in.
@@ -153,15 +191,15 @@ class Builder {
       const bool beside = other.input == rows.input && other.input >= 0 &&
                           graph_.tensors[subscript(other.tensor)].home == ir::Home::State;
       if (beside && other.tensor != rows.tensor) {
-        beside_state_.emplace(rows.tensor, split.forms[at]);
+        beside_state_.emplace(rows.tensor, of(op, at, split));
       }
     }
   }
 
   void exchange(const Collective& moved) {
-    const std::int32_t before = *find(moved.tensor, moved.from);
+    const std::int32_t before = *find(made(moved.tensor, moved.from));
     const ir::DType dtype = graph_.tensors[subscript(moved.tensor)].dtype;
-    const std::int32_t after = make(moved.tensor, moved.to, dtype);
+    const std::int32_t after = make(made(moved.tensor, moved.to), dtype);
     move(kind(train::exchange(moved.from, moved.to)), before, after);
   }
 
@@ -212,7 +250,8 @@ class Builder {
     op.operands[0].dims.push_back(plain);
     op.operands[1].dims.push_back(plain);
     if (before != after && ir::is_collective(op.kind)) {
-      const std::int32_t chip = add_axis(op, text("chip", dim), chips_, ir::TileDim::None);
+      const std::int64_t parts = ceil_div(std::max(before, after), part);
+      const std::int32_t chip = add_axis(op, text("chip", dim), parts, ir::TileDim::None);
       ir::Dim& longer = op.operands[before > after ? 0 : 1].dims.back();
       longer = {.axes = {chip, own}, .coef = {part, 1}, .offset = 0};
     }
@@ -232,7 +271,7 @@ class Builder {
   [[nodiscard]] ir::Store stored(const ir::Store& store) const {
     std::int32_t version = versions_[subscript(store.tensor)].front();
     if (const auto beside = beside_state_.find(store.tensor); beside != beside_state_.end()) {
-      version = find(store.tensor, beside->second).value_or(version);
+      version = find(beside->second).value_or(version);
     }
     return {.tensor = version, .op = maker(version), .run = run_of(store, version)};
   }
@@ -256,20 +295,25 @@ class Builder {
       return store.run;
     }
     const ir::Tensor& tensor = graph_.tensors[subscript(store.tensor)];
-    std::int64_t bits = ir::bits(tensor.dtype);  // of the cut dimension and those inside it
-    for (std::size_t dim = subscript(form.dim); dim < tensor.shape.size(); ++dim) {
-      bits *= tensor.shape[dim];
+    const std::int64_t whole = tensor.shape[subscript(form.dim)];
+    const std::int64_t part = result_.graph.tensors[subscript(version)].shape[subscript(form.dim)];
+    std::int64_t inner = ir::bits(tensor.dtype);  // bits of those dimensions inside the cut one
+    for (std::size_t dim = subscript(form.dim) + 1; dim < tensor.shape.size(); ++dim) {
+      inner *= tensor.shape[dim];
     }
-    const std::int64_t covered = ceil_div(bits, 8);
     const std::int64_t run = store.run.value;
-    return {run >= covered ? ceil_div(run, chips_) : std::min(run, ceil_div(covered, chips_))};
+    const std::int64_t own = ceil_div(inner * part, 8);
+    const bool covers = run >= ceil_div(inner * whole, 8);
+    const std::int64_t shared = (run / whole * part) + ceil_div(run % whole * part, whole);
+    return {covers ? shared : std::min(run, own)};
   }
 
   const ir::Graph& graph_;
   const Sharding& sharding_;
   std::int64_t chips_;
+  PartLengths lengths_;
   std::vector<std::vector<std::int32_t>> versions_;  // of each whole tensor, as they were made
-  std::map<std::int32_t, Form> beside_state_;
+  std::map<std::int32_t, Held> beside_state_;
   OneChip result_{
       .graph = {.name = "", .tensors = {}, .ops = {}, .stores = {}, .repeat = {}, .outputs = {}},
       .forms = {},

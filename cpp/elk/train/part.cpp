@@ -3,59 +3,89 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdlib>
 #include <map>
 #include <utility>
 
 #include "elk/base/ids.hpp"
 #include "elk/chip/delivery.hpp"
+#include "elk/cost/estimate.hpp"
 #include "elk/cost/rate.hpp"
 #include "elk/cost/tile_times.hpp"
 
 namespace elk::train {
 namespace {
 
-/// Seconds of reading what a chip reads of weights and states.
-double hbm_seconds(const chip::Chip& chip, std::int64_t bytes) {
-  return chip.hbm ? chip::hbm_time(chip, static_cast<double>(bytes), false).value : 0.0;
-}
-
 bool is_loaded(const ir::Tensor& tensor) {
   return tensor.home == ir::Home::Weight || tensor.home == ir::Home::State;
 }
 
-/// Bytes of weights and states that one chip reads for an op.
-std::int64_t hbm_bytes(const ir::Graph& graph, const ir::Op& op, const Split& split,
-                       std::int64_t chips) {
+/// Bytes of the part of an operand's tensor that one chip holds.
+double part_bytes(const ir::Graph& graph, const ir::Op& op, const Split& split, std::size_t i) {
+  const ir::Tensor& tensor = graph.tensors[subscript(op.operands[i].tensor)];
+  const auto bytes = static_cast<double>(ir::bytes(tensor).value);
+  if (split.forms[i].kind != Form::Kind::Cut) {
+    return bytes;
+  }
+  const std::int64_t shape = tensor.shape[subscript(split.forms[i].dim)];
+  return bytes * static_cast<double>(part_length(op, split, i)) / static_cast<double>(shape);
+}
+
+/// The share of its tensor that an operand touches at least.
+double touched(const ir::Op& op, const ir::Tensor& tensor, const ir::Operand& operand) {
+  if (operand.indirect) {
+    return std::min(1.0, operand.indirect->expected_picks /
+                             static_cast<double>(tensor.shape[subscript(operand.indirect->dim)]));
+  }
+  double share = 1.0;
+  for (std::size_t d = 0; d < operand.dims.size(); ++d) {
+    std::int64_t reach = 1;
+    for (std::size_t k = 0; k < operand.dims[d].axes.size(); ++k) {
+      reach += std::abs(operand.dims[d].coef[k]) *
+               (op.axes[subscript(operand.dims[d].axes[k])].size - 1);
+    }
+    share *= std::min(1.0, static_cast<double>(reach) / static_cast<double>(tensor.shape[d]));
+  }
+  return share;
+}
+
+struct Sizes {
+  Bytes hbm;
+  Bytes kept;
+  Bytes working;
+};
+
+/// What an op reads from HBM, keeps there and touches, each tensor once.
+Sizes sizes(const ir::Graph& graph, const ir::Op& op, const Split& split) {
   std::map<std::int32_t, double> read;
+  std::map<std::int32_t, double> kept;
+  std::map<std::int32_t, double> working;
+  const auto most = [](double& known, double bytes) { known = std::max(known, bytes); };
   for (std::size_t i = 0; i < op.operands.size(); ++i) {
     const ir::Operand& operand = op.operands[i];
     const ir::Tensor& tensor = graph.tensors[subscript(operand.tensor)];
-    if (operand.access != ir::Access::Read || !is_loaded(tensor)) {
-      continue;
+    const double bytes = part_bytes(graph, op, split, i);
+    const double share = touched(op, tensor, operand);
+    most(working[operand.tensor], std::floor(bytes * share));
+    if (operand.access == ir::Access::Read && is_loaded(tensor)) {
+      most(kept[operand.tensor], std::ceil(bytes));
+      most(read[operand.tensor], std::ceil(operand.indirect ? bytes * share : bytes));
     }
-    auto bytes = static_cast<double>(ir::bytes(tensor).value);
-    if (operand.indirect) {
-      bytes *=
-          std::min(1.0, operand.indirect->expected_picks /
-                            static_cast<double>(tensor.shape[subscript(operand.indirect->dim)]));
-    }
-    if (split.forms[i].kind == Form::Kind::Cut) {
-      bytes /= static_cast<double>(chips);
-    }
-    read[operand.tensor] = std::max(read[operand.tensor], bytes);
   }
-  double sum = 0.0;
-  for (const auto& [tensor, bytes] : read) {
-    sum += std::ceil(bytes);
-  }
-  return static_cast<std::int64_t>(sum);
+  const auto sum = [](const std::map<std::int32_t, double>& all) {
+    double total = 0.0;
+    for (const auto& [tensor, bytes] : all) {
+      total += bytes;
+    }
+    return Bytes{static_cast<std::int64_t>(total)};
+  };
+  return {.hbm = sum(read), .kept = sum(kept), .working = sum(working)};
 }
 
 }  // namespace
 
-ExecuteTime best_rate(const ir::Graph& graph, const chip::Chip& chip,
-                      const cost::TileModel& tiles) {
-  return [&](const ir::Op& op) -> Seconds {
+ExecuteTime by_cuts(const ir::Graph& graph, const chip::Chip& pod, const cost::TileModel& tiles) {
+  return [&graph, &tiles, chip = chip::one_of(pod)](const ir::Op& op) -> Execute {
     cost::TileTimes times(graph, op, chip, tiles);
     const cost::Rates rates(op, times);
     std::vector<std::int64_t> sizes;
@@ -63,18 +93,45 @@ ExecuteTime best_rate(const ir::Graph& graph, const chip::Chip& chip,
     for (const ir::Axis& axis : op.axes) {
       sizes.push_back(axis.size);
     }
-    return {rates.least(sizes) / static_cast<double>(chip.core.count)};
+    return {.about = cost::estimate(graph, op, chip, tiles),
+            .least = {rates.least(sizes) / static_cast<double>(chip.core.count)}};
   };
 }
 
-std::vector<Part> parts(const ir::Graph& graph, const ir::Op& op, const chip::Chip& chip,
-                        const ExecuteTime& execute) {
+Loading::Loading(const chip::Chip& chip) : chip_(chip) {
+  if (chip.hbm) {
+    const chip::Delivery delivery = chip::delivery(chip);
+    rate_ = delivery.rate;
+    injection_ = delivery.injection;
+  }
+}
+
+Seconds Loading::time(Bytes bytes) const {
+  if (!chip_.hbm) {
+    return {0.0};
+  }
+  const auto count = static_cast<double>(bytes.value);
+  return {std::max(chip::hbm_time(chip_, count, false).value, count / rate_)};
+}
+
+Seconds Loading::least(Bytes bytes) const {
+  const auto count = static_cast<double>(bytes.value);
+  return {chip_.hbm ? count / std::min(chip_.hbm->rate, injection_) : 0.0};
+}
+
+std::vector<Part> parts(const ir::Graph& graph, const ir::Op& op, const Loading& loading,
+                        const PartLengths& lengths, const ExecuteTime& execute) {
   std::vector<Part> result;
-  for (Split& split : splits(graph, op, chip.chips)) {
-    const std::int64_t hbm = hbm_bytes(graph, op, split, chip.chips);
-    const double run = execute(on_one_chip(op, split, chip.chips)).value;
-    const Picoseconds time = to_picoseconds({std::max(run, hbm_seconds(chip, hbm))});
-    result.push_back({.split = std::move(split), .time = time, .hbm = {hbm}});
+  for (Split& split : splits(graph, op, lengths)) {
+    const Sizes bytes = sizes(graph, op, split);
+    const Execute run = execute(on_one_chip(op, split));
+    const Picoseconds read = to_picoseconds(loading.time(bytes.hbm));
+    result.push_back({.split = std::move(split),
+                      .time = std::max(to_picoseconds(run.about), read),
+                      .least = to_picoseconds(run.least),
+                      .hbm = bytes.hbm,
+                      .kept = bytes.kept,
+                      .working = bytes.working});
   }
   return result;
 }

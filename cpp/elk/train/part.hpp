@@ -12,22 +12,46 @@
 
 namespace elk::train {
 
-/// Seconds of an op on one chip, without HBM.
-using ExecuteTime = std::function<Seconds(const ir::Op& on_one_chip)>;
+/// An op on one chip, without HBM.
+struct Execute {
+  Seconds about;  // what a fast plan takes
+  Seconds least;  // what none undercuts
+};
+using ExecuteTime = std::function<Execute(const ir::Op& on_one_chip)>;
 
-/// Its tiles at the best rate, spread over all cores of a chip: about what a good plan reaches.
-[[nodiscard]] ExecuteTime best_rate(const ir::Graph& graph, const chip::Chip& chip,
-                                    const cost::TileModel& tiles);
+/// By a few cuts (`cost::estimate`), and by its tiles at the best rate over all cores of a chip.
+[[nodiscard]] ExecuteTime by_cuts(const ir::Graph& graph, const chip::Chip& pod,
+                                  const cost::TileModel& tiles);
 
 /// What one chip does of an op under one split.
 struct Part {
   Split split;
-  Picoseconds time;  // the longer of its execute and its HBM bytes
-  Bytes hbm;         // of weights and states
+  Picoseconds time;   // the longer of its execute and its HBM bytes
+  Picoseconds least;  // of its execute, whatever the plan
+  Bytes hbm;          // read, of weights and states
+  Bytes kept;         // of weights and states, what is picked from whole
+  Bytes working;      // of all that it touches, in SRAM at least
+};
+
+/// How fast the HBM of one chip brings weights and states to its cores.
+class Loading {
+ public:
+  explicit Loading(const chip::Chip& chip);
+
+  /// What one chip's HBM takes, and on a mesh the links that data enter by. Nothing without HBM.
+  [[nodiscard]] Seconds time(Bytes bytes) const;
+  /// The same, but for what lies behind the links that data enter by.
+  [[nodiscard]] Seconds least(Bytes bytes) const;
+
+ private:
+  const chip::Chip& chip_;
+  double rate_ = 0.0;
+  double injection_ = 0.0;
 };
 
 /// The parts under each way to split the op, that on every chip first.
 [[nodiscard]] std::vector<Part> parts(const ir::Graph& graph, const ir::Op& op,
-                                      const chip::Chip& chip, const ExecuteTime& execute);
+                                      const Loading& loading, const PartLengths& lengths,
+                                      const ExecuteTime& execute);
 
 }  // namespace elk::train

@@ -1,7 +1,7 @@
 #include "elk/train/shard.hpp"
 
 #include <algorithm>
-#include <array>
+#include <cmath>
 #include <cstddef>
 #include <map>
 #include <optional>
@@ -10,6 +10,7 @@
 
 #include "elk/base/ids.hpp"
 #include "elk/train/state.hpp"
+#include "elk/train/tally.hpp"
 #include "elk/train/uses.hpp"
 
 namespace elk::train {
@@ -19,19 +20,15 @@ constexpr std::size_t kMostStates = 64;
 
 class Sharder {
  public:
-  Sharder(const ir::Graph& graph, const chip::Chip& chip, const ExecuteTime& execute)
-      : graph_(graph), chip_(chip), uses_(uses(graph)) {
-    const std::vector<std::int32_t> equal = ir::equal_ops(graph);
-    parts_.resize(graph.ops.size());
-    for (std::size_t op = 0; op < graph.ops.size(); ++op) {
-      const bool first = equal[op] == static_cast<std::int32_t>(op);
-      parts_[op] =
-          first ? parts(graph, graph.ops[op], chip, execute) : parts_[subscript(equal[op])];
-    }
-    collective_times_.resize(graph.tensors.size());
-  }
+  Sharder(const Ways& ways, const Wish& wish)
+      : ways_(ways),
+        graph_(ways.graph()),
+        wish_(wish),
+        uses_(uses(graph_)),
+        times_(graph_.tensors.size()) {}
 
-  Sharding run() {
+  /// Empty if no state is left: what is asked cannot be had.
+  std::optional<Sharding> run() {
     std::vector<State> states{{.live = {}, .time = 0, .node = -1}};
     const auto end = static_cast<std::int32_t>(graph_.ops.size());
     const auto& repeat = graph_.repeat;
@@ -42,8 +39,7 @@ class Sharder {
     } else {
       solve(0, end, states);
     }
-    const Sharding found = result(states.front());
-    return found.time <= found.replicated ? found : replicated(found);
+    return states.empty() ? std::nullopt : std::optional(result(states.front()));
   }
 
  private:
@@ -58,7 +54,7 @@ class Sharder {
     for (std::int32_t op = from; op < to; ++op) {
       std::vector<State> next;
       for (const State& state : states) {
-        for (std::size_t k = 0; k < parts_[subscript(op)].size(); ++k) {
+        for (std::size_t k = 0; k < ways_.parts(op).size(); ++k) {
           extend(state, op, static_cast<std::int32_t>(k), next);
         }
       }
@@ -72,6 +68,9 @@ class Sharder {
       const std::vector<State> before = states;
       const std::int32_t begin = repeat.begin + (layer * repeat.period);
       solve(begin, begin + repeat.period, states);
+      if (states.empty()) {
+        return;
+      }
       const std::int32_t left = repeat.count - layer - 1;
       if (left > 0 && layer > 0 && same(before, begin, states, begin + repeat.period)) {
         repeat_last(repeat, begin, left, before, states);
@@ -181,21 +180,27 @@ class Sharder {
 
   /// All states that the op, split in the given way, makes of one.
   void extend(const State& state, std::int32_t op, std::int32_t split, std::vector<State>& next) {
-    const Part& part = parts_[subscript(op)][subscript(split)];
+    const Part& part = ways_.parts(op)[subscript(split)];
     if (leaves_addends(op, part.split) || scatters_an_index(op, part.split)) {
       return;
     }
     State after = state;
-    after.time += part.time.value;
+    after.time += part.time.value + priced(part);
     Node node{.before = state.node, .op = op, .split = split, .moves = {}};
     read_from(0, after, node, next);
   }
 
-  /// Results that leave the chips, and what is stored, are never addends.
+  [[nodiscard]] std::int64_t priced(const Part& part) const {
+    return std::llround(wish_.price * static_cast<double>(part.kept.value));
+  }
+
+  /// Results that leave the chips, and what is stored, are never addends; nor is what nobody may
+  /// add up.
   [[nodiscard]] bool leaves_addends(std::int32_t op, const Split& split) const {
     const std::vector<ir::Operand>& operands = graph_.ops[subscript(op)].operands;
     for (std::size_t i = 0; i < operands.size(); ++i) {
-      if (split.forms[i] == partial() && uses_.kept[subscript(operands[i].tensor)] != 0) {
+      if (split.forms[i] == partial() &&
+          (wish_.silent || uses_.kept[subscript(operands[i].tensor)] != 0)) {
         return true;
       }
     }
@@ -217,30 +222,30 @@ class Sharder {
   /// Brings what the operands from `slot` on read into its form, in each way that may pay.
   void read_from(std::size_t slot, State& state, Node& node, std::vector<State>& next) {
     const ir::Op& op = graph_.ops[subscript(node.op)];
-    const Split& split = parts_[subscript(node.op)][subscript(node.split)].split;
+    const Split& split = ways_.parts(node.op)[subscript(node.split)].split;
     for (; slot < op.operands.size(); ++slot) {
       const ir::Operand& operand = op.operands[slot];
       if (operand.access != ir::Access::Read || !is_made(operand)) {
         continue;
       }
-      if (find(state, operand.tensor).forms.has(split.forms[slot])) {
+      const Forms forms = find(state, operand.tensor).forms;
+      if (forms.has(split.forms[slot])) {
         continue;
       }
       const bool again = uses_.last_reader[subscript(operand.tensor)] > node.op;
-      if (again && split.forms[slot] != whole()) {  // Whole, it may serve others, too.
+      if (again && split.forms[slot] != whole() && !forms.has(whole())) {  // It may serve others.
         State other = state;
         Node moved = node;
-        move(other, moved, operand.tensor, whole());
-        read_from(slot + 1, other, moved, next);
+        if (move(other, moved, operand.tensor, whole()) &&
+            move(other, moved, operand.tensor, split.forms[slot])) {
+          read_from(slot + 1, other, moved, next);
+        }
       }
-      move(state, node, operand.tensor, split.forms[slot]);
+      if (!move(state, node, operand.tensor, split.forms[slot])) {
+        return;
+      }
     }
     finish(state, node, next);
-  }
-
-  static Live& find(State& state, std::int32_t tensor) {
-    return *std::find_if(state.live.begin(), state.live.end(),
-                         [&](const Live& live) { return live.tensor == tensor; });
   }
 
   struct Route {
@@ -248,40 +253,54 @@ class Sharder {
     std::int64_t time;
   };
 
-  /// The cheapest way to a form from those at hand.
-  Route route(std::int32_t tensor, const Forms& forms, Form to) {
+  /// The cheapest way to a form from those at hand; empty if chips would have to exchange and must
+  /// not.
+  std::optional<Route> route(std::int32_t tensor, const Forms& forms, Form to) {
     std::optional<Route> best;
     for (const Form from : forms.list()) {
-      const std::int64_t time = collective_time(tensor, exchange(from, to));
+      if (wish_.silent && exchange(from, to) != Exchange::None) {
+        continue;
+      }
+      const std::int64_t time = moving_time(tensor, from, to);
       if (!best || time < best->time) {
         best = Route{.from = from, .time = time};
       }
     }
-    return *best;
+    return best;
   }
 
-  std::int64_t collective_time(std::int32_t tensor, Exchange exchange) {
-    std::optional<std::int64_t>& known =
-        collective_times_[subscript(tensor)][static_cast<std::size_t>(exchange)];
-    if (!known) {
-      const Bytes whole = ir::bytes(graph_.tensors[subscript(tensor)]);
-      known = to_picoseconds(cost(exchange, whole, chip_).time).value;
+  std::int64_t moving_time(std::int32_t tensor, Form from, Form to) {
+    std::vector<std::int64_t>& known = times_[subscript(tensor)];
+    const auto places = static_cast<std::size_t>(Forms::place(
+        cut(static_cast<std::int32_t>(graph_.tensors[subscript(tensor)].shape.size()))));
+    if (known.empty()) {
+      known.assign(places * places, -1);
     }
-    return *known;
+    std::int64_t& time =
+        known[(subscript(Forms::place(from)) * places) + subscript(Forms::place(to))];
+    if (time < 0) {
+      time = ways_.time(tensor, from, to).value;
+    }
+    return time;
   }
 
-  void move(State& state, Node& node, std::int32_t tensor, Form to) {
+  /// Whether there is a way.
+  bool move(State& state, Node& node, std::int32_t tensor, Form to) {
     Live& live = find(state, tensor);
-    const Route chosen = route(tensor, live.forms, to);
-    state.time += chosen.time;
+    const std::optional<Route> chosen = route(tensor, live.forms, to);
+    if (!chosen) {
+      return false;
+    }
+    state.time += chosen->time;
     live.forms.add(to);
-    node.moves.push_back({.op = node.op, .tensor = tensor, .from = chosen.from, .to = to});
+    node.moves.push_back({.op = node.op, .tensor = tensor, .from = chosen->from, .to = to});
+    return true;
   }
 
   /// Adds what the op makes, and drops what nothing reads any more.
   void finish(State& state, const Node& node, std::vector<State>& next) {
     const ir::Op& op = graph_.ops[subscript(node.op)];
-    const Split& split = parts_[subscript(node.op)][subscript(node.split)].split;
+    const Split& split = ways_.parts(node.op)[subscript(node.split)].split;
     for (std::size_t slot = 0; slot < op.operands.size(); ++slot) {
       const ir::Operand& operand = op.operands[slot];
       if (operand.access == ir::Access::Write && is_made(operand)) {
@@ -303,11 +322,14 @@ class Sharder {
       return a.time != b.time ? a.time < b.time : a.live < b.live;
     });
     std::vector<State> kept;
+    bool open = false;  // Whether a state is kept that any op can go on from.
     for (State& state : states) {
       const bool dominated = std::any_of(
           kept.begin(), kept.end(), [&](const State& other) { return is_as_good(other, state); });
-      if (!dominated && kept.size() < kMostStates) {
+      const bool opens = !open && is_whole(state);
+      if (!dominated && (kept.size() < kMostStates || opens)) {
         kept.push_back(std::move(state));
+        open = open || opens;
       }
     }
     return kept;
@@ -321,66 +343,53 @@ class Sharder {
         continue;
       }
       for (const Form form : to.live[i].forms.list()) {
-        const bool free = form == partial() || from.live[i].forms.has(form);
-        sum += free ? 0 : route(to.live[i].tensor, from.live[i].forms, form).time;
+        if (form == partial() || from.live[i].forms.has(form)) {
+          continue;
+        }
+        const std::optional<Route> way = route(to.live[i].tensor, from.live[i].forms, form);
+        if (!way) {
+          return false;
+        }
+        sum += way->time;
       }
     }
     return sum <= to.time;
   }
 
-  /// Every op on every chip.
-  [[nodiscard]] Sharding replicated(const Sharding& found) const {
-    Sharding sharding = found;
-    sharding.time = found.replicated;
-    sharding.collectives.clear();
-    sharding.sent = {0};
-    sharding.hbm = {0};
-    for (std::size_t op = 0; op < parts_.size(); ++op) {
-      sharding.splits[op] = parts_[op].front().split;
-      sharding.hbm += parts_[op].front().hbm;
-    }
-    return sharding;
-  }
-
   [[nodiscard]] Sharding result(const State& state) const {
-    Sharding sharding{.splits = std::vector<Split>(graph_.ops.size()),
-                      .collectives = {},
-                      .time = {state.time},
-                      .replicated = {0},
-                      .sent = {0},
-                      .hbm = {0}};
-    for (const std::vector<Part>& ways : parts_) {
-      sharding.replicated += ways.front().time;
-    }
+    std::vector<const Part*> chosen(graph_.ops.size(), nullptr);
+    std::vector<Collective> moves;
     for (std::int32_t at = state.node; at >= 0; at = nodes_[subscript(at)].before) {
       const Node& node = nodes_[subscript(at)];
-      const Part& part = parts_[subscript(node.op)][subscript(node.split)];
-      sharding.splits[subscript(node.op)] = part.split;
-      sharding.hbm += part.hbm;
-      sharding.collectives.insert(sharding.collectives.end(), node.moves.rbegin(),
-                                  node.moves.rend());
+      chosen[subscript(node.op)] = &ways_.parts(node.op)[subscript(node.split)];
+      moves.insert(moves.end(), node.moves.rbegin(), node.moves.rend());
     }
-    std::reverse(sharding.collectives.begin(), sharding.collectives.end());
-    for (const Collective& move : sharding.collectives) {
-      const Bytes whole = ir::bytes(graph_.tensors[subscript(move.tensor)]);
-      sharding.sent += cost(exchange(move.from, move.to), whole, chip_).sent;
-    }
-    return sharding;
+    std::reverse(moves.begin(), moves.end());
+    return tally(ways_, chosen, moves);
   }
 
+  const Ways& ways_;
   const ir::Graph& graph_;
-  const chip::Chip& chip_;
+  Wish wish_;
   Uses uses_;
-  std::vector<std::vector<Part>> parts_;  // of each op
   std::vector<Node> nodes_;
   std::map<std::int32_t, std::pair<std::int32_t, std::int32_t>> makers_;  // op and slot of tensors
-  std::vector<std::array<std::optional<std::int64_t>, kExchanges>> collective_times_;
+  std::vector<std::vector<std::int64_t>> times_;  // of each tensor, from form to form; -1: unknown
 };
 
 }  // namespace
 
-Sharding shard(const ir::Graph& graph, const chip::Chip& chip, const ExecuteTime& execute) {
-  return Sharder(graph, chip, execute).run();
+Sharding replicated(const Ways& ways) {
+  std::vector<const Part*> chosen;
+  for (std::size_t op = 0; op < ways.graph().ops.size(); ++op) {
+    chosen.push_back(&ways.whole_op(static_cast<std::int32_t>(op)));
+  }
+  return tally(ways, chosen, {});
+}
+
+Sharding cheapest(const Ways& ways, const Wish& wish) {
+  const std::optional<Sharding> found = Sharder(ways, wish).run();
+  return found ? *found : replicated(ways);
 }
 
 }  // namespace elk::train

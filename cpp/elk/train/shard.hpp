@@ -4,11 +4,10 @@
 #include <vector>
 
 #include "elk/base/units.hpp"
-#include "elk/chip/chip.hpp"
 #include "elk/ir/graph.hpp"
 #include "elk/train/collective.hpp"
-#include "elk/train/part.hpp"
 #include "elk/train/split.hpp"
+#include "elk/train/ways.hpp"
 
 namespace elk::train {
 
@@ -28,19 +27,32 @@ struct Sharding {
   std::vector<Collective> collectives;  // in the order of ops
   Picoseconds time;                     // by the estimate that chose it
   Picoseconds replicated;               // by the same, were every op computed by every chip
-  Bytes sent;                           // between chips, by each
-  Bytes hbm;                            // read by each chip
+  Picoseconds least;  // the longer of all executes, at the best rate, and all HBM bytes
+  Bytes sent;         // between chips, by each
+  Bytes hbm;          // read by each chip
+  Bytes kept;  // weights and states of each chip, and without HBM what its busiest op touches
+
+  friend bool operator==(const Sharding&, const Sharding&) = default;
 };
 
-/// The fastest way to cut `graph` over the chips of the pod, by an estimate: an op takes the longer
-/// of its execute and its HBM bytes, a collective its own time, one after another (design 2.6).
+/// What is asked of a sharding beside being fast.
+struct Wish {
+  double price = 0.0;   // picoseconds that a byte of weights and states kept by a chip costs
+  bool silent = false;  // chips exchange nothing
+};
+
+/// The fastest way to cut a graph over the chips of a pod, by an estimate: an op takes the longer
+/// of its execute and its HBM bytes, a collective or a slice its own time, one after another
+/// (design 2.6).
 ///
 /// Dynamic programming over the ops in their order; a state is which forms of each live tensor are
 /// at hand. Residual edges are part of it, and a form made for one reader serves the next. A state
 /// is dropped where another, brought into its forms, costs no more: nothing is lost by that. Of the
 /// others the 64 cheapest stay, and what is found never takes longer than replicating all. Layers
 /// are solved until the states at the ends of two are equal, and the last stands for the others.
-[[nodiscard]] Sharding shard(const ir::Graph& graph, const chip::Chip& chip,
-                             const ExecuteTime& execute);
+[[nodiscard]] Sharding cheapest(const Ways& ways, const Wish& wish);
+
+/// Every op on every chip.
+[[nodiscard]] Sharding replicated(const Ways& ways);
 
 }  // namespace elk::train

@@ -1,43 +1,28 @@
 #include "elk/train/split.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <optional>
+#include <utility>
+
+#include "elk/base/ids.hpp"
+#include "elk/base/rounding.hpp"
 
 namespace elk::train {
 namespace {
 
-/// Whether splitting `axis`, which indexes the dimension, cuts the dimension into equal parts.
-bool cuts_evenly(const ir::Op& op, const ir::Dim& dim, std::int64_t shape, std::int32_t axis) {
-  if (dim.axes.front() != axis || dim.coef.front() <= 0) {
-    return false;
-  }
-  const std::int64_t stride = dim.coef.front();
-  std::int64_t last = dim.offset;  // that the inner axes reach
-  for (std::size_t i = 1; i < dim.axes.size(); ++i) {
-    const std::int64_t size = op.axes[static_cast<std::size_t>(dim.axes[i])].size;
-    last += dim.coef[i] * (size - 1);
-    if (dim.coef[i] < 0) {
-      return false;
-    }
-  }
-  const std::int64_t size = op.axes[static_cast<std::size_t>(axis)].size;
-  return dim.offset >= 0 && last < stride && stride * size == shape;
-}
-
 /// What an operand must be read in, or is written in, where `axis` is split; empty where it does
-/// not fall into equal parts.
+/// not fall into blocks.
 std::optional<Form> form_of(const ir::Graph& graph, const ir::Op& op, const ir::Operand& operand,
                             std::int32_t axis) {
-  const ir::Tensor& tensor = graph.tensors[static_cast<std::size_t>(operand.tensor)];
+  const ir::Tensor& tensor = graph.tensors[subscript(operand.tensor)];
   std::optional<Form> form;
   for (std::size_t d = 0; d < operand.dims.size(); ++d) {
     const ir::Dim& dim = operand.dims[d];
     if (std::find(dim.axes.begin(), dim.axes.end(), axis) == dim.axes.end()) {
       continue;
     }
-    if (form || !cuts_evenly(op, dim, tensor.shape[d], axis)) {
+    if (form || !block_length(op, dim, tensor.shape[d], axis)) {
       return std::nullopt;
     }
     form = cut(static_cast<std::int32_t>(d));
@@ -45,7 +30,7 @@ std::optional<Form> form_of(const ir::Graph& graph, const ir::Op& op, const ir::
   if (form) {
     return form;
   }
-  const bool summed = op.axes[static_cast<std::size_t>(axis)].role == ir::AxisRole::Reduction;
+  const bool summed = op.axes[subscript(axis)].role == ir::AxisRole::Reduction;
   return operand.access == ir::Access::Write && summed ? partial() : whole();
 }
 
@@ -64,15 +49,41 @@ bool picks_by(const ir::Op& op, std::int32_t axis) {
   });
 }
 
+bool is_made(const ir::Tensor& tensor) {
+  return tensor.home == ir::Home::Activation || tensor.home == ir::Home::Output;
+}
+
+/// The part of `axis` that makes the parts of all made operands as long as they are held; weights,
+/// states and inputs lie as they are read. Empty if there is none.
+std::optional<std::int64_t> agreed_part(const ir::Graph& graph, const ir::Op& op,
+                                        const Split& split, const PartLengths& lengths) {
+  std::optional<std::int64_t> agreed;
+  for (std::size_t i = 0; i < op.operands.size(); ++i) {
+    const ir::Operand& operand = op.operands[i];
+    if (split.forms[i].kind != Form::Kind::Cut ||
+        !is_made(graph.tensors[subscript(operand.tensor)])) {
+      continue;
+    }
+    const std::int64_t length = lengths.of(operand.tensor, split.forms[i].dim);
+    const std::int64_t block = operand.dims[subscript(split.forms[i].dim)].coef.front();
+    if (length % block != 0 || (agreed && *agreed != length / block)) {
+      return std::nullopt;
+    }
+    agreed = length / block;
+  }
+  const std::int64_t size = op.axes[subscript(split.axis)].size;
+  const std::int64_t part = agreed.value_or(ceil_div(size, lengths.chips()));
+  return part < size ? std::optional(part) : std::nullopt;
+}
+
 std::optional<Split> split_along(const ir::Graph& graph, const ir::Op& op, std::int32_t axis,
-                                 std::int64_t chips) {
-  const ir::Axis& split = op.axes[static_cast<std::size_t>(axis)];
+                                 const PartLengths& lengths) {
+  const ir::Axis& split = op.axes[subscript(axis)];
   const bool sums = split.role == ir::AxisRole::Reduction;
-  if (split.role == ir::AxisRole::Row || split.size % chips != 0 || (sums && !adds_up(op)) ||
-      picks_by(op, axis)) {
+  if (split.role == ir::AxisRole::Row || (sums && !adds_up(op)) || picks_by(op, axis)) {
     return std::nullopt;
   }
-  Split result{.axis = axis, .forms = {}};
+  Split result{.axis = axis, .part = 0, .forms = {}};
   for (const ir::Operand& operand : op.operands) {
     const std::optional<Form> form = form_of(graph, op, operand, axis);
     if (!form || (operand.access == ir::Access::Write && *form == whole())) {
@@ -80,28 +91,39 @@ std::optional<Split> split_along(const ir::Graph& graph, const ir::Op& op, std::
     }
     result.forms.push_back(*form);
   }
+  const std::optional<std::int64_t> part = agreed_part(graph, op, result, lengths);
+  if (!part) {
+    return std::nullopt;
+  }
+  result.part = *part;
   return result;
 }
 
 }  // namespace
 
-std::vector<Split> splits(const ir::Graph& graph, const ir::Op& op, std::int64_t chips) {
-  std::vector<Split> result{{.axis = -1, .forms = std::vector<Form>(op.operands.size(), whole())}};
+std::vector<Split> splits(const ir::Graph& graph, const ir::Op& op, const PartLengths& lengths) {
+  std::vector<Split> result{
+      {.axis = -1, .part = 0, .forms = std::vector<Form>(op.operands.size(), whole())}};
   for (std::size_t axis = 0; axis < op.axes.size(); ++axis) {
-    if (auto split = split_along(graph, op, static_cast<std::int32_t>(axis), chips)) {
+    if (auto split = split_along(graph, op, static_cast<std::int32_t>(axis), lengths)) {
       result.push_back(std::move(*split));
     }
   }
   return result;
 }
 
-ir::Op on_one_chip(const ir::Op& op, const Split& split, std::int64_t chips) {
+ir::Op on_one_chip(const ir::Op& op, const Split& split) {
   ir::Op result = op;
   if (split.axis >= 0) {
-    result.axes[static_cast<std::size_t>(split.axis)].size /= chips;
-    result.flops /= chips;
+    const std::int64_t size = op.axes[subscript(split.axis)].size;
+    result.axes[subscript(split.axis)].size = split.part;
+    result.flops = (op.flops / size * split.part) + (op.flops % size * split.part / size);
   }
   return result;
+}
+
+std::int64_t part_length(const ir::Op& op, const Split& split, std::size_t place) {
+  return op.operands[place].dims[subscript(split.forms[place].dim)].coef.front() * split.part;
 }
 
 }  // namespace elk::train

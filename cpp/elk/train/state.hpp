@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <compare>
 #include <cstdint>
 #include <vector>
@@ -23,6 +24,18 @@ struct State {
   std::int64_t time;       // picoseconds
   std::int32_t node;
 };
+
+/// Whether all of every live tensor is at hand.
+[[nodiscard]] inline bool is_whole(const State& state) {
+  return std::all_of(state.live.begin(), state.live.end(),
+                     [](const Live& live) { return live.forms.has(whole()); });
+}
+
+/// What is at hand of a live tensor.
+[[nodiscard]] inline Live& find(State& state, std::int32_t tensor) {
+  return *std::find_if(state.live.begin(), state.live.end(),
+                       [tensor](const Live& live) { return live.tensor == tensor; });
+}
 
 /// The decision on one op.
 struct Node {

@@ -20,6 +20,7 @@ _LIMITS = {
     "hbm": "rate of its modules, their ports and what they keep in flight",
     "injection": "one link of each node that a module is attached to",
     "edge_cut": "links from those nodes on, for data that all cores share evenly",
+    "crossing": "straight cuts of the grid, for data striped over modules on both sides",
     "receive": "receive ports of all cores",
 }
 
@@ -87,6 +88,7 @@ def _limits(chip: Chip, delivery: Delivery) -> dict[str, float | str | None]:
         "hbm_bytes_per_s": delivery.hbm_bytes_per_s,
         "injection_bytes_per_s": delivery.injection_bytes_per_s,
         "edge_cut_bytes_per_s": delivery.edge_cut_bytes_per_s,
+        "crossing_bytes_per_s": delivery.crossing_bytes_per_s,
         "receive_bytes_per_s": delivery.receive_bytes_per_s,
         "bisection_bytes_per_s": delivery.bisection_bytes_per_s,
         "bytes_per_s": delivery.bytes_per_s,

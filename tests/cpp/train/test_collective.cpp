@@ -30,30 +30,50 @@ TEST(ExchangeOf, FormsIsWhatTurnsOneIntoTheOther) {
   EXPECT_THROW(static_cast<void>(exchange(cut(0), partial())), InternalError);
 }
 
-TEST(CostOfACollective, CountsTheBytesThatAChipSends) {
-  const chip::Chip chip = pod(chip::Topology::AllToAll);
-  const Bytes whole{4'000'000};
-  // 3/4 of the tensor, 6/4 of it, and 3/4 of a quarter.
-  EXPECT_EQ(cost(Exchange::AllGather, whole, chip).sent, Bytes{3'000'000});
-  EXPECT_EQ(cost(Exchange::ReduceScatter, whole, chip).sent, Bytes{3'000'000});
-  EXPECT_EQ(cost(Exchange::AllReduce, whole, chip).sent, Bytes{6'000'000});
-  EXPECT_EQ(cost(Exchange::AllToAll, whole, chip).sent, Bytes{750'000});
-  EXPECT_EQ(cost(Exchange::None, whole, chip).sent, Bytes{0});
+/// What four chips pass on of a tensor.
+Passing passing(Exchange exchange, std::int64_t before, std::int64_t after) {
+  return {.exchange = exchange, .before = {before}, .after = {after}};
 }
 
-TEST(CostOfACollective, TakesTheBytesAndTheMessages) {
-  const Bytes whole{4'000'000};
+constexpr std::int64_t kWhole = 4'000'000;
+constexpr std::int64_t kPart = 1'000'000;
+
+TEST(CostOfACollective, CountsTheBytesThatAChipSends) {
+  const chip::Chip chip = pod(chip::Topology::AllToAll);
+  // 3/4 of the tensor, 6/4 of it, and 3/4 of a quarter.
+  EXPECT_EQ(cost(passing(Exchange::AllGather, kPart, kWhole), chip).sent, Bytes{3'000'000});
+  EXPECT_EQ(cost(passing(Exchange::ReduceScatter, kWhole, kPart), chip).sent, Bytes{3'000'000});
+  EXPECT_EQ(cost(passing(Exchange::AllReduce, kWhole, kWhole), chip).sent, Bytes{6'000'000});
+  EXPECT_EQ(cost(passing(Exchange::AllToAll, kPart, kPart), chip).sent, Bytes{750'000});
+  EXPECT_EQ(cost(passing(Exchange::None, kWhole, kPart), chip).sent, Bytes{0});
+}
+
+TEST(CostOfACollective, TakesTheBytesTheMessagesAndTheAdds) {
+  chip::Chip chip = pod(chip::Topology::AllToAll);
+  chip.core.sram_rate = 1e18;
   // Directly: 3 ms and one message. In a ring of four: three messages one after another.
-  EXPECT_NEAR(cost(Exchange::AllGather, whole, pod(chip::Topology::AllToAll)).time.value, 3.001e-3,
-              1e-9);
-  EXPECT_NEAR(cost(Exchange::AllReduce, whole, pod(chip::Topology::AllToAll)).time.value, 6.002e-3,
-              1e-9);
-  EXPECT_GE(cost(Exchange::AllReduce, whole, pod(chip::Topology::Ring)).time.value, 6.002e-3);
+  EXPECT_NEAR(cost(passing(Exchange::AllGather, kPart, kWhole), chip).time.value, 3.001e-3, 1e-9);
+  const Passing sums = passing(Exchange::AllReduce, kWhole, kWhole);
+  EXPECT_NEAR(cost(sums, chip).time.value, 6.002e-3, 1e-9);
+  EXPECT_GE(cost(sums, pod(chip::Topology::Ring)).time.value, 6.002e-3);
+  // Two addends read and one written for each of 3/4 of the bytes, by 16 cores.
+  chip.core.sram_rate = 1e9;
+  EXPECT_NEAR(cost(sums, chip).time.value, 6.002e-3 + (3.0 * 3e6 / 16e9), 1e-9);
+}
+
+TEST(CostOfASlice, IsACopyOfThePart) {
+  chip::Chip chip = pod(chip::Topology::AllToAll);
+  chip.interconnect.sync_latency = {1e-6};
+  chip.interconnect.link_rate = 1e9;
+  chip.core.sram_rate = 1e9;
+  EXPECT_NEAR(cost(passing(Exchange::None, kWhole, kPart), chip).time.value,
+              1e-6 + (1e6 / 16e9) + (2e6 / 16e9), 1e-12);
+  EXPECT_EQ(cost(passing(Exchange::None, kPart, kPart), chip).time, Seconds{0.0});
 }
 
 TEST(CostOfACollective, IsNothingOnOneChip) {
   const chip::Chip chip = test::tight_chip(16, 65536);
-  EXPECT_EQ(cost(Exchange::AllReduce, {1000}, chip).time, Seconds{0.0});
+  EXPECT_EQ(cost(passing(Exchange::AllReduce, 1000, 1000), chip).time, Seconds{0.0});
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "elk/train/one_chip.hpp"
+#include "elk/train/propose.hpp"
 #include "schedule/models.hpp"
 
 namespace elk::train {
@@ -14,17 +15,23 @@ namespace {
 
 /// Every op on every chip, nothing exchanged.
 Sharding replicated(const ir::Graph& graph) {
-  Sharding result{
-      .splits = {}, .collectives = {}, .time = {0}, .replicated = {0}, .sent = {0}, .hbm = {0}};
+  Sharding result{.splits = {},
+                  .collectives = {},
+                  .time = {0},
+                  .replicated = {0},
+                  .least = {0},
+                  .sent = {0},
+                  .hbm = {0},
+                  .kept = {0}};
   for (const ir::Op& op : graph.ops) {
-    result.splits.push_back(splits(graph, op, 4).front());
+    result.splits.push_back(splits(graph, op, PartLengths(graph, 4)).front());
   }
   return result;
 }
 
 /// The way to split op `op` along `axis` over four chips.
 Split along(const ir::Graph& graph, std::size_t op, std::int32_t axis) {
-  const std::vector<Split> all = splits(graph, graph.ops[op], 4);
+  const std::vector<Split> all = splits(graph, graph.ops[op], PartLengths(graph, 4));
   return *std::find_if(all.begin(), all.end(), [&](const Split& s) { return s.axis == axis; });
 }
 
@@ -115,6 +122,20 @@ TEST(OneChip, GathersAndScattersAlongTheAxisOfTheChips) {
   EXPECT_EQ(gather.operands[1].dims[1], (ir::Dim{.axes = {2, 1}, .coef = {32, 1}, .offset = 0}));
 }
 
+TEST(OneChip, GathersPartsOfWhichTheLastAreShort) {
+  const ir::Graph graph = two_products();
+  const PartLengths lengths(graph, 5);  // 128 columns are 26, 26, 26, 26 and 24.
+  Sharding sharding = replicated(graph);
+  sharding.splits[0] = splits(graph, graph.ops[0], lengths)[2];
+  const std::int32_t made = graph.ops[0].operands.back().tensor;
+  sharding.collectives = {{.op = 1, .tensor = made, .from = cut(1), .to = whole()}};
+  const OneChip one = one_chip(graph, sharding, 5);
+  EXPECT_EQ(tensor(one, 0, 1).shape, (std::vector<std::int64_t>{64, 26})) << "the weight's part";
+  EXPECT_EQ(tensor(one, 1, 0).shape, (std::vector<std::int64_t>{8, 26}));
+  EXPECT_EQ(tensor(one, 1, 1).shape, (std::vector<std::int64_t>{8, 128}));
+  EXPECT_EQ(one.graph.ops[1].axes.back().size, 5);
+}
+
 TEST(OneChip, SlicesWhatIsWholeAndReadInParts) {
   const ir::Graph graph = two_products();
   Sharding sharding = replicated(graph);
@@ -178,7 +199,8 @@ TEST(OneChip, HasTheLayersOfTheModel) {
   chip::Chip chip = test::tight_pair(16, 65536);
   chip.chips = 4;
   chip.hbm->rate = 1e9;
-  const Sharding sharding = shard(graph, chip, [](const ir::Op&) { return Seconds{0.0}; });
+  const Sharding sharding =
+      shard(graph, chip, [](const ir::Op&) { return Execute{.about = {0.0}, .least = {0.0}}; }, 1);
   const OneChip one = one_chip(graph, sharding, 4);
   ASSERT_TRUE(one.graph.repeat);
   EXPECT_GE(one.graph.repeat->count, 4) << "all but the first and the last";

@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "elk/base/random.hpp"
-#include "elk/train/shard.hpp"
+#include "elk/train/propose.hpp"
 #include "schedule/models.hpp"
 
 namespace elk::train {
@@ -26,15 +26,17 @@ chip::Chip pod() {
   return chip;
 }
 
-Seconds nothing(const ir::Op& /*op*/) { return {0.0}; }
+constexpr int kThreads = 2;
+
+Execute nothing(const ir::Op& /*op*/) { return {.about = {0.0}, .least = {0.0}}; }
 
 /// A time that grows with the part of the op.
-Seconds by_size(const ir::Op& op) {
+Execute by_size(const ir::Op& op) {
   double product = 1e-9;
   for (const ir::Axis& axis : op.axes) {
     product *= static_cast<double>(axis.size);
   }
-  return {product};
+  return {.about = {product}, .least = {product}};
 }
 
 /// Collectives by what they turn into what, as MLPs count them: an all-reduce is one exchange of
@@ -50,7 +52,7 @@ std::map<Exchange, int> count(const Sharding& sharding) {
 TEST(Shard, FindsMegatronsSplitOfAFeedForwardLayer) {
   const ir::Graph graph =
       test::transformer({.layers = 4, .rows = 6, .width = 256, .inner = 1024, .keys = 0});
-  const Sharding found = shard(graph, pod(), nothing);
+  const Sharding found = shard(graph, pod(), nothing, kThreads);
   for (std::size_t layer = 0; layer < 4; ++layer) {
     const std::size_t first = 4 * layer;
     EXPECT_EQ(found.splits[first].axis, 1) << "columns of the first product";
@@ -74,8 +76,8 @@ TEST(Shard, SolvesLayersOnceWithTheSameResult) {
   ASSERT_TRUE(graph.repeat);
   ir::Graph flat = graph;
   flat.repeat.reset();
-  const Sharding once = shard(graph, pod(), by_size);
-  const Sharding all = shard(flat, pod(), by_size);
+  const Sharding once = shard(graph, pod(), by_size, kThreads);
+  const Sharding all = shard(flat, pod(), by_size, kThreads);
   EXPECT_EQ(once.time, all.time);
   EXPECT_EQ(once.sent, all.sent);
   EXPECT_EQ(once.hbm, all.hbm);
@@ -83,9 +85,30 @@ TEST(Shard, SolvesLayersOnceWithTheSameResult) {
   EXPECT_EQ(once.collectives.size(), all.collectives.size());
 }
 
-/// The time of a sharding, added up anew; every form that is read must be at hand.
+/// Whether a tensor is at hand in a form.
+bool has(const std::vector<Form>& at_hand, Form form) {
+  return std::find(at_hand.begin(), at_hand.end(), form) != at_hand.end();
+}
+
+/// Picoseconds of an op by one of its splits: its execute, or the bytes of its weights.
+std::int64_t op_time(const ir::Graph& graph, const chip::Chip& chip, const ExecuteTime& execute,
+                     std::size_t op, const Split& split) {
+  std::int64_t hbm = 0;
+  for (std::size_t i = 0; i < split.forms.size(); ++i) {
+    const ir::Tensor& tensor =
+        graph.tensors[static_cast<std::size_t>(graph.ops[op].operands[i].tensor)];
+    const bool loaded = tensor.home == ir::Home::Weight || tensor.home == ir::Home::State;
+    hbm += loaded ? ir::bytes(tensor).value / (split.forms[i] == whole() ? 1 : chip.chips) : 0;
+  }
+  const double run = execute(on_one_chip(graph.ops[op], split)).about.value;
+  return to_picoseconds({std::max(run, static_cast<double>(hbm) / chip.hbm->rate)}).value;
+}
+
+/// The time of a sharding, added up anew; every form that is read must be at hand, or the whole of
+/// which it is a slice.
 std::int64_t replayed(const ir::Graph& graph, const chip::Chip& chip, const ExecuteTime& execute,
                       const Sharding& sharding) {
+  const Ways ways(graph, chip, execute, kThreads);
   std::map<std::int32_t, std::vector<Form>> forms;
   std::int64_t time = 0;
   std::size_t next = 0;
@@ -94,32 +117,24 @@ std::int64_t replayed(const ir::Graph& graph, const chip::Chip& chip, const Exec
            sharding.collectives[next].op == static_cast<std::int32_t>(op);
          ++next) {
       const Collective& move = sharding.collectives[next];
-      std::vector<Form>& at_hand = forms[move.tensor];
-      EXPECT_NE(std::find(at_hand.begin(), at_hand.end(), move.from), at_hand.end());
-      at_hand.push_back(move.to);
-      const Bytes whole = ir::bytes(graph.tensors[static_cast<std::size_t>(move.tensor)]);
-      time += to_picoseconds(cost(exchange(move.from, move.to), whole, chip).time).value;
+      EXPECT_TRUE(has(forms[move.tensor], move.from));
+      forms[move.tensor].push_back(move.to);
+      time += ways.time(move.tensor, move.from, move.to).value;
     }
     const Split& split = sharding.splits[op];
-    std::int64_t hbm = 0;
     for (std::size_t i = 0; i < split.forms.size(); ++i) {
       const ir::Operand& operand = graph.ops[op].operands[i];
       const ir::Tensor& tensor = graph.tensors[static_cast<std::size_t>(operand.tensor)];
-      const bool loaded = tensor.home == ir::Home::Weight || tensor.home == ir::Home::State;
       if (operand.access == ir::Access::Write) {
         forms[operand.tensor] = {split.forms[i]};
-      } else if (loaded) {
-        hbm += ir::bytes(tensor).value / (split.forms[i] == whole() ? 1 : chip.chips);
-      } else if (tensor.home == ir::Home::Activation) {
-        const std::vector<Form>& at_hand = forms[operand.tensor];
-        EXPECT_TRUE(
-            std::any_of(at_hand.begin(), at_hand.end(),
-                        [&](Form form) { return form == whole() || form == split.forms[i]; }))
-            << "op " << op << " operand " << i;
+      } else if (tensor.home == ir::Home::Activation &&
+                 !has(forms[operand.tensor], split.forms[i])) {
+        EXPECT_TRUE(has(forms[operand.tensor], whole())) << "op " << op << " operand " << i;
+        forms[operand.tensor].push_back(split.forms[i]);
+        time += ways.time(operand.tensor, whole(), split.forms[i]).value;
       }
     }
-    const double run = execute(on_one_chip(graph.ops[op], split, chip.chips)).value;
-    time += to_picoseconds({std::max(run, static_cast<double>(hbm) / chip.hbm->rate)}).value;
+    time += op_time(graph, chip, execute, op, split);
   }
   EXPECT_EQ(next, sharding.collectives.size());
   return time;
@@ -127,76 +142,79 @@ std::int64_t replayed(const ir::Graph& graph, const chip::Chip& chip, const Exec
 
 /// The least time of all ways to split every op, each operand brought into its form when it is
 /// read, at once or by way of the whole.
-std::int64_t least_of_all(const ir::Graph& graph, const chip::Chip& chip,
-                          const ExecuteTime& execute, std::size_t op,
-                          std::map<std::int32_t, std::vector<Form>> forms);
+class Exhaustive {
+ public:
+  using AtHand = std::map<std::int32_t, std::vector<Form>>;
 
-std::int64_t least_from(const ir::Graph& graph, const chip::Chip& chip, const ExecuteTime& execute,
-                        std::size_t op, const Split& split, std::size_t slot,
-                        std::map<std::int32_t, std::vector<Form>> forms) {
-  const ir::Op& node = graph.ops[op];
-  if (slot == node.operands.size()) {
-    for (std::size_t i = 0; i < node.operands.size(); ++i) {
-      if (node.operands[i].access == ir::Access::Write) {
-        forms[node.operands[i].tensor] = {split.forms[i]};
+  Exhaustive(const ir::Graph& graph, const chip::Chip& chip, const ExecuteTime& execute)
+      : graph_(graph), chip_(chip), execute_(execute), ways_(graph, chip, execute, kThreads) {}
+
+  std::int64_t least(std::size_t op, const AtHand& forms) {
+    if (op == graph_.ops.size()) {
+      return 0;
+    }
+    std::int64_t least = kNever;
+    for (const Split& split : splits(graph_, graph_.ops[op], PartLengths(graph_, chip_.chips))) {
+      const std::int64_t rest = leaves_addends(op, split) ? kNever : from(op, split, 0, forms);
+      least = std::min(least, plus(rest, op_time(graph_, chip_, execute_, op, split)));
+    }
+    return least;
+  }
+
+ private:
+  static constexpr std::int64_t kNever = INT64_MAX;
+
+  static std::int64_t plus(std::int64_t a, std::int64_t b) { return a == kNever ? a : a + b; }
+
+  [[nodiscard]] bool leaves_addends(std::size_t op, const Split& split) const {
+    bool leaves = false;
+    for (std::size_t i = 0; i < split.forms.size(); ++i) {
+      const std::int32_t tensor = graph_.ops[op].operands[i].tensor;
+      leaves =
+          leaves || (split.forms[i] == partial() &&
+                     graph_.tensors[static_cast<std::size_t>(tensor)].home == ir::Home::Output);
+    }
+    return leaves;
+  }
+
+  std::int64_t from(std::size_t op, const Split& split, std::size_t slot, AtHand forms) {
+    const ir::Op& node = graph_.ops[op];
+    if (slot == node.operands.size()) {
+      for (std::size_t i = 0; i < node.operands.size(); ++i) {
+        if (node.operands[i].access == ir::Access::Write) {
+          forms[node.operands[i].tensor] = {split.forms[i]};
+        }
+      }
+      return least(op + 1, forms);
+    }
+    const ir::Operand& operand = node.operands[slot];
+    const ir::Home home = graph_.tensors[static_cast<std::size_t>(operand.tensor)].home;
+    const std::vector<Form> at_hand = forms[operand.tensor];
+    if (operand.access == ir::Access::Write || home != ir::Home::Activation ||
+        has(at_hand, split.forms[slot])) {
+      return from(op, split, slot + 1, std::move(forms));
+    }
+    std::int64_t least = kNever;
+    for (const Form source : at_hand) {
+      AtHand moved = forms;
+      moved[operand.tensor].push_back(split.forms[slot]);
+      const std::int64_t time = ways_.time(operand.tensor, source, split.forms[slot]).value;
+      least = std::min(least, plus(from(op, split, slot + 1, std::move(moved)), time));
+      if (!has(at_hand, whole())) {
+        AtHand gathered = forms;
+        gathered[operand.tensor].push_back(whole());
+        const std::int64_t way = ways_.time(operand.tensor, source, whole()).value;
+        least = std::min(least, plus(from(op, split, slot, std::move(gathered)), way));
       }
     }
-    return least_of_all(graph, chip, execute, op + 1, std::move(forms));
+    return least;
   }
-  const ir::Operand& operand = node.operands[slot];
-  const ir::Tensor& tensor = graph.tensors[static_cast<std::size_t>(operand.tensor)];
-  if (operand.access == ir::Access::Write || tensor.home != ir::Home::Activation) {
-    return least_from(graph, chip, execute, op, split, slot + 1, std::move(forms));
-  }
-  const std::vector<Form> at_hand = forms[operand.tensor];
-  const bool there = std::any_of(at_hand.begin(), at_hand.end(), [&](Form form) {
-    return form == whole() || form == split.forms[slot];
-  });
-  if (there) {
-    return least_from(graph, chip, execute, op, split, slot + 1, std::move(forms));
-  }
-  std::int64_t least = INT64_MAX;
-  for (const Form to : {split.forms[slot], whole()}) {
-    for (const Form from : at_hand) {
-      auto moved = forms;
-      moved[operand.tensor].push_back(to);
-      const Seconds time = cost(exchange(from, to), ir::bytes(tensor), chip).time;
-      const std::int64_t rest =
-          least_from(graph, chip, execute, op, split, slot + 1, std::move(moved));
-      least = std::min(least, rest == INT64_MAX ? rest : to_picoseconds(time).value + rest);
-    }
-  }
-  return least;
-}
 
-std::int64_t least_of_all(const ir::Graph& graph, const chip::Chip& chip,
-                          const ExecuteTime& execute, std::size_t op,
-                          std::map<std::int32_t, std::vector<Form>> forms) {
-  if (op == graph.ops.size()) {
-    return 0;
-  }
-  std::int64_t least = INT64_MAX;
-  for (const Split& split : splits(graph, graph.ops[op], chip.chips)) {
-    const ir::Op& node = graph.ops[op];
-    std::int64_t hbm = 0;
-    bool allowed = true;
-    for (std::size_t i = 0; i < split.forms.size(); ++i) {
-      const ir::Tensor& tensor = graph.tensors[static_cast<std::size_t>(node.operands[i].tensor)];
-      allowed = allowed && !(tensor.home == ir::Home::Output && split.forms[i] == partial());
-      hbm += tensor.home == ir::Home::Weight
-                 ? ir::bytes(tensor).value / (split.forms[i] == whole() ? 1 : chip.chips)
-                 : 0;
-    }
-    if (!allowed) {
-      continue;
-    }
-    const double run = execute(on_one_chip(node, split, chip.chips)).value;
-    const double seconds = std::max(run, static_cast<double>(hbm) / chip.hbm->rate);
-    const std::int64_t rest = least_from(graph, chip, execute, op, split, 0, forms);
-    least = std::min(least, rest == INT64_MAX ? rest : to_picoseconds({seconds}).value + rest);
-  }
-  return least;
-}
+  const ir::Graph& graph_;
+  const chip::Chip& chip_;
+  const ExecuteTime& execute_;
+  Ways ways_;
+};
 
 /// Products, sums and elementwise ops, each of tensors made before.
 ir::Graph random_graph(Random& random) {
@@ -229,13 +247,14 @@ ir::Graph random_graph(Random& random) {
 
 TEST(Shard, IsTheBestOfAllShardingsOfSmallGraphs) {
   Random random{5};
+  const ExecuteTime sizes = by_size;
   int split = 0;
   for (int round = 0; round < 40; ++round) {
     const ir::Graph graph = random_graph(random);
     chip::Chip chip = pod();
     chip.inter_chip->rate = static_cast<double>(1 + random.below(100)) * 1e7;
-    const Sharding found = shard(graph, chip, by_size);
-    EXPECT_EQ(found.time.value, least_of_all(graph, chip, by_size, 0, {})) << "round " << round;
+    const Sharding found = shard(graph, chip, by_size, kThreads);
+    EXPECT_EQ(found.time.value, Exhaustive(graph, chip, sizes).least(0, {})) << "round " << round;
     EXPECT_EQ(found.time.value, replayed(graph, chip, by_size, found)) << "round " << round;
     EXPECT_LE(found.time, found.replicated);
     split += found.time < found.replicated ? 1 : 0;
@@ -246,7 +265,7 @@ TEST(Shard, IsTheBestOfAllShardingsOfSmallGraphs) {
 TEST(Shard, OfALongModelAddsUpToItsTime) {
   const ir::Graph graph =
       test::transformer({.layers = 20, .rows = 8, .width = 128, .inner = 256, .keys = 64});
-  const Sharding found = shard(graph, pod(), by_size);
+  const Sharding found = shard(graph, pod(), by_size, kThreads);
   EXPECT_EQ(found.time.value, replayed(graph, pod(), by_size, found));
   EXPECT_LT(found.time, found.replicated);
 }
@@ -256,9 +275,42 @@ TEST(Shard, ReplicatesWhereChipsAreFarApart) {
       test::transformer({.layers = 3, .rows = 5, .width = 128, .inner = 256, .keys = 0});
   chip::Chip chip = pod();
   chip.inter_chip->rate = 1.0;
-  const Sharding found = shard(graph, chip, by_size);
+  const Sharding found = shard(graph, chip, by_size, kThreads);
   EXPECT_EQ(found.sent, Bytes{0});
   EXPECT_LE(found.time, found.replicated);
+}
+
+/// A layer of weights that fill one chip's HBM three times.
+TEST(Shard, SplitsWeightsThatNoChipHolds) {
+  const ir::Graph graph =
+      test::transformer({.layers = 3, .rows = 8, .width = 128, .inner = 512, .keys = 0});
+  chip::Chip chip = pod();
+  chip.inter_chip->rate = 1.0;  // Exchanging is never worth it.
+  const Sharding free = shard(graph, chip, by_size, kThreads);
+  EXPECT_EQ(free.sent, Bytes{0});
+  chip.hbm->capacity = {free.kept.value / 3};
+  const Sharding tight = shard(graph, chip, by_size, kThreads);
+  EXPECT_LE(tight.kept, chip.hbm->capacity);
+  EXPECT_GT(tight.sent, Bytes{0});
+  EXPECT_EQ(tight.time.value, replayed(graph, chip, by_size, tight));
+}
+
+TEST(Proposals, EndWithSimplerOnes) {
+  const ir::Graph graph =
+      test::transformer({.layers = 3, .rows = 8, .width = 128, .inner = 512, .keys = 0});
+  for (const double rate : {1e9, 1e11, 1e15}) {  // Weights decide, then executes.
+    chip::Chip chip = pod();
+    chip.hbm->rate = rate;
+    const std::vector<Sharding> found = proposals(graph, chip, by_size, kThreads);
+    ASSERT_GE(found.size(), 2U);
+    EXPECT_EQ(found.back().time, found.back().replicated);
+    EXPECT_EQ(found[found.size() - 2].sent, Bytes{0});
+    for (const Sharding& proposal : found) {
+      EXPECT_LE(found[0].time, proposal.time);
+      EXPECT_LE(proposal.least, proposal.time);
+      EXPECT_EQ(proposal.time.value, replayed(graph, chip, by_size, proposal));
+    }
+  }
 }
 
 }  // namespace

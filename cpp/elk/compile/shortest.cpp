@@ -1,0 +1,39 @@
+#include "elk/compile/shortest.hpp"
+
+#include <exception>
+#include <optional>
+#include <utility>
+
+#include "elk/base/errors.hpp"
+
+namespace elk::compile {
+
+Plan shortest(const std::vector<train::Sharding>& proposals,
+              const std::function<train::Sharding()>& resort, const PlanOf& plan_of) {
+  std::optional<Plan> best;
+  std::exception_ptr why;
+  const auto consider = [&](const train::Sharding& sharding) {
+    try {
+      Plan plan = plan_of(sharding);
+      if (!best || plan.predicted.total < best->predicted.total) {
+        best = std::move(plan);
+      }
+    } catch (const Infeasible&) {
+      why = why ? why : std::current_exception();
+    }
+  };
+  for (const train::Sharding& sharding : proposals) {
+    if (!best || sharding.least < best->predicted.total) {
+      consider(sharding);
+    }
+  }
+  if (!best) {
+    consider(resort());
+  }
+  if (!best) {
+    std::rethrow_exception(why);
+  }
+  return std::move(*best);
+}
+
+}  // namespace elk::compile

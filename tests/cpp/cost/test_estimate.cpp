@@ -1,0 +1,59 @@
+#include <cstddef>
+
+#include <gtest/gtest.h>
+
+#include "cost/naive.hpp"
+#include "elk/cost/estimate.hpp"
+#include "elk/cost/front.hpp"
+
+namespace elk::cost {
+namespace {
+
+using test::OneOp;
+using test::small_chip;
+
+TileModel analytic() {
+  return TileModel(
+      {}, {.call_cycles = 120.0, .sram_bytes_per_cycle = 16.0, .vector_elements_per_cycle = 2.0});
+}
+
+/// Its time over that of the fastest of all plans.
+double over_fastest(const OneOp& one, const chip::Chip& chip) {
+  const Front all = front(one.graph, one.op(), chip, analytic(), {});
+  const double fastest = all.options[static_cast<std::size_t>(all.fastest)].time.value;
+  return estimate(one.graph, one.op(), chip, analytic()).value / fastest;
+}
+
+TEST(Estimate, IsThatOfAPlanAndNearTheFastest) {
+  const chip::Chip chip = small_chip(48);
+  for (const OneOp& one :
+       {test::matmul(32, 48, 64), test::matmul(7, 130, 33), test::matmul(1, 512, 512),
+        test::softmax(24, 96), test::softmax(3, 1024)}) {
+    const double ratio = over_fastest(one, chip);
+    EXPECT_GE(ratio, 1.0) << one.op().function;
+    EXPECT_LE(ratio, 1.2) << one.op().function;
+  }
+}
+
+TEST(Estimate, OnAMeshCutsNoMoreAxesThanItHas) {
+  chip::Chip chip = small_chip(48);
+  chip.interconnect.topology = chip::Topology::Mesh2d;
+  chip.core.rows = 6;
+  chip.core.cols = 8;
+  for (const OneOp& one : {test::matmul(32, 48, 64), test::matmul(4, 256, 96),
+                           test::matmul(1, 64, 512), test::softmax(24, 96)}) {
+    const Front all = front(one.graph, one.op(), chip, analytic(), {});
+    EXPECT_GE(estimate(one.graph, one.op(), chip, analytic()), all.floor.execute);
+    EXPECT_LE(over_fastest(one, chip), 1.2) << one.op().function;
+  }
+}
+
+TEST(Estimate, OfWhatFitsNoCoreIsStillATime) {
+  chip::Chip chip = small_chip(4);
+  chip.core.sram = chip.core.reserved + Bytes{64};
+  const OneOp one = test::matmul(32, 48, 64);
+  EXPECT_GT(estimate(one.graph, one.op(), chip, analytic()).value, 0.0);
+}
+
+}  // namespace
+}  // namespace elk::cost
