@@ -87,7 +87,7 @@ class Annealer {
       return;
     }
     const double before = now_;
-    const double after = sketch_.seconds(arrangement_);
+    const double after = sketch_.seconds(arrangement_, before + (kHopeless * heat_));
     work_ += sketch_.work();
     if (after > before && random_.uniform() >= std::exp((before - after) / heat_)) {
       take_back(undo);

@@ -32,7 +32,11 @@ Sketch::Sketch(Problem& problem, const Proposal& proposal)
   list_ops();
   list_lives();
   list_readers();
-  list_writes();
+  rest_.resize(choices_.size(), Bytes{0});
+  stores_.resize(choices_.size(), 0);
+  for (const ir::Store& store : stores(problem)) {
+    stores_[static_cast<std::size_t>(places_.of(store.op))] = 1;
+  }
   const std::vector<Bytes> live = live_bytes(problem, choices_);
   own_.resize(ops_.size());
   situation_.works.resize(ops_.size());
@@ -45,6 +49,7 @@ Sketch::Sketch(Problem& problem, const Proposal& proposal)
   for (const std::int32_t place : places_.all()) {
     settle(place);
   }
+  list_writes();
 }
 
 std::int32_t Sketch::index(std::int32_t op) const {
@@ -94,7 +99,8 @@ void Sketch::list_readers() {
 }
 
 void Sketch::list_writes() {
-  for (const cost::WriteBack& write : write_backs(problem_)) {
+  writes_.clear();
+  for (const cost::WriteBack& write : write_backs(problem_, rest_)) {
     const std::int32_t at = index(write.op);
     if (ops_[static_cast<std::size_t>(at)] == write.op) {
       writes_.push_back({.op = at, .tensor = write.tensor, .load = write.load});
@@ -109,6 +115,7 @@ void Sketch::put(std::int32_t at, const Part& part) {
   situation_.piece[i] = part.piece;
   situation_.base[i] += part.own - own_[i];
   own_[i] = part.own;
+  rest_[static_cast<std::size_t>(ops_[i])] = part.rest;
 }
 
 /// The first layer may find its inputs elsewhere; all others are alike.
@@ -145,6 +152,9 @@ void Sketch::set(std::int32_t place, const Choice& choice) {
     choices_[static_cast<std::size_t>(place + (layer * places_.period()))] = choice;
   }
   settle(place);
+  if (stores_[static_cast<std::size_t>(place)] != 0) {
+    list_writes();
+  }
   if (choice.option != before.option) {
     for (const std::int32_t reader : readers_[static_cast<std::size_t>(place)]) {
       settle(reader);
@@ -210,7 +220,7 @@ double Sketch::layers_left_out(const cost::TimelineResult& times) const {
   return std::max(measured, queue) * static_cast<double>(places_.count() - layers_);
 }
 
-double Sketch::seconds(const Arrangement& arrangement) const {
+double Sketch::seconds(const Arrangement& arrangement, double most) const {
   cost::Timeline timeline{.works = situation_.works,
                           .loads = situation_.loads,
                           .preload_order = order(arrangement),
@@ -227,6 +237,9 @@ double Sketch::seconds(const Arrangement& arrangement) const {
     return times.total.value + layers_left_out(times);
   };
   const double here = play();
+  if (here > most) {
+    return here;
+  }
   for (cost::Load& load : timeline.loads) {
     load.time.value *= kSlower;
   }

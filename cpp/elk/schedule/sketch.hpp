@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "elk/cost/forecast.hpp"
@@ -17,6 +18,8 @@ namespace elk::schedule {
 /// the middle of those shown takes.
 class Sketch {
  public:
+  static constexpr double kAnySeconds = std::numeric_limits<double>::infinity();
+
   /// Every layer takes the choices of the middle one of the proposal.
   Sketch(Problem& problem, const Proposal& proposal);
 
@@ -29,7 +32,8 @@ class Sketch {
   /// Seconds of the whole model, the mean of two forecasts of which one has slightly slower
   /// preloads; where preloads so arranged do not fit, a huge number that grows with the bytes
   /// missing. Between changes, several threads may ask.
-  [[nodiscard]] double seconds(const Arrangement& arrangement) const;
+  /// If the first forecast is over `most`, that is the answer: the mean would hardly be less.
+  [[nodiscard]] double seconds(const Arrangement& arrangement, double most = kAnySeconds) const;
   /// Ops that a forecast looks at.
   [[nodiscard]] std::int64_t work() const { return static_cast<std::int64_t>(ops_.size()); }
 
@@ -73,6 +77,8 @@ class Sketch {
   std::vector<std::vector<std::int32_t>> readers_;  // of each op: places
   std::vector<Bytes> own_;                          // of each shown, as in its part
   std::vector<std::int32_t> not_before_;            // of each shown
+  std::vector<Bytes> rest_;  // of all ops: what lies on each core of what they make
+  std::vector<std::int8_t> stores_;  // of all ops: whether what those at a place make is written back
   std::vector<cost::WriteBack> writes_;
   Situation situation_;  // of what is shown
 };
