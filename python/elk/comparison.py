@@ -172,6 +172,7 @@ def compare(  # noqa: PLR0913 - every option is a keyword of its own
     bindings: Mapping[str, int] | None = None,
     policies: Iterable[str] = POLICIES,
     fidelity: str = "auto",
+    effort: str = "default",
     pod: str = "sharded",
     threads: int | None = None,
     weights: str | Iterable[str] | None = None,
@@ -188,6 +189,7 @@ def compare(  # noqa: PLR0913 - every option is a keyword of its own
         policies: Those to compare, in the order of the table; not `ideal`, which cannot run and
             which every row is held against.
         fidelity: As in `Plan.simulate`.
+        effort: As in `elk.compile`.
         pod: As in `elk.compile`.
         threads: As in `elk.compile`.
         weights: As in `elk.compile`.
@@ -213,7 +215,13 @@ def compare(  # noqa: PLR0913 - every option is a keyword of its own
     rows = []
     for policy in chosen:
         plan = compile_plan(
-            loaded, chip, policy=policy, pod=pod, threads=threads, tile_model=tile_model
+            loaded,
+            chip,
+            policy=policy,
+            effort=effort,
+            pod=pod,
+            threads=threads,
+            tile_model=tile_model,
         )
         rows.append(Row(policy=policy, plan=plan, run=plan.simulate(fidelity=fidelity)))
     bounds = rows[0].plan.bounds

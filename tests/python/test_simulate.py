@@ -267,6 +267,8 @@ def test_the_command_line_simulates_and_compares(
     assert "basic" in capsys.readouterr().out
     assert (tmp_path / "x.png").stat().st_size > 0
     assert cli.main([*words, "--fidelity", "exact"]) == 2
+    assert cli.main([*words, "--effort", "endless"]) == 2
+    assert "effort must be one of" in capsys.readouterr().err
     assert cli.main([*words, "--plot", str(tmp_path / "x.docx")]) == 2
     assert "end it in one of .png, .svg, .pdf" in capsys.readouterr().err
 

@@ -13,6 +13,7 @@ from elk.cli.reading import (
     AsJson,
     Bind,
     ChipName,
+    Effort,
     LimitWords,
     ModelFile,
     Pod,
@@ -35,9 +36,7 @@ def compile_command(  # noqa: PLR0913 - every option is a flag of its own
     policy: Annotated[
         str, typer.Option("--policy", help="basic, static, elk-dyn, elk-full or ideal.")
     ] = "elk-full",
-    effort: Annotated[
-        str, typer.Option("--effort", help="Work that elk-full does: fast, default or max.")
-    ] = "default",
+    effort: Effort = "default",
     pod: Pod = "sharded",
     threads: Threads = None,
     min_core_share: Annotated[

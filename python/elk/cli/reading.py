@@ -21,6 +21,9 @@ PlanFile: TypeAlias = Annotated[
 ChipName: TypeAlias = Annotated[
     str, typer.Option("--chip", metavar="NAME|FILE", help="A preset or a chip file.")
 ]
+Effort: TypeAlias = Annotated[
+    str, typer.Option("--effort", help="Work that elk-full does: fast, default or max.")
+]
 Pod: TypeAlias = Annotated[
     str, typer.Option("--pod", help="How chips work together: sharded or pooled.")
 ]
