@@ -37,3 +37,12 @@ def test_the_table_of_spaces_counts_the_plans_of_every_operator() -> None:
             float(cell.strip(" |").replace(",", "")) for cell in row[2:]
         )
         assert complete >= filtered >= pareto >= pairs >= 1
+
+
+def test_the_table_of_bounds_puts_the_ideal_above_the_bound() -> None:
+    lines = _lines("bound_table.py", "--models", "dit", "--batches", "2", "--rates", "1,16")
+    rows = [[float(cell) for cell in line.split(" | ")[3:8]] for line in lines[2:4]]
+    for hbm, execution, links, bound, ideal in rows:
+        assert max(hbm, execution, links) <= bound < ideal
+    assert rows[0][0] > rows[1][0]
+    assert lines[-1].startswith("ideal / bound: mean 1.")

@@ -149,8 +149,10 @@ Bounds bounds(const Problem& problem, Seconds ideal) {
   if (chip.hbm) {
     const std::vector<double> read = reads(problem);
     const double bytes = std::accumulate(read.begin(), read.end(), 0.0);
-    result.hbm.value = bytes / (chip.hbm->rate * static_cast<double>(chip.chips)) * kRoundDown;
-    result.lower_bound.value = std::max(result.hbm.value, sram_bound(problem, read) * kRoundDown);
+    const auto chips = static_cast<double>(chip.chips);
+    const double timeline = sram_bound(problem, read, arrival_rate(chip) * chips);
+    result.hbm.value = bytes / (chip.hbm->rate * chips) * kRoundDown;
+    result.lower_bound.value = std::max(result.hbm.value, timeline * kRoundDown);
   }
   for (int a = 0; a <= kGrid; ++a) {
     for (int b = 0; a + b <= kGrid; ++b) {

@@ -29,12 +29,12 @@ double resting_bytes(const ir::Graph& graph, const ir::Op& op) {
 /// The least times at which ops can begin, one after another.
 class Timeline {
  public:
-  Timeline(const Problem& problem, const std::vector<double>& read)
+  Timeline(const Problem& problem, const std::vector<double>& read, double rate)
       : problem_(problem),
         read_(read),
         room_(static_cast<double>(chip::room(problem.chip()).value) *
               static_cast<double>(chip::total_cores(problem.chip()))),
-        rate_(problem.chip().hbm->rate * static_cast<double>(problem.chip().chips)),
+        rate_(rate),
         begin_(read.size(), 0.0) {}
 
   double end() {
@@ -75,8 +75,8 @@ class Timeline {
 
 }  // namespace
 
-double sram_bound(const Problem& problem, const std::vector<double>& read) {
-  return Timeline(problem, read).end();
+double sram_bound(const Problem& problem, const std::vector<double>& read, double rate) {
+  return Timeline(problem, read, rate).end();
 }
 
 }  // namespace elk::schedule
