@@ -6,6 +6,7 @@
 
 #include "elk/base/errors.hpp"
 #include "elk/base/ids.hpp"
+#include "elk/base/parallel.hpp"
 #include "elk/emulate/collective.hpp"
 #include "elk/emulate/execute.hpp"
 #include "elk/emulate/movement.hpp"
@@ -103,20 +104,13 @@ class Runner {
   }
 
   void begin_lives(std::int32_t now) {
-    for (const program::Buffer* buffer : machine_.book.born(now)) {
-      const Segment segment = machine_.book.segment(*buffer);
-      for (const program::Buffer* other : live_) {
-        const Segment theirs = machine_.book.segment(*other);
-        if (segment.begin < theirs.begin + theirs.bytes &&
-            theirs.begin < segment.begin + segment.bytes) {
-          throw InternalError(
-              text("instruction ", now, ": the buffers of tensors ", buffer->tensor, " and ",
-                   other->tensor, " overlap at address ", std::max(segment.begin, theirs.begin)),
-              "emulate_overlap");
-        }
-      }
+    const std::vector<const program::Buffer*> born = machine_.book.born(now);
+    for (const program::Buffer* buffer : born) {
+      check_apart(now, *buffer);
       live_.push_back(buffer);
-      poison(segment);
+    }
+    poison(born);
+    for (const program::Buffer* buffer : born) {
       const ir::Tensor& tensor = machine_.job.graph.tensors[subscript(buffer->tensor)];
       if (tensor.home == ir::Home::Input && buffer->role != program::Role::Execute &&
           buffer->role != program::Role::Preload) {
@@ -125,17 +119,39 @@ class Runner {
     }
   }
 
-  void end_lives(std::int32_t now) {
-    for (const program::Buffer* buffer : machine_.book.dead(now)) {
-      live_.erase(std::remove(live_.begin(), live_.end(), buffer), live_.end());
-      poison(machine_.book.segment(*buffer));
+  /// Throws where a new buffer overlaps one that lives.
+  void check_apart(std::int32_t now, const program::Buffer& buffer) const {
+    const Segment segment = machine_.book.segment(buffer);
+    for (const program::Buffer* other : live_) {
+      const Segment theirs = machine_.book.segment(*other);
+      if (segment.begin < theirs.begin + theirs.bytes &&
+          theirs.begin < segment.begin + segment.bytes) {
+        throw InternalError(
+            text("instruction ", now, ": the buffers of tensors ", buffer.tensor, " and ",
+                 other->tensor, " overlap at address ", std::max(segment.begin, theirs.begin)),
+            "emulate_overlap");
+      }
     }
   }
 
-  void poison(const Segment& segment) {
-    for (Arena& arena : machine_.arenas) {
-      arena.free(segment.begin, segment.bytes);
+  void end_lives(std::int32_t now) {
+    const std::vector<const program::Buffer*> dead = machine_.book.dead(now);
+    for (const program::Buffer* buffer : dead) {
+      live_.erase(std::remove(live_.begin(), live_.end(), buffer), live_.end());
     }
+    poison(dead);
+  }
+
+  void poison(const std::vector<const program::Buffer*>& buffers) {
+    if (buffers.empty()) {
+      return;
+    }
+    parallel_for_index(machine_.arenas.size(), machine_.job.threads, [&](std::size_t core) {
+      for (const program::Buffer* buffer : buffers) {
+        const Segment segment = machine_.book.segment(*buffer);
+        machine_.arenas[core].free(segment.begin, segment.bytes);
+      }
+    });
   }
 
   Machine& machine_;
@@ -152,9 +168,11 @@ Machine::Machine(const Job& on, Images given)
       spaces(on.graph, on.chip, on.program.ops),
       images(std::move(given)),
       tape(subscript(chip::total_cores(on.chip))) {
-  const std::int64_t bytes = reach(on);
-  for (std::int64_t core = 0; core < chip::total_cores(on.chip); ++core) {
-    arenas.emplace_back(bytes);
+  const std::vector<std::int64_t> bytes(tape.size(), reach(on));
+  std::vector<std::unique_ptr<Arena>> made = parallel_map(
+      bytes, [](std::int64_t reached) { return std::make_unique<Arena>(reached); }, on.threads);
+  for (std::unique_ptr<Arena>& arena : made) {
+    arenas.push_back(std::move(*arena));
   }
 }
 

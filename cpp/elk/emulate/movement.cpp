@@ -98,9 +98,22 @@ std::int32_t sender(const Holding& holding, std::int32_t core, const chip::Chip&
   return *(begin + (core % count));
 }
 
+/// Whether two sets have an index in common.
+bool meet(partition::IndexView a, partition::IndexView b) {
+  std::size_t i = 0;
+  std::size_t j = 0;
+  while (i < a.size() && j < b.size()) {
+    if (!intersection(a[i], b[j]).empty()) {
+      return true;
+    }
+    (a[i].end < b[j].end ? i : j) += 1;
+  }
+  return false;
+}
+
 bool meet(const Held& a, const Held& b) {
   for (std::size_t dim = 0; dim < a.sets.size(); ++dim) {
-    if (partition::shared(a.sets[dim], b.sets[dim]).empty()) {
+    if (!meet(partition::IndexView(a.sets[dim]), partition::IndexView(b.sets[dim]))) {
       return false;
     }
   }
