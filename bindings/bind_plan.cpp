@@ -24,6 +24,17 @@ std::vector<std::int64_t> values(const std::vector<elk::Bytes>& bytes) {
   return out;
 }
 
+/// The first of `options` counts as the fastest.
+cost::Front keep(const cost::Front& front, const std::vector<std::size_t>& options) {
+  cost::Front kept = front;
+  kept.options.clear();
+  for (const std::size_t option : options) {
+    kept.options.push_back(front.options.at(option));
+  }
+  kept.fastest = 0;
+  return kept;
+}
+
 void bind_execute_plan(py::module_& m) {
   using partition::ExecutePlan;
   py::class_<ExecutePlan>(m, "ExecutePlan", "How an op is cut over cores while it runs.")
@@ -103,6 +114,7 @@ void bind_front(py::module_& m) {
 
   using cost::Front;
   py::class_<Front>(m, "Front", "The Pareto front of an op's plans.")
+      .def("keep", &keep, py::arg("options"), "The front with these of its options alone.")
       .def_readonly("options", &Front::options)
       .def_readonly("counts", &Front::counts)
       .def_readonly("fastest", &Front::fastest)

@@ -9,6 +9,7 @@ void bind_emulate(py::module_& m);
 void bind_ir(py::module_& m);
 void bind_plan(py::module_& m);
 void bind_program(py::module_& m);
+void bind_schedule(py::module_& m);
 void bind_sim(py::module_& m);
 void bind_tile(py::module_& m);
 void bind_train(py::module_& m);
@@ -24,6 +25,7 @@ PYBIND11_MODULE(_core, m) {
   bind_program(m);
   bind_train(m);
   bind_compile(m);
+  bind_schedule(m);
   bind_sim(m);
   bind_emulate(m);
 }
