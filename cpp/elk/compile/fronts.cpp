@@ -1,5 +1,6 @@
 #include "elk/compile/fronts.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <limits>
 #include <string>
@@ -11,6 +12,7 @@
 namespace elk::compile {
 namespace {
 
+constexpr std::int64_t kLooks = 72'000;                       // closely, at vast spaces of a model
 constexpr std::size_t kNamed = 8;                             // ops that an error lists by name
 constexpr std::int64_t kMostProduct = std::int64_t{1} << 58;  // bytes of an op, times cores
 
@@ -46,6 +48,15 @@ void refuse_oversized(const ir::Graph& graph, const chip::Chip& chip,
   }
 }
 
+/// Of `most` looks at an op's space, those that are left to each where many ops have vast ones.
+std::int64_t looks(const ir::Graph& graph, const chip::Chip& chip,
+                   const std::vector<std::int32_t>& firsts, std::int64_t most) {
+  const auto vast = std::count_if(firsts.begin(), firsts.end(), [&](std::int32_t op) {
+    return cost::is_vast(graph.ops[static_cast<std::size_t>(op)], chip);
+  });
+  return std::min(most, kLooks / std::max<std::int64_t>(1, vast));
+}
+
 }  // namespace
 
 Fronts fronts(const ir::Graph& graph, const chip::Chip& chip, const cost::TileModel& tiles,
@@ -62,11 +73,12 @@ Fronts fronts(const ir::Graph& graph, const chip::Chip& chip, const cost::TileMo
     }
     result.front_of.push_back(front);
   }
+  cost::Constraints limits = constraints;
+  limits.looks = looks(graph, chip, firsts, constraints.looks);
   result.fronts = parallel_map(
       firsts,
       [&](std::int32_t op) {
-        return cost::front(graph, graph.ops[static_cast<std::size_t>(op)], chip, tiles,
-                           constraints);
+        return cost::front(graph, graph.ops[static_cast<std::size_t>(op)], chip, tiles, limits);
       },
       threads);
   refuse_oversized(graph, chip, firsts, result.fronts);

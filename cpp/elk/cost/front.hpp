@@ -55,6 +55,9 @@ struct Constraints {
   /// most this share more in space, exchange and time, and no more HBM bytes; 0: never. The fastest
   /// plan and the floor are those of the whole space all the same.
   double thinning = 0.02;
+  /// Cuts of a vast space that the floor and the fastest plan look at closely; what lies beyond
+  /// counts with the best rates of tiles.
+  std::int64_t looks = 12'000;
 };
 
 struct Counts {
@@ -92,6 +95,9 @@ struct Front {
 };
 [[nodiscard]] Front front(const ir::Graph& graph, const ir::Op& op, const chip::Chip& chip,
                           const TileModel& tiles, const Constraints& constraints);
+
+/// Whether an op has more cuts than a search looks at one by one.
+[[nodiscard]] bool is_vast(const ir::Op& op, const chip::Chip& chip);
 
 /// Costs of one given plan, as `front` would give them.
 [[nodiscard]] PlanOption price(const ir::Graph& graph, const ir::Op& op,

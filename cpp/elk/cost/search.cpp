@@ -21,6 +21,11 @@ constexpr double kManyCores = 0.85;
 
 }  // namespace
 
+bool is_vast(const ir::Op& op, const chip::Chip& chip) {
+  const std::int64_t cores = chip::total_cores(chip);
+  return count_cuts(all_factors(op, cores), cores, kVast) > kVast;
+}
+
 void Collection::add(const Point& point, Candidate&& plan) {
   std::size_t id = 0;
   const Archive::Place place = archive.add(point, id);

@@ -15,9 +15,8 @@
 namespace elk::cost {
 namespace {
 
-constexpr std::size_t kMostNear = 2000;         // cuts looked at near the front
-constexpr std::int64_t kMostSurveyed = 300000;  // cuts and groups of them in a vast space
-constexpr std::int64_t kMostLooked = 12000;     // of these cuts, looked at closely
+constexpr std::size_t kMostNear = 2000;  // cuts looked at near the front
+constexpr std::int64_t kSurveyed = 25;  // cuts and groups of a vast space, to one looked at closely
 
 /// The slots, a bit each, that do not contain an axis.
 std::uint64_t sharing_slots(std::span<const Slot> slots, std::size_t axis) {
@@ -126,7 +125,7 @@ void Search::survey(const Prefix& before) {
       continue;
     }
     ++surveyed_;
-    if (vast_ && surveyed_ > kMostSurveyed) {
+    if (vast_ && surveyed_ > kSurveyed * constraints_.looks) {
       floor_.assume(cut_, compute);
     } else {
       survey(here);
@@ -163,7 +162,7 @@ void Search::look(double compute) {
     return;
   }
   ++looked_;
-  if (vast_ && looked_ > kMostLooked) {
+  if (vast_ && looked_ > constraints_.looks) {
     floor_.assume(cut_, compute);
     return;
   }

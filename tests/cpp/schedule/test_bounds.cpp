@@ -312,7 +312,7 @@ TEST(Bounds, NoExecuteUndercutsItsFloorWhateverRestsWhere) {
       continue;
     }
     try {
-      static_cast<void>(search(problem, Policy::ElkDyn, 1));
+      static_cast<void>(search(problem, {.policy = Policy::ElkDyn, .threads = 1}));
     } catch (const Infeasible&) {
     }
     for (std::int32_t op = 0; round % 3 == 0 && op < problem.op_count(); ++op) {
@@ -342,7 +342,7 @@ TEST(Bounds, AddUpWhatCannotBeOnChipAtTheSameTime) {
     const chip::Chip chip = test::tight_chip(16, sram);
     Problem problem = test::problem(graph, chip, tiles);
     const Bounds bound = bounds(problem, {1.0});
-    EXPECT_LE(bound.lower_bound, search(problem, Policy::ElkDyn, 1).times.total);
+    EXPECT_LE(bound.lower_bound, search(problem, {.policy = Policy::ElkDyn, .threads = 1}).times.total);
     return bound;
   };
   const Bounds tight = found(960);
