@@ -17,6 +17,13 @@ using program::Exchange;
 using program::Execution;
 using Lists = std::vector<std::vector<CoreInstruction>>;
 
+CoreInstruction told(Action action, std::int32_t op) {
+  CoreInstruction one;
+  one.action = action;
+  one.op = op;
+  return one;
+}
+
 /// What one core receives and sends of one operand.
 struct Ends {
   std::vector<Parcel> from;
@@ -141,7 +148,9 @@ class ExecuteCoder {
   }
 
   [[nodiscard]] CoreInstruction instruction(Action action, std::int64_t number) const {
-    return {.action = action, .op = op_, .number = number};
+    CoreInstruction one = told(action, op_);
+    one.number = number;
+    return one;
   }
 
   void add_exchange(Action action, const Exchange& exchange, Lists& out) const {
@@ -177,6 +186,7 @@ class ExecuteCoder {
 
   void add_steps(const Execution& execution, const std::vector<char>& works, Lists& out) const {
     std::vector<Parcels> moved;
+    moved.reserve(execution.rotations.size());
     for (const program::Rotation& rotation : execution.rotations) {
       moved.push_back(parcels(rotation.exchange, job_.chip, asked_));
     }
@@ -274,13 +284,11 @@ class ExecuteCoder {
 /// Every buffer that begins with an instruction, on all cores.
 void add_allocations(const BufferBook& book, std::int32_t position, Lists& out) {
   for (const program::Buffer* buffer : book.born(position)) {
-    const CoreInstruction one{
-        .action = Action::Allocate,
-        .op = buffer->op,
-        .until = buffer->to,
-        .role = buffer->role,
-        .areas = {{.tensor = buffer->tensor, .box = {}, .places = {book.segment(*buffer)}}},
-        .bytes = buffer->bytes.value};
+    CoreInstruction one = told(Action::Allocate, buffer->op);
+    one.until = buffer->to;
+    one.role = buffer->role;
+    one.areas = {{.tensor = buffer->tensor, .box = {}, .places = {book.segment(*buffer)}}};
+    one.bytes = buffer->bytes.value;
     for (std::vector<CoreInstruction>& list : out) {
       list.push_back(one);
     }
@@ -330,8 +338,7 @@ Lists Coder::at(std::int32_t position, std::span<const std::int32_t> cores) {
     const auto area = [&](std::int32_t) {
       return Area{.tensor = store->tensor, .box = {}, .places = {book_.segment(*rest)}};
     };
-    add_loading(expander_.store(*store), {.action = Action::Store, .op = store->op}, area, asked,
-                out);
+    add_loading(expander_.store(*store), told(Action::Store, store->op), area, asked, out);
     return out;
   }
   const std::int32_t op = instruction.subject;
@@ -342,7 +349,7 @@ Lists Coder::at(std::int32_t position, std::span<const std::int32_t> cores) {
                   .box = {},
                   .places = places.preloaded(subscript(operand))};
     };
-    add_loading(expander_.preload(op), {.action = Action::Preload, .op = op}, area, asked, out);
+    add_loading(expander_.preload(op), told(Action::Preload, op), area, asked, out);
     return out;
   }
   ExecuteCoder(job_, places, op, asked).add(execution(op), out);

@@ -33,19 +33,19 @@ struct Area {
 
 /// One instruction of one core. What an action has no use for is empty, 0 or -1.
 struct CoreInstruction {
-  Action action;
+  Action action = Action::Allocate;
   std::int32_t op = -1;
   std::int64_t number = 0;  // of the step that is computed or just was; of the round of a reduce
   std::int32_t until = -1;  // of an allocation: the last instruction of the program that needs it
   program::Role role = program::Role::Execute;  // of an allocation
-  std::vector<Area> areas = {};  // what it fills, or stores; of a compute all operands
-  std::int64_t bytes = 0;        // allocated, loaded or stored
-  std::vector<Parcel> from = {};
-  std::vector<Parcel> to = {};
-  std::int64_t loads = 0;              // of a shift: of the transfer buffer
-  std::vector<Ranges> sub_tasks = {};  // of a compute: ranges of all axes, in parts where they wrap
-  std::int64_t parts = 0;              // of a reduce: that are added up ...
-  std::int64_t elements = 0;           // ... of so many elements each
+  std::vector<Area> areas;  // what it fills, or stores; of a compute all operands
+  std::int64_t bytes = 0;   // allocated, loaded or stored
+  std::vector<Parcel> from;
+  std::vector<Parcel> to;
+  std::int64_t loads = 0;         // of a shift: of the transfer buffer
+  std::vector<Ranges> sub_tasks;  // of a compute: ranges of all axes, in parts where they wrap
+  std::int64_t parts = 0;         // of a reduce: that are added up ...
+  std::int64_t elements = 0;      // ... of so many elements each
 };
 
 /// The instructions of every core: the expansion that the simulator times, at the addresses of the

@@ -160,6 +160,24 @@ class Runner {
   Images results_;
 };
 
+/// Runs an instruction that differs from chip to chip or needs all of them; false: it is no such.
+bool run_together(const Pod& pod, std::span<const std::int32_t> slices,
+                  const program::Instruction& instruction) {
+  if (pod.size() == 1 || instruction.opcode != program::Opcode::Execute) {
+    return false;
+  }
+  if (std::find(slices.begin(), slices.end(), instruction.subject) != slices.end()) {
+    run_slice(pod, instruction.subject);
+    return true;
+  }
+  const ir::Op& op = pod.front()->job.graph.ops[subscript(instruction.subject)];
+  if (!is_exchange(op, pod.size())) {
+    return false;
+  }
+  run_collective(pod, instruction.subject);
+  return true;
+}
+
 }  // namespace
 
 Machine::Machine(const Job& on, Images given)
@@ -219,23 +237,14 @@ std::vector<Emulated> emulate_pod(const Job& job, std::span<const std::int32_t> 
     pod.push_back(std::make_unique<Machine>(job, std::move(images)));
     runners.emplace_back(*pod.back(), wanted);
   }
-  const auto is_slice = [&](std::int32_t op) {
-    return pod.size() > 1 && std::find(slices.begin(), slices.end(), op) != slices.end();
-  };
   for (std::size_t i = 0; i < job.program.code.size(); ++i) {
-    const program::Instruction& instruction = job.program.code[i];
     const auto now = static_cast<std::int32_t>(i);
     for (Runner& runner : runners) {
       runner.begin(now);
     }
-    const bool executes = instruction.opcode == program::Opcode::Execute;
-    if (executes && is_slice(instruction.subject)) {
-      run_slice(pod, instruction.subject);
-    } else if (executes && is_exchange(job.graph.ops[subscript(instruction.subject)], pod.size())) {
-      run_collective(pod, instruction.subject);
-    } else {
+    if (!run_together(pod, slices, job.program.code[i])) {
       for (Runner& runner : runners) {
-        runner.run(instruction);
+        runner.run(job.program.code[i]);
       }
     }
     for (Runner& runner : runners) {
