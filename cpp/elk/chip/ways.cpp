@@ -48,6 +48,34 @@ Edge edge_of(const Chip& chip, const Nodes& grid, std::int64_t core) {
 
 bool upright(Edge edge) { return edge == Edge::Left || edge == Edge::Right; }
 
+/// The nodes of a module beside an area, all of them if there is none: for each edge their
+/// positions.
+std::array<std::vector<std::int32_t>, kEdges> beside(const Chip& chip, const Nodes& grid,
+                                                     const std::vector<CoreId>& nodes,
+                                                     const Area& area) {
+  std::array<std::vector<std::int32_t>, kEdges> result;
+  std::array<std::vector<std::int32_t>, kEdges> all;
+  bool any = false;
+  for (std::size_t node = 0; node < nodes.size(); ++node) {
+    const Edge edge = edge_of(chip, grid, nodes[node].value);
+    const Place at = grid.place(nodes[node].value);
+    all[static_cast<std::size_t>(edge)].push_back(static_cast<std::int32_t>(node));
+    if (upright(edge) ? at.row < area.rows : at.col < area.cols) {
+      result[static_cast<std::size_t>(edge)].push_back(static_cast<std::int32_t>(node));
+      any = true;
+    }
+  }
+  return any ? result : all;
+}
+
+std::size_t count(const std::array<std::vector<std::int32_t>, kEdges>& members) {
+  std::size_t sum = 0;
+  for (const std::vector<std::int32_t>& nodes : members) {
+    sum += nodes.size();
+  }
+  return sum;
+}
+
 /// Deals receivers out to the nodes of one module.
 class Dealer {
  public:
@@ -109,18 +137,24 @@ class Dealer {
 
 }  // namespace
 
+std::vector<std::int64_t> nodes_beside(const Chip& chip, const Area& area) {
+  std::vector<std::int64_t> result;
+  const Nodes grid = nodes_of(chip);
+  for (const std::vector<CoreId>& nodes : attached_cores(chip)) {
+    result.push_back(static_cast<std::int64_t>(count(beside(chip, grid, nodes, area))));
+  }
+  return result;
+}
+
 std::vector<std::vector<std::int32_t>> entry_nodes(const Chip& chip,
-                                                   std::span<const CoreId> receivers) {
+                                                   std::span<const CoreId> receivers,
+                                                   const Area& area) {
   std::vector<std::vector<std::int32_t>> result;
   const Nodes grid = nodes_of(chip);
   for (const std::vector<CoreId>& nodes : attached_cores(chip)) {
-    std::array<std::vector<std::int32_t>, kEdges> members;
-    for (std::size_t node = 0; node < nodes.size(); ++node) {
-      const Edge edge = edge_of(chip, grid, nodes[node].value);
-      members[static_cast<std::size_t>(edge)].push_back(static_cast<std::int32_t>(node));
-    }
+    const auto members = beside(chip, grid, nodes, area);
     Dealer dealer(grid, nodes, receivers);
-    std::size_t nodes_left = nodes.size();
+    std::size_t nodes_left = count(members);
     for (std::size_t edge = 0; edge < kEdges; ++edge) {
       if (!members[edge].empty()) {
         dealer.deal(static_cast<Edge>(edge), members[edge], nodes_left);
@@ -137,7 +171,17 @@ std::vector<std::vector<std::int32_t>> entry_nodes(const Chip& chip) {
   for (std::int64_t core = 0; core < chip.core.count; ++core) {
     all.push_back(id_at<CoreId>(static_cast<std::size_t>(core)));
   }
-  return entry_nodes(chip, all);
+  return entry_nodes(chip, all, area_of(chip, all));
+}
+
+Area area_of(const Chip& chip, std::span<const CoreId> cores) {
+  const Nodes grid = nodes_of(chip);
+  Area result{.rows = 0, .cols = 0};
+  for (const CoreId core : cores) {
+    const Place at = grid.cols > 0 ? grid.place(core.value) : Place{.row = 0, .col = core.value};
+    result = {.rows = std::max(result.rows, at.row + 1), .cols = std::max(result.cols, at.col + 1)};
+  }
+  return result;
 }
 
 bool along_row_first(const Chip& chip, CoreId core) {

@@ -9,19 +9,36 @@
 
 namespace elk::chip {
 
+/// Rows and columns of one chip's grid, [0, rows) and [0, cols).
+struct Area {
+  std::int64_t rows;
+  std::int64_t cols;
+};
+
+/// For each HBM module, how many of its nodes lie at the edge beside an area: at the left and right
+/// in its rows, at the top and bottom in its columns. All of them where none does. Data for the
+/// area come in through these: from the others they would have to share the links into it.
+[[nodiscard]] std::vector<std::int64_t> nodes_beside(const Chip& chip, const Area& area);
+
 /// For each HBM module and each of `receivers`, cores of one chip, the node through which the
 /// module's data for it pass: a position in `attached_cores(chip)[module]`. Empty where that is.
+/// `area` holds all cores that the data go to.
 ///
-/// Data lie striped over all modules, so each module serves every core. Its nodes share the
-/// receivers evenly, in runs along their edge: those of the left and right columns take rows, those
-/// of the top and bottom rows take columns, the corners with them. Together with `along_row_first`
-/// this keeps data off the links along the edge: the busiest link then carries little more than a
-/// node lets in.
+/// Data lie striped over all modules, so each module serves every core. Its nodes beside the area
+/// share the receivers evenly, in runs along their edge: those of the left and right columns take
+/// rows, those of the top and bottom rows take columns, the corners with them. Together with
+/// `along_row_first` this keeps data off the links along the edge: the busiest link then carries
+/// little more than a node lets in.
 [[nodiscard]] std::vector<std::vector<std::int32_t>> entry_nodes(const Chip& chip,
-                                                                 std::span<const CoreId> receivers);
+                                                                 std::span<const CoreId> receivers,
+                                                                 const Area& area);
 
 /// The same where all cores are receivers, in the order of their numbers.
 [[nodiscard]] std::vector<std::vector<std::int32_t>> entry_nodes(const Chip& chip);
+
+/// The least area of one chip's grid that holds `cores`, which are numbered on it; all-to-all is
+/// one row.
+[[nodiscard]] Area area_of(const Chip& chip, std::span<const CoreId> cores);
 
 /// Whether data that pass the node at `core` go along its row first and then along a column: they
 /// leave an edge at a right angle. Where modules are at nodes within the grid, always.

@@ -26,18 +26,7 @@ Fabric::Fabric(const chip::Chip& chip)
       chip_rate_(chip.inter_chip ? chip.inter_chip->rate : 0.0),
       chip_latency_(chip.inter_chip ? chip.inter_chip->latency.value : 0.0),
       delivery_(grid_ && chip.hbm ? chip::delivery(chip).rate
-                                  : std::numeric_limits<double>::infinity()),
-      modules_(0),
-      edge_nodes_(std::numeric_limits<std::int64_t>::max()) {
-  for (const std::vector<CoreId>& nodes : chip::attached_cores(chip)) {
-    ++modules_;
-    edge_nodes_ = std::min(edge_nodes_, static_cast<std::int64_t>(nodes.size()));
-  }
-}
-
-std::int64_t Fabric::edge_bytes(std::int64_t pieces, std::int64_t bytes) const {
-  return modules_ == 0 ? 0 : ceil_div(pieces, edge_nodes_) * ceil_div(bytes, modules_);
-}
+                                  : std::numeric_limits<double>::infinity()) {}
 
 Exchange Fabric::exchange(const Traffic& traffic) const {
   const std::int64_t port = std::max(traffic.received, traffic.sent);

@@ -69,10 +69,6 @@ class Fabric {
   /// Least time for `bytes` from HBM to pass the edges of one chip's grid; zero off a grid.
   [[nodiscard]] Seconds delivery(double bytes) const { return {bytes / delivery_}; }
 
-  /// On a grid, bytes through the busiest of the nodes that let in `pieces` pieces of `bytes` each:
-  /// every module has its share of each piece, and its nodes share the pieces. 0 off a grid.
-  [[nodiscard]] std::int64_t edge_bytes(std::int64_t pieces, std::int64_t bytes) const;
-
   [[nodiscard]] bool multicast() const { return multicast_; }
   [[nodiscard]] bool grid() const { return grid_; }
   [[nodiscard]] std::int64_t chips() const { return chips_; }
@@ -92,8 +88,6 @@ class Fabric {
   double chip_rate_;
   double chip_latency_;
   double delivery_;
-  std::int64_t modules_;     // of one chip, on a grid; else 0
-  std::int64_t edge_nodes_;  // of the module that is attached to fewest
 };
 
 inline constexpr Exchange kNoExchange{.time = {0.0}, .bytes = {0}, .wire = {0.0}, .tail = {0.0}};

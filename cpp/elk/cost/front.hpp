@@ -23,6 +23,7 @@ struct PreloadState {
   std::int64_t hbm_bytes;             // over all chips
   Seconds hbm_time;                   // of the busiest chip, latency aside
   Seconds time;                       // max(hbm_time, link / rate)
+  Seconds wire;                       // of that, in which the busiest port or link carries data
   Exchange distribute;                // the rest, fetched from peers at the execute
 };
 

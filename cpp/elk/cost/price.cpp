@@ -7,6 +7,7 @@
 #include "elk/base/errors.hpp"
 #include "elk/base/rounding.hpp"
 #include "elk/base/text.hpp"
+#include "elk/chip/ways.hpp"
 #include "elk/cost/collective.hpp"
 #include "elk/cost/states.hpp"
 #include "elk/partition/order.hpp"
@@ -58,9 +59,27 @@ std::int64_t peers_around(const partition::Rotation& turn, const partition::Exec
   return partition::goes_around(chip, dim, cores, cores) ? cores / turn.ring : 0;
 }
 
+/// The nodes through which data come to the cores of a plan.
+Edge edge_of(const partition::ExecutePlan& plan, const chip::Chip& chip) {
+  Edge result;
+  if (!chip::is_mesh(chip)) {
+    return result;
+  }
+  chip::Area area{.rows = 1, .cols = 1};
+  for (const std::int32_t axis : plan.order) {
+    const auto at = static_cast<std::size_t>(axis);
+    (plan.mesh_dims[at] == 0 ? area.rows : area.cols) *= plan.factors[at];
+  }
+  const std::vector<std::int64_t> nodes = chip::nodes_beside(chip, area);
+  result.modules = static_cast<std::int64_t>(nodes.size());
+  result.nodes = nodes.empty() ? 1 : *std::min_element(nodes.begin(), nodes.end());
+  return result;
+}
+
 std::vector<HbmOperand> hbm_operands(const ir::Graph& graph, const ir::Op& op,
                                      const PlanOption& option, const chip::Chip& chip) {
   std::vector<HbmOperand> result;
+  const Edge edge = edge_of(option.plan, chip);
   for (std::size_t i = 0; i < op.operands.size(); ++i) {
     const ir::Operand& operand = op.operands[i];
     if (!partition::from_hbm(graph, operand) || partition::first_like(op, i) != i) {
@@ -82,6 +101,7 @@ std::vector<HbmOperand> hbm_operands(const ir::Graph& graph, const ir::Op& op,
                       .expected = expected,
                       .sharing = sharing,
                       .pieces = ceil_div(std::min(option.cores, chip.core.count), sharing.copies),
+                      .edge = edge,
                       .ring = turn.ring,
                       .around = peers_around(turn, option.plan, chip)});
   }

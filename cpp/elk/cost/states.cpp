@@ -40,6 +40,12 @@ Reads reads(const partition::Sharing& sharing, std::int64_t d, bool multicast) {
           .chip = static_cast<std::int64_t>(std::ceil(bytes * sharing.chip_share))};
 }
 
+/// On a grid, bytes through the busiest of the nodes that let in `pieces` pieces of `bytes` each:
+/// every module has its share of each piece, and its nodes share the pieces.
+std::int64_t edge_bytes(const Edge& edge, std::int64_t pieces, std::int64_t bytes) {
+  return edge.modules == 0 ? 0 : ceil_div(pieces, edge.nodes) * ceil_div(bytes, edge.modules);
+}
+
 Partial with(const Partial& before, const HbmOperand& operand, std::int64_t d,
              const Fabric& fabric) {
   const std::int64_t piece = partition::preload_piece(operand.full, d).value;
@@ -53,7 +59,7 @@ Partial with(const Partial& before, const HbmOperand& operand, std::int64_t d,
   result.hbm += read.all;
   result.chip_hbm += read.chip;
   const std::int64_t pieces = operand.pieces * (fabric.multicast() ? d : operand.sharing.copies);
-  result.edge += fabric.edge_bytes(pieces, piece);
+  result.edge += edge_bytes(operand.edge, pieces, piece);
   if (d > 1 && rest > 0) {
     result.traffic.received += rest;
     result.traffic.sent += fabric.multicast() ? piece : rest;
@@ -106,9 +112,12 @@ PreloadState state(const Partial& sum, const std::vector<HbmOperand>& operands, 
                       .hbm_bytes = chip.hbm ? sum.hbm : 0,
                       .hbm_time = hbm_seconds(chip, fabric, sum),
                       .time = {0.0},
+                      .wire = {0.0},
                       .distribute = fabric.exchange(sum.traffic)};
-  result.time = std::max(result.hbm_time, Seconds{static_cast<double>(result.link.value) /
-                                                  chip.interconnect.link_rate});
+  const Seconds port{static_cast<double>(result.link.value) / chip.interconnect.link_rate};
+  result.time = std::max(result.hbm_time, port);
+  result.wire =
+      std::max(port, Seconds{static_cast<double>(sum.edge) / chip.interconnect.link_rate});
   for (std::size_t i = 0; i < operands.size(); ++i) {
     for (std::size_t twin = 0; twin < op.operands.size(); ++twin) {
       if (partition::first_like(op, twin) == operands[i].operand) {

@@ -7,6 +7,12 @@
 
 namespace elk::cost {
 
+/// Where the data of a plan enter a grid.
+struct Edge {
+  std::int64_t modules = 0;  // of one chip; 0 off a grid
+  std::int64_t nodes = 1;    // beside the plan's cores, of the module that has fewest there
+};
+
 /// An operand from HBM under one execute plan.
 struct HbmOperand {
   std::size_t operand = 0;
@@ -14,6 +20,7 @@ struct HbmOperand {
   double expected = 1.0;  // share of it that is filled: below 1 only where an index picks rows
   partition::Sharing sharing;
   std::int64_t pieces = 1;  // different ones that the cores of a chip hold, at most
+  Edge edge;
   std::int64_t ring = 1;    // cores that its partitions rotate through: peers are as far apart
   std::int64_t around = 0;  // peers that go once around their dimension of a torus, 0: none do
 };

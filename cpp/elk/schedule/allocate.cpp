@@ -107,6 +107,7 @@ Step step(const cost::Front& front, std::size_t option, const Contention& conten
                                 .hbm_bytes = 0,
                                 .hbm_time = {0.0},
                                 .time = {0.0},
+                                .wire = {0.0},
                                 .distribute = {}};
   Step best{.choice = {.option = static_cast<std::int32_t>(option), .state = 0},
             .cost = std::numeric_limits<double>::infinity(),

@@ -61,7 +61,7 @@ Part part(const Problem& problem, std::int32_t op, const Choice& choice, const I
               .piece = {0},
               .rest = option.footprint.rest};
   if (problem.is_loaded(op)) {
-    result.load = load(state, problem.chip());
+    result.load = load(state);
     result.own += hbm_bytes(problem, option) - state.space;
     result.piece = state.space;
   }

@@ -251,12 +251,11 @@ cost::Moving moving(const cost::Exchange& exchange) {
           .after = exchange.tail};
 }
 
-cost::Load load(const cost::PreloadState& state, const chip::Chip& chip) {
+cost::Load load(const cost::PreloadState& state) {
   if (state.time.value <= 0.0) {
     return {.time = {0.0}, .share = 0.0};
   }
-  const double wire = static_cast<double>(state.link.value) / chip.interconnect.link_rate;
-  return {.time = state.time, .share = std::min(1.0, wire / state.time.value)};
+  return {.time = state.time, .share = std::min(1.0, state.wire.value / state.time.value)};
 }
 
 cost::Sharing sharing(const chip::Chip& chip) {

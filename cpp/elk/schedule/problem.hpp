@@ -124,7 +124,7 @@ class Problem {
 
 [[nodiscard]] cost::Work work(const cost::PlanOption& option, const cost::PreloadState& state,
                               const cost::Exchange& gather);
-[[nodiscard]] cost::Load load(const cost::PreloadState& state, const chip::Chip& chip);
+[[nodiscard]] cost::Load load(const cost::PreloadState& state);
 
 /// What contention costs on `chip`.
 [[nodiscard]] cost::Sharing sharing(const chip::Chip& chip);

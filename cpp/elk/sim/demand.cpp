@@ -217,12 +217,16 @@ void Demands::count_ways(const program::Loading& loading, Sums& sums) const {
   const std::int64_t modules = network_.modules() / chip_.chips;
   Trees trees(network_);
   for (const auto& [key, like] : ways) {
-    std::vector<CoreId> middles;  // on their chip
-    middles.reserve(like.size());
+    std::vector<CoreId> middles;  // of each piece's cores, on their chip
+    std::vector<CoreId> all;
     for (const Way& way : like) {
       middles.push_back(core_id(way.cores[way.cores.size() / 2].value % chip_.core.count));
+      for (const CoreId core : way.cores) {
+        all.push_back(core_id(core.value % chip_.core.count));
+      }
     }
-    const std::vector<std::vector<std::int32_t>> nodes = chip::entry_nodes(chip_, middles);
+    const std::vector<std::vector<std::int32_t>> nodes =
+        chip::entry_nodes(chip_, middles, chip::area_of(chip_, all));
     for (std::size_t m = 0; m < nodes.size(); ++m) {
       const auto module = id_at<ModuleId>(subscript(key.second * modules) + m);
       for (std::size_t k = 0; k < like.size(); ++k) {

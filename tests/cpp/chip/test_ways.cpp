@@ -134,5 +134,24 @@ TEST(AlongRowFirst, LeavesEachEdgeAtARightAngle) {
   EXPECT_TRUE(along_row_first(edged(4, 5, 2, HbmPosition::EdgesLeftRight), CoreId{0}));
 }
 
+// Of 28 nodes around 8 x 8, corners with the rows: 8 at the top, 8 at the bottom, and 3 at either
+// side are beside the first four rows.
+TEST(Ways, DataForAPartOfTheGridEnterBesideIt) {
+  const Chip chip = small_mesh(8, 8);
+  EXPECT_EQ(nodes_beside(chip, {.rows = 8, .cols = 8}), std::vector<std::int64_t>{28});
+  EXPECT_EQ(nodes_beside(chip, {.rows = 4, .cols = 8}), std::vector<std::int64_t>{22});
+  std::vector<CoreId> receivers;
+  for (std::int32_t core = 0; core < 32; ++core) {
+    receivers.push_back({core});
+  }
+  EXPECT_EQ(area_of(chip, receivers).rows, 4);
+  const auto entries = entry_nodes(chip, receivers, area_of(chip, receivers));
+  const std::vector<CoreId> nodes = attached_cores(chip).front();
+  for (const std::int32_t entry : entries.front()) {
+    const std::int32_t core = nodes[static_cast<std::size_t>(entry)].value;
+    EXPECT_TRUE(core / 8 < 4 || core / 8 == 7);
+  }
+}
+
 }  // namespace
 }  // namespace elk::chip

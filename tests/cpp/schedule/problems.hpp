@@ -38,6 +38,7 @@ inline cost::PreloadState made_state(std::int64_t bytes, double distribute, doub
           .hbm_bytes = 0,
           .hbm_time = {load},
           .time = {load},
+          .wire = {0.0},
           .distribute = {.time = {distribute}, .bytes = {0}, .wire = {0.0}, .tail = {0.0}}};
 }
 
