@@ -1,7 +1,7 @@
 """The planner's forecast against the simulator, for models, chips and policies, as Markdown.
 
 python benchmarks/forecast_table.py [--chips NAME,NAME] [--policies NAME,NAME] [--models WORD,WORD]
-    [--fidelity core|symmetric|auto]
+    [--fidelity core|symmetric|auto] [--pod sharded|pooled]
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ def main() -> None:
     parser.add_argument("--policies", default=",".join(POLICIES), help="policies, with commas")
     parser.add_argument("--models", default="", help="words in names of model files, with commas")
     parser.add_argument("--fidelity", default="auto", help="core, symmetric or auto")
+    parser.add_argument("--pod", default="sharded", choices=("sharded", "pooled"))
     arguments = parser.parse_args()
     words = arguments.models.split(",")
     cases = [case for case in (*CASES, *OTHERS) if any(word in case.file for word in words)]
@@ -34,7 +35,7 @@ def main() -> None:
     errors: list[float] = []
     for chip in map(elk.chips.get, arguments.chips.split(",")):
         for case in cases:
-            errors += rows(case, chip, arguments.policies.split(","), arguments.fidelity)
+            errors += rows(case, chip, arguments)
     sizes = [abs(error) for error in errors]
     if sizes:
         print(
@@ -43,19 +44,19 @@ def main() -> None:
         )
 
 
-def rows(case: Case, chip: elk.Chip, policies: list[str], fidelity: str) -> list[float]:
+def rows(case: Case, chip: elk.Chip, arguments: argparse.Namespace) -> list[float]:
     """Prints a row for each policy and returns the errors."""
     print(f"{case.title} on {chip.name}", file=sys.stderr)
     model = elk.load_model(case.path, bindings=case.bindings)
     errors = []
-    for policy in policies:
+    for policy in arguments.policies.split(","):
         try:
-            plan = elk.compile(model, chip, policy=policy)
+            plan = elk.compile(model, chip, policy=policy, pod=arguments.pod)
         except elk.InfeasibleError:
             print(f"| {case.title} | {chip.name} | {policy} | does not fit |" + " |" * 4)
             continue
         start = time.perf_counter()
-        run = plan.simulate(fidelity=fidelity)
+        run = plan.simulate(fidelity=arguments.fidelity)
         seconds = time.perf_counter() - start
         errors.append(plan.forecast_error())
         print(

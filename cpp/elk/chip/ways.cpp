@@ -178,7 +178,7 @@ Area area_of(const Chip& chip, std::span<const CoreId> cores) {
   const Nodes grid = nodes_of(chip);
   Area result{.rows = 0, .cols = 0};
   for (const CoreId core : cores) {
-    const Place at = grid.place(core.value);
+    const Place at = grid.cols > 0 ? grid.place(core.value) : Place{.row = 0, .col = core.value};
     result = {.rows = std::max(result.rows, at.row + 1), .cols = std::max(result.cols, at.col + 1)};
   }
   return result;

@@ -36,7 +36,8 @@ struct Area {
 /// The same where all cores are receivers, in the order of their numbers.
 [[nodiscard]] std::vector<std::vector<std::int32_t>> entry_nodes(const Chip& chip);
 
-/// The least area of one chip's grid that holds `cores`, which are numbered on it.
+/// The least area of one chip's grid that holds `cores`, which are numbered on it; all-to-all is
+/// one row.
 [[nodiscard]] Area area_of(const Chip& chip, std::span<const CoreId> cores);
 
 /// Whether data that pass the node at `core` go along its row first and then along a column: they
