@@ -7,6 +7,17 @@
 #include "elk/base/errors.hpp"
 
 namespace elk::compile {
+namespace {
+
+/// How far a plan may be below the estimate of its sharding.
+constexpr double kOverestimate = 1.5;
+
+bool may_win(const train::Sharding& sharding, Picoseconds best) {
+  return sharding.least < best &&
+         static_cast<double>(sharding.time.value) < kOverestimate * static_cast<double>(best.value);
+}
+
+}  // namespace
 
 Plan shortest(const std::vector<train::Sharding>& proposals,
               const std::function<train::Sharding()>& resort, const PlanOf& plan_of) {
@@ -23,7 +34,7 @@ Plan shortest(const std::vector<train::Sharding>& proposals,
     }
   };
   for (const train::Sharding& sharding : proposals) {
-    if (!best || sharding.least < best->predicted.total) {
+    if (!best || may_win(sharding, best->predicted.total)) {
       consider(sharding);
     }
   }

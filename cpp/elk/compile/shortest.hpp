@@ -12,8 +12,9 @@ namespace elk::compile {
 using PlanOf = std::function<Plan(const train::Sharding&)>;
 
 /// The shortest plan of the proposals: the first, and each later one that might undercut what was
-/// found, since the executes and HBM bytes of its graph alone do. Where none fits, that of
-/// `resort`; the error is the first proposal's if that does not fit either.
+/// found, since the executes and HBM bytes of its graph alone do and its estimate is not far above.
+/// Where none fits, that of `resort`; the error is the first proposal's if that does not fit
+/// either.
 [[nodiscard]] Plan shortest(const std::vector<train::Sharding>& proposals,
                             const std::function<train::Sharding()>& resort, const PlanOf& plan_of);
 

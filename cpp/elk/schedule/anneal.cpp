@@ -13,8 +13,7 @@
 namespace elk::schedule {
 namespace {
 
-constexpr double kHot = 2e-3;          // of the model's time: what a move may cost at the start
-constexpr double kHopeless = 8.0;      // times what a move may cost now: not worth a forecast
+constexpr double kFarAbove = 8.0;      // times what a move may cost now: not worth a forecast
 constexpr double kPlans = 0.62;        // of all moves, those that change a plan
 constexpr double kStates = 0.14;       // a preload state
 constexpr double kOrders = 0.12;       // the order; the rest how far ahead
@@ -51,7 +50,7 @@ class Annealer {
     const std::int64_t most = options_.most;
     now_ = sketch_.seconds(arrangement_);
     keep();
-    const double hot = kHot * now_;
+    const double hot = options_.hot * now_ / static_cast<double>(sketch_.places().all().size());
     while (work_ < most && !Watch::stops(options_.watch)) {
       const std::int64_t before = work_;
       const double left = 1.0 - (static_cast<double>(work_) / static_cast<double>(most));
@@ -87,7 +86,7 @@ class Annealer {
       return;
     }
     const double before = now_;
-    const double after = sketch_.seconds(arrangement_, before + (kHopeless * heat_));
+    const double after = sketch_.seconds(arrangement_, before + (kFarAbove * heat_));
     work_ += sketch_.work();
     if (after > before && random_.uniform() >= std::exp((before - after) / heat_)) {
       take_back(undo);
@@ -188,7 +187,7 @@ class Annealer {
         sketch_.places().repeats(place) ? static_cast<double>(sketch_.places().count()) : 1.0;
     const double more = alone(place, next) - alone(place, choice(place));
     const double gathered = sketch_.execute_seconds(place) - (count * alone(place, choice(place)));
-    return (count * more) - gathered > (kHopeless * heat_);
+    return (count * more) - gathered > (kFarAbove * heat_);
   }
 
   /// Seconds of an execute that finds everything in place.

@@ -19,6 +19,7 @@ struct Annealed {
 struct AnnealOptions {
   std::int64_t most;  // work
   std::uint64_t seed;
+  double hot = 0.1;  // what a move may cost at first, of the mean time of a place
   Watch* watch = nullptr;
 };
 

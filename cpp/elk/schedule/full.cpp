@@ -15,7 +15,11 @@ namespace {
 
 /// Parts of the room that a chain leaves unused: buffers in whole ranges of addresses need more
 /// than their sum.
-constexpr std::array<std::int64_t, 3> kUnused = {0, 1, 3};
+constexpr std::array<std::int64_t, 3> kLeftFree = {0, 1, 3};
+
+/// What moves may cost at first: long models settle on little, short ones must cross more.
+constexpr double kWarm = 0.1;
+constexpr double kHot = 0.5;
 
 /// Work (ops in a forecast) by effort.
 struct Budget {
@@ -30,7 +34,7 @@ Budget budget(Effort effort) {
     case Effort::Fast:
       return {.starts = 1, .orders = 200'000, .anneal = 1'000'000, .moves = 100};
     case Effort::Default:
-      return {.starts = 2, .orders = 1'000'000, .anneal = 5'000'000, .moves = 400};
+      return {.starts = 2, .orders = 600'000, .anneal = 3'500'000, .moves = 1'500};
     case Effort::Max:
       return {.starts = 4, .orders = 10'000'000, .anneal = 100'000'000, .moves = 8'000};
   }
@@ -95,9 +99,9 @@ std::vector<Proposal> improve(Problem& problem, const std::vector<Proposal>& sta
     chains.push_back(std::move(chain));
   }
   const std::size_t count = chains.size();
-  for (std::size_t i = 1; i < kUnused.size() && count > 0; ++i) {
+  for (std::size_t i = 1; i < kLeftFree.size() && count > 0; ++i) {
     Chain& chain = chains.emplace_back(chains[(i - 1) % count]);
-    chain.start.space.room -= Bytes{room.value / kPartsOfRoom * kUnused[i]};
+    chain.start.space.room -= Bytes{room.value / kPartsOfRoom * kLeftFree[i]};
   }
   std::vector<std::size_t> seeds(chains.size());
   for (std::size_t i = 0; i < seeds.size(); ++i) {
@@ -107,7 +111,10 @@ std::vector<Proposal> improve(Problem& problem, const std::vector<Proposal>& sta
       seeds,
       [&](std::size_t i) {
         return annealed(problem, chains[i].start, contention, chains[i].arrangement, limits.moves,
-                        {.most = limits.anneal, .seed = i, .watch = options.watch});
+                        {.most = limits.anneal,
+                         .seed = i,
+                         .hot = i % 2 == 0 ? kWarm : kHot,
+                         .watch = options.watch});
       },
       options.threads);
   for (const Rewritten& one : found) {

@@ -9,10 +9,6 @@
 namespace elk::schedule {
 namespace {
 
-/// Preloads that wait for their executes at most. A model of many small ops would fill SRAM with
-/// thousands, at no gain, and their placement would take quadratic time.
-constexpr std::size_t kMostWaiting = 128;
-
 /// Bytes in use at each execute while preloads are given their slots one after another, in the
 /// order of their executes. Slots never go back, so an execute that a later preload may reach is
 /// reached by all before it that execute no earlier: their sum so far, less what no longer counts

@@ -9,9 +9,6 @@
 namespace elk::schedule {
 namespace {
 
-/// Preloads that wait for their executes at most.
-constexpr std::size_t kMostWaiting = 128;
-
 /// The last slot of each preload in `order`: none comes later than those behind it in the order.
 std::vector<std::int32_t> last_slots(const std::vector<std::int32_t>& order) {
   std::vector<std::int32_t> result(order);

@@ -16,32 +16,91 @@ struct Trial {
   cost::TimelineResult times;
 };
 
-/// With less and less look-ahead, as long as it changes anything and is better than `best`.
-std::vector<Trial> trials(const Problem& problem, const Candidate& candidate,
-                          const std::optional<Found>& best, Bytes room) {
-  std::vector<Trial> result;
+/// Bytes in use at each execute where tensors that are written back rest until the store is known
+/// to be over: at the execute of the first preload issued after it.
+std::vector<Bytes> with_stores(const Problem& problem, const Contender& candidate,
+                               const std::vector<std::int32_t>& issued_before) {
+  std::vector<Bytes> base(candidate.situation.base);
+  const std::vector<std::int32_t>& order = preload_order(problem, candidate.proposal);
+  for (const ir::Store& store : stores(problem)) {
+    const auto op = static_cast<std::size_t>(store.op);
+    const auto next = static_cast<std::size_t>(issued_before[op]);
+    const std::int32_t over = next < order.size() ? order[next] : problem.op_count() - 1;
+    for (std::int32_t at = last_use(problem, static_cast<std::size_t>(store.tensor)) + 1;
+         at <= over; ++at) {
+      base[static_cast<std::size_t>(at)] += candidate.situation.rest[op];
+    }
+  }
+  return base;
+}
+
+/// No earlier than the capacity rule believes that stores are over: the next op's preload follows
+/// them.
+std::vector<std::int32_t> after_stores(const Problem& problem, const Space& space) {
+  std::vector<std::int32_t> result = space.not_before;
+  result.resize(static_cast<std::size_t>(problem.op_count()), 0);
+  for (const ir::Store& store : stores(problem)) {
+    const auto next =
+        static_cast<std::size_t>(problem.rank(store.op)) + (problem.is_loaded(store.op) ? 1 : 0);
+    if (next < problem.loaded().size()) {
+      std::int32_t& first = result[static_cast<std::size_t>(problem.loaded()[next])];
+      first = std::max(first, store.op + 1);
+    }
+  }
+  return result;
+}
+
+/// When to issue preloads: with less and less look-ahead; beside what stores keep on chip; after
+/// stores.
+std::vector<Issue> issues(const Problem& problem, const Contender& candidate, Bytes room) {
+  const Proposal& proposal = candidate.proposal;
+  std::vector<Issue> result;
   for (const std::int64_t unused : kUnusedParts) {
-    Space space = candidate.proposal.space;
+    Space space = proposal.space;
     space.room -= {room.value / kPartsOfRoom * unused};
-    Issue issued = issue(problem, candidate.proposal, candidate.situation, space);
-    if (issued.shortage) {
+    result.push_back(issue(problem, proposal, candidate.situation, space));
+    if (result.back().shortage) {
+      result.pop_back();
       break;
     }
-    if (!result.empty() && issued.issued_before == result.back().issued_before) {
+  }
+  if (!result.empty() && !stores(problem).empty()) {
+    Situation held = candidate.situation;
+    held.base = with_stores(problem, candidate, result.front().issued_before);
+    result.push_back(issue(problem, proposal, held, proposal.space));
+    Space space = proposal.space;
+    space.not_before = after_stores(problem, space);
+    result.push_back(issue(problem, proposal, candidate.situation, space));
+  }
+  std::erase_if(result, [](const Issue& one) { return one.shortage.has_value(); });
+  return result;
+}
+
+/// Those that are better than `best`, each once, the shortest forecast first.
+std::vector<Trial> trials(const Problem& problem, const Contender& candidate,
+                          const std::optional<Found>& best, Bytes room) {
+  std::vector<Trial> result;
+  for (Issue& issued : issues(problem, candidate, room)) {
+    const bool known = std::any_of(result.begin(), result.end(), [&](const Trial& other) {
+      return other.issued_before == issued.issued_before;
+    });
+    if (known) {
       continue;
     }
     cost::TimelineResult times =
         timing(problem, candidate.situation, preload_order(problem, candidate.proposal),
                issued.issued_before);
-    if (best && times.total >= best->times.total) {
-      break;
+    if (!best || times.total < best->times.total) {
+      result.push_back(
+          {.issued_before = std::move(issued.issued_before), .times = std::move(times)});
     }
-    result.push_back({.issued_before = std::move(issued.issued_before), .times = std::move(times)});
   }
+  std::stable_sort(result.begin(), result.end(),
+                   [](const Trial& a, const Trial& b) { return a.times.total < b.times.total; });
   return result;
 }
 
-std::optional<program::Program> placed_program(const Problem& problem, const Candidate& candidate,
+std::optional<program::Program> placed_program(const Problem& problem, const Contender& candidate,
                                                const Trial& trial, Bytes room) {
   program::Program result{
       .ops = {},
@@ -68,7 +127,7 @@ std::optional<program::Program> placed_program(const Problem& problem, const Can
   return result;
 }
 
-Found describe(Problem& problem, const Candidate& candidate, const Trial& trial,
+Found describe(Problem& problem, const Contender& candidate, const Trial& trial,
                program::Program program) {
   const std::vector<Choice>& choices = candidate.proposal.choices;
   Found found{.schedule = {.ops = choices,
@@ -109,7 +168,7 @@ Issue issue(const Problem& problem, const Proposal& proposal, const Situation& s
   return issue_in_order(situation.base, situation.piece, proposal.order, earliest, space.room);
 }
 
-std::optional<Found> place(Problem& problem, const Candidate& candidate,
+std::optional<Found> place(Problem& problem, const Contender& candidate,
                            const std::optional<Found>& best, Bytes room, int threads) {
   const std::vector<Trial> all = trials(problem, candidate, best, room);
   const std::size_t width = threads == 1 ? 1 : 2;

@@ -18,7 +18,7 @@ inline constexpr std::array<std::int64_t, 8> kUnusedParts = {0, 1, 2, 4, 7, 11, 
 inline constexpr std::int64_t kPartsOfRoom = 64;
 
 /// A proposal with its forecast, before placement.
-struct Candidate {
+struct Contender {
   Policy policy;
   Proposal proposal;
   Situation situation;
@@ -37,7 +37,7 @@ struct Candidate {
 /// The candidate as a placed program, with less look-ahead each time that placement fails, as long
 /// as it is better than `best`. Two attempts run side by side where there are threads: the first
 /// that succeeds counts.
-[[nodiscard]] std::optional<Found> place(Problem& problem, const Candidate& candidate,
+[[nodiscard]] std::optional<Found> place(Problem& problem, const Contender& candidate,
                                          const std::optional<Found>& best, Bytes room, int threads);
 
 }  // namespace elk::schedule

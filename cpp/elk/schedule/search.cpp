@@ -137,7 +137,7 @@ class Searcher {
   void propose_full() {
     sort_candidates();
     std::vector<Proposal> starts;
-    for (const Candidate& candidate : candidates_) {
+    for (const Contender& candidate : candidates_) {
       const bool known = std::any_of(starts.begin(), starts.end(), [&](const Proposal& other) {
         return other.choices == candidate.proposal.choices;
       });
@@ -154,7 +154,7 @@ class Searcher {
 
   void sort_candidates() {
     std::stable_sort(candidates_.begin(), candidates_.end(),
-                     [](const Candidate& a, const Candidate& b) {
+                     [](const Contender& a, const Contender& b) {
                        return a.times.total.value < b.times.total.value;
                      });
   }
@@ -169,7 +169,7 @@ class Searcher {
   }
 
   bool keep(Policy policy, Proposal proposal) {
-    Candidate candidate{.policy = policy,
+    Contender candidate{.policy = policy,
                         .proposal = std::move(proposal),
                         .situation = {},
                         .issue = {},
@@ -184,7 +184,7 @@ class Searcher {
       return false;
     }
     const bool known =
-        std::any_of(candidates_.begin(), candidates_.end(), [&](const Candidate& other) {
+        std::any_of(candidates_.begin(), candidates_.end(), [&](const Contender& other) {
           return other.policy == policy && other.proposal.choices == candidate.proposal.choices &&
                  other.issue.issued_before == candidate.issue.issued_before &&
                  other.proposal.order == candidate.proposal.order;
@@ -224,7 +224,7 @@ class Searcher {
     double least = std::numeric_limits<double>::infinity();
     for (const Policy policy : policies_from(options_.policy)) {
       std::optional<Found> best;
-      for (const Candidate& candidate : candidates_) {
+      for (const Contender& candidate : candidates_) {
         const bool hopeless =
             policy != options_.policy && candidate.times.total.value > kHopeless * least;
         if (candidate.policy == policy && !hopeless &&
@@ -285,7 +285,7 @@ class Searcher {
   const SearchOptions& options_;
   Bytes room_;
   Contention contention_;
-  std::vector<Candidate> candidates_;
+  std::vector<Contender> candidates_;
   std::optional<Shortage> shortage_;
   std::int32_t solved_layers_ = 0;
   OrderSearch orders_;

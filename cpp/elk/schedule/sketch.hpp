@@ -78,7 +78,8 @@ class Sketch {
   std::vector<Bytes> own_;                          // of each shown, as in its part
   std::vector<std::int32_t> not_before_;            // of each shown
   std::vector<Bytes> rest_;  // of all ops: what lies on each core of what they make
-  std::vector<std::int8_t> stores_;  // of all ops: whether what those at a place make is written back
+  std::vector<std::int8_t>
+      stores_;  // of all ops: whether what those at a place make is written back
   std::vector<cost::WriteBack> writes_;
   Situation situation_;  // of what is shown
 };

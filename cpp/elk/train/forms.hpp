@@ -1,5 +1,6 @@
 #pragma once
 
+#include <bit>
 #include <compare>
 #include <cstdint>
 #include <vector>
@@ -25,13 +26,15 @@ class Forms {
   [[nodiscard]] bool has(Form form) const { return (bits_ & bit(form)) != 0; }
   [[nodiscard]] std::vector<Form> list() const {
     std::vector<Form> result;
-    for (std::int32_t place = 0; place < kMost; ++place) {
-      if (((bits_ >> static_cast<unsigned>(place)) & 1U) != 0) {
-        result.push_back(at(place));
-      }
+    for (Forms left = *this; !left.empty(); left = left.without(Forms::of(left.first()))) {
+      result.push_back(left.first());
     }
     return result;
   }
+  [[nodiscard]] bool empty() const { return bits_ == 0; }
+  /// The first of those that are there.
+  [[nodiscard]] Form first() const { return at(std::countr_zero(bits_)); }
+  [[nodiscard]] Forms without(Forms others) const { return Forms(bits_ & ~others.bits_); }
 
   friend auto operator<=>(const Forms&, const Forms&) = default;
 

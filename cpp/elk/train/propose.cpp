@@ -1,10 +1,13 @@
 #include "elk/train/propose.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <limits>
 #include <utility>
+
+#include "elk/base/parallel.hpp"
 
 namespace elk::train {
 namespace {
@@ -75,11 +78,16 @@ Sharding shard(const ir::Graph& graph, const chip::Chip& chip, const ExecuteTime
 std::vector<Sharding> proposals(const ir::Graph& graph, const chip::Chip& chip,
                                 const ExecuteTime& execute, int threads) {
   const Ways ways(graph, chip, execute, threads);
-  std::vector<Sharding> result{fastest_that_fits(ways)};
-  for (Sharding& other :
-       std::vector<Sharding>{cheapest(ways, {.price = 0.0, .silent = true}), replicated(ways)}) {
-    if (std::find(result.begin(), result.end(), other) == result.end()) {
-      result.push_back(std::move(other));
+  using Propose = Sharding (*)(const Ways&);
+  constexpr std::array<Propose, 3> kinds{
+      fastest_that_fits,
+      [](const Ways& some) { return cheapest(some, {.price = 0.0, .silent = true}); },
+      [](const Ways& some) { return replicated(some); }};
+  std::vector<Sharding> result;
+  for (Sharding& one :
+       parallel_map(kinds, [&](const Propose& propose) { return propose(ways); }, threads)) {
+    if (std::find(result.begin(), result.end(), one) == result.end()) {
+      result.push_back(std::move(one));
     }
   }
   return result;

@@ -324,10 +324,13 @@ class Sharder {
     std::vector<State> kept;
     bool open = false;  // Whether a state is kept that any op can go on from.
     for (State& state : states) {
+      const bool opens = !open && is_whole(state);
+      if (kept.size() >= kMostStates && !opens) {
+        continue;
+      }
       const bool dominated = std::any_of(
           kept.begin(), kept.end(), [&](const State& other) { return is_as_good(other, state); });
-      const bool opens = !open && is_whole(state);
-      if (!dominated && (kept.size() < kMostStates || opens)) {
+      if (!dominated) {
         kept.push_back(std::move(state));
         open = open || opens;
       }
@@ -339,11 +342,10 @@ class Sharder {
   bool is_as_good(const State& from, const State& to) {
     std::int64_t sum = from.time;
     for (std::size_t i = 0; i < to.live.size() && sum <= to.time; ++i) {
-      if (from.live[i].forms == to.live[i].forms) {
-        continue;
-      }
-      for (const Form form : to.live[i].forms.list()) {
-        if (form == partial() || from.live[i].forms.has(form)) {
+      Forms missing = to.live[i].forms.without(from.live[i].forms);
+      for (; !missing.empty(); missing = missing.without(Forms::of(missing.first()))) {
+        const Form form = missing.first();
+        if (form == partial()) {
           continue;
         }
         const std::optional<Route> way = route(to.live[i].tensor, from.live[i].forms, form);

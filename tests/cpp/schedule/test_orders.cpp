@@ -110,7 +110,7 @@ TEST(IssueInOrder, EqualsIssueEarlyInTheOrderOfExecutes) {
   Random random{7};
   int fits = 0;
   for (int round = 0; round < 300; ++round) {
-    Situation now{.works = {}, .loads = {}, .base = {}, .piece = {}};
+    Situation now{.works = {}, .loads = {}, .base = {}, .piece = {}, .rest = {}};
     for (std::size_t i = 0; i < graph.ops.size(); ++i) {
       const bool loaded = problem.is_loaded(static_cast<std::int32_t>(i));
       now.base.push_back({random.below(60)});
@@ -145,7 +145,7 @@ TEST(IssueInOrder, LeavesRoomForPreloadsThatComeLaterAndExecuteEarlier) {
 }
 
 TEST(IssueInOrder, KeepsFirstSlots) {
-  Situation now{.works = {}, .loads = {}, .base = {{0}, {0}, {0}, {0}}, .piece = {}};
+  Situation now{.works = {}, .loads = {}, .base = {{0}, {0}, {0}, {0}}, .piece = {}, .rest = {}};
   now.piece = {{1}, {1}, {1}, {1}};
   EXPECT_EQ(issue_usual(now, {10}).issued_before, (Order{4, 4, 4, 4}));
   const Issue late = issue_in_order(now.base, now.piece, {0, 1, 2, 3}, {0, 0, 1, 3}, {10});
