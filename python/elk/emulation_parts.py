@@ -41,28 +41,31 @@ class Parts:
     Attributes:
         graph: The graph of each chip.
         chips: How many there are.
+        shapes: The sizes of the model's tensors, by name.
         slices: The ops by which a chip takes its part of a tensor that it holds whole.
         versions: Every tensor of the graph.
     """
 
     graph: _core.Graph
     chips: int
+    shapes: dict[str, tuple[int, ...]]
     slices: list[int]
     versions: list[Version]
 
 
 def parts_of(plan: EmulatedPlan) -> Parts:
     """What the chips of a plan compute: one of them the whole model, or each a part."""
+    shapes = {tensor.name: tuple(tensor.shape) for tensor in plan.model.graph.tensors}
     names = [tensor.name for tensor in plan.model.graph.tensors]
     if plan.shard is None:
         versions = [Version(i, name, "whole") for i, name in enumerate(names)]
-        return Parts(plan.model.graph, 1, [], versions)
+        return Parts(plan.model.graph, 1, shapes, [], versions)
     whole = set(names)
     versions = [
         Version(i, t.name if t.name in whole else t.name.rpartition("@")[0], form)
         for i, (t, form) in enumerate(zip(plan.shard.graph.tensors, plan.shard.forms, strict=True))
     ]
-    return Parts(plan.shard.graph, plan.chips, plan.shard.slices, versions)
+    return Parts(plan.shard.graph, plan.chips, shapes, plan.shard.slices, versions)
 
 
 def run_parts(
@@ -93,18 +96,24 @@ def run_parts(
             if version.number in own
         ]
         if pieces:
-            whole[version.name] = _joined(pieces, version.form)
+            whole[version.name] = _joined(pieces, version.form, parts.shapes[version.name])
     return whole, tuple(tape for _, tape in ran)
 
 
 def _cut(array: Array, form: str | int, chips: int) -> list[Array]:
-    return np.split(array, chips, axis=form) if isinstance(form, int) else [array] * chips
+    """What each chip has: equal lengths, with zeros beyond the end of the tensor."""
+    if not isinstance(form, int):
+        return [array] * chips
+    length = -(-array.shape[form] // chips)
+    pad = [(0, 0)] * array.ndim
+    pad[form] = (0, length * chips - array.shape[form])
+    return np.split(np.pad(array, pad), chips, axis=form)
 
 
-def _joined(pieces: list[Array], form: str | int) -> Array:
+def _joined(pieces: list[Array], form: str | int, shape: tuple[int, ...]) -> Array:
     """The whole tensor. Chips that hold all of it hold the same: the first one's."""
     if isinstance(form, int):
-        return np.concatenate(pieces, axis=form)
+        return np.take(np.concatenate(pieces, axis=form), np.arange(shape[form]), axis=form)
     return pieces[0] if form == "whole" else np.sum(pieces, axis=0, dtype=pieces[0].dtype)
 
 

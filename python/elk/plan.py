@@ -17,7 +17,7 @@ from elk.compile_options import as_model, asked_model, borrowed, core_options, n
 from elk.plan_file import StoredPlan, write_plan
 from elk.plan_json import CompiledPlan, Constraints
 from elk.plan_listed import Listed
-from elk.plan_schema import PlanDocument
+from elk.plan_schema import PlanDocument, content
 from elk.plan_source import Bounds, PlanSource
 from elk.readable import duration
 
@@ -313,9 +313,8 @@ def compile(  # noqa: PLR0913 - every option is a keyword of its own
         policy: Who schedules: `basic`, `static`, `elk-dyn`, `elk-full`, or the forecast `ideal`.
         effort: How much work `elk-full` does: `fast`, `default` (a second for a language model) or
             `max` (twenty times that). Work is counted, not timed: the plan is the same everywhere.
-        pod: How several chips work together: `sharded`, each computes a part of every operator and
-            holds a part of the weights, and collectives bring tensors together; or `pooled`, all
-            their cores are one machine.
+        pod: How several chips work together: `sharded`, each has a part of every operator and of
+            the weights, and collectives bring tensors together; or `pooled`, as one machine.
         threads: Threads of the search, which do not change its result; None for all cores.
         min_core_share: The least share of the cores that a plan of an operator uses; 0 for any.
         max_padding: The most by which padding may grow a tensor, as padded over original size: 1
@@ -323,13 +322,12 @@ def compile(  # noqa: PLR0913 - every option is a keyword of its own
         weights: Globs of graph inputs that are weights and live in HBM.
         state: Globs of graph inputs that are state, such as KV caches, and live in HBM.
         limits: What the model may have at most; None for the defaults of `elk.Limits`.
-        tile_model: A function of yours that says how many cycles a call of a kernel takes, instead
-            of the chip's tile model: of `(function, dtype, accumulate)` such as
-            `("matmul", "f16", "f16")`, the call's sizes above one by role
-            (`{"m": 32, "n": 16, "k": 64}`) and its parameters (of a window, the strides). It must
-            give the same answer to the same question; it is asked once for each op and tile.
+        tile_model: A function of yours that says how many cycles a call of a kernel takes: of
+            `(function, dtype, accumulate)` such as `("matmul", "f16", "f16")`, the call's sizes
+            above one by role (`{"m": 32, "n": 16, "k": 64}`) and its parameters (of a window, the
+            strides). It is asked once for each op and tile and must not change its mind.
         progress: Whether a bar shows how far the search is; None: on a terminal, where it takes
-            over a second. Ctrl-C ends the search with the best plan so far, a second one at once.
+            over a second. Ctrl-C ends the search with the best plan so far.
 
     Raises:
         InvalidInputError: an option, the model or the chip is wrong; the message says which.
@@ -400,9 +398,3 @@ def load_plan(path: str | Path) -> Plan:
         True
     """
     return Plan(StoredPlan.read(Path(path)))
-
-
-def content(document: PlanDocument) -> dict[str, Any]:
-    """What two equal plans have in common: all but how long the search took, and runs."""
-    search = {key: value for key, value in document["search"].items() if key != "seconds"}
-    return {**document, "search": search, "simulated": None}

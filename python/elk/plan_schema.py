@@ -330,3 +330,9 @@ class PlanDocument(TypedDict):
     outputs: list[str]
     repeat: RepeatRow | None
     fronts: list[FrontRow]
+
+
+def content(document: PlanDocument) -> dict[str, Any]:
+    """What two equal plans have in common: all but how long the search took, and runs."""
+    search = {key: value for key, value in document["search"].items() if key != "seconds"}
+    return {**document, "search": search, "simulated": None}

@@ -33,6 +33,7 @@ class Instance:
         tiles = load_tile_model(self.chip.core.tile_model)
         asked = _core.Options(
             policy=_core.Policy.Ideal,
+            effort=_core.Effort.Default,
             pod=_core.Pod.Sharded,
             threads=1,
             min_core_share=0.0,

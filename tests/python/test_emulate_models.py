@@ -37,7 +37,7 @@ def cuts_a_sum(row: dict[str, Any]) -> bool:
 
 @pytest.mark.slow
 @pytest.mark.timeout(120)
-@pytest.mark.parametrize("name", ["llama decode", "resnet"])
+@pytest.mark.parametrize("name", ["llama", "resnet"])
 def test_so_it_does_on_a_pooled_pod(name: str) -> None:
     pytest.importorskip("onnxruntime")
     feeds, bindings = feeds_of(MODELS[name])
@@ -64,7 +64,7 @@ def test_so_do_chips_that_share_a_model(name: str, policy: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(120)
-@pytest.mark.parametrize("name", ["llama", "llama decode", "mixtral decode", "resnet"])
+@pytest.mark.parametrize("name", ["llama", "llama decode", "resnet"])
 def test_so_do_chips_that_share_a_batch(name: str) -> None:
     pytest.importorskip("onnxruntime")
     feeds, bindings = feeds_of(MODELS[name], {"batch": 4, "seq": 8, "past": 7})

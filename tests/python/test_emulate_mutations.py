@@ -41,7 +41,8 @@ def run(document: Document) -> tuple[dict[str, Any], Counter[Key]]:
     part = parts_of(EmulatedPlan(model, program.chip, program.program))
     names = [tensor.name for tensor in program.graph.tensors]
     versions = [type(part.versions[0])(i, name, "whole") for i, name in enumerate(names)]
-    own = type(part)(program.graph, 1, [], versions)
+    shapes = {tensor.name: tuple(tensor.shape) for tensor in program.graph.tensors}
+    own = type(part)(program.graph, 1, shapes, [], versions)
     arrays = {n: x for n, x in _given(model, feeds, {}).items() if n in names}
     wanted = {x.name for i, x in enumerate(program.graph.tensors) if i in program.graph.outputs}
     numbers, tapes = run_parts(own, program.chip, program.program, arrays, wanted)

@@ -7,8 +7,8 @@
 
 #include "elk/base/errors.hpp"
 #include "elk/compile/fronts.hpp"
-#include "elk/compile/simulate.hpp"
 #include "elk/compile/shortest.hpp"
+#include "elk/compile/simulate.hpp"
 #include "elk/schedule/bounds.hpp"
 #include "elk/schedule/evaluate.hpp"
 #include "elk/schedule/ideal.hpp"

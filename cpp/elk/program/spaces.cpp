@@ -73,8 +73,9 @@ bool Spaces::in_place(std::int32_t op, std::size_t k) {
   const ir::Operand& operand = graph_.ops[subscript(op)].operands[k];
   const std::int32_t producer = lives_.producer[subscript(operand.tensor)];
   if (operand.access != ir::Access::Read || partition::from_hbm(graph_, operand) || producer < 0 ||
-      rotates(ops_[subscript(op)].execute, k)) {
-    return false;  // An input lies spread: no core can count on having what it needs.
+      operand.indirect || rotates(ops_[subscript(op)].execute, k)) {
+    return false;  // An input lies spread, and which rows an index picks is not known: no core can
+                   // count on having what it needs.
   }
   const ir::Op& maker = graph_.ops[subscript(producer)];
   const std::size_t made = result_operand(maker, operand.tensor);

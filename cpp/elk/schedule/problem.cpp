@@ -123,8 +123,8 @@ Problem::Place Problem::place(std::int32_t op, const std::vector<Choice>& choice
                .moves = std::vector<std::optional<Moves::Pair>>(node.operands.size())};
   for (std::size_t k = 0; k < node.operands.size(); ++k) {
     const ir::Operand& operand = node.operands[k];
-    if (operand.access != ir::Access::Read || from_hbm(graph_, operand)) {
-      continue;
+    if (operand.access != ir::Access::Read || from_hbm(graph_, operand) || operand.indirect) {
+      continue;  // What an index picks comes from everywhere.
     }
     const std::int32_t have = resting_number(operand.tensor, choices);
     if (have >= 0) {

@@ -128,7 +128,9 @@ void Demands::count_links(const program::Exchange& exchange, Sums& sums) const {
       receivers.push_back({core});
     }
     const std::int64_t senders =
-        send.core >= 0 ? 1 : std::clamp<std::int64_t>(send.runs, 1, std::min(network_.cores(), kMostSpreadSenders));
+        send.core >= 0 ? 1
+                       : std::clamp<std::int64_t>(send.runs, 1,
+                                                  std::min(network_.cores(), kMostSpreadSenders));
     for (std::int64_t i = 0; i < senders; ++i) {
       const std::int64_t even = ((turn++) * network_.cores() / kMostSpreadSenders) + i;
       const CoreId from = send.core >= 0 ? CoreId{send.core} : core_id(even % network_.cores());

@@ -17,7 +17,7 @@ from elk.errors import LimitError, ModelFileError
 from elk.frontend.census import EXTERNAL, take_census
 from elk.frontend.functions import check_functions, inlined
 from elk.frontend.hoist import hoisted
-from elk.frontend.scan import check_parsed_bytes
+from elk.frontend.scan import check_parsed_bytes, message_depth
 from elk.limits import DEFAULT
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 # Parsed, a file takes at most 100 times its bytes; below this size it is not looked at first.
 _SMALL_BYTES = 4 << 20
+_PARSED_DEPTH = 100  # Messages within one another that protobuf parses.
 _SHOWN_ELEMENTS = 1024  # Larger tensors of the file are no matter for ONNX's checker.
 # What a copy of a model and of its graph lacks: what is copied apart, and what only tells.
 _LEFT_OUT = frozenset(
@@ -121,7 +122,7 @@ def _parsed(data: memoryview, limits: Limits, place: str) -> onnx.ModelProto:
     try:
         proto.ParseFromString(data)
     except DecodeError as error:
-        if "depth" in str(error).lower():  # What protobuf nests in a graph in a graph is fixed.
+        if message_depth(data) > _PARSED_DEPTH:
             raise LimitError(
                 f"graphs within graphs must be at most {limits.subgraph_depth} "
                 "(limit 'subgraph_depth'), got more than protobuf reads",

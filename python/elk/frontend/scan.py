@@ -60,6 +60,27 @@ def check_parsed_bytes(data: memoryview, limits: Limits, place: str) -> None:
                 limits.check("memory_bytes", taken, "the bytes that the parsed model takes", place)
 
 
+def message_depth(data: memoryview) -> int:
+    """How many messages of a serialized ModelProto lie within one another, at most.
+
+    Looks at each once, without recursion, as far as the bytes are a ModelProto.
+    """
+    deepest = 0
+    waiting: list[tuple[int, int, Any, int]] = [(0, len(data), ModelProto.DESCRIPTOR, 1)]
+    while waiting:
+        at, end, kind, depth = waiting.pop()
+        deepest = max(deepest, depth)
+        known = _fields(kind)
+        while 0 <= at < end:
+            tag, at = _varint(data, at, end)
+            inner, _ = known.get(tag >> 3, (None, 0))
+            wire = tag & 7 if tag >> 3 else _NONE
+            start, at = _content(data, at, end, wire) if at >= 0 else (-1, -1)
+            if inner is not None and wire == _BYTES and 0 <= start < at:
+                waiting.append((start, at, inner, depth + 1))
+    return deepest
+
+
 def _content(data: memoryview, at: int, end: int, wire: int) -> tuple[int, int]:
     """Where the content of a field begins and ends; -1 where it does not."""
     if wire == _BYTES:

@@ -342,7 +342,8 @@ TEST(Bounds, AddUpWhatCannotBeOnChipAtTheSameTime) {
     const chip::Chip chip = test::tight_chip(16, sram);
     Problem problem = test::problem(graph, chip, tiles);
     const Bounds bound = bounds(problem, {1.0});
-    EXPECT_LE(bound.lower_bound, search(problem, {.policy = Policy::ElkDyn, .threads = 1}).times.total);
+    EXPECT_LE(bound.lower_bound,
+              search(problem, {.policy = Policy::ElkDyn, .threads = 1}).times.total);
     return bound;
   };
   const Bounds tight = found(960);
