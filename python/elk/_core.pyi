@@ -562,7 +562,7 @@ class Policy(enum.IntEnum):
     ElkFull = 3
     Ideal = 4
 
-class Watch:
+class Watch(_Struct):
     def __init__(self) -> None: ...
     def stop(self) -> None: ...
     @property

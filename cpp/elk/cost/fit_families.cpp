@@ -13,7 +13,7 @@ namespace {
 using std::int32_t;
 using std::size_t;
 
-constexpr double kNever = std::numeric_limits<double>::infinity();
+constexpr double kNeverChosen = std::numeric_limits<double>::infinity();
 constexpr double kTie = 1e-7;  // a later family must explain a row better by more than this
 
 constexpr int32_t kAnyFamily = -1;
@@ -38,7 +38,7 @@ void each_prediction(const std::vector<Family>& families, const TileShape& shape
         continue;
       }
       const double cycles = family_cycles(families[at], oriented(shape, needs, turned));
-      if (cycles < kNever) {
+      if (cycles < kNeverChosen) {
         visit(Origin{static_cast<int32_t>(at), turned}, cycles);
       }
     }
@@ -57,7 +57,7 @@ TileCall oriented(const TileShape& shape, const Needs& needs, bool transposed) {
 
 Origin best_origin(const std::vector<Family>& families, const Sample& row, bool cheapest) {
   Origin best{kAnyFamily, false};
-  double least = kNever;
+  double least = kNeverChosen;
   each_prediction(families, row.shape, [&](Origin origin, double cycles) {
     const bool named = (row.family < 0 || row.family == origin.family) &&
                        (row.transposed < 0 || (row.transposed == 1) == origin.transposed);
@@ -115,7 +115,7 @@ Family fit_family(const Form& form, int32_t at, const Rows& rows, std::span<cons
                 .most_columns = std::numeric_limits<std::int64_t>::max(),
                 .most_depth = std::numeric_limits<std::int64_t>::max()};
   for (const Piece& piece : pieces) {
-    std::vector<double> fitted(static_cast<size_t>(width), kNever);
+    std::vector<double> fitted(static_cast<size_t>(width), kNeverChosen);
     if (piece.cycles.size() >= least_rows) {
       fitted = only_adds(form, piece.cycles.size())
                    ? fit_relative_nonnegative(piece.features, piece.cycles)

@@ -13,9 +13,9 @@ using partition::Indices;
 using partition::Run;
 
 /// Where the indices of one dimension lie in a piece, counted in elements of the piece.
-class Places {
+class Offsets {
  public:
-  Places(const Indices& set, std::int64_t shape, std::int64_t stride)
+  Offsets(const Indices& set, std::int64_t shape, std::int64_t stride)
       : shape_(shape), stride_(stride) {
     if (set.size() == 1) {
       run_ = set[0];
@@ -176,7 +176,7 @@ class Walk {
 
   /// A run of points along one dimension, clipped to the tensor.
   void along(const Step& step, Touched run) {
-    const Places& places = places_[step.dim];
+    const Offsets& places = places_[step.dim];
     const std::int64_t first = index_[step.dim];
     std::int64_t low = 0;
     std::int64_t high = run.count;
@@ -221,7 +221,7 @@ class Walk {
   const Points& points_;
   std::vector<std::int64_t> index_;
   std::vector<std::vector<Step>> steps_;
-  std::vector<Places> places_;
+  std::vector<Offsets> places_;
   std::int32_t picked_ = -1;
   std::span<const std::int64_t> picks_;
   std::int64_t point_ = 0;

@@ -14,7 +14,6 @@ namespace elk::emulate {
 namespace {
 
 using program::Exchange;
-using program::Execution;
 using Lists = std::vector<std::vector<CoreInstruction>>;
 
 CoreInstruction told(Action action, std::int32_t op) {
@@ -110,7 +109,7 @@ class ExecuteCoder {
     }
   }
 
-  void add(const Execution& execution, Lists& out) {
+  void add(const program::Execution& execution, Lists& out) {
     add_exchange(Action::Distribute, execution.distribute, out);
     add_exchange(Action::Gather, execution.gather, out);
     const std::vector<char> works = working(execution);
@@ -127,7 +126,7 @@ class ExecuteCoder {
  private:
   static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 
-  [[nodiscard]] std::vector<char> working(const Execution& execution) const {
+  [[nodiscard]] std::vector<char> working(const program::Execution& execution) const {
     std::vector<char> works(asked_.size(), 0);
     for (const program::Tiles& tiles : execution.tiles) {
       for (const std::int32_t core : tiles.cores) {
@@ -184,7 +183,8 @@ class ExecuteCoder {
     out[place].push_back(std::move(one));
   }
 
-  void add_steps(const Execution& execution, const std::vector<char>& works, Lists& out) const {
+  void add_steps(const program::Execution& execution, const std::vector<char>& works,
+                 Lists& out) const {
     std::vector<Parcels> moved;
     moved.reserve(execution.rotations.size());
     for (const program::Rotation& rotation : execution.rotations) {

@@ -62,9 +62,9 @@ TEST(Crossing, LimitsNothingOnAllToAll) {
 }
 
 /// Units of data over each directed link, if module m sends a unit to core c `load[c]` times.
-class Walk {
+class CrossingWalk {
  public:
-  explicit Walk(const Chip& chip)
+  explicit CrossingWalk(const Chip& chip)
       : chip_(chip), attached_(attached_cores(chip)), entry_(entry_nodes(chip)) {}
 
   /// The most units on one link, of `load` striped over all modules.
@@ -108,7 +108,8 @@ class Walk {
 };
 
 /// The least of `busiest` over all ways to deal `units` out to the cores from `core` on.
-double least(Walk& walk, std::vector<std::int64_t>& load, std::size_t core, std::int64_t units) {
+double least(CrossingWalk& walk, std::vector<std::int64_t>& load, std::size_t core,
+             std::int64_t units) {
   if (core + 1 == load.size()) {
     load[core] = units;
     return walk.busiest(load);
@@ -129,7 +130,7 @@ TEST(Crossing, IsNoTighterThanTheBestWayToDealDataOut) {
       for (const HbmPosition position :
            {HbmPosition::Nodes, HbmPosition::EdgesLeftRight, HbmPosition::EdgesAll}) {
         const Chip chip = grid(rows, cols, std::min<std::int64_t>(modules, 2 * rows), position);
-        Walk walk(chip);
+        CrossingWalk walk(chip);
         std::vector<std::int64_t> load(static_cast<std::size_t>(rows * cols), 0);
         const double seconds = least(walk, load, 0, kUnits) / chip.interconnect.link_rate;
         const Crossing found = crossing(chip);

@@ -12,16 +12,16 @@ namespace {
 using test::OneOp;
 using test::small_chip;
 
-TileModel analytic() {
+TileModel plain_tiles() {
   return TileModel(
       {}, {.call_cycles = 120.0, .sram_bytes_per_cycle = 16.0, .vector_elements_per_cycle = 2.0});
 }
 
 /// Its time over that of the fastest of all plans.
 double over_fastest(const OneOp& one, const chip::Chip& chip) {
-  const Front all = front(one.graph, one.op(), chip, analytic(), {});
+  const Front all = front(one.graph, one.op(), chip, plain_tiles(), {});
   const double fastest = all.options[static_cast<std::size_t>(all.fastest)].time.value;
-  return estimate(one.graph, one.op(), chip, analytic()).value / fastest;
+  return estimate(one.graph, one.op(), chip, plain_tiles()).value / fastest;
 }
 
 TEST(Estimate, IsThatOfAPlanAndNearTheFastest) {
@@ -42,8 +42,8 @@ TEST(Estimate, OnAMeshCutsNoMoreAxesThanItHas) {
   chip.core.cols = 8;
   for (const OneOp& one : {test::matmul(32, 48, 64), test::matmul(4, 256, 96),
                            test::matmul(1, 64, 512), test::softmax(24, 96)}) {
-    const Front all = front(one.graph, one.op(), chip, analytic(), {});
-    EXPECT_GE(estimate(one.graph, one.op(), chip, analytic()), all.floor.execute);
+    const Front all = front(one.graph, one.op(), chip, plain_tiles(), {});
+    EXPECT_GE(estimate(one.graph, one.op(), chip, plain_tiles()), all.floor.execute);
     EXPECT_LE(over_fastest(one, chip), 1.2) << one.op().function;
   }
 }
@@ -52,7 +52,7 @@ TEST(Estimate, OfWhatFitsNoCoreIsStillATime) {
   chip::Chip chip = small_chip(4);
   chip.core.sram = chip.core.reserved + Bytes{64};
   const OneOp one = test::matmul(32, 48, 64);
-  EXPECT_GT(estimate(one.graph, one.op(), chip, analytic()).value, 0.0);
+  EXPECT_GT(estimate(one.graph, one.op(), chip, plain_tiles()).value, 0.0);
 }
 
 }  // namespace
