@@ -72,7 +72,8 @@ class Sharder {
         return;
       }
       const std::int32_t left = repeat.count - layer - 1;
-      if (left > 0 && layer > 0 && same(before, begin, states, begin + repeat.period)) {
+      if (left > 0 && layer > 0 && passes_on(graph_, uses_) &&
+          same(before, begin, states, begin + repeat.period)) {
         repeat_last(repeat, begin, left, before, states);
         return;
       }

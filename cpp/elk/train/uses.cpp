@@ -30,4 +30,20 @@ Uses uses(const ir::Graph& graph) {
   return result;
 }
 
+bool passes_on(const ir::Graph& graph, const Uses& uses) {
+  const ir::Repeat& repeat = *graph.repeat;
+  const std::int32_t last = repeat.begin + (repeat.period * (repeat.count - 1));
+  for (std::int32_t op = repeat.begin; op < last; ++op) {
+    const std::int32_t layer = (op - repeat.begin) / repeat.period;
+    const std::int32_t after_next = repeat.begin + ((layer + 2) * repeat.period);
+    for (const ir::Operand& operand : graph.ops[subscript(op)].operands) {
+      if (operand.access == ir::Access::Write &&
+          uses.last_reader[subscript(operand.tensor)] >= after_next) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
 }  // namespace elk::train

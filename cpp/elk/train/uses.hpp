@@ -15,4 +15,8 @@ struct Uses {
 };
 [[nodiscard]] Uses uses(const ir::Graph& graph);
 
+/// Whether the repeated layers of a graph read only what the layer before them made: what is read
+/// later cannot be told from what stands at the same place of the last layer.
+[[nodiscard]] bool passes_on(const ir::Graph& graph, const Uses& uses);
+
 }  // namespace elk::train
