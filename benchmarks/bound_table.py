@@ -20,7 +20,7 @@ HEADS = ("model", "batch", "HBM TB/s", "HBM ms", "execution ms", "links ms", "bo
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])  # type: ignore[union-attr]
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--chip", default="ipu-pod4-hbm", help="name of a preset")
     parser.add_argument("--models", default=",".join(MODELS), help="starts of file names")
     parser.add_argument("--batches", default="32,64")

@@ -40,7 +40,7 @@ struct OrderSearch {
   std::int32_t ops = 0;        // N
   std::int64_t generated = 0;  // orders
   std::int64_t pruned = 0;     // subtrees of orders that overflow
-  std::int64_t scheduled = 0;  // orders that were forecast, those met in annealing included
+  std::int64_t scheduled = 0;  // orders that were forecast before annealing
   bool complete = true;        // whether every valid order was generated
   double edit_distance = 0.0;  // places that a preload of the winner moved, on average
 };
