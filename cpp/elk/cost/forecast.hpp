@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "elk/base/units.hpp"
@@ -43,17 +45,18 @@ struct WriteBack {
 
 /// A whole program with the time of every part of it alone on the chip.
 struct Timeline {
-  std::vector<Work> works;  // per op
-  std::vector<Load> loads;  // per op; zero time: nothing is preloaded
-  std::vector<std::int32_t> preload_order;
-  std::vector<std::int32_t> issued_before;  // per op: preloads issued before its execute
-  std::vector<WriteBack> write_backs;       // by op
+  std::span<const Work> works;  // per op
+  std::span<const Load> loads;  // per op; zero time: nothing is preloaded
+  std::span<const std::int32_t> preload_order;
+  std::span<const std::int32_t> issued_before;  // per op: preloads issued before its execute
+  std::span<const WriteBack> write_backs;       // by op
 };
 
 /// What shapes contention on a chip.
 struct Sharing {
-  double port_drag;     // compute lost per share of the port in use: link rate / SRAM rate, or 0
-  Seconds hbm_latency;  // paid when the HBM was idle
+  double port_drag;       // compute lost per share of the port in use: link rate / SRAM rate, or 0
+  Seconds hbm_latency;    // paid when the HBM was idle
+  double slowness = 1.0;  // times that a preload takes its time
 };
 
 struct Interval {
@@ -76,5 +79,51 @@ struct TimelineResult {
 ///
 /// with `s` the preload's share of the port alone. Linear in the program.
 [[nodiscard]] TimelineResult forecast(const Timeline& timeline, const Sharing& sharing);
+
+/// Forecasts programs one after another in the same memory.
+class Forecaster {
+ public:
+  /// The result holds until the next call.
+  const TimelineResult& forecast(const Timeline& timeline, const Sharing& sharing);
+
+ private:
+  /// Progress in a second, of a second alone.
+  struct Rates {
+    double execute;
+    double load;
+  };
+  enum class Phase : std::uint8_t { Fixed, Exchange, Compute };
+
+  void reset();
+  void issue_preloads(std::size_t upto) {
+    for (; issued_ < upto; ++issued_) {
+      queue_.push_back(timeline_.preload_order[issued_]);
+    }
+  }
+  void wait_for_preload(std::size_t op);
+  void run(const Work& work);
+  bool run_beside_one_load(const Work& work);
+  void run_moving(const Moving& moving);
+  void run_phase(Phase phase, double amount);
+  void finish_head();
+  void start_head();
+  void end_head();
+
+  Timeline timeline_{};
+  Sharing sharing_{};
+  TimelineResult result_;
+  std::vector<std::int32_t>
+      queue_;  // ops whose preloads, and -1 - stores that the HBM goes through
+  std::vector<std::int8_t> done_;
+  std::size_t issued_ = 0;
+  std::size_t head_ = 0;
+  double now_ = 0.0;
+  double coming_ = 0.0;      // until the head's first byte
+  double remaining_ = 0.0;   // of the head's load from then on, alone
+  double free_since_ = 0.0;  // when the HBM last fell idle
+  bool started_ = false;
+  Rates exchanging_{1.0, 1.0};  // beside the head's load
+  Rates computing_{1.0, 1.0};
+};
 
 }  // namespace elk::cost

@@ -17,6 +17,7 @@ constexpr double kFarAbove = 8.0;      // times what a move may cost now: not wo
 constexpr double kPlans = 0.62;        // of all moves, those that change a plan
 constexpr double kStates = 0.14;       // a preload state
 constexpr double kOrders = 0.12;       // the order; the rest how far ahead
+constexpr double kLeastChance = 1e-6;  // of a move to be taken
 constexpr std::int64_t kFurthest = 3;  // places of the order that a preload goes at once
 constexpr std::int64_t kPriced = 200;  // ops of a forecast, about, that a price takes
 
@@ -85,10 +86,10 @@ class Annealer {
       take_back(undo);
       return;
     }
-    const double before = now_;
-    const double after = sketch_.seconds(arrangement_, before + (kFarAbove * heat_));
+    const double most = now_ - (heat_ * std::log(std::max(random_.uniform(), kLeastChance)));
+    const double after = sketch_.seconds(arrangement_, scratch_, most);
     work_ += sketch_.work();
-    if (after > before && random_.uniform() >= std::exp((before - after) / heat_)) {
+    if (after > most) {
       take_back(undo);
       return;
     }
@@ -261,6 +262,7 @@ class Annealer {
   Random random_;
   std::vector<std::vector<Choice>> likely_;  // of each front
   std::vector<double> weights_;              // of all places up to each
+  Sketch::Scratch scratch_;
   double now_ = 0.0;
   double heat_ = 0.0;
   double least_ = 0.0;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <limits>
 
 namespace elk::schedule {
 namespace {
@@ -220,30 +221,32 @@ double Sketch::layers_left_out(const cost::TimelineResult& times) const {
   return std::max(measured, queue) * static_cast<double>(places_.count() - layers_);
 }
 
-double Sketch::seconds(const Arrangement& arrangement, double most) const {
-  cost::Timeline timeline{.works = situation_.works,
-                          .loads = situation_.loads,
-                          .preload_order = order(arrangement),
-                          .issued_before = {},
-                          .write_backs = writes_};
-  Issue issue = issue_in_order(situation_.base, situation_.piece, timeline.preload_order,
-                               earliest(arrangement), space_.room);
+double Sketch::seconds(const Arrangement& arrangement) const {
+  Scratch scratch;
+  return seconds(arrangement, scratch, std::numeric_limits<double>::infinity());
+}
+
+double Sketch::seconds(const Arrangement& arrangement, Scratch& scratch, double most) const {
+  const std::vector<std::int32_t> preloads = order(arrangement);
+  const Issue issue = issue_in_order(situation_.base, situation_.piece, preloads,
+                                     earliest(arrangement), space_.room);
   if (issue.shortage) {
     return kImpossible + static_cast<double>(issue.shortage->excess.value);
   }
-  timeline.issued_before = std::move(issue.issued_before);
-  const auto play = [&] {
-    const cost::TimelineResult times = cost::forecast(timeline, sharing(problem_.chip()));
+  const auto play = [&](double slowness) {
+    cost::Sharing sharing = schedule::sharing(problem_.chip());
+    sharing.slowness = slowness;
+    const cost::TimelineResult& times =
+        scratch.forecaster.forecast({.works = situation_.works,
+                                     .loads = situation_.loads,
+                                     .preload_order = preloads,
+                                     .issued_before = issue.issued_before,
+                                     .write_backs = writes_},
+                                    sharing);
     return times.total.value + layers_left_out(times);
   };
-  const double here = play();
-  if (here > most) {
-    return here;
-  }
-  for (cost::Load& load : timeline.loads) {
-    load.time.value *= kSlower;
-  }
-  return (here + play()) / 2.0;
+  const double here = play(1.0);
+  return here > most ? here : (here + play(kSlower)) / 2.0;
 }
 
 double Sketch::execute_seconds(std::int32_t place) const {

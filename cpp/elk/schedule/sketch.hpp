@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 #include <vector>
 
 #include "elk/cost/forecast.hpp"
@@ -18,7 +17,10 @@ namespace elk::schedule {
 /// the middle of those shown takes.
 class Sketch {
  public:
-  static constexpr double kAnySeconds = std::numeric_limits<double>::infinity();
+  /// What forecasts need, for one after another.
+  struct Scratch {
+    cost::Forecaster forecaster;
+  };
 
   /// Every layer takes the choices of the middle one of the proposal.
   Sketch(Problem& problem, const Proposal& proposal);
@@ -32,8 +34,10 @@ class Sketch {
   /// Seconds of the whole model, the mean of two forecasts of which one has slightly slower
   /// preloads; where preloads so arranged do not fit, a huge number that grows with the bytes
   /// missing. Between changes, several threads may ask.
-  /// If the first forecast is over `most`, that is the answer: the mean would hardly be less.
-  [[nodiscard]] double seconds(const Arrangement& arrangement, double most = kAnySeconds) const;
+  [[nodiscard]] double seconds(const Arrangement& arrangement) const;
+  /// The same in given memory. If the first forecast is over `most`, that is the answer: the mean
+  /// would hardly be less.
+  [[nodiscard]] double seconds(const Arrangement& arrangement, Scratch& scratch, double most) const;
   /// Ops that a forecast looks at.
   [[nodiscard]] std::int64_t work() const { return static_cast<std::int64_t>(ops_.size()); }
 

@@ -1,3 +1,4 @@
+#include <cstdint>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -11,6 +12,23 @@ constexpr Sharing kFree{.port_drag = 0.0, .hbm_latency = {0.0}};
 
 constexpr Moving kStill{.before = {0}, .wire = {0}, .after = {0}};
 
+/// What a timeline looks at.
+struct Program {
+  std::vector<Work> works;
+  std::vector<Load> loads;
+  std::vector<std::int32_t> preload_order;
+  std::vector<std::int32_t> issued_before;
+  std::vector<WriteBack> write_backs;
+
+  operator Timeline() const {  // NOLINT(google-explicit-constructor): as the planner's own
+    return {.works = works,
+            .loads = loads,
+            .preload_order = preload_order,
+            .issued_before = issued_before,
+            .write_backs = write_backs};
+  }
+};
+
 Work compute(double seconds) { return {.in = kStill, .compute = {seconds}, .out = kStill}; }
 
 Work exchange(double seconds) {
@@ -20,46 +38,46 @@ Work exchange(double seconds) {
 Load load(double seconds, double share) { return {.time = {seconds}, .share = share}; }
 
 TEST(Forecast, RunsExecutesOneAfterAnother) {
-  const Timeline timeline{.works = {compute(2.0), compute(3.0)},
-                          .loads = {load(0, 0), load(0, 0)},
-                          .preload_order = {},
-                          .issued_before = {0, 0},
-                          .write_backs = {}};
+  const Program timeline{.works = {compute(2.0), compute(3.0)},
+                         .loads = {load(0, 0), load(0, 0)},
+                         .preload_order = {},
+                         .issued_before = {0, 0},
+                         .write_backs = {}};
   const TimelineResult result = forecast(timeline, kFree);
   EXPECT_EQ(result.executes[1].begin, Seconds{2.0});
   EXPECT_EQ(result.total, Seconds{5.0});
 }
 
 TEST(Forecast, OverlapsAPreloadOnlyWithExecutesIssuedAfterIt) {
-  const Timeline ahead{.works = {compute(4.0), compute(1.0)},
-                       .loads = {load(0, 0), load(3.0, 0.1)},
-                       .preload_order = {1},
-                       .issued_before = {1, 1},
-                       .write_backs = {}};
+  const Program ahead{.works = {compute(4.0), compute(1.0)},
+                      .loads = {load(0, 0), load(3.0, 0.1)},
+                      .preload_order = {1},
+                      .issued_before = {1, 1},
+                      .write_backs = {}};
   EXPECT_EQ(forecast(ahead, kFree).total, Seconds{5.0});
-  Timeline late = ahead;
+  Program late = ahead;
   late.issued_before = {0, 1};
   EXPECT_EQ(forecast(late, kFree).preloads[1].begin, Seconds{4.0});
   EXPECT_EQ(forecast(late, kFree).total, Seconds{8.0});
 }
 
 TEST(Forecast, GivesAnExchangeWhatALightPreloadLeavesOfThePort) {
-  const Timeline timeline{.works = {exchange(3.0), compute(0.0)},
-                          .loads = {load(0, 0), load(10.0, 0.25)},
-                          .preload_order = {1},
-                          .issued_before = {1, 1},
-                          .write_backs = {}};
+  const Program timeline{.works = {exchange(3.0), compute(0.0)},
+                         .loads = {load(0, 0), load(10.0, 0.25)},
+                         .preload_order = {1},
+                         .issued_before = {1, 1},
+                         .write_backs = {}};
   const TimelineResult result = forecast(timeline, kFree);
   EXPECT_DOUBLE_EQ(result.executes[0].end.value, 4.0);  // 3 s at 3/4 of the port
   EXPECT_DOUBLE_EQ(result.preloads[1].end.value, 10.0);
 }
 
 TEST(Forecast, HalvesThePortBetweenAnExchangeAndAHeavyPreload) {
-  const Timeline timeline{.works = {exchange(1.0), compute(0.0)},
-                          .loads = {load(0, 0), load(10.0, 1.0)},
-                          .preload_order = {1},
-                          .issued_before = {1, 1},
-                          .write_backs = {}};
+  const Program timeline{.works = {exchange(1.0), compute(0.0)},
+                         .loads = {load(0, 0), load(10.0, 1.0)},
+                         .preload_order = {1},
+                         .issued_before = {1, 1},
+                         .write_backs = {}};
   const TimelineResult result = forecast(timeline, kFree);
   EXPECT_DOUBLE_EQ(result.executes[0].end.value, 2.0);
   EXPECT_DOUBLE_EQ(result.preloads[1].end.value, 11.0);  // the bytes of both pass one port
@@ -68,7 +86,7 @@ TEST(Forecast, HalvesThePortBetweenAnExchangeAndAHeavyPreload) {
 TEST(Forecast, SharesThePortOnlyWhileTheExchangeAndThePreloadUseIt) {
   // 1 s of sync, 1 s of bytes at half the port, as the preload's bytes come after 0.5 s, and 3 s of
   // fragments. The preload has 0.5 s alone, 1 s in the 2 s that it shares, and 2.5 s more.
-  const Timeline timeline{
+  const Program timeline{
       .works = {{.in = {.before = {1}, .wire = {1}, .after = {3}}, .compute = {0}, .out = kStill},
                 compute(0.0)},
       .loads = {load(0, 0), load(4.0, 1.0)},
@@ -81,40 +99,69 @@ TEST(Forecast, SharesThePortOnlyWhileTheExchangeAndThePreloadUseIt) {
 }
 
 TEST(Forecast, SlowsComputeByTheShareOfTheSramPort) {
-  const Timeline timeline{.works = {compute(1.0), compute(0.0)},
-                          .loads = {load(0, 0), load(10.0, 0.5)},
-                          .preload_order = {1},
-                          .issued_before = {1, 1},
-                          .write_backs = {}};
+  const Program timeline{.works = {compute(1.0), compute(0.0)},
+                         .loads = {load(0, 0), load(10.0, 0.5)},
+                         .preload_order = {1},
+                         .issued_before = {1, 1},
+                         .write_backs = {}};
   const TimelineResult result = forecast(timeline, {.port_drag = 0.4, .hbm_latency = {0.0}});
   EXPECT_DOUBLE_EQ(result.executes[0].end.value, 1.0 / 0.8);
 }
 
 TEST(Forecast, PaysTheLatencyOnlyAfterTheHbmWasIdle) {
-  const Timeline timeline{.works = {compute(0.0), compute(0.0), compute(0.0)},
-                          .loads = {load(1.0, 0), load(1.0, 0), load(1.0, 0)},
-                          .preload_order = {0, 1, 2},
-                          .issued_before = {3, 3, 3},
-                          .write_backs = {}};
+  const Program timeline{.works = {compute(0.0), compute(0.0), compute(0.0)},
+                         .loads = {load(1.0, 0), load(1.0, 0), load(1.0, 0)},
+                         .preload_order = {0, 1, 2},
+                         .issued_before = {3, 3, 3},
+                         .write_backs = {}};
   EXPECT_EQ(forecast(timeline, {.port_drag = 0, .hbm_latency = {0.5}}).total, Seconds{3.5});
-  Timeline one_by_one = timeline;
+  Program one_by_one = timeline;
   one_by_one.issued_before = {1, 2, 3};
   one_by_one.works.assign(3, compute(1.0));
   EXPECT_EQ(forecast(one_by_one, {.port_drag = 0, .hbm_latency = {0.5}}).total, Seconds{7.5});
 }
 
 TEST(Forecast, ServesStoresInTheQueueOfPreloadsAndWaitsForTheLast) {
-  const Timeline timeline{.works = {compute(1.0), compute(1.0)},
-                          .loads = {load(0, 0), load(1.0, 0)},
-                          .preload_order = {1},
-                          .issued_before = {0, 1},
-                          .write_backs = {{.op = 0, .tensor = 7, .load = load(2.0, 0)},
-                                          {.op = 1, .tensor = 8, .load = load(4.0, 0)}}};
+  const Program timeline{.works = {compute(1.0), compute(1.0)},
+                         .loads = {load(0, 0), load(1.0, 0)},
+                         .preload_order = {1},
+                         .issued_before = {0, 1},
+                         .write_backs = {{.op = 0, .tensor = 7, .load = load(2.0, 0)},
+                                         {.op = 1, .tensor = 8, .load = load(4.0, 0)}}};
   const TimelineResult result = forecast(timeline, kFree);
   EXPECT_EQ(result.stores[0].end, Seconds{3.0});
   EXPECT_EQ(result.preloads[1].begin, Seconds{3.0});
   EXPECT_EQ(result.executes[1].end, Seconds{5.0});
   EXPECT_EQ(result.total, Seconds{9.0});
+}
+
+TEST(Forecast, TakesPreloadsAsMuchSlowerAsAsked) {
+  const Program program{.works = {compute(4.0), compute(1.0)},
+                        .loads = {load(0, 0), load(4.0, 0.1)},
+                        .preload_order = {1},
+                        .issued_before = {1, 1},
+                        .write_backs = {}};
+  Sharing slow = kFree;
+  slow.slowness = 1.5;
+  EXPECT_EQ(forecast(program, kFree).total, Seconds{5.0});
+  EXPECT_EQ(forecast(program, slow).total, Seconds{7.0});
+}
+
+TEST(Forecast, ForgetsTheProgramBefore) {
+  const Program longer{.works = {compute(1.0), exchange(1.0), compute(2.0)},
+                       .loads = {load(1.0, 0.5), load(0, 0), load(3.0, 0.2)},
+                       .preload_order = {0, 2},
+                       .issued_before = {1, 2, 2},
+                       .write_backs = {{.op = 1, .tensor = 0, .load = load(1.0, 0.1)}}};
+  const Program shorter{.works = {compute(2.0)},
+                        .loads = {load(1.0, 0.1)},
+                        .preload_order = {0},
+                        .issued_before = {1},
+                        .write_backs = {}};
+  Forecaster forecaster;
+  const Seconds first = forecaster.forecast(longer, kFree).total;
+  EXPECT_EQ(forecaster.forecast(shorter, kFree).total, forecast(shorter, kFree).total);
+  EXPECT_EQ(forecaster.forecast(longer, kFree).total, first);
 }
 
 }  // namespace
