@@ -86,7 +86,8 @@ Front collective_front(const ir::Graph& graph, const ir::Op& op, const chip::Chi
                 .compute = {0.0},
                 .link = {0},
                 .hbm_bytes = 0,
-                .corners = {least_of_links(graph, op, chip)}},
+                .corners = {least_of_links(graph, op, chip)},
+                .port_uses = {}},
       .smallest = {0}};
   std::vector<PlanOption> fitting;
   CutList cuts(factors, cores);
@@ -107,6 +108,7 @@ Front collective_front(const ir::Graph& graph, const ir::Op& op, const chip::Chi
   front.options = pareto(std::move(fitting));
   front.counts.pareto = static_cast<std::int64_t>(front.options.size());
   front.floor.execute = front.floor.corners.front().execute;
+  front.floor.port_uses.push_back({.idle = front.floor.execute, .carried = {0}});
   return front;
 }
 

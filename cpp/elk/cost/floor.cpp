@@ -19,6 +19,20 @@ bool covers(const Corner& a, const Corner& b) {
   return a.execute <= b.execute && a.link <= b.link && a.hbm_bytes <= b.hbm_bytes;
 }
 
+bool covers(const PortUse& a, const PortUse& b) {
+  return a.idle <= b.idle && a.carried <= b.carried;
+}
+
+/// Adds to a Pareto front.
+template <class Need>
+void add_to(std::vector<Need>& kept, const Need& need) {
+  if (std::none_of(kept.begin(), kept.end(),
+                   [&](const Need& other) { return covers(other, need); })) {
+    std::erase_if(kept, [&](const Need& other) { return covers(need, other); });
+    kept.push_back(need);
+  }
+}
+
 }  // namespace
 
 FloorSearch::FloorSearch(Pricer& pricer, Rates& rates, std::int64_t cores)
@@ -60,20 +74,26 @@ double FloorSearch::least_reduced(const Slot& slot, std::int64_t parts, std::int
   return resting_.reduced(parts, (parts - 1) * (slot.unique * bits / 8), cores);
 }
 
-bool FloorSearch::excluded(const Corner& corner) const {
-  return std::any_of(corners_.begin(), corners_.end(),
-                     [&](const Corner& kept) { return covers(kept, corner); });
-}
-
-void FloorSearch::keep(const Corner& corner) {
-  if (!excluded(corner)) {
-    std::erase_if(corners_, [&](const Corner& kept) { return covers(corner, kept); });
-    corners_.push_back(corner);
+/// What rotates may come in shifts, beside no compute: its bytes do not count.
+PortUse FloorSearch::port_use(const Cut& cut, double compute) const {
+  std::int64_t received = resting_.moved(cut);
+  double idle = compute + resting_.still(received) +
+                std::max(0.0, cut.reduce.time.value - cut.reduce.wire.value);
+  for (const Slot& slot : pricer_.slots()) {
+    if (slot.write) {
+      received += (pricer_.parts_of(cut, slot) - 1) *
+                  partition::element_bytes(slot.unique, slot.bits).value;
+    }
   }
+  return {.idle = {idle}, .carried = {received / cores_}};
 }
 
-/// Below which time of its tiles a cut changes what is known.
-double FloorSearch::limit(const Cut& cut, std::int64_t cores) const {
+void FloorSearch::keep(const Corner& corner) { add_to(corners_, corner); }
+
+void FloorSearch::keep(const PortUse& use) { add_to(port_uses_, use); }
+
+/// Below which time of its tiles a cut changes what is known, if shifts take `shifted` beside.
+double FloorSearch::limit(const Cut& cut, std::int64_t cores, double shifted) const {
   const Corner free = corner(cut, 0.0, cores);
   double execute = kUnlimited;
   for (const Corner& kept : corners_) {
@@ -81,15 +101,23 @@ double FloorSearch::limit(const Cut& cut, std::int64_t cores) const {
       execute = std::min(execute, kept.execute.value);
     }
   }
-  return std::max(compute_, execute - free.execute.value);
+  const PortUse still = port_use(cut, 0.0);
+  double idle = kUnlimited;
+  for (const PortUse& kept : port_uses_) {
+    if (kept.carried <= still.carried) {
+      idle = std::min(idle, kept.idle.value);
+    }
+  }
+  return std::max(std::max(compute_, execute - free.execute.value) - shifted,
+                  idle - still.idle.value);
 }
 
-bool FloorSearch::skips(const Cut& cut, double least) const { return least >= limit(cut, cores_); }
+bool FloorSearch::skips(const Cut& cut, double least) const { return least >= limit(cut, cores_, 0.0); }
 
 bool FloorSearch::add(const Cut& cut, Turns& turns) {
   const double least = rates_.least(cut.tile);
   const double shifted = resting_.wire(overflow(cut));
-  const double most = limit(cut, cut.cores) - shifted;
+  const double most = limit(cut, cut.cores, shifted);
   if (least >= most) {
     return true;
   }
@@ -104,6 +132,7 @@ bool FloorSearch::add(const Cut& cut, Turns& turns) {
   if (best_ < most) {
     compute_ = std::min(compute_, best_);
     keep(corner(cut, best_ + shifted, cut.cores));
+    keep(port_use(cut, best_));
   }
   return rates_.holds(best_, least, whole);
 }
@@ -222,10 +251,17 @@ void FloorSearch::split(std::size_t at, const Steps& steps, double limit, const 
 }
 
 Floor FloorSearch::result() const {
-  Floor floor{.execute = {0.0}, .compute = {0.0}, .link = {0}, .hbm_bytes = 0, .corners = corners_};
+  Floor floor{.execute = {0.0},
+              .compute = {0.0},
+              .link = {0},
+              .hbm_bytes = 0,
+              .corners = corners_,
+              .port_uses = port_uses_};
   std::sort(floor.corners.begin(), floor.corners.end(), [](const Corner& a, const Corner& b) {
     return std::tie(a.execute, a.link, a.hbm_bytes) < std::tie(b.execute, b.link, b.hbm_bytes);
   });
+  std::sort(floor.port_uses.begin(), floor.port_uses.end(),
+            [](const PortUse& a, const PortUse& b) { return a.idle < b.idle; });
   if (!corners_.empty()) {
     floor.compute = {compute_};
     floor.execute = floor.corners.front().execute;

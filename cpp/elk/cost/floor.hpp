@@ -17,7 +17,8 @@ namespace elk::cost {
 /// A cut counts with the cheapest sub-task that any rotation of its operands could lead to, each
 /// axis at each of its paces, whether one plan can have them together or not, if a core has room
 /// for what it reads and the results; with its reductions; with the bytes that all cores receive
-/// from HBM and in reductions; and with what its activations move at least (`Resting`).
+/// from HBM and in reductions; and with what its activations move at least (`Resting`). What it leaves of the ports
+/// to preloads counts the same.
 class FloorSearch {
  public:
   FloorSearch(Pricer& pricer, Rates& rates, std::int64_t cores);
@@ -27,20 +28,24 @@ class FloorSearch {
   [[nodiscard]] bool skips(const Cut& cut, double least) const;
   /// Counts a cut, and all that cut its tiles further, with no more than that its tiles take
   /// `least`.
-  void assume(const Cut& cut, double least) { keep(corner(cut, least, cores_)); }
+  void assume(const Cut& cut, double least) {
+    keep(corner(cut, least, cores_));
+    keep(port_use(cut, least));
+  }
   /// False if a tile undercut the rates.
   [[nodiscard]] bool add(const Cut& cut, Turns& turns);
   [[nodiscard]] Floor result() const;
 
  private:
   [[nodiscard]] Corner corner(const Cut& cut, double compute, std::int64_t cores) const;
+  [[nodiscard]] PortUse port_use(const Cut& cut, double compute) const;
   [[nodiscard]] double least_reduced(const Slot& slot, std::int64_t parts,
                                      std::int64_t cores) const;
-  [[nodiscard]] bool excluded(const Corner& corner) const;
   void keep(const Corner& corner);
+  void keep(const PortUse& use);
   void list_lengths(const Cut& cut, Turns& turns);
   void list_paces(const Cut& cut, Turns& turns);
-  [[nodiscard]] double limit(const Cut& cut, std::int64_t cores) const;
+  [[nodiscard]] double limit(const Cut& cut, std::int64_t cores, double shifted) const;
   struct Steps {
     double count;
     double volume;  // of all of them
@@ -59,6 +64,7 @@ class FloorSearch {
   Resting resting_;
   double compute_;
   std::vector<Corner> corners_;
+  std::vector<PortUse> port_uses_;
   /// Lengths of the sub-tasks along an axis.
   struct Pace {
     std::int64_t length;

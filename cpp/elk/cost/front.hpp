@@ -76,6 +76,14 @@ struct Corner {
   friend bool operator==(const Corner&, const Corner&) = default;
 };
 
+/// What one cut's execute leaves at least to preloads of the cores' ports.
+struct PortUse {
+  Seconds idle;   // in which none of its exchanges carries data
+  Bytes carried;  // by its exchanges: received by all cores, over all cores
+
+  friend bool operator==(const PortUse&, const PortUse&) = default;
+};
+
 /// The least that any plan of the unfiltered space needs, in each corner (design 6.5).
 struct Floor {
   Seconds execute;  // min of tiles and reductions; gathers, shifts and distribution free
@@ -83,6 +91,7 @@ struct Floor {
   Bytes link;       // min over plans of bytes received by one core with HBM operands whole
   std::int64_t hbm_bytes = 0;   // of the busiest chip, min over plans
   std::vector<Corner> corners;  // their Pareto front: min of a e + b r + c h for any a, b, c
+  std::vector<PortUse> port_uses;  // their Pareto front, too
 };
 
 /// The Pareto front of an op in (space, time, exchange bytes, HBM bytes), `have` empty.

@@ -111,7 +111,7 @@ double Resting::seconds(std::int64_t bytes, std::int64_t cores) const {
   if (bytes == 0 || hidden_) {
     return 0.0;
   }
-  return sync_ + fragment_ + (static_cast<double>(bytes) / (static_cast<double>(cores) * rate_));
+  return still(bytes) + (static_cast<double>(bytes) / (static_cast<double>(cores) * rate_));
 }
 
 double Resting::reduced(std::int64_t parts, std::int64_t bytes, std::int64_t cores) const {

@@ -27,6 +27,10 @@ class Resting {
   [[nodiscard]] std::int64_t moved(const Cut& cut) const;
   /// What receiving `bytes` in all adds to an execute on at most `cores` cores.
   [[nodiscard]] double seconds(std::int64_t bytes, std::int64_t cores) const;
+  /// Of that, the part in which no data passes.
+  [[nodiscard]] double still(std::int64_t bytes) const {
+    return bytes == 0 || hidden_ ? 0.0 : sync_ + fragment_;
+  }
   /// Seconds of a reduce-scatter among `parts` cores each: `bytes` received in all, by at most
   /// `cores` cores.
   [[nodiscard]] double reduced(std::int64_t parts, std::int64_t bytes, std::int64_t cores) const;

@@ -1,6 +1,7 @@
 #include "elk/schedule/bounds.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -99,6 +100,43 @@ double weighed(const std::vector<Share>& shares, const Weights& weights) {
   return sum * kRoundDown;
 }
 
+/// What preloads that meet exchanges at the ports add. Exchanges take a time X, all else I; while
+/// no exchange runs, no more than the HBM gives in I comes in, and the rest of its bytes, each on
+/// some port, beside the exchanges: with s the share of all ports that the HBM fills at its best,
+/// and P the time in which all ports together take in what it must give,
+///
+///     X >= carried + P - s I,  and  T >= I + X >= carried + P + (1 - s) I
+///
+/// for this s and any less of both P and s.
+double contended(const Problem& problem, double bytes) {
+  const chip::Chip& chip = problem.chip();
+  if (chip::is_mesh(chip) || chip.interconnect.overlaps_compute) {
+    return 0.0;  // Links, not ports; exchanges may hide behind compute.
+  }
+  const double link = chip.interconnect.link_rate;
+  const double ports = link * static_cast<double>(chip.core.count);
+  const double share = std::min(arrival_rate(chip) / ports, 1.0);
+  std::vector<double> ops(problem.fronts().size(), 0.0);
+  for (const std::int32_t front : problem.front_of()) {
+    ops[subscript(front)] += 1.0;
+  }
+  double best = 0.0;
+  for (int part = 1; part <= kGrid; ++part) {
+    const double less = static_cast<double>(part) / kGrid;
+    double sum = less * bytes / (ports * static_cast<double>(chip.chips));
+    for (std::size_t front = 0; front < ops.size(); ++front) {
+      double least = std::numeric_limits<double>::infinity();
+      for (const cost::PortUse& use : problem.fronts()[front].floor.port_uses) {
+        least = std::min(least, ((1.0 - (less * share)) * use.idle.value) +
+                                    (static_cast<double>(use.carried.value) / link));
+      }
+      sum += std::isfinite(least) ? ops[front] * least : 0.0;
+    }
+    best = std::max(best, sum * kRoundDown);
+  }
+  return best;
+}
+
 /// Bytes that every plan of an op must read, each once, over all chips.
 double read_once(const Problem& problem, std::int32_t op) {
   const ir::Op& node = problem.graph().ops[static_cast<std::size_t>(op)];
@@ -152,7 +190,8 @@ Bounds bounds(const Problem& problem, Seconds ideal) {
     const auto chips = static_cast<double>(chip.chips);
     const double timeline = sram_bound(problem, read, arrival_rate(chip) * chips);
     result.hbm.value = bytes / (chip.hbm->rate * chips) * kRoundDown;
-    result.lower_bound.value = std::max(result.hbm.value, timeline * kRoundDown);
+    result.lower_bound.value = std::max(
+        {result.hbm.value, timeline * kRoundDown, contended(problem, bytes)});
   }
   for (int a = 0; a <= kGrid; ++a) {
     for (int b = 0; a + b <= kGrid; ++b) {

@@ -280,6 +280,26 @@ bool keeps_above_its_floor(Problem& problem, std::int32_t op, const std::vector<
   });
 }
 
+/// Whether a plan that fits uses the ports no less than the floor says, where it is they that bind
+/// and exchanges do not hide.
+bool uses_ports_above_its_floor(Problem& problem, std::int32_t op,
+                                const std::vector<Choice>& choices) {
+  const cost::PlanOption& option = problem.option(op, choices[static_cast<std::size_t>(op)]);
+  double idle = option.compute.value;
+  std::int64_t carried = 0;
+  for (const cost::Exchange& exchange :
+       {problem.in_place(op, choices).gather, option.shift, option.reduce}) {
+    idle += exchange.time.value - exchange.wire.value;
+    carried += exchange.bytes.value;
+  }
+  const std::vector<cost::PortUse>& uses = problem.front(op).floor.port_uses;
+  return problem.chip().interconnect.overlaps_compute || chip::is_mesh(problem.chip()) ||
+         option.footprint.space > chip::room(problem.chip()) ||
+         std::any_of(uses.begin(), uses.end(), [&](const cost::PortUse& use) {
+           return use.idle.value <= idle * (1.0 + 1e-9) && use.carried.value <= carried;
+         });
+}
+
 /// Every choice of plans for the ops, each after those that feed it, `draws` times by chance.
 int draw_choices(Problem& problem, Random& random, int draws) {
   int checked = 0;
@@ -291,6 +311,8 @@ int draw_choices(Problem& problem, Random& random, int draws) {
     }
     for (std::int32_t op = 0; op < problem.op_count(); ++op) {
       EXPECT_TRUE(keeps_above_its_floor(problem, op, choices))
+          << problem.graph().ops[static_cast<std::size_t>(op)].name << " draw " << draw;
+      EXPECT_TRUE(uses_ports_above_its_floor(problem, op, choices))
           << problem.graph().ops[static_cast<std::size_t>(op)].name << " draw " << draw;
       ++checked;
     }
@@ -351,6 +373,31 @@ TEST(Bounds, AddUpWhatCannotBeOnChipAtTheSameTime) {
               1e-6 * tight.lower_bound.value);
   const Bounds roomy = found(4096);
   EXPECT_LT(roomy.lower_bound.value, 0.9 * (roomy.hbm.value + roomy.execute.value));
+}
+
+// Seven ops compute 40 ns each and exchange 40 ns. Six of them have weights, which take the HBM
+// 768 ns and s = 4/5 of all ports. While the ops compute, 280 ns' worth of them come in; what is left
+// fills the ports for 4/5 (768 - 280) ns, beside the 280 ns of the exchanges.
+TEST(Bounds, CountPreloadsThatMeetExchangesAtThePorts) {
+  const ir::Graph graph = test::chain(6, 8, 64, false);
+  ASSERT_EQ(graph.ops.size(), 7);
+  chip::Chip chip = test::tight_chip(16, 65536);
+  chip.interconnect.link_rate = 5e9;
+  const cost::TileModel tiles = test::analytic();
+  const Problem priced = test::problem(graph, chip, tiles);
+  std::vector<cost::Front> fronts = priced.fronts();
+  for (cost::Front& front : fronts) {
+    front.floor.corners = {{.execute = {80e-9}, .link = {200}, .hbm_bytes = 0}};
+    front.floor.execute = {80e-9};
+    front.floor.port_uses = {{.idle = {40e-9}, .carried = {200}}};
+  }
+  const Problem problem(graph, chip, tiles, fronts, priced.front_of());
+  const Bounds found = bounds(problem, {1.0});
+  EXPECT_NEAR(found.hbm.value, 768e-9, 1e-14);
+  EXPECT_NEAR(found.lower_bound.value, (280 + 280 + 0.8 * (768 - 280)) * 1e-9, 1e-14);
+  chip.interconnect.overlaps_compute = true;  // The exchanges may hide.
+  const Problem hiding(graph, chip, tiles, fronts, priced.front_of());
+  EXPECT_LT(bounds(hiding, {1.0}).lower_bound, found.lower_bound);
 }
 
 TEST(Bounds, NeedNoHbm) {
