@@ -100,39 +100,15 @@ std::vector<Trial> trials(const Problem& problem, const Contender& candidate,
   return result;
 }
 
-std::optional<program::Program> placed_program(const Problem& problem, const Contender& candidate,
-                                               const Trial& trial, Bytes room) {
-  program::Program result{
-      .ops = {},
-      .code = program::issue(problem.graph(), preload_order(problem, candidate.proposal),
-                             trial.issued_before),
-      .buffers = {}};
-  for (std::int32_t op = 0; op < problem.op_count(); ++op) {
-    const Choice& choice = candidate.proposal.choices[static_cast<std::size_t>(op)];
-    result.ops.push_back({.execute = problem.option(op, choice).plan,
-                          .divisor = problem.state(op, choice).divisor,
-                          .tree = problem.option(op, choice).tree,
-                          .ring = problem.option(op, choice).way == partition::Way::Ring});
-  }
-  result.buffers = program::buffers(problem.graph(), problem.chip(), result.ops, result.code);
-  const std::vector<Bytes> occupancy = program::occupancy(result.buffers, result.code.size());
-  if (*std::max_element(occupancy.begin(), occupancy.end()) > room) {
-    return std::nullopt;
-  }
-  auto placed = program::place(std::move(result.buffers), room);
-  if (!placed) {
-    return std::nullopt;
-  }
-  result.buffers = std::move(*placed);
-  return result;
+Schedule schedule_of(const Problem& problem, const Contender& candidate, const Trial& trial) {
+  return {.ops = candidate.proposal.choices,
+          .preload_order = preload_order(problem, candidate.proposal),
+          .issued_before = trial.issued_before};
 }
 
 Found describe(Problem& problem, const Contender& candidate, const Trial& trial,
                program::Program program) {
-  const std::vector<Choice>& choices = candidate.proposal.choices;
-  Found found{.schedule = {.ops = choices,
-                           .preload_order = preload_order(problem, candidate.proposal),
-                           .issued_before = trial.issued_before},
+  Found found{.schedule = schedule_of(problem, candidate, trial),
               .in_place = {},
               .program = std::move(program),
               .occupancy = {},
@@ -143,7 +119,7 @@ Found describe(Problem& problem, const Contender& candidate, const Trial& trial,
               .orders = {}};
   found.occupancy = program::occupancy(found.program.buffers, found.program.code.size());
   for (std::int32_t op = 0; op < problem.op_count(); ++op) {
-    found.in_place.push_back(problem.in_place(op, choices));
+    found.in_place.push_back(problem.in_place(op, found.schedule.ops));
   }
   return found;
 }
@@ -168,6 +144,38 @@ Issue issue(const Problem& problem, const Proposal& proposal, const Situation& s
   return issue_in_order(situation.base, situation.piece, proposal.order, earliest, space.room);
 }
 
+program::Program unplaced_program(const Problem& problem, const Schedule& schedule) {
+  program::Program result{
+      .ops = {},
+      .code = program::issue(problem.graph(), schedule.preload_order, schedule.issued_before),
+      .buffers = {}};
+  for (std::int32_t op = 0; op < problem.op_count(); ++op) {
+    const Choice& choice = schedule.ops[static_cast<std::size_t>(op)];
+    const cost::PlanOption& option = problem.option(op, choice);
+    result.ops.push_back({.execute = option.plan,
+                          .divisor = problem.state(op, choice).divisor,
+                          .tree = option.tree,
+                          .ring = option.way == partition::Way::Ring});
+  }
+  result.buffers = program::buffers(problem.graph(), problem.chip(), result.ops, result.code);
+  return result;
+}
+
+std::optional<program::Program> placed_program(const Problem& problem, const Schedule& schedule,
+                                               Bytes room) {
+  program::Program result = unplaced_program(problem, schedule);
+  const std::vector<Bytes> occupancy = program::occupancy(result.buffers, result.code.size());
+  if (*std::max_element(occupancy.begin(), occupancy.end()) > room) {
+    return std::nullopt;
+  }
+  auto placed = program::place(std::move(result.buffers), room);
+  if (!placed) {
+    return std::nullopt;
+  }
+  result.buffers = std::move(*placed);
+  return result;
+}
+
 std::optional<Found> place(Problem& problem, const Contender& candidate,
                            const std::optional<Found>& best, Bytes room, int threads) {
   const std::vector<Trial> all = trials(problem, candidate, best, room);
@@ -175,7 +183,10 @@ std::optional<Found> place(Problem& problem, const Contender& candidate,
   for (std::size_t at = 0; at < all.size(); at += width) {
     const std::span<const Trial> some(&all[at], std::min(width, all.size() - at));
     auto placed = parallel_map(
-        some, [&](const Trial& trial) { return placed_program(problem, candidate, trial, room); },
+        some,
+        [&](const Trial& trial) {
+          return placed_program(problem, schedule_of(problem, candidate, trial), room);
+        },
         threads);
     for (std::size_t i = 0; i < placed.size(); ++i) {
       if (placed[i]) {

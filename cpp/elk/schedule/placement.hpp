@@ -34,6 +34,13 @@ struct Contender {
 [[nodiscard]] Issue issue(const Problem& problem, const Proposal& proposal,
                           const Situation& situation, const Space& space);
 
+/// The program of a schedule, its buffers without addresses.
+[[nodiscard]] program::Program unplaced_program(const Problem& problem, const Schedule& schedule);
+
+/// The same with addresses; none if it does not fit in `room` bytes of a core.
+[[nodiscard]] std::optional<program::Program> placed_program(const Problem& problem,
+                                                             const Schedule& schedule, Bytes room);
+
 /// The candidate as a placed program, with less look-ahead each time that placement fails, as long
 /// as it is better than `best`. Two attempts run side by side where there are threads: the first
 /// that succeeds counts.

@@ -13,6 +13,7 @@
 #include "elk/program/program.hpp"
 #include "elk/schedule/bounds.hpp"
 #include "elk/schedule/evaluate.hpp"
+#include "elk/schedule/placement.hpp"
 #include "schedule/problems.hpp"
 
 namespace elk::compile {
@@ -62,28 +63,9 @@ std::optional<program::Program> random_program(Problem& problem, Random& random)
   if (issue.shortage) {
     return std::nullopt;
   }
-  program::Program result{.ops = {},
-                          .code = program::issue(problem.graph(), order, issue.issued_before),
-                          .buffers = {}};
-  for (std::int32_t op = 0; op < problem.op_count(); ++op) {
-    const Choice& choice = choices[static_cast<std::size_t>(op)];
-    const cost::PlanOption& option = problem.option(op, choice);
-    result.ops.push_back({.execute = option.plan,
-                          .divisor = problem.state(op, choice).divisor,
-                          .tree = option.tree,
-                          .ring = option.way == partition::Way::Ring});
-  }
-  result.buffers = program::buffers(problem.graph(), problem.chip(), result.ops, result.code);
-  const std::vector<Bytes> occupancy = program::occupancy(result.buffers, result.code.size());
-  if (*std::max_element(occupancy.begin(), occupancy.end()) > room) {
-    return std::nullopt;
-  }
-  auto placed = program::place(std::move(result.buffers), room);
-  if (!placed) {
-    return std::nullopt;
-  }
-  result.buffers = std::move(*placed);
-  return result;
+  return schedule::placed_program(
+      problem,
+      {.ops = choices, .preload_order = order, .issued_before = issue.issued_before}, room);
 }
 
 // Design 6.5: no valid program is faster than the bound that its model and chip are given, however

@@ -11,6 +11,7 @@
 #include "elk/chip/chip.hpp"
 #include "elk/program/program.hpp"
 #include "elk/schedule/evaluate.hpp"
+#include "elk/schedule/placement.hpp"
 #include "elk/schedule/problem.hpp"
 #include "elk/schedule/schedule.hpp"
 
@@ -40,25 +41,6 @@ inline cost::Front thinned(const cost::Front& front, std::size_t most) {
                          : result.fastest;
     result.options.push_back(front.options[at]);
   }
-  return result;
-}
-
-/// The program of a schedule, its buffers without addresses.
-inline program::Program unplaced(const schedule::Problem& problem,
-                                 const schedule::Schedule& schedule) {
-  program::Program result{
-      .ops = {},
-      .code = program::issue(problem.graph(), schedule.preload_order, schedule.issued_before),
-      .buffers = {}};
-  for (std::int32_t op = 0; op < problem.op_count(); ++op) {
-    const schedule::Choice& choice = schedule.ops[static_cast<std::size_t>(op)];
-    const cost::PlanOption& option = problem.option(op, choice);
-    result.ops.push_back({.execute = option.plan,
-                          .divisor = problem.state(op, choice).divisor,
-                          .tree = option.tree,
-                          .ring = option.way == partition::Way::Ring});
-  }
-  result.buffers = program::buffers(problem.graph(), problem.chip(), result.ops, result.code);
   return result;
 }
 
@@ -330,7 +312,7 @@ class Oracle {
     const double seconds =
         schedule::timing(problem_, now_, order_, schedule.issued_before).total.value;
     if (seconds >= limit_ ||
-        (!problem_.graph().stores.empty() && most_used(unplaced(problem_, schedule)) > room_)) {
+        (!problem_.graph().stores.empty() && most_used(schedule::unplaced_program(problem_, schedule)) > room_)) {
       return;
     }
     limit_ = seconds;

@@ -181,7 +181,7 @@ TEST(Oracle, FindsSoundProgramsOfItsForecast) {
       return;
     }
     const Schedule& best = trial.best->schedule;
-    program::Program program = test::unplaced(problem, best);
+    program::Program program = unplaced_program(problem, best);
     auto placed = program::place(program.buffers, chip::room(instance.chip));
     ASSERT_TRUE(placed) << "seed " << seed;
     program.buffers = std::move(*placed);
@@ -249,7 +249,7 @@ class PlainTrial {
   void run(const std::vector<std::int32_t>& before) {
     const Schedule schedule{.ops = choices_, .preload_order = order_, .issued_before = before};
     const double seconds = timing(problem_, now_, order_, before).total.value;
-    if (test::most_used(test::unplaced(problem_, schedule)) <= room_) {
+    if (test::most_used(unplaced_program(problem_, schedule)) <= room_) {
       least_ = std::min(least_, seconds);
     }
   }
