@@ -15,7 +15,8 @@ namespace elk::schedule {
 struct Proposal {
   std::vector<Choice> choices;
   Space space;
-  std::vector<std::int32_t> order = {};  // of preloads; empty: that of their executes
+  // Of preloads; empty: that of their executes. GCC wants the initializer.
+  std::vector<std::int32_t> order = {};  // NOLINT(readability-redundant-member-init)
 };
 
 /// ELK 6.1 `Basic`: the fastest plan that fits beside the live activations; the next op with HBM

@@ -33,7 +33,8 @@ struct SearchOptions {
   Policy policy = Policy::ElkFull;
   Effort effort = Effort::Default;
   int threads = 0;
-  Judge judge = {};  // none: forecasts decide
+  // None: forecasts decide. GCC wants the initializer.
+  Judge judge = {};  // NOLINT(readability-redundant-member-init)
   Watch* watch = nullptr;
 };
 
