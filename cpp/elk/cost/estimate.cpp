@@ -50,6 +50,7 @@ class Walk {
     double time;
     Factor factors;
 
+    // NOLINTNEXTLINE(readability-implicit-bool-conversion): the comparison as it is defaulted
     friend auto operator<=>(const Visited&, const Visited&) = default;
   };
 
@@ -87,12 +88,7 @@ class Walk {
     const std::optional<Visited> before = best_;
     const Factor from = before->factors;
     for (std::size_t less = 0; less <= from.size(); ++less) {
-      Factor start = from;
-      if (less < from.size()) {
-        const Factor& choice = factors_[less];
-        const auto above = std::upper_bound(choice.begin(), choice.end(), from[less] / 2);
-        start[less] = above == choice.begin() ? 1 : *(above - 1);
-      }
+      const Factor start = less < from.size() ? halved(from, less) : from;
       for (std::size_t more = 0; more < from.size(); ++more) {
         for (const std::int64_t wanted : {2 * start[more], cores_}) {
           const Factor there = further(start, more, wanted);
@@ -103,6 +99,15 @@ class Walk {
       }
     }
     return best_ != before;
+  }
+
+  /// `from` with the axis cut in no more than half as many.
+  [[nodiscard]] Factor halved(const Factor& from, std::size_t axis) const {
+    const Factor& choice = factors_[axis];
+    const auto above = std::upper_bound(choice.begin(), choice.end(), from[axis] / 2);
+    Factor result = from;
+    result[axis] = above == choice.begin() ? 1 : *(above - 1);
+    return result;
   }
 
   /// `from` with the axis cut in `wanted`, or as often as cores are left for.

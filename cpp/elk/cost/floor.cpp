@@ -112,7 +112,9 @@ double FloorSearch::limit(const Cut& cut, std::int64_t cores, double shifted) co
                   idle - still.idle.value);
 }
 
-bool FloorSearch::skips(const Cut& cut, double least) const { return least >= limit(cut, cores_, 0.0); }
+bool FloorSearch::skips(const Cut& cut, double least) const {
+  return least >= limit(cut, cores_, 0.0);
+}
 
 bool FloorSearch::add(const Cut& cut, Turns& turns) {
   const double least = rates_.least(cut.tile);

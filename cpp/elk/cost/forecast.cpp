@@ -105,33 +105,44 @@ void Forecaster::run_moving(const Moving& moving) {
 }
 
 void Forecaster::run_phase(Phase phase, double amount) {
-  while (amount > 0.0) {
-    if (head_ == queue_.size()) {
-      now_ += amount;
-      return;
-    }
+  while (amount > 0.0 && head_ < queue_.size()) {
     start_head();
-    const bool streams = coming_ <= 0.0;
-    Rates at{.execute = 1.0, .load = 1.0};
-    if (streams && phase != Phase::Fixed) {
-      at = phase == Phase::Exchange ? exchanging_ : computing_;
+    if (coming_ > 0.0) {
+      amount = run_beside(coming_, {.execute = 1.0, .load = 1.0}, amount);
+      continue;
     }
-    double& left = streams ? remaining_ : coming_;
-    const double until_load = left / at.load;
-    const double until_phase = amount / at.execute;
-    if (until_load <= until_phase) {
-      now_ += until_load;
-      amount -= until_load * at.execute;
-      left = 0.0;
-      if (streams) {
-        end_head();
-      }
-    } else {
-      now_ += until_phase;
-      left -= until_phase * at.load;
-      amount = 0.0;
+    amount = run_beside(remaining_, rates(phase), amount);
+    if (remaining_ <= 0.0) {
+      end_head();
     }
   }
+  now_ += amount;
+}
+
+Forecaster::Rates Forecaster::rates(Phase phase) const {
+  switch (phase) {
+    case Phase::Exchange:
+      return exchanging_;
+    case Phase::Compute:
+      return computing_;
+    case Phase::Fixed:
+      break;
+  }
+  return {.execute = 1.0, .load = 1.0};
+}
+
+/// Goes on until the phase ends or what is `left` of the head; returns what is left of the phase.
+double Forecaster::run_beside(double& left, const Rates& at, double amount) {
+  const double until_load = left / at.load;
+  const double until_phase = amount / at.execute;
+  if (until_load <= until_phase) {
+    now_ += until_load;
+    left = 0.0;
+    return amount - (until_load * at.execute);
+  }
+  now_ += until_phase;
+  left -= until_phase * at.load;
+  return 0.0;
 }
 
 void Forecaster::finish_head() {

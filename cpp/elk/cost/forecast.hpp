@@ -105,6 +105,8 @@ class Forecaster {
   bool run_beside_one_load(const Work& work);
   void run_moving(const Moving& moving);
   void run_phase(Phase phase, double amount);
+  [[nodiscard]] Rates rates(Phase phase) const;
+  double run_beside(double& left, const Rates& at, double amount);
   void finish_head();
   void start_head();
   void end_head();

@@ -190,8 +190,8 @@ Bounds bounds(const Problem& problem, Seconds ideal) {
     const auto chips = static_cast<double>(chip.chips);
     const double timeline = sram_bound(problem, read, arrival_rate(chip) * chips);
     result.hbm.value = bytes / (chip.hbm->rate * chips) * kRoundDown;
-    result.lower_bound.value = std::max(
-        {result.hbm.value, timeline * kRoundDown, contended(problem, bytes)});
+    result.lower_bound.value =
+        std::max({result.hbm.value, timeline * kRoundDown, contended(problem, bytes)});
   }
   for (int a = 0; a <= kGrid; ++a) {
     for (int b = 0; a + b <= kGrid; ++b) {
