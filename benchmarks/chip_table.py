@@ -21,7 +21,6 @@ from elk.quantity import BYTES, BYTES_PER_S, HERTZ, show
 from elk.tilemodel import AnalyticModel, find_record
 
 ROWS = Path(__file__).parents[1] / "data" / "chips.csv"
-DESIGN = {"elk_a2a": "ipu-pod4-hbm", "elk_mesh": "ipu-pod4-hbm-mesh"}
 
 HEAD = """# Chips
 
@@ -44,9 +43,11 @@ a guess, or what another chip has. A number that was recalled and not checked ag
 marks such fields, `elk chip check` lists them. `chip.replace` drops the mark of a field that it
 changes."""
 
-LEFT_OUT = """## Rows of data/chips.csv without a preset
+LEFT_OUT = """## Rows of data/chips.csv
 
-`elk_a2a` and `elk_mesh` are `ipu-pod4-hbm` and `ipu-pod4-hbm-mesh`. No file can be written for:"""
+A row has a preset of its name, with `-` for `_`, if it says how many cores there are, what SRAM
+they have, and at what rate they multiply matrices; `elk_a2a` and `elk_mesh` are `ipu-pod4-hbm` and
+`ipu-pod4-hbm-mesh`. What else a row leaves open is assumed, and marked so below."""
 
 OWN = """## A file for a chip of one's own
 
@@ -197,23 +198,31 @@ def careful(chip: Chip) -> str:
 
 
 def left_out_table() -> Iterator[str]:
-    yield "| row | what it lacks |"
-    yield "| --- | --- |"
+    """The rows that say too little, and what they lack."""
     with ROWS.open(encoding="utf-8", newline="") as file:
-        for row in csv.DictReader(file):
-            if DESIGN.get(row["id"], row["id"].replace("_", "-")) not in elk.chips.names():
-                yield f"| `{row['id']}` | {', '.join(missing(row))} |"
+        lacking = {row["id"]: missing(row) for row in csv.DictReader(file)}
+    left_out = {key: columns for key, columns in lacking.items() if columns}
+    if not left_out:
+        yield f"Each of the {len(lacking)} rows does."
+        return
+    yield "| row without a preset | what it lacks |"
+    yield "| --- | --- |"
+    for key, columns in left_out.items():
+        yield f"| `{key}` | {', '.join(columns)} |"
 
 
 def missing(row: dict[str, str]) -> list[str]:
     """The columns without which a row describes no chip that can be planned for."""
-    needed = ["cores", "clock_ghz", "sram_kib_per_core", "matrix_fp16_gflops_core"]
-    lacking = [f"`{name}`" for name in needed if row[name] == "unknown"]
-    if row["noc_link_gbs"] == row["noc_core_gbs"] == "unknown":
-        lacking.append("`noc_link_gbs` or `noc_core_gbs`")
-    if row["cores"] == "1":
-        lacking.append("a second core: its one core exchanges data with none on the chip")
-    return lacking
+    either = (
+        ("cores",),
+        ("sram_kib_per_core", "sram_mib_chip"),
+        ("matrix_fp16_gflops_core", "matrix_fp16_tflops_chip"),
+    )
+    return [
+        " or ".join(f"`{name}`" for name in names)
+        for names in either
+        if all(row[name] == "unknown" for name in names)
+    ]
 
 
 def marks_table(chips: list[Chip]) -> Iterator[str]:

@@ -5,13 +5,15 @@ python benchmarks/machine_table.py [--models PART,PART] [--chips NAME,NAME] [--p
 
 One line says the predicted time, how near it is to the ideal and to the bound, what binds, and
 whether `tests/oracle/check_plan.py`, which shares no code with ELK, accepts the plan; or why there
-is no plan. Exit code 1 if a plan is refused.
+is no plan. Exit code 1 if a plan is refused, or, with `--matrix`, where sharing a model takes
+longer than pooling the chips.
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib.util
+import math
 import re
 import sys
 from collections.abc import Iterator
@@ -104,8 +106,24 @@ def matrix(cases: list[Case], found: list[Row]) -> int:
             print(f"| `{chip}` | {pod} | {' | '.join(cell(row) for row in cells)} |")
     planned = [row for row in found if row.plan]
     refused = sum(bool(row.broken) for row in planned)
+    above = longer(found)
     print(f"\n{len(planned)} plans, {refused} refused by check_plan.")
-    return 1 if refused else 0
+    print(f"Shared slower than pooled: {', '.join(above) or 'none'}.", end=" ")
+    print("A star: all chips as one machine.")
+    return 1 if refused or above else 0
+
+
+def longer(found: list[Row]) -> list[str]:
+    """Where sharing a model is forecast to take longer than pooling, or cannot be done."""
+    times = {
+        (row.model, row.chip, row.pod): row.plan.latency_s if row.plan else math.inf
+        for row in found
+    }
+    return [
+        f"{model} on {chip}"
+        for (model, chip, pod), time_s in times.items()
+        if pod == "sharded" and time_s > times.get((model, chip, "pooled"), math.inf)
+    ]
 
 
 def cell(row: Row) -> str:
@@ -113,7 +131,8 @@ def cell(row: Row) -> str:
     if row.plan is None:
         return "-"
     bound = row.plan.bounds.lower_bound_s / row.plan.latency_s
-    return f"{row.plan.latency_s * 1e3:.3f} ({100 * bound:.0f} %)"
+    star = "*" if (row.pod, row.plan.pod) == ("sharded", "pooled") else ""
+    return f"{row.plan.latency_s * 1e3:.3f}{star} ({100 * bound:.0f} %)"
 
 
 def numbers(plan: elk.Plan) -> str:

@@ -8,6 +8,7 @@
 
 #include "elk/compile/compile.hpp"
 #include "elk/train/one_chip.hpp"
+#include "elk/train/pooled.hpp"
 #include "elk/train/propose.hpp"
 
 namespace py = pybind11;
@@ -35,9 +36,11 @@ py::object form(train::Form form) {
 
 py::dict shard(const ir::Graph& graph, const chip::Chip& chip, const cost::TileModel& tiles) {
   std::optional<train::Sharding> found;
+  elk::Picoseconds pooled{0};
   {
     const py::gil_scoped_release unlocked;
     found = elk::compile::shard(graph, chip, tiles);
+    pooled = train::pooled_time(graph, chip, tiles, 0);
   }
   py::list axes;
   for (const train::Split& split : found->splits) {
@@ -52,6 +55,7 @@ py::dict shard(const ir::Graph& graph, const chip::Chip& chip, const cost::TileM
   return py::dict("axes"_a = axes, "collectives"_a = collectives,
                   "seconds"_a = elk::to_seconds(found->time).value,
                   "replicated_seconds"_a = elk::to_seconds(found->replicated).value,
+                  "pooled_seconds"_a = elk::to_seconds(pooled).value,
                   "sent_bytes"_a = found->sent.value, "hbm_bytes"_a = found->hbm.value);
 }
 

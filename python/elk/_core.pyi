@@ -908,6 +908,7 @@ class _Sharding(TypedDict):
     collectives: list[tuple[int, int, str, str | int, str | int]]
     seconds: float
     replicated_seconds: float
+    pooled_seconds: float
     sent_bytes: int
     hbm_bytes: int
 

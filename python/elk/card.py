@@ -234,6 +234,8 @@ def _notes(document: PlanDocument) -> list[str]:
         notes.append("no other order of preloads is valid here")
     if any(x.get("indirect") for row in document["ops"] for x in row["operands"]):
         notes.append("rows picked by a computed index are expected to be spread uniformly")
+    if document["pod"] != document["search"].get("pod", document["pod"]):
+        notes.append("the cores of all chips as one machine are faster than any sharding found")
     notes.extend(delivery_notes(Chip.from_dict(document["chip"])))
     return notes
 

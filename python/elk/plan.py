@@ -313,8 +313,8 @@ def compile(  # noqa: PLR0913 - every option is a keyword of its own
         policy: Who schedules: `basic`, `static`, `elk-dyn`, `elk-full`, or the forecast `ideal`.
         effort: How much work `elk-full` does: `fast`, `default` (a second for a language model) or
             `max` (twenty times that). Work is counted, not timed: the plan is the same everywhere.
-        pod: How several chips work together: `sharded`, each has a part of every operator and of
-            the weights, and collectives bring tensors together; or `pooled`, as one machine.
+        pod: How several chips work together: `pooled`, as one machine, or `sharded`, each has a
+            part of operators and weights, unless pooled is found faster (`Plan.pod` says which).
         threads: Threads of the search, which do not change its result; None for all cores.
         min_core_share: The least share of the cores that a plan of an operator uses; 0 for any.
         max_padding: The most by which padding may grow a tensor, as padded over original size: 1

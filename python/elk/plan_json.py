@@ -18,6 +18,7 @@ from elk.plan_schema import (
     PlanDocument,
     PredictedRow,
     RepeatRow,
+    SearchPod,
     StoreTimesRow,
 )
 
@@ -69,7 +70,7 @@ class CompiledPlan:
         plan: What was decided.
         graph: The model's graph; what one chip of a pod runs of it is `plan.shard`.
         chip: The chip that it was planned for.
-        pod: How several chips work together.
+        pod: How several chips were to work together: "sharded" takes a shorter pooled plan too.
         model: The model's name, digest, bindings and number of operators.
         borrowed: For each op, whether its tile times are a neighbour's.
         constraints: What plans of an operator had to satisfy.
@@ -137,6 +138,11 @@ class CompiledPlan:
     def _tensors(self) -> list[str]:
         return [tensor.name for tensor in self._planned.tensors]
 
+    def _asked_pod(self) -> SearchPod:
+        """What was asked for, where all chips' cores as one machine were found to be faster."""
+        pooled = self.pod == "sharded" and self.chip.chips > 1 and self.plan.shard is None
+        return {"pod": self.pod} if pooled else {}
+
     def document(self) -> PlanDocument:
         """The plan as a document of its own."""
         plan, graph = self.plan, self._planned
@@ -148,7 +154,7 @@ class CompiledPlan:
             "elk_version": _core.__version__,
             "policy": _POLICY_NAMES[plan.policy],
             "origin": _POLICY_NAMES[plan.origin],
-            "pod": self.pod,
+            "pod": "pooled" if self._asked_pod() else self.pod,
             "model": {**self.model, "bindings": dict(self.model["bindings"])},
             "chip": self.chip.to_dict(),
             "ops": rows,
@@ -168,6 +174,7 @@ class CompiledPlan:
             "raw_s": plan.raw_ps / _PS,
             "host_s": self._host_s(),
             "search": {
+                **self._asked_pod(),
                 "min_core_share": self.constraints.min_core_share,
                 "max_padding": self.constraints.max_padding,
                 "plans_complete": search.complete,

@@ -273,7 +273,13 @@ class OrdersRow(TypedDict):
     edit_distance: float
 
 
-class SearchRow(TypedDict):
+class SearchPod(TypedDict, total=False):
+    """How chips were asked to work together, where the plan took another way."""
+
+    pod: str
+
+
+class SearchRow(SearchPod):
     """How much was looked at; `seconds` stands outside every equality and every file.
 
     `min_core_share` and `max_padding` are the constraints asked for; 0, or no key: free.

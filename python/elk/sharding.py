@@ -57,6 +57,7 @@ class Sharding:
             takes longer, slices and collectives, one after another, and what chips wait for each
             other. No plan: forecasts come from `elk.compile`.
         replicated_seconds: The same if every chip computed everything.
+        pooled_seconds: The same if all chips' cores were one machine (`pod="pooled"`).
         sent_bytes: Bytes that each chip sends to others.
         hbm_bytes: Bytes of weights and states that each chip reads.
     """
@@ -70,6 +71,7 @@ class Sharding:
     repeat: tuple[int, int, int] | None
     seconds: float
     replicated_seconds: float
+    pooled_seconds: float
     sent_bytes: int
     hbm_bytes: int
 
@@ -98,7 +100,8 @@ class Sharding:
         lines = [
             f"{self.model} on {self.chips} chips of {self.chip}",
             f"  estimate     {duration(self.seconds)}, "
-            f"{duration(self.replicated_seconds)} if every chip computed everything",
+            f"{duration(self.replicated_seconds)} if every chip computed everything, "
+            f"{duration(self.pooled_seconds)} pooled",
             f"  between chips  {amount(self.sent_bytes)} sent by each: {found}",
             f"  from HBM     {amount(self.hbm_bytes)} read by each",
             "  one layer, and the axis that each operator splits:",
@@ -113,6 +116,7 @@ class Sharding:
             "chips": self.chips,
             "seconds": self.seconds,
             "replicated_seconds": self.replicated_seconds,
+            "pooled_seconds": self.pooled_seconds,
             "sent_bytes": self.sent_bytes,
             "hbm_bytes": self.hbm_bytes,
             "ops": [
@@ -191,6 +195,7 @@ def shard(
         repeat=None if repeat is None else (repeat.begin, repeat.period, repeat.count),
         seconds=found["seconds"],
         replicated_seconds=found["replicated_seconds"],
+        pooled_seconds=found["pooled_seconds"],
         sent_bytes=found["sent_bytes"],
         hbm_bytes=found["hbm_bytes"],
     )

@@ -25,7 +25,17 @@ def test_the_table_of_machines_says_times_or_why_not() -> None:
     assert head.split(" | ")[-1] == "check_plan |"
     assert "distinct op(s) fit no core" in small
     assert fits.endswith("| accepts |")
-    assert _lines("machine_table.py", *words, "--matrix")[-1] == "1 plans, 0 refused by check_plan."
+    assert _lines("machine_table.py", *words, "--matrix")[-2] == "1 plans, 0 refused by check_plan."
+
+
+def test_the_matrix_of_machines_holds_sharing_against_pooling() -> None:
+    words = ("--models", "resnet50", "--chips", "wormhole-n300", "--policy", "elk-dyn", "--matrix")
+    _, _, pooled, shared, _, count, last = _lines("machine_table.py", *words)
+    assert count == "2 plans, 0 refused by check_plan."
+    assert last.startswith("Shared slower than pooled: none.")
+    # One grid of both chips is faster there, so both rows say the same.
+    assert shared.replace("*", "").split(" | ")[2:] == pooled.split(" | ")[2:]
+    assert "*" in shared
 
 
 def test_the_table_of_spaces_counts_the_plans_of_every_operator() -> None:

@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import elk
+import onnx
 import pytest
 from elk import models
 from elk.cli import main
+from onnx import TensorProto, helper
 from plan_oracle import broken_rules
 from small_chips import tiny_pod
 
@@ -148,6 +150,54 @@ def test_sharing_a_model_is_no_slower_than_pooling_or_one_chip(chips: int) -> No
     alone = elk.compile(decoder(), "tiny", policy="elk-dyn").to_json()["raw_s"]
     assert times["sharded"] <= times["pooled"]
     assert times["sharded"] <= alone
+
+
+def convolutions(layers: int = 3, channels: int = 64, size: int = 56) -> onnx.ModelProto:
+    """Windows of three by three over eight images: a chip of 8 x 8 cores has rows to spare."""
+    shape = [8, channels, size, size]
+    nodes = [
+        helper.make_node("Conv", [f"x{i}", f"w{i}"], [f"x{i + 1}"], name=f"conv{i}", pads=[1] * 4)
+        for i in range(layers)
+    ]
+    zeros = bytes(2 * channels * channels * 9)
+    graph = helper.make_graph(
+        nodes,
+        "convolutions",
+        [helper.make_tensor_value_info("x0", TensorProto.FLOAT16, shape)],
+        [helper.make_tensor_value_info(f"x{layers}", TensorProto.FLOAT16, shape)],
+        [
+            helper.make_tensor(
+                f"w{i}", TensorProto.FLOAT16, [channels, channels, 3, 3], zeros, raw=True
+            )
+            for i in range(layers)
+        ],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9)
+
+
+def test_where_one_machine_of_all_cores_is_faster_it_is_taken_and_said(tmp_path: Path) -> None:
+    model = convolutions()
+    plan = elk.compile(model, "wormhole-n300", policy="basic")
+    pooled = elk.compile(model, "wormhole-n300", policy="basic", pod="pooled")
+    assert plan.pod == "pooled"
+    assert plan.latency_s == pooled.latency_s
+    assert "as one machine are faster than any sharding found" in plan.summary()
+    assert "as one machine" not in pooled.summary()
+    assert broken_rules(plan) == []
+    plan.save(tmp_path / "p.elkplan")
+    again = elk.load_plan(tmp_path / "p.elkplan")
+    assert again == plan
+    assert again.summary() == plan.summary()
+    assert again.check() == []
+
+
+def test_where_chips_are_far_apart_it_is_not_taken() -> None:
+    far = elk.chips.get("wormhole-n300").replace(inter_chip_bytes_per_s="1 GB/s")
+    plan = elk.compile(convolutions(), far, policy="basic")
+    pooled = elk.compile(convolutions(), far, policy="basic", pod="pooled")
+    assert plan.pod == "sharded"
+    assert plan.latency_s <= pooled.latency_s
+    assert "as one machine" not in plan.summary()
 
 
 def test_policies_never_get_worse() -> None:

@@ -86,6 +86,21 @@ def test_a_convolution_net_splits_its_batch() -> None:
     assert found.sent_bytes == 0
 
 
+def test_a_convolution_net_of_one_image_splits_its_channels_and_rows() -> None:
+    model, found = sharded("resnet50.onnx", {"batch": 1})
+    convs = [
+        axis
+        for op, axis in zip(model.graph.ops, found.axes, strict=True)
+        if op.function == "conv2d"
+    ]
+    count = Counter(convs)
+    assert count["b"] == 0
+    assert count["co"] + count["ci"] >= 10
+    assert count["oh"] >= 10  # Of one row or another: those without a halo.
+    assert count[None] < 0.2 * len(convs)
+    assert found.seconds < found.replicated_seconds
+
+
 def test_a_machine_of_one_chip_is_refused() -> None:
     with pytest.raises(elk.InvalidInputError, match="must have several chips") as caught:
         elk.shard(MODELS / "nerf.onnx", "tiny", bindings={"rows": 64})

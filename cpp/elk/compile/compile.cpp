@@ -1,6 +1,8 @@
 #include "elk/compile/compile.hpp"
 
 #include <cstddef>
+#include <cstdint>
+#include <limits>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -14,6 +16,7 @@
 #include "elk/schedule/ideal.hpp"
 #include "elk/schedule/problem.hpp"
 #include "elk/schedule/search.hpp"
+#include "elk/train/pooled.hpp"
 #include "elk/train/propose.hpp"
 
 namespace elk::compile {
@@ -165,6 +168,27 @@ Plan compile_on(const ir::Graph& graph, const chip::Chip& chip, const cost::Tile
   return plan;
 }
 
+/// All chips' cores as one machine, under ELK-Full first as ELK-Dyn plans them. Where any axes of
+/// an op may be cut, a chip uses as many of its cores for its part as it would for the whole op:
+/// only on grids and rings, where few may, one machine of more cores is worth an estimate.
+Pooled pooled(const ir::Graph& graph, const chip::Chip& chip, const cost::TileModel& tiles,
+              const Options& options) {
+  const bool few_axes = chip::is_mesh(chip);
+  constexpr Picoseconds kNever{std::numeric_limits<std::int64_t>::max()};
+  Pooled result{
+      .about = few_axes ? train::pooled_time(graph, chip, tiles, options.threads) : kNever,
+      .glance = {},
+      .plan = [&] { return compile_on(graph, chip, tiles, options); }};
+  if (options.policy == schedule::Policy::ElkFull) {
+    result.glance = [&] {
+      Options quick = options;
+      quick.policy = schedule::Policy::ElkDyn;
+      return compile_on(graph, chip, tiles, quick).predicted.total;
+    };
+  }
+  return result;
+}
+
 void check_input(const ir::Graph& graph, const chip::Chip& chip) {
   ir::validate(graph);
   chip::validate(chip);
@@ -195,7 +219,8 @@ Plan compile(const ir::Graph& graph, const chip::Chip& chip, const cost::TileMod
         Plan plan = compile_on(one.graph, chip::one_of(chip), tiles, options);
         plan.shard = std::move(one);
         return plan;
-      });
+      },
+      pooled(graph, chip, tiles, options));
 }
 
 }  // namespace elk::compile

@@ -119,6 +119,10 @@ Seconds Loading::least(Bytes bytes) const {
   return {chip_.hbm ? count / std::min(chip_.hbm->rate, injection_) : 0.0};
 }
 
+Bytes loaded_bytes(const ir::Graph& graph, const ir::Op& op) {
+  return sizes(graph, op, unsplit(op)).hbm;
+}
+
 std::vector<Part> parts(const ir::Graph& graph, const ir::Op& op, const Loading& loading,
                         const PartLengths& lengths, const ExecuteTime& execute) {
   std::vector<Part> result;

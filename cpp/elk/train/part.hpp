@@ -49,6 +49,9 @@ class Loading {
   double injection_ = 0.0;
 };
 
+/// What the whole op reads from HBM, of a table that is picked from what is expected.
+[[nodiscard]] Bytes loaded_bytes(const ir::Graph& graph, const ir::Op& op);
+
 /// The parts under each way to split the op, that on every chip first.
 [[nodiscard]] std::vector<Part> parts(const ir::Graph& graph, const ir::Op& op,
                                       const Loading& loading, const PartLengths& lengths,

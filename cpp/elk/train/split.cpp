@@ -101,9 +101,12 @@ std::optional<Split> split_along(const ir::Graph& graph, const ir::Op& op, std::
 
 }  // namespace
 
+Split unsplit(const ir::Op& op) {
+  return {.axis = -1, .part = 0, .forms = std::vector<Form>(op.operands.size(), whole())};
+}
+
 std::vector<Split> splits(const ir::Graph& graph, const ir::Op& op, const PartLengths& lengths) {
-  std::vector<Split> result{
-      {.axis = -1, .part = 0, .forms = std::vector<Form>(op.operands.size(), whole())}};
+  std::vector<Split> result{unsplit(op)};
   for (std::size_t axis = 0; axis < op.axes.size(); ++axis) {
     if (auto split = split_along(graph, op, static_cast<std::int32_t>(axis), lengths)) {
       result.push_back(std::move(*split));

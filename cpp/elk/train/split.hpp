@@ -33,6 +33,9 @@ struct Split {
   friend bool operator==(const Split&, const Split&) = default;
 };
 
+/// Every chip computes all of `op`.
+[[nodiscard]] Split unsplit(const ir::Op& op);
+
 /// The ways to have `op` computed by several chips, that on every chip first.
 ///
 /// An axis can be split if each operand that it indexes falls into as many contiguous blocks along
