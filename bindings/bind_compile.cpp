@@ -89,6 +89,18 @@ void bind_options(py::module_& m) {
                        std::int32_t threads, double min_core_share, double max_padding) {
              return compile::Options{policy, effort, pod, threads, {min_core_share, max_padding}};
            }),
+  py::class_<compile::Kept>(m, "Kept", "What compiles of a model leave for the next.")
+      .def(py::init<>())
+      .def_property_readonly(
+          "reuse",
+          [](const compile::Kept& kept) {
+            py::dict result;
+            for (const auto& [name, reuse] : kept.reuse()) {
+              result[py::str(name)] = py::make_tuple(reuse.found, reuse.asked);
+            }
+            return result;
+          },
+          "How many entries were found, of how many asked for, by what is kept.");
            py::kw_only(), py::arg("policy"), py::arg("effort"), py::arg("pod"), py::arg("threads"),
            py::arg("min_core_share"), py::arg("max_padding"));
 }
@@ -161,11 +173,13 @@ void bind_compile(py::module_& m) {
   m.def(
       "compile",
       [](const elk::ir::Graph& graph, const elk::chip::Chip& chip,
-         const elk::cost::TileModel& tiles, compile::Options options, Watch* watch) {
+         const elk::cost::TileModel& tiles, compile::Options options, Watch* watch,
+         compile::Kept* kept) {
         options.watch = watch;
         return compile::compile(graph, chip, tiles, options);
       },
       py::arg("graph"), py::arg("chip"), py::arg("tiles"), py::arg("options"),
-      py::arg("watch") = nullptr, py::call_guard<py::gil_scoped_release>(),
-      "The plan of `graph` on `chip` under `options`.");
+      py::arg("watch") = nullptr, py::arg("kept") = nullptr,
+      py::call_guard<py::gil_scoped_release>(), "The plan of `graph` on `chip` under `options`.");
 }
+        options.kept = kept;

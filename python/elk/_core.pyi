@@ -572,6 +572,11 @@ class Watch(_Struct):
     @property
     def all(self) -> int: ...
 
+class Kept(_Struct):
+    def __init__(self) -> None: ...
+    @property
+    def reuse(self) -> dict[str, tuple[int, int]]: ...
+
 class Effort(enum.IntEnum):
     Fast = 0
     Default = 1
@@ -773,7 +778,12 @@ class Plan(_Struct):
     def search(self) -> Search: ...
 
 def compile(
-    graph: Graph, chip: Chip, tiles: TileModel, options: Options, watch: Watch | None = None
+    graph: Graph,
+    chip: Chip,
+    tiles: TileModel,
+    options: Options,
+    watch: Watch | None = None,
+    kept: Kept | None = None,
 ) -> Plan: ...
 
 # --- schedule ---

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from elk import _core, chips
 from elk.chip import Chip
 from elk.choices import one_of
-from elk.compile_options import as_model, asked_model, borrowed, core_options, name_of
+from elk.compile_options import as_model, borrowed, core_options, model_row, tiles_for
 from elk.plan_file import StoredPlan, write_plan
 from elk.plan_json import CompiledPlan, Constraints
 from elk.plan_listed import Listed
@@ -338,28 +338,23 @@ def compile(  # noqa: PLR0913 - every option is a keyword of its own
         >>> plan.latency_s > 0
         True
     """
-    from elk.tilemodel import load_tile_model  # noqa: PLC0415 - `import elk` stays small
-    from elk.waiting import watched  # noqa: PLC0415 - as above
+    from elk.waiting import watched  # noqa: PLC0415 - `import elk` stays small
 
     options = core_options(
         policy=policy,
         effort=effort,
         pod=pod,
         threads=threads,
-        min_core_share=min_core_share,
-        max_padding=max_padding,
+        constraints=constraints,
     )
     machine = chips.find(chip)
+    constraints = Constraints(min_core_share=min_core_share, max_padding=max_padding)
     loaded = as_model(model, bindings=bindings, weights=weights, state=state, limits=limits)
-    if tile_model is None:
-        tiles = load_tile_model(machine.core.tile_model)
-    else:
-        tiles = asked_model(loaded.graph, tile_model)
-        machine = machine.replace(tile_model=f"function {name_of(tile_model)}")
+    tiles, machine, kept = tiles_for(loaded, machine, tile_model)
     start = time.perf_counter()
-    core_chip = machine.to_core()
+    asked = (loaded.graph, machine.to_core(), tiles, options)
     plan = watched(
-        lambda watch: _core.compile(loaded.graph, core_chip, tiles, options, watch),
+        lambda watch: _core.compile(*asked, watch, kept),
         progress=progress,
         title=f"planning {loaded.name}",
     )
@@ -369,16 +364,9 @@ def compile(  # noqa: PLR0913 - every option is a keyword of its own
             graph=loaded.graph,
             chip=machine,
             pod=pod,
-            model={
-                "name": loaded.name,
-                "onnx_sha256": loaded.onnx_sha256,
-                "bindings": dict(loaded.bindings),
-                "op_count": len(loaded.graph.ops),
-            },
+            model=model_row(loaded),
             borrowed=borrowed(loaded.graph if plan.shard is None else plan.shard.graph, tiles),
-            constraints=Constraints(
-                min_core_share=float(min_core_share), max_padding=float(max_padding)
-            ),
+            constraints=constraints,
             seconds=time.perf_counter() - start,
             tiles=tiles,
             loaded=loaded,

@@ -168,8 +168,8 @@ class CompiledPlan:
             "raw_s": plan.raw_ps / _PS,
             "host_s": self._host_s(),
             "search": {
-                "min_core_share": self.constraints.min_core_share,
-                "max_padding": self.constraints.max_padding,
+                "min_core_share": float(self.constraints.min_core_share),
+                "max_padding": float(self.constraints.max_padding),
                 "plans_complete": search.complete,
                 "plans_filtered": search.filtered,
                 "plans_pareto": search.pareto,

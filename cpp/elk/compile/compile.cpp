@@ -132,11 +132,14 @@ namespace {
 Plan compile_on(const ir::Graph& graph, const chip::Chip& chip, const cost::TileModel& tiles,
                 const Options& options) {
   check_capacity(graph, chip);
-  Fronts distinct = fronts(graph, chip, tiles, options.constraints, options.threads);
+  Fronts distinct = fronts(graph, chip, tiles, options);
   const Search search = counts(distinct.fronts);
   schedule::Problem problem(graph, chip, tiles, std::move(distinct.fronts),
                             std::move(distinct.front_of));
   const schedule::Ideal ideal = schedule::ideal(problem);
+  if (options.kept != nullptr) {
+    problem.use(options.kept->handovers());
+  }
   Plan plan{.policy = options.policy,
             .shard = {},
             .ops = {},
@@ -186,7 +189,10 @@ Plan compile(const ir::Graph& graph, const chip::Chip& chip, const cost::TileMod
     return compile_on(graph, chip, tiles, options);
   }
   check_input(graph, chip);
-  const train::ExecuteTime execute = train::by_cuts(graph, chip, tiles);
+  train::ExecuteTime execute = train::by_cuts(graph, chip, tiles);
+  if (options.kept != nullptr) {
+    execute = options.kept->recalled(graph, chip, std::move(execute));
+  }
   return shortest(
       train::proposals(graph, chip, execute, options.threads),
       [&] { return train::leanest(graph, chip, execute, options.threads); },

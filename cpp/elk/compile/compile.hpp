@@ -7,6 +7,7 @@
 
 #include "elk/base/watch.hpp"
 #include "elk/chip/chip.hpp"
+#include "elk/compile/kept.hpp"
 #include "elk/cost/front.hpp"
 #include "elk/cost/tile.hpp"
 #include "elk/ir/graph.hpp"
@@ -30,6 +31,7 @@ struct Options {
   Watch* watch = nullptr;  // of ELK-Full
 };
 
+  Kept* kept = nullptr;    // of earlier compiles under the same tile model; null: nothing
 /// One op as planned: its option with the core map in force, and its costs in place.
 struct PlannedOp {
   cost::PlanOption option;  // costs alone, `have` empty, except `gather`, `time`, `exchange`:
