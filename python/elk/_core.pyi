@@ -572,6 +572,21 @@ class Watch(_Struct):
     @property
     def all(self) -> int: ...
 
+class Objective(enum.IntEnum):
+    Latency = 0
+    Energy = 1
+    Edp = 2
+
+class Aimed(_Struct):
+    @property
+    def objective(self) -> Objective: ...
+    @property
+    def joules(self) -> float: ...
+    @property
+    def shortest_ps(self) -> int: ...
+    @property
+    def shortest_joules(self) -> float: ...
+
 class Kept(_Struct):
     def __init__(self) -> None: ...
     @property
@@ -592,6 +607,7 @@ class Options(_Struct):
         *,
         policy: Policy,
         effort: Effort,
+        objective: Objective = ...,
         pod: Pod,
         threads: int,
         min_core_share: float,
@@ -776,6 +792,8 @@ class Plan(_Struct):
     def bounds(self) -> Bounds: ...
     @property
     def search(self) -> Search: ...
+    @property
+    def aimed(self) -> Aimed | None: ...
 
 def compile(
     graph: Graph,

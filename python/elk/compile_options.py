@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from elk import _core
 from elk.choices import one_of
 from elk.errors import InvalidInputError
-from elk.plan_json import EFFORTS, PODS, POLICIES
+from elk.plan_json import EFFORTS, OBJECTIVES, PODS, POLICIES
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -35,6 +35,7 @@ def core_options(
     *,
     policy: str,
     effort: str,
+    objective: str,
     pod: str,
     threads: int | None,
     constraints: Constraints,
@@ -43,6 +44,7 @@ def core_options(
     return _core.Options(
         policy=POLICIES[one_of("policy", policy, tuple(POLICIES), later=_LATER_POLICIES)],
         effort=EFFORTS[one_of("effort", effort, tuple(EFFORTS))],
+        objective=OBJECTIVES[one_of("objective", objective, tuple(OBJECTIVES))],
         pod=PODS[one_of("pod", pod, tuple(PODS))],
         threads=_threads(threads),
         min_core_share=_number("min_core_share", constraints.min_core_share, largest=1.0),
@@ -50,8 +52,6 @@ def core_options(
     )
 
 
-def as_model(
-    model: Model | ModelProto | bytes | str | Path,
 def model_row(model: Model) -> ModelRow:
     """What a plan says of the model that was planned."""
     return {
@@ -62,6 +62,8 @@ def model_row(model: Model) -> ModelRow:
     }
 
 
+def as_model(
+    model: Model | ModelProto | bytes | str | Path,
     *,
     bindings: Mapping[str, int] | None,
     weights: str | Iterable[str] | None,
@@ -135,8 +137,6 @@ def asked_model(graph: _core.Graph, function: TileFunction) -> _core.TileModel:
     return _core.TileModel.asking(names, function)
 
 
-def borrowed(graph: _core.Graph, tiles: _core.TileModel) -> tuple[bool, ...]:
-    """For each op, whether its kernel has no rows of its own in the tile model."""
 def tiles_for(
     model: Model, chip: Chip, function: TileFunction | None
 ) -> tuple[_core.TileModel, Chip, _core.Kept | None]:
@@ -153,6 +153,8 @@ def tiles_for(
     return asked, chip.replace(tile_model=f"function {name_of(function)}"), None
 
 
+def borrowed(graph: _core.Graph, tiles: _core.TileModel) -> tuple[bool, ...]:
+    """For each op, whether its kernel has no rows of its own in the tile model."""
     kernels = [(op.function, op.compute.name, op.accumulate.name) for op in graph.ops]
     known = {kernel: tiles.find(kernel)[1] for kernel in dict.fromkeys(kernels)}
     return tuple(known[kernel] for kernel in kernels)

@@ -75,6 +75,11 @@ class Plan(Listed):
         return self._document["policy"]
 
     @property
+    def objective(self) -> str:
+        """What the plan has least of: `latency`, `energy` or `edp`, the product of both."""
+        return self._document["search"].get("objective", "latency")
+
+    @property
     def pod(self) -> str:
         """How chips work together: `sharded`, each on its part, or `pooled`, as one machine."""
         return self._document["pod"]
@@ -123,6 +128,7 @@ class Plan(Listed):
     def __repr__(self) -> str:
         total_s, ideal_s = self.latency_s, self.bounds.ideal_s
         near = f", {100 * ideal_s / total_s:.1f} % of ideal" if total_s > 0 else ""
+        near = f", for {self.objective}" if self.objective != "latency" else near
         chip = self._document["chip"]["name"]
         return f"Plan({self.model_name!r} on {chip!r}, {self.policy}: {duration(total_s)}{near})"
 
@@ -294,6 +300,7 @@ def compile(  # noqa: PLR0913 - every option is a keyword of its own
     bindings: Mapping[str, int] | None = None,
     policy: str = "elk-full",
     effort: str = "default",
+    objective: str = "latency",
     pod: str = "sharded",
     threads: int | None = None,
     min_core_share: float = 0.0,
@@ -313,6 +320,8 @@ def compile(  # noqa: PLR0913 - every option is a keyword of its own
         policy: Who schedules: `basic`, `static`, `elk-dyn`, `elk-full`, or the forecast `ideal`.
         effort: How much work `elk-full` does: `fast`, `default` (a second for a language model) or
             `max` (twenty times that). Work is counted, not timed: the plan is the same everywhere.
+        objective: What the plan has least of: `latency`, `energy`, or `edp`, their product; the
+            last two where the chip has `energy`, never more than the plan for latency.
         pod: How several chips work together: `sharded`, each has a part of every operator and of
             the weights, and collectives bring tensors together; or `pooled`, as one machine.
         threads: Threads of the search, which do not change its result; None for all cores.
@@ -340,15 +349,16 @@ def compile(  # noqa: PLR0913 - every option is a keyword of its own
     """
     from elk.waiting import watched  # noqa: PLC0415 - `import elk` stays small
 
+    constraints = Constraints(min_core_share=min_core_share, max_padding=max_padding)
     options = core_options(
         policy=policy,
         effort=effort,
+        objective=objective,
         pod=pod,
         threads=threads,
         constraints=constraints,
     )
     machine = chips.find(chip)
-    constraints = Constraints(min_core_share=min_core_share, max_padding=max_padding)
     loaded = as_model(model, bindings=bindings, weights=weights, state=state, limits=limits)
     tiles, machine, kept = tiles_for(loaded, machine, tile_model)
     start = time.perf_counter()

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "elk/base/errors.hpp"
+#include "elk/compile/aim.hpp"
 #include "elk/compile/fronts.hpp"
 #include "elk/compile/shortest.hpp"
 #include "elk/compile/simulate.hpp"
@@ -136,10 +137,10 @@ Plan compile_on(const ir::Graph& graph, const chip::Chip& chip, const cost::Tile
   const Search search = counts(distinct.fronts);
   schedule::Problem problem(graph, chip, tiles, std::move(distinct.fronts),
                             std::move(distinct.front_of));
-  const schedule::Ideal ideal = schedule::ideal(problem);
   if (options.kept != nullptr) {
     problem.use(options.kept->handovers());
   }
+  const schedule::Ideal ideal = schedule::ideal(problem);
   Plan plan{.policy = options.policy,
             .shard = {},
             .ops = {},
@@ -161,7 +162,9 @@ Plan compile_on(const ir::Graph& graph, const chip::Chip& chip, const cost::Tile
                                         .threads = options.threads,
                                         .judge = judge(graph, chip, tiles),
                                         .watch = options.watch};
-    fill_found(problem, schedule::search(problem, asked), plan);
+    schedule::Found found = schedule::search(problem, asked);
+    plan.aimed = aim(problem, options, found);
+    fill_found(problem, std::move(found), plan);
     refuse_unsound(graph, chip, plan.program);
   }
   plan.fronts = problem.fronts();
@@ -184,6 +187,7 @@ train::Sharding shard(const ir::Graph& graph, const chip::Chip& chip, const cost
 
 Plan compile(const ir::Graph& graph, const chip::Chip& chip, const cost::TileModel& tiles,
              const Options& options) {
+  check_objective(chip, options);
   if (options.pod == Pod::Pooled || chip.chips == 1) {
     check_input(graph, chip);
     return compile_on(graph, chip, tiles, options);
@@ -200,6 +204,7 @@ Plan compile(const ir::Graph& graph, const chip::Chip& chip, const cost::TileMod
         train::OneChip one = train::one_chip(graph, sharding, chip.chips);
         Plan plan = compile_on(one.graph, chip::one_of(chip), tiles, options);
         plan.shard = std::move(one);
+        count_chips(chip.chips, plan.aimed);
         return plan;
       });
 }

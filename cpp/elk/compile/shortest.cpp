@@ -1,10 +1,12 @@
 #include "elk/compile/shortest.hpp"
 
+#include <algorithm>
 #include <exception>
 #include <optional>
 #include <utility>
 
 #include "elk/base/errors.hpp"
+#include "elk/compile/aim.hpp"
 
 namespace elk::compile {
 namespace {
@@ -22,11 +24,14 @@ bool may_win(const train::Sharding& sharding, Picoseconds best) {
 Plan shortest(const std::vector<train::Sharding>& proposals,
               const std::function<train::Sharding()>& resort, const PlanOf& plan_of) {
   std::optional<Plan> best;
+  Picoseconds latency{0};  // the least so far
   std::exception_ptr why;
   const auto consider = [&](const train::Sharding& sharding) {
     try {
       Plan plan = plan_of(sharding);
-      if (!best || plan.predicted.total < best->predicted.total) {
+      const Picoseconds own = shortest_latency(plan);
+      latency = best ? std::min(latency, own) : own;
+      if (!best || worth(plan) < worth(*best)) {
         best = std::move(plan);
       }
     } catch (const Infeasible&) {
@@ -34,7 +39,7 @@ Plan shortest(const std::vector<train::Sharding>& proposals,
     }
   };
   for (const train::Sharding& sharding : proposals) {
-    if (!best || may_win(sharding, best->predicted.total)) {
+    if (!best || may_win(sharding, latency)) {
       consider(sharding);
     }
   }
