@@ -99,6 +99,8 @@ CODES = (
     Code("model_loaded", _INPUT, "`elk.compile` is given a loaded model and options of loading",
          "give them to `elk.load_model`"),
     Code("no_buffers", _INPUT, "A forecast is asked for buffers", "plan with another policy"),
+    Code("no_energy", _INPUT, "A chip without energy coefficients is to be planned for energy",
+         "give the chip an `[energy]` table, or take `objective=\"latency\"`"),
     Code("not_a_number", _MODEL, "An attribute of a node is NaN",
          "write a number, or leave it out"),
     Code("not_simulated", _INPUT, "Simulated times are asked of a plan that was not simulated",

@@ -69,6 +69,11 @@ void bind_options(py::module_& m) {
       .value("ElkFull", schedule::Policy::ElkFull)
       .value("Ideal", schedule::Policy::Ideal)
       .finalize();
+  py::native_enum<schedule::Objective>(m, "Objective", "enum.IntEnum", "What is to be least.")
+      .value("Latency", schedule::Objective::Latency)
+      .value("Energy", schedule::Objective::Energy)
+      .value("Edp", schedule::Objective::Edp)
+      .finalize();
   py::native_enum<compile::Pod>(m, "Pod", "enum.IntEnum", "How chips work together.")
       .value("Sharded", compile::Pod::Sharded)
       .value("Pooled", compile::Pod::Pooled)
@@ -84,12 +89,31 @@ void bind_options(py::module_& m) {
       .value("Default", schedule::Effort::Default)
       .value("Max", schedule::Effort::Max)
       .finalize();
+  py::class_<compile::Kept>(m, "Kept", "What compiles of a model leave for the next.")
+      .def(py::init<>())
+      .def_property_readonly(
+          "reuse",
+          [](const compile::Kept& kept) {
+            py::dict result;
+            for (const auto& [name, reuse] : kept.reuse()) {
+              result[py::str(name)] = py::make_tuple(reuse.found, reuse.asked);
+            }
+            return result;
+          },
+          "How many entries were found, of how many asked for, by what is kept.");
   py::class_<compile::Options>(m, "Options", "What the compiler is asked for.")
-      .def(py::init([](schedule::Policy policy, schedule::Effort effort, compile::Pod pod,
-                       std::int32_t threads, double min_core_share, double max_padding) {
-             return compile::Options{policy, effort, pod, threads, {min_core_share, max_padding}};
+      .def(py::init([](schedule::Policy policy, schedule::Effort effort,
+                       schedule::Objective objective, compile::Pod pod, std::int32_t threads,
+                       double min_core_share, double max_padding) {
+             return compile::Options{.policy = policy,
+                                     .effort = effort,
+                                     .objective = objective,
+                                     .pod = pod,
+                                     .threads = threads,
+                                     .constraints = {min_core_share, max_padding}};
            }),
-           py::kw_only(), py::arg("policy"), py::arg("effort"), py::arg("pod"), py::arg("threads"),
+           py::kw_only(), py::arg("policy"), py::arg("effort"),
+           py::arg("objective") = schedule::Objective::Latency, py::arg("pod"), py::arg("threads"),
            py::arg("min_core_share"), py::arg("max_padding"));
 }
 
@@ -108,6 +132,13 @@ void bind_search(py::module_& m) {
       .def_readonly("filtered", &Search::filtered)
       .def_readonly("pareto", &Search::pareto)
       .def_readonly("orders", &Search::orders);
+
+  using compile::Aimed;
+  py::class_<Aimed>(m, "Aimed", "What a plan for another objective than latency reaches.")
+      .def_readonly("objective", &Aimed::objective)
+      .def_readonly("joules", &Aimed::joules)
+      .def_property_readonly("shortest_ps", [](const Aimed& a) { return a.shortest.value; })
+      .def_readonly("shortest_joules", &Aimed::shortest_joules);
 
   using schedule::OrderSearch;
   py::class_<OrderSearch>(m, "OrderSearch", "How the order of preloads was chosen.")
@@ -156,16 +187,19 @@ void bind_compile(py::module_& m) {
       .def_property_readonly("total_ps", [](const Plan& p) { return p.predicted.total.value; })
       .def_property_readonly("raw_ps", [](const Plan& p) { return p.raw.value; })
       .def_readonly("bounds", &Plan::bounds)
-      .def_readonly("search", &Plan::search);
+      .def_readonly("search", &Plan::search)
+      .def_readonly("aimed", &Plan::aimed);
 
   m.def(
       "compile",
       [](const elk::ir::Graph& graph, const elk::chip::Chip& chip,
-         const elk::cost::TileModel& tiles, compile::Options options, Watch* watch) {
+         const elk::cost::TileModel& tiles, compile::Options options, Watch* watch,
+         compile::Kept* kept) {
         options.watch = watch;
+        options.kept = kept;
         return compile::compile(graph, chip, tiles, options);
       },
       py::arg("graph"), py::arg("chip"), py::arg("tiles"), py::arg("options"),
-      py::arg("watch") = nullptr, py::call_guard<py::gil_scoped_release>(),
-      "The plan of `graph` on `chip` under `options`.");
+      py::arg("watch") = nullptr, py::arg("kept") = nullptr,
+      py::call_guard<py::gil_scoped_release>(), "The plan of `graph` on `chip` under `options`.");
 }

@@ -572,6 +572,26 @@ class Watch(_Struct):
     @property
     def all(self) -> int: ...
 
+class Objective(enum.IntEnum):
+    Latency = 0
+    Energy = 1
+    Edp = 2
+
+class Aimed(_Struct):
+    @property
+    def objective(self) -> Objective: ...
+    @property
+    def joules(self) -> float: ...
+    @property
+    def shortest_ps(self) -> int: ...
+    @property
+    def shortest_joules(self) -> float: ...
+
+class Kept(_Struct):
+    def __init__(self) -> None: ...
+    @property
+    def reuse(self) -> dict[str, tuple[int, int]]: ...
+
 class Effort(enum.IntEnum):
     Fast = 0
     Default = 1
@@ -587,6 +607,7 @@ class Options(_Struct):
         *,
         policy: Policy,
         effort: Effort,
+        objective: Objective = ...,
         pod: Pod,
         threads: int,
         min_core_share: float,
@@ -771,9 +792,16 @@ class Plan(_Struct):
     def bounds(self) -> Bounds: ...
     @property
     def search(self) -> Search: ...
+    @property
+    def aimed(self) -> Aimed | None: ...
 
 def compile(
-    graph: Graph, chip: Chip, tiles: TileModel, options: Options, watch: Watch | None = None
+    graph: Graph,
+    chip: Chip,
+    tiles: TileModel,
+    options: Options,
+    watch: Watch | None = None,
+    kept: Kept | None = None,
 ) -> Plan: ...
 
 # --- schedule ---

@@ -115,11 +115,7 @@ def _facts(document: PlanDocument) -> list[tuple[str, str]]:
             f"{duration(total_s)} (forecast; host transfers besides: "
             f"{duration(document['host_s'])})",
         ),
-        ("of ideal", against("ideal", bounds["ideal_s"], total_s)),
-        (
-            "of bound",
-            against("lower bound, by sampled tile rates,", bounds["lower_bound_s"], total_s),
-        ),
+        *_near(document),
         ("binds", f"{binds}: " + ", ".join(f"{n} {duration(s)}" for n, s in corners.items())),
         *_hbm(document),
         *([("between chips", between_chips(document))] if is_sharded(document) else []),
@@ -131,6 +127,29 @@ def _facts(document: PlanDocument) -> list[tuple[str, str]]:
         ("schedule", _schedule(document)),
         ("plans", _search(document)),
         ("tile times", _trust(ops)),
+    ]
+
+
+def _near(document: PlanDocument) -> list[tuple[str, str]]:
+    """How near the latency is to what is possible; of another objective, what it costs and saves.
+
+    The bounds are of latency: they say nothing of what energy is possible.
+    """
+    bounds, total_s = document["bounds"], document["predicted"]["total_s"]
+    aimed = document["search"].get("aimed")
+    if aimed is None:
+        bound_s = bounds["lower_bound_s"]
+        return [
+            ("of ideal", against("ideal", bounds["ideal_s"], total_s)),
+            ("of bound", against("lower bound, by sampled tile rates,", bound_s, total_s)),
+        ]
+    return [
+        ("objective", document["search"]["objective"]),
+        (
+            "energy",
+            f"{aimed['energy_j']:.3g} J (forecast; the plan for latency takes "
+            f"{aimed['latency_plan_energy_j']:.3g} J and {duration(aimed['latency_plan_s'])})",
+        ),
     ]
 
 

@@ -10,13 +10,16 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from elk import _core
 from elk.choices import one_of
 from elk.errors import InvalidInputError
-from elk.plan_json import EFFORTS, PODS, POLICIES
+from elk.plan_json import EFFORTS, OBJECTIVES, PODS, POLICIES
 
 if TYPE_CHECKING:
     from onnx import ModelProto
 
+    from elk.chip import Chip
     from elk.limits import Limits
     from elk.model import Model
+    from elk.plan_json import Constraints
+    from elk.plan_schema import ModelRow
 
 # Cycles of one call of a kernel: `(function, dtype, accumulate)`, the sizes above one by their role
 # (`{"m": 32, "n": 16, "k": 64}`), and the kernel's parameters (of a window, its strides).
@@ -32,20 +35,31 @@ def core_options(
     *,
     policy: str,
     effort: str,
+    objective: str,
     pod: str,
     threads: int | None,
-    min_core_share: float,
-    max_padding: float,
+    constraints: Constraints,
 ) -> _core.Options:
     """The core's own struct; raises InvalidInputError naming the option that is wrong."""
     return _core.Options(
         policy=POLICIES[one_of("policy", policy, tuple(POLICIES), later=_LATER_POLICIES)],
         effort=EFFORTS[one_of("effort", effort, tuple(EFFORTS))],
+        objective=OBJECTIVES[one_of("objective", objective, tuple(OBJECTIVES))],
         pod=PODS[one_of("pod", pod, tuple(PODS))],
         threads=_threads(threads),
-        min_core_share=_number("min_core_share", min_core_share, largest=1.0),
-        max_padding=_padding(max_padding),
+        min_core_share=_number("min_core_share", constraints.min_core_share, largest=1.0),
+        max_padding=_padding(constraints.max_padding),
     )
+
+
+def model_row(model: Model) -> ModelRow:
+    """What a plan says of the model that was planned."""
+    return {
+        "name": model.name,
+        "onnx_sha256": model.onnx_sha256,
+        "bindings": dict(model.bindings),
+        "op_count": len(model.graph.ops),
+    }
 
 
 def as_model(
@@ -121,6 +135,22 @@ def asked_model(graph: _core.Graph, function: TileFunction) -> _core.TileModel:
     kernels += [("slice_copy", dtype, dtype) for dtype in sorted(dtypes | {"F16", "F32"})]
     names = [(name, a.lower(), b.lower()) for name, a, b in dict.fromkeys(kernels)]
     return _core.TileModel.asking(names, function)
+
+
+def tiles_for(
+    model: Model, chip: Chip, function: TileFunction | None
+) -> tuple[_core.TileModel, Chip, _core.Kept | None]:
+    """The tile model to plan with, the chip that names it, and what is kept under it.
+
+    Nothing is kept under a caller's function, which may be another one next time.
+    """
+    from elk.tilemodel import load_tile_model  # noqa: PLC0415 - `import elk` stays small
+
+    if function is None:
+        tiles = load_tile_model(chip.core.tile_model)
+        return tiles, chip, model.kept.of(tiles)
+    asked = asked_model(model.graph, function)
+    return asked, chip.replace(tile_model=f"function {name_of(function)}"), None
 
 
 def borrowed(graph: _core.Graph, tiles: _core.TileModel) -> tuple[bool, ...]:

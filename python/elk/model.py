@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from elk.choices import one_of
 from elk.frontend import build, load
+from elk.kept import Kept
 from elk.limits import DEFAULT
 from elk.model_facts import Facts, facts_of
 from elk.model_table import op_lines
@@ -41,6 +42,7 @@ class Model:
         constants: The elements of weights that are in the file or were folded, by tensor name.
         outputs: The graph outputs in their order, each as views of tensors of the graph.
         proto: The model as it was read, local functions inlined.
+        kept: What compiles of it leave for the next, which is quicker by that.
     """
 
     name: str
@@ -51,6 +53,7 @@ class Model:
     constants: Mapping[str, Array] = field(default_factory=dict)
     outputs: tuple[Value, ...] = ()
     proto: onnx.ModelProto | None = None
+    kept: Kept = field(default_factory=Kept)
 
     def table(self) -> str:
         """Every op in text: name, kernel, axes, and each operand with its index map."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from elk import _core, chips
 from elk.chip import Chip
 from elk.choices import one_of
-from elk.compile_options import as_model, asked_model, borrowed, core_options, name_of
+from elk.compile_options import as_model, borrowed, core_options, model_row, tiles_for
 from elk.plan_file import StoredPlan, write_plan
 from elk.plan_json import CompiledPlan, Constraints
 from elk.plan_listed import Listed
@@ -75,6 +75,11 @@ class Plan(Listed):
         return self._document["policy"]
 
     @property
+    def objective(self) -> str:
+        """What the plan has least of: `latency`, `energy` or `edp`, the product of both."""
+        return self._document["search"].get("objective", "latency")
+
+    @property
     def pod(self) -> str:
         """How chips work together: `sharded`, each on its part, or `pooled`, as one machine."""
         return self._document["pod"]
@@ -123,6 +128,7 @@ class Plan(Listed):
     def __repr__(self) -> str:
         total_s, ideal_s = self.latency_s, self.bounds.ideal_s
         near = f", {100 * ideal_s / total_s:.1f} % of ideal" if total_s > 0 else ""
+        near = f", for {self.objective}" if self.objective != "latency" else near
         chip = self._document["chip"]["name"]
         return f"Plan({self.model_name!r} on {chip!r}, {self.policy}: {duration(total_s)}{near})"
 
@@ -294,6 +300,7 @@ def compile(  # noqa: PLR0913 - every option is a keyword of its own
     bindings: Mapping[str, int] | None = None,
     policy: str = "elk-full",
     effort: str = "default",
+    objective: str = "latency",
     pod: str = "sharded",
     threads: int | None = None,
     min_core_share: float = 0.0,
@@ -313,6 +320,8 @@ def compile(  # noqa: PLR0913 - every option is a keyword of its own
         policy: Who schedules: `basic`, `static`, `elk-dyn`, `elk-full`, or the forecast `ideal`.
         effort: How much work `elk-full` does: `fast`, `default` (a second for a language model) or
             `max` (twenty times that). Work is counted, not timed: the plan is the same everywhere.
+        objective: What the plan has least of: `latency`, `energy`, or `edp`, their product; the
+             last two where the chip has `energy`, never more than the plan for latency.
         pod: How several chips work together: `pooled`, as one machine, or `sharded`, each has a
             part of operators and weights, unless pooled is found faster (`Plan.pod` says which).
         threads: Threads of the search, which do not change its result; None for all cores.
@@ -338,28 +347,24 @@ def compile(  # noqa: PLR0913 - every option is a keyword of its own
         >>> plan.latency_s > 0
         True
     """
-    from elk.tilemodel import load_tile_model  # noqa: PLC0415 - `import elk` stays small
-    from elk.waiting import watched  # noqa: PLC0415 - as above
+    from elk.waiting import watched  # noqa: PLC0415 - `import elk` stays small
 
+    constraints = Constraints(min_core_share=min_core_share, max_padding=max_padding)
     options = core_options(
         policy=policy,
         effort=effort,
+        objective=objective,
         pod=pod,
         threads=threads,
-        min_core_share=min_core_share,
-        max_padding=max_padding,
+        constraints=constraints,
     )
     machine = chips.find(chip)
     loaded = as_model(model, bindings=bindings, weights=weights, state=state, limits=limits)
-    if tile_model is None:
-        tiles = load_tile_model(machine.core.tile_model)
-    else:
-        tiles = asked_model(loaded.graph, tile_model)
-        machine = machine.replace(tile_model=f"function {name_of(tile_model)}")
+    tiles, machine, kept = tiles_for(loaded, machine, tile_model)
     start = time.perf_counter()
-    core_chip = machine.to_core()
+    asked = (loaded.graph, machine.to_core(), tiles, options)
     plan = watched(
-        lambda watch: _core.compile(loaded.graph, core_chip, tiles, options, watch),
+        lambda watch: _core.compile(*asked, watch, kept),
         progress=progress,
         title=f"planning {loaded.name}",
     )
@@ -369,16 +374,9 @@ def compile(  # noqa: PLR0913 - every option is a keyword of its own
             graph=loaded.graph,
             chip=machine,
             pod=pod,
-            model={
-                "name": loaded.name,
-                "onnx_sha256": loaded.onnx_sha256,
-                "bindings": dict(loaded.bindings),
-                "op_count": len(loaded.graph.ops),
-            },
+            model=model_row(loaded),
             borrowed=borrowed(loaded.graph if plan.shard is None else plan.shard.graph, tiles),
-            constraints=Constraints(
-                min_core_share=float(min_core_share), max_padding=float(max_padding)
-            ),
+            constraints=constraints,
             seconds=time.perf_counter() - start,
             tiles=tiles,
             loaded=loaded,

@@ -11,6 +11,7 @@ from elk.chip import Chip
 from elk.plan_ops import OpRows
 from elk.plan_schema import (
     SCHEMA,
+    AimRow,
     BufferRow,
     FrontRow,
     ModelRow,
@@ -32,6 +33,11 @@ EFFORTS: Final = {
     "default": _core.Effort.Default,
     "max": _core.Effort.Max,
 }
+OBJECTIVES: Final = {
+    "latency": _core.Objective.Latency,
+    "energy": _core.Objective.Energy,
+    "edp": _core.Objective.Edp,
+}
 POLICIES: Final = {
     "basic": _core.Policy.Basic,
     "static": _core.Policy.Static,
@@ -41,6 +47,7 @@ POLICIES: Final = {
 }
 PODS: Final = {"sharded": _core.Pod.Sharded, "pooled": _core.Pod.Pooled}
 _POLICY_NAMES: Final = {policy: name for name, policy in POLICIES.items()}
+_OBJECTIVE_NAMES: Final = {objective: name for name, objective in OBJECTIVES.items()}
 _OPCODES: Final = {
     _core.Opcode.Preload: "preload_async",
     _core.Opcode.Store: "store_async",
@@ -175,8 +182,8 @@ class CompiledPlan:
             "host_s": self._host_s(),
             "search": {
                 **self._asked_pod(),
-                "min_core_share": self.constraints.min_core_share,
-                "max_padding": self.constraints.max_padding,
+                "min_core_share": float(self.constraints.min_core_share),
+                "max_padding": float(self.constraints.max_padding),
                 "plans_complete": search.complete,
                 "plans_filtered": search.filtered,
                 "plans_pareto": search.pareto,
@@ -192,6 +199,7 @@ class CompiledPlan:
                     "complete": search.orders.complete,
                     "edit_distance": search.orders.edit_distance,
                 },
+                **_aimed(plan.aimed),
                 "seconds": self.seconds,
             },
             "stores": [
@@ -261,6 +269,20 @@ class CompiledPlan:
             _front([axis.name for axis in ops[first[i]].axes], front, self._chips)
             for i, front in enumerate(self.plan.fronts)
         ]
+
+
+def _aimed(aimed: _core.Aimed | None) -> AimRow:
+    """What another objective than latency has reached; nothing to say of latency."""
+    if aimed is None:
+        return {}
+    return {
+        "objective": _OBJECTIVE_NAMES[aimed.objective],
+        "aimed": {
+            "energy_j": aimed.joules,
+            "latency_plan_s": aimed.shortest_ps / _PS,
+            "latency_plan_energy_j": aimed.shortest_joules,
+        },
+    }
 
 
 def preload_numbers(program: list[list[Any]], ops: int) -> list[int]:

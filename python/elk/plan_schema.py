@@ -279,7 +279,22 @@ class SearchPod(TypedDict, total=False):
     pod: str
 
 
-class SearchRow(SearchPod):
+class AimedRow(TypedDict):
+    """What a plan for energy or the energy-delay product is forecast to take, over all chips."""
+
+    energy_j: float
+    latency_plan_s: float
+    latency_plan_energy_j: float
+
+
+class AimRow(TypedDict):
+    """What a plan was to have least of: `energy` or `edp`; without these keys, latency."""
+
+    objective: NotRequired[str]
+    aimed: NotRequired[AimedRow]
+
+
+class SearchRow(SearchPod, AimRow):
     """How much was looked at; `seconds` stands outside every equality and every file.
 
     `min_core_share` and `max_padding` are the constraints asked for; 0, or no key: free.

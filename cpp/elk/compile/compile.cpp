@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "elk/base/errors.hpp"
+#include "elk/compile/aim.hpp"
 #include "elk/compile/fronts.hpp"
 #include "elk/compile/shortest.hpp"
 #include "elk/compile/simulate.hpp"
@@ -135,10 +136,13 @@ namespace {
 Plan compile_on(const ir::Graph& graph, const chip::Chip& chip, const cost::TileModel& tiles,
                 const Options& options) {
   check_capacity(graph, chip);
-  Fronts distinct = fronts(graph, chip, tiles, options.constraints, options.threads);
+  Fronts distinct = fronts(graph, chip, tiles, options);
   const Search search = counts(distinct.fronts);
   schedule::Problem problem(graph, chip, tiles, std::move(distinct.fronts),
                             std::move(distinct.front_of));
+  if (options.kept != nullptr) {
+    problem.use(options.kept->handovers());
+  }
   const schedule::Ideal ideal = schedule::ideal(problem);
   Plan plan{.policy = options.policy,
             .shard = {},
@@ -161,7 +165,9 @@ Plan compile_on(const ir::Graph& graph, const chip::Chip& chip, const cost::Tile
                                         .threads = options.threads,
                                         .judge = judge(graph, chip, tiles),
                                         .watch = options.watch};
-    fill_found(problem, schedule::search(problem, asked), plan);
+    schedule::Found found = schedule::search(problem, asked);
+    plan.aimed = aim(problem, options, found);
+    fill_found(problem, std::move(found), plan);
     refuse_unsound(graph, chip, plan.program);
   }
   plan.fronts = problem.fronts();
@@ -183,6 +189,7 @@ Pooled pooled(const ir::Graph& graph, const chip::Chip& chip, const cost::TileMo
     result.glance = [&] {
       Options quick = options;
       quick.policy = schedule::Policy::ElkDyn;
+      quick.objective = schedule::Objective::Latency;
       return compile_on(graph, chip, tiles, quick).predicted.total;
     };
   }
@@ -205,12 +212,16 @@ train::Sharding shard(const ir::Graph& graph, const chip::Chip& chip, const cost
 
 Plan compile(const ir::Graph& graph, const chip::Chip& chip, const cost::TileModel& tiles,
              const Options& options) {
+  check_objective(chip, options);
   if (options.pod == Pod::Pooled || chip.chips == 1) {
     check_input(graph, chip);
     return compile_on(graph, chip, tiles, options);
   }
   check_input(graph, chip);
-  const train::ExecuteTime execute = train::by_cuts(graph, chip, tiles);
+  train::ExecuteTime execute = train::by_cuts(graph, chip, tiles);
+  if (options.kept != nullptr) {
+    execute = options.kept->recalled(graph, chip, std::move(execute));
+  }
   return shortest(
       train::proposals(graph, chip, execute, options.threads),
       [&] { return train::leanest(graph, chip, execute, options.threads); },
@@ -218,6 +229,7 @@ Plan compile(const ir::Graph& graph, const chip::Chip& chip, const cost::TileMod
         train::OneChip one = train::one_chip(graph, sharding, chip.chips);
         Plan plan = compile_on(one.graph, chip::one_of(chip), tiles, options);
         plan.shard = std::move(one);
+        count_chips(chip.chips, plan.aimed);
         return plan;
       },
       pooled(graph, chip, tiles, options));

@@ -7,10 +7,12 @@
 
 #include "elk/base/watch.hpp"
 #include "elk/chip/chip.hpp"
+#include "elk/compile/kept.hpp"
 #include "elk/cost/front.hpp"
 #include "elk/cost/tile.hpp"
 #include "elk/ir/graph.hpp"
 #include "elk/program/program.hpp"
+#include "elk/schedule/objective.hpp"
 #include "elk/schedule/orders.hpp"
 #include "elk/schedule/schedule.hpp"
 #include "elk/train/one_chip.hpp"
@@ -24,10 +26,12 @@ enum class Pod : std::uint8_t { Sharded, Pooled };
 struct Options {
   schedule::Policy policy = schedule::Policy::ElkFull;
   schedule::Effort effort = schedule::Effort::Default;
+  schedule::Objective objective = schedule::Objective::Latency;
   Pod pod = Pod::Sharded;
   std::int32_t threads = 0;  // 0: as many as the machine has
   cost::Constraints constraints = {};
   Watch* watch = nullptr;  // of ELK-Full
+  Kept* kept = nullptr;    // of earlier compiles under the same tile model; null: nothing
 };
 
 /// One op as planned: its option with the core map in force, and its costs in place.
@@ -47,6 +51,16 @@ struct Search {
   schedule::OrderSearch orders;
 };
 
+/// What a plan for another objective than latency is forecast to reach, over all chips; beside it
+/// the plan that serves latency best, which it is never worse than.
+struct Aimed {
+  schedule::Objective objective;
+  double joules;
+  double worth;  // joules, or joule seconds
+  Picoseconds shortest;
+  double shortest_joules;
+};
+
 struct Plan {
   schedule::Policy policy;
   std::optional<train::OneChip> shard;  // what was planned instead of the whole graph: by one chip
@@ -61,6 +75,7 @@ struct Plan {
   schedule::Policy origin;       // whose schedule the plan carries (design 6.6)
   std::vector<Bytes> occupancy;  // per core, at every instruction
   Search search;
+  std::optional<Aimed> aimed = {};  // none: at latency
 };
 
 /// How the chips of a pod share a model, after the checks of what enters.

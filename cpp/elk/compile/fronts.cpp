@@ -60,7 +60,7 @@ std::int64_t looks(const ir::Graph& graph, const chip::Chip& chip,
 }  // namespace
 
 Fronts fronts(const ir::Graph& graph, const chip::Chip& chip, const cost::TileModel& tiles,
-              const cost::Constraints& constraints, int threads) {
+              const Options& options) {
   const std::vector<std::int32_t> equal = ir::equal_ops(graph);
   std::vector<std::int32_t> firsts;
   std::vector<std::int32_t> front_at(graph.ops.size(), -1);
@@ -73,14 +73,16 @@ Fronts fronts(const ir::Graph& graph, const chip::Chip& chip, const cost::TileMo
     }
     result.front_of.push_back(front);
   }
-  cost::Constraints limits = constraints;
-  limits.looks = looks(graph, chip, firsts, constraints.looks);
+  cost::Constraints limits = options.constraints;
+  limits.looks = looks(graph, chip, firsts, limits.looks);
   result.fronts = parallel_map(
       firsts,
-      [&](std::int32_t op) {
-        return cost::front(graph, graph.ops[static_cast<std::size_t>(op)], chip, tiles, limits);
+      [&](std::int32_t number) {
+        const ir::Op& op = graph.ops[static_cast<std::size_t>(number)];
+        return options.kept != nullptr ? options.kept->front(graph, op, chip, tiles, limits)
+                                       : cost::front(graph, op, chip, tiles, limits);
       },
-      threads);
+      options.threads);
   refuse_oversized(graph, chip, firsts, result.fronts);
   return result;
 }

@@ -1,10 +1,12 @@
 #include "elk/compile/shortest.hpp"
 
+#include <algorithm>
 #include <exception>
 #include <optional>
 #include <utility>
 
 #include "elk/base/errors.hpp"
+#include "elk/compile/aim.hpp"
 
 namespace elk::compile {
 namespace {
@@ -42,11 +44,14 @@ Plan shortest(const std::vector<train::Sharding>& proposals,
               const std::function<train::Sharding()>& resort, const PlanOf& plan_of,
               const Pooled& pooled) {
   std::optional<Plan> best;
+  Picoseconds latency{0};  // the least so far
   std::exception_ptr why;
   const auto consider = [&](const std::function<Plan()>& make) {
     try {
       Plan plan = make();
-      if (!best || plan.predicted.total < best->predicted.total) {
+      const Picoseconds own = shortest_latency(plan);
+      latency = best ? std::min(latency, own) : own;
+      if (!best || worth(plan) < worth(*best)) {
         best = std::move(plan);
       }
     } catch (const Infeasible&) {
@@ -54,14 +59,14 @@ Plan shortest(const std::vector<train::Sharding>& proposals,
     }
   };
   for (const train::Sharding& sharding : proposals) {
-    if (!best || may_win(sharding, best->predicted.total)) {
+    if (!best || may_win(sharding, latency)) {
       consider([&] { return plan_of(sharding); });
     }
   }
   if (!best) {
     consider([&] { return plan_of(resort()); });
   }
-  if (!best || may_win(pooled, proposals.front(), best->predicted.total)) {
+  if (!best || may_win(pooled, proposals.front(), latency)) {
     consider(pooled.plan);
   }
   if (!best) {

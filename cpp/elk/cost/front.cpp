@@ -17,8 +17,7 @@ namespace elk::cost {
 namespace {
 
 /// Searches until no tile beats the least times assumed; one that does lowers them.
-Found search(Pricer& pricer, const Constraints& constraints) {
-  Rates rates(pricer.op(), pricer.tiles());
+Found search(Pricer& pricer, Rates& rates, const Constraints& constraints) {
   for (;;) {
     Search attempt(pricer, rates, constraints);
     if (attempt.run()) {
@@ -27,8 +26,10 @@ Found search(Pricer& pricer, const Constraints& constraints) {
   }
 }
 
-std::vector<PlanOption> priced(const ir::Graph& graph, const ir::Op& op, const chip::Chip& chip,
-                               Pricer& pricer, const std::vector<Candidate>& candidates) {
+std::vector<PlanOption> priced(Pricer& pricer, const std::vector<Candidate>& candidates) {
+  const ir::Graph& graph = pricer.graph();
+  const ir::Op& op = pricer.op();
+  const chip::Chip& chip = pricer.chip();
   std::vector<PlanOption> options;
   for (const Candidate& candidate : candidates) {
     const auto plan =
@@ -53,14 +54,18 @@ Front front(const ir::Graph& graph, const ir::Op& op, const chip::Chip& chip,
     return collective_front(graph, op, chip, tiles);
   }
   Pricer pricer(graph, op, chip, tiles);
-  const Found found = search(pricer, constraints);
-  Front front{.options = priced(graph, op, chip, pricer, found.members),
+  return front(pricer, Rates(op, pricer.tiles()), constraints);
+}
+
+Front front(Pricer& pricer, Rates rates, const Constraints& constraints) {
+  const Found found = search(pricer, rates, constraints);
+  Front front{.options = priced(pricer, found.members),
               .counts = found.counts,
               .fastest = 0,
               .floor = found.floor,
               .smallest = {found.smallest}};
-  std::vector<PlanOption> fastest = priced(graph, op, chip, pricer, found.fastest);
-  std::vector<PlanOption> prompt = priced(graph, op, chip, pricer, found.prompt);
+  std::vector<PlanOption> fastest = priced(pricer, found.fastest);
+  std::vector<PlanOption> prompt = priced(pricer, found.prompt);
   if (fastest.empty()) {
     return front;
   }

@@ -2,6 +2,7 @@
 
 #include "elk/cost/front.hpp"
 #include "elk/cost/pricer.hpp"
+#include "elk/cost/rate.hpp"
 
 namespace elk::cost {
 
@@ -9,5 +10,8 @@ namespace elk::cost {
 [[nodiscard]] PlanOption price(const ir::Graph& graph, const ir::Op& op,
                                const partition::ExecutePlan& plan, const chip::Chip& chip,
                                Pricer& pricer);
+
+/// `front` of an op that is no collective, with the memos of `pricer` and the rates of its tiles.
+[[nodiscard]] Front front(Pricer& pricer, Rates rates, const Constraints& constraints);
 
 }  // namespace elk::cost

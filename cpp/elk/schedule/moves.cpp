@@ -9,20 +9,6 @@
 
 namespace elk::schedule {
 
-std::size_t Moves::Hash::operator()(const partition::Layout& layout) const {
-  std::uint64_t hash = 0xcbf29ce484222325U;
-  const auto add = [&](const auto& numbers) {
-    for (const auto number : numbers) {
-      hash = (hash ^ static_cast<std::uint64_t>(number)) * 0x100000001b3U;
-    }
-  };
-  add(layout.shape);
-  add(layout.size);
-  add(layout.factors);
-  add(layout.order);
-  return static_cast<std::size_t>(hash ^ (hash >> 32U));
-}
-
 std::int32_t Moves::number(partition::Layout layout) {
   const auto [found, added] =
       numbers_.try_emplace(std::move(layout), static_cast<std::int32_t>(layouts_.size()));
@@ -32,10 +18,25 @@ std::int32_t Moves::number(partition::Layout layout) {
   return found->second;
 }
 
+/// Takes those of `pairs` that earlier compiles worked out, and leaves the others.
+void Moves::recall(std::vector<Pair>& pairs) {
+  std::erase_if(pairs, [&](const Pair& pair) {
+    const auto found =
+        kept_->find(Handovers::key(layout(pair.have), layout(pair.need), pair.bits, chip_));
+    if (found) {
+      known_.emplace(pair, *found);
+    }
+    return found.has_value();
+  });
+}
+
 void Moves::learn(std::vector<Pair> pairs, int threads) {
   std::sort(pairs.begin(), pairs.end());
   pairs.erase(std::unique(pairs.begin(), pairs.end()), pairs.end());
   std::erase_if(pairs, [&](const Pair& pair) { return known_.contains(pair); });
+  if (kept_ != nullptr) {
+    recall(pairs);
+  }
   std::vector<std::int32_t> spelled;
   for (const Pair& pair : pairs) {
     spelled.push_back(pair.have);
@@ -61,6 +62,10 @@ void Moves::learn(std::vector<Pair> pairs, int threads) {
       threads);
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     known_.emplace(pairs[i], found[i]);
+    if (kept_ != nullptr) {
+      kept_->put(Handovers::key(layout(pairs[i].have), layout(pairs[i].need), pairs[i].bits, chip_),
+                 found[i]);
+    }
   }
 }
 

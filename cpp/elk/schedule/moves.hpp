@@ -9,6 +9,7 @@
 
 #include "elk/chip/chip.hpp"
 #include "elk/partition/layout.hpp"
+#include "elk/schedule/handovers.hpp"
 
 namespace elk::schedule {
 
@@ -17,6 +18,9 @@ namespace elk::schedule {
 class Moves {
  public:
   explicit Moves(const chip::Chip& chip) : chip_(chip) {}
+
+  /// Takes from `kept` what is known there, and puts there what is not.
+  void use(Handovers& kept) { kept_ = &kept; }
 
   /// The number of a layout: equal layouts have the same.
   [[nodiscard]] std::int32_t number(partition::Layout layout);
@@ -39,13 +43,11 @@ class Moves {
   [[nodiscard]] const partition::Handover& of(const Pair& pair) const { return known_.at(pair); }
 
  private:
-  /// FNV-1a over what tells most layouts apart.
-  struct Hash {
-    std::size_t operator()(const partition::Layout& layout) const;
-  };
+  void recall(std::vector<Pair>& pairs);
 
   const chip::Chip& chip_;
-  std::unordered_map<partition::Layout, std::int32_t, Hash> numbers_;
+  Handovers* kept_ = nullptr;
+  std::unordered_map<partition::Layout, std::int32_t, LayoutHash> numbers_;
   std::vector<const partition::Layout*> layouts_;
   std::map<Pair, partition::Handover> known_;
 };

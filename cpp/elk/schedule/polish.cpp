@@ -24,10 +24,12 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 
 class Polish {
  public:
-  Polish(Problem& problem, Proposal& proposal, const Contention& contention, int threads)
+  Polish(Problem& problem, Proposal& proposal, const Contention& contention,
+         const PolishOptions& options)
       : problem_(problem),
         proposal_(proposal),
-        threads_(threads),
+        threads_(options.threads),
+        goal_(options.goal),
         draft_(problem, proposal.choices) {
     alike_.resize(problem.fronts().size());
     for (std::int32_t op = 0; op < problem.op_count(); ++op) {
@@ -41,6 +43,10 @@ class Polish {
         least = std::min(least, alone(option));
       }
       least_alone_.push_back(least);
+    }
+    for (std::size_t front = 0; goal_ != nullptr && front < likely_.size(); ++front) {
+      const std::vector<Choice>& more = goal_->choices[front];
+      likely_[front].insert(likely_[front].end(), more.begin(), more.end());
     }
   }
 
@@ -202,9 +208,14 @@ class Polish {
     result.erase(std::unique(result.begin(), result.end()), result.end());
     std::erase_if(result, [&](const Choice& choice) {
       const double seconds = alone(problem_.option(op, choice));
-      return others + (static_cast<double>(ops.size()) * seconds) >= least_;
+      return takes_longer(others + (static_cast<double>(ops.size()) * seconds));
     });
     return result;
+  }
+
+  /// Whether no change helps that takes at least so long.
+  [[nodiscard]] bool takes_longer(double seconds) const {
+    return goal_ == nullptr && seconds >= least_;
   }
 
   /// The same with what it does find.
@@ -222,7 +233,7 @@ class Polish {
     std::erase_if(result, [&](const Choice& choice) {
       choices[static_cast<std::size_t>(op)] = choice;
       const cost::Work work = part(problem_, op, choice, problem_.in_place(op, choices)).work;
-      return others + (static_cast<double>(ops.size()) * work.alone().value) >= least_;
+      return takes_longer(others + (static_cast<double>(ops.size()) * work.alone().value));
     });
     return result;
   }
@@ -231,15 +242,18 @@ class Polish {
     work_ += problem_.op_count();
     const Issue issue =
         issue_early(problem_, draft_.situation(), problem_.loaded(), proposal_.space);
-    return issue.shortage
-               ? kNever
-               : timing(problem_, draft_.situation(), problem_.loaded(), issue.issued_before)
-                     .total.value;
+    if (issue.shortage) {
+      return kNever;
+    }
+    const Seconds time =
+        timing(problem_, draft_.situation(), problem_.loaded(), issue.issued_before).total;
+    return goal_ == nullptr ? time.value : goal_->worth(time, draft_.choices());
   }
 
   Problem& problem_;
   Proposal& proposal_;
   int threads_;
+  const Goal* goal_;
   Draft draft_;
   std::vector<std::vector<Choice>> likely_;       // of each front
   std::vector<std::vector<std::int32_t>> alike_;  // ops of each front
@@ -251,8 +265,8 @@ class Polish {
 }  // namespace
 
 std::int64_t polish(Problem& problem, Proposal& proposal, const Contention& contention,
-                    std::int64_t most, int threads) {
-  return Polish(problem, proposal, contention, threads).run(most);
+                    const PolishOptions& options) {
+  return Polish(problem, proposal, contention, options).run(options.most);
 }
 
 }  // namespace elk::schedule

@@ -34,6 +34,9 @@ class Problem {
   Problem(const ir::Graph& graph, const chip::Chip& chip, const cost::TileModel& tiles,
           std::vector<cost::Front> fronts, std::vector<std::int32_t> front_of);
 
+  /// Takes from `kept` what earlier compiles worked out, and leaves there what this one does.
+  void use(Handovers& kept) { moves_.use(kept); }
+
   [[nodiscard]] const ir::Graph& graph() const { return graph_; }
   [[nodiscard]] const chip::Chip& chip() const { return chip_; }
   [[nodiscard]] const program::Lifetimes& lives() const { return lives_; }

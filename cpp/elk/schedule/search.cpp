@@ -129,7 +129,7 @@ class Searcher {
     }
     std::int64_t left = kPolish;
     for (std::size_t i = 0; i < best.size() && left > 0 && !stopped(); ++i) {
-      left -= polish(problem_, best[i], contention_, left, options_.threads);
+      left -= polish(problem_, best[i], contention_, {.most = left, .threads = options_.threads});
       keep(Policy::ElkDyn, std::move(best[i]));
     }
   }

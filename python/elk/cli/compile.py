@@ -16,6 +16,7 @@ from elk.cli.reading import (
     Effort,
     LimitWords,
     ModelFile,
+    Objective,
     Pod,
     State,
     Threads,
@@ -37,6 +38,7 @@ def compile_command(  # noqa: PLR0913 - every option is a flag of its own
         str, typer.Option("--policy", help="basic, static, elk-dyn, elk-full or ideal.")
     ] = "elk-full",
     effort: Effort = "default",
+    objective: Objective = "latency",
     pod: Pod = "sharded",
     threads: Threads = None,
     min_core_share: Annotated[
@@ -65,6 +67,7 @@ def compile_command(  # noqa: PLR0913 - every option is a flag of its own
         bindings=parse_bindings(bind or []),
         policy=policy,
         effort=effort,
+        objective=objective,
         pod=pod,
         threads=threads,
         min_core_share=min_core_share,

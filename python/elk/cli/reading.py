@@ -24,6 +24,9 @@ ChipName: TypeAlias = Annotated[
 Effort: TypeAlias = Annotated[
     str, typer.Option("--effort", help="Work that elk-full does: fast, default or max.")
 ]
+Objective: TypeAlias = Annotated[
+    str, typer.Option("--objective", help="What the plan has least of: latency, energy or edp.")
+]
 Pod: TypeAlias = Annotated[
     str, typer.Option("--pod", help="How chips work together: sharded or pooled.")
 ]

@@ -51,7 +51,7 @@ TEST(Polish, ShortensTheForecast) {
     Problem problem = test::problem(graph, chip, tiles);
     Proposal proposal = fastest(problem);
     const std::optional<Seconds> before = forecast(problem, proposal);
-    polish(problem, proposal, contention(problem), kEnough, 1);
+    polish(problem, proposal, contention(problem), {.most = kEnough, .threads = 1});
     const std::optional<Seconds> after = forecast(problem, proposal);
     if (before) {
       ASSERT_TRUE(after);
@@ -73,7 +73,7 @@ TEST(Polish, LeavesNoPreloadStateThatIsBetter) {
     const chip::Chip chip = roomy(random);
     Problem problem = test::problem(graph, chip, tiles);
     Proposal proposal = fastest(problem);
-    polish(problem, proposal, contention(problem), kEnough, 1);
+    polish(problem, proposal, contention(problem), {.most = kEnough, .threads = 1});
     const std::optional<Seconds> least = forecast(problem, proposal);
     if (!least) {
       continue;
@@ -100,7 +100,8 @@ TEST(Polish, DependsNeitherOnThreadsNorOnWorkUnspent) {
   for (const int threads : {1, 2, 4}) {
     Problem problem = test::problem(graph, chip, tiles);
     Proposal proposal = fastest(problem);
-    const std::int64_t work = polish(problem, proposal, contention(problem), kEnough, threads);
+    const std::int64_t work =
+        polish(problem, proposal, contention(problem), {.most = kEnough, .threads = threads});
     EXPECT_LT(work, kEnough);
     found.push_back(proposal.choices);
   }
@@ -115,7 +116,7 @@ TEST(Polish, StopsWhenItsWorkIsDone) {
   Problem problem = test::problem(graph, chip, tiles);
   Proposal proposal = fastest(problem);
   const std::vector<Choice> before = proposal.choices;
-  polish(problem, proposal, contention(problem), 0, 1);
+  polish(problem, proposal, contention(problem), {.most = 0, .threads = 1});
   EXPECT_EQ(proposal.choices, before);
 }
 

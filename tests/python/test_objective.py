@@ -1,0 +1,175 @@
+"""Plans for energy and for the energy-delay product, on chips with coefficients."""
+
+from __future__ import annotations
+
+import json
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import elk
+import pytest
+from elk import models
+from elk.cli import main
+from plan_oracle import broken_rules
+from small_chips import tiny_pod
+
+NERF = Path(__file__).parents[2] / "models" / "nerf.onnx"
+EACH = {"pj_per_flop": 0.5, "pj_per_sram_byte": 2.0, "pj_per_link_byte_hop": 8.0,
+        "pj_per_hbm_byte": 30.0, "pj_per_inter_chip_byte": 10.0}  # fmt: skip
+IDLE = {"cheap": 0.0, "dear": 20.0}  # watts of a chip that does nothing
+
+
+def powered(chip: elk.Chip, idle: str) -> elk.Chip:
+    return elk.Chip.from_dict({**chip.to_dict(), "energy": {**EACH, "static_w": IDLE[idle]}})
+
+
+@lru_cache(maxsize=1)
+def decoder() -> elk.Model:
+    config = models.TransformerConfig(
+        layers=2, hidden=256, heads=4, kv_heads=2, head_dim=64, ffn=512, vocab=512
+    )
+    graph = models.transformer(config, phase="decode")
+    return elk.load_model(graph, bindings={"batch": 4, "past": 64})
+
+
+@lru_cache(maxsize=1)
+def nerf() -> elk.Model:
+    return elk.load_model(NERF, bindings={"rows": 256})
+
+
+@lru_cache(maxsize=32)
+def planned(case: str, idle: str, objective: str) -> elk.Plan:
+    model, chip = {
+        "one chip": (nerf, elk.chips.get("tiny")),
+        "mesh": (nerf, elk.chips.get("tiny").replace(topology="mesh2d")),
+        "sharded": (decoder, tiny_pod()),
+    }[case]
+    return elk.compile(model(), powered(chip, idle), objective=objective, effort="fast")
+
+
+def worth(plan: elk.Plan, objective: str) -> tuple[float, float]:
+    """What is to be least, by the forecast: of the plan, and of the one for latency."""
+    aimed = plan.to_json()["search"]["aimed"]
+    delay = {"energy": 0, "edp": 1}[objective]
+    return (
+        aimed["energy_j"] * plan.latency_s**delay,
+        aimed["latency_plan_energy_j"] * aimed["latency_plan_s"] ** delay,
+    )
+
+
+CASES = [(case, idle) for case in ("one chip", "mesh", "sharded") for idle in IDLE]
+
+
+@pytest.mark.parametrize("objective", ["energy", "edp"])
+@pytest.mark.parametrize(("case", "idle"), CASES)
+def test_a_plan_for_an_objective_is_no_worse_than_that_for_latency(
+    case: str, idle: str, objective: str
+) -> None:
+    plan, latency = planned(case, idle, objective), planned(case, idle, "latency")
+    assert broken_rules(plan) == []
+    assert plan.check() == []
+    assert plan.objective == objective
+    own, other = worth(plan, objective)
+    assert own <= other
+    assert plan.to_json()["search"]["aimed"]["latency_plan_s"] == latency.latency_s
+    assert plan.latency_s >= plan.bounds.lower_bound_s
+
+
+@pytest.mark.parametrize("objective", ["energy", "edp"])
+@pytest.mark.parametrize(("case", "idle"), [c for c in CASES if c[0] != "mesh"])
+def test_it_is_no_worse_when_simulated(case: str, idle: str, objective: str) -> None:
+    delay = {"energy": 0, "edp": 1}[objective]
+    found = []
+    for aim in (objective, "latency"):
+        run = planned(case, idle, aim).simulate(fidelity="symmetric")
+        assert run.energy_j is not None
+        found.append(run.energy_j * run.latency_s**delay)
+    assert found[0] <= found[1] * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("case", ["one chip", "sharded"])
+def test_where_idling_is_free_a_plan_takes_its_time_and_less_energy(case: str) -> None:
+    plan, latency = planned(case, "cheap", "energy"), planned(case, "cheap", "latency")
+    own, other = worth(plan, "energy")
+    assert own < other
+    assert plan.latency_s > latency.latency_s
+    assert plan != latency
+
+
+@pytest.mark.parametrize("case", ["one chip", "sharded"])
+@pytest.mark.parametrize("objective", ["energy", "latency"])
+def test_the_forecast_of_energy_is_near_the_simulated(case: str, objective: str) -> None:
+    aimed = planned(case, "dear", "energy").to_json()["search"]["aimed"]
+    forecast_j = aimed["energy_j" if objective == "energy" else "latency_plan_energy_j"]
+    assert forecast_j == pytest.approx(
+        planned(case, "dear", objective).simulate().energy_j, rel=0.3
+    )
+
+
+def test_latency_is_the_default_and_plans_as_ever() -> None:
+    chip = powered(elk.chips.get("tiny"), "dear")
+    plain = elk.compile(nerf(), chip, effort="fast")
+    assert plain == planned("one chip", "dear", "latency")
+    document = plain.to_json()
+    assert plain.objective == "latency"
+    assert "aimed" not in document["search"]
+    bare = elk.compile(nerf(), "tiny", effort="fast").to_json()
+    for part in ("ops", "program", "buffers", "predicted", "bounds", "fronts"):
+        assert document[part] == bare[part]
+
+
+def test_the_card_tells_the_objective_and_no_gap() -> None:
+    card = planned("one chip", "cheap", "energy").summary()
+    assert "objective" in card
+    assert "of bound" not in card
+    assert "of ideal" not in card
+    assert " J (forecast; the plan for latency takes " in card
+    assert "for energy)" in repr(planned("one chip", "cheap", "energy"))
+    assert "of bound" in planned("one chip", "cheap", "latency").summary()
+
+
+def test_a_plan_for_energy_reads_back_as_it_was(tmp_path: Path) -> None:
+    plan = planned("one chip", "cheap", "energy")
+    plan.save(tmp_path / "a.elkplan")
+    loaded = elk.load_plan(tmp_path / "a.elkplan")
+    assert loaded == plan
+    assert loaded.objective == "energy"
+    assert loaded.summary() == plan.summary()
+
+
+def test_the_answer_is_the_same_for_any_number_of_threads() -> None:
+    chip = powered(elk.chips.get("tiny"), "cheap")
+    options: dict[str, Any] = {"objective": "edp", "effort": "fast"}
+    plans = [elk.compile(nerf(), chip, threads=threads, **options) for threads in (1, 3)]
+    assert plans[0] == plans[1]
+
+
+@pytest.mark.parametrize("objective", ["energy", "edp"])
+def test_a_chip_without_coefficients_is_refused(objective: str) -> None:
+    with pytest.raises(elk.InvalidInputError, match=r"energy\.pj_per_flop.* \[energy\]") as caught:
+        elk.compile(nerf(), "tiny", objective=objective)
+    assert caught.value.code == "no_energy"
+
+
+@pytest.mark.parametrize("policy", ["basic", "static", "ideal"])
+def test_baselines_are_for_latency_alone(policy: str) -> None:
+    chip = powered(elk.chips.get("tiny"), "dear")
+    with pytest.raises(elk.InvalidInputError, match=f"elk-full or elk-dyn .* got {policy}"):
+        elk.compile(nerf(), chip, objective="energy", policy=policy)
+
+
+def test_a_wrong_objective_is_refused_with_the_right_ones() -> None:
+    with pytest.raises(elk.InvalidInputError, match="'energy', 'edp', 'latency'"):
+        elk.compile(nerf(), "tiny", objective="power")
+
+
+def test_the_command_line_takes_an_objective(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    powered(elk.chips.get("tiny"), "cheap").save(tmp_path / "chip.toml")
+    words = ["compile", str(NERF), "--bind", "rows=256", "--effort", "fast", "--json"]
+    asked = [*words, "--objective", "energy", "--chip"]
+    assert main([*asked, str(tmp_path / "chip.toml")]) == 0
+    assert json.loads(capsys.readouterr().out)["search"]["objective"] == "energy"
+    assert main([*asked, "tiny"]) == 2

@@ -1,0 +1,134 @@
+"""What compiles of a model leave for the next: it saves work and changes nothing."""
+
+from __future__ import annotations
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import elk
+import pytest
+from elk import _core, models
+from elk.kept import Kept
+from small_chips import tiny_pod
+
+NERF = Path(__file__).parents[2] / "models" / "nerf.onnx"
+POLICIES = ("basic", "static", "elk-dyn", "elk-full", "ideal")
+FASTER, SLOWER = 3.0, 0.25  # times the HBM bandwidth of the chip
+
+
+def decoder() -> elk.Model:
+    config = models.TransformerConfig(
+        layers=2, hidden=256, heads=4, kv_heads=2, head_dim=64, ffn=512, vocab=512
+    )
+    graph = models.transformer(config, phase="decode")
+    return elk.load_model(graph, bindings={"batch": 4, "past": 64})
+
+
+def nerf() -> elk.Model:
+    return elk.load_model(NERF, bindings={"rows": 256})
+
+
+def mesh() -> elk.Chip:
+    return elk.chips.get("tiny").replace(topology="mesh2d")
+
+
+CASES = {
+    "one chip": (nerf, lambda: elk.chips.get("tiny")),
+    "mesh": (nerf, mesh),
+    "sharded": (decoder, tiny_pod),
+}
+
+
+def at_rate(chip: elk.Chip, times: float) -> elk.Chip:
+    """The chip with so many times its HBM bandwidth."""
+    assert chip.hbm is not None
+    return chip.replace(hbm_bandwidth=chip.hbm.bytes_per_s * chip.chips * times)
+
+
+def content(plan: elk.Plan) -> str:
+    document = plan.to_json()
+    del document["search"]["seconds"]
+    return json.dumps(document)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("case", CASES)
+def test_a_second_compile_is_as_one_afresh(case: str, policy: str) -> None:
+    load, machine = CASES[case]
+    chip, model = machine(), load()
+    elk.compile(model, chip, policy=policy, effort="fast")
+    for times in (FASTER, SLOWER):
+        other = at_rate(chip, times)
+        again = elk.compile(model, other, policy=policy, effort="fast")
+        assert content(again) == content(elk.compile(load(), other, policy=policy, effort="fast"))
+
+
+@pytest.mark.parametrize("change", [{"sram_bytes": "48 KiB"}, {"link_bytes_per_s": "2 GB/s"}])
+def test_a_second_compile_sees_what_else_changed(change: dict[str, Any]) -> None:
+    chip, model = elk.chips.get("tiny"), nerf()
+    elk.compile(model, chip, policy="static")
+    other = chip.replace(**change)
+    again = elk.compile(model, other, policy="static", min_core_share=0.5)
+    afresh = elk.compile(nerf(), other, policy="static", min_core_share=0.5)
+    assert content(again) == content(afresh)
+
+
+def found_of_asked(model: elk.Model, chip: elk.Chip, policy: str) -> dict[str, tuple[int, int]]:
+    """How many entries a compile finds, of how many that it asks for."""
+    before = model.kept.reuse()
+    elk.compile(model, chip, policy=policy)
+    after = model.kept.reuse()
+    return {k: (after[k][0] - before[k][0], after[k][1] - before[k][1]) for k in after}
+
+
+def test_another_bandwidth_leaves_what_does_not_depend_on_it() -> None:
+    chip, model = tiny_pod(), decoder()
+    first = found_of_asked(model, chip, "elk-dyn")
+    assert all(asked > 0 for _, asked in first.values())
+    second = found_of_asked(model, at_rate(chip, 1.25), "elk-dyn")
+    found, asked = second["fronts"]
+    assert 0 < found < asked  # those of ops without HBM data
+    found, asked = second["rates"]
+    assert 0 < found == asked
+    found, asked = second["executes"]
+    assert 0 < found == asked
+    found, asked = second["handovers"]
+    assert found > asked / 2
+
+
+@pytest.mark.parametrize("policy", ["elk-full", "ideal"])
+def test_another_policy_finds_every_front(policy: str) -> None:
+    chip, model = tiny_pod(), decoder()
+    found_of_asked(model, chip, "basic")
+    second = found_of_asked(model, chip, policy)
+    for kept in ("fronts", "executes"):
+        found, asked = second[kept]
+        assert 0 < found == asked
+    assert second["rates"] == (0, 0)
+
+
+def test_threads_share_what_is_kept() -> None:
+    chip, model = tiny_pod(), decoder()
+    chips = [at_rate(chip, times) for times in (0.5, 1.0, 2.0, 4.0)]
+    with ThreadPoolExecutor(max_workers=4) as pool:
+        plans = list(pool.map(lambda one: elk.compile(model, one, policy="static"), chips))
+    for plan, one in zip(plans, chips, strict=True):
+        assert content(plan) == content(elk.compile(decoder(), one, policy="static"))
+
+
+def test_nothing_is_kept_under_a_function() -> None:
+    model = nerf()
+    elk.compile(model, "tiny", policy="basic", tile_model=lambda *_: 100.0)
+    assert all(counts == (0, 0) for counts in model.kept.reuse().values())
+
+
+def test_few_tile_models_are_kept() -> None:
+    kept = Kept()
+    tiles = [_core.TileModel.asking([], lambda *_: 1.0) for _ in range(5)]
+    first = kept.of(tiles[0])
+    assert kept.of(tiles[0]) is first
+    for one in tiles[1:]:
+        kept.of(one)
+    assert kept.of(tiles[0]) is not first
