@@ -91,31 +91,6 @@ class Sum {
   std::array<double, kParts> parts_{};
 };
 
-constexpr std::int32_t kRowPieces = 4;  // of ceil(rows / workers): 1, 2, 3, more
-
-/// The piece of a product by the rows of a worker.
-[[nodiscard]] inline std::int64_t row_piece(const Product& product) {
-  return std::min<std::int64_t>(product.share, kRowPieces) - 1;
-}
-
-/// What casting `elements` results takes, dealt to `workers`: the steps of one worker, and their
-/// place in a vector of four.
-struct Casting {
-  double share;
-  double one;
-  double two;
-  double three;
-
-  Casting(std::int64_t elements, std::int32_t workers) {
-    const std::int64_t steps_of_one = steps(elements, workers);
-    const std::int64_t place = steps_of_one % 4;
-    share = real(steps_of_one);
-    one = real(place == 1);
-    two = real(place == 2);
-    three = real(place == 3);
-  }
-};
-
 template <class Sink>
 void describe(const Casting& casting, Sink& sink) {
   sink.more(casting.share, casting.one, casting.two, casting.three);

@@ -13,6 +13,16 @@
 /// arithmetic in steps.
 namespace elk::cost::form {
 
+/// Two numbers that the processor works on together.
+using Pair [[gnu::vector_size(16)]] = double;
+
+/// The integers nearest to numbers below 2^51 either way: beyond 2^52 doubles are integers, and a
+/// sum is rounded to one.
+[[nodiscard]] inline Pair nearest(Pair values) {
+  constexpr double kIntegers = 6755399441055744.0;  // 1.5 x 2^52
+  return (values + kIntegers) - kIntegers;
+}
+
 /// Of a positive number. (std::has_single_bit is a call on processors without a bit count.)
 [[nodiscard]] inline bool is_power_of_two(std::uint32_t number) {
   return (number & (number - 1)) == 0;
@@ -52,6 +62,43 @@ namespace elk::cost::form {
     ++power;
   }
   return power;
+}
+
+constexpr std::int32_t kRowPieces = 4;  // of ceil(rows / workers): 1, 2, 3, more
+
+/// The piece of a product by the rows of a worker.
+[[nodiscard]] inline std::int64_t row_piece(const Product& product) {
+  return std::min<std::int64_t>(product.share, kRowPieces) - 1;
+}
+
+/// What casting `elements` results takes, dealt to `workers`: the steps of one worker, and their
+/// place in a vector of four.
+struct Casting {
+  double share;
+  double one;
+  double two;
+  double three;
+
+  Casting(std::int64_t elements, std::int32_t workers) {
+    const std::int64_t steps_of_one = steps(elements, workers);
+    const std::int64_t place = steps_of_one % 4;
+    share = real(steps_of_one);
+    one = real(place == 1);
+    two = real(place == 2);
+    three = real(place == 3);
+  }
+};
+
+/// Of the results of a window.
+[[nodiscard]] inline Casting window_casting(const TileCall& call, std::int32_t workers) {
+  const TileShape& shape = call.shape;
+  return {shape[ir::TileDim::Group] * call.window.field * shape[ir::TileDim::OutCh], workers};
+}
+
+/// Whether a convolution reads each input position once: a product.
+[[nodiscard]] inline bool is_flat(const TileShape& shape) {
+  return shape[ir::TileDim::KernelH] * shape[ir::TileDim::KernelW] == 1 &&
+         shape.params[0] * shape.params[1] <= 1;
 }
 
 /// The features of a piece, in the order of its coefficients.

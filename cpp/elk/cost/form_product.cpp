@@ -13,12 +13,6 @@ Extents product_sizes(const TileCall& call) {
   return {p.group, p.rows, p.columns, p.depth, 1, 1, 1, 1, 1};
 }
 
-/// Whether a convolution reads each input position once: a product.
-bool is_flat(const TileShape& shape) {
-  return shape[TileDim::KernelH] * shape[TileDim::KernelW] == 1 &&
-         shape.params[0] * shape.params[1] <= 1;
-}
-
 /// Features of all row counts together: n and nk for any count, and again for each short one.
 template <class Sink>
 void describe_shared(const Product& p, double n, double nk, Sink& sink) {

@@ -4,33 +4,68 @@
 #include <cmath>
 #include <limits>
 
-#include "elk/cost/form_evaluate.hpp"
-
 namespace elk::cost::form {
 namespace {
 
 using ir::TileDim;
 using Mask = decltype(Pair{} < Pair{});
 
-/// The position of `value` in `values`, put there if it is new.
-std::size_t place_of(std::int32_t value, std::vector<std::int32_t>& values) {
-  const auto found = std::find(values.begin(), values.end(), value);
-  const auto place = static_cast<std::size_t>(found - values.begin());
-  if (found == values.end()) {
-    values.push_back(value);
-  }
-  return place;
-}
-
-template <class Counts>
-Pair both(const Counts& counts, const std::array<std::size_t, 2>& places) {
-  return Pair{counts[places[0]], counts[places[1]]};
-}
+constexpr Pair kZero = {0.0, 0.0};
+constexpr Pair kInfinite = kZero + std::numeric_limits<double>::infinity();
 
 /// The lesser of each, where `sum` is a time and `taken`. Without branches: which family takes a
 /// tile follows no pattern.
 Pair cheaper(Pair best, Pair sum, Mask taken) {
   return (taken & (sum > 0.0) & (sum < best)) ? sum : best;
+}
+
+/// The sizes of two products as `describe(Blocks)` has them: rows of a worker, blocks out and in,
+/// and both.
+struct BlockSizes {
+  double group;
+  Pair q;
+  Pair even;
+  Pair n;
+  Pair k;
+  Pair nk;
+};
+
+/// The sums of `describe(Blocks)`, term by term in its order: the same to the last bit. `c` gives
+/// the coefficients.
+template <class Coefficients>
+Pair block_cycles(const BlockSizes& of, const Casting* casting, const Coefficients& c) {
+  Pair sum = (c(0) + (of.nk * c(4))) + ((of.q * of.nk) * c(8));
+  Pair b = (of.group * c(1)) + ((of.even * of.n) * c(5)) + ((of.q * of.k) * c(9));
+  Pair d = (of.n * c(2)) + ((of.even * of.nk) * c(6));
+  Pair e = (of.k * c(3)) + ((of.q * of.n) * c(7));
+  if (casting != nullptr) {
+    sum += casting->share * c(10);
+    b += casting->one * c(11);
+    d += casting->two * c(12);
+    e += casting->three * c(13);
+  }
+  return (sum + b) + (d + e);
+}
+
+/// Puts a family beside the last one, or first of two.
+template <std::size_t kPieces, std::size_t kFeatures>
+void append(std::vector<Twins<kPieces, kFeatures>>& list, const Domain& domain,
+            const std::array<std::int32_t, 3>& sizes, std::span<const double> coefficients) {
+  const bool second = !list.empty() && list.back().most_columns[1] == 0.0;
+  if (!second) {
+    list.emplace_back();
+  }
+  const std::size_t at = second ? 1 : 0;
+  auto& twins = list.back();
+  twins.most_columns[at] = real(domain.most_columns);
+  twins.most_depth[at] = real(domain.most_depth);
+  twins.out.set(at, sizes[0]);
+  twins.in.set(at, sizes[1]);
+  twins.merged.set(at, sizes[2]);
+  const std::size_t features = coefficients.size() / kPieces;
+  for (std::size_t i = 0; i < coefficients.size(); ++i) {
+    twins.coefficients[i / features][i % features][at] = coefficients[i];
+  }
 }
 
 }  // namespace
@@ -52,109 +87,85 @@ bool ProductSet::add(const Blocks& blocks, const Domain& domain,
   return true;
 }
 
-/// The sums of `describe(Blocks)`, term by term in its order: the same to the last bit.
 double ProductSet::cheapest(const Product& given, const Product& turned) const {
-  const double group = real(given.group);
-  const Pair q = {real(given.share), real(turned.share)};
-  const Pair even = {real(given.even), real(turned.even)};
   const Casting casting =
       cast_ ? Casting(given.group * given.rows * given.columns, workers_) : Casting(0, 1);
   const std::ptrdiff_t width = cast_ ? 14 : 10;
   const Pair columns = {real(given.columns), real(turned.columns)};
-  const Pair depth = Pair{} + real(given.depth);
-  Pair best = Pair{} + std::numeric_limits<double>::infinity();
+  const Pair depth = kZero + real(given.depth);
+  BlockSizes sizes{.group = real(given.group),
+                   .q = {real(given.share), real(turned.share)},
+                   .even = {real(given.even), real(turned.even)},
+                   .n = {},
+                   .k = {},
+                   .nk = {}};
+  Pair best = kInfinite;
   for (const Family& family : families_) {
     const double* one = family.coefficients.data() + (row_piece(given) * width);
     const double* two = family.coefficients.data() + (row_piece(turned) * width);
-    const auto c = [&](std::size_t i) { return Pair{one[i], two[i]}; };
     const std::int64_t deep = steps(given.depth, family.in_group);
-    const double k = real(given.group * deep);
-    const Pair n = {real(given.group * steps(given.columns, family.out_group)),
-                    real(given.group * steps(turned.columns, family.out_group))};
-    const Pair nk = n * real(deep);
-    Pair sum = (c(0) + (nk * c(4))) + ((q * nk) * c(8));
-    Pair b = (group * c(1)) + ((even * n) * c(5)) + ((q * k) * c(9));
-    Pair d = (n * c(2)) + ((even * nk) * c(6));
-    Pair e = (k * c(3)) + ((q * n) * c(7));
-    if (cast_) {
-      sum += casting.share * c(10);
-      b += casting.one * c(11);
-      d += casting.two * c(12);
-      e += casting.three * c(13);
-    }
-    sum = (sum + b) + (d + e);
+    sizes.n = Pair{real(given.group * steps(given.columns, family.out_group)),
+                   real(given.group * steps(turned.columns, family.out_group))};
+    sizes.k = kZero + real(given.group * deep);
+    sizes.nk = sizes.n * real(deep);
+    const Pair sum = block_cycles(sizes, cast_ ? &casting : nullptr,
+                                  [&](std::size_t i) { return Pair{one[i], two[i]}; });
     best = cheaper(best, sum, (columns <= family.most_columns) & (depth <= family.most_depth));
   }
   return std::min(best[0], best[1]);
 }
 
-bool BlockSet::add(const WindowBlocks& blocks, const Domain& domain,
-                   std::span<const double> coefficients) {
-  if (!twins_.empty() && (blocks.cast != cast_ || blocks.workers != workers_)) {
+bool WindowSet::agrees(std::int32_t workers, bool cast) {
+  if (!empty() && (cast != cast_ || workers != workers_)) {
     return false;
   }
-  const std::size_t most = std::max({out_groups_.size(), in_groups_.size(), merges_.size()});
-  if (most == kMostSteps || std::isinf(coefficients.front())) {
-    return false;
-  }
-  cast_ = blocks.cast;
-  workers_ = blocks.workers;
-  const std::size_t lane = full_ ? 0 : 1;
-  if (full_) {
-    twins_.push_back(Twins{});
-  }
-  full_ = !full_;
-  Twins& twins = twins_.back();
-  twins.most_columns[lane] = real(domain.most_columns);
-  twins.most_depth[lane] = real(domain.most_depth);
-  twins.out[lane] = place_of(blocks.out_group, out_groups_);
-  twins.in[lane] = place_of(blocks.in_group, in_groups_);
-  twins.merged[lane] = place_of(blocks.rows_merged, merges_);
-  for (std::size_t i = 0; i < coefficients.size(); ++i) {
-    twins.coefficients[i][lane] = coefficients[i];
-  }
+  cast_ = cast;
+  workers_ = workers;
   return true;
 }
 
-BlockSet::Counts BlockSet::count(std::int64_t amount, const Sizes& sizes) {
-  Counts counts{};
-  double* at = counts.data();
-  for (const std::int32_t size : sizes) {
-    *at++ = real(steps(amount, size));
+bool WindowSet::add(const WindowBlocks& blocks, const Domain& domain,
+                    std::span<const double> coefficients) {
+  if (std::isinf(coefficients.front()) || !agrees(blocks.workers, blocks.cast)) {
+    return false;
   }
-  return counts;
+  append(windows_, domain, {blocks.out_group, blocks.in_group, blocks.rows_merged}, coefficients);
+  return true;
+}
+
+bool WindowSet::add(const Blocks& blocks, const Domain& domain,
+                    std::span<const double> coefficients) {
+  if (!blocks.window || blocks.shared || !agrees(blocks.workers, blocks.cast)) {
+    return false;
+  }
+  append(flats_, domain, {blocks.out_group, blocks.in_group, 1}, coefficients);
+  return true;
 }
 
 /// The sums of `describe(WindowBlocks)`, term by term in its order: the same to the last bit.
-double BlockSet::cheapest(const TileCall& call) const {
+Pair WindowSet::cheapest_window(const TileCall& call, const Casting& casting) const {
   const TileShape& shape = call.shape;
   const Field& f = call.field;
-  const Counts out = count(shape[TileDim::OutCh], out_groups_);
-  const Counts in = count(shape[TileDim::InCh], in_groups_);
-  const Counts merges = count(shape[TileDim::KernelH], merges_);
   const double groups = real(shape[TileDim::Group]);
   const double height = real(shape[TileDim::KernelH]);
   const double width = real(shape[TileDim::KernelW]);
   const double field = real(call.window.field);
   const double single = real(f.runs == 1.0);
-  const Casting casting =
-      cast_ ? Casting(shape[TileDim::Group] * call.window.field * shape[TileDim::OutCh], workers_)
-            : Casting(0, 1);
-  const Pair columns = Pair{} + real(call.product.columns);
-  const Pair depth = Pair{} + real(call.product.depth);
-  Pair best = Pair{} + std::numeric_limits<double>::infinity();
-  for (const Twins& twins : twins_) {
-    const auto& c = twins.coefficients;
-    const Pair n = groups * both(out, twins.out);
-    const Pair nk = n * both(in, twins.in);
-    const Pair merged = both(merges, twins.merged);
+  const Pair columns = kZero + real(call.product.columns);
+  const Pair depth = kZero + real(call.product.depth);
+  Pair best = kInfinite;
+  for (const WindowTwins& twins : windows_) {
+    const auto& c = twins.coefficients.front();
+    const Pair n = groups * twins.out.of(shape[TileDim::OutCh]);
+    const Pair nk = n * twins.in.of(shape[TileDim::InCh]);
+    const Pair merged = twins.merged.of(shape[TileDim::KernelH]);
     const Pair nkp = nk * merged * width;
     const Pair inner =
         c[4] + (f.runs * c[5]) + (f.elements * c[6]) + (f.ones * c[7]) + (f.twos * c[8]);
     Pair a = c[0] + (nk * (c[2] + (merged * c[3]))) + (nkp * inner) + ((n * field) * c[9]);
     Pair b = (n * c[1]) + ((nk * height) * c[10]);
     Pair d = (nkp * single) * c[11];
-    Pair e = {0.0, 0.0};
+    Pair e = kZero;
     if (cast_) {
       a += casting.share * c[12];
       b += casting.one * c[13];
@@ -163,6 +174,41 @@ double BlockSet::cheapest(const TileCall& call) const {
     }
     const Pair sum = (a + b) + (d + e);
     best = cheaper(best, sum, (columns <= twins.most_columns) & (depth <= twins.most_depth));
+  }
+  return best;
+}
+
+Pair WindowSet::cheapest_flat(const TileCall& call, const Casting& casting) const {
+  const Product& product = call.product;
+  const auto piece = static_cast<std::size_t>(row_piece(product));
+  const Pair columns = kZero + real(product.columns);
+  const Pair depth = kZero + real(product.depth);
+  BlockSizes sizes{.group = real(product.group),
+                   .q = kZero + real(product.share),
+                   .even = kZero + real(product.even),
+                   .n = {},
+                   .k = {},
+                   .nk = {}};
+  Pair best = kInfinite;
+  for (const FlatTwins& twins : flats_) {
+    const Pair deep = twins.in.of(product.depth);
+    sizes.n = sizes.group * twins.out.of(product.columns);
+    sizes.k = sizes.group * deep;
+    sizes.nk = sizes.n * deep;
+    const auto& coefficients = twins.coefficients[piece];
+    const Pair sum = block_cycles(sizes, cast_ ? &casting : nullptr,
+                                  [&](std::size_t i) { return coefficients[i]; });
+    best = cheaper(best, sum, (columns <= twins.most_columns) & (depth <= twins.most_depth));
+  }
+  return best;
+}
+
+double WindowSet::cheapest(const TileCall& call) const {
+  const Casting casting = cast_ ? window_casting(call, workers_) : Casting(0, 1);
+  Pair best = cheapest_window(call, casting);
+  if (!flats_.empty() && is_flat(call.shape)) {
+    const Pair flat = cheapest_flat(call, casting);
+    best = flat < best ? flat : best;
   }
   return std::min(best[0], best[1]);
 }

@@ -11,9 +11,6 @@
 /// Families laid out for evaluation: what several of them ask of a tile is worked out once.
 namespace elk::cost::form {
 
-/// Two numbers that the processor works on together.
-using Pair [[gnu::vector_size(16)]] = double;
-
 /// The tiles that a family is ever cheapest for. Channels of a window: out are columns, in depth.
 struct Domain {
   std::int64_t most_columns;
@@ -50,45 +47,59 @@ class ProductSet {
   bool cast_ = false;
 };
 
-/// Convolutions in blocks of several sizes, two families at a time: they ask for few different
-/// numbers of blocks.
-class BlockSet {
+/// How many blocks of the sizes of two families.
+class BlockCount {
+ public:
+  void set(std::size_t family, std::int32_t size) { per_block_[family] = 1.0 / size; }
+
+  /// ceil(amount / size): of integers, (amount - 1/2) / size + 1/2 is never halfway between two.
+  [[nodiscard]] Pair of(std::int64_t amount) const {
+    return nearest(((real(amount) - 0.5) * per_block_) + 0.5);
+  }
+
+ private:
+  Pair per_block_{};
+};
+
+/// Two families of blocks, side by side; the second may take no tile.
+template <std::size_t kPieces, std::size_t kFeatures>
+struct Twins {
+  Pair most_columns{};
+  Pair most_depth{};
+  BlockCount out{};
+  BlockCount in{};
+  BlockCount merged{};
+  std::array<std::array<Pair, kFeatures>, kPieces> coefficients{};
+};
+
+/// Convolutions in blocks of several sizes, and 1 x 1 kernels among them as products in blocks: two
+/// families at a time.
+class WindowSet {
  public:
   /// False, and nothing is added, where the family has too little in common with the others.
   [[nodiscard]] bool add(const WindowBlocks& blocks, const Domain& domain,
+                         std::span<const double> coefficients);
+  [[nodiscard]] bool add(const Blocks& blocks, const Domain& domain,
                          std::span<const double> coefficients);
 
   /// The cheapest of them; infinite if none applies.
   [[nodiscard]] double cheapest(const TileCall& call) const;
 
-  [[nodiscard]] bool empty() const { return twins_.empty(); }
+  [[nodiscard]] bool empty() const { return windows_.empty() && flats_.empty(); }
 
  private:
-  static constexpr std::size_t kMostSteps = 4;  // different sizes along each dimension
-  static constexpr std::size_t kWidth = 16;     // features, of a cast four
+  // Features, of a cast four.
+  using WindowTwins = Twins<1, 16>;
+  using FlatTwins = Twins<kRowPieces, 14>;
 
-  /// Sizes of blocks along one dimension.
-  using Sizes = std::vector<std::int32_t>;
-  /// Numbers of blocks, for each size.
-  using Counts = std::array<double, kMostSteps>;
+  /// Whether a family agrees with those here on who works and what is cast.
+  [[nodiscard]] bool agrees(std::int32_t workers, bool cast);
 
-  /// Two families; the second may take no tile.
-  struct Twins {
-    Pair most_columns;
-    Pair most_depth;
-    std::array<std::size_t, 2> out;  // the places of their sizes
-    std::array<std::size_t, 2> in;
-    std::array<std::size_t, 2> merged;
-    std::array<Pair, kWidth> coefficients;
-  };
+  [[nodiscard]] Pair cheapest_window(const TileCall& call, const Casting& casting) const;
+  [[nodiscard]] Pair cheapest_flat(const TileCall& call, const Casting& casting) const;
 
-  [[nodiscard]] static Counts count(std::int64_t amount, const Sizes& sizes);
-
-  std::vector<Twins> twins_;
-  bool full_ = true;  // whether the last twins are two
-  Sizes out_groups_;
-  Sizes in_groups_;
-  Sizes merges_;
+  std::vector<WindowTwins> windows_;
+  std::vector<FlatTwins> flats_;
   std::int32_t workers_ = 1;
   bool cast_ = false;
 };

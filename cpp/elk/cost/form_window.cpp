@@ -34,11 +34,6 @@ Terms smooth_window(const TileCall& call, double n, double k) {
 
 double groups(const TileShape& shape) { return real(shape[TileDim::Group]); }
 
-Casting window_casting(const TileCall& call, int32_t workers) {
-  const TileShape& shape = call.shape;
-  return {shape[TileDim::Group] * call.window.field * shape[TileDim::OutCh], workers};
-}
-
 }  // namespace
 
 // -------------------------------------------------------------------------------- WindowBlocks
@@ -88,8 +83,9 @@ void describe(const WindowDots& dots, const TileCall& call, Sink& sink) {
     length = steps(depth, dots.granule) * dots.granule;
   }
   const Window& window = call.window;
-  const int64_t left = rest(window.field, dots.workers);
-  const double share = real(steps(window.field - left, dots.workers));
+  const int64_t whole = call.product.share - (call.product.even ? 0 : 1);
+  const int64_t left = window.field - (whole * dots.workers);
+  const double share = real(whole);
   const double n = groups(shape) * real(steps(shape[TileDim::OutCh], dots.out_group));
   const double ncp = n * real(count) * real(window.positions);
   const double all = n * real(window.positions) * real(count * length);

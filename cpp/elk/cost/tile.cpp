@@ -106,8 +106,10 @@ Routines::Routines(const KernelFit& fit) : needs_(needs_of(fit)) {
     const form::Domain domain{.most_columns = family.most_columns, .most_depth = family.most_depth};
     const auto* window = std::get_if<WindowBlocks>(&family.form);
     const auto* product = std::get_if<Blocks>(&family.form);
-    const bool taken = (window != nullptr && windows_.add(*window, domain, family.coefficients)) ||
-                       (product != nullptr && products_.add(*product, domain, family.coefficients));
+    const bool taken =
+        (window != nullptr && windows_.add(*window, domain, family.coefficients)) ||
+        (product != nullptr && (products_.add(*product, domain, family.coefficients) ||
+                                windows_.add(*product, domain, family.coefficients)));
     if (!taken) {
       others_.push_back(family);
     }

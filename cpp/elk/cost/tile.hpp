@@ -87,7 +87,7 @@ class Routines {
   [[nodiscard]] double cheapest_other(const TileCall& call) const;
 
   Needs needs_;
-  form::BlockSet windows_;
+  form::WindowSet windows_;
   form::ProductSet products_;
   std::vector<Family> others_;
 };

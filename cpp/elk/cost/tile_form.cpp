@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "elk/cost/form_features.hpp"
@@ -14,15 +15,12 @@ using ir::TileDim;
 /// Elements that the start of a run costs.
 constexpr double kRunStart = 6.0;
 
-/// Two numbers that the processor works on together.
-using Pair [[gnu::vector_size(16)]] = double;
+using form::nearest;
+using form::Pair;
 
-/// The integers nearest to numbers below 2^51 either way: beyond 2^52 doubles are integers, and a
-/// sum is rounded to one.
-[[nodiscard]] Pair nearest(Pair values) {
-  constexpr double kIntegers = 6755399441055744.0;  // 1.5 x 2^52
-  return (values + kIntegers) - kIntegers;
-}
+constexpr Pair kZero = {0.0, 0.0};
+constexpr Pair kOne = {1.0, 1.0};
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
 /// Shares of a field, and the rows that they begin and end in. All are integers: doubles need no
 /// conversions.
@@ -33,45 +31,57 @@ struct Shares {
   Pair last_row;
 };
 
-/// A field of `total` elements in rows of `width`, dealt to workers, of whom the first is 1.
+/// A field of `total` elements in rows of `width`, dealt to workers, of whom the first is 1. Of
+/// integers x and d, (x + 1/2) / d is never near an integer from below: the integer nearest to 1/2
+/// less is x / d, rounded down. What does not depend on x stands apart, to be ready before it is.
 class Dealing {
  public:
   Dealing(std::int64_t total, std::int64_t width, double per_worker)
       : total_(static_cast<double>(total)),
-        rows_(1.0 / static_cast<double>(width)),
-        per_worker_(per_worker) {}
+        per_worker_(per_worker),
+        rows_(1.0 / static_cast<double>(width)) {}
 
-  /// The shares of two workers. Of integers x and d, (x + 1/2) / d is never near an integer from
-  /// below: the integer nearest to 1/2 less is x / d, rounded down.
-  [[nodiscard]] Shares of(Pair worker) const {
-    const Pair begin = nearest((((total_ * (worker - 1.0)) + 0.5) * per_worker_) - 0.5);
-    const Pair end = nearest((((total_ * worker) + 0.5) * per_worker_) - 0.5);
+  /// The shares of two workers in sequence, of whom the first begins where `before`, the second of
+  /// the two before, ends.
+  [[nodiscard]] Shares of(Pair worker, Pair before) const {
+    const Pair end = nearest((total_ * (worker * per_worker_)) + ((0.5 * per_worker_) - 0.5));
+    const Pair begin = {before[1], end[0]};
     return {.begin = begin,
             .end = end,
-            .first_row = nearest(((begin + 0.5) * rows_) - 0.5),
-            .last_row = nearest(((end - 0.5) * rows_) - 0.5)};
+            .first_row = nearest((begin * rows_) + ((0.5 * rows_) - 0.5)),
+            .last_row = nearest((end * rows_) - ((0.5 * rows_) + 0.5))};
   }
 
  private:
   double total_;
-  double rows_;
   double per_worker_;
+  double rows_;
 };
 
-/// The runs of a share, the first of two, of a field whose rows are `width` long.
-Field runs_of(const Shares& share, double width) {
-  const double runs = share.last_row[0] - share.first_row[0] + 1.0;
-  const double first = std::min(share.end[0], (share.first_row[0] + 1.0) * width) - share.begin[0];
-  const double last = share.end[0] - std::max(share.begin[0], share.last_row[0] * width);
-  const double between = std::max(runs - 2.0, 0.0);
+/// One of two numbers each, without branches: which it is follows no pattern.
+template <class Mask>
+Pair either(Mask chosen, Pair yes, Pair no) {
+  return chosen ? yes : no;
+}
+
+/// The runs of one of two shares, of a field whose rows are `width` long.
+Field runs_of(const Shares& shares, std::size_t at, double width) {
+  const Pair& begin = shares.begin;
+  const Pair& end = shares.end;
+  const Pair runs = shares.last_row - shares.first_row + 1.0;
+  const Pair next = (shares.first_row + 1.0) * width;
+  const Pair last = shares.last_row * width;
+  // The elements in the first row, in the last if it is another, and how many rows lie between.
+  const Pair first = either(next < end, next, end) - begin;
+  const Pair ending = either(runs > 1.0, end - either(last > begin, last, begin), kZero);
+  const Pair between = either(runs > 2.0, runs - 2.0, kZero);
   const auto of_length = [&](double length) {
-    const bool ends = last == length && runs > 1.0;
-    return form::real(first == length) + form::real(ends) + (width == length ? between : 0.0);
+    return either(first == length, kOne, kZero) + either(ending == length, kOne, kZero) +
+           either(kZero + width == length, between, kZero);
   };
-  return {.runs = runs,
-          .elements = share.end[0] - share.begin[0],
-          .ones = of_length(1.0),
-          .twos = of_length(2.0)};
+  const Pair ones = of_length(1.0);
+  const Pair twos = of_length(2.0);
+  return {.runs = runs[at], .elements = end[at] - begin[at], .ones = ones[at], .twos = twos[at]};
 }
 
 /// Deals the rows of a product.
@@ -92,17 +102,16 @@ Chunks fewest_chunks(std::int64_t depth, std::int32_t granule, std::int32_t vect
   }
 }
 
-Product product_of(const TileShape& shape, const Needs& needs) {
+/// Reads the product of a tile into `out`: number by number, since a copy of what was written just
+/// now would wait for it.
+void read_product(const TileShape& shape, const Needs& needs, Product& out) {
   const bool window = needs.window;
-  Product out{.group = shape[TileDim::Group],
-              .rows = window ? shape[TileDim::Batch] * shape[TileDim::OutH] * shape[TileDim::OutW]
-                             : shape[TileDim::M],
-              .columns = shape[window ? TileDim::OutCh : TileDim::N],
-              .depth = shape[window ? TileDim::InCh : TileDim::K],
-              .share = 0,
-              .even = false};
+  out.group = shape[TileDim::Group];
+  out.rows = window ? shape[TileDim::Batch] * shape[TileDim::OutH] * shape[TileDim::OutW]
+                    : shape[TileDim::M];
+  out.columns = shape[window ? TileDim::OutCh : TileDim::N];
+  out.depth = shape[window ? TileDim::InCh : TileDim::K];
   share_rows(needs.workers, out);
-  return out;
 }
 
 /// A tile all of whose sizes are `size`.
@@ -116,21 +125,34 @@ TileShape cube(std::int64_t size) {
 Field busiest(std::int64_t total, std::int64_t width, const Needs& needs) {
   const Dealing dealing(total, width, needs.per_worker);
   const auto radix = static_cast<double>(needs.radix);
-  // One number orders shares by work, then backwards by worker, chosen without branches: which
-  // worker has most follows no pattern. A worker beyond the last counts for less than nothing.
-  Pair most = {0.0, 0.0};
-  Pair left = {needs.workers - 1.0, needs.workers - 2.0};
-  for (std::int32_t worker = 1; worker <= needs.workers; worker += 2) {
-    const Shares shares = dealing.of(needs.workers - left);
-    const Pair work =
-        (kRunStart * (shares.last_row - shares.first_row)) + (shares.end - shares.begin);
-    const Pair order = left < 0.0 ? left : (work * radix) + left;
-    most = order > most ? order : most;
+  // One number orders shares by work, then backwards by worker.
+  const auto order_of = [radix](const Shares& shares, Pair left) {
+    return ((kRunStart * radix) * (shares.last_row - shares.first_row)) +
+           ((radix * (shares.end - shares.begin)) + left);
+  };
+  const auto last = static_cast<double>(needs.workers);
+  Pair worker = {1.0, 2.0};
+  Pair left = {last - 1.0, needs.workers > 1 ? last - 2.0 : -kInfinite};  // The second may be none.
+  Shares chosen = dealing.of(worker, kZero);
+  Pair most = order_of(chosen, left);
+  Pair dealt = chosen.end;
+  for (std::int32_t first = 3; first <= needs.workers; first += 2) {
+    worker += 2.0;
     left -= 2.0;
+    if (first == needs.workers) {
+      left[1] = -kInfinite;
+    }
+    const Shares shares = dealing.of(worker, dealt);
+    const Pair order = order_of(shares, left);
+    const auto more = order > most;
+    most = either(more, order, most);
+    chosen = {.begin = either(more, shares.begin, chosen.begin),
+              .end = either(more, shares.end, chosen.end),
+              .first_row = either(more, shares.first_row, chosen.first_row),
+              .last_row = either(more, shares.last_row, chosen.last_row)};
+    dealt = shares.end;
   }
-  const auto chosen = static_cast<std::int64_t>(std::max(most[0], most[1]));
-  const auto worker = static_cast<double>(needs.workers - (chosen & (needs.radix - 1)));
-  return runs_of(dealing.of(Pair{worker, worker}), static_cast<double>(width));
+  return runs_of(chosen, most[0] > most[1] ? 0 : 1, static_cast<double>(width));
 }
 
 /// The window of a tile.
@@ -145,7 +167,7 @@ Window window_of(const TileShape& shape) {
 
 TileCall::TileCall(const TileShape& tile, const Needs& needs) : shape(tile) {
   if (needs.product || needs.window) {
-    product = product_of(tile, needs);
+    read_product(tile, needs, product);
   }
   const std::int64_t columns =
       needs.product ? std::min(product.rows, product.columns) : product.columns;

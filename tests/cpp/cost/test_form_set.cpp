@@ -94,24 +94,27 @@ void expect_the_cheapest(const char* function, const std::vector<Form>& forms,
   EXPECT_GT(compared, 9000);
 }
 
-TEST(BlockSet, SaysToTheLastBitWhatItsFamiliesSay) {
+TEST(WindowSet, SaysToTheLastBitWhatItsFamiliesSay) {
   for (const bool cast : {false, true}) {
-    expect_the_cheapest("conv2d",
-                        {WindowBlocks{16, 16, 1, 6, cast}, WindowBlocks{16, 8, 1, 6, cast},
-                         WindowBlocks{8, 16, 2, 6, cast}, WindowBlocks{4, 8, 4, 6, cast},
-                         WindowBlocks{5, 12, 3, 6, cast}, WindowDots{2, 4, 2, 6, true, cast},
-                         WindowLanes{WindowKind::Sliding, 4, 4, 6}},
-                        {TileDim::Group, TileDim::Batch, TileDim::OutH, TileDim::OutW,
-                         TileDim::InCh, TileDim::OutCh, TileDim::KernelH, TileDim::KernelW});
+    expect_the_cheapest(
+        "conv2d",
+        {WindowBlocks{16, 16, 1, 6, cast}, WindowBlocks{16, 8, 1, 6, cast},
+         WindowBlocks{8, 16, 2, 6, cast}, WindowBlocks{4, 8, 4, 6, cast},
+         WindowBlocks{5, 12, 3, 6, cast}, Blocks{16, 16, 6, cast, true, false},
+         Blocks{16, 12, 6, cast, true, false}, Blocks{8, 8, 6, cast, true, false},
+         WindowDots{2, 4, 2, 6, true, cast}, WindowLanes{WindowKind::Sliding, 4, 4, 6}},
+        {TileDim::Group, TileDim::Batch, TileDim::OutH, TileDim::OutW, TileDim::InCh,
+         TileDim::OutCh, TileDim::KernelH, TileDim::KernelW});
   }
 }
 
-TEST(BlockSet, LeavesOutWhatSharesTooLittle) {
-  // Blocks of five sizes, and of other workers.
+TEST(WindowSet, LeavesOutWhatSharesTooLittle) {
+  // Blocks of other workers, cast, and with features of all row counts together.
   expect_the_cheapest("conv2d",
                       {WindowBlocks{16, 16, 1, 6, false}, WindowBlocks{8, 16, 1, 6, false},
                        WindowBlocks{4, 16, 1, 6, false}, WindowBlocks{2, 16, 1, 6, false},
-                       WindowBlocks{1, 16, 1, 6, false}, WindowBlocks{16, 16, 1, 6, true}},
+                       WindowBlocks{1, 16, 1, 6, false}, WindowBlocks{16, 16, 1, 6, true},
+                       Blocks{16, 16, 6, true, true, false}, Blocks{16, 16, 6, false, true, true}},
                       {TileDim::OutH, TileDim::OutW, TileDim::InCh, TileDim::OutCh});
 }
 
