@@ -56,6 +56,11 @@ def machine(name: str, model: str = "llama") -> elk.Chip:
     if name == "close pod":
         return pod(**CLOSE).replace(hbm_bytes_per_s=1e9)  # Weights are worth sharing.
     little = {"core_count": 16, "sram_bytes": LITTLE_BYTES[model], "reserved_bytes": 256}
+    if name == "little mesh":  # four rows of four; what is cut along two axes needs more
+        return elk.chips.get("tiny").replace(
+            core_count=16, sram_bytes=LITTLE_BYTES[model] + 256, reserved_bytes=256,
+            topology="mesh2d",
+        )  # fmt: skip
     return elk.chips.get("tiny").replace(**(little if name == "little memory" else CHIPS[name]))
 
 
