@@ -57,8 +57,8 @@ class Emulation(Mapping[str, Array]):
     Attributes:
         checks: How they compare with ONNX Runtime's; empty unless asked for.
         tapes: For each chip what its cores received, in columns: `core`, `action` (of
-            `elk._core.Action`), `op`, `step`, `operand`, `sender` (-1: all cores, -2: HBM) and
-            `bytes`.
+            `elk._core.Action`), `op`, `step`, `operand`, `sender` (-1: all cores, -2: HBM,
+            -3: another chip) and `bytes`.
     """
 
     def __init__(

@@ -84,6 +84,7 @@ CASES = [
     ("llama", "pod", "basic"),
     ("encoder", "close pod", "basic"),
     ("resnet", "tiny", "basic"),
+    ("resnet", "mesh", "basic"),
     ("resnet", "little memory", "elk-full"),
 ]  # fmt: skip
 

@@ -36,14 +36,19 @@ ROTATING = ("vit", "encoder", "audio", "diffusion", "llama", "gpt", "mixtral", "
 CLOSE = {"bytes_per_s": 1e12, "latency_s": 1e-10}
 
 
-def pod(bytes_per_s: float = 20e9, latency_s: float = 100e-9) -> elk.Chip:
+def pod(
+    bytes_per_s: float = 20e9,
+    latency_s: float = 100e-9,
+    port_cores: int = 64,
+    topology: str = "all_to_all",
+) -> elk.Chip:
     """Four chips of 64 cores."""
     between = {
         "bytes_per_s": bytes_per_s,
         "latency_s": latency_s,
         "sync_latency_s": latency_s,
-        "port_cores": 64,
-        "topology": "all_to_all",
+        "port_cores": port_cores,
+        "topology": topology,
     }
     tiny = elk.chips.get("tiny").to_dict()
     return elk.Chip.from_dict({**tiny, "chips": 4, "inter_chip": between})
@@ -55,7 +60,17 @@ def machine(name: str, model: str = "llama") -> elk.Chip:
         return pod()
     if name == "close pod":
         return pod(**CLOSE).replace(hbm_bytes_per_s=1e9)  # Weights are worth sharing.
+    if name == "ring pod":  # Direct messages pass chips in between: parts go around the ring.
+        slow = {"bytes_per_s": 4e9, "latency_s": 1e-10, "topology": "ring"}
+        return pod(**slow).replace(hbm_bytes_per_s=2e8)
+    if name == "one port":  # The other cores reach other chips through the first one.
+        return pod(**CLOSE, port_cores=1).replace(hbm_bytes_per_s=1e9)
     little = {"core_count": 16, "sram_bytes": LITTLE_BYTES[model], "reserved_bytes": 256}
+    if name == "little mesh":  # four rows of four; what is cut along two axes needs more
+        return elk.chips.get("tiny").replace(
+            core_count=16, sram_bytes=LITTLE_BYTES[model] + 256, reserved_bytes=256,
+            topology="mesh2d",
+        )  # fmt: skip
     return elk.chips.get("tiny").replace(**(little if name == "little memory" else CHIPS[name]))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from typing import Any
 
@@ -18,6 +19,7 @@ _WORDS = {
     Action.Shift: "shift",
     Action.Reduce: "reduce",
 }
+ABROAD = -3  # A sender on another chip.
 _ANYONE = -9  # Of a gather: cores that hold the same piece take turns, in no given order.
 
 
@@ -31,7 +33,8 @@ def emulated_moves(plan: elk.Plan, tape: dict[str, Any]) -> Counter[Key]:
         *(tape[column].tolist() for column in columns), strict=True
     ):
         peer = sender if action not in {Action.Gather, Action.Preload} else _ANYONE
-        found[op, _WORDS[Action(action)], step, names[op][k], core, peer] += count
+        name = names[op][k] if peer != ABROAD else ""  # It passes a port and lies nowhere.
+        found[op, _WORDS[Action(action)], step, name, core, peer] += count
     return found
 
 
@@ -54,7 +57,7 @@ def listed_moves(plan: elk.Plan) -> Counter[Key]:
             gathers = one.action == "distribute_data" and (one.op, name) not in loaded
             word = "gather" if gathers else one.action
             for parcel in one.received:
-                sender = _ANYONE if gathers else parcel.cores[0]
+                sender = _ANYONE if gathers else (parcel.cores or (ABROAD,))[0]
                 found[one.op, word, one.number, name, listing.core, sender] += parcel.bytes
     return found
 
@@ -63,12 +66,15 @@ def uneven(plan: elk.Plan) -> set[tuple[int, str]]:
     """Operands of which the emulator moves another number of bytes than is timed.
 
     Rows that an index picks are timed as expected, and a chip with nothing to copy as if it had.
-    Where parts of a ring are of different lengths, the longest is timed for all.
+    Where parts of a ring are of different lengths, the longest is timed for all, and for all ports
+    of a collective the largest pieces of as many cores.
     """
     found = set()
     for row in plan.to_json()["ops"]:
         factors, sizes = row["execute"]["factors"], {x["name"]: x["size"] for x in row["axes"]}
         tiles = {name: -(-size // factors[name]) for name, size in sizes.items()}
+        if "collective" in row and not _is_even(row, plan):
+            found |= {(row["id"], name) for name in ("", *(x["tensor"] for x in row["operands"]))}
         for operand in row["operands"]:
             temporal = row["execute"]["temporal"].get(operand["tensor"], [])
             turning = [d for d, parts in enumerate(temporal) if parts > 1]
@@ -82,3 +88,22 @@ def uneven(plan: elk.Plan) -> set[tuple[int, str]]:
             if ragged or "index" in operand or row["kind"] == "copy":
                 found.add((row["id"], operand["tensor"]))
     return found
+
+
+def _is_even(row: Any, plan: elk.Plan) -> bool:
+    """Whether all ports of a collective, and all cores beside them, move as much."""
+    factors, sizes = row["execute"]["factors"], {x["name"]: x["size"] for x in row["axes"]}
+    shapes = {tensor.name: tensor.shape for tensor in plan._source.placed().graph.tensors}
+    whole = all(
+        math.prod(sizes[axis] for axis in axes) == shapes[operand["tensor"]][dim]
+        for operand in row["operands"]
+        for dim, axes in enumerate(operand["dims"])
+    )
+    piece = math.prod(-(-size // factors[name]) for name, size in sizes.items())
+    cores, ports = row["execute"]["cores"], plan.to_json()["chip"]["inter_chip"]["port_cores"]
+    return (
+        whole
+        and all(size % factors[name] == 0 for name, size in sizes.items())
+        and piece % plan.chip.chips == 0
+        and cores % -(-cores // min(ports, cores)) == 0
+    )

@@ -15,8 +15,8 @@ struct PlacedRun {
   std::int64_t count;
 };
 
-std::vector<PlacedRun> placed_runs(partition::IndexView from, partition::IndexView to) {
-  std::vector<PlacedRun> out;
+void add_placed_runs(partition::IndexView from, partition::IndexView to,
+                     std::vector<PlacedRun>& out) {
   std::int64_t before_from = 0;
   std::int64_t before_to = 0;
   std::size_t i = 0;
@@ -34,46 +34,91 @@ std::vector<PlacedRun> placed_runs(partition::IndexView from, partition::IndexVi
       before_to += to[j++].length();
     }
   }
-  return out;
 }
+
+/// Walks over the common elements of two pieces.
+class SharedWalk {
+ public:
+  SharedWalk(const Held& from, const Held& to, const std::function<void(const SharedRun&)>& visit)
+      : visit_(visit) {
+    levels_.reserve(from.sets.size());
+    for (std::size_t dim = 0; dim < from.sets.size(); ++dim) {
+      const std::size_t first = runs_.size();
+      add_placed_runs(from.sets[dim], to.sets[dim], runs_);
+      levels_.push_back({.first = first,
+                         .last = runs_.size(),
+                         .from_length = partition::count(from.sets[dim]),
+                         .to_length = partition::count(to.sets[dim])});
+    }
+    while (!levels_.empty() && is_whole(levels_.back())) {  // Inner ones make up longer runs.
+      inner_ *= levels_.back().from_length;
+      levels_.pop_back();
+    }
+  }
+
+  std::int64_t run() {
+    if (levels_.empty()) {
+      take({.from = 0, .to = 0, .count = inner_});
+    } else {
+      descend(0, {.from = 0, .to = 0, .count = 0});
+    }
+    return seen_;
+  }
+
+ private:
+  struct Level {
+    std::size_t first;  // in `runs_`
+    std::size_t last;
+    std::int64_t from_length;
+    std::int64_t to_length;
+  };
+
+  [[nodiscard]] bool is_whole(const Level& level) const {
+    return level.last == level.first + 1 && runs_[level.first].count == level.from_length &&
+           runs_[level.first].count == level.to_length;
+  }
+
+  void take(const SharedRun& run) {
+    if (run.count > 0) {
+      visit_(run);
+      seen_ += run.count;
+    }
+  }
+
+  void descend(std::size_t depth, const SharedRun& outside) {
+    const Level& level = levels_[depth];
+    for (std::size_t i = level.first; i < level.last; ++i) {
+      const PlacedRun& part = runs_[i];
+      const std::int64_t from = (outside.from * level.from_length) + part.from;
+      const std::int64_t to = (outside.to * level.to_length) + part.to;
+      if (depth + 1 == levels_.size()) {
+        take({.from = from * inner_, .to = to * inner_, .count = part.count * inner_});
+        continue;
+      }
+      for (std::int64_t index = 0; index < part.count; ++index) {
+        descend(depth + 1, {.from = from + index, .to = to + index, .count = 0});
+      }
+    }
+  }
+
+  const std::function<void(const SharedRun&)>& visit_;
+  std::vector<PlacedRun> runs_;
+  std::vector<Level> levels_;  // one for each dimension
+  std::int64_t inner_ = 1;
+  std::int64_t seen_ = 0;
+};
 
 }  // namespace
 
-std::vector<SharedRun> shared_runs(const Held& from, const Held& to) {
-  std::vector<SharedRun> runs{{.from = 0, .to = 0, .count = 1}};
-  for (std::size_t dim = 0; dim < from.sets.size() && !runs.empty(); ++dim) {
-    const std::int64_t from_length = partition::count(from.sets[dim]);
-    const std::int64_t to_length = partition::count(to.sets[dim]);
-    const std::vector<PlacedRun> along = placed_runs(from.sets[dim], to.sets[dim]);
-    const bool whole =
-        along.size() == 1 && along[0].count == from_length && along[0].count == to_length;
-    std::vector<SharedRun> next;
-    for (const SharedRun& run : runs) {
-      if (whole) {
-        next.push_back({.from = run.from * from_length,
-                        .to = run.to * to_length,
-                        .count = run.count * from_length});
-        continue;
-      }
-      for (std::int64_t i = 0; i < run.count; ++i) {
-        for (const PlacedRun& part : along) {
-          next.push_back({.from = ((run.from + i) * from_length) + part.from,
-                          .to = ((run.to + i) * to_length) + part.to,
-                          .count = part.count});
-        }
-      }
-    }
-    runs = std::move(next);
-  }
-  return runs;
+std::int64_t for_each_shared_run(const Held& from, const Held& to,
+                                 const std::function<void(const SharedRun&)>& visit) {
+  return SharedWalk(from, to, visit).run();
 }
 
-std::int64_t elements(std::span<const SharedRun> runs) {
-  std::int64_t sum = 0;
-  for (const SharedRun& run : runs) {
-    sum += run.count;
-  }
-  return sum;
+std::vector<SharedRun> shared_runs(const Held& from, const Held& to) {
+  std::vector<SharedRun> runs;
+  for_each_shared_run(from, to, [&](const SharedRun& run) { runs.push_back(run); });
+  return runs;
 }
 
 }  // namespace elk::emulate

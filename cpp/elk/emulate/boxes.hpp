@@ -1,7 +1,7 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
+#include <functional>
 #include <vector>
 
 #include "elk/emulate/access.hpp"
@@ -15,10 +15,12 @@ struct SharedRun {
   std::int64_t count;
 };
 
-/// The elements that both pieces have, in ascending order: of every dimension the common indices.
-[[nodiscard]] std::vector<SharedRun> shared_runs(const Held& from, const Held& to);
+/// Calls `visit` for the elements that both pieces have, in ascending order: of every dimension the
+/// common indices. Returns how many there are.
+std::int64_t for_each_shared_run(const Held& from, const Held& to,
+                                 const std::function<void(const SharedRun&)>& visit);
 
-/// Elements in `runs`.
-[[nodiscard]] std::int64_t elements(std::span<const SharedRun> runs);
+/// The same as a list.
+[[nodiscard]] std::vector<SharedRun> shared_runs(const Held& from, const Held& to);
 
 }  // namespace elk::emulate

@@ -69,11 +69,14 @@ Wide widened(Stored value) {
   }
 }
 
-template <class Stored, class Wide>
-void load_as(const std::byte* data, const ElementRun& run, Wide* out) {
-  const std::byte* at = data + (run.first * static_cast<std::int64_t>(sizeof(Stored)));
-  const std::int64_t step = run.step * static_cast<std::int64_t>(sizeof(Stored));
-  for (std::int64_t i = 0; i < run.count; ++i) {
+/// The bytes from one element to the next where they lie together.
+template <class Stored>
+using Together = std::integral_constant<std::int64_t, static_cast<std::int64_t>(sizeof(Stored))>;
+
+/// Elements that lie `step` bytes apart.
+template <class Stored, class Step, class Wide>
+void load_apart(const std::byte* at, Step step, std::int64_t count, Wide* out) {
+  for (std::int64_t i = 0; i < count; ++i) {
     Stored value{};
     std::memcpy(&value, at + (i * step), sizeof(Stored));
     out[i] = widened<Wide>(value);
@@ -81,12 +84,32 @@ void load_as(const std::byte* data, const ElementRun& run, Wide* out) {
 }
 
 template <class Stored, class Wide>
-void save_as(const Wide* in, const ElementRun& run, std::byte* data) {
-  std::byte* at = data + (run.first * static_cast<std::int64_t>(sizeof(Stored)));
-  const std::int64_t step = run.step * static_cast<std::int64_t>(sizeof(Stored));
-  for (std::int64_t i = 0; i < run.count; ++i) {
+void load_as(const std::byte* data, const ElementRun& run, Wide* out) {
+  constexpr Together<Stored> kSize;
+  const std::byte* at = data + (run.first * kSize);
+  if (run.step == 1) {  // A loop that compilers turn into vector code.
+    load_apart<Stored>(at, kSize, run.count, out);
+  } else {
+    load_apart<Stored>(at, run.step * kSize, run.count, out);
+  }
+}
+
+template <class Stored, class Step, class Wide>
+void save_apart(const Wide* in, Step step, std::int64_t count, std::byte* at) {
+  for (std::int64_t i = 0; i < count; ++i) {
     const auto value = converted<Stored>(in[i]);
     std::memcpy(at + (i * step), &value, sizeof(Stored));
+  }
+}
+
+template <class Stored, class Wide>
+void save_as(const Wide* in, const ElementRun& run, std::byte* data) {
+  constexpr Together<Stored> kSize;
+  std::byte* at = data + (run.first * kSize);
+  if (run.step == 1) {
+    save_apart<Stored>(in, kSize, run.count, at);
+  } else {
+    save_apart<Stored>(in, run.step * kSize, run.count, at);
   }
 }
 
@@ -189,6 +212,12 @@ void save(const Wide* in, const ElementRun& run, const MutableElements& to) {
     return;
   }
   with_stored(to.dtype, [&](auto stored) { save_as<decltype(stored)>(in, run, to.data); });
+}
+
+void save_part(const Numbers& numbers, std::int64_t first, std::int64_t count,
+               const MutableElements& to) {
+  const ElementRun run{.first = 0, .step = 1, .count = count};
+  std::visit([&](const auto& values) { save(values.data() + first, run, to); }, numbers);
 }
 
 template void load(const Elements& from, const ElementRun& run, double* out);

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -19,6 +20,15 @@ using Numbers =
 [[nodiscard]] bool is_real(ir::DType dtype);
 /// Whether ELK knows what the bits of `dtype` mean: not which of its kinds an f8 is.
 [[nodiscard]] bool is_known(ir::DType dtype);
+
+/// Whether the bytes of elements of `dtype` are numbers of type Wide.
+template <class Wide>
+[[nodiscard]] constexpr bool is_stored_as(ir::DType dtype) {
+  return dtype == (std::is_same_v<Wide, double>         ? ir::DType::F64
+                   : std::is_same_v<Wide, float>        ? ir::DType::F32
+                   : std::is_same_v<Wide, std::int64_t> ? ir::DType::I64
+                                                        : ir::DType::U64);
+}
 
 /// Elements of one type in bytes, the first in the lowest bits of the first byte.
 struct Elements {
@@ -44,6 +54,10 @@ void load(const Elements& from, const ElementRun& run, Wide* out);
 /// Writes numbers as elements.
 template <class Wide>
 void save(const Wide* in, const ElementRun& run, const MutableElements& to);
+
+/// Writes `count` numbers from number `first` on as elements 0, 1, ...
+void save_part(const Numbers& numbers, std::int64_t first, std::int64_t count,
+               const MutableElements& to);
 
 /// `count` numbers of the type in which elements of `dtype` are computed with, filled by `fill`.
 template <class Fill>

@@ -3,6 +3,7 @@
 #include <map>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 #include "elk/base/errors.hpp"
 #include "elk/emulate/functions.hpp"
@@ -48,7 +49,7 @@ Numbers applied(const Tile& tile) {
                          op.scalars.begin() + static_cast<std::ptrdiff_t>(attributes));
   std::vector<Wide> result(arguments.count);
   (*find<Wide>(name_of(op)))(arguments, result.data());
-  return regrouped(result, points, result_points(tile));
+  return regrouped(std::move(result), points, result_points(tile));
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 #include "elk/emulate/machine.hpp"
 
 #include <algorithm>
+#include <map>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -71,13 +73,14 @@ class Runner {
   void run(const program::Instruction& instruction) {
     switch (instruction.opcode) {
       case program::Opcode::Preload:
-        preload(Operands(machine_, instruction.subject));
+        preload(operands(instruction.subject));
         break;
       case program::Opcode::Store:
         machine_.images[instruction.subject] = machine_.collect(instruction.subject);
         break;
       case program::Opcode::Execute:
-        execute(Operands(machine_, instruction.subject));
+        execute(operands(instruction.subject));
+        loaded_.erase(instruction.subject);
         break;
     }
   }
@@ -93,6 +96,15 @@ class Runner {
   [[nodiscard]] Images results() { return std::move(results_); }
 
  private:
+  /// Where the operands of an op lie: found at its preload, kept until its execute.
+  const Operands& operands(std::int32_t op) {
+    std::unique_ptr<Operands>& known = loaded_[op];
+    if (!known) {
+      known = std::make_unique<Operands>(machine_, op);
+    }
+    return *known;
+  }
+
   /// What leaves the chip is read as soon as it is made.
   void note_results(const ir::Op& op) {
     for (const ir::Operand& operand : op.operands) {
@@ -157,6 +169,7 @@ class Runner {
   Machine& machine_;
   std::vector<std::int32_t> wanted_;
   std::vector<const program::Buffer*> live_;
+  std::map<std::int32_t, std::unique_ptr<Operands>> loaded_;
   Images results_;
 };
 
@@ -205,7 +218,8 @@ std::vector<std::byte> Machine::collect(std::int32_t tensor) {
     return out;
   }
   const Storage storage{{book.segment(*buffer)}};
-  for (const Holding& holding : holdings(*rest)) {
+  const Holdings holdings(*rest);
+  for (const Holding& holding : holdings.all()) {
     const View view(arenas[subscript(holding.cores.front())], storage, bits);
     for (const SharedRun& run : shared_runs(holding.held, whole(about))) {
       view.read_to(run.from, run.count, out.data(), run.to);

@@ -28,45 +28,42 @@ void copy_nibbles(const std::byte* in, bool in_odd, std::byte* out, bool out_odd
 Arena::Arena(std::int64_t bytes)
     : size_(bytes),
       bytes_(static_cast<std::byte*>(std::calloc(subscript(bytes) + 1, 1))),
-      written_(static_cast<std::uint8_t*>(std::calloc(subscript(bytes) + 1, 1))) {
-  if (!bytes_ || !written_) {
+      written_(bytes) {
+  if (!bytes_) {
     throw std::bad_alloc();
   }
 }
 
-void Arena::check(std::int64_t address, std::size_t bytes) const {
-  if (address < 0 || subscript(address) + bytes > subscript(size_)) {
+void Arena::check(std::int64_t address, std::int64_t bytes) const {
+  if (address < 0 || address + bytes > size_) {
     throw InternalError(text("address ", address, " and ", bytes, " bytes on lie in no buffer"),
                         "emulate_address");
   }
 }
 
 void Arena::free(std::int64_t begin, std::int64_t bytes) {
-  check(begin, subscript(bytes));
-  std::fill_n(written_.get() + begin, bytes, std::uint8_t{0});
+  check(begin, bytes);
+  written_.clear(begin, bytes);
 }
 
-void Arena::read(std::int64_t address, std::span<std::byte> out) const {
-  check(address, out.size());
-  const std::uint8_t* first = written_.get() + address;
-  const void* poison = std::memchr(first, 0, out.size());
-  if (poison != nullptr) {
-    const auto behind = static_cast<const std::uint8_t*>(poison) - first;
-    throw InternalError(text("address ", address + behind, " is read and not written"),
-                        "emulate_poison");
+const std::byte* Arena::reading(std::int64_t address, std::int64_t bytes) const {
+  check(address, bytes);
+  const std::int64_t poison = written_.first_unset(address, bytes);
+  if (poison < address + bytes) {
+    throw InternalError(text("address ", poison, " is read and not written"), "emulate_poison");
   }
-  std::copy_n(bytes_.get() + address, out.size(), out.begin());
+  return bytes_.get() + address;
 }
 
-void Arena::peek(std::int64_t address, std::span<std::byte> out) const {
-  check(address, out.size());
-  std::copy_n(bytes_.get() + address, out.size(), out.begin());
+const std::byte* Arena::peeking(std::int64_t address, std::int64_t bytes) const {
+  check(address, bytes);
+  return bytes_.get() + address;
 }
 
-void Arena::write(std::int64_t address, std::span<const std::byte> data) {
-  check(address, data.size());
-  std::copy(data.begin(), data.end(), bytes_.get() + address);
-  std::fill_n(written_.get() + address, data.size(), std::uint8_t{1});
+std::byte* Arena::writing(std::int64_t address, std::int64_t bytes) {
+  check(address, bytes);
+  written_.set(address, bytes);
+  return bytes_.get() + address;
 }
 
 void copy_elements(const std::byte* in, std::byte* out, const ElementCopy& copy) {
@@ -107,14 +104,38 @@ void View::visit(std::int64_t begin, std::int64_t bytes, const Visit& visit) con
   }
 }
 
+std::int64_t View::address_of(std::int64_t first, std::int64_t count) const {
+  if (storage_.segments.size() != 1 || first * bits_ % 8 != 0 || count * bits_ % 8 != 0) {
+    return -1;
+  }
+  const std::int64_t begin = first * bits_ / 8;
+  const Segment& segment = storage_.segments.front();
+  return begin + (count * bits_ / 8) <= segment.bytes ? segment.begin + begin : -1;
+}
+
+const std::byte* View::reading(std::int64_t first, std::int64_t count) const {
+  const std::int64_t address = address_of(first, count);
+  return address < 0 ? nullptr : arena_.reading(address, count * bits_ / 8);
+}
+
+std::byte* View::writing(std::int64_t first, std::int64_t count) const {
+  const std::int64_t address = address_of(first, count);
+  return address < 0 ? nullptr : arena_.writing(address, count * bits_ / 8);
+}
+
 void View::read(std::int64_t first, std::int64_t count, std::byte* out) const {
   const std::int64_t begin = first * bits_ / 8;
   const std::int64_t bytes = (((first + count) * bits_) + 7) / 8 - begin;
+  if (const std::byte* together = reading(first, count)) {
+    std::copy_n(together, bytes, out);
+    return;
+  }
   const bool odd = first * bits_ % 8 != 0;
   std::vector<std::byte> shifted(odd ? subscript(bytes) : 0);
   std::byte* to = odd ? shifted.data() : out;
   visit(begin, bytes, [&](std::int64_t address, std::size_t done, std::size_t part) {
-    arena_.read(address, {to + done, part});
+    const auto size = static_cast<std::int64_t>(part);
+    std::copy_n(arena_.reading(address, size), part, to + done);
   });
   if (odd) {
     copy_nibbles(shifted.data(), true, out, false, count);
@@ -135,6 +156,10 @@ void View::write(std::int64_t first, std::int64_t count, const std::byte* in) co
   const std::int64_t begin = first * bits_ / 8;
   const std::int64_t end = (first + count) * bits_;
   const std::int64_t bytes = ((end + 7) / 8) - begin;
+  if (std::byte* together = writing(first, count)) {
+    std::copy_n(in, bytes, together);
+    return;
+  }
   const bool partly = first * bits_ % 8 != 0 || end % 8 != 0;
   std::vector<std::byte> merged;
   const std::byte* from = in;
@@ -142,15 +167,25 @@ void View::write(std::int64_t first, std::int64_t count, const std::byte* in) co
     merged.resize(subscript(bytes));
     for (const std::int64_t edge : {std::int64_t{0}, bytes - 1}) {
       visit(begin + edge, 1, [&](std::int64_t address, std::size_t, std::size_t part) {
-        arena_.peek(address, {merged.data() + edge, part});
+        merged[subscript(edge)] = *arena_.peeking(address, static_cast<std::int64_t>(part));
       });
     }
     copy_nibbles(in, false, merged.data(), first * bits_ % 8 != 0, count);
     from = merged.data();
   }
   visit(begin, bytes, [&](std::int64_t address, std::size_t done, std::size_t part) {
-    arena_.write(address, {from + done, part});
+    std::copy_n(from + done, part, arena_.writing(address, static_cast<std::int64_t>(part)));
   });
+}
+
+void copy_run(const View& from, const View& to, const SharedRun& run) {
+  if (const std::byte* in = from.reading(run.from, run.count)) {
+    to.write(run.to, run.count, in);
+    return;
+  }
+  std::vector<std::byte> part(subscript((run.count * from.bits() / 8) + 2));
+  from.read(run.from, run.count, part.data());
+  to.write(run.to, run.count, part.data());
 }
 
 }  // namespace elk::emulate

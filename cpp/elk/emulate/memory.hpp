@@ -7,6 +7,9 @@
 #include <span>
 #include <vector>
 
+#include "elk/emulate/boxes.hpp"
+#include "elk/emulate/written.hpp"
+
 namespace elk::emulate {
 
 /// The SRAM of one core. A byte that nobody has written since it was freed is poison.
@@ -17,22 +20,23 @@ class Arena {
   /// Poisons [begin, begin + bytes).
   void free(std::int64_t begin, std::int64_t bytes);
 
-  /// Copies bytes out. Throws InternalError with code "emulate_poison" at the first poisoned one,
-  /// "emulate_address" outside the memory.
-  void read(std::int64_t address, std::span<std::byte> out) const;
-  void write(std::int64_t address, std::span<const std::byte> data);
-  /// The same as read, poison or not.
-  void peek(std::int64_t address, std::span<std::byte> out) const;
+  /// The bytes [address, address + bytes), to be read. Throws InternalError with code
+  /// "emulate_poison" if one of them is poisoned, "emulate_address" outside the memory.
+  [[nodiscard]] const std::byte* reading(std::int64_t address, std::int64_t bytes) const;
+  /// The same bytes, to be written: from now on they are no poison.
+  [[nodiscard]] std::byte* writing(std::int64_t address, std::int64_t bytes);
+  /// The same as reading, poison or not.
+  [[nodiscard]] const std::byte* peeking(std::int64_t address, std::int64_t bytes) const;
 
  private:
-  void check(std::int64_t address, std::size_t bytes) const;
+  void check(std::int64_t address, std::int64_t bytes) const;
 
   struct Release {
     void operator()(void* memory) const { std::free(memory); }
   };
   std::int64_t size_ = 0;
   std::unique_ptr<std::byte, Release> bytes_;  // Zeros, which take no room until they are written.
-  std::unique_ptr<std::uint8_t, Release> written_;
+  WrittenBytes written_;
 };
 
 /// Addresses [begin, begin + bytes) of a core.
@@ -70,7 +74,16 @@ class View {
   void read_to(std::int64_t first, std::int64_t count, std::byte* out, std::int64_t to) const;
   void write(std::int64_t first, std::int64_t count, const std::byte* in) const;
 
+  /// Where `count` elements from number `first` on lie, to be read in place; null if they are not
+  /// whole bytes in one segment.
+  [[nodiscard]] const std::byte* reading(std::int64_t first, std::int64_t count) const;
+  /// The same, to be written.
+  [[nodiscard]] std::byte* writing(std::int64_t first, std::int64_t count) const;
+
+  [[nodiscard]] std::int64_t bits() const { return bits_; }
+
  private:
+  [[nodiscard]] std::int64_t address_of(std::int64_t first, std::int64_t count) const;
   template <class Visit>
   void visit(std::int64_t begin, std::int64_t bytes, const Visit& visit) const;
 
@@ -78,5 +91,8 @@ class View {
   const Storage& storage_;
   std::int64_t bits_;
 };
+
+/// Copies elements between pieces that do not overlap.
+void copy_run(const View& from, const View& to, const SharedRun& run);
 
 }  // namespace elk::emulate

@@ -38,9 +38,7 @@ std::vector<std::byte> cut_out(const std::vector<std::byte>& image, const ir::Te
 /// Writes bytes [part.begin, part.begin + part.bytes) of a piece to where they lie.
 void write_part(const Operands& operands, std::size_t k, std::size_t worker,
                 const std::vector<std::byte>& piece, const Segment& part) {
-  const Storage storage = operands.storage(k, worker);
-  const std::int32_t core = operands.site().workers()[worker].core;
-  const View view(operands.machine().arenas[subscript(core)], storage, 8);
+  const View view = operands.view(k, worker, 8);
   if (subscript(part.begin + part.bytes) <= piece.size()) {
     view.write(part.begin, part.bytes, piece.data() + part.begin);
     return;
@@ -48,6 +46,45 @@ void write_part(const Operands& operands, std::size_t k, std::size_t worker,
   std::vector<std::byte> padded = piece;
   padded.resize(subscript(part.begin + part.bytes));
   view.write(part.begin, part.bytes, padded.data() + part.begin);
+}
+
+/// Whether a piece lies in ascending order of its indices, in whole bytes.
+bool lies_in_order(const Operands& operands, std::size_t k) {
+  return !operands.site().spin(k) && operands.site().bits(k) % 8 == 0;
+}
+
+/// The same as write_part of what is cut out of the whole tensor, run by run; the padding behind a
+/// piece is zero.
+void write_runs(const Operands& operands, std::size_t k, std::size_t worker,
+                const std::vector<std::byte>& image, const Segment& part) {
+  const View view = operands.view(k, worker, 8);
+  const std::int64_t size = operands.site().bits(k) / 8;
+  const std::int64_t end = part.begin + part.bytes;
+  std::int64_t written = part.begin;
+  const Held all = whole(operands.site().tensor(k));
+  for_each_shared_run(all, operands.first_held(k, worker), [&](const SharedRun& run) {
+    const std::int64_t low = std::max(part.begin, run.to * size);
+    const std::int64_t high = std::min(end, (run.to + run.count) * size);
+    if (low < high) {
+      view.write(low, high - low, image.data() + (run.from * size) + (low - (run.to * size)));
+      written = high;
+    }
+  });
+  const std::vector<std::byte> padding(subscript(end - written));
+  view.write(written, end - written, padding.data());
+}
+
+/// Brings a part of a worker's piece from the whole tensor.
+void fill_part(const Operands& operands, std::size_t k, std::size_t worker,
+               const std::vector<std::byte>& image, const Segment& part) {
+  if (lies_in_order(operands, k)) {
+    write_runs(operands, k, worker, image, part);
+    return;
+  }
+  const Held& held = operands.first_held(k, worker);
+  write_part(operands, k, worker,
+             operands.in_place_order(k, worker, cut_out(image, operands.site().tensor(k), held)),
+             part);
 }
 
 bool is_own(const Operands& operands, std::size_t k) {
@@ -98,62 +135,82 @@ std::int32_t sender(const Holding& holding, std::int32_t core, const chip::Chip&
   return *(begin + (core % count));
 }
 
-/// Whether two sets have an index in common.
-bool meet(partition::IndexView a, partition::IndexView b) {
-  std::size_t i = 0;
-  std::size_t j = 0;
-  while (i < a.size() && j < b.size()) {
-    if (!intersection(a[i], b[j]).empty()) {
-      return true;
+/// A tensor at rest.
+class Rest {
+ public:
+  Rest(const Operands& operands, std::size_t k, const partition::Layout& layout)
+      : operands_(operands), k_(k), holdings_(layout) {
+    const program::Buffer* buffer = operands.machine().book.rest(number());
+    if (buffer != nullptr) {
+      storage_.segments.push_back(operands.machine().book.segment(*buffer));
     }
-    (a[i].end < b[j].end ? i : j) += 1;
   }
-  return false;
-}
 
-bool meet(const Held& a, const Held& b) {
-  for (std::size_t dim = 0; dim < a.sets.size(); ++dim) {
-    if (!meet(partition::IndexView(a.sets[dim]), partition::IndexView(b.sets[dim]))) {
-      return false;
+  /// Calls `take(view, run)` for every run of a piece at rest that a core needs.
+  template <class Take>
+  void bring(std::size_t worker, const Take& take) const {
+    Machine& machine = operands_.machine();
+    const std::int32_t core = operands_.site().workers()[worker].core;
+    const Held& held = operands_.first_held(k_, worker);
+    const std::int64_t bits = operands_.site().bits(k_);
+    std::int64_t received = 0;
+    holdings_.for_each_that_meets(held, [&](const Holding& holding) {
+      const std::int32_t from = sender(holding, core, machine.job.chip);
+      const View view(machine.arenas[subscript(from)], storage_, bits);
+      const std::int64_t count =
+          for_each_shared_run(holding.held, held, [&](const SharedRun& run) { take(view, run); });
+      if (from != core) {
+        operands_.note(worker, moved(Action::Gather, k_, from, bytes_of(count, bits)));
+      }
+      received += count;
+    });
+    if (received != held.elements()) {
+      throw InternalError(text("tensor '", machine.job.graph.tensors[subscript(number())].name,
+                               "': ", received, " elements arrive of ", held.elements()),
+                          "emulate_exchange");
     }
   }
-  return true;
-}
+
+ private:
+  [[nodiscard]] std::int32_t number() const { return operands_.site().op().operands[k_].tensor; }
+
+  const Operands& operands_;
+  std::size_t k_;
+  Holdings holdings_;
+  Storage storage_;
+};
 
 /// What a core needs of a tensor at rest, in ascending order.
 std::vector<std::byte> from_rest(const Operands& operands, std::size_t k, std::size_t worker,
-                                 const std::vector<Holding>& rest) {
-  Machine& machine = operands.machine();
-  const std::int32_t number = operands.site().op().operands[k].tensor;
-  const std::int32_t core = operands.site().workers()[worker].core;
-  const Held held = operands.held(k, worker, 0);
-  const std::int64_t bits = ir::bits(machine.job.graph.tensors[subscript(number)].dtype);
-  const program::Buffer* buffer = machine.book.rest(number);
-  const Storage storage{buffer == nullptr ? std::vector<Segment>{}
-                                          : std::vector<Segment>{machine.book.segment(*buffer)}};
-  std::vector<std::byte> out(subscript(bytes_of(held.elements(), bits) + 8));
-  std::int64_t received = 0;
-  for (const Holding& holding : rest) {
-    if (!meet(holding.held, held)) {
-      continue;
-    }
-    const std::int32_t from = sender(holding, core, machine.job.chip);
-    const View view(machine.arenas[subscript(from)], storage, bits);
-    const std::vector<SharedRun> runs = shared_runs(holding.held, held);
-    if (from != core) {
-      operands.note(worker, moved(Action::Gather, k, from, bytes_of(elements(runs), bits)));
-    }
-    for (const SharedRun& run : runs) {
-      view.read_to(run.from, run.count, out.data(), run.to);
-      received += run.count;
-    }
-  }
-  if (received != held.elements()) {
-    throw InternalError(text("tensor '", machine.job.graph.tensors[subscript(number)].name,
-                             "': ", received, " elements arrive of ", held.elements()),
-                        "emulate_exchange");
-  }
+                                 const Rest& rest) {
+  const std::int64_t bits = operands.site().bits(k);
+  const std::int64_t count = operands.first_held(k, worker).elements();
+  std::vector<std::byte> out(subscript(bytes_of(count, bits) + 8));
+  rest.bring(worker, [&](const View& view, const SharedRun& run) {
+    view.read_to(run.from, run.count, out.data(), run.to);
+  });
   return out;
+}
+
+/// Writes a gathered piece, in ascending order, to where it lies.
+void write_gathered(const Operands& operands, std::size_t k, std::size_t worker,
+                    std::vector<std::byte> found) {
+  const std::vector<std::byte> piece = operands.in_place_order(k, worker, std::move(found));
+  write_part(operands, k, worker, piece,
+             {.begin = 0, .bytes = static_cast<std::int64_t>(piece.size()) - 8});
+}
+
+void gather_from_rest(const Operands& operands, std::size_t k, const partition::Layout& layout) {
+  const Rest rest(operands, k, layout);
+  const std::int64_t bits = operands.site().bits(k);
+  operands.for_each_worker(0, [&](std::size_t worker) {
+    if (!lies_in_order(operands, k)) {
+      write_gathered(operands, k, worker, from_rest(operands, k, worker, rest));
+      return;
+    }
+    const View to = operands.view(k, worker, bits);
+    rest.bring(worker, [&](const View& from, const SharedRun& run) { copy_run(from, to, run); });
+  });
 }
 
 void gather_operand(const Operands& operands, std::size_t k) {
@@ -166,27 +223,23 @@ void gather_operand(const Operands& operands, std::size_t k) {
         text("operand ", k, " of op '", operands.site().op().name, "' rests nowhere"),
         "emulate_exchange");
   }
-  const std::vector<Holding> held = rest->spread ? std::vector<Holding>{} : holdings(*rest);
+  if (!rest->spread) {
+    gather_from_rest(operands, k, *rest);
+    return;
+  }
   operands.for_each_worker(0, [&](std::size_t worker) {
-    std::vector<std::byte> found;
-    if (rest->spread) {
-      const Held need = operands.held(k, worker, 0);
-      found = from_shares(machine, tensor, need);
-      operands.note(worker, moved(Action::Gather, k, kEveryCore,
-                                  bytes_of(need.elements(), operands.site().bits(k))));
-    } else {
-      found = from_rest(operands, k, worker, held);
-    }
-    const std::vector<std::byte> piece = operands.in_place_order(k, worker, std::move(found));
-    write_part(operands, k, worker, piece,
-               {.begin = 0, .bytes = static_cast<std::int64_t>(piece.size()) - 8});
+    const Held& need = operands.first_held(k, worker);
+    operands.note(worker, moved(Action::Gather, k, kEveryCore,
+                                bytes_of(need.elements(), operands.site().bits(k))));
+    write_gathered(operands, k, worker, from_shares(machine, tensor, need));
   });
 }
 
 /// The slices of a preloaded piece that its peers received.
 void fetch_slices(const Operands& operands, std::size_t k, std::size_t worker) {
   const Operands::Slices cut = operands.slices(k, worker);
-  const Held held = operands.held(k, worker, 0);
+  const Held& held = operands.first_held(k, worker);
+  const View mine = operands.view(k, worker, 8);
   for (std::size_t slice = 0; slice < cut.parts.size(); ++slice) {
     const Segment& part = cut.parts[slice];
     if (slice == cut.own || part.bytes == 0) {
@@ -194,15 +247,12 @@ void fetch_slices(const Operands& operands, std::size_t k, std::size_t worker) {
     }
     const std::size_t peer = operands.peer(k, worker, slice);
     const std::int32_t core = operands.site().workers()[peer].core;
-    if (operands.held(k, peer, 0) != held) {
+    if (operands.first_held(k, peer) != held) {
       throw InternalError(text("core ", core, " holds another piece of operand ", k),
                           "emulate_exchange");
     }
-    std::vector<std::byte> bytes(subscript(part.begin + part.bytes));
-    const Storage storage = operands.storage(k, peer);
-    View(operands.machine().arenas[subscript(core)], storage, 8)
-        .read(part.begin, part.bytes, bytes.data() + part.begin);
-    write_part(operands, k, worker, bytes, part);
+    copy_run(operands.view(k, peer, 8), mine,
+             {.from = part.begin, .to = part.begin, .count = part.bytes});
     operands.note(worker, moved(Action::Distribute, k, core, part.bytes));
   }
 }
@@ -215,16 +265,12 @@ void preload(const Operands& operands) {
     if (!operands.is_preloaded(k) || !is_own(operands, k)) {
       continue;
     }
-    const ir::Tensor& tensor = operands.site().tensor(k);
     std::vector<std::byte> collected;
     const std::vector<std::byte>& image =
         machine.image(operands.site().op().operands[k].tensor, collected);
     operands.for_each_worker(0, [&](std::size_t worker) {
       const Operands::Slices cut = operands.slices(k, worker);
-      write_part(
-          operands, k, worker,
-          operands.in_place_order(k, worker, cut_out(image, tensor, operands.held(k, worker, 0))),
-          cut.parts[cut.own]);
+      fill_part(operands, k, worker, image, cut.parts[cut.own]);
       operands.note(worker, moved(Action::Preload, k, kMemory, cut.parts[cut.own].bytes));
     });
   }
@@ -242,7 +288,7 @@ void load_residents(const Operands& operands) {
     const std::vector<std::byte>& image = machine.image(operand.tensor, collected);
     operands.for_each_worker(0, [&](std::size_t worker) {
       const std::vector<std::byte> piece = operands.in_place_order(
-          k, worker, cut_out(image, operands.site().tensor(k), operands.held(k, worker, 0)));
+          k, worker, cut_out(image, operands.site().tensor(k), operands.first_held(k, worker)));
       write_part(operands, k, worker, piece,
                  {.begin = 0, .bytes = static_cast<std::int64_t>(piece.size()) - 8});
     });

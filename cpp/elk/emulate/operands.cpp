@@ -18,6 +18,19 @@ std::int64_t piece_bytes(std::int64_t elements, std::int64_t bits) {
   return partition::element_bytes(elements, bits).value;
 }
 
+/// Whether two sets have an index in common.
+bool meet(partition::IndexView a, partition::IndexView b) {
+  std::size_t i = 0;
+  std::size_t j = 0;
+  while (i < a.size() && j < b.size()) {
+    if (!intersection(a[i], b[j]).empty()) {
+      return true;
+    }
+    (a[i].end < b[j].end ? i : j) += 1;
+  }
+  return false;
+}
+
 /// The part [begin, begin + bytes) of the bytes that segments make up.
 void append_part(const std::vector<Segment>& from, std::int64_t begin, std::int64_t bytes,
                  std::vector<Segment>& out) {
@@ -25,8 +38,11 @@ void append_part(const std::vector<Segment>& from, std::int64_t begin, std::int6
   for (const Segment& segment : from) {
     const std::int64_t low = std::max(begin, passed);
     const std::int64_t high = std::min(begin + bytes, passed + segment.bytes);
-    if (low < high) {
-      out.push_back({.begin = segment.begin + low - passed, .bytes = high - low});
+    const std::int64_t address = segment.begin + low - passed;
+    if (low < high && !out.empty() && out.back().begin + out.back().bytes == address) {
+      out.back().bytes += high - low;
+    } else if (low < high) {
+      out.push_back({.begin = address, .bytes = high - low});
     }
     passed += segment.bytes;
   }
@@ -34,14 +50,34 @@ void append_part(const std::vector<Segment>& from, std::int64_t begin, std::int6
 
 }  // namespace
 
-std::vector<Holding> holdings(const partition::Layout& layout) {
-  const partition::Pieces pieces(layout);
-  std::vector<Holding> out;
-  for (program::PieceGroup& group : program::piece_groups(pieces)) {
-    const auto place = static_cast<std::size_t>(pieces.place(group.cores.front()));
-    out.push_back({.held = held_at(pieces, place), .cores = std::move(group.cores)});
+Holdings::Holdings(const partition::Layout& layout)
+    : pieces_(layout), groups_(program::piece_groups(pieces_)) {
+  all_.reserve(groups_.size());
+  for (const program::PieceGroup& group : groups_) {
+    const auto place = static_cast<std::size_t>(pieces_.place(group.cores.front()));
+    all_.push_back({.held = held_at(pieces_, place), .cores = group.cores});
   }
-  return out;
+}
+
+void Holdings::for_each_that_meets(const Held& held,
+                                   const std::function<void(const Holding&)>& visit) const {
+  std::vector<std::vector<char>> meets;  // of every dimension, each of its sets
+  for (std::size_t dim = 0; dim < held.sets.size(); ++dim) {
+    const auto& sets = pieces_.dims[dim].sets;
+    std::vector<char>& of_dim = meets.emplace_back(sets.size());
+    for (std::size_t set = 0; set < sets.size(); ++set) {
+      of_dim[set] = meet(sets[set], partition::IndexView(held.sets[dim])) ? 1 : 0;
+    }
+  }
+  for (std::size_t i = 0; i < groups_.size(); ++i) {
+    bool all = true;
+    for (std::size_t dim = 0; dim < meets.size() && all; ++dim) {
+      all = meets[dim][subscript(groups_[i].sets[dim])] != 0;
+    }
+    if (all) {
+      visit(all_[i]);
+    }
+  }
 }
 
 Operands::Operands(Machine& machine, std::int32_t op)
@@ -56,6 +92,16 @@ Operands::Operands(Machine& machine, std::int32_t op)
     if (placed_.op.operands[k].indirect) {
       find_picks(k);
     }
+  }
+  const std::size_t workers = site_.workers().size();
+  first_held_.assign(picks_.size(), std::vector<Held>(workers));
+  storage_.assign(picks_.size(), std::vector<Storage>(workers));
+  for (std::size_t k = 0; k < picks_.size(); ++k) {
+    const std::vector<Segment> space = places_.segments(k);
+    for_each_worker(0, [&](std::size_t worker) {
+      first_held_[k][worker] = held(k, worker, 0);
+      storage_[k][worker] = find_storage(k, worker, space);
+    });
   }
 }
 
@@ -103,8 +149,8 @@ Held Operands::held(std::size_t k, std::size_t worker, std::int64_t turns) const
   return result;
 }
 
-Storage Operands::storage(std::size_t k, std::size_t worker) const {
-  const std::vector<Segment> space = places_.segments(k);
+Storage Operands::find_storage(std::size_t k, std::size_t worker,
+                               const std::vector<Segment>& space) const {
   if (!is_preloaded(k)) {
     return {space};
   }
@@ -128,7 +174,7 @@ Operands::Slices Operands::slices(std::size_t k, std::size_t worker) const {
                              " sharers in rings of ", ring),
                         "emulate_exchange");
   }
-  std::int64_t elements = held(k, worker, 0).elements();
+  std::int64_t elements = first_held(k, worker).elements();
   if (site_.spin(k)) {  // A circle has a place for every position, be it clipped or not.
     for (const SharedRun& run : circle_runs(k, worker, 0)) {
       elements = std::max(elements, run.to + run.count);
@@ -202,14 +248,25 @@ std::vector<SharedRun> Operands::circle_runs(std::size_t k, std::size_t worker,
   return out;
 }
 
+View Operands::view(std::size_t k, std::size_t worker, std::int64_t bits) const {
+  return {machine_.arenas[subscript(site_.workers()[worker].core)], storage(k, worker), bits};
+}
+
+std::byte* Operands::in_place(std::size_t k, std::size_t worker) const {
+  if (site_.spin(k)) {
+    return nullptr;
+  }
+  const View place = view(k, worker, site_.bits(k));
+  return const_cast<std::byte*>(place.reading(0, first_held(k, worker).elements()));
+}
+
 std::vector<std::byte> Operands::load(std::size_t k, std::size_t worker, std::int64_t turns) const {
   const std::int64_t bits = site_.bits(k);
   const Held piece = held(k, worker, turns);
-  const Storage place = storage(k, worker);
-  const View view(machine_.arenas[subscript(site_.workers()[worker].core)], place, bits);
+  const View place = view(k, worker, bits);
   std::vector<std::byte> out(subscript(piece_bytes(piece.elements(), bits) + 8));
   for (const SharedRun& run : circle_runs(k, worker, turns)) {
-    view.read_to(run.to, run.count, out.data(), run.from);
+    place.read_to(run.to, run.count, out.data(), run.from);
   }
   return out;
 }

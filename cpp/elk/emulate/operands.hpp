@@ -10,15 +10,30 @@
 #include "elk/emulate/machine.hpp"
 #include "elk/emulate/places.hpp"
 #include "elk/emulate/site.hpp"
+#include "elk/program/groups.hpp"
 
 namespace elk::emulate {
 
-/// Dense pieces of the distinct layouts in which a tensor lies, with the cores that hold them.
+/// A dense piece of a tensor, with the cores that hold it.
 struct Holding {
   Held held;
   std::vector<std::int32_t> cores;
 };
-[[nodiscard]] std::vector<Holding> holdings(const partition::Layout& layout);
+/// The distinct pieces of the layout in which a tensor lies.
+class Holdings {
+ public:
+  explicit Holdings(const partition::Layout& layout);
+
+  [[nodiscard]] const std::vector<Holding>& all() const { return all_; }
+  /// Calls `visit` for each piece that has an element in common with `held`, in order.
+  void for_each_that_meets(const Held& held,
+                           const std::function<void(const Holding&)>& visit) const;
+
+ private:
+  partition::Pieces pieces_;
+  std::vector<program::PieceGroup> groups_;
+  std::vector<Holding> all_;  // like `groups_`
+};
 
 /// The operands of one op in the memories of its cores.
 class Operands {
@@ -35,11 +50,20 @@ class Operands {
   [[nodiscard]] bool is_gathered(std::size_t k) const { return places_.is_gathered(k); }
 
   [[nodiscard]] Held held(std::size_t k, std::size_t worker, std::int64_t turns) const;
+  /// The same before the first shift, known once and for all.
+  [[nodiscard]] const Held& first_held(std::size_t k, std::size_t worker) const {
+    return first_held_[k][worker];
+  }
   /// Where a worker keeps its piece of a read operand; of a result, its partial tile and the room
   /// to receive others'.
-  [[nodiscard]] Storage storage(std::size_t k, std::size_t worker) const;
+  [[nodiscard]] const Storage& storage(std::size_t k, std::size_t worker) const {
+    return storage_[k][worker];
+  }
   /// Where the final piece of a result rests.
   [[nodiscard]] Storage rest(std::size_t k) const { return {places_.rest(k)}; }
+
+  /// The same to read and write, in elements of `bits`.
+  [[nodiscard]] View view(std::size_t k, std::size_t worker, std::int64_t bits) const;
 
   /// The slices of a preloaded piece: bytes [begin, end) of it for each of the peers.
   struct Slices {
@@ -50,6 +74,9 @@ class Operands {
   /// The worker that received slice `slice` of the same piece at preload.
   [[nodiscard]] std::size_t peer(std::size_t k, std::size_t worker, std::size_t slice) const;
 
+  /// A piece where it lies, if that is in ascending order of its indices and in one segment; else
+  /// null. Kernels do not write what an op reads.
+  [[nodiscard]] std::byte* in_place(std::size_t k, std::size_t worker) const;
   /// A piece in ascending order of its indices, and back: rotating ones lie in a circle.
   [[nodiscard]] std::vector<std::byte> load(std::size_t k, std::size_t worker,
                                             std::int64_t turns) const;
@@ -67,6 +94,8 @@ class Operands {
 
  private:
   void find_picks(std::size_t k);
+  [[nodiscard]] Storage find_storage(std::size_t k, std::size_t worker,
+                                     const std::vector<Segment>& space) const;
 
   Machine& machine_;
   std::int32_t id_;
@@ -74,6 +103,8 @@ class Operands {
   Site site_;
   Places places_;
   std::vector<std::vector<partition::Indices>> picks_;  // of indirect operands, by worker
+  std::vector<std::vector<Held>> first_held_;           // by operand and worker
+  std::vector<std::vector<Storage>> storage_;
 };
 
 }  // namespace elk::emulate

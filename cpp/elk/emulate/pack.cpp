@@ -114,8 +114,7 @@ Folded folded(const Tile& tile, ir::AxisRole role) {
 }
 
 template <class Wide>
-std::vector<Wide> regrouped(const std::vector<Wide>& values, const Points& of,
-                            const Points& wanted) {
+std::vector<Wide> regrouped(std::vector<Wide> values, const Points& of, const Points& wanted) {
   if (wanted.axes == of.axes && wanted.ranges == of.ranges) {
     return values;
   }
@@ -190,13 +189,13 @@ template Packed<double> pack(const Tile& tile, std::int32_t input, const Points&
 template Packed<float> pack(const Tile& tile, std::int32_t input, const Points& points);
 template Packed<std::int64_t> pack(const Tile& tile, std::int32_t input, const Points& points);
 template Packed<std::uint64_t> pack(const Tile& tile, std::int32_t input, const Points& points);
-template std::vector<double> regrouped(const std::vector<double>& values, const Points& of,
+template std::vector<double> regrouped(std::vector<double> values, const Points& of,
                                        const Points& wanted);
-template std::vector<float> regrouped(const std::vector<float>& values, const Points& of,
+template std::vector<float> regrouped(std::vector<float> values, const Points& of,
                                       const Points& wanted);
-template std::vector<std::int64_t> regrouped(const std::vector<std::int64_t>& values,
-                                             const Points& of, const Points& wanted);
-template std::vector<std::uint64_t> regrouped(const std::vector<std::uint64_t>& values,
-                                              const Points& of, const Points& wanted);
+template std::vector<std::int64_t> regrouped(std::vector<std::int64_t> values, const Points& of,
+                                             const Points& wanted);
+template std::vector<std::uint64_t> regrouped(std::vector<std::uint64_t> values, const Points& of,
+                                              const Points& wanted);
 
 }  // namespace elk::emulate

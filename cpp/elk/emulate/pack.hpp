@@ -49,7 +49,7 @@ struct Folded {
 
 /// `values`, over the points `of`, at the points `wanted`, whose axes and ranges are among those.
 template <class Wide>
-[[nodiscard]] std::vector<Wide> regrouped(const std::vector<Wide>& values, const Points& of,
+[[nodiscard]] std::vector<Wide> regrouped(std::vector<Wide> values, const Points& of,
                                           const Points& wanted);
 
 /// The points of the first result.

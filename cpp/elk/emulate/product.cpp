@@ -1,11 +1,13 @@
 #include "elk/emulate/product.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <type_traits>
 #include <utility>
 
 #include <Eigen/Core>
 
+#include "elk/emulate/dense.hpp"
 #include "elk/emulate/pack.hpp"
 
 namespace elk::emulate {
@@ -72,19 +74,57 @@ Scalars scalars_of(const ir::Op& op) {
   return result;
 }
 
-/// A factor, with its zero point taken off where it has elements.
+/// The elements of an input where they lie in a core's memory, if that is the order of `points` and
+/// they are numbers of type Wide; else null.
 template <class Wide>
-std::vector<Wide> factor(const Tile& tile, std::int32_t input, const Points& points, double zero) {
-  Packed<Wide> packed = pack<Wide>(tile, input, points);
-  if (zero != 0) {
-    for (std::size_t i = 0; i < packed.value.size(); ++i) {
+const Wide* in_place(const Tile& tile, std::int32_t input, const Points& points) {
+  const auto reads = [&](const ir::Operand& operand) {
+    return operand.access == ir::Access::Read && operand.input == input;
+  };
+  const std::vector<ir::Operand>& operands = tile.op.operands;
+  const auto first = std::find_if(operands.begin(), operands.end(), reads);
+  if (first == operands.end() || std::any_of(first + 1, operands.end(), reads)) {
+    return nullptr;
+  }
+  const auto k = static_cast<std::size_t>(first - operands.begin());
+  const Piece& piece = tile.pieces[k];
+  if (!is_stored_as<Wide>(piece.dtype) || piece.bytes == nullptr) {
+    return nullptr;
+  }
+  const std::vector<Touched> runs = touched_by(tile, k, points);
+  if (runs.size() != 1 || runs[0].step != 1 || runs[0].count != points.count()) {
+    return nullptr;
+  }
+  const auto* found = reinterpret_cast<const Wide*>(piece.bytes) + runs[0].element;
+  return reinterpret_cast<std::uintptr_t>(found) % alignof(Wide) == 0 ? found : nullptr;
+}
+
+/// The elements of a factor, in order.
+template <class Wide>
+class Factor {
+ public:
+  /// With `zero`, its zero point, taken off where it has elements.
+  Factor(const Tile& tile, std::int32_t input, const Points& points, double zero)
+      : data_(zero == 0 ? in_place<Wide>(tile, input, points) : nullptr) {
+    if (data_ != nullptr) {
+      return;
+    }
+    Packed<Wide> packed = pack<Wide>(tile, input, points);
+    for (std::size_t i = 0; zero != 0 && i < packed.value.size(); ++i) {
       if (packed.inside.empty() || packed.inside[i] != 0) {
         packed.value[i] -= static_cast<Wide>(zero);
       }
     }
+    packed_ = std::move(packed.value);
+    data_ = packed_.data();
   }
-  return std::move(packed.value);
-}
+
+  [[nodiscard]] const Wide* data() const { return data_; }
+
+ private:
+  std::vector<Wide> packed_;
+  const Wide* data_;
+};
 
 /// Whether the last dimension of input 1 is a column: then its rows are contiguous.
 bool columns_last(const Tile& tile, const Points& n) {
@@ -98,29 +138,50 @@ bool columns_last(const Tile& tile, const Points& n) {
   return false;
 }
 
+/// Sizes of a product, and how its right factor lies: row by row, or column by column.
+struct Sizes {
+  std::int64_t m;
+  std::int64_t n;
+  std::int64_t k;
+  bool by_rows;
+};
+
 template <class Wide>
-std::vector<Wide> products(const Tile& tile, const Roles& axes, const Scalars& scalars) {
+void multiply_group(const Wide* a, const Wide* b, const Sizes& sizes, Wide* c) {
   using RowMajor = Eigen::Matrix<Wide, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
   using ColMajor = Eigen::Matrix<Wide, Eigen::Dynamic, Eigen::Dynamic, Eigen::ColMajor>;
+  const auto& [m, n, k, by_rows] = sizes;
+  if constexpr (std::is_same_v<Wide, float>) {
+    RowMajor turned;
+    if (!by_rows) {
+      turned = Eigen::Map<const ColMajor>(b, k, n);
+    }
+    multiply({.left = a, .right = by_rows ? b : turned.data(), .out = c, .m = m, .n = n, .k = k});
+  } else {
+    const Eigen::Map<const RowMajor> left(a, m, k);
+    Eigen::Map<RowMajor> out(c, m, n);
+    if (by_rows) {
+      out.noalias() = left * Eigen::Map<const RowMajor>(b, k, n);
+    } else {
+      out.noalias() = left * Eigen::Map<const ColMajor>(b, k, n);
+    }
+  }
+}
+
+template <class Wide>
+std::vector<Wide> products(const Tile& tile, const Roles& axes, const Scalars& scalars) {
   const bool by_rows = columns_last(tile, axes.n);
-  const std::vector<Wide> a =
-      factor<Wide>(tile, 0, joined({&axes.group, &axes.m, &axes.k}), scalars.zero_a);
-  const std::vector<Wide> b = factor<Wide>(
+  const Factor<Wide> a(tile, 0, joined({&axes.group, &axes.m, &axes.k}), scalars.zero_a);
+  const Factor<Wide> b(
       tile, 1,
       by_rows ? joined({&axes.group, &axes.k, &axes.n}) : joined({&axes.group, &axes.n, &axes.k}),
       scalars.zero_b);
-  const std::int64_t m = axes.m.count();
-  const std::int64_t n = axes.n.count();
-  const std::int64_t k = axes.k.count();
-  std::vector<Wide> c(static_cast<std::size_t>(axes.group.count() * m * n));
+  const Sizes sizes{
+      .m = axes.m.count(), .n = axes.n.count(), .k = axes.k.count(), .by_rows = by_rows};
+  std::vector<Wide> c(static_cast<std::size_t>(axes.group.count() * sizes.m * sizes.n));
   for (std::int64_t group = 0; group < axes.group.count(); ++group) {
-    const Eigen::Map<const RowMajor> left(a.data() + (group * m * k), m, k);
-    Eigen::Map<RowMajor> out(c.data() + (group * m * n), m, n);
-    if (by_rows) {
-      out.noalias() = left * Eigen::Map<const RowMajor>(b.data() + (group * k * n), k, n);
-    } else {
-      out.noalias() = left * Eigen::Map<const ColMajor>(b.data() + (group * k * n), k, n);
-    }
+    multiply_group(a.data() + (group * sizes.m * sizes.k), b.data() + (group * sizes.k * sizes.n),
+                   sizes, c.data() + (group * sizes.m * sizes.n));
   }
   return c;
 }
@@ -145,12 +206,13 @@ std::vector<Out> biased(const Tile& tile) {
       value *= alpha;
     }
   }
-  if (!begins_sum(axes)) {
+  const std::vector<std::int32_t> given = inputs(tile.op);
+  const bool has_bias = std::find(given.begin(), given.end(), 2) != given.end();
+  if (!begins_sum(axes) || (!has_bias && scalars.bias == 0)) {
     return result;
   }
-  const std::vector<std::int32_t> given = inputs(tile.op);
-  std::vector<Out> bias(result.size(), static_cast<Out>(scalars.bias));
-  if (std::find(given.begin(), given.end(), 2) != given.end()) {
+  std::vector<Out> bias(has_bias ? 0 : result.size(), static_cast<Out>(scalars.bias));
+  if (has_bias) {
     bias = pack<Out>(tile, 2, points).value;
   }
   const auto beta = static_cast<Out>(scalars.beta);

@@ -120,7 +120,7 @@ std::vector<Wide> folded_values(const Tile& tile) {
       begun = true;
     }
   }
-  return regrouped(result, parts.kept, result_points(tile));
+  return regrouped(std::move(result), parts.kept, result_points(tile));
 }
 
 // ---- positions -----------------------------------------------------------------------------
@@ -179,7 +179,7 @@ std::vector<std::int64_t> keys(const Tile& tile, ir::DType dtype) {
     const std::int64_t place = last ? at[best] : kPositions - 1 - at[best];
     result[row] = ((least ? -order : order) * kPositions) + place;
   }
-  return regrouped(result, parts.kept, result_points(tile));
+  return regrouped(std::move(result), parts.kept, result_points(tile));
 }
 
 Numbers position_keys(const Tile& tile) {
@@ -235,7 +235,7 @@ std::vector<double> counts(const Tile& tile) {
       }
     }
   }
-  return regrouped(result, parts.kept, result_points(tile));
+  return regrouped(std::move(result), parts.kept, result_points(tile));
 }
 
 template <class Wide>
@@ -282,8 +282,7 @@ Numbers reduced(const Tile& tile) {
 }
 
 void combine(const ir::Op& op, const Numbers& more, Numbers& into) {
-  const Joint how =
-      op.kind == ir::OpKind::Reduce || op.kind == ir::OpKind::Pool ? joint(op) : Joint::Sum;
+  const Joint how = finishes(op) ? joint(op) : Joint::Sum;
   std::visit(
       [&](auto& sums) {
         const auto& terms = std::get<std::remove_reference_t<decltype(sums)>>(more);
@@ -294,8 +293,12 @@ void combine(const ir::Op& op, const Numbers& more, Numbers& into) {
       into);
 }
 
+bool finishes(const ir::Op& op) {
+  return op.kind == ir::OpKind::Reduce || op.kind == ir::OpKind::Pool;
+}
+
 void finish(const Tile& tile, Numbers& numbers) {
-  if (tile.op.kind != ir::OpKind::Reduce && tile.op.kind != ir::OpKind::Pool) {
+  if (!finishes(tile.op)) {
     return;
   }
   if (is_position(tile.op)) {

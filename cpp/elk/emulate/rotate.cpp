@@ -167,7 +167,7 @@ void move_load(const Operands& operands, std::size_t k, const std::vector<Pass>&
     mine.resize(bytes(std::min(load.second, passes[worker].elements)));
     std::vector<std::byte> part;
     for (const auto& [from, run] : part_of(passes[worker], load.first, load.second)) {
-      const Storage there = operands.storage(k, from);
+      const Storage& there = operands.storage(k, from);
       part.resize(bytes(run.count));
       View(arenas[subscript(site.workers()[from].core)], there, bits)
           .read(run.from, run.count, part.data());
@@ -182,7 +182,7 @@ void move_load(const Operands& operands, std::size_t k, const std::vector<Pass>&
   });
   operands.for_each_worker(step, [&](std::size_t worker) {
     Arena& arena = arenas[subscript(site.workers()[worker].core)];
-    const Storage here = operands.storage(k, worker);
+    const Storage& here = operands.storage(k, worker);
     std::int64_t done = 0;
     std::vector<std::byte> part;
     for (const auto& [from, run] : part_of(passes[worker], load.first, load.second)) {

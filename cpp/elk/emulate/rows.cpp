@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "elk/emulate/pack.hpp"
 
@@ -170,7 +171,7 @@ Numbers row_results(const Tile& tile, const RowState& state) {
   } else {
     apply_norm(tile, rows, values, out);
   }
-  return regrouped(out, rows.parts.both, result_points(tile));
+  return regrouped(std::move(out), rows.parts.both, result_points(tile));
 }
 
 }  // namespace elk::emulate

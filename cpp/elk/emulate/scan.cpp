@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "elk/emulate/pack.hpp"
 #include "elk/emulate/rows.hpp"
@@ -26,7 +27,7 @@ std::vector<Wide> scanned_rows(const Tile& tile) {
       total = next;
     }
   }
-  return regrouped(x, parts.both, result_points(tile));
+  return regrouped(std::move(x), parts.both, result_points(tile));
 }
 
 /// The rows of a TopK: sorted along the first row axis; the second, if any, counts what is taken.
@@ -64,7 +65,7 @@ std::vector<Numbers> sorted_rows(const Tile& tile) {
     }
   }
   const Points wanted = result_points(tile);
-  return {regrouped(found, to, wanted), regrouped(places, to, wanted)};
+  return {regrouped(std::move(found), to, wanted), regrouped(std::move(places), to, wanted)};
 }
 
 }  // namespace

@@ -10,6 +10,8 @@
 #include "elk/base/rounding.hpp"
 #include "elk/partition/extent.hpp"
 #include "elk/partition/order.hpp"
+#include "elk/partition/rotation.hpp"
+#include "elk/program/groups.hpp"
 
 namespace elk::emulate {
 namespace {
@@ -94,7 +96,11 @@ Site::Site(const program::PlacedOp& placed)
       workers_(workers_of(placed, tiling_)),
       spins_(placed.op.operands.size()),
       members_(placed.op.operands.size()),
-      groups_(placed.op.operands.size()) {
+      groups_(placed.op.operands.size()),
+      starts_(placed.op.axes.size()) {
+  for (std::size_t worker = 0; worker < workers_.size(); ++worker) {
+    worker_of_[workers_[worker].core] = worker;
+  }
   const ir::Op& op = placed.op;
   for (std::size_t k = 0; k < op.operands.size(); ++k) {
     auto layout = std::make_unique<partition::Layout>(
@@ -105,7 +111,12 @@ Site::Site(const program::PlacedOp& placed)
     layouts_.push_back(std::move(layout));
     pieces_.push_back(std::make_unique<partition::Pieces>(*layouts_.back()));
     add_spin(k);
-    add_groups(k);
+    if (op.operands[k].access == ir::Access::Read) {
+      add_groups(k);
+    }
+  }
+  for (const std::int32_t loop : placed.plan.execute.loops) {
+    add_starts(subscript(loop));
   }
   const ir::Operand& result = op.operands[result_operands(op).front()];
   for (std::size_t axis = 0; axis < op.axes.size(); ++axis) {
@@ -148,27 +159,31 @@ void Site::add_spin(std::size_t operand) {
 }
 
 void Site::add_groups(std::size_t operand) {
-  const ir::Operand& read = placed_.op.operands[operand];
-  groups_[operand] = grouped(workers_, [&](std::size_t axis) {
-    return partition::contains(read, static_cast<std::int32_t>(axis));
-  });
   members_[operand].resize(workers_.size());
-  for (std::size_t group = 0; group < groups_[operand].size(); ++group) {
-    std::int64_t number = 0;
-    for (const std::size_t worker : groups_[operand][group]) {
-      members_[operand][worker] = {.group = group, .number = number++};
+  for (const program::Sharers& sharers :
+       program::sharers_in_rings(placed_.op, operand, placed_.plan.execute, placed_.chip)) {
+    std::vector<std::size_t>& group = groups_[operand].emplace_back();
+    for (const std::int32_t core : sharers.cores) {
+      const std::size_t worker = worker_of_.at(core);
+      members_[operand][worker] = {.group = groups_[operand].size() - 1,
+                                   .number = static_cast<std::int64_t>(group.size())};
+      group.push_back(worker);
     }
   }
 }
 
-std::int64_t Site::start(std::size_t axis, std::size_t worker) const {
-  std::int64_t sum = 0;
-  for (std::size_t k = 0; k < spins_.size(); ++k) {
-    if (spins_[k] && spins_[k]->axis == axis && partition::first_like(placed_.op, k) == k) {
-      sum += members_[k][worker].number % spins_[k]->parts * spins_[k]->chunk;
-    }
+void Site::add_starts(std::size_t axis) {
+  for (const Worker& worker : workers_) {
+    const std::int64_t first =
+        partition::first_index(placed_.op, placed_.plan.execute, placed_.chip,
+                               static_cast<std::int32_t>(axis), worker.digit);
+    const std::int64_t length = worker.tile[axis].length();
+    starts_[axis].push_back(length > 0 ? first % length : 0);
   }
-  return sum % workers_[worker].tile[axis].length();
+}
+
+std::int64_t Site::start(std::size_t axis, std::size_t worker) const {
+  return starts_[axis][worker];
 }
 
 Window Site::window(std::size_t operand, std::size_t worker) const {

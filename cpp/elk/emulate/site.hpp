@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -44,9 +45,8 @@ struct Window {
 
 /// The work of one op, core by core: who computes what, and which piece of every operand it holds.
 ///
-/// Cores number themselves by core id among the sharers of a piece. Where tensors rotate along an
-/// axis, a core starts at the sum of what its numbers say, modulo the tile: so all of them turn
-/// past it together.
+/// The sharers of a piece are numbered ring after ring, and where a core starts along an axis that
+/// tensors rotate along follows from its places in their rings (partition/rotation.hpp).
 class Site {
  public:
   explicit Site(const program::PlacedOp& placed);
@@ -92,6 +92,7 @@ class Site {
  private:
   void add_spin(std::size_t operand);
   void add_groups(std::size_t operand);
+  void add_starts(std::size_t axis);
   [[nodiscard]] std::int64_t start(std::size_t axis, std::size_t worker) const;
   [[nodiscard]] std::int64_t trip(std::size_t axis, std::int64_t step) const;
 
@@ -101,6 +102,8 @@ class Site {
   std::vector<std::optional<Spin>> spins_;
   std::vector<std::vector<Member>> members_;
   std::vector<std::vector<std::vector<std::size_t>>> groups_;
+  std::map<std::int32_t, std::size_t> worker_of_;  // by core
+  std::vector<std::vector<std::int64_t>> starts_;  // of every axis that is looped over, by worker
   std::vector<std::unique_ptr<partition::Layout>> layouts_;
   std::vector<std::unique_ptr<partition::Pieces>> pieces_;
   bool accumulates_ = false;

@@ -21,6 +21,7 @@ enum class Action : std::uint8_t {
 /// Senders that are no core.
 inline constexpr std::int32_t kEveryCore = -1;  // an input lies in equal shares on all
 inline constexpr std::int32_t kMemory = -2;     // HBM
+inline constexpr std::int32_t kAbroad = -3;     // another chip
 
 /// Bytes that a core received.
 struct Moved {

@@ -42,6 +42,8 @@ struct Tile {
 [[nodiscard]] Numbers partial(const Tile& tile);
 /// `into` and `more` of the same points over other ranges of the reduction axes.
 void combine(const ir::Op& op, const Numbers& more, Numbers& into);
+/// Whether `finish` changes the partial results of an op.
+[[nodiscard]] bool finishes(const ir::Op& op);
 /// What is left to do once with a complete partial result: the factor of a mean, a root.
 void finish(const Tile& tile, Numbers& numbers);
 
