@@ -14,7 +14,8 @@ struct Rates {
   double load;
 };
 
-Rates rates(Phase phase, double share, double drag) {
+Rates rates(Phase phase, const Load& load, double drag) {
+  const double share = load.share;
   switch (phase) {
     case Phase::Wait:
     case Phase::Fixed:
@@ -22,7 +23,7 @@ Rates rates(Phase phase, double share, double drag) {
     case Phase::Exchange:
       return {1.0 - std::min(share, 0.5), share > 0.5 ? 0.5 / share : 1.0};
     case Phase::Compute:
-      return {1.0 - std::min(drag * share, 0.99), 1.0};
+      return {1.0 - std::min(drag * load.port, 0.99), 1.0};
   }
   return {1.0, 1.0};
 }
@@ -108,7 +109,7 @@ class Player {
       }
       start_head();
       const bool streams = coming_ <= 0.0;
-      const Rates at = streams ? rates(phase, jobs_[head_].load.share, sharing_.port_drag)
+      const Rates at = streams ? rates(phase, jobs_[head_].load, sharing_.port_drag)
                                : Rates{.execute = 1.0, .load = 1.0};
       double& left = streams ? remaining_ : coming_;
       const double until_load = left / at.load;
