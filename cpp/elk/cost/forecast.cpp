@@ -173,7 +173,7 @@ void Forecaster::start_head() {
   const double share = load->share;
   exchanging_ = {.execute = 1.0 - std::min(share, kFairShare),
                  .load = share > kFairShare ? kFairShare / share : 1.0};
-  computing_.execute = std::max(1.0 - (sharing_.port_drag * share), kLeastCompute);
+  computing_.execute = std::max(1.0 - (sharing_.port_drag * load->port), kLeastCompute);
 }
 
 void Forecaster::end_head() {

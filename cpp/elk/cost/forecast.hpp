@@ -32,7 +32,8 @@ struct Work {
 /// One transfer between HBM and the cores, alone on the chip.
 struct Load {
   Seconds time;
-  double share;  // of the receiving port's rate while it streams
+  double share;  // of the rate of the busiest port, or link of a grid, while it streams
+  double port;   // of a link's rate: what arrives at, or leaves, the busiest core
 
   friend bool operator==(const Load&, const Load&) = default;
 };
@@ -75,9 +76,10 @@ struct TimelineResult {
 /// SRAM ports shared as fluids (design 4): an exchange and a preload that meet on a port get equal
 /// shares of it at most, max-min fair,
 ///
-///     preload:  min(s, 1/2) / s        exchange:  1 - min(s, 1/2)        compute:  1 - drag * s
+///     preload:  min(s, 1/2) / s        exchange:  1 - min(s, 1/2)        compute:  1 - drag * p
 ///
-/// with `s` the preload's share of the port alone. Linear in the program.
+/// with `s` the preload's share of the port alone, `p` that of its core; off a grid they are one.
+/// Linear in the program.
 [[nodiscard]] TimelineResult forecast(const Timeline& timeline, const Sharing& sharing);
 
 /// Forecasts programs one after another in the same memory.

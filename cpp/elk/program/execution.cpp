@@ -97,7 +97,7 @@ void add_distribution(const PlacedOp& placed, std::size_t k, Exchange& exchange)
 }
 
 Execution expand(const PlacedOp& placed, std::span<const partition::Layout* const> have) {
-  Execution out{.gather = {},
+  Execution out{.gather = gather(placed, have),
                 .distribute = {},
                 .tiles = tiles_of(placed),
                 .steps = partition::tiling(placed.op, placed.plan.execute).steps,
@@ -107,17 +107,13 @@ Execution expand(const PlacedOp& placed, std::span<const partition::Layout* cons
                 .collective = {}};
   for (std::size_t k = 0; k < placed.op.operands.size(); ++k) {
     const ir::Operand& operand = placed.op.operands[k];
-    if (operand.access == ir::Access::Write || partition::first_like(placed.op, k) != k) {
-      continue;
-    }
-    if (!partition::from_hbm(placed.graph, operand)) {
-      add_gather(placed, k, have[k], out.gather);
-    } else if (placed.chip.hbm && placed.plan.divisor[k] > 1) {
+    if (operand.access == ir::Access::Read && partition::first_like(placed.op, k) == k &&
+        partition::from_hbm(placed.graph, operand) && placed.chip.hbm &&
+        placed.plan.divisor[k] > 1) {
       add_distribution(placed, k, out.distribute);
     }
   }
   if (ir::is_collective(placed.op.kind)) {
-    add_collection(placed, out.gather);
     out.collective = collective(placed);
   }
   return out;

@@ -6,6 +6,7 @@
 #include "elk/base/ids.hpp"
 #include "elk/partition/extent.hpp"
 #include "elk/program/boxes.hpp"
+#include "elk/program/collective.hpp"
 
 namespace elk::program {
 namespace {
@@ -167,6 +168,21 @@ void add_gather(const PlacedOp& placed, std::size_t k, const partition::Layout* 
     add_moves(placed, k, std::move(apart), {.bytes = true, .runs = false}, exchange);
   }
   add_moves(placed, k, std::move(whole), {.bytes = !overlapping, .runs = true}, exchange);
+}
+
+Exchange gather(const PlacedOp& placed, std::span<const partition::Layout* const> have) {
+  Exchange exchange;
+  for (std::size_t k = 0; k < placed.op.operands.size(); ++k) {
+    const ir::Operand& operand = placed.op.operands[k];
+    if (operand.access == ir::Access::Read && !partition::from_hbm(placed.graph, operand) &&
+        partition::first_like(placed.op, k) == k) {
+      add_gather(placed, k, have[k], exchange);
+    }
+  }
+  if (ir::is_collective(placed.op.kind)) {
+    add_collection(placed, exchange);
+  }
+  return exchange;
 }
 
 }  // namespace elk::program

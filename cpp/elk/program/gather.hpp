@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 
 #include "elk/partition/layout.hpp"
 #include "elk/program/moves.hpp"
@@ -14,5 +15,10 @@ namespace elk::program {
 /// index picks rows: which they are is not known.
 void add_gather(const PlacedOp& placed, std::size_t k, const partition::Layout* have,
                 Exchange& exchange);
+
+/// Everything that an execute gathers: its activations and inputs, `have` by operand, and of a
+/// collective what cores hand to the port beside them.
+[[nodiscard]] Exchange gather(const PlacedOp& placed,
+                              std::span<const partition::Layout* const> have);
 
 }  // namespace elk::program

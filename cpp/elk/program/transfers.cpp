@@ -8,6 +8,9 @@
 namespace elk::program {
 namespace {
 
+/// Cores that send parts of a box which lies on all of them.
+constexpr std::int64_t kMostSources = 32;
+
 /// Cores of one chip.
 using Run = std::span<const std::int32_t>;
 
@@ -266,6 +269,17 @@ void for_each_send(const Exchange& exchange, const chip::Chip& chip,
   Sender sender(exchange, chip, visit);
   for (const Transfer& transfer : exchange.transfers) {
     sender.send(transfer);
+  }
+}
+
+void sources(const Send& send, std::int64_t cores, std::int64_t& turn, Cores& out) {
+  const bool even = send.core < 0;
+  const std::int64_t count =
+      even ? std::clamp<std::int64_t>(send.runs, 1, std::min(cores, kMostSources)) : 1;
+  out.clear();
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t core = ((turn++) * cores / kMostSources) + i;
+    out.push_back(even ? static_cast<std::int32_t>(core % cores) : send.core);
   }
 }
 

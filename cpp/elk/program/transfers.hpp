@@ -66,6 +66,11 @@ struct Send {
 void for_each_send(const Exchange& exchange, const chip::Chip& chip,
                    const std::function<void(const Send&)>& visit);
 
+/// The cores that a send comes from on a grid, equal parts from each: its own, or of a box that
+/// lies in equal shares on all of `cores` up to 32 of them in turn, one for each run; more would
+/// change no link's load by much. `turn` counts them over the sends of an exchange.
+void sources(const Send& send, std::int64_t cores, std::int64_t& turn, Cores& out);
+
 /// What an exchange puts on the ports of cores and chips.
 struct Traffic {
   std::vector<std::int64_t> received;   // bytes, of every core of the machine

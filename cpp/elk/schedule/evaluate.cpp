@@ -56,12 +56,12 @@ Part part(const Problem& problem, std::int32_t op, const Choice& choice, const I
   const cost::PlanOption& option = problem.option(op, choice);
   const cost::PreloadState& state = problem.state(op, choice);
   Part result{.work = work(option, state, in_place.gather),
-              .load = {.time = {0.0}, .share = 0.0},
+              .load = {.time = {0.0}, .share = 0.0, .port = 0.0},
               .own = in_place.copies,
               .piece = {0},
               .rest = option.footprint.rest};
   if (problem.is_loaded(op)) {
-    result.load = load(state);
+    result.load = load(state, problem.chip());
     result.own += hbm_bytes(problem, option) - state.space;
     result.piece = state.space;
   }
@@ -152,8 +152,9 @@ std::vector<cost::WriteBack> write_backs(const Problem& problem, const std::vect
     const Seconds wire{held / chip.interconnect.link_rate};
     const Seconds time = std::max(cost::store_time(chip, whole, store.run), wire);
     const double share = time.value > 0.0 ? wire.value / time.value : 0.0;
-    result.push_back(
-        {.op = store.op, .tensor = store.tensor, .load = {.time = time, .share = share}});
+    result.push_back({.op = store.op,
+                      .tensor = store.tensor,
+                      .load = {.time = time, .share = share, .port = share}});
   }
   return result;
 }

@@ -191,7 +191,8 @@ class Induction {
       const Time overlap =
           std::min(end + length, slot(other).load_start) - std::max(end, slot(other).load_end);
       if (overlap > 0) {
-        const cost::Load load_alone = load(problem_.state(other, slot(other).choice));
+        const cost::Load load_alone =
+            load(problem_.state(other, slot(other).choice), problem_.chip());
         wire += static_cast<double>(overlap) * load_alone.share;
       }
     }
@@ -310,7 +311,7 @@ Contention contention(const Problem& problem) {
     const auto front = static_cast<std::size_t>(problem.front_of()[static_cast<std::size_t>(op)]);
     const Step& cheapest = stairs[front].front();
     executes += cheapest.cost;
-    const cost::Load alone = load(problem.state(op, cheapest.choice));
+    const cost::Load alone = load(problem.state(op, cheapest.choice), problem.chip());
     loads += alone.time.value;
     wire += alone.time.value * alone.share;
   }

@@ -6,6 +6,7 @@
 
 #include "elk/base/parallel.hpp"
 #include "elk/partition/piece.hpp"
+#include "elk/schedule/grid.hpp"
 
 namespace elk::schedule {
 
@@ -57,7 +58,13 @@ void Moves::learn(std::vector<Pair> pairs, int threads) {
   const std::vector<partition::Handover> found = parallel_map(
       pairs,
       [&](const Pair& pair) {
-        return partition::handover(pieces_of(pair.have), pieces_of(pair.need), pair.bits, chip_);
+        const partition::Pieces& have = pieces_of(pair.have);
+        const partition::Pieces& need = pieces_of(pair.need);
+        if (counts_links(chip_)) {  // What moves is counted from the program's sends.
+          const bool ready = partition::comparable(have.layout, need.layout) && same(have, need);
+          return partition::Handover{.moved = {}, .in_place = ready};
+        }
+        return partition::handover(have, need, pair.bits, chip_);
       },
       threads);
   for (std::size_t i = 0; i < pairs.size(); ++i) {

@@ -20,11 +20,13 @@ Problem::Problem(const ir::Graph& graph, const chip::Chip& chip, const cost::Til
       chip_(chip),
       tiles_(tiles),
       moves_(chip),
+      deliveries_(chip),
       fronts_(std::move(fronts)),
       front_of_(std::move(front_of)),
       lives_(program::lifetimes(graph)),
       readers_(graph.ops.size()),
       write_slot_(graph.tensors.size(), -1) {
+  settle_preloads();
   rank_.reserve(graph.ops.size());
   for (std::size_t i = 0; i < graph.ops.size(); ++i) {
     rank_.push_back(static_cast<std::int32_t>(loaded_.size()));
@@ -42,6 +44,20 @@ Problem::Problem(const ir::Graph& graph, const chip::Chip& chip, const cost::Til
         if (readers.empty() || readers.back() != static_cast<std::int32_t>(i)) {
           readers.push_back(static_cast<std::int32_t>(i));
         }
+      }
+    }
+  }
+}
+
+/// On a grid the ways of HBM data decide how long they take.
+void Problem::settle_preloads() {
+  std::vector<char> settled(fronts_.size(), counts_links(chip_) ? 0 : 1);
+  for (std::size_t i = 0; i < front_of_.size(); ++i) {
+    const std::size_t front = static_cast<std::size_t>(front_of_[i]);
+    if (settled[front] == 0) {
+      settled[front] = 1;
+      for (cost::PlanOption& option : fronts_[front].options) {
+        deliveries_.settle(graph_, graph_.ops[i], option);
       }
     }
   }
@@ -118,7 +134,9 @@ std::int32_t Problem::resting_number(std::int32_t tensor, const std::vector<Choi
 
 Problem::Place Problem::place(std::int32_t op, const std::vector<Choice>& choices) {
   const ir::Op& node = graph_.ops[static_cast<std::size_t>(op)];
+  const std::int32_t option_number = choices[static_cast<std::size_t>(op)].option;
   Place result{.op = op,
+               .option = option_number,
                .plan = &option(op, choices[static_cast<std::size_t>(op)]),
                .moves = std::vector<std::optional<Moves::Pair>>(node.operands.size())};
   for (std::size_t k = 0; k < node.operands.size(); ++k) {
@@ -148,6 +166,66 @@ void Problem::learn(const std::vector<const Place*>& places, int threads) {
     }
   }
   moves_.learn(std::move(pairs), threads);
+  if (counts_links(chip_)) {
+    count_gathers(places, threads);
+  }
+}
+
+/// What a gather on a grid depends on: pairs of layouts, and the op itself where it reads what lies
+/// on all cores.
+Key Problem::gather_key(const Place& place) const {
+  const ir::Op& node = graph_.ops[static_cast<std::size_t>(place.op)];
+  Key key;
+  bool paired = !ir::is_collective(node.kind);
+  for (std::size_t k = 0; k < place.moves.size(); ++k) {
+    const ir::Operand& operand = node.operands[k];
+    if (operand.access == ir::Access::Write || from_hbm(graph_, operand) ||
+        partition::first_like(node, k) != k) {
+      continue;
+    }
+    paired = paired && place.moves[k].has_value();
+    const Moves::Pair pair = place.moves[k].value_or(Moves::Pair{-1, -1, 0});
+    key.insert(key.end(), {pair.have, pair.need, static_cast<std::int32_t>(pair.bits)});
+  }
+  if (!paired) {
+    key.push_back(front_of_[static_cast<std::size_t>(place.op)]);
+    key.push_back(place.option);
+  }
+  return key;
+}
+
+void Problem::count_gathers(const std::vector<const Place*>& places, int threads) {
+  std::map<Key, const Place*> missing;
+  for (const Place* place : places) {
+    Key key = gather_key(*place);
+    if (!gathers_.contains(key)) {
+      missing.emplace(std::move(key), place);
+    }
+  }
+  std::vector<const Place*> asked;
+  for (const auto& [key, place] : missing) {
+    asked.push_back(place);
+  }
+  const auto count = [&](const Place* place) {
+    std::vector<const partition::Layout*> have(place->moves.size(), nullptr);
+    for (std::size_t k = 0; k < have.size(); ++k) {
+      have[k] = place->moves[k] ? &moves_.layout(place->moves[k]->have) : nullptr;
+    }
+    return gather_on_grid(graph_, graph_.ops[static_cast<std::size_t>(place->op)], *place->plan,
+                          have, chip_);
+  };
+  const std::vector<cost::Exchange> found = parallel_map(asked, count, threads);
+  std::size_t i = 0;
+  for (const auto& [key, place] : missing) {
+    gathers_.emplace(key, found[i++]);
+  }
+}
+
+cost::Exchange Problem::gather(const Place& place,
+                               std::span<const partition::Transition* const> moved) const {
+  const ir::Op& node = graph_.ops[static_cast<std::size_t>(place.op)];
+  return counts_links(chip_) ? gathers_.at(gather_key(place))
+                             : cost::gather_all(graph_, node, *place.plan, moved, chip_);
 }
 
 InPlace Problem::price(const Place& place) const {
@@ -161,8 +239,7 @@ InPlace Problem::price(const Place& place) const {
       in_place[k] = known.in_place ? 1 : 0;
     }
   }
-  InPlace result{.gather = cost::gather_all(graph_, node, *place.plan, moved, chip_),
-                 .copies = {0}};
+  InPlace result{.gather = gather(place, moved), .copies = {0}};
   const program::OpPlan placed{.execute = place.plan->plan,
                                .divisor = place.plan->states.front().divisor};
   for (const program::ExecuteSpace& space :
@@ -233,8 +310,9 @@ std::int32_t Problem::add(std::int32_t op, const partition::ExecutePlan& plan) {
   if (found != options.end()) {
     return static_cast<std::int32_t>(found - options.begin());
   }
-  options.push_back(
-      cost::price(graph_, graph_.ops[static_cast<std::size_t>(op)], plan, chip_, tiles_));
+  const ir::Op& node = graph_.ops[static_cast<std::size_t>(op)];
+  options.push_back(cost::price(graph_, node, plan, chip_, tiles_));
+  deliveries_.settle(graph_, node, options.back());
   return static_cast<std::int32_t>(options.size()) - 1;
 }
 
@@ -251,11 +329,15 @@ cost::Moving moving(const cost::Exchange& exchange) {
           .after = exchange.tail};
 }
 
-cost::Load load(const cost::PreloadState& state) {
-  if (state.time.value <= 0.0) {
-    return {.time = {0.0}, .share = 0.0};
+cost::Load load(const cost::PreloadState& state, const chip::Chip& chip) {
+  const double time = state.time.value;
+  if (time <= 0.0) {
+    return {.time = {0.0}, .share = 0.0, .port = 0.0};
   }
-  return {.time = state.time, .share = std::min(1.0, state.wire.value / state.time.value)};
+  const double port = static_cast<double>(state.link.value) / chip.interconnect.link_rate;
+  return {.time = state.time,
+          .share = std::min(1.0, state.wire.value / time),
+          .port = chip::is_mesh(chip) ? port / time : std::min(1.0, state.wire.value / time)};
 }
 
 cost::Sharing sharing(const chip::Chip& chip) {

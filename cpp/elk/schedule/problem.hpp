@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "elk/cost/tile.hpp"
 #include "elk/ir/graph.hpp"
 #include "elk/program/program.hpp"
+#include "elk/schedule/grid.hpp"
 #include "elk/schedule/key.hpp"
 #include "elk/schedule/moves.hpp"
 #include "elk/schedule/schedule.hpp"
@@ -94,6 +96,7 @@ class Problem {
   /// All that the costs of an op in place depend on.
   struct Place {
     std::int32_t op;
+    std::int32_t option;
     const cost::PlanOption* plan;
     std::vector<std::optional<Moves::Pair>> moves;  // of each operand; empty: from everywhere
   };
@@ -104,12 +107,18 @@ class Problem {
                                             const std::vector<Choice>& choices);
   void learn(const std::vector<const Place*>& places, int threads);
   [[nodiscard]] Place place(std::int32_t op, const std::vector<Choice>& choices);
+  void settle_preloads();
+  void count_gathers(const std::vector<const Place*>& places, int threads);
+  [[nodiscard]] Key gather_key(const Place& place) const;
+  [[nodiscard]] cost::Exchange gather(const Place& place,
+                                      std::span<const partition::Transition* const> moved) const;
   [[nodiscard]] InPlace price(const Place& place) const;
 
   const ir::Graph& graph_;
   const chip::Chip& chip_;
   const cost::TileModel& tiles_;
   Moves moves_;
+  Deliveries deliveries_;
   std::vector<cost::Front> fronts_;
   std::vector<std::int32_t> front_of_;
   program::Lifetimes lives_;
@@ -119,7 +128,8 @@ class Problem {
   std::vector<std::vector<std::int32_t>> readers_;
   std::vector<std::int32_t> write_slot_;  // of each tensor: operand of its producer
   std::unordered_map<Key, InPlace, KeyHash> in_place_;
-  std::unordered_map<Key, std::int32_t, KeyHash> layouts_;  // numbers, of results at rest
+  std::unordered_map<Key, cost::Exchange, KeyHash> gathers_;  // on grids, by `gather_key`
+  std::unordered_map<Key, std::int32_t, KeyHash> layouts_;    // numbers, of results at rest
 };
 
 /// An op's execute and preload as the forecast takes them.
@@ -127,7 +137,7 @@ class Problem {
 
 [[nodiscard]] cost::Work work(const cost::PlanOption& option, const cost::PreloadState& state,
                               const cost::Exchange& gather);
-[[nodiscard]] cost::Load load(const cost::PreloadState& state);
+[[nodiscard]] cost::Load load(const cost::PreloadState& state, const chip::Chip& chip);
 
 /// What contention costs on `chip`.
 [[nodiscard]] cost::Sharing sharing(const chip::Chip& chip);

@@ -14,9 +14,6 @@
 namespace elk::sim {
 namespace {
 
-/// Shares in which a piece that lies on all cores is sent; more change no link's load by much.
-constexpr std::int64_t kMostSpreadSenders = 32;
-
 /// What resources of one kind are for.
 enum Type : std::int32_t { kSram, kReceive, kSend, kLink, kMemory, kOut, kIn, kOther, kTypes };
 
@@ -119,6 +116,7 @@ void Demands::add_path(const Path& path, std::int64_t bytes, Sums& sums) const {
 void Demands::count_links(const program::Exchange& exchange, Sums& sums) const {
   Trees trees(network_);
   std::vector<CoreId> receivers;
+  program::Cores senders;
   std::int64_t turn = 0;
   Picoseconds longest{0};
   sums.about.hop_bytes = {0};
@@ -127,14 +125,10 @@ void Demands::count_links(const program::Exchange& exchange, Sums& sums) const {
     for (const std::int32_t core : send.receivers) {
       receivers.push_back({core});
     }
-    const std::int64_t senders =
-        send.core >= 0 ? 1
-                       : std::clamp<std::int64_t>(send.runs, 1,
-                                                  std::min(network_.cores(), kMostSpreadSenders));
-    for (std::int64_t i = 0; i < senders; ++i) {
-      const std::int64_t even = ((turn++) * network_.cores() / kMostSpreadSenders) + i;
-      const CoreId from = send.core >= 0 ? CoreId{send.core} : core_id(even % network_.cores());
-      const std::int64_t bytes = ceil_div(send.bytes, senders);
+    program::sources(send, network_.cores(), turn, senders);
+    const std::int64_t bytes = ceil_div(send.bytes, static_cast<std::int64_t>(senders.size()));
+    for (const std::int32_t sender : senders) {
+      const CoreId from{sender};
       if (on_one_chip(from, receivers)) {
         sums.about.hop_bytes.value +=
             bytes * trees.add(from, receivers, Turn::RowFirst, bytes, sums.amount);

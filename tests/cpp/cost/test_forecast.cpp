@@ -35,7 +35,9 @@ Work exchange(double seconds) {
   return {.in = {.before = {0}, .wire = {seconds}, .after = {0}}, .compute = {0}, .out = kStill};
 }
 
-Load load(double seconds, double share) { return {.time = {seconds}, .share = share}; }
+Load load(double seconds, double share) {
+  return {.time = {seconds}, .share = share, .port = share};
+}
 
 TEST(Forecast, RunsExecutesOneAfterAnother) {
   const Program timeline{.works = {compute(2.0), compute(3.0)},

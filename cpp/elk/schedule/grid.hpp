@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "elk/base/ids.hpp"
+#include "elk/chip/chip.hpp"
+#include "elk/cost/exchange.hpp"
+#include "elk/cost/front.hpp"
+#include "elk/ir/graph.hpp"
+#include "elk/partition/layout.hpp"
+#include "elk/schedule/key.hpp"
+
+namespace elk::schedule {
+
+/// Whether links of a grid are counted one by one: that of one chip, whose cores lie on it once.
+[[nodiscard]] bool counts_links(const chip::Chip& chip);
+
+/// The gather of an op on such a grid. Who sends what to whom is the program's; each send loads the
+/// links of its tree, and the busiest link sets the time. `have[k]` as for `program::expand`.
+[[nodiscard]] cost::Exchange gather_on_grid(const ir::Graph& graph, const ir::Op& op,
+                                            const cost::PlanOption& option,
+                                            std::span<const partition::Layout* const> have,
+                                            const chip::Chip& chip);
+
+/// Times of preloads on a grid: a link carries what passes it on the ways that `chip/ways.hpp`
+/// gives data from HBM. How many slices those are depends on the cut, the divisor and the ring
+/// alone, and is counted once for each.
+class Deliveries {
+ public:
+  explicit Deliveries(const chip::Chip& chip);
+
+  /// Sets what the preload states of a plan take.
+  void settle(const ir::Graph& graph, const ir::Op& op, cost::PlanOption& option);
+
+ private:
+  using Loads = std::shared_ptr<const std::vector<std::int32_t>>;
+
+  [[nodiscard]] Loads loads(const ir::Graph& graph, const ir::Op& op, std::size_t operand,
+                            const cost::PlanOption& option, std::int64_t divisor);
+
+  const chip::Chip& chip_;
+  std::vector<std::vector<CoreId>> attached_;
+  std::map<Key, Loads> known_;  // slices through every link of the grid and of the modules
+};
+
+}  // namespace elk::schedule
