@@ -112,11 +112,14 @@ void fill_found(const schedule::Problem& problem, schedule::Found found, Plan& p
   plan.search.orders = found.orders;
 }
 
-/// Simulated times, where cores are equal and simulated once: on a grid each has its own links, and
-/// forecasts decide.
+/// Nodes of a grid, each with links of its own, beyond which forecasts decide: a simulation of many
+/// more would take longer than the search.
+constexpr std::int64_t kMostJudged = 4096;
+
+/// Simulated times, resources of a kind loaded as the busiest.
 schedule::Judge judge(const ir::Graph& graph, const chip::Chip& chip,
                       const cost::TileModel& tiles) {
-  if (chip.interconnect.topology != chip::Topology::AllToAll) {
+  if (chip::is_mesh(chip) && chip::total_cores(chip) > kMostJudged) {
     return {};
   }
   return [&](const program::Program& program) {
