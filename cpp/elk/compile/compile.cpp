@@ -7,6 +7,7 @@
 
 #include "elk/base/errors.hpp"
 #include "elk/compile/fronts.hpp"
+#include "elk/compile/moved.hpp"
 #include "elk/compile/shortest.hpp"
 #include "elk/compile/simulate.hpp"
 #include "elk/schedule/bounds.hpp"
@@ -102,6 +103,13 @@ void fill_found(const schedule::Problem& problem, schedule::Found found, Plan& p
   for (std::int32_t op = 0; op < problem.op_count(); ++op) {
     const auto at = static_cast<std::size_t>(op);
     plan.ops.push_back(planned(problem, op, found.schedule.ops[at], found.in_place[at]));
+  }
+  const std::vector<Moved> bytes = moved(problem.graph(), problem.chip(), found.program);
+  for (std::size_t op = 0; op < plan.ops.size(); ++op) {
+    cost::PlanOption& option = plan.ops[op].option;
+    option.gather.bytes = bytes[op].gather;
+    option.exchange = option.gather.bytes + option.shift.bytes + option.reduce.bytes;
+    plan.ops[op].state.distribute.bytes = bytes[op].distribute;
   }
   plan.schedule = std::move(found.schedule);
   plan.program = std::move(found.program);
