@@ -10,6 +10,7 @@
 #include "elk/base/errors.hpp"
 #include "elk/compile/aim.hpp"
 #include "elk/compile/fronts.hpp"
+#include "elk/compile/moved.hpp"
 #include "elk/compile/shortest.hpp"
 #include "elk/compile/simulate.hpp"
 #include "elk/schedule/bounds.hpp"
@@ -107,6 +108,13 @@ void fill_found(const schedule::Problem& problem, schedule::Found found, Plan& p
     const auto at = static_cast<std::size_t>(op);
     plan.ops.push_back(planned(problem, op, found.schedule.ops[at], found.in_place[at]));
   }
+  const std::vector<Moved> bytes = moved(problem.graph(), problem.chip(), found.program);
+  for (std::size_t op = 0; op < plan.ops.size(); ++op) {
+    cost::PlanOption& option = plan.ops[op].option;
+    option.gather.bytes = bytes[op].gather;
+    option.exchange = option.gather.bytes + option.shift.bytes + option.reduce.bytes;
+    plan.ops[op].state.distribute.bytes = bytes[op].distribute;
+  }
   plan.schedule = std::move(found.schedule);
   plan.program = std::move(found.program);
   plan.occupancy = std::move(found.occupancy);
@@ -116,11 +124,14 @@ void fill_found(const schedule::Problem& problem, schedule::Found found, Plan& p
   plan.search.orders = found.orders;
 }
 
-/// Simulated times, where cores are equal and simulated once: on a grid each has its own links, and
-/// forecasts decide.
+/// Nodes of a grid, each with links of its own, beyond which forecasts decide: a simulation of many
+/// more would take longer than the search.
+constexpr std::int64_t kMostJudged = 4096;
+
+/// Simulated times, resources of a kind loaded as the busiest.
 schedule::Judge judge(const ir::Graph& graph, const chip::Chip& chip,
                       const cost::TileModel& tiles) {
-  if (chip.interconnect.topology != chip::Topology::AllToAll) {
+  if (chip::is_mesh(chip) && chip::total_cores(chip) > kMostJudged) {
     return {};
   }
   return [&](const program::Program& program) {

@@ -2,15 +2,30 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <limits>
 #include <numeric>
 
+#include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
+#include "elk/chip/delivery.hpp"
 #include "elk/cost/store.hpp"
 
 namespace elk::schedule {
 namespace {
 
 constexpr std::int64_t kWord = 8;
+
+/// What the links between a grid and its modules let through together; off a grid, without limit.
+double edge_rate(const chip::Chip& chip) {
+  if (!chip::is_mesh(chip)) {
+    return std::numeric_limits<double>::infinity();
+  }
+  std::size_t nodes = 0;
+  for (const std::vector<CoreId>& module : chip::attached_cores(chip)) {
+    nodes += module.size();
+  }
+  return static_cast<double>(nodes) * chip.interconnect.link_rate;
+}
 
 Bytes spread_bytes(const Problem& problem, std::int32_t tensor) {
   const Bytes whole = ir::bytes(problem.graph().tensors[static_cast<std::size_t>(tensor)]);
@@ -146,15 +161,19 @@ std::vector<ir::Store> stores(const Problem& problem) {
 std::vector<cost::WriteBack> write_backs(const Problem& problem, const std::vector<Bytes>& rest) {
   const chip::Chip& chip = problem.chip();
   std::vector<cost::WriteBack> result;
-  for (const ir::Store& store : stores(problem)) {
+  const std::vector<ir::Store> written = stores(problem);
+  const double edge = written.empty() ? 1.0 : edge_rate(chip) * static_cast<double>(chip.chips);
+  for (const ir::Store& store : written) {
     const Bytes whole = ir::bytes(problem.graph().tensors[static_cast<std::size_t>(store.tensor)]);
     const auto held = static_cast<double>(rest[static_cast<std::size_t>(store.op)].value);
-    const Seconds wire{held / chip.interconnect.link_rate};
+    const Seconds port{held / chip.interconnect.link_rate};
+    const Seconds wire = std::max(port, Seconds{static_cast<double>(whole.value) / edge});
     const Seconds time = std::max(cost::store_time(chip, whole, store.run), wire);
-    const double share = time.value > 0.0 ? wire.value / time.value : 0.0;
-    result.push_back({.op = store.op,
-                      .tensor = store.tensor,
-                      .load = {.time = time, .share = share, .port = share}});
+    result.push_back({.op = store.op, .tensor = store.tensor, .load = {}});
+    if (time.value > 0.0) {
+      result.back().load = {
+          .time = time, .share = wire.value / time.value, .port = port.value / time.value};
+    }
   }
   return result;
 }

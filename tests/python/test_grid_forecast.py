@@ -1,0 +1,40 @@
+"""Real models on meshes: what plans say beside what simulations find."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import elk
+import pytest
+
+MODELS = Path(__file__).parents[2] / "models"
+BINDINGS: dict[str, dict[str, int]] = {
+    "gpt2.onnx": {"batch": 1, "seq": 128},
+    "nerf.onnx": {"rows": 65_536},
+    "resnet18.onnx": {"batch": 8},
+    "retnet-1.3b-layer.onnx": {"batch": 32},
+    "vit-base-16.onnx": {"batch": 8},
+    "whisper-tiny-encoder.onnx": {"batch": 8},
+}
+CHIPS = ("ipu-pod4-hbm", "ipu-pod4-hbm-mesh")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("file", BINDINGS)
+def test_forecasts_on_a_mesh_are_within_three_hundredths(file: str) -> None:
+    for policy in ("basic", "elk-dyn"):
+        plan = elk.compile(
+            MODELS / file, "ipu-pod4-hbm-mesh", bindings=BINDINGS[file], policy=policy
+        )
+        plan.simulate(fidelity="symmetric")
+        assert abs(plan.forecast_error()) <= 0.03
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize("file", BINDINGS)
+def test_the_bytes_of_a_plan_are_those_that_its_program_moves(file: str, chip: str) -> None:
+    plan = elk.compile(MODELS / file, chip, bindings=BINDINGS[file], policy="basic")
+    run = plan.simulate(fidelity="symmetric")
+    planned = [op["execute"]["exchange_bytes"] for op in plan.to_json()["ops"]]
+    assert list(run.columns["exchange_bytes"]) == planned
