@@ -46,15 +46,17 @@ constexpr std::array<DTypeInfo, 16> kDTypes{{{"f64", 64},
 
 const DTypeInfo& info(DType dtype) { return kDTypes.at(static_cast<std::size_t>(dtype)); }
 
-/// The product of `sizes`, refused where it could overflow what is computed from it.
-std::int64_t elements(std::span<const std::int64_t> sizes, const std::string& what) {
+/// The product of `sizes`, refused where it could overflow what is computed from it. `what` says
+/// whose they are, which is put together only to be refused.
+template <class What>
+std::int64_t elements(std::span<const std::int64_t> sizes, const What& what) {
   std::int64_t product = 1;
   for (const std::int64_t size : sizes) {
     if (size < 1) {
-      throw InvalidInput(text(what, " must have positive sizes, got ", size));
+      throw InvalidInput(text(what(), " must have positive sizes, got ", size));
     }
     if (product > kMaxElements / size) {
-      throw InvalidInput(text(what, " must have at most 2^56 elements"));
+      throw InvalidInput(text(what(), " must have at most 2^56 elements"));
     }
     product *= size;
   }
@@ -73,7 +75,7 @@ class OpChecker {
   void check() const {
     std::vector<std::int64_t> sizes(op_.axes.size());
     std::ranges::transform(op_.axes, sizes.begin(), &Axis::size);
-    (void)elements(sizes, where("the axes"));
+    (void)elements(sizes, [this] { return where("the axes"); });
     if (op_.flops < 0) {
       throw InvalidInput(text(where("flops"), " must not be negative, got ", op_.flops));
     }
@@ -126,31 +128,31 @@ class OpChecker {
   }
 
   void check_dim(const Dim& dim, const Tensor& tensor, std::size_t d) const {
-    const std::string what = where(text("dim ", d, " of '", tensor.name, "'"));
+    const auto what = [&] { return where(text("dim ", d, " of '", tensor.name, "'")); };
     if (dim.axes.size() != dim.coef.size()) {
-      throw InvalidInput(text(what, " must have one coefficient for each axis"));
+      throw InvalidInput(text(what(), " must have one coefficient for each axis"));
     }
     if (dim.offset < -kMaxElements || dim.offset > kMaxElements) {
       throw InvalidInput(
-          text(what, " must have an offset of at most ", kMaxElements, ", got ", dim.offset));
+          text(what(), " must have an offset of at most ", kMaxElements, ", got ", dim.offset));
     }
     const std::int64_t low = dim.offset;
     std::int64_t high = dim.offset;
     for (std::size_t i = 0; i < dim.axes.size(); ++i) {
       if (!within(dim.axes[i], op_.axes.size())) {
-        throw InvalidInput(text(what, " names axis ", dim.axes[i], " of ", op_.axes.size()));
+        throw InvalidInput(text(what(), " names axis ", dim.axes[i], " of ", op_.axes.size()));
       }
       if (dim.coef[i] < 1 || dim.coef[i] > kMaxElements) {
-        throw InvalidInput(text(what, " must have positive coefficients, got ", dim.coef[i]));
+        throw InvalidInput(text(what(), " must have positive coefficients, got ", dim.coef[i]));
       }
       const std::int64_t steps = op_.axes[static_cast<std::size_t>(dim.axes[i])].size - 1;
       if (steps > 0 && dim.coef[i] > (kMaxElements - std::min(high, kMaxElements)) / steps) {
-        throw InvalidInput(text(what, " must index at most ", kMaxElements, " positions"));
+        throw InvalidInput(text(what(), " must index at most ", kMaxElements, " positions"));
       }
       high += steps * dim.coef[i];
     }
     if (high < 0 || low >= tensor.shape[d]) {
-      throw InvalidInput(text(what, " indexes ", low, " to ", high, " of ", tensor.shape[d],
+      throw InvalidInput(text(what(), " indexes ", low, " to ", high, " of ", tensor.shape[d],
                               ": nothing of it is read"));
     }
   }
@@ -283,7 +285,7 @@ void validate(const Graph& graph) {
     throw InvalidInput("a graph must have fewer than 2^31 ops");
   }
   for (const Tensor& tensor : graph.tensors) {
-    (void)elements(tensor.shape, text("tensor '", tensor.name, "'"));
+    (void)elements(tensor.shape, [&] { return text("tensor '", tensor.name, "'"); });
   }
   check_names(graph);
   for (const Op& op : graph.ops) {
