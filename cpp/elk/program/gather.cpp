@@ -125,6 +125,8 @@ void add_moves(const PlacedOp& placed, std::size_t k, Moves found, Counted count
   const auto first = static_cast<std::int32_t>(exchange.groups.size());
   const auto held = static_cast<std::int32_t>(found.held.size());
   const std::int64_t bits = bits_of(placed, k);
+  exchange.groups.reserve(exchange.groups.size() + found.held.size() + found.needed.size());
+  exchange.transfers.reserve(exchange.transfers.size() + found.moves.size());
   for (std::vector<PieceGroup>* groups : {&found.held, &found.needed}) {
     for (PieceGroup& group : *groups) {
       exchange.groups.push_back(std::move(group.cores));

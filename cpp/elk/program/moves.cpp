@@ -101,69 +101,107 @@ class Finder {
   std::vector<std::int8_t> is_known_;
 };
 
+/// Finds pieces by the numbers of their sets, read as one number: in a table where it is small.
+class GroupIndex {
+ public:
+  GroupIndex(const Pieces& held, const std::vector<PieceGroup>& groups) : held_(held) {
+    double keys = 1.0;
+    for (const DimPieces& dim : held.dims) {
+      keys *= static_cast<double>(dim.sets.size());
+    }
+    if (keys <= kMostKeys * static_cast<double>(groups.size())) {
+      table_.assign(static_cast<std::size_t>(keys), -1);
+    }
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+      std::int64_t key = 0;
+      for (std::size_t dim = 0; dim < groups[g].sets.size(); ++dim) {
+        key = key_of(key, dim, groups[g].sets[dim]);
+      }
+      if (table_.empty()) {
+        sparse_.emplace(key, static_cast<std::int32_t>(g));
+      } else {
+        table_[subscript(key)] = static_cast<std::int32_t>(g);
+      }
+    }
+  }
+
+  /// The key of sets of which those of the dimensions before `dim` have the key `outer`.
+  [[nodiscard]] std::int64_t key_of(std::int64_t outer, std::size_t dim, std::int32_t set) const {
+    return (outer * static_cast<std::int64_t>(held_.dims[dim].sets.size())) + set;
+  }
+
+  /// The number of the group with `key`, or -1.
+  [[nodiscard]] std::int32_t operator()(std::int64_t key) const {
+    if (!table_.empty()) {
+      return table_[subscript(key)];
+    }
+    const auto found = sparse_.find(key);
+    return found == sparse_.end() ? -1 : found->second;
+  }
+
+ private:
+  static constexpr double kMostKeys = 8.0;  // in the table, for each group
+
+  const Pieces& held_;
+  std::vector<std::int32_t> table_;
+  std::unordered_map<std::int64_t, std::int32_t> sparse_;
+};
+
 /// Lists the moves into one piece: every combination of overlaps that some cores hold.
 class Lister {
  public:
   Lister(const Pieces& held, const std::vector<DimPieces>& needed, Moves& out)
-      : held_(held), out_(out) {
+      : out_(out), groups_(held, out.held), overlaps_(needed.size()), chosen_(needed.size()) {
+    finders_.reserve(needed.size());
     for (std::size_t dim = 0; dim < needed.size(); ++dim) {
       finders_.emplace_back(held.dims[dim], needed[dim]);
-    }
-    for (std::size_t g = 0; g < out.held.size(); ++g) {
-      group_.emplace(key(out.held[g].sets), static_cast<std::int32_t>(g));
     }
   }
 
   void list(std::int32_t to) {
     to_ = to;
-    sets_.assign(finders_.size(), 0);
-    chosen_.assign(finders_.size(), {});
-    descend(0);
+    const std::vector<std::int32_t>& sets = out_.needed[subscript(to)].sets;
+    for (std::size_t dim = 0; dim < finders_.size(); ++dim) {
+      overlaps_[dim] = &finders_[dim](sets[dim]);
+    }
+    descend(0, 0);
   }
 
  private:
-  [[nodiscard]] std::int64_t key(const std::vector<std::int32_t>& sets) const {
-    std::int64_t key = 0;
-    for (std::size_t dim = 0; dim < sets.size(); ++dim) {
-      key = (key * static_cast<std::int64_t>(held_.dims[dim].sets.size())) + sets[dim];
-    }
-    return key;
-  }
-
-  void descend(std::size_t dim) {  // NOLINT(misc-no-recursion): as deep as the tensor has dims
+  /// Chooses an overlap of `dim` and of all after it; `key` is of the sets chosen before.
+  void descend(std::size_t dim, std::int64_t key) {  // NOLINT(misc-no-recursion): as deep as dims
     if (dim == finders_.size()) {
-      add();
+      add(key);
       return;
     }
-    for (const Overlap& overlap : finders_[dim](out_.needed[subscript(to_)].sets[dim])) {
-      sets_[dim] = overlap.set;
-      chosen_[dim] = overlap;
-      descend(dim + 1);
+    for (const Overlap& overlap : *overlaps_[dim]) {
+      chosen_[dim] = &overlap;
+      descend(dim + 1, groups_.key_of(key, dim, overlap.set));
     }
   }
 
-  void add() {
-    const auto found = group_.find(key(sets_));
-    if (found == group_.end()) {
+  void add(std::int64_t key) {
+    const std::int32_t from = groups_(key);
+    if (from < 0) {
       return;
     }
-    Move move{.from = found->second, .to = to_, .elements = 1, .runs = 1};
+    Move move{.from = from, .to = to_, .elements = 1, .runs = 1};
     bool whole = true;  // Whether all dimensions further in are whole in both pieces.
     for (std::size_t dim = chosen_.size(); dim-- > 0;) {
-      move.elements *= chosen_[dim].count;
-      move.runs *= whole ? chosen_[dim].runs : chosen_[dim].count;
-      whole = whole && chosen_[dim].whole;
+      const Overlap& overlap = *chosen_[dim];
+      move.elements *= overlap.count;
+      move.runs *= whole ? overlap.runs : overlap.count;
+      whole = whole && overlap.whole;
     }
     out_.moves.push_back(move);
   }
 
-  const Pieces& held_;
   Moves& out_;
+  GroupIndex groups_;
   std::vector<Finder> finders_;
-  std::unordered_map<std::int64_t, std::int32_t> group_;
   std::int32_t to_ = 0;
-  std::vector<std::int32_t> sets_;
-  std::vector<Overlap> chosen_;
+  std::vector<const std::vector<Overlap>*> overlaps_;  // of every dimension
+  std::vector<const Overlap*> chosen_;
 };
 
 }  // namespace

@@ -28,10 +28,11 @@ void for_each_chip(Run cores, std::int64_t of_chip, const Visit& visit) {
   }
 }
 
+/// Calls `visit` for what transfers send.
+template <class Visit>
 class Sender {
  public:
-  Sender(const Exchange& exchange, const chip::Chip& chip,
-         const std::function<void(const Send&)>& visit)
+  Sender(const Exchange& exchange, const chip::Chip& chip, const Visit& visit)
       : exchange_(exchange),
         multicast_(chip.interconnect.multicast),
         of_chip_(chip.core.count),
@@ -85,11 +86,16 @@ class Sender {
 
   /// The core of `holders` whose turn it is.
   std::int32_t next(std::int32_t from, Run holders) {
-    return holders[turn_[subscript(from)]++ % holders.size()];
+    const std::size_t turn = turn_[subscript(from)]++;
+    return holders.size() == 1 ? holders.front() : holders[turn % holders.size()];
   }
 
   void fetch(const Transfer& transfer) {
     const Run holders = group(transfer.from);
+    if (group(transfer.to).size() == 1) {
+      fetch_one(transfer, holders, group(transfer.to));
+      return;
+    }
     wanting_.clear();
     std::set_difference(group(transfer.to).begin(), group(transfer.to).end(), holders.begin(),
                         holders.end(), std::back_inserter(wanting_));
@@ -104,6 +110,22 @@ class Sender {
       }
     });
     fetch_from(transfer, holders, abroad_);
+  }
+
+  void fetch_one(const Transfer& transfer, Run holders, Run receiver) {
+    const std::int32_t core = receiver.front();
+    if (holders.size() > 1) {
+      if (std::binary_search(holders.begin(), holders.end(), core)) {
+        return;
+      }
+      const std::int64_t chip = core / of_chip_;
+      const auto first = std::lower_bound(holders.begin(), holders.end(), chip * of_chip_);
+      const auto last = std::lower_bound(first, holders.end(), (chip + 1) * of_chip_);
+      holders = first == last ? holders : Run(first, last);
+    } else if (holders.front() == core) {
+      return;
+    }
+    deliver(transfer, next(transfer.from, holders), receiver, part_bytes(transfer, 0));
   }
 
   void fetch_from(const Transfer& transfer, Run holders, Run receivers) {
@@ -157,7 +179,7 @@ class Sender {
   const Exchange& exchange_;
   bool multicast_;
   std::int64_t of_chip_;
-  const std::function<void(const Send&)>& visit_;
+  const Visit& visit_;
   std::vector<std::size_t> turn_;  // of each group
   Cores wanting_;
   Cores abroad_;
@@ -167,20 +189,25 @@ class Sender {
 class Counter {
  public:
   Counter(const chip::Chip& chip, Traffic& sum)
-      : multicast_(chip.interconnect.multicast), of_chip_(chip.core.count), sum_(sum) {}
+      : multicast_(chip.interconnect.multicast),
+        one_chip_(chip.chips == 1),
+        of_chip_(chip.core.count),
+        sum_(sum) {}
 
   void add(const Send& send) {
-    const std::int64_t home = send.core < 0 ? -1 : send.core / of_chip_;
     if (send.core >= 0) {
       sum_.sent[subscript(send.core)] += send.bytes;
     }
-    for_each_chip(send.receivers, of_chip_, [&](std::int64_t chip, Run receivers) {
-      for (const std::int32_t core : receivers) {
-        sum_.received[subscript(core)] += send.bytes;
-        sum_.fragments[subscript(core)] += send.runs;
-      }
-      cross(home, chip, send.bytes);
-    });
+    for (const std::int32_t core : send.receivers) {
+      sum_.received[subscript(core)] += send.bytes;
+      sum_.fragments[subscript(core)] += send.runs;
+    }
+    if (one_chip_) {
+      return;
+    }
+    const std::int64_t home = send.core < 0 ? -1 : send.core / of_chip_;
+    for_each_chip(send.receivers, of_chip_,
+                  [&](std::int64_t chip, Run) { cross(home, chip, send.bytes); });
   }
 
   /// All parts to all, or to each its own part from all.
@@ -253,6 +280,7 @@ class Counter {
   }
 
   bool multicast_;
+  bool one_chip_;
   std::int64_t of_chip_;
   Traffic& sum_;
 };
@@ -292,7 +320,7 @@ Traffic traffic(const Exchange& exchange, const chip::Chip& chip) {
               .chip_in = std::vector<std::int64_t>(subscript(chip.chips), 0),
               .chip_out = std::vector<std::int64_t>(subscript(chip.chips), 0)};
   Counter counter(chip, sum);
-  const std::function<void(const Send&)> visit = [&](const Send& send) { counter.add(send); };
+  const auto visit = [&](const Send& send) { counter.add(send); };
   Sender sender(exchange, chip, visit);
   for (const Transfer& transfer : exchange.transfers) {
     if (transfer.pattern == Pattern::Share || transfer.pattern == Pattern::Scatter) {

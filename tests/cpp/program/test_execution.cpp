@@ -1,5 +1,7 @@
+#include <algorithm>
 #include <cstdint>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -185,6 +187,52 @@ TEST(Transfers, CountWhatTheirListOfSendsAddsUpTo) {
       EXPECT_EQ(counted.received, sends.received);
       EXPECT_EQ(counted.sent, sends.sent);
       EXPECT_EQ(counted.fragments, sends.fragments);
+    }
+  }
+}
+
+/// The sends, as rows of core, receivers and bytes, of a box for each core in turn that the
+/// holders have: for the core alone, or for it and a holder, who needs nothing.
+std::vector<std::vector<std::int64_t>> fetched(const Cores& holders, const Cores& wanting,
+                                               bool with_holder, const chip::Chip& chip) {
+  Exchange exchange{.groups = {holders}, .transfers = {}, .even_bytes = 0};
+  for (const std::int32_t core : wanting) {
+    Cores to{core};
+    if (with_holder && core != holders.back()) {
+      to.push_back(holders.back());
+      std::sort(to.begin(), to.end());
+    }
+    exchange.transfers.push_back({.pattern = Pattern::Fetch,
+                                  .operand = 0,
+                                  .from = 0,
+                                  .to = static_cast<std::int32_t>(exchange.groups.size()),
+                                  .unit = 8,
+                                  .extent = 3,
+                                  .chunk = 3,
+                                  .runs = 2,
+                                  .level = 0});
+    exchange.groups.push_back(std::move(to));
+  }
+  std::vector<std::vector<std::int64_t>> sends;
+  for_each_send(exchange, chip, [&](const Send& send) {
+    sends.push_back({send.core, send.bytes, send.runs});
+    sends.back().insert(sends.back().end(), send.receivers.begin(), send.receivers.end());
+  });
+  return sends;
+}
+
+TEST(Transfers, FetchForOneCoreAsForOneOfSeveral) {
+  chip::Chip chip = chip::small_chip();
+  chip.chips = 4;
+  chip.core.count = 16;
+  Cores all(64);
+  std::iota(all.begin(), all.end(), 0);
+  for (const Cores& holders : {Cores{5}, Cores{5, 7, 9}, Cores{3, 20, 21, 40}, all}) {
+    for (const bool multicast : {true, false}) {
+      chip.interconnect.multicast = multicast;
+      const auto alone = fetched(holders, all, false, chip);
+      EXPECT_EQ(alone, fetched(holders, all, true, chip));
+      EXPECT_EQ(alone.size(), all.size() - holders.size());
     }
   }
 }
