@@ -33,7 +33,7 @@ ROTATING = ("vit", "encoder", "audio", "diffusion", "llama", "gpt", "mixtral", "
 
 
 # Chips that exchange almost for free share even a small model: weights are split, not rows.
-CLOSE = {"bytes_per_s": 1e12, "latency_s": 1e-10}
+CLOSE: dict[str, Any] = {"bytes_per_s": 1e12, "latency_s": 1e-10}
 
 
 def pod(
@@ -61,7 +61,7 @@ def machine(name: str, model: str = "llama") -> elk.Chip:
     if name == "close pod":
         return pod(**CLOSE).replace(hbm_bytes_per_s=1e9)  # Weights are worth sharing.
     if name == "ring pod":  # Direct messages pass chips in between: parts go around the ring.
-        slow = {"bytes_per_s": 4e9, "latency_s": 1e-10, "topology": "ring"}
+        slow: dict[str, Any] = {"bytes_per_s": 4e9, "latency_s": 1e-10, "topology": "ring"}
         return pod(**slow).replace(hbm_bytes_per_s=2e8)
     if name == "one port":  # The other cores reach other chips through the first one.
         return pod(**CLOSE, port_cores=1).replace(hbm_bytes_per_s=1e9)

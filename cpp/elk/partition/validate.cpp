@@ -60,6 +60,9 @@ void validate_temporal(const ir::Op& op, std::size_t operand, const ExecutePlan&
            " temporal factors");
   }
   std::int64_t product = 1;
+  if (std::count_if(parts.begin(), parts.end(), [](std::int64_t n) { return n > 1; }) > 1) {
+    refuse(op, "operand ", operand, " rotates along several dimensions");
+  }
   for (std::size_t dim = 0; dim < parts.size(); ++dim) {
     if (parts[dim] < 1 || (parts[dim] > 1 && !rotates(op, operand, dim))) {
       refuse(op, "operand ", operand, " cannot be cut by ", parts[dim], " over time in dimension ",

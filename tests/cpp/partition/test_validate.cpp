@@ -1,3 +1,5 @@
+#include <cstdint>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -43,6 +45,18 @@ TEST_F(ValidatePlan, RefusesMoreCoresThanThereAre) {
 TEST_F(ValidatePlan, RefusesPartsThatDoNotDivideTheSharers) {
   plan_.temporal[0] = {1, 2};
   refuses();
+}
+
+TEST_F(ValidatePlan, RefusesAnOperandThatRotatesAlongSeveralDimensions) {
+  const test::OneOp one = test::matmul(4, 4, 8);
+  const auto with = [&](std::vector<std::int64_t> parts) {
+    const auto plan =
+        complete_plan(one.graph, one.op(), {4, 1, 1}, {{}, std::move(parts), {}}, chip_);
+    validate(one.graph, one.op(), *plan, chip_);
+  };
+  EXPECT_NO_THROW(with({4, 1}));
+  EXPECT_NO_THROW(with({1, 4}));
+  EXPECT_THROW(with({2, 2}), InvalidInput);
 }
 
 TEST_F(ValidatePlan, RefusesAPaceLongerThanAPartition) {
