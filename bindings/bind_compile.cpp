@@ -90,7 +90,8 @@ void bind_options(py::module_& m) {
              return compile::Options{policy, effort, pod, threads, {min_core_share, max_padding}};
            }),
            py::kw_only(), py::arg("policy"), py::arg("effort"), py::arg("pod"), py::arg("threads"),
-           py::arg("min_core_share"), py::arg("max_padding"));
+           py::arg("min_core_share"), py::arg("max_padding"))
+      .def_readwrite("waves", &compile::Options::waves);
 }
 
 void bind_search(py::module_& m) {
@@ -142,6 +143,7 @@ void bind_compile(py::module_& m) {
       .def_readonly("policy", &Plan::policy)
       .def_readonly("origin", &Plan::origin)
       .def_readonly("shard", &Plan::shard)
+      .def_readonly("wave_dims", &Plan::wave_dims)
       .def_readonly("ops", &Plan::ops)
       .def_readonly("fronts", &Plan::fronts)
       .def_readonly("front_of", &Plan::front_of)

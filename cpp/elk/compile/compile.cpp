@@ -1,7 +1,9 @@
 #include "elk/compile/compile.hpp"
 
 #include <cstddef>
+#include <exception>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -9,6 +11,7 @@
 #include "elk/compile/fronts.hpp"
 #include "elk/compile/shortest.hpp"
 #include "elk/compile/simulate.hpp"
+#include "elk/compile/waves.hpp"
 #include "elk/schedule/bounds.hpp"
 #include "elk/schedule/evaluate.hpp"
 #include "elk/schedule/ideal.hpp"
@@ -128,9 +131,10 @@ schedule::Judge judge(const ir::Graph& graph, const chip::Chip& chip,
 
 namespace {
 
-/// All passes on a graph and a machine as they are.
+/// All passes on a graph and a machine as they are; `bounds` are known even where no schedule is
+/// found.
 Plan compile_on(const ir::Graph& graph, const chip::Chip& chip, const cost::TileModel& tiles,
-                const Options& options) {
+                const Options& options, std::vector<schedule::Bounds>& bounds) {
   check_capacity(graph, chip);
   Fronts distinct = fronts(graph, chip, tiles, options.constraints, options.threads);
   const Search search = counts(distinct.fronts);
@@ -146,10 +150,12 @@ Plan compile_on(const ir::Graph& graph, const chip::Chip& chip, const cost::Tile
             .program = {},
             .predicted = {},
             .bounds = schedule::bounds(problem, ideal.times.total),
+            .wave_dims = {},
             .raw = {0},
             .origin = options.policy,
             .occupancy = {},
             .search = search};
+  bounds.push_back(plan.bounds);
   if (options.policy == schedule::Policy::Ideal) {
     fill_ideal(problem, ideal, plan);
   } else {
@@ -163,6 +169,62 @@ Plan compile_on(const ir::Graph& graph, const chip::Chip& chip, const cost::Tile
   }
   plan.fronts = problem.fronts();
   return plan;
+}
+
+/// What counts where plans compete: simulated time, where that decides between schedules, too.
+Seconds judged(const ir::Graph& graph, const chip::Chip& chip, const cost::TileModel& tiles,
+               const Plan& plan) {
+  const schedule::Judge by = judge(graph, chip, tiles);
+  const bool runs = plan.policy != schedule::Policy::Ideal;
+  return by && runs ? by(plan.program) : to_seconds(plan.predicted.total);
+}
+
+/// A plan of what one machine runs, and the waves in which it runs it.
+struct Best {
+  Plan plan;
+  std::optional<ir::InWaves> waves;
+};
+
+/// The plan of `graph` as it is, or with large ops in waves where that takes less: in smaller ones
+/// if it fits in no other way. Its bounds hold for all of these. `split` has the axis of each op
+/// that is cut over chips.
+Best compile_best(const ir::Graph& graph, const std::vector<std::int32_t>& split,
+                  const chip::Chip& chip, const cost::TileModel& tiles, const Options& options) {
+  std::vector<schedule::Bounds> bounds;
+  std::optional<Best> best;
+  std::exception_ptr why;
+  try {
+    best.emplace(Best{.plan = compile_on(graph, chip, tiles, options, bounds), .waves = {}});
+  } catch (const Infeasible&) {
+    why = std::current_exception();
+  }
+  for (const double share : {kLargeShare, kLargeShare / 2, kLargeShare / 4}) {
+    if (best && (best->waves || share < kLargeShare || Watch::stops(options.watch))) {
+      break;
+    }
+    std::optional<ir::InWaves> waves;
+    if (options.waves) {
+      waves = large_in_waves(graph, split, chip, share);
+    }
+    if (!waves) {
+      continue;
+    }
+    try {
+      Plan plan = compile_on(waves->graph, chip, tiles, options, bounds);
+      if (!best ||
+          judged(waves->graph, chip, tiles, plan) < judged(graph, chip, tiles, best->plan)) {
+        plan.wave_dims = waves->dim_of;
+        best.emplace(Best{.plan = std::move(plan), .waves = std::move(waves)});
+      }
+    } catch (const Infeasible&) {
+      why = why ? why : std::current_exception();
+    }
+  }
+  if (!best) {
+    std::rethrow_exception(why);
+  }
+  best->plan.bounds = schedule::least_bounds(bounds);
+  return std::move(*best);
 }
 
 void check_input(const ir::Graph& graph, const chip::Chip& chip) {
@@ -183,7 +245,11 @@ Plan compile(const ir::Graph& graph, const chip::Chip& chip, const cost::TileMod
              const Options& options) {
   if (options.pod == Pod::Pooled || chip.chips == 1) {
     check_input(graph, chip);
-    return compile_on(graph, chip, tiles, options);
+    Best best = compile_best(graph, {}, chip, tiles, options);
+    if (best.waves) {
+      best.plan.shard = in_parts(unsplit(graph), *best.waves);
+    }
+    return std::move(best.plan);
   }
   check_input(graph, chip);
   const train::ExecuteTime execute = train::by_cuts(graph, chip, tiles);
@@ -192,9 +258,9 @@ Plan compile(const ir::Graph& graph, const chip::Chip& chip, const cost::TileMod
       [&] { return train::leanest(graph, chip, execute, options.threads); },
       [&](const train::Sharding& sharding) {
         train::OneChip one = train::one_chip(graph, sharding, chip.chips);
-        Plan plan = compile_on(one.graph, chip::one_of(chip), tiles, options);
-        plan.shard = std::move(one);
-        return plan;
+        Best best = compile_best(one.graph, one.axes, chip::one_of(chip), tiles, options);
+        best.plan.shard = best.waves ? in_parts(one, *best.waves) : std::move(one);
+        return std::move(best.plan);
       });
 }
 
