@@ -114,7 +114,8 @@ void bind_options(py::module_& m) {
            }),
            py::kw_only(), py::arg("policy"), py::arg("effort"),
            py::arg("objective") = schedule::Objective::Latency, py::arg("pod"), py::arg("threads"),
-           py::arg("min_core_share"), py::arg("max_padding"));
+           py::arg("min_core_share"), py::arg("max_padding"))
+      .def_readwrite("waves", &compile::Options::waves);
 }
 
 void bind_search(py::module_& m) {
@@ -172,7 +173,9 @@ void bind_compile(py::module_& m) {
   py::class_<Plan>(m, "Plan", "What the compiler decided, in columns.")
       .def_readonly("policy", &Plan::policy)
       .def_readonly("origin", &Plan::origin)
+      .def_readonly("pod", &Plan::pod)
       .def_readonly("shard", &Plan::shard)
+      .def_readonly("wave_dims", &Plan::wave_dims)
       .def_readonly("ops", &Plan::ops)
       .def_readonly("fronts", &Plan::fronts)
       .def_readonly("front_of", &Plan::front_of)

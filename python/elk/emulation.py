@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -98,13 +98,18 @@ class Emulation(Mapping[str, Array]):
 
 @dataclass(frozen=True)
 class EmulatedPlan:
-    """What emulation needs of a plan: the model's, or what one of its `chips` runs of it."""
+    """What emulation needs of a plan: the model's, or what one of its `chips` runs of it.
+
+    Of each tensor `wave_dims` has the dimension of which it is a wave's part, or -1; it is empty
+    where nothing runs in waves.
+    """
 
     model: Model
     chip: _core.Chip
     program: _core.Program
     shard: _core.OneChip | None = None
     chips: int = 1
+    wave_dims: Sequence[int] = ()
 
 
 def emulate(

@@ -61,9 +61,13 @@ def parts_of(plan: EmulatedPlan) -> Parts:
         versions = [Version(i, name, "whole") for i, name in enumerate(names)]
         return Parts(plan.model.graph, 1, shapes, [], versions)
     whole = set(names)
+    waves = plan.wave_dims or [-1] * len(plan.shard.forms)
     versions = [
         Version(i, t.name if t.name in whole else t.name.rpartition("@")[0], form)
-        for i, (t, form) in enumerate(zip(plan.shard.graph.tensors, plan.shard.forms, strict=True))
+        for i, (t, form, dim) in enumerate(
+            zip(plan.shard.graph.tensors, plan.shard.forms, waves, strict=True)
+        )
+        if dim < 0  # A wave's part of a tensor is no version of it.
     ]
     return Parts(plan.shard.graph, plan.chips, shapes, plan.shard.slices, versions)
 

@@ -75,7 +75,8 @@ class CompiledPlan:
 
     Attributes:
         plan: What was decided.
-        graph: The model's graph; what one chip of a pod runs of it is `plan.shard`.
+        graph: The model's graph; what is run of it by one chip of a pod, or in waves, is
+            `plan.shard`.
         chip: The chip that it was planned for.
         pod: How several chips were to work together: "sharded" takes a shorter pooled plan too.
         model: The model's name, digest, bindings and number of operators.
@@ -102,7 +103,12 @@ class CompiledPlan:
         from elk.emulation import EmulatedPlan  # noqa: PLC0415 - few plans are emulated
 
         return EmulatedPlan(
-            self.loaded, self._machine, self.plan.program, self.plan.shard, self._chips
+            self.loaded,
+            self._machine,
+            self.plan.program,
+            self.plan.shard,
+            self._chips,
+            self.plan.wave_dims,
         )
 
     def placed(self) -> PlacedProgram:
@@ -129,7 +135,7 @@ class CompiledPlan:
     def _machine(self) -> _core.Chip:
         """What the program is for: one chip, where chips share the model."""
         machine = self.chip.to_core()
-        return machine if self.plan.shard is None else _core.one_of(machine)
+        return _core.one_of(machine) if self._shares else machine
 
     @cached_property
     def _planned(self) -> _core.Graph:
@@ -139,7 +145,12 @@ class CompiledPlan:
     @property
     def _chips(self) -> int:
         """Chips of which each runs the whole program."""
-        return 1 if self.plan.shard is None else self.chip.chips
+        return self.chip.chips if self._shares else 1
+
+    @property
+    def _shares(self) -> bool:
+        """Whether several chips share the model, each with a part of it."""
+        return self.plan.pod == _core.Pod.Sharded
 
     @cached_property
     def _tensors(self) -> list[str]:
@@ -147,7 +158,7 @@ class CompiledPlan:
 
     def _asked_pod(self) -> SearchPod:
         """What was asked for, where all chips' cores as one machine were found to be faster."""
-        pooled = self.pod == "sharded" and self.chip.chips > 1 and self.plan.shard is None
+        pooled = self.pod == "sharded" and self.chip.chips > 1 and not self._shares
         return {"pod": self.pod} if pooled else {}
 
     def document(self) -> PlanDocument:

@@ -2,8 +2,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -13,6 +15,7 @@
 #include "elk/compile/moved.hpp"
 #include "elk/compile/shortest.hpp"
 #include "elk/compile/simulate.hpp"
+#include "elk/compile/waves.hpp"
 #include "elk/schedule/bounds.hpp"
 #include "elk/schedule/evaluate.hpp"
 #include "elk/schedule/ideal.hpp"
@@ -143,9 +146,10 @@ schedule::Judge judge(const ir::Graph& graph, const chip::Chip& chip,
 
 namespace {
 
-/// All passes on a graph and a machine as they are.
+/// All passes on a graph and a machine as they are; `bounds` are known even where no schedule is
+/// found.
 Plan compile_on(const ir::Graph& graph, const chip::Chip& chip, const cost::TileModel& tiles,
-                const Options& options) {
+                const Options& options, std::vector<schedule::Bounds>& bounds) {
   check_capacity(graph, chip);
   Fronts distinct = fronts(graph, chip, tiles, options);
   const Search search = counts(distinct.fronts);
@@ -164,10 +168,12 @@ Plan compile_on(const ir::Graph& graph, const chip::Chip& chip, const cost::Tile
             .program = {},
             .predicted = {},
             .bounds = schedule::bounds(problem, ideal.times.total),
+            .wave_dims = {},
             .raw = {0},
             .origin = options.policy,
             .occupancy = {},
             .search = search};
+  bounds.push_back(plan.bounds);
   if (options.policy == schedule::Policy::Ideal) {
     fill_ideal(problem, ideal, plan);
   } else {
@@ -185,6 +191,77 @@ Plan compile_on(const ir::Graph& graph, const chip::Chip& chip, const cost::Tile
   return plan;
 }
 
+/// What counts where plans compete, the less the better: what they were aimed at, or simulated time,
+/// where that decides between schedules, too.
+double judged(const ir::Graph& graph, const chip::Chip& chip, const cost::TileModel& tiles,
+              const Plan& plan) {
+  if (plan.aimed) {
+    return plan.aimed->worth;
+  }
+  const schedule::Judge by = judge(graph, chip, tiles);
+  const bool runs = plan.policy != schedule::Policy::Ideal;
+  return (by && runs ? by(plan.program) : to_seconds(plan.predicted.total)).value;
+}
+
+/// A plan of what one machine runs, and the waves in which it runs it.
+struct Best {
+  Plan plan;
+  std::optional<ir::InWaves> waves;
+};
+
+/// The plan of `graph` as it is, or with large ops in waves where that takes less: in smaller ones
+/// if it fits in no other way. Its bounds hold for all of these. `split` has the axis of each op
+/// that is cut over chips.
+Best compile_best(const ir::Graph& graph, const std::vector<std::int32_t>& split,
+                  const chip::Chip& chip, const cost::TileModel& tiles, const Options& options) {
+  std::vector<schedule::Bounds> bounds;
+  std::optional<Best> best;
+  std::exception_ptr why;
+  try {
+    best.emplace(Best{.plan = compile_on(graph, chip, tiles, options, bounds), .waves = {}});
+  } catch (const Infeasible&) {
+    why = std::current_exception();
+  }
+  for (const double share : {kLargeShare, kLargeShare / 2, kLargeShare / 4}) {
+    if (best && (best->waves || share < kLargeShare || Watch::stops(options.watch))) {
+      break;
+    }
+    std::optional<ir::InWaves> waves;
+    if (options.waves) {
+      waves = large_in_waves(graph, split, chip, share);
+    }
+    if (!waves) {
+      continue;
+    }
+    try {
+      Plan plan = compile_on(waves->graph, chip, tiles, options, bounds);
+      if (!best ||
+          judged(waves->graph, chip, tiles, plan) < judged(graph, chip, tiles, best->plan)) {
+        plan.wave_dims = waves->dim_of;
+        best.emplace(Best{.plan = std::move(plan), .waves = std::move(waves)});
+      }
+    } catch (const Infeasible&) {
+      why = why ? why : std::current_exception();
+    }
+  }
+  if (!best) {
+    std::rethrow_exception(why);
+  }
+  best->plan.bounds = schedule::least_bounds(bounds);
+  return std::move(*best);
+}
+
+/// The plan of all chips' cores as one machine, or of the one chip there is.
+Plan compile_whole(const ir::Graph& graph, const chip::Chip& chip, const cost::TileModel& tiles,
+                   const Options& options) {
+  Best best = compile_best(graph, {}, chip, tiles, options);
+  if (best.waves) {
+    best.plan.shard = in_parts(unsplit(graph), *best.waves);
+  }
+  best.plan.pod = Pod::Pooled;
+  return std::move(best.plan);
+}
+
 /// All chips' cores as one machine, under ELK-Full first as ELK-Dyn plans them. Where any axes of
 /// an op may be cut, a chip uses as many of its cores for its part as it would for the whole op:
 /// only on grids and rings, where few may, one machine of more cores is worth an estimate.
@@ -195,13 +272,13 @@ Pooled pooled(const ir::Graph& graph, const chip::Chip& chip, const cost::TileMo
   Pooled result{
       .about = few_axes ? train::pooled_time(graph, chip, tiles, options.threads) : kNever,
       .glance = {},
-      .plan = [&] { return compile_on(graph, chip, tiles, options); }};
+      .plan = [&] { return compile_whole(graph, chip, tiles, options); }};
   if (options.policy == schedule::Policy::ElkFull) {
     result.glance = [&] {
       Options quick = options;
       quick.policy = schedule::Policy::ElkDyn;
       quick.objective = schedule::Objective::Latency;
-      return compile_on(graph, chip, tiles, quick).predicted.total;
+      return compile_whole(graph, chip, tiles, quick).predicted.total;
     };
   }
   return result;
@@ -226,7 +303,7 @@ Plan compile(const ir::Graph& graph, const chip::Chip& chip, const cost::TileMod
   check_objective(chip, options);
   if (options.pod == Pod::Pooled || chip.chips == 1) {
     check_input(graph, chip);
-    return compile_on(graph, chip, tiles, options);
+    return compile_whole(graph, chip, tiles, options);
   }
   check_input(graph, chip);
   train::ExecuteTime execute = train::by_cuts(graph, chip, tiles);
@@ -238,10 +315,11 @@ Plan compile(const ir::Graph& graph, const chip::Chip& chip, const cost::TileMod
       [&] { return train::leanest(graph, chip, execute, options.threads); },
       [&](const train::Sharding& sharding) {
         train::OneChip one = train::one_chip(graph, sharding, chip.chips);
-        Plan plan = compile_on(one.graph, chip::one_of(chip), tiles, options);
-        plan.shard = std::move(one);
-        count_chips(chip.chips, plan.aimed);
-        return plan;
+        Best best = compile_best(one.graph, one.axes, chip::one_of(chip), tiles, options);
+        best.plan.shard = best.waves ? in_parts(one, *best.waves) : std::move(one);
+        best.plan.pod = Pod::Sharded;
+        count_chips(chip.chips, best.plan.aimed);
+        return std::move(best.plan);
       },
       pooled(graph, chip, tiles, options));
 }

@@ -32,6 +32,7 @@ struct Options {
   cost::Constraints constraints = {};
   Watch* watch = nullptr;  // of ELK-Full
   Kept* kept = nullptr;    // of earlier compiles under the same tile model; null: nothing
+  bool waves = true;       // whether ops that are large for SRAM may go in waves
 };
 
 /// One op as planned: its option with the core map in force, and its costs in place.
@@ -63,7 +64,8 @@ struct Aimed {
 
 struct Plan {
   schedule::Policy policy;
-  std::optional<train::OneChip> shard;  // what was planned instead of the whole graph: by one chip
+  // What was planned instead of the whole graph: by one chip, or with ops in waves.
+  std::optional<train::OneChip> shard;
   std::vector<PlannedOp> ops;
   std::vector<cost::Front> fronts;     // of the distinct ops
   std::vector<std::int32_t> front_of;  // per op
@@ -71,11 +73,14 @@ struct Plan {
   program::Program program;  // no buffers under `Ideal`
   schedule::Forecast predicted;
   schedule::Bounds bounds;
-  Picoseconds raw;               // the policy's own result, before "never worse"
-  schedule::Policy origin;       // whose schedule the plan carries (design 6.6)
-  std::vector<Bytes> occupancy;  // per core, at every instruction
+  std::vector<std::int32_t> wave_dims;  // of each tensor: the dimension of which it is a wave's
+                                        // part, or -1; empty without waves
+  Picoseconds raw;                      // the policy's own result, before "never worse"
+  schedule::Policy origin;              // whose schedule the plan carries (design 6.6)
+  std::vector<Bytes> occupancy;         // per core, at every instruction
   Search search;
   std::optional<Aimed> aimed = {};  // none: at latency
+  Pod pod = Pod::Pooled;            // how chips work together; one chip is a pod of its own
 };
 
 /// How the chips of a pod share a model, after the checks of what enters.

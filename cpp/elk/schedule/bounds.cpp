@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <limits>
 #include <numeric>
+#include <span>
 #include <vector>
 
 #include "elk/base/ids.hpp"
@@ -200,6 +201,18 @@ Bounds bounds(const Problem& problem, Seconds ideal) {
                             .hbm = static_cast<double>(kGrid - a - b) / kGrid};
       result.lower_bound.value = std::max(result.lower_bound.value, weighed(all, weights));
     }
+  }
+  return result;
+}
+
+Bounds least_bounds(std::span<const Bounds> spaces) {
+  Bounds result = spaces.front();
+  for (const Bounds& one : spaces.subspan(1)) {
+    result.ideal = std::min(result.ideal, one.ideal);
+    result.lower_bound = std::min(result.lower_bound, one.lower_bound);
+    result.hbm = std::min(result.hbm, one.hbm);
+    result.execute = std::min(result.execute, one.execute);
+    result.link = std::min(result.link, one.link);
   }
   return result;
 }

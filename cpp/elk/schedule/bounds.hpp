@@ -1,5 +1,7 @@
 #pragma once
 
+#include <span>
+
 #include "elk/base/units.hpp"
 #include "elk/schedule/problem.hpp"
 #include "elk/schedule/schedule.hpp"
@@ -16,5 +18,8 @@ namespace elk::schedule {
 /// preloads follow one another (h: bytes of the busiest chip at the HBM's peak). The corners are in
 /// `execute`, `link` and `hbm`; the bound is the best of a grid of weights.
 [[nodiscard]] Bounds bounds(const Problem& problem, Seconds ideal);
+
+/// The bounds of all plans that any one of `spaces` (at least one) has: the least of theirs.
+[[nodiscard]] Bounds least_bounds(std::span<const Bounds> spaces);
 
 }  // namespace elk::schedule

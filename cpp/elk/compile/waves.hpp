@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "elk/chip/chip.hpp"
+#include "elk/ir/graph.hpp"
+#include "elk/ir/waves.hpp"
+#include "elk/train/one_chip.hpp"
+
+namespace elk::compile {
+
+/// The share of all SRAM above which what an op reads from HBM is large. Of two such ops in a row
+/// the second has no room to be loaded beside the first.
+constexpr double kLargeShare = 0.4;
+
+/// `graph` with its large ops in waves of at most `share` of the SRAM of `machine` each; nothing
+/// where no op is so large, can be cut, or where large ops read little of all that is read. `split`
+/// has of each op the axis that is cut over chips, or -1; it is empty where none is.
+[[nodiscard]] std::optional<ir::InWaves> large_in_waves(const ir::Graph& graph,
+                                                        const std::vector<std::int32_t>& split,
+                                                        const chip::Chip& machine, double share);
+
+/// What one chip computes under `waves`, if it computes `one` without them.
+[[nodiscard]] train::OneChip in_parts(const train::OneChip& one, const ir::InWaves& waves);
+
+/// A graph that is not split over chips, as what one machine computes.
+[[nodiscard]] train::OneChip unsplit(const ir::Graph& graph);
+
+}  // namespace elk::compile
