@@ -73,7 +73,9 @@ def main() -> None:
     parser.add_argument("--models", default=",".join(NAMES))
     parser.add_argument("--effort", default="default", help="fast, default or max")
     parser.add_argument("--paper", action="store_true", help="only the paper's own machine")
-    parser.add_argument("--all", action="store_true", help="every section, then the paper's machine")
+    parser.add_argument(
+        "--all", action="store_true", help="every section, then the paper's machine"
+    )
     arguments = parser.parse_args()
     print(f"{machine()}; elk {elk.__version__}, effort {arguments.effort}\n")
     if arguments.all:

@@ -39,6 +39,7 @@ class Instance:
             min_core_share=0.0,
             max_padding=0.0,
         )
+        asked.waves = False  # The problem is of the graph as it is.
         try:
             plan = _core.compile(self.graph, chip, tiles, asked)
         except InfeasibleError:

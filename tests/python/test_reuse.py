@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -34,7 +35,7 @@ def mesh() -> elk.Chip:
     return elk.chips.get("tiny").replace(topology="mesh2d")
 
 
-CASES = {
+CASES: dict[str, tuple[Callable[[], elk.Model], Callable[[], elk.Chip]]] = {
     "one chip": (nerf, lambda: elk.chips.get("tiny")),
     "mesh": (nerf, mesh),
     "sharded": (decoder, tiny_pod),

@@ -191,8 +191,8 @@ Plan compile_on(const ir::Graph& graph, const chip::Chip& chip, const cost::Tile
   return plan;
 }
 
-/// What counts where plans compete, the less the better: what they were aimed at, or simulated time,
-/// where that decides between schedules, too.
+/// What counts where plans compete, the less the better: what they were aimed at, or simulated
+/// time, where that decides between schedules, too.
 double judged(const ir::Graph& graph, const chip::Chip& chip, const cost::TileModel& tiles,
               const Plan& plan) {
   if (plan.aimed) {

@@ -17,8 +17,8 @@ namespace elk::cost {
 /// A cut counts with the cheapest sub-task that any rotation of its operands could lead to, each
 /// axis at each of its paces, whether one plan can have them together or not, if a core has room
 /// for what it reads and the results; with its reductions; with the bytes that all cores receive
-/// from HBM and in reductions; and with what its activations move at least (`Resting`). What it leaves of the ports
-/// to preloads counts the same.
+/// from HBM and in reductions; and with what its activations move at least (`Resting`). What it
+/// leaves of the ports to preloads counts the same.
 class FloorSearch {
  public:
   FloorSearch(Pricer& pricer, Rates& rates, std::int64_t cores);

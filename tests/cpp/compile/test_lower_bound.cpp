@@ -64,8 +64,8 @@ std::optional<program::Program> random_program(Problem& problem, Random& random)
     return std::nullopt;
   }
   return schedule::placed_program(
-      problem,
-      {.ops = choices, .preload_order = order, .issued_before = issue.issued_before}, room);
+      problem, {.ops = choices, .preload_order = order, .issued_before = issue.issued_before},
+      room);
 }
 
 // Design 6.5: no valid program is faster than the bound that its model and chip are given, however

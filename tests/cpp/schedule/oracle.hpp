@@ -311,8 +311,8 @@ class Oracle {
     }
     const double seconds =
         schedule::timing(problem_, now_, order_, schedule.issued_before).total.value;
-    if (seconds >= limit_ ||
-        (!problem_.graph().stores.empty() && most_used(schedule::unplaced_program(problem_, schedule)) > room_)) {
+    if (seconds >= limit_ || (!problem_.graph().stores.empty() &&
+                              most_used(schedule::unplaced_program(problem_, schedule)) > room_)) {
       return;
     }
     limit_ = seconds;

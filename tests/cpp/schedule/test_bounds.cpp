@@ -376,8 +376,8 @@ TEST(Bounds, AddUpWhatCannotBeOnChipAtTheSameTime) {
 }
 
 // Seven ops compute 40 ns each and exchange 40 ns. Six of them have weights, which take the HBM
-// 768 ns and s = 4/5 of all ports. While the ops compute, 280 ns' worth of them come in; what is left
-// fills the ports for 4/5 (768 - 280) ns, beside the 280 ns of the exchanges.
+// 768 ns and s = 4/5 of all ports. While the ops compute, 280 ns' worth of them come in; what is
+// left fills the ports for 4/5 (768 - 280) ns, beside the 280 ns of the exchanges.
 TEST(Bounds, CountPreloadsThatMeetExchangesAtThePorts) {
   const ir::Graph graph = test::chain(6, 8, 64, false);
   ASSERT_EQ(graph.ops.size(), 7);
