@@ -5,9 +5,11 @@
 #include <cstring>
 #include <vector>
 
-// One body, compiled for each length of vectors: which of them runs is found out at load time.
-// Columns are independent of each other, so that their number at a time changes no result.
-#if defined(__x86_64__) && defined(__ELF__)
+// One body, compiled for each length of vectors: which of them runs is found out at load time, by
+// the C library and before sanitizers are ready. Columns are independent of each other, so that
+// their number at a time changes no result.
+#if defined(__x86_64__) && defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && \
+    !defined(__SANITIZE_THREAD__)
 #define ELK_FOR_ALL_VECTORS __attribute__((target_clones("avx512f", "avx2", "default")))
 #else
 #define ELK_FOR_ALL_VECTORS
