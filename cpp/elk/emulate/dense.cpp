@@ -34,7 +34,7 @@ struct Block {
 };
 
 ELK_FOR_ALL_VECTORS void four_rows(const Block& block) {
-  Vector sums[kRows] = {};
+  Vector sums[kRows] = {};  // NOLINT(modernize-avoid-c-arrays): templates lose what a vector is
   for (std::int64_t i = 0; i < block.k; ++i) {
     Vector right;
     std::memcpy(&right, block.right + (i * block.right_step), sizeof(right));
@@ -76,7 +76,12 @@ void all_rows(const Block& first, std::int64_t m) {
 }  // namespace
 
 void multiply(const DenseProduct& product) {
-  const auto& [left, right, out, m, n, k] = product;
+  const float* left = product.left;
+  const float* right = product.right;
+  float* out = product.out;
+  const std::int64_t m = product.m;
+  const std::int64_t n = product.n;
+  const std::int64_t k = product.k;
   std::int64_t column = 0;
   for (; column + kColumns <= n; column += kColumns) {
     all_rows({.left = left,
