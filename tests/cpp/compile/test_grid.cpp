@@ -38,7 +38,7 @@ chip::Chip mesh() {
   return chip;
 }
 
-partition::ExecutePlan plan(Numbers factors, Axes mesh_dims, std::size_t operands) {
+partition::ExecutePlan cut_plan(Numbers factors, Axes mesh_dims, std::size_t operands) {
   partition::ExecutePlan result{.factors = std::move(factors),
                                 .temporal = std::vector<Numbers>(operands),
                                 .pace = {},
@@ -78,11 +78,11 @@ struct Product {
 partition::Layout resting(Numbers factors, Axes mesh_dims, const chip::Chip& chip) {
   const test::OneOp made = test::exp_of(16, 64);
   return partition::layout(made.graph, made.op(), 1,
-                           plan(std::move(factors), std::move(mesh_dims), 2), chip);
+                           cut_plan(std::move(factors), std::move(mesh_dims), 2), chip);
 }
 
 void expect_gather(const partition::Layout& rests, double nanoseconds) {
-  const Product product(plan({4, 4, 1}, {0, 1, -1}, 3));
+  const Product product(cut_plan({4, 4, 1}, {0, 1, -1}, 3));
   const std::vector<const partition::Layout*> have = {&rests, nullptr, nullptr};
   const cost::Exchange planned = schedule::gather_on_grid(product.one.graph, product.one.op(),
                                                           product.option, have, product.chip);
@@ -115,7 +115,7 @@ TEST(GridForecast, OfAGatherFromTheFirstRow) {
 // A column of four cores shares w, 2,048 bytes, and rotates 512 of them three times. Their ring is
 // folded: every link carries one part each way, 102.4 ns, at most two hops, 4 ns.
 TEST(GridForecast, OfShiftsDownAColumn) {
-  partition::ExecutePlan cut = plan({4, 1, 1}, {0, -1, -1}, 3);
+  partition::ExecutePlan cut = cut_plan({4, 1, 1}, {0, -1, -1}, 3);
   cut.temporal[1] = {4, 1};
   cut.pace[2] = 16;
   cut.loops = {2};
@@ -130,7 +130,7 @@ TEST(GridForecast, OfShiftsDownAColumn) {
 // Four cores of a row hold partial sums of y, 512 bytes, and each adds up a quarter. Across the
 // middle of the row go the quarters of two cores for two others, 512 bytes; 3 fragments; 3 hops.
 TEST(GridForecast, OfAReductionAlongARow) {
-  const Product product(plan({1, 1, 4}, {-1, -1, 1}, 3));
+  const Product product(cut_plan({1, 1, 4}, {-1, -1, 1}, 3));
   const std::vector<program::Round> rounds = program::reductions(product.op());
   ASSERT_EQ(rounds.size(), 1U);
   cost::TileTimes times(product.one.graph, product.one.op(), product.chip, product.tiles);
@@ -161,11 +161,13 @@ void expect_delivery(const partition::ExecutePlan& cut, std::int64_t divisor, do
 // it along every row to theirs. So two slices pass the first link of each row: 1,024 bytes, 204.8
 // ns. The HBM would need 32 ns.
 TEST(GridForecast, OfAPreloadForColumns) {
-  expect_delivery(plan({4, 4, 1}, {0, 1, -1}, 3), 1, 204.8);
+  expect_delivery(cut_plan({4, 4, 1}, {0, 1, -1}, 3), 1, 204.8);
 }
 
 // 16 slices of 128 bytes, one for each core, enter at 12 nodes: two through the busiest.
-TEST(GridForecast, OfAPreloadInSlices) { expect_delivery(plan({4, 4, 1}, {0, 1, -1}, 3), 4, 51.2); }
+TEST(GridForecast, OfAPreloadInSlices) {
+  expect_delivery(cut_plan({4, 4, 1}, {0, 1, -1}, 3), 4, 51.2);
+}
 
 }  // namespace
 }  // namespace elk::compile

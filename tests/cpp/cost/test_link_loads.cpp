@@ -17,7 +17,7 @@ namespace {
 /// A link by the node it leaves and where it leads: along rows or columns, forwards or backwards.
 using Link = std::tuple<std::int64_t, bool, bool>;
 
-chip::Chip grid(chip::Topology topology, std::int64_t rows, std::int64_t cols) {
+chip::Chip grid_of(chip::Topology topology, std::int64_t rows, std::int64_t cols) {
   chip::Chip chip = chip::small_mesh(rows, cols);
   chip.interconnect.topology = topology;
   return chip;
@@ -110,7 +110,7 @@ TEST(LinkLoads, AddsUpTreesThatShareALink) {
 
 // A ring of six: three hops ahead to the opposite core, and never more than two back.
 TEST(LinkLoads, GoesTheShorterWayRound) {
-  LinkLoads around(grid(chip::Topology::Ring, 1, 6));
+  LinkLoads around(grid_of(chip::Topology::Ring, 1, 6));
   const std::vector<std::int32_t> others = {0, 1, 2, 3, 4, 5};
   around.add(5, others, true, 1);
   EXPECT_EQ(sorted_loads(around), std::vector<std::int64_t>(5, 1));
@@ -123,10 +123,10 @@ TEST(LinkLoads, EqualsAWalkOfEveryWay) {
     const std::int64_t rows = 1 + random.below(6);
     const std::int64_t cols = 1 + random.below(7);
     const auto kind = random.below(3);
-    const chip::Chip chip = grid(kind == 0   ? chip::Topology::Mesh2d
-                                 : kind == 1 ? chip::Topology::Torus2d
-                                             : chip::Topology::Ring,
-                                 rows, cols);
+    const chip::Chip chip = grid_of(kind == 0   ? chip::Topology::Mesh2d
+                                    : kind == 1 ? chip::Topology::Torus2d
+                                                : chip::Topology::Ring,
+                                    rows, cols);
     LinkLoads links(chip);
     Walker walker(chip);
     for (int tree = 0; tree < 12; ++tree) {

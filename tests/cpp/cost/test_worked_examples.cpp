@@ -54,7 +54,7 @@ PlanOption priced(const OneOp& one, const partition::ExecutePlan& plan, const ch
   return price(one.graph, one.op(), plan, chip, tiles);
 }
 
-chip::Chip grid(std::int64_t rows, std::int64_t cols, chip::Topology topology) {
+chip::Chip example_grid(std::int64_t rows, std::int64_t cols, chip::Topology topology) {
   chip::Chip chip = small_chip(rows * cols);
   chip.interconnect.topology = topology;
   chip.core.rows = rows;
@@ -369,7 +369,7 @@ TEST(Figure10, MultipliesOnGridsToo) {
   const OneOp one = product_of(6, 6, 12);
   for (const auto topology : {chip::Topology::Mesh2d, chip::Topology::Torus2d}) {
     for (const std::int64_t side : {6, 7}) {
-      const chip::Chip chip = grid(side, side, topology);
+      const chip::Chip chip = example_grid(side, side, topology);
       for (const auto& [a, b] : std::vector<Element>{{6, 6}, {3, 6}, {6, 2}, {3, 2}}) {
         const partition::ExecutePlan plan = planned(one, {6, 6, 1}, {{1, a}, {b, 1}}, chip);
         Machine machine(one, plan, chip);

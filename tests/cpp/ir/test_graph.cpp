@@ -11,8 +11,6 @@
 namespace elk::ir {
 namespace {
 
-using testing::Chain;
-
 /// The message with which `validate` refuses `graph`; empty if it does not.
 std::string refusal(const Graph& graph) {
   try {
@@ -25,7 +23,7 @@ std::string refusal(const Graph& graph) {
 
 /// exp and then neg of an input of 8 elements.
 Graph small() {
-  Chain chain(8);
+  testing::Chain chain(8);
   chain.graph().outputs = {chain.add("neg", {chain.add("exp", {chain.tensor(Home::Input)})})};
   return chain.graph();
 }

@@ -11,10 +11,8 @@
 namespace elk::ir {
 namespace {
 
-using testing::Chain;
-
 /// A layer of three ops with a weight of its own, a mask that all layers share, and a residual.
-std::int32_t layer(Chain& chain, std::int32_t x, std::int32_t mask) {
+std::int32_t layer(testing::Chain& chain, std::int32_t x, std::int32_t mask) {
   const std::int32_t scaled = chain.add("mul", {x, chain.tensor(Home::Weight)});
   const std::int32_t masked = chain.add("add", {scaled, mask});
   return chain.add("sub", {x, masked});
@@ -27,13 +25,13 @@ std::int32_t repeats(const Graph& graph) {
 }
 
 TEST(FindRepeat, FindsNothingInOneLayer) {
-  Chain chain(8);
+  testing::Chain chain(8);
   layer(chain, chain.tensor(Home::Input), chain.tensor(Home::Input));
   EXPECT_EQ(find_repeat(chain.graph()), std::nullopt);
 }
 
 TEST(FindRepeat, FindsLayersBetweenOtherOps) {
-  Chain chain(8);
+  testing::Chain chain(8);
   const std::int32_t mask = chain.add("exp", {chain.tensor(Home::Input)});
   std::int32_t x = chain.add("tanh", {chain.tensor(Home::Input)});
   for (int i = 0; i < 5; ++i) {
@@ -44,7 +42,7 @@ TEST(FindRepeat, FindsLayersBetweenOtherOps) {
 }
 
 TEST(FindRepeat, LetsTheFirstLayerTakeItsInputFromAnywhere) {
-  Chain chain(8);
+  testing::Chain chain(8);
   std::int32_t x = chain.add("tanh", {chain.tensor(Home::Input)});
   const std::int32_t mask = chain.add("exp", {chain.tensor(Home::Input)});
   for (int i = 0; i < 3; ++i) {
@@ -54,7 +52,7 @@ TEST(FindRepeat, LetsTheFirstLayerTakeItsInputFromAnywhere) {
 }
 
 TEST(FindRepeat, TakesTwoKindsOfLayersAsOnePeriod) {
-  Chain chain(8);
+  testing::Chain chain(8);
   const std::int32_t near = chain.add("exp", {chain.tensor(Home::Input)});
   const std::int32_t far = chain.add("exp", {chain.tensor(Home::Input)});
   std::int32_t x = chain.add("tanh", {chain.tensor(Home::Input)});
@@ -66,7 +64,7 @@ TEST(FindRepeat, TakesTwoKindsOfLayersAsOnePeriod) {
 }
 
 TEST(FindRepeat, SeesThatLayersAreConnectedInAnotherWay) {
-  Chain chain(8);
+  testing::Chain chain(8);
   const std::int32_t mask = chain.add("exp", {chain.tensor(Home::Input)});
   std::int32_t x = chain.add("tanh", {chain.tensor(Home::Input)});
   for (int i = 0; i < 4; ++i) {
@@ -79,7 +77,7 @@ TEST(FindRepeat, SeesThatLayersAreConnectedInAnotherWay) {
 }
 
 TEST(FindRepeat, DoesNotTakeASharedWeightForOneOfEachLayer) {
-  Chain chain(8);
+  testing::Chain chain(8);
   const std::int32_t shared = chain.tensor(Home::Weight);
   std::int32_t x = chain.add("tanh", {chain.tensor(Home::Input)});
   for (int i = 0; i < 4; ++i) {
@@ -90,7 +88,7 @@ TEST(FindRepeat, DoesNotTakeASharedWeightForOneOfEachLayer) {
 }
 
 TEST(FindRepeat, CountsWhatIsStored) {
-  Chain chain(8);
+  testing::Chain chain(8);
   std::int32_t x = chain.add("tanh", {chain.tensor(Home::Input)});
   for (int i = 0; i < 4; ++i) {
     x = chain.add("mul", {x, chain.tensor(Home::Weight)});
@@ -102,7 +100,7 @@ TEST(FindRepeat, CountsWhatIsStored) {
 }
 
 TEST(FindRepeat, FindsThousandsOfOpsAtOnce) {
-  Chain chain(8);
+  testing::Chain chain(8);
   const std::int32_t mask = chain.add("exp", {chain.tensor(Home::Input)});
   std::int32_t x = chain.add("tanh", {chain.tensor(Home::Input)});
   for (int i = 0; i < 3000; ++i) {
@@ -112,7 +110,7 @@ TEST(FindRepeat, FindsThousandsOfOpsAtOnce) {
 }
 
 TEST(EqualOps, LooksAtExpressionsAndHomesOnly) {
-  Chain chain(8);
+  testing::Chain chain(8);
   const std::int32_t a = chain.add("exp", {chain.tensor(Home::Input)});
   const std::int32_t b = chain.add("exp", {a});
   chain.add("exp", {b});
@@ -121,7 +119,7 @@ TEST(EqualOps, LooksAtExpressionsAndHomesOnly) {
 }
 
 TEST(EqualOps, TellsIndexMapsApart) {
-  Chain chain(8);
+  testing::Chain chain(8);
   const std::int32_t a = chain.add("exp", {chain.tensor(Home::Input)});
   chain.add("neg", {a});
   chain.add("neg", {a});
