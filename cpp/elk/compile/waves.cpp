@@ -15,6 +15,10 @@ namespace {
 /// Of all bytes read from HBM, those that large ops must read for waves to be worth a search.
 constexpr double kWorthwhile = 0.1;
 
+/// More waves read the parts of a tensor as more operands than a search through their rotations can
+/// go through, and a chip so small leaves nothing to preload ahead.
+constexpr std::int64_t kMostWaves = 8;
+
 /// Bytes of what an op reads from HBM, as it lies there.
 double loaded_bytes(const ir::Graph& graph, const ir::Op& op) {
   double sum = 0.0;
@@ -47,15 +51,16 @@ std::optional<ir::InWaves> large_in_waves(const ir::Graph& graph,
     return std::nullopt;
   }
   std::vector<ir::Chain> chains = ir::chains(graph, heavy, split);
-  if (chains.empty()) {
-    return std::nullopt;
-  }
   for (ir::Chain& chain : chains) {
     double most = 0.0;
     for (const ir::Chain::Link& link : chain.links) {
       most = std::max(most, loaded[subscript(link.op)]);
     }
     chain.waves = std::min(chain.length, static_cast<std::int64_t>(std::ceil(most / wave)));
+  }
+  std::erase_if(chains, [](const ir::Chain& chain) { return chain.waves > kMostWaves; });
+  if (chains.empty()) {
+    return std::nullopt;
   }
   return ir::in_waves(graph, chains);
 }

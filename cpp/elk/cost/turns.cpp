@@ -9,6 +9,11 @@
 #include "elk/partition/enumerate.hpp"
 
 namespace elk::cost {
+namespace {
+
+constexpr std::int64_t kMostListed = 1'000'000;  // combinations of turns that are gone through
+
+}  // namespace
 
 std::int64_t saturated_product(std::int64_t a, std::int64_t b) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
@@ -146,6 +151,13 @@ std::int64_t Turns::count_within(std::size_t slot, std::int64_t room, bool summe
 }
 
 std::int64_t Turns::fitting(const Cut& cut, std::int64_t room) const {
+  std::int64_t all = 1;
+  for (const std::vector<Turn>& turns : turns_) {
+    all = saturated_product(all, static_cast<std::int64_t>(turns.size()));
+  }
+  if (all > kMostListed) {
+    return all;
+  }
   const std::int64_t wide = room - cut.result_wide;
   if (cut.result == cut.result_wide) {
     return count_within(0, wide, true);

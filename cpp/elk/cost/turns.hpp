@@ -30,7 +30,8 @@ class Turns {
   [[nodiscard]] std::span<Turn> of(std::size_t slot) { return turns_[slot]; }
   /// Whether a turn rotates along an axis that is summed over.
   [[nodiscard]] bool summed(const Turn& turn) const;
-  /// How many combinations of the turns built leave a plan within `room` bytes.
+  /// How many combinations of the turns built leave a plan within `room` bytes; of over a million,
+  /// all that there are.
   [[nodiscard]] std::int64_t fitting(const Cut& cut, std::int64_t room) const;
   /// The least space of any turn of a slot.
   [[nodiscard]] std::int64_t least(std::size_t slot) const;
