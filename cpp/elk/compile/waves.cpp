@@ -17,7 +17,7 @@ constexpr double kWorthwhile = 0.1;
 
 /// More waves read the parts of a tensor as more operands than a search through their rotations can
 /// go through, and a chip so small leaves nothing to preload ahead.
-constexpr std::int64_t kMostWaves = 8;
+constexpr std::int64_t kMostWaves = 16;
 
 /// Bytes of what an op reads from HBM, as it lies there.
 double loaded_bytes(const ir::Graph& graph, const ir::Op& op) {
