@@ -6,6 +6,7 @@
 #include "elk/base/ids.hpp"
 #include "elk/cost/price.hpp"
 #include "elk/cost/pricer.hpp"
+#include "elk/cost/resting.hpp"
 #include "elk/ir/op_key.hpp"
 #include "elk/partition/plan.hpp"
 
@@ -89,6 +90,9 @@ std::string front_key(const ir::Graph& graph, const ir::Op& op, const chip::Chip
   add_cores(chip, out);
   const auto& [min_core_share, max_padding, thinning, looks] = constraints;
   out.all(min_core_share, max_padding, thinning, looks);
+  for (const bool once : cost::rest_once(graph, op)) {
+    out.add(once ? 1 : 0);
+  }
   if (reads_hbm(graph, op)) {
     add_hbm(chip, out);
   }

@@ -65,8 +65,7 @@ bool rests_once(const ir::Op& op, const ir::Operand& operand) {
   return !operand.dims.empty() && separable(operand, partition::sizes(op));
 }
 
-/// Whether a tensor of this kind rests once wherever it is made. Ops that are equal share a front
-/// and read tensors of equal shapes, so that tensors are told apart by no more than that.
+/// Whether a tensor of this shape rests once wherever it is made.
 bool once(const ir::Graph& graph, const ir::Tensor& tensor) {
   for (const ir::Op& op : graph.ops) {
     for (const ir::Operand& operand : op.operands) {
@@ -82,18 +81,25 @@ bool once(const ir::Graph& graph, const ir::Tensor& tensor) {
 
 }  // namespace
 
+std::vector<bool> rest_once(const ir::Graph& graph, const ir::Op& op) {
+  std::vector<bool> result;
+  for (const ir::Operand& operand : op.operands) {
+    result.push_back(once(graph, graph.tensors[subscript(operand.tensor)]));
+  }
+  return result;
+}
+
 Resting::Resting(const Pricer& pricer)
     : hidden_(pricer.chip().interconnect.overlaps_compute),
       sync_(std::min(pricer.fabric().sync(false).value, pricer.fabric().sync(true).value)),
       fragment_(pricer.chip().interconnect.fragment_latency.value),
       rate_(pricer.chip().interconnect.link_rate *
             chip::receiving_links(pricer.chip().interconnect.topology)) {
+  const std::vector<bool> single = rest_once(pricer.graph(), pricer.op());
   for (std::size_t i = 0; i < pricer.reads(); ++i) {
     const Slot& slot = pricer.slots()[i];
     const ir::Operand& operand = pricer.op().operands[slot.operand];
-    const ir::Tensor& tensor = pricer.graph().tensors[subscript(operand.tensor)];
-    if (!slot.hbm && !slot.indirect && separable(operand, pricer.size()) &&
-        once(pricer.graph(), tensor)) {
+    if (!slot.hbm && !slot.indirect && separable(operand, pricer.size()) && single[slot.operand]) {
       slots_.push_back({.slot = i, .bits = slot.unique * slot.bits});
     }
   }

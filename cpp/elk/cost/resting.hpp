@@ -7,6 +7,11 @@
 
 namespace elk::cost {
 
+/// Of each operand of `op`, whether its tensor rests once wherever it is made: what a floor depends
+/// on beside the op and the chip. Ops that are equal share a front and read tensors of equal
+/// shapes, so that tensors are told apart by no more than their shape.
+[[nodiscard]] std::vector<bool> rest_once(const ir::Graph& graph, const ir::Op& op);
+
 /// What the cores receive at least of an op's activations, wherever these rest.
 ///
 /// Every result is computed once and rests once: no element of it lies on two cores (`once`). A cut

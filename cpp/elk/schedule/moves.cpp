@@ -6,7 +6,6 @@
 
 #include "elk/base/parallel.hpp"
 #include "elk/partition/piece.hpp"
-#include "elk/schedule/grid.hpp"
 
 namespace elk::schedule {
 

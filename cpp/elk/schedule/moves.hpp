@@ -9,6 +9,7 @@
 
 #include "elk/chip/chip.hpp"
 #include "elk/partition/layout.hpp"
+#include "elk/schedule/grid.hpp"
 #include "elk/schedule/handovers.hpp"
 
 namespace elk::schedule {
@@ -19,8 +20,9 @@ class Moves {
  public:
   explicit Moves(const chip::Chip& chip) : chip_(chip) {}
 
-  /// Takes from `kept` what is known there, and puts there what is not.
-  void use(Handovers& kept) { kept_ = &kept; }
+  /// Takes from `kept` what is known there, and puts there what is not; nothing where links are
+  /// counted one by one, for what moves is then no matter of layouts alone.
+  void use(Handovers& kept) { kept_ = counts_links(chip_) ? nullptr : &kept; }
 
   /// The number of a layout: equal layouts have the same.
   [[nodiscard]] std::int32_t number(partition::Layout layout);
