@@ -142,10 +142,6 @@ schedule::Judge judge(const ir::Graph& graph, const chip::Chip& chip,
   };
 }
 
-}  // namespace
-
-namespace {
-
 /// All passes on a graph and a machine as they are; `bounds` are known even where no schedule is
 /// found.
 Plan compile_on(const ir::Graph& graph, const chip::Chip& chip, const cost::TileModel& tiles,

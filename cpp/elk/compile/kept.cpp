@@ -153,11 +153,10 @@ train::ExecuteTime Kept::recalled(const ir::Graph& graph, const chip::Chip& pod,
 }
 
 std::vector<std::pair<std::string, Reuse>> Kept::reuse() const {
-  const schedule::Handovers::Counts handovers = handovers_.counts();
   return {{"fronts", fronts_.reuse()},
           {"rates", rates_.reuse()},
           {"executes", executes_.reuse()},
-          {"handovers", {.asked = handovers.asked, .found = handovers.found}}};
+          {"handovers", handovers_.reuse()}};
 }
 
 }  // namespace elk::compile

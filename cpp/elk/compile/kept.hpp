@@ -1,14 +1,10 @@
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <mutex>
-#include <optional>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "elk/base/shelf.hpp"
 #include "elk/chip/chip.hpp"
 #include "elk/cost/front.hpp"
 #include "elk/cost/rate.hpp"
@@ -18,48 +14,6 @@
 #include "elk/train/part.hpp"
 
 namespace elk::compile {
-
-/// How many entries were found, of how many that were asked for.
-struct Reuse {
-  std::int64_t asked;
-  std::int64_t found;
-};
-
-/// Values by the bytes of what they depend on, for several threads. When it is full, it starts
-/// afresh.
-template <class Value>
-class Shelf {
- public:
-  explicit Shelf(std::size_t most) : most_(most) {}
-
-  [[nodiscard]] std::optional<Value> find(const std::string& key) {
-    const std::scoped_lock lock(mutex_);
-    ++reuse_.asked;
-    const auto found = values_.find(key);
-    if (found == values_.end()) {
-      return std::nullopt;
-    }
-    ++reuse_.found;
-    return found->second;
-  }
-  void put(std::string key, const Value& value) {
-    const std::scoped_lock lock(mutex_);
-    if (values_.size() >= most_) {
-      values_.clear();
-    }
-    values_.emplace(std::move(key), value);
-  }
-  [[nodiscard]] Reuse reuse() const {
-    const std::scoped_lock lock(mutex_);
-    return reuse_;
-  }
-
- private:
-  mutable std::mutex mutex_;
-  std::size_t most_;
-  std::unordered_map<std::string, Value> values_;
-  Reuse reuse_{.asked = 0, .found = 0};
-};
 
 /// What compiles of a model under one tile model leave for the next: fronts of ops, rates of tiles,
 /// estimated times of parts of ops, and what layouts hand over.
@@ -82,10 +36,10 @@ class Kept {
   [[nodiscard]] std::vector<std::pair<std::string, Reuse>> reuse() const;
 
  private:
-  Shelf<cost::Front> fronts_{256};
-  Shelf<cost::Rates> rates_{512};
-  Shelf<train::Execute> executes_{8192};
-  schedule::Handovers handovers_;
+  Shelf<std::string, cost::Front> fronts_{256};
+  Shelf<std::string, cost::Rates> rates_{512};
+  Shelf<std::string, train::Execute> executes_{8192};
+  schedule::Handovers handovers_{16'384};  // about 1 KB each
 };
 
 }  // namespace elk::compile

@@ -83,6 +83,7 @@ bool once(const ir::Graph& graph, const ir::Tensor& tensor) {
 
 std::vector<bool> rest_once(const ir::Graph& graph, const ir::Op& op) {
   std::vector<bool> result;
+  result.reserve(op.operands.size());
   for (const ir::Operand& operand : op.operands) {
     result.push_back(once(graph, graph.tensors[subscript(operand.tensor)]));
   }

@@ -87,7 +87,7 @@ class Annealer {
       return;
     }
     const double most = now_ - (heat_ * std::log(std::max(random_.uniform(), kLeastChance)));
-    const double after = sketch_.seconds(arrangement_, scratch_, most);
+    const double after = sketch_.seconds(arrangement_, forecaster_, most);
     work_ += sketch_.work();
     if (after > most) {
       take_back(undo);
@@ -262,7 +262,7 @@ class Annealer {
   Random random_;
   std::vector<std::vector<Choice>> likely_;  // of each front
   std::vector<double> weights_;              // of all places up to each
-  Sketch::Scratch scratch_;
+  cost::Forecaster forecaster_;
   double now_ = 0.0;
   double heat_ = 0.0;
   double least_ = 0.0;

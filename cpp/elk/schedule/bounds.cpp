@@ -109,7 +109,7 @@ double weighed(const std::vector<Share>& shares, const Weights& weights) {
 ///     X >= carried + P - s I,  and  T >= I + X >= carried + P + (1 - s) I
 ///
 /// for this s and any less of both P and s.
-double contended(const Problem& problem, double bytes) {
+double contended(const Problem& problem, const std::vector<Share>& shares, double bytes) {
   const chip::Chip& chip = problem.chip();
   if (chip::is_mesh(chip) || chip.interconnect.overlaps_compute) {
     return 0.0;  // Links, not ports; exchanges may hide behind compute.
@@ -117,21 +117,17 @@ double contended(const Problem& problem, double bytes) {
   const double link = chip.interconnect.link_rate;
   const double ports = link * static_cast<double>(chip.core.count);
   const double share = std::min(arrival_rate(chip) / ports, 1.0);
-  std::vector<double> ops(problem.fronts().size(), 0.0);
-  for (const std::int32_t front : problem.front_of()) {
-    ops[subscript(front)] += 1.0;
-  }
   double best = 0.0;
   for (int part = 1; part <= kGrid; ++part) {
     const double less = static_cast<double>(part) / kGrid;
     double sum = less * bytes / (ports * static_cast<double>(chip.chips));
-    for (std::size_t front = 0; front < ops.size(); ++front) {
+    for (std::size_t front = 0; front < shares.size(); ++front) {
       double least = std::numeric_limits<double>::infinity();
       for (const cost::PortUse& use : problem.fronts()[front].floor.port_uses) {
         least = std::min(least, ((1.0 - (less * share)) * use.idle.value) +
                                     (static_cast<double>(use.carried.value) / link));
       }
-      sum += std::isfinite(least) ? ops[front] * least : 0.0;
+      sum += std::isfinite(least) ? shares[front].ops * least : 0.0;
     }
     best = std::max(best, sum * kRoundDown);
   }
@@ -192,7 +188,7 @@ Bounds bounds(const Problem& problem, Seconds ideal) {
     const double timeline = sram_bound(problem, read, arrival_rate(chip) * chips);
     result.hbm.value = bytes / (chip.hbm->rate * chips) * kRoundDown;
     result.lower_bound.value =
-        std::max({result.hbm.value, timeline * kRoundDown, contended(problem, bytes)});
+        std::max({result.hbm.value, timeline * kRoundDown, contended(problem, all, bytes)});
   }
   for (int a = 0; a <= kGrid; ++a) {
     for (int b = 0; a + b <= kGrid; ++b) {

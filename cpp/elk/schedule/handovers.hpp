@@ -2,10 +2,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
-#include <optional>
-#include <unordered_map>
 
+#include "elk/base/shelf.hpp"
 #include "elk/chip/chip.hpp"
 #include "elk/partition/layout.hpp"
 
@@ -16,43 +14,29 @@ struct LayoutHash {
   std::size_t operator()(const partition::Layout& layout) const;
 };
 
-/// What cores move between two layouts, kept from one compile to the next: it depends on the cores
-/// and the network of a chip, and not on its HBM. Threads may share it: what is found is the same
-/// whoever put it there. When it is full, it starts afresh.
-class Handovers {
- public:
-  struct Key {
-    partition::Layout have;
-    partition::Layout need;
-    std::int64_t bits;   // of an element
-    std::int64_t cores;  // of a chip
-    std::int64_t rows;   // of its grid
-    std::int64_t chips;
-    bool multicast;
+/// What cores move between two layouts depends on the cores and the network of a chip, and not on
+/// its HBM.
+struct HandoverKey {
+  partition::Layout have;
+  partition::Layout need;
+  std::int64_t bits;   // of an element
+  std::int64_t cores;  // of a chip
+  std::int64_t rows;   // of its grid
+  std::int64_t chips;
+  bool multicast;
 
-    friend bool operator==(const Key&, const Key&) = default;
-  };
-  [[nodiscard]] static Key key(const partition::Layout& have, const partition::Layout& need,
-                               std::int64_t bits, const chip::Chip& chip);
-
-  [[nodiscard]] std::optional<partition::Handover> find(const Key& key);
-  void put(Key key, const partition::Handover& handover);
-
-  /// How many were found, of how many that were asked for.
-  struct Counts {
-    std::int64_t asked;
-    std::int64_t found;
-  };
-  [[nodiscard]] Counts counts() const;
-
- private:
-  struct KeyHash {
-    std::size_t operator()(const Key& key) const;
-  };
-
-  mutable std::mutex mutex_;
-  std::unordered_map<Key, partition::Handover, KeyHash> known_;
-  Counts counts_{.asked = 0, .found = 0};
+  friend bool operator==(const HandoverKey&, const HandoverKey&) = default;
 };
+[[nodiscard]] HandoverKey handover_key(const partition::Layout& have, const partition::Layout& need,
+                                       std::int64_t bits, const chip::Chip& chip);
+
+struct HandoverHash {
+  std::size_t operator()(const HandoverKey& key) const {
+    return (LayoutHash{}(key.have) * 31U) + LayoutHash{}(key.need);
+  }
+};
+
+/// Kept from one compile to the next.
+using Handovers = Shelf<HandoverKey, partition::Handover, HandoverHash>;
 
 }  // namespace elk::schedule

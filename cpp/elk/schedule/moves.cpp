@@ -22,7 +22,7 @@ std::int32_t Moves::number(partition::Layout layout) {
 void Moves::recall(std::vector<Pair>& pairs) {
   std::erase_if(pairs, [&](const Pair& pair) {
     const auto found =
-        kept_->find(Handovers::key(layout(pair.have), layout(pair.need), pair.bits, chip_));
+        kept_->find(handover_key(layout(pair.have), layout(pair.need), pair.bits, chip_));
     if (found) {
       known_.emplace(pair, *found);
     }
@@ -69,7 +69,7 @@ void Moves::learn(std::vector<Pair> pairs, int threads) {
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     known_.emplace(pairs[i], found[i]);
     if (kept_ != nullptr) {
-      kept_->put(Handovers::key(layout(pairs[i].have), layout(pairs[i].need), pairs[i].bits, chip_),
+      kept_->put(handover_key(layout(pairs[i].have), layout(pairs[i].need), pairs[i].bits, chip_),
                  found[i]);
     }
   }

@@ -222,11 +222,12 @@ double Sketch::layers_left_out(const cost::TimelineResult& times) const {
 }
 
 double Sketch::seconds(const Arrangement& arrangement) const {
-  Scratch scratch;
-  return seconds(arrangement, scratch, std::numeric_limits<double>::infinity());
+  cost::Forecaster forecaster;
+  return seconds(arrangement, forecaster, std::numeric_limits<double>::infinity());
 }
 
-double Sketch::seconds(const Arrangement& arrangement, Scratch& scratch, double most) const {
+double Sketch::seconds(const Arrangement& arrangement, cost::Forecaster& forecaster,
+                       double most) const {
   const std::vector<std::int32_t> preloads = order(arrangement);
   const Issue issue = issue_in_order(situation_.base, situation_.piece, preloads,
                                      earliest(arrangement), space_.room);
@@ -236,13 +237,12 @@ double Sketch::seconds(const Arrangement& arrangement, Scratch& scratch, double 
   const auto play = [&](double slowness) {
     cost::Sharing sharing = schedule::sharing(problem_.chip());
     sharing.slowness = slowness;
-    const cost::TimelineResult& times =
-        scratch.forecaster.forecast({.works = situation_.works,
-                                     .loads = situation_.loads,
-                                     .preload_order = preloads,
-                                     .issued_before = issue.issued_before,
-                                     .write_backs = writes_},
-                                    sharing);
+    const cost::TimelineResult& times = forecaster.forecast({.works = situation_.works,
+                                                             .loads = situation_.loads,
+                                                             .preload_order = preloads,
+                                                             .issued_before = issue.issued_before,
+                                                             .write_backs = writes_},
+                                                            sharing);
     return times.total.value + layers_left_out(times);
   };
   const double here = play(1.0);

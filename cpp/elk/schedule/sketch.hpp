@@ -17,11 +17,6 @@ namespace elk::schedule {
 /// the middle of those shown takes.
 class Sketch {
  public:
-  /// What forecasts need, for one after another.
-  struct Scratch {
-    cost::Forecaster forecaster;
-  };
-
   /// Every layer takes the choices of the middle one of the proposal.
   Sketch(Problem& problem, const Proposal& proposal);
 
@@ -35,9 +30,10 @@ class Sketch {
   /// preloads; where preloads so arranged do not fit, a huge number that grows with the bytes
   /// missing. Between changes, several threads may ask.
   [[nodiscard]] double seconds(const Arrangement& arrangement) const;
-  /// The same in given memory. If the first forecast is over `most`, that is the answer: the mean
-  /// would hardly be less.
-  [[nodiscard]] double seconds(const Arrangement& arrangement, Scratch& scratch, double most) const;
+  /// The same by a given forecaster. If the first forecast is over `most`, that is the answer: the
+  /// mean would hardly be less.
+  [[nodiscard]] double seconds(const Arrangement& arrangement, cost::Forecaster& forecaster,
+                               double most) const;
   /// Ops that a forecast looks at.
   [[nodiscard]] std::int64_t work() const { return static_cast<std::int64_t>(ops_.size()); }
 
