@@ -24,17 +24,17 @@ using namespace pybind11::literals;
 
 namespace {
 
-using Bytes = py::array_t<std::uint8_t, py::array::c_style>;
+using ByteArray = py::array_t<std::uint8_t, py::array::c_style>;
 
 /// The operands of an op as whole tensors: reads are copied from `given`, results are zero.
 std::vector<std::vector<std::byte>> operand_bytes(const ir::Graph& graph, const ir::Op& op,
-                                                  const std::vector<Bytes>& given) {
+                                                  const std::vector<ByteArray>& given) {
   std::vector<std::vector<std::byte>> memory;
   for (std::size_t i = 0; i < op.operands.size(); ++i) {
     const ir::Tensor& tensor = graph.tensors.at(static_cast<std::size_t>(op.operands[i].tensor));
     memory.emplace_back(static_cast<std::size_t>(ir::bytes(tensor).value));
     if (op.operands[i].access == ir::Access::Read) {
-      const Bytes& bytes = given.at(i);
+      const ByteArray& bytes = given.at(i);
       if (bytes.size() != static_cast<py::ssize_t>(memory.back().size())) {
         throw py::value_error("tensor '" + tensor.name + "' has another number of bytes");
       }
@@ -45,7 +45,7 @@ std::vector<std::vector<std::byte>> operand_bytes(const ir::Graph& graph, const 
   return memory;
 }
 
-py::list compute_op(const ir::Graph& graph, std::size_t number, const std::vector<Bytes>& given,
+py::list compute_op(const ir::Graph& graph, std::size_t number, const std::vector<ByteArray>& given,
                     const std::vector<std::int64_t>& factors) {
   const ir::Op& op = graph.ops.at(number);
   std::vector<std::vector<std::byte>> memory = operand_bytes(graph, op, given);
@@ -60,13 +60,13 @@ py::list compute_op(const ir::Graph& graph, std::size_t number, const std::vecto
   }
   py::list results;
   for (const std::size_t operand : emulate::result_operands(op)) {
-    results.append(Bytes(static_cast<py::ssize_t>(memory[operand].size()),
-                         reinterpret_cast<const std::uint8_t*>(memory[operand].data())));
+    results.append(ByteArray(static_cast<py::ssize_t>(memory[operand].size()),
+                             reinterpret_cast<const std::uint8_t*>(memory[operand].data())));
   }
   return results;
 }
 
-using NamedBytes = std::map<std::int32_t, Bytes>;
+using NamedBytes = std::map<std::int32_t, ByteArray>;
 
 /// What every core received, in columns.
 py::dict tape_columns(const emulate::Tape& tape) {
@@ -108,10 +108,10 @@ py::list emulate_program(const emulate::Job& job, const std::vector<std::int32_t
   }
   py::list answers;
   for (const emulate::Emulated& chip : chips) {
-    py::dict results;
+    const py::dict results;
     for (const auto& [tensor, bytes] : chip.images) {
-      results[py::int_(tensor)] = Bytes(static_cast<py::ssize_t>(bytes.size()),
-                                        reinterpret_cast<const std::uint8_t*>(bytes.data()));
+      results[py::int_(tensor)] = ByteArray(static_cast<py::ssize_t>(bytes.size()),
+                                            reinterpret_cast<const std::uint8_t*>(bytes.data()));
     }
     answers.append(py::make_tuple(results, tape_columns(chip.tape)));
   }
@@ -151,6 +151,7 @@ void bind_instruction_parts(py::module_& m) {
       .def_property_readonly("box",
                              [](const Area& area) {
                                std::vector<Runs> box;
+                               box.reserve(area.box.size());
                                for (const elk::partition::Indices& indices : area.box) {
                                  box.push_back(runs_of(indices));
                                }
@@ -182,6 +183,7 @@ void bind_coder(py::module_& m) {
       .def_property_readonly("sub_tasks",
                              [](const CoreInstruction& one) {
                                std::vector<Runs> parts;
+                               parts.reserve(one.sub_tasks.size());
                                for (const emulate::Ranges& ranges : one.sub_tasks) {
                                  parts.push_back(runs_of(ranges));
                                }

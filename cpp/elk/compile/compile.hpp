@@ -79,8 +79,8 @@ struct Plan {
   schedule::Policy origin;              // whose schedule the plan carries (design 6.6)
   std::vector<Bytes> occupancy;         // per core, at every instruction
   Search search;
-  std::optional<Aimed> aimed = {};  // none: at latency
-  Pod pod = Pod::Pooled;            // how chips work together; one chip is a pod of its own
+  std::optional<Aimed> aimed = std::nullopt;  // none: at latency
+  Pod pod = Pod::Pooled;  // how chips work together; one chip is a pod of its own
 };
 
 /// How the chips of a pod share a model, after the checks of what enters.

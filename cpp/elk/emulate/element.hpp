@@ -24,10 +24,15 @@ using Numbers =
 /// Whether the bytes of elements of `dtype` are numbers of type Wide.
 template <class Wide>
 [[nodiscard]] constexpr bool is_stored_as(ir::DType dtype) {
-  return dtype == (std::is_same_v<Wide, double>         ? ir::DType::F64
-                   : std::is_same_v<Wide, float>        ? ir::DType::F32
-                   : std::is_same_v<Wide, std::int64_t> ? ir::DType::I64
-                                                        : ir::DType::U64);
+  if constexpr (std::is_same_v<Wide, double>) {
+    return dtype == ir::DType::F64;
+  } else if constexpr (std::is_same_v<Wide, float>) {
+    return dtype == ir::DType::F32;
+  } else if constexpr (std::is_same_v<Wide, std::int64_t>) {
+    return dtype == ir::DType::I64;
+  } else {
+    return dtype == ir::DType::U64;
+  }
 }
 
 /// Elements of one type in bytes, the first in the lowest bits of the first byte.

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/rounds.hpp"
 #include "elk/base/random.hpp"
 #include "elk/compile/simulate.hpp"
 #include "elk/program/program.hpp"
@@ -22,7 +23,7 @@ namespace {
 using schedule::Choice;
 using schedule::Problem;
 
-constexpr int kPrograms = 2000;
+constexpr int kPrograms = test::rounds(2000);
 constexpr int kProblems = 150;
 constexpr int kTries = 40;  // for each problem, whether they fit or not
 

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/rounds.hpp"
 #include "compile/plans.hpp"
 #include "elk/base/errors.hpp"
 #include "elk/base/random.hpp"
@@ -162,7 +163,7 @@ TEST(CompileSharded, KeepsThePromisesOfEveryPolicyOnRandomModels) {
   Random random{71};
   int models = 0;
   int crossing = 0;
-  for (int round = 0; round < 30; ++round) {
+  for (int round = 0; round < test::rounds(30); ++round) {
     const ir::Graph graph = test::random_graph(random);
     chip::Chip chip = pod(test::one_of<std::int64_t, 3>(random, {8, 12, 16}),
                           test::one_of<std::int64_t, 3>(random, {16384, 32768, 131072}));
@@ -189,8 +190,8 @@ TEST(CompileSharded, KeepsThePromisesOfEveryPolicyOnRandomModels) {
       before = std::move(found);
     }
   }
-  EXPECT_GT(models, 70);
-  EXPECT_GT(crossing, 40);
+  EXPECT_GT(models, test::rounds(70));
+  EXPECT_GT(crossing, test::rounds(40));
 }
 
 }  // namespace

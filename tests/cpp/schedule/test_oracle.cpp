@@ -11,6 +11,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/rounds.hpp"
 #include "elk/base/errors.hpp"
 #include "elk/base/random.hpp"
 #include "elk/schedule/bounds.hpp"
@@ -134,7 +135,7 @@ TEST(Oracle, ShowsThatElkFullIsNeverBetterThanTheBestAndNearIt) {
   constexpr double kRounding = 1.0 - 1e-12;
   int models = 0;
   double sum = 0.0;
-  for_each_instance(1000, 300, [&](std::uint64_t seed, const Instance& instance) {
+  for_each_instance(1000, test::rounds(300), [&](std::uint64_t seed, const Instance& instance) {
     Problem problem = instance.problem();
     const std::optional<double> found = full_seconds(problem);
     const test::Trial trial = test::Oracle(problem).best(kMost);  // with plans of the search
@@ -150,14 +151,14 @@ TEST(Oracle, ShowsThatElkFullIsNeverBetterThanTheBestAndNearIt) {
       ++models;
     }
   });
-  EXPECT_GE(models, 200);
+  EXPECT_GE(models, test::rounds(200));
   EXPECT_LE(sum / models, 1.03);
 }
 
 TEST(Oracle, IsNeverBelowTheProvedBound) {
   int models = 0;
   double nearest = 0.0;
-  for_each_instance(1000, 300, [&](std::uint64_t seed, const Instance& instance) {
+  for_each_instance(1000, test::rounds(300), [&](std::uint64_t seed, const Instance& instance) {
     Problem problem = instance.problem();
     const double bound = bounds(problem, ideal(problem).times.total).lower_bound.value;
     const test::Trial trial = test::Oracle(problem).best(kMost);
@@ -167,14 +168,14 @@ TEST(Oracle, IsNeverBelowTheProvedBound) {
       ++models;
     }
   });
-  EXPECT_GE(models, 200);
+  EXPECT_GE(models, test::rounds(200));
   EXPECT_GT(nearest, 0.95);  // a bound of nothing would hold, too
 }
 
 TEST(Oracle, FindsSoundProgramsOfItsForecast) {
   int models = 0;
   int reordered = 0;
-  for_each_instance(1000, 100, [&](std::uint64_t seed, const Instance& instance) {
+  for_each_instance(1000, test::rounds(100), [&](std::uint64_t seed, const Instance& instance) {
     Problem problem = instance.problem();
     const test::Trial trial = test::Oracle(problem).best(kMost);
     if (!trial.best) {
@@ -193,8 +194,8 @@ TEST(Oracle, FindsSoundProgramsOfItsForecast) {
     reordered += best.preload_order != problem.loaded() ? 1 : 0;
     ++models;
   });
-  EXPECT_GT(models, 60);
-  EXPECT_GT(reordered, 5);
+  EXPECT_GT(models, test::rounds(60));
+  EXPECT_GT(reordered, test::rounds(5));
 }
 
 /// Trial of everything without shortcuts: each schedule is forecast and has its buffers listed.
@@ -264,7 +265,7 @@ class PlainTrial {
 
 TEST(Oracle, AgreesWithTrialWithoutShortcuts) {
   int models = 0;
-  for_each_instance(2000, 150, [&](std::uint64_t seed, const Instance& instance) {
+  for_each_instance(2000, test::rounds(150), [&](std::uint64_t seed, const Instance& instance) {
     Problem problem = instance.problem();
     std::int64_t choices = 1;
     for (std::int32_t op = 0; op < problem.op_count(); ++op) {
@@ -286,7 +287,7 @@ TEST(Oracle, AgreesWithTrialWithoutShortcuts) {
       EXPECT_EQ(trial.best->seconds, least) << "seed " << seed;
     }
   });
-  EXPECT_GT(models, 15);
+  EXPECT_GT(models, test::rounds(15));
 }
 
 }  // namespace

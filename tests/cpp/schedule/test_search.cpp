@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/rounds.hpp"
 #include "elk/base/errors.hpp"
 #include "elk/base/random.hpp"
 #include "elk/schedule/evaluate.hpp"
@@ -40,7 +41,7 @@ TEST(Search, NeverGetsWorseFromBasicToStaticToElk) {
   Random random{41};
   int models = 0;
   int better = 0;
-  for (int round = 0; round < 45; ++round) {
+  for (int round = 0; round < test::rounds(45); ++round) {
     const ir::Graph graph = test::random_graph(random);
     const chip::Chip chip = test::random_chip(random);
     const std::optional<Found> basic = result(graph, chip, Policy::Basic);
@@ -60,8 +61,8 @@ TEST(Search, NeverGetsWorseFromBasicToStaticToElk) {
     EXPECT_LE(full->times.total, dynamic->times.total) << "round " << round;
     EXPECT_LE(full->times.total, full->raw);
   }
-  EXPECT_GT(models, 30);
-  EXPECT_GT(better, 10);
+  EXPECT_GT(models, test::rounds(30));
+  EXPECT_GT(better, test::rounds(10));
 }
 
 TEST(Search, GivesSoundProgramsThatAgreeWithTheirForecast) {
