@@ -12,7 +12,7 @@ make_environment .venv-test
 .venv-test/bin/pip install --quiet --group native --group test "$package"
 export PATH="$PWD/.venv-test/bin:$PATH"
 
-cmake --preset dev
-cmake --build --preset dev
-ctest --preset dev
+cmake --preset test
+cmake --build --preset test
+ctest --preset test
 pytest --numprocesses logical --dist loadgroup
