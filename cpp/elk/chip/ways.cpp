@@ -86,9 +86,14 @@ class Dealer {
     }
   }
 
-  /// Gives the nodes `members`, which lie at `edge`, their share of the receivers that are left:
-  /// those in the rows (columns) nearest to the middle of them, in runs.
-  void deal(Edge edge, std::vector<std::int32_t> members, std::size_t nodes_left) {
+  /// Gives the nodes `members`, which lie at `edge`, their share of the receivers that are left,
+  /// with `later` nodes to come: those in the rows (columns) nearest to the middle of them, in
+  /// runs.
+  void deal(Edge edge, std::vector<std::int32_t> members, std::size_t later) {
+    if (members.empty()) {
+      return;
+    }
+    const std::size_t nodes_left = members.size() + later;
     const std::size_t share = ((left_.size() * members.size()) + (nodes_left / 2)) / nodes_left;
     const auto count = static_cast<std::int64_t>(members.size());
     std::int64_t sum = 0;
@@ -154,12 +159,10 @@ std::vector<std::vector<std::int32_t>> entry_nodes(const Chip& chip,
   for (const std::vector<CoreId>& nodes : attached_cores(chip)) {
     const auto members = beside(chip, grid, nodes, area);
     Dealer dealer(grid, nodes, receivers);
-    std::size_t nodes_left = count(members);
+    std::size_t later = count(members);
     for (std::size_t edge = 0; edge < kEdges; ++edge) {
-      if (!members[edge].empty()) {
-        dealer.deal(static_cast<Edge>(edge), members[edge], nodes_left);
-        nodes_left -= members[edge].size();
-      }
+      later -= members[edge].size();
+      dealer.deal(static_cast<Edge>(edge), members[edge], later);
     }
     result.push_back(std::move(dealer).result());
   }

@@ -38,41 +38,61 @@ bool may_win(const Pooled& pooled, const train::Sharding& fastest, Picoseconds b
   }
 }
 
+/// The best of the plans considered, and the least latency among them.
+class Contest {
+ public:
+  void consider(const std::function<Plan()>& make) {
+    try {
+      Plan plan = make();
+      const Picoseconds own = shortest_latency(plan);
+      latency_ = best_ ? std::min(latency_, own) : own;
+      if (!best_ || worth(plan) < worth(*best_)) {
+        best_ = std::move(plan);
+      }
+    } catch (const Infeasible&) {
+      why_ = why_ ? why_ : std::current_exception();
+    }
+  }
+
+  /// Whether `other` is to be considered: nothing fits so far, or it may be shorter.
+  template <class... Other>
+  [[nodiscard]] bool lets(const Other&... other) const {
+    return !best_ || may_win(other..., latency_);
+  }
+  [[nodiscard]] bool has_none() const { return !best_; }
+
+  /// Throws why the first did not fit if none did.
+  [[nodiscard]] Plan best() && {
+    if (!best_) {
+      std::rethrow_exception(why_);
+    }
+    return std::move(*best_);
+  }
+
+ private:
+  std::optional<Plan> best_;
+  Picoseconds latency_{0};
+  std::exception_ptr why_;
+};
+
 }  // namespace
 
 Plan shortest(const std::vector<train::Sharding>& proposals,
               const std::function<train::Sharding()>& resort, const PlanOf& plan_of,
               const Pooled& pooled) {
-  std::optional<Plan> best;
-  Picoseconds latency{0};  // the least so far
-  std::exception_ptr why;
-  const auto consider = [&](const std::function<Plan()>& make) {
-    try {
-      Plan plan = make();
-      const Picoseconds own = shortest_latency(plan);
-      latency = best ? std::min(latency, own) : own;
-      if (!best || worth(plan) < worth(*best)) {
-        best = std::move(plan);
-      }
-    } catch (const Infeasible&) {
-      why = why ? why : std::current_exception();
-    }
-  };
+  Contest contest;
   for (const train::Sharding& sharding : proposals) {
-    if (!best || may_win(sharding, latency)) {
-      consider([&] { return plan_of(sharding); });
+    if (contest.lets(sharding)) {
+      contest.consider([&] { return plan_of(sharding); });
     }
   }
-  if (!best) {
-    consider([&] { return plan_of(resort()); });
+  if (contest.has_none()) {
+    contest.consider([&] { return plan_of(resort()); });
   }
-  if (!best || may_win(pooled, proposals.front(), latency)) {
-    consider(pooled.plan);
+  if (contest.lets(pooled, proposals.front())) {
+    contest.consider(pooled.plan);
   }
-  if (!best) {
-    std::rethrow_exception(why);
-  }
-  return std::move(*best);
+  return std::move(contest).best();
 }
 
 }  // namespace elk::compile
