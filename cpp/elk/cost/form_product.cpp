@@ -4,7 +4,6 @@
 namespace elk::cost::form {
 namespace {
 
-using ir::TileDim;
 using std::int32_t;
 using std::int64_t;
 

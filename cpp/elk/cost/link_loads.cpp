@@ -60,7 +60,7 @@ std::int64_t LinkLoads::steps(std::int64_t from, std::int64_t to, std::int64_t l
 }
 
 void LinkLoads::add_runs(Lines& lines, std::int64_t line, std::int64_t place, const Reach& reach,
-                         std::int64_t bytes) const {
+                         std::int64_t bytes) {
   const std::size_t begin = subscript(line * (lines.length + 1));
   const std::size_t size = subscript(lines.length + 1);
   if (reach.ahead > 0) {

@@ -47,8 +47,8 @@ class LinkLoads {
   };
 
   [[nodiscard]] std::int64_t steps(std::int64_t from, std::int64_t to, std::int64_t length) const;
-  void add_runs(Lines& lines, std::int64_t line, std::int64_t place, const Reach& reach,
-                std::int64_t bytes) const;
+  static void add_runs(Lines& lines, std::int64_t line, std::int64_t place, const Reach& reach,
+                       std::int64_t bytes);
 
   bool wraps_;
   std::array<Lines, 2> lines_;                      // rows, columns

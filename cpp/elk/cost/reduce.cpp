@@ -78,6 +78,76 @@ void add_after(Exchange& exchange, double seconds) {
   exchange.tail.value += seconds;
 }
 
+/// A row cut over `cores`, of which each has the sums of its piece of it.
+struct RowCut {
+  std::int64_t cores;
+  std::uint64_t along;           // a bit for each row axis
+  std::int64_t values;           // of a core, at first for one value a row
+  std::int64_t piece;            // their bytes
+  std::optional<Groups> groups;  // of a cut over several chips, where they are regular
+};
+
+RowCut row_cut(const ir::Op& op, const Cut& cut) {
+  RowCut result{.cores = 1, .along = 0, .values = 1, .piece = 0, .groups = std::nullopt};
+  for (std::size_t axis = 0; axis < cut.factor.size(); ++axis) {
+    const bool row = op.axes[axis].role == ir::AxisRole::Row;
+    result.along |= row ? std::uint64_t{1} << axis : 0;
+    result.cores *= row ? cut.factor[axis] : 1;
+    result.values *= row ? 1 : cut.tile[axis];
+  }
+  if (cut.wide) {
+    result.groups = groups(cut, result.along);
+  }
+  return result;
+}
+
+/// Each core receives the values of all others.
+Exchange directly(const Fabric& fabric, TileTimes& tiles, const Cut& cut, const RowCut& row,
+                  const Neighbours& near) {
+  Traffic all;
+  all.received = (row.cores - 1) * row.piece;
+  all.sent = fabric.multicast() ? row.piece : all.received;
+  all.fragments = row.cores - 1;
+  all.wide = cut.wide;
+  if (row.groups) {
+    all.chip_in =
+        most_in(cut, *row.groups, fabric.chips(), [&](std::int64_t here, std::int64_t there) {
+          return there * row.piece * (fabric.multicast() ? 1 : here);
+        });
+  } else if (cut.wide) {
+    all.chip_in = row.piece * row.cores;
+  }
+  fabric.among(all, near, row.piece, fabric.multicast());
+  Exchange result = fabric.exchange(all);
+  add_after(result, tiles.add(row.cores, row.values));
+  return result;
+}
+
+/// Pairs exchange and add, ceil(log2 cores) times.
+Exchange in_a_tree(const Fabric& fabric, TileTimes& tiles, const Cut& cut, const RowCut& row,
+                   const Neighbours& near) {
+  Traffic pair;
+  pair.received = row.piece;
+  pair.sent = row.piece;
+  pair.fragments = 1;
+  pair.wide = cut.wide;
+  pair.chip_in = cut.wide ? row.piece * row.cores : 0;
+  fabric.among(pair, near, row.piece, true);
+  Exchange result = kNoExchange;
+  for (std::int64_t level = 1; level < row.cores; level *= 2) {
+    if (row.groups) {
+      pair.chip_in =
+          most_in(cut, *row.groups, fabric.chips(), [&](std::int64_t here, std::int64_t) {
+            return pairs_across(here, row.cores, level) * row.piece;
+          });
+    }
+    Exchange once = fabric.exchange(pair);
+    add_after(once, tiles.add(2, row.values));
+    result = after(result, once);
+  }
+  return result;
+}
+
 }  // namespace
 
 /// `cores` that differ in their places along the cut axes selected by `along`.
@@ -132,56 +202,16 @@ Exchange Pricer::partials(const Cut& cut, std::size_t slot) {
 /// A row cut over `cores`: every core needs the sums of all of them. Directly, each receives the
 /// values of all others; in a tree, pairs exchange and add ceil(log2 cores) times. The cheaper one.
 void Pricer::reduce_rows(Cut& cut) {
-  std::int64_t cores = 1;
-  std::int64_t rows = 1;
-  std::uint64_t along = 0;  // a bit for each row axis
-  for (std::size_t axis = 0; axis < cut.factor.size(); ++axis) {
-    const bool row = op_.axes[axis].role == ir::AxisRole::Row;
-    along |= row ? std::uint64_t{1} << axis : 0;
-    cores *= row ? cut.factor[axis] : 1;
-    rows *= row ? 1 : cut.tile[axis];
-  }
-  if (cores == 1) {
+  RowCut row = row_cut(op_, cut);
+  if (row.cores == 1) {
     return;
   }
   const partition::RowSums sums = partition::row_sums(op_);
-  const std::int64_t values = rows * sums.values;
-  const std::int64_t piece = element_bytes(values, wide_bits_).value;
-  Traffic all;
-  all.received = (cores - 1) * piece;
-  all.sent = fabric_.multicast() ? piece : all.received;
-  all.fragments = cores - 1;
-  all.wide = cut.wide;
-  Traffic pair;
-  pair.received = piece;
-  pair.sent = piece;
-  pair.fragments = 1;
-  pair.wide = cut.wide;
-  const std::optional<Groups> found = cut.wide ? groups(cut, along) : std::nullopt;
-  if (cut.wide) {
-    all.chip_in = found ? most_in(cut, *found, fabric_.chips(),
-                                  [&](std::int64_t here, std::int64_t there) {
-                                    return there * piece * (fabric_.multicast() ? 1 : here);
-                                  })
-                        : piece * cores;
-    pair.chip_in = piece * cores;
-  }
-  const Neighbours all_cores = neighbours(cut, along, cores);
-  fabric_.among(all, all_cores, piece, fabric_.multicast());
-  fabric_.among(pair, all_cores, piece, true);
-  Exchange direct = fabric_.exchange(all);
-  add_after(direct, tiles_.add(cores, values));
-  Exchange tree = kNoExchange;
-  for (std::int64_t level = 1; level < cores; level *= 2) {
-    if (found) {
-      pair.chip_in = most_in(cut, *found, fabric_.chips(), [&](std::int64_t here, std::int64_t) {
-        return pairs_across(here, cores, level) * piece;
-      });
-    }
-    Exchange once = fabric_.exchange(pair);
-    add_after(once, tiles_.add(2, values));
-    tree = after(tree, once);
-  }
+  row.values *= sums.values;
+  row.piece = element_bytes(row.values, wide_bits_).value;
+  const Neighbours near = neighbours(cut, row.along, row.cores);
+  const Exchange direct = directly(fabric_, tiles_, cut, row, near);
+  const Exchange tree = in_a_tree(fabric_, tiles_, cut, row, near);
   cut.tree = tree.time < direct.time;
   for (std::int64_t round = 0; round < sums.rounds; ++round) {
     cut.reduce = after(cut.reduce, cut.tree ? tree : direct);
