@@ -1,5 +1,6 @@
 /// How fast the simulator's engine is. An *event* here is the start or the end of a flow, each of
-/// which changes who shares what, or a timer that rings.
+/// which changes who shares what, or a timer that rings. Its cost is all that the engine does for
+/// it: shares found anew, amounts moved, the agenda, and handing it to the caller.
 #include <cstddef>
 #include <cstdint>
 #include <vector>

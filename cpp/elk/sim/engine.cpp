@@ -21,24 +21,33 @@ Engine::Engine(const Machine& machine) : refresh_(machine.refresh) {
                             refresh_.interval.value, " ps, got ", refresh_.stall.value, " ps"));
   }
   nodes_.reserve(machine.resources.size());
+  sides_.reserve(machine.resources.size());
   for (const Resource& resource : machine.resources) {
     if (resource.capacity <= Rate{0}) {
       throw InvalidInput(
           text("a capacity must be positive, got ", resource.capacity.value, " bytes/s"));
     }
-    nodes_.push_back(
+    nodes_.push_back({.level = {0, 1},
+                      .level_weight = 0,
+                      .weight = 0,
+                      .bound = 0,
+                      .carried = {0},
+                      .crossings = {},
+                      .stamp = 0,
+                      .flows = 0,
+                      .fresh = 0,
+                      .local = 0,
+                      .refreshes = resource.refreshes,
+                      .even = true,
+                      .dirty = false,
+                      .stale = false,
+                      .searched = false});
+    sides_.push_back(
         {.capacity = grains(resource.capacity),
          .sustained = grains(resource.sustained > Rate{0} ? resource.sustained : resource.capacity),
          .load = 0,
          .loaded = {0},
-         .carried = {0},
-         .flows = {},
-         .computes = {},
-         .stamp = 0,
-         .local = 0,
-         .refreshes = resource.refreshes,
-         .dirty = false,
-         .stale = false});
+         .computes = {}});
     if (nodes_.back().refreshes) {
       memories_.push_back(id_at<ResourceId>(nodes_.size() - 1));
     }
@@ -55,7 +64,7 @@ void Engine::start(const Flow& flow, Picoseconds when) {
   Item& made = item(id);
   made.left = grains(flow.bytes);
   made.bytes = flow.bytes;
-  made.cap = grains(flow.cap);
+  made.cap = flow.cap;
   made.latency = flow.latency;
   hold(made, flow.uses);
   made.state = State::Waiting;
@@ -65,7 +74,8 @@ void Engine::start(const Flow& flow, Picoseconds when) {
 void Engine::start(const Compute& compute, Picoseconds when) {
   Wide work = 0;
   if (compute.alone < Picoseconds{0} ||
-      __builtin_mul_overflow(node(compute.port).capacity, Wide{compute.alone.value}, &work)) {
+      __builtin_mul_overflow(sides_[compute.port.index()].capacity, Wide{compute.alone.value},
+                             &work)) {
     throw InvalidInput(text("a computation must take from 0 ps to the range of simulated time, ",
                             "got ", compute.alone.value, " ps"));
   }
@@ -112,10 +122,14 @@ std::span<const Event> Engine::next() {
     }
     now_ = agenda_.first_time();
     while (!agenda_.empty() && agenda_.first_time() == now_) {
-      due(agenda_.take_first());
+      due_.clear();
+      agenda_.take_first(due_);
+      for (const std::int32_t id : due_) {
+        due(id);
+      }
     }
   }
-  if (events_.size() > 1) {
+  if (!std::is_sorted(events_.begin(), events_.end())) {
     std::sort(events_.begin(), events_.end());
   }
   return events_;
@@ -150,11 +164,7 @@ void Engine::hold(Item& made, std::span<const Use> uses) {
   if (made.use_count > made.use_room) {
     enlarge(made);
   }
-  Held* held = held_.data() + made.first_use;
-  for (const Use& use : uses) {
-    held->use = use;
-    ++held;
-  }
+  std::copy(uses.begin(), uses.end(), held_.data() + made.first_use);
 }
 
 void Engine::enlarge(Item& made) {
@@ -180,15 +190,7 @@ void Engine::enter(std::int32_t id) {
   Item& entering = item(id);
   entering.since = now_;
   if (entering.kind == EventKind::ComputeEnd) {
-    entering.state = State::Computing;
-    const ResourceId port = held_[subscript(entering.first_use)].use.resource;
-    held_[subscript(entering.first_use)].place =
-        static_cast<std::int32_t>(node(port).computes.size());
-    node(port).computes.push_back(id);
-    if (!node(port).stale) {
-      node(port).stale = true;
-      stale_.push_back(port);
-    }
+    enter_compute(id);
     return;
   }
   if (entering.left == 0) {
@@ -196,45 +198,68 @@ void Engine::enter(std::int32_t id) {
     agenda_.set(id, now_ + entering.latency);
     return;
   }
-  if (entering.use_count == 0 && entering.cap == 0) {
+  if (entering.use_count == 0 && entering.cap == Rate{0}) {
     throw InvalidInput("a flow must use a resource or have a cap, got neither");
   }
   entering.state = State::Streaming;
-  for (std::int32_t h = entering.first_use; h < entering.first_use + entering.use_count; ++h) {
-    Held& held = held_[subscript(h)];
-    Node& crossed = node(held.use.resource);
-    held.place = static_cast<std::int32_t>(crossed.flows.size());
-    crossed.flows.push_back({id, h});
+  entering.number = ++number_;
+  for (const Use& use : uses_of(entering)) {
+    Node& crossed = node(use.resource);
+    crossed.weight += use.weight;
+    ++crossed.flows;
+    ++crossed.fresh;
     memory_flows_ += crossed.refreshes ? 1 : 0;
-    touch(held.use.resource);
+    touch(use.resource);
   }
   if (entering.use_count == 0) {
-    set_share(id, {entering.cap, 1});
+    set_share(id, {grains(entering.cap), 1});
+  } else {
+    entered_.push_back(id);
+    unlisted_.push_back({entering.number, id, 0});
+  }
+  ++streaming_;
+}
+
+void Engine::enter_compute(std::int32_t id) {
+  Item& entering = item(id);
+  entering.state = State::Computing;
+  const ResourceId port = held_[subscript(entering.first_use)].resource;
+  std::vector<std::int32_t>& computes = sides_[port.index()].computes;
+  entering.place = static_cast<std::int32_t>(computes.size());
+  computes.push_back(id);
+  ++computations_;
+  if (!node(port).stale) {
+    node(port).stale = true;
+    stale_.push_back(port);
   }
 }
 
-/// Takes an item that has ended off its resources.
+/// Takes a flow that has ended off its resources.
 void Engine::leave(std::int32_t id) {
-  const Item& leaving = item(id);
-  if (leaving.state == State::Computing) {
-    const Held& held = held_[subscript(leaving.first_use)];
-    std::vector<std::int32_t>& computes = node(held.use.resource).computes;
-    computes[subscript(held.place)] = computes.back();
-    held_[subscript(item(computes.back()).first_use)].place = held.place;
-    computes.pop_back();
-    return;
-  }
-  for (std::int32_t h = leaving.first_use; h < leaving.first_use + leaving.use_count; ++h) {
-    const Held& held = held_[subscript(h)];
-    Node& crossed = node(held.use.resource);
-    crossed.carried += leaving.bytes * held.use.weight;
-    const Crossing last = crossed.flows.back();
-    crossed.flows[subscript(held.place)] = last;
-    held_[subscript(last.held)].place = held.place;
-    crossed.flows.pop_back();
+  Item& leaving = item(id);
+  leaving.number = 0;
+  --streaming_;
+  for (const Use& use : uses_of(leaving)) {
+    Node& crossed = node(use.resource);
+    crossed.carried += leaving.bytes * use.weight;
+    crossed.weight -= use.weight;
+    --crossed.flows;
+    if (crossed.flows == 0) {
+      crossed.crossings.clear();
+      crossed.searched = false;
+    }
     memory_flows_ -= crossed.refreshes ? 1 : 0;
-    touch(held.use.resource);
+    touch(use.resource);
   }
+}
+
+void Engine::leave_compute(const Item& leaving) {
+  std::vector<std::int32_t>& computes =
+      sides_[held_[subscript(leaving.first_use)].resource.index()].computes;
+  item(computes.back()).place = leaving.place;
+  computes[subscript(leaving.place)] = computes.back();
+  computes.pop_back();
+  --computations_;
 }
 
 void Engine::touch(ResourceId resource) {
@@ -264,7 +289,7 @@ void Engine::due(std::int32_t id) {
       emit(id);
       return;
     case State::Computing:
-      leave(id);
+      leave_compute(item(id));
       emit(id);
       return;
     case State::Arriving:

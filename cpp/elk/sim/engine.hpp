@@ -113,45 +113,57 @@ class Engine {
  private:
   enum class State : std::uint8_t { Free, Waiting, Streaming, Arriving, Computing, Timing };
 
-  struct Item {
-    Wide left;  // grains; of a computation, what its port could move in the time left
-    Wide cap;
-    Share share;
+  /// In two cache lines: timers need the first alone.
+  struct alignas(64) Item {
+    Wide left;          // grains; of a computation, what its port could move in the time left
     Picoseconds since;  // `left` was true then
     Picoseconds latency;
     Tag tag;
-    Bytes bytes;
     std::int32_t first_use;
     std::int32_t use_count;
     std::int32_t use_room;  // of its block, kept when the item is free
-    std::int64_t stamp;     // of the last search that met it
+    std::int32_t place;     // of a computation, in the list of its port
     EventKind kind;
     State state;
+    Share share;
+    Rate cap;
+    Bytes bytes;
+    std::int64_t number;  // of the flow under way, all being counted; none: 0
+    std::int64_t stamp;   // of the last search that met it
   };
 
-  struct Held {
-    Use use;
-    std::int32_t place;  // in the list of its resource
-  };
-
+  /// That a flow is on a resource, until it has left: then its item has another number.
   struct Crossing {
+    std::int64_t number;
     std::int32_t item;
-    std::int32_t held;
+    std::int32_t weight;
   };
 
-  struct Node {
+  struct alignas(64) Node {
+    Share level;                // that its flows have where nothing else holds them back
+    std::int64_t level_weight;  // `level` was found for; 0: never
+    std::int64_t weight;        // of its flows
+    std::int64_t bound;         // of those that have its level, unless it is searched
+    Bytes carried;
+    std::vector<Crossing> crossings;  // of listed flows, those that have left among them
+    std::int64_t stamp;
+    std::int32_t flows;  // on it now
+    std::int32_t fresh;  // of those, how many came since shares were found
+    std::int32_t local;  // its number in the part that is searched
+    bool refreshes;
+    bool even;      // `level` is exact
+    bool dirty;     // a flow came or went
+    bool stale;     // a computation came
+    bool searched;  // its flows got their shares from a search of all that they are connected with
+  };
+
+  /// What is rarely asked of a resource.
+  struct Side {
     Wide capacity;
     Wide sustained;
     Wide load;           // while it is recorded
     Picoseconds loaded;  // since then
-    Bytes carried;
-    std::vector<Crossing> flows;
     std::vector<std::int32_t> computes;
-    std::int64_t stamp;
-    std::int32_t local;  // its number in the part that is searched
-    bool refreshes;
-    bool dirty;  // a flow came or went
-    bool stale;  // a computation came
   };
 
   void begin(std::int32_t id, Picoseconds when);
@@ -160,7 +172,9 @@ class Engine {
   void hold(Item& made, std::span<const Use> uses);
   void enlarge(Item& made);
   void enter(std::int32_t id);
+  void enter_compute(std::int32_t id);
   void leave(std::int32_t id);
+  void leave_compute(const Item& leaving);
   void touch(ResourceId resource);
   void due(std::int32_t id);
   void emit(std::int32_t id);
@@ -168,16 +182,30 @@ class Engine {
 
   void refresh();
   void refresh_flows();
-  bool refresh_lone(ResourceId resource);
   void gather(ResourceId resource);
   void apply_part();
   void settle(ResourceId resource);
-  void pace_computes(const Node& port);
+  void pace_computes(ResourceId port);
   void report(ResourceId resource);
-  [[nodiscard]] Wide load(const Node& resource) const;
-  [[nodiscard]] Wide capacity(const Node& resource) const;
+  [[nodiscard]] Wide load(Node& resource);
+  [[nodiscard]] Wide capacity(ResourceId resource) const;
   void set_refresh_timer();
   void touch_memories();
+
+  [[nodiscard]] bool refresh_lone(ResourceId resource);
+  void search(ResourceId resource);
+  void find_affected(std::int64_t first);
+  void affect(std::int32_t id, std::int64_t first);
+  void affect_listed(Node& dirty, std::int64_t first);
+  void set_level(ResourceId resource);
+  void find_levels();
+  void rebind(const Item& flow, const Share& share);
+  [[nodiscard]] bool bound(const Item& flow, const Share& share) const;
+  void apply_affected();
+  void list_flows();
+  void drop_left(Node& crossed) const;
+  [[nodiscard]] const std::vector<Crossing>& listed(Node& crossed);
+  [[nodiscard]] bool watched() const { return computations_ > 0 || meter_.has_value(); }
 
   /// What capacities are now, and when that changes next; never: 0.
   struct Phase {
@@ -189,22 +217,40 @@ class Engine {
 
   [[nodiscard]] Item& item(std::int32_t id) { return items_[static_cast<std::size_t>(id)]; }
   [[nodiscard]] Node& node(ResourceId id) { return nodes_[id.index()]; }
+  [[nodiscard]] std::span<const Use> uses_of(const Item& flow) const {
+    return {held_.data() + flow.first_use, static_cast<std::size_t>(flow.use_count)};
+  }
 
   std::vector<Node> nodes_;
+  std::vector<Side> sides_;  // of each node
   std::vector<Item> items_;
   std::vector<std::int32_t> free_items_;
-  std::vector<Held> held_;
+  std::vector<Use> held_;
   std::vector<std::vector<std::int32_t>> free_held_;  // by size: blocks of `held_`
+  std::vector<std::int32_t> entered_;                 // flows, since shares were found
+  std::vector<Crossing> unlisted_;                    // flows that no resource lists; no weights
   std::vector<ResourceId> dirty_;
   std::vector<ResourceId> stale_;
   std::vector<ResourceId> memories_;  // that refresh
   Agenda agenda_;
+  std::vector<std::int32_t> due_;
   std::vector<Event> events_;
   Refresh refresh_;
   std::optional<Meter> meter_;
   Picoseconds now_{0};
   std::int64_t memory_flows_ = 0;  // crossings of resources that refresh
+  std::int64_t streaming_ = 0;     // flows under way
+  std::int64_t computations_ = 0;  // the same
   std::int64_t stamp_ = 0;
+  std::int64_t number_ = 0;
+
+  std::vector<std::int32_t> affected_;  // flows that cross a dirty resource,
+  std::vector<Share> levels_;           // the least level of each,
+  std::vector<ResourceId> doubtful_;    // and where that may not be its share
+
+  Wide timed_left_ = 0;  // what `time_to_move` was last asked, and what it said
+  Share timed_share_{0, 1};
+  Picoseconds timed_{0};
 
   Sharing part_;  // the part of the machine that is searched
   std::vector<ResourceId> part_nodes_;

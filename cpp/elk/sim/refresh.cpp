@@ -18,7 +18,12 @@ void Engine::set_share(std::int32_t id, Share share) {
     moving.since = now_;
   }
   moving.share = share;
-  const Picoseconds time = time_to_move(moving.left, share);
+  if (moving.left != timed_left_ || share != timed_share_) {
+    timed_left_ = moving.left;
+    timed_share_ = share;
+    timed_ = time_to_move(moving.left, share);
+  }
+  const Picoseconds time = timed_;
   if (time == kBeyondTime) {
     agenda_.remove(id);  // Until it gets a larger share.
   } else {
@@ -32,72 +37,19 @@ void Engine::refresh() {
   }
   for (const ResourceId port : stale_) {
     node(port).stale = false;
-    pace_computes(node(port));
+    pace_computes(port);
   }
   stale_.clear();
 }
 
-void Engine::refresh_flows() {
-  if (!memories_.empty()) {
-    set_refresh_timer();
-  }
-  ++stamp_;
-  for (const ResourceId resource : dirty_) {
-    node(resource).dirty = false;
-    if (node(resource).stamp == stamp_ || refresh_lone(resource)) {
-      continue;
-    }
-    gather(resource);
-    apply_part();
-  }
-  dirty_.clear();
-}
-
 /// Passes on to computations and the meter that the flows of `resource` may have changed.
 void Engine::settle(ResourceId resource) {
-  if (!node(resource).computes.empty()) {
-    pace_computes(node(resource));
+  if (!sides_[resource.index()].computes.empty()) {
+    pace_computes(resource);
   }
   if (meter_) {
     report(resource);
   }
-}
-
-/// A resource that nothing crosses, or one flow that meets no other, needs no search.
-bool Engine::refresh_lone(ResourceId resource) {
-  Node& lone = node(resource);
-  if (lone.flows.size() > 1) {
-    return false;
-  }
-  if (lone.flows.empty()) {
-    lone.stamp = stamp_;
-    settle(resource);
-    return true;
-  }
-  const std::int32_t id = lone.flows.front().item;
-  const Item& flow = item(id);
-  Share share{flow.cap, 1};
-  for (std::int32_t h = flow.first_use; h < flow.first_use + flow.use_count; ++h) {
-    const Use use = held_[subscript(h)].use;
-    const Node& crossed = node(use.resource);
-    if (crossed.flows.size() > 1) {
-      return false;
-    }
-    const Wide most = capacity(crossed);
-    const bool first = h == flow.first_use && flow.cap == 0;
-    if (use.weight == 1 && share.den == 1) {
-      share.num = first ? most : std::min(most, share.num);
-    } else if (first || most * share.den < share.num * use.weight) {
-      share = split(most, use.weight);
-    }
-  }
-  set_share(id, share);
-  for (std::int32_t h = flow.first_use; h < flow.first_use + flow.use_count; ++h) {
-    const ResourceId crossed = held_[subscript(h)].use.resource;
-    node(crossed).stamp = stamp_;
-    settle(crossed);
-  }
-  return true;
 }
 
 /// The flows and resources that `resource` is connected with, into `part_`.
@@ -111,7 +63,7 @@ void Engine::gather(ResourceId resource) {
       crossed.stamp = stamp_;
       crossed.local = static_cast<std::int32_t>(part_nodes_.size());
       part_nodes_.push_back(met);
-      part_.capacity.push_back(capacity(crossed));
+      part_.capacity.push_back(capacity(met));
     }
     return crossed.local;
   };
@@ -119,17 +71,15 @@ void Engine::gather(ResourceId resource) {
   part_.begin.push_back(0);
   std::size_t searched = 0;
   while (searched < part_nodes_.size()) {  // It grows as flows lead on.
-    const std::vector<Crossing>& flows = node(part_nodes_[searched++]).flows;
-    for (const Crossing crossing : flows) {
+    for (const Crossing& crossing : listed(node(part_nodes_[searched++]))) {
       Item& flow = item(crossing.item);
-      if (flow.stamp == stamp_) {
+      if (flow.number != crossing.number || flow.stamp == stamp_) {
         continue;
       }
       flow.stamp = stamp_;
       part_flows_.push_back(crossing.item);
-      part_.cap.push_back(flow.cap);
-      for (std::int32_t h = flow.first_use; h < flow.first_use + flow.use_count; ++h) {
-        const Use use = held_[subscript(h)].use;
+      part_.cap.push_back(grains(flow.cap));
+      for (const Use& use : uses_of(flow)) {
         part_.uses.push_back({{meet(use.resource)}, use.weight});
       }
       part_.begin.push_back(static_cast<std::int32_t>(part_.uses.size()));
@@ -142,15 +92,19 @@ void Engine::apply_part() {
   for (std::size_t f = 0; f < part_flows_.size(); ++f) {
     set_share(part_flows_[f], part_shares_[f]);
   }
+  const bool watched_now = watched();
   for (const ResourceId resource : part_nodes_) {
-    settle(resource);
+    node(resource).searched = true;
+    if (watched_now) {
+      settle(resource);
+    }
   }
 }
 
 /// Computations get what flows leave of the port.
-void Engine::pace_computes(const Node& port) {
-  const Wide idle = std::max(port.capacity - load(port), Wide{0});
-  for (const std::int32_t id : port.computes) {
+void Engine::pace_computes(ResourceId port) {
+  const Wide idle = std::max(sides_[port.index()].capacity - load(node(port)), Wide{0});
+  for (const std::int32_t id : sides_[port.index()].computes) {
     set_share(id, {idle, 1});
   }
 }
@@ -159,12 +113,12 @@ void Engine::report(ResourceId resource) {
   if (!meter_->records(resource.value)) {
     return;
   }
-  Node& changed = node(resource);
+  Side& changed = sides_[resource.index()];
   const Wide before = changed.load;
   if (before > 0) {
     meter_->add(resource.value, before, changed.loaded, now_);
   }
-  changed.load = load(changed);
+  changed.load = load(node(resource));
   changed.loaded = now_;
   if ((before > 0) != (changed.load > 0)) {
     meter_->turn(resource.value, changed.load > 0 ? 1 : -1, now_);
@@ -182,24 +136,27 @@ std::vector<Usage> Engine::usage() {
 }
 
 /// What flows move through a resource.
-Wide Engine::load(const Node& resource) const {
+Wide Engine::load(Node& resource) {
   Wide sum = 0;
-  for (const Crossing crossing : resource.flows) {
-    const Share& share = items_[subscript(crossing.item)].share;
-    sum += share.num * held_[subscript(crossing.held)].use.weight / share.den;
+  for (const Crossing& crossing : listed(resource)) {
+    const Item& flow = items_[subscript(crossing.item)];
+    if (flow.number == crossing.number) {
+      sum += flow.share.num * crossing.weight / flow.share.den;
+    }
   }
   return sum;
 }
 
-Wide Engine::capacity(const Node& resource) const {
-  if (!resource.refreshes) {
-    return resource.capacity;
+Wide Engine::capacity(ResourceId resource) const {
+  const Side& asked = sides_[resource.index()];
+  if (!nodes_[resource.index()].refreshes) {
+    return asked.capacity;
   }
   const Phase now = phase();
   if (now.stands) {
     return 0;
   }
-  return now.fresh ? resource.capacity : resource.sustained;
+  return now.fresh ? asked.capacity : asked.sustained;
 }
 
 Engine::Phase Engine::phase() const {
@@ -232,7 +189,7 @@ void Engine::set_refresh_timer() {
 
 void Engine::touch_memories() {
   for (const ResourceId resource : memories_) {
-    if (!node(resource).flows.empty()) {
+    if (node(resource).flows > 0) {
       touch(resource);
     }
   }

@@ -379,6 +379,43 @@ class SlowEngine {
   Picoseconds now_{0};
 };
 
+/// Bytes and uses as of an exchange: some flows equal, all of one resource or a few.
+RandomLoad random_exchange(Random& random) {
+  RandomLoad load;
+  const std::int64_t resources = 4 + random.below(6);
+  const std::int64_t rate = (1 + random.below(12)) * 1'000'000'000'000;
+  for (std::int64_t r = 0; r < resources; ++r) {
+    load.machine.resources.push_back(steady({(1 + random.below(2)) * rate}));
+  }
+  const std::int64_t flows = 4 + random.below(9);
+  for (std::int64_t k = 0; k < flows; ++k) {
+    const std::int64_t from = random.below(resources);
+    load.uses.push_back({{{static_cast<std::int32_t>(from)}, 1}});
+    if (random.below(3) > 0) {
+      const std::int64_t to = (from + 1 + random.below(resources - 1)) % resources;
+      load.uses.back().push_back({{static_cast<std::int32_t>(to)}, 1});
+    }
+    load.bytes.push_back(random.below(2) == 0 ? 120 : 1 + random.below(500));
+    load.start.push_back({40 * random.below(3)});
+  }
+  return load;
+}
+
+TEST(Engine, AGlanceAtWhatChangedFindsTheSharesOfASlowEngine) {
+  Random random{11};
+  for (int round = 0; round < 3000; ++round) {
+    const RandomLoad load = random_exchange(random);
+    Engine engine(load.machine);
+    for (std::size_t k = 0; k < load.bytes.size(); ++k) {
+      engine.start(plain(static_cast<Tag>(k), load.bytes[k], load.uses[k]), load.start[k]);
+    }
+    const std::vector<Picoseconds> expected = SlowEngine(load).play();
+    for (const Event& event : play(engine)) {
+      ASSERT_EQ(event.time, expected[static_cast<std::size_t>(event.tag)]) << round;
+    }
+  }
+}
+
 TEST(Engine, EndsAreThoseOfASlowEngineInExactFractions) {
   // Rates of 1 to 12 bytes a picosecond, up to six flows of up to 500 bytes that start at 0 or 40
   // ps.
