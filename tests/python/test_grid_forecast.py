@@ -1,4 +1,4 @@
-"""Real models on meshes: what plans say beside what simulations find."""
+"""Real models on grids: what plans say beside what simulations find."""
 
 from __future__ import annotations
 
@@ -28,6 +28,15 @@ def test_forecasts_on_a_mesh_are_within_three_hundredths(file: str) -> None:
         )
         plan.simulate(fidelity="symmetric")
         assert abs(plan.forecast_error()) <= 0.03
+
+
+@pytest.mark.parametrize("policy", ["basic", "elk-full"])
+@pytest.mark.parametrize("chip", ["wormhole-n150", "blackhole-p150"])
+def test_forecasts_hide_shifts_behind_steps_as_simulations_do(chip: str, policy: str) -> None:
+    plan = elk.compile(MODELS / "nerf.onnx", chip, bindings={"rows": 65_536}, policy=policy)
+    assert any(op["execute"]["shift_s"] > 0.0 for op in plan.to_json()["ops"])
+    plan.simulate(fidelity="core")
+    assert abs(plan.forecast_error()) <= 0.01
 
 
 @pytest.mark.slow

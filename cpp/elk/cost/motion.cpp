@@ -38,9 +38,11 @@ class Nest {
   }
 
   [[nodiscard]] std::span<Loop> used() { return {loop_.data(), count_}; }
-  [[nodiscard]] const Loop& at(std::int32_t axis) {
-    return *std::find_if(loop_.begin(), loop_.end(),
-                         [axis](const Loop& loop) { return loop.axis == axis; });
+  [[nodiscard]] const Loop& at(std::int32_t axis) { return loop_[place(axis)]; }
+  [[nodiscard]] std::size_t place(std::int32_t axis) const {
+    const auto* found = std::find_if(loop_.begin(), loop_.end(),
+                                     [axis](const Loop& loop) { return loop.axis == axis; });
+    return static_cast<std::size_t>(found - loop_.begin());
   }
 
  private:
@@ -145,6 +147,10 @@ void Pricer::move(const Cut& cut, std::span<const Turn* const> turns, const Loop
     wide = wide || ((summed_ >> axis) & 1U) != 0;
   }
   motion.space += wide ? cut.result_wide : cut.result;
+  motion.loops = nest.used().size();
+  for (std::size_t l = 0; l < motion.loops; ++l) {
+    motion.rounds[l] = {.steps = nest.used()[l].shifts, .once = 0.0};
+  }
   if (motion.steps > 1) {
     for (const Turn* turn : turns) {
       for (std::size_t i = 0; i < turn->spins; ++i) {
@@ -153,6 +159,7 @@ void Pricer::move(const Cut& cut, std::span<const Turn* const> turns, const Loop
         const Exchange once =
             loop.pace == spin.length ? spin.once : shift(cut, *turn, spin, loop.pace);
         const auto times = static_cast<double>(loop.shifts);
+        motion.rounds[nest.place(turn->spin[i].axis)].once += once.time.value;
         motion.shift.time.value += times * once.time.value;
         motion.shift.bytes.value += loop.shifts * once.bytes.value;
         motion.shift.wire.value += times * once.wire.value;
@@ -168,11 +175,29 @@ double Pricer::compute(const Motion& motion) {
          tiles_.sub_task(std::span(motion.sub_task.data(), size_.size()));
 }
 
+namespace {
+
+/// Seconds of shifts that stick out of the steps of `compute` seconds behind which they hide:
+///
+///     sum over loops l of (n_l - n_(l-1)) max(0, s_l + ... + s_L - compute)
+///
+/// where n_l is `steps` and s_l is `once` of loop l, the innermost of which is L.
+double exposed(const Motion& motion, double compute) {
+  double sum = 0.0;
+  double moving = 0.0;
+  for (std::size_t l = motion.loops; l-- > 0;) {
+    moving += motion.rounds[l].once;
+    const std::int64_t outer = l > 0 ? motion.rounds[l - 1].steps : 0;
+    sum += static_cast<double>(motion.rounds[l].steps - outer) * std::max(0.0, moving - compute);
+  }
+  return sum;
+}
+
+}  // namespace
+
 double Pricer::time(const Cut& cut, Motion& motion, double compute) const {
   if (chip_.interconnect.overlaps_compute && motion.steps > 1) {
-    const auto steps = static_cast<double>(motion.steps);
-    const double hidden = compute * (steps - 1.0) / steps;
-    motion.shift.time.value = std::max(0.0, motion.shift.time.value - hidden);
+    motion.shift.time.value = exposed(motion, compute / static_cast<double>(motion.steps));
     motion.shift.wire = std::min(motion.shift.wire, motion.shift.time);
     motion.shift.tail = std::min(motion.shift.tail, motion.shift.time - motion.shift.wire);
   }

@@ -78,13 +78,22 @@ struct Loops {
   std::span<const std::int32_t> order;
 };
 
+/// What rotates along one loop: a shift after each of some steps, after which all that rotates
+/// along the loops within it shifts, too.
+struct Rounds {
+  std::int64_t steps = 0;
+  double once = 0.0;  // seconds
+};
+
 /// What an execute moves and holds, and the sub-task it repeats.
 struct Motion {
   std::array<std::int64_t, kMostAxes> sub_task{};
   std::int64_t steps = 0;
   std::int64_t space = 0;
   Exchange gather;
-  Exchange shift;  // not yet hidden behind compute
+  Exchange shift;                          // not yet hidden behind compute
+  std::array<Rounds, kMostAxes> rounds{};  // of each loop, outermost first: `loops` of them
+  std::size_t loops = 0;
   std::int64_t exchange = 0;
 };
 
@@ -116,7 +125,7 @@ class Pricer {
   /// `turns` holds one turn for each slot that is read.
   void move(const Cut& cut, std::span<const Turn* const> turns, const Loops& loops, Motion& motion);
   [[nodiscard]] double compute(const Motion& motion);
-  /// The time of all phases. Hides shifts behind compute where the chip can.
+  /// The time of all phases. Hides shifts behind compute where the chip can, step by step.
   [[nodiscard]] double time(const Cut& cut, Motion& motion, double compute) const;
 
   [[nodiscard]] const ir::Graph& graph() const { return graph_; }

@@ -9,6 +9,7 @@
 #include "elk/partition/extent.hpp"
 #include "elk/partition/plan.hpp"
 #include "elk/sim/hbm.hpp"
+#include "elk/sim/together.hpp"
 
 namespace elk::sim {
 namespace {
@@ -154,20 +155,20 @@ struct Works::Builder {
     if (found != known.end()) {
       return found->second;
     }
-    Demand both = compute.demand();
+    Demand moved;
     for (const std::size_t i : moving) {
-      Demand moved = shifts[i].front().demand();
-      moved.latency += shifts[i].front().sync;
+      Demand next = shifts[i].front().demand();
+      next.latency += shifts[i].front().sync;
       for (std::size_t more = 1; more < shifts[i].size(); ++more) {
-        moved.latency += alone(shifts[i][more].demand());
+        next.latency += alone(shifts[i][more].demand());
       }
-      for (Load& load : moved.kinds) {
-        load.tail += moved.latency;
-      }
-      moved.latency = {0};
-      both = beside(both, moved);
+      moved = i == moving.front() ? next : together(moved, next);
     }
-    Stage one = stage(PhaseKind::Compute, std::move(both), true);
+    for (Load& load : moved.kinds) {
+      load.tail += moved.latency;
+    }
+    moved.latency = {0};
+    Stage one = stage(PhaseKind::Compute, beside(compute.demand(), moved), true);
     one.core_time = compute.core_time;
     return known.emplace(moving, std::move(one)).first->second;
   }

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -183,6 +184,17 @@ TEST(Price, HidesShiftsBehindComputeWhereTheChipCan) {
   EXPECT_LT(hidden.shift.time, shown.shift.time);
   EXPECT_EQ(hidden.shift.bytes, shown.shift.bytes);
   EXPECT_EQ(hidden.compute, shown.compute);
+}
+
+// Two steps with one shift of s after the first, behind which there is one step of compute c.
+TEST(Price, AShiftSticksOutOfItsOwnStep) {
+  const OneOp one = test::matmul(2, 8, 64);
+  chip::Chip chip = small_chip(2);
+  const PlanOption shown = priced(one, {2, 1, 1}, {{}, {1, 2}}, chip);
+  chip.interconnect.overlaps_compute = true;
+  const PlanOption hidden = priced(one, {2, 1, 1}, {{}, {1, 2}}, chip);
+  const Seconds step{shown.compute.value / 2.0};
+  EXPECT_DOUBLE_EQ(hidden.shift.time.value, std::max(0.0, (shown.shift.time - step).value));
 }
 
 TEST(Price, PaysForCrossingChips) {

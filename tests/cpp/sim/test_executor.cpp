@@ -7,6 +7,7 @@
 #include "chip/chips.hpp"
 #include "elk/base/errors.hpp"
 #include "elk/sim/executor.hpp"
+#include "elk/sim/together.hpp"
 #include "program/models.hpp"
 
 namespace elk::sim {
@@ -128,6 +129,29 @@ TEST(Executor, StandsStillWhileTheHbmRefreshes) {
   chip.hbm->refresh_stall = {20e-9};
   const sim::Run done = run(program::chain(), chip);
   EXPECT_EQ(done.ops[0].preload.end, Picoseconds{100'000 + 256'000 + 4 * 20'000});
+}
+
+TEST(Executor, ExchangesAtTheSameTimeAddUpWhereTheyMeet) {
+  const Load nothing{.amount = 0, .tail = {0}, .rate = {1}, .computes = false};
+  const auto bytes = [](std::int64_t amount, std::int64_t tail) {
+    return Load{.amount = amount, .tail = {tail}, .rate = {1'000'000'000'000}, .computes = false};
+  };
+  Demand one;
+  one.kind_of = {1, 1, 0};
+  one.kinds = {nothing, bytes(100, 5)};
+  one.latency = {7};
+  Demand other;
+  other.kind_of = {0, 1, 1};
+  other.kinds = {nothing, bytes(40, 3)};
+  other.latency = {2};
+  const Demand both = together(one, other);
+  const auto load = [&](std::size_t resource) {
+    return both.kinds[static_cast<std::size_t>(both.kind_of[resource])];
+  };
+  EXPECT_EQ(load(0), bytes(100, 5));
+  EXPECT_EQ(load(1), bytes(140, 8));
+  EXPECT_EQ(load(2), bytes(40, 3));
+  EXPECT_EQ(both.latency, Picoseconds{9});
 }
 
 TEST(Executor, RefusesAnExecuteWithoutItsPreload) {
