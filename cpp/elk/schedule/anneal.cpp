@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <map>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -35,6 +36,7 @@ class Annealer {
         sketch_(sketch),
         arrangement_(std::move(arrangement)),
         options_(options),
+        alike_(alike(problem, sketch.places())),
         random_{.state = options.seed} {
     likely_.resize(problem.fronts().size());
     for (std::size_t front = 0; front < likely_.size(); ++front) {
@@ -143,14 +145,39 @@ class Annealer {
   bool change_plan(Undo& undo) {
     const std::int32_t place = draw_place();
     const std::optional<Choice> next = draw_plan(place);
-    if (!next || *next == choice(place) || hopeless(place, *next)) {
+    if (!next || *next == choice(place)) {
       return false;
     }
-    set(place, *next, undo);
+    const std::vector<std::int32_t> changed = draw_alike(place);
+    double lost = 0.0;
+    for (const std::int32_t each : changed) {
+      lost += loss(each, *next);
+    }
+    if (lost > kFarAbove * heat_) {
+      return false;
+    }
+    for (const std::int32_t each : changed) {
+      if (*next != choice(each)) {
+        set(each, *next, undo);
+      }
+    }
     if (random_.below(2) == 0) {
-      lead(place, undo);
+      led_.clear();
+      for (const std::int32_t each : changed) {
+        lead(each, undo);
+      }
     }
     return true;
+  }
+
+  /// The place alone or, every second time, all places alike.
+  std::vector<std::int32_t> draw_alike(std::int32_t place) {
+    const std::vector<std::int32_t>& all = alike_.groups[group(place)];
+    return all.size() > 1 && random_.below(2) == 0 ? all : std::vector{place};
+  }
+
+  [[nodiscard]] std::size_t group(std::int32_t place) const {
+    return static_cast<std::size_t>(alike_.of[static_cast<std::size_t>(place)]);
   }
 
   std::optional<Choice> draw_plan(std::int32_t place) {
@@ -184,11 +211,16 @@ class Annealer {
 
   /// Whether a plan alone costs so much more that what surrounds it could not make up for it.
   [[nodiscard]] bool hopeless(std::int32_t place, const Choice& next) const {
+    return loss(place, next) > kFarAbove * heat_;
+  }
+
+  /// Seconds that a plan alone costs more than the one in force with what it gathers.
+  [[nodiscard]] double loss(std::int32_t place, const Choice& next) const {
     const double count =
         sketch_.places().repeats(place) ? static_cast<double>(sketch_.places().count()) : 1.0;
     const double more = alone(place, next) - alone(place, choice(place));
     const double gathered = sketch_.execute_seconds(place) - (count * alone(place, choice(place)));
-    return (count * more) - gathered > (kFarAbove * heat_);
+    return (count * more) - gathered;
   }
 
   /// Seconds of an execute that finds everything in place.
@@ -204,15 +236,25 @@ class Annealer {
       if (problem_.is_loaded(reader) || at == place) {
         continue;
       }
-      const std::optional<Choice> next = following(problem_, reader, place, sketch_.choices());
+      const std::optional<Choice> next = follow_as(reader, place);
       if (next && *next != choice(at) && !hopeless(at, *next)) {
         set(at, *next, undo);
-        work_ += kPriced;
         if (at == reader && random_.below(2) == 0) {
           lead(at, undo);
         }
       }
     }
+  }
+
+  /// The choice that follows; where the same was asked in this move of ops alike, as then.
+  std::optional<Choice> follow_as(std::int32_t reader, std::int32_t place) {
+    const std::pair key{group(sketch_.places().of(reader)), group(place)};
+    const auto [known, added] = led_.try_emplace(key);
+    if (added) {
+      known->second = following(problem_, reader, place, sketch_.choices());
+      work_ += known->second ? kPriced : 0;
+    }
+    return known->second;
   }
 
   bool change_state(Undo& undo) {
@@ -225,7 +267,12 @@ class Annealer {
     if (next == choice(place).state) {
       return false;
     }
-    set(place, {.option = choice(place).option, .state = next}, undo);
+    const Choice after{.option = choice(place).option, .state = next};
+    for (const std::int32_t each : draw_alike(place)) {
+      if (choice(each).option == after.option && choice(each) != after) {
+        set(each, after, undo);
+      }
+    }
     return true;
   }
 
@@ -259,9 +306,11 @@ class Annealer {
   Sketch& sketch_;
   Arrangement arrangement_;
   const AnnealOptions& options_;
+  Alike alike_;
   Random random_;
   std::vector<std::vector<Choice>> likely_;  // of each front
   std::vector<double> weights_;              // of all places up to each
+  std::map<std::pair<std::size_t, std::size_t>, std::optional<Choice>> led_;  // by groups
   cost::Forecaster forecaster_;
   double now_ = 0.0;
   double heat_ = 0.0;

@@ -2,9 +2,31 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <map>
 #include <numeric>
+#include <utility>
 
 namespace elk::schedule {
+namespace {
+
+/// The fronts of an op, of what makes its operands, and of what reads its results.
+std::vector<std::int32_t> surroundings(const Problem& problem, std::int32_t op) {
+  const auto front = [&](std::int32_t of) {
+    return of < 0 ? -1 : problem.front_of()[static_cast<std::size_t>(of)];
+  };
+  std::vector<std::int32_t> result{front(op)};
+  for (const ir::Operand& operand : problem.graph().ops[static_cast<std::size_t>(op)].operands) {
+    const bool read = operand.access == ir::Access::Read;
+    result.push_back(
+        read ? front(problem.lives().producer[static_cast<std::size_t>(operand.tensor)]) : -1);
+  }
+  for (const std::int32_t reader : problem.readers(op)) {
+    result.push_back(front(reader));
+  }
+  return result;
+}
+
+}  // namespace
 
 Places::Places(const Problem& problem) : begin_(0), period_(problem.op_count()), count_(1) {
   if (const auto& repeat = problem.graph().repeat) {
@@ -20,6 +42,25 @@ Places::Places(const Problem& problem) : begin_(0), period_(problem.op_count()),
       }
     }
   }
+}
+
+/// Of ops that stand at one place, one in the middle speaks: the first may find its inputs
+/// elsewhere.
+Alike alike(const Problem& problem, const Places& places) {
+  std::map<std::vector<std::int32_t>, std::vector<std::int32_t>> found;
+  for (const std::int32_t place : places.all()) {
+    const std::int32_t layer = places.repeats(place) ? places.count() / 2 : 0;
+    found[surroundings(problem, place + (layer * places.period()))].push_back(place);
+  }
+  Alike result{.groups = {},
+               .of = std::vector<std::int32_t>(static_cast<std::size_t>(problem.op_count()), -1)};
+  for (auto& [key, group] : found) {
+    for (const std::int32_t place : group) {
+      result.of[static_cast<std::size_t>(place)] = static_cast<std::int32_t>(result.groups.size());
+    }
+    result.groups.push_back(std::move(group));
+  }
+  return result;
 }
 
 Arrangement in_order(const Places& places) {

@@ -38,6 +38,15 @@ class Places {
   std::vector<std::int32_t> loaded_;
 };
 
+/// Places in groups whose ops have one front, as have those that make their operands, and those
+/// that read their results: the ends of a model repeat what its layers do, and so do equal parts of
+/// one layer.
+struct Alike {
+  std::vector<std::vector<std::int32_t>> groups;  // places, in order
+  std::vector<std::int32_t> of;                   // the group of each op that is a place, or -1
+};
+[[nodiscard]] Alike alike(const Problem& problem, const Places& places);
+
 /// The preloads of a layer, the same in each: their order, and how far ahead of its execute each
 /// may be issued.
 struct Arrangement {

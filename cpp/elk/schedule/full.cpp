@@ -13,13 +13,15 @@
 namespace elk::schedule {
 namespace {
 
-/// Parts of the room that a chain leaves unused: buffers in whole ranges of addresses need more
-/// than their sum.
-constexpr std::array<std::int64_t, 3> kLeftFree = {0, 1, 3};
+/// Parts of the room that chains from the best start leave unused: buffers in whole ranges of
+/// addresses need more than their sum.
+constexpr std::array<std::int64_t, 3> kLeftFree = {0, 3, 7};
 
-/// What moves may cost at first: long models settle on little, short ones must cross more.
+/// What moves may cost at first: every second chain crosses more, where places have moves enough
+/// to settle again.
 constexpr double kWarm = 0.1;
 constexpr double kHot = 0.5;
+constexpr std::int64_t kMovesToSettle = 50;
 
 /// Work (ops in a forecast) by effort.
 struct Budget {
@@ -53,6 +55,9 @@ Rewritten annealed(const Problem& problem, const Proposal& start, const Contenti
   Sketch sketch(own, start);
   const auto places = static_cast<std::int64_t>(sketch.places().all().size());
   options.most = std::min(options.most, moves * places * sketch.work());
+  if (options.most < kMovesToSettle * places * sketch.work()) {
+    options.hot = kWarm;
+  }
   Watch::expect(options.watch, options.most);
   const Annealed found = anneal(own, sketch, arrangement, contention, options);
   Rewritten result{.proposal = sketch.proposal(found.arrangement), .added = {}};
@@ -98,9 +103,8 @@ std::vector<Proposal> improve(Problem& problem, const std::vector<Proposal>& sta
     result.push_back(sketch.proposal(chain.arrangement));
     chains.push_back(std::move(chain));
   }
-  const std::size_t count = chains.size();
-  for (std::size_t i = 1; i < kLeftFree.size() && count > 0; ++i) {
-    Chain& chain = chains.emplace_back(chains[(i - 1) % count]);
+  for (std::size_t i = 1; i < kLeftFree.size() && !starts.empty(); ++i) {
+    Chain& chain = chains.emplace_back(chains.front());
     chain.start.space.room -= Bytes{room.value / kPartsOfRoom * kLeftFree[i]};
   }
   std::vector<std::size_t> seeds(chains.size());

@@ -7,14 +7,18 @@
 namespace elk::schedule {
 namespace {
 
-constexpr std::int32_t kShown = 8;  // layers: three to settle, three to measure, two to end
-constexpr std::int32_t kSettled = 3;
-constexpr std::int32_t kMeasured = 3;
+constexpr std::int32_t kLong = 100;  // ops of a layer
 constexpr double kImpossible = 1e9;  // seconds, and one for each byte too many
 
 /// Preloads of a second forecast: a schedule that is good only while exchanges just miss preloads
 /// is good in no simulation.
 constexpr double kSlower = 1.03;
+
+/// The preloads that wait on chip reach over a few dozen ops: of long layers fewer settle.
+Shown layers_shown(const Places& places) {
+  return places.period() > kLong ? Shown{.settled = 1, .measured = 2, .all = 5}
+                                 : Shown{.settled = 3, .measured = 3, .all = 8};
+}
 
 }  // namespace
 
@@ -22,7 +26,8 @@ Sketch::Sketch(Problem& problem, const Proposal& proposal)
     : problem_(problem),
       space_(proposal.space),
       places_(problem),
-      layers_(std::min(places_.count(), kShown)),
+      shown_(layers_shown(places_)),
+      layers_(std::min(places_.count(), shown_.all)),
       choices_(proposal.choices) {
   for (std::int32_t op = 0; op < problem.op_count(); ++op) {
     const std::int32_t place = places_.of(op);
@@ -217,7 +222,8 @@ double Sketch::layers_left_out(const cost::TimelineResult& times) const {
                  ? write.load.time.value
                  : 0.0;
   }
-  const double measured = (end(kSettled + kMeasured) - end(kSettled)) / kMeasured;
+  const double measured =
+      (end(shown_.settled + shown_.measured) - end(shown_.settled)) / shown_.measured;
   return std::max(measured, queue) * static_cast<double>(places_.count() - layers_);
 }
 

@@ -12,6 +12,13 @@
 
 namespace elk::schedule {
 
+/// Layers of a sketch: some settle, the next are measured, and the last end.
+struct Shown {
+  std::int32_t settled;
+  std::int32_t measured;
+  std::int32_t all;
+};
+
 /// A model whose equal layers all do alike, forecast by a few of them: what a change costs to try
 /// does not grow with the number of layers (design 6.7). The layers left out take each what one in
 /// the middle of those shown takes.
@@ -70,6 +77,7 @@ class Sketch {
   Problem& problem_;
   Space space_;
   Places places_;
+  Shown shown_;
   std::int32_t layers_;                             // shown
   std::vector<Choice> choices_;                     // of all ops
   std::vector<std::int32_t> ops_;                   // shown

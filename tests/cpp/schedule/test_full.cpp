@@ -90,6 +90,55 @@ TEST(Sketch, ForecastsLayersThatItDoesNotShow) {
   }
 }
 
+/// Layers of more than a hundred ops by five of them: several equal layers are one longer one.
+TEST(Sketch, ForecastsLongLayersByFewer) {
+  const cost::TileModel tiles = test::analytic();
+  Random random{12};
+  ir::Graph graph = test::transformer({.layers = 120});
+  ASSERT_TRUE(graph.repeat);
+  const std::int32_t joined = (100 / graph.repeat->period) + 1;
+  graph.repeat->period *= joined;
+  graph.repeat->count /= joined;
+  ASSERT_GT(graph.repeat->count, 5);
+  const chip::Chip chip = roomy_chip(random);
+  Problem problem = test::problem(graph, chip, tiles);
+  Sketch sketch(problem, fastest_plans(problem));
+  const std::int64_t left_out = std::int64_t{graph.repeat->period} * (graph.repeat->count - 5);
+  EXPECT_EQ(sketch.work(), problem.op_count() - left_out);
+  const Arrangement usual = in_order(sketch.places());
+  const auto exact = whole(problem, sketch.proposal(usual));
+  ASSERT_TRUE(exact);
+  EXPECT_NEAR(sketch.seconds(usual) / *exact, 1.0, 0.04);
+}
+
+/// Every place is in one group, and a group's ops have one front. Where two equal layers are called
+/// one, a place of the second is with its twin of the first.
+TEST(Alike, GroupsPlacesOfEqualSurroundings) {
+  const cost::TileModel tiles = test::analytic();
+  ir::Graph graph = test::transformer({.layers = 12});
+  ASSERT_TRUE(graph.repeat);
+  const std::int32_t period = graph.repeat->period;
+  graph.repeat->period *= 2;
+  graph.repeat->count /= 2;
+  const chip::Chip chip = test::tight_chip(16, 1 << 20);
+  const Problem problem = test::problem(graph, chip, tiles);
+  const Places places(problem);
+  const Alike found = alike(problem, places);
+  std::size_t grouped = 0;
+  for (std::size_t group = 0; group < found.groups.size(); ++group) {
+    for (const std::int32_t place : found.groups[group]) {
+      EXPECT_EQ(found.of[static_cast<std::size_t>(place)], static_cast<std::int32_t>(group));
+      EXPECT_EQ(&problem.front(place), &problem.front(found.groups[group].front()));
+      ++grouped;
+    }
+  }
+  EXPECT_EQ(grouped, places.all().size());
+  for (std::int32_t place = places.begin(); place < places.begin() + period; ++place) {
+    EXPECT_EQ(found.of[static_cast<std::size_t>(place)],
+              found.of[static_cast<std::size_t>(place + period)]);
+  }
+}
+
 /// A change and its opposite leave what was there; a sketch changed is one made anew.
 TEST(Sketch, FollowsChanges) {
   const cost::TileModel tiles = test::analytic();
