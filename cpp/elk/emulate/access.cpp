@@ -228,6 +228,104 @@ class Walk {
   std::vector<Touched> found_;
 };
 
+/// The points of a call that all lie in a box that is held: how far apart in the piece they are
+/// along each axis, axes that go on as one taken together.
+class Lattice {
+ public:
+  /// False: some point lies outside the tensor or the piece, or the piece has gaps.
+  bool lay(const ir::Operand& operand, const Held& held, std::span<const std::int64_t> shape,
+           const Points& points) {
+    std::vector<std::int64_t> step(points.axes.size(), 0);
+    std::int64_t stride = held.elements();
+    for (std::size_t dim = 0; dim < shape.size(); ++dim) {
+      if (held.sets[dim].size() != 1 || held.sets[dim].front().empty()) {
+        return false;
+      }
+      const Run box = held.sets[dim].front();
+      stride /= box.length();
+      if (!add(operand.dims[dim], {.begin = box.begin, .end = std::min(box.end, shape[dim])},
+               points, stride, step)) {
+        return false;
+      }
+    }
+    for (std::size_t level = 0; level < step.size(); ++level) {
+      push({.step = step[level], .count = points.ranges[level].length()});
+    }
+    return true;
+  }
+
+  [[nodiscard]] std::vector<Touched> runs() const {
+    const Axis inner = axes_.empty() ? Axis{.step = 0, .count = 1} : axes_.back();
+    const std::size_t outer = axes_.empty() ? 0 : axes_.size() - 1;
+    std::int64_t rows = 1;
+    for (std::size_t level = 0; level < outer; ++level) {
+      rows *= axes_[level].count;
+    }
+    std::vector<Touched> found;
+    found.reserve(static_cast<std::size_t>(rows));
+    std::vector<std::int64_t> digit(outer, 0);
+    std::int64_t element = first_;
+    for (std::int64_t row = 0; row < rows; ++row) {
+      found.push_back({.point = row * inner.count,
+                       .count = inner.count,
+                       .element = element,
+                       .step = inner.step});
+      for (std::size_t level = outer; level-- > 0;) {
+        element += axes_[level].step;
+        if (++digit[level] < axes_[level].count) {
+          break;
+        }
+        element -= axes_[level].step * axes_[level].count;
+        digit[level] = 0;
+      }
+    }
+    return found;
+  }
+
+ private:
+  struct Axis {
+    std::int64_t step;
+    std::int64_t count;
+  };
+
+  /// Adds what a dimension moves by; false: an index of it lies outside `box`.
+  bool add(const ir::Dim& map, const Run& box, const Points& points, std::int64_t stride,
+           std::vector<std::int64_t>& step) {
+    std::int64_t low = map.offset;
+    std::int64_t high = map.offset;
+    std::int64_t begin = map.offset;
+    for (std::size_t i = 0; i < map.axes.size(); ++i) {
+      const auto at = std::find(points.axes.begin(), points.axes.end(), map.axes[i]);
+      if (at == points.axes.end()) {
+        return false;
+      }
+      const auto level = static_cast<std::size_t>(at - points.axes.begin());
+      const std::int64_t coef = map.coef[i];
+      const Run& range = points.ranges[level];
+      low += coef * (coef < 0 ? range.end - 1 : range.begin);
+      high += coef * (coef < 0 ? range.begin : range.end - 1);
+      begin += coef * range.begin;
+      step[level] += coef * stride;
+    }
+    first_ += (begin - box.begin) * stride;
+    return low >= box.begin && high < box.end;
+  }
+
+  void push(const Axis& axis) {
+    if (axis.count == 1) {
+      return;
+    }
+    if (!axes_.empty() && axes_.back().step == axis.step * axis.count) {
+      axes_.back() = {.step = axis.step, .count = axes_.back().count * axis.count};
+      return;
+    }
+    axes_.push_back(axis);
+  }
+
+  std::vector<Axis> axes_;
+  std::int64_t first_ = 0;
+};
+
 }  // namespace
 
 std::int64_t Held::elements() const {
@@ -279,6 +377,10 @@ std::vector<Touched> touched(const ir::Operand& operand, const Held& held,
                              std::span<const std::int64_t> picks) {
   if (points.count() == 0) {
     return {};
+  }
+  Lattice lattice;
+  if (!operand.indirect && lattice.lay(operand, held, shape, points)) {
+    return lattice.runs();
   }
   return Walk(operand, held, shape, points).run(picks);
 }

@@ -1,32 +1,18 @@
 #include "elk/emulate/boxes.hpp"
 
-#include <algorithm>
-#include <cstddef>
-
 namespace elk::emulate {
-namespace {
 
-using partition::Run;
-
-/// A run of indices that both sets have, as places in each of them.
-struct PlacedRun {
-  std::int64_t from;
-  std::int64_t to;
-  std::int64_t count;
-};
-
-void add_placed_runs(partition::IndexView from, partition::IndexView to,
-                     std::vector<PlacedRun>& out) {
+void SharedRuns::add_runs(partition::IndexView from, partition::IndexView to) {
   std::int64_t before_from = 0;
   std::int64_t before_to = 0;
   std::size_t i = 0;
   std::size_t j = 0;
   while (i < from.size() && j < to.size()) {
-    const Run both = intersection(from[i], to[j]);
+    const partition::Run both = intersection(from[i], to[j]);
     if (!both.empty()) {
-      out.push_back({.from = before_from + both.begin - from[i].begin,
-                     .to = before_to + both.begin - to[j].begin,
-                     .count = both.length()});
+      runs_.push_back({.from = before_from + both.begin - from[i].begin,
+                       .to = before_to + both.begin - to[j].begin,
+                       .count = both.length()});
     }
     if (from[i].end < to[j].end) {
       before_from += from[i++].length();
@@ -36,83 +22,60 @@ void add_placed_runs(partition::IndexView from, partition::IndexView to,
   }
 }
 
-/// Walks over the common elements of two pieces.
-class SharedWalk {
- public:
-  SharedWalk(const Held& from, const Held& to, const std::function<void(const SharedRun&)>& visit)
-      : visit_(visit) {
-    levels_.reserve(from.sets.size());
-    for (std::size_t dim = 0; dim < from.sets.size(); ++dim) {
-      const std::size_t first = runs_.size();
-      add_placed_runs(from.sets[dim], to.sets[dim], runs_);
-      levels_.push_back({.first = first,
-                         .last = runs_.size(),
-                         .from_length = partition::count(from.sets[dim]),
-                         .to_length = partition::count(to.sets[dim])});
-    }
-    while (!levels_.empty() && is_whole(levels_.back())) {  // Inner ones make up longer runs.
-      inner_ *= levels_.back().from_length;
-      levels_.pop_back();
-    }
-  }
+bool SharedRuns::is_whole(const Level& level) const {
+  return level.last == level.first + 1 && runs_[level.first].count == level.from_length &&
+         runs_[level.first].count == level.to_length;
+}
 
-  std::int64_t run() {
-    if (levels_.empty()) {
-      take({.from = 0, .to = 0, .count = inner_});
-    } else {
-      descend(0, {.from = 0, .to = 0, .count = 0});
-    }
-    return seen_;
-  }
-
- private:
-  struct Level {
-    std::size_t first;  // in `runs_`
-    std::size_t last;
-    std::int64_t from_length;
-    std::int64_t to_length;
-  };
-
-  [[nodiscard]] bool is_whole(const Level& level) const {
-    return level.last == level.first + 1 && runs_[level.first].count == level.from_length &&
-           runs_[level.first].count == level.to_length;
-  }
-
-  void take(const SharedRun& run) {
-    if (run.count > 0) {
-      visit_(run);
+void SharedRuns::descend(std::size_t depth, const SharedRun& outside, const Visit& visit) {
+  const Level& level = levels_[depth];
+  for (std::size_t i = level.first; i < level.last; ++i) {
+    const PlacedRun& part = runs_[i];
+    const std::int64_t from = (outside.from * level.from_length) + part.from;
+    const std::int64_t to = (outside.to * level.to_length) + part.to;
+    if (depth + 1 == levels_.size()) {
+      const SharedRun run{.from = from * inner_, .to = to * inner_, .count = part.count * inner_};
+      visit(run);
       seen_ += run.count;
+      continue;
+    }
+    for (std::int64_t index = 0; index < part.count; ++index) {
+      descend(depth + 1, {.from = from + index, .to = to + index, .count = 0}, visit);
     }
   }
+}
 
-  void descend(std::size_t depth, const SharedRun& outside) {
-    const Level& level = levels_[depth];
-    for (std::size_t i = level.first; i < level.last; ++i) {
-      const PlacedRun& part = runs_[i];
-      const std::int64_t from = (outside.from * level.from_length) + part.from;
-      const std::int64_t to = (outside.to * level.to_length) + part.to;
-      if (depth + 1 == levels_.size()) {
-        take({.from = from * inner_, .to = to * inner_, .count = part.count * inner_});
-        continue;
-      }
-      for (std::int64_t index = 0; index < part.count; ++index) {
-        descend(depth + 1, {.from = from + index, .to = to + index, .count = 0});
-      }
+std::int64_t SharedRuns::for_each(const Held& from, const Held& to, const Visit& visit) {
+  runs_.clear();
+  levels_.clear();
+  inner_ = 1;
+  seen_ = 0;
+  for (std::size_t dim = 0; dim < from.sets.size(); ++dim) {
+    const std::size_t first = runs_.size();
+    add_runs(from.sets[dim], to.sets[dim]);
+    if (runs_.size() == first) {
+      return 0;
     }
+    levels_.push_back({.first = first,
+                       .last = runs_.size(),
+                       .from_length = partition::count(from.sets[dim]),
+                       .to_length = partition::count(to.sets[dim])});
   }
-
-  const std::function<void(const SharedRun&)>& visit_;
-  std::vector<PlacedRun> runs_;
-  std::vector<Level> levels_;  // one for each dimension
-  std::int64_t inner_ = 1;
-  std::int64_t seen_ = 0;
-};
-
-}  // namespace
+  while (!levels_.empty() && is_whole(levels_.back())) {  // Inner ones make up longer runs.
+    inner_ *= levels_.back().from_length;
+    levels_.pop_back();
+  }
+  if (levels_.empty()) {
+    visit({.from = 0, .to = 0, .count = inner_});
+    return inner_;
+  }
+  descend(0, {.from = 0, .to = 0, .count = 0}, visit);
+  return seen_;
+}
 
 std::int64_t for_each_shared_run(const Held& from, const Held& to,
                                  const std::function<void(const SharedRun&)>& visit) {
-  return SharedWalk(from, to, visit).run();
+  return SharedRuns().for_each(from, to, visit);
 }
 
 std::vector<SharedRun> shared_runs(const Held& from, const Held& to) {

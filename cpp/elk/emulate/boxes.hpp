@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <vector>
@@ -15,8 +16,40 @@ struct SharedRun {
   std::int64_t count;
 };
 
-/// Calls `visit` for the elements that both pieces have, in ascending order: of every dimension the
-/// common indices. Returns how many there are.
+/// Finds the elements that two pieces have in common, one pair of pieces after another.
+class SharedRuns {
+ public:
+  using Visit = std::function<void(const SharedRun&)>;
+
+  /// Calls `visit` for the elements that both pieces have, in ascending order: of every dimension
+  /// the common indices. Returns how many there are.
+  std::int64_t for_each(const Held& from, const Held& to, const Visit& visit);
+
+ private:
+  /// A run of indices that both sets of a dimension have, as places in each of them.
+  struct PlacedRun {
+    std::int64_t from;
+    std::int64_t to;
+    std::int64_t count;
+  };
+  struct Level {
+    std::size_t first;  // in `runs_`
+    std::size_t last;
+    std::int64_t from_length;
+    std::int64_t to_length;
+  };
+
+  void add_runs(partition::IndexView from, partition::IndexView to);
+  [[nodiscard]] bool is_whole(const Level& level) const;
+  void descend(std::size_t depth, const SharedRun& outside, const Visit& visit);
+
+  std::vector<PlacedRun> runs_;
+  std::vector<Level> levels_;  // one for each dimension
+  std::int64_t inner_ = 1;
+  std::int64_t seen_ = 0;
+};
+
+/// The same for one pair alone.
 std::int64_t for_each_shared_run(const Held& from, const Held& to,
                                  const std::function<void(const SharedRun&)>& visit);
 

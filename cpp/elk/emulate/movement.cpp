@@ -154,11 +154,12 @@ class Rest {
     const Held& held = operands_.first_held(k_, worker);
     const std::int64_t bits = operands_.site().bits(k_);
     std::int64_t received = 0;
+    SharedRuns shared;
     holdings_.for_each_that_meets(held, [&](const Holding& holding) {
       const std::int32_t from = sender(holding, core, machine.job.chip);
       const View view(machine.arenas[subscript(from)], storage_, bits);
       const std::int64_t count =
-          for_each_shared_run(holding.held, held, [&](const SharedRun& run) { take(view, run); });
+          shared.for_each(holding.held, held, [&](const SharedRun& run) { take(view, run); });
       if (from != core) {
         operands_.note(worker, moved(Action::Gather, k_, from, bytes_of(count, bits)));
       }

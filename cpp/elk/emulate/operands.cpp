@@ -48,6 +48,26 @@ void append_part(const std::vector<Segment>& from, std::int64_t begin, std::int6
   }
 }
 
+/// The rows of a tensor of so many that indices name, those below zero from its end.
+partition::Indices rows_among(const std::vector<std::int64_t>& values, std::int64_t rows) {
+  std::set<std::int64_t> picked;
+  for (const std::int64_t value : values) {
+    picked.insert(value < 0 ? value + rows : value);
+  }
+  partition::Indices set;
+  for (const std::int64_t row : picked) {
+    if (row < 0 || row >= rows) {
+      continue;
+    }
+    if (!set.empty() && set.back().end == row) {
+      set.back().end += 1;
+    } else {
+      set.push_back({.begin = row, .end = row + 1});
+    }
+  }
+  return set;
+}
+
 }  // namespace
 
 Holdings::Holdings(const partition::Layout& layout)
@@ -56,6 +76,12 @@ Holdings::Holdings(const partition::Layout& layout)
   for (const program::PieceGroup& group : groups_) {
     const auto place = static_cast<std::size_t>(pieces_.place(group.cores.front()));
     all_.push_back({.held = held_at(pieces_, place), .cores = group.cores});
+  }
+  for (std::size_t dim = 0; dim < pieces_.dims.size(); ++dim) {
+    of_set_.emplace_back(pieces_.dims[dim].sets.size());
+    for (std::size_t i = 0; i < groups_.size(); ++i) {
+      of_set_[dim][subscript(groups_[i].sets[dim])].push_back(i);
+    }
   }
 }
 
@@ -69,15 +95,33 @@ void Holdings::for_each_that_meets(const Held& held,
       of_dim[set] = meet(sets[set], partition::IndexView(held.sets[dim])) ? 1 : 0;
     }
   }
-  for (std::size_t i = 0; i < groups_.size(); ++i) {
+  for (const std::size_t group : candidates(meets)) {
     bool all = true;
     for (std::size_t dim = 0; dim < meets.size() && all; ++dim) {
-      all = meets[dim][subscript(groups_[i].sets[dim])] != 0;
+      all = meets[dim][subscript(groups_[group].sets[dim])] != 0;
     }
     if (all) {
-      visit(all_[i]);
+      visit(all_[group]);
     }
   }
+}
+
+std::vector<std::size_t> Holdings::candidates(const std::vector<std::vector<char>>& meets) const {
+  std::vector<std::size_t> fewest(meets.empty() ? groups_.size() : 0);
+  std::iota(fewest.begin(), fewest.end(), std::size_t{0});  // A number: everyone holds it.
+  for (std::size_t dim = 0; dim < meets.size(); ++dim) {
+    std::vector<std::size_t> left;
+    for (std::size_t set = 0; set < meets[dim].size(); ++set) {
+      if (meets[dim][set] != 0) {
+        left.insert(left.end(), of_set_[dim][set].begin(), of_set_[dim][set].end());
+      }
+    }
+    if (dim == 0 || left.size() < fewest.size()) {
+      std::swap(fewest, left);
+    }
+  }
+  std::sort(fewest.begin(), fewest.end());
+  return fewest;
 }
 
 Operands::Operands(Machine& machine, std::int32_t op)
@@ -125,19 +169,7 @@ void Operands::find_picks(std::size_t k) {
                     {.first = run.element, .step = run.step, .count = run.count},
                     values.data() + run.point);
     }
-    std::set<std::int64_t> picked;
-    for (const std::int64_t value : values) {
-      picked.insert(value < 0 ? value + rows : value);
-    }
-    partition::Indices set;
-    for (const std::int64_t row : picked) {
-      if (row >= 0 && row < rows && !set.empty() && set.back().end == row) {
-        set.back().end += 1;
-      } else if (row >= 0 && row < rows) {
-        set.push_back({.begin = row, .end = row + 1});
-      }
-    }
-    picks_[k].push_back(std::move(set));
+    picks_[k].push_back(rows_among(values, rows));
   }
 }
 

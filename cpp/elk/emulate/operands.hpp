@@ -30,9 +30,15 @@ class Holdings {
                            const std::function<void(const Holding&)>& visit) const;
 
  private:
+  /// The groups whose set meets what is looked for along the dimension that leaves the fewest, in
+  /// order.
+  [[nodiscard]] std::vector<std::size_t> candidates(
+      const std::vector<std::vector<char>>& meets) const;
+
   partition::Pieces pieces_;
   std::vector<program::PieceGroup> groups_;
-  std::vector<Holding> all_;  // like `groups_`
+  std::vector<Holding> all_;                                   // like `groups_`
+  std::vector<std::vector<std::vector<std::size_t>>> of_set_;  // groups by dimension and set
 };
 
 /// The operands of one op in the memories of its cores.

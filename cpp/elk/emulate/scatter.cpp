@@ -102,6 +102,7 @@ void Scattering::receive(std::size_t worker, const std::vector<std::size_t>& gro
   const std::int64_t bits = ir::bits(partial_type());
   const Storage into = room(worker);
   const View view(arena(worker), into, bits);
+  SharedRuns shared;
   std::int64_t slot = 0;
   for (const std::size_t other : group) {
     if (other == worker) {
@@ -110,7 +111,7 @@ void Scattering::receive(std::size_t worker, const std::vector<std::size_t>& gro
     const Storage& there = operands_.storage(k, other);
     const View from(arena(other), there, bits);
     const std::int64_t behind = slot * mine.elements();
-    for_each_shared_run(operands_.first_held(k, other), mine, [&](const SharedRun& run) {
+    shared.for_each(operands_.first_held(k, other), mine, [&](const SharedRun& run) {
       copy_run(from, view, {.from = run.from, .to = behind + run.to, .count = run.count});
     });
     operands_.note(worker, {.action = Action::Reduce,

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "elk/base/errors.hpp"
+#include "elk/base/random.hpp"
 #include "elk/emulate/access.hpp"
 
 namespace elk::emulate {
@@ -58,6 +59,74 @@ TEST(Touched, RefusesWhatTheCoreDoesNotHold) {
   const Held held{.sets = {{{0, 2}}}};
   EXPECT_THROW((void)touched(operand, held, std::vector<std::int64_t>{4}, points({{0, 3}})),
                InternalError);
+}
+
+/// The element that each point touches, -1 where it is outside the tensor.
+std::vector<std::int64_t> elements_of(const std::vector<Touched>& runs, std::int64_t count) {
+  std::vector<std::int64_t> elements(static_cast<std::size_t>(count), -1);
+  for (const Touched& run : runs) {
+    for (std::int64_t i = 0; i < run.count; ++i) {
+      elements[static_cast<std::size_t>(run.point + i)] = run.element + (i * run.step);
+    }
+  }
+  return elements;
+}
+
+/// The same, worked out from the index of every dimension.
+std::vector<std::int64_t> elements_by_index(const ir::Operand& operand,
+                                            const std::vector<std::int64_t>& shape,
+                                            const Ranges& ranges) {
+  std::vector<std::int64_t> elements;
+  std::vector<std::int64_t> point;
+  for (const partition::Run& range : ranges) {
+    point.push_back(range.begin);
+  }
+  for (std::int64_t left = all_points(ranges).count(); left > 0; --left) {
+    std::int64_t element = 0;
+    bool inside = true;
+    for (std::size_t dim = 0; dim < shape.size(); ++dim) {
+      std::int64_t index = operand.dims[dim].offset;
+      for (std::size_t i = 0; i < operand.dims[dim].axes.size(); ++i) {
+        index +=
+            operand.dims[dim].coef[i] * point[static_cast<std::size_t>(operand.dims[dim].axes[i])];
+      }
+      inside = inside && index >= 0 && index < shape[dim];
+      element = (element * shape[dim]) + index;
+    }
+    elements.push_back(inside ? element : -1);
+    for (std::size_t axis = point.size(); axis-- > 0;) {
+      if (++point[axis] < ranges[axis].end) {
+        break;
+      }
+      point[axis] = ranges[axis].begin;
+    }
+  }
+  return elements;
+}
+
+TEST(Touched, NamesTheElementOfEveryPoint) {
+  Random random{14};
+  for (int i = 0; i < 500; ++i) {
+    Ranges ranges;
+    for (int axis = 0; axis < 3; ++axis) {
+      const std::int64_t begin = random.below(3);
+      ranges.push_back({begin, begin + 1 + random.below(4)});
+    }
+    std::vector<ir::Dim> dims(2);
+    for (ir::Dim& dim : dims) {
+      dim.offset = random.below(5) - 2;
+      for (std::int32_t axis = static_cast<std::int32_t>(random.below(2)); axis < 3; ++axis) {
+        dim.axes.push_back(axis);
+        dim.coef.push_back(random.below(2) == 0 ? 1 : random.below(5) - 2);
+      }
+    }
+    const std::vector<std::int64_t> shape{5 + random.below(9), 5 + random.below(9)};
+    const Held held{.sets = {{{0, shape[0]}}, {{0, shape[1]}}}};
+    const Points at = all_points(ranges);
+    EXPECT_EQ(elements_of(touched(read(dims), held, shape, at), at.count()),
+              elements_by_index(read(dims), shape, ranges))
+        << i;
+  }
 }
 
 TEST(Touched, FollowsPicksFromBehind) {
