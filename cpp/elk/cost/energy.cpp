@@ -6,7 +6,7 @@
 
 #include "elk/base/errors.hpp"
 #include "elk/base/ids.hpp"
-#include "elk/partition/extent.hpp"
+#include "elk/partition/call.hpp"
 #include "elk/partition/plan.hpp"
 
 namespace elk::cost {
@@ -65,18 +65,11 @@ double EnergyForecast::execute(const ir::Op& op, const PlanOption& option) const
   const double moved = exchanged(cores * as_double(option.shift.bytes + option.reduce.bytes), 1.0) +
                        (as_double(option.crossing) * static_cast<double>(chip_.chips) *
                         each_.pj_per_inter_chip_byte);
-  const std::vector<std::int64_t> whole = partition::sizes(op);
-  const std::vector<std::int64_t> size = partition::tiling(op, option.plan).sub_task;
-  std::int64_t call = 0;
-  for (const ir::Operand& operand : op.operands) {
-    const ir::Tensor& tensor = graph_.tensors[subscript(operand.tensor)];
-    call += partition::element_bytes(partition::box(tensor, operand, whole, size).elements,
-                                     ir::bits(tensor.dtype))
-                .value;
-  }
+  const Bytes call =
+      partition::call_bytes(graph_, op, partition::tiling(op, option.plan).sub_task);
   const double calls = cores * static_cast<double>(option.steps);
   return moved + (option.padded_flops * each_.pj_per_flop) +
-         (calls * static_cast<double>(call) * each_.pj_per_sram_byte);
+         (calls * as_double(call) * each_.pj_per_sram_byte);
 }
 
 double EnergyForecast::bring(const PlanOption& option, const PreloadState& state,

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "elk/base/ids.hpp"
-#include "elk/partition/extent.hpp"
+#include "elk/partition/call.hpp"
 #include "elk/partition/plan.hpp"
 #include "elk/sim/hbm.hpp"
 #include "elk/sim/together.hpp"
@@ -15,20 +15,6 @@ namespace elk::sim {
 namespace {
 
 bool moves_anything(const Demand& demand) { return demand.kinds.size() > 1; }
-
-/// Bytes of the operands and results of one call on a sub-task of `size`.
-std::int64_t operand_bytes(const ir::Graph& graph, const ir::Op& op,
-                           const std::vector<std::int64_t>& size) {
-  const std::vector<std::int64_t> whole = partition::sizes(op);
-  std::int64_t sum = 0;
-  for (const ir::Operand& operand : op.operands) {
-    const ir::Tensor& tensor = graph.tensors[subscript(operand.tensor)];
-    sum += partition::element_bytes(partition::box(tensor, operand, whole, size).elements,
-                                    ir::bits(tensor.dtype))
-               .value;
-  }
-  return sum;
-}
 
 }  // namespace
 
@@ -231,7 +217,7 @@ Work Works::of(std::int32_t op, const ir::Graph& graph, const program::Execution
       share *= static_cast<double>(tiles.size[axis]) / static_cast<double>(node.axes[axis].size);
     }
     builder.out.totals.flops += static_cast<double>(node.flops) * share;
-    builder.out.totals.operands.value += operand_bytes(graph, node, tiles.size) * calls;
+    builder.out.totals.operands += partition::call_bytes(graph, node, tiles.size) * calls;
   }
   return std::move(builder.out);
 }
