@@ -102,7 +102,7 @@ void bind_option(py::module_& m) {
       .def_property_readonly("ring",
                              [](const PlanOption& o) { return o.way == partition::Way::Ring; })
       .def_property_readonly("crossing_bytes",
-                             [](const PlanOption& o) { return o.crossing.value; });
+                             [](const PlanOption& o) { return o.shift.crossing.value; });
 }
 
 void bind_front(py::module_& m) {

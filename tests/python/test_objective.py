@@ -107,6 +107,20 @@ def test_the_forecast_of_energy_is_near_the_simulated(case: str, objective: str)
     )
 
 
+@pytest.mark.parametrize("objective", ["energy", "latency"])
+def test_what_crosses_between_pooled_chips_is_forecast(objective: str) -> None:
+    between = {**dict.fromkeys(EACH, 0.0), "pj_per_inter_chip_byte": 10.0, "static_w": 0.0}
+    pod = elk.Chip.from_dict({**tiny_pod().to_dict(), "energy": between})
+    plan = elk.compile(decoder(), pod, pod="pooled", objective="energy", effort="fast")
+    aimed = plan.to_json()["search"]["aimed"]
+    forecast_j = aimed["energy_j" if objective == "energy" else "latency_plan_energy_j"]
+    if objective == "latency":
+        plan = elk.compile(decoder(), pod, pod="pooled", effort="fast")
+    simulated_j = plan.simulate().energy_j
+    assert simulated_j is not None
+    assert 0.0 < simulated_j <= forecast_j <= 2.0 * simulated_j  # The busiest chip stands for all.
+
+
 def test_latency_is_the_default_and_plans_as_ever() -> None:
     chip = powered(elk.chips.get("tiny"), "dear")
     plain = elk.compile(nerf(), chip, effort="fast")

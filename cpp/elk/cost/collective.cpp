@@ -54,7 +54,8 @@ Exchange link_exchange(const LinkPhase& link, std::int64_t port_bytes, double ad
   return {.time = {link.time.value + adds},
           .bytes = {port_bytes},
           .wire = {static_cast<double>(port_bytes) / chip.interconnect.link_rate},
-          .tail = {0.0}};
+          .tail = {0.0},
+          .crossing = link.sent};
 }
 
 }  // namespace
@@ -117,8 +118,7 @@ PlanOption collective_option(const ir::Graph& graph, const ir::Op& op,
                     .extrapolated = 0.0,
                     .hbm_bytes = 0,
                     .states = preload_states({}, op, Fabric(chip), chip, false),
-                    .way = link.way,
-                    .crossing = link.sent};
+                    .way = link.way};
   const std::vector<const partition::Transition*> nothing(op.operands.size(), nullptr);
   option.gather = gather_all(graph, op, option, nothing, chip);
   option.time = option.gather.time + option.shift.time + option.reduce.time;

@@ -55,6 +55,11 @@ double EnergyForecast::exchanged(double bytes, double hops) const {
   return bytes * ((2.0 * each_.pj_per_sram_byte) + (hops * each_.pj_per_link_byte_hop));
 }
 
+/// Between chips: of each of them as much as of the busiest.
+double EnergyForecast::crossed(Bytes bytes) const {
+  return as_double(bytes) * static_cast<double>(chip_.chips) * each_.pj_per_inter_chip_byte;
+}
+
 /// Between the HBM and a core: written or read there.
 double EnergyForecast::loaded(double bytes) const {
   return bytes * (each_.pj_per_sram_byte + (hops_ * each_.pj_per_link_byte_hop));
@@ -63,10 +68,8 @@ double EnergyForecast::loaded(double bytes) const {
 double EnergyForecast::execute(const ir::Op& op, const PlanOption& option) const {
   const auto cores = static_cast<double>(option.cores);
   const double moved = exchanged(cores * as_double(option.shift.bytes + option.reduce.bytes), 1.0) +
-                       (as_double(option.crossing) * static_cast<double>(chip_.chips) *
-                        each_.pj_per_inter_chip_byte);
-  const Bytes call =
-      partition::call_bytes(graph_, op, partition::tiling(op, option.plan).sub_task);
+                       crossed(option.shift.crossing + option.reduce.crossing);
+  const Bytes call = partition::call_bytes(graph_, op, partition::tiling(op, option.plan).sub_task);
   const double calls = cores * static_cast<double>(option.steps);
   return moved + (option.padded_flops * each_.pj_per_flop) +
          (calls * as_double(call) * each_.pj_per_sram_byte);
@@ -75,7 +78,8 @@ double EnergyForecast::execute(const ir::Op& op, const PlanOption& option) const
 double EnergyForecast::bring(const PlanOption& option, const PreloadState& state,
                              const Exchange& gather) const {
   const auto cores = static_cast<double>(option.cores);
-  return exchanged(cores * as_double(gather.bytes), hops_) +
+  return crossed(gather.crossing + state.distribute.crossing) +
+         exchanged(cores * as_double(gather.bytes), hops_) +
          exchanged(cores * as_double(state.distribute.bytes), 1.0) +
          loaded(cores * as_double(state.link)) +
          (static_cast<double>(state.hbm_bytes) * each_.pj_per_hbm_byte);

@@ -13,9 +13,9 @@ namespace elk::cost {
 ///
 /// F counts the FLOPs of padded tiles; S the operands and results of every tile call, twice what
 /// cores exchange and once what they load; H bytes times links; B bytes of the HBM; X bytes between
-/// chips. It is a forecast: every core counts as the busiest; on a grid, gathers and loads pass as
-/// many links as two cores drawn at random are apart, and everything else goes to a neighbour;
-/// between the chips of a pooled pod only collectives count.
+/// chips. It is a forecast: every core and every chip counts as the busiest; on a grid, gathers and
+/// loads pass as many links as two cores drawn at random are apart, and everything else goes to a
+/// neighbour.
 class EnergyForecast {
  public:
   /// `chip` must have coefficients.
@@ -30,6 +30,7 @@ class EnergyForecast {
 
  private:
   [[nodiscard]] double exchanged(double bytes, double hops) const;
+  [[nodiscard]] double crossed(Bytes bytes) const;
   [[nodiscard]] double loaded(double bytes) const;
 
   const ir::Graph& graph_;

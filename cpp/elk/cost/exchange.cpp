@@ -45,7 +45,8 @@ Exchange Fabric::exchange(const Traffic& traffic) const {
   return {.time = {syncs.value + moving + latency},
           .bytes = {port},
           .wire = {wire},
-          .tail = {(moving - wire) + latency}};
+          .tail = {(moving - wire) + latency},
+          .crossing = {crossing}};
 }
 
 void Fabric::gather(Traffic& traffic, std::int64_t moved) const {
@@ -87,7 +88,8 @@ Exchange after(const Exchange& first, const Exchange& second) {
   return {.time = first.time + second.time,
           .bytes = first.bytes + second.bytes,
           .wire = first.wire + second.wire,
-          .tail = first.tail + second.tail};
+          .tail = first.tail + second.tail,
+          .crossing = first.crossing + second.crossing};
 }
 
 }  // namespace elk::cost

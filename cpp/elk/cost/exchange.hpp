@@ -9,10 +9,11 @@ namespace elk::cost {
 
 /// One phase of an execute, alone on the chip: what contention acts on.
 struct Exchange {
-  Seconds time;  // syncs, fragments and hops included
-  Bytes bytes;   // through the busiest core's port: max(received, sent)
-  Seconds wire;  // the part of `time` during which the busiest port carries data
-  Seconds tail;  // the part of `time` after that: fragments, hops, links between chips, adds
+  Seconds time;    // syncs, fragments and hops included
+  Bytes bytes;     // through the busiest core's port: max(received, sent)
+  Seconds wire;    // the part of `time` during which the busiest port carries data
+  Seconds tail;    // the part of `time` after that: fragments, hops, links between chips, adds
+  Bytes crossing;  // between chips, into or out of the busiest one
 
   friend bool operator==(const Exchange&, const Exchange&) = default;
 };
@@ -90,7 +91,8 @@ class Fabric {
   double delivery_;
 };
 
-inline constexpr Exchange kNoExchange{.time = {0.0}, .bytes = {0}, .wire = {0.0}, .tail = {0.0}};
+inline constexpr Exchange kNoExchange{
+    .time = {0.0}, .bytes = {0}, .wire = {0.0}, .tail = {0.0}, .crossing = {0}};
 
 /// Two phases after each other.
 [[nodiscard]] Exchange after(const Exchange& first, const Exchange& second);

@@ -46,7 +46,6 @@ struct PlanOption {
   std::vector<PreloadState> states;  // Pareto in (space, distribute time); largest space first;
                                      // one state of zeros for an op without HBM data
   partition::Way way = partition::Way::Direct;  // of a collective: the cheaper one
-  Bytes crossing = {0};                         // of a collective: sent by each chip to others
 };
 
 struct Constraints {

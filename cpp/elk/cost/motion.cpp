@@ -164,6 +164,7 @@ void Pricer::move(const Cut& cut, std::span<const Turn* const> turns, const Loop
         motion.shift.bytes.value += loop.shifts * once.bytes.value;
         motion.shift.wire.value += times * once.wire.value;
         motion.shift.tail.value += times * once.tail.value;
+        motion.shift.crossing.value += loop.shifts * once.crossing.value;
       }
     }
   }

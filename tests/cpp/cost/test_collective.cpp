@@ -69,7 +69,7 @@ TEST(PriceOfACollective, IsThatOfItsThreePhases) {
   const LinkPhase link = link_phase(one.op().kind, {.before = 512, .after = 512},
                                     {.before = 32, .after = 32}, 4, chip);
   EXPECT_EQ(option.way, link.way);
-  EXPECT_EQ(option.crossing, Bytes{6 * 128});
+  EXPECT_EQ(option.shift.crossing, Bytes{6 * 128});
   EXPECT_EQ(option.gather.bytes, Bytes{32});
   EXPECT_EQ(option.shift.bytes, Bytes{6 * 8});
   EXPECT_GT(option.shift.time, link.time) << "sums are added up";

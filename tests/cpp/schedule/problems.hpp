@@ -39,7 +39,8 @@ inline cost::PreloadState made_state(std::int64_t bytes, double distribute, doub
           .hbm_time = {load},
           .time = {load},
           .wire = {0.0},
-          .distribute = {.time = {distribute}, .bytes = {0}, .wire = {0.0}, .tail = {0.0}}};
+          .distribute = {
+              .time = {distribute}, .bytes = {0}, .wire = {0.0}, .tail = {0.0}, .crossing = {0}}};
 }
 
 /// A plan of which only space, compute time and preload states are known. All of its space is
