@@ -11,6 +11,7 @@ import onnx
 from elk import models
 from model_runs import Array
 from onnx import TensorProto, helper, numpy_helper
+from seeded_weights import SeededWeights
 from small_models import CONFIGS, FORWARD
 
 POLICIES = ("basic", "static", "elk-dyn", "elk-full")
@@ -89,13 +90,7 @@ def product(rows: int = 12, inner: int = 20, cols: int = 8) -> onnx.ModelProto:
 
 def lstm(steps: int = 4, batch: int = 2, inputs: int = 12, hidden: int = 16) -> onnx.ModelProto:
     """Two layers of LSTM, the second one in both directions, and a projection of the last state."""
-    rng = np.random.default_rng(5)
-    weights = []
-
-    def weight(name: str, *shape: int) -> str:
-        array = (rng.standard_normal(shape) / 4).astype(np.float32)
-        weights.append(numpy_helper.from_array(array, name))
-        return name
+    weight = SeededWeights(5)
 
     def layer(name: str, x: str, width: int, directions: int) -> onnx.NodeProto:
         gates = 4 * hidden
@@ -128,7 +123,7 @@ def lstm(steps: int = 4, batch: int = 2, inputs: int = 12, hidden: int = 16) -> 
         "lstm",
         [helper.make_tensor_value_info("x", TensorProto.FLOAT, [steps, batch, inputs])],
         [helper.make_tensor_value_info("logits", TensorProto.FLOAT, [batch, 5])],
-        [axis, shape, *weights],
+        [axis, shape, *weight.tensors],
     )
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9)
 

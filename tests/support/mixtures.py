@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
+from seeded_weights import SeededWeights
 
 
 def dense_mixture(
@@ -14,14 +15,7 @@ def dense_mixture(
 
     In one of two styles of exporters: "matmul", a broadcast product over the experts, or "einsum".
     """
-    rng = np.random.default_rng(7)
-    weights = []
-
-    def weight(name: str, *shape: int) -> str:
-        array = (rng.standard_normal(shape) / 4).astype(np.float32)
-        weights.append(numpy_helper.from_array(array, name))
-        return name
-
+    weight = SeededWeights(7)
     up, down = weight("up", experts, hidden, inner), weight("down", experts, inner, hidden)
     node = helper.make_node
     if style == "einsum":
@@ -45,13 +39,13 @@ def dense_mixture(
         node("Mul", ["o", "column"], ["weighed"], name="weigh"),
         node("ReduceSum", ["weighed", "first"], ["y"], name="sum", keepdims=0),
     ]
-    weights.append(numpy_helper.from_array(np.array([2]), "last"))
-    weights.append(numpy_helper.from_array(np.array([0]), "first"))
+    last = numpy_helper.from_array(np.array([2]), "last")
+    first = numpy_helper.from_array(np.array([0]), "first")
     graph = helper.make_graph(
         nodes,
         f"dense mixture, {style}",
         [helper.make_tensor_value_info("x", TensorProto.FLOAT, [tokens, hidden])],
         [helper.make_tensor_value_info("y", TensorProto.FLOAT, [tokens, hidden])],
-        weights,
+        [*weight.tensors, last, first],
     )
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9)
