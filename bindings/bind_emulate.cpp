@@ -93,18 +93,18 @@ py::dict tape_columns(const emulate::Tape& tape) {
 py::list emulate_program(const emulate::Job& job, const std::vector<std::int32_t>& slices,
                          const std::vector<NamedBytes>& given,
                          const std::vector<std::int32_t>& wanted) {
-  std::vector<emulate::Images> images;
+  std::vector<emulate::Views> views;
   std::vector<emulate::Emulated> chips;
   for (const NamedBytes& tensors : given) {
-    emulate::Images& own = images.emplace_back();
+    emulate::Views& own = views.emplace_back();
     for (const auto& [tensor, bytes] : tensors) {
       const auto* data = reinterpret_cast<const std::byte*>(bytes.data());
-      own[tensor].assign(data, data + bytes.size());
+      own[tensor] = {data, static_cast<std::size_t>(bytes.size())};
     }
   }
   {
     const py::gil_scoped_release released;
-    chips = emulate::emulate_pod(job, slices, std::move(images), wanted);
+    chips = emulate::emulate_pod(job, slices, views, wanted);
   }
   py::list answers;
   for (const emulate::Emulated& chip : chips) {

@@ -1,5 +1,8 @@
 #include "elk/emulate/boxes.hpp"
 
+#include <algorithm>
+#include <utility>
+
 namespace elk::emulate {
 
 void SharedRuns::add_runs(partition::IndexView from, partition::IndexView to) {
@@ -27,34 +30,32 @@ bool SharedRuns::is_whole(const Level& level) const {
          runs_[level.first].count == level.to_length;
 }
 
-void SharedRuns::descend(std::size_t depth, const SharedRun& outside, const Visit& visit) {
+void SharedRuns::descend(std::size_t depth, const SharedRun& outside) {
   const Level& level = levels_[depth];
   for (std::size_t i = level.first; i < level.last; ++i) {
     const PlacedRun& part = runs_[i];
     const std::int64_t from = (outside.from * level.from_length) + part.from;
     const std::int64_t to = (outside.to * level.to_length) + part.to;
     if (depth + 1 == levels_.size()) {
-      const SharedRun run{.from = from * inner_, .to = to * inner_, .count = part.count * inner_};
-      visit(run);
-      seen_ += run.count;
+      found_.push_back({.from = from * inner_, .to = to * inner_, .count = part.count * inner_});
       continue;
     }
     for (std::int64_t index = 0; index < part.count; ++index) {
-      descend(depth + 1, {.from = from + index, .to = to + index, .count = 0}, visit);
+      descend(depth + 1, {.from = from + index, .to = to + index, .count = 0});
     }
   }
 }
 
-std::int64_t SharedRuns::for_each(const Held& from, const Held& to, const Visit& visit) {
+std::vector<SharedRun>& SharedRuns::between(const Held& from, const Held& to) {
   runs_.clear();
   levels_.clear();
+  found_.clear();
   inner_ = 1;
-  seen_ = 0;
   for (std::size_t dim = 0; dim < from.sets.size(); ++dim) {
     const std::size_t first = runs_.size();
     add_runs(from.sets[dim], to.sets[dim]);
     if (runs_.size() == first) {
-      return 0;
+      return found_;
     }
     levels_.push_back({.first = first,
                        .last = runs_.size(),
@@ -66,22 +67,31 @@ std::int64_t SharedRuns::for_each(const Held& from, const Held& to, const Visit&
     levels_.pop_back();
   }
   if (levels_.empty()) {
-    visit({.from = 0, .to = 0, .count = inner_});
-    return inner_;
+    found_.push_back({.from = 0, .to = 0, .count = inner_});
+  } else {
+    descend(0, {.from = 0, .to = 0, .count = 0});
   }
-  descend(0, {.from = 0, .to = 0, .count = 0}, visit);
-  return seen_;
+  return found_;
+}
+
+std::int64_t count(std::span<const SharedRun> runs) {
+  std::int64_t sum = 0;
+  for (const SharedRun& run : runs) {
+    sum += run.count;
+  }
+  return sum;
 }
 
 std::int64_t for_each_shared_run(const Held& from, const Held& to,
                                  const std::function<void(const SharedRun&)>& visit) {
-  return SharedRuns().for_each(from, to, visit);
+  const std::vector<SharedRun> runs = shared_runs(from, to);
+  std::for_each(runs.begin(), runs.end(), visit);
+  return count(runs);
 }
 
 std::vector<SharedRun> shared_runs(const Held& from, const Held& to) {
-  std::vector<SharedRun> runs;
-  for_each_shared_run(from, to, [&](const SharedRun& run) { runs.push_back(run); });
-  return runs;
+  SharedRuns shared;
+  return std::move(shared.between(from, to));
 }
 
 }  // namespace elk::emulate

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <vector>
 
 #include "elk/emulate/access.hpp"
@@ -19,11 +20,9 @@ struct SharedRun {
 /// Finds the elements that two pieces have in common, one pair of pieces after another.
 class SharedRuns {
  public:
-  using Visit = std::function<void(const SharedRun&)>;
-
-  /// Calls `visit` for the elements that both pieces have, in ascending order: of every dimension
-  /// the common indices. Returns how many there are.
-  std::int64_t for_each(const Held& from, const Held& to, const Visit& visit);
+  /// The elements that both pieces have, in ascending order: of every dimension the common indices.
+  /// The list is kept until the next call, and may be changed.
+  std::vector<SharedRun>& between(const Held& from, const Held& to);
 
  private:
   /// A run of indices that both sets of a dimension have, as places in each of them.
@@ -41,15 +40,18 @@ class SharedRuns {
 
   void add_runs(partition::IndexView from, partition::IndexView to);
   [[nodiscard]] bool is_whole(const Level& level) const;
-  void descend(std::size_t depth, const SharedRun& outside, const Visit& visit);
+  void descend(std::size_t depth, const SharedRun& outside);
 
   std::vector<PlacedRun> runs_;
   std::vector<Level> levels_;  // one for each dimension
+  std::vector<SharedRun> found_;
   std::int64_t inner_ = 1;
-  std::int64_t seen_ = 0;
 };
 
-/// The same for one pair alone.
+/// How many elements runs have.
+[[nodiscard]] std::int64_t count(std::span<const SharedRun> runs);
+
+/// Calls `visit` for the runs of one pair alone. Returns how many elements there are.
 std::int64_t for_each_shared_run(const Held& from, const Held& to,
                                  const std::function<void(const SharedRun&)>& visit);
 

@@ -85,7 +85,7 @@ void run_slice(const Pod& pod, std::int32_t op) {
     const Site& site = operands.site();
     const std::int64_t bits = site.bits(kAfter);
     std::vector<std::byte> collected;
-    const std::vector<std::byte>& held =
+    const std::span<const std::byte> held =
         pod[chip]->image(site.op().operands[kBefore].tensor, collected);
     const Held mine = part_of_chip(site, kAfter, chip);
     std::vector<std::byte> after(room_of(mine.elements(), bits));

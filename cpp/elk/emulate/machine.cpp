@@ -32,7 +32,7 @@ bool is_exchange(const ir::Op& op, std::size_t chips) {
          partition::chips_of(op) == static_cast<std::int64_t>(chips);
 }
 
-void check_job(const Job& job, const Images& given, std::size_t chips) {
+void check_job(const Job& job, const Views& given, std::size_t chips) {
   const bool placed =
       job.program.ops.size() == job.graph.ops.size() && !job.program.buffers.empty();
   if (!job.graph.ops.empty() && !placed) {
@@ -76,7 +76,7 @@ class Runner {
         preload(operands(instruction.subject));
         break;
       case program::Opcode::Store:
-        machine_.images[instruction.subject] = machine_.collect(instruction.subject);
+        machine_.stored[instruction.subject] = machine_.collect(instruction.subject);
         break;
       case program::Opcode::Execute:
         execute(operands(instruction.subject));
@@ -193,11 +193,11 @@ bool run_together(const Pod& pod, std::span<const std::int32_t> slices,
 
 }  // namespace
 
-Machine::Machine(const Job& on, Images given)
+Machine::Machine(const Job& on, const Views& of)
     : job(on),
       book(on.chip, on.program),
       spaces(on.graph, on.chip, on.program.ops),
-      images(std::move(given)),
+      given(of),
       tape(subscript(chip::total_cores(on.chip))) {
   const std::vector<std::int64_t> bytes(tape.size(), reach(on));
   std::vector<std::unique_ptr<Arena>> made = parallel_map(
@@ -228,9 +228,11 @@ std::vector<std::byte> Machine::collect(std::int32_t tensor) {
   return out;
 }
 
-const std::vector<std::byte>& Machine::image(std::int32_t tensor, std::vector<std::byte>& room) {
-  const auto known = images.find(tensor);
-  if (known != images.end()) {
+std::span<const std::byte> Machine::image(std::int32_t tensor, std::vector<std::byte>& room) {
+  if (const auto written = stored.find(tensor); written != stored.end()) {
+    return written->second;
+  }
+  if (const auto known = given.find(tensor); known != given.end()) {
     return known->second;
   }
   if (spaces.lives().producer[subscript(tensor)] < 0) {
@@ -243,12 +245,13 @@ const std::vector<std::byte>& Machine::image(std::int32_t tensor, std::vector<st
 }
 
 std::vector<Emulated> emulate_pod(const Job& job, std::span<const std::int32_t> slices,
-                                  std::vector<Images> given, std::span<const std::int32_t> wanted) {
+                                  const std::vector<Views>& given,
+                                  std::span<const std::int32_t> wanted) {
   Pod pod;
   std::vector<Runner> runners;
-  for (Images& images : given) {
-    check_job(job, images, given.size());
-    pod.push_back(std::make_unique<Machine>(job, std::move(images)));
+  for (const Views& views : given) {
+    check_job(job, views, given.size());
+    pod.push_back(std::make_unique<Machine>(job, views));
     runners.emplace_back(*pod.back(), wanted);
   }
   for (std::size_t i = 0; i < job.program.code.size(); ++i) {
@@ -273,10 +276,8 @@ std::vector<Emulated> emulate_pod(const Job& job, std::span<const std::int32_t> 
   return results;
 }
 
-Images emulate(const Job& job, Images given, std::span<const std::int32_t> wanted) {
-  std::vector<Images> images;
-  images.push_back(std::move(given));
-  return std::move(emulate_pod(job, {}, std::move(images), wanted).front().images);
+Images emulate(const Job& job, const Views& given, std::span<const std::int32_t> wanted) {
+  return std::move(emulate_pod(job, {}, {given}, wanted).front().images);
 }
 
 }  // namespace elk::emulate

@@ -17,6 +17,8 @@ namespace elk::emulate {
 
 /// The bytes of whole tensors by position in Graph::tensors: as they lie in HBM or at the host.
 using Images = std::map<std::int32_t, std::vector<std::byte>>;
+/// The same where a caller has them.
+using Views = std::map<std::int32_t, std::span<const std::byte>>;
 
 /// Runs the program: every preload, distribution, shift and reduction is a copy of bytes between
 /// the memories of cores, at the addresses of its buffers. `given` has the inputs, weights and
@@ -27,7 +29,8 @@ using Images = std::map<std::int32_t, std::vector<std::byte>>;
 /// that nobody wrote ("emulate_poison"), an address in no buffer ("emulate_address"), buffers that
 /// overlap while both live ("emulate_overlap"), an exchange whose ends disagree
 /// ("emulate_exchange").
-[[nodiscard]] Images emulate(const Job& job, Images given, std::span<const std::int32_t> wanted);
+[[nodiscard]] Images emulate(const Job& job, const Views& given,
+                             std::span<const std::int32_t> wanted);
 
 /// What one chip did.
 struct Emulated {
@@ -39,7 +42,7 @@ struct Emulated {
 /// its part of a tensor that it holds whole. `given` and the answer are by chip.
 [[nodiscard]] std::vector<Emulated> emulate_pod(const Job& job,
                                                 std::span<const std::int32_t> slices,
-                                                std::vector<Images> given,
+                                                const std::vector<Views>& given,
                                                 std::span<const std::int32_t> wanted);
 
 /// The state of a chip between instructions.
@@ -48,16 +51,16 @@ struct Machine {
   BufferBook book;
   program::Spaces spaces;
   std::vector<Arena> arenas;  // of every core of the machine
-  Images images;
+  const Views& given;
+  Images stored;  // by the program: they take the place of what was given
   Tape tape;
 
-  Machine(const Job& on, Images given);
+  Machine(const Job& on, const Views& of);
 
   /// All of a tensor that rests on chip, put together from the cores that hold it.
   [[nodiscard]] std::vector<std::byte> collect(std::int32_t tensor);
   /// The same from wherever it is: its image, or else what is collected into `room`.
-  [[nodiscard]] const std::vector<std::byte>& image(std::int32_t tensor,
-                                                    std::vector<std::byte>& room);
+  [[nodiscard]] std::span<const std::byte> image(std::int32_t tensor, std::vector<std::byte>& room);
 };
 
 }  // namespace elk::emulate

@@ -23,6 +23,21 @@ void copy_nibbles(const std::byte* in, bool in_odd, std::byte* out, bool out_odd
   }
 }
 
+/// Elements that some runs cover on one side, without a gap.
+struct Streak {
+  std::int64_t begin;
+  std::int64_t end;
+};
+
+/// Those of the runs from number `i` on, which becomes the number of the first run behind them.
+Streak streak_from(std::span<const SharedRun> runs, std::size_t& i, std::int64_t SharedRun::*side) {
+  Streak streak{.begin = runs[i].*side, .end = runs[i].*side};
+  for (; i < runs.size() && runs[i].*side == streak.end; ++i) {
+    streak.end += runs[i].count;
+  }
+  return streak;
+}
+
 }  // namespace
 
 Arena::Arena(std::int64_t bytes)
@@ -105,12 +120,17 @@ void View::visit(std::int64_t begin, std::int64_t bytes, const Visit& visit) con
 }
 
 std::int64_t View::address_of(std::int64_t first, std::int64_t count) const {
-  if (storage_.segments.size() != 1 || first * bits_ % 8 != 0 || count * bits_ % 8 != 0) {
+  if (first * bits_ % 8 != 0 || count * bits_ % 8 != 0) {
     return -1;
   }
-  const std::int64_t begin = first * bits_ / 8;
-  const Segment& segment = storage_.segments.front();
-  return begin + (count * bits_ / 8) <= segment.bytes ? segment.begin + begin : -1;
+  std::int64_t begin = first * bits_ / 8;
+  for (const Segment& segment : storage_.segments) {
+    if (begin < segment.bytes) {
+      return begin + (count * bits_ / 8) <= segment.bytes ? segment.begin + begin : -1;
+    }
+    begin -= segment.bytes;
+  }
+  return -1;
 }
 
 const std::byte* View::reading(std::int64_t first, std::int64_t count) const {
@@ -186,6 +206,43 @@ void copy_run(const View& from, const View& to, const SharedRun& run) {
   std::vector<std::byte> part(subscript((run.count * from.bits() / 8) + 2));
   from.read(run.from, run.count, part.data());
   to.write(run.to, run.count, part.data());
+}
+
+void copy_runs(const View& from, const View& to, std::span<const SharedRun> runs) {
+  const std::byte* in = nullptr;  // element 0
+  bool dense = from.is_dense() && to.bits() == from.bits();
+  const std::int64_t size = from.bits() / 8;
+  for (std::size_t i = 0; dense && i < runs.size();) {
+    const Streak streak = streak_from(runs, i, &SharedRun::from);
+    const std::byte* at = from.reading(streak.begin, streak.end - streak.begin);
+    dense = at != nullptr;
+    in = dense ? at - (streak.begin * size) : nullptr;
+  }
+  if (dense && !runs.empty()) {
+    write_runs(in, to, runs);
+    return;
+  }
+  for (const SharedRun& run : runs) {
+    copy_run(from, to, run);
+  }
+}
+
+void write_runs(const std::byte* from, const View& to, std::span<const SharedRun> runs) {
+  const std::int64_t size = to.bits() / 8;
+  for (std::size_t i = 0; i < runs.size();) {
+    const std::size_t first = i;
+    const Streak streak = streak_from(runs, i, &SharedRun::to);
+    std::byte* out = to.writing(streak.begin, streak.end - streak.begin);
+    for (std::size_t k = first; k < i; ++k) {
+      const SharedRun& run = runs[k];
+      const std::byte* in = from + (run.from * size);
+      if (out == nullptr) {
+        to.write(run.to, run.count, in);
+      } else {
+        std::copy_n(in, run.count * size, out + ((run.to - streak.begin) * size));
+      }
+    }
+  }
 }
 
 }  // namespace elk::emulate

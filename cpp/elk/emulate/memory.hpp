@@ -81,6 +81,8 @@ class View {
   [[nodiscard]] std::byte* writing(std::int64_t first, std::int64_t count) const;
 
   [[nodiscard]] std::int64_t bits() const { return bits_; }
+  /// Whether it lies in one segment, each element in whole bytes.
+  [[nodiscard]] bool is_dense() const { return storage_.segments.size() == 1 && bits_ % 8 == 0; }
 
  private:
   [[nodiscard]] std::int64_t address_of(std::int64_t first, std::int64_t count) const;
@@ -94,5 +96,11 @@ class View {
 
 /// Copies elements between pieces that do not overlap.
 void copy_run(const View& from, const View& to, const SharedRun& run);
+
+/// The same for many runs, each element of `to` once: what goes on from one to the next on a side
+/// is checked there, or marked as written, as one.
+void copy_runs(const View& from, const View& to, std::span<const SharedRun> runs);
+/// The same from bytes elsewhere, to elements of whole bytes.
+void write_runs(const std::byte* from, const View& to, std::span<const SharedRun> runs);
 
 }  // namespace elk::emulate

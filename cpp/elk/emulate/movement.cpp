@@ -1,6 +1,7 @@
 #include "elk/emulate/movement.hpp"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "elk/base/errors.hpp"
@@ -24,7 +25,7 @@ Moved moved(Action action, std::size_t k, std::int32_t from, std::int64_t bytes)
 }
 
 /// A piece of a tensor in ascending order, cut out of the whole of it.
-std::vector<std::byte> cut_out(const std::vector<std::byte>& image, const ir::Tensor& tensor,
+std::vector<std::byte> cut_out(std::span<const std::byte> image, const ir::Tensor& tensor,
                                const Held& held) {
   const std::int64_t bits = ir::bits(tensor.dtype);
   std::vector<std::byte> out(subscript(bytes_of(held.elements(), bits) + 8));
@@ -55,30 +56,34 @@ bool lies_in_order(const Operands& operands, std::size_t k) {
 
 /// The same as write_part of what is cut out of the whole tensor, run by run; the padding behind a
 /// piece is zero.
-void write_runs(const Operands& operands, std::size_t k, std::size_t worker,
-                const std::vector<std::byte>& image, const Segment& part) {
+void write_cut(const Operands& operands, std::size_t k, std::size_t worker,
+               std::span<const std::byte> image, const Segment& part) {
   const View view = operands.view(k, worker, 8);
   const std::int64_t size = operands.site().bits(k) / 8;
   const std::int64_t end = part.begin + part.bytes;
   std::int64_t written = part.begin;
-  const Held all = whole(operands.site().tensor(k));
-  for_each_shared_run(all, operands.first_held(k, worker), [&](const SharedRun& run) {
+  SharedRuns shared;
+  std::vector<SharedRun> runs;  // in bytes
+  for (const SharedRun& run :
+       shared.between(whole(operands.site().tensor(k)), operands.first_held(k, worker))) {
     const std::int64_t low = std::max(part.begin, run.to * size);
     const std::int64_t high = std::min(end, (run.to + run.count) * size);
     if (low < high) {
-      view.write(low, high - low, image.data() + (run.from * size) + (low - (run.to * size)));
+      runs.push_back(
+          {.from = (run.from * size) + (low - (run.to * size)), .to = low, .count = high - low});
       written = high;
     }
-  });
+  }
+  write_runs(image.data(), view, runs);
   const std::vector<std::byte> padding(subscript(end - written));
   view.write(written, end - written, padding.data());
 }
 
 /// Brings a part of a worker's piece from the whole tensor.
 void fill_part(const Operands& operands, std::size_t k, std::size_t worker,
-               const std::vector<std::byte>& image, const Segment& part) {
+               std::span<const std::byte> image, const Segment& part) {
   if (lies_in_order(operands, k)) {
-    write_runs(operands, k, worker, image, part);
+    write_cut(operands, k, worker, image, part);
     return;
   }
   const Held& held = operands.first_held(k, worker);
@@ -146,7 +151,7 @@ class Rest {
     }
   }
 
-  /// Calls `take(view, run)` for every run of a piece at rest that a core needs.
+  /// Calls `take(view, runs)` for what a core needs of every piece at rest.
   template <class Take>
   void bring(std::size_t worker, const Take& take) const {
     Machine& machine = operands_.machine();
@@ -158,12 +163,13 @@ class Rest {
     holdings_.for_each_that_meets(held, [&](const Holding& holding) {
       const std::int32_t from = sender(holding, core, machine.job.chip);
       const View view(machine.arenas[subscript(from)], storage_, bits);
-      const std::int64_t count =
-          shared.for_each(holding.held, held, [&](const SharedRun& run) { take(view, run); });
+      const std::vector<SharedRun>& runs = shared.between(holding.held, held);
+      const std::int64_t elements = count(runs);
+      take(view, runs);
       if (from != core) {
-        operands_.note(worker, moved(Action::Gather, k_, from, bytes_of(count, bits)));
+        operands_.note(worker, moved(Action::Gather, k_, from, bytes_of(elements, bits)));
       }
-      received += count;
+      received += elements;
     });
     if (received != held.elements()) {
       throw InternalError(text("tensor '", machine.job.graph.tensors[subscript(number())].name,
@@ -187,8 +193,10 @@ std::vector<std::byte> from_rest(const Operands& operands, std::size_t k, std::s
   const std::int64_t bits = operands.site().bits(k);
   const std::int64_t count = operands.first_held(k, worker).elements();
   std::vector<std::byte> out(subscript(bytes_of(count, bits) + 8));
-  rest.bring(worker, [&](const View& view, const SharedRun& run) {
-    view.read_to(run.from, run.count, out.data(), run.to);
+  rest.bring(worker, [&](const View& view, const std::vector<SharedRun>& runs) {
+    for (const SharedRun& run : runs) {
+      view.read_to(run.from, run.count, out.data(), run.to);
+    }
   });
   return out;
 }
@@ -210,7 +218,9 @@ void gather_from_rest(const Operands& operands, std::size_t k, const partition::
       return;
     }
     const View to = operands.view(k, worker, bits);
-    rest.bring(worker, [&](const View& from, const SharedRun& run) { copy_run(from, to, run); });
+    rest.bring(worker, [&](const View& from, const std::vector<SharedRun>& runs) {
+      copy_runs(from, to, runs);
+    });
   });
 }
 
@@ -267,7 +277,7 @@ void preload(const Operands& operands) {
       continue;
     }
     std::vector<std::byte> collected;
-    const std::vector<std::byte>& image =
+    const std::span<const std::byte> image =
         machine.image(operands.site().op().operands[k].tensor, collected);
     operands.for_each_worker(0, [&](std::size_t worker) {
       const Operands::Slices cut = operands.slices(k, worker);
@@ -286,7 +296,7 @@ void load_residents(const Operands& operands) {
       continue;
     }
     std::vector<std::byte> collected;
-    const std::vector<std::byte>& image = machine.image(operand.tensor, collected);
+    const std::span<const std::byte> image = machine.image(operand.tensor, collected);
     operands.for_each_worker(0, [&](std::size_t worker) {
       const std::vector<std::byte> piece = operands.in_place_order(
           k, worker, cut_out(image, operands.site().tensor(k), operands.first_held(k, worker)));
@@ -301,7 +311,7 @@ void spread_input(Machine& machine, std::int32_t tensor) {
   if (buffer == nullptr) {
     return;
   }
-  const std::vector<std::byte>& image = machine.images.at(tensor);
+  const std::span<const std::byte> image = machine.given.at(tensor);
   const auto share = static_cast<std::size_t>(
       program::input_space(machine.job.graph.tensors[subscript(tensor)], machine.job.chip).value);
   const Storage storage{{machine.book.segment(*buffer)}};

@@ -159,7 +159,7 @@ void Operands::find_picks(std::size_t k) {
   }
   const ir::Tensor& tensor = site_.tensor(index);
   std::vector<std::byte> collected;
-  const std::vector<std::byte>& bytes = machine_.image(number, collected);
+  const std::span<const std::byte> bytes = machine_.image(number, collected);
   const std::int64_t rows = site_.tensor(k).shape[subscript(operand.indirect->dim)];
   for (const Worker& worker : site_.workers()) {
     const Points points = points_of(operands[index], worker.tile);

@@ -111,9 +111,11 @@ void Scattering::receive(std::size_t worker, const std::vector<std::size_t>& gro
     const Storage& there = operands_.storage(k, other);
     const View from(arena(other), there, bits);
     const std::int64_t behind = slot * mine.elements();
-    shared.for_each(operands_.first_held(k, other), mine, [&](const SharedRun& run) {
-      copy_run(from, view, {.from = run.from, .to = behind + run.to, .count = run.count});
-    });
+    std::vector<SharedRun>& runs = shared.between(operands_.first_held(k, other), mine);
+    for (SharedRun& run : runs) {
+      run.to += behind;
+    }
+    copy_runs(from, view, runs);
     operands_.note(worker, {.action = Action::Reduce,
                             .op = -1,
                             .step = 0,

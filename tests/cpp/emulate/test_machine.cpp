@@ -195,12 +195,14 @@ Tried tried(const chip::Chip& chip, std::uint64_t seed) {
   return {std::move(one), std::move(program), std::move(images)};
 }
 
+Views views_of(const Images& images) { return {images.begin(), images.end()}; }
+
 std::vector<std::byte> emulated(const Tried& run, const chip::Chip& chip) {
   Images given = run.images;
   given.erase(run.one.graph.outputs.front());
   const std::int32_t result = run.one.graph.outputs.front();
   try {
-    return emulate({run.one.graph, chip, run.program, 1}, std::move(given), run.one.graph.outputs)
+    return emulate({run.one.graph, chip, run.program, 1}, views_of(given), run.one.graph.outputs)
         .at(result);
   } catch (const InternalError& error) {
     ADD_FAILURE() << error.what() << ": " << described(run.one, run.program);
@@ -259,7 +261,7 @@ bool is_caught(const Tried& run, const chip::Chip& chip) {
   given.erase(run.one.graph.outputs.front());
   try {
     const Images found =
-        emulate({run.one.graph, chip, run.program, 1}, std::move(given), run.one.graph.outputs);
+        emulate({run.one.graph, chip, run.program, 1}, views_of(given), run.one.graph.outputs);
     const auto result = found.find(run.one.graph.outputs.front());
     return result == found.end() || result->second != wanted(run.one, run.images);
   } catch (const Error&) {
