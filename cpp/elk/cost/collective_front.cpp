@@ -108,7 +108,7 @@ Front collective_front(const ir::Graph& graph, const ir::Op& op, const chip::Chi
   front.options = pareto(std::move(fitting));
   front.counts.pareto = static_cast<std::int64_t>(front.options.size());
   front.floor.execute = front.floor.corners.front().execute;
-  front.floor.port_uses.push_back({.idle = front.floor.execute, .carried = {0}});
+  front.floor.port_uses.push_back({.idle = front.floor.execute, .carried = {0}, .loaded = {0}});
   return front;
 }
 

@@ -20,7 +20,7 @@ bool covers(const Corner& a, const Corner& b) {
 }
 
 bool covers(const PortUse& a, const PortUse& b) {
-  return a.idle <= b.idle && a.carried <= b.carried;
+  return a.idle <= b.idle && a.carried <= b.carried && a.loaded <= b.loaded;
 }
 
 /// Adds to a Pareto front.
@@ -35,11 +35,12 @@ void add_to(std::vector<Need>& kept, const Need& need) {
 
 }  // namespace
 
-FloorSearch::FloorSearch(Pricer& pricer, Rates& rates, std::int64_t cores)
+FloorSearch::FloorSearch(Pricer& pricer, Rates& rates, std::int64_t cores, bool coarse)
     : pricer_(pricer),
       rates_(rates),
       cores_(cores),
       room_(chip::room(pricer.chip()).value),
+      coarse_(coarse),
       resting_(pricer),
       compute_(kUnlimited),
       lengths_(pricer.size().size()),
@@ -51,19 +52,16 @@ Corner FloorSearch::corner(const Cut& cut, double compute, std::int64_t cores) c
   std::int64_t received = resting_.moved(cut);
   double seconds = compute + resting_.seconds(received, cores);
   double reduced = 0.0;
-  for (std::size_t i = 0; i < pricer_.slots().size(); ++i) {
-    const Slot& slot = pricer_.slots()[i];
+  for (const Slot& slot : pricer_.slots()) {
     if (slot.write) {
       const std::int64_t parts = pricer_.parts_of(cut, slot);
       received += (parts - 1) * partition::element_bytes(slot.unique, slot.bits).value;
       reduced += parts == 1 ? 0.0 : least_reduced(slot, parts, cores);
-    } else if (slot.hbm && !slot.indirect) {
-      received += cut.held[i].sharers * partition::element_bytes(slot.unique, slot.bits).value;
     }
   }
   seconds += std::max(reduced * kRoundedDown, cut.reduce.time.value);
   return {.execute = {seconds},
-          .link = {received / cores_},
+          .link = {(received + loaded(cut)) / cores_},
           .hbm_bytes = pricer_.least_hbm()};  // A chip may lack what rotates in from another.
 }
 
@@ -72,6 +70,18 @@ Corner FloorSearch::corner(const Cut& cut, double compute, std::int64_t cores) c
 double FloorSearch::least_reduced(const Slot& slot, std::int64_t parts, std::int64_t cores) const {
   const std::int64_t bits = std::max(ir::bits(pricer_.op().accumulate), slot.bits);
   return resting_.reduced(parts, (parts - 1) * (slot.unique * bits / 8), cores);
+}
+
+/// Bytes of HBM operands that all cores receive, at execute size.
+std::int64_t FloorSearch::loaded(const Cut& cut) const {
+  std::int64_t sum = 0;
+  for (std::size_t i = 0; i < pricer_.reads(); ++i) {
+    const Slot& slot = pricer_.slots()[i];
+    if (slot.hbm && !slot.indirect) {
+      sum += cut.held[i].sharers * partition::element_bytes(slot.unique, slot.bits).value;
+    }
+  }
+  return sum;
 }
 
 /// What rotates may come in shifts, beside no compute: its bytes do not count.
@@ -85,7 +95,9 @@ PortUse FloorSearch::port_use(const Cut& cut, double compute) const {
                   partition::element_bytes(slot.unique, slot.bits).value;
     }
   }
-  return {.idle = {idle}, .carried = {received / cores_}};
+  return {.idle = {idle},
+          .carried = {received / cores_},
+          .loaded = {coarse_ ? 0 : loaded(cut) / cores_}};
 }
 
 void FloorSearch::keep(const Corner& corner) { add_to(corners_, corner); }
@@ -104,7 +116,7 @@ double FloorSearch::limit(const Cut& cut, std::int64_t cores, double shifted) co
   const PortUse still = port_use(cut, 0.0);
   double idle = kUnlimited;
   for (const PortUse& kept : port_uses_) {
-    if (kept.carried <= still.carried) {
+    if (kept.carried <= still.carried && kept.loaded <= still.loaded) {
       idle = std::min(idle, kept.idle.value);
     }
   }

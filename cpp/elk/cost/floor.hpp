@@ -21,7 +21,8 @@ namespace elk::cost {
 /// leaves of the ports to preloads counts the same.
 class FloorSearch {
  public:
-  FloorSearch(Pricer& pricer, Rates& rates, std::int64_t cores);
+  /// `coarse`: what ports receive of HBM operands is not told apart, but counts once for all cuts.
+  FloorSearch(Pricer& pricer, Rates& rates, std::int64_t cores, bool coarse);
 
   /// Whether a cut changes nothing whose tiles take at least `least`. Of the cut, its factors,
   /// sharers, reductions and HBM bytes must be known, or no more than they are.
@@ -39,6 +40,7 @@ class FloorSearch {
  private:
   [[nodiscard]] Corner corner(const Cut& cut, double compute, std::int64_t cores) const;
   [[nodiscard]] PortUse port_use(const Cut& cut, double compute) const;
+  [[nodiscard]] std::int64_t loaded(const Cut& cut) const;
   [[nodiscard]] double least_reduced(const Slot& slot, std::int64_t parts,
                                      std::int64_t cores) const;
   void keep(const Corner& corner);
@@ -61,6 +63,7 @@ class FloorSearch {
   Rates& rates_;
   std::int64_t cores_;
   std::int64_t room_;
+  bool coarse_;
   Resting resting_;
   double compute_;
   std::vector<Corner> corners_;

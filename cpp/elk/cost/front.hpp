@@ -75,10 +75,11 @@ struct Corner {
   friend bool operator==(const Corner&, const Corner&) = default;
 };
 
-/// What one cut's execute leaves at least to preloads of the cores' ports.
+/// How one cut uses the cores' ports at least. Bytes are received by all cores, over all cores.
 struct PortUse {
-  Seconds idle;   // in which none of its exchanges carries data
-  Bytes carried;  // by its exchanges: received by all cores, over all cores
+  Seconds idle;   // of the execute, in which none of its exchanges carries data
+  Bytes carried;  // by its exchanges
+  Bytes loaded;   // HBM operands at execute size, preloaded or fetched
 
   friend bool operator==(const PortUse&, const PortUse&) = default;
 };

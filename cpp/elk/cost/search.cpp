@@ -58,7 +58,7 @@ Search::Search(Pricer& pricer, Rates& rates, const Constraints& constraints)
       vast_(count_cuts(all_factors_, cores_, kVast) > kVast),
       order_(survey_order()),
       turns_(pricer, cores_),
-      floor_(pricer, rates, cores_),
+      floor_(pricer, rates, cores_, vast_),
       cut_{.factor = std::vector<std::int64_t>(op_.axes.size(), 1),
            .tile = std::vector<std::int64_t>(op_.axes.size(), 1),
            .order = {},

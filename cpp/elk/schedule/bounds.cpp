@@ -7,6 +7,7 @@
 #include <limits>
 #include <numeric>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "elk/base/ids.hpp"
@@ -20,7 +21,9 @@ namespace {
 /// Keeps a sum of floors a bound whatever the rounding of its additions.
 constexpr double kRoundDown = 1.0 - 1e-9;
 
-constexpr int kGrid = 16;  // weights are multiples of 1 / kGrid
+constexpr int kGrid = 16;    // weights are multiples of 1 / kGrid
+constexpr int kPrices = 32;  // of a second of a preload, below and above the share of the HBM
+constexpr int kMeans = 8;    // of what a preload takes of ports and of the HBM
 
 /// Bytes a second that a core receives at most, on average over all. On the grid of one chip every
 /// link counts once; what comes from other chips may come in beside them.
@@ -101,39 +104,6 @@ double weighed(const std::vector<Share>& shares, const Weights& weights) {
   return sum * kRoundDown;
 }
 
-/// What preloads that meet exchanges at the ports add. Exchanges take a time X, all else I; while
-/// no exchange runs, no more than the HBM gives in I comes in, and the rest of its bytes, each on
-/// some port, beside the exchanges: with s the share of all ports that the HBM fills at its best,
-/// and P the time in which all ports together take in what it must give,
-///
-///     X >= carried + P - s I,  and  T >= I + X >= carried + P + (1 - s) I
-///
-/// for this s and any less of both P and s.
-double contended(const Problem& problem, const std::vector<Share>& shares, double bytes) {
-  const chip::Chip& chip = problem.chip();
-  if (chip::is_mesh(chip) || chip.interconnect.overlaps_compute) {
-    return 0.0;  // Links, not ports; exchanges may hide behind compute.
-  }
-  const double link = chip.interconnect.link_rate;
-  const double ports = link * static_cast<double>(chip.core.count);
-  const double share = std::min(arrival_rate(chip) / ports, 1.0);
-  double best = 0.0;
-  for (int part = 1; part <= kGrid; ++part) {
-    const double less = static_cast<double>(part) / kGrid;
-    double sum = less * bytes / (ports * static_cast<double>(chip.chips));
-    for (std::size_t front = 0; front < shares.size(); ++front) {
-      double least = std::numeric_limits<double>::infinity();
-      for (const cost::PortUse& use : problem.fronts()[front].floor.port_uses) {
-        least = std::min(least, ((1.0 - (less * share)) * use.idle.value) +
-                                    (static_cast<double>(use.carried.value) / link));
-      }
-      sum += std::isfinite(least) ? shares[front].ops * least : 0.0;
-    }
-    best = std::max(best, sum * kRoundDown);
-  }
-  return best;
-}
-
 /// Bytes that every plan of an op must read, each once, over all chips.
 double read_once(const Problem& problem, std::int32_t op) {
   const ir::Op& node = problem.graph().ops[static_cast<std::size_t>(op)];
@@ -171,6 +141,84 @@ std::vector<double> reads(const Problem& problem) {
   return result;
 }
 
+/// What preloads that meet exchanges at the ports add (`bounds.hpp`). Of each front, `hbm`: seconds
+/// in which its HBM data come at least.
+class Contention {
+ public:
+  Contention(const Problem& problem, const std::vector<Share>& shares, std::vector<double> hbm)
+      : problem_(problem),
+        shares_(shares),
+        hbm_(std::move(hbm)),
+        link_(problem.chip().interconnect.link_rate),
+        filled_(std::min(1.0, arrival_rate(problem.chip()) /
+                                  (link_ * static_cast<double>(problem.chip().core.count)))) {}
+
+  [[nodiscard]] double most() const {
+    double best = 0.0;
+    for (int part = 0; part <= 2 * kPrices; ++part) {
+      const double below = std::min(1.0, static_cast<double>(part) / kPrices);
+      const double above = std::max(0.0, (static_cast<double>(part) / kPrices) - 1.0);
+      const double price = (below * filled_) + (above * (1.0 - filled_));
+      double sum = 0.0;
+      for (std::size_t front = 0; front < shares_.size(); ++front) {
+        sum += shares_[front].ops * most(front, price);
+      }
+      best = std::max(best, sum);
+    }
+    return best * kRoundDown;
+  }
+
+ private:
+  /// What the op of a front takes at least if a second of its preload beside no exchange is worth
+  /// `price`: by whichever mean of its ports' time and of the HBM's is the most.
+  [[nodiscard]] double most(std::size_t front, double price) const {
+    const double steepest =
+        filled_ < 1.0 ? std::min(price, filled_ * (1.0 - price) / (1.0 - filled_)) : price;
+    double best = 0.0;
+    for (int part = 0; part <= kMeans; ++part) {
+      best = std::max(best, least(front, price, steepest * part / kMeans));
+      if (hbm_[front] <= 0.0) {
+        break;
+      }
+    }
+    return best;
+  }
+
+  /// The least of its cuts, with the HBM's part in the price.
+  [[nodiscard]] double least(std::size_t front, double price, double hbm) const {
+    double best = std::numeric_limits<double>::infinity();
+    for (const cost::PortUse& use : problem_.fronts()[front].floor.port_uses) {
+      const double loaded =
+          std::max(static_cast<double>(use.loaded.value) / link_, filled_ * hbm_[front]);
+      best = std::min(best, ((1.0 - price) * use.idle.value) +
+                                (static_cast<double>(use.carried.value) / link_) +
+                                ((price - hbm) * loaded));
+    }
+    return std::isfinite(best) ? best + (hbm * hbm_[front]) : 0.0;
+  }
+
+  const Problem& problem_;
+  const std::vector<Share>& shares_;
+  std::vector<double> hbm_;
+  double link_;
+  double filled_;  // share of all ports that the HBM fills at its best
+};
+
+/// The same, where ports bind and exchanges do not hide behind compute.
+double contended(const Problem& problem, const std::vector<Share>& shares,
+                 const std::vector<double>& read) {
+  const chip::Chip& chip = problem.chip();
+  if (chip::is_mesh(chip) || chip.interconnect.overlaps_compute) {
+    return 0.0;
+  }
+  std::vector<double> hbm(shares.size(), 0.0);
+  for (const std::int32_t op : problem.loaded()) {
+    hbm[subscript(problem.front_of()[subscript(op)])] =
+        read[subscript(op)] / (arrival_rate(chip) * static_cast<double>(chip.chips));
+  }
+  return Contention(problem, shares, std::move(hbm)).most();
+}
+
 }  // namespace
 
 Bounds bounds(const Problem& problem, Seconds ideal) {
@@ -188,7 +236,7 @@ Bounds bounds(const Problem& problem, Seconds ideal) {
     const double timeline = sram_bound(problem, read, arrival_rate(chip) * chips);
     result.hbm.value = bytes / (chip.hbm->rate * chips) * kRoundDown;
     result.lower_bound.value =
-        std::max({result.hbm.value, timeline * kRoundDown, contended(problem, all, bytes)});
+        std::max({result.hbm.value, timeline * kRoundDown, contended(problem, all, read)});
   }
   for (int a = 0; a <= kGrid; ++a) {
     for (int b = 0; a + b <= kGrid; ++b) {

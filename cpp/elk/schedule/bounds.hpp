@@ -17,6 +17,17 @@ namespace elk::schedule {
 /// carries what its core receives (r: bytes with HBM operands at execute size, over all ports), and
 /// preloads follow one another (h: bytes of the busiest chip at the HBM's peak). The corners are in
 /// `execute`, `link` and `hbm`; the bound is the best of a grid of weights.
+///
+/// Ports that preloads share with exchanges bind it, too. Exchanges carry data for a time X, all
+/// else is I. Of op k's preload, t_k seconds run in I, and their sum is I at most. All ports
+/// together would take Q_k for what the op's cut needs from HBM, copies included, and the HBM h_k
+/// for it, at which it fills a share s of the ports; every byte comes in at one port at least. So
+/// in X are left of it no less than Q_k - t_k, nor s (h_k - t_k), nor any mean of the two or less.
+/// With C_k for what the exchanges carry, and any price p of a second t_k, 0 <= p <= 1, that is
+///
+///     T = I + X >= sum of (1 - p) I_k + C_k + (p - m) Q_k + m h_k
+///
+/// where each op has its own m, 0 <= m <= p and m (1 - s) <= s (1 - p), and the least of its cuts.
 [[nodiscard]] Bounds bounds(const Problem& problem, Seconds ideal);
 
 /// The bounds of all plans that any one of `spaces` (at least one) has: the least of theirs.
