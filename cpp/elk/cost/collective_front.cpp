@@ -42,7 +42,8 @@ class CutList {
   std::vector<std::vector<std::int64_t>> all_;
 };
 
-/// Least time between chips of any cut, and least bytes that a core receives.
+/// Least time between chips of any cut, adds and scatter aside, and least bytes that a core
+/// receives.
 Corner least_of_links(const ir::Graph& graph, const ir::Op& op, const chip::Chip& chip) {
   const partition::Held whole = partition::held_by_chip(graph, op);
   const std::int64_t ports = chip.inter_chip->port_cores;
@@ -50,6 +51,15 @@ Corner least_of_links(const ir::Graph& graph, const ir::Op& op, const chip::Chip
       link_phase(op.kind, whole, {.before = whole.before / ports, .after = whole.after / ports},
                  partition::chips_of(op), chip);
   return {.execute = link.time, .link = {0}, .hbm_bytes = 0};
+}
+
+/// Least time of `options` with nothing to gather.
+Seconds least_in_place(const std::vector<PlanOption>& options) {
+  Seconds least = options.front().shift.time + options.front().reduce.time;
+  for (const PlanOption& option : options) {
+    least = std::min(least, option.shift.time + option.reduce.time);
+  }
+  return least;
 }
 
 bool sooner(const PlanOption& a, const PlanOption& b) {
@@ -105,6 +115,9 @@ Front collective_front(const ir::Graph& graph, const ir::Op& op, const chip::Chi
     }
   }
   front.counts.filtered = static_cast<std::int64_t>(fitting.size());
+  if (factors == all && !fitting.empty()) {  // No cut was left out.
+    front.floor.corners.front().execute = least_in_place(fitting);
+  }
   front.options = pareto(std::move(fitting));
   front.counts.pareto = static_cast<std::int64_t>(front.options.size());
   front.floor.execute = front.floor.corners.front().execute;

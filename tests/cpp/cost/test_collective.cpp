@@ -115,6 +115,20 @@ TEST(FrontOfACollective, IsAboveItsFloorAndDominatesEveryCut) {
   }
 }
 
+// Of every cut that there is: none adds up what all chips sum in no time.
+TEST(FrontOfACollective, HasTheFloorOfItsBestCutWithAllInPlace) {
+  const test::OneOp one = test::collective(ir::OpKind::AllReduce, 8, 32, 4);
+  const chip::Chip chip = one_of_four();
+  const Front found = front(one.graph, one.op(), chip, test::analytic(), {});
+  const LinkPhase link = link_phase(one.op().kind, {.before = 512, .after = 512},
+                                    {.before = 512 / 16, .after = 512 / 16}, 4, chip);
+  EXPECT_GT(found.floor.execute, link.time);
+  EXPECT_TRUE(
+      std::any_of(found.options.begin(), found.options.end(), [&](const PlanOption& option) {
+        return option.shift.time + option.reduce.time == found.floor.execute;
+      }));
+}
+
 TEST(FrontOfACollective, FitsAGridWithTwoCutAxes) {
   const test::OneOp one = test::collective(ir::OpKind::AllGather, 8, 64, 4);
   chip::Chip chip = one_of_four();
