@@ -12,7 +12,7 @@
 namespace elk::compile {
 namespace {
 
-constexpr std::int64_t kLooks = 72'000;                       // closely, at vast spaces of a model
+constexpr std::int64_t kLooks = 85'000;                       // closely, at vast spaces of a model
 constexpr std::size_t kNamed = 8;                             // ops that an error lists by name
 constexpr std::int64_t kMostProduct = std::int64_t{1} << 58;  // bytes of an op, times cores
 

@@ -57,7 +57,7 @@ struct Constraints {
   double thinning = 0.02;
   /// Cuts of a vast space that the floor and the fastest plan look at closely; what lies beyond
   /// counts with the best rates of tiles.
-  std::int64_t looks = 12'000;
+  std::int64_t looks = 13'000;
 };
 
 struct Counts {

@@ -95,10 +95,9 @@ bool Search::run() {
   }
   if (coarse_) {
     refine();
-    for (std::size_t axis = 0; axis < all_factors_.size(); ++axis) {
-      cut_by(axis, 1);
-    }
-    survey({.axes = 0, .product = 1, .rate = 0.0, .volume = rates_.volume(pricer_.size())});
+  }
+  if (coarse_ || vast_) {
+    survey_all();
   }
   count_complete();
   return sound_ || vast_;

@@ -64,8 +64,8 @@ struct Found {
 /// Of a large space, the front looks at cuts by factors some steps apart and at those near its
 /// members; the floor and the fastest plan see every cut (`survey`). In a vast one they do as long
 /// as a budget of work lasts; then the floor takes cuts together by the factors already chosen, at
-/// the least that their tiles could take. There a tile that beats the rates moves only what comes
-/// after it.
+/// the least that their tiles could take. There a tile that beats the rates starts only their
+/// search again: what it has found stays.
 class Search {
  public:
   Search(Pricer& pricer, Rates& rates, const Constraints& constraints);
@@ -90,6 +90,7 @@ class Search {
   [[nodiscard]] std::vector<std::size_t> survey_order() const;
   void refine();
   void look_at(const std::vector<std::int64_t>& factors);
+  void survey_all();
   void survey(const Prefix& before);
   [[nodiscard]] Prefix extended(const Prefix& before, std::size_t axis) const;
   [[nodiscard]] std::int64_t rest(const Prefix& before) const;

@@ -46,6 +46,7 @@ std::vector<ProductsOfAxes> kinds_of_axes(std::span<const Slot> slots, const Fac
     }
   }
   std::vector<ProductsOfAxes> result;
+  result.reserve(kinds.size());
   for (const auto& [shared, kind] : kinds) {
     result.push_back({.shared = shared, .counts = {kind.begin(), kind.end()}});
   }
@@ -105,6 +106,20 @@ std::vector<std::size_t> Search::survey_order() const {
     return first != second ? first : all_factors_[a].size() < all_factors_[b].size();
   });
   return order;
+}
+
+/// Every cut, and in a vast space once more after a tile that beat the rates: what was left out by
+/// them is looked at again, and what is known by now leaves out most of it.
+void Search::survey_all() {
+  do {
+    sound_ = sound_ || vast_;
+    surveyed_ = 0;
+    looked_ = 0;
+    for (std::size_t axis = 0; axis < all_factors_.size(); ++axis) {
+      cut_by(axis, 1);
+    }
+    survey({.axes = 0, .product = 1, .rate = 0.0, .volume = rates_.volume(pricer_.size())});
+  } while (vast_ && !sound_);
 }
 
 /// Every cut with the factors chosen for some axes, those in `before`, and any of the others.
