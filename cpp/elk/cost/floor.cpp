@@ -49,27 +49,28 @@ FloorSearch::FloorSearch(Pricer& pricer, Rates& rates, std::int64_t cores, bool 
 
 /// `cores`: how many the cut uses at most.
 Corner FloorSearch::corner(const Cut& cut, double compute, std::int64_t cores) const {
-  std::int64_t received = resting_.moved(cut);
-  double seconds = compute + resting_.seconds(received, cores);
+  const std::int64_t moved = resting_.moved(cut);
+  std::int64_t summed = 0;
   double reduced = 0.0;
   for (const Slot& slot : pricer_.slots()) {
-    if (slot.write) {
-      const std::int64_t parts = pricer_.parts_of(cut, slot);
-      received += (parts - 1) * partition::element_bytes(slot.unique, slot.bits).value;
-      reduced += parts == 1 ? 0.0 : least_reduced(slot, parts, cores);
+    const std::int64_t parts = slot.write ? pricer_.parts_of(cut, slot) : 1;
+    if (parts > 1) {
+      summed += partials(slot, parts);
+      reduced += resting_.reduced(parts, partials(slot, parts), cores);
     }
   }
-  seconds += std::max(reduced * kRoundedDown, cut.reduce.time.value);
+  const double seconds = compute + resting_.seconds(moved, cores) +
+                         std::max(reduced * kRoundedDown, cut.reduce.time.value);
   return {.execute = {seconds},
-          .link = {(received + loaded(cut)) / cores_},
+          .link = {(moved + summed + loaded(cut)) / cores_},
           .hbm_bytes = pricer_.least_hbm()};  // A chip may lack what rotates in from another.
 }
 
-/// Seconds to add up `parts` partial results, if nobody knows yet how: every core receives all but
-/// its own part of a tile, and tiles are no smaller than the result shared evenly.
-double FloorSearch::least_reduced(const Slot& slot, std::int64_t parts, std::int64_t cores) const {
+/// Bytes of `parts` partial results that all cores receive: each all but its own part of a tile,
+/// and tiles are no smaller than the result shared evenly. They travel at the width of their sums.
+std::int64_t FloorSearch::partials(const Slot& slot, std::int64_t parts) const {
   const std::int64_t bits = std::max(ir::bits(pricer_.op().accumulate), slot.bits);
-  return resting_.reduced(parts, (parts - 1) * (slot.unique * bits / 8), cores);
+  return (parts - 1) * (slot.unique * bits / 8);
 }
 
 /// Bytes of HBM operands that all cores receive, at execute size.
@@ -87,13 +88,10 @@ std::int64_t FloorSearch::loaded(const Cut& cut) const {
 /// What rotates may come in shifts, beside no compute: its bytes do not count.
 PortUse FloorSearch::port_use(const Cut& cut, double compute) const {
   std::int64_t received = resting_.moved(cut);
-  double idle = compute + resting_.still(received) +
-                std::max(0.0, cut.reduce.time.value - cut.reduce.wire.value);
+  const double idle = compute + resting_.still(received) +
+                      std::max(0.0, cut.reduce.time.value - cut.reduce.wire.value);
   for (const Slot& slot : pricer_.slots()) {
-    if (slot.write) {
-      received += (pricer_.parts_of(cut, slot) - 1) *
-                  partition::element_bytes(slot.unique, slot.bits).value;
-    }
+    received += slot.write ? partials(slot, pricer_.parts_of(cut, slot)) : 0;
   }
   return {.idle = {idle},
           .carried = {received / cores_},

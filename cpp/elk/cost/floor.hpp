@@ -41,8 +41,7 @@ class FloorSearch {
   [[nodiscard]] Corner corner(const Cut& cut, double compute, std::int64_t cores) const;
   [[nodiscard]] PortUse port_use(const Cut& cut, double compute) const;
   [[nodiscard]] std::int64_t loaded(const Cut& cut) const;
-  [[nodiscard]] double least_reduced(const Slot& slot, std::int64_t parts,
-                                     std::int64_t cores) const;
+  [[nodiscard]] std::int64_t partials(const Slot& slot, std::int64_t parts) const;
   void keep(const Corner& corner);
   void keep(const PortUse& use);
   void list_lengths(const Cut& cut, Turns& turns);
