@@ -112,6 +112,9 @@ class TileModel {
   /// Whether the call lies outside the range the kernel was fitted on.
   [[nodiscard]] bool extrapolated(Kernel kernel, const TileShape& shape) const;
 
+  /// Whether cycles are those of a caller's function.
+  [[nodiscard]] bool asks() const { return function_ != nullptr; }
+
   /// The function whose rows `kernel` was fitted on; "opaque" for the declared rule.
   [[nodiscard]] const std::string& source(Kernel kernel) const;
 

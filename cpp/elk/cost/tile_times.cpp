@@ -33,7 +33,8 @@ TileTimes::TileTimes(const ir::Graph& graph, const ir::Op& op, const chip::Chip&
       clock_(chip.core.clock_hz),
       kernel_(tiles.find(op.function, op.compute, op.accumulate)),
       add_(tiles.find("partials_reduce", op.accumulate, op.accumulate)),
-      opaque_(tiles.source(kernel_) == "opaque") {
+      opaque_(tiles.source(kernel_) == "opaque"),
+      asks_(tiles.asks()) {
   int bits = 0;
   for (const ir::Axis& axis : op.axes) {
     whole_.push_back(axis.size);
@@ -79,11 +80,15 @@ double TileTimes::sub_task(std::span<const std::int64_t> size) {
   for (std::size_t axis = 0; axis < size.size(); ++axis) {
     key = (key << static_cast<unsigned>(key_bits_[axis])) | static_cast<std::uint64_t>(size[axis]);
   }
-  if (const double* known = sub_tasks_.find(key)) {
+  if (const double* known = asks_ ? asked_.find(key) : sub_tasks_.find(key)) {
     return *known;
   }
   const double time = seconds(kernel_, shape(size));
-  sub_tasks_.put(key, time);
+  if (asks_) {
+    asked_.put(key, time);
+  } else {
+    sub_tasks_.put(key, time);
+  }
   return time;
 }
 

@@ -12,8 +12,8 @@
 
 namespace elk::cost {
 
-/// Seconds of the tile calls that plans of one op make, each distinct call timed once. Not shared
-/// between threads.
+/// Seconds of the tile calls that plans of one op make. A caller's function is asked once for each
+/// distinct call; fitted sub-tasks may be worked out anew. Not shared between threads.
 class TileTimes {
  public:
   TileTimes(const ir::Graph& graph, const ir::Op& op, const chip::Chip& chip,
@@ -41,9 +41,11 @@ class TileTimes {
   Kernel add_;
   std::vector<std::pair<std::int64_t, Kernel>> copies_;  // by bits
   bool opaque_;
+  bool asks_;                  // a caller's function
   std::vector<int> key_bits_;  // of each axis; empty where sizes do not fit one key
   std::vector<std::int64_t> whole_;
-  Memo<double> sub_tasks_;
+  Memo<double> asked_;        // of it, all sub-tasks
+  Recent<double> sub_tasks_;  // of a fitted kernel
   Memo<double> adds_;
   Memo<double> copied_;
 };
