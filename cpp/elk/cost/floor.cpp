@@ -122,8 +122,22 @@ double FloorSearch::limit(const Cut& cut, std::int64_t cores, double shifted) co
                   idle - still.idle.value);
 }
 
+/// `least >= limit(cut, cores_, 0)`, told by the first that says so of what is known.
 bool FloorSearch::skips(const Cut& cut, double least) const {
-  return least >= limit(cut, cores_, 0.0);
+  if (least < compute_) {
+    return false;
+  }
+  const Corner free = corner(cut, 0.0, cores_);
+  if (std::none_of(corners_.begin(), corners_.end(), [&](const Corner& kept) {
+        return kept.link <= free.link && kept.hbm_bytes <= free.hbm_bytes &&
+               kept.execute.value - free.execute.value <= least;
+      })) {
+    return false;
+  }
+  const PortUse still = port_use(cut, 0.0);
+  return std::any_of(port_uses_.begin(), port_uses_.end(), [&](const PortUse& kept) {
+    return kept.carried <= still.carried && kept.idle.value - still.idle.value <= least;
+  });
 }
 
 bool FloorSearch::add(const Cut& cut, Turns& turns) {
@@ -134,7 +148,8 @@ bool FloorSearch::add(const Cut& cut, Turns& turns) {
     return true;
   }
   const double whole = pricer_.tiles().sub_task(cut.tile);
-  best_ = fits(cut, cut.tile) ? whole : kUnlimited;
+  roomy_ = fits(cut, cut.tile);
+  best_ = roomy_ ? whole : kUnlimited;
   if (rates_.gain() * whole < most) {
     list_paces(cut, turns);
     size_ = cut.tile;
@@ -241,24 +256,27 @@ void FloorSearch::list_paces(const Cut& cut, Turns& turns) {
 /// The cheapest way through the tiles of a cut in equal steps, if it takes less than `limit`: tries
 /// every pace of the axes from number `at` on. After every step but the last something shifts.
 void FloorSearch::split(std::size_t at, const Steps& steps, double limit, const Cut& cut) {
-  const double shifts = (steps.count - 1.0) * resting_.shift();
-  if ((steps.rate * steps.volume) + shifts >= std::min(best_, limit)) {
-    return;  // Shorter sub-tasks are no better.
-  }
   if (at == paces_.size()) {
-    if (fits(cut, size_)) {
-      best_ = std::min(best_, (steps.count * pricer_.tiles().sub_task(size_)) + shifts);
+    if (roomy_ || fits(cut, size_)) {
+      best_ = std::min(best_, (steps.count * pricer_.tiles().sub_task(size_)) +
+                                  ((steps.count - 1.0) * resting_.shift()));
     }
     return;
   }
   const std::size_t axis = paces_[at].axis;
   for (const Pace& pace : paces_[at].paces) {
-    size_[axis] = pace.length;
-    split(at + 1,
-          {.count = steps.count * pace.count,
-           .volume = steps.volume * pace.growth,
-           .rate = std::max(steps.rate, pace.rate)},
-          limit, cut);
+    const double count = steps.count * pace.count;
+    const double shifts = (count - 1.0) * resting_.shift();
+    const double rate = std::max(steps.rate, pace.rate);
+    const double volume = steps.volume * pace.growth;
+    const double known = std::min(best_, limit);
+    if ((rate * steps.volume) + shifts >= known) {
+      return;  // Nor is any shorter one better: more steps, at a higher rate.
+    }
+    if ((rate * volume) + shifts < known) {
+      size_[axis] = pace.length;
+      split(at + 1, {.count = count, .volume = volume, .rate = rate}, limit, cut);
+    }
   }
 }
 

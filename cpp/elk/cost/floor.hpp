@@ -82,6 +82,7 @@ class FloorSearch {
   std::vector<Paces> paces_;                        // of the axes that have a choice
   std::vector<std::int64_t> size_;                  // of the sub-task in hand
   double best_;                                     // of the cut in hand
+  bool roomy_ = false;                              // whether all its sub-tasks have room
 };
 
 }  // namespace elk::cost
