@@ -132,7 +132,7 @@ class Walk {
     if (!plan) {
       return std::nullopt;
     }
-    const PlanOption option = price(graph_, op_, *plan, chip_, pricer_);
+    const PlanOption option = price_execute(graph_, op_, *plan, pricer_);
     Visited found{.too_large = option.footprint.space > chip::room(chip_),
                   .time = option.time.value - option.gather.time.value + gather_time(option.gather),
                   .factors = factors};

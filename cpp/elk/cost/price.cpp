@@ -118,8 +118,8 @@ void add_states(const ir::Graph& graph, const ir::Op& op, const chip::Chip& chip
 
 }  // namespace
 
-PlanOption price(const ir::Graph& graph, const ir::Op& op, const partition::ExecutePlan& plan,
-                 const chip::Chip& chip, Pricer& pricer) {
+PlanOption price_execute(const ir::Graph& graph, const ir::Op& op,
+                         const partition::ExecutePlan& plan, Pricer& pricer) {
   const Cut cut = cut_of(op, plan, pricer);
   std::vector<Turn> turns;
   std::vector<const Turn*> pointers;
@@ -152,6 +152,12 @@ PlanOption price(const ir::Graph& graph, const ir::Op& op, const partition::Exec
                     .states = {}};
   option.extrapolated =
       pricer.tiles().extrapolated(std::span(motion.sub_task.data(), op.axes.size())) ? 1.0 : 0.0;
+  return option;
+}
+
+PlanOption price(const ir::Graph& graph, const ir::Op& op, const partition::ExecutePlan& plan,
+                 const chip::Chip& chip, Pricer& pricer) {
+  PlanOption option = price_execute(graph, op, plan, pricer);
   add_states(graph, op, chip, option);
   return option;
 }

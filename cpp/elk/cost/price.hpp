@@ -11,6 +11,10 @@ namespace elk::cost {
                                const partition::ExecutePlan& plan, const chip::Chip& chip,
                                Pricer& pricer);
 
+/// The same but for what it reads from HBM: no states and no HBM bytes.
+[[nodiscard]] PlanOption price_execute(const ir::Graph& graph, const ir::Op& op,
+                                       const partition::ExecutePlan& plan, Pricer& pricer);
+
 /// `front` of an op that is no collective, with the memos of `pricer` and the rates of its tiles.
 [[nodiscard]] Front front(Pricer& pricer, Rates rates, const Constraints& constraints);
 

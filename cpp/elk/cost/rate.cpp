@@ -56,7 +56,13 @@ void Rates::AxisRates::put(std::int64_t length, double rate) {
   rates[index] = rate;
 }
 
-Rates::Rates(const ir::Op& op, TileTimes& tiles) {
+Rates::Rates(const ir::Op& op, TileTimes& tiles) : Rates(op, tiles, Learns::All) {}
+
+double Rates::least_whole(const ir::Op& op, TileTimes& tiles) {
+  return Rates(op, tiles, Learns::NoGain).least(partition::sizes(op));
+}
+
+Rates::Rates(const ir::Op& op, TileTimes& tiles, Learns learns) {
   std::vector<std::vector<std::int64_t>> others;
   place_.assign(op.axes.size(), -1);
   for (std::size_t axis = 0; axis < op.axes.size(); ++axis) {
@@ -78,11 +84,11 @@ Rates::Rates(const ir::Op& op, TileTimes& tiles) {
     place_[axis] = static_cast<std::int32_t>(axes_.size()) - 1;
     sample(op, tiles, axes_.back(), others);
   }
-  calibrate(op, tiles);
+  calibrate(op, tiles, learns);
 }
 
 /// Lowers the margins below what tiles drawn at random need, whole and in steps along two axes.
-void Rates::calibrate(const ir::Op& op, TileTimes& tiles) {
+void Rates::calibrate(const ir::Op& op, TileTimes& tiles, Learns learns) {
   Random random{.state = 1};
   std::vector<std::int64_t> size = partition::sizes(op);
   for (int trial = 0; trial < kTrials && !axes_.empty(); ++trial) {
@@ -100,7 +106,9 @@ void Rates::calibrate(const ir::Op& op, TileTimes& tiles) {
       steps *= ceil_div(length, pace);
       length = pace;
     }
-    gain_ = std::min(gain_, kSlack * static_cast<double>(steps) * tiles.sub_task(size) / time);
+    if (learns == Learns::All) {
+      gain_ = std::min(gain_, kSlack * static_cast<double>(steps) * tiles.sub_task(size) / time);
+    }
   }
 }
 

@@ -19,6 +19,9 @@ class Rates {
  public:
   Rates(const ir::Op& op, TileTimes& tiles);
 
+  /// `least` of the whole op: nothing is timed that only says what steps gain.
+  [[nodiscard]] static double least_whole(const ir::Op& op, TileTimes& tiles);
+
   /// Seconds that tiles of `size` take at least, in however many equal steps.
   [[nodiscard]] double least(std::span<const std::int64_t> size) const {
     return rate(size) * volume(size);
@@ -44,6 +47,10 @@ class Rates {
   [[nodiscard]] bool holds(double time, double least, double whole);
 
  private:
+  enum class Learns : std::uint8_t { All, NoGain };
+
+  Rates(const ir::Op& op, TileTimes& tiles, Learns learns);
+
   struct AxisRates {
     std::size_t axis;
     std::int64_t size;
@@ -63,7 +70,7 @@ class Rates {
   void sample(const ir::Op& op, TileTimes& tiles, AxisRates& rates,
               const std::vector<std::vector<std::int64_t>>& others);
 
-  void calibrate(const ir::Op& op, TileTimes& tiles);
+  void calibrate(const ir::Op& op, TileTimes& tiles, Learns learns);
 
   std::vector<AxisRates> axes_;
   std::vector<std::int32_t> place_;   // of each axis in `axes_`, -1: not there

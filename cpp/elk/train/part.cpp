@@ -87,14 +87,8 @@ Sizes sizes(const ir::Graph& graph, const ir::Op& op, const Split& split) {
 ExecuteTime by_cuts(const ir::Graph& graph, const chip::Chip& pod, const cost::TileModel& tiles) {
   return [&graph, &tiles, chip = chip::one_of(pod)](const ir::Op& op) -> Execute {
     cost::TileTimes times(graph, op, chip, tiles);
-    const cost::Rates rates(op, times);
-    std::vector<std::int64_t> sizes;
-    sizes.reserve(op.axes.size());
-    for (const ir::Axis& axis : op.axes) {
-      sizes.push_back(axis.size);
-    }
     return {.about = cost::estimate(graph, op, chip, tiles),
-            .least = {rates.least(sizes) / static_cast<double>(chip.core.count)}};
+            .least = {cost::Rates::least_whole(op, times) / static_cast<double>(chip.core.count)}};
   };
 }
 

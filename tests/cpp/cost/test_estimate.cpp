@@ -5,6 +5,10 @@
 #include "cost/naive.hpp"
 #include "elk/cost/estimate.hpp"
 #include "elk/cost/front.hpp"
+#include "elk/cost/price.hpp"
+#include "elk/cost/rate.hpp"
+#include "elk/partition/enumerate.hpp"
+#include "elk/partition/plan.hpp"
 
 namespace elk::cost {
 namespace {
@@ -53,6 +57,32 @@ TEST(Estimate, OfWhatFitsNoCoreIsStillATime) {
   chip.core.sram = chip.core.reserved + Bytes{64};
   const OneOp one = test::matmul(32, 48, 64);
   EXPECT_GT(estimate(one.graph, one.op(), chip, plain_tiles()).value, 0.0);
+}
+
+TEST(Estimate, NeedsOfAPlanAllButItsStates) {
+  const chip::Chip chip = small_chip(48);
+  const OneOp one = test::matmul(32, 48, 64);
+  const TileModel tiles = plain_tiles();
+  Pricer pricer(one.graph, one.op(), chip, tiles);
+  const auto plan = partition::complete_plan(one.graph, one.op(), {4, 6, 2}, {{}, {}, {}}, chip);
+  PlanOption whole = price(one.graph, one.op(), *plan, chip, pricer);
+  const PlanOption execute = price_execute(one.graph, one.op(), *plan, pricer);
+  EXPECT_FALSE(whole.states.empty());
+  EXPECT_TRUE(execute.states.empty());
+  EXPECT_EQ(execute.time, whole.time);
+  EXPECT_EQ(execute.gather, whole.gather);
+  EXPECT_EQ(execute.footprint.space, whole.footprint.space);
+}
+
+TEST(Rates, OfAWholeOpNeedNotKnowWhatStepsGain) {
+  const chip::Chip chip = small_chip(48);
+  for (const OneOp& one : {test::matmul(32, 48, 64), test::softmax(3, 1024)}) {
+    const TileModel tiles = plain_tiles();
+    TileTimes times(one.graph, one.op(), chip, tiles);
+    const Rates rates(one.op(), times);
+    EXPECT_GT(rates.least(partition::sizes(one.op())), 0.0);
+    EXPECT_EQ(Rates::least_whole(one.op(), times), rates.least(partition::sizes(one.op())));
+  }
 }
 
 }  // namespace
