@@ -140,17 +140,16 @@ bool FloorSearch::skips(const Cut& cut, double least) const {
   });
 }
 
-bool FloorSearch::add(const Cut& cut, Turns& turns) {
+bool FloorSearch::add(const Cut& cut, const WholeTile& whole, Turns& turns) {
   const double least = rates_.least(cut.tile);
   const double shifted = resting_.wire(overflow(cut));
   const double most = limit(cut, cut.cores, shifted);
   if (least >= most) {
     return true;
   }
-  const double whole = pricer_.tiles().sub_task(cut.tile);
   roomy_ = fits(cut, cut.tile);
-  best_ = roomy_ ? whole : kUnlimited;
-  if (rates_.gain() * whole < most) {
+  best_ = roomy_ ? whole.time : kUnlimited;
+  if (rates_.gain(whole) * whole.time < most) {
     list_paces(cut, turns);
     size_ = cut.tile;
     split(0, {.count = 1.0, .volume = rates_.volume(cut.tile), .rate = rates_.rate(cut.tile)}, most,

@@ -33,8 +33,8 @@ class FloorSearch {
     keep(corner(cut, least, cores_));
     keep(port_use(cut, least));
   }
-  /// False if a tile undercut the rates.
-  [[nodiscard]] bool add(const Cut& cut, Turns& turns);
+  /// False if a tile undercut the rates. `whole`: the cut's tile.
+  [[nodiscard]] bool add(const Cut& cut, const WholeTile& whole, Turns& turns);
   [[nodiscard]] Floor result() const;
 
  private:

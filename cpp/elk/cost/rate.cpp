@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <limits>
 
+#include "elk/base/ids.hpp"
 #include "elk/base/random.hpp"
 #include "elk/base/rounding.hpp"
 #include "elk/partition/enumerate.hpp"
@@ -17,6 +18,7 @@ namespace {
 constexpr std::int64_t kBlock = 16;  // tiles are timed by blocks: whole ones are cheapest
 constexpr int kTrials = 1500;
 constexpr int kSplits = 2;
+constexpr int kFewTurns = kTrials / 4;
 constexpr std::int64_t kMostSteps = 8;
 constexpr double kSlack = 0.95;
 
@@ -46,6 +48,19 @@ bool advance(std::vector<std::size_t>& at, const std::vector<std::vector<std::in
     at[axis] = 0;
   }
   return false;
+}
+
+/// The axes, a bit each, that some operand rotates along: only along them are there steps.
+std::uint64_t rotated(const ir::Op& op) {
+  std::uint64_t axes = 0;
+  for (std::size_t i = 0; i < op.operands.size(); ++i) {
+    for (std::size_t dim = 0; dim < op.operands[i].dims.size(); ++dim) {
+      if (partition::rotates(op, i, dim)) {
+        axes |= std::uint64_t{1} << subscript(op.operands[i].dims[dim].axes.front());
+      }
+    }
+  }
+  return axes;
 }
 
 }  // namespace
@@ -88,9 +103,13 @@ Rates::Rates(const ir::Op& op, TileTimes& tiles, Learns learns) {
 }
 
 /// Lowers the margins below what tiles drawn at random need, whole and in steps along two axes.
+/// What steps gain along axes that rotate is asked of those trials that chance on such axes; where
+/// they are few, nothing is told apart.
 void Rates::calibrate(const ir::Op& op, TileTimes& tiles, Learns learns) {
   Random random{.state = 1};
   std::vector<std::int64_t> size = partition::sizes(op);
+  const std::uint64_t turned = rotated(op);
+  int turns = 0;
   for (int trial = 0; trial < kTrials && !axes_.empty(); ++trial) {
     for (const AxisRates& rates : axes_) {
       const auto draw = random.below(static_cast<std::int64_t>(rates.factors.size()));
@@ -98,17 +117,30 @@ void Rates::calibrate(const ir::Op& op, TileTimes& tiles, Learns learns) {
     }
     const double time = tiles.sub_task(size);
     margin_ = std::min(margin_, kSlack * margin_ * time / least(size));
+    const std::vector<std::int64_t> whole = size;
+    bool turn = true;
     std::int64_t steps = 1;
     for (int split = 0; split < kSplits; ++split) {
-      const std::int64_t axis = random.below(static_cast<std::int64_t>(axes_.size()));
-      std::int64_t& length = size[axes_[static_cast<std::size_t>(axis)].axis];
-      const std::int64_t pace = ceil_div(length, 1 + random.below(kMostSteps));
-      steps *= ceil_div(length, pace);
-      length = pace;
+      const std::int64_t drawn = random.below(static_cast<std::int64_t>(axes_.size()));
+      const std::size_t axis = axes_[static_cast<std::size_t>(drawn)].axis;
+      const std::int64_t pace = ceil_div(size[axis], 1 + random.below(kMostSteps));
+      steps *= ceil_div(size[axis], pace);
+      size[axis] = pace;
+      turn = turn && ((turned >> axis) & 1U) != 0;
     }
-    if (learns == Learns::All) {
-      gain_ = std::min(gain_, kSlack * static_cast<double>(steps) * tiles.sub_task(size) / time);
+    if (learns == Learns::NoGain) {
+      continue;
     }
+    const double gain = kSlack * static_cast<double>(steps) * tiles.sub_task(size) / time;
+    gain_ = std::min(gain_, gain);
+    if (turn) {
+      double& least = tiles.extrapolated(whole) ? turn_gains_.beyond : turn_gains_.within;
+      least = std::min(least, gain);
+      ++turns;
+    }
+  }
+  if (turns < kFewTurns) {
+    turn_gains_ = {.within = gain_, .beyond = gain_};
   }
 }
 
@@ -137,14 +169,17 @@ void Rates::sample(const ir::Op& op, TileTimes& tiles, AxisRates& rates,
   }
 }
 
-bool Rates::holds(double time, double least, double whole) {
+bool Rates::holds(double time, double least, const WholeTile& whole) {
   const bool by_rate = time >= least * kRoundedDown;
-  const bool by_gain = time >= gain_ * whole * kRoundedDown;
   if (!by_rate) {
     margin_ *= kSlack * time / least;
   }
-  if (!by_gain) {
-    gain_ = kSlack * time / whole;
+  bool by_gain = true;
+  for (double* gain : {&gain_, whole.beyond ? &turn_gains_.beyond : &turn_gains_.within}) {
+    if (time < *gain * whole.time * kRoundedDown) {
+      *gain = kSlack * time / whole.time;
+      by_gain = false;
+    }
   }
   return by_rate && by_gain;
 }

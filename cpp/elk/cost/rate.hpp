@@ -9,6 +9,12 @@
 
 namespace elk::cost {
 
+/// The time of a tile in one step, and whether it lies beyond the fitted range of its kernel.
+struct WholeTile {
+  double time;
+  bool beyond;
+};
+
 /// Least times of tiles without timing them: the best rate, in seconds for each unit of volume,
 /// that tiles no longer than this along one axis reach.
 ///
@@ -40,11 +46,18 @@ class Rates {
 
   /// The least part of the time of a tile that going through it in equal steps takes.
   [[nodiscard]] double gain() const { return gain_; }
+  /// The same of this tile, in steps along axes that operands rotate along. Beyond the fitted range
+  /// of a kernel, where tiles are timed generously, steps within it gain much more.
+  [[nodiscard]] double gain(const WholeTile& whole) const {
+    return whole.beyond ? turn_gains_.beyond : turn_gains_.within;
+  }
+  /// Whether it matters for the gain that a tile lies beyond the fitted range.
+  [[nodiscard]] bool tells_beyond() const { return turn_gains_.beyond != turn_gains_.within; }
 
   /// Whether `time`, of going through a tile in steps, is no less than it was said to be at least:
   /// `least` by the rates, and by the gain on what the tile takes `whole`. Lowers what was too
   /// high.
-  [[nodiscard]] bool holds(double time, double least, double whole);
+  [[nodiscard]] bool holds(double time, double least, const WholeTile& whole);
 
  private:
   enum class Learns : std::uint8_t { All, NoGain };
@@ -77,6 +90,11 @@ class Rates {
   std::vector<std::size_t> counted_;  // axes that make up the volume
   double margin_ = 0.95;
   double gain_ = 0.95;
+  struct TurnGains {
+    double within;  // the fitted range
+    double beyond;
+  };
+  TurnGains turn_gains_{.within = 0.95, .beyond = 0.95};
 };
 
 }  // namespace elk::cost

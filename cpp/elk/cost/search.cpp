@@ -203,6 +203,8 @@ void Search::leaf() {
   if (covered && before.time > least_time_ && (vast_ || floor_.skips(cut_, compute))) {
     return;
   }
+  time_whole();
+  gained_ = rates_.gain() * whole_.time;
   bound(compute);
   if ((passes && !excluded(least_, cut_wait_)) || least_.time <= least_time_) {
     expand(passes);
@@ -254,11 +256,12 @@ void Search::weigh(bool allowed) {
   }
   const double least = static_cast<double>(motion_.steps) *
                        rates_.least(std::span(motion_.sub_task.data(), op_.axes.size()));
-  const double gained = motion_.steps == 1 ? whole_ : rates_.gain() * whole_;
-  Point point{.space = motion_.space,
-              .exchange = motion_.exchange,
-              .hbm = pricer_.chip_hbm(cut_, choice_),
-              .time = motion_.gather.time.value + cut_.reduce.time.value + std::max(least, gained)};
+  const double by_gain = motion_.steps == 1 ? whole_.time : gained_;
+  Point point{
+      .space = motion_.space,
+      .exchange = motion_.exchange,
+      .hbm = pricer_.chip_hbm(cut_, choice_),
+      .time = motion_.gather.time.value + cut_.reduce.time.value + std::max(least, by_gain)};
   if (!chip_.interconnect.overlaps_compute) {
     point.time += motion_.shift.time.value;
   }

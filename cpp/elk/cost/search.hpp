@@ -101,6 +101,7 @@ class Search {
                       std::int64_t ways);
   [[nodiscard]] bool arranged();
   [[nodiscard]] double least_compute();
+  void time_whole();
   void bound(double compute);
   void leaf();
   void expand(bool allowed);
@@ -142,7 +143,8 @@ class Search {
   bool crossed_ = false;   // whether what only concerns several chips is known of it
   double cut_rate_ = 0.0;  // best, of tiles no longer than the cut's
   double cut_volume_ = 0.0;
-  double whole_ = 0.0;              // time of the cut's tile in one step
+  WholeTile whole_{};               // the cut's tile
+  double gained_ = 0.0;             // what it takes in steps at least
   Point least_;                     // of any plan under the cut
   std::vector<Turn*> choice_;       // a turn of each slot that is read
   std::vector<std::int64_t> rest_;  // least space of the slots from each one on

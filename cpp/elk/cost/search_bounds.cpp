@@ -40,13 +40,19 @@ Point Search::corner(double compute) const {
   return least;
 }
 
-/// The least that any plan under the cut needs, its reductions included.
+/// The cut's tile in one step.
+void Search::time_whole() {
+  whole_.time = pricer_.tiles().sub_task(cut_.tile);
+  whole_.beyond = rates_.tells_beyond() && pricer_.tiles().extrapolated(cut_.tile);
+}
+
+/// The least that any plan under the cut needs, its reductions included; `whole_` and `gained_`
+/// are known.
 void Search::bound(double compute) {
   pricer_.reduce(cut_);
   crossed_ = false;
-  sound_ = floor_.add(cut_, turns_) && sound_;
-  whole_ = pricer_.tiles().sub_task(cut_.tile);
-  least_ = corner(std::max(compute, rates_.gain() * whole_));
+  sound_ = floor_.add(cut_, whole_, turns_) && sound_;
+  least_ = corner(std::max(compute, gained_));
 }
 
 /// Whether every core that keeps a part of a result gets an equal piece of it.
@@ -176,9 +182,9 @@ bool Search::hopeless(std::size_t chosen, bool allowed) {
     return true;
   }
   point.exchange += more;
-  const double gained = std::max(cut_rate_ * cut_volume_, rates_.gain() * whole_);
+  const double known = std::max(cut_rate_ * cut_volume_, gained_);
   point.time +=
-      kRoundedDown * (least_shifts(chosen, more) + std::max(0.0, (rate * cut_volume_) - gained));
+      kRoundedDown * (least_shifts(chosen, more) + std::max(0.0, (rate * cut_volume_) - known));
   return point.time > least_time_ && (!allowed || excluded(point, cut_wait_));
 }
 

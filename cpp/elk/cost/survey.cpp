@@ -172,7 +172,9 @@ void Search::look(double compute) {
   if (changes_nothing(compute)) {
     return;
   }
-  compute = std::max(compute, rates_.gain() * pricer_.tiles().sub_task(cut_.tile));
+  time_whole();
+  gained_ = rates_.gain(whole_) * whole_.time;
+  compute = std::max(compute, gained_);
   if (changes_nothing(compute)) {
     return;
   }

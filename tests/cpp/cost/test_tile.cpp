@@ -8,7 +8,10 @@
 
 #include "elk/base/errors.hpp"
 #include "elk/cost/fit.hpp"
+#include "elk/cost/rate.hpp"
 #include "elk/cost/tile.hpp"
+#include "elk/cost/tile_times.hpp"
+#include "partition/ops.hpp"
 
 namespace elk::cost {
 namespace {
@@ -319,6 +322,28 @@ TEST(TileModelOfAFunction, RefusesWhatIsNoTime) {
   EXPECT_THROW(static_cast<void>(model.cycles(model.find("exp", DType::F16, DType::F16), call)),
                InvalidInput);
   EXPECT_THROW(TileModel(std::vector<KernelName>{}, TileFunction{}), InvalidInput);
+}
+
+TEST(Rates, LearnApartWhatStepsGainBeyondTheFittedRange) {
+  KernelFit narrow = matmul();
+  narrow.limit = {1, 64, 64, 64, 1, 1, 1, 1, 1};
+  narrow.outside = {50, 0, 0, 1000, 0, 120};
+  const TileModel model({narrow}, kOpaque);
+  const test::OneOp one = test::matmul(256, 256, 256);
+  const chip::Chip chip = test::small_chip(48);
+  TileTimes times(one.graph, one.op(), chip, model);
+  Rates rates(one.op(), times);
+  const WholeTile within{.time = 1.0, .beyond = false};
+  const WholeTile beyond{.time = 1.0, .beyond = true};
+  EXPECT_GT(rates.gain(within), 0.9);  // Smaller calls of this kernel take no less in sum.
+  EXPECT_LT(rates.gain(beyond), 0.5);
+  EXPECT_EQ(rates.gain(), rates.gain(beyond));
+  const double least = rates.gain(beyond);
+  const double before = rates.gain(within);
+  EXPECT_TRUE(rates.holds(least, 0.0, beyond));
+  EXPECT_FALSE(rates.holds(least / 2, 0.0, beyond));
+  EXPECT_LT(rates.gain(beyond), least / 2);
+  EXPECT_EQ(rates.gain(within), before);
 }
 
 }  // namespace
