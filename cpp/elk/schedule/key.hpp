@@ -1,7 +1,9 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace elk::schedule {
@@ -12,12 +14,23 @@ using Key = std::vector<std::int32_t>;
 /// FNV-1a over the numbers. What is remembered is only looked up: no result depends on the order in
 /// which a hash map holds it.
 struct KeyHash {
-  std::size_t operator()(const Key& key) const {
+  using is_transparent = void;
+
+  std::size_t operator()(std::span<const std::int32_t> key) const {
     std::uint64_t hash = 0xcbf29ce484222325U;
     for (const std::int32_t number : key) {
       hash = (hash ^ static_cast<std::uint32_t>(number)) * 0x100000001b3U;
     }
     return static_cast<std::size_t>(hash ^ (hash >> 32U));
+  }
+};
+
+/// With it a map finds a key by numbers that lie anywhere.
+struct KeyEqual {
+  using is_transparent = void;
+
+  bool operator()(std::span<const std::int32_t> a, std::span<const std::int32_t> b) const {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end());
   }
 };
 

@@ -1,6 +1,7 @@
 #include "elk/schedule/problem.hpp"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <span>
 #include <utility>
@@ -11,6 +12,8 @@ namespace elk::schedule {
 namespace {
 
 using partition::from_hbm;
+
+constexpr std::size_t kShortKey = 32;  // numbers: a look-up needs no memory of its own
 
 }  // namespace
 
@@ -47,6 +50,7 @@ Problem::Problem(const ir::Graph& graph, const chip::Chip& chip, const cost::Til
       }
     }
   }
+  settle_feeds();
 }
 
 /// On a grid the ways of HBM data decide how long they take.
@@ -91,23 +95,43 @@ std::int32_t Problem::first_issue(const ir::Op& op) const {
   return first;
 }
 
-Key Problem::context(std::int32_t op, const std::vector<Choice>& choices) const {
-  const auto i = static_cast<std::size_t>(op);
-  Key key{front_of_[i], choices[i].option};
-  for (const ir::Operand& operand : graph_.ops[i].operands) {
-    if (operand.access == ir::Access::Write || from_hbm(graph_, operand)) {
-      continue;
+void Problem::settle_feeds() {
+  for (const ir::Op& op : graph_.ops) {
+    std::vector<Feed>& feeds = feeds_.emplace_back();
+    for (const ir::Operand& operand : op.operands) {
+      if (operand.access == ir::Access::Write || from_hbm(graph_, operand)) {
+        continue;
+      }
+      const auto tensor = static_cast<std::size_t>(operand.tensor);
+      const std::int32_t maker = lives_.producer[tensor];
+      feeds.push_back({.maker = maker,
+                       .front = maker < 0 ? -1 : front_of_[static_cast<std::size_t>(maker)],
+                       .slot = write_slot_[tensor]});
     }
-    const std::int32_t maker = lives_.producer[static_cast<std::size_t>(operand.tensor)];
-    if (maker < 0) {
-      key.push_back(-1);
-      continue;
-    }
-    const auto j = static_cast<std::size_t>(maker);
-    key.push_back(front_of_[j]);
-    key.push_back(choices[j].option);
-    key.push_back(write_slot_[static_cast<std::size_t>(operand.tensor)]);
   }
+}
+
+std::size_t Problem::context_size(std::int32_t op) const {
+  return 2 + (3 * feeds_[static_cast<std::size_t>(op)].size());
+}
+
+void Problem::write_context(std::int32_t op, const std::vector<Choice>& choices,
+                            std::span<std::int32_t> out) const {
+  const auto i = static_cast<std::size_t>(op);
+  out[0] = front_of_[i];
+  out[1] = choices[i].option;
+  std::size_t at = 2;
+  for (const Feed& feed : feeds_[i]) {
+    out[at] = feed.front;
+    out[at + 1] = feed.maker < 0 ? -1 : choices[static_cast<std::size_t>(feed.maker)].option;
+    out[at + 2] = feed.slot;
+    at += 3;
+  }
+}
+
+Key Problem::context(std::int32_t op, const std::vector<Choice>& choices) const {
+  Key key(context_size(op));
+  write_context(op, choices, key);
   return key;
 }
 
@@ -252,6 +276,15 @@ InPlace Problem::price(const Place& place) const {
 }
 
 const InPlace& Problem::in_place(std::int32_t op, const std::vector<Choice>& choices) {
+  std::array<std::int32_t, kShortKey> numbers{};
+  if (const std::size_t size = context_size(op); size <= numbers.size()) {
+    const std::span<std::int32_t> key(numbers.data(), size);
+    write_context(op, choices, key);
+    const auto found = in_place_.find(std::span<const std::int32_t>(key));
+    if (found != in_place_.end()) {
+      return found->second;
+    }
+  }
   Key key = context(op, choices);
   const auto found = in_place_.find(key);
   if (found != in_place_.end()) {

@@ -101,7 +101,19 @@ class Problem {
     std::vector<std::optional<Moves::Pair>> moves;  // of each operand; empty: from everywhere
   };
 
+  /// What an op reads that does not come from HBM: who makes it, -1: no op, by which operand.
+  struct Feed {
+    std::int32_t maker;
+    std::int32_t front;
+    std::int32_t slot;
+  };
+
+  void settle_feeds();
   [[nodiscard]] std::int32_t first_issue(const ir::Op& op) const;
+  /// How many numbers tell what the costs of an op in place depend on, and these numbers.
+  [[nodiscard]] std::size_t context_size(std::int32_t op) const;
+  void write_context(std::int32_t op, const std::vector<Choice>& choices,
+                     std::span<std::int32_t> out) const;
   [[nodiscard]] Key context(std::int32_t op, const std::vector<Choice>& choices) const;
   [[nodiscard]] std::int32_t resting_number(std::int32_t tensor,
                                             const std::vector<Choice>& choices);
@@ -127,7 +139,8 @@ class Problem {
   std::vector<std::int32_t> not_before_;
   std::vector<std::vector<std::int32_t>> readers_;
   std::vector<std::int32_t> write_slot_;  // of each tensor: operand of its producer
-  std::unordered_map<Key, InPlace, KeyHash> in_place_;
+  std::vector<std::vector<Feed>> feeds_;  // of each op
+  std::unordered_map<Key, InPlace, KeyHash, KeyEqual> in_place_;
   std::unordered_map<Key, cost::Exchange, KeyHash> gathers_;  // on grids, by `gather_key`
   std::unordered_map<Key, std::int32_t, KeyHash> layouts_;    // numbers, of results at rest
 };
