@@ -1,9 +1,11 @@
 #include "elk/compile/compile.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <limits>
+#include <mutex>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -142,10 +144,44 @@ schedule::Judge judge(const ir::Graph& graph, const chip::Chip& chip,
   };
 }
 
-/// All passes on a graph and a machine as they are; `bounds` are known even where no schedule is
-/// found.
+/// What a judge said of programs that are all there at the same time. A program is known by where
+/// its instructions lie: moving it leaves them there.
+class Verdicts {
+ public:
+  [[nodiscard]] schedule::Judge noting(schedule::Judge judge) {
+    if (!judge) {
+      return {};
+    }
+    return [this, judge = std::move(judge)](const program::Program& program) {
+      const Seconds time = judge(program);
+      const std::scoped_lock lock(mutex_);
+      said_.emplace_back(program.code.data(), time);
+      return time;
+    };
+  }
+
+  [[nodiscard]] std::optional<Seconds> of(const program::Program& program) const {
+    const auto found = std::find_if(said_.begin(), said_.end(), [&](const auto& said) {
+      return said.first == program.code.data();
+    });
+    return found == said_.end() ? std::nullopt : std::optional(found->second);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::pair<const program::Instruction*, Seconds>> said_;
+};
+
+/// What compiles on graphs that compete leave behind beside their plans.
+struct Tries {
+  std::vector<schedule::Bounds> bounds;  // known even where no schedule is found
+  std::optional<Seconds> simulated;      // of the last plan, if the search asked for it
+};
+
+/// All passes on a graph and a machine as they are.
 Plan compile_on(const ir::Graph& graph, const chip::Chip& chip, const cost::TileModel& tiles,
-                const Options& options, std::vector<schedule::Bounds>& bounds) {
+                const Options& options, Tries& tries) {
+  tries.simulated.reset();
   check_capacity(graph, chip);
   Fronts distinct = fronts(graph, chip, tiles, options);
   const Search search = counts(distinct.fronts);
@@ -169,16 +205,18 @@ Plan compile_on(const ir::Graph& graph, const chip::Chip& chip, const cost::Tile
             .origin = options.policy,
             .occupancy = {},
             .search = search};
-  bounds.push_back(plan.bounds);
+  tries.bounds.push_back(plan.bounds);
   if (options.policy == schedule::Policy::Ideal) {
     fill_ideal(problem, ideal, plan);
   } else {
+    Verdicts verdicts;
     const schedule::SearchOptions asked{.policy = options.policy,
                                         .effort = options.effort,
                                         .threads = options.threads,
-                                        .judge = judge(graph, chip, tiles),
+                                        .judge = verdicts.noting(judge(graph, chip, tiles)),
                                         .watch = options.watch};
     schedule::Found found = schedule::search(problem, asked);
+    tries.simulated = verdicts.of(found.program);
     plan.aimed = aim(problem, options, found);
     fill_found(problem, std::move(found), plan);
     refuse_unsound(graph, chip, plan.program);
@@ -190,9 +228,12 @@ Plan compile_on(const ir::Graph& graph, const chip::Chip& chip, const cost::Tile
 /// What counts where plans compete, the less the better: what they were aimed at, or simulated
 /// time, where that decides between schedules, too.
 double judged(const ir::Graph& graph, const chip::Chip& chip, const cost::TileModel& tiles,
-              const Plan& plan) {
+              const Plan& plan, const std::optional<Seconds>& simulated) {
   if (plan.aimed) {
     return plan.aimed->worth;
+  }
+  if (simulated) {
+    return simulated->value;
   }
   const schedule::Judge by = judge(graph, chip, tiles);
   const bool runs = plan.policy != schedule::Policy::Ideal;
@@ -205,34 +246,39 @@ struct Best {
   std::optional<ir::InWaves> waves;
 };
 
+/// Whether waves of at most `share` of SRAM are worth a try: the largest, whatever `best` is, and
+/// smaller ones if nothing fits without.
+bool tries_waves(const std::optional<Best>& best, double share, const Options& options) {
+  return options.waves &&
+         (!best || (!best->waves && share == kLargeShare && !Watch::stops(options.watch)));
+}
+
 /// The plan of `graph` as it is, or with large ops in waves where that takes less: in smaller ones
 /// if it fits in no other way. Its bounds hold for all of these. `split` has the axis of each op
 /// that is cut over chips.
 Best compile_best(const ir::Graph& graph, const std::vector<std::int32_t>& split,
                   const chip::Chip& chip, const cost::TileModel& tiles, const Options& options) {
-  std::vector<schedule::Bounds> bounds;
+  Tries tries{.bounds = {}, .simulated = {}};
   std::optional<Best> best;
   std::exception_ptr why;
   try {
-    best.emplace(Best{.plan = compile_on(graph, chip, tiles, options, bounds), .waves = {}});
+    best.emplace(Best{.plan = compile_on(graph, chip, tiles, options, tries), .waves = {}});
   } catch (const Infeasible&) {
     why = std::current_exception();
   }
+  const std::optional<Seconds> simulated = tries.simulated;
   for (const double share : {kLargeShare, kLargeShare / 2, kLargeShare / 4}) {
-    if (best && (best->waves || share < kLargeShare || Watch::stops(options.watch))) {
+    if (!tries_waves(best, share, options)) {
       break;
     }
-    std::optional<ir::InWaves> waves;
-    if (options.waves) {
-      waves = large_in_waves(graph, split, chip, share);
-    }
+    std::optional<ir::InWaves> waves = large_in_waves(graph, split, chip, share);
     if (!waves) {
       continue;
     }
     try {
-      Plan plan = compile_on(waves->graph, chip, tiles, options, bounds);
-      if (!best ||
-          judged(waves->graph, chip, tiles, plan) < judged(graph, chip, tiles, best->plan)) {
+      Plan plan = compile_on(waves->graph, chip, tiles, options, tries);
+      if (!best || judged(waves->graph, chip, tiles, plan, tries.simulated) <
+                       judged(graph, chip, tiles, best->plan, simulated)) {
         plan.wave_dims = waves->dim_of;
         best.emplace(Best{.plan = std::move(plan), .waves = std::move(waves)});
       }
@@ -243,7 +289,7 @@ Best compile_best(const ir::Graph& graph, const std::vector<std::int32_t>& split
   if (!best) {
     std::rethrow_exception(why);
   }
-  best->plan.bounds = schedule::least_bounds(bounds);
+  best->plan.bounds = schedule::least_bounds(tries.bounds);
   return std::move(*best);
 }
 
