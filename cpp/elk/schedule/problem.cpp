@@ -57,7 +57,7 @@ Problem::Problem(const ir::Graph& graph, const chip::Chip& chip, const cost::Til
 void Problem::settle_preloads() {
   std::vector<char> settled(fronts_.size(), counts_links(chip_) ? 0 : 1);
   for (std::size_t i = 0; i < front_of_.size(); ++i) {
-    const std::size_t front = static_cast<std::size_t>(front_of_[i]);
+    const auto front = static_cast<std::size_t>(front_of_[i]);
     if (settled[front] == 0) {
       settled[front] = 1;
       for (cost::PlanOption& option : fronts_[front].options) {
@@ -227,6 +227,7 @@ void Problem::count_gathers(const std::vector<const Place*>& places, int threads
     }
   }
   std::vector<const Place*> asked;
+  asked.reserve(missing.size());
   for (const auto& [key, place] : missing) {
     asked.push_back(place);
   }
