@@ -65,7 +65,7 @@ TEST(Estimate, NeedsOfAPlanAllButItsStates) {
   const TileModel tiles = plain_tiles();
   Pricer pricer(one.graph, one.op(), chip, tiles);
   const auto plan = partition::complete_plan(one.graph, one.op(), {4, 6, 2}, {{}, {}, {}}, chip);
-  PlanOption whole = price(one.graph, one.op(), *plan, chip, pricer);
+  const PlanOption whole = price(one.graph, one.op(), *plan, chip, pricer);
   const PlanOption execute = price_execute(one.graph, one.op(), *plan, pricer);
   EXPECT_FALSE(whole.states.empty());
   EXPECT_TRUE(execute.states.empty());
