@@ -61,11 +61,13 @@ def test_a_chip_that_would_need_many_waves_is_refused() -> None:
         elk.compile(LLAMA, "a100", bindings={"batch": 32, "past": 2048}, policy="basic")
 
 
-def assert_waves_compute_what_onnx_runtime_does(on: elk.Chip, **options: str) -> None:
+def assert_waves_compute_what_onnx_runtime_does(
+    on: elk.Chip, policy: str, together: str = "sharded"
+) -> None:
     pytest.importorskip("onnxruntime")
     proto = models.transformer(CONFIG, phase="decode", dtype="f32")
     feeds, bindings = feeds_of(proto, SIZES)
-    plan = elk.compile(proto, on, bindings=bindings, **options)
+    plan = elk.compile(proto, on, bindings=bindings, policy=policy, pod=together)
     assert waves(plan)
     assert broken_rules(plan) == []
     result = plan.emulate(feeds, check=True)
@@ -76,7 +78,7 @@ def assert_waves_compute_what_onnx_runtime_does(on: elk.Chip, **options: str) ->
 @pytest.mark.slow
 @pytest.mark.parametrize("policy", ["static", "elk-dyn"])
 def test_waves_compute_what_onnx_runtime_does(policy: str) -> None:
-    assert_waves_compute_what_onnx_runtime_does(chip(SRAM), policy=policy)
+    assert_waves_compute_what_onnx_runtime_does(chip(SRAM), policy)
 
 
 @pytest.mark.slow
@@ -85,7 +87,7 @@ def test_so_do_waves_on_several_chips(together: str) -> None:
     little = pod(1e12, 1e-10).replace(
         core_count=4, port_cores=4, sram_bytes=SRAM, reserved_bytes=256, hbm_bytes_per_s=4e9
     )
-    assert_waves_compute_what_onnx_runtime_does(little, pod=together, policy="elk-dyn")
+    assert_waves_compute_what_onnx_runtime_does(little, "elk-dyn", together)
 
 
 def test_a_saved_plan_in_waves_is_read_back_and_runs(tmp_path: Path) -> None:

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <exception>
 #include <limits>
-#include <mutex>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -144,34 +143,6 @@ schedule::Judge judge(const ir::Graph& graph, const chip::Chip& chip,
   };
 }
 
-/// What a judge said of programs that are all there at the same time. A program is known by where
-/// its instructions lie: moving it leaves them there.
-class Verdicts {
- public:
-  [[nodiscard]] schedule::Judge noting(schedule::Judge judge) {
-    if (!judge) {
-      return {};
-    }
-    return [this, judge = std::move(judge)](const program::Program& program) {
-      const Seconds time = judge(program);
-      const std::scoped_lock lock(mutex_);
-      said_.emplace_back(program.code.data(), time);
-      return time;
-    };
-  }
-
-  [[nodiscard]] std::optional<Seconds> of(const program::Program& program) const {
-    const auto found = std::find_if(said_.begin(), said_.end(), [&](const auto& said) {
-      return said.first == program.code.data();
-    });
-    return found == said_.end() ? std::nullopt : std::optional(found->second);
-  }
-
- private:
-  std::mutex mutex_;
-  std::vector<std::pair<const program::Instruction*, Seconds>> said_;
-};
-
 /// What compiles on graphs that compete leave behind beside their plans.
 struct Tries {
   std::vector<schedule::Bounds> bounds;  // known even where no schedule is found
@@ -209,14 +180,13 @@ Plan compile_on(const ir::Graph& graph, const chip::Chip& chip, const cost::Tile
   if (options.policy == schedule::Policy::Ideal) {
     fill_ideal(problem, ideal, plan);
   } else {
-    Verdicts verdicts;
     const schedule::SearchOptions asked{.policy = options.policy,
                                         .effort = options.effort,
                                         .threads = options.threads,
-                                        .judge = verdicts.noting(judge(graph, chip, tiles)),
+                                        .judge = judge(graph, chip, tiles),
                                         .watch = options.watch};
     schedule::Found found = schedule::search(problem, asked);
-    tries.simulated = verdicts.of(found.program);
+    tries.simulated = found.judged;
     plan.aimed = aim(problem, options, found);
     fill_found(problem, std::move(found), plan);
     refuse_unsound(graph, chip, plan.program);

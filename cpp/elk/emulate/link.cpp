@@ -241,9 +241,9 @@ class WorkerLink {
   }
 
   void reduce_scatter() {
-    for (std::size_t chip = 0; chip < chips_; ++chip) {
-      const Parts sum = summed(chip, [&](std::size_t from) { return cut(from, chip); });
-      copy_elements(sum.data.data(), result_[chip].data.data(),
+    for (std::size_t into = 0; into < chips_; ++into) {
+      const Parts sum = summed(into, [&](std::size_t chip) { return cut(chip, into); });
+      copy_elements(sum.data.data(), result_[into].data.data(),
                     {.from = 0, .to = 0, .count = sum.count, .bits = sum.bits});
     }
   }

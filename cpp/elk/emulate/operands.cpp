@@ -68,6 +68,34 @@ partition::Indices rows_among(const std::vector<std::int64_t>& values, std::int6
   return set;
 }
 
+/// Which operand holds the numbers of the rows that operand `k` picks.
+std::size_t index_operand(const std::vector<ir::Operand>& operands, std::size_t k) {
+  std::size_t index = 0;
+  while (index == k || operands[index].tensor != operands[k].indirect->index) {
+    ++index;
+  }
+  return index;
+}
+
+/// What lies at which slot: the indices of a set, one after another, in runs.
+template <class SlotOf>
+std::vector<SharedRun> runs_to(const partition::Indices& set, const SlotOf& slot_of) {
+  std::vector<SharedRun> result;
+  std::int64_t number = 0;
+  for (const partition::Run& run : set) {
+    for (std::int64_t index = run.begin; index < run.end; ++index, ++number) {
+      const std::int64_t slot = slot_of(index);
+      const bool goes_on = !result.empty() && result.back().to + result.back().count == slot;
+      if (goes_on) {
+        result.back().count += 1;
+      } else {
+        result.push_back({.from = number, .to = slot, .count = 1});
+      }
+    }
+  }
+  return result;
+}
+
 }  // namespace
 
 Holdings::Holdings(const partition::Layout& layout)
@@ -151,15 +179,11 @@ Operands::Operands(Machine& machine, std::int32_t op)
 
 void Operands::find_picks(std::size_t k) {
   const ir::Operand& operand = placed_.op.operands[k];
-  const std::int32_t number = operand.indirect->index;
   const auto& operands = placed_.op.operands;
-  std::size_t index = 0;
-  while (index == k || operands[index].tensor != number) {
-    ++index;
-  }
+  const std::size_t index = index_operand(operands, k);
   const ir::Tensor& tensor = site_.tensor(index);
   std::vector<std::byte> collected;
-  const std::span<const std::byte> bytes = machine_.image(number, collected);
+  const std::span<const std::byte> bytes = machine_.image(operands[index].tensor, collected);
   const std::int64_t rows = site_.tensor(k).shape[subscript(operand.indirect->dim)];
   for (const Worker& worker : site_.workers()) {
     const Points points = points_of(operands[index], worker.tile);
@@ -254,22 +278,13 @@ std::vector<SharedRun> Operands::circle_runs(std::size_t k, std::size_t worker,
     (dim < spin.dim ? outer : inner) *= dim == spin.dim ? 1 : count;
   }
   const std::int64_t length = partition::count(piece.sets[spin.dim]);
-  std::vector<SharedRun> line;
-  std::int64_t number = 0;
-  for (const partition::Run& run : piece.sets[spin.dim]) {
-    for (std::int64_t index = run.begin; index < run.end; ++index, ++number) {
-      const std::int64_t ahead = index - begin - window.start - moved;
-      const std::int64_t in_window = ((ahead % window.length) + window.length) % window.length;
-      const std::int64_t slot = (moved + in_window) % window.held;
-      if (!line.empty() && line.back().from + line.back().count == number &&
-          line.back().to + line.back().count == slot) {
-        line.back().count += 1;
-      } else {
-        line.push_back({.from = number, .to = slot, .count = 1});
-      }
-    }
-  }
+  const auto slot_of = [&](std::int64_t index) {
+    const std::int64_t ahead = index - begin - window.start - moved;
+    const std::int64_t in_window = ((ahead % window.length) + window.length) % window.length;
+    return (moved + in_window) % window.held;
+  };
   std::vector<SharedRun> out;
+  const std::vector<SharedRun> line = runs_to(piece.sets[spin.dim], slot_of);
   for (std::int64_t row = 0; row < outer; ++row) {
     for (const SharedRun& run : line) {
       out.push_back({.from = ((row * length) + run.from) * inner,

@@ -32,11 +32,10 @@ Roles roles(const Tile& tile) {
   const std::vector<char> in_b = axes_of(tile.op, 1);
   for (std::size_t axis = 0; axis < tile.ranges.size(); ++axis) {
     const bool summed = tile.op.axes[axis].role == ir::AxisRole::Reduction;
-    Points& points = summed                               ? result.k
-                     : in_a[axis] != 0 && in_b[axis] == 0 ? result.m
-                     : in_b[axis] != 0 && in_a[axis] == 0 ? result.n
-                                                          : result.group;
-    add(points, axis, tile.ranges[axis]);
+    const bool of_one = in_a[axis] != in_b[axis];
+    Points& apart = in_a[axis] != 0 ? result.m : result.n;
+    Points& kept = of_one ? apart : result.group;
+    add(summed ? result.k : kept, axis, tile.ranges[axis]);
   }
   return result;
 }
@@ -62,7 +61,7 @@ struct Scalars {
 Scalars scalars_of(const ir::Op& op) {
   Scalars result;
   auto next = op.scalars.begin();
-  if (op.onnx_type.rfind("Integer", 0) == 0) {
+  if (op.onnx_type.starts_with("Integer")) {
     result.zero_a = *next++;
     result.zero_b = *next++;
   }

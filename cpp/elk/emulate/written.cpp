@@ -20,12 +20,12 @@ std::uint8_t mask(std::int64_t low, std::int64_t high) {
 /// A range of bits: in the first byte, in `whole` bytes behind it, and in the last one.
 struct BitRange {
   std::uint8_t* first;
-  std::uint8_t head;
-  std::int64_t whole;
-  std::uint8_t tail;
+  std::uint8_t head = 0;
+  std::int64_t whole = 0;
+  std::uint8_t tail = 0;
 
   BitRange(std::uint8_t* bits, std::int64_t begin, std::int64_t count)
-      : first(bits + (begin / kBits)), head(0), whole(0), tail(0) {
+      : first(bits + (begin / kBits)) {
     const std::int64_t low = begin % kBits;
     if (low + count <= kBits) {
       head = count > 0 ? mask(low, low + count) : std::uint8_t{0};

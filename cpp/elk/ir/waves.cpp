@@ -58,6 +58,22 @@ class WaveBuilder {
   /// The ops of a chain wave by wave, those among them that need none of it before, others behind;
   /// returns the first op after the chain.
   std::size_t add_chain(const Chain& chain) {
+    const std::vector<std::size_t> behind = add_before(chain);
+    made_here_.clear();
+    const std::int64_t length = ceil_div(chain.length, chain.waves);
+    for (std::int64_t begin = 0, wave = 0; begin < chain.length; begin += length, ++wave) {
+      for (const Chain::Link& one : chain.links) {
+        add_wave(one, {.begin = begin, .length = std::min(length, chain.length - begin)}, wave);
+      }
+    }
+    for (const std::size_t i : behind) {
+      add(i);
+    }
+    return subscript(chain.links.back().op) + 1;
+  }
+
+  /// The ops among those of a chain that need none of it; returns the others.
+  std::vector<std::size_t> add_before(const Chain& chain) {
     const std::size_t end = subscript(chain.links.back().op) + 1;
     std::vector<std::size_t> behind;
     std::set<std::int32_t> made;  // by the chain, or of what it made
@@ -81,17 +97,7 @@ class WaveBuilder {
         add(i);
       }
     }
-    made_here_.clear();
-    const std::int64_t length = ceil_div(chain.length, chain.waves);
-    for (std::int64_t begin = 0, wave = 0; begin < chain.length; begin += length, ++wave) {
-      for (const Chain::Link& one : chain.links) {
-        add_wave(one, {.begin = begin, .length = std::min(length, chain.length - begin)}, wave);
-      }
-    }
-    for (const std::size_t i : behind) {
-      add(i);
-    }
-    return end;
+    return behind;
   }
 
   void add_wave(const Chain::Link& link, Stretch stretch, std::int64_t wave) {

@@ -28,7 +28,7 @@ std::vector<std::int32_t> surroundings(const Problem& problem, std::int32_t op) 
 
 }  // namespace
 
-Places::Places(const Problem& problem) : begin_(0), period_(problem.op_count()), count_(1) {
+Places::Places(const Problem& problem) : period_(problem.op_count()) {
   if (const auto& repeat = problem.graph().repeat) {
     begin_ = repeat->begin;
     period_ = repeat->period;

@@ -31,9 +31,9 @@ class Places {
   [[nodiscard]] const std::vector<std::int32_t>& loaded() const { return loaded_; }
 
  private:
-  std::int32_t begin_;
+  std::int32_t begin_ = 0;
   std::int32_t period_;
-  std::int32_t count_;
+  std::int32_t count_ = 1;
   std::vector<std::int32_t> all_;
   std::vector<std::int32_t> loaded_;
 };

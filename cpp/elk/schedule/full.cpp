@@ -49,17 +49,23 @@ struct Rewritten {
   std::vector<std::pair<std::int32_t, partition::ExecutePlan>> added;  // of ops
 };
 
-Rewritten annealed(const Problem& problem, const Proposal& start, const Contention& contention,
-                   const Arrangement& arrangement, std::int64_t moves, AnnealOptions options) {
+/// One chain of changes.
+struct Chain {
+  Proposal start;
+  Arrangement arrangement;
+};
+
+Rewritten annealed(const Problem& problem, const Chain& chain, const Contention& contention,
+                   std::int64_t moves, AnnealOptions options) {
   Problem own(problem);
-  Sketch sketch(own, start);
+  Sketch sketch(own, chain.start);
   const auto places = static_cast<std::int64_t>(sketch.places().all().size());
   options.most = std::min(options.most, moves * places * sketch.work());
   if (options.most < kMovesToSettle * places * sketch.work()) {
     options.hot = kWarm;
   }
   Watch::expect(options.watch, options.most);
-  const Annealed found = anneal(own, sketch, arrangement, contention, options);
+  const Annealed found = anneal(own, sketch, chain.arrangement, contention, options);
   Rewritten result{.proposal = sketch.proposal(found.arrangement), .added = {}};
   for (std::int32_t op = 0; op < problem.op_count(); ++op) {
     const Choice& choice = result.proposal.choices[static_cast<std::size_t>(op)];
@@ -78,26 +84,21 @@ Proposal with_plans(Problem& problem, const Rewritten& one) {
   return result;
 }
 
-/// One chain of changes.
-struct Chain {
-  Proposal start;
-  Arrangement arrangement;
-};
-
 }  // namespace
 
 std::size_t starts_of(Effort effort) { return budget(effort).starts; }
 
 std::vector<Proposal> improve(Problem& problem, const std::vector<Proposal>& starts,
-                              const Contention& contention, Bytes room, const FullOptions& options,
+                              const Contention& contention, const FullOptions& options,
                               OrderSearch& search) {
   const Budget limits = budget(options.effort);
   std::vector<Chain> chains;
   std::vector<Proposal> result;
   for (const Proposal& start : starts) {
-    Chain chain{.start = {.choices = start.choices,
-                          .space = {.room = room, .preload_room = room, .not_before = {}}},
-                .arrangement = {}};
+    Chain chain{
+        .start = {.choices = start.choices,
+                  .space = {.room = options.room, .preload_room = options.room, .not_before = {}}},
+        .arrangement = {}};
     const Sketch sketch(problem, chain.start);
     chain.arrangement = best_order(problem, sketch, limits.orders, options.threads, search);
     result.push_back(sketch.proposal(chain.arrangement));
@@ -105,7 +106,7 @@ std::vector<Proposal> improve(Problem& problem, const std::vector<Proposal>& sta
   }
   for (std::size_t i = 1; i < kLeftFree.size() && !starts.empty(); ++i) {
     Chain& chain = chains.emplace_back(chains.front());
-    chain.start.space.room -= Bytes{room.value / kPartsOfRoom * kLeftFree[i]};
+    chain.start.space.room -= Bytes{options.room.value / kPartsOfRoom * kLeftFree[i]};
   }
   std::vector<std::size_t> seeds(chains.size());
   for (std::size_t i = 0; i < seeds.size(); ++i) {
@@ -114,7 +115,7 @@ std::vector<Proposal> improve(Problem& problem, const std::vector<Proposal>& sta
   const std::vector<Rewritten> found = parallel_map(
       seeds,
       [&](std::size_t i) {
-        return annealed(problem, chains[i].start, contention, chains[i].arrangement, limits.moves,
+        return annealed(problem, chains[i], contention, limits.moves,
                         {.most = limits.anneal,
                          .seed = i,
                          .hot = i % 2 == 0 ? kWarm : kHot,

@@ -15,6 +15,7 @@ namespace elk::schedule {
 struct FullOptions {
   Effort effort;
   int threads;
+  Bytes room;  // of a core
   Watch* watch = nullptr;
 };
 
@@ -23,7 +24,7 @@ struct FullOptions {
 /// side by side; each has a seed of its own and counts work, so that the answer depends on neither
 /// threads nor time. Adds the plans that it takes to the fronts where they are missing.
 [[nodiscard]] std::vector<Proposal> improve(Problem& problem, const std::vector<Proposal>& starts,
-                                            const Contention& contention, Bytes room,
+                                            const Contention& contention,
                                             const FullOptions& options, OrderSearch& search);
 
 /// How many starts are worth it.

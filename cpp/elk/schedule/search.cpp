@@ -145,9 +145,11 @@ class Searcher {
         starts.push_back(candidate.proposal);
       }
     }
-    const FullOptions full{
-        .effort = options_.effort, .threads = options_.threads, .watch = options_.watch};
-    for (Proposal& found : improve(problem_, starts, contention_, room_, full, orders_)) {
+    const FullOptions full{.effort = options_.effort,
+                           .threads = options_.threads,
+                           .room = room_,
+                           .watch = options_.watch};
+    for (Proposal& found : improve(problem_, starts, contention_, full, orders_)) {
       keep(Policy::ElkFull, std::move(found));
     }
   }
@@ -210,7 +212,8 @@ class Searcher {
     for (const Found& found : finals) {
       raw = found.origin == options_.policy ? found.times.total : raw;
     }
-    Found best = std::move(finals[judged(finals)]);
+    ask_judge(finals);
+    Found best = std::move(*std::min_element(finals.begin(), finals.end(), takes_less));
     best.raw = raw;
     best.solved_layers = solved_layers_;
     best.orders = orders_;
@@ -244,10 +247,11 @@ class Searcher {
     return finals;
   }
 
-  /// Which of the finalists takes least. Those whose forecast is far behind are not asked about.
-  [[nodiscard]] std::size_t judged(const std::vector<Found>& finals) const {
+  /// Has the finalists judged, unless there is one alone. Those whose forecast is far behind are
+  /// left out.
+  void ask_judge(std::vector<Found>& finals) const {
     if (!options_.judge || finals.size() == 1) {
-      return 0;
+      return;
     }
     const Seconds most{finals.front().times.total.value * kHopeless};
     std::vector<const program::Program*> programs;
@@ -256,11 +260,17 @@ class Searcher {
         programs.push_back(&found.program);
       }
     }
-    const std::vector<double> seconds = parallel_map(
-        programs, [&](const program::Program* program) { return options_.judge(*program).value; },
+    const std::vector<Seconds> times = parallel_map(
+        programs, [&](const program::Program* program) { return options_.judge(*program); },
         options_.threads);
-    return static_cast<std::size_t>(std::min_element(seconds.begin(), seconds.end()) -
-                                    seconds.begin());
+    for (std::size_t i = 0; i < times.size(); ++i) {
+      finals[i].judged = times[i];
+    }
+  }
+
+  /// By the judge; those that it was not asked about come last.
+  static bool takes_less(const Found& a, const Found& b) {
+    return a.judged && (!b.judged || *a.judged < *b.judged);
   }
 
   [[noreturn]] void refuse() const {

@@ -24,6 +24,7 @@ struct Found {
   Seconds raw;                 // of the asked policy's own schedule
   std::int32_t solved_layers;  // periods that the induction solved itself; 0: it did not run
   OrderSearch orders;          // of ELK-Full
+  std::optional<Seconds> judged = std::nullopt;  // what the judge said, if it was asked
 };
 
 /// Tells how long a placed program takes.

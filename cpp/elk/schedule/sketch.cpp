@@ -33,7 +33,7 @@ Sketch::Sketch(Problem& problem, const Proposal& proposal)
     const std::int32_t place = places_.of(op);
     const std::int32_t layer = places_.repeats(place) ? places_.count() / 2 : 0;
     choices_[static_cast<std::size_t>(op)] =
-        proposal.choices[static_cast<std::size_t>(place + (layer * places_.period()))];
+        proposal.choices[subscript(place + (layer * places_.period()))];
   }
   list_ops();
   list_lives();
@@ -146,8 +146,7 @@ void Sketch::set(std::int32_t place, const Choice& choice) {
       problem_.option(place, choice).footprint.rest - problem_.option(place, before).footprint.rest;
   const std::int32_t shown = places_.repeats(place) ? layers_ : 1;
   for (std::int32_t layer = 0; layer < shown && rest.value != 0; ++layer) {
-    for (const Life& life :
-         lives_[static_cast<std::size_t>(index(place) + (layer * places_.period()))]) {
+    for (const Life& life : lives_[subscript(index(place) + (layer * places_.period()))]) {
       for (std::int32_t at = life.first; at <= life.last; ++at) {
         situation_.base[static_cast<std::size_t>(at)] += rest;
       }
@@ -155,7 +154,7 @@ void Sketch::set(std::int32_t place, const Choice& choice) {
   }
   const std::int32_t all = places_.repeats(place) ? places_.count() : 1;
   for (std::int32_t layer = 0; layer < all; ++layer) {
-    choices_[static_cast<std::size_t>(place + (layer * places_.period()))] = choice;
+    choices_[subscript(place + (layer * places_.period()))] = choice;
   }
   settle(place);
   if (stores_[static_cast<std::size_t>(place)] != 0) {
@@ -214,7 +213,7 @@ double Sketch::layers_left_out(const cost::TimelineResult& times) const {
   };
   double queue = 0.0;
   for (const std::int32_t place : places_.loaded()) {
-    queue += situation_.loads[static_cast<std::size_t>(place + places_.period())].time.value;
+    queue += situation_.loads[subscript(place + places_.period())].time.value;
   }
   for (const cost::WriteBack& write : writes_) {
     queue += places_.begin() + places_.period() <= write.op &&

@@ -56,7 +56,7 @@ TEST(CompileSharded, PlansOneChipWithCollectivesAsOps) {
   for (std::size_t op = 0; op < found.ops.size(); ++op) {
     const cost::PlanOption& option = found.ops[op].option;
     if (ir::is_collective(found.shard->graph.ops[op].kind)) {
-      EXPECT_GT(option.crossing, Bytes{0});
+      EXPECT_GT(option.shift.crossing, Bytes{0});
       EXPECT_GT(option.shift.time, Seconds{0.0});
       EXPECT_EQ(option.compute, Seconds{0.0});
       EXPECT_FALSE(found.ops[op].has_preload);

@@ -196,9 +196,9 @@ TEST(Full, IsTheSameOnAnyNumberOfThreads) {
     for (const int threads : {1, 2, 4}) {
       Problem problem = test::problem(graph, chip, tiles);
       OrderSearch search;
-      results.push_back(improve(problem, {fastest_plans(problem)}, contention(problem),
-                                chip::room(chip), {.effort = Effort::Fast, .threads = threads},
-                                search));
+      results.push_back(
+          improve(problem, {fastest_plans(problem)}, contention(problem),
+                  {.effort = Effort::Fast, .threads = threads, .room = chip::room(chip)}, search));
       EXPECT_GE(search.generated, 1);
     }
     for (const std::vector<Proposal>& other : results) {
