@@ -31,13 +31,9 @@ Expander::Expander(const ir::Graph& graph, const chip::Chip& chip, const std::ve
     key.insert(key.end(), ops[i].divisor.begin(), ops[i].divisor.end());
     preload_of_.push_back(chip.hbm && has_hbm_data(graph, op) ? number(loads, key) : -1);
     for (const ir::Operand& operand : op.operands) {
-      const std::int32_t maker = lives_.producer[subscript(operand.tensor)];
-      const bool rests =
-          operand.access == ir::Access::Read && maker >= 0 && !partition::from_hbm(graph, operand);
-      key.push_back(rests ? classes[subscript(maker)] : -1);
-      key.push_back(rests ? static_cast<std::int64_t>(
-                                result_operand(graph.ops[subscript(maker)], operand.tensor))
-                          : -1);
+      const std::int32_t maker = maker_of(operand);
+      key.push_back(maker < 0 ? -1 : classes[subscript(maker)]);
+      key.push_back(maker < 0 ? -1 : result_of(maker, operand.tensor));
     }
     execution_of_.push_back(number(executes, std::move(key)));
   }

@@ -180,26 +180,33 @@ Deliveries::Loads Deliveries::loads(const ir::Graph& graph, const ir::Op& op, st
   return known;
 }
 
+std::vector<std::int64_t> Deliveries::bytes_on_links(const ir::Graph& graph, const ir::Op& op,
+                                                     const cost::PlanOption& option,
+                                                     const cost::PreloadState& state) {
+  const auto modules = static_cast<std::int64_t>(attached_.size());
+  std::vector<std::int64_t> sum;
+  for (std::size_t k = 0; k < op.operands.size(); ++k) {
+    if (!partition::from_hbm(graph, op.operands[k]) || partition::first_like(op, k) != k) {
+      continue;
+    }
+    const std::int64_t bytes =
+        ceil_div(slice_bytes(graph, op, k, option, state.divisor[k]), modules);
+    const Loads slices = loads(graph, op, k, option, state.divisor[k]);
+    sum.resize(slices->size(), 0);
+    for (std::size_t i = 0; i < sum.size(); ++i) {
+      sum[i] += bytes * (*slices)[i];
+    }
+  }
+  return sum;
+}
+
 void Deliveries::settle(const ir::Graph& graph, const ir::Op& op, cost::PlanOption& option) {
   if (!chip_.hbm || !counts_links(chip_)) {
     return;
   }
   const double link = chip_.interconnect.link_rate;
-  const auto modules = static_cast<std::int64_t>(attached_.size());
   for (cost::PreloadState& state : option.states) {
-    std::vector<std::int64_t> sum;
-    for (std::size_t k = 0; k < op.operands.size(); ++k) {
-      if (!partition::from_hbm(graph, op.operands[k]) || partition::first_like(op, k) != k) {
-        continue;
-      }
-      const std::int64_t bytes =
-          ceil_div(slice_bytes(graph, op, k, option, state.divisor[k]), modules);
-      const Loads slices = loads(graph, op, k, option, state.divisor[k]);
-      sum.resize(slices->size(), 0);
-      for (std::size_t i = 0; i < sum.size(); ++i) {
-        sum[i] += bytes * (*slices)[i];
-      }
-    }
+    const std::vector<std::int64_t> sum = bytes_on_links(graph, op, option, state);
     if (sum.empty()) {
       continue;
     }

@@ -41,6 +41,11 @@ class Deliveries {
 
   [[nodiscard]] Loads loads(const ir::Graph& graph, const ir::Op& op, std::size_t operand,
                             const cost::PlanOption& option, std::int64_t divisor);
+  /// What a preload carries over every link, then out of every node of the modules; empty where
+  /// nothing is preloaded.
+  [[nodiscard]] std::vector<std::int64_t> bytes_on_links(const ir::Graph& graph, const ir::Op& op,
+                                                         const cost::PlanOption& option,
+                                                         const cost::PreloadState& state);
 
   const chip::Chip& chip_;
   std::vector<std::vector<CoreId>> attached_;
