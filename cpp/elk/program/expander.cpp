@@ -37,14 +37,19 @@ Expander::Expander(const ir::Graph& graph, const chip::Chip& chip, const std::ve
     }
     execution_of_.push_back(number(executes, std::move(key)));
   }
+  stores_ = number_stores(classes);
+  executions_ = static_cast<std::int32_t>(executes.size());
+  preloads_ = static_cast<std::int32_t>(loads.size());
+}
+
+/// Returns how many different stores there are.
+std::int32_t Expander::number_stores(const std::vector<std::int32_t>& classes) {
   std::map<Key, std::int32_t> written;
-  for (const ir::Store& store : graph.stores) {
+  for (const ir::Store& store : graph_.stores) {
     store_of_.push_back(number(written, {classes[subscript(store.op)],
                                          result_of(store.op, store.tensor), store.run.value}));
   }
-  stores_ = static_cast<std::int32_t>(written.size());
-  executions_ = static_cast<std::int32_t>(executes.size());
-  preloads_ = static_cast<std::int32_t>(loads.size());
+  return static_cast<std::int32_t>(written.size());
 }
 
 std::int32_t Expander::maker_of(const ir::Operand& operand) const {

@@ -143,9 +143,9 @@ std::vector<double> reads(const Problem& problem) {
 
 /// What preloads that meet exchanges at the ports add (`bounds.hpp`). Of each front, `hbm`: seconds
 /// in which its HBM data come at least.
-class Contention {
+class PortContention {
  public:
-  Contention(const Problem& problem, const std::vector<Share>& shares, std::vector<double> hbm)
+  PortContention(const Problem& problem, const std::vector<Share>& shares, std::vector<double> hbm)
       : problem_(problem),
         shares_(shares),
         hbm_(std::move(hbm)),
@@ -216,7 +216,7 @@ double contended(const Problem& problem, const std::vector<Share>& shares,
     hbm[subscript(problem.front_of()[subscript(op)])] =
         read[subscript(op)] / (arrival_rate(chip) * static_cast<double>(chip.chips));
   }
-  return Contention(problem, shares, std::move(hbm)).most();
+  return PortContention(problem, shares, std::move(hbm)).most();
 }
 
 }  // namespace

@@ -113,6 +113,7 @@ std::int32_t longest_fit(const Problem& problem, const Sketch& sketch) {
 void describe(const Problem& problem, const Sketch& sketch,
               const std::vector<std::int32_t>& numbers, OrderSearch& search) {
   std::vector<Bytes> pieces;
+  pieces.reserve(numbers.size());
   for (const std::int32_t number : numbers) {
     pieces.push_back(
         smallest(problem, sketch, sketch.places().loaded()[static_cast<std::size_t>(number)]));

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "elk/sim/subscript.hpp"
+#include "elk/base/ids.hpp"
 
 namespace elk::sim {
 namespace {

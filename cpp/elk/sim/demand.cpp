@@ -15,9 +15,53 @@ namespace elk::sim {
 namespace {
 
 /// What resources of one kind are for.
-enum Type : std::int32_t { kSram, kReceive, kSend, kLink, kMemory, kOut, kIn, kOther, kTypes };
+constexpr std::int32_t kSram = 0;
+constexpr std::int32_t kReceive = 1;
+constexpr std::int32_t kSend = 2;
+constexpr std::int32_t kLink = 3;
+constexpr std::int32_t kMemory = 4;
+constexpr std::int32_t kOut = 5;
+constexpr std::int32_t kIn = 6;
+constexpr std::int32_t kOther = 7;
+constexpr std::int32_t kTypes = 8;
 
 CoreId core_id(std::int64_t core) { return id_at<CoreId>(static_cast<std::size_t>(core)); }
+
+/// What goes to or comes from one core or, with multicast, goes to all cores of a piece.
+struct Way {
+  std::int64_t bytes;
+  std::vector<CoreId> cores;
+};
+
+/// By operand and chip.
+std::map<std::pair<std::int32_t, std::int32_t>, std::vector<Way>> ways_of(
+    const program::Loading& loading, bool multicast) {
+  std::map<std::pair<std::int32_t, std::int32_t>, std::vector<Way>> ways;
+  for (const program::LoadPiece& piece : loading.pieces) {
+    std::vector<Way>& like = ways[{piece.operand, piece.chip}];
+    for (const std::int32_t core : piece.cores) {
+      if (core == piece.cores.front() || !multicast) {
+        like.push_back({.bytes = piece.bytes, .cores = {}});
+      }
+      like.back().cores.push_back({core});
+    }
+  }
+  return ways;
+}
+
+/// The node of every module that each way starts from or ends at, as chip::entry_nodes has them.
+std::vector<std::vector<std::int32_t>> entry_nodes_of(const std::vector<Way>& ways,
+                                                      const chip::Chip& chip) {
+  std::vector<CoreId> middles;  // of each way's cores, on their chip
+  std::vector<CoreId> all;
+  for (const Way& way : ways) {
+    middles.push_back(core_id(way.cores[way.cores.size() / 2].value % chip.core.count));
+    for (const CoreId core : way.cores) {
+      all.push_back(core_id(core.value % chip.core.count));
+    }
+  }
+  return chip::entry_nodes(chip, middles, chip::area_of(chip, all));
+}
 
 std::vector<std::int32_t> types_of(const Network& network, const chip::Chip& chip) {
   std::vector<std::int32_t> types(network.machine().resources.size(), kOther);
@@ -168,78 +212,65 @@ void Demands::count_ports(CoreId from, std::span<const CoreId> receivers, std::i
 Demand Demands::of(const program::Loading& loading, std::int32_t weight) const {
   Sums sums{.amount = std::vector<std::int64_t>(type_of_.size(), 0), .tail = {}, .about = {}};
   count_memory(loading, weight, sums);
-  const bool out = !loading.pieces.empty() && loading.pieces.front().operand < 0;
   std::vector<std::int64_t> of_core(static_cast<std::size_t>(network_.cores()), 0);
   for (const program::LoadPiece& piece : loading.pieces) {
     for (const std::int32_t core : piece.cores) {
       of_core[static_cast<std::size_t>(core)] += piece.bytes;
-      if (!chip::is_mesh(chip_)) {
-        const ResourceId port = out ? network_.send_port({core}) : network_.receive_port({core});
-        sums.amount[port.index()] += piece.bytes;
-        sums.amount[network_.sram_port({core}).index()] +=
-            chip_.core.remote_access_blocks ? piece.bytes : 0;
-      }
       sums.about.received.value += piece.bytes;
     }
   }
+  sums.about.busiest = {*std::max_element(of_core.begin(), of_core.end())};
   if (chip::is_mesh(chip_)) {
     count_ways(loading, sums);
-  }
-  sums.about.busiest = {*std::max_element(of_core.begin(), of_core.end())};
-  if (!chip::is_mesh(chip_)) {
+  } else {
+    count_core_ports(loading, of_core, sums);
     sums.about.hop_bytes = sums.about.received;
   }
   return pack(sums);
 }
 
+/// The ports through which cores receive, or send what is stored, and their SRAM ports.
+void Demands::count_core_ports(const program::Loading& loading,
+                               std::span<const std::int64_t> bytes_of, Sums& sums) const {
+  const bool out = !loading.pieces.empty() && loading.pieces.front().operand < 0;
+  for (std::size_t c = 0; c < bytes_of.size(); ++c) {
+    const auto core = id_at<CoreId>(c);
+    const ResourceId port = out ? network_.send_port(core) : network_.receive_port(core);
+    sums.amount[port.index()] += bytes_of[c];
+    sums.amount[network_.sram_port(core).index()] +=
+        chip_.core.remote_access_blocks ? bytes_of[c] : 0;
+  }
+}
+
 /// On a grid every module sends or takes its share of every piece through one of the nodes that it
 /// is attached to, which share the pieces of an operand evenly (`chip::entry_nodes`).
 void Demands::count_ways(const program::Loading& loading, Sums& sums) const {
-  struct Way {
-    std::int64_t bytes;
-    std::vector<CoreId> cores;
-  };
-  std::map<std::pair<std::int32_t, std::int32_t>, std::vector<Way>> ways;  // by operand and chip
-  for (const program::LoadPiece& piece : loading.pieces) {
-    std::vector<Way>& like = ways[{piece.operand, piece.chip}];
-    for (const std::int32_t core : piece.cores) {
-      const bool first = core == piece.cores.front();
-      if (first || !chip_.interconnect.multicast) {
-        like.push_back({.bytes = piece.bytes, .cores = {}});
-      }
-      like.back().cores.push_back({core});
-    }
-  }
   const std::int64_t modules = network_.modules() / chip_.chips;
   Trees trees(network_);
-  for (const auto& [key, like] : ways) {
-    std::vector<CoreId> middles;  // of each piece's cores, on their chip
-    std::vector<CoreId> all;
-    for (const Way& way : like) {
-      middles.push_back(core_id(way.cores[way.cores.size() / 2].value % chip_.core.count));
-      for (const CoreId core : way.cores) {
-        all.push_back(core_id(core.value % chip_.core.count));
-      }
-    }
-    const std::vector<std::vector<std::int32_t>> nodes =
-        chip::entry_nodes(chip_, middles, chip::area_of(chip_, all));
+  for (const auto& [key, like] : ways_of(loading, chip_.interconnect.multicast)) {
+    const std::vector<std::vector<std::int32_t>> nodes = entry_nodes_of(like, chip_);
     for (std::size_t m = 0; m < nodes.size(); ++m) {
       const auto module = id_at<ModuleId>(subscript(key.second * modules) + m);
       for (std::size_t k = 0; k < like.size(); ++k) {
         const std::int64_t bytes = ceil_div(like[k].bytes, modules);
         if (key.first < 0) {
           add_path(network_.write_path(like[k].cores.front(), module, 1, nodes[m][k]), bytes, sums);
-          continue;
-        }
-        const Network::Entry entry = network_.entry(module, nodes[m][k]);
-        sums.amount[entry.link.index()] += bytes;
-        sums.about.hop_bytes.value +=
-            bytes * trees.add(entry.core, like[k].cores, entry.turn, bytes, sums.amount);
-        for (const CoreId core : like[k].cores) {
-          sums.amount[network_.sram_port(core).index()] += network_.blocks() ? bytes : 0;
+        } else {
+          deliver(network_.entry(module, nodes[m][k]), like[k].cores, bytes, trees, sums);
         }
       }
     }
+  }
+}
+
+/// From an entry into the grid to cores.
+void Demands::deliver(const Network::Entry& entry, std::span<const CoreId> cores,
+                      std::int64_t bytes, Trees& trees, Sums& sums) const {
+  sums.amount[entry.link.index()] += bytes;
+  sums.about.hop_bytes.value +=
+      bytes * trees.add(entry.core, cores, entry.turn, bytes, sums.amount);
+  for (const CoreId core : cores) {
+    sums.amount[network_.sram_port(core).index()] += network_.blocks() ? bytes : 0;
   }
 }
 

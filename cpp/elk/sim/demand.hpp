@@ -23,6 +23,8 @@ struct Load {
   Rate rate;            // of the resource
   bool computes;        // rather than moves bytes
 
+  // Of a bool the comparison is the language's own.
+  // NOLINTNEXTLINE(readability-implicit-bool-conversion)
   friend auto operator<=>(const Load&, const Load&) = default;
 };
 
@@ -43,6 +45,8 @@ struct Demand {
 
 /// Two demands at the same time: a shift that is hidden behind a computation.
 [[nodiscard]] Demand beside(const Demand& a, const Demand& b);
+
+class Trees;
 
 /// Turns exchanges, preloads and tile calls into demands on the resources of a network.
 class Demands {
@@ -69,7 +73,11 @@ class Demands {
   [[nodiscard]] bool on_one_chip(CoreId from, std::span<const CoreId> receivers) const;
   void count_ports(CoreId from, std::span<const CoreId> receivers, std::int64_t bytes,
                    Sums& sums) const;
+  void count_core_ports(const program::Loading& loading, std::span<const std::int64_t> bytes_of,
+                        Sums& sums) const;
   void count_ways(const program::Loading& loading, Sums& sums) const;
+  void deliver(const Network::Entry& entry, std::span<const CoreId> cores, std::int64_t bytes,
+               Trees& trees, Sums& sums) const;
   void add_path(const Path& path, std::int64_t bytes, Sums& sums) const;
   void count_memory(const program::Loading& loading, std::int32_t weight, Sums& sums) const;
   [[nodiscard]] Demand pack(const Sums& sums) const;

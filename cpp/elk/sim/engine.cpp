@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "elk/base/errors.hpp"
+#include "elk/base/ids.hpp"
 #include "elk/base/text.hpp"
-#include "elk/sim/subscript.hpp"
 
 namespace elk::sim {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstddef>
 
 #include "elk/base/errors.hpp"
-#include "elk/sim/subscript.hpp"
+#include "elk/base/ids.hpp"
 
 namespace elk::sim {
 namespace {

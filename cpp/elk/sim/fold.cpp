@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "elk/base/errors.hpp"
+#include "elk/base/ids.hpp"
 #include "elk/base/random.hpp"
-#include "elk/sim/subscript.hpp"
 
 namespace elk::sim {
 namespace {

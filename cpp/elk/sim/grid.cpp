@@ -1,5 +1,7 @@
 #include "elk/sim/grid.hpp"
 
+#include <cstdlib>
+
 namespace elk::sim {
 namespace {
 
@@ -47,11 +49,10 @@ void route(const Grid& grid, std::int64_t from, std::int64_t to, Turn turn,
   const auto walk = [&](std::int64_t count, std::int64_t& place, std::int64_t size,
                         Direction forwards, Direction backwards) {
     const Direction direction = count > 0 ? forwards : backwards;
-    const std::int64_t step = count > 0 ? 1 : -1;
-    for (std::int64_t k = count > 0 ? count : -count; k > 0; --k) {
+    const std::int64_t step = count > 0 ? 1 : size - 1;
+    for (std::int64_t k = std::abs(count); k > 0; --k) {
       hops.push_back({(row * grid.cols) + col, direction});
-      place += step;
-      place = place < 0 ? size - 1 : place == size ? 0 : place;  // Around a torus.
+      place = (place + step) % size;  // Around a torus.
     }
   };
   const std::int64_t across = steps(col, to % grid.cols, grid.cols, grid.wraps);

@@ -8,8 +8,8 @@
 /// connected with. Where it does not hold the engine searches.
 #include <algorithm>
 
+#include "elk/base/ids.hpp"
 #include "elk/sim/engine.hpp"
-#include "elk/sim/subscript.hpp"
 
 namespace elk::sim {
 namespace {

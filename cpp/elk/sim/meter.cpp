@@ -4,8 +4,8 @@
 #include <cstddef>
 
 #include "elk/base/errors.hpp"
+#include "elk/base/ids.hpp"
 #include "elk/base/text.hpp"
-#include "elk/sim/subscript.hpp"
 
 namespace elk::sim {
 

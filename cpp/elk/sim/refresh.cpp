@@ -1,8 +1,8 @@
 /// How the engine finds shares anew where something changed.
 #include <algorithm>
 
+#include "elk/base/ids.hpp"
 #include "elk/sim/engine.hpp"
-#include "elk/sim/subscript.hpp"
 
 namespace elk::sim {
 

@@ -5,7 +5,7 @@
 #include <map>
 #include <utility>
 
-#include "elk/sim/subscript.hpp"
+#include "elk/base/ids.hpp"
 
 namespace elk::sim {
 

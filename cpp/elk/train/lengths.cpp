@@ -16,8 +16,21 @@ bool keeps_busy(std::int64_t shape, std::int64_t grain, std::int64_t chips) {
 
 void add_grain(std::int64_t block, std::int64_t shape, std::int64_t chips, std::int64_t& grain) {
   const std::int64_t both = std::lcm(grain, block);
-  if (both <= shape && shape % both == 0 && keeps_busy(shape, both, chips)) {
+  if (both > 0 && both <= shape && shape % both == 0 && keeps_busy(shape, both, chips)) {
     grain = both;
+  }
+}
+
+/// Those that an op needs of an operand, in every dimension.
+void add_grains(const ir::Op& op, const ir::Operand& operand,
+                const std::vector<std::int64_t>& shape, std::int64_t chips,
+                std::vector<std::int64_t>& grains) {
+  for (std::size_t d = 0; d < operand.dims.size(); ++d) {
+    const ir::Dim& dim = operand.dims[d];
+    const std::int32_t outer = dim.axes.empty() ? -1 : dim.axes.front();
+    if (const auto block = block_length(op, dim, shape[d], outer)) {
+      add_grain(*block, shape[d], chips, grains[d]);
+    }
   }
 }
 
@@ -63,24 +76,18 @@ std::optional<std::int64_t> block_length(const ir::Op& op, const ir::Dim& dim, s
 }
 
 PartLengths::PartLengths(const ir::Graph& graph, std::int64_t chips) : chips_(chips) {
+  std::vector<std::vector<std::int64_t>> grains;
   for (const ir::Tensor& tensor : graph.tensors) {
-    lengths_.emplace_back(tensor.shape.size(), 1);  // grains, until all are known
+    grains.emplace_back(tensor.shape.size(), 1);
   }
   const std::vector<std::int32_t> like = first_alike(graph);
   for (const ir::Op& op : graph.ops) {
     for (const ir::Operand& operand : op.operands) {
-      const ir::Tensor& tensor = graph.tensors[subscript(operand.tensor)];
-      for (std::size_t d = 0; d < operand.dims.size(); ++d) {
-        const ir::Dim& dim = operand.dims[d];
-        const std::int32_t outer = dim.axes.empty() ? -1 : dim.axes.front();
-        if (const auto block = block_length(op, dim, tensor.shape[d], outer)) {
-          add_grain(*block, tensor.shape[d], chips,
-                    lengths_[subscript(like[subscript(operand.tensor)])][d]);
-        }
-      }
+      add_grains(op, operand, graph.tensors[subscript(operand.tensor)].shape, chips,
+                 grains[subscript(like[subscript(operand.tensor)])]);
     }
   }
-  const std::vector<std::vector<std::int64_t>> grains = lengths_;
+  lengths_ = grains;
   for (std::size_t tensor = 0; tensor < graph.tensors.size(); ++tensor) {
     for (std::size_t d = 0; d < lengths_[tensor].size(); ++d) {
       const std::int64_t grain = grains[subscript(like[tensor])][d];

@@ -37,6 +37,15 @@ Sharding best_of(const Ways& ways, std::int64_t room) {
   return all.time < found.time && all.kept.value <= room ? std::move(all) : std::move(found);
 }
 
+/// Whether `a` is to be taken rather than `b`: it fits, or is faster where both do, or smaller.
+bool is_better(const Sharding& a, const Sharding& b, std::int64_t room) {
+  const bool fits = a.kept.value <= room;
+  if (fits != (b.kept.value <= room)) {
+    return fits;
+  }
+  return fits ? a.time < b.time : a.kept < b.kept;
+}
+
 Sharding fastest_that_fits(const Ways& ways) {
   const std::int64_t room = most_kept(ways.chip());
   Sharding found = best_of(ways, room);
@@ -45,14 +54,10 @@ Sharding fastest_that_fits(const Ways& ways) {
   }
   double low = 0.0;
   double high = fair_price(found) / 64.0;
-  const auto better = [room](const Sharding& a, const Sharding& b) {
-    const bool fits = a.kept.value <= room;
-    return fits != (b.kept.value <= room) ? fits : fits ? a.time < b.time : a.kept < b.kept;
-  };
   const auto fits_at = [&](double price) {
     Sharding next = cheapest(ways, {.price = price, .silent = false});
     const bool fits = next.kept.value <= room;
-    if (better(next, found)) {
+    if (is_better(next, found, room)) {
       found = std::move(next);
     }
     return fits;
@@ -79,13 +84,13 @@ std::vector<Sharding> proposals(const ir::Graph& graph, const chip::Chip& chip,
                                 const ExecuteTime& execute, int threads) {
   const Ways ways(graph, chip, execute, threads);
   using Propose = Sharding (*)(const Ways&);
-  constexpr std::array<Propose, 3> kinds{
+  constexpr std::array<Propose, 3> kKinds{
       fastest_that_fits,
       [](const Ways& some) { return cheapest(some, {.price = 0.0, .silent = true}); },
       [](const Ways& some) { return replicated(some); }};
   std::vector<Sharding> result;
   for (Sharding& one :
-       parallel_map(kinds, [&](const Propose& propose) { return propose(ways); }, threads)) {
+       parallel_map(kKinds, [&](const Propose& propose) { return propose(ways); }, threads)) {
     if (std::find(result.begin(), result.end(), one) == result.end()) {
       result.push_back(std::move(one));
     }

@@ -12,7 +12,6 @@
 namespace elk::cost {
 namespace {
 
-using partition::Held;
 using partition::Way;
 
 /// One of four chips with 1 GB/s between them and 1 us a message.
@@ -34,7 +33,7 @@ PlanOption priced(const test::OneOp& one, std::vector<std::int64_t> factors,
 }
 
 TEST(LinkPhase, IsDirectWhereMessagesCostMore) {
-  const Held held{.before = 1000, .after = 4000};
+  const partition::Held held{.before = 1000, .after = 4000};
   const LinkPhase direct = link_phase(ir::OpKind::AllGather, held, {0, 0}, 4, one_of_four());
   EXPECT_EQ(direct.way, Way::Direct);
   EXPECT_NEAR(direct.time.value, 1e-6 + 3e-6, 1e-12);
@@ -43,7 +42,7 @@ TEST(LinkPhase, IsDirectWhereMessagesCostMore) {
 
 TEST(LinkPhase, IsARingWhereDirectMessagesPassOtherChips) {
   const chip::Chip ring = one_of_four(chip::Topology::Ring);
-  const Held held{.before = 1'000'000, .after = 4'000'000};
+  const partition::Held held{.before = 1'000'000, .after = 4'000'000};
   const LinkPhase found = link_phase(ir::OpKind::AllGather, held, {0, 0}, 4, ring);
   EXPECT_EQ(found.way, Way::Ring);
   EXPECT_NEAR(found.time.value, 3e-6 + 3e-3, 1e-12);
@@ -55,7 +54,7 @@ TEST(LinkPhase, IsARingWhereDirectMessagesPassOtherChips) {
 
 TEST(LinkPhase, IsNoFasterThanThePortsLinks) {
   const chip::Chip chip = one_of_four();
-  const Held held{.before = 1000, .after = 4000};
+  const partition::Held held{.before = 1000, .after = 4000};
   const std::int64_t piece = 100'000'000;
   const LinkPhase found =
       link_phase(ir::OpKind::AllGather, held, {.before = piece, .after = 4 * piece}, 4, chip);
