@@ -24,7 +24,7 @@ OTHER_REASONS = {
     "ConvTranspose": "other sizes from output_shape", "QLinearMatMul": "no scales of rows",
     "Attention": "no masks that broadcast",
 }  # fmt: skip
-VALUES = ("out of data bounds", "out of bounds", "out of range", "invalid ind")
+VALUES = ("out of data bounds", "out of bounds", "out of range", "invalid ind", "must be in range")
 
 
 def changed(array: Array) -> Iterator[Array]:
