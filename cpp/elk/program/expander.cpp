@@ -30,16 +30,22 @@ Expander::Expander(const ir::Graph& graph, const chip::Chip& chip, const std::ve
     Key key{classes[i], ops[i].tree ? 1 : 0, ops[i].ring ? 1 : 0};
     key.insert(key.end(), ops[i].divisor.begin(), ops[i].divisor.end());
     preload_of_.push_back(chip.hbm && has_hbm_data(graph, op) ? number(loads, key) : -1);
-    for (const ir::Operand& operand : op.operands) {
-      const std::int32_t maker = maker_of(operand);
-      key.push_back(maker < 0 ? -1 : classes[subscript(maker)]);
-      key.push_back(maker < 0 ? -1 : result_of(maker, operand.tensor));
-    }
+    append_makers(op, classes, key);
     execution_of_.push_back(number(executes, std::move(key)));
   }
   stores_ = number_stores(classes);
   executions_ = static_cast<std::int32_t>(executes.size());
   preloads_ = static_cast<std::int32_t>(loads.size());
+}
+
+/// What makes each operand, and as which of its results.
+void Expander::append_makers(const ir::Op& op, const std::vector<std::int32_t>& classes,
+                             std::vector<std::int64_t>& key) const {
+  for (const ir::Operand& operand : op.operands) {
+    const std::int32_t maker = maker_of(operand);
+    key.push_back(maker < 0 ? -1 : classes[subscript(maker)]);
+    key.push_back(maker < 0 ? -1 : result_of(maker, operand.tensor));
+  }
 }
 
 /// Returns how many different stores there are.

@@ -33,6 +33,8 @@ class Expander {
 
  private:
   /// The op that leaves on chip what `operand` reads; -1: none does.
+  void append_makers(const ir::Op& op, const std::vector<std::int32_t>& classes,
+                     std::vector<std::int64_t>& key) const;
   std::int32_t number_stores(const std::vector<std::int32_t>& classes);
   [[nodiscard]] std::int32_t maker_of(const ir::Operand& operand) const;
   [[nodiscard]] std::int64_t result_of(std::int32_t op, std::int32_t tensor) const;

@@ -78,6 +78,9 @@ class Problem {
   std::size_t foresee(const std::vector<Variant>& variants, std::vector<Choice> choices,
                       bool with_readers, int threads);
 
+  /// How many gathers have been counted link by link: on grids, and dear.
+  [[nodiscard]] std::size_t counted() const { return gathers_.size(); }
+
   /// The layout in which `tensor` rests, null where no op of the graph makes it.
   [[nodiscard]] const partition::Layout* resting(std::int32_t tensor,
                                                  const std::vector<Choice>& choices);

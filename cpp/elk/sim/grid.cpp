@@ -1,6 +1,6 @@
 #include "elk/sim/grid.hpp"
 
-#include <cstdlib>
+#include <algorithm>
 
 namespace elk::sim {
 namespace {
@@ -42,28 +42,35 @@ std::int64_t neighbour(const Grid& grid, std::int64_t node, Direction direction)
   return inside ? (row * grid.cols) + col : -1;
 }
 
-void route(const Grid& grid, std::int64_t from, std::int64_t to, Turn turn,
-           std::vector<Hop>& hops) {
-  std::int64_t row = from / grid.cols;
-  std::int64_t col = from % grid.cols;
-  const auto walk = [&](std::int64_t count, std::int64_t& place, std::int64_t size,
-                        Direction forwards, Direction backwards) {
-    const Direction direction = count > 0 ? forwards : backwards;
-    const std::int64_t step = count > 0 ? 1 : size - 1;
-    for (std::int64_t k = std::abs(count); k > 0; --k) {
-      hops.push_back({(row * grid.cols) + col, direction});
-      place = (place + step) % size;  // Around a torus.
-    }
-  };
+std::array<Leg, 2> legs(const Grid& grid, std::int64_t from, std::int64_t to, Turn turn) {
+  const std::int64_t row = from / grid.cols;
+  const std::int64_t col = from % grid.cols;
   const std::int64_t across = steps(col, to % grid.cols, grid.cols, grid.wraps);
   const std::int64_t down = steps(row, to / grid.cols, grid.rows, grid.wraps);
-  if (turn == Turn::RowFirst) {
-    walk(across, col, grid.cols, Direction::East, Direction::West);
-  }
-  walk(down, row, grid.rows, Direction::South, Direction::North);
-  if (turn == Turn::ColumnFirst) {
-    walk(across, col, grid.cols, Direction::East, Direction::West);
-  }
+  const bool row_first = turn == Turn::RowFirst;
+  const Leg along{.base = (row_first ? row : to / grid.cols) * grid.cols,
+                  .unit = 1,
+                  .size = grid.cols,
+                  .start = col,
+                  .count = across,
+                  .direction = across > 0 ? Direction::East : Direction::West};
+  const Leg aside{.base = row_first ? to % grid.cols : col,
+                  .unit = grid.cols,
+                  .size = grid.rows,
+                  .start = row,
+                  .count = down,
+                  .direction = down > 0 ? Direction::South : Direction::North};
+  return row_first ? std::array{along, aside} : std::array{aside, along};
+}
+
+void route(const Grid& grid, std::int64_t from, std::int64_t to, Turn turn,
+           std::vector<Hop>& hops) {
+  const auto before = static_cast<std::ptrdiff_t>(hops.size());
+  walk_back(grid, from, to, turn, [&](const Hop& hop) {
+    hops.push_back(hop);
+    return true;
+  });
+  std::reverse(hops.begin() + before, hops.end());
 }
 
 Grid squarest(std::int64_t count) {

@@ -319,17 +319,6 @@ void Network::reach(Branches& out, CoreId from, CoreId to) const {
   out.hops = std::max(out.hops, out.branch);
 }
 
-std::int64_t Network::links(CoreId from, CoreId to, Turn turn, std::vector<Hop>& way,
-                            std::vector<ResourceId>& out) const {
-  way.clear();
-  sim::route(grid_, local(from), local(to), turn, way);
-  for (const Hop& hop : way) {
-    out.push_back(resource(chip_of(from), offsets_.links + (kDirectionCount * hop.node) +
-                                              static_cast<std::int64_t>(hop.direction)));
-  }
-  return static_cast<std::int64_t>(way.size());
-}
-
 Network::Entry Network::entry(ModuleId module, std::int32_t node) const {
   const std::int64_t chip = module.value / modules_;
   const Node& through = attached(module, node);

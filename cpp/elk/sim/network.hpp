@@ -60,9 +60,16 @@ class Network {
   [[nodiscard]] Path write_path(CoreId from, ModuleId module, std::int32_t weight,
                                 std::int32_t node) const;
 
-  /// Adds the links of a grid from one core to another of its chip. Returns their number.
-  std::int64_t links(CoreId from, CoreId to, Turn turn, std::vector<Hop>& way,
-                     std::vector<ResourceId>& out) const;
+  /// Calls `visit` with the links of a grid from one core to another of its chip, the last first,
+  /// for as long as it returns true. Returns how many the whole way has.
+  template <typename Visit>
+  std::int64_t links_back(CoreId from, CoreId to, Turn turn, const Visit& visit) const {
+    const ResourceId first = resource(chip_of(from), offsets_.links);
+    return walk_back(grid_, local(from), local(to), turn, [&](const Hop& hop) {
+      return visit(id_at<ResourceId>(first.index() + (kDirections.size() * subscript(hop.node)) +
+                                     static_cast<std::size_t>(hop.direction)));
+    });
+  }
 
   /// The core of a node that a module is attached to, the link from the module into it, and which
   /// way data turn there.

@@ -12,15 +12,16 @@ std::int64_t Trees::add(CoreId from, std::span<const CoreId> to, Turn turn, std:
   ++tree_;
   std::int64_t count = 0;
   for (const CoreId core : to) {
-    links_.clear();
-    longest_ = std::max(longest_, network_.links(from, core, turn, way_, links_));
-    for (const ResourceId link : links_) {
-      if (tree_of_[link.index()] != tree_) {
-        tree_of_[link.index()] = tree_;
-        amount[link.index()] += bytes;
-        ++count;
+    const std::int64_t hops = network_.links_back(from, core, turn, [&](ResourceId link) {
+      if (tree_of_[link.index()] == tree_) {
+        return false;  // So is the way to it.
       }
-    }
+      tree_of_[link.index()] = tree_;
+      amount[link.index()] += bytes;
+      ++count;
+      return true;
+    });
+    longest_ = std::max(longest_, hops);
   }
   return count;
 }

@@ -29,8 +29,6 @@ class Trees {
   std::vector<std::int64_t> tree_of_;  // of each resource, the last that counted it
   std::int64_t tree_ = -1;
   std::int64_t longest_ = 0;
-  std::vector<Hop> way_;
-  std::vector<ResourceId> links_;
 };
 
 }  // namespace elk::sim

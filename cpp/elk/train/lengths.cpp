@@ -77,6 +77,7 @@ std::optional<std::int64_t> block_length(const ir::Op& op, const ir::Dim& dim, s
 
 PartLengths::PartLengths(const ir::Graph& graph, std::int64_t chips) : chips_(chips) {
   std::vector<std::vector<std::int64_t>> grains;
+  grains.reserve(graph.tensors.size());
   for (const ir::Tensor& tensor : graph.tensors) {
     grains.emplace_back(tensor.shape.size(), 1);
   }

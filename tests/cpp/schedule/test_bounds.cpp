@@ -378,6 +378,16 @@ TEST(Bounds, AddUpWhatCannotBeOnChipAtTheSameTime) {
   EXPECT_LT(roomy.lower_bound.value, 0.9 * (roomy.hbm.value + roomy.execute.value));
 }
 
+/// Every op at its best takes `execute`, during `idle` of which its ports carry nothing, and puts
+/// 200 bytes on links.
+void use_ports(std::vector<cost::Front>& fronts, Seconds execute, Seconds idle) {
+  for (cost::Front& front : fronts) {
+    front.floor.corners = {{.execute = execute, .link = {200}, .hbm_bytes = 0}};
+    front.floor.execute = execute;
+    front.floor.port_uses = {{.idle = idle, .carried = {200}, .loaded = {0}}};
+  }
+}
+
 // Seven ops compute 40 ns each and exchange 40 ns. Six of them have weights, which take the HBM
 // 768 ns and s = 4/5 of all ports. While the ops compute, 280 ns' worth of them come in; what is
 // left fills the ports for 4/5 (768 - 280) ns, beside the 280 ns of the exchanges.
@@ -389,11 +399,7 @@ TEST(Bounds, CountPreloadsThatMeetExchangesAtThePorts) {
   const cost::TileModel tiles = test::analytic();
   const Problem priced = test::problem(graph, chip, tiles);
   std::vector<cost::Front> fronts = priced.fronts();
-  for (cost::Front& front : fronts) {
-    front.floor.corners = {{.execute = {80e-9}, .link = {200}, .hbm_bytes = 0}};
-    front.floor.execute = {80e-9};
-    front.floor.port_uses = {{.idle = {40e-9}, .carried = {200}, .loaded = {0}}};
-  }
+  use_ports(fronts, {80e-9}, {40e-9});
   const Problem problem(graph, chip, tiles, fronts, priced.front_of());
   const Bounds found = bounds(problem, {1.0});
   EXPECT_NEAR(found.hbm.value, 768e-9, 1e-14);
@@ -413,11 +419,7 @@ TEST(Bounds, CountCopiesThatMeetExchangesAtThePorts) {
   const cost::TileModel tiles = test::analytic();
   const Problem priced = test::problem(graph, chip, tiles);
   std::vector<cost::Front> fronts = priced.fronts();
-  for (cost::Front& front : fronts) {
-    front.floor.corners = {{.execute = {40e-9}, .link = {200}, .hbm_bytes = 0}};
-    front.floor.execute = {40e-9};
-    front.floor.port_uses = {{.idle = {150e-9}, .carried = {200}, .loaded = {0}}};
-  }
+  use_ports(fronts, {40e-9}, {150e-9});
   std::vector<std::int32_t> front_of = priced.front_of();
   const auto copied = static_cast<std::int32_t>(fronts.size());
   const std::vector<std::int32_t> loaded = priced.loaded();

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstdlib>
+#include <numeric>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -8,6 +9,7 @@
 #include "elk/base/random.hpp"
 #include "elk/chip/ways.hpp"
 #include "elk/sim/network.hpp"
+#include "elk/sim/trees.hpp"
 
 namespace elk::sim {
 namespace {
@@ -360,6 +362,37 @@ TEST(Network, NeighboursExchangeAtFullRateOnAMesh) {
     send(engine, network.path(core(c), core(c + 1)), 4000);
   }
   EXPECT_EQ(last_end(engine), Picoseconds{1'000'000});
+}
+
+TEST(Trees, LoadTheLinksOfAMulticastOnce) {
+  Random random{5};
+  chip::Chip line = chip::small_mesh(1, 7);
+  line.interconnect.topology = chip::Topology::Ring;
+  for (chip::Chip chip : {chip::small_mesh(5, 6), torus(6, 5), torus(2, 3), line}) {
+    chip.interconnect.multicast = true;
+    const Network network(chip);
+    Trees trees(network);
+    std::int64_t longest = 0;
+    for (int round = 0; round < 200; ++round) {
+      const CoreId from = core(random.below(network.cores()));
+      std::vector<CoreId> to;
+      for (std::int64_t k = 1 + random.below(8); k > 0; --k) {
+        to.push_back(core(random.below(network.cores())));
+      }
+      std::vector<std::int64_t> amount(network.machine().resources.size(), 0);
+      const std::int64_t links = trees.add(from, to, Turn::RowFirst, 3, amount);
+      const Path path = network.paths(from, to).front();
+      longest = std::max(longest, path.hops);
+      std::vector<std::int64_t> expected(amount.size(), 0);
+      for (const Use& use : path.uses) {
+        const bool port = use.resource.value < network.cores();  // of an SRAM
+        expected[use.resource.index()] = port ? 0 : 3;
+      }
+      EXPECT_EQ(amount, expected);
+      EXPECT_EQ(3 * links, std::accumulate(amount.begin(), amount.end(), std::int64_t{0}));
+    }
+    EXPECT_EQ(trees.longest(), longest);
+  }
 }
 
 }  // namespace

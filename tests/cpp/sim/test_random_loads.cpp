@@ -217,18 +217,23 @@ RandomLoad random_exchange(Random& random) {
   return load;
 }
 
+void expect_the_ends_of_a_slow_engine(const RandomLoad& load) {
+  Engine engine(load.machine);
+  for (std::size_t k = 0; k < load.bytes.size(); ++k) {
+    engine.start(plain(static_cast<Tag>(k), load.bytes[k], load.uses[k]), load.start[k]);
+  }
+  const std::vector<Picoseconds> expected = SlowEngine(load).play();
+  for (const Event& event : play(engine)) {
+    ASSERT_EQ(event.time, expected[static_cast<std::size_t>(event.tag)]);
+  }
+}
+
 TEST(EngineOnRandomLoads, AGlanceAtWhatChangedFindsTheSharesOfASlowEngine) {
   Random random{11};
   for (int round = 0; round < 3000; ++round) {
     const RandomLoad load = random_exchange(random);
-    Engine engine(load.machine);
-    for (std::size_t k = 0; k < load.bytes.size(); ++k) {
-      engine.start(plain(static_cast<Tag>(k), load.bytes[k], load.uses[k]), load.start[k]);
-    }
-    const std::vector<Picoseconds> expected = SlowEngine(load).play();
-    for (const Event& event : play(engine)) {
-      ASSERT_EQ(event.time, expected[static_cast<std::size_t>(event.tag)]) << round;
-    }
+    SCOPED_TRACE(round);
+    expect_the_ends_of_a_slow_engine(load);
   }
 }
 
@@ -253,14 +258,8 @@ TEST(EngineOnRandomLoads, EndsAreThoseOfASlowEngineInExactFractions) {
       load.bytes.push_back(1 + random.below(500));
       load.start.push_back({40 * random.below(2)});
     }
-    Engine engine(load.machine);
-    for (std::size_t k = 0; k < load.bytes.size(); ++k) {
-      engine.start(plain(static_cast<Tag>(k), load.bytes[k], load.uses[k]), load.start[k]);
-    }
-    const std::vector<Picoseconds> expected = SlowEngine(load).play();
-    for (const Event& event : play(engine)) {
-      ASSERT_EQ(event.time, expected[static_cast<std::size_t>(event.tag)]) << round;
-    }
+    SCOPED_TRACE(round);
+    expect_the_ends_of_a_slow_engine(load);
   }
 }
 
