@@ -63,7 +63,8 @@ class Network {
   /// Calls `visit` with the links of a grid from one core to another of its chip, the last first,
   /// for as long as it returns true. Returns how many the whole way has.
   template <typename Visit>
-  std::int64_t links_back(CoreId from, CoreId to, Turn turn, const Visit& visit) const {
+  [[nodiscard]] std::int64_t links_back(CoreId from, CoreId to, Turn turn,
+                                        const Visit& visit) const {
     const ResourceId first = resource(chip_of(from), offsets_.links);
     return walk_back(grid_, local(from), local(to), turn, [&](const Hop& hop) {
       return visit(id_at<ResourceId>(first.index() + (kDirections.size() * subscript(hop.node)) +
