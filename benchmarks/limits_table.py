@@ -60,8 +60,8 @@ CODES = (
          "hold", "report it"),
     Code("emulate_overlap", "InternalError", "Two buffers of a program overlap while both live",
          "report it"),
-    Code("emulate_plan", _INPUT, "A plan that cannot be emulated or listed: a forecast, an operand "
-         "that rotates along two dimensions, or, to emulate, one from a file",
+    Code("emulate_plan", _INPUT, "A plan that cannot be emulated or listed: a forecast, or, "
+         "to emulate, one from a file",
          "emulate what `elk.compile` returns under another policy than `ideal`"),
     Code("emulate_poison", "InternalError", "An emulated core reads bytes that nobody wrote",
          "report it"),

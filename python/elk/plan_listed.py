@@ -36,8 +36,8 @@ class Listed:
             op: The name or the id of an operator to list alone; None for all.
 
         Raises:
-            InvalidInputError: there is no such core or operator, the plan is a forecast of policy
-                `ideal`, or an operand rotates along two dimensions.
+            InvalidInputError: there is no such core or operator, or the plan is a forecast of
+                policy `ideal`.
 
         Example:
             >>> plan.listing(core=0)[0].action

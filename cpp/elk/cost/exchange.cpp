@@ -80,8 +80,8 @@ void Fabric::shift(Traffic& traffic, const Neighbours& ring, std::int64_t piece)
   if (!grid_) {
     return;
   }
-  traffic.line = piece;
-  traffic.hops = partition::ring_hops(ring.cores, !ring.around);
+  traffic.line = ring.apart * piece;
+  traffic.hops = ring.apart * partition::ring_hops(ring.cores, !ring.around);
 }
 
 Exchange after(const Exchange& first, const Exchange& second) {

@@ -48,7 +48,9 @@ struct Neighbours {
 ///   way as there are rows (columns);
 /// - all to all among `n` neighbours in a line: floor(n / 2) * ceil(n / 2) pieces cross its middle;
 ///   with multicast every piece passes every link once, so that the last one carries n - 1;
-/// - a shift within a ring (`partition::Rotation`): every link carries one piece each way.
+/// - a shift within a ring (`partition::Rotation`): every link carries one piece each way, and
+/// where
+///   the cores of a circle lie `apart`, one of each of as many circles.
 ///
 /// A torus and a ring halve the first; the second only among cores that go once around.
 class Fabric {
@@ -64,7 +66,7 @@ class Fabric {
   /// Adds to them an all to all of pieces of `piece` bytes among neighbours; `multicast`: the same
   /// piece goes to all of them.
   void among(Traffic& traffic, const Neighbours& cores, std::int64_t piece, bool multicast) const;
-  /// Fills them for a shift in a ring.
+  /// Fills them for a shift in a ring, or in the circles of one of its dimensions.
   void shift(Traffic& traffic, const Neighbours& ring, std::int64_t piece) const;
 
   /// Least time for `bytes` from HBM to pass the edges of one chip's grid; zero off a grid.

@@ -45,6 +45,16 @@ class Nest {
     return static_cast<std::size_t>(found - loop_.begin());
   }
 
+  /// The stride of a circle (`partition::Circle`): cores of the circles of the loops within its
+  /// own.
+  [[nodiscard]] std::int64_t apart(const Turn& turn, const Spin& spin) const {
+    std::int64_t result = 1;
+    for (std::size_t i = 0; i < turn.spins; ++i) {
+      result *= place(turn.spin[i].axis) > place(spin.axis) ? turn.spin[i].parts : 1;
+    }
+    return result;
+  }
+
  private:
   void add(const Spin& spin, std::int64_t bytes) {
     std::size_t i = 0;
@@ -96,8 +106,10 @@ Exchange Pricer::gather(const Cut& cut, std::span<const Turn* const> turns) cons
 }
 
 /// One shift of a slab of `pace` indices: in chunks of the transfer buffer, each with a sync, and
-/// copied into place unless the chip shifts natively (design 3.3).
-Exchange Pricer::shift(const Cut& cut, const Turn& turn, const Spin& spin, std::int64_t pace) {
+/// copied into place unless the chip shifts natively (design 3.3). `apart` counts the cores from
+/// one of the circle to the next: between them lie those of as many other circles.
+Exchange Pricer::shift(const Cut& cut, const Turn& turn, const Spin& spin, std::int64_t pace,
+                       std::int64_t apart) {
   const Slot& slot = slots_[turn.slot];
   const std::int64_t moved = std::min(pace, spin.count);
   const std::int64_t elements = turn.elements / spin.count * moved;
@@ -108,11 +120,12 @@ Exchange Pricer::shift(const Cut& cut, const Turn& turn, const Spin& spin, std::
   traffic.received = bytes;
   traffic.sent = bytes;
   traffic.wide = cut.wide;
-  traffic.chip_in = bytes * cut.held[turn.slot].straddling;
-  fabric_.shift(traffic, neighbours(cut, ~slot.contained, turn.parts), bytes);
-  if (fabric_.grid() && turn.spins > 1) {
-    traffic.hops = turn.parts - 1;  // No order of a ring makes neighbours along two dimensions.
-  }
+  traffic.chip_in = bytes * cut.held[turn.slot].straddling * apart;
+  Neighbours circle = neighbours(cut, ~slot.contained, turn.parts);
+  circle = {.cores = spin.parts,
+            .apart = apart,
+            .around = circle.around && apart * spin.parts == turn.parts};
+  fabric_.shift(traffic, circle, bytes);
   Exchange result = fabric_.exchange(traffic);
   const bool crosses = cut.wide || traffic.chip_in > 0;
   result.time += fabric_.sync(crosses) * static_cast<double>(chunks - 1);
@@ -156,8 +169,9 @@ void Pricer::move(const Cut& cut, std::span<const Turn* const> turns, const Loop
       for (std::size_t i = 0; i < turn->spins; ++i) {
         const Loop& loop = nest.at(turn->spin[i].axis);
         const Spin& spin = turn->spin[i];
-        const Exchange once =
-            loop.pace == spin.length ? spin.once : shift(cut, *turn, spin, loop.pace);
+        const Exchange once = loop.pace == spin.length && turn->spins == 1
+                                  ? spin.once
+                                  : shift(cut, *turn, spin, loop.pace, nest.apart(*turn, spin));
         const auto times = static_cast<double>(loop.shifts);
         motion.rounds[nest.place(turn->spin[i].axis)].once += once.time.value;
         motion.shift.time.value += times * once.time.value;

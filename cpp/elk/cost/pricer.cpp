@@ -256,7 +256,7 @@ void Pricer::split(const Cut& cut, std::size_t slot, std::span<const std::int64_
 void Pricer::detail(const Cut& cut, Turn& turn) {
   turn.fragments = slots_[turn.slot].hbm ? 0 : fragments(cut, turn);
   for (std::size_t i = 0; i < turn.spins; ++i) {
-    turn.spin[i].once = shift(cut, turn, turn.spin[i], turn.spin[i].length);
+    turn.spin[i].once = shift(cut, turn, turn.spin[i], turn.spin[i].length, 1);
   }
   turn.detailed = true;
 }

@@ -152,7 +152,7 @@ class Pricer {
   void reduce_rows(Cut& cut);
   [[nodiscard]] Exchange gather(const Cut& cut, std::span<const Turn* const> turns) const;
   [[nodiscard]] Exchange shift(const Cut& cut, const Turn& turn, const Spin& spin,
-                               std::int64_t pace);
+                               std::int64_t pace, std::int64_t apart);
   [[nodiscard]] std::int64_t fragments(const Cut& cut, const Turn& turn) const;
 
   const ir::Graph& graph_;

@@ -16,7 +16,7 @@ namespace {
 /// Pieces of the operands of one worker, as kernels read them.
 struct Loaded {
   std::vector<std::vector<std::byte>> bytes;
-  std::vector<std::int64_t> turns;  // when they were loaded, -1: not yet
+  std::vector<std::optional<Shifts>> shifts;  // when they were loaded
   std::vector<Piece> pieces;
 };
 
@@ -30,7 +30,7 @@ class Execution {
         rows_(site_.workers().size()) {
     for (Loaded& loaded : loaded_) {
       loaded.bytes.resize(site_.op().operands.size());
-      loaded.turns.assign(site_.op().operands.size(), -1);
+      loaded.shifts.resize(site_.op().operands.size());
       for (std::size_t k = 0; k < site_.op().operands.size(); ++k) {
         loaded.pieces.push_back({.held = {}, .bytes = nullptr, .dtype = site_.tensor(k).dtype});
       }
@@ -60,9 +60,8 @@ class Execution {
         continue;
       }
       const std::size_t source = partition::first_like(site_.op(), k);
-      const std::int64_t turns =
-          site_.spin(source) ? site_.turns(site_.spin(source)->axis, step) : 0;
-      if (loaded.turns[k] == turns) {
+      Shifts shifts = site_.shifts(source, step);
+      if (loaded.shifts[k] == shifts) {
         continue;
       }
       if (source == k) {
@@ -71,11 +70,11 @@ class Execution {
         loaded.pieces[k].bytes = loaded.pieces[source].bytes;
       }
       if (loaded.pieces[k].bytes == nullptr) {
-        loaded.bytes[k] = operands_.load(k, worker, turns);
+        loaded.bytes[k] = operands_.load(k, worker, shifts);
         loaded.pieces[k].bytes = loaded.bytes[k].data();
       }
-      loaded.pieces[k].held = operands_.held(source, worker, turns);
-      loaded.turns[k] = turns;
+      loaded.pieces[k].held = operands_.held(source, worker, shifts);
+      loaded.shifts[k] = std::move(shifts);
     }
   }
 
@@ -85,12 +84,14 @@ class Execution {
 
   void compute(std::size_t worker, std::int64_t step) {
     load(worker, step);
-    bool first = site_.begins_sums(step);
-    for (const Ranges& ranges : site_.sub_task(worker, step)) {
-      const Tile part = tile(worker, ranges);
+    const bool begins = site_.begins_sums(step);
+    const std::vector<Ranges> parts = site_.sub_task(worker, step);
+    for (auto ranges = parts.begin(); ranges != parts.end(); ++ranges) {
+      const Tile part = tile(worker, *ranges);
       if (site_.accumulates()) {
-        add_up(worker, part, first);
-        first = first && !more_of_a_sum(worker, ranges, step);
+        add_up(worker, part, begins && std::none_of(parts.begin(), ranges, [&](const Ranges& one) {
+                               return same_sums(one, *ranges);
+                             }));
       } else if (works_on_rows(site_.op())) {
         put(worker, results_.front(), part, row_results(part, rows_[worker]));
       } else {
@@ -102,17 +103,14 @@ class Execution {
     }
   }
 
-  /// Whether a later part of the same sub-task adds to what this one has written.
-  [[nodiscard]] bool more_of_a_sum(std::size_t worker, const Ranges& ranges,
-                                   std::int64_t step) const {
-    for (const Ranges& other : site_.sub_task(worker, step)) {
-      for (std::size_t axis = 0; axis < ranges.size(); ++axis) {
-        if (other[axis] != ranges[axis] && site_.op().axes[axis].role == ir::AxisRole::Reduction) {
-          return true;
-        }
+  /// Whether two parts of a sub-task add to the same sums.
+  [[nodiscard]] bool same_sums(const Ranges& one, const Ranges& other) const {
+    for (std::size_t axis = 0; axis < one.size(); ++axis) {
+      if (one[axis] != other[axis] && site_.op().axes[axis].role != ir::AxisRole::Reduction) {
+        return false;
       }
     }
-    return false;
+    return true;
   }
 
   [[nodiscard]] ir::DType partial_type() const {

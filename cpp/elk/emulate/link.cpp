@@ -48,7 +48,7 @@ class WorkerLink {
       before_.push_back(on_all_chips(*sides_[chip], kBefore, worker_, chip));
       after_.push_back(on_all_chips(*sides_[chip], kAfter, worker_, chip));
       Parts own(before_.back().elements(), width(kBefore));
-      own.data = sides_[chip]->load(kBefore, worker_, 0);
+      own.data = sides_[chip]->load(kBefore, worker_, {});
       own_.push_back(std::move(own));
       result_.emplace_back(after_.back().elements(), width(kAfter));
     }

@@ -138,10 +138,10 @@ class ExecuteCoder {
     return works;
   }
 
-  [[nodiscard]] Area area(std::size_t k, std::size_t place, std::int64_t turns) const {
+  [[nodiscard]] Area area(std::size_t k, std::size_t place, const Shifts& shifts) const {
     Area out{.tensor = placed_.op.operands[k].tensor, .box = {}, .places = places_.segments(k)};
     if (worker_[place] != kNone) {
-      out.box = site_.held(k, worker_[place], turns).sets;
+      out.box = site_.held(k, worker_[place], shifts).sets;
     }
     return out;
   }
@@ -159,7 +159,7 @@ class ExecuteCoder {
           continue;
         }
         CoreInstruction one = instruction(action, 0);
-        one.areas.push_back(area(subscript(operand), place, 0));
+        one.areas.push_back(area(subscript(operand), place, site_.shifts(subscript(operand), 0)));
         one.from = std::move(ends[place].from);
         one.to = std::move(ends[place].to);
         out[place].push_back(std::move(one));
@@ -176,9 +176,7 @@ class ExecuteCoder {
     }
     for (std::size_t k = 0; k < placed_.op.operands.size(); ++k) {
       const std::size_t source = partition::first_like(placed_.op, k);
-      const std::int64_t turns =
-          site_.spin(source) ? site_.turns(site_.spin(source)->axis, step) : 0;
-      one.areas.push_back(area(source, place, turns));
+      one.areas.push_back(area(source, place, site_.shifts(source, step)));
     }
     out[place].push_back(std::move(one));
   }
@@ -207,13 +205,18 @@ class ExecuteCoder {
   void add_shift(const program::Rotation& rotation, const Parcels& moved, std::int64_t step,
                  Lists& out) const {
     const auto k = subscript(rotation.operand);
+    Shifts shifts = site_.shifts(k, step);  // Along dimensions in turn, this one the last of them.
+    for (std::size_t i = 0; i < shifts.size(); ++i) {
+      const Spin& spin = site_.spins(k)[i];
+      shifts[i] = site_.turns(spin.axis, spin.dim <= subscript(rotation.dim) ? step + 1 : step);
+    }
     for (const auto& [operand, ends] : moved) {
       for (std::size_t place = 0; place < ends.size(); ++place) {
         if (ends[place].from.empty() && ends[place].to.empty()) {
           continue;
         }
         CoreInstruction one = instruction(Action::Shift, step);
-        one.areas.push_back(area(k, place, site_.turns(site_.spin(k)->axis, step + 1)));
+        one.areas.push_back(area(k, place, shifts));
         one.from = ends[place].from;
         one.to = ends[place].to;
         one.loads = rotation.chunks;
@@ -236,7 +239,7 @@ class ExecuteCoder {
       if (works[place] == 0 && one.from.empty() && one.to.empty()) {
         continue;
       }
-      one.areas.push_back(area(k, place, 0));
+      one.areas.push_back(area(k, place, site_.shifts(k, 0)));
       one.parts = round.parts;
       one.elements = round.elements;
       out[place].push_back(std::move(one));

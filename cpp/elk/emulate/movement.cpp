@@ -51,7 +51,7 @@ void write_part(const Operands& operands, std::size_t k, std::size_t worker,
 
 /// Whether a piece lies in ascending order of its indices, in whole bytes.
 bool lies_in_order(const Operands& operands, std::size_t k) {
-  return !operands.site().spin(k) && operands.site().bits(k) % 8 == 0;
+  return !operands.site().rotates(k) && operands.site().bits(k) % 8 == 0;
 }
 
 /// The same as write_part of what is cut out of the whole tensor, run by run; the padding behind a

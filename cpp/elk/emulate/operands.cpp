@@ -171,7 +171,7 @@ Operands::Operands(Machine& machine, std::int32_t op)
   for (std::size_t k = 0; k < picks_.size(); ++k) {
     const std::vector<Segment> space = places_.segments(k);
     for_each_worker(0, [&](std::size_t worker) {
-      first_held_[k][worker] = held(k, worker, 0);
+      first_held_[k][worker] = held(k, worker, site_.shifts(k, 0));
       storage_[k][worker] = find_storage(k, worker, space);
     });
   }
@@ -197,8 +197,8 @@ void Operands::find_picks(std::size_t k) {
   }
 }
 
-Held Operands::held(std::size_t k, std::size_t worker, std::int64_t turns) const {
-  Held result = site_.held(k, worker, turns);
+Held Operands::held(std::size_t k, std::size_t worker, const Shifts& shifts) const {
+  Held result = site_.held(k, worker, shifts);
   if (!picks_[k].empty()) {
     result.sets[subscript(placed_.op.operands[k].indirect->dim)] = picks_[k][worker];
   }
@@ -223,7 +223,7 @@ Storage Operands::find_storage(std::size_t k, std::size_t worker,
 
 Operands::Slices Operands::slices(std::size_t k, std::size_t worker) const {
   const std::int64_t divisor = std::max<std::int64_t>(1, placed_.plan.divisor[k]);
-  const std::int64_t ring = site_.spin(k) ? site_.spin(k)->parts : 1;
+  const std::int64_t ring = site_.ring(k);
   const std::size_t sharers = site_.group(k, site_.member(k, worker).group).size();
   if (sharers % subscript(ring * divisor) != 0) {
     throw InternalError(text("operand ", k, " is dealt out to ", divisor, " peers of ", sharers,
@@ -231,8 +231,8 @@ Operands::Slices Operands::slices(std::size_t k, std::size_t worker) const {
                         "emulate_exchange");
   }
   std::int64_t elements = first_held(k, worker).elements();
-  if (site_.spin(k)) {  // A circle has a place for every position, be it clipped or not.
-    for (const SharedRun& run : circle_runs(k, worker, 0)) {
+  if (site_.rotates(k)) {  // A circle has a place for every position, be it clipped or not.
+    for (const SharedRun& run : circle_runs(k, worker, site_.shifts(k, 0))) {
       elements = std::max(elements, run.to + run.count);
     }
   }
@@ -248,7 +248,7 @@ Operands::Slices Operands::slices(std::size_t k, std::size_t worker) const {
 
 std::size_t Operands::peer(std::size_t k, std::size_t worker, std::size_t slice) const {
   const std::int64_t divisor = std::max<std::int64_t>(1, placed_.plan.divisor[k]);
-  const std::int64_t ring = site_.spin(k) ? site_.spin(k)->parts : 1;
+  const std::int64_t ring = site_.ring(k);
   const Member& member = site_.member(k, worker);
   const std::int64_t first = member.number - (member.number % (ring * divisor));
   const std::int64_t number =
@@ -261,38 +261,41 @@ std::size_t Operands::peer(std::size_t k, std::size_t worker, std::size_t slice)
   return group[subscript(number)];
 }
 
-std::vector<SharedRun> Operands::circle_runs(std::size_t k, std::size_t worker,
-                                             std::int64_t turns) const {
-  const Held piece = held(k, worker, turns);
-  if (!site_.spin(k)) {
-    return {{.from = 0, .to = 0, .count = piece.elements()}};
+Positions Operands::positions(std::size_t k, std::size_t worker, const Shifts& shifts,
+                              DimRange dims) const {
+  const Held piece = held(k, worker, shifts);
+  const std::vector<Spin>& spins = site_.spins(k);
+  Positions out;
+  for (std::size_t dim = dims.end; dim-- > dims.begin;) {
+    const std::int64_t length = partition::count(piece.sets[dim]);
+    Positions along{
+        .runs = {{.from = 0, .to = 0, .count = length}}, .indices = length, .places = length};
+    for (std::size_t i = 0; i < spins.size(); ++i) {
+      if (spins[i].dim == dim) {
+        along = circle(spins[i], worker, shifts[i], piece.sets[dim]);
+      }
+    }
+    out = around(along, out);
   }
-  const Spin& spin = *site_.spin(k);
-  const Window window = site_.window(k, worker);
+  return out;
+}
+
+Positions Operands::circle(const Spin& spin, std::size_t worker, std::int64_t shifts,
+                           const partition::Indices& set) const {
+  const Window window = site_.window(spin, worker);
   const std::int64_t begin = site_.workers()[worker].tile[spin.axis].begin;
-  const std::int64_t moved = turns * placed_.plan.execute.pace[spin.axis];
-  std::int64_t outer = 1;
-  std::int64_t inner = 1;
-  for (std::size_t dim = 0; dim < piece.sets.size(); ++dim) {
-    const std::int64_t count = partition::count(piece.sets[dim]);
-    (dim < spin.dim ? outer : inner) *= dim == spin.dim ? 1 : count;
-  }
-  const std::int64_t length = partition::count(piece.sets[spin.dim]);
+  const std::int64_t moved = shifts * placed_.plan.execute.pace[spin.axis];
   const auto slot_of = [&](std::int64_t index) {
     const std::int64_t ahead = index - begin - window.start - moved;
     const std::int64_t in_window = ((ahead % window.length) + window.length) % window.length;
     return (moved + in_window) % window.held;
   };
-  std::vector<SharedRun> out;
-  const std::vector<SharedRun> line = runs_to(piece.sets[spin.dim], slot_of);
-  for (std::int64_t row = 0; row < outer; ++row) {
-    for (const SharedRun& run : line) {
-      out.push_back({.from = ((row * length) + run.from) * inner,
-                     .to = ((row * window.held) + run.to) * inner,
-                     .count = run.count * inner});
-    }
-  }
-  return out;
+  return {.runs = runs_to(set, slot_of), .indices = partition::count(set), .places = window.held};
+}
+
+std::vector<SharedRun> Operands::circle_runs(std::size_t k, std::size_t worker,
+                                             const Shifts& shifts) const {
+  return positions(k, worker, shifts, {0, site_.tensor(k).shape.size()}).runs;
 }
 
 View Operands::view(std::size_t k, std::size_t worker, std::int64_t bits) const {
@@ -300,19 +303,20 @@ View Operands::view(std::size_t k, std::size_t worker, std::int64_t bits) const 
 }
 
 std::byte* Operands::in_place(std::size_t k, std::size_t worker) const {
-  if (site_.spin(k)) {
+  if (site_.rotates(k)) {
     return nullptr;
   }
   const View place = view(k, worker, site_.bits(k));
   return const_cast<std::byte*>(place.reading(0, first_held(k, worker).elements()));
 }
 
-std::vector<std::byte> Operands::load(std::size_t k, std::size_t worker, std::int64_t turns) const {
+std::vector<std::byte> Operands::load(std::size_t k, std::size_t worker,
+                                      const Shifts& shifts) const {
   const std::int64_t bits = site_.bits(k);
-  const Held piece = held(k, worker, turns);
+  const Held piece = held(k, worker, shifts);
   const View place = view(k, worker, bits);
   std::vector<std::byte> out(subscript(piece_bytes(piece.elements(), bits) + 8));
-  for (const SharedRun& run : circle_runs(k, worker, turns)) {
+  for (const SharedRun& run : circle_runs(k, worker, shifts)) {
     place.read_to(run.to, run.count, out.data(), run.from);
   }
   return out;
@@ -320,10 +324,10 @@ std::vector<std::byte> Operands::load(std::size_t k, std::size_t worker, std::in
 
 std::vector<std::byte> Operands::in_place_order(std::size_t k, std::size_t worker,
                                                 std::vector<std::byte> piece) const {
-  if (!site_.spin(k)) {
+  if (!site_.rotates(k)) {
     return piece;
   }
-  const std::vector<SharedRun> runs = circle_runs(k, worker, 0);
+  const std::vector<SharedRun> runs = circle_runs(k, worker, site_.shifts(k, 0));
   std::int64_t end = 0;
   for (const SharedRun& run : runs) {
     end = std::max(end, run.to + run.count);

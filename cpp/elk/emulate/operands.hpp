@@ -9,6 +9,7 @@
 #include "elk/emulate/boxes.hpp"
 #include "elk/emulate/machine.hpp"
 #include "elk/emulate/places.hpp"
+#include "elk/emulate/positions.hpp"
 #include "elk/emulate/site.hpp"
 #include "elk/program/groups.hpp"
 
@@ -55,7 +56,7 @@ class Operands {
   /// Whether it is gathered: an activation that does not lie where it is needed.
   [[nodiscard]] bool is_gathered(std::size_t k) const { return places_.is_gathered(k); }
 
-  [[nodiscard]] Held held(std::size_t k, std::size_t worker, std::int64_t turns) const;
+  [[nodiscard]] Held held(std::size_t k, std::size_t worker, const Shifts& shifts) const;
   /// The same before the first shift, known once and for all.
   [[nodiscard]] const Held& first_held(std::size_t k, std::size_t worker) const {
     return first_held_[k][worker];
@@ -85,12 +86,17 @@ class Operands {
   [[nodiscard]] std::byte* in_place(std::size_t k, std::size_t worker) const;
   /// A piece in ascending order of its indices, and back: rotating ones lie in a circle.
   [[nodiscard]] std::vector<std::byte> load(std::size_t k, std::size_t worker,
-                                            std::int64_t turns) const;
+                                            const Shifts& shifts) const;
   [[nodiscard]] std::vector<std::byte> in_place_order(std::size_t k, std::size_t worker,
                                                       std::vector<std::byte> piece) const;
+  /// Dimensions [begin, end) of a tensor.
+  using DimRange = Interval<std::size_t>;
+  /// Where the elements of a piece lie, of some of its dimensions.
+  [[nodiscard]] Positions positions(std::size_t k, std::size_t worker, const Shifts& shifts,
+                                    DimRange dims) const;
   /// From the ascending order of a piece to where its elements lie.
   [[nodiscard]] std::vector<SharedRun> circle_runs(std::size_t k, std::size_t worker,
-                                                   std::int64_t turns) const;
+                                                   const Shifts& shifts) const;
 
   /// Notes what a worker received. `moved.op` is filled in.
   void note(std::size_t worker, Moved moved) const;
@@ -99,6 +105,9 @@ class Operands {
   void for_each_worker(std::int64_t step, const std::function<void(std::size_t)>& body) const;
 
  private:
+  /// The places of the indices that a worker holds of one dimension along which an operand rotates.
+  [[nodiscard]] Positions circle(const Spin& spin, std::size_t worker, std::int64_t shifts,
+                                 const partition::Indices& set) const;
   void find_picks(std::size_t k);
   [[nodiscard]] Storage find_storage(std::size_t k, std::size_t worker,
                                      const std::vector<Segment>& space) const;

@@ -17,27 +17,30 @@ struct Pass {
   std::int64_t elements = 0;
 };
 
-/// Rotation of one operand after `turns` shifts.
+/// One shift of an operand along its spin number `along`, after `shifts` along each of them.
 class Turn {
  public:
-  Turn(const Operands& operands, std::size_t k, std::int64_t turns)
+  Turn(const Operands& operands, std::size_t k, std::size_t along, Shifts shifts)
       : operands_(operands),
         site_(operands.site()),
         k_(k),
-        spin_(*operands.site().spin(k)),
-        moved_(turns * operands.site().placed().plan.execute.pace[spin_.axis]) {}
+        along_(along),
+        spin_(operands.site().spins(k)[along]),
+        pace_(operands.site().placed().plan.execute.pace[spin_.axis]),
+        moved_(shifts[along] * pace_),
+        shifts_(std::move(shifts)) {}
 
-  /// Most cores take all from their neighbour in the ring. Where parts are of different lengths,
-  /// another core of the ring, or of the group, may have what comes next.
+  /// Most cores take all from their neighbour in the circle. Where parts are of different lengths,
+  /// another core of it, or one of another ring that stands where this one does in all other
+  /// circles, may have what comes next.
   [[nodiscard]] Pass pass(std::size_t worker) const {
-    const Window window = site_.window(k_, worker);
-    const std::int64_t pace = site_.placed().plan.execute.pace[spin_.axis];
+    const Window window = site_.window(spin_, worker);
     Pass out;
     if (window.held == window.length) {
       return out;  // It holds the whole tile.
     }
     const std::int64_t first = site_.workers()[worker].tile[spin_.axis].begin;
-    for (std::int64_t r = moved_ + window.held; r < moved_ + window.held + pace; ++r) {
+    for (std::int64_t r = moved_ + window.held; r < moved_ + window.held + pace_; ++r) {
       const std::int64_t position = (window.start + r) % window.length;
       if (first + position >= site_.tensor(k_).shape[spin_.dim]) {
         continue;
@@ -52,32 +55,45 @@ class Turn {
 
  private:
   [[nodiscard]] std::int64_t ahead(std::size_t worker, std::int64_t position) const {
-    const Window window = site_.window(k_, worker);
+    const Window window = site_.window(spin_, worker);
     const std::int64_t distance = position - window.start - moved_;
     return ((distance % window.length) + window.length) % window.length;
   }
 
   [[nodiscard]] bool holds(std::size_t worker, std::int64_t position) const {
-    return ahead(worker, position) < site_.window(k_, worker).held;
+    return ahead(worker, position) < site_.window(spin_, worker).held;
   }
 
   [[nodiscard]] std::int64_t slot(std::size_t worker, std::int64_t position) const {
-    return (moved_ + ahead(worker, position)) % site_.window(k_, worker).held;
+    return (moved_ + ahead(worker, position)) % site_.window(spin_, worker).held;
   }
 
   [[nodiscard]] std::size_t neighbour(std::size_t worker) const {
     const Member& member = site_.member(k_, worker);
-    const std::int64_t place = member.number % spin_.parts;
-    return site_.group(
-        k_, member.group)[subscript(member.number - place + ((place + 1) % spin_.parts))];
+    const std::int64_t place = member.number / spin_.stride % spin_.parts;
+    const std::int64_t next = (place + 1) % spin_.parts;
+    return site_.group(k_,
+                       member.group)[subscript(member.number + ((next - place) * spin_.stride))];
+  }
+
+  /// Whether two workers hold the same indices of every other dimension.
+  [[nodiscard]] bool alike(std::size_t worker, std::size_t other) const {
+    const std::vector<Spin>& spins = site_.spins(k_);
+    for (std::size_t i = 0; i < spins.size(); ++i) {
+      if (i != along_ &&
+          site_.window(spins[i], worker).start != site_.window(spins[i], other).start) {
+        return false;
+      }
+    }
+    return true;
   }
 
   [[nodiscard]] std::size_t sender(std::size_t worker, std::int64_t position) const {
-    if (holds(neighbour(worker), position)) {
+    if (alike(worker, neighbour(worker)) && holds(neighbour(worker), position)) {
       return neighbour(worker);
     }
     for (const std::size_t other : site_.group(k_, site_.member(k_, worker).group)) {
-      if (holds(other, position)) {
+      if (alike(worker, other) && holds(other, position)) {
         return other;
       }
     }
@@ -97,34 +113,50 @@ class Turn {
     pass.runs.emplace_back(from, run);
   }
 
-  /// From places along the dimension to elements of the piece.
+  /// From places along the dimension to elements of the piece: the same for each row of those
+  /// around it, and for each run of what a row is made of.
   void spread(std::size_t worker, Pass& pass) const {
-    const Held piece = site_.held(k_, worker, 0);
-    std::int64_t outer = 1;
-    std::int64_t inner = 1;
-    for (std::size_t dim = 0; dim < piece.sets.size(); ++dim) {
-      const std::int64_t count = dim == spin_.dim ? 1 : partition::count(piece.sets[dim]);
-      (dim < spin_.dim ? outer : inner) *= count;
-    }
-    std::vector<std::pair<std::size_t, SharedRun>> runs;
-    for (std::int64_t row = 0; row < outer; ++row) {
-      for (const auto& [from, run] : pass.runs) {
-        const std::int64_t there = row * site_.window(k_, from).held;
-        const std::int64_t here = row * site_.window(k_, worker).held;
-        runs.emplace_back(from, SharedRun{.from = (there + run.from) * inner,
-                                          .to = (here + run.to) * inner,
-                                          .count = run.count * inner});
-        pass.elements += run.count * inner;
+    const Positions outer =
+        operands_.positions(k_, worker, shifts_, {.begin = 0, .end = spin_.dim});
+    const Positions inner = operands_.positions(
+        k_, worker, shifts_, {.begin = spin_.dim + 1, .end = site_.tensor(k_).shape.size()});
+    const std::int64_t held = site_.window(spin_, worker).held;
+    const auto line = std::exchange(pass.runs, {});
+    for (const SharedRun& rows : outer.runs) {
+      for (std::int64_t row = rows.to; row < rows.to + rows.count; ++row) {
+        for (const auto& [from, run] : line) {
+          add_places(
+              pass, from,
+              {.from = (row * held) + run.from, .to = (row * held) + run.to, .count = run.count},
+              inner);
+        }
       }
     }
-    pass.runs = std::move(runs);
+  }
+
+  /// Adds what lies at places of the dimension and those around it: each a row of `inner`.
+  static void add_places(Pass& pass, std::size_t from, const SharedRun& places,
+                         const Positions& inner) {
+    const bool whole = in_order(inner);
+    for (std::int64_t i = 0; i < (whole ? 1 : places.count); ++i) {
+      for (const SharedRun& part : inner.runs) {
+        const std::int64_t count = whole ? places.count * inner.places : part.count;
+        pass.runs.emplace_back(from, SharedRun{.from = ((places.from + i) * inner.places) + part.to,
+                                               .to = ((places.to + i) * inner.places) + part.to,
+                                               .count = count});
+        pass.elements += count;
+      }
+    }
   }
 
   const Operands& operands_;
   const Site& site_;
   std::size_t k_;
+  std::size_t along_;
   Spin spin_;
+  std::int64_t pace_;
   std::int64_t moved_;
+  Shifts shifts_;
 };
 
 /// Elements [begin, begin + count) of what a worker receives.
@@ -217,8 +249,9 @@ void note_pass(const Operands& operands, std::size_t k, std::size_t worker, cons
   }
 }
 
-void shift_operand(const Operands& operands, std::size_t k, std::int64_t turns, std::int64_t step) {
-  const Turn turn(operands, k, turns);
+void shift_operand(const Operands& operands, std::size_t k, std::size_t along, const Shifts& shifts,
+                   std::int64_t step) {
+  const Turn turn(operands, k, along, shifts);
   std::vector<Pass> passes(operands.site().workers().size());
   operands.for_each_worker(step, [&](std::size_t worker) {
     passes[worker] = turn.pass(worker);
@@ -247,12 +280,16 @@ void shift(const Operands& operands, std::int64_t step) {
     return;
   }
   for (std::size_t k = 0; k < site.op().operands.size(); ++k) {
-    if (!site.spin(k) || partition::first_like(site.op(), k) != k) {
+    if (partition::first_like(site.op(), k) != k) {
       continue;
     }
-    const std::int64_t turns = site.turns(site.spin(k)->axis, step);
-    if (site.turns(site.spin(k)->axis, step + 1) != turns) {
-      shift_operand(operands, k, turns, step);
+    Shifts shifts = site.shifts(k, step);
+    const Shifts after = site.shifts(k, step + 1);
+    for (std::size_t along = 0; along < shifts.size(); ++along) {
+      if (shifts[along] != after[along]) {
+        shift_operand(operands, k, along, shifts, step);
+        shifts[along] = after[along];
+      }
     }
   }
 }

@@ -110,7 +110,7 @@ Site::Site(const program::PlacedOp& placed)
     layout->split_axes.clear();
     layouts_.push_back(std::move(layout));
     pieces_.push_back(std::make_unique<partition::Pieces>(*layouts_.back()));
-    add_spin(k);
+    add_spins(k);
     if (op.operands[k].access == ir::Access::Read) {
       add_groups(k);
     }
@@ -135,27 +135,28 @@ const ir::Tensor& Site::tensor(std::size_t operand) const {
 
 std::int64_t Site::bits(std::size_t operand) const { return ir::bits(tensor(operand).dtype); }
 
-void Site::add_spin(std::size_t operand) {
+void Site::add_spins(std::size_t operand) {
   const partition::ExecutePlan& plan = placed_.plan.execute;
   if (operand >= plan.temporal.size()) {
     return;
   }
-  const std::vector<std::int64_t>& temporal = plan.temporal[operand];
-  for (std::size_t dim = 0; dim < temporal.size(); ++dim) {
-    if (temporal[dim] == 1) {
-      continue;
-    }
-    if (spins_[operand]) {
-      throw InvalidInput(text("operand ", operand, " of op '", placed_.op.name,
-                              "' rotates along two dimensions, which is not emulated"),
-                         "emulate_plan");
-    }
-    const std::size_t axis = subscript(placed_.op.operands[operand].dims[dim].axes[0]);
-    spins_[operand] = Spin{.dim = dim,
-                           .axis = axis,
-                           .parts = temporal[dim],
-                           .chunk = ceil_div(tiling_.tile[axis], temporal[dim])};
+  for (const partition::Circle& circle :
+       partition::rotation(placed_.op, operand, plan, placed_.chip).circles) {
+    const std::size_t axis = subscript(circle.axis);
+    spins_[operand].push_back({.dim = circle.dim,
+                               .axis = axis,
+                               .parts = circle.parts,
+                               .stride = circle.stride,
+                               .chunk = ceil_div(tiling_.tile[axis], circle.parts)});
   }
+}
+
+std::int64_t Site::ring(std::size_t operand) const {
+  std::int64_t cores = 1;
+  for (const Spin& spin : spins_[operand]) {
+    cores *= spin.parts;
+  }
+  return cores;
 }
 
 void Site::add_groups(std::size_t operand) {
@@ -186,21 +187,20 @@ std::int64_t Site::start(std::size_t axis, std::size_t worker) const {
   return starts_[axis][worker];
 }
 
-Window Site::window(std::size_t operand, std::size_t worker) const {
-  const Spin& spin = *spins_[operand];
+Window Site::window(const Spin& spin, std::size_t worker) const {
   const std::int64_t length = workers_[worker].tile[spin.axis].length();
   return {
       .start = start(spin.axis, worker), .length = length, .held = std::min(spin.chunk, length)};
 }
 
-Held Site::held(std::size_t operand, std::size_t worker, std::int64_t turns) const {
+Held Site::held(std::size_t operand, std::size_t worker, const Shifts& shifts) const {
   const partition::Pieces& pieces = *pieces_[operand];
   const std::int32_t place = pieces.place(workers_[worker].core);
   Held result = held_at(pieces, static_cast<std::size_t>(place));
-  if (spins_[operand]) {
-    const Spin& spin = *spins_[operand];
-    const Window at_first = window(operand, worker);
-    const std::int64_t first = at_first.start + (turns * placed_.plan.execute.pace[spin.axis]);
+  for (std::size_t i = 0; i < spins_[operand].size(); ++i) {
+    const Spin& spin = spins_[operand][i];
+    const Window at_first = window(spin, worker);
+    const std::int64_t first = at_first.start + (shifts[i] * placed_.plan.execute.pace[spin.axis]);
     partition::Indices& set = result.sets[spin.dim];
     set = circle(first, at_first.held, at_first.length, workers_[worker].tile[spin.axis].begin);
     const partition::Run all{.begin = 0, .end = tensor(operand).shape[spin.dim]};
@@ -222,6 +222,15 @@ std::int64_t Site::turns(std::size_t axis, std::int64_t step) const {
     inner *= tiling_.trips[i];
   }
   return 0;
+}
+
+Shifts Site::shifts(std::size_t operand, std::int64_t step) const {
+  Shifts result;
+  result.reserve(spins_[operand].size());
+  for (const Spin& spin : spins_[operand]) {
+    result.push_back(turns(spin.axis, step));
+  }
+  return result;
 }
 
 std::int64_t Site::trip(std::size_t axis, std::int64_t step) const {

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "elk/emulate/access.hpp"
@@ -22,13 +21,17 @@ struct Worker {
   Ranges tile;
 };
 
-/// How an operand rotates: along one dimension, on one axis.
+/// One dimension along which an operand rotates, on one axis.
 struct Spin {
   std::size_t dim;
   std::size_t axis;
-  std::int64_t parts;  // f_t
-  std::int64_t chunk;  // indices of a part
+  std::int64_t parts;   // f_t
+  std::int64_t stride;  // from a core of the circle to the next, in numbers
+  std::int64_t chunk;   // indices of a part
 };
+
+/// How often an operand was shifted along each of its spins.
+using Shifts = std::vector<std::int64_t>;
 
 /// A core among those that share a sub-tensor of an operand.
 struct Member {
@@ -58,9 +61,13 @@ class Site {
   [[nodiscard]] const ir::Tensor& tensor(std::size_t operand) const;
   [[nodiscard]] std::int64_t bits(std::size_t operand) const;
 
-  [[nodiscard]] const std::optional<Spin>& spin(std::size_t operand) const {
+  /// The dimensions along which an operand rotates.
+  [[nodiscard]] const std::vector<Spin>& spins(std::size_t operand) const {
     return spins_[operand];
   }
+  [[nodiscard]] bool rotates(std::size_t operand) const { return !spins_[operand].empty(); }
+  /// Cores of a rotation ring; 1 of an operand that does not rotate.
+  [[nodiscard]] std::int64_t ring(std::size_t operand) const;
   [[nodiscard]] const Member& member(std::size_t operand, std::size_t worker) const {
     return members_[operand][worker];
   }
@@ -69,13 +76,15 @@ class Site {
                                                       std::size_t group) const {
     return groups_[operand][group];
   }
-  [[nodiscard]] Window window(std::size_t operand, std::size_t worker) const;
+  [[nodiscard]] Window window(const Spin& spin, std::size_t worker) const;
 
-  /// The piece of an operand that a worker holds after `turns` shifts; of a result its tile.
-  [[nodiscard]] Held held(std::size_t operand, std::size_t worker, std::int64_t turns) const;
+  /// The piece of an operand that a worker holds after these shifts; of a result its tile.
+  [[nodiscard]] Held held(std::size_t operand, std::size_t worker, const Shifts& shifts) const;
 
-  /// Shifts of an operand that rotates along `axis` before step `step`.
+  /// Shifts along `axis` of what rotates there before step `step`.
   [[nodiscard]] std::int64_t turns(std::size_t axis, std::int64_t step) const;
+  /// Shifts of an operand before step `step`.
+  [[nodiscard]] Shifts shifts(std::size_t operand, std::int64_t step) const;
   /// What a worker computes in a step: ranges of all axes, in parts where a window wraps around.
   /// Empty where others' tiles are longer than its own.
   [[nodiscard]] std::vector<Ranges> sub_task(std::size_t worker, std::int64_t step) const;
@@ -90,7 +99,7 @@ class Site {
   [[nodiscard]] std::vector<std::vector<std::size_t>> partners() const;
 
  private:
-  void add_spin(std::size_t operand);
+  void add_spins(std::size_t operand);
   void add_groups(std::size_t operand);
   void add_starts(std::size_t axis);
   [[nodiscard]] std::int64_t start(std::size_t axis, std::size_t worker) const;
@@ -99,7 +108,7 @@ class Site {
   const program::PlacedOp& placed_;
   partition::Tiling tiling_;
   std::vector<Worker> workers_;
-  std::vector<std::optional<Spin>> spins_;
+  std::vector<std::vector<Spin>> spins_;
   std::vector<std::vector<Member>> members_;
   std::vector<std::vector<std::vector<std::size_t>>> groups_;
   std::map<std::int32_t, std::size_t> worker_of_;  // by core

@@ -20,7 +20,7 @@ std::vector<std::int32_t> cut_axes(const ExecutePlan& plan, const Wanted& wanted
 
 /// Whether places are numbers modulo `parts`, as `split_axes` say them.
 bool by_number(const Rotation& rotation, std::int64_t parts) {
-  return !rotation.snakes && !rotation.folds && rotation.ring == parts;
+  return in_order(rotation) && rotation.ring == parts;
 }
 
 }  // namespace
@@ -38,7 +38,7 @@ Layout layout(const ir::Graph& graph, const ir::Op& op, std::size_t operand,
                 .split_dim = -1,
                 .split = 1,
                 .split_axes = {},
-                .turning = {},
+                .circled = {},
                 .spread = false};
   for (std::size_t axis = 0; axis < op.axes.size(); ++axis) {
     result.size.push_back(op.axes[axis].size);
@@ -64,16 +64,23 @@ Layout start_layout(const ir::Graph& graph, const ir::Op& op, std::size_t operan
   const std::vector<std::int64_t>& temporal = plan.temporal[operand];
   for (std::size_t dim = 0; dim < temporal.size(); ++dim) {
     if (temporal[dim] > 1) {
-      result.split_dim = static_cast<std::int64_t>(dim);
-      result.split = temporal[dim];
-      result.split_axes =
-          cut_axes(plan, [&](std::int32_t axis) { return !contains(op.operands[operand], axis); });
-      result.turning = turning(op, plan, chip, op.operands[operand].dims[dim].axes[0]);
-      if (result.turning.size() == 1 && by_number(result.turning[0].rotation, result.split)) {
-        result.turning.clear();
-      }
-      break;
+      result.circled.push_back(
+          {.dim = static_cast<std::int64_t>(dim),
+           .parts = temporal[dim],
+           .turning = turning(op, plan, chip, op.operands[operand].dims[dim].axes[0])});
     }
+  }
+  if (result.circled.empty()) {
+    return result;
+  }
+  const Circled first = result.circled.front();
+  result.split_dim = first.dim;
+  result.split = first.parts;
+  result.split_axes =
+      cut_axes(plan, [&](std::int32_t axis) { return !contains(op.operands[operand], axis); });
+  if (result.circled.size() == 1 && first.turning.size() == 1 &&
+      by_number(first.turning[0].rotation, first.parts)) {
+    result.circled.clear();
   }
   return result;
 }

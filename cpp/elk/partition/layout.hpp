@@ -12,6 +12,16 @@
 
 namespace elk::partition {
 
+/// A dimension along which an operand rotates, at the start of an execute: what turns along it says
+/// where a core's part begins (`first_index`).
+struct Circled {
+  std::int64_t dim;
+  std::int64_t parts;
+  std::vector<Turning> turning;
+
+  friend bool operator==(const Circled&, const Circled&) = default;
+};
+
 /// Which part of a stored tensor every core holds: the axes that index it, cut by factors, and the
 /// mixed radix of the core id. A graph input lies spread evenly (`spread`): no core can count on
 /// having what it needs.
@@ -26,9 +36,9 @@ struct Layout {
   std::int64_t split_dim;  // after a reduce-scatter: the dim of the tile that is cut ...
   std::int64_t split;      // ... into this many parts, 1: not
   std::vector<std::int32_t> split_axes;  // by the index over these axes, modulo `split`
-  /// At the start of an execute, where the place in one ring does not tell the part: all operands
-  /// that rotate along the cut dimension, whose places add up (`first_index`). Empty: `split_axes`.
-  std::vector<Turning> turning;
+  /// At the start of an execute, where `split_axes` do not tell the part: `split_dim` and any
+  /// others along which the operand rotates.
+  std::vector<Circled> circled;
   bool spread;
 
   friend bool operator==(const Layout&, const Layout&) = default;
@@ -39,7 +49,7 @@ struct Layout {
                             const ExecutePlan& plan, const chip::Chip& chip);
 
 /// The part of a read operand that a core holds when the execute begins: of a rotating operand one
-/// partition, cut along its first rotated dimension.
+/// partition, cut along every dimension that it rotates along.
 [[nodiscard]] Layout start_layout(const ir::Graph& graph, const ir::Op& op, std::size_t operand,
                                   const ExecutePlan& plan, const chip::Chip& chip);
 

@@ -166,12 +166,13 @@ void advance(const Layout& layout, std::vector<std::int64_t>& digits) {
 }
 
 /// Where each core's part begins, in indices of a tile of `tile`, while operands turn together.
-std::vector<std::int64_t> begins(const Layout& layout, std::size_t cores, std::int64_t tile) {
+std::vector<std::int64_t> begins(const Layout& layout, const Circled& circled, std::size_t cores,
+                                 std::int64_t tile) {
   std::vector<std::int64_t> result(cores, 0);
   std::vector<std::int64_t> digits(layout.factors.size(), 0);
   for (std::int64_t& begin : result) {
-    for (const Turning& one : layout.turning) {
-      begin += one.length * place(one.rotation, digits);
+    for (const Turning& one : circled.turning) {
+      begin += delay(one, digits);
     }
     begin %= tile;
     advance(layout, digits);
@@ -189,15 +190,15 @@ Indices window(IndexView from, std::int64_t begin, std::int64_t length, std::int
 }
 
 /// Every core's part where operands turn together: a set for each tile and each place to begin.
-void turn(const Layout& layout, std::size_t along, DimPieces& dim) {
-  const std::size_t axis = subscript(layout.dims[along].axes[0]);
+void turn(const Layout& layout, const Circled& circled, DimPieces& dim) {
+  const std::size_t axis = subscript(layout.dims[static_cast<std::size_t>(circled.dim)].axes[0]);
   const std::int64_t tile = ceil_div(layout.size[axis], layout.factors[axis]);
   const auto cores = static_cast<std::size_t>(layout.cores);
-  const std::vector<std::int64_t> begin = begins(layout, cores, tile);
+  const std::vector<std::int64_t> begin = begins(layout, circled, cores, tile);
   std::vector<std::int64_t> distinct = begin;
   std::sort(distinct.begin(), distinct.end());
   distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
-  const std::int64_t length = ceil_div(tile, layout.split);
+  const std::int64_t length = ceil_div(tile, circled.parts);
   IndexSets windows;
   for (std::size_t set = 0; set < dim.sets.size(); ++set) {
     for (const std::int64_t first : distinct) {
@@ -248,12 +249,13 @@ DimPieces dim_pieces(const Layout& layout, std::size_t dim) {
     }
     result.set_of = digit_sums<std::int32_t>(layout, step);
   }
-  if (layout.split > 1 && static_cast<std::int64_t>(dim) == layout.split_dim) {
-    if (layout.turning.empty()) {
-      split(layout, result);
-    } else {
-      turn(layout, dim, result);
-    }
+  const auto circled =
+      std::find_if(layout.circled.begin(), layout.circled.end(),
+                   [dim](const Circled& one) { return one.dim == static_cast<std::int64_t>(dim); });
+  if (circled != layout.circled.end()) {
+    turn(layout, *circled, result);
+  } else if (layout.split > 1 && static_cast<std::int64_t>(dim) == layout.split_dim) {
+    split(layout, result);
   }
   result.counts.reserve(result.sets.size());
   for (std::size_t set = 0; set < result.sets.size(); ++set) {

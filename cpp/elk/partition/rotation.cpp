@@ -3,20 +3,15 @@
 #include <algorithm>
 #include <utility>
 
+#include "elk/base/errors.hpp"
 #include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
+#include "elk/base/text.hpp"
 #include "elk/partition/extent.hpp"
 #include "elk/partition/order.hpp"
 
 namespace elk::partition {
 namespace {
-
-/// Whether an operand rotates along more than one of its dimensions: its places then count through
-/// all of them, and no order of the ring makes neighbours of each.
-bool along_several(const std::vector<std::int64_t>& temporal) {
-  return std::count_if(temporal.begin(), temporal.end(),
-                       [](std::int64_t parts) { return parts > 1; }) > 1;
-}
 
 /// Adds what turns, unless the same cores share what is there in as many parts or more.
 void add(Turning one, std::vector<Turning>& all) {
@@ -25,7 +20,7 @@ void add(Turning one, std::vector<Turning>& all) {
   });
   if (same == all.end()) {
     all.push_back(std::move(one));
-  } else if (one.rotation.ring > same->rotation.ring) {
+  } else if (one.circle.parts > same->circle.parts) {
     *same = std::move(one);
   }
 }
@@ -41,38 +36,99 @@ std::int64_t number_of(const Rotation& rotation, std::span<const std::int64_t> d
   return number;
 }
 
+/// The dimensions along which an operand rotates, in no order of their loops yet.
+std::vector<Circle> circles_of(const ir::Operand& operand,
+                               const std::vector<std::int64_t>& temporal) {
+  std::vector<Circle> result;
+  for (std::size_t dim = 0; dim < temporal.size(); ++dim) {
+    if (temporal[dim] > 1) {
+      result.push_back({.dim = dim,
+                        .axis = operand.dims[dim].axes[0],
+                        .parts = temporal[dim],
+                        .stride = 1,
+                        .folds = false});
+    }
+  }
+  return result;
+}
+
+/// Gives each circle its stride: the parts of those whose loops are within its own. Returns the
+/// product of all parts.
+std::int64_t set_strides(const std::vector<std::int32_t>& loops, std::vector<Circle>& circles) {
+  std::vector<Circle*> inwards;
+  inwards.reserve(circles.size());
+  for (Circle& circle : circles) {
+    inwards.push_back(&circle);
+  }
+  std::stable_sort(inwards.begin(), inwards.end(), [&](const Circle* a, const Circle* b) {
+    return std::find(loops.begin(), loops.end(), a->axis) <
+           std::find(loops.begin(), loops.end(), b->axis);
+  });
+  std::int64_t ring = 1;
+  for (std::size_t i = inwards.size(); i-- > 0;) {
+    inwards[i]->stride = ring;
+    ring *= inwards[i]->parts;
+  }
+  return ring;
+}
+
+/// The place of a member along one circle.
+std::int64_t place_on(const Circle& circle, std::int64_t member) {
+  const std::int64_t digit = member / circle.stride % circle.parts;
+  if (!circle.folds) {
+    return digit;
+  }
+  return digit % 2 == 0 ? digit / 2 : circle.parts - ((digit + 1) / 2);
+}
+
+/// The number of the core with these digits among the sharers.
+std::int64_t sharer(const Rotation& rotation, std::span<const std::int64_t> digits) {
+  std::vector<std::int64_t> own;
+  own.reserve(rotation.axes.size());
+  for (const std::int32_t axis : rotation.axes) {
+    own.push_back(digits[subscript(axis)]);
+  }
+  return number_of(rotation, own);
+}
+
 }  // namespace
 
 Rotation rotation(const ir::Op& op, std::size_t operand, const ExecutePlan& plan,
                   const chip::Chip& chip) {
-  Rotation result{.axes = {}, .factors = {}, .ring = 1, .snakes = false, .folds = false};
+  Rotation result{.axes = {},
+                  .factors = {},
+                  .ring = 1,
+                  .snakes = false,
+                  .circles = circles_of(op.operands[operand], plan.temporal[operand])};
   for (const std::int32_t axis : plan.order) {
     if (!contains(op.operands[operand], axis)) {
       result.axes.push_back(axis);
       result.factors.push_back(plan.factors[subscript(axis)]);
     }
   }
-  for (const std::int64_t parts : plan.temporal[operand]) {
-    result.ring *= parts;
+  result.ring = set_strides(plan.loops, result.circles);
+  const std::int64_t sharers = partition::sharers(op, operand, plan.factors);
+  if (sharers % result.ring != 0) {
+    throw InvalidInput(text("plan of ", op.name, ": the ", sharers, " sharers of operand ", operand,
+                            " make no rings of ", result.ring),
+                       "invalid_plan");
   }
-  if (!chip::is_mesh(chip) || along_several(plan.temporal[operand])) {
+  if (!chip::is_mesh(chip)) {
     return result;
   }
   result.snakes = result.axes.size() == 2;
   const bool around =
       result.axes.size() == 1 &&
       goes_around(chip, plan.mesh_dims[subscript(result.axes[0])], result.factors[0], result.ring);
-  result.folds = result.ring > 2 && !around;
+  for (Circle& circle : result.circles) {
+    const bool outermost = circle.stride * circle.parts == result.ring;
+    circle.folds = circle.parts > 2 && !(around && outermost);
+  }
   return result;
 }
 
 std::int64_t place(const Rotation& rotation, std::span<const std::int64_t> digits) {
-  std::vector<std::int64_t> own;
-  own.reserve(rotation.axes.size());
-  for (const std::int32_t axis : rotation.axes) {
-    own.push_back(digits[subscript(axis)]);
-  }
-  return place(rotation, number_of(rotation, own) % rotation.ring);
+  return place(rotation, sharer(rotation, digits) % rotation.ring);
 }
 
 std::vector<std::int64_t> in_rings(const Rotation& rotation) {
@@ -97,10 +153,16 @@ std::vector<std::int64_t> in_rings(const Rotation& rotation) {
 }
 
 std::int64_t place(const Rotation& rotation, std::int64_t member) {
-  if (!rotation.folds) {
-    return member;
+  std::int64_t result = 0;
+  for (const Circle& circle : rotation.circles) {
+    result += circle.stride * place_on(circle, member);
   }
-  return member % 2 == 0 ? member / 2 : rotation.ring - ((member + 1) / 2);
+  return result;
+}
+
+bool in_order(const Rotation& rotation) {
+  return !rotation.snakes && std::none_of(rotation.circles.begin(), rotation.circles.end(),
+                                          [](const Circle& circle) { return circle.folds; });
 }
 
 std::int64_t ring_hops(std::int64_t cores, bool folds) {
@@ -127,14 +189,19 @@ std::vector<Turning> turning(const ir::Op& op, const ExecutePlan& plan, const ch
   std::vector<Turning> result;
   const std::int64_t tile = ceil_div(op.axes[subscript(axis)].size, plan.factors[subscript(axis)]);
   for (std::size_t i = 0; i < op.operands.size(); ++i) {
-    for (std::size_t dim = 0; dim < plan.temporal[i].size(); ++dim) {
-      const std::int64_t parts = plan.temporal[i][dim];
-      if (parts > 1 && op.operands[i].dims[dim].axes[0] == axis && first_like(op, i) == i) {
-        add({.rotation = rotation(op, i, plan, chip), .length = ceil_div(tile, parts)}, result);
+    const Rotation turns = rotation(op, i, plan, chip);
+    for (const Circle& circle : turns.circles) {
+      if (circle.axis == axis && first_like(op, i) == i) {
+        add({.rotation = turns, .circle = circle, .length = ceil_div(tile, circle.parts)}, result);
       }
     }
   }
   return result;
+}
+
+std::int64_t delay(const Turning& turning, std::span<const std::int64_t> digits) {
+  const std::int64_t member = sharer(turning.rotation, digits) % turning.rotation.ring;
+  return turning.length * place_on(turning.circle, member);
 }
 
 std::int64_t first_index(const ir::Op& op, const ExecutePlan& plan, const chip::Chip& chip,
@@ -142,7 +209,7 @@ std::int64_t first_index(const ir::Op& op, const ExecutePlan& plan, const chip::
   const std::int64_t tile = ceil_div(op.axes[subscript(axis)].size, plan.factors[subscript(axis)]);
   std::int64_t index = 0;
   for (const Turning& one : turning(op, plan, chip, axis)) {
-    index += one.length * place(one.rotation, digits);
+    index += delay(one, digits);
   }
   return index % tile;
 }

@@ -11,34 +11,55 @@
 
 namespace elk::partition {
 
+/// One dimension along which an operand rotates: the cores of a ring that differ only in this digit
+/// of their numbers hand partitions around a circle.
+struct Circle {
+  std::size_t dim;
+  std::int32_t axis;
+  std::int64_t parts;   // f_t: cores of a circle
+  std::int64_t stride;  // from one of them to the next, in numbers
+  bool folds;
+
+  friend bool operator==(const Circle&, const Circle&) = default;
+};
+
 /// How the cores that share a sub-tensor of an operand hand its partitions around (T10 4.1): one
 /// rule for planner, program and simulator.
 ///
 /// The sharers are numbered in the order of their core ids; on a grid in the order of a snake
 /// through their rows, so that neighbours by number are neighbours on the grid. Each run of `ring`
-/// numbers forms a ring. Its places 0, 1, 2, ... are its members in this order where the last is a
-/// neighbour of the first: on all-to-all, and where the ring goes once around a torus. Elsewhere
-/// the ring is folded: over the members 0, 2, 4, ... and back over ..., 5, 3, 1. Then no step is
-/// longer than two hops, and every link on the way carries one partition in each direction.
+/// numbers forms a ring: along one dimension one circle, along several a grid with a digit for each
+/// of them, the one whose loop is innermost, which turns most often, counting fastest. Places
+/// 0, 1, 2, ... along a dimension are its digits in this order where the last core is a neighbour
+/// of the first: on all-to-all, and where circles go once around a torus. Elsewhere a circle is
+/// folded: over the digits 0, 2, 4, ... and back over ..., 5, 3, 1. Then no step is longer than
+/// two strides, and every link on the way carries a partition of each of `stride` circles in each
+/// direction.
 ///
-/// A core at place `p` receives from the one at place `p + 1`, and the last from the first.
+/// A core at place `p` of a circle receives from the one at place `p + 1`, and the last from the
+/// first. So the cores of a ring hold all partitions at all times, each a different one.
 struct Rotation {
   std::vector<std::int32_t> axes;     // cut axes that the operand does not contain, outermost first
   std::vector<std::int64_t> factors;  // of these
   std::int64_t ring;                  // cores of a ring: the product of the temporal factors
   bool snakes;
-  bool folds;
+  std::vector<Circle> circles;  // by dimension
 
   friend bool operator==(const Rotation&, const Rotation&) = default;
 };
+/// Throws InvalidInput where the sharers make no rings.
 [[nodiscard]] Rotation rotation(const ir::Op& op, std::size_t operand, const ExecutePlan& plan,
                                 const chip::Chip& chip);
 
-/// The place in its ring of the core with these digits, one for each axis of the op.
+/// The place in its ring of the core with these digits, one for each axis of the op: its places in
+/// the circles, each times its stride.
 [[nodiscard]] std::int64_t place(const Rotation& rotation, std::span<const std::int64_t> digits);
 
 /// The place of member number `member`.
 [[nodiscard]] std::int64_t place(const Rotation& rotation, std::int64_t member);
+
+/// Whether a core's place is its number in the ring.
+[[nodiscard]] bool in_order(const Rotation& rotation);
 
 /// The sharers ring after ring, each in the order of its places: of the numbers that count through
 /// `axes`, the last one fastest.
@@ -62,10 +83,14 @@ struct Rotation {
 /// An operand that rotates along an axis, in partitions of `length` indices of it.
 struct Turning {
   Rotation rotation;
+  Circle circle;  // the one along the axis
   std::int64_t length;
 
   friend bool operator==(const Turning&, const Turning&) = default;
 };
+/// Indices by which a core's first sub-task begins later than that of the first core of the ring.
+[[nodiscard]] std::int64_t delay(const Turning& turning, std::span<const std::int64_t> digits);
+
 /// The operands whose places say where along `axis` a core begins. Of several that the same cores
 /// share, the one in most parts: they turn together, at its places. (If another's parts are fewer,
 /// its rings are cores as far apart in these places as one of its parts is long, not neighbours.)

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstddef>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "elk/partition/extent.hpp"
 #include "elk/partition/order.hpp"
 #include "elk/partition/plan.hpp"
+#include "elk/partition/rotation.hpp"
 
 namespace elk::partition {
 namespace {
@@ -60,9 +62,6 @@ void validate_temporal(const ir::Op& op, std::size_t operand, const ExecutePlan&
            " temporal factors");
   }
   std::int64_t product = 1;
-  if (std::count_if(parts.begin(), parts.end(), [](std::int64_t n) { return n > 1; }) > 1) {
-    refuse(op, "operand ", operand, " rotates along several dimensions");
-  }
   for (std::size_t dim = 0; dim < parts.size(); ++dim) {
     if (parts[dim] < 1 || (parts[dim] > 1 && !rotates(op, operand, dim))) {
       refuse(op, "operand ", operand, " cannot be cut by ", parts[dim], " over time in dimension ",
@@ -133,6 +132,65 @@ void validate_grid(const ir::Op& op, const ExecutePlan& plan, const chip::Chip& 
   }
 }
 
+/// Whether two operands that rotate along one axis start in step on every core: places of which
+/// each ring sees only its own add up, and the same places count once.
+bool in_step(const Turning& one, const Turning& other) {
+  const std::vector<std::int32_t>& axes = one.rotation.axes;
+  const std::vector<std::int32_t>& others = other.rotation.axes;
+  const bool apart = std::none_of(axes.begin(), axes.end(), [&](std::int32_t axis) {
+    return std::find(others.begin(), others.end(), axis) != others.end();
+  });
+  return apart || (axes == others && one.circle.parts == other.circle.parts &&
+                   one.circle.stride == other.circle.stride);
+}
+
+/// Each dimension of an operand along which it rotates.
+std::vector<Turning> turnings(const ir::Op& op, std::size_t operand, const ExecutePlan& plan,
+                              const chip::Chip& chip) {
+  const Rotation turns = rotation(op, operand, plan, chip);
+  std::vector<Turning> result;
+  result.reserve(turns.circles.size());
+  for (const Circle& circle : turns.circles) {
+    result.push_back({.rotation = turns, .circle = circle, .length = 0});
+  }
+  return result;
+}
+
+/// What an operand that rotates along several dimensions asks of them, and of another that rotates
+/// along one of them.
+void validate_beside(const ir::Op& op, std::size_t operand, const Turning& one, std::size_t other,
+                     const Turning& beside) {
+  if (one.circle.axis != beside.circle.axis) {
+    return;
+  }
+  const std::string& axis = op.axes[static_cast<std::size_t>(one.circle.axis)].name;
+  if (operand == other && one.circle.dim != beside.circle.dim) {
+    refuse(op, "operand ", operand, " rotates along axis ", axis, " in dimensions ", one.circle.dim,
+           " and ", beside.circle.dim);
+  }
+  if (operand != other && !in_step(one, beside)) {
+    refuse(op, "operand ", operand, ", which rotates along several dimensions, and operand ", other,
+           " share cores and rotate along axis ", axis,
+           " in other circles: their partitions would not meet");
+  }
+}
+
+void validate_circles(const ir::Op& op, const ExecutePlan& plan, const chip::Chip& chip) {
+  for (std::size_t operand = 0; operand < op.operands.size(); ++operand) {
+    const std::vector<Turning> circles = turnings(op, operand, plan, chip);
+    if (circles.size() < 2) {
+      continue;
+    }
+    for (std::size_t other = 0; other < op.operands.size(); ++other) {
+      for (const Turning& beside : turnings(op, other, plan, chip)) {
+        for (const Turning& one : circles) {
+          validate_beside(op, operand, one, other, beside);
+        }
+      }
+    }
+  }
+}
+
 }  // namespace
 
 void validate(const ir::Graph& graph, const ir::Op& op, const ExecutePlan& plan,
@@ -147,6 +205,7 @@ void validate(const ir::Graph& graph, const ir::Op& op, const ExecutePlan& plan,
   validate_list(op, plan.order, "order", [&](std::size_t axis) { return plan.factors[axis] > 1; });
   validate_list(op, plan.loops, "loops", [&](std::size_t axis) { return plan.pace[axis] > 0; });
   validate_grid(op, plan, chip);
+  validate_circles(op, plan, chip);
 }
 
 }  // namespace elk::partition

@@ -18,9 +18,10 @@ struct Tiles {
   Cores cores;
 };
 
-/// The rotation of one operand: the same exchange after some of the steps.
+/// The rotation of one operand along one dimension: the same exchange after some of the steps.
 struct Rotation {
   std::int32_t operand;
+  std::int32_t dim;
   Exchange exchange;
   std::int64_t every;   // steps: after those whose number, from 1, it divides, but for the last
   std::int64_t bytes;   // that the busiest core passes on at a time

@@ -139,7 +139,7 @@ std::vector<Sharers> sharers_in_rings(const ir::Op& op, std::size_t operand,
     return partition::contains(op.operands[operand], axis);
   });
   const partition::Rotation rotation = partition::rotation(op, operand, plan, chip);
-  if (!rotation.snakes && !rotation.folds) {
+  if (partition::in_order(rotation)) {
     return groups;
   }
   const std::vector<std::int64_t> order = partition::in_rings(rotation);

@@ -157,7 +157,7 @@ std::optional<partition::Layout> rest_layout(const ir::Graph& graph, std::int32_
                            .split_dim = -1,
                            .split = 1,
                            .split_axes = {},
-                           .turning = {},
+                           .circled = {},
                            .spread = true};
 }
 

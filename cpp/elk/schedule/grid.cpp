@@ -106,7 +106,12 @@ Key key_of(const ir::Op& op, std::size_t operand, const partition::ExecutePlan& 
            std::int64_t divisor, const chip::Chip& chip) {
   const partition::Rotation rotation = partition::rotation(op, operand, plan, chip);
   Key key{static_cast<std::int32_t>(divisor), static_cast<std::int32_t>(rotation.ring),
-          rotation.snakes ? 1 : 0, rotation.folds ? 1 : 0};
+          rotation.snakes ? 1 : 0};
+  for (const partition::Circle& circle : rotation.circles) {
+    key.push_back(static_cast<std::int32_t>(circle.folds ? -circle.parts : circle.parts));
+    key.push_back(static_cast<std::int32_t>(circle.stride));
+  }
+  key.push_back(0);
   for (const std::int32_t axis : plan.order) {
     key.push_back(static_cast<std::int32_t>(plan.factors[subscript(axis)]));
     key.push_back(plan.mesh_dims[subscript(axis)]);

@@ -127,6 +127,24 @@ TEST(GridForecast, OfShiftsDownAColumn) {
               1e-11);
 }
 
+// The same w in 2 x 2 parts of 512 bytes. Along n, whose loop is the inner one, neighbours exchange
+// theirs three times: 102.4 ns, one hop. Along k those two rows apart, once: two parts pass the
+// link in the middle of the column each way, 204.8 ns, two hops.
+TEST(GridForecast, OfShiftsAlongTwoDimensionsDownAColumn) {
+  partition::ExecutePlan cut = cut_plan({4, 1, 1}, {0, -1, -1}, 3);
+  cut.temporal[1] = {2, 2};
+  cut.pace = {0, 8, 32};
+  cut.loops = {2, 1};
+  const Product product(cut);
+  const std::vector<program::Rotation> rotations = program::rotations(product.op());
+  ASSERT_EQ(rotations.size(), 2U);
+  const double along_k = 90 + 204.8 + 4;
+  const double along_n = 90 + 102.4 + 2;
+  EXPECT_NEAR(product.simulated(rotations[0].exchange).value, along_k * kNano, 1e-12);
+  EXPECT_NEAR(product.simulated(rotations[1].exchange).value, along_n * kNano, 1e-12);
+  EXPECT_NEAR(product.option.shift.time.value, (along_k + (3 * along_n)) * kNano, 1e-14);
+}
+
 // Four cores of a row hold partial sums of y, 512 bytes, and each adds up a quarter. Across the
 // middle of the row go the quarters of two cores for two others, 512 bytes; 3 fragments; 3 hops.
 TEST(GridForecast, OfAReductionAlongARow) {

@@ -69,6 +69,17 @@ TEST(Price, TradesSpaceForShiftsAsInFigure3) {
   EXPECT_DOUBLE_EQ(half.shift.wire.value, 32.0 / kLink);
 }
 
+// Four cores share w, 16 x 8, in 2 x 2 partitions of 64 bytes: along k three shifts, along n one.
+TEST(Price, ShiftsAlongTwoDimensionsByTheirLoops) {
+  const OneOp one = test::matmul(4, 8, 16);
+  const PlanOption option = priced(one, {4, 1, 1}, {{}, {2, 2}}, small_chip(4));
+  EXPECT_EQ(option.steps, 4);
+  EXPECT_EQ(option.footprint.operand[1], Bytes{64});
+  EXPECT_EQ(option.shift.bytes, Bytes{(3 + 1) * 64});
+  const double copy = call(32.0, 8.0 * 32);
+  EXPECT_DOUBLE_EQ(option.shift.time.value, 4 * (kSync + (64.0 / kLink) + copy));
+}
+
 TEST(Price, ShiftsTheOuterTensorOnceAnOuterStep) {
   const OneOp one = test::matmul(4, 4, 4);
   const PlanOption option = priced(one, {2, 2, 1}, {{2, 1}, {1, 2}}, small_chip(4));

@@ -150,7 +150,11 @@ Walked walked(const OneOp& one, std::size_t operand, const ExecutePlan& plan,
 }
 
 TEST(Place, OfAFoldedRingGoesUpOverEvenMembersAndBackOverOddOnes) {
-  const Rotation six{.axes = {0}, .factors = {6}, .ring = 6, .snakes = false, .folds = true};
+  const Rotation six{.axes = {0},
+                     .factors = {6},
+                     .ring = 6,
+                     .snakes = false,
+                     .circles = {{.dim = 0, .axis = 1, .parts = 6, .stride = 1, .folds = true}}};
   std::vector<std::int64_t> members(6);
   for (std::int64_t member = 0; member < 6; ++member) {
     members[static_cast<std::size_t>(place(six, member))] = member;
@@ -159,12 +163,20 @@ TEST(Place, OfAFoldedRingGoesUpOverEvenMembersAndBackOverOddOnes) {
 }
 
 TEST(InRings, ListsSharersByTheirPlaces) {
-  Rotation line{.axes = {0}, .factors = {6}, .ring = 3, .snakes = false, .folds = false};
+  Rotation line{.axes = {0},
+                .factors = {6},
+                .ring = 3,
+                .snakes = false,
+                .circles = {{.dim = 0, .axis = 1, .parts = 3, .stride = 1, .folds = false}}};
   EXPECT_EQ(in_rings(line), (Numbers{0, 1, 2, 3, 4, 5}));
-  line.folds = true;
+  line.circles[0].folds = true;
   EXPECT_EQ(in_rings(line), (Numbers{0, 2, 1, 3, 5, 4}));
   // Two rows of three: along the snake 0 1 2 5 4 3, folded to 0 2 4 3 5 1.
-  const Rotation snake{.axes = {0, 1}, .factors = {2, 3}, .ring = 6, .snakes = true, .folds = true};
+  const Rotation snake{.axes = {0, 1},
+                       .factors = {2, 3},
+                       .ring = 6,
+                       .snakes = true,
+                       .circles = {{.dim = 0, .axis = 2, .parts = 6, .stride = 1, .folds = true}}};
   EXPECT_EQ(in_rings(snake), (Numbers{0, 2, 4, 3, 5, 1}));
 }
 
@@ -179,7 +191,7 @@ TEST(Rings, OnALineOfAMeshTakeTwoHopsAndOnePieceALink) {
     const ExecutePlan plan = planned(one, {m, 6, 1}, {{}, {m, 1}}, chip);
     const Walked found = walked(one, 1, plan, chip);
     EXPECT_EQ(found.load, 1) << m;
-    EXPECT_EQ(found.hops, ring_hops(m, rotation(one.op(), 1, plan, chip).folds)) << m;
+    EXPECT_EQ(found.hops, ring_hops(m, rotation(one.op(), 1, plan, chip).circles[0].folds)) << m;
     EXPECT_EQ(found.hops, m == 2 ? 1 : 2);
   }
 }
@@ -188,7 +200,7 @@ TEST(Rings, AroundATorusTakeOneHop) {
   const OneOp one = test::matmul(6, 12, 24);
   const chip::Chip chip = grid(6, 6, chip::Topology::Torus2d);
   const ExecutePlan around = planned(one, {6, 6, 1}, {{}, {6, 1}}, chip);
-  EXPECT_FALSE(rotation(one.op(), 1, around, chip).folds);
+  EXPECT_FALSE(rotation(one.op(), 1, around, chip).circles[0].folds);
   EXPECT_EQ(walked(one, 1, around, chip).hops, 1);
   EXPECT_EQ(walked(one, 1, around, chip).load, 1);
 }
@@ -198,12 +210,12 @@ TEST(Rings, ThatDoNotGoAroundATorusAreFolded) {
   const OneOp one = test::matmul(6, 12, 24);
   const chip::Chip chip = grid(6, 6, chip::Topology::Torus2d);
   const ExecutePlan half = planned(one, {6, 6, 1}, {{}, {3, 1}}, chip);
-  EXPECT_TRUE(rotation(one.op(), 1, half, chip).folds);
+  EXPECT_TRUE(rotation(one.op(), 1, half, chip).circles[0].folds);
   EXPECT_EQ(walked(one, 1, half, chip).hops, 2);
   EXPECT_EQ(walked(one, 1, half, chip).load, 1);
   const chip::Chip wide = grid(8, 8, chip::Topology::Torus2d);
   const ExecutePlan part = planned(one, {6, 6, 1}, {{}, {6, 1}}, wide);
-  EXPECT_TRUE(rotation(one.op(), 1, part, wide).folds);
+  EXPECT_TRUE(rotation(one.op(), 1, part, wide).circles[0].folds);
   EXPECT_EQ(walked(one, 1, part, wide).hops, 2);
 }
 

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -47,7 +48,7 @@ TEST_F(ValidatePlan, RefusesPartsThatDoNotDivideTheSharers) {
   refuses();
 }
 
-TEST_F(ValidatePlan, RefusesAnOperandThatRotatesAlongSeveralDimensions) {
+TEST_F(ValidatePlan, AcceptsAnOperandThatRotatesAlongSeveralDimensions) {
   const test::OneOp one = test::matmul(4, 4, 8);
   const auto with = [&](std::vector<std::int64_t> parts) {
     const auto plan =
@@ -56,7 +57,40 @@ TEST_F(ValidatePlan, RefusesAnOperandThatRotatesAlongSeveralDimensions) {
   };
   EXPECT_NO_THROW(with({4, 1}));
   EXPECT_NO_THROW(with({1, 4}));
-  EXPECT_THROW(with({2, 2}), InvalidInput);
+  EXPECT_NO_THROW(with({2, 2}));
+  EXPECT_THROW(with({4, 2}), InvalidInput);  // Eight parts among four cores.
+}
+
+// y[r, c, d] = x[r, c, d] + a[c, d] + b[d]: the cores that share a piece of `a` share one of `b`.
+TEST_F(ValidatePlan, RefusesPartitionsThatWouldNotMeet) {
+  test::OneOp one(
+      ir::OpKind::Elementwise, "add",
+      {test::parallel("r", 4, ir::TileDim::Rows), test::parallel("c", 6, ir::TileDim::Cols),
+       test::parallel("d", 8, ir::TileDim::Cols)});
+  one.reads(ir::Home::Activation, {4, 6, 8}, {test::along(0), test::along(1), test::along(2)})
+      .reads(ir::Home::Weight, {6, 8}, {test::along(1), test::along(2)})
+      .reads(ir::Home::Weight, {8}, {test::along(2)})
+      .writes({4, 6, 8}, {test::along(0), test::along(1), test::along(2)});
+  const auto with = [&](std::vector<std::int64_t> a, std::vector<std::int64_t> b) {
+    auto plan =
+        complete_plan(one.graph, one.op(), {4, 1, 1}, {{}, std::move(a), std::move(b), {}}, chip_);
+    std::sort(plan->loops.begin(), plan->loops.end());  // d is the inner loop.
+    validate(one.graph, one.op(), *plan, chip_);
+  };
+  EXPECT_NO_THROW(with({2, 2}, {1}));
+  EXPECT_NO_THROW(with({1, 2}, {4}));
+  EXPECT_NO_THROW(with({2, 2}, {2}));
+  EXPECT_THROW(with({2, 2}, {4}), InvalidInput);  // Quarters beside halves.
+}
+
+TEST_F(ValidatePlan, RefusesAnOperandThatRotatesTwiceAlongOneAxis) {
+  test::OneOp one(
+      ir::OpKind::Elementwise, "diagonal",
+      {test::parallel("r", 4, ir::TileDim::Rows), test::parallel("c", 8, ir::TileDim::Cols)});
+  one.reads(ir::Home::Weight, {8, 8}, {test::along(1), test::along(1)})
+      .writes({4, 8}, {test::along(0), test::along(1)});
+  const auto plan = complete_plan(one.graph, one.op(), {4, 1}, {{2, 2}, {}}, chip_);
+  EXPECT_THROW(validate(one.graph, one.op(), *plan, chip_), InvalidInput);
 }
 
 TEST_F(ValidatePlan, RefusesAPaceLongerThanAPartition) {

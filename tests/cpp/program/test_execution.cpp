@@ -99,6 +99,47 @@ TEST(Execution, PassesRotatingPartsRoundTheirRing) {
   });
 }
 
+// w rotates along k and n in 2 x 2 parts of 32 x 32 f16 among 4 cores: 4 steps. Halves of k, whose
+// loop is within that of n, change hands after each, between neighbours; halves of n after two.
+TEST(Execution, PassesPartsRoundTheCirclesOfTwoDimensions) {
+  const chip::Chip chip = chip::small_chip();
+  Product one = product({4, 1, 1});
+  one.plan.execute.temporal[1] = {2, 2};
+  one.plan.execute.pace = {0, 32, 32};
+  one.plan.execute.loops = {1, 2};
+  const std::vector<const partition::Layout*> have(3, nullptr);
+  const Execution execution = expand(one.placed(chip), have);
+  EXPECT_EQ(execution.steps, 4);
+  ASSERT_EQ(execution.rotations.size(), 2U);
+  const Rotation& along_k = execution.rotations[0];
+  const Rotation& along_n = execution.rotations[1];
+  EXPECT_EQ(along_k.dim, 0);
+  EXPECT_EQ(along_k.every, 1);
+  EXPECT_EQ(along_k.exchange.groups, (std::vector<Cores>{{0, 1}, {2, 3}}));
+  EXPECT_EQ(along_n.dim, 1);
+  EXPECT_EQ(along_n.every, 2);
+  EXPECT_EQ(along_n.exchange.groups, (std::vector<Cores>{{0, 2}, {1, 3}}));
+  for (const Rotation& rotation : execution.rotations) {
+    EXPECT_EQ(rotation.bytes, 32 * 32 * 2);
+    const Traffic moved = traffic(rotation.exchange, chip);
+    EXPECT_EQ(sum(moved.received), 4 * 32 * 32 * 2);
+  }
+}
+
+// At half the pace along n each of the 32 rows of a partition is a run of its own.
+TEST(Execution, CountsTheRunsOfASlabByWhatIsHeldAroundIt) {
+  const chip::Chip chip = chip::small_chip();
+  Product one = product({4, 1, 1});
+  one.plan.execute.temporal[1] = {2, 2};
+  one.plan.execute.pace = {0, 16, 32};
+  one.plan.execute.loops = {1, 2};
+  const std::vector<Rotation> turns = rotations(one.placed(chip));
+  ASSERT_EQ(turns.size(), 2U);
+  EXPECT_EQ(turns[1].bytes, 32 * 16 * 2);
+  EXPECT_EQ(turns[1].slices, 32);
+  EXPECT_EQ(turns[1].run, 16);
+}
+
 // Down a column of a mesh, four cores form a folded ring: up over the members 0 and 2 and back over
 // 3 and 1. Each hands on to the one before it. The parts of a preload follow the same places.
 TEST(Execution, FoldsTheRingsOfAMeshAsThePlannerPricesThem) {
