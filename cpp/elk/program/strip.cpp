@@ -2,13 +2,14 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <limits>
+#include <cstdint>
 #include <numeric>
+#include <optional>
 #include <queue>
-#include <tuple>
 #include <utility>
 
 #include "elk/base/ids.hpp"
+#include "elk/program/ranking.hpp"
 
 namespace elk::program {
 namespace {
@@ -72,7 +73,7 @@ class Packer {
   /// Places every piece that finds a gap.
   void fill(PackOrder order) {
     for (const std::int32_t piece : in_order(order)) {
-      look_around(piece);
+      sort_around(piece);
       offsets_[subscript(piece)] = gap(piece);
       if (offsets_[subscript(piece)] == kUnplaced) {
         enqueue(piece);
@@ -82,6 +83,10 @@ class Packer {
 
   /// Places the rest, driving others out; false if `work` ran out.
   [[nodiscard]] bool repair(std::int64_t& work) {
+    if (waiting_.empty()) {
+      return true;
+    }
+    rank();
     while (!waiting_.empty()) {
       if (work <= 0) {
         return false;
@@ -91,7 +96,7 @@ class Packer {
       look_around(piece);
       work -= static_cast<std::int64_t>(near_.size()) + 1;
       const std::int64_t free = gap(piece);
-      offsets_[subscript(piece)] = free != kUnplaced ? free : force(piece);
+      put(piece, free != kUnplaced ? free : force(piece));
     }
     return true;
   }
@@ -120,36 +125,76 @@ class Packer {
     return out;
   }
 
-  void add_near(std::int32_t piece) {
-    const std::int64_t low = offsets_[subscript(piece)];
-    if (low != kUnplaced) {
-      near_.push_back(
-          {.low = low, .high = low + strip_.pieces[subscript(piece)].size, .piece = piece});
-    }
+  [[nodiscard]] std::int64_t high(std::int32_t piece) const {
+    return offsets_[subscript(piece)] + strip_.pieces[subscript(piece)].size;
   }
 
-  /// Fills `near_` with the placed pieces that live at a time with `piece`, by address: those alive
-  /// when it begins, and those that begin before it ends.
-  void look_around(std::int32_t piece) {
-    near_.clear();
+  /// From here on `put` and `drive_out` keep the order of what is placed.
+  void rank() {
+    std::vector<std::int64_t> ends(offsets_);
+    for (std::size_t piece = 0; piece < ends.size(); ++piece) {
+      ends[piece] += ends[piece] == kUnplaced ? 0 : strip_.pieces[piece].size;
+    }
+    by_low_.emplace(offsets_);
+    by_end_.emplace(ends);
+  }
+
+  void put(std::int32_t piece, std::int64_t low) {
+    offsets_[subscript(piece)] = low;
+    by_low_->insert(piece, low);
+    by_end_->insert(piece, high(piece));
+  }
+
+  void drive_out(std::int32_t piece) {
+    offsets_[subscript(piece)] = kUnplaced;
+    by_low_->erase(piece);
+    by_end_->erase(piece);
+    enqueue(piece);
+  }
+
+  /// Calls `visit` for the pieces that live at a time with `piece`: those alive when it begins, and
+  /// those that begin before it ends. One that begins within its life and wraps round to its first
+  /// moment is met twice.
+  template <class Visit>
+  void each_around(std::int32_t piece, const Visit& visit) const {
     const Piece& mine = strip_.pieces[subscript(piece)];
     const std::size_t first = subscript(mine.first);
     for (std::int32_t i = alive_.begin[first]; i < alive_.begin[first + 1]; ++i) {
-      add_near(alive_.pieces[subscript(i)]);
+      visit(alive_.pieces[subscript(i)]);
     }
     const std::int32_t last = mine.first + mine.length - 1;
     const std::int32_t wrapped = last - strip_.moments;  // negative unless it passes the seam
     for (std::int32_t i = alive_.starts[first + 1];
          i < alive_.starts[subscript(std::min(last, strip_.moments - 1)) + 1]; ++i) {
-      add_near(i);
+      visit(i);
     }
     for (std::int32_t i = 0; wrapped >= 0 && i < alive_.starts[subscript(wrapped) + 1]; ++i) {
-      add_near(i);
+      visit(i);
     }
+  }
+
+  /// Fills `near_` with the placed pieces that live at a time with `piece`, by address.
+  void sort_around(std::int32_t piece) {
+    near_.clear();
+    each_around(piece, [&](std::int32_t other) {
+      const std::int64_t low = offsets_[subscript(other)];
+      if (low != kUnplaced) {
+        near_.push_back({.low = low, .high = high(other), .piece = other});
+      }
+    });
     std::sort(near_.begin(), near_.end(), is_lower);
-    if (strip_.cyclic) {  // One that begins within my life may wrap round to my first moment.
+    if (strip_.cyclic) {
       near_.erase(std::unique(near_.begin(), near_.end()), near_.end());
     }
+  }
+
+  /// The same where pieces are ranked.
+  void look_around(std::int32_t piece) {
+    near_.clear();
+    each_around(piece, [&](std::int32_t other) { by_low_->mark(other); });
+    by_low_->take_marked([&](std::int64_t low, std::int32_t other) {
+      near_.push_back({.low = low, .high = high(other), .piece = other});
+    });
   }
 
   /// The tightest gap, from its low end; for a piece of one moment the highest, from its top.
@@ -183,8 +228,7 @@ class Packer {
     const std::int64_t low = cheapest(size);
     for (const Near& other : near_) {
       if (other.low < low + size && low < other.high) {
-        offsets_[subscript(other.piece)] = kUnplaced;
-        enqueue(other.piece);
+        drive_out(other.piece);
       }
     }
     constexpr std::int64_t kHeaviest = std::int64_t{1} << 50;  // sums of all stay in range
@@ -193,34 +237,34 @@ class Packer {
     return low;
   }
 
+  /// The lowest address at which the pieces in the way of one of `size` weigh least. Going up,
+  /// their weight falls only where one of them ends: there, or at the bottom, is the best place.
   [[nodiscard]] std::int64_t cheapest(std::int64_t size) {
-    candidates_.assign({0, strip_.room - size});
-    by_end_.clear();
-    for (const Near& other : near_) {
-      by_end_.emplace_back(other.high, weights_[subscript(other.piece)]);
-      if (other.high + size <= strip_.room) {
-        candidates_.push_back(other.high);
-      }
-      if (other.low >= size) {
-        candidates_.push_back(other.low - size);
-      }
-    }
-    std::sort(by_end_.begin(), by_end_.end());
-    std::sort(candidates_.begin(), candidates_.end());
     std::size_t begun = 0;
-    std::size_t ended = 0;
     std::int64_t weight = 0;  // of pieces that begin before the end of mine and end after its start
-    std::tuple<std::int64_t, std::int64_t> best{std::numeric_limits<std::int64_t>::max(), 0};
-    for (const std::int64_t low : candidates_) {
-      for (; begun < near_.size() && near_[begun].low < low + size; ++begun) {
+    const auto begin_until = [&](std::int64_t end) {
+      for (; begun < near_.size() && near_[begun].low < end; ++begun) {
         weight += weights_[subscript(near_[begun].piece)];
       }
-      for (; ended < by_end_.size() && by_end_[ended].first <= low; ++ended) {
-        weight -= by_end_[ended].second;
-      }
-      best = std::min(best, {weight, low});
+    };
+    begin_until(size);
+    std::int64_t best = 0;
+    std::int64_t least = weight;
+    for (const Near& other : near_) {
+      by_end_->mark(other.piece);
     }
-    return std::get<1>(best);
+    by_end_->take_marked([&](std::int64_t end, std::int32_t piece) {
+      if (end + size > strip_.room) {
+        return;
+      }
+      begin_until(end + size);
+      weight -= weights_[subscript(piece)];
+      if (weight < least) {
+        least = weight;
+        best = end;
+      }
+    });
+    return best;
   }
 
   const Strip& strip_;
@@ -229,8 +273,8 @@ class Packer {
   std::vector<std::int64_t> weights_;
   std::priority_queue<std::pair<std::int64_t, std::int32_t>> waiting_;  // by area, then position
   std::vector<Near> near_;
-  std::vector<std::int64_t> candidates_;
-  std::vector<std::pair<std::int64_t, std::int64_t>> by_end_;
+  std::optional<Ranking> by_low_;  // while pieces are driven out and placed again
+  std::optional<Ranking> by_end_;
 };
 
 }  // namespace
