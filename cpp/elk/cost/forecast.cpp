@@ -15,6 +15,143 @@ TimelineResult forecast(const Timeline& timeline, const Sharing& sharing) {
   return forecaster.forecast(timeline, sharing);
 }
 
+inline void Forecaster::end_head() {
+  const std::int32_t head = queue_[head_];
+  if (head < 0) {
+    result_.stores[static_cast<std::size_t>(-1 - head)].end = {now_};
+  } else {
+    result_.preloads[static_cast<std::size_t>(head)].end = {now_};
+    done_[static_cast<std::size_t>(head)] = 1;
+  }
+  free_since_ = now_;
+  started_ = false;
+  ++head_;
+}
+
+inline void Forecaster::start_head() {
+  if (started_) {
+    return;
+  }
+  started_ = true;
+  const bool idle = head_ == 0 || free_since_ < now_;
+  coming_ = idle ? sharing_.hbm_latency.value : 0.0;
+  const std::int32_t head = queue_[head_];
+  const Load* load = nullptr;
+  if (head < 0) {
+    const auto store = static_cast<std::size_t>(-1 - head);
+    result_.stores[store].begin = {now_};
+    load = &timeline_.write_backs[store].load;
+    remaining_ = load->time.value;
+  } else {
+    result_.preloads[static_cast<std::size_t>(head)].begin = {now_};
+    load = &timeline_.loads[static_cast<std::size_t>(head)];
+    remaining_ = load->time.value * sharing_.slowness;
+  }
+  const double share = load->share;
+  exchanging_ = {.execute = 1.0 - std::min(share, kFairShare),
+                 .load = share > kFairShare ? kFairShare / share : 1.0};
+  computing_execute_ = std::max(1.0 - (sharing_.port_drag * load->port), kLeastCompute);
+}
+
+inline void Forecaster::finish_head() {
+  start_head();
+  now_ += coming_ + remaining_;
+  end_head();
+}
+
+inline void Forecaster::wait_for_preload(std::size_t op) {
+  while (done_[op] == 0 && head_ < queue_.size()) {
+    finish_head();
+  }
+}
+
+/// The whole op at once if the queue does not change meanwhile; whether it did not.
+inline bool Forecaster::run_beside_one_load(const Work& work) {
+  const double fixed =
+      work.in.before.value + work.in.after.value + work.out.before.value + work.out.after.value;
+  const double wire = work.in.wire.value + work.out.wire.value;
+  if (head_ == queue_.size()) {
+    now_ += fixed + wire + work.compute.value;
+    return true;
+  }
+  start_head();
+  if (coming_ > 0.0) {
+    return false;
+  }
+  const double exchange = wire / exchanging_.execute;
+  const double compute = work.compute.value / computing_execute_;
+  const double loaded = fixed + compute + (exchange * exchanging_.load);
+  if (loaded >= remaining_) {
+    return false;
+  }
+  now_ += fixed + exchange + compute;
+  remaining_ -= loaded;
+  return true;
+}
+
+/// Beside the head's load compute and fixed times leave it its pace, and fixed times keep theirs.
+template <Forecaster::Phase kPhase>
+inline Forecaster::Rates Forecaster::rates() const {
+  if constexpr (kPhase == Phase::Exchange) {
+    return exchanging_;
+  } else if constexpr (kPhase == Phase::Compute) {
+    return {.execute = computing_execute_, .load = 1.0};
+  } else {
+    return {.execute = 1.0, .load = 1.0};
+  }
+}
+
+/// Goes on until the phase ends or the head's first byte comes; returns what is left of the phase.
+inline double Forecaster::run_beside_latency(double amount) {
+  const double beside = std::min(coming_, amount);
+  now_ += beside;
+  coming_ -= beside;
+  return amount - beside;
+}
+
+/// Goes on until the phase ends or the head; returns what is left of the phase.
+template <Forecaster::Phase kPhase>
+inline double Forecaster::run_beside_load(double amount) {
+  const Rates at = rates<kPhase>();
+  const double until_load = at.load == 1.0 ? remaining_ : remaining_ / at.load;
+  const double until_phase = kPhase == Phase::Fixed ? amount : amount / at.execute;
+  if (until_load <= until_phase) {
+    now_ += until_load;
+    end_head();
+    return amount - (until_load * at.execute);
+  }
+  now_ += until_phase;
+  remaining_ -= until_phase * at.load;
+  if (remaining_ <= 0.0) {
+    end_head();
+  }
+  return 0.0;
+}
+
+template <Forecaster::Phase kPhase>
+inline void Forecaster::run_phase(double amount) {
+  while (amount > 0.0 && head_ < queue_.size()) {
+    start_head();
+    amount = coming_ > 0.0 ? run_beside_latency(amount) : run_beside_load<kPhase>(amount);
+  }
+  now_ += amount;
+}
+
+inline void Forecaster::run_moving(const Moving& moving) {
+  run_phase<Phase::Fixed>(moving.before.value);
+  run_phase<Phase::Exchange>(moving.wire.value);
+  run_phase<Phase::Fixed>(moving.after.value);
+}
+
+inline void Forecaster::run(const Work& work) {
+  if (run_beside_one_load(work)) {
+    return;
+  }
+  run_moving(work.in);
+  run_phase<Phase::Compute>(work.compute.value);
+  run_moving(work.out);
+}
+
 const TimelineResult& Forecaster::forecast(const Timeline& timeline, const Sharing& sharing) {
   timeline_ = timeline;
   sharing_ = sharing;
@@ -57,136 +194,6 @@ void Forecaster::reset() {
   now_ = 0.0;
   free_since_ = 0.0;
   started_ = false;
-}
-
-void Forecaster::wait_for_preload(std::size_t op) {
-  while (done_[op] == 0 && head_ < queue_.size()) {
-    finish_head();
-  }
-}
-
-void Forecaster::run(const Work& work) {
-  if (run_beside_one_load(work)) {
-    return;
-  }
-  run_moving(work.in);
-  run_phase(Phase::Compute, work.compute.value);
-  run_moving(work.out);
-}
-
-/// The whole op at once if the queue does not change meanwhile; whether it did not.
-bool Forecaster::run_beside_one_load(const Work& work) {
-  const double fixed =
-      work.in.before.value + work.in.after.value + work.out.before.value + work.out.after.value;
-  const double wire = work.in.wire.value + work.out.wire.value;
-  if (head_ == queue_.size()) {
-    now_ += fixed + wire + work.compute.value;
-    return true;
-  }
-  start_head();
-  if (coming_ > 0.0) {
-    return false;
-  }
-  const double exchange = wire / exchanging_.execute;
-  const double compute = work.compute.value / computing_.execute;
-  const double loaded = fixed + compute + (exchange * exchanging_.load);
-  if (loaded >= remaining_) {
-    return false;
-  }
-  now_ += fixed + exchange + compute;
-  remaining_ -= loaded;
-  return true;
-}
-
-void Forecaster::run_moving(const Moving& moving) {
-  run_phase(Phase::Fixed, moving.before.value);
-  run_phase(Phase::Exchange, moving.wire.value);
-  run_phase(Phase::Fixed, moving.after.value);
-}
-
-void Forecaster::run_phase(Phase phase, double amount) {
-  while (amount > 0.0 && head_ < queue_.size()) {
-    start_head();
-    if (coming_ > 0.0) {
-      amount = run_beside(coming_, {.execute = 1.0, .load = 1.0}, amount);
-      continue;
-    }
-    amount = run_beside(remaining_, rates(phase), amount);
-    if (remaining_ <= 0.0) {
-      end_head();
-    }
-  }
-  now_ += amount;
-}
-
-Forecaster::Rates Forecaster::rates(Phase phase) const {
-  switch (phase) {
-    case Phase::Exchange:
-      return exchanging_;
-    case Phase::Compute:
-      return computing_;
-    case Phase::Fixed:
-      break;
-  }
-  return {.execute = 1.0, .load = 1.0};
-}
-
-/// Goes on until the phase ends or what is `left` of the head; returns what is left of the phase.
-double Forecaster::run_beside(double& left, const Rates& at, double amount) {
-  const double until_load = left / at.load;
-  const double until_phase = amount / at.execute;
-  if (until_load <= until_phase) {
-    now_ += until_load;
-    left = 0.0;
-    return amount - (until_load * at.execute);
-  }
-  now_ += until_phase;
-  left -= until_phase * at.load;
-  return 0.0;
-}
-
-void Forecaster::finish_head() {
-  start_head();
-  now_ += coming_ + remaining_;
-  end_head();
-}
-
-void Forecaster::start_head() {
-  if (started_) {
-    return;
-  }
-  started_ = true;
-  const bool idle = head_ == 0 || free_since_ < now_;
-  coming_ = idle ? sharing_.hbm_latency.value : 0.0;
-  const std::int32_t head = queue_[head_];
-  const Load* load = nullptr;
-  if (head < 0) {
-    const auto store = static_cast<std::size_t>(-1 - head);
-    result_.stores[store].begin = {now_};
-    load = &timeline_.write_backs[store].load;
-    remaining_ = load->time.value;
-  } else {
-    result_.preloads[static_cast<std::size_t>(head)].begin = {now_};
-    load = &timeline_.loads[static_cast<std::size_t>(head)];
-    remaining_ = load->time.value * sharing_.slowness;
-  }
-  const double share = load->share;
-  exchanging_ = {.execute = 1.0 - std::min(share, kFairShare),
-                 .load = share > kFairShare ? kFairShare / share : 1.0};
-  computing_.execute = std::max(1.0 - (sharing_.port_drag * load->port), kLeastCompute);
-}
-
-void Forecaster::end_head() {
-  const std::int32_t head = queue_[head_];
-  if (head < 0) {
-    result_.stores[static_cast<std::size_t>(-1 - head)].end = {now_};
-  } else {
-    result_.preloads[static_cast<std::size_t>(head)].end = {now_};
-    done_[static_cast<std::size_t>(head)] = 1;
-  }
-  free_since_ = now_;
-  started_ = false;
-  ++head_;
 }
 
 }  // namespace elk::cost

@@ -106,9 +106,13 @@ class Forecaster {
   void run(const Work& work);
   bool run_beside_one_load(const Work& work);
   void run_moving(const Moving& moving);
-  void run_phase(Phase phase, double amount);
-  [[nodiscard]] Rates rates(Phase phase) const;
-  double run_beside(double& left, const Rates& at, double amount);
+  template <Phase kPhase>
+  void run_phase(double amount);
+  double run_beside_latency(double amount);
+  template <Phase kPhase>
+  double run_beside_load(double amount);
+  template <Phase kPhase>
+  [[nodiscard]] Rates rates() const;
   void finish_head();
   void start_head();
   void end_head();
@@ -127,7 +131,7 @@ class Forecaster {
   double free_since_ = 0.0;  // when the HBM last fell idle
   bool started_ = false;
   Rates exchanging_{1.0, 1.0};  // beside the head's load
-  Rates computing_{1.0, 1.0};
+  double computing_execute_ = 1.0;
 };
 
 }  // namespace elk::cost

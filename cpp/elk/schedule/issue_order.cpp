@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -19,56 +20,62 @@ std::vector<std::int32_t> last_slots(const std::vector<std::int32_t>& order) {
   return result;
 }
 
-/// Bytes in use at each execute, of which only the greatest in a run of executes matters mostly.
+/// Bytes in use at the executes that preloads may wait through, in the order of `order`: what each
+/// uses itself, and the preloads so far that execute later. A preload once issued waits through all
+/// executes that are asked about later up to its own, for slots never go back: so all preloads so
+/// far count everywhere, and an execute is known without those that do not wait through it.
 class Occupied {
  public:
+  /// `used` are the bytes in use at each execute, its own preload included.
   explicit Occupied(std::vector<std::int64_t> used)
-      : used_(std::move(used)), runs_((used_.size() / kRun) + 1) {
-    for (std::size_t at = 0; at < used_.size(); ++at) {
-      Run& run = runs_[at / kRun];
-      run.most = std::max(run.most, used_[at]);
+      : own_(std::move(used)), most_((own_.size() / kRun) + 1, kNone) {}
+
+  /// Takes in the executes before `end`.
+  void upto(std::size_t end) {
+    for (; known_ < end; ++known_) {
+      own_[known_] -= issued_;  // Preloads so far execute no later.
+      most_[known_ / kRun] = std::max(most_[known_ / kRun], own_[known_]);
     }
   }
 
   /// The first execute from `first` on such that from it to `end` nowhere more than `most` is used.
-  [[nodiscard]] std::size_t first_free(std::size_t first, std::size_t end,
-                                       std::int64_t most) const {
+  [[nodiscard]] std::size_t first_free(std::size_t first, std::size_t end, std::int64_t most) {
+    const std::int64_t limit = most - issued_;
     while (end > first) {
-      const Run& run = runs_[(end - 1) / kRun];
-      const std::size_t begin = std::max(first, (end - 1) / kRun * kRun);
-      if (run.most + run.more > most) {
+      const std::size_t run = (end - 1) / kRun;
+      const std::size_t begin = std::max(first, run * kRun);
+      if (most_[run] > limit) {
+        std::int64_t seen = kNone;
+        const bool all = end == (run + 1) * kRun && begin == run * kRun;
         for (; end > begin; --end) {
-          if (used_[end - 1] + run.more > most) {
+          if (own_[end - 1] > limit) {
             return end;
           }
+          seen = std::max(seen, own_[end - 1]);
         }
+        most_[run] = all ? seen : most_[run];
       }
       end = begin;
     }
     return first;
   }
 
-  /// Adds to all from `first` to before `end`; what comes before `first` is never asked for again.
-  void add(std::size_t first, std::size_t end, std::int64_t bytes) {
-    const std::size_t whole = std::max(first, end / kRun * kRun);
-    for (std::size_t run = first / kRun; run < end / kRun; ++run) {
-      runs_[run].more += bytes;
-    }
-    for (std::size_t at = whole; at < end; ++at) {
-      used_[at] += bytes;
-      runs_[at / kRun].most = std::max(runs_[at / kRun].most, used_[at]);
+  /// Issues a preload that waits up to the execute `end`.
+  void issue(std::size_t end, std::int64_t bytes) {
+    issued_ += bytes;
+    for (; end < known_; ++end) {
+      own_[end] -= bytes;  // What is known of runs stays no less than what is in them.
     }
   }
 
  private:
   static constexpr std::size_t kRun = 8;
-  struct Run {
-    std::int64_t most = 0;  // of those in it, without
-    std::int64_t more = 0;  // what all of them have beside
-  };
+  static constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::min();
 
-  std::vector<std::int64_t> used_;
-  std::vector<Run> runs_;
+  std::vector<std::int64_t> own_;   // of those known without preloads that do not wait through them
+  std::vector<std::int64_t> most_;  // of those known in a run, at the least
+  std::size_t known_ = 0;
+  std::int64_t issued_ = 0;
 };
 
 }  // namespace
@@ -97,6 +104,7 @@ Issue issue_in_order(const std::vector<Bytes>& base, const std::vector<Bytes>& p
     if (rank >= kMostWaiting) {
       first = std::max(first, last[rank - kMostWaiting] + 1);
     }
+    occupied.upto(at);
     if (first <= op) {
       first = static_cast<std::int32_t>(
           occupied.first_free(static_cast<std::size_t>(first), at, (room - piece[at]).value));
@@ -106,7 +114,7 @@ Issue issue_in_order(const std::vector<Bytes>& base, const std::vector<Bytes>& p
       return result;
     }
     slot = first;
-    occupied.add(static_cast<std::size_t>(slot), at, piece[at].value);
+    occupied.issue(at, piece[at].value);
     ++result.issued_before[static_cast<std::size_t>(slot)];
   }
   std::partial_sum(result.issued_before.begin(), result.issued_before.end(),
