@@ -3,7 +3,6 @@
 #include <bit>
 #include <compare>
 #include <cstdint>
-#include <vector>
 
 #include "elk/train/split.hpp"
 
@@ -24,16 +23,10 @@ class Forms {
 
   void add(Form form) { bits_ |= bit(form); }
   [[nodiscard]] bool has(Form form) const { return (bits_ & bit(form)) != 0; }
-  [[nodiscard]] std::vector<Form> list() const {
-    std::vector<Form> result;
-    for (Forms left = *this; !left.empty(); left = left.without(Forms::of(left.first()))) {
-      result.push_back(left.first());
-    }
-    return result;
-  }
   [[nodiscard]] bool empty() const { return bits_ == 0; }
   /// The first of those that are there.
   [[nodiscard]] Form first() const { return at(std::countr_zero(bits_)); }
+  void drop_first() { bits_ &= bits_ - 1; }
   [[nodiscard]] Forms without(Forms others) const { return Forms(bits_ & ~others.bits_); }
 
   friend auto operator<=>(const Forms&, const Forms&) = default;

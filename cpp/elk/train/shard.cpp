@@ -249,6 +249,12 @@ class Sharder {
     finish(state, node, next);
   }
 
+  /// From form to form; -1: unknown.
+  struct Times {
+    std::size_t places = 0;
+    std::vector<std::int64_t> between;
+  };
+
   struct Route {
     Form from;
     std::int64_t time;
@@ -258,7 +264,8 @@ class Sharder {
   /// not.
   std::optional<Route> route(std::int32_t tensor, const Forms& forms, Form to) {
     std::optional<Route> best;
-    for (const Form from : forms.list()) {
+    for (Forms left = forms; !left.empty(); left.drop_first()) {
+      const Form from = left.first();
       if (wish_.silent && exchange(from, to) != Exchange::None) {
         continue;
       }
@@ -271,14 +278,14 @@ class Sharder {
   }
 
   std::int64_t moving_time(std::int32_t tensor, Form from, Form to) {
-    std::vector<std::int64_t>& known = times_[subscript(tensor)];
-    const auto places = static_cast<std::size_t>(Forms::place(
-        cut(static_cast<std::int32_t>(graph_.tensors[subscript(tensor)].shape.size()))));
-    if (known.empty()) {
-      known.assign(places * places, -1);
+    Times& known = times_[subscript(tensor)];
+    if (known.between.empty()) {
+      const std::size_t dims = graph_.tensors[subscript(tensor)].shape.size();
+      known.places = subscript(Forms::place(cut(static_cast<std::int32_t>(dims))));
+      known.between.assign(known.places * known.places, -1);
     }
-    std::int64_t& time =
-        known[(subscript(Forms::place(from)) * places) + subscript(Forms::place(to))];
+    const std::size_t first = subscript(Forms::place(from)) * known.places;
+    std::int64_t& time = known.between[first + subscript(Forms::place(to))];
     if (time < 0) {
       time = ways_.time(tensor, from, to).value;
     }
@@ -344,7 +351,7 @@ class Sharder {
     std::int64_t sum = from.time;
     for (std::size_t i = 0; i < to.live.size() && sum <= to.time; ++i) {
       Forms missing = to.live[i].forms.without(from.live[i].forms);
-      for (; !missing.empty(); missing = missing.without(Forms::of(missing.first()))) {
+      for (; !missing.empty(); missing.drop_first()) {
         const Form form = missing.first();
         if (form == partial()) {
           continue;
@@ -377,7 +384,7 @@ class Sharder {
   Uses uses_;
   std::vector<Node> nodes_;
   std::map<std::int32_t, std::pair<std::int32_t, std::int32_t>> makers_;  // op and slot of tensors
-  std::vector<std::vector<std::int64_t>> times_;  // of each tensor, from form to form; -1: unknown
+  std::vector<Times> times_;                                              // of each tensor
 };
 
 }  // namespace
