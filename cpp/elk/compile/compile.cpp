@@ -107,12 +107,12 @@ void fill_ideal(const schedule::Problem& problem, const schedule::Ideal& ideal, 
   plan.raw = plan.predicted.total;
 }
 
-void fill_found(const schedule::Problem& problem, schedule::Found found, Plan& plan) {
+void fill_found(const schedule::Problem& problem, schedule::Found found, int threads, Plan& plan) {
   for (std::int32_t op = 0; op < problem.op_count(); ++op) {
     const auto at = static_cast<std::size_t>(op);
     plan.ops.push_back(planned(problem, op, found.schedule.ops[at], found.in_place[at]));
   }
-  const std::vector<Moved> bytes = moved(problem.graph(), problem.chip(), found.program);
+  const std::vector<Moved> bytes = moved(problem.graph(), problem.chip(), found.program, threads);
   for (std::size_t op = 0; op < plan.ops.size(); ++op) {
     cost::PlanOption& option = plan.ops[op].option;
     option.gather.bytes = bytes[op].gather;
@@ -188,7 +188,7 @@ Plan compile_on(const ir::Graph& graph, const chip::Chip& chip, const cost::Tile
     schedule::Found found = schedule::search(problem, asked);
     tries.simulated = found.judged;
     plan.aimed = aim(problem, options, found);
-    fill_found(problem, std::move(found), plan);
+    fill_found(problem, std::move(found), options.threads, plan);
     refuse_unsound(graph, chip, plan.program);
   }
   plan.fronts = problem.fronts();

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "elk/base/ids.hpp"
+#include "elk/base/parallel.hpp"
 #include "elk/program/execution.hpp"
 #include "elk/program/expander.hpp"
 #include "elk/program/gather.hpp"
@@ -39,17 +40,25 @@ Moved moved_by(const program::PlacedOp& placed, const program::Program& program,
 }  // namespace
 
 std::vector<Moved> moved(const ir::Graph& graph, const chip::Chip& chip,
-                         const program::Program& program) {
+                         const program::Program& program, int threads) {
   const program::Expander alike(graph, chip, program.ops);
   const program::Lifetimes lives = program::lifetimes(graph);
-  std::vector<std::optional<Moved>> known(subscript(alike.executions()));
+  std::vector<std::int32_t> first(subscript(alike.executions()), -1);  // op of each execution
+  const auto end = static_cast<std::int32_t>(graph.ops.size());
+  for (std::int32_t op = end; op-- > 0;) {
+    first[subscript(alike.execution_of(op))] = op;
+  }
+  const std::vector<Moved> known = parallel_map(
+      first,
+      [&](std::int32_t op) {
+        const std::size_t at = subscript(op);
+        return moved_by({graph, graph.ops[at], program.ops[at], chip}, program, lives);
+      },
+      threads);
   std::vector<Moved> result;
-  for (std::size_t op = 0; op < graph.ops.size(); ++op) {
-    std::optional<Moved>& one = known[subscript(alike.execution_of(static_cast<std::int32_t>(op)))];
-    if (!one) {
-      one = moved_by({graph, graph.ops[op], program.ops[op], chip}, program, lives);
-    }
-    result.push_back(*one);
+  result.reserve(graph.ops.size());
+  for (std::int32_t op = 0; op < end; ++op) {
+    result.push_back(known[subscript(alike.execution_of(op))]);
   }
   return result;
 }

@@ -18,6 +18,6 @@ struct Moved {
 /// The same of every op of a program, as it says who sends what: the search takes senders to be
 /// even, and pieces to be cut without a rest.
 [[nodiscard]] std::vector<Moved> moved(const ir::Graph& graph, const chip::Chip& chip,
-                                       const program::Program& program);
+                                       const program::Program& program, int threads);
 
 }  // namespace elk::compile

@@ -153,8 +153,10 @@ std::vector<ir::Store> stores(const Problem& problem) {
     return {};
   }
   std::vector<ir::Store> result = problem.graph().stores;
-  std::stable_sort(result.begin(), result.end(),
-                   [](const ir::Store& a, const ir::Store& b) { return a.op < b.op; });
+  const auto is_earlier = [](const ir::Store& a, const ir::Store& b) { return a.op < b.op; };
+  if (!std::is_sorted(result.begin(), result.end(), is_earlier)) {
+    std::stable_sort(result.begin(), result.end(), is_earlier);
+  }
   return result;
 }
 
