@@ -15,16 +15,18 @@ namespace {
 /// there, is in use, and the second part is known once and for all.
 class Use {
  public:
-  explicit Use(const std::vector<Bytes>& base) : base_(base) {}
+  explicit Use(const std::vector<Bytes>& base)
+      : base_(base), over_(base.size()), highest_(base.size()) {}
 
   /// Takes in the executes up to that of `op`, whose preload comes next.
   void upto(std::int32_t op) {
-    while (static_cast<std::int32_t>(over_.size()) <= op) {
-      over_.push_back(base_[over_.size()] - issued_);  // Preloads so far execute before this.
-      while (highest_.size() > first_ && over(highest_.back()) <= over_.back()) {
-        highest_.pop_back();
+    for (; known_ <= op; ++known_) {
+      const auto at = static_cast<std::size_t>(known_);
+      over_[at] = base_[at] - issued_;  // Preloads so far execute before this.
+      while (last_ > first_ && over(highest_[last_ - 1]) <= over_[at]) {
+        --last_;
       }
-      highest_.push_back(static_cast<std::int32_t>(over_.size()) - 1);
+      highest_[last_++] = known_;
     }
   }
 
@@ -34,13 +36,14 @@ class Use {
   /// The first execute from `earliest` on such that `piece` fits beside what is in use there and at
   /// all later ones up to the last.
   std::int32_t first_fit(std::int32_t earliest, Bytes piece, Bytes room) {
-    while (first_ < highest_.size() && highest_[first_] < earliest) {
+    while (first_ < last_ && highest_[first_] < earliest) {
       ++first_;
     }
     const Bytes most = room - piece - issued_;
     const auto begin = highest_.begin() + static_cast<std::ptrdiff_t>(first_);
+    const auto end = highest_.begin() + static_cast<std::ptrdiff_t>(last_);
     const auto fits = std::partition_point(
-        begin, highest_.end(), [&](std::int32_t execute) { return over(execute) > most; });
+        begin, end, [&](std::int32_t execute) { return over(execute) > most; });
     return fits == begin ? earliest : *(fits - 1) + 1;
   }
 
@@ -72,7 +75,9 @@ class Use {
   const std::vector<Bytes>& base_;
   std::vector<Bytes> over_;            // base less the preloads whose executes came before
   std::vector<std::int32_t> highest_;  // executes that no later one is above: `over_` falls
-  std::size_t first_ = 0;              // of these that a preload may still reach
+  std::int32_t known_ = 0;             // executes taken in
+  std::size_t first_ = 0;              // of `highest_` that a preload may still reach
+  std::size_t last_ = 0;               // its end
   Bytes issued_{0};
 };
 
