@@ -58,6 +58,9 @@ std::optional<Period> find_period(const Strip& strip) {
   for (std::int32_t length = 1; length <= std::min(strip.moments / 3, kLongest); ++length) {
     std::int32_t run = 0;
     for (std::int32_t moment = length; moment < strip.moments; ++moment) {
+      if (run == 0 && strip.moments - moment <= longest) {
+        break;  // Too few are left.
+      }
       run = kinds[subscript(moment)] == kinds[subscript(moment - length)] ? run + 1 : 0;
       if (run >= 2 * length && run > longest) {
         longest = run;
