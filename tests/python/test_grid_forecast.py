@@ -30,6 +30,21 @@ def test_forecasts_on_a_mesh_are_within_three_hundredths(file: str) -> None:
         assert abs(plan.forecast_error()) <= 0.03
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("file", BINDINGS)
+def test_forecasts_on_meshes_of_a_pod_are_within_three_hundredths(file: str) -> None:
+    for policy in ("basic", "elk-dyn"):
+        plan = elk.compile(
+            MODELS / file,
+            "ipu-pod4-hbm-mesh-wide",
+            bindings=BINDINGS[file],
+            policy=policy,
+            pod="pooled",
+        )
+        plan.simulate(fidelity="symmetric")
+        assert abs(plan.forecast_error()) <= 0.03
+
+
 @pytest.mark.parametrize("policy", ["basic", "elk-full"])
 @pytest.mark.parametrize("chip", ["wormhole-n150", "blackhole-p150"])
 def test_forecasts_hide_shifts_behind_steps_as_simulations_do(chip: str, policy: str) -> None:

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "elk/base/rounding.hpp"
 #include "elk/chip/delivery.hpp"
 
 namespace elk::chip {
@@ -175,6 +176,10 @@ std::vector<std::vector<std::int32_t>> entry_nodes(const Chip& chip) {
     all.push_back(id_at<CoreId>(static_cast<std::size_t>(core)));
   }
   return entry_nodes(chip, all, area_of(chip, all));
+}
+
+std::int64_t port_core(std::int64_t core, std::int64_t cores, std::int64_t ports) {
+  return ceil_div((core * ports / cores) * cores, ports);
 }
 
 Area area_of(const Chip& chip, std::span<const CoreId> cores) {

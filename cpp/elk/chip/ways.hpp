@@ -36,6 +36,10 @@ struct Area {
 /// The same where all cores are receivers, in the order of their numbers.
 [[nodiscard]] std::vector<std::vector<std::int32_t>> entry_nodes(const Chip& chip);
 
+/// The core through which one of the `cores` of a chip reaches other chips: the `ports` such cores
+/// lie evenly among them. Numbered on the chip.
+[[nodiscard]] std::int64_t port_core(std::int64_t core, std::int64_t cores, std::int64_t ports);
+
 /// The least area of one chip's grid that holds `cores`, which are numbered on it; all-to-all is
 /// one row.
 [[nodiscard]] Area area_of(const Chip& chip, std::span<const CoreId> cores);

@@ -158,6 +158,9 @@ Plan compile_on(const ir::Graph& graph, const chip::Chip& chip, const cost::Tile
   const Search search = counts(distinct.fronts);
   schedule::Problem problem(graph, chip, tiles, std::move(distinct.fronts),
                             std::move(distinct.front_of));
+  if (!options.counts_links) {
+    problem.take_senders_as_even();
+  }
   if (options.kept != nullptr) {
     problem.use(options.kept->handovers());
   }
@@ -290,6 +293,7 @@ Pooled pooled(const ir::Graph& graph, const chip::Chip& chip, const cost::TileMo
       Options quick = options;
       quick.policy = schedule::Policy::ElkDyn;
       quick.objective = schedule::Objective::Latency;
+      quick.counts_links = false;
       return compile_whole(graph, chip, tiles, quick).predicted.total;
     };
   }

@@ -30,9 +30,10 @@ struct Options {
   Pod pod = Pod::Sharded;
   std::int32_t threads = 0;  // 0: as many as the machine has
   cost::Constraints constraints = {};
-  Watch* watch = nullptr;  // of ELK-Full
-  Kept* kept = nullptr;    // of earlier compiles under the same tile model; null: nothing
-  bool waves = true;       // whether ops that are large for SRAM may go in waves
+  Watch* watch = nullptr;    // of ELK-Full
+  Kept* kept = nullptr;      // of earlier compiles under the same tile model; null: nothing
+  bool waves = true;         // whether ops that are large for SRAM may go in waves
+  bool counts_links = true;  // whether gathers on grids are counted link by link; else estimated
 };
 
 /// One op as planned: its option with the core map in force, and its costs in place.

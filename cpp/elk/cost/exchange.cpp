@@ -19,6 +19,9 @@ Fabric::Fabric(const chip::Chip& chip)
       rows_(grid_ ? partition::grid_of(chip).rows : 1),
       cols_(grid_ ? partition::grid_of(chip).cols : 1),
       link_(chip.interconnect.link_rate),
+      sram_(grid_ && chip.core.remote_access_blocks && chip.core.sram_rate > 0.0
+                ? chip.core.sram_rate
+                : std::numeric_limits<double>::infinity()),
       hop_(chip.interconnect.hop_latency.value),
       fragment_(chip.interconnect.fragment_latency.value),
       sync_(chip.interconnect.sync_latency),
@@ -33,12 +36,17 @@ Exchange Fabric::exchange(const Traffic& traffic) const {
   if (port == 0) {
     return kNoExchange;
   }
-  const double wire = static_cast<double>(grid_ ? traffic.line : port) / link_;
-  double moving = wire + (static_cast<double>(traffic.fragments) * fragment_);
+  const std::int64_t through =
+      traffic.through > 0 ? traffic.through : traffic.received + traffic.sent;
+  const double wire = std::max(static_cast<double>(grid_ ? traffic.line : port) / link_,
+                               static_cast<double>(through) / sram_);
+  const double fragments = static_cast<double>(traffic.fragments) * fragment_;
+  double moving = wire + fragments;
   double latency = static_cast<double>(traffic.hops) * hop_;
   const std::int64_t crossing = std::max(traffic.chip_in, traffic.chip_out);
-  if (crossing > 0) {  // Fragments are taken in while others are still on the links between chips.
-    moving = std::max(moving, static_cast<double>(crossing) / chip_rate_);
+  if (crossing > 0) {  // Fragments are taken in while others are still on the links between chips,
+    const double between = static_cast<double>(crossing) / chip_rate_;
+    moving = std::max(moving, between + (grid_ ? fragments : 0.0));  // but after those of a grid.
     latency += chip_latency_;
   }
   const Seconds syncs = sync(traffic.wide || crossing > 0);

@@ -24,6 +24,7 @@ struct Traffic {
   std::int64_t sent = 0;       // bytes of the busiest core
   std::int64_t fragments = 0;  // contiguous runs into the busiest core
   std::int64_t line = 0;       // on a grid: bytes over the busiest link
+  std::int64_t through = 0;    // the same: bytes that come and go at one core, 0: all of the above
   std::int64_t hops = 0;       // on a grid: the longest way
   std::int64_t chip_in = 0;    // bytes into the busiest chip
   std::int64_t chip_out = 0;
@@ -53,6 +54,9 @@ struct Neighbours {
 ///   the cores of a circle lie `apart`, one of each of as many circles.
 ///
 /// A torus and a ring halve the first; the second only among cores that go once around.
+///
+/// More links than one lead to a core: where remote access blocks, what comes and goes there
+/// together may outrun its SRAM port.
 class Fabric {
  public:
   explicit Fabric(const chip::Chip& chip);
@@ -84,6 +88,7 @@ class Fabric {
   std::int64_t rows_;
   std::int64_t cols_;
   double link_;
+  double sram_;  // the rate at which an exchange on a grid passes an SRAM port, or no limit
   double hop_;
   double fragment_;
   Seconds sync_;

@@ -21,6 +21,7 @@ struct PreloadState {
   Bytes space;                        // per core, from issue to execute
   Bytes link;                         // per core, received from HBM
   std::int64_t hbm_bytes;             // over all chips
+  std::int64_t chip_hbm_bytes;        // of the busiest chip
   Seconds hbm_time;                   // of the busiest chip, latency aside
   Seconds time;                       // max(hbm_time, link / rate)
   Seconds wire;                       // of that, in which the busiest port or link carries data

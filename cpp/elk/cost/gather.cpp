@@ -82,7 +82,7 @@ Exchange gather_all(const ir::Graph& graph, const ir::Op& op, const PlanOption& 
     sum.chip_out += one.traffic.chip_out;
     through += one.moved;
   }
-  sum.wide = option.cores > chip.core.count;
+  sum.wide = partition::is_wide(option.plan, chip);
   fabric.gather(sum, through);
   if (ir::is_collective(op.kind)) {
     add_ports(fabric, chip, option.cores, partition::held_by_core(graph, op, option.plan).before,

@@ -31,7 +31,8 @@ void LinkLoads::Reach::extend(std::int64_t steps) {
 
 LinkLoads::LinkLoads(const chip::Chip& chip)
     : wraps_(chip.interconnect.topology == chip::Topology::Torus2d ||
-             chip.interconnect.topology == chip::Topology::Ring) {
+             chip.interconnect.topology == chip::Topology::Ring),
+      chips_(chip.chips) {
   const bool ring = chip.interconnect.topology == chip::Topology::Ring;
   const std::int64_t rows = ring ? 1 : chip.core.rows;
   const std::int64_t cols = ring ? chip.core.count : chip.core.cols;
@@ -39,7 +40,7 @@ LinkLoads::LinkLoads(const chip::Chip& chip)
             Lines{.count = cols, .length = rows, .change = {}}};
   for (Lines& lines : lines_) {
     for (std::vector<std::int64_t>& change : lines.change) {
-      change.assign(subscript(lines.count * (lines.length + 1)), 0);
+      change.assign(subscript(chips_ * lines.count * (lines.length + 1)), 0);
     }
   }
   for (std::int64_t core = 0; core < rows * cols; ++core) {
@@ -76,16 +77,21 @@ void LinkLoads::add(std::int32_t from, std::span<const std::int32_t> to, bool ro
                     std::int64_t bytes) {
   const std::size_t first = row_first ? 0 : 1;  // the dimension that ways take first
   const std::size_t second = 1 - first;
-  const std::array<std::int64_t, 2>& origin = place_[subscript(from)];
+  const auto cores = static_cast<std::int32_t>(place_.size());
+  const std::int64_t chip = chips_ == 1 ? 0 : from / cores;
+  const auto place_of = [&](std::int32_t core) -> const std::array<std::int64_t, 2>& {
+    return place_[subscript(core - (static_cast<std::int32_t>(chip) * cores))];
+  };
+  const std::array<std::int64_t, 2>& origin = place_of(from);
   Reach along;
   std::size_t least = reach_.size();
   std::size_t most = 0;
   for (const std::int32_t core : to) {
-    const std::array<std::int64_t, 2>& place = place_[subscript(core)];
+    const std::array<std::int64_t, 2>& place = place_of(core);
     const std::size_t line = subscript(place[second]);
-    const std::int64_t before = steps(origin[second], place[second], lines_[first].length);
+    const std::int64_t ahead = steps(origin[second], place[second], lines_[first].length);
     const std::int64_t after = steps(origin[first], place[first], lines_[second].length);
-    along.extend(before);
+    along.extend(ahead);
     if (reached_[line] == 0) {
       reached_[line] = 1;
       reach_[line] = {};
@@ -93,13 +99,16 @@ void LinkLoads::add(std::int32_t from, std::span<const std::int32_t> to, bool ro
     reach_[line].extend(after);
     least = std::min(least, line);
     most = std::max(most, line);
-    hops_ = std::max(hops_, std::abs(before) + std::abs(after));
+    hops_ = std::max(hops_, std::abs(ahead) + std::abs(after));
   }
-  add_runs(lines_[first], origin[first], origin[second], along, bytes);
+  const std::int64_t before = chip * lines_[second].count;  // lines of the chips before
+  add_runs(lines_[first], (chip * lines_[first].count) + origin[first], origin[second], along,
+           bytes);
   for (std::size_t line = least; line <= most && line < reached_.size(); ++line) {
     if (reached_[line] != 0) {
       reached_[line] = 0;
-      add_runs(lines_[second], static_cast<std::int64_t>(line), origin[first], reach_[line], bytes);
+      add_runs(lines_[second], before + static_cast<std::int64_t>(line), origin[first],
+               reach_[line], bytes);
     }
   }
 }
@@ -108,7 +117,7 @@ std::vector<std::int64_t> LinkLoads::loads() const {
   std::vector<std::int64_t> result;
   for (const Lines& lines : lines_) {
     for (const std::vector<std::int64_t>& change : lines.change) {
-      for (std::int64_t line = 0; line < lines.count; ++line) {
+      for (std::int64_t line = 0; line < chips_ * lines.count; ++line) {
         std::int64_t sum = 0;
         for (std::int64_t at = 0; at < lines.length; ++at) {
           sum += change[subscript((line * (lines.length + 1)) + at)];

@@ -10,7 +10,8 @@
 
 namespace elk::cost {
 
-/// Bytes over every directed link of one chip's grid, a ring being one row that wraps.
+/// Bytes over every directed link of the chips' grids, each of its own; a ring is one row that
+/// wraps.
 ///
 /// Dimension order: the tree from a core to others runs along its row as far as the outermost
 /// columns of theirs, and in each of their columns from that row as far as the outermost of them;
@@ -21,10 +22,11 @@ class LinkLoads {
  public:
   explicit LinkLoads(const chip::Chip& chip);
 
-  /// One tree that carries `bytes` from a core to all of `to`.
+  /// One tree that carries `bytes` from a core to all of `to` on its chip.
   void add(std::int32_t from, std::span<const std::int32_t> to, bool row_first, std::int64_t bytes);
 
-  /// Of each link: first those along rows, forwards then backwards, then those along columns.
+  /// Of each link: first those along rows, forwards then backwards, then those along columns; of
+  /// each of these chip by chip.
   [[nodiscard]] std::vector<std::int64_t> loads() const;
   [[nodiscard]] std::int64_t busiest() const;
   /// Links of the longest way so far.
@@ -41,7 +43,7 @@ class LinkLoads {
 
   /// All lines of one dimension; line by line the first differences, one more than there are links.
   struct Lines {
-    std::int64_t count;
+    std::int64_t count;  // of one chip
     std::int64_t length;
     std::array<std::vector<std::int64_t>, 2> change;  // forwards, backwards
   };
@@ -51,8 +53,9 @@ class LinkLoads {
                        std::int64_t bytes);
 
   bool wraps_;
+  std::int64_t chips_;
   std::array<Lines, 2> lines_;                      // rows, columns
-  std::vector<std::array<std::int64_t, 2>> place_;  // of each core: its row and its column
+  std::vector<std::array<std::int64_t, 2>> place_;  // of each core of a chip: its row, its column
   std::vector<Reach> reach_;                        // of each line across, of the tree at hand
   std::vector<char> reached_;
   std::int64_t hops_ = 0;

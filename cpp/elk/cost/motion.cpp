@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <optional>
 
 #include "elk/base/rounding.hpp"
+#include "elk/cost/groups.hpp"
 #include "elk/cost/pricer.hpp"
 #include "elk/partition/plan.hpp"
 
@@ -105,6 +107,21 @@ Exchange Pricer::gather(const Cut& cut, std::span<const Turn* const> turns) cons
   return fabric_.exchange(traffic);
 }
 
+/// Partitions that come into the busiest chip with one shift: one for each end of it within a ring.
+std::int64_t Pricer::rings_across(const Cut& cut, const Turn& turn) const {
+  const std::int64_t straddling = cut.held[turn.slot].straddling;
+  if (straddling == 0) {
+    return 0;
+  }
+  const std::optional<Groups> sharers = groups(cut, ~slots_[turn.slot].contained);
+  if (!sharers) {
+    return straddling;
+  }
+  return most_in(cut, *sharers, fabric_.chips(), [&](const Members& here) {
+    return std::int64_t{here.begin % turn.parts != 0} + std::int64_t{here.end % turn.parts != 0};
+  });
+}
+
 /// One shift of a slab of `pace` indices: in chunks of the transfer buffer, each with a sync, and
 /// copied into place unless the chip shifts natively (design 3.3). `apart` counts the cores from
 /// one of the circle to the next: between them lie those of as many other circles.
@@ -120,7 +137,7 @@ Exchange Pricer::shift(const Cut& cut, const Turn& turn, const Spin& spin, std::
   traffic.received = bytes;
   traffic.sent = bytes;
   traffic.wide = cut.wide;
-  traffic.chip_in = bytes * cut.held[turn.slot].straddling * apart;
+  traffic.chip_in = bytes * rings_across(cut, turn) * apart;
   Neighbours circle = neighbours(cut, ~slot.contained, turn.parts);
   circle = {.cores = spin.parts,
             .apart = apart,

@@ -10,6 +10,7 @@
 #include "elk/chip/ways.hpp"
 #include "elk/cost/collective.hpp"
 #include "elk/cost/states.hpp"
+#include "elk/partition/needs.hpp"
 #include "elk/partition/order.hpp"
 #include "elk/partition/rotation.hpp"
 
@@ -111,7 +112,7 @@ std::vector<HbmOperand> hbm_operands(const ir::Graph& graph, const ir::Op& op,
 void add_states(const ir::Graph& graph, const ir::Op& op, const chip::Chip& chip,
                 PlanOption& option) {
   const std::vector<HbmOperand> operands = hbm_operands(graph, op, option, chip);
-  const bool wide = option.cores > chip.core.count;
+  const bool wide = partition::is_wide(option.plan, chip);
   option.states = preload_states(operands, op, Fabric(chip), chip, wide);
   option.hbm_bytes = option.states.back().hbm_bytes;
 }

@@ -121,7 +121,7 @@ void Pricer::measure(Cut& cut) {
   for (const std::int64_t factor : cut.factor) {
     cut.cores *= factor;
   }
-  cut.wide = cut.cores > chip_.core.count;
+  cut.wide = cut.cores > chip_.core.count;  // whatever the order
   cut.result = 0;
   cut.result_wide = 0;
   cut.ids = 0;
@@ -178,6 +178,7 @@ void Pricer::cross(Cut& cut) const {
   }
   const std::int64_t ids = partition::ids_of_chip(cut.factor, cut.order, cut.mesh_dims, chip_);
   cut.ids = ids;
+  cut.wide = cut.cores > ids;
   cut.hbm.clear();
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     const Slot& slot = slots_[i];

@@ -151,6 +151,7 @@ class Pricer {
   [[nodiscard]] Exchange partials(const Cut& cut, std::size_t slot);
   void reduce_rows(Cut& cut);
   [[nodiscard]] Exchange gather(const Cut& cut, std::span<const Turn* const> turns) const;
+  [[nodiscard]] std::int64_t rings_across(const Cut& cut, const Turn& turn) const;
   [[nodiscard]] Exchange shift(const Cut& cut, const Turn& turn, const Spin& spin,
                                std::int64_t pace, std::int64_t apart);
   [[nodiscard]] std::int64_t fragments(const Cut& cut, const Turn& turn) const;

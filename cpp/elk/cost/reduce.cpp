@@ -1,6 +1,9 @@
 #include <algorithm>
+#include <cstddef>
 #include <optional>
 
+#include "elk/base/rounding.hpp"
+#include "elk/cost/groups.hpp"
 #include "elk/cost/pricer.hpp"
 #include "elk/partition/plan.hpp"
 #include "elk/partition/rotation.hpp"
@@ -10,64 +13,12 @@ namespace {
 
 using partition::element_bytes;
 
-/// Groups of cores that differ in their places along some axes alone, which follow each other in
-/// the core order: of each, `cores` members, every `inner` ids.
-struct Groups {
-  std::int64_t cores;
-  std::int64_t inner;
-};
-
-/// Empty where other axes lie between those selected by `along`.
-std::optional<Groups> groups(const Cut& cut, std::uint64_t along) {
-  Groups result{.cores = 1, .inner = 1};
-  bool left = false;  // the selected axes
-  for (std::size_t i = cut.order.size(); i-- > 0;) {
-    const std::int64_t factor = cut.factor[static_cast<std::size_t>(cut.order[i])];
-    if (((along >> static_cast<unsigned>(cut.order[i])) & 1U) == 0) {
-      result.inner *= result.cores == 1 ? factor : 1;
-      left = left || result.cores > 1;
-    } else if (left) {
-      return std::nullopt;
-    } else {
-      result.cores *= factor;
-    }
-  }
-  return result;
-}
-
-/// Into the busiest chip, where `into(here, there)` bytes come to the `here` members of a group on
-/// one side of the end of a chip from the `there` on the other.
-template <class Into>
-std::int64_t most_in(const Cut& cut, const Groups& groups, std::int64_t chips, const Into& into) {
-  const auto at = [&](std::int64_t end, bool before) {
-    if (end <= 0 || end >= cut.cores) {
-      return std::int64_t{0};
-    }
-    const std::int64_t ids = end % (groups.inner * groups.cores);
-    const std::int64_t first = ids / groups.inner;  // members in front, of most groups
-    const std::int64_t more = ids % groups.inner;   // groups that have one more there
-    const auto side = [&](std::int64_t front) {
-      const std::int64_t back = groups.cores - front;
-      if (front == 0 || back == 0) {
-        return std::int64_t{0};
-      }
-      return before ? into(front, back) : into(back, front);
-    };
-    return (more * side(first + 1)) + ((groups.inner - more) * side(first));
-  };
-  std::int64_t most = 0;
-  for (std::int64_t chip = 0; chip < chips; ++chip) {
-    most = std::max(most, at(chip * cut.ids, false) + at((chip + 1) * cut.ids, true));
-  }
-  return most;
-}
-
-/// Pairs of members `level` apart by one bit of their numbers, of which the first is in front.
-std::int64_t pairs_across(std::int64_t front, std::int64_t cores, std::int64_t level) {
+/// Of these members those whose partner, whose number differs in the bit `level`, is none of them.
+std::int64_t pairs_across(const Members& here, std::int64_t cores, std::int64_t level) {
   std::int64_t pairs = 0;
-  for (std::int64_t i = 0; i < front; ++i) {
+  for (std::int64_t i = here.begin; i < here.end; ++i) {
     const std::int64_t other = i ^ level;
-    pairs += other >= front && other < cores ? 1 : 0;
+    pairs += other < cores && !here.contains(other) ? 1 : 0;
   }
   return pairs;
 }
@@ -110,10 +61,9 @@ Exchange directly(const Fabric& fabric, TileTimes& tiles, const Cut& cut, const 
   all.fragments = row.cores - 1;
   all.wide = cut.wide;
   if (row.groups) {
-    all.chip_in =
-        most_in(cut, *row.groups, fabric.chips(), [&](std::int64_t here, std::int64_t there) {
-          return there * row.piece * (fabric.multicast() ? 1 : here);
-        });
+    all.chip_in = most_in(cut, *row.groups, fabric.chips(), [&](const Members& here) {
+      return (row.cores - here.length()) * row.piece * (fabric.multicast() ? 1 : here.length());
+    });
   } else if (cut.wide) {
     all.chip_in = row.piece * row.cores;
   }
@@ -136,16 +86,27 @@ Exchange in_a_tree(const Fabric& fabric, TileTimes& tiles, const Cut& cut, const
   Exchange result = kNoExchange;
   for (std::int64_t level = 1; level < row.cores; level *= 2) {
     if (row.groups) {
-      pair.chip_in =
-          most_in(cut, *row.groups, fabric.chips(), [&](std::int64_t here, std::int64_t) {
-            return pairs_across(here, row.cores, level) * row.piece;
-          });
+      pair.chip_in = most_in(cut, *row.groups, fabric.chips(), [&](const Members& here) {
+        return pairs_across(here, row.cores, level) * row.piece;
+      });
     }
     Exchange once = fabric.exchange(pair);
     add_after(once, tiles.add(2, row.values));
     result = after(result, once);
   }
   return result;
+}
+
+/// How many of `cores` neighbours along a dimension of a grid, -1: along both, lie on one chip at
+/// most: between chips they meet no link of the grid. Before the chips of a cut are known, the
+/// least of any order.
+std::int64_t most_on_chip(const chip::Chip& chip, const Cut& cut, std::int32_t dim,
+                          std::int64_t cores) {
+  if (chip.chips == 1 || (dim == 1 && cut.ids > 0 && cores <= chip.core.cols)) {
+    return cores;
+  }
+  const bool line = dim >= 0 && chip.interconnect.topology != chip::Topology::Ring;
+  return std::min(cores, line ? chip.core.rows : chip.core.count);
 }
 
 }  // namespace
@@ -163,11 +124,12 @@ Neighbours Pricer::neighbours(const Cut& cut, std::uint64_t along, std::int64_t 
       ++count;
     }
   }
-  const auto at = static_cast<std::size_t>(only);
-  return {.cores = cores,
-          .apart = 1,
-          .around = count == 1 &&
-                    partition::goes_around(chip_, cut.mesh_dims[at], cut.factor[at], cores)};
+  const std::int32_t dim = count == 1 ? cut.mesh_dims[static_cast<std::size_t>(only)] : -1;
+  return {
+      .cores = most_on_chip(chip_, cut, dim, cores),
+      .apart = 1,
+      .around = count == 1 && partition::goes_around(
+                                  chip_, dim, cut.factor[static_cast<std::size_t>(only)], cores)};
 }
 
 /// The reduce-scatter of a partial tile: each of `parts` cores sends all but its own part of it,
@@ -188,10 +150,12 @@ Exchange Pricer::partials(const Cut& cut, std::size_t slot) {
   const std::uint64_t along = summed_ & ~slots_[slot].contained;
   if (cut.wide) {
     const std::optional<Groups> found = groups(cut, along);
-    traffic.chip_in =
-        found ? most_in(cut, *found, fabric_.chips(),
-                        [&](std::int64_t here, std::int64_t there) { return here * there * piece; })
-              : cut.held[slot].straddling * (parts / 2) * (parts - (parts / 2)) * piece;
+    traffic.chip_in = found
+                          ? most_in(cut, *found, fabric_.chips(),
+                                    [&](const Members& here) {
+                                      return here.length() * (parts - here.length()) * piece;
+                                    })
+                          : cut.held[slot].straddling * (parts / 2) * (parts - (parts / 2)) * piece;
   }
   fabric_.among(traffic, neighbours(cut, along, parts), piece, false);
   Exchange exchange = fabric_.exchange(traffic);

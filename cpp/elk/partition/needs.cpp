@@ -145,4 +145,12 @@ std::int64_t ids_of_chip(const std::vector<std::int64_t>& factors,
   return ids;
 }
 
+bool is_wide(const ExecutePlan& plan, const chip::Chip& chip) {
+  std::int64_t cores = 1;
+  for (const std::int64_t factor : plan.factors) {
+    cores *= factor;
+  }
+  return cores > ids_of_chip(plan.factors, plan.order, plan.mesh_dims, chip);
+}
+
 }  // namespace elk::partition

@@ -6,6 +6,7 @@
 
 #include "elk/chip/chip.hpp"
 #include "elk/ir/graph.hpp"
+#include "elk/partition/plan.hpp"
 #include "elk/partition/projection.hpp"
 
 namespace elk::partition {
@@ -40,6 +41,10 @@ class Needs {
                                        const std::vector<std::int32_t>& order,
                                        const std::vector<std::int32_t>& mesh_dims,
                                        const chip::Chip& chip);
+
+/// Whether cores of several chips take part in a plan: on a grid those in more rows than a chip
+/// has, however few they are.
+[[nodiscard]] bool is_wide(const ExecutePlan& plan, const chip::Chip& chip);
 
 /// Bytes that a chip lacks of the `bytes` it needs of a tensor that lies evenly over all `chips`.
 [[nodiscard]] std::int64_t lacking(std::int64_t bytes, std::int64_t chips);

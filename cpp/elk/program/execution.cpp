@@ -9,6 +9,7 @@
 #include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
 #include "elk/partition/extent.hpp"
+#include "elk/partition/needs.hpp"
 #include "elk/program/gather.hpp"
 
 namespace elk::program {
@@ -39,11 +40,6 @@ std::vector<Tiles> tiles_of(const PlacedOp& placed) {
     out.push_back({.size = size, .cores = std::move(cores)});
   }
   return out;
-}
-
-/// Whether any core of the plan lies on another chip than the first.
-bool is_wide(const PlacedOp& placed) {
-  return partition::tiling(placed.op, placed.plan.execute).cores > placed.chip.core.count;
 }
 
 }  // namespace
@@ -103,7 +99,7 @@ Execution expand(const PlacedOp& placed, std::span<const partition::Layout* cons
                 .steps = partition::tiling(placed.op, placed.plan.execute).steps,
                 .rotations = rotations(placed),
                 .reduce = reductions(placed),
-                .wide = is_wide(placed),
+                .wide = partition::is_wide(placed.plan.execute, placed.chip),
                 .collective = {}};
   for (std::size_t k = 0; k < placed.op.operands.size(); ++k) {
     const ir::Operand& operand = placed.op.operands[k];

@@ -19,9 +19,10 @@ template <class Visit>
 void for_each_chip(Run cores, std::int64_t of_chip, const Visit& visit) {
   while (!cores.empty()) {
     const std::int64_t chip = cores.front() / of_chip;
-    const auto end = std::find_if(cores.begin(), cores.end(), [&](std::int32_t core) {
-      return core < chip * of_chip || core >= (chip + 1) * of_chip;
-    });
+    const auto first = static_cast<std::int32_t>(chip * of_chip);
+    const auto past = static_cast<std::int32_t>(first + of_chip);
+    const auto end = std::find_if(cores.begin() + 1, cores.end(),
+                                  [&](std::int32_t core) { return core < first || core >= past; });
     const auto count = static_cast<std::size_t>(end - cores.begin());
     visit(chip, cores.first(count));
     cores = cores.subspan(count);
@@ -185,30 +186,26 @@ class Sender {
   Cores abroad_;
 };
 
+/// Adds what comes into `chip` from `home`, -1: from where it lies in equal shares, on all chips.
+void cross(std::int64_t home, std::int64_t chip, std::int64_t bytes, Traffic& sum) {
+  const auto chips = static_cast<std::int64_t>(sum.chip_in.size());
+  if (home >= 0 && home != chip) {
+    sum.chip_in[subscript(chip)] += bytes;
+    sum.chip_out[subscript(home)] += bytes;
+  } else if (home < 0 && chips > 1) {  // All but the chip's own share comes from the others.
+    const std::int64_t foreign = ceil_div(bytes * (chips - 1), chips);
+    sum.chip_in[subscript(chip)] += foreign;
+    for (std::int64_t other = 0; other < chips; ++other) {
+      sum.chip_out[subscript(other)] += other == chip ? 0 : ceil_div(foreign, chips - 1);
+    }
+  }
+}
+
 /// Adds what transfers put on ports, without listing the sends of groups in which all do alike.
 class Counter {
  public:
   Counter(const chip::Chip& chip, Traffic& sum)
-      : multicast_(chip.interconnect.multicast),
-        one_chip_(chip.chips == 1),
-        of_chip_(chip.core.count),
-        sum_(sum) {}
-
-  void add(const Send& send) {
-    if (send.core >= 0) {
-      sum_.sent[subscript(send.core)] += send.bytes;
-    }
-    for (const std::int32_t core : send.receivers) {
-      sum_.received[subscript(core)] += send.bytes;
-      sum_.fragments[subscript(core)] += send.runs;
-    }
-    if (one_chip_) {
-      return;
-    }
-    const std::int64_t home = send.core < 0 ? -1 : send.core / of_chip_;
-    for_each_chip(send.receivers, of_chip_,
-                  [&](std::int64_t chip, Run) { cross(home, chip, send.bytes); });
-  }
+      : multicast_(chip.interconnect.multicast), of_chip_(chip.core.count), sum_(sum) {}
 
   /// All parts to all, or to each its own part from all.
   void add_all(const Transfer& transfer, Run cores) {
@@ -238,20 +235,6 @@ class Counter {
   }
 
  private:
-  void cross(std::int64_t home, std::int64_t chip, std::int64_t bytes) {
-    const auto chips = static_cast<std::int64_t>(sum_.chip_in.size());
-    if (home >= 0 && home != chip) {
-      sum_.chip_in[subscript(chip)] += bytes;
-      sum_.chip_out[subscript(home)] += bytes;
-    } else if (home < 0 && chips > 1) {  // All but the chip's own share comes from the others.
-      const std::int64_t foreign = ceil_div(bytes * (chips - 1), chips);
-      sum_.chip_in[subscript(chip)] += foreign;
-      for (std::int64_t other = 0; other < chips; ++other) {
-        sum_.chip_out[subscript(other)] += other == chip ? 0 : ceil_div(foreign, chips - 1);
-      }
-    }
-  }
-
   /// Of Share with multicast a part crosses once for each chip; else once for each receiver.
   void cross_all(const Transfer& transfer, Run cores) {
     const bool scatter = transfer.pattern == Pattern::Scatter;
@@ -266,7 +249,7 @@ class Counter {
         const std::int64_t theirs = range_bytes(transfer, begin, begin + there);
         begin += there;
         if (home != chip) {
-          cross(home, chip, scatter ? here_bytes * there : theirs * (multicast_ ? 1 : here));
+          cross(home, chip, scatter ? here_bytes * there : theirs * (multicast_ ? 1 : here), sum_);
         }
       });
     });
@@ -280,7 +263,6 @@ class Counter {
   }
 
   bool multicast_;
-  bool one_chip_;
   std::int64_t of_chip_;
   Traffic& sum_;
 };
@@ -311,16 +293,36 @@ void sources(const Send& send, std::int64_t cores, std::int64_t& turn, Cores& ou
   }
 }
 
-Traffic traffic(const Exchange& exchange, const chip::Chip& chip) {
+Traffic no_sends(const Exchange& exchange, const chip::Chip& chip) {
   const auto cores = subscript(chip::total_cores(chip));
-  Traffic sum{.received = std::vector<std::int64_t>(cores, 0),
-              .sent = std::vector<std::int64_t>(
-                  cores, ceil_div(exchange.even_bytes, static_cast<std::int64_t>(cores))),
-              .fragments = std::vector<std::int64_t>(cores, 0),
-              .chip_in = std::vector<std::int64_t>(subscript(chip.chips), 0),
-              .chip_out = std::vector<std::int64_t>(subscript(chip.chips), 0)};
+  return {.received = std::vector<std::int64_t>(cores, 0),
+          .sent = std::vector<std::int64_t>(
+              cores, ceil_div(exchange.even_bytes, static_cast<std::int64_t>(cores))),
+          .fragments = std::vector<std::int64_t>(cores, 0),
+          .chip_in = std::vector<std::int64_t>(subscript(chip.chips), 0),
+          .chip_out = std::vector<std::int64_t>(subscript(chip.chips), 0)};
+}
+
+void add_send(const Send& send, const chip::Chip& chip, const VisitReceivers& visit, Traffic& sum) {
+  if (send.core >= 0) {
+    sum.sent[subscript(send.core)] += send.bytes;
+  }
+  const std::int64_t home = send.core < 0 ? -1 : send.core / chip.core.count;
+  for_each_chip(send.receivers, chip.core.count, [&](std::int64_t there, Run receivers) {
+    for (const std::int32_t core : receivers) {
+      sum.received[subscript(core)] += send.bytes;
+      sum.fragments[subscript(core)] += send.runs;
+    }
+    cross(home, there, send.bytes, sum);
+    visit(there, receivers);
+  });
+}
+
+Traffic traffic(const Exchange& exchange, const chip::Chip& chip) {
+  Traffic sum = no_sends(exchange, chip);
   Counter counter(chip, sum);
-  const auto visit = [&](const Send& send) { counter.add(send); };
+  const VisitReceivers ignore = [](std::int64_t, Run) {};
+  const auto visit = [&](const Send& send) { add_send(send, chip, ignore, sum); };
   Sender sender(exchange, chip, visit);
   for (const Transfer& transfer : exchange.transfers) {
     if (transfer.pattern == Pattern::Share || transfer.pattern == Pattern::Scatter) {

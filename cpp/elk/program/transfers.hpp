@@ -81,6 +81,12 @@ struct Traffic {
 };
 [[nodiscard]] Traffic traffic(const Exchange& exchange, const chip::Chip& chip);
 
+/// The same before any send: what lies in equal shares everywhere is sent from there.
+[[nodiscard]] Traffic no_sends(const Exchange& exchange, const chip::Chip& chip);
+/// Adds one send, and calls `visit` with its receivers, those of one chip after those of another.
+using VisitReceivers = std::function<void(std::int64_t chip, std::span<const std::int32_t> cores)>;
+void add_send(const Send& send, const chip::Chip& chip, const VisitReceivers& visit, Traffic& sum);
+
 /// The bytes of the busiest core: the larger of received and sent.
 [[nodiscard]] std::int64_t busiest(const Traffic& traffic);
 

@@ -105,6 +105,7 @@ Step step(const cost::Front& front, std::size_t option, const Contention& conten
                                 .space = {0},
                                 .link = {0},
                                 .hbm_bytes = 0,
+                                .chip_hbm_bytes = 0,
                                 .hbm_time = {0.0},
                                 .time = {0.0},
                                 .wire = {0.0},

@@ -14,14 +14,13 @@
 namespace elk::schedule {
 namespace {
 
-constexpr double kFarAbove = 8.0;        // times what a move may cost now: not worth a forecast
-constexpr double kPlans = 0.62;          // of all moves, those that change a plan
-constexpr double kStates = 0.14;         // a preload state
-constexpr double kOrders = 0.12;         // the order; the rest how far ahead
-constexpr double kLeastChance = 1e-6;    // of a move to be taken
-constexpr std::int64_t kFurthest = 3;    // places of the order that a preload goes at once
-constexpr std::int64_t kPriced = 200;    // ops of a forecast, about, that a price takes
-constexpr std::int64_t kCounted = 6000;  // the same, that a gather counted link by link takes
+constexpr double kFarAbove = 8.0;      // times what a move may cost now: not worth a forecast
+constexpr double kPlans = 0.62;        // of all moves, those that change a plan
+constexpr double kStates = 0.14;       // a preload state
+constexpr double kOrders = 0.12;       // the order; the rest how far ahead
+constexpr double kLeastChance = 1e-6;  // of a move to be taken
+constexpr std::int64_t kFurthest = 3;  // places of the order that a preload goes at once
+constexpr std::int64_t kPriced = 200;  // ops of a forecast, about, that a price takes
 
 /// What a move changed, to be taken back.
 struct Undo {
@@ -85,9 +84,9 @@ class Annealer {
   void step() {
     ++work_;
     Undo undo;
-    const std::size_t counted = problem_.counted();
+    const std::int64_t counting = problem_.counting_work();
     const bool moved = move(undo);
-    work_ += kCounted * static_cast<std::int64_t>(problem_.counted() - counted);
+    work_ += problem_.counting_work() - counting;
     if (!moved) {
       take_back(undo);
       return;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <functional>
 #include <utility>
 
 #include "elk/base/ids.hpp"
@@ -11,6 +12,7 @@
 #include "elk/chip/ways.hpp"
 #include "elk/cost/link_loads.hpp"
 #include "elk/partition/extent.hpp"
+#include "elk/partition/needs.hpp"
 #include "elk/partition/rotation.hpp"
 #include "elk/program/gather.hpp"
 #include "elk/program/loading.hpp"
@@ -19,58 +21,99 @@ namespace elk::schedule {
 namespace {
 
 /// Cores beyond which counting every exchange link by link would take a compile minutes.
-constexpr std::int64_t kMostCounted = 4096;
+constexpr std::int64_t kMostCounted = 8192;
 
 /// Links that leave a core.
 constexpr std::int64_t kDirections = 4;
 
-/// What an exchange puts on the busiest core and on the busiest link, and the most bytes that come
-/// and go at one core: more links than one lead there, which together may outrun its SRAM port.
-struct Counted {
-  cost::Traffic traffic;
-  std::int64_t port;
+/// What a send to cores of another chip puts on the grids: it leaves through the port beside the
+/// sender, and comes in through those beside its receivers.
+class Abroad {
+ public:
+  Abroad(const chip::Chip& chip, cost::LinkLoads& links)
+      : cores_(chip.core.count),
+        ports_(chip.inter_chip ? chip.inter_chip->port_cores : chip.core.count),
+        links_(links) {}
+
+  void add(std::int32_t from, std::span<const std::int32_t> receivers, std::int64_t bytes) {
+    if (ports_ == cores_) {
+      return;  // Every core has a port of its own.
+    }
+    const std::int32_t out = port(from);
+    links_.add(from, {&out, 1}, true, bytes);
+    for (std::size_t i = 0; i < receivers.size();) {
+      const std::int32_t in = port(receivers[i]);
+      std::size_t end = i + 1;
+      while (end < receivers.size() && port(receivers[end]) == in) {
+        ++end;
+      }
+      links_.add(in, receivers.subspan(i, end - i), true, bytes);
+      i = end;
+    }
+  }
+
+ private:
+  [[nodiscard]] std::int32_t port(std::int32_t core) const {
+    const std::int64_t first = core / cores_ * cores_;
+    return static_cast<std::int32_t>(first + chip::port_core(core - first, cores_, ports_));
+  }
+
+  std::int64_t cores_;
+  std::int64_t ports_;
+  cost::LinkLoads& links_;
 };
 
-Counted counted(const program::Exchange& exchange, const chip::Chip& chip) {
-  const std::size_t cores = subscript(chip.core.count);
-  std::vector<std::int64_t> received(cores, 0);
-  std::vector<std::int64_t> sent(cores, ceil_div(exchange.even_bytes, chip.core.count));
-  std::vector<std::int64_t> fragments(cores, 0);
+/// What an exchange puts on the busiest core, link and chip.
+cost::Traffic counted(const program::Exchange& exchange, const chip::Chip& chip) {
+  program::Traffic ports = program::no_sends(exchange, chip);
+  const std::int64_t cores = chip::total_cores(chip);
+  std::vector<std::int64_t> out(ports.sent.size(), 0);  // of every core, what it sends
   cost::LinkLoads links(chip);
+  Abroad abroad(chip, links);
   program::Cores sources;
   std::int64_t turn = 0;
   program::for_each_send(exchange, chip, [&](const program::Send& send) {
-    for (const std::int32_t core : send.receivers) {
-      received[subscript(core)] += send.bytes;
-      fragments[subscript(core)] += send.runs;
-    }
-    if (send.core >= 0) {
-      sent[subscript(send.core)] += send.bytes;
-    }
-    program::sources(send, chip.core.count, turn, sources);
+    program::sources(send, cores, turn, sources);
     const std::int64_t bytes = ceil_div(send.bytes, static_cast<std::int64_t>(sources.size()));
     for (const std::int32_t core : sources) {
-      links.add(core, send.receivers, true, bytes);
+      out[subscript(core)] += bytes;
     }
+    const auto add_ways = [&](std::int64_t there, std::span<const std::int32_t> receivers) {
+      for (const std::int32_t core : sources) {
+        if (core / chip.core.count == there) {
+          links.add(core, receivers, true, bytes);
+        } else {
+          abroad.add(core, receivers, bytes);
+        }
+      }
+    };
+    program::add_send(send, chip, std::ref(add_ways), ports);  // no copy for each send
   });
-  Counted result{.traffic = {}, .port = 0};
-  result.traffic.received = *std::max_element(received.begin(), received.end());
-  result.traffic.sent = *std::max_element(sent.begin(), sent.end());
-  result.traffic.fragments = *std::max_element(fragments.begin(), fragments.end());
-  result.traffic.line = links.busiest();
-  result.traffic.hops = links.hops();
-  for (std::size_t core = 0; core < cores; ++core) {
-    result.port = std::max(result.port, received[core] + sent[core]);
+  const auto most = [](const std::vector<std::int64_t>& of) {
+    return *std::max_element(of.begin(), of.end());
+  };
+  cost::Traffic result{.received = most(ports.received),
+                       .sent = most(ports.sent),
+                       .fragments = most(ports.fragments),
+                       .line = links.busiest(),
+                       .through = 0,
+                       .hops = links.hops(),
+                       .chip_in = most(ports.chip_in),
+                       .chip_out = most(ports.chip_out),
+                       .wide = false};
+  for (std::size_t core = 0; core < ports.received.size(); ++core) {
+    result.through = std::max(result.through, ports.received[core] + out[core]);
   }
   return result;
 }
 
-/// Cores that one slice goes to: several where the chip multicasts.
+/// Cores of the first chip that one slice goes to: several where the chip multicasts. To no other
+/// chip come more slices, nor larger ones.
 std::vector<program::Cores> slices_of(const program::Loading& loading, std::size_t operand,
                                       const chip::Chip& chip) {
   std::vector<program::Cores> result;
   for (const program::LoadPiece& piece : loading.pieces) {
-    if (piece.operand != static_cast<std::int32_t>(operand)) {
+    if (piece.operand != static_cast<std::int32_t>(operand) || piece.chip != 0) {
       continue;
     }
     if (chip.interconnect.multicast) {
@@ -123,7 +166,7 @@ Key key_of(const ir::Op& op, std::size_t operand, const partition::ExecutePlan& 
 }  // namespace
 
 bool counts_links(const chip::Chip& chip) {
-  return chip::is_mesh(chip) && chip.chips == 1 && chip.core.count <= kMostCounted;
+  return chip::is_mesh(chip) && chip::total_cores(chip) <= kMostCounted;
 }
 
 cost::Exchange gather_on_grid(const ir::Graph& graph, const ir::Op& op,
@@ -132,19 +175,15 @@ cost::Exchange gather_on_grid(const ir::Graph& graph, const ir::Op& op,
                               const chip::Chip& chip) {
   const program::OpPlan plan{.execute = option.plan, .divisor = option.states.front().divisor};
   const program::Exchange exchange = program::gather({graph, op, plan, chip}, have);
-  const Counted moved = counted(exchange, chip);
-  cost::Exchange result = cost::Fabric(chip).exchange(moved.traffic);
-  if (chip.core.remote_access_blocks && chip.core.sram_rate > 0.0) {
-    const Seconds port{static_cast<double>(moved.port) / chip.core.sram_rate};
-    const Seconds longer = std::max(Seconds{0.0}, port - result.wire);
-    result.wire += longer;
-    result.time += longer;
-  }
-  return result;
+  cost::Traffic moved = counted(exchange, chip);
+  moved.wide = partition::is_wide(option.plan, chip);
+  return cost::Fabric(chip).exchange(moved);
 }
 
 Deliveries::Deliveries(const chip::Chip& chip)
-    : chip_(chip), attached_(chip::attached_cores(chip)) {}
+    : chip_(chip), one_(chip), attached_(chip::attached_cores(chip)) {
+  one_.chips = 1;
+}
 
 Deliveries::Loads Deliveries::loads(const ir::Graph& graph, const ir::Op& op, std::size_t operand,
                                     const cost::PlanOption& option, std::int64_t divisor) {
@@ -165,7 +204,7 @@ Deliveries::Loads Deliveries::loads(const ir::Graph& graph, const ir::Op& op, st
     }
   }
   const auto nodes = chip::entry_nodes(chip_, middles, chip::area_of(chip_, all));
-  cost::LinkLoads links(chip_);
+  cost::LinkLoads links(one_);
   std::vector<std::int32_t> injected;
   for (std::size_t module = 0; module < nodes.size(); ++module) {
     const std::size_t first = injected.size();
@@ -216,7 +255,7 @@ void Deliveries::settle(const ir::Graph& graph, const ir::Op& op, cost::PlanOpti
       continue;
     }
     const auto grid = sum.begin() + (kDirections * chip_.core.count);  // then come the modules'
-    const auto amount = static_cast<double>(state.hbm_bytes);
+    const auto amount = static_cast<double>(state.chip_hbm_bytes);
     const auto port = static_cast<double>(state.link.value);
     state.wire = {static_cast<double>(*std::max_element(sum.begin(), grid)) / link};
     const Seconds entry{static_cast<double>(*std::max_element(grid, sum.end())) / link};

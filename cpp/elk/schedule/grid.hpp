@@ -16,7 +16,7 @@
 
 namespace elk::schedule {
 
-/// Whether links of a grid are counted one by one: that of one chip, whose cores lie on it once.
+/// Whether links of the chips' grids are counted one by one.
 [[nodiscard]] bool counts_links(const chip::Chip& chip);
 
 /// The gather of an op on such a grid. Who sends what to whom is the program's; each send loads the
@@ -26,9 +26,9 @@ namespace elk::schedule {
                                             std::span<const partition::Layout* const> have,
                                             const chip::Chip& chip);
 
-/// Times of preloads on a grid: a link carries what passes it on the ways that `chip/ways.hpp`
-/// gives data from HBM. How many slices those are depends on the cut, the divisor and the ring
-/// alone, and is counted once for each.
+/// Times of preloads on a grid, that of the first chip if there are several: a link carries what
+/// passes it on the ways that `chip/ways.hpp` gives data from HBM. How many slices those are
+/// depends on the cut, the divisor and the ring alone, and is counted once for each.
 class Deliveries {
  public:
   explicit Deliveries(const chip::Chip& chip);
@@ -48,6 +48,7 @@ class Deliveries {
                                                          const cost::PreloadState& state);
 
   const chip::Chip& chip_;
+  chip::Chip one_;  // the first of its chips
   std::vector<std::vector<CoreId>> attached_;
   std::map<Key, Loads> known_;  // slices through every link of the grid and of the modules
 };

@@ -59,7 +59,7 @@ void Moves::learn(std::vector<Pair> pairs, int threads) {
       [&](const Pair& pair) {
         const partition::Pieces& have = pieces_of(pair.have);
         const partition::Pieces& need = pieces_of(pair.need);
-        if (counts_links(chip_)) {  // What moves is counted from the program's sends.
+        if (counts_) {  // What moves is counted from the program's sends.
           const bool ready = partition::comparable(have.layout, need.layout) && same(have, need);
           return partition::Handover{.moved = {}, .in_place = ready};
         }

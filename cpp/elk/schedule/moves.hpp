@@ -18,11 +18,14 @@ namespace elk::schedule {
 /// elsewhere need and leave a tensor in the same layouts, and so do ops alike.
 class Moves {
  public:
-  explicit Moves(const chip::Chip& chip) : chip_(chip) {}
+  explicit Moves(const chip::Chip& chip) : chip_(chip), counts_(counts_links(chip)) {}
+
+  /// From now on what moves is worked out by layouts alone, though links could be counted.
+  void use_layouts() { counts_ = false; }
 
   /// Takes from `kept` what is known there, and puts there what is not; nothing where links are
   /// counted one by one, for what moves is then no matter of layouts alone.
-  void use(Handovers& kept) { kept_ = counts_links(chip_) ? nullptr : &kept; }
+  void use(Handovers& kept) { kept_ = counts_ ? nullptr : &kept; }
 
   /// The number of a layout: equal layouts have the same.
   [[nodiscard]] std::int32_t number(partition::Layout layout);
@@ -48,6 +51,7 @@ class Moves {
   void recall(std::vector<Pair>& pairs);
 
   const chip::Chip& chip_;
+  bool counts_;
   Handovers* kept_ = nullptr;
   std::unordered_map<partition::Layout, std::int32_t, LayoutHash> numbers_;
   std::vector<const partition::Layout*> layouts_;

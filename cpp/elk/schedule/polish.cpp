@@ -112,8 +112,10 @@ class Polish {
   }
 
   void foresee(const std::vector<Variant>& variants, bool with_readers) {
+    work_ -= problem_.counting_work();
     const std::size_t priced = problem_.foresee(variants, draft_.choices(), with_readers, threads_);
     work_ += static_cast<std::int64_t>(priced) * chip::total_cores(problem_.chip()) / kCores;
+    work_ += problem_.counting_work();
   }
 
   /// Makes the changes, and tells those that take them back.

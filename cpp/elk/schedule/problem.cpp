@@ -11,6 +11,9 @@
 namespace elk::schedule {
 namespace {
 
+/// Ops of a forecast in about the time in which a gather counted link by link passes one core.
+constexpr std::int64_t kCounted = 4;
+
 using partition::from_hbm;
 
 constexpr std::size_t kShortKey = 32;  // numbers: a look-up needs no memory of its own
@@ -24,6 +27,7 @@ Problem::Problem(const ir::Graph& graph, const chip::Chip& chip, const cost::Til
       tiles_(tiles),
       moves_(chip),
       deliveries_(chip),
+      counts_(counts_links(chip)),
       fronts_(std::move(fronts)),
       front_of_(std::move(front_of)),
       lives_(program::lifetimes(graph)),
@@ -190,7 +194,7 @@ void Problem::learn(const std::vector<const Place*>& places, int threads) {
     }
   }
   moves_.learn(std::move(pairs), threads);
-  if (counts_links(chip_)) {
+  if (counts_) {
     count_gathers(places, threads);
   }
 }
@@ -249,8 +253,8 @@ void Problem::count_gathers(const std::vector<const Place*>& places, int threads
 cost::Exchange Problem::gather(const Place& place,
                                std::span<const partition::Transition* const> moved) const {
   const ir::Op& node = graph_.ops[static_cast<std::size_t>(place.op)];
-  return counts_links(chip_) ? gathers_.at(gather_key(place))
-                             : cost::gather_all(graph_, node, *place.plan, moved, chip_);
+  return counts_ ? gathers_.at(gather_key(place))
+                 : cost::gather_all(graph_, node, *place.plan, moved, chip_);
 }
 
 InPlace Problem::price(const Place& place) const {
@@ -294,6 +298,10 @@ const InPlace& Problem::in_place(std::int32_t op, const std::vector<Choice>& cho
   const Place here = place(op, choices);
   learn({&here}, 1);
   return in_place_.emplace(std::move(key), price(here)).first->second;
+}
+
+std::int64_t Problem::counting_work() const {
+  return static_cast<std::int64_t>(gathers_.size()) * chip::total_cores(chip_) * kCounted;
 }
 
 std::size_t Problem::foresee(const std::vector<Variant>& variants, std::vector<Choice> choices,

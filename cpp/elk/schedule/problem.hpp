@@ -39,6 +39,13 @@ class Problem {
   /// Takes from `kept` what earlier compiles worked out, and leaves there what this one does.
   void use(Handovers& kept) { moves_.use(kept); }
 
+  /// From now on gathers are priced by the closed form of senders that lie evenly, which is quick,
+  /// even where links could be counted.
+  void take_senders_as_even() {
+    counts_ = false;
+    moves_.use_layouts();
+  }
+
   [[nodiscard]] const ir::Graph& graph() const { return graph_; }
   [[nodiscard]] const chip::Chip& chip() const { return chip_; }
   [[nodiscard]] const program::Lifetimes& lives() const { return lives_; }
@@ -78,8 +85,8 @@ class Problem {
   std::size_t foresee(const std::vector<Variant>& variants, std::vector<Choice> choices,
                       bool with_readers, int threads);
 
-  /// How many gathers have been counted link by link: on grids, and dear.
-  [[nodiscard]] std::size_t counted() const { return gathers_.size(); }
+  /// The work of counting gathers link by link so far, as on grids, in ops of a forecast.
+  [[nodiscard]] std::int64_t counting_work() const;
 
   /// The layout in which `tensor` rests, null where no op of the graph makes it.
   [[nodiscard]] const partition::Layout* resting(std::int32_t tensor,
@@ -134,6 +141,7 @@ class Problem {
   const cost::TileModel& tiles_;
   Moves moves_;
   Deliveries deliveries_;
+  bool counts_;  // gathers link by link
   std::vector<cost::Front> fronts_;
   std::vector<std::int32_t> front_of_;
   program::Lifetimes lives_;

@@ -258,11 +258,8 @@ ResourceId Network::resource(std::int64_t chip, std::int64_t offset) const {
   return id_at<ResourceId>(static_cast<std::size_t>((chip * offsets_.end) + offset));
 }
 
-/// The port core of its chip through which `core` reaches other chips: ports lie evenly among
-/// cores.
 std::int64_t Network::port_core(std::int64_t core) const {
-  const std::int64_t port = core * port_cores_ / cores_;
-  return ((port * cores_) + port_cores_ - 1) / port_cores_;
+  return chip::port_core(core, cores_, port_cores_);
 }
 
 void Network::route(Branches& out, std::int64_t chip, std::int64_t from, std::int64_t to,

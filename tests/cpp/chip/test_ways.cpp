@@ -153,5 +153,15 @@ TEST(Ways, DataForAPartOfTheGridEnterBesideIt) {
   }
 }
 
+TEST(Ways, PortsLieEvenlyAmongCores) {
+  // Three ports of eight cores: cores 0 to 2, 3 to 5, and 6 and 7 leave through the first of these.
+  const std::vector<std::int64_t> expected{0, 0, 0, 3, 3, 3, 6, 6};
+  for (std::int64_t core = 0; core < 8; ++core) {
+    EXPECT_EQ(port_core(core, 8, 3), expected[static_cast<std::size_t>(core)]);
+    EXPECT_EQ(port_core(core, 8, 8), core);
+    EXPECT_EQ(port_core(core, 8, 1), 0);
+  }
+}
+
 }  // namespace
 }  // namespace elk::chip

@@ -144,5 +144,18 @@ TEST(LinkLoads, EqualsAWalkOfEveryWay) {
   }
 }
 
+TEST(LinkLoads, ChipsHaveGridsOfTheirOwn) {
+  chip::Chip two = chip::small_mesh(3, 4);
+  two.chips = 2;
+  LinkLoads links(two);
+  const std::vector<std::int32_t> near{1, 7, 11};
+  links.add(0, near, true, 5);
+  const std::vector<std::int64_t> once = sorted_loads(links);
+  EXPECT_EQ(once, std::vector<std::int64_t>(5, 5));  // three along row 0, two down column 3
+  const std::vector<std::int32_t> far{13, 19, 23};   // the same places of the second chip
+  links.add(12, far, true, 5);
+  EXPECT_EQ(sorted_loads(links), std::vector<std::int64_t>(10, 5));
+}
+
 }  // namespace
 }  // namespace elk::cost

@@ -142,6 +142,32 @@ TEST(Price, OfAReductionOnATorusIsHalvedOnlyAllAround) {
   EXPECT_DOUBLE_EQ(wire(grid(8, 2, chip::Topology::Torus2d)), 9 * part);
 }
 
+/// Four chips of such a grid: their rows stand below each other.
+chip::Chip pod_of(chip::Chip grid) {
+  grid.chips = 4;
+  grid.core.remote_access_blocks = false;
+  grid.inter_chip = two_chips(1).inter_chip;
+  grid.inter_chip->port_cores = grid.core.count;
+  return grid;
+}
+
+// Partial results of 6 x 4 on six rows, of which a chip has two or four. Of the sums of two
+// columns, the two rows of the middle chip take parts from the four others: 2 x 2 x 4 parts. On a
+// chip of four rows 2 x 2 parts cross the middle link, and 2 x 4 x 2 come to either chip.
+TEST(Price, OfAReductionOverChipsOfAGridCountsWhatCrosses) {
+  const OneOp one = test::matmul(12, 4, 24);
+  const auto reduced = [&](std::int64_t rows) {
+    return priced(one, {1, 2, 6}, {}, pod_of(grid(rows, 2, chip::Topology::Mesh2d))).reduce;
+  };
+  const std::int64_t part = 2 * 2 * 2;  // Two rows of two in f16.
+  EXPECT_EQ(reduced(2).crossing, Bytes{16 * part});
+  EXPECT_DOUBLE_EQ(reduced(2).wire.value * kLink, 1.0 * part);
+  EXPECT_EQ(reduced(4).crossing, Bytes{16 * part});
+  EXPECT_DOUBLE_EQ(reduced(4).wire.value * kLink, 4.0 * part);
+  EXPECT_EQ(reduced(6).crossing, Bytes{0});
+  EXPECT_DOUBLE_EQ(reduced(6).wire.value * kLink, 9.0 * part);
+}
+
 TEST(States, OfPeersBetweenRotatingPartsShareTheLinksOfTheirLine) {
   const OneOp one = test::matmul(12, 64, 64);
   const chip::Chip mesh = grid(12, 1, chip::Topology::Mesh2d);

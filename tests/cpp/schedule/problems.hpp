@@ -36,6 +36,7 @@ inline cost::PreloadState made_state(std::int64_t bytes, double distribute, doub
           .space = {bytes},
           .link = {0},
           .hbm_bytes = 0,
+          .chip_hbm_bytes = 0,
           .hbm_time = {load},
           .time = {load},
           .wire = {0.0},
