@@ -147,20 +147,45 @@ bool FloorSearch::add(const Cut& cut, const WholeTile& whole, Turns& turns) {
   if (least >= most) {
     return true;
   }
-  roomy_ = fits(cut, cut.tile);
-  best_ = roomy_ ? whole.time : kUnlimited;
-  if (rates_.gain(whole) * whole.time < most) {
-    list_paces(cut, turns);
-    size_ = cut.tile;
-    split(0, {.count = 1.0, .volume = rates_.volume(cut.tile), .rate = rates_.rate(cut.tile)}, most,
-          cut);
-  }
+  time_tiles(cut, whole, turns, most);
   if (best_ < most) {
     compute_ = std::min(compute_, best_);
     keep(corner(cut, best_ + shifted, cut.cores));
     keep(port_use(cut, best_));
   }
   return rates_.holds(best_, least, whole);
+}
+
+FloorSearch::Least FloorSearch::least(const Cut& cut, const WholeTile& whole, Turns& turns,
+                                      double limit) {
+  const double exchanges = ports(cut, 0.0);
+  const double tiles = rates_.least(cut.tile);
+  if (tiles + exchanges >= limit) {
+    return {.execute = limit, .ports = limit, .sound = true};
+  }
+  time_tiles(cut, whole, turns, limit - exchanges);
+  const double shifted = resting_.wire(overflow(cut));
+  const double execute = corner(cut, best_, cut.cores).execute.value + shifted;
+  return {.execute = execute,
+          .ports = std::min(execute, ports(cut, best_)),
+          .sound = rates_.holds(best_, tiles, whole)};
+}
+
+double FloorSearch::ports(const Cut& cut, double compute) const {
+  const PortUse use = port_use(cut, compute);
+  return use.idle.value + resting_.wire(use.carried.value);
+}
+
+/// The cheapest way through the tiles of a cut, if it takes less than `limit`: in `best_`.
+void FloorSearch::time_tiles(const Cut& cut, const WholeTile& whole, Turns& turns, double limit) {
+  roomy_ = fits(cut, cut.tile);
+  best_ = roomy_ ? whole.time : kUnlimited;
+  if (rates_.gain(whole) * whole.time < limit) {
+    list_paces(cut, turns);
+    size_ = cut.tile;
+    split(0, {.count = 1.0, .volume = rates_.volume(cut.tile), .rate = rates_.rate(cut.tile)},
+          limit, cut);
+  }
 }
 
 /// Whether a core has room for what a step on a sub-task of `size` reads, and for the results. What

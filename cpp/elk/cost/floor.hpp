@@ -35,6 +35,18 @@ class FloorSearch {
   }
   /// False if a tile undercut the rates. `whole`: the cut's tile.
   [[nodiscard]] bool add(const Cut& cut, const WholeTile& whole, Turns& turns);
+
+  /// What an execute of a cut takes at least, all in all and with its exchanges spread over all
+  /// ports: `idle` and `carried` of its `PortUse`. The latter is no more; `limit` or more if it is
+  /// not less.
+  struct Least {
+    double execute;
+    double ports;
+    bool sound;  // false if a tile undercut the rates
+  };
+  [[nodiscard]] Least least(const Cut& cut, const WholeTile& whole, Turns& turns, double limit);
+  /// The latter if the tiles take `compute`; of the cut is known what `skips` needs.
+  [[nodiscard]] double ports(const Cut& cut, double compute) const;
   [[nodiscard]] Floor result() const;
 
  private:
@@ -44,6 +56,7 @@ class FloorSearch {
   [[nodiscard]] std::int64_t partials(const Slot& slot, std::int64_t parts) const;
   void keep(const Corner& corner);
   void keep(const PortUse& use);
+  void time_tiles(const Cut& cut, const WholeTile& whole, Turns& turns, double limit);
   void list_lengths(const Cut& cut, Turns& turns);
   void list_paces(const Cut& cut, Turns& turns);
   [[nodiscard]] double limit(const Cut& cut, std::int64_t cores, double shifted) const;

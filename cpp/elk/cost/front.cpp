@@ -69,6 +69,7 @@ Front front(Pricer& pricer, Rates rates, const Constraints& constraints) {
   if (fastest.empty()) {
     return front;
   }
+  front.floor.standing = standing(pricer, rates, front.floor);
   const partition::ExecutePlan chosen = fastest.front().plan;
   const auto is_chosen = [&](const PlanOption& option) { return option.plan == chosen; };
   for (std::vector<PlanOption>* more : {&prompt, &fastest}) {

@@ -7,6 +7,7 @@
 #include "elk/base/units.hpp"
 #include "elk/chip/chip.hpp"
 #include "elk/cost/exchange.hpp"
+#include "elk/cost/standing.hpp"
 #include "elk/cost/tile.hpp"
 #include "elk/ir/graph.hpp"
 #include "elk/partition/collective.hpp"
@@ -93,6 +94,7 @@ struct Floor {
   std::int64_t hbm_bytes = 0;      // of the busiest chip, min over plans
   std::vector<Corner> corners;     // their Pareto front: min of a e + b r + c h for any a, b, c
   std::vector<PortUse> port_uses;  // their Pareto front, too
+  Standing standing{};             // what it needs by how its activations lie
 };
 
 /// The Pareto front of an op in (space, time, exchange bytes, HBM bytes), `have` empty.

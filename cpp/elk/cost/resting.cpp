@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdlib>
+#include <functional>
+#include <numeric>
 #include <span>
 #include <utility>
 
@@ -97,11 +99,19 @@ Resting::Resting(const Pricer& pricer)
       rate_(pricer.chip().interconnect.link_rate *
             chip::receiving_links(pricer.chip().interconnect.topology)) {
   const std::vector<bool> single = rest_once(pricer.graph(), pricer.op());
+  std::int64_t most = 0;
   for (std::size_t i = 0; i < pricer.reads(); ++i) {
     const Slot& slot = pricer.slots()[i];
     const ir::Operand& operand = pricer.op().operands[slot.operand];
     if (!slot.hbm && !slot.indirect && separable(operand, pricer.size()) && single[slot.operand]) {
       slots_.push_back({.slot = i, .bits = slot.unique * slot.bits});
+      const ir::Tensor& tensor = pricer.graph().tensors[subscript(operand.tensor)];
+      const bool whole = slot.unique == std::accumulate(tensor.shape.begin(), tensor.shape.end(),
+                                                        std::int64_t{1}, std::multiplies<>());
+      if (whole && slots_.back().bits > most) {
+        most = slots_.back().bits;
+        largest_ = static_cast<std::int32_t>(i);
+      }
     }
   }
 }

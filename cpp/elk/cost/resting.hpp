@@ -28,6 +28,9 @@ class Resting {
  public:
   explicit Resting(const Pricer& pricer);
 
+  /// The largest of the operands that rest once and are read whole: its slot, -1 if there is none.
+  [[nodiscard]] std::int32_t largest() const { return largest_; }
+
   /// Bytes received by all cores of a cut whose sharers are known, or no more than they are.
   [[nodiscard]] std::int64_t moved(const Cut& cut) const;
   /// What receiving `bytes` in all adds to an execute on at most `cores` cores.
@@ -54,6 +57,7 @@ class Resting {
   };
 
   std::vector<Once> slots_;
+  std::int32_t largest_ = -1;
   bool hidden_;
   double sync_;
   double fragment_;

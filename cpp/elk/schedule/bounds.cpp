@@ -14,6 +14,7 @@
 #include "elk/chip/crossing.hpp"
 #include "elk/chip/delivery.hpp"
 #include "elk/schedule/sram_bound.hpp"
+#include "elk/schedule/standing_bound.hpp"
 
 namespace elk::schedule {
 namespace {
@@ -58,6 +59,42 @@ struct Share {
   double ops;
 };
 
+/// Ops of which more is known together (`standing_bound`).
+struct Group {
+  std::vector<double> ops;  // of each front
+  double time;              // seconds of them all
+};
+
+Group group(const Problem& problem, Standings standings) {
+  const StandingBound known = standing_bound(problem, standings);
+  Group result{.ops = std::vector<double>(problem.fronts().size(), 0.0), .time = known.time.value};
+  for (const std::int32_t op : known.ops) {
+    result.ops[subscript(problem.front_of()[subscript(op)])] += 1.0;
+  }
+  return result;
+}
+
+/// What an op needs at least at some prices: all in all, and beside its execute with any other cut.
+struct Priced {
+  double all;
+  double rest;
+};
+
+/// The sum over all ops, each by its front, or with those of `group` taken together, of which a
+/// second costs `price`.
+double most_of(const std::vector<Share>& shares, const std::vector<Priced>& priced,
+               const Group& group, double price) {
+  double each = 0.0;
+  double together = price * group.time;
+  for (std::size_t front = 0; front < priced.size(); ++front) {
+    const auto& [all, rest] = priced[front];
+    each += shares[front].ops * all;
+    together += (shares[front].ops - group.ops[front]) * all;
+    together += group.ops[front] * rest;
+  }
+  return std::max(each, together);
+}
+
 /// Bytes a second that one chip's HBM can give, its edge take in and its links carry to wherever
 /// they are needed; infinite without HBM.
 double arrival_rate(const chip::Chip& chip) {
@@ -82,7 +119,7 @@ std::vector<Share> shares(const Problem& problem) {
     result.push_back(std::move(share));
   }
   for (const std::int32_t front : problem.front_of()) {
-    result[static_cast<std::size_t>(front)].ops += 1.0;
+    result[subscript(front)].ops += 1.0;
   }
   return result;
 }
@@ -96,12 +133,13 @@ double least(const Share& share, const Weights& weights) {
   return share.needs.empty() ? 0.0 : best;
 }
 
-double weighed(const std::vector<Share>& shares, const Weights& weights) {
-  double sum = 0.0;
+double weighed(const std::vector<Share>& shares, const Group& group, const Weights& weights) {
+  std::vector<Priced> priced;
   for (const Share& share : shares) {
-    sum += share.ops * least(share, weights);
+    const Weights beside{.execute = 0.0, .link = weights.link, .hbm = weights.hbm};
+    priced.push_back({.all = least(share, weights), .rest = least(share, beside)});
   }
-  return sum * kRoundDown;
+  return most_of(shares, priced, group, weights.execute) * kRoundDown;
 }
 
 /// Bytes that every plan of an op must read, each once, over all chips.
@@ -149,6 +187,7 @@ class PortContention {
       : problem_(problem),
         shares_(shares),
         hbm_(std::move(hbm)),
+        group_(group(problem, Standings::Ports)),
         link_(problem.chip().interconnect.link_rate),
         filled_(std::min(1.0, arrival_rate(problem.chip()) /
                                   (link_ * static_cast<double>(problem.chip().core.count)))) {}
@@ -159,24 +198,32 @@ class PortContention {
       const double below = std::min(1.0, static_cast<double>(part) / kPrices);
       const double above = std::max(0.0, (static_cast<double>(part) / kPrices) - 1.0);
       const double price = (below * filled_) + (above * (1.0 - filled_));
-      double sum = 0.0;
+      std::vector<Priced> priced;
       for (std::size_t front = 0; front < shares_.size(); ++front) {
-        sum += shares_[front].ops * most(front, price);
+        priced.push_back({.all = most(front, {.execute = 1.0 - price, .preload = price}),
+                          .rest = most(front, {.execute = 0.0, .preload = price})});
       }
-      best = std::max(best, sum);
+      best = std::max(best, most_of(shares_, priced, group_, 1.0 - price));
     }
     return best * kRoundDown;
   }
 
  private:
-  /// What the op of a front takes at least if a second of its preload beside no exchange is worth
-  /// `price`: by whichever mean of its ports' time and of the HBM's is the most.
-  [[nodiscard]] double most(std::size_t front, double price) const {
+  /// What seconds are worth: of an execute, and of a preload beside no exchange.
+  struct Prices {
+    double execute;
+    double preload;
+  };
+
+  /// What the op of a front takes at least, by whichever mean of its ports' time and of the HBM's
+  /// is the most. An exchange counts whole, in the execute and beside it.
+  [[nodiscard]] double most(std::size_t front, const Prices& prices) const {
+    const double price = prices.preload;
     const double steepest =
         filled_ < 1.0 ? std::min(price, filled_ * (1.0 - price) / (1.0 - filled_)) : price;
     double best = 0.0;
     for (int part = 0; part <= kMeans; ++part) {
-      best = std::max(best, least(front, price, steepest * part / kMeans));
+      best = std::max(best, least(front, prices, steepest * part / kMeans));
       if (hbm_[front] <= 0.0) {
         break;
       }
@@ -185,14 +232,14 @@ class PortContention {
   }
 
   /// The least of its cuts, with the HBM's part in the price.
-  [[nodiscard]] double least(std::size_t front, double price, double hbm) const {
+  [[nodiscard]] double least(std::size_t front, const Prices& prices, double hbm) const {
     double best = std::numeric_limits<double>::infinity();
     for (const cost::PortUse& use : problem_.fronts()[front].floor.port_uses) {
+      const double carried = static_cast<double>(use.carried.value) / link_;
       const double loaded =
           std::max(static_cast<double>(use.loaded.value) / link_, filled_ * hbm_[front]);
-      best = std::min(best, ((1.0 - price) * use.idle.value) +
-                                (static_cast<double>(use.carried.value) / link_) +
-                                ((price - hbm) * loaded));
+      best = std::min(best, (prices.execute * (use.idle.value + carried)) +
+                                (prices.preload * carried) + ((prices.preload - hbm) * loaded));
     }
     return std::isfinite(best) ? best + (hbm * hbm_[front]) : 0.0;
   }
@@ -200,6 +247,7 @@ class PortContention {
   const Problem& problem_;
   const std::vector<Share>& shares_;
   std::vector<double> hbm_;
+  Group group_;
   double link_;
   double filled_;  // share of all ports that the HBM fills at its best
 };
@@ -224,11 +272,12 @@ double contended(const Problem& problem, const std::vector<Share>& shares,
 Bounds bounds(const Problem& problem, Seconds ideal) {
   const chip::Chip& chip = problem.chip();
   const std::vector<Share> all = shares(problem);
+  const Group standing = group(problem, Standings::Executes);
   Bounds result{.ideal = ideal,
                 .lower_bound = {0.0},
                 .hbm = {0.0},
-                .execute = {weighed(all, {.execute = 1.0, .link = 0.0, .hbm = 0.0})},
-                .link = {weighed(all, {.execute = 0.0, .link = 1.0, .hbm = 0.0})}};
+                .execute = {weighed(all, standing, {.execute = 1.0, .link = 0.0, .hbm = 0.0})},
+                .link = {weighed(all, standing, {.execute = 0.0, .link = 1.0, .hbm = 0.0})}};
   if (chip.hbm) {
     const std::vector<double> read = reads(problem);
     const double bytes = std::accumulate(read.begin(), read.end(), 0.0);
@@ -243,7 +292,8 @@ Bounds bounds(const Problem& problem, Seconds ideal) {
       const Weights weights{.execute = static_cast<double>(a) / kGrid,
                             .link = static_cast<double>(b) / kGrid,
                             .hbm = static_cast<double>(kGrid - a - b) / kGrid};
-      result.lower_bound.value = std::max(result.lower_bound.value, weighed(all, weights));
+      result.lower_bound.value =
+          std::max(result.lower_bound.value, weighed(all, standing, weights));
     }
   }
   return result;

@@ -28,6 +28,10 @@ namespace elk::schedule {
 ///     T = I + X >= sum of (1 - p) I_k + C_k + (p - m) Q_k + m h_k
 ///
 /// where each op has its own m, 0 <= m <= p and m (1 - s) <= s (1 - p), and the least of its cuts.
+///
+/// In either sum the executes of some ops may count together (`standing_bound`): a D instead of
+/// their a e, and (1 - p) D instead of their (1 - p) (I + C), each beside the least of what is
+/// left.
 [[nodiscard]] Bounds bounds(const Problem& problem, Seconds ideal);
 
 /// The bounds of all plans that any one of `spaces` (at least one) has: the least of theirs.

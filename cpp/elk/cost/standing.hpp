@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "elk/base/units.hpp"
+
+namespace elk::cost {
+
+class Pricer;
+class Rates;
+struct Floor;
+
+/// Cuts of an op for which an activation must lie alike if nothing is to move.
+///
+/// Take an operand that rests once (`Resting`), is read whole, and each element of which the cut
+/// needs on one core. Nothing of it moves only where every core already holds all that it needs.
+/// What is needed makes up the tensor, and so does what is held: each core then holds just what it
+/// needs, so that the most indices of a dimension that any core needs are the most that any holds.
+struct StandingCut {
+  std::vector<std::int64_t> read;     // that most, of each dimension; 0: not told; empty: of none
+  std::vector<std::int64_t> written;  // the same of the result as it comes to rest
+  bool moves;                         // whether it has an exchange of activations in any case
+  Seconds execute;                    // at least
+  Seconds ports;                      // the same with its exchanges spread over all ports
+
+  friend bool operator==(const StandingCut&, const StandingCut&) = default;
+};
+
+/// What an op needs at least by how an activation lies and its result comes to rest.
+struct Standing {
+  std::int32_t operand = -1;      // of the op; -1: nothing is known
+  std::int64_t elements = 0;      // of it
+  double element_time = 0.0;      // seconds in which all cores together receive one
+  Seconds exchange{0.0};          // that moves anything, before and after its data
+  std::vector<StandingCut> cuts;  // the last stands for all that are left out
+};
+
+/// The cuts of an op that has not too many, by their shapes, up to the time at which it had better
+/// fetch what it reads and have its result fetched. Nothing on grids, and where exchanges hide
+/// behind compute. `floor`: the op's.
+[[nodiscard]] Standing standing(Pricer& pricer, Rates& rates, const Floor& floor);
+
+}  // namespace elk::cost

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "elk/base/units.hpp"
+#include "elk/schedule/problem.hpp"
+
+namespace elk::schedule {
+
+/// What is added up: times of executes, or of those with exchanges spread over all ports, and then
+/// of ops alone that compute little, for what others need of ports and HBM they may need least with
+/// another cut than the one that is best beside their neighbours.
+enum class Standings : std::uint8_t { Executes, Ports };
+
+/// What some ops take at least together, because an activation between two of them lies in one way.
+struct StandingBound {
+  std::vector<std::int32_t> ops;
+  Seconds time;
+};
+
+/// Each op whose cuts are known by how its activations lie (`cost::Standing`) hangs on the one that
+/// makes its operand, if those of that one are known, too. So they form trees, in which
+///
+///     t(c) = e(c) + sum over the ops that hang on it of min over their cuts c' of (d(c, c') +
+///     t(c'))
+///
+/// is the least that an op with cut c and all behind it take. d is 0 if the operand may lie as c'
+/// needs it, or c' has an exchange in any case; else an exchange's sync and fragment. To it come
+/// the elements that no core has in place: all, less for each core the product over dimensions of
+/// the lesser of what it may hold and need. The bound is the sum of min t over the roots.
+[[nodiscard]] StandingBound standing_bound(const Problem& problem, Standings standings);
+
+}  // namespace elk::schedule

@@ -1,0 +1,197 @@
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "elk/base/ids.hpp"
+#include "elk/base/random.hpp"
+#include "elk/partition/enumerate.hpp"
+#include "elk/schedule/bounds.hpp"
+#include "elk/schedule/standing_bound.hpp"
+#include "schedule/problems.hpp"
+
+namespace elk::schedule {
+namespace {
+
+/// Three or four ops of few cuts, one behind another.
+ir::Graph few_ops(Random& random) {
+  const std::int64_t rows = test::one_of<std::int64_t, 3>(random, {2, 4, 6});
+  const std::int64_t width = test::one_of<std::int64_t, 3>(random, {8, 10, 12});
+  test::Net net;
+  std::int32_t x = net.tensor(ir::Home::Input, {rows, width});
+  for (std::int64_t op = 2 + random.below(2); op > 0; --op) {
+    switch (random.below(4)) {
+      case 0:
+        x = net.add(test::matmul(rows, width, width), {x});
+        break;
+      case 1:
+        x = net.add(test::softmax(rows, width), {x});
+        break;
+      case 2:
+        x = net.add(test::bias_add(rows, width), {x});
+        break;
+      default:
+        x = net.add(test::exp_of(rows, width), {x});
+    }
+  }
+  net.add(test::exp_of(rows, width), {x}, ir::Home::Output);
+  return net.done();
+}
+
+/// Adds every cut of an op to its front, nothing of it split over time.
+void add_cuts(Problem& problem, std::int32_t op, std::vector<std::int64_t>& factors) {
+  const ir::Op& node = problem.graph().ops[subscript(op)];
+  std::int64_t cores = chip::total_cores(problem.chip());
+  for (const std::int64_t factor : factors) {
+    cores /= factor;
+  }
+  if (factors.size() < node.axes.size()) {
+    for (const std::int64_t factor :
+         partition::distinct_factors(node.axes[factors.size()].size, cores)) {
+      factors.push_back(factor);
+      add_cuts(problem, op, factors);
+      factors.pop_back();
+    }
+    return;
+  }
+  std::vector<std::vector<std::int64_t>> whole;
+  for (const ir::Operand& operand : node.operands) {
+    whole.emplace_back(operand.dims.size(), 1);
+  }
+  if (const auto plan =
+          partition::complete_plan(problem.graph(), node, factors, whole, problem.chip())) {
+    problem.add(op, *plan);
+  }
+}
+
+/// What an execute takes alone, behind those chosen before it.
+double execute_time(Problem& problem, std::int32_t op, const std::vector<Choice>& choices) {
+  const cost::PlanOption& option = problem.option(op, choices[subscript(op)]);
+  return problem.in_place(op, choices).gather.time.value + option.compute.value +
+         option.shift.time.value + option.reduce.time.value;
+}
+
+/// The least time of all executes over every choice of cuts, by trial.
+double least_of_all(Problem& problem, std::vector<Choice>& choices, double so_far) {
+  const auto op = static_cast<std::int32_t>(choices.size());
+  if (op == problem.op_count()) {
+    return so_far;
+  }
+  double best = std::numeric_limits<double>::infinity();
+  const std::size_t options = problem.front(op).options.size();
+  for (std::size_t option = 0; option < options; ++option) {
+    choices.push_back({.option = static_cast<std::int32_t>(option), .state = 0});
+    const double now = so_far + execute_time(problem, op, choices);
+    best = std::min(best, least_of_all(problem, choices, now));
+    choices.pop_back();
+  }
+  return best;
+}
+
+double floors(const Problem& problem) {
+  double sum = 0.0;
+  for (std::int32_t op = 0; op < problem.op_count(); ++op) {
+    sum += problem.front(op).floor.execute.value;
+  }
+  return sum;
+}
+
+chip::Chip few_cores(Random& random) {
+  chip::Chip chip = test::tight_chip(test::one_of<std::int64_t, 3>(random, {4, 5, 6}), 65536);
+  chip.interconnect.link_rate = test::one_of<double, 3>(random, {1e8, 1e9, 8e9});
+  chip.interconnect.sync_latency = {test::one_of<double, 3>(random, {1e-9, 1e-8, 1e-7})};
+  return chip;
+}
+
+TEST(StandingBound, LiesBelowEveryChoiceOfCutsAndAboveTheFloors) {
+  const cost::TileModel tiles = test::analytic();
+  Random random{41};
+  int higher = 0;
+  double nearest = 0.0;
+  for (int round = 0; round < 60; ++round) {
+    const ir::Graph graph = few_ops(random);
+    const chip::Chip chip = few_cores(random);
+    Problem problem = test::problem(graph, chip, tiles);
+    const StandingBound executes = standing_bound(problem, Standings::Executes);
+    const StandingBound ports = standing_bound(problem, Standings::Ports);
+    const double each = floors(problem);
+    ASSERT_EQ(executes.ops.size(), graph.ops.size());
+    for (std::int32_t op = 0; op < problem.op_count(); ++op) {
+      std::vector<std::int64_t> factors;
+      add_cuts(problem, op, factors);
+    }
+    std::vector<Choice> choices;
+    const double least = least_of_all(problem, choices, 0.0);
+    EXPECT_LE(executes.time.value, least * (1.0 + 1e-9)) << "round " << round;
+    EXPECT_GE(executes.time.value, each * (1.0 - 1e-9)) << "round " << round;
+    EXPECT_LE(ports.time.value, executes.time.value * (1.0 + 1e-9)) << "round " << round;
+    higher += executes.time.value > each * (1.0 + 1e-6) ? 1 : 0;
+    nearest = std::max(nearest, executes.time.value / least);
+  }
+  EXPECT_GT(higher, 10);  // the floors would hold, too
+  EXPECT_GT(nearest, 0.97);
+}
+
+/// A made-up cut.
+cost::StandingCut cut(std::vector<std::int64_t> read, std::vector<std::int64_t> written,
+                      double time) {
+  return {.read = std::move(read),
+          .written = std::move(written),
+          .moves = false,
+          .execute = {time},
+          .ports = {time}};
+}
+
+const cost::StandingCut kAnyOther{
+    .read = {}, .written = {}, .moves = true, .execute = {1e-3}, .ports = {1e-3}};
+
+/// Of a MatMul and what reads its 8 x 64 results on 16 cores: the fastest cut of one leaves pieces
+/// of 4 x 8, that of the other needs 8 x 4, of which 4 x 4 lie in place on any core.
+double made_up(double exchange, double element_time) {
+  const ir::Graph graph = test::chain(1, 8, 64, false);
+  const chip::Chip chip = test::tight_chip(16, 65536);
+  const cost::TileModel tiles = test::analytic();
+  const Problem priced = test::problem(graph, chip, tiles);
+  std::vector<cost::Front> fronts = priced.fronts();
+  cost::Standing& maker = fronts[subscript(priced.front_of()[0])].floor.standing;
+  maker.cuts = {cut({8, 64}, {4, 8}, 10e-9), cut({8, 64}, {8, 4}, 13e-9), kAnyOther};
+  cost::Standing& reader = fronts[subscript(priced.front_of()[1])].floor.standing;
+  reader.exchange = {exchange};
+  reader.element_time = element_time;
+  reader.cuts = {cut({8, 4}, {}, 20e-9), cut({4, 8}, {}, 24e-9), kAnyOther};
+  const Problem problem(graph, chip, tiles, fronts, priced.front_of());
+  const StandingBound found = standing_bound(problem, Standings::Executes);
+  EXPECT_EQ(found.ops.size(), 2);
+  return found.time.value;
+}
+
+TEST(StandingBound, TakesTheCheapestOfAgreeingAndMoving) {
+  EXPECT_NEAR(made_up(5e-9, 0.0), 33e-9, 1e-15);           // 13 + 20: they agree.
+  EXPECT_NEAR(made_up(1e-9, 0.0), 31e-9, 1e-15);           // 10 + 1 + 20: a sync is cheaper.
+  EXPECT_NEAR(made_up(1e-9, 1e-9 / 256.0), 32e-9, 1e-15);  // 256 of 512 elements move.
+  EXPECT_NEAR(made_up(1e-9, 4e-9 / 256.0), 33e-9, 1e-15);  // Too many.
+}
+
+TEST(StandingBound, CountsInTheLowerBound) {
+  const cost::TileModel tiles = test::analytic();
+  Random random{43};
+  int higher = 0;
+  for (int round = 0; round < 40; ++round) {
+    const ir::Graph graph = few_ops(random);
+    const chip::Chip chip = few_cores(random);
+    const Problem problem = test::problem(graph, chip, tiles);
+    const double together = standing_bound(problem, Standings::Executes).time.value;
+    const Bounds found = bounds(problem, {1.0});
+    EXPECT_GE(found.lower_bound.value, together * (1.0 - 1e-6));
+    EXPECT_NEAR(found.execute.value, together, 1e-6 * together);
+    higher += found.execute.value > floors(problem) * (1.0 + 1e-6) ? 1 : 0;
+  }
+  EXPECT_GT(higher, 5);
+}
+
+}  // namespace
+}  // namespace elk::schedule
