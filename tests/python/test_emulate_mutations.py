@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import json
 from collections import Counter
 from collections.abc import Callable
 from functools import cache
@@ -12,16 +11,12 @@ from typing import Any
 import elk
 import numpy as np
 import pytest
-from elk.emulation import EmulatedPlan, _given
-from elk.emulation_parts import parts_of, run_parts
 from elk.errors import ElkError
 from elk.plan import Plan
-from elk.plan_file import StoredPlan
-from elk.plan_rebuild import placed
+from emulated_documents import Document, run_document, stored
 from emulated_models import MODELS, feeds_of, machine
-from emulated_moves import Key, emulated_moves, listed_moves, uneven
+from emulated_moves import Key, listed_moves, uneven
 
-Document = Any
 Mutation = Callable[[Document], None]
 
 
@@ -35,19 +30,9 @@ def sound() -> tuple[Plan, Any]:
 
 
 def run(document: Document) -> tuple[dict[str, Any], Counter[Key]]:
-    """The numbers of a document's program, and the exchanges that are even."""
+    """The numbers of a document's program, and its exchanges."""
     model, feeds = sound()[1]
-    program = placed(document)
-    part = parts_of(EmulatedPlan(model, program.chip, program.program))
-    names = [tensor.name for tensor in program.graph.tensors]
-    versions = [type(part.versions[0])(i, name, "whole") for i, name in enumerate(names)]
-    shapes = {tensor.name: tuple(tensor.shape) for tensor in program.graph.tensors}
-    own = type(part)(program.graph, 1, shapes, [], versions)
-    arrays = {n: x for n, x in _given(model, feeds, {}).items() if n in names}
-    wanted = {x.name for i, x in enumerate(program.graph.tensors) if i in program.graph.outputs}
-    numbers, tapes = run_parts(own, program.chip, program.program, arrays, wanted)
-    plan = Plan(StoredPlan(json.dumps(document)))
-    return numbers, emulated_moves(plan, tapes[0])
+    return run_document(document, model, feeds)
 
 
 @cache
@@ -59,7 +44,7 @@ def is_caught(document: Document) -> bool:
     """Whether the program stops, or numbers or moves are not those of the sound one."""
     try:
         numbers, _ = run(document)
-        listed = listed_moves(Plan(StoredPlan(json.dumps(document))))
+        listed = listed_moves(stored(document))
     except ElkError:
         return True
     right, moves = reference()

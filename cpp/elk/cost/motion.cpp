@@ -168,14 +168,15 @@ void Pricer::move(const Cut& cut, std::span<const Turn* const> turns, const Loop
   motion.shift = kNoExchange;
   motion.steps = 1;
   Nest nest(turns, loops);
-  bool wide = false;  // Whether partial sums outlive a step.
+  std::uint64_t looped = 0;  // a bit for each axis
   for (Loop& loop : nest.used()) {
     const auto axis = static_cast<std::size_t>(loop.axis);
     motion.steps *= ceil_div(cut.tile[axis], loop.pace);
     motion.sub_task[axis] = loop.pace;
     loop.shifts = motion.steps - 1;
-    wide = wide || ((summed_ >> axis) & 1U) != 0;
+    looped |= std::uint64_t{1} << axis;
   }
+  const bool wide = (looped & summed_) != 0;  // Whether partial sums outlive a step.
   motion.space += wide ? cut.result_wide : cut.result;
   motion.loops = nest.used().size();
   for (std::size_t l = 0; l < motion.loops; ++l) {

@@ -72,6 +72,24 @@ std::int64_t set_strides(const std::vector<std::int32_t>& loops, std::vector<Cir
   return ring;
 }
 
+/// Throws InvalidInput where sharers make no rings, or no loop turns them.
+void require_rings(const ir::Op& op, std::size_t operand, const ExecutePlan& plan,
+                   const Rotation& rotation) {
+  const std::int64_t cores = sharers(op, operand, plan.factors);
+  if (cores % rotation.ring != 0) {
+    throw InvalidInput(text("plan of ", op.name, ": the ", cores, " sharers of operand ", operand,
+                            " make no rings of ", rotation.ring),
+                       "invalid_plan");
+  }
+  for (const Circle& circle : rotation.circles) {
+    if (std::find(plan.loops.begin(), plan.loops.end(), circle.axis) == plan.loops.end()) {
+      throw InvalidInput(text("plan of ", op.name, ": operand ", operand, " rotates along axis ",
+                              op.axes[subscript(circle.axis)].name, ", over which no loop goes"),
+                         "invalid_plan");
+    }
+  }
+}
+
 /// The place of a member along one circle.
 std::int64_t place_on(const Circle& circle, std::int64_t member) {
   const std::int64_t digit = member / circle.stride % circle.parts;
@@ -107,12 +125,7 @@ Rotation rotation(const ir::Op& op, std::size_t operand, const ExecutePlan& plan
     }
   }
   result.ring = set_strides(plan.loops, result.circles);
-  const std::int64_t sharers = partition::sharers(op, operand, plan.factors);
-  if (sharers % result.ring != 0) {
-    throw InvalidInput(text("plan of ", op.name, ": the ", sharers, " sharers of operand ", operand,
-                            " make no rings of ", result.ring),
-                       "invalid_plan");
-  }
+  require_rings(op, operand, plan, result);
   if (!chip::is_mesh(chip)) {
     return result;
   }

@@ -47,7 +47,7 @@ struct Rotation {
 
   friend bool operator==(const Rotation&, const Rotation&) = default;
 };
-/// Throws InvalidInput where the sharers make no rings.
+/// Throws InvalidInput where the sharers make no rings, or no loop turns them.
 [[nodiscard]] Rotation rotation(const ir::Op& op, std::size_t operand, const ExecutePlan& plan,
                                 const chip::Chip& chip);
 

@@ -65,5 +65,11 @@ TEST_F(TwoCircles, OfMoreCoresThanShareAreNoRings) {
   EXPECT_THROW(Site site(op), InvalidInput);
 }
 
+TEST_F(TwoCircles, AreEachTurnedByALoop) {
+  plan_.execute.loops.pop_back();
+  const program::PlacedOp op = placed();
+  EXPECT_THROW(Site site(op), InvalidInput);
+}
+
 }  // namespace
 }  // namespace elk::emulate

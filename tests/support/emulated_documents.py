@@ -1,0 +1,38 @@
+"""Programs emulated as plan documents say them, broken or not."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import Any
+
+import elk
+from elk.emulation import EmulatedPlan, _given
+from elk.emulation_parts import parts_of, run_parts
+from elk.plan import Plan
+from elk.plan_file import StoredPlan
+from elk.plan_rebuild import placed
+from emulated_moves import Key, emulated_moves
+
+Document = Any
+
+
+def stored(document: Document) -> Plan:
+    """The plan that a document says."""
+    return Plan(StoredPlan(json.dumps(document)))
+
+
+def run_document(
+    document: Document, model: elk.Model, feeds: dict[str, Any]
+) -> tuple[dict[str, Any], Counter[Key]]:
+    """The numbers of a document's program, and what it moves."""
+    program = placed(document)
+    part = parts_of(EmulatedPlan(model, program.chip, program.program))
+    names = [tensor.name for tensor in program.graph.tensors]
+    versions = [type(part.versions[0])(i, name, "whole") for i, name in enumerate(names)]
+    shapes = {tensor.name: tuple(tensor.shape) for tensor in program.graph.tensors}
+    own = type(part)(program.graph, 1, shapes, [], versions)
+    arrays = {n: x for n, x in _given(model, feeds, {}).items() if n in names}
+    wanted = {x.name for i, x in enumerate(program.graph.tensors) if i in program.graph.outputs}
+    numbers, tapes = run_parts(own, program.chip, program.program, arrays, wanted)
+    return numbers, emulated_moves(stored(document), tapes[0])
