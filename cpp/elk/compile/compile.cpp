@@ -157,10 +157,8 @@ Plan compile_on(const ir::Graph& graph, const chip::Chip& chip, const cost::Tile
   Fronts distinct = fronts(graph, chip, tiles, options);
   const Search search = counts(distinct.fronts);
   schedule::Problem problem(graph, chip, tiles, std::move(distinct.fronts),
-                            std::move(distinct.front_of));
-  if (!options.counts_links) {
-    problem.take_senders_as_even();
-  }
+                            std::move(distinct.front_of),
+                            {.by_links = options.counts_links, .threads = options.threads});
   if (options.kept != nullptr) {
     problem.use(options.kept->handovers());
   }
@@ -277,6 +275,12 @@ Plan compile_whole(const ir::Graph& graph, const chip::Chip& chip, const cost::T
   return std::move(best.plan);
 }
 
+/// Cores of a grid beyond which to count gathers link by link takes a compile longer than all else,
+/// and what a glance, which takes senders as even, has to promise before that.
+constexpr std::int64_t kMostAtOnce = 4096;
+constexpr double kDearGlance = 0.98;
+constexpr double kGlance = 1.1;
+
 /// All chips' cores as one machine, under ELK-Full first as ELK-Dyn plans them. Where any axes of
 /// an op may be cut, a chip uses as many of its cores for its part as it would for the whole op:
 /// only on grids and rings, where few may, one machine of more cores is worth an estimate.
@@ -287,6 +291,7 @@ Pooled pooled(const ir::Graph& graph, const chip::Chip& chip, const cost::TileMo
   Pooled result{
       .about = few_axes ? train::pooled_time(graph, chip, tiles, options.threads) : kNever,
       .glance = {},
+      .overestimate = chip::total_cores(chip) > kMostAtOnce ? kDearGlance : kGlance,
       .plan = [&] { return compile_whole(graph, chip, tiles, options); }};
   if (options.policy == schedule::Policy::ElkFull) {
     result.glance = [&] {

@@ -14,12 +14,11 @@ namespace {
 /// How far a plan may be below the estimate of its sharding.
 constexpr double kOverestimate = 1.5;
 
-/// How far a pooled plan may be above what it has to undercut, by an estimate as that of the
-/// fastest sharding, since both err alike, and at a glance as what was found.
+/// How far the estimate of a pooled plan may be above that of the fastest sharding: both err alike.
 constexpr double kPooledOverestimate = 1.1;
 
-bool is_near(Picoseconds time, Picoseconds other) {
-  return static_cast<double>(time.value) < kPooledOverestimate * static_cast<double>(other.value);
+bool is_below(Picoseconds time, double factor, Picoseconds other) {
+  return static_cast<double>(time.value) < factor * static_cast<double>(other.value);
 }
 
 bool may_win(const train::Sharding& sharding, Picoseconds best) {
@@ -28,11 +27,11 @@ bool may_win(const train::Sharding& sharding, Picoseconds best) {
 }
 
 bool may_win(const Pooled& pooled, const train::Sharding& fastest, Picoseconds best) {
-  if (!is_near(pooled.about, fastest.time)) {
+  if (!is_below(pooled.about, kPooledOverestimate, fastest.time)) {
     return false;
   }
   try {
-    return !pooled.glance || is_near(pooled.glance(), best);
+    return !pooled.glance || is_below(pooled.glance(), pooled.overestimate, best);
   } catch (const Infeasible&) {
     return false;
   }

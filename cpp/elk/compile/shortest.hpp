@@ -15,6 +15,7 @@ using PlanOf = std::function<Plan(const train::Sharding&)>;
 struct Pooled {
   Picoseconds about;                    // by an estimate
   std::function<Picoseconds()> glance;  // by a quicker search; empty where the plan's is quick
+  double overestimate;                  // up to this part of what was found a glance is worth it
   std::function<Plan()> plan;
 };
 
@@ -22,7 +23,7 @@ struct Pooled {
 /// might undercut what was found, since the executes and HBM bytes of its graph alone do and its
 /// estimate is not far above. Where none fits, that of `resort`. Then that of `pooled`, where
 /// nothing was found, or where neither its estimate is a tenth above that of the first sharding nor
-/// its glance above what was found. The error is the first proposal's if nothing fits.
+/// its glance above its part of what was found. The error is the first proposal's if nothing fits.
 [[nodiscard]] Plan shortest(const std::vector<train::Sharding>& proposals,
                             const std::function<train::Sharding()>& resort, const PlanOf& plan_of,
                             const Pooled& pooled);

@@ -18,10 +18,7 @@ namespace elk::schedule {
 /// elsewhere need and leave a tensor in the same layouts, and so do ops alike.
 class Moves {
  public:
-  explicit Moves(const chip::Chip& chip) : chip_(chip), counts_(counts_links(chip)) {}
-
-  /// From now on what moves is worked out by layouts alone, though links could be counted.
-  void use_layouts() { counts_ = false; }
+  Moves(const chip::Chip& chip, bool counts) : chip_(chip), counts_(counts) {}
 
   /// Takes from `kept` what is known there, and puts there what is not; nothing where links are
   /// counted one by one, for what moves is then no matter of layouts alone.

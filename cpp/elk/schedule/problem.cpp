@@ -11,8 +11,9 @@
 namespace elk::schedule {
 namespace {
 
-/// Ops of a forecast in about the time in which a gather counted link by link passes one core.
-constexpr std::int64_t kCounted = 4;
+/// Pairs of cores that a gather counted link by link goes through in about the time in which an op
+/// is forecast.
+constexpr std::int64_t kPairs = 368;
 
 using partition::from_hbm;
 
@@ -21,19 +22,20 @@ constexpr std::size_t kShortKey = 32;  // numbers: a look-up needs no memory of 
 }  // namespace
 
 Problem::Problem(const ir::Graph& graph, const chip::Chip& chip, const cost::TileModel& tiles,
-                 std::vector<cost::Front> fronts, std::vector<std::int32_t> front_of)
+                 std::vector<cost::Front> fronts, std::vector<std::int32_t> front_of,
+                 const GridPricing& pricing)
     : graph_(graph),
       chip_(chip),
       tiles_(tiles),
-      moves_(chip),
+      moves_(chip, pricing.by_links && counts_links(chip)),
       deliveries_(chip),
-      counts_(counts_links(chip)),
+      counts_(pricing.by_links && counts_links(chip)),
       fronts_(std::move(fronts)),
       front_of_(std::move(front_of)),
       lives_(program::lifetimes(graph)),
       readers_(graph.ops.size()),
       write_slot_(graph.tensors.size(), -1) {
-  settle_preloads();
+  settle_preloads(pricing.threads);
   rank_.reserve(graph.ops.size());
   for (std::size_t i = 0; i < graph.ops.size(); ++i) {
     rank_.push_back(static_cast<std::int32_t>(loaded_.size()));
@@ -58,17 +60,20 @@ Problem::Problem(const ir::Graph& graph, const chip::Chip& chip, const cost::Til
 }
 
 /// On a grid the ways of HBM data decide how long they take.
-void Problem::settle_preloads() {
-  std::vector<char> settled(fronts_.size(), counts_links(chip_) ? 0 : 1);
-  for (std::size_t i = 0; i < front_of_.size(); ++i) {
-    const auto front = static_cast<std::size_t>(front_of_[i]);
-    if (settled[front] == 0) {
-      settled[front] = 1;
-      for (cost::PlanOption& option : fronts_[front].options) {
-        deliveries_.settle(graph_, graph_.ops[i], option);
-      }
-    }
+void Problem::settle_preloads(int threads) {
+  if (!counts_) {
+    return;
   }
+  std::vector<const ir::Op*> first(fronts_.size(), nullptr);
+  for (std::size_t i = front_of_.size(); i-- > 0;) {
+    first[subscript(front_of_[i])] = &graph_.ops[i];
+  }
+  parallel_for_index(fronts_.size(), threads, [&](std::size_t front) {
+    Deliveries deliveries(chip_);
+    for (cost::PlanOption& option : fronts_[front].options) {
+      deliveries.settle(graph_, *first[front], option);
+    }
+  });
 }
 
 const cost::Front& Problem::front(std::int32_t op) const {
@@ -301,7 +306,8 @@ const InPlace& Problem::in_place(std::int32_t op, const std::vector<Choice>& cho
 }
 
 std::int64_t Problem::counting_work() const {
-  return static_cast<std::int64_t>(gathers_.size()) * chip::total_cores(chip_) * kCounted;
+  const std::int64_t cores = chip::total_cores(chip_);
+  return static_cast<std::int64_t>(gathers_.size()) * (cores * cores / kPairs);
 }
 
 std::size_t Problem::foresee(const std::vector<Variant>& variants, std::vector<Choice> choices,
@@ -354,7 +360,9 @@ std::int32_t Problem::add(std::int32_t op, const partition::ExecutePlan& plan) {
   }
   const ir::Op& node = graph_.ops[static_cast<std::size_t>(op)];
   options.push_back(cost::price(graph_, node, plan, chip_, tiles_));
-  deliveries_.settle(graph_, node, options.back());
+  if (counts_) {
+    deliveries_.settle(graph_, node, options.back());
+  }
   return static_cast<std::int32_t>(options.size()) - 1;
 }
 

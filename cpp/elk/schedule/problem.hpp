@@ -27,6 +27,13 @@ struct InPlace {
   Bytes copies;           // own copies of activations and room for partial results
 };
 
+/// How gathers and preloads are priced on grids: by their ways over links, which many cores make
+/// dear, or by the closed form of senders that lie evenly.
+struct GridPricing {
+  bool by_links = true;  // where the grid is small enough (`counts_links`)
+  int threads = 1;       // that price preloads
+};
+
 /// A model on a chip with the fronts of its distinct ops: what every policy decides upon.
 ///
 /// Options added by `add` and the memo of `in_place` grow while a policy searches; both depend only
@@ -34,17 +41,11 @@ struct InPlace {
 class Problem {
  public:
   Problem(const ir::Graph& graph, const chip::Chip& chip, const cost::TileModel& tiles,
-          std::vector<cost::Front> fronts, std::vector<std::int32_t> front_of);
+          std::vector<cost::Front> fronts, std::vector<std::int32_t> front_of,
+          const GridPricing& pricing = {});
 
   /// Takes from `kept` what earlier compiles worked out, and leaves there what this one does.
   void use(Handovers& kept) { moves_.use(kept); }
-
-  /// From now on gathers are priced by the closed form of senders that lie evenly, which is quick,
-  /// even where links could be counted.
-  void take_senders_as_even() {
-    counts_ = false;
-    moves_.use_layouts();
-  }
 
   [[nodiscard]] const ir::Graph& graph() const { return graph_; }
   [[nodiscard]] const chip::Chip& chip() const { return chip_; }
@@ -129,7 +130,7 @@ class Problem {
                                             const std::vector<Choice>& choices);
   void learn(const std::vector<const Place*>& places, int threads);
   [[nodiscard]] Place place(std::int32_t op, const std::vector<Choice>& choices);
-  void settle_preloads();
+  void settle_preloads(int threads);
   void count_gathers(const std::vector<const Place*>& places, int threads);
   [[nodiscard]] Key gather_key(const Place& place) const;
   [[nodiscard]] cost::Exchange gather(const Place& place,

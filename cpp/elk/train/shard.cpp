@@ -249,12 +249,6 @@ class Sharder {
     finish(state, node, next);
   }
 
-  /// From form to form; -1: unknown.
-  struct Times {
-    std::size_t places = 0;
-    std::vector<std::int64_t> between;
-  };
-
   struct Route {
     Form from;
     std::int64_t time;
@@ -278,7 +272,7 @@ class Sharder {
   }
 
   std::int64_t moving_time(std::int32_t tensor, Form from, Form to) {
-    Times& known = times_[subscript(tensor)];
+    MovingTimes& known = times_[subscript(tensor)];
     if (known.between.empty()) {
       const std::size_t dims = graph_.tensors[subscript(tensor)].shape.size();
       known.places = subscript(Forms::place(cut(static_cast<std::int32_t>(dims))));
@@ -384,7 +378,7 @@ class Sharder {
   Uses uses_;
   std::vector<Node> nodes_;
   std::map<std::int32_t, std::pair<std::int32_t, std::int32_t>> makers_;  // op and slot of tensors
-  std::vector<Times> times_;                                              // of each tensor
+  std::vector<MovingTimes> times_;                                        // of each tensor
 };
 
 }  // namespace

@@ -108,10 +108,11 @@ TEST(Shortest, AsksForThePooledPlanOnlyWhereItsEstimateIsNotFarAbove) {
   };
   int asked = 0;
   const auto total = [&](const Offer& offer) {
-    const Pooled pooled{.about = {offer.estimate}, .glance = offer.glance, .plan = [&] {
-                          ++asked;
-                          return taking(offer.planned);
-                        }};
+    const Pooled pooled{
+        .about = {offer.estimate}, .glance = offer.glance, .overestimate = 1.1, .plan = [&] {
+          ++asked;
+          return taking(offer.planned);
+        }};
     std::vector<train::Sharding> one(1);
     one[0].time = {100};
     return shortest(
@@ -136,7 +137,9 @@ TEST(Shortest, FallsBackOnThePooledPlanAndThenSaysWhyTheFirstDidNotFit) {
   };
   const auto resort = [] { return train::Sharding{}; };
   const std::vector<train::Sharding> one(1);
-  Pooled pooled{.about = {std::int64_t{1} << 60}, .glance = {}, .plan = [&] { return like; }};
+  Pooled pooled{.about = {std::int64_t{1} << 60}, .glance = {}, .overestimate = 1.1, .plan = [&] {
+                  return like;
+                }};
   EXPECT_EQ(shortest(one, resort, refuse, pooled).predicted.total, like.predicted.total);
   refused = 0;
   pooled.plan = [&] { return refuse(train::Sharding{}); };
