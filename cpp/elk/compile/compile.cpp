@@ -156,8 +156,8 @@ Plan compile_on(const ir::Graph& graph, const chip::Chip& chip, const cost::Tile
   check_capacity(graph, chip);
   Fronts distinct = fronts(graph, chip, tiles, options);
   const Search search = counts(distinct.fronts);
-  schedule::Problem problem(graph, chip, tiles, std::move(distinct.fronts),
-                            std::move(distinct.front_of),
+  schedule::Problem problem(graph, chip, tiles,
+                            {.all = std::move(distinct.fronts), .of = std::move(distinct.front_of)},
                             {.by_links = options.counts_links, .threads = options.threads});
   if (options.kept != nullptr) {
     problem.use(options.kept->handovers());

@@ -22,16 +22,15 @@ constexpr std::size_t kShortKey = 32;  // numbers: a look-up needs no memory of 
 }  // namespace
 
 Problem::Problem(const ir::Graph& graph, const chip::Chip& chip, const cost::TileModel& tiles,
-                 std::vector<cost::Front> fronts, std::vector<std::int32_t> front_of,
-                 const GridPricing& pricing)
+                 FrontOfOps fronts, const GridPricing& pricing)
     : graph_(graph),
       chip_(chip),
       tiles_(tiles),
       moves_(chip, pricing.by_links && counts_links(chip)),
       deliveries_(chip),
       counts_(pricing.by_links && counts_links(chip)),
-      fronts_(std::move(fronts)),
-      front_of_(std::move(front_of)),
+      fronts_(std::move(fronts.all)),
+      front_of_(std::move(fronts.of)),
       lives_(program::lifetimes(graph)),
       readers_(graph.ops.size()),
       write_slot_(graph.tensors.size(), -1) {
@@ -43,7 +42,14 @@ Problem::Problem(const ir::Graph& graph, const chip::Chip& chip, const cost::Til
       loaded_.push_back(static_cast<std::int32_t>(i));
     }
     not_before_.push_back(first_issue(graph.ops[i]));
-    const auto& operands = graph.ops[i].operands;
+  }
+  settle_readers();
+  settle_feeds();
+}
+
+void Problem::settle_readers() {
+  for (std::size_t i = 0; i < graph_.ops.size(); ++i) {
+    const auto& operands = graph_.ops[i].operands;
     for (std::size_t k = 0; k < operands.size(); ++k) {
       const auto tensor = static_cast<std::size_t>(operands[k].tensor);
       if (operands[k].access == ir::Access::Write) {
@@ -56,7 +62,6 @@ Problem::Problem(const ir::Graph& graph, const chip::Chip& chip, const cost::Til
       }
     }
   }
-  settle_feeds();
 }
 
 /// On a grid the ways of HBM data decide how long they take.

@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "elk/base/units.hpp"
@@ -34,6 +35,12 @@ struct GridPricing {
   int threads = 1;       // that price preloads
 };
 
+/// Fronts of distinct ops, and the number of that of each op.
+struct FrontOfOps {
+  std::vector<cost::Front> all;
+  std::vector<std::int32_t> of;
+};
+
 /// A model on a chip with the fronts of its distinct ops: what every policy decides upon.
 ///
 /// Options added by `add` and the memo of `in_place` grow while a policy searches; both depend only
@@ -41,8 +48,11 @@ struct GridPricing {
 class Problem {
  public:
   Problem(const ir::Graph& graph, const chip::Chip& chip, const cost::TileModel& tiles,
-          std::vector<cost::Front> fronts, std::vector<std::int32_t> front_of,
-          const GridPricing& pricing = {});
+          std::vector<cost::Front> fronts, std::vector<std::int32_t> front_of)
+      : Problem(graph, chip, tiles, {.all = std::move(fronts), .of = std::move(front_of)},
+                GridPricing{}) {}
+  Problem(const ir::Graph& graph, const chip::Chip& chip, const cost::TileModel& tiles,
+          FrontOfOps fronts, const GridPricing& pricing);
 
   /// Takes from `kept` what earlier compiles worked out, and leaves there what this one does.
   void use(Handovers& kept) { moves_.use(kept); }
@@ -131,6 +141,7 @@ class Problem {
   void learn(const std::vector<const Place*>& places, int threads);
   [[nodiscard]] Place place(std::int32_t op, const std::vector<Choice>& choices);
   void settle_preloads(int threads);
+  void settle_readers();
   void count_gathers(const std::vector<const Place*>& places, int threads);
   [[nodiscard]] Key gather_key(const Place& place) const;
   [[nodiscard]] cost::Exchange gather(const Place& place,
