@@ -85,14 +85,6 @@ const cost::Front& Problem::front(std::int32_t op) const {
   return fronts_[static_cast<std::size_t>(front_of_[static_cast<std::size_t>(op)])];
 }
 
-const cost::PlanOption& Problem::option(std::int32_t op, const Choice& choice) const {
-  return front(op).options[static_cast<std::size_t>(choice.option)];
-}
-
-const cost::PreloadState& Problem::state(std::int32_t op, const Choice& choice) const {
-  return option(op, choice).states[static_cast<std::size_t>(choice.state)];
-}
-
 bool Problem::is_loaded(std::int32_t op) const {
   const auto at = static_cast<std::size_t>(rank(op));
   return at < loaded_.size() && loaded_[at] == op;

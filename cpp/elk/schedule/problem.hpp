@@ -66,8 +66,12 @@ class Problem {
     return static_cast<std::int32_t>(front_of_.size());
   }
   [[nodiscard]] const cost::Front& front(std::int32_t op) const;
-  [[nodiscard]] const cost::PlanOption& option(std::int32_t op, const Choice& choice) const;
-  [[nodiscard]] const cost::PreloadState& state(std::int32_t op, const Choice& choice) const;
+  [[nodiscard]] const cost::PlanOption& option(std::int32_t op, const Choice& choice) const {
+    return front(op).options[static_cast<std::size_t>(choice.option)];
+  }
+  [[nodiscard]] const cost::PreloadState& state(std::int32_t op, const Choice& choice) const {
+    return option(op, choice).states[static_cast<std::size_t>(choice.state)];
+  }
 
   /// Ops with HBM data to preload, in execution order.
   [[nodiscard]] const std::vector<std::int32_t>& loaded() const { return loaded_; }
