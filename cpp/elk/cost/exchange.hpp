@@ -50,8 +50,7 @@ struct Neighbours {
 /// - all to all among `n` neighbours in a line: floor(n / 2) * ceil(n / 2) pieces cross its middle;
 ///   with multicast every piece passes every link once, so that the last one carries n - 1;
 /// - a shift within a ring (`partition::Rotation`): every link carries one piece each way, and
-/// where
-///   the cores of a circle lie `apart`, one of each of as many circles.
+///   where the cores of a circle lie `apart`, one of each of as many circles.
 ///
 /// A torus and a ring halve the first; the second only among cores that go once around.
 ///

@@ -18,19 +18,11 @@ namespace elk::cost {
 namespace {
 
 Cut cut_of(const ir::Op& op, const partition::ExecutePlan& plan, Pricer& pricer) {
-  Cut cut{.factor = plan.factors,
-          .tile = partition::tiling(op, plan).tile,
-          .order = plan.order,
-          .mesh_dims = plan.mesh_dims,
-          .held = {},
-          .cores = 1,
-          .result = 0,
-          .result_wide = 0,
-          .reduce = kNoExchange,
-          .tree = false,
-          .wide = false,
-          .ids = 0,
-          .hbm = {}};
+  Cut cut = uncut(op.axes.size());
+  cut.factor = plan.factors;
+  cut.tile = partition::tiling(op, plan).tile;
+  cut.order = plan.order;
+  cut.mesh_dims = plan.mesh_dims;
   pricer.measure(cut);
   pricer.cross(cut);
   pricer.reduce(cut);

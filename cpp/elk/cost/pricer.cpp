@@ -41,6 +41,22 @@ std::int64_t hbm_bytes(const ir::Graph& graph, const ir::Op& op, const std::vect
 
 }  // namespace
 
+Cut uncut(std::size_t axes) {
+  return {.factor = std::vector<std::int64_t>(axes, 1),
+          .tile = std::vector<std::int64_t>(axes, 1),
+          .order = {},
+          .mesh_dims = std::vector<std::int32_t>(axes, -1),
+          .held = {},
+          .cores = 1,
+          .result = 0,
+          .result_wide = 0,
+          .reduce = kNoExchange,
+          .tree = false,
+          .wide = false,
+          .ids = 0,
+          .hbm = {}};
+}
+
 Pricer::Pricer(const ir::Graph& graph, const ir::Op& op, const chip::Chip& chip,
                const TileModel& tiles)
     : graph_(graph),

@@ -44,6 +44,9 @@ struct Cut {
   std::vector<std::int64_t> hbm;  // bytes that each chip needs of each slot from HBM
 };
 
+/// An op of `axes` axes before it is cut.
+[[nodiscard]] Cut uncut(std::size_t axes);
+
 /// One dimension of a slot that is split over time.
 struct Spin {
   std::int32_t axis = 0;

@@ -59,19 +59,7 @@ Search::Search(Pricer& pricer, Rates& rates, const Constraints& constraints)
       order_(survey_order()),
       turns_(pricer, cores_),
       floor_(pricer, rates, cores_, vast_),
-      cut_{.factor = std::vector<std::int64_t>(op_.axes.size(), 1),
-           .tile = std::vector<std::int64_t>(op_.axes.size(), 1),
-           .order = {},
-           .mesh_dims = std::vector<std::int32_t>(op_.axes.size(), -1),
-           .held = {},
-           .cores = 1,
-           .result = 0,
-           .result_wide = 0,
-           .reduce = kNoExchange,
-           .tree = false,
-           .wide = false,
-           .ids = 0,
-           .hbm = {}},
+      cut_(uncut(op_.axes.size())),
       least_(),
       choice_(pricer.reads()),
       rest_(pricer.reads() + 1, 0),
@@ -168,14 +156,14 @@ void Search::count_space(std::int64_t least, bool allowed) {
                 partition::element_bytes(cut_.held[slot].elements, pricer_.slots()[slot].bits))
                 .value;
   }
-  const bool all_fit = most <= room_;
-  if (least < smallest_ || (allowed && !all_fit)) {
+  const bool all = most <= room_ && !turns_.may_clash(cut_);
+  if (least < smallest_ || (allowed && !all)) {
     turns_.build(cut_);
     smallest_ = std::min(smallest_, turns_.least_space(cut_));
   }
   if (allowed) {
-    counts_.filtered = saturated_sum(counts_.filtered,
-                                     all_fit ? turns_.distinct(cut_) : turns_.fitting(cut_, room_));
+    counts_.filtered =
+        saturated_sum(counts_.filtered, all ? turns_.distinct(cut_) : turns_.fitting(cut_, room_));
   }
 }
 
@@ -228,6 +216,9 @@ void Search::choose(std::size_t slot, bool allowed) {
   }
   const bool last = slot + 1 == choice_.size();
   for (Turn& turn : turns_.of(slot)) {
+    if (!turns_.in_step(turn, std::span(choice_).first(slot))) {
+      continue;
+    }
     choice_[slot] = &turn;
     const bool tells = last || turns_.of(slot).size() > 1;
     if (!tells || !hopeless(slot + 1, allowed)) {

@@ -52,19 +52,7 @@ class StandingSearch {
         factors_(all_factors(pricer.op(), cores_)),
         turns_(pricer, cores_),
         floor_(pricer, rates, cores_, false),
-        cut_{.factor = std::vector<std::int64_t>(factors_.size(), 1),
-             .tile = std::vector<std::int64_t>(factors_.size(), 1),
-             .order = {},
-             .mesh_dims = std::vector<std::int32_t>(factors_.size(), -1),
-             .held = {},
-             .cores = 1,
-             .result = 0,
-             .result_wide = 0,
-             .reduce = kNoExchange,
-             .tree = false,
-             .wide = false,
-             .ids = 0,
-             .hbm = {}} {}
+        cut_(uncut(factors_.size())) {}
 
   /// Every cut, by its shapes; false if a tile undercut the rates.
   bool run() {

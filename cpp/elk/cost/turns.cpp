@@ -7,11 +7,29 @@
 
 #include "elk/base/rounding.hpp"
 #include "elk/partition/enumerate.hpp"
+#include "elk/partition/rotation.hpp"
 
 namespace elk::cost {
 namespace {
 
 constexpr std::int64_t kMostListed = 1'000'000;  // combinations of turns that are gone through
+
+/// The axes along which a slot may rotate.
+std::uint64_t rotating_axes(const Slot& slot) {
+  std::uint64_t axes = 0;
+  for (const SlotDim& dim : slot.dims) {
+    axes |= dim.rotates ? std::uint64_t{1} << static_cast<std::uint32_t>(dim.axes[0]) : 0;
+  }
+  return axes;
+}
+
+std::uint64_t cut_axes(const Cut& cut) {
+  std::uint64_t axes = 0;
+  for (std::size_t axis = 0; axis < cut.factor.size(); ++axis) {
+    axes |= cut.factor[axis] > 1 ? std::uint64_t{1} << axis : 0;
+  }
+  return axes;
+}
 
 }  // namespace
 
@@ -27,9 +45,21 @@ std::int64_t saturated_sum(std::int64_t a, std::int64_t b) {
 
 Turns::Turns(const Pricer& pricer, std::int64_t cores)
     : pricer_(pricer),
+      sharing_(pricer.reads(), 0),
       turns_(pricer.reads()),
       divisors_(static_cast<std::size_t>(cores) + 1),
-      vectors_(kMostRank + 1) {}
+      vectors_(kMostRank + 1) {
+  for (std::size_t one = 0; one < pricer.reads(); ++one) {
+    for (std::size_t other = 0; other < one; ++other) {
+      const Slot& slot = pricer.slots()[one];
+      const Slot& beside = pricer.slots()[other];
+      const std::uint64_t axes = ~slot.contained & ~beside.contained;
+      if ((rotating_axes(slot) & rotating_axes(beside)) != 0) {
+        clashes_.push_back(axes);
+      }
+    }
+  }
+}
 
 const std::vector<std::int64_t>& Turns::divisors(std::int64_t number) {
   std::vector<std::int64_t>& known = divisors_[static_cast<std::size_t>(number)];
@@ -101,6 +131,25 @@ std::int64_t Turns::distinct(const Cut& cut) {
   return product;
 }
 
+bool Turns::may_clash(const Cut& cut) const {
+  const std::uint64_t axes = clashes_.empty() ? 0 : cut_axes(cut);
+  return std::any_of(clashes_.begin(), clashes_.end(),
+                     [&](std::uint64_t clash) { return (clash & axes) != 0; });
+}
+
+bool Turns::in_step(const Turn& turn, std::span<const Turn* const> others) const {
+  if (turn.spins == 0) {
+    return true;
+  }
+  const auto beat = [&](const Turn& one) {
+    return partition::Beat{.axes = sharing_[one.slot], .parts = one.spin[0].parts, .stride = 1};
+  };
+  return std::all_of(others.begin(), others.end(), [&](const Turn* other) {
+    return other->spins == 0 || other->spin[0].axis != turn.spin[0].axis ||
+           partition::in_step(beat(turn), beat(*other));
+  });
+}
+
 void Turns::append(const Cut& cut, std::size_t slot, std::size_t dim) {
   const Slot& read = pricer_.slots()[slot];
   const std::int64_t tile = cut.tile[static_cast<std::size_t>(read.dims[dim].axes[0])];
@@ -118,7 +167,9 @@ void Turns::append(const Cut& cut, std::size_t slot, std::size_t dim) {
 }
 
 void Turns::build(const Cut& cut) {
+  const std::uint64_t axes = clashes_.empty() ? 0 : cut_axes(cut);
   for (std::size_t slot = 0; slot < turns_.size(); ++slot) {
+    sharing_[slot] = axes & ~pricer_.slots()[slot].contained;
     turns_[slot].clear();
     pricer_.split(cut, slot, {}, turns_[slot].emplace_back());
     for (std::size_t dim = 0; dim < pricer_.slots()[slot].dims.size(); ++dim) {
@@ -134,20 +185,50 @@ bool Turns::summed(const Turn& turn) const {
                      [&](const Spin& spin) { return ((pricer_.summed() >> spin.axis) & 1U) != 0; });
 }
 
-std::int64_t Turns::count_within(std::size_t slot, std::int64_t room, bool summed_allowed) const {
+bool Turns::fits_beside(const Turn& turn, std::span<const Turn* const> chosen,
+                        bool summed_allowed) const {
+  return (summed_allowed || !summed(turn)) && in_step(turn, chosen);
+}
+
+/// Combinations with those `chosen` of the first slots whose other turns leave `room`.
+std::int64_t Turns::count_within(std::vector<const Turn*>& chosen, std::int64_t room,
+                                 bool summed_allowed) const {
   if (room < 0) {
     return 0;
   }
-  if (slot == turns_.size()) {
+  if (chosen.size() == turns_.size()) {
     return 1;
   }
   std::int64_t sum = 0;
-  for (const Turn& turn : turns_[slot]) {
-    if (summed_allowed || !summed(turn)) {
-      sum += count_within(slot + 1, room - turn.space, summed_allowed);
+  for (const Turn& turn : turns_[chosen.size()]) {
+    if (fits_beside(turn, chosen, summed_allowed)) {
+      chosen.push_back(&turn);
+      sum += count_within(chosen, room - turn.space, summed_allowed);
+      chosen.pop_back();
     }
   }
   return sum;
+}
+
+/// The least space of the other turns of such a combination, or `room` if that is no more.
+std::int64_t Turns::least_within(std::vector<const Turn*>& chosen, std::int64_t room,
+                                 bool summed_allowed) const {
+  if (chosen.size() == turns_.size()) {
+    return 0;
+  }
+  std::int64_t rest = 0;
+  for (std::size_t slot = chosen.size() + 1; slot < turns_.size(); ++slot) {
+    rest += least(slot);
+  }
+  std::int64_t best = room;
+  for (const Turn& turn : turns_[chosen.size()]) {
+    if (turn.space + rest < best && fits_beside(turn, chosen, summed_allowed)) {
+      chosen.push_back(&turn);
+      best = turn.space + least_within(chosen, best - turn.space, summed_allowed);
+      chosen.pop_back();
+    }
+  }
+  return best;
 }
 
 std::int64_t Turns::fitting(const Cut& cut, std::int64_t room) const {
@@ -158,12 +239,13 @@ std::int64_t Turns::fitting(const Cut& cut, std::int64_t room) const {
   if (all > kMostListed) {
     return all;
   }
+  std::vector<const Turn*> chosen;
   const std::int64_t wide = room - cut.result_wide;
   if (cut.result == cut.result_wide) {
-    return count_within(0, wide, true);
+    return count_within(chosen, wide, true);
   }
-  return count_within(0, room - cut.result, false) + count_within(0, wide, true) -
-         count_within(0, wide, false);
+  return count_within(chosen, room - cut.result, false) + count_within(chosen, wide, true) -
+         count_within(chosen, wide, false);
 }
 
 std::int64_t Turns::least(std::size_t slot) const {
@@ -175,19 +257,13 @@ std::int64_t Turns::least(std::size_t slot) const {
 }
 
 std::int64_t Turns::least_space(const Cut& cut) const {
-  std::int64_t narrow = cut.result;
-  std::int64_t wide = cut.result_wide;
+  std::int64_t whole = 0;
   for (const std::vector<Turn>& turns : turns_) {
-    std::int64_t least = turns.front().space;
-    std::int64_t least_narrow = least;
-    for (const Turn& turn : turns) {
-      least = std::min(least, turn.space);
-      least_narrow = summed(turn) ? least_narrow : std::min(least_narrow, turn.space);
-    }
-    narrow += least_narrow;
-    wide += least;
+    whole += turns.front().space;
   }
-  return std::min(narrow, wide);
+  std::vector<const Turn*> chosen;
+  const std::int64_t narrow = cut.result + least_within(chosen, whole, false);
+  return std::min(narrow, cut.result_wide + least_within(chosen, whole, true));
 }
 
 void Turns::coarsen(std::int64_t most) {

@@ -13,15 +13,12 @@
 namespace elk::partition {
 namespace {
 
-/// Adds what turns, unless the same cores share what is there in as many parts or more.
+/// Adds what turns, unless the same cores share what is there: in step they turn in one circle.
 void add(Turning one, std::vector<Turning>& all) {
-  const auto same = std::find_if(all.begin(), all.end(), [&](const Turning& other) {
-    return other.rotation.axes == one.rotation.axes;
-  });
-  if (same == all.end()) {
+  if (std::none_of(all.begin(), all.end(), [&](const Turning& other) {
+        return other.rotation.axes == one.rotation.axes;
+      })) {
     all.push_back(std::move(one));
-  } else if (one.circle.parts > same->circle.parts) {
-    *same = std::move(one);
   }
 }
 

@@ -73,6 +73,22 @@ struct Rotation {
 [[nodiscard]] bool goes_around(const chip::Chip& chip, std::int32_t dim, std::int64_t factor,
                                std::int64_t cores);
 
+/// How an operand turns along an axis: the cores that take part, and their steps.
+struct Beat {
+  std::uint64_t axes;   // a bit for each cut axis that the operand does not contain: its sharers
+  std::int64_t parts;   // of the circle along the axis
+  std::int64_t stride;  // likewise
+
+  friend bool operator==(const Beat&, const Beat&) = default;
+};
+
+/// Whether two operands that rotate along one axis can keep in step: on every core, and so that
+/// every ring holds all partitions. They can where no ring of one sees two places of the other,
+/// and where they turn in the same circles.
+[[nodiscard]] inline bool in_step(const Beat& one, const Beat& other) {
+  return (one.axes & other.axes) == 0 || one == other;
+}
+
 /// The index of `axis`, within its tile, at which the first sub-task of a core begins. Operands
 /// that rotate along the same axis start apart by their own places, so that a core holds the same
 /// indices of all of them at every step (T10 4.4, Figure 10).
@@ -91,9 +107,7 @@ struct Turning {
 /// Indices by which a core's first sub-task begins later than that of the first core of the ring.
 [[nodiscard]] std::int64_t delay(const Turning& turning, std::span<const std::int64_t> digits);
 
-/// The operands whose places say where along `axis` a core begins. Of several that the same cores
-/// share, the one in most parts: they turn together, at its places. (If another's parts are fewer,
-/// its rings are cores as far apart in these places as one of its parts is long, not neighbours.)
+/// The operands whose places say where along `axis` a core begins: one of those that turn together.
 [[nodiscard]] std::vector<Turning> turning(const ir::Op& op, const ExecutePlan& plan,
                                            const chip::Chip& chip, std::int32_t axis);
 

@@ -132,61 +132,52 @@ void validate_grid(const ir::Op& op, const ExecutePlan& plan, const chip::Chip& 
   }
 }
 
-/// Whether two operands that rotate along one axis start in step on every core: places of which
-/// each ring sees only its own add up, and the same places count once.
-bool in_step(const Turning& one, const Turning& other) {
-  const std::vector<std::int32_t>& axes = one.rotation.axes;
-  const std::vector<std::int32_t>& others = other.rotation.axes;
-  const bool apart = std::none_of(axes.begin(), axes.end(), [&](std::int32_t axis) {
-    return std::find(others.begin(), others.end(), axis) != others.end();
-  });
-  return apart || (axes == others && one.circle.parts == other.circle.parts &&
-                   one.circle.stride == other.circle.stride);
-}
+/// A dimension of an operand along which it rotates.
+struct Spin {
+  std::size_t operand;
+  Circle circle;
+  Beat beat;
+};
 
-/// Each dimension of an operand along which it rotates.
-std::vector<Turning> turnings(const ir::Op& op, std::size_t operand, const ExecutePlan& plan,
-                              const chip::Chip& chip) {
-  const Rotation turns = rotation(op, operand, plan, chip);
-  std::vector<Turning> result;
-  result.reserve(turns.circles.size());
-  for (const Circle& circle : turns.circles) {
-    result.push_back({.rotation = turns, .circle = circle, .length = 0});
+std::vector<Spin> spins(const ir::Op& op, const ExecutePlan& plan, const chip::Chip& chip) {
+  std::vector<Spin> result;
+  for (std::size_t operand = 0; operand < op.operands.size(); ++operand) {
+    const Rotation turns = rotation(op, operand, plan, chip);
+    std::uint64_t axes = 0;
+    for (const std::int32_t axis : turns.axes) {
+      axes |= std::uint64_t{1} << static_cast<std::uint32_t>(axis);
+    }
+    for (const Circle& circle : turns.circles) {
+      result.push_back({.operand = operand,
+                        .circle = circle,
+                        .beat = {.axes = axes, .parts = circle.parts, .stride = circle.stride}});
+    }
   }
   return result;
 }
 
-/// What an operand that rotates along several dimensions asks of them, and of another that rotates
-/// along one of them.
-void validate_beside(const ir::Op& op, std::size_t operand, const Turning& one, std::size_t other,
-                     const Turning& beside) {
-  if (one.circle.axis != beside.circle.axis) {
+/// What two dimensions along which operands rotate ask of each other.
+void validate_beside(const ir::Op& op, const Spin& one, const Spin& other) {
+  if (one.circle.axis != other.circle.axis) {
     return;
   }
   const std::string& axis = op.axes[static_cast<std::size_t>(one.circle.axis)].name;
-  if (operand == other && one.circle.dim != beside.circle.dim) {
-    refuse(op, "operand ", operand, " rotates along axis ", axis, " in dimensions ", one.circle.dim,
-           " and ", beside.circle.dim);
+  if (one.operand == other.operand) {
+    refuse(op, "operand ", one.operand, " rotates along axis ", axis, " in dimensions ",
+           one.circle.dim, " and ", other.circle.dim);
   }
-  if (operand != other && !in_step(one, beside)) {
-    refuse(op, "operand ", operand, ", which rotates along several dimensions, and operand ", other,
+  if (!in_step(one.beat, other.beat)) {
+    refuse(op, "operands ", one.operand, " and ", other.operand,
            " share cores and rotate along axis ", axis,
-           " in other circles: their partitions would not meet");
+           " in different circles: their partitions would not meet");
   }
 }
 
 void validate_circles(const ir::Op& op, const ExecutePlan& plan, const chip::Chip& chip) {
-  for (std::size_t operand = 0; operand < op.operands.size(); ++operand) {
-    const std::vector<Turning> circles = turnings(op, operand, plan, chip);
-    if (circles.size() < 2) {
-      continue;
-    }
-    for (std::size_t other = 0; other < op.operands.size(); ++other) {
-      for (const Turning& beside : turnings(op, other, plan, chip)) {
-        for (const Turning& one : circles) {
-          validate_beside(op, operand, one, other, beside);
-        }
-      }
+  const std::vector<Spin> all = spins(op, plan, chip);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    for (std::size_t j = i + 1; j < all.size(); ++j) {
+      validate_beside(op, all[i], all[j]);
     }
   }
 }

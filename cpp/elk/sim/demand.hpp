@@ -23,8 +23,7 @@ struct Load {
   Rate rate;            // of the resource
   bool computes;        // rather than moves bytes
 
-  // Of a bool the comparison is the language's own.
-  // NOLINTNEXTLINE(readability-implicit-bool-conversion)
+  // NOLINTNEXTLINE(readability-implicit-bool-conversion): the comparison as it is defaulted
   friend auto operator<=>(const Load&, const Load&) = default;
 };
 

@@ -198,6 +198,46 @@ inline std::vector<std::vector<Numbers>> naive_temporals(const OneOp& one, const
   return combinations(choices);
 }
 
+/// The parts of a row of temporal factors, and the axis along which they lie: -1 where it is whole.
+inline std::pair<std::int32_t, std::int64_t> naive_spin(const ir::Operand& operand,
+                                                        const Numbers& row) {
+  for (std::size_t dim = 0; dim < row.size(); ++dim) {
+    if (row[dim] > 1) {
+      return {operand.dims[dim].axes[0], row[dim]};
+    }
+  }
+  return {-1, 1};
+}
+
+/// Whether operands that rotate along one axis share no cut axis, or all of them in as many parts.
+inline bool naive_in_step(const ir::Op& op, const Numbers& factors,
+                          const std::vector<Numbers>& temporal) {
+  const auto shared = [&](std::size_t operand) {
+    std::vector<bool> axes;
+    for (std::size_t axis = 0; axis < factors.size(); ++axis) {
+      axes.push_back(factors[axis] > 1 && !naive_contains(op.operands[operand], axis));
+    }
+    return axes;
+  };
+  for (std::size_t i = 0; i < temporal.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      const auto [axis, parts] = naive_spin(op.operands[i], temporal[i]);
+      const auto beside = naive_spin(op.operands[j], temporal[j]);
+      if (axis < 0 || axis != beside.first) {
+        continue;
+      }
+      const std::vector<bool> one = shared(i);
+      const std::vector<bool> other = shared(j);
+      const bool apart =
+          std::inner_product(one.begin(), one.end(), other.begin(), std::int64_t{0}) == 0;
+      if (!apart && (one != other || parts != beside.second)) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
 inline std::int64_t in_eights(std::int64_t elements, std::int64_t bits) {
   return round_up(ceil_div(elements * bits, 8), 8);
 }
@@ -332,6 +372,9 @@ inline std::vector<NaivePlan> naive_plans(const OneOp& one, const chip::Chip& ch
   std::vector<NaivePlan> plans;
   for (const Numbers& factors : naive_factors(one.op(), chip::total_cores(chip))) {
     for (const std::vector<Numbers>& temporal : naive_temporals(one, factors)) {
+      if (!naive_in_step(one.op(), factors, temporal)) {
+        continue;
+      }
       plans.push_back(naive_plan(one, factors, temporal, chip, tiles));
       if (plans.back().space < 0) {
         plans.pop_back();

@@ -94,6 +94,8 @@ std::vector<Case> cases() {
           {"convolution", test::conv(4, 2, 4, 3, 1)},
           {"strided_convolution", test::conv(3, 2, 3, 3, 2)},
           {"bias", test::bias_add(6, 10)},
+          {"gain_and_bias", test::scale_and_shift(6, 10)},
+          {"spread_sum", test::spread_sum(3, 4, 8)},
           {"softmax", test::softmax(4, 24)},
           {"row_sum", test::row_sum(5, 30)},
           {"embedding", test::embedding(8, 20, 12)},

@@ -203,15 +203,24 @@ inline std::int64_t* second_circle(partition::ExecutePlan& plan) {
   return nullptr;
 }
 
+inline bool is_valid(const OneOp& one, const partition::ExecutePlan& plan, const chip::Chip& chip) {
+  try {
+    partition::validate(one.graph, one.op(), plan, chip);
+    return true;
+  } catch (const InvalidInput&) {
+    return false;
+  }
+}
+
 inline Tried tried(const chip::Chip& chip, std::uint64_t seed, Draw draw = Draw::Any) {
   Random random{seed};
   OneOp one = random_op(random);
   auto plan = random_plan(one, chip, random, draw);
-  while (draw == Draw::Several && second_circle(*plan) == nullptr) {
+  while (!is_valid(one, *plan, chip) ||
+         (draw == Draw::Several && second_circle(*plan) == nullptr)) {
     one = random_op(random);
     plan = random_plan(one, chip, random, draw);
   }
-  partition::validate(one.graph, one.op(), *plan, chip);
   program::Program program = program_of(one, *plan, chip, random);
   Images images = random_images(one.graph, random);
   return {std::move(one), std::move(program), std::move(images)};

@@ -37,6 +37,52 @@ TEST(Machine, ComputesWhatOneTileDoesUnderRandomPlans) {
   EXPECT_GT(summed, 200);
 }
 
+/// x[p, c] + y[q, c] or x[p, c] + y[c], spread over r: cores may share pieces of both, some of one.
+OneOp random_spread_sum(Random& random) {
+  const auto rows = [&](const char* name) {
+    return test::parallel(name, 1 + random.below(4), ir::TileDim::Rows);
+  };
+  const auto columns = test::parallel("c", 1 + random.below(14), ir::TileDim::Cols);
+  OneOp one(ir::OpKind::Elementwise, "add", {rows("p"), rows("q"), rows("r"), columns});
+  const auto size = [&](std::size_t axis) { return one.op().axes[axis].size; };
+  one.reads(ir::Home::Activation, {size(0), size(3)}, {test::along(0), test::along(3)});
+  if (random.below(2) == 0) {
+    one.reads(ir::Home::Weight, {size(3)}, {test::along(3)});
+  } else {
+    one.reads(ir::Home::Weight, {size(1), size(3)}, {test::along(1), test::along(3)});
+  }
+  one.writes({size(0), size(1), size(2), size(3)},
+             {test::along(0), test::along(1), test::along(2), test::along(3)});
+  return runnable(one);
+}
+
+TEST(Machine, ComputesWhatOneTileDoesWhereSeveralOperandsRotateAlongOneAxis) {
+  const chip::Chip chip = test::small_chip(24, 1 << 16);
+  int refused = 0;
+  int both = 0;
+  for (std::uint64_t seed = 0; seed < 3000; ++seed) {
+    Random random{seed};
+    OneOp one = random_spread_sum(random);
+    const auto plan = random_plan(one, chip, random, Draw::Any);
+    if (!is_valid(one, *plan, chip)) {
+      ++refused;
+      continue;
+    }
+    const auto& temporal = plan->temporal;
+    both += !temporal[0].empty() && !temporal[1].empty() && temporal[0].back() > 1 &&
+                    temporal[1].back() > 1
+                ? 1
+                : 0;
+    program::Program program = program_of(one, *plan, chip, random);
+    const Images images = random_images(one.graph, random);
+    const Tried run{std::move(one), std::move(program), images};
+    ASSERT_EQ(emulated(run, chip), wanted(run.one, run.images))
+        << "seed " << seed << ": " << described(run.one, run.program);
+  }
+  EXPECT_GT(refused, 50);
+  EXPECT_GT(both, 20);
+}
+
 TEST(Machine, ComputesWhatOneTileDoesWhereOperandsRotateAlongSeveralDimensions) {
   const chip::Chip chip = test::small_chip(24, 1 << 16);
   std::int64_t divided = 0;

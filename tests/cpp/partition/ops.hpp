@@ -133,6 +133,29 @@ inline OneOp bias_add(std::int64_t rows, std::int64_t cols) {
   return one;
 }
 
+/// out[r, c] = x[r, c] * gain[c] + bias[c]: cores that share a piece of one share one of the other.
+inline OneOp scale_and_shift(std::int64_t rows, std::int64_t cols) {
+  OneOp one(ir::OpKind::Elementwise, "add/col_vector",
+            {parallel("r", rows, ir::TileDim::Rows), parallel("c", cols, ir::TileDim::Cols)});
+  one.reads(ir::Home::Activation, {rows, cols}, {along(0), along(1)})
+      .reads(ir::Home::Weight, {cols}, {along(1)})
+      .reads(ir::Home::Weight, {cols}, {along(1)})
+      .writes({rows, cols}, {along(0), along(1)});
+  return one;
+}
+
+/// out[p, q, c] = x[p, c] + y[c] + z[q, c]: cores share pieces of two of them, or of one.
+inline OneOp spread_sum(std::int64_t p, std::int64_t q, std::int64_t cols) {
+  OneOp one(ir::OpKind::Elementwise, "add/col_vector",
+            {parallel("p", p, ir::TileDim::Rows), parallel("q", q, ir::TileDim::Rows),
+             parallel("c", cols, ir::TileDim::Cols)});
+  one.reads(ir::Home::Activation, {p, cols}, {along(0), along(2)})
+      .reads(ir::Home::Weight, {cols}, {along(2)})
+      .reads(ir::Home::Weight, {q, cols}, {along(1), along(2)})
+      .writes({p, q, cols}, {along(0), along(1), along(2)});
+  return one;
+}
+
 inline OneOp softmax(std::int64_t rows, std::int64_t cols) {
   OneOp one(ir::OpKind::Softmax, "softmax",
             {parallel("r", rows, ir::TileDim::Rows), row("c", cols, ir::TileDim::Cols)});

@@ -78,8 +78,9 @@ TEST_F(ValidatePlan, RefusesPartitionsThatWouldNotMeet) {
     validate(one.graph, one.op(), *plan, chip_);
   };
   EXPECT_NO_THROW(with({2, 2}, {1}));
-  EXPECT_NO_THROW(with({1, 2}, {4}));
   EXPECT_NO_THROW(with({2, 2}, {2}));
+  EXPECT_NO_THROW(with({1, 4}, {4}));
+  EXPECT_THROW(with({1, 2}, {4}), InvalidInput);
   EXPECT_THROW(with({2, 2}, {4}), InvalidInput);  // Quarters beside halves.
 }
 
