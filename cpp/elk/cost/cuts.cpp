@@ -11,7 +11,7 @@ namespace elk::cost {
 namespace {
 
 constexpr std::int64_t kMostCuts = 2000;
-constexpr double kFirstRatio = 1.1;
+constexpr double kRatio = 1.01;  // by which a grid of factors is made coarser at a time
 
 std::int64_t count_from(const Factors& factors, std::size_t axis, std::int64_t cores,
                         std::int64_t most) {
@@ -59,8 +59,7 @@ std::int64_t count_cuts(const Factors& factors, std::int64_t cores, std::int64_t
 
 Factors spaced_factors(const ir::Op& op, const Factors& all, std::int64_t cores) {
   Factors kept = all;
-  for (double ratio = kFirstRatio; count_cuts(kept, cores, kMostCuts) > kMostCuts;
-       ratio *= kFirstRatio) {
+  for (double ratio = kRatio; count_cuts(kept, cores, kMostCuts) > kMostCuts; ratio *= kRatio) {
     for (std::size_t axis = 0; axis < all.size(); ++axis) {
       kept[axis] = spaced(all[axis], op.axes[axis].size, ratio);
     }

@@ -137,10 +137,7 @@ bool Turns::may_clash(const Cut& cut) const {
                      [&](std::uint64_t clash) { return (clash & axes) != 0; });
 }
 
-bool Turns::in_step(const Turn& turn, std::span<const Turn* const> others) const {
-  if (turn.spins == 0) {
-    return true;
-  }
+bool Turns::turn_in_step(const Turn& turn, std::span<const Turn* const> others) const {
   const auto beat = [&](const Turn& one) {
     return partition::Beat{.axes = sharing_[one.slot], .parts = one.spin[0].parts, .stride = 1};
   };
@@ -167,7 +164,8 @@ void Turns::append(const Cut& cut, std::size_t slot, std::size_t dim) {
 }
 
 void Turns::build(const Cut& cut) {
-  const std::uint64_t axes = clashes_.empty() ? 0 : cut_axes(cut);
+  clashing_ = may_clash(cut);
+  const std::uint64_t axes = clashing_ ? cut_axes(cut) : 0;
   for (std::size_t slot = 0; slot < turns_.size(); ++slot) {
     sharing_[slot] = axes & ~pricer_.slots()[slot].contained;
     turns_[slot].clear();

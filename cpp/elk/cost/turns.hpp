@@ -31,7 +31,9 @@ class Turns {
   void build(const Cut& cut);
   [[nodiscard]] std::span<Turn> of(std::size_t slot) { return turns_[slot]; }
   /// Whether a turn keeps in step with those of other slots (`partition::in_step`).
-  [[nodiscard]] bool in_step(const Turn& turn, std::span<const Turn* const> others) const;
+  [[nodiscard]] bool in_step(const Turn& turn, std::span<const Turn* const> others) const {
+    return !clashing_ || turn.spins == 0 || turn_in_step(turn, others);
+  }
   /// Whether a turn rotates along an axis that is summed over.
   [[nodiscard]] bool summed(const Turn& turn) const;
   /// How many combinations of the turns built keep in step and leave a plan within `room` bytes; of
@@ -48,6 +50,7 @@ class Turns {
   [[nodiscard]] const std::vector<std::int64_t>& divisors(std::int64_t number);
 
  private:
+  [[nodiscard]] bool turn_in_step(const Turn& turn, std::span<const Turn* const> others) const;
   [[nodiscard]] std::int64_t vectors(std::size_t dims, std::int64_t sharers);
   [[nodiscard]] std::int64_t sizes(std::int64_t tile, std::int64_t sharers);
   void append(const Cut& cut, std::size_t slot, std::size_t dim);
@@ -60,6 +63,7 @@ class Turns {
 
   const Pricer& pricer_;
   std::vector<std::uint64_t> clashes_;  // axes not in either of two slots that may clash
+  bool clashing_ = false;               // whether turns of the cut built may clash
   std::vector<std::uint64_t> sharing_;  // of each read slot: the cut axes that it does not contain
   std::vector<std::vector<Turn>> turns_;             // of each read slot
   std::vector<std::vector<std::int64_t>> divisors_;  // of each number of cores
