@@ -14,7 +14,7 @@
 namespace elk::cost {
 namespace {
 
-constexpr std::int64_t kMostStanding = 40000;  // cuts of an op
+constexpr std::int64_t kMostStanding = 100'000;  // cuts of an op
 
 /// Whether such an op's cuts are listed.
 bool is_listed(ir::OpKind kind) {
@@ -85,6 +85,7 @@ class StandingSearch {
     double volume;         // with the other axes whole
   };
 
+  /// Every cut with the factors of `before`, the axes after these in any way.
   void visit(const Prefix& before) {
     if (before.axes == factors_.size()) {
       look(before.rate * before.volume);
@@ -104,11 +105,25 @@ class StandingSearch {
                         .volume = before.volume * (rates_.counts(axis) ? share : 1.0)};
       cut_.factor[axis] = factor;
       cut_.tile[axis] = length;
-      const std::int64_t pieces = cores_ / here.product;  // of the tile that others can cut
-      if (here.rate * here.volume < limit_ * static_cast<double>(pieces)) {
+      if (may_take_less(here)) {
         visit(here);
       }
     }
+    cut_.factor[axis] = 1;
+    cut_.tile[axis] = size;
+  }
+
+  /// Whether a cut with these factors may take less than the limit. What is not known of it yet
+  /// stands at its least: the axes uncut so far share and sum nothing.
+  bool may_take_less(const Prefix& here) {
+    const std::int64_t pieces = cores_ / here.product;  // of the tile that others can cut
+    const double compute = here.rate * here.volume / static_cast<double>(pieces);
+    if (compute >= limit_) {
+      return false;
+    }
+    pricer_.count_sharers(cut_);
+    cut_.reduce = kNoExchange;
+    return floor_.ports(cut_, compute) < limit_;
   }
 
   /// `compute`: what its tiles take at least.

@@ -13,6 +13,10 @@
 namespace elk::schedule {
 namespace {
 
+/// Times are rounded down to whole ticks, so that sums do not depend on where they begin.
+using Ticks = std::int64_t;
+constexpr double kTicks = 1e18;  // in what all ops could take at most
+
 /// What tells cuts of a front apart on one side: how their results lie, or what they need.
 struct Side {
   std::vector<std::vector<std::int64_t>> shapes;
@@ -34,6 +38,16 @@ Side side(const std::vector<cost::StandingCut>& cuts, const Shape& shape) {
   return found;
 }
 
+/// Seconds of an op and its exchange at most.
+double longest(const cost::Standing& standing) {
+  double most = 0.0;
+  for (const cost::StandingCut& cut : standing.cuts) {
+    most = std::max({most, cut.execute.value, cut.ports.value});
+  }
+  return most + standing.exchange.value +
+         (static_cast<double>(standing.elements) * standing.element_time);
+}
+
 /// What a cut reads, and last whether it has an exchange in any case.
 std::vector<std::int64_t> needed(const cost::StandingCut& cut) {
   std::vector<std::int64_t> result = cut.read;
@@ -53,34 +67,48 @@ class Trees {
       results_.push_back(side(cuts, [](const cost::StandingCut& cut) { return cut.written; }));
       needs_.push_back(side(cuts, needed));
     }
+    double most = 0.0;
+    for (const std::int32_t front : problem.front_of()) {
+      most += longest(problem.fronts()[subscript(front)].floor.standing);
+    }
+    ticks_ = most > 0.0 ? kTicks / most : 1.0;
   }
 
   StandingBound bound() {
     StandingBound result{.ops = {}, .time = {0.0}};
+    std::vector<Ticks> behind(below_.size(), 0);  // what all that hangs on an op takes in any case
+    Ticks sum = 0;
     for (std::size_t op = below_.size(); op-- > 0;) {
       const auto number = static_cast<std::int32_t>(op);
       if (!hangs(number)) {
         continue;
       }
       result.ops.push_back(number);
-      const std::size_t kind = kind_of(number);
+      const Hanging& all = hanging(number);
+      const Ticks least = behind[op] + all.least;
       const std::int32_t above = maker(number);
       if (above >= 0) {
-        below_[subscript(above)].push_back(kind);
+        below_[subscript(above)].push_back(all.kind);
+        behind[subscript(above)] += least;
       } else {
-        result.time.value +=
-            *std::min_element(kinds_[kind].least.begin(), kinds_[kind].least.end());
+        sum += least;
       }
     }
+    result.time.value = static_cast<double>(sum) / ticks_;
     return result;
   }
 
  private:
-  /// An op with all that hangs on it.
+  /// An op with all that hangs on it, whatever that takes in any case. Layers soon are of the same
+  /// kinds, for what lies far behind tells no choices apart.
   struct Kind {
     std::int32_t front;
-    std::vector<double> least;         // behind what lies as needed, for each of its needs
+    std::vector<Ticks> more;           // than at least, for each of its needs
     std::vector<std::size_t> by_time;  // its needs
+  };
+  struct Hanging {
+    std::size_t kind;
+    Ticks least;
   };
 
   [[nodiscard]] const cost::Standing& standing(std::int32_t op) const {
@@ -101,46 +129,59 @@ class Trees {
     return made_by >= 0 && hangs(made_by) ? made_by : -1;
   }
 
-  std::size_t kind_of(std::int32_t op) {
+  [[nodiscard]] Ticks ticks(double seconds) const { return static_cast<Ticks>(seconds * ticks_); }
+
+  const Hanging& hanging(std::int32_t op) {
     const std::int32_t front = problem_.front_of()[subscript(op)];
     std::vector<std::size_t> below = below_[subscript(op)];
     std::sort(below.begin(), below.end());
-    const auto [place, fresh] = known_.emplace(std::pair(front, below), kinds_.size());
+    const auto [place, fresh] = known_.emplace(std::pair(front, below), Hanging{});
     if (fresh) {
-      kinds_.push_back(make(front, below));
+      place->second = make(front, below);
     }
     return place->second;
   }
 
-  Kind make(std::int32_t front, const std::vector<std::size_t>& below) {
+  Hanging make(std::int32_t front, const std::vector<std::size_t>& below) {
     const Side& result = results_[subscript(front)];
     const Side& need = needs_[subscript(front)];
-    std::vector<double> after(result.shapes.size(), 0.0);
+    std::vector<Ticks> after(result.shapes.size(), 0);
     for (const std::size_t kind : below) {
-      const std::vector<double>& one = behind(front, kind);
+      const std::vector<Ticks>& one = behind(front, kind);
       for (std::size_t shape = 0; shape < after.size(); ++shape) {
         after[shape] += one[shape];
       }
     }
-    Kind kind{
-        .front = front,
-        .least = std::vector<double>(need.shapes.size(), std::numeric_limits<double>::infinity()),
-        .by_time = std::vector<std::size_t>(need.shapes.size())};
+    std::vector<Ticks> times(need.shapes.size(), std::numeric_limits<Ticks>::max());
     const auto& cuts = problem_.fronts()[subscript(front)].floor.standing.cuts;
     for (std::size_t cut = 0; cut < cuts.size(); ++cut) {
-      double& least = kind.least[need.of[cut]];
+      Ticks& time = times[need.of[cut]];
       const Seconds own = standings_ == Standings::Executes ? cuts[cut].execute : cuts[cut].ports;
-      least = std::min(least, own.value + after[result.of[cut]]);
+      time = std::min(time, ticks(own.value) + after[result.of[cut]]);
     }
-    std::iota(kind.by_time.begin(), kind.by_time.end(), std::size_t{0});
-    std::stable_sort(kind.by_time.begin(), kind.by_time.end(),
-                     [&](std::size_t a, std::size_t b) { return kind.least[a] < kind.least[b]; });
-    return kind;
+    const Ticks least = *std::min_element(times.begin(), times.end());
+    for (Ticks& time : times) {
+      time -= least;
+    }
+    return {.kind = number(front, std::move(times)), .least = least};
   }
 
-  /// What a kind takes at least behind each of the shapes in which results of `front` rest.
-  const std::vector<double>& behind(std::int32_t front, std::size_t kind) {
-    const auto [place, fresh] = behind_.emplace(std::pair(front, kind), std::vector<double>{});
+  /// The kind of an op that takes `more` than at least.
+  std::size_t number(std::int32_t front, std::vector<Ticks> more) {
+    const auto [place, fresh] = numbers_.emplace(std::pair(front, more), kinds_.size());
+    if (fresh) {
+      std::vector<std::size_t> by_time(more.size());
+      std::iota(by_time.begin(), by_time.end(), std::size_t{0});
+      std::stable_sort(by_time.begin(), by_time.end(),
+                       [&](std::size_t a, std::size_t b) { return more[a] < more[b]; });
+      kinds_.push_back({.front = front, .more = std::move(more), .by_time = std::move(by_time)});
+    }
+    return place->second;
+  }
+
+  /// What a kind takes more behind each of the shapes in which results of `front` rest.
+  const std::vector<Ticks>& behind(std::int32_t front, std::size_t kind) {
+    const auto [place, fresh] = behind_.emplace(std::pair(front, kind), std::vector<Ticks>{});
     if (fresh) {
       for (const std::vector<std::int64_t>& shape : results_[subscript(front)].shapes) {
         place->second.push_back(least_behind(shape, kinds_[kind]));
@@ -149,15 +190,15 @@ class Trees {
     return place->second;
   }
 
-  [[nodiscard]] double least_behind(std::span<const std::int64_t> shape, const Kind& kind) const {
+  [[nodiscard]] Ticks least_behind(std::span<const std::int64_t> shape, const Kind& kind) const {
     const cost::Standing& own = problem_.fronts()[subscript(kind.front)].floor.standing;
     const Side& need = needs_[subscript(kind.front)];
-    double best = std::numeric_limits<double>::infinity();
+    Ticks best = std::numeric_limits<Ticks>::max();
     for (const std::size_t place : kind.by_time) {
-      if (kind.least[place] >= best) {
+      if (kind.more[place] >= best) {
         break;
       }
-      best = std::min(best, kind.least[place] + moving(shape, need.shapes[place], own));
+      best = std::min(best, kind.more[place] + ticks(moving(shape, need.shapes[place], own)));
     }
     return best;
   }
@@ -185,12 +226,14 @@ class Trees {
   const Problem& problem_;
   Standings standings_;
   double cores_;
+  double ticks_;               // a second
   std::vector<Side> results_;  // of each front
   std::vector<Side> needs_;
   std::vector<std::vector<std::size_t>> below_;  // of each op, the kinds that hang on it
   std::vector<Kind> kinds_;
-  std::map<std::pair<std::int32_t, std::vector<std::size_t>>, std::size_t> known_;
-  std::map<std::pair<std::int32_t, std::size_t>, std::vector<double>> behind_;
+  std::map<std::pair<std::int32_t, std::vector<Ticks>>, std::size_t> numbers_;
+  std::map<std::pair<std::int32_t, std::vector<std::size_t>>, Hanging> known_;
+  std::map<std::pair<std::int32_t, std::size_t>, std::vector<Ticks>> behind_;
 };
 
 }  // namespace

@@ -9,6 +9,7 @@
 
 #include "elk/base/ids.hpp"
 #include "elk/base/random.hpp"
+#include "elk/cost/front.hpp"
 #include "elk/partition/enumerate.hpp"
 #include "elk/schedule/bounds.hpp"
 #include "elk/schedule/standing_bound.hpp"
@@ -57,6 +58,32 @@ void add_cuts(Problem& problem, std::int32_t op, std::vector<std::int64_t>& fact
       factors.pop_back();
     }
     return;
+  }
+  std::vector<std::vector<std::int64_t>> whole;
+  for (const ir::Operand& operand : node.operands) {
+    whole.emplace_back(operand.dims.size(), 1);
+  }
+  if (const auto plan =
+          partition::complete_plan(problem.graph(), node, factors, whole, problem.chip())) {
+    problem.add(op, *plan);
+  }
+}
+
+/// Adds a cut drawn at random into more than half as many pieces as there are cores.
+void add_random_cut(Problem& problem, std::int32_t op, Random& random) {
+  const ir::Op& node = problem.graph().ops[subscript(op)];
+  const std::int64_t all = chip::total_cores(problem.chip());
+  std::vector<std::int64_t> factors;
+  std::int64_t cores = 0;
+  while (2 * cores < all) {
+    factors.clear();
+    cores = 1;
+    for (const ir::Axis& axis : node.axes) {
+      const std::vector<std::int64_t> some = partition::distinct_factors(axis.size, all / cores);
+      factors.push_back(
+          some[static_cast<std::size_t>(random.below(static_cast<std::int64_t>(some.size())))]);
+      cores *= factors.back();
+    }
   }
   std::vector<std::vector<std::int64_t>> whole;
   for (const ir::Operand& operand : node.operands) {
@@ -134,6 +161,33 @@ TEST(StandingBound, LiesBelowEveryChoiceOfCutsAndAboveTheFloors) {
   }
   EXPECT_GT(higher, 10);  // the floors would hold, too
   EXPECT_GT(nearest, 0.97);
+}
+
+TEST(StandingBound, LiesBelowPairsOfPlansInVastSpaces) {
+  constexpr std::int64_t kRows = 2048;
+  constexpr std::int64_t kWidth = 1152;
+  const cost::TileModel tiles = test::analytic();
+  test::Net net;
+  const std::int32_t x = net.tensor(ir::Home::Input, {kRows, kWidth});
+  const std::int32_t y = net.add(test::matmul(kRows, 4 * kWidth, kWidth), {x});
+  net.add(test::exp_of(kRows, 4 * kWidth), {y}, ir::Home::Output);
+  const ir::Graph graph = net.done();
+  const chip::Chip chip = test::tight_chip(2800, 638'976);
+  ASSERT_TRUE(cost::is_vast(graph.ops[0], chip));
+  Problem problem = test::problem(graph, chip, tiles);
+  const StandingBound found = standing_bound(problem, Standings::Executes);
+  ASSERT_EQ(found.ops.size(), 2);
+  EXPECT_GT(found.time.value, floors(problem) * (1.0 + 1e-6));
+  Random random{47};
+  for (std::int32_t op = 0; op < problem.op_count(); ++op) {
+    for (int round = 0; round < 50; ++round) {
+      add_random_cut(problem, op, random);
+    }
+  }
+  std::vector<Choice> choices;
+  const double least = least_of_all(problem, choices, 0.0);
+  EXPECT_LE(found.time.value, least);
+  EXPECT_GT(found.time.value, 0.8 * least);
 }
 
 /// A made-up cut.
