@@ -45,6 +45,18 @@ def test_forecasts_on_meshes_of_a_pod_are_within_three_hundredths(file: str) -> 
         assert abs(plan.forecast_error()) <= 0.03
 
 
+@pytest.mark.parametrize("pod", ["sharded", "pooled"])
+def test_products_on_a_mesh_fill_the_blocks_of_their_kernel(pod: str) -> None:
+    # 64 columns over 32 columns of cores: four columns of cores take as long, in blocks of 16, and
+    # each gathers its rows in an eighth of the fragments. All fronts held the finest cut alone.
+    plan = elk.compile(
+        MODELS / "nerf.onnx", "ipu-pod4-hbm-mesh-wide", bindings={"rows": 65_536}, pod=pod
+    )
+    products = [op for op in plan.to_json()["ops"] if op["kind"] == "matmul"]
+    assert all(op["execute"]["factors"]["n"] <= 4 for op in products)
+    assert plan.latency_s < 0.1e-3
+
+
 @pytest.mark.parametrize("policy", ["basic", "elk-full"])
 @pytest.mark.parametrize("chip", ["wormhole-n150", "blackhole-p150"])
 def test_forecasts_hide_shifts_behind_steps_as_simulations_do(chip: str, policy: str) -> None:

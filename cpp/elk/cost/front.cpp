@@ -7,6 +7,7 @@
 
 #include "elk/base/errors.hpp"
 #include "elk/base/text.hpp"
+#include "elk/cost/coarse.hpp"
 #include "elk/cost/collective.hpp"
 #include "elk/cost/price.hpp"
 #include "elk/cost/rate.hpp"
@@ -42,6 +43,27 @@ std::vector<PlanOption> priced(Pricer& pricer, const std::vector<Candidate>& can
   return options;
 }
 
+/// Plans that cut as `plan` does or more coarsely, at no longer tiles, and fit a core.
+std::vector<PlanOption> coarser(Pricer& pricer, const Candidate& plan, Seconds most) {
+  const bool rotates = std::any_of(plan.temporal.begin(), plan.temporal.end(),
+                                   [](const auto& parts) { return !parts.empty(); });
+  std::vector<PlanOption> result;
+  if (rotates || !pricer.fabric().grid()) {
+    return result;
+  }
+  for (std::vector<std::int64_t>& factors : coarser_cuts(pricer, plan.factors)) {
+    const auto whole = partition::complete_plan(pricer.graph(), pricer.op(), std::move(factors),
+                                                plan.temporal, pricer.chip());
+    if (whole) {
+      result.push_back(price(pricer.graph(), pricer.op(), *whole, pricer.chip(), pricer));
+    }
+  }
+  std::erase_if(result, [&](const PlanOption& option) {
+    return option.time > most || option.footprint.space > chip::room(pricer.chip());
+  });
+  return result;
+}
+
 bool before(const PlanOption& a, const PlanOption& b) {
   return std::tie(a.time, a.footprint.space, a.plan) < std::tie(b.time, b.footprint.space, b.plan);
 }
@@ -69,10 +91,11 @@ Front front(Pricer& pricer, Rates rates, const Constraints& constraints) {
   if (fastest.empty()) {
     return front;
   }
+  std::vector<PlanOption> coarse = coarser(pricer, found.fastest.front(), fastest.front().time);
   front.floor.standing = standing(pricer, rates, front.floor);
   const partition::ExecutePlan chosen = fastest.front().plan;
   const auto is_chosen = [&](const PlanOption& option) { return option.plan == chosen; };
-  for (std::vector<PlanOption>* more : {&prompt, &fastest}) {
+  for (std::vector<PlanOption>* more : {&prompt, &fastest, &coarse}) {
     for (PlanOption& option : *more) {
       const auto same = [&](const PlanOption& other) { return other.plan == option.plan; };
       if (std::none_of(front.options.begin(), front.options.end(), same)) {

@@ -8,6 +8,7 @@
 
 #include "cost/naive.hpp"
 #include "elk/base/random.hpp"
+#include "elk/base/rounding.hpp"
 #include "elk/cost/front.hpp"
 
 namespace elk::cost {
@@ -327,6 +328,36 @@ TEST(Front, ListsParetoPlansFirstEachByTime) {
              option.exchange <= other->exchange && option.time <= other->time;
     })) << "a plan that none covers stands behind the Pareto plans";
   }
+}
+
+/// Products in blocks of eight columns, whatever part of them a tile fills.
+TileModel in_blocks() {
+  const auto cycles = [](const KernelName& /*name*/, const TileShape& shape) {
+    const std::int64_t columns = ceil_div(shape[ir::TileDim::N], 8);
+    return static_cast<double>(shape[ir::TileDim::M] * columns * shape[ir::TileDim::K]);
+  };
+  std::vector<KernelName> names;
+  for (const char* function : {"matmul", "partials_reduce", "slice_copy"}) {
+    for (const ir::DType type : {ir::DType::F16, ir::DType::F32}) {
+      names.push_back({.function = function, .compute = type, .accumulate = type});
+    }
+  }
+  return TileModel(names, cycles);
+}
+
+TEST(Front, KnowsOnAGridWhoFillsTheBlocksOfAKernel) {
+  // Each of 8 x 8 cores takes 1 x 2 of the results, or each of 8 x 2 takes 1 x 8: as long.
+  const OneOp one = test::matmul(8, 16, 16);
+  const Front front = cost::front(one.graph, one.op(), mesh(8, 8), in_blocks(), {});
+  const PlanOption& fastest = front.options[static_cast<std::size_t>(front.fastest)];
+  ASSERT_EQ(fastest.plan.factors, (std::vector<std::int64_t>{8, 8, 1}));
+  const std::vector<std::int64_t> filled{8, 2, 1};
+  const auto found =
+      std::find_if(front.options.begin() + front.counts.pareto, front.options.end(),
+                   [&](const PlanOption& option) { return option.plan.factors == filled; });
+  ASSERT_NE(found, front.options.end());
+  EXPECT_EQ(found->compute, fastest.compute);
+  EXPECT_LE(found->time, fastest.time);
 }
 
 }  // namespace
