@@ -9,28 +9,17 @@
 #include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
 #include "elk/chip/ways.hpp"
-#include "elk/sim/trees.hpp"
+#include "elk/sim/sums.hpp"
 
 namespace elk::sim {
 namespace {
-
-/// What resources of one kind are for.
-constexpr std::int32_t kSram = 0;
-constexpr std::int32_t kReceive = 1;
-constexpr std::int32_t kSend = 2;
-constexpr std::int32_t kLink = 3;
-constexpr std::int32_t kMemory = 4;
-constexpr std::int32_t kOut = 5;
-constexpr std::int32_t kIn = 6;
-constexpr std::int32_t kOther = 7;
-constexpr std::int32_t kTypes = 8;
 
 CoreId core_id(std::int64_t core) { return id_at<CoreId>(static_cast<std::size_t>(core)); }
 
 /// What goes to or comes from one core or, with multicast, goes to all cores of a piece.
 struct Way {
   std::int64_t bytes;
-  std::vector<CoreId> cores;
+  program::Cores cores;
 };
 
 /// By operand and chip.
@@ -43,7 +32,7 @@ std::map<std::pair<std::int32_t, std::int32_t>, std::vector<Way>> ways_of(
       if (core == piece.cores.front() || !multicast) {
         like.push_back({.bytes = piece.bytes, .cores = {}});
       }
-      like.back().cores.push_back({core});
+      like.back().cores.push_back(core);
     }
   }
   return ways;
@@ -55,77 +44,44 @@ std::vector<std::vector<std::int32_t>> entry_nodes_of(const std::vector<Way>& wa
   std::vector<CoreId> middles;  // of each way's cores, on their chip
   std::vector<CoreId> all;
   for (const Way& way : ways) {
-    middles.push_back(core_id(way.cores[way.cores.size() / 2].value % chip.core.count));
-    for (const CoreId core : way.cores) {
-      all.push_back(core_id(core.value % chip.core.count));
+    middles.push_back(core_id(way.cores[way.cores.size() / 2] % chip.core.count));
+    for (const std::int32_t core : way.cores) {
+      all.push_back(core_id(core % chip.core.count));
     }
   }
   return chip::entry_nodes(chip, middles, chip::area_of(chip, all));
 }
 
-std::vector<std::int32_t> types_of(const Network& network, const chip::Chip& chip) {
-  std::vector<std::int32_t> types(network.machine().resources.size(), kOther);
-  for (std::int64_t c = 0; c < network.cores(); ++c) {
-    types[network.sram_port(core_id(c)).index()] = kSram;
-    if (!chip::is_mesh(chip)) {
-      types[network.send_port(core_id(c)).index()] = kSend;
-      types[network.receive_port(core_id(c)).index()] = kReceive;
-      continue;
-    }
-    for (const Direction direction : kDirections) {
-      types[network.link(core_id(c), direction).index()] = kLink;
-    }
-  }
-  for (std::int64_t m = 0; m < network.modules(); ++m) {
-    types[network.memory(id_at<ModuleId>(static_cast<std::size_t>(m))).index()] = kMemory;
-  }
-  for (std::int64_t c = 0; c < chip.chips && chip.inter_chip; ++c) {
-    types[network.chip_out(c).index()] = kOut;
-    types[network.chip_in(c).index()] = kIn;
-  }
-  return types;
-}
-
 }  // namespace
-
-/// What is being counted, resource by resource.
-struct Demands::Sums {
-  std::vector<std::int64_t> amount;
-  std::vector<Picoseconds> tail;
-  Demand about;
-  bool computes = false;
-};
 
 Demands::Demands(const chip::Chip& chip, Fidelity fidelity)
     : chip_(chip),
       fidelity_(fidelity),
       network_(chip),
       type_of_(types_of(network_, chip)),
-      fragment_(to_latency(chip.interconnect.fragment_latency)) {}
+      ranges_(ranges_of(type_of_)),
+      amount_(type_of_.size(), 0),
+      fragment_(to_latency(chip.interconnect.fragment_latency)),
+      trees_(network_) {}
 
 Demand Demands::nothing() const {
-  return pack({.amount = std::vector<std::int64_t>(type_of_.size(), 0), .tail = {}, .about = {}});
+  Demand out;
+  const bool folded = fidelity_ == Fidelity::Symmetric;
+  out.kind_of.assign(folded ? kTypes : type_of_.size(), 0);
+  out.kinds.push_back(kNothing);
+  return out;
 }
 
-Demand Demands::of(const program::Exchange& exchange) const {
-  Sums sums{.amount = std::vector<std::int64_t>(type_of_.size(), 0), .tail = {}, .about = {}};
-  const program::Traffic traffic = program::traffic(exchange, chip_);
+Demand Demands::of(const program::Exchange& exchange) {
+  Sums sums{.amount = amount_, .tail = {}, .about = {}};
+  sums.touch({kSend, kReceive, kIn, kOut});
+  const bool mesh = chip::is_mesh(chip_);
+  const program::Traffic traffic =
+      mesh ? count_links(exchange, sums) : program::traffic(exchange, chip_);
   sums.about.busiest = {program::busiest(traffic)};
   for (const std::int64_t bytes : traffic.received) {
     sums.about.received.value += bytes;
     sums.about.most_received.value = std::max(sums.about.most_received.value, bytes);
-  }
-  std::int64_t most = 0;
-  sums.tail.assign(type_of_.size(), Picoseconds{0});
-  for (std::int64_t c = 0; c < network_.cores(); ++c) {
-    const auto core = static_cast<std::size_t>(c);
-    most = std::max(most, traffic.fragments[core]);
-    if (!chip::is_mesh(chip_)) {
-      const ResourceId receive = network_.receive_port(core_id(c));
-      sums.amount[receive.index()] = traffic.received[core];
-      sums.tail[receive.index()] = fragment_ * traffic.fragments[core];
-      sums.amount[network_.send_port(core_id(c)).index()] = traffic.sent[core];
-    }
   }
   for (std::int64_t c = 0; c < chip_.chips && chip_.inter_chip; ++c) {
     const auto chip = static_cast<std::size_t>(c);
@@ -134,18 +90,33 @@ Demand Demands::of(const program::Exchange& exchange) const {
     sums.about.chip_bytes.value += traffic.chip_in[chip];
     sums.about.crosses = sums.about.crosses || traffic.chip_in[chip] > 0;
   }
-  sums.about.hop_bytes = sums.about.received;
   if (sums.about.crosses) {
-    sums.about.latency = to_latency(chip_.inter_chip->latency);
+    sums.about.latency = std::max(sums.about.latency, to_latency(chip_.inter_chip->latency));
   }
-  if (chip::is_mesh(chip_)) {
-    count_links(exchange, sums);
-    sums.about.latency += fragment_ * most;
+  if (mesh) {
+    sums.about.latency +=
+        fragment_ * *std::max_element(traffic.fragments.begin(), traffic.fragments.end());
+  } else {
+    count_ends(traffic, sums);
   }
   return pack(sums);
 }
 
+/// All-to-all, the ports of senders and receivers.
+void Demands::count_ends(const program::Traffic& traffic, Sums& sums) const {
+  sums.about.hop_bytes = sums.about.received;
+  sums.tail.assign(type_of_.size(), Picoseconds{0});
+  for (std::int64_t c = 0; c < network_.cores(); ++c) {
+    const auto core = static_cast<std::size_t>(c);
+    const ResourceId receive = network_.receive_port(core_id(c));
+    sums.amount[receive.index()] = traffic.received[core];
+    sums.tail[receive.index()] = fragment_ * traffic.fragments[core];
+    sums.amount[network_.send_port(core_id(c)).index()] = traffic.sent[core];
+  }
+}
+
 void Demands::add_path(const Path& path, std::int64_t bytes, Sums& sums) const {
+  sums.touched.fill(true);
   for (const Use& use : path.uses) {
     const std::int32_t type = type_of_[use.resource.index()];
     if (type == kOut || type == kIn || type == kMemory) {
@@ -156,61 +127,77 @@ void Demands::add_path(const Path& path, std::int64_t bytes, Sums& sums) const {
   }
 }
 
-/// On a grid every send takes its way over links.
-void Demands::count_links(const program::Exchange& exchange, Sums& sums) const {
-  Trees trees(network_);
-  std::vector<CoreId> receivers;
+/// On a grid every send takes its way over links. Returns what ports have to do.
+program::Traffic Demands::count_links(const program::Exchange& exchange, Sums& sums) {
+  program::Traffic traffic = program::no_sends(exchange, chip_);
+  const program::VisitReceivers ignore = [](std::int64_t, std::span<const std::int32_t>) {};
   program::Cores senders;
   std::int64_t turn = 0;
   Picoseconds longest{0};
-  sums.about.hop_bytes = {0};
+  sums.touch({kLink, kSram});
   program::for_each_send(exchange, chip_, [&](const program::Send& send) {
-    receivers.clear();
-    for (const std::int32_t core : send.receivers) {
-      receivers.push_back({core});
-    }
+    program::add_send(send, chip_, ignore, traffic);
     program::sources(send, network_.cores(), turn, senders);
     const std::int64_t bytes = ceil_div(send.bytes, static_cast<std::int64_t>(senders.size()));
+    bool aimed = false;
     for (const std::int32_t sender : senders) {
       const CoreId from{sender};
-      if (on_one_chip(from, receivers)) {
-        sums.about.hop_bytes.value +=
-            bytes * trees.add(from, receivers, Turn::RowFirst, bytes, sums.amount);
-        count_ports(from, receivers, bytes, sums);
+      if (!on_one_chip(from, send.receivers)) {
+        longest = std::max(longest, send_abroad(from, send.receivers, bytes, sums));
         continue;
       }
-      for (const Path& path : network_.paths(from, receivers)) {
-        add_path(path, bytes, sums);
-        longest = std::max(longest, path.latency);
+      if (!std::exchange(aimed, true)) {
+        trees_.aim(send.receivers);
       }
+      sums.about.hop_bytes.value += bytes * trees_.add(from, Turn::RowFirst, bytes);
+      count_ports(from, send.receivers, bytes, sums);
     }
   });
-  longest = std::max(longest, network_.hop_latency() * trees.longest());
-  sums.about.latency = std::max(sums.about.latency, longest);
+  sums.about.latency = std::max(longest, network_.hop_latency() * trees_.longest());
+  trees_.settle(sums.amount);
+  return traffic;
+}
+
+/// A send of which no one tree over a grid is the way. Returns its latency.
+Picoseconds Demands::send_abroad(CoreId from, std::span<const std::int32_t> receivers,
+                                 std::int64_t bytes, Sums& sums) const {
+  std::vector<CoreId> to;
+  for (const std::int32_t core : receivers) {
+    to.push_back({core});
+  }
+  Picoseconds longest{0};
+  for (const Path& path : network_.paths(from, to)) {
+    add_path(path, bytes, sums);
+    longest = std::max(longest, path.latency);
+  }
+  return longest;
 }
 
 /// Whether one tree, or one way, reaches all receivers.
-bool Demands::on_one_chip(CoreId from, std::span<const CoreId> receivers) const {
-  return (chip_.interconnect.multicast || (receivers.size() == 1 && receivers[0] != from)) &&
-         std::all_of(receivers.begin(), receivers.end(), [&](CoreId core) {
-           return core.value / chip_.core.count == from.value / chip_.core.count;
-         });
+bool Demands::on_one_chip(CoreId from, std::span<const std::int32_t> receivers) const {
+  const bool one =
+      chip_.interconnect.multicast || (receivers.size() == 1 && receivers.front() != from.value);
+  const std::int64_t chip = from.value / chip_.core.count;
+  return one && (chip_.chips == 1 ||
+                 std::all_of(receivers.begin(), receivers.end(),
+                             [&](std::int32_t core) { return core / chip_.core.count == chip; }));
 }
 
 /// The SRAM ports of a sender and its receivers.
-void Demands::count_ports(CoreId from, std::span<const CoreId> receivers, std::int64_t bytes,
+void Demands::count_ports(CoreId from, std::span<const std::int32_t> receivers, std::int64_t bytes,
                           Sums& sums) const {
   if (!network_.blocks()) {
     return;
   }
   sums.amount[network_.sram_port(from).index()] += bytes;
-  for (const CoreId core : receivers) {
-    sums.amount[network_.sram_port(core).index()] += core != from ? bytes : 0;
+  for (const std::int32_t core : receivers) {
+    sums.amount[network_.sram_port({core}).index()] += core != from.value ? bytes : 0;
   }
 }
 
-Demand Demands::of(const program::Loading& loading, std::int32_t weight) const {
-  Sums sums{.amount = std::vector<std::int64_t>(type_of_.size(), 0), .tail = {}, .about = {}};
+Demand Demands::of(const program::Loading& loading, std::int32_t weight) {
+  Sums sums{.amount = amount_, .tail = {}, .about = {}};
+  sums.touch({kMemory, kSram, kLink, kSend, kReceive, kOther});
   count_memory(loading, weight, sums);
   std::vector<std::int64_t> of_core(static_cast<std::size_t>(network_.cores()), 0);
   for (const program::LoadPiece& piece : loading.pieces) {
@@ -244,39 +231,48 @@ void Demands::count_core_ports(const program::Loading& loading,
 
 /// On a grid every module sends or takes its share of every piece through one of the nodes that it
 /// is attached to, which share the pieces of an operand evenly (`chip::entry_nodes`).
-void Demands::count_ways(const program::Loading& loading, Sums& sums) const {
+void Demands::count_ways(const program::Loading& loading, Sums& sums) {
   const std::int64_t modules = network_.modules() / chip_.chips;
-  Trees trees(network_);
   for (const auto& [key, like] : ways_of(loading, chip_.interconnect.multicast)) {
     const std::vector<std::vector<std::int32_t>> nodes = entry_nodes_of(like, chip_);
-    for (std::size_t m = 0; m < nodes.size(); ++m) {
-      const auto module = id_at<ModuleId>(subscript(key.second * modules) + m);
-      for (std::size_t k = 0; k < like.size(); ++k) {
-        const std::int64_t bytes = ceil_div(like[k].bytes, modules);
+    for (std::size_t k = 0; k < like.size(); ++k) {
+      const std::int64_t bytes = ceil_div(like[k].bytes, modules);
+      trees_.aim(like[k].cores);
+      for (std::size_t m = 0; m < nodes.size(); ++m) {
+        const auto module = id_at<ModuleId>(subscript(key.second * modules) + m);
+        const Network::Entry entry = network_.entry(module, nodes[m][k]);
         if (key.first < 0) {
-          add_path(network_.write_path(like[k].cores.front(), module, 1, nodes[m][k]), bytes, sums);
-        } else {
-          deliver(network_.entry(module, nodes[m][k]), like[k].cores, bytes, trees, sums);
+          store(like[k].cores.front(), entry, bytes, sums);
+          continue;
         }
+        sums.amount[entry.link.index()] += bytes;
+        sums.about.hop_bytes.value += bytes * trees_.add(entry.core, entry.turn, bytes);
       }
+      count_blocked(like[k].cores, bytes * modules, sums);
     }
   }
+  trees_.settle(sums.amount);
 }
 
-/// From an entry into the grid to cores.
-void Demands::deliver(const Network::Entry& entry, std::span<const CoreId> cores,
-                      std::int64_t bytes, Trees& trees, Sums& sums) const {
-  sums.amount[entry.link.index()] += bytes;
-  sums.about.hop_bytes.value +=
-      bytes * trees.add(entry.core, cores, entry.turn, bytes, sums.amount);
-  for (const CoreId core : cores) {
-    sums.amount[network_.sram_port(core).index()] += network_.blocks() ? bytes : 0;
+/// From a core out of the grid.
+void Demands::store(std::int32_t core, const Network::Entry& to, std::int64_t bytes, Sums& sums) {
+  trees_.aim(std::span(&to.core.value, 1));
+  sums.amount[to.out.index()] += bytes;
+  sums.about.hop_bytes.value += bytes * trees_.add({core}, to.back, bytes);
+}
+
+/// The SRAM ports of cores.
+void Demands::count_blocked(std::span<const std::int32_t> cores, std::int64_t bytes,
+                            Sums& sums) const {
+  for (const std::int32_t core : cores) {
+    sums.amount[network_.sram_port({core}).index()] += network_.blocks() ? bytes : 0;
   }
 }
 
 /// On a grid a port is no link of the grid: what passes through the busiest holds up the others.
-Demand Demands::of(const program::Crossing& crossing, const program::Collective& collective) const {
-  Sums sums{.amount = std::vector<std::int64_t>(type_of_.size(), 0), .tail = {}, .about = {}};
+Demand Demands::of(const program::Crossing& crossing, const program::Collective& collective) {
+  Sums sums{.amount = amount_, .tail = {}, .about = {}};
+  sums.touch({kSend, kReceive, kIn, kOut});
   const auto ports = static_cast<std::int64_t>(collective.ports.size());
   std::int64_t chip = crossing.chip;
   for (const std::int32_t core : collective.ports) {
@@ -316,9 +312,9 @@ void Demands::count_memory(const program::Loading& loading, std::int32_t weight,
   }
 }
 
-Demand Demands::of(std::span<const program::Tiles> tiles,
-                   std::span<const Picoseconds> alone) const {
-  Sums sums{.amount = std::vector<std::int64_t>(type_of_.size(), 0), .tail = {}, .about = {}};
+Demand Demands::of(std::span<const program::Tiles> tiles, std::span<const Picoseconds> alone) {
+  Sums sums{.amount = amount_, .tail = {}, .about = {}};
+  sums.touch({kSram});
   sums.computes = true;
   for (std::size_t i = 0; i < tiles.size(); ++i) {
     for (const std::int32_t core : tiles[i].cores) {
@@ -328,57 +324,14 @@ Demand Demands::of(std::span<const program::Tiles> tiles,
   return pack(sums);
 }
 
-Demand Demands::pack(const Sums& sums) const {
-  if (fidelity_ == Fidelity::Symmetric) {
-    return fold(sums);
-  }
-  Demand out = sums.about;
-  out.kinds.push_back({.amount = 0, .tail = {0}, .rate = {1}, .computes = false});
-  std::map<Load, std::int32_t> known;
-  const std::vector<Resource>& resources = network_.machine().resources;
-  out.kind_of.reserve(resources.size());
-  Load last{};
-  std::int32_t number = 0;
-  for (std::size_t r = 0; r < resources.size(); ++r) {
-    if (sums.amount[r] == 0) {
-      out.kind_of.push_back(0);
-      continue;
-    }
-    const Load load{.amount = sums.amount[r],
-                    .tail = sums.tail.empty() ? Picoseconds{0} : sums.tail[r],
-                    .rate = resources[r].capacity,
-                    .computes = sums.computes};
-    if (load != last) {
-      last = load;
-      const auto [found, is_new] =
-          known.try_emplace(load, static_cast<std::int32_t>(out.kinds.size()));
-      number = found->second;
-      if (is_new) {
-        out.kinds.push_back(load);
-      }
-    }
-    out.kind_of.push_back(number);
-  }
-  return out;
-}
-
-/// One resource of every type, loaded as the busiest of them.
-Demand Demands::fold(const Sums& sums) const {
-  Demand out = sums.about;
-  std::vector<Load> most(kTypes, {.amount = 0, .tail = {0}, .rate = {1}, .computes = false});
-  const std::vector<Resource>& resources = network_.machine().resources;
-  for (std::size_t r = 0; r < resources.size(); ++r) {
-    Load& load = most[static_cast<std::size_t>(type_of_[r])];
-    load.amount = std::max(load.amount, sums.amount[r]);
-    load.tail = sums.tail.empty() ? load.tail : std::max(load.tail, sums.tail[r]);
-    load.rate = resources[r].capacity;
-    load.computes = sums.computes;
-  }
-  out.kinds.push_back({.amount = 0, .tail = {0}, .rate = {1}, .computes = false});
-  for (const Load& load : most) {
-    out.kind_of.push_back(load.amount > 0 ? static_cast<std::int32_t>(out.kinds.size()) : 0);
-    if (load.amount > 0) {
-      out.kinds.push_back(load);
+/// Puts equal resources together, and leaves no amounts behind.
+Demand Demands::pack(Sums& sums) const {
+  Demand out = fidelity_ == Fidelity::Symmetric ? fold(sums, ranges_, network_.machine())
+                                                : list(sums, network_.machine());
+  for (const Range& range : ranges_) {
+    if (sums.touched[subscript(range.type)]) {
+      std::fill(sums.amount.begin() + static_cast<std::ptrdiff_t>(range.begin),
+                sums.amount.begin() + static_cast<std::ptrdiff_t>(range.end), 0);
     }
   }
   return out;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "elk/program/execution.hpp"
 #include "elk/program/loading.hpp"
 #include "elk/sim/network.hpp"
+#include "elk/sim/trees.hpp"
 
 namespace elk::sim {
 
@@ -45,48 +47,58 @@ struct Demand {
 /// Two demands at the same time: a shift that is hidden behind a computation.
 [[nodiscard]] Demand beside(const Demand& a, const Demand& b);
 
-class Trees;
+/// Resources of one kind, [begin, end).
+struct Range {
+  std::int32_t type;
+  std::size_t begin;
+  std::size_t end;
+};
 
-/// Turns exchanges, preloads and tile calls into demands on the resources of a network.
+struct Sums;
+
+/// Turns exchanges, preloads and tile calls into demands on the resources of a network, one after
+/// another.
 class Demands {
  public:
   Demands(const chip::Chip& chip, Fidelity fidelity);
 
   [[nodiscard]] Demand nothing() const;
-  [[nodiscard]] Demand of(const program::Exchange& exchange) const;
+  [[nodiscard]] Demand of(const program::Exchange& exchange);
   /// `weight`: of a byte on a memory module, `kHbmWeight` if it is read sequentially.
-  [[nodiscard]] Demand of(const program::Loading& loading, std::int32_t weight) const;
+  [[nodiscard]] Demand of(const program::Loading& loading, std::int32_t weight);
   /// One step of a collective's link phase: over the links of its chip and through its ports.
-  [[nodiscard]] Demand of(const program::Crossing& crossing,
-                          const program::Collective& collective) const;
+  [[nodiscard]] Demand of(const program::Crossing& crossing, const program::Collective& collective);
   /// `alone[i]`: of the calls of `tiles[i]`.
   [[nodiscard]] Demand of(std::span<const program::Tiles> tiles,
-                          std::span<const Picoseconds> alone) const;
+                          std::span<const Picoseconds> alone);
 
   [[nodiscard]] const Network& network() const { return network_; }
 
  private:
-  struct Sums;
-
-  void count_links(const program::Exchange& exchange, Sums& sums) const;
-  [[nodiscard]] bool on_one_chip(CoreId from, std::span<const CoreId> receivers) const;
-  void count_ports(CoreId from, std::span<const CoreId> receivers, std::int64_t bytes,
+  [[nodiscard]] program::Traffic count_links(const program::Exchange& exchange, Sums& sums);
+  void count_ends(const program::Traffic& traffic, Sums& sums) const;
+  [[nodiscard]] bool on_one_chip(CoreId from, std::span<const std::int32_t> receivers) const;
+  [[nodiscard]] Picoseconds send_abroad(CoreId from, std::span<const std::int32_t> receivers,
+                                        std::int64_t bytes, Sums& sums) const;
+  void count_ports(CoreId from, std::span<const std::int32_t> receivers, std::int64_t bytes,
                    Sums& sums) const;
   void count_core_ports(const program::Loading& loading, std::span<const std::int64_t> bytes_of,
                         Sums& sums) const;
-  void count_ways(const program::Loading& loading, Sums& sums) const;
-  void deliver(const Network::Entry& entry, std::span<const CoreId> cores, std::int64_t bytes,
-               Trees& trees, Sums& sums) const;
+  void count_ways(const program::Loading& loading, Sums& sums);
+  void store(std::int32_t core, const Network::Entry& to, std::int64_t bytes, Sums& sums);
+  void count_blocked(std::span<const std::int32_t> cores, std::int64_t bytes, Sums& sums) const;
   void add_path(const Path& path, std::int64_t bytes, Sums& sums) const;
   void count_memory(const program::Loading& loading, std::int32_t weight, Sums& sums) const;
-  [[nodiscard]] Demand pack(const Sums& sums) const;
-  [[nodiscard]] Demand fold(const Sums& sums) const;
+  [[nodiscard]] Demand pack(Sums& sums) const;
 
   const chip::Chip& chip_;
   Fidelity fidelity_;
   Network network_;
   std::vector<std::int32_t> type_of_;  // of every resource
+  std::vector<Range> ranges_;
+  std::vector<std::int64_t> amount_;  // of every resource; zero between demands
   Picoseconds fragment_;
+  Trees trees_;  // empty between demands
 };
 
 }  // namespace elk::sim

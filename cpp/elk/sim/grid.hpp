@@ -1,9 +1,7 @@
 #pragma once
 
 #include <array>
-#include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <vector>
 
 namespace elk::sim {
@@ -40,40 +38,9 @@ enum class Turn : std::uint8_t { RowFirst, ColumnFirst };
 /// torus the shorter way round, forwards (East, South) if both are equally long.
 void route(const Grid& grid, std::int64_t from, std::int64_t to, Turn turn, std::vector<Hop>& hops);
 
-/// The part of a way along one dimension.
-struct Leg {
-  std::int64_t base;   // node of the line's first place
-  std::int64_t unit;   // from one place of the line to the next
-  std::int64_t size;   // places of the line
-  std::int64_t start;  // place it starts from
-  std::int64_t count;  // steps; negative: backwards
-  Direction direction;
-};
-
-/// What route() walks, leg after leg.
-[[nodiscard]] std::array<Leg, 2> legs(const Grid& grid, std::int64_t from, std::int64_t to,
-                                      Turn turn);
-
-/// Calls `visit` with the hops of route(), the last first, for as long as it returns true. Returns
-/// how many the whole way has.
-template <typename Visit>
-std::int64_t walk_back(const Grid& grid, std::int64_t from, std::int64_t to, Turn turn,
-                       const Visit& visit) {
-  const std::array<Leg, 2> way = legs(grid, from, to, turn);
-  bool on = true;
-  for (std::size_t i = way.size(); i-- > 0;) {
-    const Leg& leg = way[i];
-    const std::int64_t step = leg.count > 0 ? 1 : -1;
-    for (std::int64_t k = leg.count - step; on && k * step >= 0; k -= step) {
-      std::int64_t place = leg.start + k;
-      if (place < 0 || place >= leg.size) {
-        place += place < 0 ? leg.size : -leg.size;  // Around a torus.
-      }
-      on = visit(Hop{.node = leg.base + (place * leg.unit), .direction = leg.direction});
-    }
-  }
-  return std::abs(way[0].count) + std::abs(way[1].count);
-}
+/// Steps of a way from one place to another of a line of `size` nodes; negative: backwards.
+[[nodiscard]] std::int64_t line_steps(std::int64_t from, std::int64_t to, std::int64_t size,
+                                      bool wraps);
 
 /// The most even grid of `count` nodes, no taller than wide.
 [[nodiscard]] Grid squarest(std::int64_t count);

@@ -211,10 +211,9 @@ Path Network::write_path(CoreId from, ModuleId module, std::int32_t weight,
   if (all_to_all_) {
     branches.each.push_back({send_port(from), 1});
   } else {
-    const Node& through = attached(module, node);
-    branches.once.push_back(resource(chip_of(from), offsets_.injection + through.link + 1));
-    const Turn back = through.turn == Turn::RowFirst ? Turn::ColumnFirst : Turn::RowFirst;
-    route(branches, chip_of(from), local(from), through.core, back);
+    const Entry to = entry(module, node);
+    branches.once.push_back(to.out);
+    route(branches, chip_of(from), local(from), local(to.core), to.back);
   }
   branches.hops = branches.branch;
   if (blocks_) {
@@ -321,7 +320,9 @@ Network::Entry Network::entry(ModuleId module, std::int32_t node) const {
   const Node& through = attached(module, node);
   return {.core = id_at<CoreId>(static_cast<std::size_t>((chip * cores_) + through.core)),
           .link = resource(chip, offsets_.injection + through.link),
-          .turn = through.turn};
+          .turn = through.turn,
+          .out = resource(chip, offsets_.injection + through.link + 1),
+          .back = through.turn == Turn::RowFirst ? Turn::ColumnFirst : Turn::RowFirst};
 }
 
 const Network::Node& Network::attached(ModuleId module, std::int32_t node) const {

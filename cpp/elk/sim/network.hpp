@@ -60,24 +60,14 @@ class Network {
   [[nodiscard]] Path write_path(CoreId from, ModuleId module, std::int32_t weight,
                                 std::int32_t node) const;
 
-  /// Calls `visit` with the links of a grid from one core to another of its chip, the last first,
-  /// for as long as it returns true. Returns how many the whole way has.
-  template <typename Visit>
-  [[nodiscard]] std::int64_t links_back(CoreId from, CoreId to, Turn turn,
-                                        const Visit& visit) const {
-    const ResourceId first = resource(chip_of(from), offsets_.links);
-    return walk_back(grid_, local(from), local(to), turn, [&](const Hop& hop) {
-      return visit(id_at<ResourceId>(first.index() + (kDirections.size() * subscript(hop.node)) +
-                                     static_cast<std::size_t>(hop.direction)));
-    });
-  }
-
   /// The core of a node that a module is attached to, the link from the module into it, and which
-  /// way data turn there.
+  /// way data turn there; the link back to the module, and which way data take there.
   struct Entry {
     CoreId core;
     ResourceId link;
     Turn turn;
+    ResourceId out;
+    Turn back;
   };
   [[nodiscard]] Entry entry(ModuleId module, std::int32_t node) const;
   [[nodiscard]] Picoseconds hop_latency() const { return hop_; }
@@ -95,6 +85,9 @@ class Network {
   [[nodiscard]] ResourceId chip_in(std::int64_t chip) const;
   [[nodiscard]] std::int64_t modules() const { return modules_ * chips_; }
   [[nodiscard]] std::int64_t cores() const { return cores_ * chips_; }
+  [[nodiscard]] std::int64_t cores_of_chip() const { return cores_; }
+  [[nodiscard]] std::int64_t chips() const { return chips_; }
+  [[nodiscard]] const Grid& grid() const { return grid_; }  // of one chip
 
  private:
   /// Where the resources of one chip begin, from its first.

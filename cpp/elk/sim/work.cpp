@@ -18,7 +18,7 @@ bool moves_anything(const Demand& demand) { return demand.kinds.size() > 1; }
 
 }  // namespace
 
-Works::Works(const chip::Chip& chip, const Demands& demands, const TileTimes& tiles)
+Works::Works(const chip::Chip& chip, Demands& demands, const TileTimes& tiles)
     : chip_(chip), demands_(demands), tiles_(tiles) {}
 
 /// Puts the stages of one execute together.
@@ -222,7 +222,7 @@ Work Works::of(std::int32_t op, const ir::Graph& graph, const program::Execution
   return std::move(builder.out);
 }
 
-Demand Works::load(const program::Loading& loading) const {
+Demand Works::load(const program::Loading& loading) {
   if (loading.run == 0 || !chip_.hbm) {
     return demands_.of(loading, kHbmWeight);
   }

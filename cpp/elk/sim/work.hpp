@@ -35,17 +35,17 @@ struct Work {
 /// Turns expansions into stages.
 class Works {
  public:
-  Works(const chip::Chip& chip, const Demands& demands, const TileTimes& tiles);
+  Works(const chip::Chip& chip, Demands& demands, const TileTimes& tiles);
 
   [[nodiscard]] Work of(std::int32_t op, const ir::Graph& graph,
                         const program::Execution& execution);
-  [[nodiscard]] Demand load(const program::Loading& loading) const;
+  [[nodiscard]] Demand load(const program::Loading& loading);
 
  private:
   struct Builder;
 
   const chip::Chip& chip_;
-  const Demands& demands_;
+  Demands& demands_;
   const TileTimes& tiles_;
   std::int32_t next_id_ = 0;
 };

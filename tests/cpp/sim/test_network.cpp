@@ -372,17 +372,20 @@ TEST(Trees, LoadTheLinksOfAMulticastOnce) {
     chip.interconnect.multicast = true;
     const Network network(chip);
     Trees trees(network);
-    std::int64_t longest = 0;
     for (int round = 0; round < 200; ++round) {
       const CoreId from = core(random.below(network.cores()));
       std::vector<CoreId> to;
+      std::vector<std::int32_t> numbers;
       for (std::int64_t k = 1 + random.below(8); k > 0; --k) {
         to.push_back(core(random.below(network.cores())));
+        numbers.push_back(to.back().value);
       }
       std::vector<std::int64_t> amount(network.machine().resources.size(), 0);
-      const std::int64_t links = trees.add(from, to, Turn::RowFirst, 3, amount);
+      trees.aim(numbers);
+      const std::int64_t links = trees.add(from, Turn::RowFirst, 3);
       const Path path = network.paths(from, to).front();
-      longest = std::max(longest, path.hops);
+      EXPECT_EQ(trees.longest(), path.hops);
+      trees.settle(amount);
       std::vector<std::int64_t> expected(amount.size(), 0);
       for (const Use& use : path.uses) {
         const bool port = use.resource.value < network.cores();  // of an SRAM
@@ -391,7 +394,41 @@ TEST(Trees, LoadTheLinksOfAMulticastOnce) {
       EXPECT_EQ(amount, expected);
       EXPECT_EQ(3 * links, std::accumulate(amount.begin(), amount.end(), std::int64_t{0}));
     }
-    EXPECT_EQ(trees.longest(), longest);
+  }
+}
+
+TEST(Trees, AddUpWhatWaysOfEitherTurnCarryOnSeveralChips) {
+  Random random{6};
+  for (chip::Chip chip : {chip::small_mesh(5, 6), torus(6, 5)}) {
+    chip.chips = 3;
+    chip.inter_chip = chip::InterChip{.rate = 20e9,
+                                      .latency = {500e-9},
+                                      .sync_latency = {110e-9},
+                                      .port_cores = 1,
+                                      .topology = chip::Topology::AllToAll};
+    const Network network(chip);
+    Trees trees(network);
+    std::vector<std::int64_t> amount(network.machine().resources.size(), 0);
+    std::vector<std::int64_t> expected = amount;
+    for (int round = 0; round < 300; ++round) {
+      const std::int64_t first = 30 * random.below(3);  // of a chip
+      const std::int64_t from = random.below(30);
+      const std::int64_t to = random.below(30);
+      const Turn turn = random.below(2) == 0 ? Turn::RowFirst : Turn::ColumnFirst;
+      const std::int64_t bytes = 1 + random.below(9);
+      const std::vector<std::int32_t> receiver{static_cast<std::int32_t>(first + to)};
+      std::vector<Hop> hops;
+      route(network.grid(), from, to, turn, hops);
+      for (const Hop& hop : hops) {
+        expected[network.link(core(first + hop.node), hop.direction).index()] += bytes;
+      }
+      trees.aim(receiver);
+      EXPECT_EQ(trees.add(core(first + from), turn, bytes), static_cast<std::int64_t>(hops.size()));
+    }
+    trees.settle(amount);
+    EXPECT_EQ(amount, expected);
+    trees.settle(amount);
+    EXPECT_EQ(amount, expected) << "settled trees are forgotten";
   }
 }
 
