@@ -7,6 +7,7 @@ import io
 import json
 import zlib
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn, cast
 
@@ -21,9 +22,9 @@ _LARGEST_BYTES: Final = 1 << 30
 _SHOWN_PROBLEMS: Final = 3
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class StoredPlan:
-    """A plan as read from a file."""
+    """A plan as read from a file. What the core runs is rebuilt once, when first asked for."""
 
     text: str
 
@@ -53,23 +54,23 @@ class StoredPlan:
 
     def planned_graph(self) -> _core.Graph:
         """The graph whose operators are planned."""
-        from elk.plan_rebuild import rebuilt_graph  # noqa: PLC0415 - few files are asked
-
-        return rebuilt_graph(self.document())
+        return self._placed.graph
 
     def simulate(self, tiles: _core.TileModel | None, fidelity: _core.Fidelity) -> _core.Run:
         """Runs the plan on the simulator, with the tile model that its chip names."""
-        from elk.plan_rebuild import simulate  # noqa: PLC0415 - few files are simulated
-        from elk.tilemodel import load_tile_model  # noqa: PLC0415
+        from elk.tilemodel import load_tile_model  # noqa: PLC0415 - few files are simulated
 
-        document = self.document()
-        return simulate(
-            document, tiles or load_tile_model(document["chip"]["core"]["tile_model"]), fidelity
-        )
+        run = self._placed
+        tiles = tiles or load_tile_model(run.chip.core.tile_model)
+        return _core.simulate(run.graph, run.chip, run.program, tiles, fidelity)
 
     def placed(self) -> PlacedProgram:
         """The program, with the graph and the chip that it is for."""
-        from elk.plan_rebuild import placed  # noqa: PLC0415 - few files are listed
+        return self._placed
+
+    @cached_property
+    def _placed(self) -> PlacedProgram:
+        from elk.plan_rebuild import placed  # noqa: PLC0415 - few files are run or listed
 
         return placed(self.document())
 

@@ -19,11 +19,6 @@ _ROLES = {role.name.lower(): role for role in _core.Role}
 _HOMES = {home.name.lower(): home for home in _core.Home}
 
 
-def rebuilt_graph(document: PlanDocument) -> _core.Graph:
-    """The planned graph of a document."""
-    return _Rebuilt(document).graph()
-
-
 def placed(document: PlanDocument) -> PlacedProgram:
     """The program of a document, with the graph and the chip that it is for."""
     rebuilt = _Rebuilt(document)
@@ -31,12 +26,6 @@ def placed(document: PlanDocument) -> PlacedProgram:
     if document["pod"] == "sharded":
         chip = _core.one_of(chip)
     return PlacedProgram(graph=rebuilt.graph(), chip=chip, program=rebuilt.program())
-
-
-def simulate(document: PlanDocument, tiles: _core.TileModel, fidelity: _core.Fidelity) -> _core.Run:
-    """Runs the plan of a document on the simulator."""
-    run = placed(document)
-    return _core.simulate(run.graph, run.chip, run.program, tiles, fidelity)
 
 
 def problems(document: PlanDocument) -> list[str]:

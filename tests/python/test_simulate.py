@@ -248,6 +248,18 @@ def test_a_comparison_is_drawn_to_scale() -> None:
         assert shares.tolist() == [100 * used for used in row.run.utilisation.values()]
 
 
+def test_a_plan_from_a_file_is_rebuilt_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "nerf.elkplan"
+    planned(TINY).save(path)
+    plan = elk.load_plan(path)
+    first = plan.simulate(fidelity="core")
+    monkeypatch.delattr("elk.plan_rebuild._Rebuilt")
+    assert plan.simulate(fidelity="core").document() == first.document()
+    assert plan.simulate(fidelity="symmetric").latency_s > 0.0
+
+
 def test_the_command_line_simulates_and_compares(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
