@@ -107,21 +107,24 @@ cost::Traffic counted(const program::Exchange& exchange, const chip::Chip& chip)
   return result;
 }
 
-/// Cores of the first chip that one slice goes to: several where the chip multicasts. To no other
-/// chip come more slices, nor larger ones.
-std::vector<program::Cores> slices_of(const program::Loading& loading, std::size_t operand,
-                                      const chip::Chip& chip) {
-  std::vector<program::Cores> result;
+/// Where the slices of an operand go on one chip.
+using Slices = std::vector<program::Cores>;
+
+/// Of each chip the cores, numbered on it, that one slice goes to: several where it multicasts.
+std::vector<Slices> slices_of(const program::Loading& loading, std::size_t operand,
+                              const chip::Chip& chip) {
+  std::vector<Slices> result(subscript(chip.chips));
   for (const program::LoadPiece& piece : loading.pieces) {
-    if (piece.operand != static_cast<std::int32_t>(operand) || piece.chip != 0) {
+    if (piece.operand != static_cast<std::int32_t>(operand)) {
       continue;
     }
-    if (chip.interconnect.multicast) {
-      result.push_back(piece.cores);
-      continue;
-    }
+    Slices& here = result[subscript(piece.chip)];
+    const auto first = static_cast<std::int32_t>(piece.chip * chip.core.count);
     for (const std::int32_t core : piece.cores) {
-      result.push_back({core});
+      if (core == piece.cores.front() || !chip.interconnect.multicast) {
+        here.emplace_back();
+      }
+      here.back().push_back(core - first);
     }
   }
   return result;
@@ -193,8 +196,22 @@ Deliveries::Loads Deliveries::loads(const ir::Graph& graph, const ir::Op& op, st
   }
   const program::OpPlan plan{.execute = option.plan,
                              .divisor = std::vector<std::int64_t>(op.operands.size(), divisor)};
-  const std::vector<program::Cores> slices =
+  const std::vector<Slices> slices =
       slices_of(program::preload({graph, op, plan, chip_}), operand, chip_);
+  std::vector<std::int32_t> all;
+  std::vector<std::int32_t> here;
+  for (std::size_t chip = 0; chip < slices.size(); ++chip) {
+    if (chip == 0 || slices[chip] != slices[chip - 1]) {  // Most chips take part alike.
+      here = on_one_chip(slices[chip]);
+    }
+    all.insert(all.end(), here.begin(), here.end());
+  }
+  known = std::make_shared<const std::vector<std::int32_t>>(std::move(all));
+  return known;
+}
+
+/// Slices through every link of a chip's grid, then out of every node of its modules.
+std::vector<std::int32_t> Deliveries::on_one_chip(const std::vector<program::Cores>& slices) const {
   std::vector<CoreId> middles;
   std::vector<CoreId> all;
   for (const program::Cores& cores : slices) {
@@ -215,13 +232,12 @@ Deliveries::Loads Deliveries::loads(const ir::Graph& graph, const ir::Op& op, st
       links.add(entry.value, slices[slice], chip::along_row_first(chip_, entry), 1);
     }
   }
-  std::vector<std::int32_t> all_links;
+  std::vector<std::int32_t> result;
   for (const std::int64_t count : links.loads()) {
-    all_links.push_back(static_cast<std::int32_t>(count));
+    result.push_back(static_cast<std::int32_t>(count));
   }
-  all_links.insert(all_links.end(), injected.begin(), injected.end());
-  known = std::make_shared<const std::vector<std::int32_t>>(std::move(all_links));
-  return known;
+  result.insert(result.end(), injected.begin(), injected.end());
+  return result;
 }
 
 std::vector<std::int64_t> Deliveries::bytes_on_links(const ir::Graph& graph, const ir::Op& op,
@@ -254,11 +270,19 @@ void Deliveries::settle(const ir::Graph& graph, const ir::Op& op, cost::PlanOpti
     if (sum.empty()) {
       continue;
     }
-    const auto grid = sum.begin() + (kDirections * chip_.core.count);  // then come the modules'
+    const std::int64_t grid = kDirections * chip_.core.count;  // of each chip; then its modules'
+    const auto one = static_cast<std::ptrdiff_t>(sum.size()) / chip_.chips;
     const auto amount = static_cast<double>(state.chip_hbm_bytes);
     const auto port = static_cast<double>(state.link.value);
-    state.wire = {static_cast<double>(*std::max_element(sum.begin(), grid)) / link};
-    const Seconds entry{static_cast<double>(*std::max_element(grid, sum.end())) / link};
+    Seconds entry{0.0};
+    state.wire = {0.0};
+    for (auto chip = sum.begin(); chip != sum.end(); chip += one) {
+      const auto most = [&](auto first, auto last) {
+        return Seconds{static_cast<double>(*std::max_element(first, last)) / link};
+      };
+      state.wire = std::max(state.wire, most(chip, chip + grid));
+      entry = std::max(entry, most(chip + grid, chip + one));
+    }
     state.hbm_time = chip::hbm_time(chip_, amount, false);
     state.time = std::max({state.hbm_time, state.wire, entry});
     if (chip_.core.remote_access_blocks && chip_.core.sram_rate > 0.0) {

@@ -12,6 +12,7 @@
 #include "elk/cost/front.hpp"
 #include "elk/ir/graph.hpp"
 #include "elk/partition/layout.hpp"
+#include "elk/program/groups.hpp"
 #include "elk/schedule/key.hpp"
 
 namespace elk::schedule {
@@ -26,9 +27,10 @@ namespace elk::schedule {
                                             std::span<const partition::Layout* const> have,
                                             const chip::Chip& chip);
 
-/// Times of preloads on a grid, that of the first chip if there are several: a link carries what
-/// passes it on the ways that `chip/ways.hpp` gives data from HBM. How many slices those are
-/// depends on the cut, the divisor and the ring alone, and is counted once for each.
+/// Times of preloads on the grids of all chips: a link carries what passes it on the ways that
+/// `chip/ways.hpp` gives data from HBM. How many slices those are depends on the cut, the divisor
+/// and the ring alone, and is counted once for each. The busiest link need not be on the first
+/// chip: fewer nodes lie beside the few rows that a plan may take of the last.
 class Deliveries {
  public:
   explicit Deliveries(const chip::Chip& chip);
@@ -41,16 +43,18 @@ class Deliveries {
 
   [[nodiscard]] Loads loads(const ir::Graph& graph, const ir::Op& op, std::size_t operand,
                             const cost::PlanOption& option, std::int64_t divisor);
-  /// What a preload carries over every link, then out of every node of the modules; empty where
-  /// nothing is preloaded.
+  [[nodiscard]] std::vector<std::int32_t> on_one_chip(
+      const std::vector<program::Cores>& slices) const;
+  /// What a preload carries chip by chip over every link, then out of every node of its modules;
+  /// empty where nothing is preloaded.
   [[nodiscard]] std::vector<std::int64_t> bytes_on_links(const ir::Graph& graph, const ir::Op& op,
                                                          const cost::PlanOption& option,
                                                          const cost::PreloadState& state);
 
   const chip::Chip& chip_;
-  chip::Chip one_;  // the first of its chips
+  chip::Chip one_;  // of its chips
   std::vector<std::vector<CoreId>> attached_;
-  std::map<Key, Loads> known_;  // slices through every link of the grid and of the modules
+  std::map<Key, Loads> known_;  // slices through every link of the grids and of the modules
 };
 
 }  // namespace elk::schedule
