@@ -1,7 +1,9 @@
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <numeric>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -56,6 +58,35 @@ TEST(ParallelForIndex, RunsInsideItself) {
       parallel_for_index(8, threads, [&](std::size_t) { ++calls; });
     });
     EXPECT_EQ(calls, 64);
+  }
+}
+
+/// Whether two calls within the second of two calls run at the same time, the first being over.
+bool meet_within(int threads) {
+  std::atomic<int> begun{0};
+  std::atomic<bool> met{false};
+  parallel_for_index(2, threads, [&](std::size_t outer) {
+    if (outer == 0) {
+      return;
+    }
+    parallel_for_index(2, threads, [&](std::size_t) {
+      ++begun;
+      const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+      while (begun < 2 && std::chrono::steady_clock::now() < end) {
+        std::this_thread::yield();
+      }
+      met = begun == 2;
+    });
+  });
+  return met;
+}
+
+TEST(ParallelForIndex, HasThreadsThatWaitTakeWorkFromWithin) {
+  if (std::thread::hardware_concurrency() < 2) {
+    GTEST_SKIP() << "one thread has nobody to meet";
+  }
+  for (const int threads : {0, 2}) {
+    EXPECT_TRUE(meet_within(threads)) << threads << " threads";
   }
 }
 
