@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "elk/base/errors.hpp"
+#include "elk/base/parallel.hpp"
 #include "elk/compile/aim.hpp"
 #include "elk/compile/fronts.hpp"
 #include "elk/compile/moved.hpp"
@@ -149,6 +150,21 @@ struct Tries {
   std::optional<Seconds> simulated;      // of the last plan, if the search asked for it
 };
 
+/// Searches for the schedule and for the bounds side by side: these go to `tries`, for they are
+/// known even where no schedule is found.
+schedule::Found found_beside_bounds(schedule::Problem& problem, Seconds ideal,
+                                    const schedule::SearchOptions& asked, Tries& tries) {
+  std::optional<schedule::Found> found;
+  parallel_for_index(2, asked.threads, [&](std::size_t job) {
+    if (job == 0) {
+      tries.bounds.push_back(schedule::bounds(problem, ideal));
+    } else {
+      found = schedule::search(problem, asked);
+    }
+  });
+  return std::move(*found);
+}
+
 /// All passes on a graph and a machine as they are.
 Plan compile_on(const ir::Graph& graph, const chip::Chip& chip, const cost::TileModel& tiles,
                 const Options& options, Tries& tries) {
@@ -171,14 +187,14 @@ Plan compile_on(const ir::Graph& graph, const chip::Chip& chip, const cost::Tile
             .schedule = {},
             .program = {},
             .predicted = {},
-            .bounds = schedule::bounds(problem, ideal.times.total),
+            .bounds = {},
             .wave_dims = {},
             .raw = {0},
             .origin = options.policy,
             .occupancy = {},
             .search = search};
-  tries.bounds.push_back(plan.bounds);
   if (options.policy == schedule::Policy::Ideal) {
+    tries.bounds.push_back(schedule::bounds(problem, ideal.times.total));
     fill_ideal(problem, ideal, plan);
   } else {
     const schedule::SearchOptions asked{.policy = options.policy,
@@ -186,12 +202,13 @@ Plan compile_on(const ir::Graph& graph, const chip::Chip& chip, const cost::Tile
                                         .threads = options.threads,
                                         .judge = judge(graph, chip, tiles),
                                         .watch = options.watch};
-    schedule::Found found = schedule::search(problem, asked);
+    schedule::Found found = found_beside_bounds(problem, ideal.times.total, asked, tries);
     tries.simulated = found.judged;
     plan.aimed = aim(problem, options, found);
     fill_found(problem, std::move(found), options.threads, plan);
     refuse_unsound(graph, chip, plan.program);
   }
+  plan.bounds = tries.bounds.back();
   plan.fronts = problem.fronts();
   return plan;
 }
