@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <optional>
 #include <tuple>
 #include <utility>
 
@@ -97,7 +99,9 @@ std::optional<Found> placed(Problem& problem, const Economy& economy, Proposal p
   }
   contender.times = timing(problem, contender.situation, preload_order(problem, own),
                            contender.issue.issued_before);
-  return place(problem, contender, std::nullopt, chip::room(problem.chip()), economy.threads);
+  constexpr Seconds kAny{std::numeric_limits<double>::infinity()};
+  auto fits = place(problem, contender, kAny, chip::room(problem.chip()), economy.threads);
+  return fits ? std::optional(found(problem, std::move(*fits))) : std::nullopt;
 }
 
 }  // namespace

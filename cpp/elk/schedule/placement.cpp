@@ -1,6 +1,7 @@
 #include "elk/schedule/placement.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <span>
 #include <utility>
@@ -76,9 +77,9 @@ std::vector<Issue> issues(const Problem& problem, const Contender& candidate, By
   return result;
 }
 
-/// Those that are better than `best`, each once, the shortest forecast first.
-std::vector<Trial> trials(const Problem& problem, const Contender& candidate,
-                          const std::optional<Found>& best, Bytes room) {
+/// Those that take less than `best`, each once, the shortest forecast first.
+std::vector<Trial> trials(const Problem& problem, const Contender& candidate, Seconds best,
+                          Bytes room) {
   std::vector<Trial> result;
   for (Issue& issued : issues(problem, candidate, room)) {
     const bool known = std::any_of(result.begin(), result.end(), [&](const Trial& other) {
@@ -90,7 +91,7 @@ std::vector<Trial> trials(const Problem& problem, const Contender& candidate,
     cost::TimelineResult times =
         timing(problem, candidate.situation, preload_order(problem, candidate.proposal),
                issued.issued_before);
-    if (!best || times.total < best->times.total) {
+    if (times.total < best) {
       result.push_back(
           {.issued_before = std::move(issued.issued_before), .times = std::move(times)});
     }
@@ -100,28 +101,36 @@ std::vector<Trial> trials(const Problem& problem, const Contender& candidate,
   return result;
 }
 
-Schedule schedule_of(const Problem& problem, const Contender& candidate, const Trial& trial) {
+Schedule schedule_of(const Problem& problem, const Contender& candidate,
+                     std::vector<std::int32_t> issued_before) {
   return {.ops = candidate.proposal.choices,
           .preload_order = preload_order(problem, candidate.proposal),
-          .issued_before = trial.issued_before};
+          .issued_before = std::move(issued_before)};
 }
 
-Found describe(Problem& problem, const Contender& candidate, const Trial& trial,
-               program::Program program) {
-  Found found{.schedule = schedule_of(problem, candidate, trial),
-              .in_place = {},
-              .program = std::move(program),
-              .occupancy = {},
-              .times = trial.times,
-              .origin = candidate.policy,
-              .raw = {0.0},
-              .solved_layers = 0,
-              .orders = {}};
-  found.occupancy = program::occupancy(found.program.buffers, found.program.code.size());
-  for (std::int32_t op = 0; op < problem.op_count(); ++op) {
-    found.in_place.push_back(problem.in_place(op, found.schedule.ops));
+/// The first of some trials that has addresses, and its program.
+std::optional<std::pair<std::size_t, program::Program>> first_placed(const Problem& problem,
+                                                                     const Contender& candidate,
+                                                                     std::span<const Trial> some,
+                                                                     Bytes room, int threads) {
+  std::vector<std::optional<program::Program>> placed(some.size());
+  std::vector<std::atomic<bool>> succeeded(some.size());
+  parallel_for_index(some.size(), threads, [&](std::size_t i) {
+    const auto end = succeeded.begin() + static_cast<std::ptrdiff_t>(i);
+    if (std::any_of(succeeded.begin(), end,
+                    [](const std::atomic<bool>& one) { return one.load(); })) {
+      return;  // Nobody would ask for this one.
+    }
+    placed[i] =
+        placed_program(problem, schedule_of(problem, candidate, some[i].issued_before), room);
+    succeeded[i] = placed[i].has_value();
+  });
+  for (std::size_t i = 0; i < placed.size(); ++i) {
+    if (placed[i]) {
+      return std::pair(i, std::move(*placed[i]));
+    }
   }
-  return found;
+  return std::nullopt;
 }
 
 }  // namespace
@@ -176,25 +185,39 @@ std::optional<program::Program> placed_program(const Problem& problem, const Sch
   return result;
 }
 
-std::optional<Found> place(Problem& problem, const Contender& candidate,
-                           const std::optional<Found>& best, Bytes room, int threads) {
-  const std::vector<Trial> all = trials(problem, candidate, best, room);
+std::optional<Placed> place(const Problem& problem, const Contender& candidate, Seconds best,
+                            Bytes room, int threads) {
+  std::vector<Trial> all = trials(problem, candidate, best, room);
   const std::size_t width = threads == 1 ? 1 : 2;
   for (std::size_t at = 0; at < all.size(); at += width) {
-    const std::span<const Trial> some(&all[at], std::min(width, all.size() - at));
-    auto placed = parallel_map(
-        some,
-        [&](const Trial& trial) {
-          return placed_program(problem, schedule_of(problem, candidate, trial), room);
-        },
-        threads);
-    for (std::size_t i = 0; i < placed.size(); ++i) {
-      if (placed[i]) {
-        return describe(problem, candidate, some[i], std::move(*placed[i]));
-      }
+    const std::span<Trial> some(&all[at], std::min(width, all.size() - at));
+    if (auto first = first_placed(problem, candidate, some, room, threads)) {
+      Trial& trial = some[first->first];
+      return Placed{.candidate = &candidate,
+                    .issued_before = std::move(trial.issued_before),
+                    .times = std::move(trial.times),
+                    .program = std::move(first->second)};
     }
   }
   return std::nullopt;
+}
+
+Found found(Problem& problem, Placed placed) {
+  const Contender& candidate = *placed.candidate;
+  Found result{.schedule = schedule_of(problem, candidate, std::move(placed.issued_before)),
+               .in_place = {},
+               .program = std::move(placed.program),
+               .occupancy = {},
+               .times = std::move(placed.times),
+               .origin = candidate.policy,
+               .raw = {0.0},
+               .solved_layers = 0,
+               .orders = {}};
+  result.occupancy = program::occupancy(result.program.buffers, result.program.code.size());
+  for (std::int32_t op = 0; op < problem.op_count(); ++op) {
+    result.in_place.push_back(problem.in_place(op, result.schedule.ops));
+  }
+  return result;
 }
 
 }  // namespace elk::schedule

@@ -41,10 +41,20 @@ struct Contender {
 [[nodiscard]] std::optional<program::Program> placed_program(const Problem& problem,
                                                              const Schedule& schedule, Bytes room);
 
-/// The candidate as a placed program, with less look-ahead each time that placement fails, as long
-/// as it is better than `best`. Two attempts run side by side where there are threads: the first
-/// that succeeds counts.
-[[nodiscard]] std::optional<Found> place(Problem& problem, const Contender& candidate,
-                                         const std::optional<Found>& best, Bytes room, int threads);
+/// A candidate with addresses.
+struct Placed {
+  const Contender* candidate;
+  std::vector<std::int32_t> issued_before;
+  cost::TimelineResult times;
+  program::Program program;
+};
+
+/// Places the candidate, with less look-ahead each time that this fails, as long as its forecast is
+/// below `best`. Where a thread is free for it, two attempts run side by side: the first that
+/// succeeds counts.
+[[nodiscard]] std::optional<Placed> place(const Problem& problem, const Contender& candidate,
+                                          Seconds best, Bytes room, int threads);
+
+[[nodiscard]] Found found(Problem& problem, Placed placed);
 
 }  // namespace elk::schedule

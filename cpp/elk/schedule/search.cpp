@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <limits>
 #include <optional>
@@ -28,6 +29,7 @@ constexpr std::int64_t kPolish = 3'000'000;  // work left
 
 /// A forecast this many times the best has not been seen to win a simulation.
 constexpr double kHopeless = 1.1;
+constexpr Seconds kEndless{std::numeric_limits<double>::infinity()};
 
 /// The asked policy, then those below it, best first.
 std::vector<Policy> policies_from(Policy policy) {
@@ -221,25 +223,48 @@ class Searcher {
     return best;
   }
 
-  /// The best placed program of every policy that may win, by its forecast; best first.
-  std::vector<Found> finalists() {
-    std::vector<Found> finals;
-    double least = std::numeric_limits<double>::infinity();
-    for (const Policy policy : policies_from(options_.policy)) {
-      std::optional<Found> best;
-      for (const Contender& candidate : candidates_) {
-        const bool hopeless =
-            policy != options_.policy && candidate.times.total.value > kHopeless * least;
-        if (candidate.policy == policy && !hopeless &&
-            !(best && best->times.total <= candidate.times.total)) {
-          if (auto found = place(problem_, candidate, best, room_, options_.threads)) {
-            best = std::move(found);
-          }
+  /// The placed programs of a policy, each better than the one before; of one below the asked, of
+  /// contenders that have a chance beside a program of `least`, which others find meanwhile.
+  std::vector<Placed> placements(Policy policy, std::atomic<double>& least) const {
+    std::vector<Placed> result;
+    Seconds best = kEndless;
+    for (const Contender& candidate : candidates_) {
+      if (candidate.policy != policy || best <= candidate.times.total ||
+          is_hopeless(candidate, least)) {
+        continue;
+      }
+      if (auto placed = place(problem_, candidate, best, room_, options_.threads)) {
+        best = placed->times.total;
+        result.push_back(std::move(*placed));
+        if (policy == options_.policy) {
+          least = best.value;
         }
       }
-      if (best) {
-        least = std::min(least, best->times.total.value);
-        finals.push_back(std::move(*best));
+    }
+    return result;
+  }
+
+  [[nodiscard]] bool is_hopeless(const Contender& candidate, double least) const {
+    return candidate.policy != options_.policy && candidate.times.total.value > kHopeless * least;
+  }
+
+  /// The best placed program of every policy that may win, by its forecast; best first. Policies
+  /// place side by side: what they placed before they could know that it is hopeless beside those
+  /// above them does not count.
+  std::vector<Found> finalists() {
+    const std::vector<Policy> policies = policies_from(options_.policy);
+    std::atomic<double> known{kEndless.value};
+    std::vector<std::vector<Placed>> placed = parallel_map(
+        policies, [&](Policy policy) { return placements(policy, known); }, options_.threads);
+    std::vector<Found> finals;
+    double least = kEndless.value;
+    for (std::vector<Placed>& some : placed) {
+      while (!some.empty() && is_hopeless(*some.back().candidate, least)) {
+        some.pop_back();
+      }
+      if (!some.empty()) {
+        least = std::min(least, some.back().times.total.value);
+        finals.push_back(found(problem_, std::move(some.back())));
       }
     }
     std::stable_sort(finals.begin(), finals.end(),
