@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "elk/base/ids.hpp"
+#include "elk/train/layers.hpp"
 #include "elk/train/state.hpp"
 #include "elk/train/tally.hpp"
 #include "elk/train/uses.hpp"
@@ -29,7 +30,7 @@ class Sharder {
 
   /// Empty if no state is left: what is asked cannot be had.
   std::optional<Sharding> run() {
-    std::vector<State> states{{.live = {}, .time = 0, .node = -1}};
+    std::vector<State> states{{.live = {}, .time = 0, .pace = 0, .node = -1}};
     const auto end = static_cast<std::int32_t>(graph_.ops.size());
     const auto& repeat = graph_.repeat;
     if (repeat) {
@@ -62,38 +63,43 @@ class Sharder {
     }
   }
 
-  /// Layer after layer, until the states at the ends of two are equal but for the time.
+  /// Layer after layer. Where the states at the ends of two are equal but for the time, and the
+  /// differences of these stay as they are or grow evenly, all that is compared in a layer changes
+  /// evenly from one to the next: as long as no comparison turns, all decide alike.
   void solve_layers(const ir::Repeat& repeat, std::vector<State>& states) {
-    for (std::int32_t layer = 0; layer < repeat.count; ++layer) {
+    const std::int32_t first = first_to_repeat(graph_, uses_);
+    std::vector<std::int64_t> grown;
+    for (std::int32_t number = 0; number < repeat.count; ++number) {
       const std::vector<State> before = states;
-      const std::int32_t begin = repeat.begin + (layer * repeat.period);
+      const std::int32_t begin = repeat.begin + (number * repeat.period);
+      const std::int32_t left = repeat.count - number - 1;
+      expect(states, grown);
+      alike_ = left;
       solve(begin, begin + repeat.period, states);
       if (states.empty()) {
         return;
       }
-      const std::int32_t left = repeat.count - layer - 1;
-      if (left > 0 && layer > 0 && passes_on(graph_, uses_) &&
-          same(before, begin, states, begin + repeat.period)) {
-        repeat_last(repeat, begin, left, before, states);
-        return;
+      if (left == 0 || number < first || !are_alike(before, begin, states, begin + repeat.period)) {
+        grown.clear();
+        continue;
       }
+      Layer layer = layer_between(nodes_, begin, before, states);
+      const bool foreseen = layer.grown == grown && grows_evenly(layer);
+      const std::int64_t known = foreseen ? alike_ : 0;
+      const std::int64_t again = stays_apart(layer) ? left : known;
+      repeat_last(repeat, static_cast<std::int32_t>(again), layer, states);
+      number += static_cast<std::int32_t>(again);
+      grown = std::move(layer.grown);
     }
   }
 
-  /// Whether the states before `a` and before `b` are the same, the live tensors told by how far
-  /// back they were made.
-  [[nodiscard]] bool same(const std::vector<State>& at_a, std::int32_t a,
-                          const std::vector<State>& at_b, std::int32_t b) const {
-    if (at_a.size() != at_b.size()) {
-      return false;
-    }
-    for (std::size_t i = 0; i < at_a.size(); ++i) {
-      if (at_a[i].time - at_a[0].time != at_b[i].time - at_b[0].time ||
-          places(at_a[i], a) != places(at_b[i], b)) {
-        return false;
-      }
-    }
-    return true;
+  /// Whether the states before `a` and before `b` are the same but for the time, the live tensors
+  /// told by how far back they were made.
+  [[nodiscard]] bool are_alike(const std::vector<State>& at_a, std::int32_t a,
+                               const std::vector<State>& at_b, std::int32_t b) const {
+    return std::equal(
+        at_a.begin(), at_a.end(), at_b.begin(), at_b.end(),
+        [&](const State& one, const State& other) { return places(one, a) == places(other, b); });
   }
 
   using Place = std::tuple<std::int32_t, std::int32_t, Forms>;
@@ -102,42 +108,26 @@ class Sharder {
     std::vector<Place> result;
     for (const Live& live : state.live) {
       const auto [maker, slot] = makers_.at(live.tensor);
-      const bool before = maker < graph_.repeat->begin;
+      const bool before = maker < graph_.repeat->begin || uses_.spans[subscript(live.tensor)] != 0;
       result.emplace_back(before ? -maker - 1 : at - maker, slot, live.forms);
     }
     std::sort(result.begin(), result.end());
     return result;
   }
 
-  /// The states after `left` more layers like the one that begins at `begin`: its decisions again.
-  void repeat_last(const ir::Repeat& repeat, std::int32_t begin, std::int32_t left,
-                   const std::vector<State>& before, std::vector<State>& states) {
-    const std::int64_t each = states[0].time - before[0].time;
-    std::map<std::int32_t, std::size_t> place;  // of the node that ends a state before the layer
-    for (std::size_t i = 0; i < before.size(); ++i) {
-      place[before[i].node] = i;
-    }
-    std::vector<std::vector<Node>> layer(states.size());  // decisions that end in each state
-    std::vector<std::size_t> from(states.size());
-    for (std::size_t i = 0; i < states.size(); ++i) {
-      std::int32_t node = states[i].node;
-      for (; nodes_[subscript(node)].op > begin; node = nodes_[subscript(node)].before) {
-        layer[i].push_back(nodes_[subscript(node)]);
-      }
-      layer[i].push_back(nodes_[subscript(node)]);
-      std::reverse(layer[i].begin(), layer[i].end());
-      from[i] = place.at(nodes_[subscript(node)].before);
-    }
+  /// The states after `more` layers like this one: its decisions again.
+  void repeat_last(const ir::Repeat& repeat, std::int32_t more, const Layer& layer,
+                   std::vector<State>& states) {
     std::vector<std::int32_t> ends(states.size());
     std::transform(states.begin(), states.end(), ends.begin(),
                    [](const State& state) { return state.node; });
-    for (std::int32_t copy = 1; copy <= left; ++copy) {
+    for (std::int32_t copy = 1; copy <= more; ++copy) {
       const std::int32_t shift = copy * repeat.period;
       std::vector<std::int32_t> next;
       next.reserve(states.size());
       for (std::size_t i = 0; i < states.size(); ++i) {
-        std::int32_t node = ends[from[i]];
-        for (const Node& made : layer[i]) {
+        std::int32_t node = ends[layer.from[i]];
+        for (const Node& made : layer.nodes[i]) {
           node = add(shifted(made, node, shift));
         }
         next.push_back(node);
@@ -146,9 +136,9 @@ class Sharder {
     }
     for (std::size_t i = 0; i < states.size(); ++i) {
       states[i].node = ends[i];
-      states[i].time += left * each;
+      states[i].time += more * layer.grown[i];
       for (Live& live : states[i].live) {
-        live.tensor = later(live.tensor, left * repeat.period);
+        live.tensor = later(live.tensor, more * repeat.period);
       }
       std::sort(states[i].live.begin(), states[i].live.end());
     }
@@ -166,7 +156,7 @@ class Sharder {
   /// The tensor that stands `shift` ops later for one made by a layer.
   [[nodiscard]] std::int32_t later(std::int32_t tensor, std::int32_t shift) {
     const auto [maker, slot] = makers_.at(tensor);
-    if (maker < graph_.repeat->begin) {
+    if (maker < graph_.repeat->begin || uses_.spans[subscript(tensor)] != 0) {
       return tensor;
     }
     const std::int32_t made = graph_.ops[subscript(maker + shift)].operands[subscript(slot)].tensor;
@@ -182,7 +172,8 @@ class Sharder {
   /// All states that the op, split in the given way, makes of one.
   void extend(const State& state, std::int32_t op, std::int32_t split, std::vector<State>& next) {
     const Part& part = ways_.parts(op)[subscript(split)];
-    if (leaves_addends(op, part.split) || scatters_an_index(op, part.split)) {
+    if (leaves_addends(op, part.split) ||
+        scatters_an_index(graph_.ops[subscript(op)], part.split, uses_)) {
       return;
     }
     State after = state;
@@ -202,18 +193,6 @@ class Sharder {
     for (std::size_t i = 0; i < operands.size(); ++i) {
       if (split.forms[i] == partial() &&
           (wish_.silent || uses_.kept[subscript(operands[i].tensor)] != 0)) {
-        return true;
-      }
-    }
-    return false;
-  }
-
-  /// What picks rows is read whole by every chip.
-  [[nodiscard]] bool scatters_an_index(std::int32_t op, const Split& split) const {
-    const std::vector<ir::Operand>& operands = graph_.ops[subscript(op)].operands;
-    for (std::size_t i = 0; i < operands.size(); ++i) {
-      if (operands[i].access == ir::Access::Write && split.forms[i] != whole() &&
-          uses_.picks[subscript(operands[i].tensor)] != 0) {
         return true;
       }
     }
@@ -320,14 +299,14 @@ class Sharder {
 
   /// Of states of the same tensors those that no other, brought into their forms, is as good as.
   std::vector<State> undominated(std::vector<State> states) {
-    std::stable_sort(states.begin(), states.end(), [](const State& a, const State& b) {
-      return a.time != b.time ? a.time < b.time : a.live < b.live;
-    });
+    sort_by_time(states);
+    const std::int64_t sorted = layers_in_order(states, alike_);
     std::vector<State> kept;
     bool open = false;  // Whether a state is kept that any op can go on from.
     for (State& state : states) {
       const bool opens = !open && is_whole(state);
       if (kept.size() >= kMostStates && !opens) {
+        alike_ = std::min(alike_, sorted);
         continue;
       }
       const bool dominated = std::any_of(
@@ -337,13 +316,33 @@ class Sharder {
         open = open || opens;
       }
     }
+    alike_ = layers_in_order(kept, alike_);
     return kept;
   }
 
   /// Whether one state, brought into all forms of another, takes no longer.
   bool is_as_good(const State& from, const State& to) {
-    std::int64_t sum = from.time;
-    for (std::size_t i = 0; i < to.live.size() && sum <= to.time; ++i) {
+    const std::int64_t slack = to.time - from.time;
+    const std::int64_t pace = to.pace - from.pace;
+    const std::int64_t most = slack + (alike_ * std::max<std::int64_t>(0, pace));
+    const std::optional<std::int64_t> sum = completing_time(from, to, most);
+    if (!sum) {
+      return false;
+    }
+    const bool result = *sum <= slack;
+    if (pace != 0) {  // One that ends at the same time comes first by what else it has.
+      const std::int64_t bar = result ? std::max<std::int64_t>(1, *sum) : *sum;
+      alike_ = result && slack == 0 ? 0 : layers_alike(slack, pace, bar, alike_);
+    }
+    return result;
+  }
+
+  /// What it takes to bring one state into all forms of another, or some of that if it is above
+  /// `most`; empty if there is no way.
+  std::optional<std::int64_t> completing_time(const State& from, const State& to,
+                                              std::int64_t most) {
+    std::int64_t sum = 0;
+    for (std::size_t i = 0; i < to.live.size() && sum <= most; ++i) {
       Forms missing = to.live[i].forms.without(from.live[i].forms);
       for (; !missing.empty(); missing.drop_first()) {
         const Form form = missing.first();
@@ -352,12 +351,12 @@ class Sharder {
         }
         const std::optional<Route> way = route(to.live[i].tensor, from.live[i].forms, form);
         if (!way) {
-          return false;
+          return std::nullopt;
         }
         sum += way->time;
       }
     }
-    return sum <= to.time;
+    return sum;
   }
 
   [[nodiscard]] Sharding result(const State& state) const {
@@ -379,6 +378,7 @@ class Sharder {
   std::vector<Node> nodes_;
   std::map<std::int32_t, std::pair<std::int32_t, std::int32_t>> makers_;  // op and slot of tensors
   std::vector<MovingTimes> times_;                                        // of each tensor
+  std::int64_t alike_ = 0;  // How many layers after this decide as it does, so far.
 };
 
 }  // namespace

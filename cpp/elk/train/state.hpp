@@ -22,6 +22,7 @@ struct Live {
 struct State {
   std::vector<Live> live;  // by tensor
   std::int64_t time;       // picoseconds
+  std::int64_t pace;       // by how much `time` is expected to grow here from layer to layer
   std::int32_t node;
 };
 

@@ -5,12 +5,29 @@
 #include "elk/base/ids.hpp"
 
 namespace elk::train {
+namespace {
+
+void mark_spanning(const ir::Graph& graph, Uses& result) {
+  const auto [begin, period, count] = *graph.repeat;
+  const std::int32_t end = begin + (period * count);
+  for (std::int32_t op = begin; op < begin + period; ++op) {
+    for (const ir::Operand& operand : graph.ops[subscript(op)].operands) {
+      if (operand.access == ir::Access::Write &&
+          result.last_reader[subscript(operand.tensor)] >= end) {
+        result.spans[subscript(operand.tensor)] = 1;
+      }
+    }
+  }
+}
+
+}  // namespace
 
 Uses uses(const ir::Graph& graph) {
   const std::size_t count = graph.tensors.size();
   Uses result{.last_reader = std::vector<std::int32_t>(count, -1),
               .kept = std::vector<std::int8_t>(count, 0),
-              .picks = std::vector<std::int8_t>(count, 0)};
+              .picks = std::vector<std::int8_t>(count, 0),
+              .spans = std::vector<std::int8_t>(count, 0)};
   for (std::size_t op = 0; op < graph.ops.size(); ++op) {
     for (const ir::Operand& operand : graph.ops[op].operands) {
       if (operand.access == ir::Access::Read) {
@@ -27,23 +44,42 @@ Uses uses(const ir::Graph& graph) {
   for (const std::int32_t tensor : graph.outputs) {
     result.kept[subscript(tensor)] = 1;
   }
+  if (graph.repeat) {
+    mark_spanning(graph, result);
+  }
   return result;
 }
 
-bool passes_on(const ir::Graph& graph, const Uses& uses) {
+std::int32_t first_to_repeat(const ir::Graph& graph, const Uses& uses) {
   const ir::Repeat& repeat = *graph.repeat;
   const std::int32_t last = repeat.begin + (repeat.period * (repeat.count - 1));
+  std::int32_t first = 1;
   for (std::int32_t op = repeat.begin; op < last; ++op) {
     const std::int32_t layer = (op - repeat.begin) / repeat.period;
     const std::int32_t after_next = repeat.begin + ((layer + 2) * repeat.period);
     for (const ir::Operand& operand : graph.ops[subscript(op)].operands) {
-      if (operand.access == ir::Access::Write &&
-          uses.last_reader[subscript(operand.tensor)] >= after_next) {
-        return false;
+      if (operand.access != ir::Access::Write) {
+        continue;
+      }
+      if (uses.spans[subscript(operand.tensor)] != 0) {
+        first = 2;
+      } else if (uses.last_reader[subscript(operand.tensor)] >= after_next) {
+        return repeat.count;
       }
     }
   }
-  return true;
+  return first;
+}
+
+bool scatters_an_index(const ir::Op& op, const Split& split, const Uses& uses) {
+  for (std::size_t i = 0; i < op.operands.size(); ++i) {
+    const ir::Operand& operand = op.operands[i];
+    if (operand.access == ir::Access::Write && split.forms[i] != whole() &&
+        uses.picks[subscript(operand.tensor)] != 0) {
+      return true;
+    }
+  }
+  return false;
 }
 
 }  // namespace elk::train

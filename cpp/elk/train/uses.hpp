@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "elk/ir/graph.hpp"
+#include "elk/train/split.hpp"
 
 namespace elk::train {
 
@@ -12,11 +13,16 @@ struct Uses {
   std::vector<std::int32_t> last_reader;  // the last op that reads it, or -1
   std::vector<std::int8_t> kept;          // whether it is stored or leaves the graph
   std::vector<std::int8_t> picks;         // whether its values pick rows of another
+  std::vector<std::int8_t> spans;  // whether the first of equal layers makes it for after the last
 };
 [[nodiscard]] Uses uses(const ir::Graph& graph);
 
-/// Whether the repeated layers of a graph read only what the layer before them made: what is read
-/// later cannot be told from what stands at the same place of the last layer.
-[[nodiscard]] bool passes_on(const ir::Graph& graph, const Uses& uses);
+/// The first of the repeated layers after which the next may be told by it, counted from 0: those
+/// from it on read only what they or the layer before them made. As many as there are layers if
+/// there is none: what is read later cannot be told from what stands at the same place of the last.
+[[nodiscard]] std::int32_t first_to_repeat(const ir::Graph& graph, const Uses& uses);
+
+/// Whether the split makes a part of what picks rows: that is read whole by every chip.
+[[nodiscard]] bool scatters_an_index(const ir::Op& op, const Split& split, const Uses& uses);
 
 }  // namespace elk::train

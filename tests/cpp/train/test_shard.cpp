@@ -9,6 +9,7 @@
 
 #include "elk/base/random.hpp"
 #include "elk/train/propose.hpp"
+#include "elk/train/uses.hpp"
 #include "schedule/models.hpp"
 
 namespace elk::train {
@@ -83,6 +84,60 @@ TEST(Shard, SolvesLayersOnceWithTheSameResult) {
   EXPECT_EQ(once.hbm, all.hbm);
   EXPECT_EQ(once.splits.size(), all.splits.size());
   EXPECT_EQ(once.collectives.size(), all.collectives.size());
+}
+
+/// Times that differ by op and by part, as a seed has it: ways through a layer fall behind others.
+ExecuteTime by_chance(std::uint64_t seed) {
+  return [seed](const ir::Op& op) {
+    std::uint64_t number = seed;
+    for (const ir::Axis& axis : op.axes) {
+      number = (number * 31) + static_cast<std::uint64_t>(axis.size);
+    }
+    const auto steps = static_cast<double>(Random(number).below(1000));
+    return Execute{.about = {1e-9 * (1.0 + steps)}, .least = {0.0}};
+  };
+}
+
+/// Whether layers that decide alike, solved once, give what solving every layer does.
+void expect_same_layer_by_layer(const ir::Graph& graph) {
+  ASSERT_TRUE(graph.repeat);
+  ir::Graph flat = graph;
+  flat.repeat.reset();
+  for (std::uint64_t seed = 150; seed < 280; ++seed) {  // In some a comparison turns on the way.
+    chip::Chip chip = pod();
+    chip.hbm->rate = 1e12;
+    chip.inter_chip->rate = seed % 2 == 0 ? 1e9 : 1e11;
+    EXPECT_EQ(proposals(graph, chip, by_chance(seed), kThreads),
+              proposals(flat, chip, by_chance(seed), kThreads))
+        << "seed " << seed;
+  }
+}
+
+TEST(Shard, SolvesLayersOnceWhereStatesDriftApart) {
+  expect_same_layer_by_layer(
+      test::transformer({.layers = 20, .rows = 8, .width = 128, .inner = 256, .keys = 64}));
+  expect_same_layer_by_layer(
+      test::transformer({.layers = 25, .rows = 12, .width = 64, .inner = 96, .keys = 0}));
+}
+
+/// Layers that each make the same of a condition; what ends the model reads an early one.
+TEST(Shard, SolvesLayersOnceBeneathATensorThatSpansThem) {
+  test::Net net;
+  std::int32_t x = net.tensor(ir::Home::Input, {8, 64});
+  const std::int32_t condition = net.tensor(ir::Home::Input, {8, 64});
+  std::int32_t first = -1;
+  for (std::int32_t layer = 0; layer < 12; ++layer) {
+    const std::int32_t bent = net.add(test::exp_of(8, 64), {condition});
+    first = layer == 1 ? bent : first;  // Layer 0 has another input.
+    const std::int32_t scaled = net.add(test::matmul(8, 64, 64), {bent});
+    x = net.add(test::add_of(8, 64), {net.add(test::matmul(8, 64, 64), {x}), scaled});
+  }
+  net.add(test::add_of(8, 64), {x, first}, ir::Home::Output);
+  const ir::Graph graph = net.done();
+  ASSERT_TRUE(graph.repeat);
+  EXPECT_EQ(first_to_repeat(graph, uses(graph)), 2)
+      << "the first of equal layers makes what spans all";
+  expect_same_layer_by_layer(graph);
 }
 
 /// Whether a tensor is at hand in a form.
