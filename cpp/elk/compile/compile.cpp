@@ -108,12 +108,20 @@ void fill_ideal(const schedule::Problem& problem, const schedule::Ideal& ideal, 
   plan.raw = plan.predicted.total;
 }
 
+/// The plan of what was found, whose program is checked while it is counted what it moves.
 void fill_found(const schedule::Problem& problem, schedule::Found found, int threads, Plan& plan) {
   for (std::int32_t op = 0; op < problem.op_count(); ++op) {
     const auto at = static_cast<std::size_t>(op);
     plan.ops.push_back(planned(problem, op, found.schedule.ops[at], found.in_place[at]));
   }
-  const std::vector<Moved> bytes = moved(problem.graph(), problem.chip(), found.program, threads);
+  std::vector<Moved> bytes;
+  parallel_for_index(2, threads, [&](std::size_t job) {
+    if (job == 0) {
+      refuse_unsound(problem.graph(), problem.chip(), found.program);
+    } else {
+      bytes = moved(problem.graph(), problem.chip(), found.program, threads);
+    }
+  });
   for (std::size_t op = 0; op < plan.ops.size(); ++op) {
     cost::PlanOption& option = plan.ops[op].option;
     option.gather.bytes = bytes[op].gather;
@@ -206,7 +214,6 @@ Plan compile_on(const ir::Graph& graph, const chip::Chip& chip, const cost::Tile
     tries.simulated = found.judged;
     plan.aimed = aim(problem, options, found);
     fill_found(problem, std::move(found), options.threads, plan);
-    refuse_unsound(graph, chip, plan.program);
   }
   plan.bounds = tries.bounds.back();
   plan.fronts = problem.fronts();
