@@ -69,7 +69,7 @@ struct Product {
   [[nodiscard]] program::PlacedOp op() const { return {one.graph, one.op(), placed, chip}; }
 
   [[nodiscard]] Seconds simulated(const program::Exchange& exchange) const {
-    const sim::Demands demands(chip, sim::Fidelity::Core);
+    sim::Demands demands(chip, sim::Fidelity::Core);
     return to_seconds(sim::alone(demands.of(exchange))) + chip.interconnect.sync_latency;
   }
 };
@@ -167,7 +167,7 @@ void expect_delivery(const partition::ExecutePlan& cut, std::int64_t divisor, do
     planned = state.divisor[1] == divisor ? std::optional(state.time) : planned;
   }
   ASSERT_TRUE(planned);
-  const sim::Demands demands(product.chip, sim::Fidelity::Core);
+  sim::Demands demands(product.chip, sim::Fidelity::Core);
   const Picoseconds simulated =
       sim::alone(demands.of(program::preload(product.op()), sim::kHbmWeight));
   EXPECT_NEAR(planned->value, nanoseconds * kNano, 1e-14);
