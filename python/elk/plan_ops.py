@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from elk import _core
+from elk.plan_operands import by_tensor
 from elk.plan_schema import (
     AxisRow,
     CollectiveRow,
@@ -210,21 +211,29 @@ class OpRows:
     def _temporal(self, op: _core.Op, plan: _core.ExecutePlan) -> dict[str, list[int]]:
         if not any(plan.pace):
             return {}
-        return {
-            self._tensors[operand.tensor].name: split
-            for operand, split in zip(op.operands, plan.temporal, strict=False)
-            if math.prod(split) > 1
-        }
+        splits = [
+            parts or [1] * len(operand.dims)
+            for operand, parts in zip(op.operands, plan.temporal, strict=True)
+        ]
+        names = [
+            self._tensors[operand.tensor].name if operand.access == _core.Access.Read else None
+            for operand in op.operands
+        ]
+        turning = {n for n, parts in zip(names, splits, strict=True) if math.prod(parts) > 1}
+        return by_tensor([n if n in turning else None for n in names], splits, math.prod)
 
     def _preload(
         self, operands: tuple[_core.Operand, ...], state: _core.PreloadState
     ) -> PreloadRow:
         return {
-            "divisor": {
-                self._tensors[operand.tensor].name: divisor
-                for operand, divisor in zip(operands, state.divisor, strict=True)
-                if divisor > 0
-            },
+            "divisor": by_tensor(
+                [
+                    self._tensors[operand.tensor].name if divisor > 0 else None
+                    for operand, divisor in zip(operands, state.divisor, strict=True)
+                ],
+                state.divisor,
+                int,
+            ),
             "space_bytes": state.space_bytes,
             "hbm_bytes": self.chips * state.hbm_bytes,
             "link_bytes": state.link_bytes,

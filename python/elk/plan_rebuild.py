@@ -6,6 +6,7 @@ from elk import _core
 from elk.chip import Chip
 from elk.errors import ElkError
 from elk.listing import PlacedProgram
+from elk.plan_operands import of_operand
 from elk.plan_ops import KINDS, packed
 from elk.plan_schema import BufferRow, OperandRow, OpRow, PlanDocument
 
@@ -179,14 +180,18 @@ def _op_plan(op: OpRow) -> _core.OpPlan:
     return _core.OpPlan(
         execute=_core.ExecutePlan(
             factors=[execute["factors"].get(name, 1) for name in axes],
-            temporal=[execute["temporal"].get(x["tensor"], []) for x in op["operands"]],
+            temporal=[
+                of_operand(execute["temporal"], x["tensor"], i, []) if x["access"] == "read" else []
+                for i, x in enumerate(op["operands"])
+            ],
             pace=pace,
             order=[axes[name] for name in execute["order"]],
             loops=[axes[name] for name in execute["pace"]],
             mesh_dims=[mesh_dims.get(name, -1) for name in axes],
         ),
         divisor=[
-            divisor.get(x["tensor"], 0) if x["access"] == "read" else 0 for x in op["operands"]
+            of_operand(divisor, x["tensor"], i, 0) if x["access"] == "read" else 0
+            for i, x in enumerate(op["operands"])
         ],
         tree=execute.get("algorithm", {}).get("reduce") == "tree",
         ring=execute.get("algorithm", {}).get("collective") == "ring",

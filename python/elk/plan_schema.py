@@ -95,7 +95,10 @@ class OperandRow(TypedDict):
 
 
 class ExecuteRow(TypedDict):
-    """How an op is cut over cores, what it occupies on the busiest one, and its time in place."""
+    """How an op is cut over cores, what it occupies on the busiest one, and its time in place.
+
+    `temporal` is by tensor, as `plan_operands.by_tensor` names the ways to read one.
+    """
 
     factors: dict[str, int]
     temporal: dict[str, list[int]]

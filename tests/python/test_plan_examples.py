@@ -13,7 +13,8 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize(
-    "name", ["elk.plan", "elk.run", "elk.readable", "elk.choices", "elk.cli.reading"]
+    "name",
+    ["elk.plan", "elk.plan_operands", "elk.run", "elk.readable", "elk.choices", "elk.cli.reading"],
 )
 def test_examples_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "models").symlink_to(ROOT / "models")

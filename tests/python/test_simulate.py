@@ -296,3 +296,18 @@ def test_a_comparison_is_told_which_inputs_are_weights_and_state(
         (found,) = json.loads(capsys.readouterr().out)["policies"]
         read.append(round(found["utilisation"]["hbm"] * found["latency_s"] * 64e9))
     assert read == [0, 4 * 64 * 64, 4 * 64 * 64 + 4 * 32 * 64]
+
+
+@pytest.mark.parametrize(("rows", "sram"), [(96, "8 KiB"), (96, "12 KiB"), (128, "12 KiB")])
+def test_a_tensor_that_one_op_reads_in_two_ways_comes_back_from_a_file(
+    rows: int, sram: str, tmp_path: Path
+) -> None:
+    nodes = [node("Relu", "x", "r"), node("Transpose", "r", "t", perm=[1, 0])]
+    product = model_of([*nodes, node("MatMul", "r t", "y")], {"x": [rows, 128]}, ["y"])
+    chip = elk.chips.get("tiny").replace(core_count=24, sram_bytes=sram, reserved_bytes=0)
+    plan = elk.compile(product, chip, policy="basic")
+    assert plan.to_json()["ops"][-1]["execute"]["temporal"]  # One of the two ways rotates.
+    plan.save(tmp_path / "product.elkplan")
+    loaded = elk.load_plan(tmp_path / "product.elkplan")
+    assert loaded.simulate().total_ps == plan.simulate().total_ps
+    assert broken_rules(loaded) == []
