@@ -136,7 +136,8 @@ bool FloorSearch::skips(const Cut& cut, double least) const {
   }
   const PortUse still = port_use(cut, 0.0);
   return std::any_of(port_uses_.begin(), port_uses_.end(), [&](const PortUse& kept) {
-    return kept.carried <= still.carried && kept.idle.value - still.idle.value <= least;
+    return kept.carried <= still.carried && kept.loaded <= still.loaded &&
+           kept.idle.value - still.idle.value <= least;
   });
 }
 

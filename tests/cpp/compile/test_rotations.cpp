@@ -51,8 +51,8 @@ void expect_same_bytes(const test::OneOp& one, const partition::ExecutePlan& pla
   const cost::TileModel tiles = test::analytic();
   const cost::PlanOption option = cost::price(one.graph, one.op(), plan, chip, tiles);
   const program::OpPlan placed{.execute = plan, .divisor = {0, 1, 0}};
-  const sim::Demands each(chip, sim::Fidelity::Core);
-  const sim::Demands once(chip, sim::Fidelity::Symmetric);
+  sim::Demands each(chip, sim::Fidelity::Core);
+  sim::Demands once(chip, sim::Fidelity::Symmetric);
   Bytes shifted{0};
   for (const program::Rotation& rotation :
        program::rotations({one.graph, one.op(), placed, chip})) {
