@@ -78,18 +78,69 @@ std::int32_t mesh_dim(std::int64_t stride, const chip::Chip& chip) {
   return stride == 1 && partition::grid_of(chip).cols > 1 ? 1 : 0;
 }
 
+partition::ExecutePlan uncut_plan(const ir::Op& op) {
+  return {.factors = std::vector<std::int64_t>(op.axes.size(), 1),
+          .temporal = std::vector<std::vector<std::int64_t>>(op.operands.size()),
+          .pace = std::vector<std::int64_t>(op.axes.size(), 0),
+          .order = {},
+          .loops = {},
+          .mesh_dims = std::vector<std::int32_t>(op.axes.size(), -1)};
+}
+
+/// Deals what `factor` cores need together out to them: cuts the outermost dimension of the operand
+/// that has indices left, so that what each holds is long runs. `later`: axes that are still to be
+/// cut. False if there is none.
+bool deal_out(const ir::Op& op, std::size_t slot, std::int64_t factor,
+              const std::vector<std::int32_t>& later, partition::ExecutePlan& plan) {
+  for (std::size_t dim = 0; dim < op.operands[slot].dims.size(); ++dim) {
+    const std::int32_t axis = plain_axis(op.operands[slot], dim);
+    if (axis < 0 || op.axes[static_cast<std::size_t>(axis)].role == ir::AxisRole::Row ||
+        std::find(later.begin(), later.end(), axis) != later.end()) {
+      continue;
+    }
+    const auto at = static_cast<std::size_t>(axis);
+    const std::int64_t tile = ceil_div(op.axes[at].size, plan.factors[at]);
+    const std::int64_t most = std::min(factor, tile);
+    const bool open = plan.factors[at] == 1 || plan.order.back() == axis;
+    if (open && most > 1 && ceil_div(tile, ceil_div(tile, most)) == most) {
+      return cut_inside(axis, most, false, plan);
+    }
+  }
+  return false;
+}
+
 }  // namespace
+
+std::optional<partition::ExecutePlan> feed(const ir::Op& op, std::size_t slot,
+                                           const partition::Layout& layout) {
+  std::vector<std::int32_t> axes;  // for each cut of the layout, -1: its parts need the same
+  for (const std::int32_t cut : layout.order) {
+    const bool shared = cut_dim(layout, cut) < 0;
+    axes.push_back(shared ? -1 : followed_axis(op, slot, layout, cut));
+    if (!shared && axes.back() < 0) {
+      return std::nullopt;
+    }
+  }
+  partition::ExecutePlan plan = uncut_plan(op);
+  std::int64_t left = 1;
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const std::int64_t factor = layout.factors[static_cast<std::size_t>(layout.order[i])];
+    if (axes[i] < 0) {
+      const auto after = axes.begin() + static_cast<std::ptrdiff_t>(i);
+      const std::vector<std::int32_t> later(after, axes.end());
+      left *= deal_out(op, slot, factor, later, plan) ? 1 : factor;
+    } else if (!cut_inside(axes[i], factor, false, plan)) {
+      return std::nullopt;
+    }
+  }
+  deal_out(op, slot, left, {}, plan);
+  return every_core_works(op, plan) ? std::optional(std::move(plan)) : std::nullopt;
+}
 
 std::optional<partition::ExecutePlan> follow(const ir::Op& op, std::size_t slot,
                                              const partition::Layout& layout,
                                              const chip::Chip& chip) {
-  partition::ExecutePlan plan{
-      .factors = std::vector<std::int64_t>(op.axes.size(), 1),
-      .temporal = std::vector<std::vector<std::int64_t>>(op.operands.size()),
-      .pace = std::vector<std::int64_t>(op.axes.size(), 0),
-      .order = {},
-      .loops = {},
-      .mesh_dims = std::vector<std::int32_t>(op.axes.size(), -1)};
+  partition::ExecutePlan plan = uncut_plan(op);
   if (layout.spread) {
     return std::nullopt;
   }

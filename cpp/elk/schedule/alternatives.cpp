@@ -61,4 +61,24 @@ std::optional<Choice> following(Problem& problem, std::int32_t reader, std::int3
   return std::nullopt;
 }
 
+std::optional<Choice> feeding(Problem& problem, std::int32_t op, std::int32_t reader,
+                              const Choice& choice) {
+  const ir::Graph& graph = problem.graph();
+  const ir::Op& node = graph.ops[static_cast<std::size_t>(reader)];
+  for (std::size_t slot = 0; slot < node.operands.size(); ++slot) {
+    const std::int32_t tensor = node.operands[slot].tensor;
+    if (node.operands[slot].access != ir::Access::Read ||
+        problem.lives().producer[static_cast<std::size_t>(tensor)] != op) {
+      continue;
+    }
+    const partition::Layout needed =
+        partition::layout(graph, node, slot, problem.option(reader, choice).plan, problem.chip());
+    if (const auto plan =
+            feed(graph.ops[static_cast<std::size_t>(op)], problem.write_slot(tensor), needed)) {
+      return Choice{.option = problem.add(op, *plan), .state = 0};
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace elk::schedule

@@ -21,4 +21,9 @@ namespace elk::schedule {
 [[nodiscard]] std::optional<Choice> following(Problem& problem, std::int32_t reader,
                                               std::int32_t op, const std::vector<Choice>& choices);
 
+/// The choice with which `op` leaves its result as `reader` with the plan of `choice` needs it, if
+/// there is one. Adds it to the front where it is missing.
+[[nodiscard]] std::optional<Choice> feeding(Problem& problem, std::int32_t op, std::int32_t reader,
+                                            const Choice& choice);
+
 }  // namespace elk::schedule

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <map>
 #include <optional>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -20,6 +21,7 @@ constexpr double kStates = 0.14;       // a preload state
 constexpr double kOrders = 0.12;       // the order; the rest how far ahead
 constexpr double kLeastChance = 1e-6;  // of a move to be taken
 constexpr std::int64_t kFurthest = 3;  // places of the order that a preload goes at once
+constexpr std::int64_t kFeeds = 2;     // moves of what a product reads, of which one is cut for it
 constexpr std::int64_t kPriced = 200;  // ops of a forecast, about, that a price takes
 
 /// What a move changed, to be taken back.
@@ -187,6 +189,9 @@ class Annealer {
     const auto front =
         static_cast<std::size_t>(problem_.front_of()[static_cast<std::size_t>(place)]);
     const std::vector<Choice>& likely = likely_[front];
+    if (const std::optional<std::int32_t> reader = draw_product(place)) {
+      return fed_to(place, *reader);
+    }
     if (!problem_.is_loaded(place) && random_.below(3) == 0) {
       if (const std::optional<std::int32_t> maker = draw_maker(place)) {
         return following(problem_, place, *maker, sketch_.choices());
@@ -194,6 +199,33 @@ class Annealer {
     }
     return likely[static_cast<std::size_t>(
         random_.below(static_cast<std::int64_t>(likely.size())))];
+  }
+
+  /// Every fourth time a product that reads what another op makes, if there is one: many of its
+  /// cores need the same, in runs as long as the maker's cut leaves them.
+  std::optional<std::int32_t> draw_product(std::int32_t place) {
+    const std::vector<std::int32_t>& readers = problem_.readers(place);
+    const std::vector<ir::Op>& ops = problem_.graph().ops;
+    if (readers.empty() || chip::is_mesh(problem_.chip()) ||
+        ops[static_cast<std::size_t>(place)].kind == ir::OpKind::MatMul) {
+      return std::nullopt;
+    }
+    const std::int32_t reader =
+        readers[static_cast<std::size_t>(random_.below(static_cast<std::int64_t>(readers.size())))];
+    const bool product = ops[static_cast<std::size_t>(reader)].kind == ir::OpKind::MatMul;
+    return product && random_.below(kFeeds) == 0 ? std::optional(reader) : std::nullopt;
+  }
+
+  /// The choice with which the op at `place` leaves its result as `reader` needs it.
+  std::optional<Choice> fed_to(std::int32_t place, std::int32_t reader) {
+    const std::int32_t at = sketch_.places().of(reader);
+    const std::tuple key{group(place), group(at), choice(at).option};
+    const auto [known, added] = fed_.try_emplace(key);
+    if (added) {
+      known->second = feeding(problem_, place, reader, choice(at));
+      work_ += known->second ? kPriced : 0;
+    }
+    return known->second;
   }
 
   /// An op that makes something the op at `place` reads.
@@ -314,6 +346,8 @@ class Annealer {
   std::vector<std::vector<Choice>> likely_;  // of each front
   std::vector<double> weights_;              // of all places up to each
   std::map<std::pair<std::size_t, std::size_t>, std::optional<Choice>> led_;  // by groups
+  /// By the groups of an op and its reader, and the reader's option.
+  std::map<std::tuple<std::size_t, std::size_t, std::int32_t>, std::optional<Choice>> fed_;
   cost::Forecaster forecaster_;
   double now_ = 0.0;
   double heat_ = 0.0;
