@@ -201,7 +201,7 @@ class Annealer {
         random_.below(static_cast<std::int64_t>(likely.size())))];
   }
 
-  /// Every fourth time a product that reads what another op makes, if there is one: many of its
+  /// Every second time a product that reads what another op makes, if there is one: many of its
   /// cores need the same, in runs as long as the maker's cut leaves them.
   std::optional<std::int32_t> draw_product(std::int32_t place) {
     const std::vector<std::int32_t>& readers = problem_.readers(place);
