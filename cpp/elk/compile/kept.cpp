@@ -88,8 +88,8 @@ std::string front_key(const ir::Graph& graph, const ir::Op& op, const chip::Chip
                       const cost::Constraints& constraints) {
   ChipKey out;
   add_cores(chip, out);
-  const auto& [min_core_share, max_padding, looks] = constraints;
-  out.all(min_core_share, max_padding, looks);
+  const auto& [min_core_share, max_padding, thinning, looks] = constraints;
+  out.all(min_core_share, max_padding, thinning, looks);
   for (const bool once : cost::rest_once(graph, op)) {
     out.add(once ? 1 : 0);
   }

@@ -53,6 +53,10 @@ struct PlanOption {
 struct Constraints {
   double min_core_share = 0.0;  // of the chip's cores; 0: free
   double max_padding = 0.0;     // padded / original of any tensor; 0: free
+  /// Where an op has thousands of cuts, a plan is left out of its front when a kept one needs at
+  /// most this share more in space, exchange and time, and no more HBM bytes; 0: never. The fastest
+  /// plan and the floor are those of the whole space all the same.
+  double thinning = 0.005;
   /// Cuts of a vast space that the floor and the fastest plan look at closely; what lies beyond
   /// counts with the best rates of tiles.
   std::int64_t looks = 13'000;

@@ -13,6 +13,7 @@
 namespace elk::cost {
 namespace {
 
+constexpr std::int64_t kThinned = 2048;              // cuts from which a front is thinned
 constexpr std::int64_t kVast = 40000;                // cuts from which a space is vast
 constexpr std::int64_t kMostCombinations = 1 << 12;  // of turns under one cut
 constexpr std::int64_t kFewCombinations = 32;        // the same, in the front of a vast space
@@ -68,6 +69,7 @@ Search::Search(Pricer& pricer, Rates& rates, const Constraints& constraints)
       hbm_time_(chip_.hbm
                     ? chip::hbm_time(chip_, static_cast<double>(pricer.least_hbm()), false).value
                     : 0.0),
+      slack_(count_cuts(all_factors_, cores_, kThinned) < kThinned ? 0.0 : constraints.thinning),
       least_time_(std::numeric_limits<double>::infinity()),
       smallest_(std::numeric_limits<std::int64_t>::max()),
       counts_{.complete = 0, .filtered = 0, .pareto = 0} {}

@@ -154,6 +154,7 @@ class Search {
   bool prompt_ = false;             // whether the cut in hand may be one of these
   double hbm_time_;                 // of the op's HBM bytes at least
   double cut_wait_ = 0.0;           // for the preload of any plan under the cut, at least
+  double slack_;                    // of a thinned front
   std::vector<Candidate> fastest_;  // at most one
   std::int64_t fastest_preload_ = 0;
   double least_time_;

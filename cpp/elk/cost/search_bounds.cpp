@@ -106,14 +106,21 @@ double Search::wait(std::int64_t bytes) const {
 }
 
 /// Whether some member covers every plan that needs at least what `corner` does, and `wait` for its
-/// preload.
+/// preload; in a thinned front, up to the thinning in space, exchange and time.
 bool Search::excluded(const Point& corner, double wait) {
-  if (!members_.archive.excludes(corner)) {
+  const auto loose = [&](std::int64_t value) {
+    return slack_ > 0.0 ? static_cast<std::int64_t>(static_cast<double>(value) * (1.0 + slack_))
+                        : value;
+  };
+  Point loosened{.space = loose(corner.space),
+                 .exchange = loose(corner.exchange),
+                 .hbm = corner.hbm,
+                 .time = corner.time * (1.0 + slack_)};
+  if (!members_.archive.excludes(loosened)) {
     return false;
   }
-  Point waited = corner;
-  waited.time += wait;
-  return !prompt_ || prompt_members_.archive.excludes(waited);
+  loosened.time = (corner.time + wait) * (1.0 + slack_);
+  return !prompt_ || prompt_members_.archive.excludes(loosened);
 }
 
 /// Seconds that the shifts of the chosen turns take at least: they bring what the partitions leave
