@@ -72,14 +72,24 @@ Search::Search(Pricer& pricer, Rates& rates, const Constraints& constraints)
       slack_(count_cuts(all_factors_, cores_, kThinned) < kThinned ? 0.0 : constraints.thinning),
       least_time_(std::numeric_limits<double>::infinity()),
       smallest_(std::numeric_limits<std::int64_t>::max()),
+      combinations_(kFewCombinations),
       counts_{.complete = 0, .filtered = 0, .pareto = 0} {}
 
+/// A space in which nothing fits is looked at again, more closely each time.
 bool Search::run() {
   visit_all(factors_);
   if (coarse_ && fastest_.empty()) {
     coarse_ = false;
+    factors_ = all_factors_;
     counts_.filtered = 0;
-    visit_all(all_factors_);
+    visit_all(factors_);
+  }
+  for (const std::int64_t most : {kMostCombinations, std::numeric_limits<std::int64_t>::max()}) {
+    if (fastest_.empty() && smallest_ <= room_ && (sound_ || vast_)) {
+      combinations_ = most;
+      counts_.filtered = 0;
+      visit_all(factors_);
+    }
   }
   if (coarse_) {
     refine();
@@ -201,7 +211,7 @@ void Search::leaf() {
 
 void Search::expand(bool allowed) {
   turns_.build(cut_);
-  turns_.coarsen(allowed && vast_ ? kFewCombinations : kMostCombinations);
+  turns_.coarsen(allowed && vast_ ? combinations_ : std::max(combinations_, kMostCombinations));
   for (std::size_t slot = choice_.size(); slot-- > 0;) {
     rest_[slot] = rest_[slot + 1] + turns_.least(slot);
   }

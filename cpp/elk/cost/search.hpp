@@ -159,6 +159,7 @@ class Search {
   std::int64_t fastest_preload_ = 0;
   double least_time_;
   std::int64_t smallest_;
+  std::int64_t combinations_;  // of turns looked at under one cut, in the front of a vast space
   Counts counts_;
   bool sound_ = true;  // no tile beat the rate
 };

@@ -261,33 +261,38 @@ std::vector<std::int64_t> Deliveries::bytes_on_links(const ir::Graph& graph, con
 }
 
 void Deliveries::settle(const ir::Graph& graph, const ir::Op& op, cost::PlanOption& option) {
-  if (!chip_.hbm || !counts_links(chip_)) {
+  for (cost::PreloadState& state : option.states) {
+    settle(graph, op, option, state);
+  }
+}
+
+void Deliveries::settle(const ir::Graph& graph, const ir::Op& op, const cost::PlanOption& option,
+                        cost::PreloadState& state) {
+  if (!chip_.hbm) {
     return;
   }
   const double link = chip_.interconnect.link_rate;
-  for (cost::PreloadState& state : option.states) {
-    const std::vector<std::int64_t> sum = bytes_on_links(graph, op, option, state);
-    if (sum.empty()) {
-      continue;
-    }
-    const std::int64_t grid = kDirections * chip_.core.count;  // of each chip; then its modules'
-    const auto one = static_cast<std::ptrdiff_t>(sum.size()) / chip_.chips;
-    const auto amount = static_cast<double>(state.chip_hbm_bytes);
-    const auto port = static_cast<double>(state.link.value);
-    Seconds entry{0.0};
-    state.wire = {0.0};
-    for (auto chip = sum.begin(); chip != sum.end(); chip += one) {
-      const auto most = [&](auto first, auto last) {
-        return Seconds{static_cast<double>(*std::max_element(first, last)) / link};
-      };
-      state.wire = std::max(state.wire, most(chip, chip + grid));
-      entry = std::max(entry, most(chip + grid, chip + one));
-    }
-    state.hbm_time = chip::hbm_time(chip_, amount, false);
-    state.time = std::max({state.hbm_time, state.wire, entry});
-    if (chip_.core.remote_access_blocks && chip_.core.sram_rate > 0.0) {
-      state.time = std::max(state.time, Seconds{port / chip_.core.sram_rate});
-    }
+  const std::vector<std::int64_t> sum = bytes_on_links(graph, op, option, state);
+  if (sum.empty()) {
+    return;
+  }
+  const std::int64_t grid = kDirections * chip_.core.count;  // of each chip; then its modules'
+  const auto one = static_cast<std::ptrdiff_t>(sum.size()) / chip_.chips;
+  const auto amount = static_cast<double>(state.chip_hbm_bytes);
+  const auto port = static_cast<double>(state.link.value);
+  Seconds entry{0.0};
+  state.wire = {0.0};
+  for (auto chip = sum.begin(); chip != sum.end(); chip += one) {
+    const auto most = [&](auto first, auto last) {
+      return Seconds{static_cast<double>(*std::max_element(first, last)) / link};
+    };
+    state.wire = std::max(state.wire, most(chip, chip + grid));
+    entry = std::max(entry, most(chip + grid, chip + one));
+  }
+  state.hbm_time = chip::hbm_time(chip_, amount, false);
+  state.time = std::max({state.hbm_time, state.wire, entry});
+  if (chip_.core.remote_access_blocks && chip_.core.sram_rate > 0.0) {
+    state.time = std::max(state.time, Seconds{port / chip_.core.sram_rate});
   }
 }
 

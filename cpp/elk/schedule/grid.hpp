@@ -35,8 +35,10 @@ class Deliveries {
  public:
   explicit Deliveries(const chip::Chip& chip);
 
-  /// Sets what the preload states of a plan take.
+  /// Sets what the preload states of a plan take, or one of them.
   void settle(const ir::Graph& graph, const ir::Op& op, cost::PlanOption& option);
+  void settle(const ir::Graph& graph, const ir::Op& op, const cost::PlanOption& option,
+              cost::PreloadState& state);
 
  private:
   using Loads = std::shared_ptr<const std::vector<std::int32_t>>;

@@ -133,6 +133,15 @@ std::optional<std::pair<std::size_t, program::Program>> first_placed(const Probl
   return std::nullopt;
 }
 
+std::vector<InPlace> in_place(Problem& problem, const std::vector<Choice>& choices) {
+  std::vector<InPlace> result;
+  result.reserve(choices.size());
+  for (std::int32_t op = 0; op < problem.op_count(); ++op) {
+    result.push_back(problem.in_place(op, choices));
+  }
+  return result;
+}
+
 }  // namespace
 
 const std::vector<std::int32_t>& preload_order(const Problem& problem, const Proposal& proposal) {
@@ -214,10 +223,15 @@ Found found(Problem& problem, Placed placed) {
                .solved_layers = 0,
                .orders = {}};
   result.occupancy = program::occupancy(result.program.buffers, result.program.code.size());
-  for (std::int32_t op = 0; op < problem.op_count(); ++op) {
-    result.in_place.push_back(problem.in_place(op, result.schedule.ops));
-  }
+  result.in_place = in_place(problem, result.schedule.ops);
   return result;
+}
+
+void reprice(Problem& problem, Found& found) {
+  const Schedule& schedule = found.schedule;
+  found.in_place = in_place(problem, schedule.ops);
+  found.times = timing(problem, situation(problem, schedule.ops), schedule.preload_order,
+                       schedule.issued_before);
 }
 
 }  // namespace elk::schedule

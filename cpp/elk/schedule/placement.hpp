@@ -57,4 +57,7 @@ struct Placed {
 
 [[nodiscard]] Found found(Problem& problem, Placed placed);
 
+/// Forecasts what was found anew, at what the problem now says of its costs.
+void reprice(Problem& problem, Found& found);
+
 }  // namespace elk::schedule

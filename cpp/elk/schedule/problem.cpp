@@ -11,10 +11,6 @@
 namespace elk::schedule {
 namespace {
 
-/// Pairs of cores that a gather counted link by link goes through in about the time in which an op
-/// is forecast.
-constexpr std::int64_t kPairs = 368;
-
 using partition::from_hbm;
 
 constexpr std::size_t kShortKey = 32;  // numbers: a look-up needs no memory of its own
@@ -29,6 +25,7 @@ Problem::Problem(const ir::Graph& graph, const chip::Chip& chip, const cost::Til
       moves_(chip, pricing.by_links && counts_links(chip)),
       deliveries_(chip),
       counts_(pricing.by_links && counts_links(chip)),
+      recounts_(pricing.by_links && chip::is_mesh(chip) && !counts_links(chip)),
       fronts_(std::move(fronts.all)),
       front_of_(std::move(fronts.of)),
       lives_(program::lifetimes(graph)),
@@ -62,23 +59,6 @@ void Problem::settle_readers() {
       }
     }
   }
-}
-
-/// On a grid the ways of HBM data decide how long they take.
-void Problem::settle_preloads(int threads) {
-  if (!counts_) {
-    return;
-  }
-  std::vector<const ir::Op*> first(fronts_.size(), nullptr);
-  for (std::size_t i = front_of_.size(); i-- > 0;) {
-    first[subscript(front_of_[i])] = &graph_.ops[i];
-  }
-  parallel_for_index(fronts_.size(), threads, [&](std::size_t front) {
-    Deliveries deliveries(chip_);
-    for (cost::PlanOption& option : fronts_[front].options) {
-      deliveries.settle(graph_, *first[front], option);
-    }
-  });
 }
 
 const cost::Front& Problem::front(std::int32_t op) const {
@@ -201,57 +181,6 @@ void Problem::learn(const std::vector<const Place*>& places, int threads) {
   }
 }
 
-/// What a gather on a grid depends on: pairs of layouts, and the op itself where it reads what lies
-/// on all cores.
-Key Problem::gather_key(const Place& place) const {
-  const ir::Op& node = graph_.ops[static_cast<std::size_t>(place.op)];
-  Key key;
-  bool paired = !ir::is_collective(node.kind);
-  for (std::size_t k = 0; k < place.moves.size(); ++k) {
-    const ir::Operand& operand = node.operands[k];
-    if (operand.access == ir::Access::Write || from_hbm(graph_, operand) ||
-        partition::first_like(node, k) != k) {
-      continue;
-    }
-    paired = paired && place.moves[k].has_value();
-    const Moves::Pair pair = place.moves[k].value_or(Moves::Pair{-1, -1, 0});
-    key.insert(key.end(), {pair.have, pair.need, static_cast<std::int32_t>(pair.bits)});
-  }
-  if (!paired) {
-    key.push_back(front_of_[static_cast<std::size_t>(place.op)]);
-    key.push_back(place.option);
-  }
-  return key;
-}
-
-void Problem::count_gathers(const std::vector<const Place*>& places, int threads) {
-  std::map<Key, const Place*> missing;
-  for (const Place* place : places) {
-    Key key = gather_key(*place);
-    if (!gathers_.contains(key)) {
-      missing.emplace(std::move(key), place);
-    }
-  }
-  std::vector<const Place*> asked;
-  asked.reserve(missing.size());
-  for (const auto& [key, place] : missing) {
-    asked.push_back(place);
-  }
-  const auto count = [&](const Place* place) {
-    std::vector<const partition::Layout*> have(place->moves.size(), nullptr);
-    for (std::size_t k = 0; k < have.size(); ++k) {
-      have[k] = place->moves[k] ? &moves_.layout(place->moves[k]->have) : nullptr;
-    }
-    return gather_on_grid(graph_, graph_.ops[static_cast<std::size_t>(place->op)], *place->plan,
-                          have, chip_);
-  };
-  const std::vector<cost::Exchange> found = parallel_map(asked, count, threads);
-  std::size_t i = 0;
-  for (const auto& [key, place] : missing) {
-    gathers_.emplace(key, found[i++]);
-  }
-}
-
 cost::Exchange Problem::gather(const Place& place,
                                std::span<const partition::Transition* const> moved) const {
   const ir::Op& node = graph_.ops[static_cast<std::size_t>(place.op)];
@@ -300,11 +229,6 @@ const InPlace& Problem::in_place(std::int32_t op, const std::vector<Choice>& cho
   const Place here = place(op, choices);
   learn({&here}, 1);
   return in_place_.emplace(std::move(key), price(here)).first->second;
-}
-
-std::int64_t Problem::counting_work() const {
-  const std::int64_t cores = chip::total_cores(chip_);
-  return static_cast<std::int64_t>(gathers_.size()) * (cores * cores / kPairs);
 }
 
 std::size_t Problem::foresee(const std::vector<Variant>& variants, std::vector<Choice> choices,

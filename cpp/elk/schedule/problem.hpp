@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <span>
 #include <unordered_map>
 #include <utility>
@@ -100,6 +101,12 @@ class Problem {
   std::size_t foresee(const std::vector<Variant>& variants, std::vector<Choice> choices,
                       bool with_readers, int threads);
 
+  /// Whether this is a grid too large to count whatever a search looks at, so that choices have to
+  /// be recounted.
+  [[nodiscard]] bool recounts() const { return recounts_; }
+  /// From now on prices link by link what `choices` gather and preload.
+  void recount(const std::vector<Choice>& choices, int threads);
+
   /// The work of counting gathers link by link so far, as on grids, in ops of a forecast.
   [[nodiscard]] std::int64_t counting_work() const;
 
@@ -147,6 +154,8 @@ class Problem {
   void settle_preloads(int threads);
   void settle_readers();
   void count_gathers(const std::vector<const Place*>& places, int threads);
+  void recount_gathers(const std::vector<Choice>& choices, int threads);
+  void recount_preloads(const std::vector<Choice>& choices, int threads);
   [[nodiscard]] Key gather_key(const Place& place) const;
   [[nodiscard]] cost::Exchange gather(const Place& place,
                                       std::span<const partition::Transition* const> moved) const;
@@ -157,7 +166,8 @@ class Problem {
   const cost::TileModel& tiles_;
   Moves moves_;
   Deliveries deliveries_;
-  bool counts_;  // gathers link by link
+  bool counts_;    // gathers and preloads link by link
+  bool recounts_;  // only those of choices that it is asked about
   std::vector<cost::Front> fronts_;
   std::vector<std::int32_t> front_of_;
   program::Lifetimes lives_;
@@ -169,6 +179,8 @@ class Problem {
   std::vector<std::vector<Feed>> feeds_;  // of each op
   std::unordered_map<Key, InPlace, KeyHash, KeyEqual> in_place_;
   std::unordered_map<Key, cost::Exchange, KeyHash> gathers_;  // on grids, by `gather_key`
+  std::set<Key> recounted_;                                   // contexts
+  std::set<Key> settled_;                                     // fronts, options and states
   std::unordered_map<Key, std::int32_t, KeyHash> layouts_;    // numbers, of results at rest
 };
 

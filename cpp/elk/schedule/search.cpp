@@ -27,6 +27,11 @@ constexpr std::size_t kSplitsKept = 3;  // of Static's splits, forecast again be
 constexpr std::size_t kPolished = 4;    // proposals, as long as there is
 constexpr std::int64_t kPolish = 3'000'000;  // work left
 
+/// By how much the links that a grid's schedule was not priced by have to lengthen it to be worth
+/// another search.
+constexpr double kMisled = 1.01;
+constexpr std::array<int, 3> kSearchesAgain = {0, 1, 8};  // by effort
+
 /// A forecast this many times the best has not been seen to win a simulation.
 constexpr double kHopeless = 1.1;
 constexpr Seconds kEndless{std::numeric_limits<double>::infinity()};
@@ -76,6 +81,11 @@ class Searcher {
       propose_full();
     }
     return best_placed();
+  }
+
+  /// Whether the best takes longer than the search could know before what it moves was counted.
+  [[nodiscard]] bool misled(const Found& best) const {
+    return promised_.value * kMisled < best.times.total.value;
   }
 
  private:
@@ -210,6 +220,7 @@ class Searcher {
     if (finals.empty()) {
       refuse();
     }
+    recount(finals);
     Seconds raw = finals.front().times.total;
     for (const Found& found : finals) {
       raw = found.origin == options_.policy ? found.times.total : raw;
@@ -267,9 +278,21 @@ class Searcher {
         finals.push_back(found(problem_, std::move(some.back())));
       }
     }
-    std::stable_sort(finals.begin(), finals.end(),
-                     [](const Found& a, const Found& b) { return a.times.total < b.times.total; });
+    std::stable_sort(finals.begin(), finals.end(), is_shorter);
     return finals;
+  }
+
+  /// On a grid too large to count all that is looked at: counts what the finalists move.
+  void recount(std::vector<Found>& finals) {
+    if (!problem_.recounts()) {
+      return;
+    }
+    promised_ = finals.front().times.total;
+    for (Found& found : finals) {
+      problem_.recount(found.schedule.ops, options_.threads);
+      reprice(problem_, found);
+    }
+    std::stable_sort(finals.begin(), finals.end(), is_shorter);
   }
 
   /// Has the finalists judged, unless there is one alone. Those whose forecast is far behind are
@@ -292,6 +315,8 @@ class Searcher {
       finals[i].judged = times[i];
     }
   }
+
+  static bool is_shorter(const Found& a, const Found& b) { return a.times.total < b.times.total; }
 
   /// By the judge; those that it was not asked about come last.
   static bool takes_less(const Found& a, const Found& b) {
@@ -319,6 +344,7 @@ class Searcher {
   Problem& problem_;
   const SearchOptions& options_;
   Bytes room_;
+  Seconds promised_ = kEndless;  // before links were counted, where they had to be
   Contention contention_;
   std::vector<Contender> candidates_;
   std::optional<Shortage> shortage_;
@@ -344,8 +370,28 @@ const char* name(Policy policy) {
   return "";
 }
 
+/// On a grid too large to count all that is looked at, a search does not know what it should have
+/// avoided before it has chosen it: the next one does.
 Found search(Problem& problem, const SearchOptions& options) {
-  return Searcher(problem, options).run();
+  Searcher first(problem, options);
+  Found best = first.run();
+  bool misled = first.misled(best);
+  for (int more = kSearchesAgain[static_cast<std::size_t>(options.effort)];
+       more > 0 && misled && !Watch::stops(options.watch); --more) {
+    try {
+      Searcher again(problem, options);
+      Found found = again.run();
+      misled = again.misled(best);
+      const Seconds raw = std::min(best.raw, found.raw);
+      if (found.times.total < best.times.total) {
+        best = std::move(found);
+      }
+      best.raw = raw;
+    } catch (const Infeasible&) {
+      break;  // At the new prices, none of the first choices has addresses.
+    }
+  }
+  return best;
 }
 
 }  // namespace elk::schedule

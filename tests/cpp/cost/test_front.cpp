@@ -262,6 +262,28 @@ TEST(Front, OfAVastSpaceHasAFloorThatPlansReachAndNoneUndercuts) {
   }
 }
 
+// Where both operands of a cut have to rotate, there are more ways than the first look takes in.
+TEST(Front, OfAVastSpaceHasThePlanOfTheLeastSpaceWhereNoOtherFits) {
+  OneOp one(ir::OpKind::MatMul, "matmul",
+            {test::parallel("b", 8, ir::TileDim::Group),
+             test::parallel("h", 16, ir::TileDim::Group), test::parallel("m", 512, ir::TileDim::M),
+             test::parallel("n", 64, ir::TileDim::N), test::reduction("k", 512, ir::TileDim::K)});
+  one.reads(ir::Home::Activation, {8, 16, 512, 512},
+            {test::along(0), test::along(1), test::along(2), test::along(4)})
+      .reads(ir::Home::Activation, {8, 16, 512, 64},
+             {test::along(0), test::along(1), test::along(4), test::along(3)})
+      .writes({8, 16, 512, 64}, {test::along(0), test::along(1), test::along(2), test::along(3)});
+  const TileModel tiles = analytic();
+  chip::Chip chip = mesh(90, 90);
+  const Bytes least = cost::front(one.graph, one.op(), chip, tiles, {}).smallest;
+  chip.core.sram = least + chip.core.reserved;
+  ASSERT_EQ(chip::room(chip), least);
+  const Front front = cost::front(one.graph, one.op(), chip, tiles, {});
+  ASSERT_FALSE(front.options.empty());
+  EXPECT_EQ(front.options.front().footprint.space, least);
+  EXPECT_EQ(front.smallest, least);
+}
+
 /// Seconds from the start of a preload to the end of its execute.
 double from_preload(const PlanOption& option) {
   return option.states.front().time.value + option.time.value;

@@ -1,0 +1,142 @@
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "elk/base/ids.hpp"
+#include "elk/base/parallel.hpp"
+#include "elk/schedule/problem.hpp"
+
+namespace elk::schedule {
+namespace {
+
+/// Pairs of cores that a gather counted link by link goes through in about the time in which an op
+/// is forecast.
+constexpr std::int64_t kPairs = 368;
+
+}  // namespace
+
+/// On a grid the ways of HBM data decide how long they take.
+void Problem::settle_preloads(int threads) {
+  if (!counts_) {
+    return;
+  }
+  std::vector<const ir::Op*> first(fronts_.size(), nullptr);
+  for (std::size_t i = front_of_.size(); i-- > 0;) {
+    first[subscript(front_of_[i])] = &graph_.ops[i];
+  }
+  parallel_for_index(fronts_.size(), threads, [&](std::size_t front) {
+    Deliveries deliveries(chip_);
+    for (cost::PlanOption& option : fronts_[front].options) {
+      deliveries.settle(graph_, *first[front], option);
+    }
+  });
+}
+
+/// What a gather on a grid depends on: pairs of layouts, and the op itself where it reads what lies
+/// on all cores.
+Key Problem::gather_key(const Place& place) const {
+  const ir::Op& node = graph_.ops[static_cast<std::size_t>(place.op)];
+  Key key;
+  bool paired = !ir::is_collective(node.kind);
+  for (std::size_t k = 0; k < place.moves.size(); ++k) {
+    const ir::Operand& operand = node.operands[k];
+    if (operand.access == ir::Access::Write || partition::from_hbm(graph_, operand) ||
+        partition::first_like(node, k) != k) {
+      continue;
+    }
+    paired = paired && place.moves[k].has_value();
+    const Moves::Pair pair = place.moves[k].value_or(Moves::Pair{-1, -1, 0});
+    key.insert(key.end(), {pair.have, pair.need, static_cast<std::int32_t>(pair.bits)});
+  }
+  if (!paired) {
+    key.push_back(front_of_[static_cast<std::size_t>(place.op)]);
+    key.push_back(place.option);
+  }
+  return key;
+}
+
+void Problem::count_gathers(const std::vector<const Place*>& places, int threads) {
+  std::map<Key, const Place*> missing;
+  for (const Place* place : places) {
+    Key key = gather_key(*place);
+    if (!gathers_.contains(key)) {
+      missing.emplace(std::move(key), place);
+    }
+  }
+  std::vector<const Place*> asked;
+  asked.reserve(missing.size());
+  for (const auto& [key, place] : missing) {
+    asked.push_back(place);
+  }
+  const auto count = [&](const Place* place) {
+    std::vector<const partition::Layout*> have(place->moves.size(), nullptr);
+    for (std::size_t k = 0; k < have.size(); ++k) {
+      have[k] = place->moves[k] ? &moves_.layout(place->moves[k]->have) : nullptr;
+    }
+    return gather_on_grid(graph_, graph_.ops[static_cast<std::size_t>(place->op)], *place->plan,
+                          have, chip_);
+  };
+  const std::vector<cost::Exchange> found = parallel_map(asked, count, threads);
+  std::size_t i = 0;
+  for (const auto& [key, place] : missing) {
+    gathers_.emplace(key, found[i++]);
+  }
+}
+
+std::int64_t Problem::counting_work() const {
+  const std::int64_t cores = chip::total_cores(chip_);
+  return static_cast<std::int64_t>(gathers_.size()) * (cores * cores / kPairs);
+}
+
+void Problem::recount_gathers(const std::vector<Choice>& choices, int threads) {
+  std::map<Key, Place> missing;
+  for (std::int32_t op = 0; op < op_count(); ++op) {
+    Key key = context(op, choices);
+    if (!recounted_.contains(key) && !missing.contains(key)) {
+      missing.emplace(std::move(key), place(op, choices));
+    }
+  }
+  std::vector<const Place*> places;
+  places.reserve(missing.size());
+  for (const auto& [key, place] : missing) {
+    places.push_back(&place);
+  }
+  count_gathers(places, threads);
+  for (const auto& [key, place] : missing) {
+    in_place_.at(key).gather = gathers_.at(gather_key(place));
+    recounted_.insert(key);
+  }
+}
+
+void Problem::recount_preloads(const std::vector<Choice>& choices, int threads) {
+  std::map<Key, std::int32_t> missing;
+  for (const std::int32_t op : loaded_) {
+    const Choice& choice = choices[subscript(op)];
+    Key key = {front_of_[subscript(op)], choice.option, choice.state};
+    if (!settled_.contains(key)) {
+      missing.emplace(std::move(key), op);
+    }
+  }
+  const std::vector<std::pair<Key, std::int32_t>> asked(missing.begin(), missing.end());
+  parallel_for_index(asked.size(), threads, [&](std::size_t i) {
+    const auto& [key, op] = asked[i];
+    cost::PlanOption& option = fronts_[subscript(key[0])].options[subscript(key[1])];
+    Deliveries(chip_).settle(graph_, graph_.ops[subscript(op)], option,
+                             option.states[subscript(key[2])]);
+  });
+  for (const auto& [key, op] : asked) {
+    settled_.insert(key);
+  }
+}
+
+void Problem::recount(const std::vector<Choice>& choices, int threads) {
+  if (recounts_) {
+    recount_gathers(choices, threads);
+    recount_preloads(choices, threads);
+  }
+}
+
+}  // namespace elk::schedule
