@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sim/hbm_rows.hpp"
@@ -106,6 +107,15 @@ Knob turnaround() {
   return {1.0, [](Channel& c, double v) { c.costs.turnaround = std::round(v * 1000) / 1000; }};
 }
 
+double squares(const std::map<std::string, Channel>& channels,
+               const std::map<std::string, Chosen>& rows) {
+  double sum = 0;
+  for (const auto& [set, chosen] : rows) {
+    sum += squares(channels.at(set), chosen);
+  }
+  return sum;
+}
+
 /// From several starts, for the larger of two costs leaves valleys in which a search stops.
 Channel fit_runs(const Channel& channel, const Chosen& runs) {
   Channel best = channel;
@@ -124,23 +134,30 @@ Channel fit_runs(const Channel& channel, const Chosen& runs) {
   return best;
 }
 
-/// Fits in turn what sequential reads show, what scattered runs show, and what writes show.
-Channel fit(const std::vector<HbmRow>& rows, const std::string& set) {
-  const auto of_set = [&](const char* kind) {
-    return choose(rows, [&, kind](const HbmRow& row) {
-      return row.set == set && row.kind.find(kind) != std::string::npos;
-    });
-  };
+Chosen choose(const std::vector<HbmRow>& rows, const std::string& set, const char* kind) {
+  return choose(rows, [&](const HbmRow& row) {
+    return row.set == set && row.kind.find(kind) != std::string::npos;
+  });
+}
+
+Channel fit_sequential(const std::vector<HbmRow>& rows, const std::string& set) {
   const Chosen sequential = choose(rows, [&](const HbmRow& row) {
     return row.set == set && row.kind.find("sequential") != std::string::npos &&
            row.traffic.write_share == 0.0;
   });
   const std::int64_t burst = set.find("x128") == std::string::npos ? 32 : 64;
+  const std::int64_t depth = std::stoll(set.substr(set.find(',') + 1));
   Channel channel{.peak = sequential.front()->peak,
                   .sustained = sequential.front()->peak,
                   .latency = {0},
                   .refresh = {.interval = kInterval, .stall = {0}, .fresh = {0}},
-                  .costs = {.row = {0}, .banks = 1, .burst = {burst}, .gap = {0}, .turnaround = 0}};
+                  .costs = {.row = {0},
+                            .banks = 1,
+                            .burst = {burst},
+                            .gap = {0},
+                            .wait = {0},
+                            .queue = {depth * burst},
+                            .turnaround = 0}};
   turn(channel, {latency(), stall()}, sequential);
   turn(channel,
        {{static_cast<double>(channel.latency.value), latency().set},
@@ -148,24 +165,56 @@ Channel fit(const std::vector<HbmRow>& rows, const std::string& set) {
         sustained(channel),
         fresh()},
        sequential);
-  if (const Chosen runs = of_set("random_chunks"); !runs.empty()) {
-    channel = fit_runs(channel, runs);
-  }
-  if (const Chosen writes = of_set("writes"); !writes.empty()) {
-    turn(channel, {turnaround()}, writes);
-  }
   return channel;
+}
+
+using Channels = std::map<std::string, Channel>;
+
+/// How long a row takes to open is a matter of the memory's cells: one number for all sets.
+Channels fit_runs(const Channels& channels, const std::map<std::string, Chosen>& runs) {
+  Channels best;
+  for (std::int64_t wait = 5'000; wait <= 100'000; wait += 5'000) {
+    Channels tried = channels;
+    for (const auto& [set, chosen] : runs) {
+      Channel& channel = tried.at(set);
+      channel.costs.wait = {wait};
+      channel = fit_runs(channel, chosen);
+    }
+    if (best.empty() || squares(tried, runs) < squares(best, runs)) {
+      best = std::move(tried);
+    }
+  }
+  return best;
+}
+
+/// Fits in turn what sequential reads show, what scattered runs show, and what writes show.
+Channels fit(const std::vector<HbmRow>& rows, const std::set<std::string>& sets) {
+  Channels channels;
+  std::map<std::string, Chosen> runs;
+  for (const std::string& set : sets) {
+    channels[set] = fit_sequential(rows, set);
+    if (Chosen chosen = choose(rows, set, "random_chunks"); !chosen.empty()) {
+      runs[set] = std::move(chosen);
+    }
+  }
+  channels = fit_runs(channels, runs);
+  for (auto& [set, channel] : channels) {
+    if (const Chosen writes = choose(rows, set, "writes"); !writes.empty()) {
+      turn(channel, {turnaround()}, writes);
+    }
+  }
+  return channels;
 }
 
 void print(const std::string& set, const Channel& c) {
   std::printf(
-      "%s,%lld,%lld,%lld,%lld,%lld,%lld,%lld,%lld,%lld,%lld,%.3f\n", set.c_str(),
+      "%s,%lld,%lld,%lld,%lld,%lld,%lld,%lld,%lld,%lld,%lld,%lld,%.3f\n", set.c_str(),
       static_cast<long long>(c.peak.value), static_cast<long long>(c.sustained.value),
       static_cast<long long>(c.latency.value), static_cast<long long>(c.refresh.interval.value),
       static_cast<long long>(c.refresh.stall.value), static_cast<long long>(c.refresh.fresh.value),
       static_cast<long long>(c.costs.row.value), static_cast<long long>(c.costs.banks),
       static_cast<long long>(c.costs.burst.value), static_cast<long long>(c.costs.gap.value),
-      c.costs.turnaround);
+      static_cast<long long>(c.costs.wait.value), c.costs.turnaround);
 }
 
 struct Errors {
@@ -197,10 +246,9 @@ int run(const std::string& folder) {
   }
   std::puts(
       "config,queue_depth,peak_bytes_per_s,sustained_bytes_per_s,latency_ps,refresh_interval_ps,"
-      "refresh_stall_ps,fresh_ps,row_ps,banks,burst_bytes,gap_ps,turnaround");
+      "refresh_stall_ps,fresh_ps,row_ps,banks,burst_bytes,gap_ps,wait_ps,turnaround");
   std::map<std::string, Errors> checked;
-  for (const std::string& set : sets) {
-    const Channel channel = fit(rows, set);
+  for (const auto& [set, channel] : fit(rows, sets)) {
     print(set, channel);
     for (const HbmRow& row : rows) {
       if (row.set == set) {

@@ -18,7 +18,11 @@ double run_cost(const PieceCosts& costs, Rate peak, Bytes run) {
   const double at_peak = static_cast<double>(run.value) * 1e12 / static_cast<double>(peak.value);
   const std::int64_t rows = std::min(ceil_div(run.value, costs.burst.value), costs.banks);
   const auto opening = static_cast<double>(rows * costs.row.value);
-  const double moving = at_peak + static_cast<double>(rows * costs.gap.value);
+  const auto others = static_cast<double>(std::max<std::int64_t>(0, (costs.queue - run).value));
+  const double waited =
+      static_cast<double>(peak.value) * 1e-12 * static_cast<double>(costs.wait.value);
+  const double shown = others > 0.0 ? std::max(0.0, 1.0 - (others / waited)) : 1.0;
+  const double moving = at_peak + (static_cast<double>(rows * costs.gap.value) * shown);
   return std::max(opening, moving) / at_peak;
 }
 

