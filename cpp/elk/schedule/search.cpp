@@ -25,10 +25,9 @@ namespace {
 
 constexpr std::size_t kSplitsKept = 3;  // of Static's splits, forecast again between neighbours
 constexpr std::size_t kPolished = 4;    // proposals, as long as there is
-constexpr std::int64_t kPolish = 3'000'000;  // work left
+constexpr std::int64_t kPolish = 3'000'000;  // work left; without HBM, twice of both
 
-/// By how much the links that a grid's schedule was not priced by have to lengthen it to be worth
-/// another search.
+/// By how much links that were not counted have to lengthen a schedule to be worth another search.
 constexpr double kMisled = 1.01;
 constexpr std::array<int, 3> kSearchesAgain = {0, 1, 8};  // by effort
 
@@ -61,23 +60,18 @@ class Searcher {
   /// meets the proposals that they make by themselves.
   Found run() {
     const Policy policy = options_.policy;
+    const bool loads = problem_.chip().hbm.has_value();
     for_each_lateness([&] { propose_basic(); });
-    if (policy != Policy::Basic && problem_.chip().hbm) {
+    if (policy != Policy::Basic && loads) {
       for_each_lateness([&] { propose_static(); });
     }
-    if ((policy == Policy::ElkDyn || policy == Policy::ElkFull) && problem_.chip().hbm) {
-      for_each_lateness([&] {
-        const double computed = contention_.share;
-        for (const double share : {computed, 0.0, 0.5}) {
-          contention_.share = share;
-          if (!stopped()) {
-            propose_dynamic();
-          }
-        }
-      });
+    if (policy == Policy::ElkDyn || policy == Policy::ElkFull) {
+      if (loads) {
+        for_each_lateness([&] { propose_dynamic_at_shares(); });
+      }
       propose_polished();
     }
-    if (policy == Policy::ElkFull && problem_.chip().hbm && !stopped()) {
+    if (policy == Policy::ElkFull && loads && !stopped()) {
       propose_full();
     }
     return best_placed();
@@ -106,9 +100,10 @@ class Searcher {
   void propose_basic() {
     if (problem_.chip().hbm) {
       consider(Policy::Basic, basic(problem_, contention_, room_));
-    } else {
-      consider(Policy::Basic, {.choices = reside(problem_, contention_, room_),
-                               .space = {.room = room_, .preload_room = room_, .not_before = {}}});
+      return;
+    }
+    for (Proposal& proposal : residents(problem_, contention_, room_)) {
+      consider(Policy::Basic, std::move(proposal));
     }
   }
 
@@ -116,6 +111,15 @@ class Searcher {
     for (Proposal& proposal :
          fixed_splits(problem_, contention_, room_, kSplitsKept, options_.threads)) {
       consider(Policy::Static, std::move(proposal));
+    }
+  }
+
+  void propose_dynamic_at_shares() {
+    for (const double share : {contention_.share, 0.0, 0.5}) {
+      contention_.share = share;
+      if (!stopped()) {
+        propose_dynamic();
+      }
     }
   }
 
@@ -135,11 +139,12 @@ class Searcher {
   /// The best proposals so far, changed op by op until nothing helps.
   void propose_polished() {
     sort_candidates();
+    const std::size_t times = problem_.chip().hbm ? 1 : 2;
     std::vector<Proposal> best;
-    for (std::size_t i = 0; i < std::min(kPolished, candidates_.size()); ++i) {
+    for (std::size_t i = 0; i < std::min(times * kPolished, candidates_.size()); ++i) {
       best.push_back(candidates_[i].proposal);
     }
-    std::int64_t left = kPolish;
+    std::int64_t left = static_cast<std::int64_t>(times) * kPolish;
     for (std::size_t i = 0; i < best.size() && left > 0 && !stopped(); ++i) {
       left -= polish(problem_, best[i], contention_, {.most = left, .threads = options_.threads});
       keep(Policy::ElkDyn, std::move(best[i]));
@@ -353,22 +358,6 @@ class Searcher {
 };
 
 }  // namespace
-
-const char* name(Policy policy) {
-  switch (policy) {
-    case Policy::Basic:
-      return "basic";
-    case Policy::Static:
-      return "static";
-    case Policy::ElkDyn:
-      return "elk-dyn";
-    case Policy::ElkFull:
-      return "elk-full";
-    case Policy::Ideal:
-      return "ideal";
-  }
-  return "";
-}
 
 /// On a grid too large to count all that is looked at, a search does not know what it should have
 /// avoided before it has chosen it: the next one does.
