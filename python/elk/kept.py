@@ -41,7 +41,7 @@ class Kept:
         """How many entries were found, of how many that were asked for, by what is kept."""
         with self._lock:
             each = [kept.reuse for _, kept in self._known.values()]
-        names = ("fronts", "rates", "executes", "handovers")
+        names = ("fronts", "searches", "rates", "executes", "handovers")
         return {
             name: (sum(one[name][0] for one in each), sum(one[name][1] for one in each))
             for name in names

@@ -91,6 +91,8 @@ def test_another_bandwidth_leaves_what_does_not_depend_on_it() -> None:
     second = found_of_asked(model, at_rate(chip, 1.25), "elk-dyn")
     found, asked = second["fronts"]
     assert 0 < found < asked  # those of ops without HBM data
+    found, asked = second["searches"]
+    assert 0 < found == asked
     found, asked = second["rates"]
     assert 0 < found == asked
     found, asked = second["executes"]
@@ -107,7 +109,7 @@ def test_another_policy_finds_every_front(policy: str) -> None:
     for kept in ("fronts", "executes"):
         found, asked = second[kept]
         assert 0 < found == asked
-    assert second["rates"] == (0, 0)
+    assert second["rates"] == second["searches"] == (0, 0)
 
 
 def test_threads_share_what_is_kept() -> None:

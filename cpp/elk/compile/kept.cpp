@@ -63,12 +63,18 @@ void add_cores(const chip::Chip& chip, ChipKey& out) {
   }
 }
 
-void add_hbm(const chip::Chip& chip, ChipKey& out) {
+/// What of the HBM counts in a key.
+enum class HbmKey : std::uint8_t { Rates, NoRates };
+
+void add_hbm(const chip::Chip& chip, HbmKey what, ChipKey& out) {
   if (chip.hbm) {
     const auto& [modules, rate, port_rate, latency, channels, refresh_interval, refresh_stall,
                  outstanding, capacity, position] = *chip.hbm;
-    out.all(modules, rate, port_rate, latency, channels, refresh_interval, refresh_stall,
-            outstanding, capacity, position);
+    out.all(modules, latency, channels, refresh_interval, refresh_stall, outstanding, capacity,
+            position);
+    if (what == HbmKey::Rates) {
+      out.all(rate, port_rate);
+    }
   }
 }
 
@@ -85,7 +91,7 @@ std::string cores_key(const ir::Graph& graph, const ir::Op& op, const chip::Chip
 }
 
 std::string front_key(const ir::Graph& graph, const ir::Op& op, const chip::Chip& chip,
-                      const cost::Constraints& constraints) {
+                      const cost::Constraints& constraints, HbmKey what) {
   ChipKey out;
   add_cores(chip, out);
   const auto& [min_core_share, max_padding, thinning, looks] = constraints;
@@ -94,7 +100,7 @@ std::string front_key(const ir::Graph& graph, const ir::Op& op, const chip::Chip
     out.add(once ? 1 : 0);
   }
   if (reads_hbm(graph, op)) {
-    add_hbm(chip, out);
+    add_hbm(chip, what, out);
   }
   return ir::op_key(graph, op) + std::move(out).key();
 }
@@ -110,32 +116,51 @@ std::vector<std::int32_t> tensors_of(const ir::Op& op) {
   return result;
 }
 
+void set_tensors(const ir::Op& op, cost::Front& front) {
+  const std::vector<std::int32_t> tensors = tensors_of(op);
+  for (cost::PlanOption& option : front.options) {
+    option.footprint.tensors = tensors;
+  }
+}
+
 }  // namespace
 
 cost::Front Kept::front(const ir::Graph& graph, const ir::Op& op, const chip::Chip& chip,
                         const cost::TileModel& tiles, const cost::Constraints& constraints) {
-  const std::string key = front_key(graph, op, chip, constraints);
+  const std::string key = front_key(graph, op, chip, constraints, HbmKey::Rates);
   if (std::optional<cost::Front> known = fronts_.find(key)) {
-    const std::vector<std::int32_t> tensors = tensors_of(op);
-    for (cost::PlanOption& option : known->options) {
-      option.footprint.tensors = tensors;
-    }
+    set_tensors(op, *known);
     return std::move(*known);
   }
-  cost::Front result;
-  if (ir::is_collective(op.kind)) {
-    result = cost::front(graph, op, chip, tiles, constraints);
-  } else {
-    const std::string rates_key = cores_key(graph, op, chip);
-    cost::Pricer pricer(graph, op, chip, tiles);
-    std::optional<cost::Rates> rates = rates_.find(rates_key);
-    if (!rates) {
-      rates.emplace(op, pricer.tiles());
-      rates_.put(rates_key, *rates);
-    }
-    result = cost::front(pricer, std::move(*rates), constraints);
-  }
+  cost::Front result = ir::is_collective(op.kind) ? cost::front(graph, op, chip, tiles, constraints)
+                                                  : searched(graph, op, chip, tiles, constraints);
   fronts_.put(key, result);
+  return result;
+}
+
+/// By what searches at other rates of the HBM left, and with what this one leaves.
+cost::Front Kept::searched(const ir::Graph& graph, const ir::Op& op, const chip::Chip& chip,
+                           const cost::TileModel& tiles, const cost::Constraints& constraints) {
+  cost::Pricer pricer(graph, op, chip, tiles);
+  const std::string rates_key = cores_key(graph, op, chip);
+  std::optional<cost::Rates> rates = rates_.find(rates_key);
+  if (!rates) {
+    rates.emplace(op, pricer.tiles());
+    rates_.put(rates_key, *rates);
+  }
+  if (!reads_hbm(graph, op)) {
+    return cost::front(pricer, std::move(*rates), constraints, nullptr, nullptr);
+  }
+  const std::string key = front_key(graph, op, chip, constraints, HbmKey::NoRates);
+  if (const auto before = searches_.find(key)) {
+    cost::Front result =
+        cost::front(pricer, std::move(*rates), constraints, before->get(), nullptr);
+    set_tensors(op, result);
+    return result;
+  }
+  const auto left = std::make_shared<cost::Searched>();
+  cost::Front result = cost::front(pricer, std::move(*rates), constraints, nullptr, left.get());
+  searches_.put(key, left);
   return result;
 }
 
@@ -154,6 +179,7 @@ train::ExecuteTime Kept::recalled(const ir::Graph& graph, const chip::Chip& pod,
 
 std::vector<std::pair<std::string, Reuse>> Kept::reuse() const {
   return {{"fronts", fronts_.reuse()},
+          {"searches", searches_.reuse()},
           {"rates", rates_.reuse()},
           {"executes", executes_.reuse()},
           {"handovers", handovers_.reuse()}};

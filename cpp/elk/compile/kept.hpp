@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "elk/cost/front.hpp"
 #include "elk/cost/rate.hpp"
 #include "elk/cost/tile.hpp"
+#include "elk/cost/trail.hpp"
 #include "elk/ir/graph.hpp"
 #include "elk/schedule/handovers.hpp"
 #include "elk/train/part.hpp"
@@ -21,7 +23,9 @@ namespace elk::compile {
 /// An entry is looked up by all that it depends on and by nothing else, so a plan is the same with
 /// it as without. The front of an op that reads nothing from HBM does not depend on the HBM, nor do
 /// rates, estimates and handovers: another HBM bandwidth leaves them. That of an op that reads from
-/// it does: which of its plans are prompt, how long its preloads take.
+/// it does: which of its plans are prompt, how long its preloads take. Of its search the trail is
+/// left
+/// (`cost::Trail`), which at another rate tells the floor and the fastest plan without a search.
 class Kept {
  public:
   [[nodiscard]] cost::Front front(const ir::Graph& graph, const ir::Op& op, const chip::Chip& chip,
@@ -36,7 +40,12 @@ class Kept {
   [[nodiscard]] std::vector<std::pair<std::string, Reuse>> reuse() const;
 
  private:
+  [[nodiscard]] cost::Front searched(const ir::Graph& graph, const ir::Op& op,
+                                     const chip::Chip& chip, const cost::TileModel& tiles,
+                                     const cost::Constraints& constraints);
+
   Shelf<std::string, cost::Front> fronts_{256};
+  Shelf<std::string, std::shared_ptr<const cost::Searched>> searches_{256};
   Shelf<std::string, cost::Rates> rates_{512};
   Shelf<std::string, train::Execute> executes_{8192};
   schedule::Handovers handovers_{16'384};  // about 1 KB each

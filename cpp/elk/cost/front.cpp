@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <tuple>
 #include <utility>
 
@@ -12,33 +13,74 @@
 #include "elk/cost/price.hpp"
 #include "elk/cost/rate.hpp"
 #include "elk/cost/search.hpp"
+#include "elk/cost/states.hpp"
 #include "elk/partition/enumerate.hpp"
 
 namespace elk::cost {
 namespace {
 
-/// Searches until no tile beats the least times assumed; one that does lowers them.
-Found search(Pricer& pricer, Rates& rates, const Constraints& constraints) {
+/// Searches until no tile beats the least times assumed; one that does lowers them. Leaves its
+/// trails, if asked to.
+Found search(Pricer& pricer, Rates& rates, const Constraints& constraints, Searched* left) {
   for (;;) {
-    Search attempt(pricer, rates, constraints);
+    Trail* trail = left != nullptr ? &left->trails.emplace_back() : nullptr;
+    Search attempt(pricer, rates, constraints, {.left = trail, .followed = nullptr});
     if (attempt.run()) {
       return attempt.found();
     }
   }
 }
 
-std::vector<PlanOption> priced(Pricer& pricer, const std::vector<Candidate>& candidates) {
-  const ir::Graph& graph = pricer.graph();
-  const ir::Op& op = pricer.op();
-  const chip::Chip& chip = pricer.chip();
-  std::vector<PlanOption> options;
-  for (const Candidate& candidate : candidates) {
-    const auto plan =
-        partition::complete_plan(graph, op, candidate.factors, candidate.temporal, chip);
-    if (!plan) {
-      throw InternalError(text("a plan of ", op.name, " does not fit the grid it was made for"));
+/// The same by the trails of another search; nothing where they lead elsewhere.
+std::optional<Found> followed(Pricer& pricer, Rates rates, const Constraints& constraints,
+                              const std::vector<Trail>& trails) {
+  for (const Trail& trail : trails) {
+    Search attempt(pricer, rates, constraints, {.left = nullptr, .followed = &trail});
+    if (attempt.run()) {
+      return attempt.found();
     }
-    options.push_back(price(graph, op, *plan, chip, pricer));
+    if (attempt.astray()) {
+      break;
+    }
+  }
+  return std::nullopt;
+}
+
+PlanOption priced(Pricer& pricer, const Candidate& candidate) {
+  const ir::Op& op = pricer.op();
+  const auto plan = partition::complete_plan(pricer.graph(), op, candidate.factors,
+                                             candidate.temporal, pricer.chip());
+  if (!plan) {
+    throw InternalError(text("a plan of ", op.name, " does not fit the grid it was made for"));
+  }
+  return price(pricer.graph(), op, *plan, pricer.chip(), pricer);
+}
+
+bool by_candidate(const std::pair<Candidate, PlanOption>& a,
+                  const std::pair<Candidate, PlanOption>& b) {
+  return a.first < b.first;
+}
+
+/// The plans with their costs: those of `earlier` anew only by how long preloads take, where that
+/// is all that the rate of the HBM tells.
+std::vector<PlanOption> priced(Pricer& pricer, const std::vector<Candidate>& candidates,
+                               const Searched* earlier, Searched* left) {
+  std::vector<PlanOption> options;
+  options.reserve(candidates.size());
+  for (const Candidate& candidate : candidates) {
+    if (earlier != nullptr && !pricer.fabric().grid()) {
+      const auto known =
+          std::lower_bound(earlier->options.begin(), earlier->options.end(), candidate,
+                           [](const auto& one, const Candidate& it) { return one.first < it; });
+      if (known != earlier->options.end() && known->first == candidate) {
+        retime(options.emplace_back(known->second).states, pricer.chip());
+        continue;
+      }
+    }
+    options.push_back(priced(pricer, candidate));
+    if (left != nullptr) {
+      left->options.emplace_back(candidate, options.back());
+    }
   }
   return options;
 }
@@ -76,23 +118,36 @@ Front front(const ir::Graph& graph, const ir::Op& op, const chip::Chip& chip,
     return collective_front(graph, op, chip, tiles);
   }
   Pricer pricer(graph, op, chip, tiles);
-  return front(pricer, Rates(op, pricer.tiles()), constraints);
+  return front(pricer, Rates(op, pricer.tiles()), constraints, nullptr, nullptr);
 }
 
-Front front(Pricer& pricer, Rates rates, const Constraints& constraints) {
-  const Found found = search(pricer, rates, constraints);
-  Front front{.options = priced(pricer, found.members),
+Front front(Pricer& pricer, Rates rates, const Constraints& constraints, const Searched* earlier,
+            Searched* left) {
+  std::optional<Found> known =
+      earlier != nullptr ? followed(pricer, rates, constraints, earlier->trails) : std::nullopt;
+  const bool follows = known.has_value();
+  const Found found = follows ? std::move(*known) : search(pricer, rates, constraints, left);
+  const auto with_costs = [&](const std::vector<Candidate>& plans) {
+    return priced(pricer, plans, earlier, left);
+  };
+  Front front{.options = with_costs(found.members),
               .counts = found.counts,
               .fastest = 0,
               .floor = found.floor,
               .smallest = {found.smallest}};
-  std::vector<PlanOption> fastest = priced(pricer, found.fastest);
-  std::vector<PlanOption> prompt = priced(pricer, found.prompt);
+  std::vector<PlanOption> fastest = with_costs(found.fastest);
+  std::vector<PlanOption> prompt = with_costs(found.prompt);
+  if (left != nullptr) {
+    std::sort(left->options.begin(), left->options.end(), by_candidate);
+  }
   if (fastest.empty()) {
     return front;
   }
   std::vector<PlanOption> coarse = coarser(pricer, found.fastest.front(), fastest.front().time);
-  front.floor.standing = standing(pricer, rates, front.floor);
+  front.floor.standing = follows ? earlier->standing : standing(pricer, rates, front.floor);
+  if (left != nullptr) {
+    left->standing = front.floor.standing;
+  }
   const partition::ExecutePlan chosen = fastest.front().plan;
   const auto is_chosen = [&](const PlanOption& option) { return option.plan == chosen; };
   for (std::vector<PlanOption>* more : {&prompt, &fastest, &coarse}) {

@@ -3,6 +3,7 @@
 #include "elk/cost/front.hpp"
 #include "elk/cost/pricer.hpp"
 #include "elk/cost/rate.hpp"
+#include "elk/cost/trail.hpp"
 
 namespace elk::cost {
 
@@ -16,6 +17,9 @@ namespace elk::cost {
                                        const partition::ExecutePlan& plan, Pricer& pricer);
 
 /// `front` of an op that is no collective, with the memos of `pricer` and the rates of its tiles.
-[[nodiscard]] Front front(Pricer& pricer, Rates rates, const Constraints& constraints);
+/// `earlier`: what the same left that differs at most in the rate of the HBM, or null; `left`:
+/// where to leave that, or null.
+[[nodiscard]] Front front(Pricer& pricer, Rates rates, const Constraints& constraints,
+                          const Searched* earlier, Searched* left);
 
 }  // namespace elk::cost

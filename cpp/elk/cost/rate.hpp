@@ -59,6 +59,8 @@ class Rates {
   /// high.
   [[nodiscard]] bool holds(double time, double least, const WholeTile& whole);
 
+  friend bool operator==(const Rates&, const Rates&) = default;
+
  private:
   enum class Learns : std::uint8_t { All, NoGain };
 
@@ -78,6 +80,8 @@ class Rates {
       return length <= root ? shorter[index] : longer[index];
     }
     void put(std::int64_t length, double rate);
+
+    friend bool operator==(const AxisRates&, const AxisRates&) = default;
   };
 
   void sample(const ir::Op& op, TileTimes& tiles, AxisRates& rates,
@@ -93,6 +97,8 @@ class Rates {
   struct TurnGains {
     double within;  // the fitted range
     double beyond;
+
+    friend bool operator==(const TurnGains&, const TurnGains&) = default;
   };
   TurnGains turn_gains_{.within = 0.95, .beyond = 0.95};
 };

@@ -44,7 +44,7 @@ std::vector<Candidate> Collection::members() const {
   return result;
 }
 
-Search::Search(Pricer& pricer, Rates& rates, const Constraints& constraints)
+Search::Search(Pricer& pricer, Rates& rates, const Constraints& constraints, Trails trails)
     : pricer_(pricer),
       rates_(rates),
       op_(pricer.op()),
@@ -73,10 +73,29 @@ Search::Search(Pricer& pricer, Rates& rates, const Constraints& constraints)
       least_time_(std::numeric_limits<double>::infinity()),
       smallest_(std::numeric_limits<std::int64_t>::max()),
       combinations_(kFewCombinations),
-      counts_{.complete = 0, .filtered = 0, .pareto = 0} {}
+      counts_{.complete = 0, .filtered = 0, .pareto = 0},
+      left_(trails.left),
+      followed_(trails.followed) {}
+
+bool Search::run() {
+  look_at_front();
+  if (followed_ != nullptr) {
+    return arrive();
+  }
+  if (left_ != nullptr) {
+    left_->known.push_back(known());
+  }
+  if (coarse_ || vast_) {
+    survey_all();
+  }
+  count_complete();
+  note_end();
+  return sound_ || vast_;
+}
 
 /// A space in which nothing fits is looked at again, more closely each time.
-bool Search::run() {
+void Search::look_at_front() {
+  const std::int64_t& smallest = followed_ != nullptr ? followed_->smallest : smallest_;
   visit_all(factors_);
   if (coarse_ && fastest_.empty()) {
     coarse_ = false;
@@ -85,7 +104,7 @@ bool Search::run() {
     visit_all(factors_);
   }
   for (const std::int64_t most : {kMostCombinations, std::numeric_limits<std::int64_t>::max()}) {
-    if (fastest_.empty() && smallest_ <= room_ && (sound_ || vast_)) {
+    if (fastest_.empty() && smallest <= room_ && (sound_ || vast_)) {
       combinations_ = most;
       counts_.filtered = 0;
       visit_all(factors_);
@@ -94,11 +113,6 @@ bool Search::run() {
   if (coarse_) {
     refine();
   }
-  if (coarse_ || vast_) {
-    survey_all();
-  }
-  count_complete();
-  return sound_ || vast_;
 }
 
 /// Cuts into many pieces come first: what they reach excludes most of the others.
@@ -119,7 +133,7 @@ void Search::visit(const Factors& factors, const elk::Interval<std::int64_t>& co
     return;
   }
   for (const std::int64_t factor : factors[axis]) {
-    if (product * factor >= cores.end || !(sound_ || vast_)) {
+    if (product * factor >= cores.end || !(sound_ || vast_) || astray_) {
       break;
     }
     cut_by(axis, factor);
@@ -183,7 +197,7 @@ bool Search::arranged() {
 }
 
 void Search::leaf() {
-  if (!arranged()) {
+  if (astray_ || !arranged()) {
     return;
   }
   pricer_.measure(cut_);
@@ -193,15 +207,18 @@ void Search::leaf() {
   cut_.reduce = kNoExchange;
   const double compute = least_compute();
   const Point before = corner(compute);
-  count_space(before.space, passes);
+  if (followed_ == nullptr) {
+    count_space(before.space, passes);
+  }
   if (before.space > room_) {
     return;
   }
   const bool covered = !passes || excluded(before, cut_wait_);
-  if (covered && before.time > least_time_ && (vast_ || floor_.skips(cut_, compute))) {
+  const bool asks = covered && before.time > least_time_;
+  if ((asks && vast_) || skips(asks, compute) || astray_) {
     return;
   }
-  time_whole();
+  time_leaf();
   gained_ = rates_.gain() * whole_.time;
   bound(compute);
   if ((passes && !excluded(least_, cut_wait_)) || least_.time <= least_time_) {
@@ -272,7 +289,10 @@ void Search::weigh(bool allowed) {
     return;
   }
   const double compute = pricer_.compute(motion_);
-  sound_ = rates_.holds(compute, least, whole_) && sound_;
+  if (!rates_.holds(compute, least, whole_)) {
+    sound_ = false;
+    beaten_.push_back(met_);
+  }
   point.time = pricer_.time(cut_, motion_, compute);
   compete(point.time);
   if (!covered) {
@@ -348,7 +368,7 @@ Found Search::found() const {
                .prompt = prompt_members_.members(),
                .fastest = fastest_,
                .counts = counts_,
-               .floor = floor_.result(),
+               .floor = followed_ != nullptr ? followed_->floor : floor_.result(),
                .smallest = smallest_};
   result.counts.pareto = static_cast<std::int64_t>(result.members.size());
   return result;

@@ -11,18 +11,10 @@
 #include "elk/cost/floor.hpp"
 #include "elk/cost/front.hpp"
 #include "elk/cost/pricer.hpp"
+#include "elk/cost/trail.hpp"
 #include "elk/cost/turns.hpp"
 
 namespace elk::cost {
-
-/// A plan by what is enumerated: everything else follows by rule (partition::complete_plan).
-struct Candidate {
-  std::vector<std::int64_t> factors;
-  std::vector<std::vector<std::int64_t>> temporal;  // per operand; empty: whole
-
-  friend bool operator==(const Candidate&, const Candidate&) = default;
-  friend auto operator<=>(const Candidate&, const Candidate&) = default;
-};
 
 /// The members of a front in the making, with their plans.
 struct Collection {
@@ -66,12 +58,20 @@ struct Found {
 /// as a budget of work lasts; then the floor takes cuts together by the factors already chosen, at
 /// the least that their tiles could take. There a tile that beats the rates starts only their
 /// search again: what it has found stays.
+///
+/// A search can leave a trail, or follow the one of another.
 class Search {
  public:
-  Search(Pricer& pricer, Rates& rates, const Constraints& constraints);
+  struct Trails {
+    Trail* left = nullptr;
+    const Trail* followed = nullptr;
+  };
+  Search(Pricer& pricer, Rates& rates, const Constraints& constraints, Trails trails);
 
-  /// False where a tile beat the rates: then nothing found holds.
+  /// False where a tile beat the rates, or it went astray: then nothing found holds.
   [[nodiscard]] bool run();
+  /// Whether the trail to follow does not tell what a search would find.
+  [[nodiscard]] bool astray() const { return astray_; }
   [[nodiscard]] Found found() const;
 
  private:
@@ -83,6 +83,7 @@ class Search {
     double volume;         // with the others whole
   };
 
+  void look_at_front();
   void visit_all(const Factors& factors);
   void visit(const Factors& factors, const elk::Interval<std::int64_t>& cores, std::size_t axis,
              std::int64_t product);
@@ -101,6 +102,13 @@ class Search {
                       std::int64_t ways);
   [[nodiscard]] bool arranged();
   [[nodiscard]] double least_compute();
+  [[nodiscard]] bool skips(bool asks, double compute);
+  [[nodiscard]] bool follow();
+  void time_leaf();
+  [[nodiscard]] bool holds_in_floor();
+  [[nodiscard]] Known known() const;
+  void note_end();
+  [[nodiscard]] bool arrive();
   void time_whole();
   void bound(double compute);
   void leaf();
@@ -134,13 +142,16 @@ class Search {
   Factors factors_;                 // those of the front
   bool coarse_;                     // whether these are not all
   bool vast_;                       // whether there may be too many to see them all
+  bool sound_ = true;               // no tile beat the rate
+  bool astray_ = false;             // off the trail
+  bool prompt_ = false;             // whether the cut in hand may be one of these
+  bool crossed_ = false;            // whether what only concerns several chips is known of it
   std::vector<std::size_t> order_;  // in which a survey chooses the factors of axes
   std::int64_t surveyed_ = 0;
   std::int64_t looked_ = 0;
   Turns turns_;
   FloorSearch floor_;
   Cut cut_;
-  bool crossed_ = false;   // whether what only concerns several chips is known of it
   double cut_rate_ = 0.0;  // best, of tiles no longer than the cut's
   double cut_volume_ = 0.0;
   WholeTile whole_{};               // the cut's tile
@@ -151,7 +162,6 @@ class Search {
   Motion motion_;
   Collection members_;
   Collection prompt_members_;       // by the time from the start of their preload
-  bool prompt_ = false;             // whether the cut in hand may be one of these
   double hbm_time_;                 // of the op's HBM bytes at least
   double cut_wait_ = 0.0;           // for the preload of any plan under the cut, at least
   double slack_;                    // of a thinned front
@@ -161,7 +171,11 @@ class Search {
   std::int64_t smallest_;
   std::int64_t combinations_;  // of turns looked at under one cut, in the front of a vast space
   Counts counts_;
-  bool sound_ = true;  // no tile beat the rate
+  Trail* left_;  // null: none
+  const Trail* followed_;
+  std::size_t met_ = 0;              // cuts with room
+  std::size_t lowered_ = 0;          // of its rates
+  std::vector<std::size_t> beaten_;  // cuts met before plans that beat the rates
 };
 
 }  // namespace elk::cost

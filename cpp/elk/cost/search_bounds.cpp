@@ -51,7 +51,7 @@ void Search::time_whole() {
 void Search::bound(double compute) {
   pricer_.reduce(cut_);
   crossed_ = false;
-  sound_ = floor_.add(cut_, whole_, turns_) && sound_;
+  sound_ = holds_in_floor() && sound_;
   least_ = corner(std::max(compute, gained_));
 }
 

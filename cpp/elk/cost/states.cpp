@@ -104,6 +104,10 @@ Seconds hbm_seconds(const chip::Chip& chip, const Fabric& fabric, const Partial&
   return std::max({chip::hbm_time(chip, amount, false), fabric.delivery(amount), edge});
 }
 
+Seconds port_time(Bytes received, const chip::Chip& chip) {
+  return {static_cast<double>(received.value) / chip.interconnect.link_rate};
+}
+
 PreloadState state(const Partial& sum, const std::vector<HbmOperand>& operands, const ir::Op& op,
                    const Fabric& fabric, const chip::Chip& chip) {
   PreloadState result{.divisor = std::vector<std::int64_t>(op.operands.size(), 0),
@@ -115,7 +119,7 @@ PreloadState state(const Partial& sum, const std::vector<HbmOperand>& operands, 
                       .time = {0.0},
                       .wire = {0.0},
                       .distribute = fabric.exchange(sum.traffic)};
-  const Seconds port{static_cast<double>(result.link.value) / chip.interconnect.link_rate};
+  const Seconds port = port_time(result.link, chip);
   result.time = std::max(result.hbm_time, port);
   result.wire =
       std::max(port, Seconds{static_cast<double>(sum.edge) / chip.interconnect.link_rate});
@@ -130,6 +134,14 @@ PreloadState state(const Partial& sum, const std::vector<HbmOperand>& operands, 
 }
 
 }  // namespace
+
+void retime(std::vector<PreloadState>& states, const chip::Chip& chip) {
+  for (PreloadState& state : states) {
+    const auto amount = static_cast<double>(state.chip_hbm_bytes);
+    state.hbm_time = amount > 0.0 ? chip::hbm_time(chip, amount, false) : Seconds{0.0};
+    state.time = std::max(state.hbm_time, port_time(state.link, chip));
+  }
+}
 
 std::vector<PreloadState> preload_states(const std::vector<HbmOperand>& operands, const ir::Op& op,
                                          const Fabric& fabric, const chip::Chip& chip, bool wide) {

@@ -31,4 +31,7 @@ struct HbmOperand {
                                                        const ir::Op& op, const Fabric& fabric,
                                                        const chip::Chip& chip, bool wide);
 
+/// The same at the HBM rate of `chip`, off grids.
+void retime(std::vector<PreloadState>& states, const chip::Chip& chip);
+
 }  // namespace elk::cost

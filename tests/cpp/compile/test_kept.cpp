@@ -45,6 +45,73 @@ TEST(Kept, TellsFloorsApartByHowElseTensorsAreMade) {
   EXPECT_EQ(kept.front(copied, copied.ops[1], chip, tiles, {}).floor.corners, afresh(copied));
 }
 
+void expect_same(const cost::PreloadState& a, const cost::PreloadState& b) {
+  EXPECT_EQ(a.divisor, b.divisor);
+  EXPECT_EQ(a.hbm_bytes, b.hbm_bytes);
+  EXPECT_EQ(a.hbm_time, b.hbm_time);
+  EXPECT_EQ(a.time, b.time);
+  EXPECT_EQ(a.wire, b.wire);
+  EXPECT_EQ(a.distribute, b.distribute);
+}
+
+void expect_same(const cost::Front& a, const cost::Front& b) {
+  EXPECT_EQ(a.fastest, b.fastest);
+  EXPECT_EQ(a.smallest, b.smallest);
+  EXPECT_EQ(a.counts.complete, b.counts.complete);
+  EXPECT_EQ(a.counts.filtered, b.counts.filtered);
+  EXPECT_EQ(a.counts.pareto, b.counts.pareto);
+  EXPECT_EQ(a.floor.execute, b.floor.execute);
+  EXPECT_EQ(a.floor.link, b.floor.link);
+  EXPECT_EQ(a.floor.corners, b.floor.corners);
+  EXPECT_EQ(a.floor.port_uses, b.floor.port_uses);
+  EXPECT_EQ(a.floor.standing.cuts, b.floor.standing.cuts);
+  ASSERT_EQ(a.options.size(), b.options.size());
+  for (std::size_t i = 0; i < a.options.size(); ++i) {
+    EXPECT_EQ(a.options[i].plan, b.options[i].plan);
+    EXPECT_EQ(a.options[i].time, b.options[i].time);
+    EXPECT_EQ(a.options[i].exchange, b.options[i].exchange);
+    EXPECT_EQ(a.options[i].footprint.tensors, b.options[i].footprint.tensors);
+    ASSERT_EQ(a.options[i].states.size(), b.options[i].states.size());
+    for (std::size_t state = 0; state < a.options[i].states.size(); ++state) {
+      expect_same(a.options[i].states[state], b.options[i].states[state]);
+    }
+  }
+}
+
+/// `chip` with so many times the bandwidth of its HBM.
+chip::Chip at_rate(chip::Chip chip, double times) {
+  chip.hbm->rate *= times;
+  chip.hbm->port_rate *= times;
+  return chip;
+}
+
+// What follows a search's trail ends where a search afresh does: with few cuts and with so many
+// that fronts are thinned, where prompt plans keep others in, or with a trail that leads elsewhere;
+// on a grid, too.
+TEST(Kept, FollowsSearchesAtOtherRatesOfTheHbm) {
+  chip::Chip plain = test::tight_chip(240, 262144);
+  chip::Chip grid = plain;
+  grid.interconnect.topology = chip::Topology::Mesh2d;
+  grid.core.rows = 15;
+  grid.core.cols = 16;
+  for (const chip::Chip& chip : {plain, grid}) {
+    for (const std::int64_t rows : {8, 96}) {
+      test::Net net;
+      net.add(test::matmul(rows, 1440, 960), {net.tensor(ir::Home::Input, {rows, 960})});
+      const ir::Graph graph = net.done();
+      Kept kept;
+      for (const double times : {1.0, 0.02, 0.3, 2.0, 9.0, 50.0}) {
+        const chip::Chip other = at_rate(chip, times);
+        expect_same(kept.front(graph, graph.ops[0], other, test::analytic(), {}),
+                    cost::front(graph, graph.ops[0], other, test::analytic(), {}));
+      }
+      for (const auto& [name, reuse] : kept.reuse()) {
+        EXPECT_EQ(reuse.found, name == "searches" || name == "rates" ? 5 : 0);
+      }
+    }
+  }
+}
+
 // On a ring what moves is counted link by link and not kept, whatever else the chips have in
 // common.
 TEST(Kept, LeavesHandoversOfOneNetworkOutOfAnother) {
