@@ -1,12 +1,14 @@
 #include "elk/compile/compile.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <limits>
 #include <numeric>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -108,8 +110,21 @@ void fill_ideal(const schedule::Problem& problem, const schedule::Ideal& ideal, 
   plan.raw = plan.predicted.total;
 }
 
+/// What programs move that were simulated, by the plans of their ops.
+using SeenToMove = std::vector<std::pair<std::vector<program::OpPlan>, std::vector<Moved>>>;
+
+/// The same of what was found.
+std::vector<Moved> moved_by(const schedule::Problem& problem, const schedule::Found& found,
+                            const SeenToMove& seen, int threads) {
+  const auto known = std::find_if(seen.begin(), seen.end(),
+                                  [&](const auto& one) { return one.first == found.program.ops; });
+  return known != seen.end() ? known->second
+                             : moved(problem.graph(), problem.chip(), found.program, threads);
+}
+
 /// The plan of what was found, whose program is checked while it is counted what it moves.
-void fill_found(const schedule::Problem& problem, schedule::Found found, int threads, Plan& plan) {
+void fill_found(const schedule::Problem& problem, schedule::Found found, const SeenToMove& seen,
+                int threads, Plan& plan) {
   for (std::int32_t op = 0; op < problem.op_count(); ++op) {
     const auto at = static_cast<std::size_t>(op);
     plan.ops.push_back(planned(problem, op, found.schedule.ops[at], found.in_place[at]));
@@ -119,7 +134,7 @@ void fill_found(const schedule::Problem& problem, schedule::Found found, int thr
     if (job == 0) {
       refuse_unsound(problem.graph(), problem.chip(), found.program);
     } else {
-      bytes = moved(problem.graph(), problem.chip(), found.program, threads);
+      bytes = moved_by(problem, found, seen, threads);
     }
   });
   for (std::size_t op = 0; op < plan.ops.size(); ++op) {
@@ -141,14 +156,23 @@ void fill_found(const schedule::Problem& problem, schedule::Found found, int thr
 /// more would take longer than the search.
 constexpr std::int64_t kMostJudged = 4096;
 
-/// Simulated times, resources of a kind loaded as the busiest.
-schedule::Judge judge(const ir::Graph& graph, const chip::Chip& chip,
-                      const cost::TileModel& tiles) {
+/// Simulated times, resources of a kind loaded as the busiest. Adds what the programs move to
+/// `seen`.
+schedule::Judge judge(const ir::Graph& graph, const chip::Chip& chip, const cost::TileModel& tiles,
+                      int threads, SeenToMove& seen) {
   if (chip::is_mesh(chip) && chip::total_cores(chip) > kMostJudged) {
     return {};
   }
-  return [&](const program::Program& program) {
-    return to_seconds(simulate(graph, chip, program, tiles, sim::Fidelity::Symmetric).total);
+  return [&, threads](std::span<const program::Program* const> programs) {
+    std::vector<Seconds> times;
+    for (const sim::Run& run : simulate_alike(graph, chip, programs, tiles, threads)) {
+      seen.emplace_back(programs[times.size()]->ops, std::vector<Moved>{});
+      for (const sim::OpRun& op : run.ops) {
+        seen.back().second.push_back({.gather = op.gather, .distribute = op.distribute});
+      }
+      times.push_back(to_seconds(run.total));
+    }
+    return times;
   };
 }
 
@@ -205,15 +229,16 @@ Plan compile_on(const ir::Graph& graph, const chip::Chip& chip, const cost::Tile
     tries.bounds.push_back(schedule::bounds(problem, ideal.times.total));
     fill_ideal(problem, ideal, plan);
   } else {
+    SeenToMove seen;
     const schedule::SearchOptions asked{.policy = options.policy,
                                         .effort = options.effort,
                                         .threads = options.threads,
-                                        .judge = judge(graph, chip, tiles),
+                                        .judge = judge(graph, chip, tiles, options.threads, seen),
                                         .watch = options.watch};
     schedule::Found found = found_beside_bounds(problem, ideal.times.total, asked, tries);
     tries.simulated = found.judged;
     plan.aimed = aim(problem, options, found);
-    fill_found(problem, std::move(found), options.threads, plan);
+    fill_found(problem, std::move(found), seen, options.threads, plan);
   }
   plan.bounds = tries.bounds.back();
   plan.fronts = problem.fronts();
@@ -230,9 +255,11 @@ double judged(const ir::Graph& graph, const chip::Chip& chip, const cost::TileMo
   if (simulated) {
     return simulated->value;
   }
-  const schedule::Judge by = judge(graph, chip, tiles);
+  SeenToMove seen;
+  const schedule::Judge by = judge(graph, chip, tiles, 1, seen);
   const bool runs = plan.policy != schedule::Policy::Ideal;
-  return (by && runs ? by(plan.program) : to_seconds(plan.predicted.total)).value;
+  const std::array<const program::Program*, 1> alone{&plan.program};
+  return (by && runs ? by(alone).front() : to_seconds(plan.predicted.total)).value;
 }
 
 /// A plan of what one machine runs, and the waves in which it runs it.

@@ -1,8 +1,10 @@
 #include "elk/compile/simulate.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "elk/base/units.hpp"
@@ -11,28 +13,40 @@
 
 namespace elk::compile {
 
+namespace {
+
+/// Times of calls, for the use of one thread.
+sim::TileTimes times(const ir::Graph& graph, const chip::Chip& chip, const cost::TileModel& tiles) {
+  const auto known = std::make_shared<std::unordered_map<std::int32_t, cost::TileTimes>>();
+  const auto of = [&graph, &chip, &tiles, known](std::int32_t op) -> cost::TileTimes& {
+    return known->try_emplace(op, graph, graph.ops[static_cast<std::size_t>(op)], chip, tiles)
+        .first->second;
+  };
+  return {
+      .sub_task =
+          [of](std::int32_t op, std::span<const std::int64_t> size) {
+            return to_picoseconds({of(op).sub_task(size)});
+          },
+      .add = [of](std::int32_t op, std::int64_t parts,
+                  std::int64_t elements) { return to_picoseconds({of(op).add(parts, elements)}); },
+      .copy = [of](std::int32_t op, std::int64_t slices, std::int64_t run,
+                   std::int64_t bits) { return to_picoseconds({of(op).copy(slices, run, bits)}); }};
+}
+
+}  // namespace
+
 sim::Run simulate(const ir::Graph& graph, const chip::Chip& chip, const program::Program& program,
                   const cost::TileModel& tiles, sim::Fidelity fidelity) {
   ir::validate(graph);
-  std::vector<std::unique_ptr<cost::TileTimes>> times(graph.ops.size());
-  const auto of = [&](std::int32_t op) -> cost::TileTimes& {
-    std::unique_ptr<cost::TileTimes>& known = times[static_cast<std::size_t>(op)];
-    if (!known) {
-      known = std::make_unique<cost::TileTimes>(graph, graph.ops[static_cast<std::size_t>(op)],
-                                                chip, tiles);
-    }
-    return *known;
-  };
-  const sim::TileTimes calls{
-      .sub_task =
-          [&](std::int32_t op, std::span<const std::int64_t> size) {
-            return to_picoseconds({of(op).sub_task(size)});
-          },
-      .add = [&](std::int32_t op, std::int64_t parts,
-                 std::int64_t elements) { return to_picoseconds({of(op).add(parts, elements)}); },
-      .copy = [&](std::int32_t op, std::int64_t slices, std::int64_t run,
-                  std::int64_t bits) { return to_picoseconds({of(op).copy(slices, run, bits)}); }};
-  return sim::simulate(graph, chip, program, calls, fidelity);
+  return sim::simulate(graph, chip, program, times(graph, chip, tiles), fidelity);
+}
+
+std::vector<sim::Run> simulate_alike(const ir::Graph& graph, const chip::Chip& chip,
+                                     std::span<const program::Program* const> programs,
+                                     const cost::TileModel& tiles, int threads) {
+  ir::validate(graph);
+  return sim::simulate(graph, chip, programs, [&] { return times(graph, chip, tiles); },
+                       {.fidelity = sim::Fidelity::Symmetric, .threads = threads});
 }
 
 }  // namespace elk::compile

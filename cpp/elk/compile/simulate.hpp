@@ -1,5 +1,8 @@
 #pragma once
 
+#include <span>
+#include <vector>
+
 #include "elk/chip/chip.hpp"
 #include "elk/cost/tile.hpp"
 #include "elk/ir/graph.hpp"
@@ -13,5 +16,10 @@ namespace elk::compile {
 [[nodiscard]] sim::Run simulate(const ir::Graph& graph, const chip::Chip& chip,
                                 const program::Program& program, const cost::TileModel& tiles,
                                 sim::Fidelity fidelity);
+
+/// The same of several programs of a graph, resources of a kind loaded as the busiest.
+[[nodiscard]] std::vector<sim::Run> simulate_alike(
+    const ir::Graph& graph, const chip::Chip& chip,
+    std::span<const program::Program* const> programs, const cost::TileModel& tiles, int threads);
 
 }  // namespace elk::compile

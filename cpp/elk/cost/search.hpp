@@ -144,7 +144,7 @@ class Search {
   bool vast_;                       // whether there may be too many to see them all
   bool sound_ = true;               // no tile beat the rate
   bool astray_ = false;             // off the trail
-  bool prompt_ = false;             // whether the cut in hand may be one of these
+  bool prompt_ = false;             // whether the cut in hand may have prompt plans
   bool crossed_ = false;            // whether what only concerns several chips is known of it
   std::vector<std::size_t> order_;  // in which a survey chooses the factors of axes
   std::int64_t surveyed_ = 0;
@@ -174,7 +174,7 @@ class Search {
   Trail* left_;  // null: none
   const Trail* followed_;
   std::size_t met_ = 0;              // cuts with room
-  std::size_t lowered_ = 0;          // of its rates
+  std::size_t lowered_ = 0;          // of its rates, those taken over
   std::vector<std::size_t> beaten_;  // cuts met before plans that beat the rates
 };
 

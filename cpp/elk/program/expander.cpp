@@ -10,7 +10,7 @@
 namespace elk::program {
 namespace {
 
-using Key = std::vector<std::int64_t>;
+using Key = Expander::Key;
 
 /// The number of a key, a new one if it was not seen before.
 std::int32_t number(std::map<Key, std::int32_t>& known, Key key) {
@@ -21,8 +21,11 @@ std::int32_t number(std::map<Key, std::int32_t>& known, Key key) {
 }  // namespace
 
 Expander::Expander(const ir::Graph& graph, const chip::Chip& chip, const std::vector<OpPlan>& ops)
+    : Expander(graph, chip, ops, plan_classes(graph, ops)) {}
+
+Expander::Expander(const ir::Graph& graph, const chip::Chip& chip, const std::vector<OpPlan>& ops,
+                   const std::vector<std::int32_t>& classes)
     : graph_(graph), chip_(chip), ops_(ops), lives_(lifetimes(graph)) {
-  const std::vector<std::int32_t> classes = plan_classes(graph, ops);
   std::map<Key, std::int32_t> executes;
   std::map<Key, std::int32_t> loads;
   for (std::size_t i = 0; i < graph.ops.size(); ++i) {
@@ -31,10 +34,14 @@ Expander::Expander(const ir::Graph& graph, const chip::Chip& chip, const std::ve
     key.insert(key.end(), ops[i].divisor.begin(), ops[i].divisor.end());
     preload_of_.push_back(chip.hbm && has_hbm_data(graph, op) ? number(loads, key) : -1);
     append_makers(op, classes, key);
-    execution_of_.push_back(number(executes, std::move(key)));
+    const std::int32_t execution = number(executes, key);
+    execution_of_.push_back(execution);
+    if (execution == executions()) {
+      first_of_.push_back(static_cast<std::int32_t>(i));
+      key_of_.push_back(std::move(key));
+    }
   }
   stores_ = number_stores(classes);
-  executions_ = static_cast<std::int32_t>(executes.size());
   preloads_ = static_cast<std::int32_t>(loads.size());
 }
 

@@ -15,11 +15,27 @@ namespace elk::program {
 /// equal layouts, share one: `execution_of` and `preload_of` say which.
 class Expander {
  public:
+  /// All that an execution depends on but the graph and the chip.
+  using Key = std::vector<std::int64_t>;
+
   Expander(const ir::Graph& graph, const chip::Chip& chip, const std::vector<OpPlan>& ops);
+  /// With the `plan_classes` of the program.
+  Expander(const ir::Graph& graph, const chip::Chip& chip, const std::vector<OpPlan>& ops,
+           const std::vector<std::int32_t>& classes);
 
   /// Which of the distinct executions, counted from 0, an op has.
   [[nodiscard]] std::int32_t execution_of(std::int32_t op) const;
-  [[nodiscard]] std::int32_t executions() const { return executions_; }
+  [[nodiscard]] std::int32_t executions() const {
+    return static_cast<std::int32_t>(first_of_.size());
+  }
+  /// The first op that has an execution, and its key: by classes of several programs, equal ones
+  /// of them do the same.
+  [[nodiscard]] std::int32_t first_of(std::int32_t execution) const {
+    return first_of_[static_cast<std::size_t>(execution)];
+  }
+  [[nodiscard]] const Key& key_of(std::int32_t execution) const {
+    return key_of_[static_cast<std::size_t>(execution)];
+  }
   /// Which of the distinct preloads an op has; -1: nothing comes from HBM.
   [[nodiscard]] std::int32_t preload_of(std::int32_t op) const;
   [[nodiscard]] std::int32_t preloads() const { return preloads_; }
@@ -33,8 +49,7 @@ class Expander {
 
  private:
   /// The op that leaves on chip what `operand` reads; -1: none does.
-  void append_makers(const ir::Op& op, const std::vector<std::int32_t>& classes,
-                     std::vector<std::int64_t>& key) const;
+  void append_makers(const ir::Op& op, const std::vector<std::int32_t>& classes, Key& key) const;
   std::int32_t number_stores(const std::vector<std::int32_t>& classes);
   [[nodiscard]] std::int32_t maker_of(const ir::Operand& operand) const;
   [[nodiscard]] std::int64_t result_of(std::int32_t op, std::int32_t tensor) const;
@@ -46,7 +61,8 @@ class Expander {
   std::vector<std::int32_t> execution_of_;
   std::vector<std::int32_t> preload_of_;
   std::vector<std::int32_t> store_of_;
-  std::int32_t executions_ = 0;
+  std::vector<std::int32_t> first_of_;  // of each execution
+  std::vector<Key> key_of_;
   std::int32_t preloads_ = 0;
   std::int32_t stores_ = 0;
 };

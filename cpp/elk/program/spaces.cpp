@@ -35,20 +35,58 @@ bool same_pattern(const ir::Op& a, const ir::Op& b) {
 
 }  // namespace
 
-std::vector<std::int32_t> plan_classes(const ir::Graph& graph, const std::vector<OpPlan>& ops) {
-  const std::vector<std::int32_t> kinds = ir::equal_ops(graph);
-  std::vector<std::int32_t> out(ops.size());
-  std::unordered_map<std::size_t, std::vector<std::int32_t>> seen;
-  for (std::size_t i = 0; i < ops.size(); ++i) {
-    std::vector<std::int32_t>& alike = seen[hash_of(kinds[i], ops[i].execute)];
-    const auto found = std::find_if(alike.begin(), alike.end(), [&](std::int32_t j) {
-      return kinds[subscript(j)] == kinds[i] && ops[subscript(j)].execute == ops[i].execute &&
-             same_pattern(graph.ops[subscript(j)], graph.ops[i]);
-    });
-    out[i] = found != alike.end() ? *found : static_cast<std::int32_t>(i);
-    if (found == alike.end()) {
-      alike.push_back(out[i]);
+namespace {
+
+/// Numbers ops of one program after another.
+class Classes {
+ public:
+  explicit Classes(const ir::Graph& graph) : graph_(graph), kinds_(ir::equal_ops(graph)) {}
+
+  std::vector<std::int32_t> of(const std::vector<OpPlan>& ops) {
+    std::vector<std::int32_t> out;
+    out.reserve(ops.size());
+    for (std::size_t i = 0; i < ops.size(); ++i) {
+      std::vector<Seen>& alike = seen_[hash_of(kinds_[i], ops[i].execute)];
+      const auto found = std::find_if(alike.begin(), alike.end(), [&](const Seen& other) {
+        return kinds_[other.op] == kinds_[i] && *other.plan == ops[i].execute &&
+               same_pattern(graph_.ops[other.op], graph_.ops[i]);
+      });
+      const std::int32_t next = before_ + static_cast<std::int32_t>(i);
+      out.push_back(found != alike.end() ? found->number : next);
+      if (found == alike.end()) {
+        alike.push_back({.op = i, .plan = &ops[i].execute, .number = next});
+      }
     }
+    before_ += static_cast<std::int32_t>(ops.size());
+    return out;
+  }
+
+ private:
+  struct Seen {
+    std::size_t op;
+    const partition::ExecutePlan* plan;
+    std::int32_t number;
+  };
+
+  const ir::Graph& graph_;
+  std::vector<std::int32_t> kinds_;
+  std::unordered_map<std::size_t, std::vector<Seen>> seen_;
+  std::int32_t before_ = 0;
+};
+
+}  // namespace
+
+std::vector<std::int32_t> plan_classes(const ir::Graph& graph, const std::vector<OpPlan>& ops) {
+  return Classes(graph).of(ops);
+}
+
+std::vector<std::vector<std::int32_t>> plan_classes(const ir::Graph& graph,
+                                                    std::span<const Program* const> programs) {
+  Classes classes(graph);
+  std::vector<std::vector<std::int32_t>> out;
+  out.reserve(programs.size());
+  for (const Program* program : programs) {
+    out.push_back(classes.of(program->ops));
   }
   return out;
 }

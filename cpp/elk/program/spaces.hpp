@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "elk/program/space.hpp"
@@ -45,6 +46,10 @@ struct PlacedOp {
 /// For each op the number of the first with the same structure and cut.
 [[nodiscard]] std::vector<std::int32_t> plan_classes(const ir::Graph& graph,
                                                      const std::vector<OpPlan>& ops);
+
+/// The same of every op of several programs, whose ops are numbered one program after another.
+[[nodiscard]] std::vector<std::vector<std::int32_t>> plan_classes(
+    const ir::Graph& graph, std::span<const Program* const> programs);
 
 /// The spaces of a whole program. Equal ops under equal plans are worked out once.
 class Spaces {

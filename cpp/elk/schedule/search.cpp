@@ -313,9 +313,7 @@ class Searcher {
         programs.push_back(&found.program);
       }
     }
-    const std::vector<Seconds> times = parallel_map(
-        programs, [&](const program::Program* program) { return options_.judge(*program); },
-        options_.threads);
+    const std::vector<Seconds> times = options_.judge(programs);
     for (std::size_t i = 0; i < times.size(); ++i) {
       finals[i].judged = times[i];
     }

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <vector>
 
 #include "elk/base/watch.hpp"
@@ -27,8 +28,8 @@ struct Found {
   std::optional<Seconds> judged = std::nullopt;  // what the judge said, if it was asked
 };
 
-/// Tells how long a placed program takes.
-using Judge = std::function<Seconds(const program::Program&)>;
+/// Tells how long placed programs take.
+using Judge = std::function<std::vector<Seconds>(std::span<const program::Program* const>)>;
 
 struct SearchOptions {
   Policy policy = Policy::ElkFull;

@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <optional>
+#include <unordered_map>
 #include <utility>
 
 #include "elk/base/errors.hpp"
 #include "elk/base/ids.hpp"
+#include "elk/base/parallel.hpp"
 #include "elk/partition/plan.hpp"
 #include "elk/program/expander.hpp"
 #include "elk/sim/work.hpp"
@@ -15,24 +18,51 @@
 namespace elk::sim {
 namespace {
 
+/// What one of the executions of a program does, and on which cores.
+struct Executed {
+  Work work;
+  std::vector<std::int32_t> cores;
+};
+
+using ExecutedOnce = std::shared_ptr<const Executed>;
+
+ExecutedOnce executed(const ir::Graph& graph, const program::Expander& expander, std::int32_t op,
+                      Works& works) {
+  const program::Execution execution = expander.execution(op);
+  Executed result{.work = works.of(op, graph, execution), .cores = {}};
+  for (const program::Tiles& tiles : execution.tiles) {
+    result.cores.insert(result.cores.end(), tiles.cores.begin(), tiles.cores.end());
+  }
+  std::sort(result.cores.begin(), result.cores.end());
+  return std::make_shared<const Executed>(std::move(result));
+}
+
+/// A program with its expander and what is known of each execution, or null.
+struct Expanded {
+  const program::Program& program;
+  const program::Expander& expander;
+  std::vector<ExecutedOnce> known;
+};
+
 class Executor {
  public:
-  Executor(const ir::Graph& graph, const chip::Chip& chip, const program::Program& program,
+  Executor(const ir::Graph& graph, const chip::Chip& chip, Expanded expanded,
            const TileTimes& tiles, Fidelity fidelity)
       : graph_(graph),
         chip_(chip),
-        program_(program),
-        expander_(graph, chip, program.ops),
+        program_(expanded.program),
+        expander_(expanded.expander),
         demands_(chip, fidelity),
         works_(chip, demands_, tiles),
         player_(demands_, chip.hbm ? to_latency(chip.hbm->latency) : Picoseconds{0}),
-        work_of_(subscript(expander_.executions())),
+        executed_(std::move(expanded.known)),
         load_of_(subscript(expander_.preloads())),
         store_demand_(subscript(expander_.stores())),
         preload_job_(graph.ops.size()) {
     run_.fidelity = fidelity;
     run_.ops.resize(graph.ops.size());
-    run_.cores.resize(work_of_.size());
+    executed_.resize(subscript(expander_.executions()));
+    run_.cores.resize(executed_.size());
   }
 
   Run run() {
@@ -117,6 +147,7 @@ class Executor {
     row.execution = expander_.execution_of(op);
     row.received = work.received;
     row.exchange = work.exchange;
+    row.gather = work.gather;
     row.distribute = work.distribute;
     count_work(op, work);
     for (const Stage& stage : work.stages) {
@@ -126,17 +157,19 @@ class Executor {
   }
 
   const Work& work_of(std::int32_t op) {
-    std::unique_ptr<Work>& work = work_of_[subscript(expander_.execution_of(op))];
-    if (!work) {
-      const program::Execution& execution = expander_.execution(op);
-      work = std::make_unique<Work>(works_.of(op, graph_, execution));
-      std::vector<std::int32_t>& cores = run_.cores[subscript(expander_.execution_of(op))];
-      for (const program::Tiles& tiles : execution.tiles) {
-        cores.insert(cores.end(), tiles.cores.begin(), tiles.cores.end());
-      }
-      std::sort(cores.begin(), cores.end());
+    const std::size_t at = subscript(expander_.execution_of(op));
+    ExecutedOnce& known = executed_[at];
+    if (!known) {
+      known = executed(graph_, expander_, op, works_);
     }
-    return *work;
+    run_.cores[at] = known->cores;
+    return known->work;
+  }
+
+  /// Numbers what stages ask for.
+  std::int32_t number(const Stage& stage) {
+    const auto next = static_cast<std::int32_t>(asked_.size());
+    return asked_.try_emplace(stage.asks.get(), next).first->second;
   }
 
   /// Plays the repetitions of a stage: steps that shift nothing, or one exchange.
@@ -146,7 +179,7 @@ class Executor {
       player_.pass(stage.sync);
       row.synced += stage.sync;
     }
-    const Played played = player_.play(stage.demand(), stage.id);
+    const Played played = player_.play(stage.demand(), number(stage));
     const Picoseconds late = played.end - played.begin - played.alone;
     (stage.computes ? row.sram_contention : row.link_contention) += late;
     row.parts[static_cast<std::size_t>(stage.kind)] += player_.now() - begin;
@@ -198,11 +231,12 @@ class Executor {
   const ir::Graph& graph_;
   const chip::Chip& chip_;
   const program::Program& program_;
-  program::Expander expander_;
+  const program::Expander& expander_;
   Demands demands_;
   Works works_;
   Player player_;
-  std::vector<std::unique_ptr<Work>> work_of_;
+  std::vector<ExecutedOnce> executed_;  // of each execution
+  std::unordered_map<const Demand*, std::int32_t> asked_;
   std::vector<std::unique_ptr<Demand>> load_of_;
   std::vector<std::unique_ptr<Demand>> store_demand_;
   std::vector<std::optional<std::size_t>> preload_job_;
@@ -214,7 +248,55 @@ class Executor {
 
 Run simulate(const ir::Graph& graph, const chip::Chip& chip, const program::Program& program,
              const TileTimes& tiles, Fidelity fidelity) {
-  return Executor(graph, chip, program, tiles, fidelity).run();
+  const program::Expander expander(graph, chip, program.ops);
+  return Executor(graph, chip, {.program = program, .expander = expander, .known = {}}, tiles,
+                  fidelity)
+      .run();
+}
+
+std::vector<Run> simulate(const ir::Graph& graph, const chip::Chip& chip,
+                          std::span<const program::Program* const> programs,
+                          const std::function<TileTimes()>& tiles, const Simulation& how) {
+  const std::vector<std::vector<std::int32_t>> classes = program::plan_classes(graph, programs);
+  std::vector<program::Expander> expanders;
+  expanders.reserve(programs.size());
+  for (std::size_t i = 0; i < programs.size(); ++i) {
+    expanders.emplace_back(graph, chip, programs[i]->ops, classes[i]);
+  }
+  struct First {
+    const program::Expander* expander;
+    std::int32_t op;
+  };
+  std::map<program::Expander::Key, std::size_t> numbers;
+  std::vector<First> distinct;
+  for (const program::Expander& expander : expanders) {
+    for (std::int32_t execution = 0; execution < expander.executions(); ++execution) {
+      if (numbers.try_emplace(expander.key_of(execution), distinct.size()).second) {
+        distinct.push_back({&expander, expander.first_of(execution)});
+      }
+    }
+  }
+  const std::vector<ExecutedOnce> known = parallel_map(
+      distinct,
+      [&](const First& one) {
+        const TileTimes times = tiles();
+        Demands demands(chip, how.fidelity);
+        Works works(chip, demands, times);
+        return executed(graph, *one.expander, one.op, works);
+      },
+      how.threads);
+  return parallel_map(
+      expanders,
+      [&](const program::Expander& expander) {
+        const auto at = static_cast<std::size_t>(&expander - expanders.data());
+        Expanded expanded{.program = *programs[at], .expander = expander, .known = {}};
+        expanded.known.reserve(subscript(expander.executions()));
+        for (std::int32_t execution = 0; execution < expander.executions(); ++execution) {
+          expanded.known.push_back(known[numbers.at(expander.key_of(execution))]);
+        }
+        return Executor(graph, chip, std::move(expanded), tiles(), how.fidelity).run();
+      },
+      how.threads);
 }
 
 }  // namespace elk::sim

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <vector>
 
 #include "elk/chip/chip.hpp"
 #include "elk/ir/graph.hpp"
@@ -31,5 +32,17 @@ struct TileTimes {
 [[nodiscard]] Run simulate(const ir::Graph& graph, const chip::Chip& chip,
                            const program::Program& program, const TileTimes& tiles,
                            Fidelity fidelity);
+
+struct Simulation {
+  Fidelity fidelity;
+  int threads;
+};
+
+/// The same of several programs of one graph: what their executes have in common is worked out
+/// once. `tiles` makes times for the use of one thread.
+[[nodiscard]] std::vector<Run> simulate(const ir::Graph& graph, const chip::Chip& chip,
+                                        std::span<const program::Program* const> programs,
+                                        const std::function<TileTimes()>& tiles,
+                                        const Simulation& how);
 
 }  // namespace elk::sim

@@ -39,8 +39,7 @@ struct Works::Builder {
             .computes = computes,
             .sync = {0},
             .core_time = {0.0},
-            .asks = std::make_shared<const Demand>(std::move(demand)),
-            .id = works.next_id_++};
+            .asks = std::make_shared<const Demand>(std::move(demand))};
   }
 
   void count(const Demand& demand, std::int64_t times) {
@@ -202,7 +201,8 @@ struct Works::Builder {
 Work Works::of(std::int32_t op, const ir::Graph& graph, const program::Execution& execution) {
   Builder builder{.works = *this, .op = op, .execution = execution, .out = {}};
   builder.out.distribute = builder.exchange(PhaseKind::Distribute, execution.distribute);
-  builder.out.exchange = builder.exchange(PhaseKind::Gather, execution.gather);
+  builder.out.gather = builder.exchange(PhaseKind::Gather, execution.gather);
+  builder.out.exchange = builder.out.gather;
   if (execution.collective) {
     builder.cross();
   } else {

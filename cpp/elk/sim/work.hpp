@@ -16,9 +16,8 @@ struct Stage {
   PhaseKind kind;
   bool computes;
   Picoseconds sync;
-  Seconds core_time;  // of tile calls, over all cores
-  std::shared_ptr<const Demand> asks;
-  std::int32_t id;  // equal stages share it
+  Seconds core_time;                   // of tile calls, over all cores
+  std::shared_ptr<const Demand> asks;  // equal stages share it
 
   [[nodiscard]] const Demand& demand() const { return *asks; }
 };
@@ -28,6 +27,7 @@ struct Work {
   std::vector<Stage> stages;
   Bytes received{0};  // as of OpRun
   Bytes exchange{0};
+  Bytes gather{0};
   Bytes distribute{0};
   Totals totals;  // `matrix_s` and `vector_s` together: core seconds
 };
@@ -47,7 +47,6 @@ class Works {
   const chip::Chip& chip_;
   Demands& demands_;
   const TileTimes& tiles_;
-  std::int32_t next_id_ = 0;
 };
 
 }  // namespace elk::sim

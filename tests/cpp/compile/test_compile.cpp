@@ -10,6 +10,7 @@
 #include "compile/plans.hpp"
 #include "elk/base/random.hpp"
 #include "elk/compile/compile.hpp"
+#include "elk/compile/moved.hpp"
 #include "elk/compile/simulate.hpp"
 #include "elk/program/program.hpp"
 #include "schedule/models.hpp"
@@ -31,6 +32,48 @@ TEST(Compile, GivesTheSamePlanOnAnyNumberOfThreads) {
         const std::optional<Plan> again = plan(graph, chip, policy, threads);
         ASSERT_TRUE(again);
         expect_same(*one, *again);
+      }
+    }
+  }
+}
+
+TEST(Simulate, RunsProgramsTogetherAsAlone) {
+  const ir::Graph graph = test::transformer({.layers = 3, .rows = 4, .width = 96});
+  const cost::TileModel tiles = test::analytic();
+  for (const chip::Chip& chip : {test::tight_chip(16, 16384), test::grid_chip(4, 4, 24576)}) {
+    std::vector<Plan> plans;
+    std::vector<const program::Program*> programs;
+    plans.reserve(3);
+    for (const Policy policy : {Policy::Basic, Policy::Static, Policy::ElkFull}) {
+      plans.push_back(plan(graph, chip, policy).value());
+      programs.push_back(&plans.back().program);
+    }
+    for (const int threads : {1, 4}) {
+      const std::vector<sim::Run> runs = simulate_alike(graph, chip, programs, tiles, threads);
+      ASSERT_EQ(runs.size(), programs.size());
+      for (std::size_t i = 0; i < runs.size(); ++i) {
+        const sim::Run alone = simulate(graph, chip, *programs[i], tiles, sim::Fidelity::Symmetric);
+        EXPECT_EQ(runs[i].total, alone.total);
+        EXPECT_EQ(runs[i].ops, alone.ops);
+        EXPECT_EQ(runs[i].stores, alone.stores);
+        EXPECT_EQ(runs[i].cores, alone.cores);
+      }
+    }
+  }
+}
+
+TEST(Simulate, MovesWhatProgramsSay) {
+  const ir::Graph graph = test::transformer({.layers = 2, .rows = 4, .width = 96});
+  for (const chip::Chip& chip : {test::tight_chip(16, 16384), test::grid_chip(4, 4, 24576)}) {
+    for (const Policy policy : {Policy::Basic, Policy::ElkFull}) {
+      const program::Program program = plan(graph, chip, policy).value().program;
+      const sim::Run run =
+          simulate(graph, chip, program, test::analytic(), sim::Fidelity::Symmetric);
+      const std::vector<Moved> said = moved(graph, chip, program, 1);
+      ASSERT_EQ(run.ops.size(), said.size());
+      for (std::size_t op = 0; op < said.size(); ++op) {
+        EXPECT_EQ(run.ops[op].gather, said[op].gather);
+        EXPECT_EQ(run.ops[op].distribute, said[op].distribute);
       }
     }
   }

@@ -240,9 +240,13 @@ TEST(Search, TakesWhatTheJudgeSays) {
   const Found usual = search(problem, {.policy = Policy::ElkFull, .threads = 1});
   std::set<std::size_t> sizes;
   int asked = 0;
-  const Judge backwards = [&](const program::Program& program) {
-    ++asked;
-    return Seconds{1.0 / static_cast<double>(1 + program.buffers.size())};
+  const Judge backwards = [&](std::span<const program::Program* const> programs) {
+    std::vector<Seconds> times;
+    for (const program::Program* program : programs) {
+      ++asked;
+      times.push_back({1.0 / static_cast<double>(1 + program->buffers.size())});
+    }
+    return times;
   };
   const Found judged =
       search(problem, {.policy = Policy::ElkFull, .threads = 1, .judge = backwards});
