@@ -56,11 +56,12 @@ bool separable(const ir::Operand& operand, std::span<const std::int64_t> size) {
 }
 
 /// Whether no two cores ever hold the same element of what `op` writes by `operand`, however it is
-/// cut: only reduction axes may be missing in it, along which it is scattered.
+/// cut: what is missing in it are reduction axes, along which it is scattered, or axes never cut.
 bool rests_once(const ir::Op& op, const ir::Operand& operand) {
-  for (std::size_t axis = 0; axis < op.axes.size(); ++axis) {
-    if (op.axes[axis].size > 1 && op.axes[axis].role != ir::AxisRole::Reduction &&
-        !partition::contains(operand, static_cast<std::int32_t>(axis))) {
+  for (std::size_t i = 0; i < op.axes.size(); ++i) {
+    const auto axis = static_cast<std::int32_t>(i);
+    if (op.axes[i].size > 1 && op.axes[i].role != ir::AxisRole::Reduction &&
+        partition::divisible(op, axis) && !partition::contains(operand, axis)) {
       return false;
     }
   }

@@ -10,9 +10,12 @@
 #include "elk/base/ids.hpp"
 #include "elk/base/random.hpp"
 #include "elk/cost/front.hpp"
+#include "elk/cost/resting.hpp"
 #include "elk/partition/enumerate.hpp"
+#include "elk/partition/plan.hpp"
 #include "elk/schedule/bounds.hpp"
 #include "elk/schedule/standing_bound.hpp"
+#include "partition/collectives.hpp"
 #include "schedule/problems.hpp"
 
 namespace elk::schedule {
@@ -51,8 +54,9 @@ void add_cuts(Problem& problem, std::int32_t op, std::vector<std::int64_t>& fact
     cores /= factor;
   }
   if (factors.size() < node.axes.size()) {
+    const bool divisible = partition::divisible(node, static_cast<std::int32_t>(factors.size()));
     for (const std::int64_t factor :
-         partition::distinct_factors(node.axes[factors.size()].size, cores)) {
+         partition::distinct_factors(node.axes[factors.size()].size, divisible ? cores : 1)) {
       factors.push_back(factor);
       add_cuts(problem, op, factors);
       factors.pop_back();
@@ -161,6 +165,50 @@ TEST(StandingBound, LiesBelowEveryChoiceOfCutsAndAboveTheFloors) {
   }
   EXPECT_GT(higher, 10);  // the floors would hold, too
   EXPECT_GT(nearest, 0.97);
+}
+
+/// One of four chips with 1 GB/s between them.
+chip::Chip one_of_four(Random& random) {
+  chip::Chip chip = chip::one_of(test::tight_pair(6, 65536));
+  chip.interconnect = few_cores(random).interconnect;
+  chip.inter_chip->rate = 1e9;
+  chip.inter_chip->port_cores = 6;
+  return chip;
+}
+
+// No axis along which a collective's chips differ is cut: its result rests once, as all others do.
+TEST(StandingBound, LiesBelowEveryChoiceOfCutsBehindACollective) {
+  const cost::TileModel tiles = test::analytic();
+  Random random{53};
+  for (const ir::OpKind kind : {ir::OpKind::AllReduce, ir::OpKind::AllGather,
+                                ir::OpKind::ReduceScatter, ir::OpKind::AllToAll}) {
+    const test::OneOp exchange = test::collective(kind, 8, 32, 4);
+    const ir::Tensor& before = exchange.graph.tensors[0];
+    const ir::Tensor& after = exchange.graph.tensors[1];
+    for (int round = 0; round < 10; ++round) {
+      test::Net net;
+      std::int32_t x = net.tensor(ir::Home::Input, before.shape);
+      x = net.add(test::exp_of(before.shape[0], before.shape[1]), {x});
+      x = net.add(exchange, {x});
+      net.add(test::matmul(after.shape[0], 12, after.shape[1]), {x}, ir::Home::Output);
+      const ir::Graph graph = net.done();
+      EXPECT_TRUE(cost::rest_once(graph, graph.ops[2])[0]);
+      const chip::Chip chip = one_of_four(random);
+      Problem problem = test::problem(graph, chip, tiles);
+      const StandingBound found = standing_bound(problem, Standings::Executes);
+      EXPECT_EQ(found.ops.back(), 0);
+      EXPECT_EQ(found.ops.front(), 2);
+      for (std::int32_t op = 0; op < problem.op_count(); ++op) {
+        std::vector<std::int64_t> factors;
+        add_cuts(problem, op, factors);
+      }
+      std::vector<Choice> choices;
+      const double least = least_of_all(problem, choices, 0.0);
+      const double rest = problem.front(1).floor.execute.value;
+      EXPECT_LE(found.time.value + rest, least * (1.0 + 1e-9)) << "round " << round;
+      EXPECT_GE(found.time.value + rest, floors(problem) * (1.0 - 1e-9)) << "round " << round;
+    }
+  }
 }
 
 TEST(StandingBound, LiesBelowPairsOfPlansInVastSpaces) {
