@@ -227,6 +227,7 @@ Standing standing(Pricer& pricer, Rates& rates, const Floor& floor) {
           .elements = slot.unique,
           .element_time = element_time,
           .exchange = {still},
+          .fragment = chip.interconnect.fragment_latency,
           .cuts = search.cuts()};
 }
 

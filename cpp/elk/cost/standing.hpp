@@ -33,6 +33,7 @@ struct Standing {
   std::int64_t elements = 0;      // of it
   double element_time = 0.0;      // seconds in which all cores together receive one
   Seconds exchange{0.0};          // that moves anything, before and after its data
+  Seconds fragment{0.0};          // of it, and for every other core that a core receives from
   std::vector<StandingCut> cuts;  // the last stands for all that are left out
 };
 

@@ -1,6 +1,7 @@
 #include "elk/schedule/standing_bound.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <limits>
 #include <map>
@@ -16,6 +17,8 @@ namespace {
 /// Times are rounded down to whole ticks, so that sums do not depend on where they begin.
 using Ticks = std::int64_t;
 constexpr double kTicks = 1e18;  // in what all ops could take at most
+
+constexpr double kRounding = 1e-9;  // of products of ratios, below which they count as whole
 
 /// What tells cuts of a front apart on one side: how their results lie, or what they need.
 struct Side {
@@ -45,7 +48,8 @@ double longest(const cost::Standing& standing) {
     most = std::max({most, cut.execute.value, cut.ports.value});
   }
   return most + standing.exchange.value +
-         (static_cast<double>(standing.elements) * standing.element_time);
+         (static_cast<double>(standing.elements) *
+          (standing.element_time + standing.fragment.value));
 }
 
 /// What a cut reads, and last whether it has an exchange in any case.
@@ -210,6 +214,7 @@ class Trees {
       return 0.0;
     }
     double here = cores_;  // elements
+    double parts = 1.0;    // of a core's piece, each as much as it finds with one core at most
     bool alike = true;
     for (std::size_t dim = 0; dim < shape.size(); ++dim) {
       const auto [less, more] = std::minmax(shape[dim], need[dim]);
@@ -218,8 +223,12 @@ class Trees {
       }
       alike = alike && (less == more || less == 0);
       here *= static_cast<double>(less == 0 ? more : less);
+      parts *= less == 0 ? 1.0 : static_cast<double>(need[dim]) / static_cast<double>(less);
     }
-    const double apart = alike || need.back() != 0 ? 0.0 : own.exchange.value;
+    const double senders = std::max(1.0, std::ceil(parts - 1.0 - kRounding));
+    const double apart = alike || need.back() != 0
+                             ? 0.0
+                             : own.exchange.value + ((senders - 1.0) * own.fragment.value);
     return apart + (std::max(0.0, static_cast<double>(own.elements) - here) * own.element_time);
   }
 

@@ -26,9 +26,11 @@ struct StandingBound {
 ///     t(c'))
 ///
 /// is the least that an op with cut c and all behind it take. d is 0 if the operand may lie as c'
-/// needs it, or c' has an exchange in any case; else an exchange's sync and fragment. To it come
-/// the elements that no core has in place: all, less for each core the product over dimensions of
-/// the lesser of what it may hold and need. The bound is the sum of min t over the roots.
+/// needs it, or c' has an exchange in any case; else an exchange's sync and a fragment for each
+/// core that the busiest one receives from: none holds more of a piece than the product over
+/// dimensions of the lesser of what any core may hold and need. To it come the elements that no
+/// core has in place: all, less for each core the product over dimensions of the lesser of what it
+/// may hold and need. The bound is the sum of min t over the roots.
 [[nodiscard]] StandingBound standing_bound(const Problem& problem, Standings standings);
 
 }  // namespace elk::schedule

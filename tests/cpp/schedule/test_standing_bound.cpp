@@ -278,6 +278,35 @@ TEST(StandingBound, TakesTheCheapestOfAgreeingAndMoving) {
   EXPECT_NEAR(made_up(1e-9, 4e-9 / 256.0), 33e-9, 1e-15);  // Too many.
 }
 
+/// What reads 8 x 64 elements in pieces of `read` behind results that lie in pieces of 4 x 8 takes
+/// beside both executes, if a fragment takes 1 ns and is all there is to a sync.
+double fragments(std::vector<std::int64_t> read) {
+  const ir::Graph graph = test::chain(1, 8, 64, false);
+  const chip::Chip chip = test::tight_chip(16, 65536);
+  const cost::TileModel tiles = test::analytic();
+  const Problem priced = test::problem(graph, chip, tiles);
+  std::vector<cost::Front> fronts = priced.fronts();
+  fronts[subscript(priced.front_of()[0])].floor.standing.cuts = {cut({8, 64}, {4, 8}, 10e-9)};
+  cost::Standing& reader = fronts[subscript(priced.front_of()[1])].floor.standing;
+  reader.exchange = {1e-9};
+  reader.fragment = {1e-9};
+  reader.element_time = 0.0;
+  reader.cuts = {cut(std::move(read), {}, 20e-9)};
+  const Problem problem(graph, chip, tiles, fronts, priced.front_of());
+  return standing_bound(problem, Standings::Executes).time.value - 30e-9;
+}
+
+TEST(StandingBound, CountsAFragmentForEverySenderAtLeast) {
+  EXPECT_NEAR(fragments({4, 8}), 0.0, 1e-15);     // They agree.
+  EXPECT_NEAR(fragments({2, 8}), 1e-9, 1e-15);    // Half of a sender's piece.
+  EXPECT_NEAR(fragments({8, 4}), 1e-9, 1e-15);    // One half may be in place.
+  EXPECT_NEAR(fragments({8, 8}), 1e-9, 1e-15);    // The same.
+  EXPECT_NEAR(fragments({1, 32}), 3e-9, 1e-15);   // One of four parts.
+  EXPECT_NEAR(fragments({6, 20}), 3e-9, 1e-15);   // 1.5 x 2.5 parts: less one, rounded up.
+  EXPECT_NEAR(fragments({8, 64}), 15e-9, 1e-15);  // All but one of 16.
+  EXPECT_NEAR(fragments({0, 32}), 3e-9, 1e-15);   // How many of the first are needed is not told.
+}
+
 TEST(StandingBound, CountsInTheLowerBound) {
   const cost::TileModel tiles = test::analytic();
   Random random{43};
