@@ -1,14 +1,12 @@
 #include "elk/compile/compile.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <limits>
 #include <numeric>
 #include <optional>
-#include <span>
 #include <string>
 #include <utility>
 
@@ -16,9 +14,9 @@
 #include "elk/base/parallel.hpp"
 #include "elk/compile/aim.hpp"
 #include "elk/compile/fronts.hpp"
+#include "elk/compile/judge.hpp"
 #include "elk/compile/moved.hpp"
 #include "elk/compile/shortest.hpp"
-#include "elk/compile/simulate.hpp"
 #include "elk/compile/waves.hpp"
 #include "elk/schedule/bounds.hpp"
 #include "elk/schedule/evaluate.hpp"
@@ -110,10 +108,7 @@ void fill_ideal(const schedule::Problem& problem, const schedule::Ideal& ideal, 
   plan.raw = plan.predicted.total;
 }
 
-/// What programs move that were simulated, by the plans of their ops.
-using SeenToMove = std::vector<std::pair<std::vector<program::OpPlan>, std::vector<Moved>>>;
-
-/// The same of what was found.
+/// What is moved by what was found.
 std::vector<Moved> moved_by(const schedule::Problem& problem, const schedule::Found& found,
                             const SeenToMove& seen, int threads) {
   const auto known = std::find_if(seen.begin(), seen.end(),
@@ -150,30 +145,6 @@ void fill_found(const schedule::Problem& problem, schedule::Found found, const S
   plan.raw = to_picoseconds(found.raw);
   plan.origin = found.origin;
   plan.search.orders = found.orders;
-}
-
-/// Nodes of a grid, each with links of its own, beyond which forecasts decide: a simulation of many
-/// more would take longer than the search.
-constexpr std::int64_t kMostJudged = 4096;
-
-/// Simulated times, resources of a kind loaded as the busiest. Adds what the programs move to
-/// `seen`.
-schedule::Judge judge(const ir::Graph& graph, const chip::Chip& chip, const cost::TileModel& tiles,
-                      int threads, SeenToMove& seen) {
-  if (chip::is_mesh(chip) && chip::total_cores(chip) > kMostJudged) {
-    return {};
-  }
-  return [&, threads](std::span<const program::Program* const> programs) {
-    std::vector<Seconds> times;
-    for (const sim::Run& run : simulate_alike(graph, chip, programs, tiles, threads)) {
-      seen.emplace_back(programs[times.size()]->ops, std::vector<Moved>{});
-      for (const sim::OpRun& op : run.ops) {
-        seen.back().second.push_back({.gather = op.gather, .distribute = op.distribute});
-      }
-      times.push_back(to_seconds(run.total));
-    }
-    return times;
-  };
 }
 
 /// What compiles on graphs that compete leave behind beside their plans.
@@ -243,23 +214,6 @@ Plan compile_on(const ir::Graph& graph, const chip::Chip& chip, const cost::Tile
   plan.bounds = tries.bounds.back();
   plan.fronts = problem.fronts();
   return plan;
-}
-
-/// What counts where plans compete, the less the better: what they were aimed at, or simulated
-/// time, where that decides between schedules, too.
-double judged(const ir::Graph& graph, const chip::Chip& chip, const cost::TileModel& tiles,
-              const Plan& plan, const std::optional<Seconds>& simulated) {
-  if (plan.aimed) {
-    return plan.aimed->worth;
-  }
-  if (simulated) {
-    return simulated->value;
-  }
-  SeenToMove seen;
-  const schedule::Judge by = judge(graph, chip, tiles, 1, seen);
-  const bool runs = plan.policy != schedule::Policy::Ideal;
-  const std::array<const program::Program*, 1> alone{&plan.program};
-  return (by && runs ? by(alone).front() : to_seconds(plan.predicted.total)).value;
 }
 
 /// A plan of what one machine runs, and the waves in which it runs it.
@@ -343,7 +297,13 @@ Pooled pooled(const ir::Graph& graph, const chip::Chip& chip, const cost::TileMo
       .about = few_axes ? train::pooled_time(graph, chip, tiles, options.threads) : kNever,
       .glance = {},
       .overestimate = chip::total_cores(chip) > kMostAtOnce ? kDearGlance : kGlance,
-      .plan = [&] { return compile_whole(graph, chip, tiles, options); }};
+      .plan = [&] { return compile_whole(graph, chip, tiles, options); },
+      .beats =
+          [&](const Plan& best, const Plan& plan) {
+            return judges(chip)
+                       ? judged(graph, chip, tiles, plan) < judged(graph, chip, tiles, best)
+                       : worth(plan) < worth(best);
+          }};
   if (options.policy == schedule::Policy::ElkFull) {
     result.glance = [&] {
       Options quick = options;

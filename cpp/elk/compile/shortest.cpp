@@ -37,15 +37,18 @@ bool may_win(const Pooled& pooled, const train::Sharding& fastest, Picoseconds b
   }
 }
 
+bool is_worth_more(const Plan& best, const Plan& plan) { return worth(plan) < worth(best); }
+
 /// The best of the plans considered, and the least latency among them.
 class Contest {
  public:
-  void consider(const std::function<Plan()>& make) {
+  template <class Beats>
+  void consider(const std::function<Plan()>& make, const Beats& beats) {
     try {
       Plan plan = make();
       const Picoseconds own = shortest_latency(plan);
       latency_ = best_ ? std::min(latency_, own) : own;
-      if (!best_ || worth(plan) < worth(*best_)) {
+      if (!best_ || beats(*best_, plan)) {
         best_ = std::move(plan);
       }
     } catch (const Infeasible&) {
@@ -82,14 +85,14 @@ Plan shortest(const std::vector<train::Sharding>& proposals,
   Contest contest;
   for (const train::Sharding& sharding : proposals) {
     if (contest.lets(sharding)) {
-      contest.consider([&] { return plan_of(sharding); });
+      contest.consider([&] { return plan_of(sharding); }, is_worth_more);
     }
   }
   if (contest.has_none()) {
-    contest.consider([&] { return plan_of(resort()); });
+    contest.consider([&] { return plan_of(resort()); }, is_worth_more);
   }
   if (contest.lets(pooled, proposals.front())) {
-    contest.consider(pooled.plan);
+    contest.consider(pooled.plan, pooled.beats);
   }
   return std::move(contest).best();
 }

@@ -17,6 +17,7 @@ struct Pooled {
   std::function<Picoseconds()> glance;  // by a quicker search; empty where the plan's is quick
   double overestimate;                  // up to this part of what was found a glance is worth it
   std::function<Plan()> plan;
+  std::function<bool(const Plan& best, const Plan& plan)> beats;  // whether it is the better one
 };
 
 /// The plan of the proposals that serves the objective best: the first, and each later one that

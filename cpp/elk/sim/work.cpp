@@ -34,7 +34,7 @@ struct Works::Builder {
     return to_latency(wide ? chip.inter_chip->sync_latency : chip.interconnect.sync_latency);
   }
 
-  Stage stage(PhaseKind kind, Demand demand, bool computes) {
+  static Stage stage(PhaseKind kind, Demand demand, bool computes) {
     return {.kind = kind,
             .computes = computes,
             .sync = {0},
@@ -133,9 +133,9 @@ struct Works::Builder {
   }
 
   /// A step during which what rotates moves on: the chip exchanges while it computes.
-  Stage overlapped(const Stage& compute, const std::vector<std::vector<Stage>>& shifts,
-                   const std::vector<std::size_t>& moving,
-                   std::map<std::vector<std::size_t>, Stage>& known) {
+  static Stage overlapped(const Stage& compute, const std::vector<std::vector<Stage>>& shifts,
+                          const std::vector<std::size_t>& moving,
+                          std::map<std::vector<std::size_t>, Stage>& known) {
     const auto found = known.find(moving);
     if (found != known.end()) {
       return found->second;

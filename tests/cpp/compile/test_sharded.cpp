@@ -94,6 +94,10 @@ struct Offer {
   std::int64_t planned;
 };
 
+bool takes_less(const Plan& best, const Plan& plan) {
+  return plan.predicted.total < best.predicted.total;
+}
+
 Plan some_plan() {
   const ir::Graph graph = test::transformer({.layers = 1, .rows = 4, .width = 64});
   return *plan(graph, pod(8, 32768), Policy::Basic, 1, Pod::Sharded);
@@ -108,11 +112,15 @@ TEST(Shortest, AsksForThePooledPlanOnlyWhereItsEstimateIsNotFarAbove) {
   };
   int asked = 0;
   const auto total = [&](const Offer& offer) {
-    const Pooled pooled{
-        .about = {offer.estimate}, .glance = offer.glance, .overestimate = 1.1, .plan = [&] {
-          ++asked;
-          return taking(offer.planned);
-        }};
+    const Pooled pooled{.about = {offer.estimate},
+                        .glance = offer.glance,
+                        .overestimate = 1.1,
+                        .plan =
+                            [&] {
+                              ++asked;
+                              return taking(offer.planned);
+                            },
+                        .beats = takes_less};
     std::vector<train::Sharding> one(1);
     one[0].time = {100};
     return shortest(
@@ -137,9 +145,11 @@ TEST(Shortest, FallsBackOnThePooledPlanAndThenSaysWhyTheFirstDidNotFit) {
   };
   const auto resort = [] { return train::Sharding{}; };
   const std::vector<train::Sharding> one(1);
-  Pooled pooled{.about = {std::int64_t{1} << 60}, .glance = {}, .overestimate = 1.1, .plan = [&] {
-                  return like;
-                }};
+  Pooled pooled{.about = {std::int64_t{1} << 60},
+                .glance = {},
+                .overestimate = 1.1,
+                .plan = [&] { return like; },
+                .beats = takes_less};
   EXPECT_EQ(shortest(one, resort, refuse, pooled).predicted.total, like.predicted.total);
   refused = 0;
   pooled.plan = [&] { return refuse(train::Sharding{}); };

@@ -1,0 +1,60 @@
+#include "elk/compile/judge.hpp"
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "elk/compile/simulate.hpp"
+
+namespace elk::compile {
+namespace {
+
+constexpr std::int64_t kMostJudged = 4096;  // nodes of a grid
+
+}  // namespace
+
+bool judges(const chip::Chip& chip) {
+  return !chip::is_mesh(chip) || chip::total_cores(chip) <= kMostJudged;
+}
+
+schedule::Judge judge(const ir::Graph& graph, const chip::Chip& chip, const cost::TileModel& tiles,
+                      int threads, SeenToMove& seen) {
+  if (!judges(chip)) {
+    return {};
+  }
+  return [&, threads](std::span<const program::Program* const> programs) {
+    std::vector<Seconds> times;
+    for (const sim::Run& run : simulate_alike(graph, chip, programs, tiles, threads)) {
+      seen.emplace_back(programs[times.size()]->ops, std::vector<Moved>{});
+      for (const sim::OpRun& op : run.ops) {
+        seen.back().second.push_back({.gather = op.gather, .distribute = op.distribute});
+      }
+      times.push_back(to_seconds(run.total));
+    }
+    return times;
+  };
+}
+
+double judged(const ir::Graph& graph, const chip::Chip& chip, const cost::TileModel& tiles,
+              const Plan& plan, const std::optional<Seconds>& simulated) {
+  if (plan.aimed) {
+    return plan.aimed->worth;
+  }
+  if (simulated) {
+    return simulated->value;
+  }
+  SeenToMove seen;
+  const schedule::Judge by = judge(graph, chip, tiles, 1, seen);
+  const bool runs = plan.policy != schedule::Policy::Ideal;
+  const std::array<const program::Program*, 1> alone{&plan.program};
+  return (by && runs ? by(alone).front() : to_seconds(plan.predicted.total)).value;
+}
+
+double judged(const ir::Graph& graph, const chip::Chip& pod, const cost::TileModel& tiles,
+              const Plan& plan) {
+  const ir::Graph& runs = plan.shard ? plan.shard->graph : graph;
+  return plan.pod == Pod::Sharded ? judged(runs, chip::one_of(pod), tiles, plan, {})
+                                  : judged(runs, pod, tiles, plan, {});
+}
+
+}  // namespace elk::compile
