@@ -23,8 +23,7 @@ namespace elk::compile {
 /// An entry is looked up by all that it depends on and by nothing else, so a plan is the same with
 /// it as without. The front of an op that reads nothing from HBM does not depend on the HBM, nor do
 /// rates, estimates and handovers: another HBM bandwidth leaves them. That of an op that reads from
-/// it does: which of its plans are prompt, how long its preloads take. Of its search the trail is
-/// left
+/// it does: which of its plans are prompt, how long its preloads take. Its search leaves a trail
 /// (`cost::Trail`), which at another rate tells the floor and the fastest plan without a search.
 class Kept {
  public:
