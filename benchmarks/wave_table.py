@@ -13,6 +13,7 @@ import elk
 from cases import CASES, machine
 from elk import _core
 from elk.compile_options import core_options
+from elk.plan_json import Constraints
 from elk.tilemodel import load_tile_model
 
 
@@ -53,10 +54,10 @@ def whole(model: elk.Model, chip: elk.Chip, policy: str) -> tuple[float, float]:
     options = core_options(
         policy=policy,
         effort="default",
+        objective="latency",
         pod="sharded",
         threads=None,
-        min_core_share=0.0,
-        max_padding=0.0,
+        constraints=Constraints(),
     )
     options.waves = False
     tiles = load_tile_model(chip.core.tile_model)

@@ -49,6 +49,14 @@ def test_the_table_of_spaces_counts_the_plans_of_every_operator() -> None:
         assert complete >= filtered >= pareto >= pairs >= 1
 
 
+def test_the_table_of_waves_holds_them_against_whole_operators() -> None:
+    words = ("--batches", "64", "--rates", "16", "--policy", "elk-dyn")
+    row = _lines("wave_table.py", *words)[-1].strip("| ").split(" | ")
+    assert len(row) == 10
+    assert row[6] == "2"  # waves
+    assert float(row[7]) < float(row[3])
+
+
 def test_the_table_of_bounds_puts_the_ideal_above_the_bound() -> None:
     lines = _lines("bound_table.py", "--models", "dit", "--batches", "2", "--rates", "1,16")
     rows = [[float(cell) for cell in line.split(" | ")[3:8]] for line in lines[2:4]]
