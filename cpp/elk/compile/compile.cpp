@@ -108,18 +108,8 @@ void fill_ideal(const schedule::Problem& problem, const schedule::Ideal& ideal, 
   plan.raw = plan.predicted.total;
 }
 
-/// What is moved by what was found.
-std::vector<Moved> moved_by(const schedule::Problem& problem, const schedule::Found& found,
-                            const SeenToMove& seen, int threads) {
-  const auto known = std::find_if(seen.begin(), seen.end(),
-                                  [&](const auto& one) { return one.first == found.program.ops; });
-  return known != seen.end() ? known->second
-                             : moved(problem.graph(), problem.chip(), found.program, threads);
-}
-
 /// The plan of what was found, whose program is checked while it is counted what it moves.
-void fill_found(const schedule::Problem& problem, schedule::Found found, const SeenToMove& seen,
-                int threads, Plan& plan) {
+void fill_found(const schedule::Problem& problem, schedule::Found found, int threads, Plan& plan) {
   for (std::int32_t op = 0; op < problem.op_count(); ++op) {
     const auto at = static_cast<std::size_t>(op);
     plan.ops.push_back(planned(problem, op, found.schedule.ops[at], found.in_place[at]));
@@ -129,7 +119,7 @@ void fill_found(const schedule::Problem& problem, schedule::Found found, const S
     if (job == 0) {
       refuse_unsound(problem.graph(), problem.chip(), found.program);
     } else {
-      bytes = moved_by(problem, found, seen, threads);
+      bytes = moved(problem.graph(), problem.chip(), found.program, threads);
     }
   });
   for (std::size_t op = 0; op < plan.ops.size(); ++op) {
@@ -200,16 +190,15 @@ Plan compile_on(const ir::Graph& graph, const chip::Chip& chip, const cost::Tile
     tries.bounds.push_back(schedule::bounds(problem, ideal.times.total));
     fill_ideal(problem, ideal, plan);
   } else {
-    SeenToMove seen;
     const schedule::SearchOptions asked{.policy = options.policy,
                                         .effort = options.effort,
                                         .threads = options.threads,
-                                        .judge = judge(graph, chip, tiles, options.threads, seen),
+                                        .judge = judge(graph, chip, tiles, options.threads),
                                         .watch = options.watch};
     schedule::Found found = found_beside_bounds(problem, ideal.times.total, asked, tries);
     tries.simulated = found.judged;
     plan.aimed = aim(problem, options, found);
-    fill_found(problem, std::move(found), seen, options.threads, plan);
+    fill_found(problem, std::move(found), options.threads, plan);
   }
   plan.bounds = tries.bounds.back();
   plan.fronts = problem.fronts();

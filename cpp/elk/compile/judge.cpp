@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "elk/compile/simulate.hpp"
 
@@ -18,17 +19,14 @@ bool judges(const chip::Chip& chip) {
 }
 
 schedule::Judge judge(const ir::Graph& graph, const chip::Chip& chip, const cost::TileModel& tiles,
-                      int threads, SeenToMove& seen) {
+                      int threads) {
   if (!judges(chip)) {
     return {};
   }
   return [&, threads](std::span<const program::Program* const> programs) {
     std::vector<Seconds> times;
+    times.reserve(programs.size());
     for (const sim::Run& run : simulate_alike(graph, chip, programs, tiles, threads)) {
-      seen.emplace_back(programs[times.size()]->ops, std::vector<Moved>{});
-      for (const sim::OpRun& op : run.ops) {
-        seen.back().second.push_back({.gather = op.gather, .distribute = op.distribute});
-      }
       times.push_back(to_seconds(run.total));
     }
     return times;
@@ -43,8 +41,7 @@ double judged(const ir::Graph& graph, const chip::Chip& chip, const cost::TileMo
   if (simulated) {
     return simulated->value;
   }
-  SeenToMove seen;
-  const schedule::Judge by = judge(graph, chip, tiles, 1, seen);
+  const schedule::Judge by = judge(graph, chip, tiles, 1);
   const bool runs = plan.policy != schedule::Policy::Ideal;
   const std::array<const program::Program*, 1> alone{&plan.program};
   return (by && runs ? by(alone).front() : to_seconds(plan.predicted.total)).value;

@@ -1,31 +1,23 @@
 #pragma once
 
 #include <optional>
-#include <utility>
-#include <vector>
 
 #include "elk/base/units.hpp"
 #include "elk/chip/chip.hpp"
 #include "elk/compile/compile.hpp"
-#include "elk/compile/moved.hpp"
 #include "elk/cost/tile.hpp"
 #include "elk/ir/graph.hpp"
-#include "elk/program/program.hpp"
 #include "elk/schedule/search.hpp"
 
 namespace elk::compile {
-
-/// What programs move that were simulated, by the plans of their ops.
-using SeenToMove = std::vector<std::pair<std::vector<program::OpPlan>, std::vector<Moved>>>;
 
 /// Whether simulations decide between plans on a machine: of a grid of many nodes, each with links
 /// of its own, one would take longer than the search.
 [[nodiscard]] bool judges(const chip::Chip& chip);
 
-/// Simulated times, resources of a kind loaded as the busiest; none where forecasts decide. Adds
-/// what the programs move to `seen`.
+/// Simulated times, resources of a kind loaded as the busiest; none where forecasts decide.
 [[nodiscard]] schedule::Judge judge(const ir::Graph& graph, const chip::Chip& chip,
-                                    const cost::TileModel& tiles, int threads, SeenToMove& seen);
+                                    const cost::TileModel& tiles, int threads);
 
 /// What counts where plans compete, the less the better: what they were aimed at, or simulated
 /// time, where that decides between schedules, too. `simulated`: if it is known.

@@ -83,7 +83,7 @@ bool Search::run() {
     return arrive();
   }
   if (left_ != nullptr) {
-    left_->known.push_back(known());
+    left_->known = known();
   }
   if (coarse_ || vast_) {
     survey_all();

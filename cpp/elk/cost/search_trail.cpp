@@ -55,7 +55,7 @@ bool Search::holds_in_floor() {
     return !beaten;
   }
   const bool holds = floor_.add(cut_, whole_, turns_);
-  if (!holds && left_ != nullptr && left_->known.empty()) {
+  if (!holds && left_ != nullptr && !left_->known) {
     left_->lowered.push_back(rates_);
     left_->by.push_back(met_);
   }
@@ -72,7 +72,7 @@ Known Search::known() const {
 
 void Search::note_end() {
   if (left_ != nullptr) {
-    left_->rates.push_back(rates_);
+    left_->rates = rates_;
     left_->sound = sound_;
     left_->fastest = fastest_;
     left_->counts = counts_;
@@ -83,11 +83,11 @@ void Search::note_end() {
 
 /// Takes over what the trail's search found from here on.
 bool Search::arrive() {
-  astray_ = astray_ || met_ != followed_->steps.size() || known() != followed_->known.front();
+  astray_ = astray_ || met_ != followed_->steps.size() || known() != followed_->known;
   if (astray_) {
     return false;
   }
-  rates_ = followed_->rates.front();
+  rates_ = *followed_->rates;
   sound_ = followed_->sound;
   fastest_ = followed_->fastest;
   counts_ = followed_->counts;

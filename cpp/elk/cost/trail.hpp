@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -46,8 +47,8 @@ struct Trail {
   std::vector<Step> steps;
   std::vector<Rates> lowered;   // the rates after each tile of the floor that beat them
   std::vector<std::size_t> by;  // cuts met before these
-  std::vector<Known> known;     // one: before what follows
-  std::vector<Rates> rates;     // one: in the end
+  std::optional<Known> known;   // before what follows the front
+  std::optional<Rates> rates;   // in the end
   bool sound;                   // whether no tile beat the rates
   std::vector<Candidate> fastest;
   Counts counts;  // but `pareto`

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <queue>
+#include <span>
 #include <tuple>
 #include <utility>
 
@@ -14,10 +15,10 @@
 namespace elk::schedule {
 namespace {
 
-/// Parts of the room that what passes through it may take beside what stays, and 64ths that are
-/// left free for what fits in sum and not in addresses.
+/// Parts of the room that what passes through it may take beside what stays, and how many of
+/// `kUnusedParts` are left free for what fits in sum and not in addresses.
 constexpr std::array<std::int64_t, 9> kPassing = {1, 2, 3, 4, 5, 6, 8, 12, 16};
-constexpr std::array<std::int64_t, 3> kUnused = {0, 1, 2};
+constexpr std::size_t kRooms = 3;
 
 /// A plan by its cost and the bytes that it keeps on every core.
 struct Stay {
@@ -145,7 +146,7 @@ std::vector<Choice> reside(const Problem& problem, const Contention& contention,
 std::vector<Proposal> residents(const Problem& problem, const Contention& contention, Bytes room) {
   std::vector<Proposal> result;
   for (const std::int64_t part : kPassing) {
-    for (const std::int64_t unused : kUnused) {
+    for (const std::int64_t unused : std::span(kUnusedParts).first(kRooms)) {
       const Bytes left = room - Bytes{room.value / kPartsOfRoom * unused};
       Proposal proposal{.choices = reside(problem, contention, left, {left.value / part}),
                         .space = {.room = left, .preload_room = left, .not_before = {}}};

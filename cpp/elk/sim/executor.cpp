@@ -147,7 +147,6 @@ class Executor {
     row.execution = expander_.execution_of(op);
     row.received = work.received;
     row.exchange = work.exchange;
-    row.gather = work.gather;
     row.distribute = work.distribute;
     count_work(op, work);
     for (const Stage& stage : work.stages) {
@@ -162,7 +161,9 @@ class Executor {
     if (!known) {
       known = executed(graph_, expander_, op, works_);
     }
-    run_.cores[at] = known->cores;
+    if (run_.cores[at].empty()) {
+      run_.cores[at] = known->cores;
+    }
     return known->work;
   }
 

@@ -41,7 +41,6 @@ struct OpRun {
   std::int32_t queued = 0;         // preloads and stores not over when the execute began
   Bytes received{0};               // of the busiest core: gather, shifts, reductions
   Bytes exchange{0};               // the same, received or sent
-  Bytes gather{0};                 // of that
   Bytes distribute{0};             // of the busiest core
   Bytes hbm{0};                    // read over all chips
   Bytes link{0};                   // received from the HBM by the busiest core

@@ -201,8 +201,7 @@ struct Works::Builder {
 Work Works::of(std::int32_t op, const ir::Graph& graph, const program::Execution& execution) {
   Builder builder{.works = *this, .op = op, .execution = execution, .out = {}};
   builder.out.distribute = builder.exchange(PhaseKind::Distribute, execution.distribute);
-  builder.out.gather = builder.exchange(PhaseKind::Gather, execution.gather);
-  builder.out.exchange = builder.out.gather;
+  builder.out.exchange = builder.exchange(PhaseKind::Gather, execution.gather);
   if (execution.collective) {
     builder.cross();
   } else {

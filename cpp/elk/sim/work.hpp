@@ -27,7 +27,6 @@ struct Work {
   std::vector<Stage> stages;
   Bytes received{0};  // as of OpRun
   Bytes exchange{0};
-  Bytes gather{0};
   Bytes distribute{0};
   Totals totals;  // `matrix_s` and `vector_s` together: core seconds
 };

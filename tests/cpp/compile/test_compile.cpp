@@ -62,23 +62,6 @@ TEST(Simulate, RunsProgramsTogetherAsAlone) {
   }
 }
 
-TEST(Simulate, MovesWhatProgramsSay) {
-  const ir::Graph graph = test::transformer({.layers = 2, .rows = 4, .width = 96});
-  for (const chip::Chip& chip : {test::tight_chip(16, 16384), test::grid_chip(4, 4, 24576)}) {
-    for (const Policy policy : {Policy::Basic, Policy::ElkFull}) {
-      const program::Program program = plan(graph, chip, policy).value().program;
-      const sim::Run run =
-          simulate(graph, chip, program, test::analytic(), sim::Fidelity::Symmetric);
-      const std::vector<Moved> said = moved(graph, chip, program, 1);
-      ASSERT_EQ(run.ops.size(), said.size());
-      for (std::size_t op = 0; op < said.size(); ++op) {
-        EXPECT_EQ(run.ops[op].gather, said[op].gather);
-        EXPECT_EQ(run.ops[op].distribute, said[op].distribute);
-      }
-    }
-  }
-}
-
 /// By what a policy is never worse than those below it: simulated time, and on a grid the forecast.
 Picoseconds measured(const ir::Graph& graph, const chip::Chip& chip, const Plan& plan) {
   if (chip.interconnect.topology != chip::Topology::AllToAll) {

@@ -112,7 +112,7 @@ TEST(HbmData, RowsNotUsedInTheFitAreMet) {
     sum += error;
   }
   EXPECT_EQ(rows.size(), 145);
-  EXPECT_LE(sum / 145, 0.03);
+  EXPECT_LE(sum / 145, 0.015);
 }
 
 }  // namespace
