@@ -158,17 +158,25 @@ bool FloorSearch::add(const Cut& cut, const WholeTile& whole, Turns& turns) {
 }
 
 FloorSearch::Least FloorSearch::least(const Cut& cut, const WholeTile& whole, Turns& turns,
-                                      double limit) {
+                                      double limit, bool steps) {
   const double exchanges = ports(cut, 0.0);
   const double tiles = rates_.least(cut.tile);
   if (tiles + exchanges >= limit) {
-    return {.execute = limit, .ports = limit, .sound = true};
+    return {.execute = limit, .whole = limit, .ports = limit, .sound = true};
   }
+  tells_steps_ = steps;
+  by_steps_.fill(limit - exchanges);
   time_tiles(cut, whole, turns, limit - exchanges);
-  const double shifted = resting_.wire(overflow(cut));
-  const double execute = corner(cut, best_, cut.cores).execute.value + shifted;
-  return {.execute = execute,
-          .ports = std::min(execute, ports(cut, best_)),
+  tells_steps_ = false;
+  const double beside = corner(cut, 0.0, cut.cores).execute.value + resting_.wire(overflow(cut));
+  TimeOfSteps turned = by_steps_;
+  for (double& time : turned) {
+    time += beside;
+  }
+  return {.execute = beside + best_,
+          .whole = roomy_ ? beside + whole.time : kUnlimited,
+          .turned = turned,
+          .ports = std::min(beside + best_, ports(cut, best_)),
           .sound = rates_.holds(best_, tiles, whole)};
 }
 
@@ -283,8 +291,8 @@ void FloorSearch::list_paces(const Cut& cut, Turns& turns) {
 void FloorSearch::split(std::size_t at, const Steps& steps, double limit, const Cut& cut) {
   if (at == paces_.size()) {
     if (roomy_ || fits(cut, size_)) {
-      best_ = std::min(best_, (steps.count * pricer_.tiles().sub_task(size_)) +
-                                  ((steps.count - 1.0) * resting_.shift()));
+      take(steps.count, (steps.count * pricer_.tiles().sub_task(size_)) +
+                            ((steps.count - 1.0) * resting_.shift()));
     }
     return;
   }
@@ -294,13 +302,23 @@ void FloorSearch::split(std::size_t at, const Steps& steps, double limit, const 
     const double shifts = (count - 1.0) * resting_.shift();
     const double rate = std::max(steps.rate, pace.rate);
     const double volume = steps.volume * pace.growth;
-    const double known = std::min(best_, limit);
+    const double known = tells_steps_ ? limit : std::min(best_, limit);
     if ((rate * steps.volume) + shifts >= known) {
       return;  // Nor is any shorter one better: more steps, at a higher rate.
     }
     if ((rate * volume) + shifts < known) {
       size_[axis] = pace.length;
       split(at + 1, {.count = count, .volume = volume, .rate = rate}, limit, cut);
+    }
+  }
+}
+
+/// Counts a way through the tiles of a cut, in so many steps.
+void FloorSearch::take(double steps, double time) {
+  best_ = std::min(best_, time);
+  for (std::size_t told = 0; told < kStepsTold.size(); ++told) {
+    if (steps >= static_cast<double>(kStepsTold[told])) {
+      by_steps_[told] = std::min(by_steps_[told], time);
     }
   }
 }

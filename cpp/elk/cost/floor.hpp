@@ -41,10 +41,14 @@ class FloorSearch {
   /// not less.
   struct Least {
     double execute;
+    double whole;  // the same in one step
+    TimeOfSteps turned{};
     double ports;
     bool sound;  // false if a tile undercut the rates
   };
-  [[nodiscard]] Least least(const Cut& cut, const WholeTile& whole, Turns& turns, double limit);
+  /// `steps`: whether times of several steps are asked for; no more than `limit`.
+  [[nodiscard]] Least least(const Cut& cut, const WholeTile& whole, Turns& turns, double limit,
+                            bool steps);
   /// The latter if the tiles take `compute`; of the cut is known what `skips` needs.
   [[nodiscard]] double ports(const Cut& cut, double compute) const;
   [[nodiscard]] Floor result() const;
@@ -66,6 +70,7 @@ class FloorSearch {
     double rate;    // least, of a unit of it
   };
   void split(std::size_t at, const Steps& steps, double limit, const Cut& cut);
+  void take(double steps, double time);
   [[nodiscard]] bool fits(const Cut& cut, std::span<const std::int64_t> size) const;
   [[nodiscard]] std::int64_t overflow(const Cut& cut) const;
   [[nodiscard]] std::int64_t least_extent(const Cut& cut, std::size_t slot, std::size_t dim,
@@ -95,6 +100,8 @@ class FloorSearch {
   std::vector<Paces> paces_;                        // of the axes that have a choice
   std::vector<std::int64_t> size_;                  // of the sub-task in hand
   double best_;                                     // of the cut in hand
+  TimeOfSteps by_steps_{};                          // of its tiles, shifts included
+  bool tells_steps_ = false;                        // whether these are asked for
   bool roomy_ = false;                              // whether all its sub-tasks have room
 };
 

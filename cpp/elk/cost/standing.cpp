@@ -15,6 +15,7 @@ namespace elk::cost {
 namespace {
 
 constexpr std::int64_t kMostStanding = 100'000;  // cuts of an op
+constexpr double kFragments = 200.0;             // that an exchange may cost more than its least
 
 /// Whether such an op's cuts are listed.
 bool is_listed(ir::OpKind kind) {
@@ -69,10 +70,17 @@ class StandingSearch {
                         .written = written,
                         .moves = moves,
                         .execute = {times.execute},
+                        .whole = {times.whole},
+                        .turned = times.turned,
                         .ports = {times.ports}});
     }
-    result.push_back(
-        {.read = {}, .written = {}, .moves = true, .execute = {limit_}, .ports = {limit_}});
+    result.push_back({.read = {},
+                      .written = {},
+                      .moves = true,
+                      .execute = {limit_},
+                      .whole = {limit_},
+                      .turned = kNever,
+                      .ports = {limit_}});
     return result;
   }
 
@@ -141,27 +149,51 @@ class StandingSearch {
       return;
     }
     pricer_.reduce(cut_);
-    const FloorSearch::Least least = floor_.least(cut_, whole, turns_, limit_);
+    const auto read = static_cast<std::size_t>(resting_.largest());
+    const bool turning = may_turn(read);
+    const FloorSearch::Least least = floor_.least(cut_, whole, turns_, limit_, turning);
     sound_ = sound_ && least.sound;
     if (least.ports < limit_) {
-      const auto read = static_cast<std::size_t>(resting_.largest());
-      const Times now{.execute = std::min(least.execute, limit_), .ports = least.ports};
+      const Times now{.execute = std::min(least.execute, limit_),
+                      .whole = turning ? least.whole : least.execute,
+                      .turned = turning ? least.turned : kNever,
+                      .ports = least.ports};
       const auto [place, fresh] =
           best_.emplace(Shape{counts(read), written(), resting_.moved(cut_) > 0}, now);
-      place->second.execute = std::min(place->second.execute, now.execute);
-      place->second.ports = std::min(place->second.ports, now.ports);
+      Times& times = place->second;
+      times.execute = std::min(times.execute, now.execute);
+      times.whole = std::min(times.whole, now.whole);
+      for (std::size_t steps = 0; steps < kStepsTold.size(); ++steps) {
+        times.turned[steps] = std::min(times.turned[steps], now.turned[steps]);
+      }
+      times.ports = std::min(times.ports, now.ports);
     }
   }
 
-  /// The most indices of each dimension of a slot that a core needs or makes, 0 where these may not
-  /// be an axis as it is.
+  /// Whether the axes of a dimension number its indices, each once.
+  [[nodiscard]] bool tells(const SlotDim& dim) const {
+    std::int64_t indices = 1;
+    for (const std::int32_t axis : dim.axes) {
+      indices = saturated_product(indices, pricer_.size()[subscript(axis)]);
+    }
+    return !dim.picks && (dim.kind == SlotDimKind::Point || dim.kind == SlotDimKind::Plain ||
+                          (dim.kind == SlotDimKind::Product && indices == dim.shape));
+  }
+
+  /// Whether a slot may rotate.
+  [[nodiscard]] bool may_turn(std::size_t slot) const {
+    const std::vector<SlotDim>& dims = pricer_.slots()[slot].dims;
+    return cut_.held[slot].sharers > 1 &&
+           std::any_of(dims.begin(), dims.end(), [](const SlotDim& dim) { return dim.rotates; });
+  }
+
+  /// The most indices of each dimension of a slot that a core needs or makes, 0 where axes do
+  /// not tell.
   [[nodiscard]] std::vector<std::int64_t> counts(std::size_t slot) const {
     const std::vector<SlotDim>& dims = pricer_.slots()[slot].dims;
     std::vector<std::int64_t> result(dims.size(), 0);
     for (std::size_t dim = 0; dim < dims.size(); ++dim) {
-      const bool told =
-          dims[dim].kind == SlotDimKind::Plain || dims[dim].kind == SlotDimKind::Point;
-      if (told && !dims[dim].picks) {
+      if (tells(dims[dim])) {
         result[dim] = cut_.held[slot].extent[dim].count;
       }
     }
@@ -184,6 +216,8 @@ class StandingSearch {
 
   struct Times {
     double execute;
+    double whole;
+    TimeOfSteps turned;
     double ports;
   };
   using Shape = std::tuple<std::vector<std::int64_t>, std::vector<std::int64_t>, bool>;
@@ -219,7 +253,8 @@ Standing standing(Pricer& pricer, Rates& rates, const Floor& floor) {
   const double byte_time = resting.wire(1) / static_cast<double>(cores);
   const double element_time = byte_time * static_cast<double>(slot.bits) / 8.0;
   const double still = resting.still(1);
-  const double fetch = still + (static_cast<double>(slot.unique) * element_time);
+  const double fetch = still + (static_cast<double>(slot.unique) * element_time) +
+                       (kFragments * chip.interconnect.fragment_latency.value);
   StandingSearch search(pricer, rates, resting, floor.execute.value + (2.0 * fetch));
   while (!search.run()) {
   }

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "elk/base/units.hpp"
@@ -10,6 +12,16 @@ namespace elk::cost {
 class Pricer;
 class Rates;
 struct Floor;
+
+/// Numbers of steps from which on times are told apart, and the seconds that an execute takes at
+/// least in so many or more.
+inline constexpr std::array<std::int64_t, 5> kStepsTold = {2, 3, 5, 9, 17};
+using TimeOfSteps = std::array<double, kStepsTold.size()>;
+inline constexpr TimeOfSteps kNever = [] {
+  TimeOfSteps times{};
+  times.fill(std::numeric_limits<double>::infinity());
+  return times;
+}();
 
 /// Cuts of an op for which an activation must lie alike if nothing is to move.
 ///
@@ -22,7 +34,9 @@ struct StandingCut {
   std::vector<std::int64_t> written;  // the same of the result as it comes to rest
   bool moves;                         // whether it has an exchange of activations in any case
   Seconds execute;                    // at least
-  Seconds ports;                      // the same with its exchanges spread over all ports
+  Seconds whole;                      // the same where all that a core needs is fetched at once
+  TimeOfSteps turned;                 // the same where the operand may rotate
+  Seconds ports;                      // as `execute`, with its exchanges spread over all ports
 
   friend bool operator==(const StandingCut&, const StandingCut&) = default;
 };

@@ -6,7 +6,10 @@
 #include <limits>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <span>
+#include <tuple>
+#include <type_traits>
 #include <utility>
 
 #include "elk/base/ids.hpp"
@@ -18,17 +21,19 @@ namespace {
 using Ticks = std::int64_t;
 constexpr double kTicks = 1e18;  // in what all ops could take at most
 
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
 constexpr double kRounding = 1e-9;  // of products of ratios, below which they count as whole
 
 /// What tells cuts of a front apart on one side: how their results lie, or what they need.
+template <class Shape>
 struct Side {
-  std::vector<std::vector<std::int64_t>> shapes;
+  std::vector<Shape> shapes;
   std::vector<std::size_t> of;  // each cut
 };
 
-template <class Shape>
-Side side(const std::vector<cost::StandingCut>& cuts, const Shape& shape) {
-  Side found;
+template <class Of>
+auto side(const std::vector<cost::StandingCut>& cuts, const Of& shape) {
+  Side<std::decay_t<decltype(shape(cuts.front()))>> found;
   for (const cost::StandingCut& cut : cuts) {
     found.shapes.push_back(shape(cut));
   }
@@ -42,21 +47,113 @@ Side side(const std::vector<cost::StandingCut>& cuts, const Shape& shape) {
 }
 
 /// Seconds of an op and its exchange at most.
-double longest(const cost::Standing& standing) {
+double longest(const cost::Standing& standing, double cores) {
   double most = 0.0;
   for (const cost::StandingCut& cut : standing.cuts) {
     most = std::max({most, cut.execute.value, cut.ports.value});
   }
   return most + standing.exchange.value +
          (static_cast<double>(standing.elements) *
-          (standing.element_time + standing.fragment.value));
+          ((cores * standing.element_time) + standing.fragment.value));
 }
 
-/// What a cut reads, and last whether it has an exchange in any case.
-std::vector<std::int64_t> needed(const cost::StandingCut& cut) {
-  std::vector<std::int64_t> result = cut.read;
-  result.push_back(cut.moves ? 1 : 0);
-  return result;
+/// What cuts read, and by how much `whole` and `turned` exceed `execute` in all that read it.
+struct Need {
+  std::vector<std::int64_t> read;
+  bool moves;
+  double whole = kInfinite;
+  cost::TimeOfSteps turned = cost::kNever;
+
+  friend bool operator<(const Need& a, const Need& b) {
+    return std::tie(a.read, a.moves) < std::tie(b.read, b.moves);
+  }
+  friend bool operator==(const Need& a, const Need& b) {
+    return a.moves == b.moves && a.read == b.read;
+  }
+};
+
+using Needs = Side<Need>;
+using Results = Side<std::vector<std::int64_t>>;
+
+Needs needs(const std::vector<cost::StandingCut>& cuts) {
+  Needs found = side(cuts, [](const cost::StandingCut& cut) {
+    return Need{.read = cut.read, .moves = cut.moves};
+  });
+  for (std::size_t at = 0; at < cuts.size(); ++at) {
+    Need& need = found.shapes[found.of[at]];
+    need.whole = std::min(need.whole, cuts[at].whole.value - cuts[at].execute.value);
+    for (std::size_t steps = 0; steps < need.turned.size(); ++steps) {
+      need.turned[steps] =
+          std::min(need.turned[steps], cuts[at].turned[steps] - cuts[at].execute.value);
+    }
+  }
+  return found;
+}
+
+/// What the core needs that needs most of a tensor, and what it may find, in elements. A dimension
+/// of which it is not told how much is needed counts once.
+struct Piece {
+  bool alike = true;  // the most that a core needs is the most that a core holds
+  double needed = 1.0;
+  double found = 1.0;        // with itself or with any other, at most
+  double held = 1.0;         // of what it needs, by any core at most
+  double run = 1.0;          // at most, of what arrives together
+  double steps = kInfinite;  // of the execute, from which on runs may be longer
+};
+
+/// Adds a dimension further out, of which any core holds `held` and needs `needed` at most.
+void add(std::int64_t held, std::int64_t needed, Piece& piece) {
+  const auto [less, more] = std::minmax(held, needed);
+  const auto found = static_cast<double>(less == 0 ? more : less);
+  piece.alike = piece.alike && (less == more || less == 0);
+  piece.held *= found;
+  if (needed == 0) {
+    return;
+  }
+  piece.needed *= static_cast<double>(needed);
+  piece.found *= found;
+  if (!std::isinf(piece.steps)) {
+    return;  // Runs end further in, with the pieces of the senders.
+  }
+  piece.run *= found;
+  if (held > 0 && 2 * held < needed) {
+    piece.steps = static_cast<double>(needed) / (2.0 * found);
+  }
+}
+
+/// What cores need of a tensor of which any needs `read` and holds `shape` at most; none where
+/// there is a dimension of which nothing is told.
+std::optional<Piece> piece_of(std::span<const std::int64_t> shape,
+                              std::span<const std::int64_t> read) {
+  if (shape.empty() || shape.size() != read.size()) {
+    return {};
+  }
+  Piece piece;
+  for (std::size_t dim = shape.size(); dim-- > 0;) {
+    if (shape[dim] == 0 && read[dim] == 0) {
+      return {};
+    }
+    add(shape[dim], read[dim], piece);
+  }
+  return piece;
+}
+
+/// Runs in which what a core lacks arrives at least, and one of any exchange, if it fetches no less
+/// than one of `steps` parts before the first step.
+double fragments(const Piece& piece, double steps) {
+  const double fetched = (piece.needed / steps) - piece.found;
+  return steps < piece.steps ? std::max(1.0, std::ceil((fetched / piece.run) - kRounding)) : 1.0;
+}
+
+/// Seconds that the fragments of a piece add at least to an execute that has an exchange anyway.
+double fragmented(const Piece& piece, const Need& need, double fragment) {
+  double least = need.whole + ((fragments(piece, 1.0) - 1.0) * fragment);
+  for (std::size_t at = 0; at < need.turned.size() && need.turned[at] < least; ++at) {
+    const double most =
+        at + 1 < need.turned.size() ? static_cast<double>(cost::kStepsTold[at + 1] - 1) : kInfinite;
+    least = std::min(least, need.turned[at] + ((fragments(piece, most) - 1.0) * fragment));
+  }
+  return least;
 }
 
 class Trees {
@@ -69,11 +166,11 @@ class Trees {
     for (const cost::Front& front : problem.fronts()) {
       const std::vector<cost::StandingCut>& cuts = front.floor.standing.cuts;
       results_.push_back(side(cuts, [](const cost::StandingCut& cut) { return cut.written; }));
-      needs_.push_back(side(cuts, needed));
+      needs_.push_back(needs(cuts));
     }
     double most = 0.0;
     for (const std::int32_t front : problem.front_of()) {
-      most += longest(problem.fronts()[subscript(front)].floor.standing);
+      most += longest(problem.fronts()[subscript(front)].floor.standing, cores_);
     }
     ticks_ = most > 0.0 ? kTicks / most : 1.0;
   }
@@ -147,8 +244,8 @@ class Trees {
   }
 
   Hanging make(std::int32_t front, const std::vector<std::size_t>& below) {
-    const Side& result = results_[subscript(front)];
-    const Side& need = needs_[subscript(front)];
+    const Results& result = results_[subscript(front)];
+    const Needs& need = needs_[subscript(front)];
     std::vector<Ticks> after(result.shapes.size(), 0);
     for (const std::size_t kind : below) {
       const std::vector<Ticks>& one = behind(front, kind);
@@ -196,7 +293,7 @@ class Trees {
 
   [[nodiscard]] Ticks least_behind(std::span<const std::int64_t> shape, const Kind& kind) const {
     const cost::Standing& own = problem_.fronts()[subscript(kind.front)].floor.standing;
-    const Side& need = needs_[subscript(kind.front)];
+    const Needs& need = needs_[subscript(kind.front)];
     Ticks best = std::numeric_limits<Ticks>::max();
     for (const std::size_t place : kind.by_time) {
       if (kind.more[place] >= best) {
@@ -208,36 +305,33 @@ class Trees {
   }
 
   /// d(c, c') for cuts c' of `own` that need `need` behind a result that rests in `shape`.
-  [[nodiscard]] double moving(std::span<const std::int64_t> shape,
-                              std::span<const std::int64_t> need, const cost::Standing& own) const {
-    if (shape.empty() || shape.size() + 1 != need.size()) {
+  [[nodiscard]] double moving(std::span<const std::int64_t> shape, const Need& need,
+                              const cost::Standing& own) const {
+    const std::optional<Piece> piece = piece_of(shape, need.read);
+    if (!piece) {
       return 0.0;
     }
-    double here = cores_;  // elements
-    double parts = 1.0;    // of a core's piece, each as much as it finds with one core at most
-    bool alike = true;
-    for (std::size_t dim = 0; dim < shape.size(); ++dim) {
-      const auto [less, more] = std::minmax(shape[dim], need[dim]);
-      if (more == 0) {
-        return 0.0;
-      }
-      alike = alike && (less == more || less == 0);
-      here *= static_cast<double>(less == 0 ? more : less);
-      parts *= less == 0 ? 1.0 : static_cast<double>(need[dim]) / static_cast<double>(less);
+    const bool executes = standings_ == Standings::Executes;
+    const double missed = static_cast<double>(own.elements) - (cores_ * piece->held);
+    double data = std::max(0.0, missed) * own.element_time;  // on average over all ports
+    if (piece->alike) {
+      return data;
     }
-    const double senders = std::max(1.0, std::ceil(parts - 1.0 - kRounding));
-    const double apart = alike || need.back() != 0
-                             ? 0.0
-                             : own.exchange.value + ((senders - 1.0) * own.fragment.value);
-    return apart + (std::max(0.0, static_cast<double>(own.elements) - here) * own.element_time);
+    if (need.moves) {
+      return data + (executes ? fragmented(*piece, need, own.fragment.value) : 0.0);
+    }
+    if (executes) {
+      data = std::max(data, (piece->needed - piece->found) * cores_ * own.element_time);
+    }
+    return data + own.exchange.value + ((fragments(*piece, 1.0) - 1.0) * own.fragment.value);
   }
 
   const Problem& problem_;
   Standings standings_;
   double cores_;
-  double ticks_;               // a second
-  std::vector<Side> results_;  // of each front
-  std::vector<Side> needs_;
+  double ticks_;                  // a second
+  std::vector<Results> results_;  // of each front
+  std::vector<Needs> needs_;
   std::vector<std::vector<std::size_t>> below_;  // of each op, the kinds that hang on it
   std::vector<Kind> kinds_;
   std::map<std::pair<std::int32_t, std::vector<Ticks>>, std::size_t> numbers_;

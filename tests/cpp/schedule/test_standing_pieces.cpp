@@ -1,0 +1,123 @@
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "elk/base/ids.hpp"
+#include "elk/cost/front.hpp"
+#include "elk/schedule/standing_bound.hpp"
+#include "schedule/problems.hpp"
+
+namespace elk::schedule {
+namespace {
+
+/// A made-up cut.
+cost::StandingCut cut(std::vector<std::int64_t> read, std::vector<std::int64_t> written,
+                      double time) {
+  return {.read = std::move(read),
+          .written = std::move(written),
+          .moves = false,
+          .execute = {time},
+          .whole = {time},
+          .turned = cost::kNever,
+          .ports = {time}};
+}
+
+const cost::StandingCut kAnyOther{.read = {},
+                                  .written = {},
+                                  .moves = true,
+                                  .execute = {1e-3},
+                                  .whole = {1e-3},
+                                  .turned = cost::kNever,
+                                  .ports = {1e-3}};
+
+/// Of a MatMul and what reads its 8 x 64 results on 16 cores: the fastest cut of one leaves pieces
+/// of 4 x 8, that of the other needs 8 x 4, of which 4 x 4 lie in place on any core.
+double made_up(double exchange, double element_time) {
+  const ir::Graph graph = test::chain(1, 8, 64, false);
+  const chip::Chip chip = test::tight_chip(16, 65536);
+  const cost::TileModel tiles = test::analytic();
+  const Problem priced = test::problem(graph, chip, tiles);
+  std::vector<cost::Front> fronts = priced.fronts();
+  cost::Standing& maker = fronts[subscript(priced.front_of()[0])].floor.standing;
+  maker.cuts = {cut({8, 64}, {4, 8}, 10e-9), cut({8, 64}, {8, 4}, 13e-9), kAnyOther};
+  cost::Standing& reader = fronts[subscript(priced.front_of()[1])].floor.standing;
+  reader.exchange = {exchange};
+  reader.element_time = element_time;
+  reader.cuts = {cut({8, 4}, {}, 20e-9), cut({4, 8}, {}, 24e-9), kAnyOther};
+  const Problem problem(graph, chip, tiles, fronts, priced.front_of());
+  const StandingBound found = standing_bound(problem, Standings::Executes);
+  EXPECT_EQ(found.ops.size(), 2);
+  return found.time.value;
+}
+
+TEST(StandingPieces, TakesTheCheapestOfAgreeingAndMoving) {
+  EXPECT_NEAR(made_up(5e-9, 0.0), 33e-9, 1e-15);           // 13 + 20: they agree.
+  EXPECT_NEAR(made_up(1e-9, 0.0), 31e-9, 1e-15);           // 10 + 1 + 20: a sync is cheaper.
+  EXPECT_NEAR(made_up(1e-9, 1e-9 / 256.0), 32e-9, 1e-15);  // 256 of 512 elements move.
+  EXPECT_NEAR(made_up(1e-9, 4e-9 / 256.0), 33e-9, 1e-15);  // Too many.
+}
+
+/// What reads 8 x 64 elements in pieces of `read` behind results that lie in pieces of 4 x 8 takes
+/// beside both executes, if a fragment takes 1 ns and is all there is to a sync.
+double fragments(std::vector<std::int64_t> read) {
+  const ir::Graph graph = test::chain(1, 8, 64, false);
+  const chip::Chip chip = test::tight_chip(16, 65536);
+  const cost::TileModel tiles = test::analytic();
+  const Problem priced = test::problem(graph, chip, tiles);
+  std::vector<cost::Front> fronts = priced.fronts();
+  fronts[subscript(priced.front_of()[0])].floor.standing.cuts = {cut({8, 64}, {4, 8}, 10e-9)};
+  cost::Standing& reader = fronts[subscript(priced.front_of()[1])].floor.standing;
+  reader.exchange = {1e-9};
+  reader.fragment = {1e-9};
+  reader.element_time = 0.0;
+  reader.cuts = {cut(std::move(read), {}, 20e-9)};
+  const Problem problem(graph, chip, tiles, fronts, priced.front_of());
+  return standing_bound(problem, Standings::Executes).time.value - 30e-9;
+}
+
+TEST(StandingPieces, CountsAFragmentForEveryRunAtLeast) {
+  EXPECT_NEAR(fragments({4, 8}), 0.0, 1e-15);     // They agree.
+  EXPECT_NEAR(fragments({2, 8}), 1e-9, 1e-15);    // Half of a sender's piece.
+  EXPECT_NEAR(fragments({8, 4}), 1e-9, 1e-15);    // One half may be in place.
+  EXPECT_NEAR(fragments({8, 8}), 1e-9, 1e-15);    // The same.
+  EXPECT_NEAR(fragments({1, 32}), 3e-9, 1e-15);   // One of four parts.
+  EXPECT_NEAR(fragments({6, 16}), 2e-9, 1e-15);   // 1.5 x 2 parts: less one, rounded up.
+  EXPECT_NEAR(fragments({6, 20}), 11e-9, 1e-15);  // Each row in runs of 8 at most: 120 - 32 in 11.
+  EXPECT_NEAR(fragments({8, 64}), 60e-9, 1e-15);  // 512 - 32.
+  EXPECT_NEAR(fragments({0, 32}), 3e-9, 1e-15);   // How many of the first are needed is not told.
+}
+
+/// What a reader of all 8 x 64 elements takes more behind results in pieces of 4 x 8 if it shares
+/// them with other cores, so that an exchange is part of its 20 ns. A fragment takes 1 ns.
+double shared(double whole, const cost::TimeOfSteps& turned) {
+  const ir::Graph graph = test::chain(1, 8, 64, false);
+  const chip::Chip chip = test::tight_chip(16, 65536);
+  const cost::TileModel tiles = test::analytic();
+  const Problem priced = test::problem(graph, chip, tiles);
+  std::vector<cost::Front> fronts = priced.fronts();
+  fronts[subscript(priced.front_of()[0])].floor.standing.cuts = {cut({8, 64}, {4, 8}, 10e-9)};
+  cost::Standing& reader = fronts[subscript(priced.front_of()[1])].floor.standing;
+  reader.fragment = {1e-9};
+  reader.element_time = 0.0;
+  reader.cuts = {cut({8, 64}, {}, 20e-9)};
+  reader.cuts[0].moves = true;
+  reader.cuts[0].whole.value = whole;
+  reader.cuts[0].turned = turned;
+  const Problem problem(graph, chip, tiles, fronts, priced.front_of());
+  return standing_bound(problem, Standings::Executes).time.value - 30e-9;
+}
+
+TEST(StandingPieces, CountsFragmentsOfWhatIsSharedUnlessItRotates) {
+  // 60 runs at once, one of them counted; half of all but 32 in two steps: 28. From four on runs
+  // may be longer, for the parts may be no wider than twice what a core holds.
+  EXPECT_NEAR(shared(20e-9, cost::kNever), 59e-9, 1e-15);
+  EXPECT_NEAR(shared(22e-9, {25e-9, 90e-9, 90e-9, 90e-9, 90e-9}), 32e-9, 1e-15);
+  EXPECT_NEAR(shared(22e-9, {25e-9, 40e-9, 60e-9, 80e-9, 99e-9}), 20e-9, 1e-15);
+  EXPECT_NEAR(shared(20e-9, {25e-9, 81e-9, 82e-9, 83e-9, 84e-9}), 32e-9, 1e-15);
+  EXPECT_NEAR(shared(20e-9, {99e-9, 99e-9, 99e-9, 99e-9, 99e-9}), 59e-9, 1e-15);
+}
+
+}  // namespace
+}  // namespace elk::schedule
