@@ -142,7 +142,8 @@ std::optional<Piece> piece_of(std::span<const std::int64_t> shape,
 /// than one of `steps` parts before the first step.
 double fragments(const Piece& piece, double steps) {
   const double fetched = (piece.needed / steps) - piece.found;
-  return steps < piece.steps ? std::max(1.0, std::ceil((fetched / piece.run) - kRounding)) : 1.0;
+  const double run = steps < piece.steps ? piece.run : piece.found;
+  return std::max(1.0, std::ceil((fetched / run) - kRounding));
 }
 
 /// Seconds that the fragments of a piece add at least to an execute that has an exchange anyway.
