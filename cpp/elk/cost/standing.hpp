@@ -48,7 +48,7 @@ struct Standing {
   double element_time = 0.0;      // seconds in which all cores together receive one
   Seconds exchange{0.0};          // that moves anything, before and after its data
   Seconds fragment{0.0};          // of it, and for every other core that a core receives from
-  std::vector<StandingCut> cuts;  // the last stands for all that are left out
+  std::vector<StandingCut> cuts;  // by `read`; the last stands for all that are left out
 };
 
 /// The cuts of an op that has not too many, by their shapes, up to the time at which it had better

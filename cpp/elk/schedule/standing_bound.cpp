@@ -8,8 +8,6 @@
 #include <numeric>
 #include <optional>
 #include <span>
-#include <tuple>
-#include <type_traits>
 #include <utility>
 
 #include "elk/base/ids.hpp"
@@ -31,17 +29,19 @@ struct Side {
   std::vector<std::size_t> of;  // each cut
 };
 
-template <class Of>
-auto side(const std::vector<cost::StandingCut>& cuts, const Of& shape) {
-  Side<std::decay_t<decltype(shape(cuts.front()))>> found;
-  for (const cost::StandingCut& cut : cuts) {
-    found.shapes.push_back(shape(cut));
-  }
-  std::sort(found.shapes.begin(), found.shapes.end());
-  found.shapes.erase(std::unique(found.shapes.begin(), found.shapes.end()), found.shapes.end());
-  for (const cost::StandingCut& cut : cuts) {
-    const auto place = std::lower_bound(found.shapes.begin(), found.shapes.end(), shape(cut));
-    found.of.push_back(static_cast<std::size_t>(place - found.shapes.begin()));
+using Results = Side<std::vector<std::int64_t>>;
+
+Results results(const std::vector<cost::StandingCut>& cuts) {
+  std::vector<std::size_t> order(cuts.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t a, std::size_t b) { return cuts[a].written < cuts[b].written; });
+  Results found{.shapes = {}, .of = std::vector<std::size_t>(cuts.size())};
+  for (const std::size_t cut : order) {
+    if (found.shapes.empty() || found.shapes.back() != cuts[cut].written) {
+      found.shapes.push_back(cuts[cut].written);
+    }
+    found.of[cut] = found.shapes.size() - 1;
   }
   return found;
 }
@@ -63,28 +63,30 @@ struct Need {
   bool moves;
   double whole = kInfinite;
   cost::TimeOfSteps turned = cost::kNever;
-
-  friend bool operator<(const Need& a, const Need& b) {
-    return std::tie(a.read, a.moves) < std::tie(b.read, b.moves);
-  }
-  friend bool operator==(const Need& a, const Need& b) {
-    return a.moves == b.moves && a.read == b.read;
-  }
 };
 
 using Needs = Side<Need>;
-using Results = Side<std::vector<std::int64_t>>;
 
+/// The need of a cut, next to those of others that read as much.
+std::size_t need_of(const cost::StandingCut& cut, std::vector<Need>& needs) {
+  for (std::size_t at = needs.size(); at > 0 && needs[at - 1].read == cut.read; --at) {
+    if (needs[at - 1].moves == cut.moves) {
+      return at - 1;
+    }
+  }
+  needs.push_back({.read = cut.read, .moves = cut.moves});
+  return needs.size() - 1;
+}
+
+/// Cuts come by what they read.
 Needs needs(const std::vector<cost::StandingCut>& cuts) {
-  Needs found = side(cuts, [](const cost::StandingCut& cut) {
-    return Need{.read = cut.read, .moves = cut.moves};
-  });
-  for (std::size_t at = 0; at < cuts.size(); ++at) {
-    Need& need = found.shapes[found.of[at]];
-    need.whole = std::min(need.whole, cuts[at].whole.value - cuts[at].execute.value);
+  Needs found;
+  for (const cost::StandingCut& cut : cuts) {
+    found.of.push_back(need_of(cut, found.shapes));
+    Need& need = found.shapes[found.of.back()];
+    need.whole = std::min(need.whole, cut.whole.value - cut.execute.value);
     for (std::size_t steps = 0; steps < need.turned.size(); ++steps) {
-      need.turned[steps] =
-          std::min(need.turned[steps], cuts[at].turned[steps] - cuts[at].execute.value);
+      need.turned[steps] = std::min(need.turned[steps], cut.turned[steps] - cut.execute.value);
     }
   }
   return found;
@@ -100,6 +102,20 @@ struct Piece {
   double run = 1.0;          // at most, of what arrives together
   double steps = kInfinite;  // of the execute, from which on runs may be longer
 };
+
+/// Whether cores may hold just what they need, or nothing is told that says otherwise.
+bool may_agree(std::span<const std::int64_t> shape, std::span<const std::int64_t> read) {
+  if (shape.empty() || shape.size() != read.size()) {
+    return true;
+  }
+  bool told = true;
+  bool alike = true;
+  for (std::size_t dim = 0; dim < shape.size(); ++dim) {
+    told = told && (shape[dim] != 0 || read[dim] != 0);
+    alike = alike && (shape[dim] == read[dim] || shape[dim] == 0 || read[dim] == 0);
+  }
+  return alike || !told;
+}
 
 /// Adds a dimension further out, of which any core holds `held` and needs `needed` at most.
 void add(std::int64_t held, std::int64_t needed, Piece& piece) {
@@ -166,7 +182,7 @@ class Trees {
         below_(problem.front_of().size()) {
     for (const cost::Front& front : problem.fronts()) {
       const std::vector<cost::StandingCut>& cuts = front.floor.standing.cuts;
-      results_.push_back(side(cuts, [](const cost::StandingCut& cut) { return cut.written; }));
+      results_.push_back(results(cuts));
       needs_.push_back(needs(cuts));
     }
     double most = 0.0;
@@ -294,13 +310,18 @@ class Trees {
 
   [[nodiscard]] Ticks least_behind(std::span<const std::int64_t> shape, const Kind& kind) const {
     const cost::Standing& own = problem_.fronts()[subscript(kind.front)].floor.standing;
-    const Needs& need = needs_[subscript(kind.front)];
+    const std::vector<Need>& needs = needs_[subscript(kind.front)].shapes;
+    const Ticks exchange = ticks(own.exchange.value);
     Ticks best = std::numeric_limits<Ticks>::max();
     for (const std::size_t place : kind.by_time) {
-      if (kind.more[place] >= best) {
+      const Ticks more = kind.more[place];
+      if (more >= best) {
         break;
       }
-      best = std::min(best, kind.more[place] + ticks(moving(shape, need.shapes[place], own)));
+      const Need& need = needs[place];
+      if (need.moves || more < best - exchange || may_agree(shape, need.read)) {
+        best = std::min(best, more + ticks(moving(shape, need, own)));
+      }
     }
     return best;
   }
