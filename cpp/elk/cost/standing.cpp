@@ -79,7 +79,7 @@ class StandingSearch {
                       .moves = true,
                       .execute = {limit_},
                       .whole = {limit_},
-                      .turned = kNever,
+                      .turned = kNotTurned,
                       .ports = {limit_}});
     return result;
   }
@@ -156,7 +156,7 @@ class StandingSearch {
     if (least.ports < limit_) {
       const Times now{.execute = std::min(least.execute, limit_),
                       .whole = turning ? least.whole : least.execute,
-                      .turned = turning ? least.turned : kNever,
+                      .turned = turning ? least.turned : kNotTurned,
                       .ports = least.ports};
       const auto [place, fresh] =
           best_.emplace(Shape{counts(read), written(), resting_.moved(cut_) > 0}, now);

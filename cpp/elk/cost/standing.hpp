@@ -17,7 +17,7 @@ struct Floor;
 /// least in so many or more.
 inline constexpr std::array<std::int64_t, 5> kStepsTold = {2, 3, 5, 9, 17};
 using TimeOfSteps = std::array<double, kStepsTold.size()>;
-inline constexpr TimeOfSteps kNever = [] {
+inline constexpr TimeOfSteps kNotTurned = [] {
   TimeOfSteps times{};
   times.fill(std::numeric_limits<double>::infinity());
   return times;

@@ -58,32 +58,32 @@ double longest(const cost::Standing& standing, double cores) {
 }
 
 /// What cuts read, and by how much `whole` and `turned` exceed `execute` in all that read it.
-struct Need {
+struct Reading {
   std::vector<std::int64_t> read;
   bool moves;
   double whole = kInfinite;
-  cost::TimeOfSteps turned = cost::kNever;
+  cost::TimeOfSteps turned = cost::kNotTurned;
 };
 
-using Needs = Side<Need>;
+using Readings = Side<Reading>;
 
-/// The need of a cut, next to those of others that read as much.
-std::size_t need_of(const cost::StandingCut& cut, std::vector<Need>& needs) {
-  for (std::size_t at = needs.size(); at > 0 && needs[at - 1].read == cut.read; --at) {
-    if (needs[at - 1].moves == cut.moves) {
+/// What a cut reads, next to what others do that read as much.
+std::size_t reading_of(const cost::StandingCut& cut, std::vector<Reading>& readings) {
+  for (std::size_t at = readings.size(); at > 0 && readings[at - 1].read == cut.read; --at) {
+    if (readings[at - 1].moves == cut.moves) {
       return at - 1;
     }
   }
-  needs.push_back({.read = cut.read, .moves = cut.moves});
-  return needs.size() - 1;
+  readings.push_back({.read = cut.read, .moves = cut.moves});
+  return readings.size() - 1;
 }
 
 /// Cuts come by what they read.
-Needs needs(const std::vector<cost::StandingCut>& cuts) {
-  Needs found;
+Readings readings(const std::vector<cost::StandingCut>& cuts) {
+  Readings found;
   for (const cost::StandingCut& cut : cuts) {
-    found.of.push_back(need_of(cut, found.shapes));
-    Need& need = found.shapes[found.of.back()];
+    found.of.push_back(reading_of(cut, found.shapes));
+    Reading& need = found.shapes[found.of.back()];
     need.whole = std::min(need.whole, cut.whole.value - cut.execute.value);
     for (std::size_t steps = 0; steps < need.turned.size(); ++steps) {
       need.turned[steps] = std::min(need.turned[steps], cut.turned[steps] - cut.execute.value);
@@ -118,7 +118,7 @@ bool may_agree(std::span<const std::int64_t> shape, std::span<const std::int64_t
 }
 
 /// Adds a dimension further out, of which any core holds `held` and needs `needed` at most.
-void add(std::int64_t held, std::int64_t needed, Piece& piece) {
+void add_dim(std::int64_t held, std::int64_t needed, Piece& piece) {
   const auto [less, more] = std::minmax(held, needed);
   const auto found = static_cast<double>(less == 0 ? more : less);
   piece.alike = piece.alike && (less == more || less == 0);
@@ -149,7 +149,7 @@ std::optional<Piece> piece_of(std::span<const std::int64_t> shape,
     if (shape[dim] == 0 && read[dim] == 0) {
       return {};
     }
-    add(shape[dim], read[dim], piece);
+    add_dim(shape[dim], read[dim], piece);
   }
   return piece;
 }
@@ -163,7 +163,7 @@ double fragments(const Piece& piece, double steps) {
 }
 
 /// Seconds that the fragments of a piece add at least to an execute that has an exchange anyway.
-double fragmented(const Piece& piece, const Need& need, double fragment) {
+double fragmented(const Piece& piece, const Reading& need, double fragment) {
   double least = need.whole + ((fragments(piece, 1.0) - 1.0) * fragment);
   for (std::size_t at = 0; at < need.turned.size() && need.turned[at] < least; ++at) {
     const double most =
@@ -183,7 +183,7 @@ class Trees {
     for (const cost::Front& front : problem.fronts()) {
       const std::vector<cost::StandingCut>& cuts = front.floor.standing.cuts;
       results_.push_back(results(cuts));
-      needs_.push_back(needs(cuts));
+      readings_.push_back(readings(cuts));
     }
     double most = 0.0;
     for (const std::int32_t front : problem.front_of()) {
@@ -221,8 +221,8 @@ class Trees {
   /// kinds, for what lies far behind tells no choices apart.
   struct Kind {
     std::int32_t front;
-    std::vector<Ticks> more;           // than at least, for each of its needs
-    std::vector<std::size_t> by_time;  // its needs
+    std::vector<Ticks> more;           // than at least, for each reading of its front
+    std::vector<std::size_t> by_time;  // of these
   };
   struct Hanging {
     std::size_t kind;
@@ -262,7 +262,7 @@ class Trees {
 
   Hanging make(std::int32_t front, const std::vector<std::size_t>& below) {
     const Results& result = results_[subscript(front)];
-    const Needs& need = needs_[subscript(front)];
+    const Readings& need = readings_[subscript(front)];
     std::vector<Ticks> after(result.shapes.size(), 0);
     for (const std::size_t kind : below) {
       const std::vector<Ticks>& one = behind(front, kind);
@@ -310,7 +310,7 @@ class Trees {
 
   [[nodiscard]] Ticks least_behind(std::span<const std::int64_t> shape, const Kind& kind) const {
     const cost::Standing& own = problem_.fronts()[subscript(kind.front)].floor.standing;
-    const std::vector<Need>& needs = needs_[subscript(kind.front)].shapes;
+    const std::vector<Reading>& readings = readings_[subscript(kind.front)].shapes;
     const Ticks exchange = ticks(own.exchange.value);
     Ticks best = std::numeric_limits<Ticks>::max();
     for (const std::size_t place : kind.by_time) {
@@ -318,7 +318,7 @@ class Trees {
       if (more >= best) {
         break;
       }
-      const Need& need = needs[place];
+      const Reading& need = readings[place];
       if (need.moves || more < best - exchange || may_agree(shape, need.read)) {
         best = std::min(best, more + ticks(moving(shape, need, own)));
       }
@@ -327,7 +327,7 @@ class Trees {
   }
 
   /// d(c, c') for cuts c' of `own` that need `need` behind a result that rests in `shape`.
-  [[nodiscard]] double moving(std::span<const std::int64_t> shape, const Need& need,
+  [[nodiscard]] double moving(std::span<const std::int64_t> shape, const Reading& need,
                               const cost::Standing& own) const {
     const std::optional<Piece> piece = piece_of(shape, need.read);
     if (!piece) {
@@ -353,7 +353,7 @@ class Trees {
   double cores_;
   double ticks_;                  // a second
   std::vector<Results> results_;  // of each front
-  std::vector<Needs> needs_;
+  std::vector<Readings> readings_;
   std::vector<std::vector<std::size_t>> below_;  // of each op, the kinds that hang on it
   std::vector<Kind> kinds_;
   std::map<std::pair<std::int32_t, std::vector<Ticks>>, std::size_t> numbers_;

@@ -20,7 +20,7 @@ cost::StandingCut cut(std::vector<std::int64_t> read, std::vector<std::int64_t> 
           .moves = false,
           .execute = {time},
           .whole = {time},
-          .turned = cost::kNever,
+          .turned = cost::kNotTurned,
           .ports = {time}};
 }
 
@@ -29,7 +29,7 @@ const cost::StandingCut kAnyOther{.read = {},
                                   .moves = true,
                                   .execute = {1e-3},
                                   .whole = {1e-3},
-                                  .turned = cost::kNever,
+                                  .turned = cost::kNotTurned,
                                   .ports = {1e-3}};
 
 /// Of a MatMul and what reads its 8 x 64 results on 16 cores: the fastest cut of one leaves pieces
@@ -113,7 +113,7 @@ TEST(StandingPieces, CountsFragmentsOfWhatIsSharedUnlessItRotates) {
   // 60 runs at once, one of them counted; of half of it, without the 32 that may be there, 28. In
   // four steps or more a part may be no wider than twice what a core holds, so that only senders
   // count: three for a quarter.
-  EXPECT_NEAR(shared(20e-9, cost::kNever), 59e-9, 1e-15);
+  EXPECT_NEAR(shared(20e-9, cost::kNotTurned), 59e-9, 1e-15);
   EXPECT_NEAR(shared(22e-9, {25e-9, 90e-9, 90e-9, 90e-9, 90e-9}), 32e-9, 1e-15);
   EXPECT_NEAR(shared(22e-9, {25e-9, 40e-9, 60e-9, 80e-9, 99e-9}), 22e-9, 1e-15);
   EXPECT_NEAR(shared(20e-9, {25e-9, 81e-9, 82e-9, 83e-9, 84e-9}), 32e-9, 1e-15);
