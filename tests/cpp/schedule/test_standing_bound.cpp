@@ -50,7 +50,6 @@ ir::Graph few_ops(Random& random) {
 /// Adds a cut of an op to its front with one operand or none split over time, in every way.
 void add_turns(Problem& problem, std::int32_t op, const std::vector<std::int64_t>& factors) {
   const ir::Op& node = problem.graph().ops[subscript(op)];
-  const std::int64_t cores = chip::total_cores(problem.chip());
   std::vector<std::vector<std::int64_t>> whole;
   for (const ir::Operand& operand : node.operands) {
     whole.emplace_back(operand.dims.size(), 1);
