@@ -106,6 +106,47 @@ std::vector<PlanOption> coarser(Pricer& pricer, const Candidate& plan, Seconds m
   return result;
 }
 
+/// Bytes that a core preloads at most.
+Bytes largest_preload(const PlanOption& option) {
+  Bytes most{0};
+  for (const PreloadState& state : option.states) {
+    most = std::max(most, state.space);
+  }
+  return most;
+}
+
+/// Whether a plan takes no more time or room than another, itself or its HBM data.
+bool covers(const PlanOption& a, const PlanOption& b) {
+  return a.time <= b.time && a.footprint.space <= b.footprint.space &&
+         largest_preload(a) <= largest_preload(b);
+}
+
+/// Of the cuts that trade time for room, the plans that `options` lack: in vast spaces, these are
+/// of a grid of factors.
+std::vector<PlanOption> roomier(Pricer& pricer, const std::vector<Holding>& holdings,
+                                const std::vector<PlanOption>& options) {
+  std::vector<PlanOption> result;
+  for (const Holding& holding : holdings) {
+    if (holding.factors.empty()) {
+      continue;
+    }
+    const auto whole = partition::complete_plan(
+        pricer.graph(), pricer.op(), holding.factors,
+        std::vector<std::vector<std::int64_t>>(pricer.op().operands.size()), pricer.chip());
+    if (!whole) {
+      continue;
+    }
+    PlanOption option = price(pricer.graph(), pricer.op(), *whole, pricer.chip(), pricer);
+    const auto as_good = [&](const PlanOption& other) { return covers(other, option); };
+    if (option.footprint.space <= chip::room(pricer.chip()) &&
+        std::none_of(options.begin(), options.end(), as_good) &&
+        std::none_of(result.begin(), result.end(), as_good)) {
+      result.push_back(std::move(option));
+    }
+  }
+  return result;
+}
+
 bool before(const PlanOption& a, const PlanOption& b) {
   return std::tie(a.time, a.footprint.space, a.plan) < std::tie(b.time, b.footprint.space, b.plan);
 }
@@ -144,13 +185,24 @@ Front front(Pricer& pricer, Rates rates, const Constraints& constraints, const S
     return front;
   }
   std::vector<PlanOption> coarse = coarser(pricer, found.fastest.front(), fastest.front().time);
-  front.floor.standing = follows ? earlier->standing : standing(pricer, rates, front.floor);
+  if (follows) {
+    front.floor.standing = earlier->standing;
+    front.floor.holdings = earlier->holdings;
+  } else {
+    front.floor.standing = standing(pricer, rates, front.floor);
+    front.floor.holdings = holdings(pricer, rates, front.floor, largest_preload(fastest.front()));
+  }
   if (left != nullptr) {
     left->standing = front.floor.standing;
+    left->holdings = front.floor.holdings;
+  }
+  std::vector<PlanOption> roomy;
+  if (constraints.min_core_share <= 0.0 && constraints.max_padding <= 0.0) {
+    roomy = roomier(pricer, front.floor.holdings, front.options);
   }
   const partition::ExecutePlan chosen = fastest.front().plan;
   const auto is_chosen = [&](const PlanOption& option) { return option.plan == chosen; };
-  for (std::vector<PlanOption>* more : {&prompt, &fastest, &coarse}) {
+  for (std::vector<PlanOption>* more : {&prompt, &fastest, &coarse, &roomy}) {
     for (PlanOption& option : *more) {
       const auto same = [&](const PlanOption& other) { return other.plan == option.plan; };
       if (std::none_of(front.options.begin(), front.options.end(), same)) {

@@ -7,6 +7,7 @@
 #include "elk/base/units.hpp"
 #include "elk/chip/chip.hpp"
 #include "elk/cost/exchange.hpp"
+#include "elk/cost/holding.hpp"
 #include "elk/cost/standing.hpp"
 #include "elk/cost/tile.hpp"
 #include "elk/ir/graph.hpp"
@@ -95,6 +96,7 @@ struct Floor {
   std::vector<Corner> corners;     // their Pareto front: min of a e + b r + c h for any a, b, c
   std::vector<PortUse> port_uses;  // their Pareto front, too
   Standing standing{};             // what it needs by how its activations lie
+  std::vector<Holding> holdings;   // what it needs of SRAM, the faster the more; may not be known
 };
 
 /// The Pareto front of an op in (space, time, exchange bytes, HBM bytes), `have` empty.

@@ -9,6 +9,7 @@
 #include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
 #include "elk/cost/cuts.hpp"
+#include "elk/cost/cuts_below.hpp"
 #include "elk/cost/floor.hpp"
 
 namespace elk::cost {
@@ -45,21 +46,13 @@ bool is_listed(ir::OpKind kind) {
 class StandingSearch {
  public:
   StandingSearch(Pricer& pricer, Rates& rates, const Resting& resting, double limit)
-      : pricer_(pricer),
-        rates_(rates),
-        resting_(resting),
-        limit_(limit),
-        cores_(chip::total_cores(pricer.chip())),
-        factors_(all_factors(pricer.op(), cores_)),
-        turns_(pricer, cores_),
-        floor_(pricer, rates, cores_, false),
-        cut_(uncut(factors_.size())) {}
+      : pricer_(pricer), resting_(resting), limit_(limit), below_(pricer, rates, limit) {}
 
   /// Every cut, by its shapes; false if a tile undercut the rates.
   bool run() {
     best_.clear();
     sound_ = true;
-    visit({.axes = 0, .product = 1, .rate = 0.0, .volume = rates_.volume(pricer_.size())});
+    below_.each([this](const Cut& cut, const WholeTile& whole) { look(cut, whole); });
     return sound_;
   }
   [[nodiscard]] std::vector<StandingCut> cuts() const {
@@ -85,73 +78,10 @@ class StandingSearch {
   }
 
  private:
-  /// What the factors of the first axes say of a cut's tiles.
-  struct Prefix {
-    std::size_t axes;
-    std::int64_t product;  // of the factors
-    double rate;           // least seconds for each unit of volume
-    double volume;         // with the other axes whole
-  };
-
-  /// Every cut with the factors of `before`, the axes after these in any way.
-  void visit(const Prefix& before) {
-    if (before.axes == factors_.size()) {
-      look(before.rate * before.volume);
-      return;
-    }
-    const std::size_t axis = before.axes;
-    const std::int64_t size = pricer_.op().axes[axis].size;
-    for (const std::int64_t factor : factors_[axis]) {
-      if (before.product * factor > cores_) {
-        break;
-      }
-      const std::int64_t length = ceil_div(size, factor);
-      const double share = static_cast<double>(length) / static_cast<double>(size);
-      const Prefix here{.axes = axis + 1,
-                        .product = before.product * factor,
-                        .rate = std::max(before.rate, rates_.rate(axis, length)),
-                        .volume = before.volume * (rates_.counts(axis) ? share : 1.0)};
-      cut_.factor[axis] = factor;
-      cut_.tile[axis] = length;
-      if (may_take_less(here)) {
-        visit(here);
-      }
-    }
-    cut_.factor[axis] = 1;
-    cut_.tile[axis] = size;
-  }
-
-  /// Whether a cut with these factors may take less than the limit. What is not known of it yet
-  /// stands at its least: the axes uncut so far share and sum nothing.
-  bool may_take_less(const Prefix& here) {
-    const std::int64_t pieces = cores_ / here.product;  // of the tile that others can cut
-    const double compute = here.rate * here.volume / static_cast<double>(pieces);
-    if (compute >= limit_) {
-      return false;
-    }
-    pricer_.count_sharers(cut_);
-    cut_.reduce = kNoExchange;
-    return floor_.ports(cut_, compute) < limit_;
-  }
-
-  /// `compute`: what its tiles take at least.
-  void look(double compute) {
-    pricer_.count_sharers(cut_);
-    cut_.reduce = kNoExchange;
-    if (floor_.ports(cut_, compute) >= limit_) {
-      return;
-    }
-    pricer_.measure(cut_);
-    const WholeTile whole{
-        .time = pricer_.tiles().sub_task(cut_.tile),
-        .beyond = rates_.tells_beyond() && pricer_.tiles().extrapolated(cut_.tile)};
-    if (rates_.gain(whole) * whole.time >= limit_) {
-      return;
-    }
-    pricer_.reduce(cut_);
+  void look(const Cut& cut, const WholeTile& whole) {
     const auto read = static_cast<std::size_t>(resting_.largest());
-    const bool turning = may_turn(read);
-    const FloorSearch::Least least = floor_.least(cut_, whole, turns_, limit_, turning);
+    const bool turning = may_turn(cut, read);
+    const FloorSearch::Least least = below_.least(whole, turning);
     sound_ = sound_ && least.sound;
     if (least.ports < limit_) {
       const Times now{.execute = std::min(least.execute, limit_),
@@ -159,7 +89,7 @@ class StandingSearch {
                       .turned = turning ? least.turned : kNotTurned,
                       .ports = least.ports};
       const auto [place, fresh] =
-          best_.emplace(Shape{counts(read), written(), resting_.moved(cut_) > 0}, now);
+          best_.emplace(Shape{counts(cut, read), written(cut), resting_.moved(cut) > 0}, now);
       Times& times = place->second;
       times.execute = std::min(times.execute, now.execute);
       times.whole = std::min(times.whole, now.whole);
@@ -181,32 +111,32 @@ class StandingSearch {
   }
 
   /// Whether a slot may rotate.
-  [[nodiscard]] bool may_turn(std::size_t slot) const {
+  [[nodiscard]] bool may_turn(const Cut& cut, std::size_t slot) const {
     const std::vector<SlotDim>& dims = pricer_.slots()[slot].dims;
-    return cut_.held[slot].sharers > 1 &&
+    return cut.held[slot].sharers > 1 &&
            std::any_of(dims.begin(), dims.end(), [](const SlotDim& dim) { return dim.rotates; });
   }
 
   /// The most indices of each dimension of a slot that a core needs or makes, 0 where axes do
   /// not tell.
-  [[nodiscard]] std::vector<std::int64_t> counts(std::size_t slot) const {
+  [[nodiscard]] std::vector<std::int64_t> counts(const Cut& cut, std::size_t slot) const {
     const std::vector<SlotDim>& dims = pricer_.slots()[slot].dims;
     std::vector<std::int64_t> result(dims.size(), 0);
     for (std::size_t dim = 0; dim < dims.size(); ++dim) {
       if (tells(dims[dim])) {
-        result[dim] = cut_.held[slot].extent[dim].count;
+        result[dim] = cut.held[slot].extent[dim].count;
       }
     }
     return result;
   }
 
   /// The same of the result, partial ones scattered.
-  [[nodiscard]] std::vector<std::int64_t> written() const {
+  [[nodiscard]] std::vector<std::int64_t> written(const Cut& cut) const {
     if (pricer_.slots().size() != pricer_.reads() + 1) {
       return {};
     }
-    std::vector<std::int64_t> result = counts(pricer_.reads());
-    const partition::Scatter& scatter = cut_.held[pricer_.reads()].scatter;
+    std::vector<std::int64_t> result = counts(cut, pricer_.reads());
+    const partition::Scatter& scatter = cut.held[pricer_.reads()].scatter;
     if (scatter.parts > 1 && scatter.dim >= 0) {
       const auto dim = static_cast<std::size_t>(scatter.dim);
       result[dim] = result[dim] * scatter.piece / scatter.tile;
@@ -223,14 +153,9 @@ class StandingSearch {
   using Shape = std::tuple<std::vector<std::int64_t>, std::vector<std::int64_t>, bool>;
 
   Pricer& pricer_;
-  Rates& rates_;
   const Resting& resting_;
   double limit_;
-  std::int64_t cores_;
-  Factors factors_;
-  Turns turns_;
-  FloorSearch floor_;
-  Cut cut_;
+  CutsBelow below_;
   bool sound_ = true;
   std::map<Shape, Times> best_;
 };

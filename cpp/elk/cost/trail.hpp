@@ -60,6 +60,7 @@ struct Trail {
 struct Searched {
   std::vector<Trail> trails;  // of all its passes
   Standing standing;
+  std::vector<Holding> holdings;
   std::vector<std::pair<Candidate, PlanOption>> options;  // by the first; preloads at any rate
 };
 

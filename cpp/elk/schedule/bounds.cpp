@@ -13,6 +13,7 @@
 #include "elk/base/ids.hpp"
 #include "elk/chip/crossing.hpp"
 #include "elk/chip/delivery.hpp"
+#include "elk/schedule/pair_bound.hpp"
 #include "elk/schedule/sram_bound.hpp"
 #include "elk/schedule/standing_bound.hpp"
 
@@ -59,17 +60,20 @@ struct Share {
   double ops;
 };
 
-/// Ops of which more is known together (`standing_bound`).
+/// Ops of which more is known together (`standing_bound`, `pair_bound`).
 struct Group {
   std::vector<double> ops;  // of each front
   double time;              // seconds of them all
 };
 
-Group group(const Problem& problem, Standings standings) {
-  const StandingBound known = standing_bound(problem, standings);
-  Group result{.ops = std::vector<double>(problem.fronts().size(), 0.0), .time = known.time.value};
-  for (const std::int32_t op : known.ops) {
-    result.ops[subscript(problem.front_of()[subscript(op)])] += 1.0;
+Group group(const Problem& problem, Standings standings, const PairBound& pairs = {}) {
+  const StandingBound known = standing_bound(problem, standings, pairs.ops);
+  Group result{.ops = std::vector<double>(problem.fronts().size(), 0.0),
+               .time = known.time.value + pairs.time.value};
+  for (const std::vector<std::int32_t>& ops : {known.ops, pairs.ops}) {
+    for (const std::int32_t op : ops) {
+      result.ops[subscript(problem.front_of()[subscript(op)])] += 1.0;
+    }
   }
   return result;
 }
@@ -140,6 +144,20 @@ double weighed(const std::vector<Share>& shares, const Group& group, const Weigh
     priced.push_back({.all = least(share, weights), .rest = least(share, beside)});
   }
   return most_of(shares, priced, group, weights.execute) * kRoundDown;
+}
+
+/// The most of a grid of weights.
+double most_weighed(const std::vector<Share>& shares, const Group& group) {
+  double most = 0.0;
+  for (int a = 0; a <= kGrid; ++a) {
+    for (int b = 0; a + b <= kGrid; ++b) {
+      most = std::max(most, weighed(shares, group,
+                                    {.execute = static_cast<double>(a) / kGrid,
+                                     .link = static_cast<double>(b) / kGrid,
+                                     .hbm = static_cast<double>(kGrid - a - b) / kGrid}));
+    }
+  }
+  return most;
 }
 
 /// Bytes that every plan of an op must read, each once, over all chips.
@@ -272,29 +290,29 @@ double contended(const Problem& problem, const std::vector<Share>& shares,
 Bounds bounds(const Problem& problem, Seconds ideal) {
   const chip::Chip& chip = problem.chip();
   const std::vector<Share> all = shares(problem);
-  const Group standing = group(problem, Standings::Executes);
-  Bounds result{.ideal = ideal,
-                .lower_bound = {0.0},
-                .hbm = {0.0},
-                .execute = {weighed(all, standing, {.execute = 1.0, .link = 0.0, .hbm = 0.0})},
-                .link = {weighed(all, standing, {.execute = 0.0, .link = 1.0, .hbm = 0.0})}};
+  std::vector<Group> groups = {group(problem, Standings::Executes)};
+  Bounds result{
+      .ideal = ideal,
+      .lower_bound = {0.0},
+      .hbm = {0.0},
+      .execute = {weighed(all, groups.front(), {.execute = 1.0, .link = 0.0, .hbm = 0.0})},
+      .link = {weighed(all, groups.front(), {.execute = 0.0, .link = 1.0, .hbm = 0.0})}};
   if (chip.hbm) {
     const std::vector<double> read = reads(problem);
     const double bytes = std::accumulate(read.begin(), read.end(), 0.0);
     const auto chips = static_cast<double>(chip.chips);
-    const double timeline = sram_bound(problem, read, arrival_rate(chip) * chips);
+    const double rate = arrival_rate(chip) * chips;
+    const double timeline = sram_bound(problem, read, rate);
+    const PairBound pairs = pair_bound(problem, read, rate);
+    if (!pairs.ops.empty()) {
+      groups.push_back(group(problem, Standings::Executes, pairs));
+    }
     result.hbm.value = bytes / (chip.hbm->rate * chips) * kRoundDown;
     result.lower_bound.value =
         std::max({result.hbm.value, timeline * kRoundDown, contended(problem, all, read)});
   }
-  for (int a = 0; a <= kGrid; ++a) {
-    for (int b = 0; a + b <= kGrid; ++b) {
-      const Weights weights{.execute = static_cast<double>(a) / kGrid,
-                            .link = static_cast<double>(b) / kGrid,
-                            .hbm = static_cast<double>(kGrid - a - b) / kGrid};
-      result.lower_bound.value =
-          std::max(result.lower_bound.value, weighed(all, standing, weights));
-    }
+  for (const Group& together : groups) {
+    result.lower_bound.value = std::max(result.lower_bound.value, most_weighed(all, together));
   }
   return result;
 }

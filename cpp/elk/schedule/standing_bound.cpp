@@ -175,11 +175,15 @@ double fragmented(const Piece& piece, const Reading& need, double fragment) {
 
 class Trees {
  public:
-  Trees(const Problem& problem, Standings standings)
+  Trees(const Problem& problem, Standings standings, std::span<const std::int32_t> without)
       : problem_(problem),
         standings_(standings),
         cores_(static_cast<double>(chip::total_cores(problem.chip()))),
-        below_(problem.front_of().size()) {
+        below_(problem.front_of().size()),
+        without_(problem.front_of().size(), false) {
+    for (const std::int32_t op : without) {
+      without_[subscript(op)] = true;
+    }
     for (const cost::Front& front : problem.fronts()) {
       const std::vector<cost::StandingCut>& cuts = front.floor.standing.cuts;
       results_.push_back(results(cuts));
@@ -236,7 +240,8 @@ class Trees {
   /// Whether the cuts of an op are known, and it is one of those asked for.
   [[nodiscard]] bool hangs(std::int32_t op) const {
     const bool small = problem_.graph().ops[subscript(op)].kind != ir::OpKind::MatMul;
-    return standing(op).operand >= 0 && (small || standings_ == Standings::Executes);
+    return !without_[subscript(op)] && standing(op).operand >= 0 &&
+           (small || standings_ == Standings::Executes);
   }
 
   /// The op that makes what `op` reads, -1 if its cuts are not known.
@@ -355,6 +360,7 @@ class Trees {
   std::vector<Results> results_;  // of each front
   std::vector<Readings> readings_;
   std::vector<std::vector<std::size_t>> below_;  // of each op, the kinds that hang on it
+  std::vector<bool> without_;                    // of each op, whether it is left out
   std::vector<Kind> kinds_;
   std::map<std::pair<std::int32_t, std::vector<Ticks>>, std::size_t> numbers_;
   std::map<std::pair<std::int32_t, std::vector<std::size_t>>, Hanging> known_;
@@ -363,8 +369,9 @@ class Trees {
 
 }  // namespace
 
-StandingBound standing_bound(const Problem& problem, Standings standings) {
-  return Trees(problem, standings).bound();
+StandingBound standing_bound(const Problem& problem, Standings standings,
+                             std::span<const std::int32_t> without) {
+  return Trees(problem, standings, without).bound();
 }
 
 }  // namespace elk::schedule

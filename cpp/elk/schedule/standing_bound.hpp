@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "elk/base/units.hpp"
@@ -30,7 +31,9 @@ struct StandingBound {
 /// core that the busiest one receives from: none holds more of a piece than the product over
 /// dimensions of the lesser of what any core may hold and need. To it come the elements that no
 /// core has in place: all, less for each core the product over dimensions of the lesser of what it
-/// may hold and need. The bound is the sum of min t over the roots.
-[[nodiscard]] StandingBound standing_bound(const Problem& problem, Standings standings);
+/// may hold and need. The bound is the sum of min t over the roots. Ops in `without` stand in no
+/// tree.
+[[nodiscard]] StandingBound standing_bound(const Problem& problem, Standings standings,
+                                           std::span<const std::int32_t> without = {});
 
 }  // namespace elk::schedule

@@ -15,81 +15,11 @@
 #include "elk/schedule/evaluate.hpp"
 #include "elk/schedule/ideal.hpp"
 #include "elk/schedule/search.hpp"
+#include "schedule/exhaustive.hpp"
 #include "schedule/problems.hpp"
 
 namespace elk::schedule {
 namespace {
-
-/// Every way to decide about a model of few ops, by trial.
-class Exhaustive {
- public:
-  explicit Exhaustive(Problem& problem) : problem_(problem), room_(chip::room(problem.chip())) {}
-
-  /// The least forecast of all choices and preload numbers that fit.
-  double least() {
-    std::vector<Choice> choices;
-    choose(choices);
-    return least_;
-  }
-  [[nodiscard]] std::int64_t tried() const { return tried_; }
-
- private:
-  void choose(std::vector<Choice>& choices) {
-    const auto op = static_cast<std::int32_t>(choices.size());
-    if (op == problem_.op_count()) {
-      const Situation now = situation(problem_, choices);
-      std::vector<std::int32_t> slots;
-      issue(now, slots);
-      return;
-    }
-    const auto& options = problem_.front(op).options;
-    for (std::size_t option = 0; option < options.size(); ++option) {
-      for (std::size_t state = 0; state < options[option].states.size(); ++state) {
-        choices.push_back({.option = static_cast<std::int32_t>(option),
-                           .state = static_cast<std::int32_t>(state)});
-        choose(choices);
-        choices.pop_back();
-      }
-    }
-  }
-
-  /// All slots of the preloads, in order.
-  void issue(const Situation& now, std::vector<std::int32_t>& slots) {
-    if (slots.size() == problem_.loaded().size()) {
-      run(now, slots);
-      return;
-    }
-    const std::int32_t op = problem_.loaded()[slots.size()];
-    for (std::int32_t slot = slots.empty() ? 0 : slots.back(); slot <= op; ++slot) {
-      slots.push_back(slot);
-      issue(now, slots);
-      slots.pop_back();
-    }
-  }
-
-  void run(const Situation& now, const std::vector<std::int32_t>& slots) {
-    std::vector<Bytes> used = now.base;
-    std::vector<std::int32_t> before(used.size(), 0);
-    for (std::size_t place = 0; place < slots.size(); ++place) {
-      const std::int32_t op = problem_.loaded()[place];
-      for (std::int32_t k = slots[place]; k <= op; ++k) {
-        used[static_cast<std::size_t>(k)] += now.piece[static_cast<std::size_t>(op)];
-      }
-      for (std::size_t k = static_cast<std::size_t>(slots[place]); k < before.size(); ++k) {
-        ++before[k];
-      }
-    }
-    if (*std::max_element(used.begin(), used.end()) <= room_) {
-      ++tried_;
-      least_ = std::min(least_, timing(problem_, now, problem_.loaded(), before).total.value);
-    }
-  }
-
-  Problem& problem_;
-  Bytes room_;
-  double least_ = std::numeric_limits<double>::infinity();
-  std::int64_t tried_ = 0;
-};
 
 ir::Graph tiny_graph(Random& random) {
   const std::int64_t rows = test::one_of<std::int64_t, 3>(random, {1, 2, 4});
@@ -173,7 +103,7 @@ TEST(Bounds, LieBelowTheBestOfEveryChoiceOnTinyModels) {
       std::vector<std::int64_t> factors;
       add_every_cut(problem, op, factors);
     }
-    Exhaustive all(problem);
+    test::Exhaustive all(problem);
     const double least = all.least();
     if (all.tried() == 0) {
       continue;
@@ -205,7 +135,7 @@ TEST(Search, IsNeverBetterThanTrialAndSeldomMuchWorse) {
       total = search(problem, {.policy = Policy::ElkDyn, .threads = 1}).times.total.value;
     } catch (const Infeasible&) {
     }
-    const double least = Exhaustive(problem).least();  // with the plans that the search added
+    const double least = test::Exhaustive(problem).least();  // with the plans that the search added
     if (total) {
       EXPECT_GE(*total, least * (1.0 - 1e-12)) << "round " << round;
       sum += *total / least;

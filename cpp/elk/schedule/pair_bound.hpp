@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "elk/base/units.hpp"
+#include "elk/schedule/problem.hpp"
+
+namespace elk::schedule {
+
+/// What some stretches of the model take at least, each from the begin of its first execute to the
+/// end of its last.
+struct PairBound {
+  std::vector<std::int32_t> ops;  // all ops in them
+  Seconds time{0.0};              // of them together
+};
+
+/// Two ops i and k whose fastest cuts have so many copies of their HBM data in SRAM that one does
+/// not fit beside the other. Either the preload of k is issued before i executes, and lies beside
+/// what i needs; what has no room comes in exchanges of the executes, over the ports. Or it is
+/// issued later: it begins when i has ended, and ends before k begins. So the stretch takes at
+/// least
+///
+///     m + min over cuts of both (e_i + e_k + min((w_i + s_i + w_k - C) / R, max(w_k / R, h_k) -
+///     m))
+///
+/// both alternatives 0 at least: m is what the ops between them take, w are a core's HBM data and s
+/// what it holds beside them (`cost::Holding`), C is its SRAM, R the rate of its port, and h_k the
+/// time in which the HBM gives what k reads. Stretches are chosen so that none meet and what they
+/// add is most. `read`: bytes that each op reads, `rate`: of the HBM.
+[[nodiscard]] PairBound pair_bound(const Problem& problem, const std::vector<double>& read,
+                                   double rate);
+
+}  // namespace elk::schedule

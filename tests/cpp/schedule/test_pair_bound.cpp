@@ -1,0 +1,124 @@
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "elk/base/ids.hpp"
+#include "elk/base/random.hpp"
+#include "elk/cost/front.hpp"
+#include "elk/schedule/bounds.hpp"
+#include "elk/schedule/pair_bound.hpp"
+#include "schedule/every_cut.hpp"
+#include "schedule/exhaustive.hpp"
+#include "schedule/problems.hpp"
+
+namespace elk::schedule {
+namespace {
+
+/// A product of 4 x 8 x 8 behind another, with an op between them, on cores with 1,000 bytes and a
+/// port of a byte a nanosecond. What both need is made up.
+PairBound made_up(std::vector<cost::Holding> first, std::vector<cost::Holding> second,
+                  double between, double load) {
+  test::Net net;
+  std::int32_t x = net.tensor(ir::Home::Input, {4, 8});
+  x = net.add(test::matmul(4, 8, 8), {x});
+  x = net.add(test::exp_of(4, 8), {x});
+  net.add(test::matmul(4, 8, 8), {x}, ir::Home::Output);
+  const ir::Graph graph = net.done();
+  chip::Chip chip = test::tight_chip(4, 1000);
+  chip.interconnect.link_rate = 1e9;
+  const cost::TileModel tiles = test::analytic();
+  std::vector<cost::Front> fronts(3);
+  fronts[0].floor.holdings = std::move(first);
+  fronts[2].floor.holdings = std::move(second);
+  for (const std::size_t op : {std::size_t{0}, std::size_t{2}}) {
+    fronts[op].floor.execute = fronts[op].floor.holdings.front().execute;
+  }
+  fronts[1].floor.execute = {between};
+  const Problem problem(graph, chip, tiles, fronts, {0, 1, 2});
+  return pair_bound(problem, {0.0, 0.0, load}, 1.0);
+}
+
+cost::Holding cut(double time, std::int64_t loaded, std::int64_t beside) {
+  return {.execute = {time}, .loaded = {loaded}, .beside = {beside}, .factors = {}};
+}
+
+TEST(PairBound, TakesTheCheapestWayOutWhereTwoDoNotFit) {
+  // 600 + 100 + 400 bytes: 100 too many, which come over the port.
+  EXPECT_NEAR(made_up({cut(1e-6, 600, 100)}, {cut(2e-6, 400, 50)}, 0.0, 0.0).time.value, 3.1e-6,
+              1e-12);
+  // Or cuts that take longer fit.
+  EXPECT_NEAR(made_up({cut(1e-6, 600, 100), cut(1.06e-6, 500, 100)}, {cut(2e-6, 400, 50)}, 0.0, 0.0)
+                  .time.value,
+              3.06e-6, 1e-12);
+  // Or the op between them hides all but 50 bytes of the preload.
+  const PairBound hidden = made_up({cut(1e-6, 600, 100)}, {cut(2e-6, 400, 50)}, 0.35e-6, 0.0);
+  EXPECT_NEAR(hidden.time.value, 3.4e-6, 1e-12);
+  EXPECT_EQ(hidden.ops, (std::vector<std::int32_t>{0, 1, 2}));
+  // Unless the HBM takes longer.
+  EXPECT_NEAR(made_up({cut(1e-6, 600, 100)}, {cut(2e-6, 400, 50)}, 0.35e-6, 0.42e-6).time.value,
+              3.42e-6, 1e-12);
+}
+
+TEST(PairBound, SaysNothingWhereBothFit) {
+  EXPECT_TRUE(made_up({cut(1e-6, 500, 100)}, {cut(2e-6, 400, 50)}, 0.0, 0.0).ops.empty());
+  EXPECT_TRUE(made_up({cut(1e-6, 600, 100)}, {cut(2e-6, 400, 50)}, 1e-6, 0.0).ops.empty());
+}
+
+/// Two products of which every core may want all weights, and what they are given.
+ir::Graph two_products(Random& random) {
+  const std::int64_t rows = test::one_of<std::int64_t, 3>(random, {4, 6, 8});
+  const std::int64_t width = test::one_of<std::int64_t, 3>(random, {8, 10, 12});
+  test::Net net;
+  std::int32_t x = net.tensor(ir::Home::Input, {rows, width});
+  x = net.add(test::matmul(rows, width, width), {x});
+  if (random.below(2) == 0) {
+    x = net.add(test::exp_of(rows, width), {x});
+  }
+  net.add(test::matmul(rows, width, width), {x}, ir::Home::Output);
+  return net.done();
+}
+
+// Copies of weights make executes short where links are slow, and have no room where SRAM is small.
+TEST(PairBound, LiesBelowEveryChoiceOnTinyModels) {
+  const cost::TileModel tiles = test::analytic();
+  Random random{67};
+  int higher = 0;
+  double nearest = 0.0;
+  for (int round = 0; round < 60; ++round) {
+    const ir::Graph graph = two_products(random);
+    chip::Chip chip = test::tight_chip(4, test::one_of<std::int64_t, 3>(random, {400, 500, 600}));
+    chip.hbm->rate = 1e12;
+    chip.hbm->port_rate = 1e12;
+    chip.hbm->latency = {1e-12};
+    chip.interconnect.link_rate = test::one_of<double, 3>(random, {1e8, 1e9, 4e9});
+    chip.interconnect.sync_latency = {1e-9};
+    Problem problem = test::problem(graph, chip, tiles);
+    const PairBound pairs = pair_bound(
+        problem, std::vector<double>(static_cast<std::size_t>(problem.op_count()), 0.0), 1.0);
+    double each = 0.0;
+    for (const std::int32_t op : pairs.ops) {
+      each += problem.front(op).floor.execute.value;
+    }
+    for (std::int32_t op = 0; op < problem.op_count(); ++op) {
+      std::vector<std::int64_t> factors;
+      test::add_cuts(problem, op, factors, true);
+    }
+    test::Exhaustive all(problem);
+    const double least = all.least();
+    if (all.tried() == 0 || pairs.ops.empty()) {
+      continue;
+    }
+    higher += pairs.time.value > each * (1.0 + 1e-6) ? 1 : 0;
+    EXPECT_LE(pairs.time.value, all.least_stretch()) << "round " << round;
+    EXPECT_LE(bounds(problem, {0.0}).lower_bound.value, least) << "round " << round;
+    nearest = std::max(nearest, pairs.time.value / all.least_stretch());
+  }
+  EXPECT_GT(higher, 10);
+  EXPECT_GT(nearest, 0.9);
+}
+
+}  // namespace
+}  // namespace elk::schedule
