@@ -16,8 +16,7 @@ namespace {
 
 constexpr std::int64_t kMostHeld = 100'000;  // cuts of an op
 constexpr double kLonger = 1.15;             // than the fastest, what is listed takes at most
-constexpr std::int64_t kPart =
-    20;  // of a core's room: HBM data take a part at least to be looked at
+constexpr std::int64_t kLittle = 20;         // what part of a core's room is little
 
 constexpr std::int64_t kUnlimited = std::numeric_limits<std::int64_t>::max();
 
@@ -169,7 +168,7 @@ std::vector<Holding> holdings(Pricer& pricer, Rates& rates, const Floor& floor, 
   const std::int64_t cores = chip::total_cores(chip);
   if (pricer.op().kind != ir::OpKind::MatMul || chip::is_mesh(chip) || !chip.hbm ||
       chip.interconnect.overlaps_compute || floor.corners.empty() ||
-      kPart * fastest.value < chip::room(chip).value ||
+      kLittle * fastest.value < chip::room(chip).value ||
       count_cuts(all_factors(pricer.op(), cores), cores, kMostHeld) > kMostHeld) {
     return {};
   }
