@@ -57,7 +57,7 @@ class Explanation:
         name: Its name.
         kind: Its kind, such as `matmul`.
         candidates: The Pareto front in (space, time, exchange, HBM bytes), and what the search
-            added to suit neighbours, by time.
+            added to suit neighbours or for room, by time.
         chosen: The candidate that the plan uses.
         plans_complete: All ways to cut the operator.
         plans_filtered: Those that pass the constraints and fit SRAM.

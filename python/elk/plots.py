@@ -104,7 +104,7 @@ def plot_front(explanation: Explanation, ax: Axes | None) -> Axes:
         ax.step(*zip(*best, strict=True), where="post", linewidth=1, alpha=0.6)
     added = [(c.space_bytes / _KIB, c.time_s * 1e6) for c in explanation.candidates if c.added]
     if added:
-        label = f"beside it, to suit neighbours ({len(added)})"
+        label = f"beside it, for neighbours or room ({len(added)})"
         x, y = zip(*added, strict=True)
         ax.scatter(x, y, s=16, marker="x", label=label)
     chosen = explanation.chosen

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <vector>
 
 #include "elk/cost/cuts.hpp"
 #include "elk/cost/floor.hpp"
@@ -25,6 +26,9 @@ class CutsBelow {
   /// What the cut in hand takes at least. `steps`: whether times of several steps are asked for.
   [[nodiscard]] FloorSearch::Least least(const WholeTile& whole, bool steps) {
     return floor_.least(cut_, whole, turns_, limit_, steps);
+  }
+  [[nodiscard]] const std::vector<std::int64_t>& divisors(std::int64_t number) {
+    return turns_.divisors(number);
   }
 
  private:

@@ -216,9 +216,14 @@ bool FloorSearch::fits(const Cut& cut, std::span<const std::int64_t> size) const
 
 /// Bytes of HBM operands that have no room in a core: shifts bring them.
 std::int64_t FloorSearch::overflow(const Cut& cut) const {
-  std::int64_t space = std::min(cut.result, cut.result_wide) - room_;
-  for (std::size_t i = 0; i < pricer_.reads(); ++i) {
-    const Slot& slot = pricer_.slots()[i];
+  return std::max<std::int64_t>(
+      0, held_from_hbm(pricer_, cut) + std::min(cut.result, cut.result_wide) - room_);
+}
+
+std::int64_t held_from_hbm(const Pricer& pricer, const Cut& cut) {
+  std::int64_t space = 0;
+  for (std::size_t i = 0; i < pricer.reads(); ++i) {
+    const Slot& slot = pricer.slots()[i];
     const bool mapped = std::any_of(slot.dims.begin(), slot.dims.end(), [](const SlotDim& dim) {
       return dim.kind == SlotDimKind::Mapped || dim.picks;
     });
@@ -226,7 +231,7 @@ std::int64_t FloorSearch::overflow(const Cut& cut) const {
       space += partition::element_bytes(cut.held[i].elements, slot.bits).value;
     }
   }
-  return std::max<std::int64_t>(0, space);
+  return space;
 }
 
 /// Indices of a dimension that a sub-task reads at least.

@@ -12,6 +12,10 @@
 
 namespace elk::cost {
 
+/// Bytes of its HBM operands that a core needs under a cut, without those that it reads by boxes of
+/// an index map or picks.
+[[nodiscard]] std::int64_t held_from_hbm(const Pricer& pricer, const Cut& cut);
+
 /// Collects what no plan can undercut, cut by cut (design 6.5).
 ///
 /// A cut counts with the cheapest sub-task that any rotation of its operands could lead to, each

@@ -73,7 +73,7 @@ class HoldingSearch {
   }
 
   /// Bytes of activations that a core holds at once, if there are `steps` at most.
-  [[nodiscard]] std::int64_t activations(const Cut& cut, std::int64_t steps) const {
+  [[nodiscard]] std::int64_t activations(const Cut& cut, std::int64_t steps) {
     std::int64_t sum = 0;
     for (std::size_t i = 0; i < pricer_.reads(); ++i) {
       const Slot& slot = pricer_.slots()[i];
@@ -94,7 +94,7 @@ class HoldingSearch {
 
   /// The least part of a slot that a core may hold if all goes in `steps` at most.
   [[nodiscard]] double part(const Cut& cut, const Slot& slot, const Rest& rest,
-                            std::int64_t steps) const {
+                            std::int64_t steps) {
     if (rest.dim == slot.dims.size()) {
       return 1.0;
     }
@@ -104,10 +104,10 @@ class HoldingSearch {
       return least;
     }
     const std::int64_t tile = cut.tile[subscript(dim.axes[0])];
-    for (std::int64_t parts = 2; parts <= std::min(rest.sharers, tile); ++parts) {
+    for (const std::int64_t parts : below_.divisors(rest.sharers)) {
       const std::int64_t length = ceil_div(tile, parts);
       const std::int64_t own = ceil_div(tile, length);
-      if (rest.sharers % parts == 0 && own <= steps) {
+      if (own <= steps) {
         const Rest further{.dim = rest.dim + 1, .sharers = rest.sharers / parts};
         least = std::min(least, static_cast<double>(length) / static_cast<double>(tile) *
                                     part(cut, slot, further, steps / own));
@@ -120,7 +120,7 @@ class HoldingSearch {
   /// room beside these come over the port.
   void add(const Cut& cut, double execute, std::int64_t activations) {
     const std::int64_t result = std::min(cut.result, cut.result_wide);
-    const std::int64_t all = loaded(cut);
+    const std::int64_t all = held_from_hbm(pricer_, cut);
     const std::int64_t counted = std::clamp<std::int64_t>(room_ - result, 0, all);
     const std::int64_t left = std::clamp<std::int64_t>(room_ - result - activations, 0, all);
     const double longer = execute + (static_cast<double>(counted - left) / port_);
@@ -130,18 +130,6 @@ class HoldingSearch {
            .beside = {result + activations},
            .factors = cut.factor});
     }
-  }
-
-  /// Bytes of its HBM data that a core needs.
-  [[nodiscard]] std::int64_t loaded(const Cut& cut) const {
-    std::int64_t sum = 0;
-    for (std::size_t i = 0; i < pricer_.reads(); ++i) {
-      const Slot& slot = pricer_.slots()[i];
-      if (slot.hbm && !slot.indirect) {
-        sum += partition::element_bytes(cut.held[i].elements, slot.bits).value;
-      }
-    }
-    return sum;
   }
 
   void add(const Holding& corner) {

@@ -21,11 +21,10 @@ struct Holding {
   friend bool operator==(const Holding&, const Holding&) = default;
 };
 
-/// The Pareto corners of the cuts of a MatMul that takes its HBM data in few copies or in many, the
-/// shorter its execute the more; the last corner stands for all cuts that take longer than those
-/// listed. Nothing where there are too many cuts, on grids, where exchanges hide behind compute,
-/// and where the HBM data of the fastest plan, of `fastest` bytes a core, take little room.
-/// `floor`: the op's.
+/// The Pareto corners of the cuts of a MatMul by time: the more copies of its HBM data, the shorter
+/// its execute. The last stands for all cuts that take longer than those listed. Nothing where
+/// there are too many cuts, on grids, where exchanges hide behind compute, and where the HBM data
+/// of the fastest plan, `fastest` bytes a core, take little room. `floor`: the op's.
 [[nodiscard]] std::vector<Holding> holdings(Pricer& pricer, Rates& rates, const Floor& floor,
                                             Bytes fastest);
 

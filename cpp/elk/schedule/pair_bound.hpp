@@ -21,10 +21,10 @@ struct PairBound {
 /// issued later: it begins when i has ended, and ends before k begins. So the stretch takes at
 /// least
 ///
-///     m + min over cuts of both (e_i + e_k + min((w_i + s_i + w_k - C) / R, max(w_k / R, h_k) -
-///     m))
+///     m + min over cuts of both (e_i + e_k + min(f, p)),
+///     f = (w_i + s_i + w_k - C) / R,  p = max(w_k / R, h_k) - m
 ///
-/// with both alternatives 0 at least: m is what the ops between them take, w are a core's HBM data
+/// with f and p 0 at least: m is what the ops between them take, w are a core's HBM data
 /// and s what it holds beside them (`cost::Holding`), C is its SRAM, R the rate of its port, and
 /// h_k the time in which the HBM gives what k reads. Stretches are chosen so that none meet and
 /// what they add is most. `read`: bytes that each op reads, `rate`: of the HBM.

@@ -12,14 +12,20 @@
 
 namespace elk::test {
 
-/// Adds a cut of an op to its front with one operand or none split over time, in every way.
-inline void add_turns(schedule::Problem& problem, std::int32_t op,
-                      const std::vector<std::int64_t>& factors) {
-  const ir::Op& node = problem.graph().ops[subscript(op)];
+/// Partition factors over time of an op's operands, none of which is split.
+inline std::vector<std::vector<std::int64_t>> unturned(const ir::Op& node) {
   std::vector<std::vector<std::int64_t>> whole;
   for (const ir::Operand& operand : node.operands) {
     whole.emplace_back(operand.dims.size(), 1);
   }
+  return whole;
+}
+
+/// Adds a cut of an op to its front with one operand or none split over time, in every way.
+inline void add_turns(schedule::Problem& problem, std::int32_t op,
+                      const std::vector<std::int64_t>& factors) {
+  const ir::Op& node = problem.graph().ops[subscript(op)];
+  const std::vector<std::vector<std::int64_t>> whole = unturned(node);
   for (std::size_t k = 0; k < node.operands.size(); ++k) {
     std::int64_t sharers = 1;
     for (std::size_t axis = 0; axis < factors.size(); ++axis) {
@@ -59,12 +65,8 @@ inline void add_cuts(schedule::Problem& problem, std::int32_t op,
     }
     return;
   }
-  std::vector<std::vector<std::int64_t>> whole;
-  for (const ir::Operand& operand : node.operands) {
-    whole.emplace_back(operand.dims.size(), 1);
-  }
-  if (const auto plan =
-          partition::complete_plan(problem.graph(), node, factors, whole, problem.chip())) {
+  if (const auto plan = partition::complete_plan(problem.graph(), node, factors, unturned(node),
+                                                 problem.chip())) {
     problem.add(op, *plan);
   }
   if (turns) {

@@ -10,11 +10,11 @@
 
 #include "elk/base/errors.hpp"
 #include "elk/base/random.hpp"
-#include "elk/partition/enumerate.hpp"
 #include "elk/schedule/bounds.hpp"
 #include "elk/schedule/evaluate.hpp"
 #include "elk/schedule/ideal.hpp"
 #include "elk/schedule/search.hpp"
+#include "schedule/every_cut.hpp"
 #include "schedule/exhaustive.hpp"
 #include "schedule/problems.hpp"
 
@@ -53,33 +53,6 @@ chip::Chip tiny_chip(Random& random) {
   return chip;
 }
 
-/// Adds every cut of every op to its front, whether it is worth anything or not.
-void add_every_cut(Problem& problem, std::int32_t op, std::vector<std::int64_t>& factors) {
-  const ir::Op& node = problem.graph().ops[static_cast<std::size_t>(op)];
-  if (factors.size() == node.axes.size()) {
-    std::vector<std::vector<std::int64_t>> whole;
-    for (const ir::Operand& operand : node.operands) {
-      whole.emplace_back(operand.dims.size(), 1);
-    }
-    const auto plan =
-        partition::complete_plan(problem.graph(), node, factors, whole, problem.chip());
-    if (plan) {
-      problem.add(op, *plan);
-    }
-    return;
-  }
-  std::int64_t cores = chip::total_cores(problem.chip());
-  for (const std::int64_t factor : factors) {
-    cores /= factor;
-  }
-  for (const std::int64_t factor :
-       partition::distinct_factors(node.axes[factors.size()].size, cores)) {
-    factors.push_back(factor);
-    add_every_cut(problem, op, factors);
-    factors.pop_back();
-  }
-}
-
 bool all_fit(const Problem& problem) {
   return std::all_of(problem.fronts().begin(), problem.fronts().end(),
                      [](const cost::Front& front) { return !front.options.empty(); });
@@ -101,7 +74,7 @@ TEST(Bounds, LieBelowTheBestOfEveryChoiceOnTinyModels) {
     const Bounds found = bounds(problem, ideal(problem).times.total);
     for (std::int32_t op = 0; op < problem.op_count(); ++op) {
       std::vector<std::int64_t> factors;
-      add_every_cut(problem, op, factors);
+      test::add_cuts(problem, op, factors);
     }
     test::Exhaustive all(problem);
     const double least = all.least();
@@ -272,7 +245,7 @@ TEST(Bounds, NoExecuteUndercutsItsFloorWhateverRestsWhere) {
     }
     for (std::int32_t op = 0; round % 3 == 0 && op < problem.op_count(); ++op) {
       std::vector<std::int64_t> factors;
-      add_every_cut(problem, op, factors);
+      test::add_cuts(problem, op, factors);
     }
     checked += draw_choices(problem, random, 60);
   }

@@ -87,13 +87,13 @@ TEST(PairBound, LiesBelowEveryChoiceOnTinyModels) {
   Random random{67};
   int higher = 0;
   double nearest = 0.0;
-  for (int round = 0; round < 60; ++round) {
+  for (int round = 0; round < 120; ++round) {
     const ir::Graph graph = two_products(random);
-    chip::Chip chip = test::tight_chip(4, test::one_of<std::int64_t, 3>(random, {400, 500, 600}));
+    chip::Chip chip = test::tight_chip(4, 300 + (8 * random.below(50)));
     chip.hbm->rate = 1e12;
     chip.hbm->port_rate = 1e12;
     chip.hbm->latency = {1e-12};
-    chip.interconnect.link_rate = test::one_of<double, 3>(random, {1e8, 1e9, 4e9});
+    chip.interconnect.link_rate = test::one_of<double, 3>(random, {1e9, 4e9, 1e10});
     chip.interconnect.sync_latency = {1e-9};
     Problem problem = test::problem(graph, chip, tiles);
     const PairBound pairs = pair_bound(
@@ -116,8 +116,8 @@ TEST(PairBound, LiesBelowEveryChoiceOnTinyModels) {
     EXPECT_LE(bounds(problem, {0.0}).lower_bound.value, least) << "round " << round;
     nearest = std::max(nearest, pairs.time.value / all.least_stretch());
   }
-  EXPECT_GT(higher, 10);
-  EXPECT_GT(nearest, 0.9);
+  EXPECT_GT(higher, 25);
+  EXPECT_GT(nearest, 0.95);
 }
 
 }  // namespace

@@ -64,12 +64,8 @@ void add_random_cut(Problem& problem, std::int32_t op, Random& random) {
       cores *= factors.back();
     }
   }
-  std::vector<std::vector<std::int64_t>> whole;
-  for (const ir::Operand& operand : node.operands) {
-    whole.emplace_back(operand.dims.size(), 1);
-  }
-  if (const auto plan =
-          partition::complete_plan(problem.graph(), node, factors, whole, problem.chip())) {
+  if (const auto plan = partition::complete_plan(problem.graph(), node, factors,
+                                                 test::unturned(node), problem.chip())) {
     problem.add(op, *plan);
   }
 }
