@@ -334,7 +334,9 @@ Floor FloorSearch::result() const {
               .link = {0},
               .hbm_bytes = 0,
               .corners = corners_,
-              .port_uses = port_uses_};
+              .port_uses = port_uses_,
+              .standing = {},
+              .holdings = {}};
   std::sort(floor.corners.begin(), floor.corners.end(), [](const Corner& a, const Corner& b) {
     return std::tie(a.execute, a.link, a.hbm_bytes) < std::tie(b.execute, b.link, b.hbm_bytes);
   });

@@ -92,11 +92,11 @@ struct Floor {
   Seconds execute;  // min of tiles and reductions; gathers, shifts and distribution free
   Seconds compute;  // min of the tile time alone
   Bytes link;       // min over plans of bytes received by one core with HBM operands whole
-  std::int64_t hbm_bytes = 0;       // of the busiest chip, min over plans
-  std::vector<Corner> corners;      // their Pareto front: min of a e + b r + c h for any a, b, c
-  std::vector<PortUse> port_uses;   // their Pareto front, too
-  Standing standing{};              // what it needs by how its activations lie
-  std::vector<Holding> holdings{};  // what it needs of SRAM, the faster the more; may not be known
+  std::int64_t hbm_bytes = 0;      // of the busiest chip, min over plans
+  std::vector<Corner> corners;     // their Pareto front: min of a e + b r + c h for any a, b, c
+  std::vector<PortUse> port_uses;  // their Pareto front, too
+  Standing standing;               // what it needs by how its activations lie
+  std::vector<Holding> holdings;   // what it needs of SRAM, the faster the more; may not be known
 };
 
 /// The Pareto front of an op in (space, time, exchange bytes, HBM bytes), `have` empty.
