@@ -35,7 +35,7 @@ BAR_MIB = {"llama2-13b-decode.onnx": 500.0}
 BAR_SECOND_S = 0.5
 FIRST, SECOND = "8 TB/s", "16 TB/s"  # of HBM
 BAR_OTHERS_S = 3.0  # every other file of models/
-KEPT = ("fronts", "searches", "rates", "executes", "handovers")
+KEPT = ("fronts", "searches", "rates", "executes", "handovers", "bounds")
 LAYERS = (4, 16, 64, 256)
 
 

@@ -16,10 +16,10 @@ _MOST_MODELS: Final = 4  # tile models with something kept
 class Kept:
     """What was found of a model's operators, by tile model; it goes when the model does.
 
-    `elk.compile` looks here for fronts of operators, rates of tiles, times of parts of operators
-    and what cores hand over, each by all that it depends on: a plan is the same with it as without.
-    Another HBM bandwidth, policy or effort leaves most of it true. Its size is bounded, and
-    threads may share it.
+    `elk.compile` looks here for fronts of operators, rates of tiles, times of parts of operators,
+    what cores hand over and what operators take at least together, each by all that it depends on:
+    a plan is the same with it as without. Another HBM bandwidth, policy or effort leaves most of it
+    true. Its size is bounded, and threads may share it.
     """
 
     __slots__ = ("_known", "_lock")
@@ -41,7 +41,7 @@ class Kept:
         """How many entries were found, of how many that were asked for, by what is kept."""
         with self._lock:
             each = [kept.reuse for _, kept in self._known.values()]
-        names = ("fronts", "searches", "rates", "executes", "handovers")
+        names = ("fronts", "searches", "rates", "executes", "handovers", "bounds")
         return {
             name: (sum(one[name][0] for one in each), sum(one[name][1] for one in each))
             for name in names

@@ -99,6 +99,7 @@ def test_another_bandwidth_leaves_what_does_not_depend_on_it() -> None:
     assert 0 < found == asked
     found, asked = second["handovers"]
     assert found > asked / 2
+    assert second["bounds"][0] > first["bounds"][0]  # as far as the search leaves the same cuts
 
 
 @pytest.mark.parametrize("policy", ["elk-full", "ideal"])

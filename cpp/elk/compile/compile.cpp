@@ -169,7 +169,7 @@ Plan compile_on(const ir::Graph& graph, const chip::Chip& chip, const cost::Tile
                             {.all = std::move(distinct.fronts), .of = std::move(distinct.front_of)},
                             {.by_links = options.counts_links, .threads = options.threads});
   if (options.kept != nullptr) {
-    problem.use(options.kept->handovers());
+    problem.use(options.kept->handovers(), options.kept->known_together());
   }
   const schedule::Ideal ideal = schedule::ideal(problem);
   Plan plan{.policy = options.policy,

@@ -178,11 +178,9 @@ train::ExecuteTime Kept::recalled(const ir::Graph& graph, const chip::Chip& pod,
 }
 
 std::vector<std::pair<std::string, Reuse>> Kept::reuse() const {
-  return {{"fronts", fronts_.reuse()},
-          {"searches", searches_.reuse()},
-          {"rates", rates_.reuse()},
-          {"executes", executes_.reuse()},
-          {"handovers", handovers_.reuse()}};
+  return {{"fronts", fronts_.reuse()},       {"searches", searches_.reuse()},
+          {"rates", rates_.reuse()},         {"executes", executes_.reuse()},
+          {"handovers", handovers_.reuse()}, {"bounds", known_together_.reuse()}};
 }
 
 }  // namespace elk::compile

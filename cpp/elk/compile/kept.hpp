@@ -13,18 +13,20 @@
 #include "elk/cost/trail.hpp"
 #include "elk/ir/graph.hpp"
 #include "elk/schedule/handovers.hpp"
+#include "elk/schedule/standings.hpp"
 #include "elk/train/part.hpp"
 
 namespace elk::compile {
 
 /// What compiles of a model under one tile model leave for the next: fronts of ops, rates of tiles,
-/// estimated times of parts of ops, and what layouts hand over.
+/// estimated times of parts of ops, what layouts hand over, and what ops take at least together.
 ///
 /// An entry is looked up by all that it depends on and by nothing else, so a plan is the same with
 /// it as without. The front of an op that reads nothing from HBM does not depend on the HBM, nor do
-/// rates, estimates and handovers: another HBM bandwidth leaves them. That of an op that reads from
-/// it does: which of its plans are prompt, how long its preloads take. Its search leaves a trail
-/// (`cost::Trail`), which at another rate tells the floor and the fastest plan without a search.
+/// rates, estimates, handovers and bounds of executes: another HBM bandwidth leaves them. That of
+/// an op that reads from it does: which of its plans are prompt, how long its preloads take. Its
+/// search leaves a trail (`cost::Trail`), which at another rate tells the floor and the fastest
+/// plan without a search.
 class Kept {
  public:
   [[nodiscard]] cost::Front front(const ir::Graph& graph, const ir::Op& op, const chip::Chip& chip,
@@ -34,6 +36,7 @@ class Kept {
   [[nodiscard]] train::ExecuteTime recalled(const ir::Graph& graph, const chip::Chip& pod,
                                             train::ExecuteTime execute);
   [[nodiscard]] schedule::Handovers& handovers() { return handovers_; }
+  [[nodiscard]] schedule::KnownTogether& known_together() { return known_together_; }
 
   /// By what was kept.
   [[nodiscard]] std::vector<std::pair<std::string, Reuse>> reuse() const;
@@ -47,7 +50,8 @@ class Kept {
   Shelf<std::string, std::shared_ptr<const cost::Searched>> searches_{256};
   Shelf<std::string, cost::Rates> rates_{512};
   Shelf<std::string, train::Execute> executes_{8192};
-  schedule::Handovers handovers_{16'384};  // about 1 KB each
+  schedule::Handovers handovers_{16'384};       // about 1 KB each
+  schedule::KnownTogether known_together_{16};  // megabytes each, with what is known of fronts
 };
 
 }  // namespace elk::compile

@@ -97,7 +97,9 @@ Front collective_front(const ir::Graph& graph, const ir::Op& op, const chip::Chi
                 .link = {0},
                 .hbm_bytes = 0,
                 .corners = {least_of_links(graph, op, chip)},
-                .port_uses = {}},
+                .port_uses = {},
+                .standing = nullptr,
+                .holdings = {}},
       .smallest = {0}};
   std::vector<PlanOption> fitting;
   CutList cuts(factors, cores);

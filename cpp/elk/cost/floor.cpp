@@ -335,7 +335,7 @@ Floor FloorSearch::result() const {
               .hbm_bytes = 0,
               .corners = corners_,
               .port_uses = port_uses_,
-              .standing = {},
+              .standing = nullptr,
               .holdings = {}};
   std::sort(floor.corners.begin(), floor.corners.end(), [](const Corner& a, const Corner& b) {
     return std::tie(a.execute, a.link, a.hbm_bytes) < std::tie(b.execute, b.link, b.hbm_bytes);

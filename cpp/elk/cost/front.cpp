@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <tuple>
 #include <utility>
@@ -189,7 +190,7 @@ Front front(Pricer& pricer, Rates rates, const Constraints& constraints, const S
     front.floor.standing = earlier->standing;
     front.floor.holdings = earlier->holdings;
   } else {
-    front.floor.standing = standing(pricer, rates, front.floor);
+    front.floor.standing = std::make_shared<const Standing>(standing(pricer, rates, front.floor));
     front.floor.holdings = holdings(pricer, rates, front.floor, largest_preload(fastest.front()));
   }
   if (left != nullptr) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -95,8 +96,8 @@ struct Floor {
   std::int64_t hbm_bytes = 0;      // of the busiest chip, min over plans
   std::vector<Corner> corners;     // their Pareto front: min of a e + b r + c h for any a, b, c
   std::vector<PortUse> port_uses;  // their Pareto front, too
-  Standing standing;               // what it needs by how its activations lie
-  std::vector<Holding> holdings;   // what it needs of SRAM, the faster the more; may not be known
+  std::shared_ptr<const Standing> standing;  // by how its activations lie; null: nothing is known
+  std::vector<Holding> holdings;  // what it needs of SRAM, the faster the more; may not be known
 };
 
 /// The Pareto front of an op in (space, time, exchange bytes, HBM bytes), `have` empty.

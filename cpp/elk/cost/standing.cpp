@@ -65,7 +65,8 @@ class StandingSearch {
                         .execute = {times.execute},
                         .whole = {times.whole},
                         .turned = times.turned,
-                        .ports = {times.ports}});
+                        .ports = {times.ports},
+                        .factors = times.factors});
     }
     result.push_back({.read = {},
                       .written = {},
@@ -73,7 +74,8 @@ class StandingSearch {
                       .execute = {limit_},
                       .whole = {limit_},
                       .turned = kNotTurned,
-                      .ports = {limit_}});
+                      .ports = {limit_},
+                      .factors = {}});
     return result;
   }
 
@@ -87,11 +89,15 @@ class StandingSearch {
       const Times now{.execute = std::min(least.execute, limit_),
                       .whole = turning ? least.whole : least.execute,
                       .turned = turning ? least.turned : kNotTurned,
-                      .ports = least.ports};
+                      .ports = least.ports,
+                      .factors = {}};
       const auto [place, fresh] =
           best_.emplace(Shape{counts(cut, read), written(cut), resting_.moved(cut) > 0}, now);
       Times& times = place->second;
-      times.execute = std::min(times.execute, now.execute);
+      if (fresh || now.execute < times.execute) {
+        times.execute = now.execute;
+        times.factors = cut.factor;
+      }
       times.whole = std::min(times.whole, now.whole);
       for (std::size_t steps = 0; steps < kStepsTold.size(); ++steps) {
         times.turned[steps] = std::min(times.turned[steps], now.turned[steps]);
@@ -149,6 +155,7 @@ class StandingSearch {
     double whole;
     TimeOfSteps turned;
     double ports;
+    std::vector<std::int64_t> factors;  // of the first of the fastest
   };
   using Shape = std::tuple<std::vector<std::int64_t>, std::vector<std::int64_t>, bool>;
 

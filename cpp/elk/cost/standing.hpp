@@ -37,6 +37,7 @@ struct StandingCut {
   Seconds whole;                      // the same where all that a core needs is fetched at once
   TimeOfSteps turned;                 // the same where the operand may rotate
   Seconds ports;                      // as `execute`, with its exchanges spread over all ports
+  std::vector<std::int64_t> factors;  // of one that takes `execute`, by axes; empty: of none
 
   friend bool operator==(const StandingCut&, const StandingCut&) = default;
 };

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -59,7 +60,7 @@ struct Trail {
 /// What a search of an op leaves for one at another rate of the HBM.
 struct Searched {
   std::vector<Trail> trails;  // of all its passes
-  Standing standing;
+  std::shared_ptr<const Standing> standing;
   std::vector<Holding> holdings;
   std::vector<std::pair<Candidate, PlanOption>> options;  // by the first; preloads at any rate
 };

@@ -43,6 +43,10 @@ class Annealer {
     likely_.resize(problem.fronts().size());
     for (std::size_t front = 0; front < likely_.size(); ++front) {
       likely_[front] = likely_choices(problem.fronts()[front], contention);
+      if (front < options.suggested.size()) {
+        const std::vector<Choice>& suggested = options.suggested[front];
+        likely_[front].insert(likely_[front].end(), suggested.begin(), suggested.end());
+      }
     }
     double sum = 0.0;
     for (const std::int32_t place : sketch.places().all()) {

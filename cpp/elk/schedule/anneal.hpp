@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
+#include <vector>
 
 #include "elk/base/watch.hpp"
 #include "elk/schedule/allocate.hpp"
@@ -21,6 +23,7 @@ struct AnnealOptions {
   std::uint64_t seed;
   double hot = 0.1;  // what a move may cost at first, of the mean time of a place
   Watch* watch = nullptr;
+  std::span<const std::vector<Choice>> suggested;  // of each front; none: nothing is
 };
 
 /// Changes plans, preload states, the order of preloads and how far ahead they are issued, the same

@@ -9,6 +9,7 @@
 #include "elk/schedule/anneal.hpp"
 #include "elk/schedule/placement.hpp"
 #include "elk/schedule/sketch.hpp"
+#include "elk/schedule/suggested.hpp"
 
 namespace elk::schedule {
 namespace {
@@ -18,9 +19,10 @@ namespace {
 constexpr std::array<std::int64_t, 3> kLeftFree = {0, 3, 7};
 
 /// What moves may cost at first: every second chain crosses more, where places have moves enough
-/// to settle again.
+/// to settle again; a part of it where the bound suggests what lies behind.
 constexpr double kWarm = 0.1;
 constexpr double kHot = 0.5;
+constexpr double kKnowing = 0.25;
 constexpr std::int64_t kMovesToSettle = 50;
 
 /// Work (ops in a forecast) by effort.
@@ -36,7 +38,7 @@ Budget budget(Effort effort) {
     case Effort::Fast:
       return {.starts = 1, .orders = 200'000, .anneal = 1'000'000, .moves = 100};
     case Effort::Default:
-      return {.starts = 2, .orders = 600'000, .anneal = 3'500'000, .moves = 1'500};
+      return {.starts = 2, .orders = 600'000, .anneal = 2'000'000, .moves = 1'500};
     case Effort::Max:
       return {.starts = 4, .orders = 10'000'000, .anneal = 100'000'000, .moves = 8'000};
   }
@@ -64,6 +66,10 @@ Rewritten annealed(const Problem& problem, const Chain& chain, const Contention&
   if (options.most < kMovesToSettle * places * sketch.work()) {
     options.hot = kWarm;
   }
+  const bool knows =
+      std::any_of(options.suggested.begin(), options.suggested.end(),
+                  [](const std::vector<Choice>& suggested) { return !suggested.empty(); });
+  options.hot *= knows ? kKnowing : 1.0;
   Watch::expect(options.watch, options.most);
   const Annealed found = anneal(own, sketch, chain.arrangement, contention, options);
   Rewritten result{.proposal = sketch.proposal(found.arrangement), .added = {}};
@@ -112,6 +118,7 @@ std::vector<Proposal> improve(Problem& problem, const std::vector<Proposal>& sta
   for (std::size_t i = 0; i < seeds.size(); ++i) {
     seeds[i] = i;
   }
+  const std::vector<std::vector<Choice>> suggestions = suggested(problem, options.room);
   const std::vector<Rewritten> found = parallel_map(
       seeds,
       [&](std::size_t i) {
@@ -119,7 +126,8 @@ std::vector<Proposal> improve(Problem& problem, const std::vector<Proposal>& sta
                         {.most = limits.anneal,
                          .seed = i,
                          .hot = i % 2 == 0 ? kWarm : kHot,
-                         .watch = options.watch});
+                         .watch = options.watch,
+                         .suggested = suggestions});
       },
       options.threads);
   for (const Rewritten& one : found) {

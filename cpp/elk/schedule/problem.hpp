@@ -20,6 +20,7 @@
 #include "elk/schedule/key.hpp"
 #include "elk/schedule/moves.hpp"
 #include "elk/schedule/schedule.hpp"
+#include "elk/schedule/standings.hpp"
 
 namespace elk::schedule {
 
@@ -55,8 +56,13 @@ class Problem {
   Problem(const ir::Graph& graph, const chip::Chip& chip, const cost::TileModel& tiles,
           FrontOfOps fronts, const GridPricing& pricing);
 
-  /// Takes from `kept` what earlier compiles worked out, and leaves there what this one does.
-  void use(Handovers& kept) { moves_.use(kept); }
+  /// Takes from these what earlier compiles worked out, and leaves there what this one does.
+  void use(Handovers& handovers, KnownTogether& known) {
+    moves_.use(handovers);
+    known_together_ = &known;
+  }
+  /// Null: nothing is kept.
+  [[nodiscard]] KnownTogether* known_together() const { return known_together_; }
 
   [[nodiscard]] const ir::Graph& graph() const { return graph_; }
   [[nodiscard]] const chip::Chip& chip() const { return chip_; }
@@ -164,6 +170,7 @@ class Problem {
   const ir::Graph& graph_;
   const chip::Chip& chip_;
   const cost::TileModel& tiles_;
+  KnownTogether* known_together_ = nullptr;
   Moves moves_;
   Deliveries deliveries_;
   bool counts_;    // gathers and preloads link by link

@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::size_t kSplitsKept = 3;  // of Static's splits, forecast again between neighbours
 constexpr std::size_t kPolished = 4;    // proposals, as long as there is
-constexpr std::int64_t kPolish = 3'000'000;  // work left; without HBM, twice of both
+constexpr std::int64_t kPolish = 1'500'000;  // work left; without HBM, twice of both
 
 /// By how much links that were not counted have to lengthen a schedule to be worth another search.
 constexpr double kMisled = 1.01;

@@ -5,12 +5,15 @@
 #include <cstddef>
 #include <limits>
 #include <map>
+#include <memory>
 #include <numeric>
 #include <optional>
 #include <span>
+#include <tuple>
 #include <utility>
 
 #include "elk/base/ids.hpp"
+#include "elk/schedule/standing_pieces.hpp"
 
 namespace elk::schedule {
 namespace {
@@ -19,31 +22,12 @@ namespace {
 using Ticks = std::int64_t;
 constexpr double kTicks = 1e18;  // in what all ops could take at most
 
-constexpr double kInfinite = std::numeric_limits<double>::infinity();
-constexpr double kRounding = 1e-9;  // of products of ratios, below which they count as whole
-
-/// What tells cuts of a front apart on one side: how their results lie, or what they need.
-template <class Shape>
-struct Side {
-  std::vector<Shape> shapes;
-  std::vector<std::size_t> of;  // each cut
-};
-
 using Results = Side<std::vector<std::int64_t>>;
+using Readings = Side<Reading>;
 
-Results results(const std::vector<cost::StandingCut>& cuts) {
-  std::vector<std::size_t> order(cuts.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::sort(order.begin(), order.end(),
-            [&](std::size_t a, std::size_t b) { return cuts[a].written < cuts[b].written; });
-  Results found{.shapes = {}, .of = std::vector<std::size_t>(cuts.size())};
-  for (const std::size_t cut : order) {
-    if (found.shapes.empty() || found.shapes.back() != cuts[cut].written) {
-      found.shapes.push_back(cuts[cut].written);
-    }
-    found.of[cut] = found.shapes.size() - 1;
-  }
-  return found;
+const cost::Standing& known_of(const cost::Front& front) {
+  static const cost::Standing nothing{};
+  return front.floor.standing != nullptr ? *front.floor.standing : nothing;
 }
 
 /// Seconds of an op and its exchange at most.
@@ -57,184 +41,20 @@ double longest(const cost::Standing& standing, double cores) {
           ((cores * standing.element_time) + standing.fragment.value));
 }
 
-/// What cuts read, and by how much `whole` and `turned` exceed `execute` in all that read it.
-struct Reading {
-  std::vector<std::int64_t> read;
-  bool moves;
-  double whole = kInfinite;
-  cost::TimeOfSteps turned = cost::kNotTurned;
-};
-
-using Readings = Side<Reading>;
-
-/// What a cut reads, next to what others do that read as much.
-std::size_t reading_of(const cost::StandingCut& cut, std::vector<Reading>& readings) {
-  for (std::size_t at = readings.size(); at > 0 && readings[at - 1].read == cut.read; --at) {
-    if (readings[at - 1].moves == cut.moves) {
-      return at - 1;
-    }
-  }
-  readings.push_back({.read = cut.read, .moves = cut.moves});
-  return readings.size() - 1;
-}
-
-/// Cuts come by what they read.
-Readings readings(const std::vector<cost::StandingCut>& cuts) {
-  Readings found;
-  for (const cost::StandingCut& cut : cuts) {
-    found.of.push_back(reading_of(cut, found.shapes));
-    Reading& need = found.shapes[found.of.back()];
-    need.whole = std::min(need.whole, cut.whole.value - cut.execute.value);
-    for (std::size_t steps = 0; steps < need.turned.size(); ++steps) {
-      need.turned[steps] = std::min(need.turned[steps], cut.turned[steps] - cut.execute.value);
-    }
-  }
-  return found;
-}
-
-/// What the core needs that needs most of a tensor, and what it may find, in elements. A dimension
-/// of which it is not told how much is needed counts once.
-struct Piece {
-  bool alike = true;  // the most that a core needs is the most that a core holds
-  double needed = 1.0;
-  double found = 1.0;        // with itself or with any other, at most
-  double held = 1.0;         // of what it needs, by any core at most
-  double run = 1.0;          // at most, of what arrives together
-  double steps = kInfinite;  // of the execute, from which on runs may be longer
-};
-
-/// Whether cores may hold just what they need, or nothing is told that says otherwise.
-bool may_agree(std::span<const std::int64_t> shape, std::span<const std::int64_t> read) {
-  if (shape.empty() || shape.size() != read.size()) {
-    return true;
-  }
-  bool told = true;
-  bool alike = true;
-  for (std::size_t dim = 0; dim < shape.size(); ++dim) {
-    told = told && (shape[dim] != 0 || read[dim] != 0);
-    alike = alike && (shape[dim] == read[dim] || shape[dim] == 0 || read[dim] == 0);
-  }
-  return alike || !told;
-}
-
-/// Adds a dimension further out, of which any core holds `held` and needs `needed` at most.
-void add_dim(std::int64_t held, std::int64_t needed, Piece& piece) {
-  const auto [less, more] = std::minmax(held, needed);
-  const auto found = static_cast<double>(less == 0 ? more : less);
-  piece.alike = piece.alike && (less == more || less == 0);
-  piece.held *= found;
-  if (needed == 0) {
-    return;
-  }
-  piece.needed *= static_cast<double>(needed);
-  piece.found *= found;
-  if (!std::isinf(piece.steps)) {
-    return;  // Runs end further in, with the pieces of the senders.
-  }
-  piece.run *= found;
-  if (held > 0 && 2 * held < needed) {
-    piece.steps = static_cast<double>(needed) / (2.0 * found);
-  }
-}
-
-/// What cores need of a tensor of which any needs `read` and holds `shape` at most; none where
-/// there is a dimension of which nothing is told.
-std::optional<Piece> piece_of(std::span<const std::int64_t> shape,
-                              std::span<const std::int64_t> read) {
-  if (shape.empty() || shape.size() != read.size()) {
-    return {};
-  }
-  Piece piece;
-  for (std::size_t dim = shape.size(); dim-- > 0;) {
-    if (shape[dim] == 0 && read[dim] == 0) {
-      return {};
-    }
-    add_dim(shape[dim], read[dim], piece);
-  }
-  return piece;
-}
-
-/// Runs in which what a core lacks arrives at least, and one of any exchange, if it fetches no less
-/// than one of `steps` parts before the first step.
-double fragments(const Piece& piece, double steps) {
-  const double fetched = (piece.needed / steps) - piece.found;
-  const double run = steps < piece.steps ? piece.run : piece.found;
-  return std::max(1.0, std::ceil((fetched / run) - kRounding));
-}
-
-/// Seconds that the fragments of a piece add at least to an execute that has an exchange anyway.
-double fragmented(const Piece& piece, const Reading& need, double fragment) {
-  double least = need.whole + ((fragments(piece, 1.0) - 1.0) * fragment);
-  for (std::size_t at = 0; at < need.turned.size() && need.turned[at] < least; ++at) {
-    const double most =
-        at + 1 < need.turned.size() ? static_cast<double>(cost::kStepsTold[at + 1] - 1) : kInfinite;
-    least = std::min(least, need.turned[at] + ((fragments(piece, most) - 1.0) * fragment));
-  }
-  return least;
-}
-
-class Trees {
+/// Which ops stand in trees, and on which each hangs.
+class Wiring {
  public:
-  Trees(const Problem& problem, Standings standings, std::span<const std::int32_t> without)
-      : problem_(problem),
-        standings_(standings),
-        cores_(static_cast<double>(chip::total_cores(problem.chip()))),
-        below_(problem.front_of().size()),
-        without_(problem.front_of().size(), false) {
+  Wiring(const Problem& problem, Standings standings, std::span<const std::int32_t> without)
+      : problem_(problem), standings_(standings), without_(problem.front_of().size(), false) {
     for (const std::int32_t op : without) {
       without_[subscript(op)] = true;
     }
-    for (const cost::Front& front : problem.fronts()) {
-      const std::vector<cost::StandingCut>& cuts = front.floor.standing.cuts;
-      results_.push_back(results(cuts));
-      readings_.push_back(readings(cuts));
-    }
-    double most = 0.0;
-    for (const std::int32_t front : problem.front_of()) {
-      most += longest(problem.fronts()[subscript(front)].floor.standing, cores_);
-    }
-    ticks_ = most > 0.0 ? kTicks / most : 1.0;
   }
 
-  StandingBound bound() {
-    StandingBound result{.ops = {}, .time = {0.0}};
-    std::vector<Ticks> behind(below_.size(), 0);  // what all that hangs on an op takes in any case
-    Ticks sum = 0;
-    for (std::size_t op = below_.size(); op-- > 0;) {
-      const auto number = static_cast<std::int32_t>(op);
-      if (!hangs(number)) {
-        continue;
-      }
-      result.ops.push_back(number);
-      const Hanging& all = hanging(number);
-      const Ticks least = behind[op] + all.least;
-      const std::int32_t above = maker(number);
-      if (above >= 0) {
-        below_[subscript(above)].push_back(all.kind);
-        behind[subscript(above)] += least;
-      } else {
-        sum += least;
-      }
-    }
-    result.time.value = static_cast<double>(sum) / ticks_;
-    return result;
-  }
-
- private:
-  /// An op with all that hangs on it, whatever that takes in any case. Layers soon are of the same
-  /// kinds, for what lies far behind tells no choices apart.
-  struct Kind {
-    std::int32_t front;
-    std::vector<Ticks> more;           // than at least, for each reading of its front
-    std::vector<std::size_t> by_time;  // of these
-  };
-  struct Hanging {
-    std::size_t kind;
-    Ticks least;
-  };
-
+  [[nodiscard]] const Problem& problem() const { return problem_; }
+  [[nodiscard]] Standings standings() const { return standings_; }
   [[nodiscard]] const cost::Standing& standing(std::int32_t op) const {
-    return problem_.front(op).floor.standing;
+    return known_of(problem_.front(op));
   }
 
   /// Whether the cuts of an op are known, and it is one of those asked for.
@@ -252,6 +72,143 @@ class Trees {
     return made_by >= 0 && hangs(made_by) ? made_by : -1;
   }
 
+  [[nodiscard]] TogetherKey key() const {
+    TogetherKey result{.standings = standings_, .fronts = {}, .front_of = {}, .makers = {}};
+    for (const cost::Front& front : problem_.fronts()) {
+      result.fronts.push_back(front.floor.standing);
+    }
+    for (std::int32_t op = 0; op < problem_.op_count(); ++op) {
+      result.front_of.push_back(hangs(op) ? problem_.front_of()[subscript(op)] : -1);
+      result.makers.push_back(hangs(op) ? maker(op) : -1);
+    }
+    return result;
+  }
+
+ private:
+  const Problem& problem_;
+  Standings standings_;
+  std::vector<bool> without_;  // of each op, whether it is left out
+};
+
+class Trees {
+ public:
+  explicit Trees(const Wiring& wiring)
+      : wiring_(wiring),
+        problem_(wiring.problem()),
+        cores_(static_cast<double>(chip::total_cores(problem_.chip()))),
+        below_(problem_.front_of().size()) {
+    for (const cost::Front& front : problem_.fronts()) {
+      const std::vector<cost::StandingCut>& cuts = known_of(front).cuts;
+      results_.push_back(results(cuts));
+      readings_.push_back(readings(cuts));
+    }
+    double most = 0.0;
+    for (std::int32_t op = 0; op < problem_.op_count(); ++op) {
+      most += wiring.hangs(op) ? longest(wiring.standing(op), cores_) : 0.0;
+    }
+    ticks_ = most > 0.0 ? kTicks / most : 1.0;
+  }
+
+  StandingBound bound() {
+    StandingBound result{.ops = {}, .time = {0.0}};
+    std::vector<Ticks> behind(below_.size(), 0);  // what all that hangs on an op takes in any case
+    Ticks sum = 0;
+    for (std::size_t op = below_.size(); op-- > 0;) {
+      const auto number = static_cast<std::int32_t>(op);
+      if (!wiring_.hangs(number)) {
+        continue;
+      }
+      result.ops.push_back(number);
+      const Hanging& all = hanging(number);
+      const Ticks least = behind[op] + all.least;
+      const std::int32_t above = wiring_.maker(number);
+      if (above >= 0) {
+        below_[subscript(above)].push_back(all.kind);
+        behind[subscript(above)] += least;
+      } else {
+        sum += least;
+      }
+    }
+    result.time.value = static_cast<double>(sum) / ticks_;
+    return result;
+  }
+
+  /// The cuts of ops that take that least, after `bound`.
+  [[nodiscard]] std::vector<std::vector<std::int64_t>> cuts() {
+    using Place = std::tuple<std::size_t, std::int32_t, std::size_t>;
+    std::map<Place, std::size_t> known;  // by what hangs on an op, and its maker's front and shape
+    std::vector<std::size_t> rests(below_.size(), 0);  // the shape of each op's result
+    std::vector<std::vector<std::int64_t>> result(below_.size());
+    for (std::size_t op = 0; op < below_.size(); ++op) {
+      const auto number = static_cast<std::int32_t>(op);
+      if (!wiring_.hangs(number)) {
+        continue;
+      }
+      const std::int32_t above = wiring_.maker(number);
+      const std::int32_t from = above < 0 ? -1 : problem_.front_of()[subscript(above)];
+      const std::size_t shape = above < 0 ? 0 : rests[subscript(above)];
+      const auto [cut, fresh] = known.emplace(Place{hanging(number).all, from, shape}, 0);
+      if (fresh) {
+        cut->second = best_cut(number, best_reading(number, from, shape));
+      }
+      rests[op] = results_[subscript(problem_.front_of()[op])].of[cut->second];
+      result[op] = wiring_.standing(number).cuts[cut->second].factors;
+    }
+    return result;
+  }
+
+ private:
+  /// An op with all that hangs on it, whatever that takes in any case. Layers soon are of the same
+  /// kinds, for what lies far behind tells no choices apart.
+  struct Kind {
+    std::int32_t front;
+    std::vector<Ticks> more;           // than at least, for each reading of its front
+    std::vector<std::size_t> by_time;  // of these
+  };
+  struct Hanging {
+    std::size_t all;  // a number of it
+    std::size_t kind;
+    Ticks least;
+  };
+
+  /// What of all that `op` may need is best behind the result of an op of front `from`, if any,
+  /// that rests in `shape`.
+  [[nodiscard]] std::size_t best_reading(std::int32_t op, std::int32_t from, std::size_t shape) {
+    const Kind& kind = kinds_[hanging(op).kind];
+    if (from < 0) {
+      return kind.by_time.front();
+    }
+    const std::vector<Reading>& needs = readings_[subscript(kind.front)].shapes;
+    const std::vector<std::int64_t>& lies = results_[subscript(from)].shapes[shape];
+    const auto time = [&](std::size_t reading) {
+      return kind.more[reading] + ticks(moving(lies, needs[reading], wiring_.standing(op)));
+    };
+    return *std::min_element(kind.by_time.begin(), kind.by_time.end(),
+                             [&](std::size_t a, std::size_t b) { return time(a) < time(b); });
+  }
+
+  /// The cut of `op` that needs that and takes least with all that hangs on it.
+  [[nodiscard]] std::size_t best_cut(std::int32_t op, std::size_t reading) {
+    const std::int32_t front = problem_.front_of()[subscript(op)];
+    const std::vector<cost::StandingCut>& cuts = wiring_.standing(op).cuts;
+    std::size_t best = 0;
+    Ticks least = std::numeric_limits<Ticks>::max();
+    for (std::size_t cut = 0; cut < cuts.size(); ++cut) {
+      if (readings_[subscript(front)].of[cut] != reading) {
+        continue;
+      }
+      Ticks time = ticks(cuts[cut].execute.value);
+      for (const std::size_t kind : below_[subscript(op)]) {
+        time += behind(front, kind)[results_[subscript(front)].of[cut]];
+      }
+      if (time < least) {
+        least = time;
+        best = cut;
+      }
+    }
+    return best;
+  }
+
   [[nodiscard]] Ticks ticks(double seconds) const { return static_cast<Ticks>(seconds * ticks_); }
 
   const Hanging& hanging(std::int32_t op) {
@@ -261,6 +218,7 @@ class Trees {
     const auto [place, fresh] = known_.emplace(std::pair(front, below), Hanging{});
     if (fresh) {
       place->second = make(front, below);
+      place->second.all = known_.size();
     }
     return place->second;
   }
@@ -276,17 +234,18 @@ class Trees {
       }
     }
     std::vector<Ticks> times(need.shapes.size(), std::numeric_limits<Ticks>::max());
-    const auto& cuts = problem_.fronts()[subscript(front)].floor.standing.cuts;
+    const auto& cuts = known_of(problem_.fronts()[subscript(front)]).cuts;
     for (std::size_t cut = 0; cut < cuts.size(); ++cut) {
       Ticks& time = times[need.of[cut]];
-      const Seconds own = standings_ == Standings::Executes ? cuts[cut].execute : cuts[cut].ports;
+      const Seconds own =
+          wiring_.standings() == Standings::Executes ? cuts[cut].execute : cuts[cut].ports;
       time = std::min(time, ticks(own.value) + after[result.of[cut]]);
     }
     const Ticks least = *std::min_element(times.begin(), times.end());
     for (Ticks& time : times) {
       time -= least;
     }
-    return {.kind = number(front, std::move(times)), .least = least};
+    return {.all = 0, .kind = number(front, std::move(times)), .least = least};
   }
 
   /// The kind of an op that takes `more` than at least.
@@ -314,7 +273,7 @@ class Trees {
   }
 
   [[nodiscard]] Ticks least_behind(std::span<const std::int64_t> shape, const Kind& kind) const {
-    const cost::Standing& own = problem_.fronts()[subscript(kind.front)].floor.standing;
+    const cost::Standing& own = known_of(problem_.fronts()[subscript(kind.front)]);
     const std::vector<Reading>& readings = readings_[subscript(kind.front)].shapes;
     const Ticks exchange = ticks(own.exchange.value);
     Ticks best = std::numeric_limits<Ticks>::max();
@@ -338,7 +297,7 @@ class Trees {
     if (!piece) {
       return 0.0;
     }
-    const bool executes = standings_ == Standings::Executes;
+    const bool executes = wiring_.standings() == Standings::Executes;
     const double missed = static_cast<double>(own.elements) - (cores_ * piece->held);
     double data = std::max(0.0, missed) * own.element_time;  // on average over all ports
     if (piece->alike) {
@@ -353,25 +312,50 @@ class Trees {
     return data + own.exchange.value + ((fragments(*piece, 1.0) - 1.0) * own.fragment.value);
   }
 
+  const Wiring& wiring_;
   const Problem& problem_;
-  Standings standings_;
   double cores_;
   double ticks_;                  // a second
   std::vector<Results> results_;  // of each front
   std::vector<Readings> readings_;
   std::vector<std::vector<std::size_t>> below_;  // of each op, the kinds that hang on it
-  std::vector<bool> without_;                    // of each op, whether it is left out
   std::vector<Kind> kinds_;
   std::map<std::pair<std::int32_t, std::vector<Ticks>>, std::size_t> numbers_;
   std::map<std::pair<std::int32_t, std::vector<std::size_t>>, Hanging> known_;
   std::map<std::pair<std::int32_t, std::size_t>, std::vector<Ticks>> behind_;
 };
 
+/// What is known of a problem together, from an earlier compile if there was one.
+std::shared_ptr<const Together> together(const Problem& problem, Standings standings,
+                                         std::span<const std::int32_t> without) {
+  const Wiring wiring(problem, standings, without);
+  KnownTogether* const kept = problem.known_together();
+  TogetherKey key = wiring.key();
+  if (kept != nullptr) {
+    if (const auto known = kept->find(key)) {
+      return *known;
+    }
+  }
+  Trees trees(wiring);
+  auto found = std::make_shared<Together>(Together{.bound = trees.bound(), .cuts = {}});
+  if (standings == Standings::Executes) {
+    found->cuts = trees.cuts();
+  }
+  if (kept != nullptr) {
+    kept->put(std::move(key), found);
+  }
+  return found;
+}
+
 }  // namespace
 
 StandingBound standing_bound(const Problem& problem, Standings standings,
                              std::span<const std::int32_t> without) {
-  return Trees(problem, standings, without).bound();
+  return together(problem, standings, without)->bound;
+}
+
+std::vector<std::vector<std::int64_t>> standing_cuts(const Problem& problem) {
+  return together(problem, Standings::Executes, {})->cuts;
 }
 
 }  // namespace elk::schedule

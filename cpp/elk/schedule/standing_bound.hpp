@@ -4,21 +4,10 @@
 #include <span>
 #include <vector>
 
-#include "elk/base/units.hpp"
 #include "elk/schedule/problem.hpp"
+#include "elk/schedule/standings.hpp"
 
 namespace elk::schedule {
-
-/// What is added up: times of executes, or of those with exchanges spread over all ports, and then
-/// of ops alone that compute little, for what others need of ports and HBM they may need least with
-/// another cut than the one that is best beside their neighbours.
-enum class Standings : std::uint8_t { Executes, Ports };
-
-/// What some ops take at least together, because an activation between two of them lies in one way.
-struct StandingBound {
-  std::vector<std::int32_t> ops;
-  Seconds time;
-};
 
 /// Each op whose cuts are known by how its activations lie (`cost::Standing`) hangs on the one that
 /// makes its operand, if those of that one are known, too. So they form trees, in which
@@ -35,5 +24,8 @@ struct StandingBound {
 /// tree.
 [[nodiscard]] StandingBound standing_bound(const Problem& problem, Standings standings,
                                            std::span<const std::int32_t> without = {});
+
+/// The cuts of ops that take that least in executes (`Together`).
+[[nodiscard]] std::vector<std::vector<std::int64_t>> standing_cuts(const Problem& problem);
 
 }  // namespace elk::schedule

@@ -287,7 +287,7 @@ void use_ports(std::vector<cost::Front>& fronts, Seconds execute, Seconds idle) 
   for (cost::Front& front : fronts) {
     front.floor.corners = {{.execute = execute, .link = {200}, .hbm_bytes = 0}};
     front.floor.execute = execute;
-    front.floor.standing = {};
+    front.floor.standing = nullptr;
     front.floor.port_uses = {{.idle = idle, .carried = {200}, .loaded = {0}}};
   }
 }

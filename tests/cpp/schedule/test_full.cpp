@@ -174,8 +174,8 @@ TEST(Anneal, LeavesTheBestThatItMetAndNothingWorse) {
     Sketch sketch(problem, fastest_plans(problem));
     const Arrangement usual = in_order(sketch.places());
     const double before = sketch.seconds(usual);
-    const Annealed found =
-        anneal(problem, sketch, usual, contention(problem), {.most = 20'000, .seed = 5});
+    const Annealed found = anneal(problem, sketch, usual, contention(problem),
+                                  {.most = 20'000, .seed = 5, .suggested = {}});
     EXPECT_LE(found.seconds, before);
     EXPECT_DOUBLE_EQ(sketch.seconds(found.arrangement), found.seconds);
     std::set<std::int32_t> numbers(found.arrangement.sequence.begin(),
@@ -248,8 +248,8 @@ TEST(Search, TakesWhatTheJudgeSays) {
     }
     return times;
   };
-  const Found judged =
-      search(problem, {.policy = Policy::ElkFull, .threads = 1, .judge = backwards});
+  Problem again = test::problem(graph, chip, tiles);
+  const Found judged = search(again, {.policy = Policy::ElkFull, .threads = 1, .judge = backwards});
   if (asked > 0) {
     EXPECT_GE(judged.program.buffers.size(), usual.program.buffers.size());
   }

@@ -18,35 +18,11 @@
 #include "elk/schedule/standing_bound.hpp"
 #include "partition/collectives.hpp"
 #include "schedule/every_cut.hpp"
+#include "schedule/few_ops.hpp"
 #include "schedule/problems.hpp"
 
 namespace elk::schedule {
 namespace {
-
-/// Three or four ops of few cuts, one behind another.
-ir::Graph few_ops(Random& random) {
-  const std::int64_t rows = test::one_of<std::int64_t, 3>(random, {2, 4, 6});
-  const std::int64_t width = test::one_of<std::int64_t, 3>(random, {8, 10, 12});
-  test::Net net;
-  std::int32_t x = net.tensor(ir::Home::Input, {rows, width});
-  for (std::int64_t op = 2 + random.below(2); op > 0; --op) {
-    switch (random.below(4)) {
-      case 0:
-        x = net.add(test::matmul(rows, width, width), {x});
-        break;
-      case 1:
-        x = net.add(test::softmax(rows, width), {x});
-        break;
-      case 2:
-        x = net.add(test::bias_add(rows, width), {x});
-        break;
-      default:
-        x = net.add(test::exp_of(rows, width), {x});
-    }
-  }
-  net.add(test::exp_of(rows, width), {x}, ir::Home::Output);
-  return net.done();
-}
 
 /// Adds a cut drawn at random into more than half as many pieces as there are cores.
 void add_random_cut(Problem& problem, std::int32_t op, Random& random) {
@@ -70,30 +46,6 @@ void add_random_cut(Problem& problem, std::int32_t op, Random& random) {
   }
 }
 
-/// What an execute takes alone, behind those chosen before it.
-double execute_time(Problem& problem, std::int32_t op, const std::vector<Choice>& choices) {
-  const cost::PlanOption& option = problem.option(op, choices[subscript(op)]);
-  return problem.in_place(op, choices).gather.time.value + option.compute.value +
-         option.shift.time.value + option.reduce.time.value;
-}
-
-/// The least time of all executes over every choice of cuts, by trial.
-double least_of_all(Problem& problem, std::vector<Choice>& choices, double so_far) {
-  const auto op = static_cast<std::int32_t>(choices.size());
-  if (op == problem.op_count()) {
-    return so_far;
-  }
-  double best = std::numeric_limits<double>::infinity();
-  const std::size_t options = problem.front(op).options.size();
-  for (std::size_t option = 0; option < options; ++option) {
-    choices.push_back({.option = static_cast<std::int32_t>(option), .state = 0});
-    const double now = so_far + execute_time(problem, op, choices);
-    best = std::min(best, least_of_all(problem, choices, now));
-    choices.pop_back();
-  }
-  return best;
-}
-
 double floors(const Problem& problem) {
   double sum = 0.0;
   for (std::int32_t op = 0; op < problem.op_count(); ++op) {
@@ -102,22 +54,14 @@ double floors(const Problem& problem) {
   return sum;
 }
 
-chip::Chip few_cores(Random& random) {
-  chip::Chip chip = test::tight_chip(test::one_of<std::int64_t, 3>(random, {4, 5, 6}), 65536);
-  chip.interconnect.link_rate = test::one_of<double, 3>(random, {1e8, 1e9, 8e9});
-  chip.interconnect.sync_latency = {test::one_of<double, 3>(random, {1e-9, 1e-8, 1e-7})};
-  chip.interconnect.fragment_latency = {test::one_of<double, 3>(random, {0.0, 2e-9, 4e-8})};
-  return chip;
-}
-
 TEST(StandingBound, LiesBelowEveryChoiceOfCutsAndAboveTheFloors) {
   const cost::TileModel tiles = test::analytic();
   Random random{41};
   int higher = 0;
   double nearest = 0.0;
   for (int round = 0; round < 60; ++round) {
-    const ir::Graph graph = few_ops(random);
-    const chip::Chip chip = few_cores(random);
+    const ir::Graph graph = test::few_ops(random);
+    const chip::Chip chip = test::few_cores(random);
     Problem problem = test::problem(graph, chip, tiles);
     const StandingBound executes = standing_bound(problem, Standings::Executes);
     const StandingBound ports = standing_bound(problem, Standings::Ports);
@@ -128,7 +72,7 @@ TEST(StandingBound, LiesBelowEveryChoiceOfCutsAndAboveTheFloors) {
       test::add_cuts(problem, op, factors);
     }
     std::vector<Choice> choices;
-    const double least = least_of_all(problem, choices, 0.0);
+    const double least = test::least_of_all(problem, choices, 0.0);
     EXPECT_LE(executes.time.value, least * (1.0 + 1e-9)) << "round " << round;
     EXPECT_GE(executes.time.value, each * (1.0 - 1e-9)) << "round " << round;
     EXPECT_LE(ports.time.value, executes.time.value * (1.0 + 1e-9)) << "round " << round;
@@ -154,7 +98,7 @@ TEST(StandingBound, LiesBelowEveryChoiceOfCutsAndTurns) {
     x = net.add(test::matmul(rows, width, width), {x});
     net.add(test::matmul(rows, width, width), {x}, ir::Home::Output);
     const ir::Graph graph = net.done();
-    chip::Chip chip = few_cores(random);
+    chip::Chip chip = test::few_cores(random);
     chip.core.sram = {1 << 20};
     chip.interconnect.link_rate = 8e9;
     chip.interconnect.sync_latency = {1e-9};
@@ -167,7 +111,7 @@ TEST(StandingBound, LiesBelowEveryChoiceOfCutsAndTurns) {
       test::add_cuts(problem, op, factors, true);
     }
     std::vector<Choice> choices;
-    const double least = least_of_all(problem, choices, 0.0);
+    const double least = test::least_of_all(problem, choices, 0.0);
     EXPECT_LE(executes.time.value, least * (1.0 + 1e-9)) << "round " << round;
     higher += executes.time.value > floors(problem) * (1.0 + 1e-6) ? 1 : 0;
     nearest = std::max(nearest, executes.time.value / least);
@@ -203,7 +147,7 @@ TEST(StandingBound, LiesBelowEveryChoiceOfCutsOfHeads) {
     x = net.add(test::matmul(rows, heads * width, 500), {x});
     net.add(exp_of_heads(rows, heads, width), {x}, ir::Home::Output);
     const ir::Graph graph = net.done();
-    chip::Chip chip = few_cores(random);
+    chip::Chip chip = test::few_cores(random);
     chip.core.count = test::one_of<std::int64_t, 3>(random, {6, 12, 24});
     chip.core.sram = {1 << 20};
     chip.interconnect.link_rate = 8e9;
@@ -216,7 +160,7 @@ TEST(StandingBound, LiesBelowEveryChoiceOfCutsOfHeads) {
       test::add_cuts(problem, op, factors, true);
     }
     std::vector<Choice> choices;
-    const double least = least_of_all(problem, choices, 0.0);
+    const double least = test::least_of_all(problem, choices, 0.0);
     EXPECT_LE(executes.time.value, least * (1.0 + 1e-9)) << "round " << round;
     higher += executes.time.value > floors(problem) * (1.0 + 1e-6) ? 1 : 0;
     nearest = std::max(nearest, executes.time.value / least);
@@ -228,7 +172,7 @@ TEST(StandingBound, LiesBelowEveryChoiceOfCutsOfHeads) {
 /// One of four chips with 1 GB/s between them.
 chip::Chip one_of_four(Random& random) {
   chip::Chip chip = chip::one_of(test::tight_pair(6, 65536));
-  chip.interconnect = few_cores(random).interconnect;
+  chip.interconnect = test::few_cores(random).interconnect;
   chip.inter_chip->rate = 1e9;
   chip.inter_chip->port_cores = 6;
   return chip;
@@ -261,7 +205,7 @@ TEST(StandingBound, LiesBelowEveryChoiceOfCutsBehindACollective) {
         test::add_cuts(problem, op, factors);
       }
       std::vector<Choice> choices;
-      const double least = least_of_all(problem, choices, 0.0);
+      const double least = test::least_of_all(problem, choices, 0.0);
       const double rest = problem.front(1).floor.execute.value;
       EXPECT_LE(found.time.value + rest, least * (1.0 + 1e-9)) << "round " << round;
       EXPECT_GE(found.time.value + rest, floors(problem) * (1.0 - 1e-9)) << "round " << round;
@@ -291,9 +235,34 @@ TEST(StandingBound, LiesBelowPairsOfPlansInVastSpaces) {
     }
   }
   std::vector<Choice> choices;
-  const double least = least_of_all(problem, choices, 0.0);
+  const double least = test::least_of_all(problem, choices, 0.0);
   EXPECT_LE(found.time.value, least);
   EXPECT_GT(found.time.value, 0.8 * least);
+}
+
+TEST(StandingBound, IsKeptForTheSameFrontsAlone) {
+  const cost::TileModel tiles = test::analytic();
+  Random random{73};
+  for (int round = 0; round < 20; ++round) {
+    const ir::Graph graph = test::few_ops(random);
+    const chip::Chip chip = test::few_cores(random);
+    Handovers handovers{64};
+    KnownTogether known{8};
+    Problem first = test::problem(graph, chip, tiles);
+    first.use(handovers, known);
+    const double all = standing_bound(first, Standings::Executes).time.value;
+    Problem again(graph, chip, tiles, first.fronts(), first.front_of());
+    again.use(handovers, known);
+    EXPECT_EQ(standing_bound(again, Standings::Executes).time.value, all);
+    EXPECT_EQ(known.reuse().found, 1);
+    const std::vector<std::int32_t> without = {0};
+    const StandingBound some = standing_bound(again, Standings::Executes, without);
+    EXPECT_EQ(some.ops.size() + 1, graph.ops.size());
+    Problem other = test::problem(graph, chip, tiles);  // as good, but not the same
+    other.use(handovers, known);
+    EXPECT_EQ(standing_bound(other, Standings::Executes).time.value, all);
+    EXPECT_EQ(known.reuse().found, 1);
+  }
 }
 
 TEST(StandingBound, CountsInTheLowerBound) {
@@ -301,8 +270,8 @@ TEST(StandingBound, CountsInTheLowerBound) {
   Random random{43};
   int higher = 0;
   for (int round = 0; round < 40; ++round) {
-    const ir::Graph graph = few_ops(random);
-    const chip::Chip chip = few_cores(random);
+    const ir::Graph graph = test::few_ops(random);
+    const chip::Chip chip = test::few_cores(random);
     const Problem problem = test::problem(graph, chip, tiles);
     const double together = standing_bound(problem, Standings::Executes).time.value;
     const Bounds found = bounds(problem, {1.0});

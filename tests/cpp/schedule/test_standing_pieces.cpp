@@ -1,4 +1,5 @@
 #include <cstdint>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -14,14 +15,15 @@ namespace {
 
 /// A made-up cut.
 cost::StandingCut cut(std::vector<std::int64_t> read, std::vector<std::int64_t> written,
-                      double time) {
+                      double time, std::vector<std::int64_t> factors = {}) {
   return {.read = std::move(read),
           .written = std::move(written),
           .moves = false,
           .execute = {time},
           .whole = {time},
           .turned = cost::kNotTurned,
-          .ports = {time}};
+          .ports = {time},
+          .factors = std::move(factors)};
 }
 
 const cost::StandingCut kAnyOther{.read = {},
@@ -30,33 +32,56 @@ const cost::StandingCut kAnyOther{.read = {},
                                   .execute = {1e-3},
                                   .whole = {1e-3},
                                   .turned = cost::kNotTurned,
-                                  .ports = {1e-3}};
+                                  .ports = {1e-3},
+                                  .factors = {}};
 
-/// Of a MatMul and what reads its 8 x 64 results on 16 cores: the fastest cut of one leaves pieces
-/// of 4 x 8, that of the other needs 8 x 4, of which 4 x 4 lie in place on any core.
-double made_up(double exchange, double element_time) {
+/// A standing with other cuts, or other times.
+void set(cost::Front& front, cost::Standing standing) {
+  front.floor.standing = std::make_shared<const cost::Standing>(std::move(standing));
+}
+
+/// What a MatMul and what reads its 8 x 64 results take at least, and with which cuts.
+struct MadeUp {
+  double time;
+  std::vector<std::vector<std::int64_t>> cuts;
+};
+
+/// On 16 cores: the fastest cut of one leaves pieces of 4 x 8, that of the other needs 8 x 4, of
+/// which 4 x 4 lie in place on any core.
+MadeUp made_up(double exchange, double element_time) {
   const ir::Graph graph = test::chain(1, 8, 64, false);
   const chip::Chip chip = test::tight_chip(16, 65536);
   const cost::TileModel tiles = test::analytic();
   const Problem priced = test::problem(graph, chip, tiles);
   std::vector<cost::Front> fronts = priced.fronts();
-  cost::Standing& maker = fronts[subscript(priced.front_of()[0])].floor.standing;
-  maker.cuts = {cut({8, 64}, {4, 8}, 10e-9), cut({8, 64}, {8, 4}, 13e-9), kAnyOther};
-  cost::Standing& reader = fronts[subscript(priced.front_of()[1])].floor.standing;
+  cost::Standing maker = *fronts[subscript(priced.front_of()[0])].floor.standing;
+  maker.cuts = {cut({8, 64}, {4, 8}, 10e-9, {2, 8, 1}), cut({8, 64}, {8, 4}, 13e-9, {1, 16, 1}),
+                kAnyOther};
+  cost::Standing reader = *fronts[subscript(priced.front_of()[1])].floor.standing;
   reader.exchange = {exchange};
   reader.element_time = element_time;
-  reader.cuts = {cut({8, 4}, {}, 20e-9), cut({4, 8}, {}, 24e-9), kAnyOther};
+  reader.cuts = {cut({8, 4}, {}, 20e-9, {1, 16}), cut({4, 8}, {}, 24e-9, {2, 8}), kAnyOther};
+  set(fronts[subscript(priced.front_of()[0])], std::move(maker));
+  set(fronts[subscript(priced.front_of()[1])], std::move(reader));
   const Problem problem(graph, chip, tiles, fronts, priced.front_of());
   const StandingBound found = standing_bound(problem, Standings::Executes);
   EXPECT_EQ(found.ops.size(), 2);
-  return found.time.value;
+  return {.time = found.time.value, .cuts = standing_cuts(problem)};
 }
 
 TEST(StandingPieces, TakesTheCheapestOfAgreeingAndMoving) {
-  EXPECT_NEAR(made_up(5e-9, 0.0), 33e-9, 1e-15);           // 13 + 20: they agree.
-  EXPECT_NEAR(made_up(1e-9, 0.0), 31e-9, 1e-15);           // 10 + 1 + 20: a sync is cheaper.
-  EXPECT_NEAR(made_up(1e-9, 1e-9 / 256.0), 32e-9, 1e-15);  // 256 of 512 elements move.
-  EXPECT_NEAR(made_up(1e-9, 4e-9 / 256.0), 33e-9, 1e-15);  // Too many.
+  EXPECT_NEAR(made_up(5e-9, 0.0).time, 33e-9, 1e-15);           // 13 + 20: they agree.
+  EXPECT_NEAR(made_up(1e-9, 0.0).time, 31e-9, 1e-15);           // 10 + 1 + 20: a sync is cheaper.
+  EXPECT_NEAR(made_up(1e-9, 1e-9 / 256.0).time, 32e-9, 1e-15);  // 256 of 512 elements move.
+  EXPECT_NEAR(made_up(1e-9, 4e-9 / 256.0).time, 33e-9, 1e-15);  // Too many.
+}
+
+TEST(StandingPieces, TellsTheCutsThatItTakes) {
+  using Cuts = std::vector<std::vector<std::int64_t>>;
+  EXPECT_EQ(made_up(5e-9, 0.0).cuts, (Cuts{{1, 16, 1}, {1, 16}}));
+  EXPECT_EQ(made_up(1e-9, 0.0).cuts, (Cuts{{2, 8, 1}, {1, 16}}));
+  EXPECT_EQ(made_up(3.5e-9, 2e-9 / 256.0).cuts, (Cuts{{1, 16, 1}, {1, 16}}));
+  EXPECT_EQ(made_up(1e-6, 0.0).cuts, (Cuts{{1, 16, 1}, {1, 16}}));
 }
 
 /// What reads 8 x 64 elements in pieces of `read` behind results that lie in pieces of 4 x 8 takes
@@ -67,12 +92,15 @@ double fragments(std::vector<std::int64_t> read) {
   const cost::TileModel tiles = test::analytic();
   const Problem priced = test::problem(graph, chip, tiles);
   std::vector<cost::Front> fronts = priced.fronts();
-  fronts[subscript(priced.front_of()[0])].floor.standing.cuts = {cut({8, 64}, {4, 8}, 10e-9)};
-  cost::Standing& reader = fronts[subscript(priced.front_of()[1])].floor.standing;
+  cost::Standing maker = *fronts[subscript(priced.front_of()[0])].floor.standing;
+  maker.cuts = {cut({8, 64}, {4, 8}, 10e-9)};
+  cost::Standing reader = *fronts[subscript(priced.front_of()[1])].floor.standing;
   reader.exchange = {1e-9};
   reader.fragment = {1e-9};
   reader.element_time = 0.0;
   reader.cuts = {cut(std::move(read), {}, 20e-9)};
+  set(fronts[subscript(priced.front_of()[0])], std::move(maker));
+  set(fronts[subscript(priced.front_of()[1])], std::move(reader));
   const Problem problem(graph, chip, tiles, fronts, priced.front_of());
   return standing_bound(problem, Standings::Executes).time.value - 30e-9;
 }
@@ -97,14 +125,17 @@ double shared(double whole, const cost::TimeOfSteps& turned) {
   const cost::TileModel tiles = test::analytic();
   const Problem priced = test::problem(graph, chip, tiles);
   std::vector<cost::Front> fronts = priced.fronts();
-  fronts[subscript(priced.front_of()[0])].floor.standing.cuts = {cut({8, 64}, {4, 8}, 10e-9)};
-  cost::Standing& reader = fronts[subscript(priced.front_of()[1])].floor.standing;
+  cost::Standing maker = *fronts[subscript(priced.front_of()[0])].floor.standing;
+  maker.cuts = {cut({8, 64}, {4, 8}, 10e-9)};
+  cost::Standing reader = *fronts[subscript(priced.front_of()[1])].floor.standing;
   reader.fragment = {1e-9};
   reader.element_time = 0.0;
   reader.cuts = {cut({8, 64}, {}, 20e-9)};
   reader.cuts[0].moves = true;
   reader.cuts[0].whole.value = whole;
   reader.cuts[0].turned = turned;
+  set(fronts[subscript(priced.front_of()[0])], std::move(maker));
+  set(fronts[subscript(priced.front_of()[1])], std::move(reader));
   const Problem problem(graph, chip, tiles, fronts, priced.front_of());
   return standing_bound(problem, Standings::Executes).time.value - 30e-9;
 }

@@ -1,0 +1,117 @@
+#include "elk/schedule/standing_pieces.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace elk::schedule {
+namespace {
+
+constexpr double kRounding = 1e-9;  // of products of ratios, below which they count as whole
+
+/// What a cut reads, next to what others do that read as much.
+std::size_t reading_of(const cost::StandingCut& cut, std::vector<Reading>& readings) {
+  for (std::size_t at = readings.size(); at > 0 && readings[at - 1].read == cut.read; --at) {
+    if (readings[at - 1].moves == cut.moves) {
+      return at - 1;
+    }
+  }
+  readings.push_back({.read = cut.read, .moves = cut.moves});
+  return readings.size() - 1;
+}
+
+/// Adds a dimension further out, of which any core holds `held` and needs `needed` at most.
+void add_dim(std::int64_t held, std::int64_t needed, Piece& piece) {
+  const auto [less, more] = std::minmax(held, needed);
+  const auto found = static_cast<double>(less == 0 ? more : less);
+  piece.alike = piece.alike && (less == more || less == 0);
+  piece.held *= found;
+  if (needed == 0) {
+    return;
+  }
+  piece.needed *= static_cast<double>(needed);
+  piece.found *= found;
+  if (!std::isinf(piece.steps)) {
+    return;  // Runs end further in, with the pieces of the senders.
+  }
+  piece.run *= found;
+  if (held > 0 && 2 * held < needed) {
+    piece.steps = static_cast<double>(needed) / (2.0 * found);
+  }
+}
+
+}  // namespace
+
+Side<Reading> readings(const std::vector<cost::StandingCut>& cuts) {
+  Side<Reading> found;
+  for (const cost::StandingCut& cut : cuts) {
+    found.of.push_back(reading_of(cut, found.shapes));
+    Reading& need = found.shapes[found.of.back()];
+    need.whole = std::min(need.whole, cut.whole.value - cut.execute.value);
+    for (std::size_t steps = 0; steps < need.turned.size(); ++steps) {
+      need.turned[steps] = std::min(need.turned[steps], cut.turned[steps] - cut.execute.value);
+    }
+  }
+  return found;
+}
+
+Side<std::vector<std::int64_t>> results(const std::vector<cost::StandingCut>& cuts) {
+  std::vector<std::size_t> order(cuts.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t a, std::size_t b) { return cuts[a].written < cuts[b].written; });
+  Side<std::vector<std::int64_t>> found{.shapes = {}, .of = std::vector<std::size_t>(cuts.size())};
+  for (const std::size_t cut : order) {
+    if (found.shapes.empty() || found.shapes.back() != cuts[cut].written) {
+      found.shapes.push_back(cuts[cut].written);
+    }
+    found.of[cut] = found.shapes.size() - 1;
+  }
+  return found;
+}
+
+bool may_agree(std::span<const std::int64_t> shape, std::span<const std::int64_t> read) {
+  if (shape.empty() || shape.size() != read.size()) {
+    return true;
+  }
+  bool told = true;
+  bool alike = true;
+  for (std::size_t dim = 0; dim < shape.size(); ++dim) {
+    told = told && (shape[dim] != 0 || read[dim] != 0);
+    alike = alike && (shape[dim] == read[dim] || shape[dim] == 0 || read[dim] == 0);
+  }
+  return alike || !told;
+}
+
+std::optional<Piece> piece_of(std::span<const std::int64_t> shape,
+                              std::span<const std::int64_t> read) {
+  if (shape.empty() || shape.size() != read.size()) {
+    return {};
+  }
+  Piece piece;
+  for (std::size_t dim = shape.size(); dim-- > 0;) {
+    if (shape[dim] == 0 && read[dim] == 0) {
+      return {};
+    }
+    add_dim(shape[dim], read[dim], piece);
+  }
+  return piece;
+}
+
+double fragments(const Piece& piece, double steps) {
+  const double fetched = (piece.needed / steps) - piece.found;
+  const double run = steps < piece.steps ? piece.run : piece.found;
+  return std::max(1.0, std::ceil((fetched / run) - kRounding));
+}
+
+double fragmented(const Piece& piece, const Reading& need, double fragment) {
+  double least = need.whole + ((fragments(piece, 1.0) - 1.0) * fragment);
+  for (std::size_t at = 0; at < need.turned.size() && need.turned[at] < least; ++at) {
+    const double most =
+        at + 1 < need.turned.size() ? static_cast<double>(cost::kStepsTold[at + 1] - 1) : kInfinite;
+    least = std::min(least, need.turned[at] + ((fragments(piece, most) - 1.0) * fragment));
+  }
+  return least;
+}
+
+}  // namespace elk::schedule

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "elk/base/shelf.hpp"
+#include "elk/base/units.hpp"
+#include "elk/cost/standing.hpp"
+
+namespace elk::schedule {
+
+/// What is added up: times of executes, or of those with exchanges spread over all ports, and then
+/// of ops alone that compute little, for what others need of ports and HBM they may need least with
+/// another cut than the one that is best beside their neighbours.
+enum class Standings : std::uint8_t { Executes, Ports };
+
+/// What some ops take at least together, because an activation between two of them lies in one way.
+struct StandingBound {
+  std::vector<std::int32_t> ops;
+  Seconds time;
+};
+
+/// That, and the factors of a cut of each op with which executes take it; empty where the cuts of
+/// an op are not known, or it had better take one of those that are not listed.
+struct Together {
+  StandingBound bound;
+  std::vector<std::vector<std::int64_t>> cuts;
+};
+
+/// All that it depends on. What is known of a front goes by where it is kept: an op's is worked out
+/// once for all rates of the HBM, and held by whoever has it for a key.
+struct TogetherKey {
+  Standings standings;
+  std::vector<std::shared_ptr<const cost::Standing>> fronts;
+  std::vector<std::int32_t> front_of;  // of each op, -1: it is left out
+  std::vector<std::int32_t> makers;    // of what each reads, -1: none that counts
+
+  friend bool operator==(const TogetherKey&, const TogetherKey&) = default;
+};
+
+/// FNV-1a.
+struct TogetherHash {
+  std::size_t operator()(const TogetherKey& key) const {
+    std::uint64_t hash = 0xcbf29ce484222325U;
+    const auto add = [&](std::uint64_t word) { hash = (hash ^ word) * 0x100000001b3U; };
+    add(static_cast<std::uint64_t>(key.standings));
+    for (const std::shared_ptr<const cost::Standing>& front : key.fronts) {
+      add(std::hash<const cost::Standing*>{}(front.get()));
+    }
+    for (const std::vector<std::int32_t>* numbers : {&key.front_of, &key.makers}) {
+      for (const std::int32_t number : *numbers) {
+        add(static_cast<std::uint64_t>(number));
+      }
+    }
+    return hash;
+  }
+};
+
+/// Kept from one compile to the next.
+using KnownTogether = Shelf<TogetherKey, std::shared_ptr<const Together>, TogetherHash>;
+
+}  // namespace elk::schedule

@@ -1,0 +1,79 @@
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "elk/base/ids.hpp"
+#include "elk/base/random.hpp"
+#include "elk/schedule/suggested.hpp"
+#include "schedule/every_cut.hpp"
+#include "schedule/few_ops.hpp"
+#include "schedule/problems.hpp"
+
+namespace elk::schedule {
+namespace {
+
+/// The least time of all executes over choices of each front, by trial.
+double least_of_some(Problem& problem, const std::vector<std::vector<Choice>>& some,
+                     std::vector<Choice> choices = {}, double so_far = 0.0) {
+  const auto op = static_cast<std::int32_t>(choices.size());
+  if (op == problem.op_count()) {
+    return so_far;
+  }
+  double best = std::numeric_limits<double>::infinity();
+  choices.emplace_back();
+  for (const Choice& choice : some[subscript(problem.front_of()[subscript(op)])]) {
+    choices.back() = choice;
+    const double now = so_far + test::execute_time(problem, op, choices);
+    best = std::min(best, least_of_some(problem, some, choices, now));
+  }
+  return best;
+}
+
+// The cuts that the bound takes are the best there are together, though it lies below them.
+TEST(Suggested, ChoicesTakeTheLeastTogether) {
+  const cost::TileModel tiles = test::analytic();
+  Random random{67};
+  int least_of_each = 0;
+  for (int round = 0; round < 60; ++round) {
+    const ir::Graph graph = test::few_ops(random);
+    const chip::Chip chip = test::few_cores(random);
+    Problem problem = test::problem(graph, chip, tiles);
+    const std::vector<std::vector<Choice>> some = suggested(problem, chip::room(chip));
+    ASSERT_EQ(some.size(), problem.fronts().size());
+    const double found = least_of_some(problem, some);
+    std::vector<std::vector<Choice>> fastest;
+    for (const cost::Front& front : problem.fronts()) {
+      fastest.push_back({{.option = static_cast<std::int32_t>(front.fastest), .state = 0}});
+    }
+    const double each = least_of_some(problem, fastest);
+    for (std::int32_t op = 0; op < problem.op_count(); ++op) {
+      std::vector<std::int64_t> factors;
+      test::add_cuts(problem, op, factors);
+    }
+    std::vector<Choice> choices;
+    const double least = test::least_of_all(problem, choices, 0.0);
+    EXPECT_LE(found, 1.01 * least) << "round " << round;
+    least_of_each += each <= 1.01 * least ? 1 : 0;
+  }
+  EXPECT_LT(least_of_each, 40);  // The fastest of each op alone would do, too.
+}
+
+TEST(Suggested, NothingThatFitsNoCore) {
+  const cost::TileModel tiles = test::analytic();
+  Random random{71};
+  for (int round = 0; round < 20; ++round) {
+    const ir::Graph graph = test::few_ops(random);
+    const chip::Chip chip = test::few_cores(random);
+    Problem problem = test::problem(graph, chip, tiles);
+    for (const std::vector<Choice>& some : suggested(problem, {0})) {
+      EXPECT_TRUE(some.empty());
+    }
+  }
+}
+
+}  // namespace
+}  // namespace elk::schedule
