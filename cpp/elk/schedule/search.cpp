@@ -25,7 +25,9 @@ namespace {
 
 constexpr std::size_t kSplitsKept = 3;  // of Static's splits, forecast again between neighbours
 constexpr std::size_t kPolished = 4;    // proposals, as long as there is
-constexpr std::int64_t kPolish = 1'500'000;  // work left; without HBM, twice of both
+constexpr std::int64_t kPolish = 1'500'000;          // work left
+constexpr std::int64_t kPolishOnGrid = 2 * kPolish;  // where one op's cut costs others more
+constexpr std::int64_t kPolishAtRest = 4 * kPolish;  // without HBM, where no annealing follows
 
 /// By how much links that were not counted have to lengthen a schedule to be worth another search.
 constexpr double kMisled = 1.01;
@@ -139,12 +141,14 @@ class Searcher {
   /// The best proposals so far, changed op by op until nothing helps.
   void propose_polished() {
     sort_candidates();
-    const std::size_t times = problem_.chip().hbm ? 1 : 2;
+    const bool loads = problem_.chip().hbm.has_value();
+    const std::size_t most = loads ? kPolished : 2 * kPolished;
     std::vector<Proposal> best;
-    for (std::size_t i = 0; i < std::min(times * kPolished, candidates_.size()); ++i) {
+    for (std::size_t i = 0; i < std::min(most, candidates_.size()); ++i) {
       best.push_back(candidates_[i].proposal);
     }
-    std::int64_t left = static_cast<std::int64_t>(times) * kPolish;
+    const std::int64_t beside = chip::is_mesh(problem_.chip()) ? kPolishOnGrid : kPolish;
+    std::int64_t left = loads ? beside : kPolishAtRest;
     for (std::size_t i = 0; i < best.size() && left > 0 && !stopped(); ++i) {
       left -= polish(problem_, best[i], contention_, {.most = left, .threads = options_.threads});
       keep(Policy::ElkDyn, std::move(best[i]));
