@@ -30,19 +30,29 @@ struct Budget {
   std::size_t starts;
   std::int64_t orders;
   std::int64_t anneal;
-  std::int64_t moves;  // of each place, at most: small models need no more
+  std::int64_t knowing;  // the same where the bound suggests plans
+  std::int64_t moves;    // of each place, at most: small models need no more
 };
 
 Budget budget(Effort effort) {
   switch (effort) {
     case Effort::Fast:
-      return {.starts = 1, .orders = 200'000, .anneal = 1'000'000, .moves = 100};
+      return {
+          .starts = 1, .orders = 200'000, .anneal = 1'000'000, .knowing = 1'000'000, .moves = 100};
     case Effort::Default:
-      return {.starts = 2, .orders = 600'000, .anneal = 2'000'000, .moves = 1'500};
+      return {.starts = 2,
+              .orders = 600'000,
+              .anneal = 3'500'000,
+              .knowing = 2'000'000,
+              .moves = 1'500};
     case Effort::Max:
-      return {.starts = 4, .orders = 10'000'000, .anneal = 100'000'000, .moves = 8'000};
+      return {.starts = 4,
+              .orders = 10'000'000,
+              .anneal = 100'000'000,
+              .knowing = 100'000'000,
+              .moves = 8'000};
   }
-  return {.starts = 1, .orders = 0, .anneal = 0, .moves = 0};
+  return {.starts = 1, .orders = 0, .anneal = 0, .knowing = 0, .moves = 0};
 }
 
 /// A proposal with plans that the problem may not know yet.
@@ -58,17 +68,18 @@ struct Chain {
 };
 
 Rewritten annealed(const Problem& problem, const Chain& chain, const Contention& contention,
-                   std::int64_t moves, AnnealOptions options) {
+                   const Budget& limits, AnnealOptions options) {
   Problem own(problem);
   Sketch sketch(own, chain.start);
   const auto places = static_cast<std::int64_t>(sketch.places().all().size());
-  options.most = std::min(options.most, moves * places * sketch.work());
-  if (options.most < kMovesToSettle * places * sketch.work()) {
-    options.hot = kWarm;
-  }
   const bool knows =
       std::any_of(options.suggested.begin(), options.suggested.end(),
                   [](const std::vector<Choice>& suggested) { return !suggested.empty(); });
+  options.most =
+      std::min(knows ? limits.knowing : options.most, limits.moves * places * sketch.work());
+  if (options.most < kMovesToSettle * places * sketch.work()) {
+    options.hot = kWarm;
+  }
   options.hot *= knows ? kKnowing : 1.0;
   Watch::expect(options.watch, options.most);
   const Annealed found = anneal(own, sketch, chain.arrangement, contention, options);
@@ -122,7 +133,7 @@ std::vector<Proposal> improve(Problem& problem, const std::vector<Proposal>& sta
   const std::vector<Rewritten> found = parallel_map(
       seeds,
       [&](std::size_t i) {
-        return annealed(problem, chains[i], contention, limits.moves,
+        return annealed(problem, chains[i], contention, limits,
                         {.most = limits.anneal,
                          .seed = i,
                          .hot = i % 2 == 0 ? kWarm : kHot,
