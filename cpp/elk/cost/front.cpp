@@ -148,6 +148,14 @@ std::vector<PlanOption> roomier(Pricer& pricer, const std::vector<Holding>& hold
   return result;
 }
 
+/// What is known, or the equal that an earlier search left: who keeps bounds goes by that.
+std::shared_ptr<const Standing> kept_or(Standing known, const Searched* earlier) {
+  if (earlier != nullptr && earlier->standing != nullptr && *earlier->standing == known) {
+    return earlier->standing;
+  }
+  return std::make_shared<const Standing>(std::move(known));
+}
+
 bool before(const PlanOption& a, const PlanOption& b) {
   return std::tie(a.time, a.footprint.space, a.plan) < std::tie(b.time, b.footprint.space, b.plan);
 }
@@ -190,7 +198,7 @@ Front front(Pricer& pricer, Rates rates, const Constraints& constraints, const S
     front.floor.standing = earlier->standing;
     front.floor.holdings = earlier->holdings;
   } else {
-    front.floor.standing = std::make_shared<const Standing>(standing(pricer, rates, front.floor));
+    front.floor.standing = kept_or(standing(pricer, rates, front.floor), earlier);
     front.floor.holdings = holdings(pricer, rates, front.floor, largest_preload(fastest.front()));
   }
   if (left != nullptr) {

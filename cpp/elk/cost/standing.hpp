@@ -50,6 +50,8 @@ struct Standing {
   Seconds exchange{0.0};          // that moves anything, before and after its data
   Seconds fragment{0.0};          // of it, and for every other core that a core receives from
   std::vector<StandingCut> cuts;  // by `read`; the last stands for all that are left out
+
+  friend bool operator==(const Standing&, const Standing&) = default;
 };
 
 /// The cuts of an op that has not too many, by their shapes, up to the time at which it had better
