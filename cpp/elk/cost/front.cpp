@@ -149,7 +149,7 @@ std::vector<PlanOption> roomier(Pricer& pricer, const std::vector<Holding>& hold
 }
 
 /// What is known, or the equal that an earlier search left: who keeps bounds goes by that.
-std::shared_ptr<const Standing> kept_or(Standing known, const Searched* earlier) {
+std::shared_ptr<const Standing> kept_if_equal(Standing known, const Searched* earlier) {
   if (earlier != nullptr && earlier->standing != nullptr && *earlier->standing == known) {
     return earlier->standing;
   }
@@ -198,7 +198,7 @@ Front front(Pricer& pricer, Rates rates, const Constraints& constraints, const S
     front.floor.standing = earlier->standing;
     front.floor.holdings = earlier->holdings;
   } else {
-    front.floor.standing = kept_or(standing(pricer, rates, front.floor), earlier);
+    front.floor.standing = kept_if_equal(standing(pricer, rates, front.floor), earlier);
     front.floor.holdings = holdings(pricer, rates, front.floor, largest_preload(fastest.front()));
   }
   if (left != nullptr) {

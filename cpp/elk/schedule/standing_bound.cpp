@@ -190,19 +190,12 @@ class Trees {
   /// The cut of `op` that needs that and takes least with all that hangs on it.
   [[nodiscard]] std::size_t best_cut(std::int32_t op, std::size_t reading) {
     const std::int32_t front = problem_.front_of()[subscript(op)];
-    const std::vector<cost::StandingCut>& cuts = wiring_.standing(op).cuts;
+    const std::vector<Ticks> times = cut_times(front, below_[subscript(op)]);
     std::size_t best = 0;
     Ticks least = std::numeric_limits<Ticks>::max();
-    for (std::size_t cut = 0; cut < cuts.size(); ++cut) {
-      if (readings_[subscript(front)].of[cut] != reading) {
-        continue;
-      }
-      Ticks time = ticks(cuts[cut].execute.value);
-      for (const std::size_t kind : below_[subscript(op)]) {
-        time += behind(front, kind)[results_[subscript(front)].of[cut]];
-      }
-      if (time < least) {
-        least = time;
+    for (std::size_t cut = 0; cut < times.size(); ++cut) {
+      if (readings_[subscript(front)].of[cut] == reading && times[cut] < least) {
+        least = times[cut];
         best = cut;
       }
     }
@@ -223,9 +216,9 @@ class Trees {
     return place->second;
   }
 
-  Hanging make(std::int32_t front, const std::vector<std::size_t>& below) {
+  /// What each cut of a front takes with all that hangs on it.
+  std::vector<Ticks> cut_times(std::int32_t front, const std::vector<std::size_t>& below) {
     const Results& result = results_[subscript(front)];
-    const Readings& need = readings_[subscript(front)];
     std::vector<Ticks> after(result.shapes.size(), 0);
     for (const std::size_t kind : below) {
       const std::vector<Ticks>& one = behind(front, kind);
@@ -233,13 +226,24 @@ class Trees {
         after[shape] += one[shape];
       }
     }
-    std::vector<Ticks> times(need.shapes.size(), std::numeric_limits<Ticks>::max());
-    const auto& cuts = known_of(problem_.fronts()[subscript(front)]).cuts;
+    std::vector<Ticks> times;
+    const std::vector<cost::StandingCut>& cuts = known_of(problem_.fronts()[subscript(front)]).cuts;
+    times.reserve(cuts.size());
     for (std::size_t cut = 0; cut < cuts.size(); ++cut) {
-      Ticks& time = times[need.of[cut]];
       const Seconds own =
           wiring_.standings() == Standings::Executes ? cuts[cut].execute : cuts[cut].ports;
-      time = std::min(time, ticks(own.value) + after[result.of[cut]]);
+      times.push_back(ticks(own.value) + after[result.of[cut]]);
+    }
+    return times;
+  }
+
+  Hanging make(std::int32_t front, const std::vector<std::size_t>& below) {
+    const Readings& need = readings_[subscript(front)];
+    std::vector<Ticks> times(need.shapes.size(), std::numeric_limits<Ticks>::max());
+    const std::vector<Ticks> of_cuts = cut_times(front, below);
+    for (std::size_t cut = 0; cut < of_cuts.size(); ++cut) {
+      Ticks& time = times[need.of[cut]];
+      time = std::min(time, of_cuts[cut]);
     }
     const Ticks least = *std::min_element(times.begin(), times.end());
     for (Ticks& time : times) {
@@ -325,26 +329,30 @@ class Trees {
   std::map<std::pair<std::int32_t, std::size_t>, std::vector<Ticks>> behind_;
 };
 
+std::shared_ptr<const Together> found(const Wiring& wiring) {
+  Trees trees(wiring);
+  auto result = std::make_shared<Together>(Together{.bound = trees.bound(), .cuts = {}});
+  if (wiring.standings() == Standings::Executes) {
+    result->cuts = trees.cuts();
+  }
+  return result;
+}
+
 /// What is known of a problem together, from an earlier compile if there was one.
 std::shared_ptr<const Together> together(const Problem& problem, Standings standings,
                                          std::span<const std::int32_t> without) {
   const Wiring wiring(problem, standings, without);
   KnownTogether* const kept = problem.known_together();
+  if (kept == nullptr) {
+    return found(wiring);
+  }
   TogetherKey key = wiring.key();
-  if (kept != nullptr) {
-    if (const auto known = kept->find(key)) {
-      return *known;
-    }
+  if (const auto known = kept->find(key)) {
+    return *known;
   }
-  Trees trees(wiring);
-  auto found = std::make_shared<Together>(Together{.bound = trees.bound(), .cuts = {}});
-  if (standings == Standings::Executes) {
-    found->cuts = trees.cuts();
-  }
-  if (kept != nullptr) {
-    kept->put(std::move(key), found);
-  }
-  return found;
+  std::shared_ptr<const Together> fresh = found(wiring);
+  kept->put(std::move(key), fresh);
+  return fresh;
 }
 
 }  // namespace

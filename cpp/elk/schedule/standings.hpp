@@ -8,6 +8,7 @@
 #include "elk/base/shelf.hpp"
 #include "elk/base/units.hpp"
 #include "elk/cost/standing.hpp"
+#include "elk/schedule/key.hpp"
 
 namespace elk::schedule {
 
@@ -40,21 +41,10 @@ struct TogetherKey {
   friend bool operator==(const TogetherKey&, const TogetherKey&) = default;
 };
 
-/// FNV-1a.
+/// By how ops hang together, which few models have in common.
 struct TogetherHash {
   std::size_t operator()(const TogetherKey& key) const {
-    std::uint64_t hash = 0xcbf29ce484222325U;
-    const auto add = [&](std::uint64_t word) { hash = (hash ^ word) * 0x100000001b3U; };
-    add(static_cast<std::uint64_t>(key.standings));
-    for (const std::shared_ptr<const cost::Standing>& front : key.fronts) {
-      add(std::hash<const cost::Standing*>{}(front.get()));
-    }
-    for (const std::vector<std::int32_t>* numbers : {&key.front_of, &key.makers}) {
-      for (const std::int32_t number : *numbers) {
-        add(static_cast<std::uint64_t>(number));
-      }
-    }
-    return hash;
+    return (KeyHash{}(key.front_of) * 31U) + KeyHash{}(key.makers);
   }
 };
 

@@ -56,22 +56,34 @@ inline double execute_time(schedule::Problem& problem, std::int32_t op,
          option.shift.time.value + option.reduce.time.value;
 }
 
-/// The least time of all executes over every choice of cuts, by trial.
-inline double least_of_all(schedule::Problem& problem, std::vector<schedule::Choice>& choices,
-                           double so_far) {
+/// The least time of all executes over `some` choices of each front, by trial.
+inline double least_of(schedule::Problem& problem,
+                       const std::vector<std::vector<schedule::Choice>>& some,
+                       std::vector<schedule::Choice> choices = {}, double so_far = 0.0) {
   const auto op = static_cast<std::int32_t>(choices.size());
   if (op == problem.op_count()) {
     return so_far;
   }
   double best = std::numeric_limits<double>::infinity();
-  const std::size_t options = problem.front(op).options.size();
-  for (std::size_t option = 0; option < options; ++option) {
-    choices.push_back({.option = static_cast<std::int32_t>(option), .state = 0});
+  choices.emplace_back();
+  for (const schedule::Choice& choice : some[subscript(problem.front_of()[subscript(op)])]) {
+    choices.back() = choice;
     const double now = so_far + execute_time(problem, op, choices);
-    best = std::min(best, least_of_all(problem, choices, now));
-    choices.pop_back();
+    best = std::min(best, least_of(problem, some, choices, now));
   }
   return best;
+}
+
+/// The same over every cut.
+inline double least_of_all(schedule::Problem& problem) {
+  std::vector<std::vector<schedule::Choice>> all;
+  for (const cost::Front& front : problem.fronts()) {
+    std::vector<schedule::Choice>& choices = all.emplace_back();
+    for (std::size_t option = 0; option < front.options.size(); ++option) {
+      choices.push_back({.option = static_cast<std::int32_t>(option), .state = 0});
+    }
+  }
+  return least_of(problem, all);
 }
 
 }  // namespace elk::test

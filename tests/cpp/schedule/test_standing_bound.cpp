@@ -71,8 +71,7 @@ TEST(StandingBound, LiesBelowEveryChoiceOfCutsAndAboveTheFloors) {
       std::vector<std::int64_t> factors;
       test::add_cuts(problem, op, factors);
     }
-    std::vector<Choice> choices;
-    const double least = test::least_of_all(problem, choices, 0.0);
+    const double least = test::least_of_all(problem);
     EXPECT_LE(executes.time.value, least * (1.0 + 1e-9)) << "round " << round;
     EXPECT_GE(executes.time.value, each * (1.0 - 1e-9)) << "round " << round;
     EXPECT_LE(ports.time.value, executes.time.value * (1.0 + 1e-9)) << "round " << round;
@@ -110,8 +109,7 @@ TEST(StandingBound, LiesBelowEveryChoiceOfCutsAndTurns) {
       std::vector<std::int64_t> factors;
       test::add_cuts(problem, op, factors, true);
     }
-    std::vector<Choice> choices;
-    const double least = test::least_of_all(problem, choices, 0.0);
+    const double least = test::least_of_all(problem);
     EXPECT_LE(executes.time.value, least * (1.0 + 1e-9)) << "round " << round;
     higher += executes.time.value > floors(problem) * (1.0 + 1e-6) ? 1 : 0;
     nearest = std::max(nearest, executes.time.value / least);
@@ -159,8 +157,7 @@ TEST(StandingBound, LiesBelowEveryChoiceOfCutsOfHeads) {
       std::vector<std::int64_t> factors;
       test::add_cuts(problem, op, factors, true);
     }
-    std::vector<Choice> choices;
-    const double least = test::least_of_all(problem, choices, 0.0);
+    const double least = test::least_of_all(problem);
     EXPECT_LE(executes.time.value, least * (1.0 + 1e-9)) << "round " << round;
     higher += executes.time.value > floors(problem) * (1.0 + 1e-6) ? 1 : 0;
     nearest = std::max(nearest, executes.time.value / least);
@@ -204,8 +201,7 @@ TEST(StandingBound, LiesBelowEveryChoiceOfCutsBehindACollective) {
         std::vector<std::int64_t> factors;
         test::add_cuts(problem, op, factors);
       }
-      std::vector<Choice> choices;
-      const double least = test::least_of_all(problem, choices, 0.0);
+      const double least = test::least_of_all(problem);
       const double rest = problem.front(1).floor.execute.value;
       EXPECT_LE(found.time.value + rest, least * (1.0 + 1e-9)) << "round " << round;
       EXPECT_GE(found.time.value + rest, floors(problem) * (1.0 - 1e-9)) << "round " << round;
@@ -234,8 +230,7 @@ TEST(StandingBound, LiesBelowPairsOfPlansInVastSpaces) {
       add_random_cut(problem, op, random);
     }
   }
-  std::vector<Choice> choices;
-  const double least = test::least_of_all(problem, choices, 0.0);
+  const double least = test::least_of_all(problem);
   EXPECT_LE(found.time.value, least);
   EXPECT_GT(found.time.value, 0.8 * least);
 }

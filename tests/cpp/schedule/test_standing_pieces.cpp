@@ -35,74 +35,78 @@ const cost::StandingCut kAnyOther{.read = {},
                                   .ports = {1e-3},
                                   .factors = {}};
 
-/// A standing with other cuts, or other times.
-void set(cost::Front& front, cost::Standing standing) {
-  front.floor.standing = std::make_shared<const cost::Standing>(std::move(standing));
-}
-
 /// What a MatMul and what reads its 8 x 64 results take at least, and with which cuts.
 struct MadeUp {
   double time;
   std::vector<std::vector<std::int64_t>> cuts;
 };
 
-/// On 16 cores: the fastest cut of one leaves pieces of 4 x 8, that of the other needs 8 x 4, of
-/// which 4 x 4 lie in place on any core.
-MadeUp made_up(double exchange, double element_time) {
+/// On 16 cores, with what is known of the maker and of the reader changed.
+template <class Maker, class Reader>
+MadeUp made_up(const Maker& change_maker, const Reader& change_reader) {
   const ir::Graph graph = test::chain(1, 8, 64, false);
   const chip::Chip chip = test::tight_chip(16, 65536);
   const cost::TileModel tiles = test::analytic();
   const Problem priced = test::problem(graph, chip, tiles);
   std::vector<cost::Front> fronts = priced.fronts();
-  cost::Standing maker = *fronts[subscript(priced.front_of()[0])].floor.standing;
-  maker.cuts = {cut({8, 64}, {4, 8}, 10e-9, {2, 8, 1}), cut({8, 64}, {8, 4}, 13e-9, {1, 16, 1}),
-                kAnyOther};
-  cost::Standing reader = *fronts[subscript(priced.front_of()[1])].floor.standing;
-  reader.exchange = {exchange};
-  reader.element_time = element_time;
-  reader.cuts = {cut({8, 4}, {}, 20e-9, {1, 16}), cut({4, 8}, {}, 24e-9, {2, 8}), kAnyOther};
-  set(fronts[subscript(priced.front_of()[0])], std::move(maker));
-  set(fronts[subscript(priced.front_of()[1])], std::move(reader));
+  const auto change = [&](std::size_t op, const auto& how) {
+    std::shared_ptr<const cost::Standing>& known =
+        fronts[subscript(priced.front_of()[op])].floor.standing;
+    cost::Standing standing = *known;
+    how(standing);
+    known = std::make_shared<const cost::Standing>(std::move(standing));
+  };
+  change(0, change_maker);
+  change(1, change_reader);
   const Problem problem(graph, chip, tiles, fronts, priced.front_of());
   const StandingBound found = standing_bound(problem, Standings::Executes);
   EXPECT_EQ(found.ops.size(), 2);
   return {.time = found.time.value, .cuts = standing_cuts(problem)};
 }
 
+/// The fastest cut of one leaves pieces of 4 x 8, that of the other needs 8 x 4, of which 4 x 4 lie
+/// in place on any core.
+MadeUp at_odds(double exchange, double element_time) {
+  return made_up(
+      [](cost::Standing& maker) {
+        maker.cuts = {cut({8, 64}, {4, 8}, 10e-9, {2, 8, 1}),
+                      cut({8, 64}, {8, 4}, 13e-9, {1, 16, 1}), kAnyOther};
+      },
+      [&](cost::Standing& reader) {
+        reader.exchange = {exchange};
+        reader.element_time = element_time;
+        reader.cuts = {cut({8, 4}, {}, 20e-9, {1, 16}), cut({4, 8}, {}, 24e-9, {2, 8}), kAnyOther};
+      });
+}
+
 TEST(StandingPieces, TakesTheCheapestOfAgreeingAndMoving) {
-  EXPECT_NEAR(made_up(5e-9, 0.0).time, 33e-9, 1e-15);           // 13 + 20: they agree.
-  EXPECT_NEAR(made_up(1e-9, 0.0).time, 31e-9, 1e-15);           // 10 + 1 + 20: a sync is cheaper.
-  EXPECT_NEAR(made_up(1e-9, 1e-9 / 256.0).time, 32e-9, 1e-15);  // 256 of 512 elements move.
-  EXPECT_NEAR(made_up(1e-9, 4e-9 / 256.0).time, 33e-9, 1e-15);  // Too many.
+  EXPECT_NEAR(at_odds(5e-9, 0.0).time, 33e-9, 1e-15);           // 13 + 20: they agree.
+  EXPECT_NEAR(at_odds(1e-9, 0.0).time, 31e-9, 1e-15);           // 10 + 1 + 20: a sync is cheaper.
+  EXPECT_NEAR(at_odds(1e-9, 1e-9 / 256.0).time, 32e-9, 1e-15);  // 256 of 512 elements move.
+  EXPECT_NEAR(at_odds(1e-9, 4e-9 / 256.0).time, 33e-9, 1e-15);  // Too many.
 }
 
 TEST(StandingPieces, TellsTheCutsThatItTakes) {
   using Cuts = std::vector<std::vector<std::int64_t>>;
-  EXPECT_EQ(made_up(5e-9, 0.0).cuts, (Cuts{{1, 16, 1}, {1, 16}}));
-  EXPECT_EQ(made_up(1e-9, 0.0).cuts, (Cuts{{2, 8, 1}, {1, 16}}));
-  EXPECT_EQ(made_up(3.5e-9, 2e-9 / 256.0).cuts, (Cuts{{1, 16, 1}, {1, 16}}));
-  EXPECT_EQ(made_up(1e-6, 0.0).cuts, (Cuts{{1, 16, 1}, {1, 16}}));
+  EXPECT_EQ(at_odds(5e-9, 0.0).cuts, (Cuts{{1, 16, 1}, {1, 16}}));
+  EXPECT_EQ(at_odds(1e-9, 0.0).cuts, (Cuts{{2, 8, 1}, {1, 16}}));
+  EXPECT_EQ(at_odds(3.5e-9, 2e-9 / 256.0).cuts, (Cuts{{1, 16, 1}, {1, 16}}));
+  EXPECT_EQ(at_odds(1e-6, 0.0).cuts, (Cuts{{1, 16, 1}, {1, 16}}));
 }
+
+/// Leaves its results in pieces of 4 x 8.
+void of_4_by_8(cost::Standing& maker) { maker.cuts = {cut({8, 64}, {4, 8}, 10e-9)}; }
 
 /// What reads 8 x 64 elements in pieces of `read` behind results that lie in pieces of 4 x 8 takes
 /// beside both executes, if a fragment takes 1 ns and is all there is to a sync.
-double fragments(std::vector<std::int64_t> read) {
-  const ir::Graph graph = test::chain(1, 8, 64, false);
-  const chip::Chip chip = test::tight_chip(16, 65536);
-  const cost::TileModel tiles = test::analytic();
-  const Problem priced = test::problem(graph, chip, tiles);
-  std::vector<cost::Front> fronts = priced.fronts();
-  cost::Standing maker = *fronts[subscript(priced.front_of()[0])].floor.standing;
-  maker.cuts = {cut({8, 64}, {4, 8}, 10e-9)};
-  cost::Standing reader = *fronts[subscript(priced.front_of()[1])].floor.standing;
-  reader.exchange = {1e-9};
-  reader.fragment = {1e-9};
-  reader.element_time = 0.0;
-  reader.cuts = {cut(std::move(read), {}, 20e-9)};
-  set(fronts[subscript(priced.front_of()[0])], std::move(maker));
-  set(fronts[subscript(priced.front_of()[1])], std::move(reader));
-  const Problem problem(graph, chip, tiles, fronts, priced.front_of());
-  return standing_bound(problem, Standings::Executes).time.value - 30e-9;
+double fragments(const std::vector<std::int64_t>& read) {
+  const MadeUp found = made_up(of_4_by_8, [&](cost::Standing& reader) {
+    reader.exchange = {1e-9};
+    reader.fragment = {1e-9};
+    reader.element_time = 0.0;
+    reader.cuts = {cut(read, {}, 20e-9)};
+  });
+  return found.time - 30e-9;
 }
 
 TEST(StandingPieces, CountsAFragmentForEveryRunAtLeast) {
@@ -120,24 +124,15 @@ TEST(StandingPieces, CountsAFragmentForEveryRunAtLeast) {
 /// What a reader of all 8 x 64 elements takes more behind results in pieces of 4 x 8 if it shares
 /// them with other cores, so that an exchange is part of its 20 ns. A fragment takes 1 ns.
 double shared(double whole, const cost::TimeOfSteps& turned) {
-  const ir::Graph graph = test::chain(1, 8, 64, false);
-  const chip::Chip chip = test::tight_chip(16, 65536);
-  const cost::TileModel tiles = test::analytic();
-  const Problem priced = test::problem(graph, chip, tiles);
-  std::vector<cost::Front> fronts = priced.fronts();
-  cost::Standing maker = *fronts[subscript(priced.front_of()[0])].floor.standing;
-  maker.cuts = {cut({8, 64}, {4, 8}, 10e-9)};
-  cost::Standing reader = *fronts[subscript(priced.front_of()[1])].floor.standing;
-  reader.fragment = {1e-9};
-  reader.element_time = 0.0;
-  reader.cuts = {cut({8, 64}, {}, 20e-9)};
-  reader.cuts[0].moves = true;
-  reader.cuts[0].whole.value = whole;
-  reader.cuts[0].turned = turned;
-  set(fronts[subscript(priced.front_of()[0])], std::move(maker));
-  set(fronts[subscript(priced.front_of()[1])], std::move(reader));
-  const Problem problem(graph, chip, tiles, fronts, priced.front_of());
-  return standing_bound(problem, Standings::Executes).time.value - 30e-9;
+  const MadeUp found = made_up(of_4_by_8, [&](cost::Standing& reader) {
+    reader.fragment = {1e-9};
+    reader.element_time = 0.0;
+    reader.cuts = {cut({8, 64}, {}, 20e-9)};
+    reader.cuts[0].moves = true;
+    reader.cuts[0].whole.value = whole;
+    reader.cuts[0].turned = turned;
+  });
+  return found.time - 30e-9;
 }
 
 TEST(StandingPieces, CountsFragmentsOfWhatIsSharedUnlessItRotates) {

@@ -1,12 +1,9 @@
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include "elk/base/ids.hpp"
 #include "elk/base/random.hpp"
 #include "elk/schedule/suggested.hpp"
 #include "schedule/every_cut.hpp"
@@ -15,23 +12,6 @@
 
 namespace elk::schedule {
 namespace {
-
-/// The least time of all executes over choices of each front, by trial.
-double least_of_some(Problem& problem, const std::vector<std::vector<Choice>>& some,
-                     std::vector<Choice> choices = {}, double so_far = 0.0) {
-  const auto op = static_cast<std::int32_t>(choices.size());
-  if (op == problem.op_count()) {
-    return so_far;
-  }
-  double best = std::numeric_limits<double>::infinity();
-  choices.emplace_back();
-  for (const Choice& choice : some[subscript(problem.front_of()[subscript(op)])]) {
-    choices.back() = choice;
-    const double now = so_far + test::execute_time(problem, op, choices);
-    best = std::min(best, least_of_some(problem, some, choices, now));
-  }
-  return best;
-}
 
 // The cuts that the bound takes are the best there are together, though it lies below them.
 TEST(Suggested, ChoicesTakeTheLeastTogether) {
@@ -44,18 +24,17 @@ TEST(Suggested, ChoicesTakeTheLeastTogether) {
     Problem problem = test::problem(graph, chip, tiles);
     const std::vector<std::vector<Choice>> some = suggested(problem, chip::room(chip));
     ASSERT_EQ(some.size(), problem.fronts().size());
-    const double found = least_of_some(problem, some);
+    const double found = test::least_of(problem, some);
     std::vector<std::vector<Choice>> fastest;
     for (const cost::Front& front : problem.fronts()) {
       fastest.push_back({{.option = static_cast<std::int32_t>(front.fastest), .state = 0}});
     }
-    const double each = least_of_some(problem, fastest);
+    const double each = test::least_of(problem, fastest);
     for (std::int32_t op = 0; op < problem.op_count(); ++op) {
       std::vector<std::int64_t> factors;
       test::add_cuts(problem, op, factors);
     }
-    std::vector<Choice> choices;
-    const double least = test::least_of_all(problem, choices, 0.0);
+    const double least = test::least_of_all(problem);
     EXPECT_LE(found, 1.01 * least) << "round " << round;
     least_of_each += each <= 1.01 * least ? 1 : 0;
   }
