@@ -99,11 +99,15 @@ bool fits(const Strip& strip) {
 
 /// Offsets by rings of a repeated stretch, each searched briefly: that finds more than one long
 /// search does.
-std::optional<std::vector<std::int64_t>> pack_rings(const Strip& strip, const Period& period) {
+std::optional<std::vector<std::int64_t>> pack_rings(const Strip& strip, const Period& period,
+                                                    const Unwanted& unwanted) {
   constexpr std::int32_t kRings = 4;
   constexpr std::int64_t kWork = 150'000;  // neighbours; a million are some 25 ms
   const std::int32_t fewest = fewest_periods(strip, period);
   for (std::int32_t periods = fewest; periods < fewest + kRings; ++periods) {
+    if (unwanted && unwanted()) {
+      break;
+    }
     std::int64_t work = kWork;
     if (auto offsets = pack_by_period(strip, period, periods, work)) {
       return offsets;
@@ -114,13 +118,13 @@ std::optional<std::vector<std::int64_t>> pack_rings(const Strip& strip, const Pe
 
 /// Offsets of the pieces. Where a long program repeats itself and no ring fits, the whole would not
 /// either.
-std::optional<std::vector<std::int64_t>> pack_any(const Strip& strip) {
+std::optional<std::vector<std::int64_t>> pack_any(const Strip& strip, const Unwanted& unwanted) {
   if (!fits(strip)) {
     return std::nullopt;
   }
   constexpr std::size_t kLong = 1000;  // pieces
   if (const std::optional<Period> period = find_period(strip)) {
-    auto offsets = pack_rings(strip, *period);
+    auto offsets = pack_rings(strip, *period, unwanted);
     const bool repeats = 2 * (period->end - period->begin) > strip.moments;
     if (offsets || (repeats && strip.pieces.size() > kLong)) {
       return offsets;
@@ -128,6 +132,9 @@ std::optional<std::vector<std::int64_t>> pack_any(const Strip& strip) {
   }
   constexpr std::int64_t kWork = 700'000;
   for (const PackOrder order : {PackOrder::LargestFirst, PackOrder::EarliestFirst}) {
+    if (unwanted && unwanted()) {
+      break;
+    }
     std::int64_t work = kWork;
     const std::vector<std::int64_t> nowhere(strip.pieces.size(), kUnplaced);
     if (auto offsets = pack(strip, nowhere, order, work)) {
@@ -139,7 +146,8 @@ std::optional<std::vector<std::int64_t>> pack_any(const Strip& strip) {
 
 }  // namespace
 
-std::optional<std::vector<Buffer>> place(std::vector<Buffer> buffers, Bytes room) {
+std::optional<std::vector<Buffer>> place(std::vector<Buffer> buffers, Bytes room,
+                                         const Unwanted& unwanted) {
   if (buffers.empty()) {
     return buffers;
   }
@@ -149,7 +157,7 @@ std::optional<std::vector<Buffer>> place(std::vector<Buffer> buffers, Bytes room
     if (laid.buffer.size() == std::exchange(pieces, laid.buffer.size())) {
       break;  // The same strip again.
     }
-    if (const auto offsets = pack_any(laid.strip)) {
+    if (const auto offsets = pack_any(laid.strip, unwanted)) {
       for (std::size_t i = 0; i < offsets->size(); ++i) {
         const std::int64_t base = (room.value / kGrain * kGrain) - laid.strip.room;
         buffers[laid.buffer[i]].offset = {base + (*offsets)[i]};

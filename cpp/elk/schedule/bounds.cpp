@@ -67,12 +67,18 @@ struct Group {
 };
 
 Group group(const Problem& problem, Standings standings, const PairBound& pairs = {}) {
-  const StandingBound known = standing_bound(problem, standings, pairs.ops);
+  const StandingBound known = standing_bound(problem, standings, pairs.excess);
   Group result{.ops = std::vector<double>(problem.fronts().size(), 0.0),
-               .time = known.time.value + pairs.time.value};
-  for (const std::vector<std::int32_t>& ops : {known.ops, pairs.ops}) {
-    for (const std::int32_t op : ops) {
+               .time = known.time.value + pairs.gain.value};
+  std::vector<bool> counted(problem.front_of().size(), false);
+  for (const std::int32_t op : known.ops) {
+    counted[subscript(op)] = true;
+    result.ops[subscript(problem.front_of()[subscript(op)])] += 1.0;
+  }
+  for (const std::int32_t op : pairs.ops) {
+    if (!counted[subscript(op)]) {
       result.ops[subscript(problem.front_of()[subscript(op)])] += 1.0;
+      result.time += problem.front(op).floor.execute.value;
     }
   }
   return result;

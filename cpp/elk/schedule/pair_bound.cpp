@@ -1,6 +1,7 @@
 #include "elk/schedule/pair_bound.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <limits>
 #include <map>
@@ -14,12 +15,18 @@ namespace {
 
 constexpr std::size_t kReach = 3;  // ops after one that it is held against
 
+/// Tried for `Stretch::slack`.
+constexpr std::array<double, 6> kSlack = {8.0, 4.0, 2.0, 1.0, 0.5, 0.1};
+constexpr double kTreesAdd = 0.03;  // to what ops take, about
+
 /// The ops from the first to the last.
 struct Stretch {
   std::size_t first;
   std::size_t last;
   double time;
   double gain;  // over what they take each by itself
+  double
+      slack;  // times what those between take at least: if they take as much more, it is the same
 };
 
 class Pairs {
@@ -63,14 +70,22 @@ class Pairs {
       }
       for (std::size_t back = 0; back < std::min(kReach, held.size()); ++back) {
         const Stretch stretch = between(held[held.size() - 1 - back], op);
-        if (gain[stretch.first] + stretch.gain > gain[op + 1]) {
-          gain[op + 1] = gain[stretch.first] + stretch.gain;
+        const double worth = stretch.gain - lost(stretch);
+        if (gain[stretch.first] + worth > gain[op + 1]) {
+          gain[op + 1] = gain[stretch.first] + worth;
           chosen[op] = stretch;
         }
       }
       held.push_back(op);
     }
     return chosen;
+  }
+
+  /// About what trees lose where the ops between do not count beyond their least.
+  [[nodiscard]] double lost(const Stretch& stretch) const {
+    const double alone = floor(stretch.first).execute.value + floor(stretch.last).execute.value;
+    const double between = stretch.time - stretch.gain - alone;
+    return stretch.slack < 1.0 ? kTreesAdd * between : 0.0;
   }
 
   Stretch between(std::size_t first, std::size_t last) {
@@ -80,14 +95,28 @@ class Pairs {
     }
     const double load = read_[last] / rate_;
     const auto [place, fresh] =
-        known_.emplace(std::tuple(front(first), front(last), inner, load), 0.0);
+        known_.emplace(std::tuple(front(first), front(last), inner, load), Known{});
     if (fresh) {
-      place->second = least(floor(first).holdings, floor(last).holdings, inner, load);
+      const std::vector<cost::Holding>& before = floor(first).holdings;
+      const std::vector<cost::Holding>& after = floor(last).holdings;
+      place->second.time = least(before, after, inner, load);
+      for (const double slack : kSlack) {
+        if (least(before, after, (1.0 + slack) * inner, load) >= place->second.time) {
+          place->second.slack = slack;
+          break;
+        }
+      }
     }
+    const auto& [time, slack] = place->second;
     const double alone = floor(first).execute.value + floor(last).execute.value;
     return {
-        .first = first, .last = last, .time = inner + place->second, .gain = place->second - alone};
+        .first = first, .last = last, .time = inner + time, .gain = time - alone, .slack = slack};
   }
+
+  struct Known {
+    double time = 0.0;  // of the first op and the last
+    double slack = 0.0;
+  };
 
   [[nodiscard]] std::int32_t front(std::size_t op) const { return problem_.front_of()[op]; }
 
@@ -114,18 +143,32 @@ class Pairs {
   double rate_;
   double room_;
   double port_;  // bytes a second into a core
-  std::map<std::tuple<std::int32_t, std::int32_t, double, double>, double> known_;
+  std::map<std::tuple<std::int32_t, std::int32_t, double, double>, Known> known_;
 };
+
+/// Leaves out of what counts of ops what a stretch may count again.
+void spare(const Stretch& stretch, std::vector<Excess>& excess) {
+  excess[stretch.first].free = stretch.gain;
+  excess[stretch.last].free = stretch.gain;
+  for (std::size_t op = stretch.first + 1; op < stretch.last; ++op) {
+    excess[op].most = stretch.slack * excess[op].least / 2.0;
+  }
+}
 
 }  // namespace
 
 PairBound pair_bound(const Problem& problem, const std::vector<double>& read, double rate) {
-  PairBound result{.ops = {}, .time = {0.0}};
+  PairBound result{.ops = {}, .time = {0.0}, .gain = {0.0}, .excess = {}};
+  for (std::int32_t op = 0; op < problem.op_count(); ++op) {
+    result.excess.push_back({.least = problem.front(op).floor.execute.value});
+  }
   for (const Stretch& stretch : Pairs(problem, read, rate).best()) {
     for (std::size_t op = stretch.first; op <= stretch.last; ++op) {
       result.ops.push_back(static_cast<std::int32_t>(op));
     }
     result.time.value += stretch.time;
+    result.gain.value += stretch.gain;
+    spare(stretch, result.excess);
   }
   return result;
 }

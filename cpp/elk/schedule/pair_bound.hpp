@@ -5,6 +5,7 @@
 
 #include "elk/base/units.hpp"
 #include "elk/schedule/problem.hpp"
+#include "elk/schedule/standings.hpp"
 
 namespace elk::schedule {
 
@@ -13,6 +14,8 @@ namespace elk::schedule {
 struct PairBound {
   std::vector<std::int32_t> ops;  // all ops in them
   Seconds time{0.0};              // of them together
+  Seconds gain{0.0};              // of that, over what they take each by itself
+  std::vector<Excess> excess;     // of each op: what counts of it beside the gain
 };
 
 /// Two ops i and k whose fastest cuts have so many copies of their HBM data in SRAM that one does
@@ -27,7 +30,12 @@ struct PairBound {
 /// with f and p 0 at least: m is what the ops between them take, w are a core's HBM data
 /// and s what it holds beside them (`cost::Holding`), C is its SRAM, R the rate of its port, and
 /// h_k the time in which the HBM gives what k reads. Stretches are chosen so that none meet and
-/// what they add is most. `read`: bytes that each op reads, `rate`: of the HBM.
+/// what they add is most.
+///
+/// What a stretch adds, G, counts beside what else is known of its ops, but for what may be counted
+/// in both: of i and k, that a cut takes up to G longer than the fastest; of the ops between, what
+/// exceeds m by more than a in all, where G is the same with m + a for m in p. a is at most eight
+/// times m, and each op has its share. `read`: bytes that each op reads, `rate`: of the HBM.
 [[nodiscard]] PairBound pair_bound(const Problem& problem, const std::vector<double>& read,
                                    double rate);
 

@@ -116,13 +116,16 @@ std::optional<std::pair<std::size_t, program::Program>> first_placed(const Probl
   std::vector<std::optional<program::Program>> placed(some.size());
   std::vector<std::atomic<bool>> succeeded(some.size());
   parallel_for_index(some.size(), threads, [&](std::size_t i) {
-    const auto end = succeeded.begin() + static_cast<std::ptrdiff_t>(i);
-    if (std::any_of(succeeded.begin(), end,
-                    [](const std::atomic<bool>& one) { return one.load(); })) {
-      return;  // Nobody would ask for this one.
+    const auto unwanted = [&succeeded, i] {
+      const auto end = succeeded.begin() + static_cast<std::ptrdiff_t>(i);
+      return std::any_of(succeeded.begin(), end,
+                         [](const std::atomic<bool>& one) { return one.load(); });
+    };
+    if (unwanted()) {
+      return;
     }
-    placed[i] =
-        placed_program(problem, schedule_of(problem, candidate, some[i].issued_before), room);
+    placed[i] = placed_program(problem, schedule_of(problem, candidate, some[i].issued_before),
+                               room, unwanted);
     succeeded[i] = placed[i].has_value();
   });
   for (std::size_t i = 0; i < placed.size(); ++i) {
@@ -180,13 +183,13 @@ program::Program unplaced_program(const Problem& problem, const Schedule& schedu
 }
 
 std::optional<program::Program> placed_program(const Problem& problem, const Schedule& schedule,
-                                               Bytes room) {
+                                               Bytes room, const program::Unwanted& unwanted) {
   program::Program result = unplaced_program(problem, schedule);
   const std::vector<Bytes> occupancy = program::occupancy(result.buffers, result.code.size());
   if (*std::max_element(occupancy.begin(), occupancy.end()) > room) {
     return std::nullopt;
   }
-  auto placed = program::place(std::move(result.buffers), room);
+  auto placed = program::place(std::move(result.buffers), room, unwanted);
   if (!placed) {
     return std::nullopt;
   }

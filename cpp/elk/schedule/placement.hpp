@@ -37,9 +37,11 @@ struct Contender {
 /// The program of a schedule, its buffers without addresses.
 [[nodiscard]] program::Program unplaced_program(const Problem& problem, const Schedule& schedule);
 
-/// The same with addresses; none if it does not fit in `room` bytes of a core.
-[[nodiscard]] std::optional<program::Program> placed_program(const Problem& problem,
-                                                             const Schedule& schedule, Bytes room);
+/// The same with addresses; none if it does not fit in `room` bytes of a core, or is not wanted any
+/// more.
+[[nodiscard]] std::optional<program::Program> placed_program(
+    const Problem& problem, const Schedule& schedule, Bytes room,
+    const program::Unwanted& unwanted = {});
 
 /// A candidate with addresses.
 struct Placed {

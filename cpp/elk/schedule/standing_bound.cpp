@@ -44,24 +44,21 @@ double longest(const cost::Standing& standing, double cores) {
 /// Which ops stand in trees, and on which each hangs.
 class Wiring {
  public:
-  Wiring(const Problem& problem, Standings standings, std::span<const std::int32_t> without)
-      : problem_(problem), standings_(standings), without_(problem.front_of().size(), false) {
-    for (const std::int32_t op : without) {
-      without_[subscript(op)] = true;
-    }
-  }
+  Wiring(const Problem& problem, Standings standings, std::span<const Excess> excess)
+      : problem_(problem), standings_(standings), excess_(excess) {}
 
   [[nodiscard]] const Problem& problem() const { return problem_; }
   [[nodiscard]] Standings standings() const { return standings_; }
+  /// Of each op; none: all counts.
+  [[nodiscard]] std::span<const Excess> excess() const { return excess_; }
   [[nodiscard]] const cost::Standing& standing(std::int32_t op) const {
     return known_of(problem_.front(op));
   }
 
-  /// Whether the cuts of an op are known, and it is one of those asked for.
+  /// Whether the cuts of an op are known, and it is of a kind that is asked for.
   [[nodiscard]] bool hangs(std::int32_t op) const {
     const bool small = problem_.graph().ops[subscript(op)].kind != ir::OpKind::MatMul;
-    return !without_[subscript(op)] && standing(op).operand >= 0 &&
-           (small || standings_ == Standings::Executes);
+    return standing(op).operand >= 0 && (small || standings_ == Standings::Executes);
   }
 
   /// The op that makes what `op` reads, -1 if its cuts are not known.
@@ -73,7 +70,11 @@ class Wiring {
   }
 
   [[nodiscard]] TogetherKey key() const {
-    TogetherKey result{.standings = standings_, .fronts = {}, .front_of = {}, .makers = {}};
+    TogetherKey result{.standings = standings_,
+                       .fronts = {},
+                       .front_of = {},
+                       .makers = {},
+                       .excess = {excess_.begin(), excess_.end()}};
     for (const cost::Front& front : problem_.fronts()) {
       result.fronts.push_back(front.floor.standing);
     }
@@ -87,7 +88,7 @@ class Wiring {
  private:
   const Problem& problem_;
   Standings standings_;
-  std::vector<bool> without_;  // of each op, whether it is left out
+  std::span<const Excess> excess_;
 };
 
 class Trees {
@@ -101,6 +102,13 @@ class Trees {
       const std::vector<cost::StandingCut>& cuts = known_of(front).cuts;
       results_.push_back(results(cuts));
       readings_.push_back(readings(cuts));
+    }
+    for (const Excess& excess : wiring.excess()) {
+      const auto known = std::find(excess_.begin(), excess_.end(), excess);
+      excess_of_.push_back(static_cast<std::size_t>(known - excess_.begin()));
+      if (known == excess_.end()) {
+        excess_.push_back(excess);
+      }
     }
     double most = 0.0;
     for (std::int32_t op = 0; op < problem_.op_count(); ++op) {
@@ -158,10 +166,17 @@ class Trees {
   }
 
  private:
+  /// What tells ops apart by themselves.
+  struct Type {
+    std::int32_t front;
+    std::size_t excess;  // what counts of it
+
+    friend auto operator<=>(const Type&, const Type&) = default;
+  };
   /// An op with all that hangs on it, whatever that takes in any case. Layers soon are of the same
   /// kinds, for what lies far behind tells no choices apart.
   struct Kind {
-    std::int32_t front;
+    Type type;
     std::vector<Ticks> more;           // than at least, for each reading of its front
     std::vector<std::size_t> by_time;  // of these
   };
@@ -178,10 +193,10 @@ class Trees {
     if (from < 0) {
       return kind.by_time.front();
     }
-    const std::vector<Reading>& needs = readings_[subscript(kind.front)].shapes;
+    const std::vector<Reading>& needs = readings_[subscript(kind.type.front)].shapes;
     const std::vector<std::int64_t>& lies = results_[subscript(from)].shapes[shape];
     const auto time = [&](std::size_t reading) {
-      return kind.more[reading] + ticks(moving(lies, needs[reading], wiring_.standing(op)));
+      return kind.more[reading] + ticks(moving(lies, needs[reading], kind.type));
     };
     return *std::min_element(kind.by_time.begin(), kind.by_time.end(),
                              [&](std::size_t a, std::size_t b) { return time(a) < time(b); });
@@ -190,7 +205,7 @@ class Trees {
   /// The cut of `op` that needs that and takes least with all that hangs on it.
   [[nodiscard]] std::size_t best_cut(std::int32_t op, std::size_t reading) {
     const std::int32_t front = problem_.front_of()[subscript(op)];
-    const std::vector<Ticks> times = cut_times(front, below_[subscript(op)]);
+    const std::vector<Ticks> times = cut_times(type_of(op), below_[subscript(op)]);
     std::size_t best = 0;
     Ticks least = std::numeric_limits<Ticks>::max();
     for (std::size_t cut = 0; cut < times.size(); ++cut) {
@@ -202,22 +217,27 @@ class Trees {
     return best;
   }
 
+  [[nodiscard]] Type type_of(std::int32_t op) const {
+    return {.front = problem_.front_of()[subscript(op)],
+            .excess = excess_of_.empty() ? 0 : excess_of_[subscript(op)]};
+  }
+
   [[nodiscard]] Ticks ticks(double seconds) const { return static_cast<Ticks>(seconds * ticks_); }
 
   const Hanging& hanging(std::int32_t op) {
-    const std::int32_t front = problem_.front_of()[subscript(op)];
     std::vector<std::size_t> below = below_[subscript(op)];
     std::sort(below.begin(), below.end());
-    const auto [place, fresh] = known_.emplace(std::pair(front, below), Hanging{});
+    const auto [place, fresh] = known_.emplace(std::pair(type_of(op), below), Hanging{});
     if (fresh) {
-      place->second = make(front, below);
+      place->second = make(type_of(op), below);
       place->second.all = known_.size();
     }
     return place->second;
   }
 
   /// What each cut of a front takes with all that hangs on it.
-  std::vector<Ticks> cut_times(std::int32_t front, const std::vector<std::size_t>& below) {
+  std::vector<Ticks> cut_times(const Type& type, const std::vector<std::size_t>& below) {
+    const std::int32_t front = type.front;
     const Results& result = results_[subscript(front)];
     std::vector<Ticks> after(result.shapes.size(), 0);
     for (const std::size_t kind : below) {
@@ -232,15 +252,15 @@ class Trees {
     for (std::size_t cut = 0; cut < cuts.size(); ++cut) {
       const Seconds own =
           wiring_.standings() == Standings::Executes ? cuts[cut].execute : cuts[cut].ports;
-      times.push_back(ticks(own.value) + after[result.of[cut]]);
+      times.push_back(ticks(excess_[type.excess].of_cut(own.value)) + after[result.of[cut]]);
     }
     return times;
   }
 
-  Hanging make(std::int32_t front, const std::vector<std::size_t>& below) {
-    const Readings& need = readings_[subscript(front)];
+  Hanging make(const Type& type, const std::vector<std::size_t>& below) {
+    const Readings& need = readings_[subscript(type.front)];
     std::vector<Ticks> times(need.shapes.size(), std::numeric_limits<Ticks>::max());
-    const std::vector<Ticks> of_cuts = cut_times(front, below);
+    const std::vector<Ticks> of_cuts = cut_times(type, below);
     for (std::size_t cut = 0; cut < of_cuts.size(); ++cut) {
       Ticks& time = times[need.of[cut]];
       time = std::min(time, of_cuts[cut]);
@@ -249,18 +269,18 @@ class Trees {
     for (Ticks& time : times) {
       time -= least;
     }
-    return {.all = 0, .kind = number(front, std::move(times)), .least = least};
+    return {.all = 0, .kind = number(type, std::move(times)), .least = least};
   }
 
   /// The kind of an op that takes `more` than at least.
-  std::size_t number(std::int32_t front, std::vector<Ticks> more) {
-    const auto [place, fresh] = numbers_.emplace(std::pair(front, more), kinds_.size());
+  std::size_t number(const Type& type, std::vector<Ticks> more) {
+    const auto [place, fresh] = numbers_.emplace(std::pair(type, more), kinds_.size());
     if (fresh) {
       std::vector<std::size_t> by_time(more.size());
       std::iota(by_time.begin(), by_time.end(), std::size_t{0});
       std::stable_sort(by_time.begin(), by_time.end(),
                        [&](std::size_t a, std::size_t b) { return more[a] < more[b]; });
-      kinds_.push_back({.front = front, .more = std::move(more), .by_time = std::move(by_time)});
+      kinds_.push_back({.type = type, .more = std::move(more), .by_time = std::move(by_time)});
     }
     return place->second;
   }
@@ -277,9 +297,9 @@ class Trees {
   }
 
   [[nodiscard]] Ticks least_behind(std::span<const std::int64_t> shape, const Kind& kind) const {
-    const cost::Standing& own = known_of(problem_.fronts()[subscript(kind.front)]);
-    const std::vector<Reading>& readings = readings_[subscript(kind.front)].shapes;
-    const Ticks exchange = ticks(own.exchange.value);
+    const std::vector<Reading>& readings = readings_[subscript(kind.type.front)].shapes;
+    const Seconds still = known_of(problem_.fronts()[subscript(kind.type.front)]).exchange;
+    const Ticks exchange = ticks(excess_[kind.type.excess].of_fetch(still.value));
     Ticks best = std::numeric_limits<Ticks>::max();
     for (const std::size_t place : kind.by_time) {
       const Ticks more = kind.more[place];
@@ -288,51 +308,58 @@ class Trees {
       }
       const Reading& need = readings[place];
       if (need.moves || more < best - exchange || may_agree(shape, need.read)) {
-        best = std::min(best, more + ticks(moving(shape, need, own)));
+        best = std::min(best, more + ticks(moving(shape, need, kind.type)));
       }
     }
     return best;
   }
 
-  /// d(c, c') for cuts c' of `own` that need `need` behind a result that rests in `shape`.
+  /// d(c, c') for cuts c' of ops of `type` that need `need` behind a result that rests in `shape`.
   [[nodiscard]] double moving(std::span<const std::int64_t> shape, const Reading& need,
-                              const cost::Standing& own) const {
+                              const Type& type) const {
     const std::optional<Piece> piece = piece_of(shape, need.read);
-    if (!piece) {
-      return 0.0;
-    }
+    return piece ? excess_[type.excess].of_fetch(fetching(*piece, need, type)) : 0.0;
+  }
+
+  /// The same of a piece, if all of it counts.
+  [[nodiscard]] double fetching(const Piece& piece, const Reading& need, const Type& type) const {
+    const cost::Standing& own = known_of(problem_.fronts()[subscript(type.front)]);
     const bool executes = wiring_.standings() == Standings::Executes;
-    const double missed = static_cast<double>(own.elements) - (cores_ * piece->held);
+    const double missed = static_cast<double>(own.elements) - (cores_ * piece.held);
     double data = std::max(0.0, missed) * own.element_time;  // on average over all ports
-    if (piece->alike) {
+    if (piece.alike) {
       return data;
     }
     if (need.moves) {
-      return data + (executes ? fragmented(*piece, need, own.fragment.value) : 0.0);
+      return data + (executes
+                         ? fragmented(piece, need, own.fragment.value, excess_[type.excess].free)
+                         : 0.0);
     }
     if (executes) {
-      data = std::max(data, (piece->needed - piece->found) * cores_ * own.element_time);
+      data = std::max(data, (piece.needed - piece.found) * cores_ * own.element_time);
     }
-    return data + own.exchange.value + ((fragments(*piece, 1.0) - 1.0) * own.fragment.value);
+    return data + own.exchange.value + ((fragments(piece, 1.0) - 1.0) * own.fragment.value);
   }
 
   const Wiring& wiring_;
   const Problem& problem_;
   double cores_;
-  double ticks_;                  // a second
-  std::vector<Results> results_;  // of each front
+  double ticks_;                                // a second
+  std::vector<Excess> excess_{{.least = 0.0}};  // all that there are
+  std::vector<std::size_t> excess_of_;          // of each op; none: the first
+  std::vector<Results> results_;                // of each front
   std::vector<Readings> readings_;
   std::vector<std::vector<std::size_t>> below_;  // of each op, the kinds that hang on it
   std::vector<Kind> kinds_;
-  std::map<std::pair<std::int32_t, std::vector<Ticks>>, std::size_t> numbers_;
-  std::map<std::pair<std::int32_t, std::vector<std::size_t>>, Hanging> known_;
+  std::map<std::pair<Type, std::vector<Ticks>>, std::size_t> numbers_;
+  std::map<std::pair<Type, std::vector<std::size_t>>, Hanging> known_;
   std::map<std::pair<std::int32_t, std::size_t>, std::vector<Ticks>> behind_;
 };
 
 std::shared_ptr<const Together> found(const Wiring& wiring) {
   Trees trees(wiring);
   auto result = std::make_shared<Together>(Together{.bound = trees.bound(), .cuts = {}});
-  if (wiring.standings() == Standings::Executes) {
+  if (wiring.standings() == Standings::Executes && wiring.excess().empty()) {
     result->cuts = trees.cuts();
   }
   return result;
@@ -340,8 +367,8 @@ std::shared_ptr<const Together> found(const Wiring& wiring) {
 
 /// What is known of a problem together, from an earlier compile if there was one.
 std::shared_ptr<const Together> together(const Problem& problem, Standings standings,
-                                         std::span<const std::int32_t> without) {
-  const Wiring wiring(problem, standings, without);
+                                         std::span<const Excess> excess) {
+  const Wiring wiring(problem, standings, excess);
   KnownTogether* const kept = problem.known_together();
   if (kept == nullptr) {
     return found(wiring);
@@ -358,8 +385,8 @@ std::shared_ptr<const Together> together(const Problem& problem, Standings stand
 }  // namespace
 
 StandingBound standing_bound(const Problem& problem, Standings standings,
-                             std::span<const std::int32_t> without) {
-  return together(problem, standings, without)->bound;
+                             std::span<const Excess> excess) {
+  return together(problem, standings, excess)->bound;
 }
 
 std::vector<std::vector<std::int64_t>> standing_cuts(const Problem& problem) {

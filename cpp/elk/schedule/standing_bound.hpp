@@ -20,10 +20,10 @@ namespace elk::schedule {
 /// core that the busiest one receives from: none holds more of a piece than the product over
 /// dimensions of the lesser of what any core may hold and need. To it come the elements that no
 /// core has in place: all, less for each core the product over dimensions of the lesser of what it
-/// may hold and need. The bound is the sum of min t over the roots. Ops in `without` stand in no
-/// tree.
+/// may hold and need. The bound is the sum of min t over the roots. `excess`: what counts of
+/// e and d, by op, if not all.
 [[nodiscard]] StandingBound standing_bound(const Problem& problem, Standings standings,
-                                           std::span<const std::int32_t> without = {});
+                                           std::span<const Excess> excess = {});
 
 /// The cuts of ops that take that least in executes (`Together`).
 [[nodiscard]] std::vector<std::vector<std::int64_t>> standing_cuts(const Problem& problem);

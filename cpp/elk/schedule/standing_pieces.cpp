@@ -104,12 +104,15 @@ double fragments(const Piece& piece, double steps) {
   return std::max(1.0, std::ceil((fetched / run) - kRounding));
 }
 
-double fragmented(const Piece& piece, const Reading& need, double fragment) {
-  double least = need.whole + ((fragments(piece, 1.0) - 1.0) * fragment);
-  for (std::size_t at = 0; at < need.turned.size() && need.turned[at] < least; ++at) {
+double fragmented(const Piece& piece, const Reading& need, double fragment, double free) {
+  const auto took = [&](double longer, double steps) {
+    return std::max(0.0, longer - free) + ((fragments(piece, steps) - 1.0) * fragment);
+  };
+  double least = took(need.whole, 1.0);
+  for (std::size_t at = 0; at < need.turned.size() && need.turned[at] - free < least; ++at) {
     const double most =
         at + 1 < need.turned.size() ? static_cast<double>(cost::kStepsTold[at + 1] - 1) : kInfinite;
-    least = std::min(least, need.turned[at] + ((fragments(piece, most) - 1.0) * fragment));
+    least = std::min(least, took(need.turned[at], most));
   }
   return least;
 }

@@ -58,7 +58,9 @@ struct Piece {
 /// than one of `steps` parts before the first step.
 [[nodiscard]] double fragments(const Piece& piece, double steps);
 
-/// Seconds that the fragments of a piece add at least to an execute that has an exchange anyway.
-[[nodiscard]] double fragmented(const Piece& piece, const Reading& need, double fragment);
+/// Seconds that the fragments of a piece add at least to an execute that has an exchange anyway,
+/// with what it takes longer in fewer steps, or more, but for `free` of that.
+[[nodiscard]] double fragmented(const Piece& piece, const Reading& need, double fragment,
+                                double free);
 
 }  // namespace elk::schedule

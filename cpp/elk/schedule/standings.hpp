@@ -1,7 +1,9 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <vector>
 
@@ -30,6 +32,22 @@ struct Together {
   std::vector<std::vector<std::int64_t>> cuts;
 };
 
+/// What counts of the seconds by which a cut of an op takes longer than `least`, and of those in
+/// which it fetches: what goes beyond `free` of the former, and `most` of each.
+struct Excess {
+  double least;
+  double free = 0.0;
+  double most = std::numeric_limits<double>::infinity();
+
+  [[nodiscard]] double of_cut(double time) const {
+    const double beyond = std::max(0.0, time - least - free);
+    return std::min(time, least + std::min(beyond, most));
+  }
+  [[nodiscard]] double of_fetch(double time) const { return std::min(time, most); }
+
+  friend bool operator==(const Excess&, const Excess&) = default;
+};
+
 /// All that it depends on. What is known of a front goes by where it is kept: an op's is worked out
 /// once for all rates of the HBM, and held by whoever has it for a key.
 struct TogetherKey {
@@ -37,6 +55,7 @@ struct TogetherKey {
   std::vector<std::shared_ptr<const cost::Standing>> fronts;
   std::vector<std::int32_t> front_of;  // of each op, -1: it is left out
   std::vector<std::int32_t> makers;    // of what each reads, -1: none that counts
+  std::vector<Excess> excess;          // of each op; none: all counts
 
   friend bool operator==(const TogetherKey&, const TogetherKey&) = default;
 };

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <map>
+#include <numeric>
 #include <optional>
 #include <tuple>
 #include <utility>
@@ -26,7 +26,18 @@ class Sharder {
         graph_(ways.graph()),
         wish_(wish),
         uses_(uses(graph_)),
-        times_(graph_.tensors.size()) {}
+        makers_(graph_.tensors.size()),
+        times_(graph_.tensors.size()) {
+    for (std::size_t op = 0; op < graph_.ops.size(); ++op) {
+      const std::vector<ir::Operand>& operands = graph_.ops[op].operands;
+      for (std::size_t slot = 0; slot < operands.size(); ++slot) {
+        if (operands[slot].access == ir::Access::Write && is_made(operands[slot])) {
+          makers_[subscript(operands[slot].tensor)] = {static_cast<std::int32_t>(op),
+                                                       static_cast<std::int32_t>(slot)};
+        }
+      }
+    }
+  }
 
   /// Empty if no state is left: what is asked cannot be had.
   std::optional<Sharding> run() {
@@ -53,14 +64,26 @@ class Sharder {
   /// Ops [from, to), from the states before them to those after.
   void solve(std::int32_t from, std::int32_t to, std::vector<State>& states) {
     for (std::int32_t op = from; op < to; ++op) {
+      const std::vector<std::int32_t> splits = splits_of(op);
       std::vector<State> next;
       for (const State& state : states) {
-        for (std::size_t k = 0; k < ways_.parts(op).size(); ++k) {
-          extend(state, op, static_cast<std::int32_t>(k), next);
+        for (const std::int32_t split : splits) {
+          extend(state, op, split, next);
         }
       }
       states = undominated(std::move(next));
     }
+  }
+
+  /// The splits of an op that may be of use.
+  [[nodiscard]] std::vector<std::int32_t> splits_of(std::int32_t op) const {
+    const std::vector<Part>& parts = ways_.parts(op);
+    std::vector<std::int32_t> result(parts.size());
+    std::iota(result.begin(), result.end(), 0);
+    std::erase_if(result, [&](std::int32_t k) {
+      return !is_allowed(graph_.ops[subscript(op)], parts[subscript(k)].split, uses_, wish_.silent);
+    });
+    return result;
   }
 
   /// Layer after layer. Where the states at the ends of two are equal but for the time, and the
@@ -107,7 +130,7 @@ class Sharder {
   [[nodiscard]] std::vector<Place> places(const State& state, std::int32_t at) const {
     std::vector<Place> result;
     for (const Live& live : state.live) {
-      const auto [maker, slot] = makers_.at(live.tensor);
+      const auto [maker, slot] = makers_[subscript(live.tensor)];
       const bool before = maker < graph_.repeat->begin || uses_.spans[subscript(live.tensor)] != 0;
       result.emplace_back(before ? -maker - 1 : at - maker, slot, live.forms);
     }
@@ -144,7 +167,7 @@ class Sharder {
     }
   }
 
-  [[nodiscard]] Node shifted(const Node& node, std::int32_t before, std::int32_t shift) {
+  [[nodiscard]] Node shifted(const Node& node, std::int32_t before, std::int32_t shift) const {
     Node result{.before = before, .op = node.op + shift, .split = node.split, .moves = node.moves};
     for (Collective& move : result.moves) {
       move.op += shift;
@@ -154,14 +177,12 @@ class Sharder {
   }
 
   /// The tensor that stands `shift` ops later for one made by a layer.
-  [[nodiscard]] std::int32_t later(std::int32_t tensor, std::int32_t shift) {
-    const auto [maker, slot] = makers_.at(tensor);
+  [[nodiscard]] std::int32_t later(std::int32_t tensor, std::int32_t shift) const {
+    const auto [maker, slot] = makers_[subscript(tensor)];
     if (maker < graph_.repeat->begin || uses_.spans[subscript(tensor)] != 0) {
       return tensor;
     }
-    const std::int32_t made = graph_.ops[subscript(maker + shift)].operands[subscript(slot)].tensor;
-    makers_[made] = {maker + shift, slot};
-    return made;
+    return graph_.ops[subscript(maker + shift)].operands[subscript(slot)].tensor;
   }
 
   std::int32_t add(Node node) {
@@ -172,31 +193,11 @@ class Sharder {
   /// All states that the op, split in the given way, makes of one.
   void extend(const State& state, std::int32_t op, std::int32_t split, std::vector<State>& next) {
     const Part& part = ways_.parts(op)[subscript(split)];
-    if (leaves_addends(op, part.split) ||
-        scatters_an_index(graph_.ops[subscript(op)], part.split, uses_)) {
-      return;
-    }
     State after = state;
-    after.time += part.time.value + priced(part);
+    after.time +=
+        part.time.value + std::llround(wish_.price * static_cast<double>(part.kept.value));
     Node node{.before = state.node, .op = op, .split = split, .moves = {}};
     read_from(0, after, node, next);
-  }
-
-  [[nodiscard]] std::int64_t priced(const Part& part) const {
-    return std::llround(wish_.price * static_cast<double>(part.kept.value));
-  }
-
-  /// Results that leave the chips, and what is stored, are never addends; nor is what nobody may
-  /// add up.
-  [[nodiscard]] bool leaves_addends(std::int32_t op, const Split& split) const {
-    const std::vector<ir::Operand>& operands = graph_.ops[subscript(op)].operands;
-    for (std::size_t i = 0; i < operands.size(); ++i) {
-      if (split.forms[i] == partial() &&
-          (wish_.silent || uses_.kept[subscript(operands[i].tensor)] != 0)) {
-        return true;
-      }
-    }
-    return false;
   }
 
   /// Brings what the operands from `slot` on read into its form, in each way that may pay.
@@ -285,7 +286,6 @@ class Sharder {
     for (std::size_t slot = 0; slot < op.operands.size(); ++slot) {
       const ir::Operand& operand = op.operands[slot];
       if (operand.access == ir::Access::Write && is_made(operand)) {
-        makers_[operand.tensor] = {node.op, static_cast<std::int32_t>(slot)};
         state.live.push_back({.tensor = operand.tensor, .forms = Forms::of(split.forms[slot])});
       }
     }
@@ -376,8 +376,8 @@ class Sharder {
   Wish wish_;
   Uses uses_;
   std::vector<Node> nodes_;
-  std::map<std::int32_t, std::pair<std::int32_t, std::int32_t>> makers_;  // op and slot of tensors
-  std::vector<MovingTimes> times_;                                        // of each tensor
+  std::vector<std::pair<std::int32_t, std::int32_t>> makers_;  // op and slot of tensors
+  std::vector<MovingTimes> times_;                             // of each tensor
   std::int64_t alike_ = 0;  // How many layers after this decide as it does, so far.
 };
 

@@ -71,15 +71,17 @@ std::int32_t first_to_repeat(const ir::Graph& graph, const Uses& uses) {
   return first;
 }
 
-bool scatters_an_index(const ir::Op& op, const Split& split, const Uses& uses) {
+bool is_allowed(const ir::Op& op, const Split& split, const Uses& uses, bool silent) {
   for (std::size_t i = 0; i < op.operands.size(); ++i) {
-    const ir::Operand& operand = op.operands[i];
-    if (operand.access == ir::Access::Write && split.forms[i] != whole() &&
-        uses.picks[subscript(operand.tensor)] != 0) {
-      return true;
+    const std::size_t tensor = subscript(op.operands[i].tensor);
+    const Form form = split.forms[i];
+    const bool written = op.operands[i].access == ir::Access::Write;
+    if ((form == partial() && (silent || uses.kept[tensor] != 0)) ||
+        (written && form != whole() && uses.picks[tensor] != 0)) {
+      return false;
     }
   }
-  return false;
+  return true;
 }
 
 }  // namespace elk::train

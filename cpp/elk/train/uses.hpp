@@ -22,7 +22,9 @@ struct Uses {
 /// there is none: what is read later cannot be told from what stands at the same place of the last.
 [[nodiscard]] std::int32_t first_to_repeat(const ir::Graph& graph, const Uses& uses);
 
-/// Whether the split makes a part of what picks rows: that is read whole by every chip.
-[[nodiscard]] bool scatters_an_index(const ir::Op& op, const Split& split, const Uses& uses);
+/// Whether no result of a split is out of place: results that leave the chips, and what is stored,
+/// are never addends; nor is anything that nobody may add up, for chips exchange nothing
+/// (`silent`). What picks rows is read whole by every chip.
+[[nodiscard]] bool is_allowed(const ir::Op& op, const Split& split, const Uses& uses, bool silent);
 
 }  // namespace elk::train

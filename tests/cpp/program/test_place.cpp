@@ -62,6 +62,18 @@ TEST(Place, RefusesMoreThanTheRoom) {
   EXPECT_TRUE(place({buffer(16, 0, 0), buffer(16, 1, 1)}, {16}));
 }
 
+TEST(Place, EndsWhenItIsNotWanted) {
+  const std::vector<Buffer> all{buffer(16, 0, 3), buffer(8, 0, 1), buffer(24, 1, 2)};
+  int asked = 0;
+  const auto place_until = [&](int most) {
+    asked = 0;
+    return place(all, {48}, [&asked, most] { return ++asked > most; });
+  };
+  EXPECT_EQ(place_until(1000), place(all, {48}));
+  EXPECT_GT(asked, 0);
+  EXPECT_FALSE(place_until(0));
+}
+
 TEST(Place, BeginsOnEightBytesWhateverTheSizes) {
   const auto placed = place({buffer(3, 0, 1), buffer(9, 0, 1), buffer(0, 0, 1)}, {24});
   ASSERT_TRUE(placed);

@@ -10,6 +10,7 @@
 #include "elk/cost/front.hpp"
 #include "elk/schedule/bounds.hpp"
 #include "elk/schedule/pair_bound.hpp"
+#include "elk/schedule/standing_bound.hpp"
 #include "schedule/every_cut.hpp"
 #include "schedule/exhaustive.hpp"
 #include "schedule/problems.hpp"
@@ -67,6 +68,24 @@ TEST(PairBound, SaysNothingWhereBothFit) {
   EXPECT_TRUE(made_up({cut(1e-6, 600, 100)}, {cut(2e-6, 400, 50)}, 1e-6, 0.0).ops.empty());
 }
 
+// 100 bytes too many cost 100 ns, which may be added to what trees know of the rest.
+TEST(PairBound, TellsWhatElseMayCount) {
+  const PairBound pairs = made_up({cut(1e-6, 600, 100)}, {cut(2e-6, 400, 50)}, 0.1e-6, 0.0);
+  EXPECT_NEAR(pairs.gain.value, 0.1e-6, 1e-12);
+  ASSERT_EQ(pairs.excess.size(), 3);
+  for (const std::size_t end : {std::size_t{0}, std::size_t{2}}) {
+    EXPECT_NEAR(pairs.excess[end].free, 0.1e-6, 1e-12);
+    EXPECT_GT(pairs.excess[end].most, 1.0);
+  }
+  // The preload takes 400 ns: 100 more than 300, or what lies between and twice as much beside.
+  EXPECT_EQ(pairs.excess[1].free, 0.0);
+  EXPECT_NEAR(pairs.excess[1].most, 0.1e-6, 1e-12);
+  // Where it hides but for 50 ns, all that the op between takes longer hides more.
+  const PairBound hidden = made_up({cut(1e-6, 600, 100)}, {cut(2e-6, 400, 50)}, 0.35e-6, 0.0);
+  EXPECT_NEAR(hidden.gain.value, 0.05e-6, 1e-12);
+  EXPECT_EQ(hidden.excess[1].most, 0.0);
+}
+
 /// Two products of which every core may want all weights, and what they are given.
 ir::Graph two_products(Random& random) {
   const std::int64_t rows = test::one_of<std::int64_t, 3>(random, {4, 6, 8});
@@ -117,6 +136,59 @@ TEST(PairBound, LiesBelowEveryChoiceOnTinyModels) {
     nearest = std::max(nearest, pairs.time.value / all.least_stretch());
   }
   EXPECT_GT(higher, 25);
+  EXPECT_GT(nearest, 0.95);
+}
+
+/// A product behind another, and its rows normalized.
+ir::Graph normalized_product(Random& random) {
+  const std::int64_t rows = test::one_of<std::int64_t, 3>(random, {2, 4, 6});
+  const std::int64_t width = test::one_of<std::int64_t, 3>(random, {4, 6, 8});
+  test::Net net;
+  std::int32_t x = net.tensor(ir::Home::Input, {rows, width});
+  x = net.add(test::matmul(rows, width, width), {x});
+  x = net.add(test::matmul(rows, width, width), {x});
+  net.add(test::softmax(rows, width), {x}, ir::Home::Output);
+  return net.done();
+}
+
+// What neighbours add, and what two of them add that do not fit, both count.
+TEST(PairBound, CountsBesideTrees) {
+  const cost::TileModel tiles = test::analytic();
+  Random random{83};
+  int more = 0;
+  double nearest = 0.0;
+  for (int round = 0; round < 150; ++round) {
+    const ir::Graph graph = normalized_product(random);
+    chip::Chip chip = test::tight_chip(4, 100 + (8 * random.below(40)));
+    chip.hbm->rate = 1e12;
+    chip.hbm->port_rate = 1e12;
+    chip.hbm->latency = {1e-12};
+    chip.interconnect.link_rate = test::one_of<double, 3>(random, {1e9, 4e9, 1e10});
+    chip.interconnect.sync_latency = {test::one_of<double, 3>(random, {1e-9, 5e-9, 2e-8})};
+    Problem problem = test::problem(graph, chip, tiles);
+    const PairBound pairs = pair_bound(
+        problem, std::vector<double>(static_cast<std::size_t>(problem.op_count()), 0.0), 1.0);
+    const StandingBound trees = standing_bound(problem, Standings::Executes);
+    const StandingBound rest = standing_bound(problem, Standings::Executes, pairs.excess);
+    if (trees.ops.size() != graph.ops.size()) {
+      continue;
+    }
+    for (std::int32_t op = 0; op < problem.op_count(); ++op) {
+      std::vector<std::int64_t> factors;
+      test::add_cuts(problem, op, factors, true);
+    }
+    test::Exhaustive all(problem);
+    static_cast<void>(all.least());
+    if (all.tried() == 0 || pairs.ops.empty()) {
+      continue;
+    }
+    const double softmax = problem.front(2).floor.execute.value;
+    const double together = rest.time.value + pairs.gain.value;
+    EXPECT_LE(together, all.least_stretch()) << "round " << round;
+    more += together > 1.001 * std::max(trees.time.value, softmax + pairs.time.value) ? 1 : 0;
+    nearest = std::max(nearest, together / all.least_stretch());
+  }
+  EXPECT_GT(more, 5);
   EXPECT_GT(nearest, 0.95);
 }
 

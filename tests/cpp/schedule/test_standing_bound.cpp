@@ -250,14 +250,49 @@ TEST(StandingBound, IsKeptForTheSameFrontsAlone) {
     again.use(handovers, known);
     EXPECT_EQ(standing_bound(again, Standings::Executes).time.value, all);
     EXPECT_EQ(known.reuse().found, 1);
-    const std::vector<std::int32_t> without = {0};
-    const StandingBound some = standing_bound(again, Standings::Executes, without);
-    EXPECT_EQ(some.ops.size() + 1, graph.ops.size());
+    std::vector<Excess> excess;
+    for (std::int32_t op = 0; op < again.op_count(); ++op) {
+      excess.push_back({.least = again.front(op).floor.execute.value});
+    }
+    EXPECT_EQ(standing_bound(again, Standings::Executes, excess).time.value, all);
+    EXPECT_EQ(known.reuse().found, 1);
     Problem other = test::problem(graph, chip, tiles);  // as good, but not the same
     other.use(handovers, known);
     EXPECT_EQ(standing_bound(other, Standings::Executes).time.value, all);
     EXPECT_EQ(known.reuse().found, 1);
   }
+}
+
+TEST(StandingBound, CountsNoMoreOfAnExcessThanAsked) {
+  const cost::TileModel tiles = test::analytic();
+  Random random{79};
+  int lower = 0;
+  for (int round = 0; round < 40; ++round) {
+    const ir::Graph graph = test::few_ops(random);
+    const chip::Chip chip = test::few_cores(random);
+    const Problem problem = test::problem(graph, chip, tiles);
+    const double all = standing_bound(problem, Standings::Executes).time.value;
+    const double floor = floors(problem);
+    std::vector<Excess> excess;
+    for (std::int32_t op = 0; op < problem.op_count(); ++op) {
+      excess.push_back({.least = problem.front(op).floor.execute.value, .most = 0.0});
+    }
+    const auto bound = [&] {
+      return standing_bound(problem, Standings::Executes, excess).time.value;
+    };
+    EXPECT_NEAR(bound(), floor, 1e-9 * floor);
+    const auto op = static_cast<std::size_t>(random.below(problem.op_count()));
+    excess[op].most = 1e-9;  // of its cut, and of what it fetches
+    EXPECT_LE(bound(), (floor + 2e-9) * (1.0 + 1e-9));
+    EXPECT_GE(bound(), floor * (1.0 - 1e-9));
+    excess.assign(excess.size(), {.least = 0.0});
+    excess[op] = {.least = problem.front(static_cast<std::int32_t>(op)).floor.execute.value,
+                  .free = 1e-9};
+    EXPECT_LE(bound(), all);
+    EXPECT_GE(bound(), all - 1e-9 - (1e-9 * all));
+    lower += bound() < all * (1.0 - 1e-6) ? 1 : 0;
+  }
+  EXPECT_GT(lower, 0);
 }
 
 TEST(StandingBound, CountsInTheLowerBound) {

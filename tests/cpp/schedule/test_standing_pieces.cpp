@@ -41,9 +41,10 @@ struct MadeUp {
   std::vector<std::vector<std::int64_t>> cuts;
 };
 
-/// On 16 cores, with what is known of the maker and of the reader changed.
+/// On 16 cores, with what is known of the maker and of the reader changed. `free` seconds of what
+/// the reader's cuts take longer than 20 ns do not count.
 template <class Maker, class Reader>
-MadeUp made_up(const Maker& change_maker, const Reader& change_reader) {
+MadeUp made_up(const Maker& change_maker, const Reader& change_reader, double free = 0.0) {
   const ir::Graph graph = test::chain(1, 8, 64, false);
   const chip::Chip chip = test::tight_chip(16, 65536);
   const cost::TileModel tiles = test::analytic();
@@ -59,7 +60,8 @@ MadeUp made_up(const Maker& change_maker, const Reader& change_reader) {
   change(0, change_maker);
   change(1, change_reader);
   const Problem problem(graph, chip, tiles, fronts, priced.front_of());
-  const StandingBound found = standing_bound(problem, Standings::Executes);
+  const std::vector<Excess> excess{{.least = 0.0}, {.least = 20e-9, .free = free}};
+  const StandingBound found = standing_bound(problem, Standings::Executes, excess);
   EXPECT_EQ(found.ops.size(), 2);
   return {.time = found.time.value, .cuts = standing_cuts(problem)};
 }
@@ -123,15 +125,16 @@ TEST(StandingPieces, CountsAFragmentForEveryRunAtLeast) {
 
 /// What a reader of all 8 x 64 elements takes more behind results in pieces of 4 x 8 if it shares
 /// them with other cores, so that an exchange is part of its 20 ns. A fragment takes 1 ns.
-double shared(double whole, const cost::TimeOfSteps& turned) {
-  const MadeUp found = made_up(of_4_by_8, [&](cost::Standing& reader) {
+double shared(double whole, const cost::TimeOfSteps& turned, double free = 0.0) {
+  const auto change = [&](cost::Standing& reader) {
     reader.fragment = {1e-9};
     reader.element_time = 0.0;
     reader.cuts = {cut({8, 64}, {}, 20e-9)};
     reader.cuts[0].moves = true;
     reader.cuts[0].whole.value = whole;
     reader.cuts[0].turned = turned;
-  });
+  };
+  const MadeUp found = made_up(of_4_by_8, change, free);
   return found.time - 30e-9;
 }
 
@@ -144,6 +147,14 @@ TEST(StandingPieces, CountsFragmentsOfWhatIsSharedUnlessItRotates) {
   EXPECT_NEAR(shared(22e-9, {25e-9, 40e-9, 60e-9, 80e-9, 99e-9}), 22e-9, 1e-15);
   EXPECT_NEAR(shared(20e-9, {25e-9, 81e-9, 82e-9, 83e-9, 84e-9}), 32e-9, 1e-15);
   EXPECT_NEAR(shared(20e-9, {99e-9, 99e-9, 99e-9, 99e-9, 99e-9}), 59e-9, 1e-15);
+}
+
+// What an execute takes longer in one step, or in several, may be free; its fragments are not.
+TEST(StandingPieces, LeavesOutNoMoreThanWhatIsFree) {
+  EXPECT_NEAR(shared(50e-9, cost::kNotTurned), 89e-9, 1e-15);
+  EXPECT_NEAR(shared(50e-9, cost::kNotTurned, 10e-9), 79e-9, 1e-15);
+  EXPECT_NEAR(shared(50e-9, cost::kNotTurned, 40e-9), 59e-9, 1e-15);
+  EXPECT_NEAR(shared(50e-9, {25e-9, 90e-9, 90e-9, 90e-9, 90e-9}, 4e-9), 28e-9, 1e-15);
 }
 
 }  // namespace
