@@ -19,14 +19,14 @@ constexpr std::size_t kReach = 3;  // ops after one that it is held against
 constexpr std::array<double, 6> kSlack = {8.0, 4.0, 2.0, 1.0, 0.5, 0.1};
 constexpr double kTreesAdd = 0.03;  // to what ops take, about
 
-/// The ops from the first to the last.
+/// The ops from the first to the last. It gains the same if those between take `slack` times as
+/// much more as they do at least.
 struct Stretch {
   std::size_t first;
   std::size_t last;
   double time;
   double gain;  // over what they take each by itself
-  double
-      slack;  // times what those between take at least: if they take as much more, it is the same
+  double slack;
 };
 
 class Pairs {
