@@ -24,8 +24,8 @@ constexpr double kTreesAdd = 0.03;  // to what ops take, about
 struct Stretch {
   std::size_t first;
   std::size_t last;
-  double time;
-  double gain;  // over what they take each by itself
+  double inner;  // seconds of those between, each by itself
+  double gain;   // over what all take each by itself
   double slack;
 };
 
@@ -82,10 +82,8 @@ class Pairs {
   }
 
   /// About what trees lose where the ops between do not count beyond their least.
-  [[nodiscard]] double lost(const Stretch& stretch) const {
-    const double alone = floor(stretch.first).execute.value + floor(stretch.last).execute.value;
-    const double between = stretch.time - stretch.gain - alone;
-    return stretch.slack < 1.0 ? kTreesAdd * between : 0.0;
+  [[nodiscard]] static double lost(const Stretch& stretch) {
+    return stretch.slack < 1.0 ? kTreesAdd * stretch.inner : 0.0;
   }
 
   Stretch between(std::size_t first, std::size_t last) {
@@ -109,8 +107,7 @@ class Pairs {
     }
     const auto& [time, slack] = place->second;
     const double alone = floor(first).execute.value + floor(last).execute.value;
-    return {
-        .first = first, .last = last, .time = inner + time, .gain = time - alone, .slack = slack};
+    return {.first = first, .last = last, .inner = inner, .gain = time - alone, .slack = slack};
   }
 
   struct Known {
@@ -158,7 +155,7 @@ void spare(const Stretch& stretch, std::vector<Excess>& excess) {
 }  // namespace
 
 PairBound pair_bound(const Problem& problem, const std::vector<double>& read, double rate) {
-  PairBound result{.ops = {}, .time = {0.0}, .gain = {0.0}, .excess = {}};
+  PairBound result{.ops = {}, .gain = {0.0}, .excess = {}};
   for (std::int32_t op = 0; op < problem.op_count(); ++op) {
     result.excess.push_back({.least = problem.front(op).floor.execute.value});
   }
@@ -166,7 +163,6 @@ PairBound pair_bound(const Problem& problem, const std::vector<double>& read, do
     for (std::size_t op = stretch.first; op <= stretch.last; ++op) {
       result.ops.push_back(static_cast<std::int32_t>(op));
     }
-    result.time.value += stretch.time;
     result.gain.value += stretch.gain;
     spare(stretch, result.excess);
   }

@@ -10,12 +10,11 @@
 namespace elk::schedule {
 
 /// What some stretches of the model take at least, each from the begin of its first execute to the
-/// end of its last.
+/// end of its last: what their ops take each by itself, and the gain.
 struct PairBound {
   std::vector<std::int32_t> ops;  // all ops in them
-  Seconds time{0.0};              // of them together
-  Seconds gain{0.0};              // of that, over what they take each by itself
-  std::vector<Excess> excess;     // of each op: what counts of it beside the gain
+  Seconds gain{0.0};
+  std::vector<Excess> excess;  // of each op: what counts of it beside the gain
 };
 
 /// Two ops i and k whose fastest cuts have so many copies of their HBM data in SRAM that one does

@@ -97,15 +97,17 @@ class Trees {
       : wiring_(wiring),
         problem_(wiring.problem()),
         cores_(static_cast<double>(chip::total_cores(problem_.chip()))),
+        excess_of_(problem_.front_of().size(), 0),
         below_(problem_.front_of().size()) {
     for (const cost::Front& front : problem_.fronts()) {
       const std::vector<cost::StandingCut>& cuts = known_of(front).cuts;
       results_.push_back(results(cuts));
       readings_.push_back(readings(cuts));
     }
-    for (const Excess& excess : wiring.excess()) {
+    for (std::size_t op = 0; op < wiring.excess().size(); ++op) {
+      const Excess& excess = wiring.excess()[op];
       const auto known = std::find(excess_.begin(), excess_.end(), excess);
-      excess_of_.push_back(static_cast<std::size_t>(known - excess_.begin()));
+      excess_of_[op] = static_cast<std::size_t>(known - excess_.begin());
       if (known == excess_.end()) {
         excess_.push_back(excess);
       }
@@ -218,18 +220,18 @@ class Trees {
   }
 
   [[nodiscard]] Type type_of(std::int32_t op) const {
-    return {.front = problem_.front_of()[subscript(op)],
-            .excess = excess_of_.empty() ? 0 : excess_of_[subscript(op)]};
+    return {.front = problem_.front_of()[subscript(op)], .excess = excess_of_[subscript(op)]};
   }
 
   [[nodiscard]] Ticks ticks(double seconds) const { return static_cast<Ticks>(seconds * ticks_); }
 
   const Hanging& hanging(std::int32_t op) {
+    const Type type = type_of(op);
     std::vector<std::size_t> below = below_[subscript(op)];
     std::sort(below.begin(), below.end());
-    const auto [place, fresh] = known_.emplace(std::pair(type_of(op), below), Hanging{});
+    const auto [place, fresh] = known_.emplace(std::pair(type, below), Hanging{});
     if (fresh) {
-      place->second = make(type_of(op), below);
+      place->second = make(type, below);
       place->second.all = known_.size();
     }
     return place->second;
@@ -346,7 +348,7 @@ class Trees {
   double cores_;
   double ticks_;                                // a second
   std::vector<Excess> excess_{{.least = 0.0}};  // all that there are
-  std::vector<std::size_t> excess_of_;          // of each op; none: the first
+  std::vector<std::size_t> excess_of_;          // of each op
   std::vector<Results> results_;                // of each front
   std::vector<Readings> readings_;
   std::vector<std::vector<std::size_t>> below_;  // of each op, the kinds that hang on it
