@@ -162,13 +162,21 @@ FloorSearch::Least FloorSearch::least(const Cut& cut, const WholeTile& whole, Tu
   const double exchanges = ports(cut, 0.0);
   const double tiles = rates_.least(cut.tile);
   if (tiles + exchanges >= limit) {
-    return {.execute = limit, .whole = limit, .ports = limit, .sound = true};
+    return {.execute = limit,
+            .whole = limit,
+            .ports = limit,
+            .idle = limit,
+            .carried = 0.0,
+            .overflow = 0.0,
+            .sound = true};
   }
   tells_steps_ = steps;
   by_steps_.fill(limit - exchanges);
   time_tiles(cut, whole, turns, limit - exchanges);
   tells_steps_ = false;
-  const double beside = corner(cut, 0.0, cut.cores).execute.value + resting_.wire(overflow(cut));
+  const double overflowing = resting_.wire(overflow(cut));
+  const double beside = corner(cut, 0.0, cut.cores).execute.value + overflowing;
+  const PortUse use = port_use(cut, best_);
   TimeOfSteps turned = by_steps_;
   for (double& time : turned) {
     time += beside;
@@ -177,6 +185,9 @@ FloorSearch::Least FloorSearch::least(const Cut& cut, const WholeTile& whole, Tu
           .whole = roomy_ ? beside + whole.time : kUnlimited,
           .turned = turned,
           .ports = std::min(beside + best_, ports(cut, best_)),
+          .idle = use.idle.value,
+          .carried = resting_.wire(use.carried.value),
+          .overflow = overflowing,
           .sound = rates_.holds(best_, tiles, whole)};
 }
 

@@ -48,7 +48,10 @@ class FloorSearch {
     double whole;  // the same in one step
     TimeOfSteps turned{};
     double ports;
-    bool sound;  // false if a tile undercut the rates
+    double idle;      // of the latter
+    double carried;   // the rest of it
+    double overflow;  // of `execute`, in which HBM operands come for which a core has no room
+    bool sound;       // false if a tile undercut the rates
   };
   /// `steps`: whether times of several steps are asked for; no more than `limit`.
   [[nodiscard]] Least least(const Cut& cut, const WholeTile& whole, Turns& turns, double limit,

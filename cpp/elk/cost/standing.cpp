@@ -11,12 +11,15 @@
 #include "elk/cost/cuts.hpp"
 #include "elk/cost/cuts_below.hpp"
 #include "elk/cost/floor.hpp"
+#include "elk/cost/hosting.hpp"
 
 namespace elk::cost {
 namespace {
 
 constexpr std::int64_t kMostStanding = 100'000;  // cuts of an op
 constexpr double kFragments = 200.0;             // that an exchange may cost more than its least
+constexpr double kAlone = 20.0;                  // times the floor: cuts of an op in no tree
+constexpr double kFewerCopies = 1.5;             // times the floor: cuts that copy less
 
 /// Whether such an op's cuts are listed.
 bool is_listed(ir::OpKind kind) {
@@ -66,7 +69,8 @@ class StandingSearch {
                         .whole = {times.whole},
                         .turned = times.turned,
                         .ports = {times.ports},
-                        .factors = times.factors});
+                        .factors = times.factors,
+                        .beside = times.beside});
     }
     result.push_back({.read = {},
                       .written = {},
@@ -75,24 +79,26 @@ class StandingSearch {
                       .whole = {limit_},
                       .turned = kNotTurned,
                       .ports = {limit_},
-                      .factors = {}});
+                      .factors = {},
+                      .beside = {}});
     return result;
   }
 
  private:
   void look(const Cut& cut, const WholeTile& whole) {
-    const auto read = static_cast<std::size_t>(resting_.largest());
-    const bool turning = may_turn(cut, read);
-    const FloorSearch::Least least = below_.least(whole, turning);
+    const std::int32_t read = resting_.largest();
+    const bool turning = read >= 0 && may_turn(cut, subscript(read));
+    const bool turns = any_turns(cut);
+    const FloorSearch::Least least = below_.least(whole, turns);
     sound_ = sound_ && least.sound;
     if (least.ports < limit_) {
       const Times now{.execute = std::min(least.execute, limit_),
                       .whole = turning ? least.whole : least.execute,
                       .turned = turning ? least.turned : kNotTurned,
                       .ports = least.ports,
-                      .factors = {}};
-      const auto [place, fresh] =
-          best_.emplace(Shape{counts(cut, read), written(cut), resting_.moved(cut) > 0}, now);
+                      .factors = {},
+                      .beside = {}};
+      const auto [place, fresh] = best_.emplace(shape(cut), now);
       Times& times = place->second;
       if (fresh || now.execute < times.execute) {
         times.execute = now.execute;
@@ -103,7 +109,18 @@ class StandingSearch {
         times.turned[steps] = std::min(times.turned[steps], now.turned[steps]);
       }
       times.ports = std::min(times.ports, now.ports);
+      keep(times.beside, hosting(pricer_, resting_, cut, least, turns));
     }
+  }
+
+  using Shape = std::tuple<std::vector<std::int64_t>, std::vector<std::int64_t>, bool>;
+
+  [[nodiscard]] Shape shape(const Cut& cut) const {
+    const std::int32_t read = resting_.largest();
+    if (read < 0) {
+      return {};
+    }
+    return {counts(cut, subscript(read)), written(cut), resting_.moved(cut) > 0};
   }
 
   /// Whether the axes of a dimension number its indices, each once.
@@ -114,6 +131,16 @@ class StandingSearch {
     }
     return !dim.picks && (dim.kind == SlotDimKind::Point || dim.kind == SlotDimKind::Plain ||
                           (dim.kind == SlotDimKind::Product && indices == dim.shape));
+  }
+
+  /// Whether an activation may rotate.
+  [[nodiscard]] bool any_turns(const Cut& cut) const {
+    for (std::size_t slot = 0; slot < pricer_.reads(); ++slot) {
+      if (!pricer_.slots()[slot].hbm && may_turn(cut, slot)) {
+        return true;
+      }
+    }
+    return false;
   }
 
   /// Whether a slot may rotate.
@@ -156,8 +183,8 @@ class StandingSearch {
     TimeOfSteps turned;
     double ports;
     std::vector<std::int64_t> factors;  // of the first of the fastest
+    std::vector<Hosting> beside;
   };
-  using Shape = std::tuple<std::vector<std::int64_t>, std::vector<std::int64_t>, bool>;
 
   Pricer& pricer_;
   const Resting& resting_;
@@ -166,6 +193,14 @@ class StandingSearch {
   bool sound_ = true;
   std::map<Shape, Times> best_;
 };
+
+std::vector<StandingCut> all_cuts(Pricer& pricer, Rates& rates, const Resting& resting,
+                                  double limit) {
+  StandingSearch search(pricer, rates, resting, limit);
+  while (!search.run()) {
+  }
+  return search.cuts();
+}
 
 }  // namespace
 
@@ -178,24 +213,27 @@ Standing standing(Pricer& pricer, Rates& rates, const Floor& floor) {
     return {};
   }
   const Resting resting(pricer);
+  const std::vector<Slot>& slots = pricer.slots();
   if (resting.largest() < 0) {
-    return {};
+    const bool loads =
+        std::any_of(slots.begin(), slots.end(), [](const Slot& slot) { return slot.hbm; });
+    return loads ? Standing{.cuts = all_cuts(pricer, rates, resting, kAlone * floor.execute.value)}
+                 : Standing{};
   }
-  const Slot& slot = pricer.slots()[subscript(resting.largest())];
+  const Slot& slot = slots[subscript(resting.largest())];
   const double byte_time = resting.wire(1) / static_cast<double>(cores);
   const double element_time = byte_time * static_cast<double>(slot.bits) / 8.0;
   const double still = resting.still(1);
   const double fetch = still + (static_cast<double>(slot.unique) * element_time) +
                        (kFragments * chip.interconnect.fragment_latency.value);
-  StandingSearch search(pricer, rates, resting, floor.execute.value + (2.0 * fetch));
-  while (!search.run()) {
-  }
+  const double limit = (kFewerCopies * floor.execute.value) + (2.0 * fetch);
   return {.operand = static_cast<std::int32_t>(slot.operand),
           .elements = slot.unique,
           .element_time = element_time,
           .exchange = {still},
           .fragment = chip.interconnect.fragment_latency,
-          .cuts = search.cuts()};
+          .fetch = {fetch},
+          .cuts = all_cuts(pricer, rates, resting, limit)};
 }
 
 }  // namespace elk::cost

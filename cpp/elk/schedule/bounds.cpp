@@ -13,6 +13,7 @@
 #include "elk/base/ids.hpp"
 #include "elk/chip/crossing.hpp"
 #include "elk/chip/delivery.hpp"
+#include "elk/schedule/hosting_bound.hpp"
 #include "elk/schedule/pair_bound.hpp"
 #include "elk/schedule/sram_bound.hpp"
 #include "elk/schedule/standing_bound.hpp"
@@ -303,8 +304,8 @@ Bounds bounds(const Problem& problem, Seconds ideal) {
       .hbm = {0.0},
       .execute = {weighed(all, groups.front(), {.execute = 1.0, .link = 0.0, .hbm = 0.0})},
       .link = {weighed(all, groups.front(), {.execute = 0.0, .link = 1.0, .hbm = 0.0})}};
+  const std::vector<double> read = reads(problem);
   if (chip.hbm) {
-    const std::vector<double> read = reads(problem);
     const double bytes = std::accumulate(read.begin(), read.end(), 0.0);
     const auto chips = static_cast<double>(chip.chips);
     const double rate = arrival_rate(chip) * chips;
@@ -319,6 +320,10 @@ Bounds bounds(const Problem& problem, Seconds ideal) {
   }
   for (const Group& together : groups) {
     result.lower_bound.value = std::max(result.lower_bound.value, most_weighed(all, together));
+  }
+  if (chip.hbm) {
+    const double rate = arrival_rate(chip) * static_cast<double>(chip.chips);
+    result.lower_bound = std::max(result.lower_bound, hosting_bound(problem, read, rate, result));
   }
   return result;
 }

@@ -14,6 +14,7 @@
 
 #include "elk/base/ids.hpp"
 #include "elk/schedule/standing_pieces.hpp"
+#include "elk/schedule/standing_wiring.hpp"
 
 namespace elk::schedule {
 namespace {
@@ -25,72 +26,6 @@ constexpr double kTicks = 1e18;  // in what all ops could take at most
 using Results = Side<std::vector<std::int64_t>>;
 using Readings = Side<Reading>;
 
-const cost::Standing& known_of(const cost::Front& front) {
-  static const cost::Standing nothing{};
-  return front.floor.standing != nullptr ? *front.floor.standing : nothing;
-}
-
-/// Seconds of an op and its exchange at most.
-double longest(const cost::Standing& standing, double cores) {
-  double most = 0.0;
-  for (const cost::StandingCut& cut : standing.cuts) {
-    most = std::max({most, cut.execute.value, cut.ports.value});
-  }
-  return most + standing.exchange.value +
-         (static_cast<double>(standing.elements) *
-          ((cores * standing.element_time) + standing.fragment.value));
-}
-
-/// Which ops stand in trees, and on which each hangs.
-class Wiring {
- public:
-  Wiring(const Problem& problem, Standings standings, std::span<const Excess> excess)
-      : problem_(problem), standings_(standings), excess_(excess) {}
-
-  [[nodiscard]] const Problem& problem() const { return problem_; }
-  [[nodiscard]] Standings standings() const { return standings_; }
-  /// Of each op; none: all counts.
-  [[nodiscard]] std::span<const Excess> excess() const { return excess_; }
-  [[nodiscard]] const cost::Standing& standing(std::int32_t op) const {
-    return known_of(problem_.front(op));
-  }
-
-  /// Whether the cuts of an op are known, and it is of a kind that is asked for.
-  [[nodiscard]] bool hangs(std::int32_t op) const {
-    const bool small = problem_.graph().ops[subscript(op)].kind != ir::OpKind::MatMul;
-    return standing(op).operand >= 0 && (small || standings_ == Standings::Executes);
-  }
-
-  /// The op that makes what `op` reads, -1 if its cuts are not known.
-  [[nodiscard]] std::int32_t maker(std::int32_t op) const {
-    const ir::Op& node = problem_.graph().ops[subscript(op)];
-    const std::int32_t tensor = node.operands[subscript(standing(op).operand)].tensor;
-    const std::int32_t made_by = problem_.lives().producer[subscript(tensor)];
-    return made_by >= 0 && hangs(made_by) ? made_by : -1;
-  }
-
-  [[nodiscard]] TogetherKey key() const {
-    TogetherKey result{.standings = standings_,
-                       .fronts = {},
-                       .front_of = {},
-                       .makers = {},
-                       .excess = {excess_.begin(), excess_.end()}};
-    for (const cost::Front& front : problem_.fronts()) {
-      result.fronts.push_back(front.floor.standing);
-    }
-    for (std::int32_t op = 0; op < problem_.op_count(); ++op) {
-      result.front_of.push_back(hangs(op) ? problem_.front_of()[subscript(op)] : -1);
-      result.makers.push_back(hangs(op) ? maker(op) : -1);
-    }
-    return result;
-  }
-
- private:
-  const Problem& problem_;
-  Standings standings_;
-  std::span<const Excess> excess_;
-};
-
 class Trees {
  public:
   explicit Trees(const Wiring& wiring)
@@ -99,10 +34,21 @@ class Trees {
         cores_(static_cast<double>(chip::total_cores(problem_.chip()))),
         excess_of_(problem_.front_of().size(), 0),
         below_(problem_.front_of().size()) {
-    for (const cost::Front& front : problem_.fronts()) {
-      const std::vector<cost::StandingCut>& cuts = known_of(front).cuts;
-      results_.push_back(results(cuts));
-      readings_.push_back(readings(cuts));
+    const std::vector<std::vector<double>> times = wiring.times();
+    double free = 0.0;
+    for (const Excess& excess : wiring.excess()) {
+      free = std::max(free, excess.free);
+    }
+    for (std::size_t front = 0; front < times.size(); ++front) {
+      listed_.push_back(listed(known_of(problem_.fronts()[front]), times[front], free));
+      results_.push_back(results(listed_.back().cuts));
+      readings_.push_back(readings(listed_.back().cuts));
+    }
+    for (const Readings& readings : readings_) {
+      agreeing_.emplace_back(readings.shapes);
+    }
+    if (wiring.priced() != nullptr) {
+      count(*wiring.priced());
     }
     for (std::size_t op = 0; op < wiring.excess().size(); ++op) {
       const Excess& excess = wiring.excess()[op];
@@ -112,10 +58,7 @@ class Trees {
         excess_.push_back(excess);
       }
     }
-    double most = 0.0;
-    for (std::int32_t op = 0; op < problem_.op_count(); ++op) {
-      most += wiring.hangs(op) ? longest(wiring.standing(op), cores_) : 0.0;
-    }
+    const double most = wiring.longest();
     ticks_ = most > 0.0 ? kTicks / most : 1.0;
   }
 
@@ -162,7 +105,7 @@ class Trees {
         cut->second = best_cut(number, best_reading(number, from, shape));
       }
       rests[op] = results_[subscript(problem_.front_of()[op])].of[cut->second];
-      result[op] = wiring_.standing(number).cuts[cut->second].factors;
+      result[op] = listed_[subscript(problem_.front_of()[op])].cuts[cut->second]->factors;
     }
     return result;
   }
@@ -187,6 +130,21 @@ class Trees {
     std::size_t kind;
     Ticks least;
   };
+
+  /// Has other times count than executes take.
+  void count(const Priced& priced) {
+    still_ = priced.still;
+    uneven_ = priced.uneven;
+    excess_.assign(priced.times.size(), {.least = 0.0});
+    excess_of_ = priced.kind_of;
+    for (std::size_t op = 0; op < excess_of_.size(); ++op) {
+      const std::vector<Priced::Times>& times = priced.times[excess_of_[op]];
+      if (!times.empty()) {
+        const std::size_t front = subscript(problem_.front_of()[op]);
+        set_times(times, listed_[front].numbers, readings_[front]);
+      }
+    }
+  }
 
   /// What of all that `op` may need is best behind the result of an op of front `from`, if any,
   /// that rests in `shape`.
@@ -223,7 +181,11 @@ class Trees {
     return {.front = problem_.front_of()[subscript(op)], .excess = excess_of_[subscript(op)]};
   }
 
-  [[nodiscard]] Ticks ticks(double seconds) const { return static_cast<Ticks>(seconds * ticks_); }
+  [[nodiscard]] Ticks ticks(double seconds) const {
+    const double exact = seconds * ticks_;
+    const auto whole = static_cast<Ticks>(exact);
+    return static_cast<double>(whole) > exact ? whole - 1 : whole;
+  }
 
   const Hanging& hanging(std::int32_t op) {
     const Type type = type_of(op);
@@ -249,14 +211,24 @@ class Trees {
       }
     }
     std::vector<Ticks> times;
-    const std::vector<cost::StandingCut>& cuts = known_of(problem_.fronts()[subscript(front)]).cuts;
-    times.reserve(cuts.size());
-    for (std::size_t cut = 0; cut < cuts.size(); ++cut) {
-      const Seconds own =
-          wiring_.standings() == Standings::Executes ? cuts[cut].execute : cuts[cut].ports;
-      times.push_back(ticks(excess_[type.excess].of_cut(own.value)) + after[result.of[cut]]);
+    const std::size_t cuts = listed_[subscript(front)].cuts.size();
+    times.reserve(cuts);
+    for (std::size_t cut = 0; cut < cuts; ++cut) {
+      times.push_back(ticks(own_time(type, cut)) + after[result.of[cut]]);
     }
     return times;
+  }
+
+  [[nodiscard]] double own_time(const Type& type, std::size_t cut) const {
+    const Listed& known = listed_[subscript(type.front)];
+    const double most = cut + 1 == known.cuts.size() ? known.most : kInfinite;
+    if (wiring_.priced() != nullptr) {
+      return std::min(most, wiring_.priced()->times[type.excess][known.numbers[cut]].least);
+    }
+    const cost::StandingCut& one = *known.cuts[cut];
+    const bool executes = wiring_.standings() == Standings::Executes;
+    return excess_[type.excess].of_cut(
+        std::min(most, executes ? one.execute.value : one.ports.value));
   }
 
   Hanging make(const Type& type, const std::vector<std::size_t>& below) {
@@ -301,16 +273,24 @@ class Trees {
   [[nodiscard]] Ticks least_behind(std::span<const std::int64_t> shape, const Kind& kind) const {
     const std::vector<Reading>& readings = readings_[subscript(kind.type.front)].shapes;
     const Seconds still = known_of(problem_.fronts()[subscript(kind.type.front)]).exchange;
-    const Ticks exchange = ticks(excess_[kind.type.excess].of_fetch(still.value));
+    const Ticks exchange = ticks(excess_[kind.type.excess].of_fetch(still_ * still.value));
+    if (shape.empty()) {
+      return kind.more[kind.by_time.front()];  // Nothing is told that says that anything moves.
+    }
     Ticks best = std::numeric_limits<Ticks>::max();
+    const auto consider = [&](std::size_t place) {
+      if (kind.more[place] < best) {
+        best = std::min(best, kind.more[place] + ticks(moving(shape, readings[place], kind.type)));
+      }
+    };
+    agreeing_[subscript(kind.type.front)].each(shape, consider);
     for (const std::size_t place : kind.by_time) {
       const Ticks more = kind.more[place];
       if (more >= best) {
         break;
       }
-      const Reading& need = readings[place];
-      if (need.moves || more < best - exchange || may_agree(shape, need.read)) {
-        best = std::min(best, more + ticks(moving(shape, need, kind.type)));
+      if (readings[place].moves || more < best - exchange) {
+        consider(place);
       }
     }
     return best;
@@ -328,29 +308,33 @@ class Trees {
     const cost::Standing& own = known_of(problem_.fronts()[subscript(type.front)]);
     const bool executes = wiring_.standings() == Standings::Executes;
     const double missed = static_cast<double>(own.elements) - (cores_ * piece.held);
-    double data = std::max(0.0, missed) * own.element_time;  // on average over all ports
+    const double spread = std::max(0.0, missed) * own.element_time;  // on average over all ports
     if (piece.alike) {
-      return data;
+      return spread;
     }
+    const double fragment = uneven_ * own.fragment.value;
     if (need.moves) {
-      return data + (executes
-                         ? fragmented(piece, need, own.fragment.value, excess_[type.excess].free)
-                         : 0.0);
+      return spread +
+             (executes ? fragmented(piece, need, fragment, excess_[type.excess].free) : 0.0);
     }
-    if (executes) {
-      data = std::max(data, (piece.needed - piece.found) * cores_ * own.element_time);
-    }
-    return data + own.exchange.value + ((fragments(piece, 1.0) - 1.0) * own.fragment.value);
+    const double busiest =
+        executes ? (piece.needed - piece.found) * cores_ * own.element_time : 0.0;
+    return spread + (uneven_ * std::max(0.0, busiest - spread)) +
+           ((fragments(piece, 1.0) - 1.0) * fragment) + (still_ * own.exchange.value);
   }
 
   const Wiring& wiring_;
   const Problem& problem_;
   double cores_;
   double ticks_;                                // a second
+  double still_ = 1.0;                          // what counts of one in which no data pass
+  double uneven_ = 1.0;                         // and of one more at the busiest core alone
   std::vector<Excess> excess_{{.least = 0.0}};  // all that there are
   std::vector<std::size_t> excess_of_;          // of each op
-  std::vector<Results> results_;                // of each front
+  std::vector<Listed> listed_;                  // of each front
+  std::vector<Results> results_;
   std::vector<Readings> readings_;
+  std::vector<Agreeing> agreeing_;
   std::vector<std::vector<std::size_t>> below_;  // of each op, the kinds that hang on it
   std::vector<Kind> kinds_;
   std::map<std::pair<Type, std::vector<Ticks>>, std::size_t> numbers_;
@@ -389,6 +373,11 @@ std::shared_ptr<const Together> together(const Problem& problem, Standings stand
 StandingBound standing_bound(const Problem& problem, Standings standings,
                              std::span<const Excess> excess) {
   return together(problem, standings, excess)->bound;
+}
+
+StandingBound standing_bound(const Problem& problem, const Priced& priced) {
+  const Wiring wiring(problem, Standings::Executes, {}, &priced);
+  return Trees(wiring).bound();
 }
 
 std::vector<std::vector<std::int64_t>> standing_cuts(const Problem& problem) {

@@ -25,6 +25,9 @@ namespace elk::schedule {
 [[nodiscard]] StandingBound standing_bound(const Problem& problem, Standings standings,
                                            std::span<const Excess> excess = {});
 
+/// The same in executes, of which other times count than they take.
+[[nodiscard]] StandingBound standing_bound(const Problem& problem, const Priced& priced);
+
 /// The cuts of ops that take that least in executes (`Together`).
 [[nodiscard]] std::vector<std::vector<std::int64_t>> standing_cuts(const Problem& problem);
 

@@ -40,30 +40,63 @@ void add_dim(std::int64_t held, std::int64_t needed, Piece& piece) {
   }
 }
 
+/// Adds the times of a cut to what others take that read as much.
+void add_times(const Priced::Times& cut, Reading& need) {
+  need.whole = std::min(need.whole, cut.whole - cut.least);
+  for (std::size_t steps = 0; steps < need.turned.size(); ++steps) {
+    need.turned[steps] = std::min(need.turned[steps], cut.turned[steps] - cut.least);
+  }
+}
+
 }  // namespace
 
-Side<Reading> readings(const std::vector<cost::StandingCut>& cuts) {
-  Side<Reading> found;
-  for (const cost::StandingCut& cut : cuts) {
-    found.of.push_back(reading_of(cut, found.shapes));
-    Reading& need = found.shapes[found.of.back()];
-    need.whole = std::min(need.whole, cut.whole.value - cut.execute.value);
-    for (std::size_t steps = 0; steps < need.turned.size(); ++steps) {
-      need.turned[steps] = std::min(need.turned[steps], cut.turned[steps] - cut.execute.value);
+Listed listed(const cost::Standing& standing, std::span<const double> times, double free) {
+  Listed found{.cuts = {}, .numbers = {}, .most = 0.0};
+  if (times.empty()) {
+    return found;
+  }
+  const double fastest = *std::min_element(times.begin(), times.end());
+  const double limit = fastest + (2.0 * standing.fetch.value) + free;
+  found.most = std::min(times.back(), limit);
+  for (std::size_t cut = 0; cut < times.size(); ++cut) {
+    if (times[cut] < limit || cut + 1 == times.size()) {
+      found.cuts.push_back(&standing.cuts[cut]);
+      found.numbers.push_back(cut);
     }
   }
   return found;
 }
 
-Side<std::vector<std::int64_t>> results(const std::vector<cost::StandingCut>& cuts) {
+Side<Reading> readings(std::span<const cost::StandingCut* const> cuts) {
+  Side<Reading> found;
+  for (const cost::StandingCut* cut : cuts) {
+    found.of.push_back(reading_of(*cut, found.shapes));
+    add_times({.least = cut->execute.value, .whole = cut->whole.value, .turned = cut->turned},
+              found.shapes[found.of.back()]);
+  }
+  return found;
+}
+
+void set_times(std::span<const Priced::Times> times, std::span<const std::size_t> numbers,
+               Side<Reading>& readings) {
+  for (Reading& need : readings.shapes) {
+    need.whole = kInfinite;
+    need.turned = cost::kNotTurned;
+  }
+  for (std::size_t cut = 0; cut < numbers.size(); ++cut) {
+    add_times(times[numbers[cut]], readings.shapes[readings.of[cut]]);
+  }
+}
+
+Side<std::vector<std::int64_t>> results(std::span<const cost::StandingCut* const> cuts) {
   std::vector<std::size_t> order(cuts.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::sort(order.begin(), order.end(),
-            [&](std::size_t a, std::size_t b) { return cuts[a].written < cuts[b].written; });
+            [&](std::size_t a, std::size_t b) { return cuts[a]->written < cuts[b]->written; });
   Side<std::vector<std::int64_t>> found{.shapes = {}, .of = std::vector<std::size_t>(cuts.size())};
   for (const std::size_t cut : order) {
-    if (found.shapes.empty() || found.shapes.back() != cuts[cut].written) {
-      found.shapes.push_back(cuts[cut].written);
+    if (found.shapes.empty() || found.shapes.back() != cuts[cut]->written) {
+      found.shapes.push_back(cuts[cut]->written);
     }
     found.of[cut] = found.shapes.size() - 1;
   }
@@ -81,6 +114,21 @@ bool may_agree(std::span<const std::int64_t> shape, std::span<const std::int64_t
     alike = alike && (shape[dim] == read[dim] || shape[dim] == 0 || read[dim] == 0);
   }
   return alike || !told;
+}
+
+Agreeing::Agreeing(std::span<const Reading> readings) : readings_(readings) {
+  for (std::size_t number = 0; number < readings.size(); ++number) {
+    const std::vector<std::int64_t>& read = readings[number].read;
+    if (readings[number].moves) {
+      continue;
+    }
+    all_.push_back(number);
+    if (read.empty() || std::find(read.begin(), read.end(), 0) != read.end()) {
+      untold_.push_back(number);
+    } else {
+      told_[read].push_back(number);
+    }
+  }
 }
 
 std::optional<Piece> piece_of(std::span<const std::int64_t> shape,

@@ -1,13 +1,16 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "elk/cost/standing.hpp"
+#include "elk/schedule/standings.hpp"
 
 namespace elk::schedule {
 
@@ -28,11 +31,28 @@ struct Reading {
   cost::TimeOfSteps turned = cost::kNotTurned;
 };
 
+/// Those cuts of an op that may be the best beside its neighbours.
+struct Listed {
+  std::vector<const cost::StandingCut*> cuts;
+  std::vector<std::size_t> numbers;  // of these
+  double most;                       // seconds of those that the last stands for, at least
+};
+
+/// `times`: of all cuts; what takes longer than the fastest by more than it takes to fetch what an
+/// op reads and what it makes, and by more than `free` that does not count, is left out.
+[[nodiscard]] Listed listed(const cost::Standing& standing, std::span<const double> times,
+                            double free);
+
 /// Cuts come by what they read.
-[[nodiscard]] Side<Reading> readings(const std::vector<cost::StandingCut>& cuts);
+[[nodiscard]] Side<Reading> readings(std::span<const cost::StandingCut* const> cuts);
+
+/// The same with other times, of cut `numbers[i]` for number i.
+void set_times(std::span<const Priced::Times> times, std::span<const std::size_t> numbers,
+               Side<Reading>& readings);
 
 /// How the results of cuts lie, in order.
-[[nodiscard]] Side<std::vector<std::int64_t>> results(const std::vector<cost::StandingCut>& cuts);
+[[nodiscard]] Side<std::vector<std::int64_t>> results(
+    std::span<const cost::StandingCut* const> cuts);
 
 /// What the core needs that needs most of a tensor, and what it may find, in elements. A dimension
 /// of which it is not told how much is needed counts once.
@@ -48,6 +68,32 @@ struct Piece {
 /// Whether cores may hold just what they need, or nothing is told that says otherwise.
 [[nodiscard]] bool may_agree(std::span<const std::int64_t> shape,
                              std::span<const std::int64_t> read);
+
+/// Of readings that need no exchange of their own, those that may agree with a shape.
+class Agreeing {
+ public:
+  explicit Agreeing(std::span<const Reading> readings);
+
+  /// Calls `visit` with the number of each.
+  template <class Visit>
+  void each(std::span<const std::int64_t> shape, const Visit& visit) const {
+    if (const auto known = told_.find({shape.begin(), shape.end()}); known != told_.end()) {
+      std::for_each(known->second.begin(), known->second.end(), visit);
+    }
+    const bool told = std::find(shape.begin(), shape.end(), 0) == shape.end();
+    for (const std::size_t number : told ? untold_ : all_) {
+      if (may_agree(shape, readings_[number].read)) {
+        visit(number);
+      }
+    }
+  }
+
+ private:
+  std::span<const Reading> readings_;
+  std::map<std::vector<std::int64_t>, std::vector<std::size_t>> told_;  // by what they need
+  std::vector<std::size_t> untold_;  // of whose dimensions some are not told
+  std::vector<std::size_t> all_;
+};
 
 /// What cores need of a tensor of which any needs `read` and holds `shape` at most; none where
 /// there is a dimension of which nothing is told.

@@ -48,6 +48,19 @@ struct Excess {
   friend bool operator==(const Excess&, const Excess&) = default;
 };
 
+/// Times that count instead of those of executes (`hosting_bound`).
+struct Priced {
+  struct Times {
+    double least;
+    double whole;              // in one step
+    cost::TimeOfSteps turned;  // in several
+  };
+  std::vector<std::size_t> kind_of;       // of each op; ops of a kind have one front
+  std::vector<std::vector<Times>> times;  // of each kind: of each cut of its front, or none
+  double still;   // what a second counts in which an op fetches, and no data pass
+  double uneven;  // the same by which its busiest core takes longer than all do together
+};
+
 /// All that it depends on. What is known of a front goes by where it is kept: an op's is worked out
 /// once for all rates of the HBM, and held by whoever has it for a key.
 struct TogetherKey {

@@ -23,7 +23,8 @@ cost::StandingCut cut(std::vector<std::int64_t> read, std::vector<std::int64_t> 
           .whole = {time},
           .turned = cost::kNotTurned,
           .ports = {time},
-          .factors = std::move(factors)};
+          .factors = std::move(factors),
+          .beside = {}};
 }
 
 const cost::StandingCut kAnyOther{.read = {},
@@ -33,7 +34,8 @@ const cost::StandingCut kAnyOther{.read = {},
                                   .whole = {1e-3},
                                   .turned = cost::kNotTurned,
                                   .ports = {1e-3},
-                                  .factors = {}};
+                                  .factors = {},
+                                  .beside = {}};
 
 /// What a MatMul and what reads its 8 x 64 results take at least, and with which cuts.
 struct MadeUp {
