@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "elk/base/ids.hpp"
+#include "elk/chip/delivery.hpp"
 #include "elk/cost/store.hpp"
 #include "elk/schedule/evaluate.hpp"
 #include "elk/schedule/hosting.hpp"
@@ -304,6 +305,7 @@ bool meet(const chip::Chip& chip, double rate) {
   return chip.hbm && chip.chips == 1 && !chip::is_mesh(chip) &&
          !chip.interconnect.overlaps_compute && chip.interconnect.multicast &&
          chip.hbm->refresh_stall.value <= 0.0 && rate >= chip.hbm->rate &&
+         chip::delivery(chip).hbm >= chip.hbm->rate &&
          chip.core.sram_rate >= chip.interconnect.link_rate;
 }
 

@@ -50,23 +50,34 @@ std::vector<std::vector<double>> Wiring::times() const {
 }
 
 double Wiring::longest() const {
-  double most = 0.0;
-  for (std::int32_t op = 0; op < problem_.op_count(); ++op) {
-    most += hangs(op) ? longest(op) : 0.0;
+  std::vector<double> known;
+  for (const cost::Front& front : problem_.fronts()) {
+    known.push_back(longest(known_of(front)));
   }
-  return most;
+  std::vector<double> priced;
+  if (priced_ != nullptr) {
+    for (const std::vector<Priced::Times>& times : priced_->times) {
+      double& most = priced.emplace_back(0.0);
+      for (const Priced::Times& time : times) {
+        most = std::max(most, std::abs(time.least));
+      }
+    }
+  }
+  double sum = 0.0;
+  for (std::int32_t op = 0; op < problem_.op_count(); ++op) {
+    if (hangs(op)) {
+      sum += known[subscript(problem_.front_of()[subscript(op)])];
+      sum += priced_ != nullptr ? priced[priced_->kind_of[subscript(op)]] : 0.0;
+    }
+  }
+  return sum;
 }
 
-double Wiring::longest(std::int32_t op) const {
-  const cost::Standing& known = standing(op);
+/// Of an op with its exchange.
+double Wiring::longest(const cost::Standing& known) const {
   double most = 0.0;
   for (const cost::StandingCut& cut : known.cuts) {
     most = std::max({most, cut.execute.value, cut.ports.value});
-  }
-  if (priced_ != nullptr) {
-    for (const Priced::Times& time : priced_->times[priced_->kind_of[subscript(op)]]) {
-      most = std::max(most, std::abs(time.least));
-    }
   }
   const auto cores = static_cast<double>(chip::total_cores(problem_.chip()));
   return most + known.exchange.value +

@@ -40,7 +40,7 @@ class Wiring {
   [[nodiscard]] TogetherKey key() const;
 
  private:
-  [[nodiscard]] double longest(std::int32_t op) const;
+  [[nodiscard]] double longest(const cost::Standing& known) const;
 
   const Problem& problem_;
   Standings standings_;

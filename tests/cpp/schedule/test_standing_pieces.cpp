@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <utility>
@@ -6,8 +8,10 @@
 #include <gtest/gtest.h>
 
 #include "elk/base/ids.hpp"
+#include "elk/base/random.hpp"
 #include "elk/cost/front.hpp"
 #include "elk/schedule/standing_bound.hpp"
+#include "elk/schedule/standing_pieces.hpp"
 #include "schedule/problems.hpp"
 
 namespace elk::schedule {
@@ -157,6 +161,47 @@ TEST(StandingPieces, LeavesOutNoMoreThanWhatIsFree) {
   EXPECT_NEAR(shared(50e-9, cost::kNotTurned, 10e-9), 79e-9, 1e-15);
   EXPECT_NEAR(shared(50e-9, cost::kNotTurned, 40e-9), 59e-9, 1e-15);
   EXPECT_NEAR(shared(50e-9, {25e-9, 90e-9, 90e-9, 90e-9, 90e-9}, 4e-9), 28e-9, 1e-15);
+}
+
+TEST(Listed, LeavesOutWhatTakesLongerThanToFetchAllTheMore) {
+  cost::Standing standing{.cuts = {cut({1}, {1}, 1.0), cut({2}, {2}, 1.5), cut({4}, {4}, 3.5),
+                                   cut({8}, {8}, 2.5), kAnyOther}};
+  standing.fetch = {1.0};
+  const std::vector<double> times = {1.0, 1.5, 3.5, 2.5, 5.0};
+  const Listed few = listed(standing, times, 0.0);
+  EXPECT_EQ(few.numbers, (std::vector<std::size_t>{0, 1, 3, 4}));
+  EXPECT_EQ(few.most, 3.0);
+  const Listed all = listed(standing, times, 1.0);
+  EXPECT_EQ(all.numbers, (std::vector<std::size_t>{0, 1, 2, 3, 4}));
+  EXPECT_EQ(all.most, 4.0);
+}
+
+TEST(Agreeing, FindsAllThatMayAgree) {
+  Random random{7};
+  const auto shape = [&] {
+    return std::vector<std::int64_t>{random.below(4), random.below(4), random.below(3)};
+  };
+  int found = 0;
+  for (int round = 0; round < 100; ++round) {
+    std::vector<Reading> readings;
+    for (int number = 0; number < 20; ++number) {
+      readings.push_back({.read = shape(), .moves = random.below(4) == 0});
+    }
+    readings.push_back({.read = {}, .moves = false});
+    const std::vector<std::int64_t> lies = shape();
+    std::vector<std::size_t> expected;
+    for (std::size_t number = 0; number < readings.size(); ++number) {
+      if (!readings[number].moves && may_agree(lies, readings[number].read)) {
+        expected.push_back(number);
+      }
+    }
+    std::vector<std::size_t> visited;
+    Agreeing(readings).each(lies, [&](std::size_t number) { visited.push_back(number); });
+    std::sort(visited.begin(), visited.end());
+    EXPECT_EQ(visited, expected);
+    found += static_cast<int>(visited.size());
+  }
+  EXPECT_GT(found, 200);
 }
 
 }  // namespace
