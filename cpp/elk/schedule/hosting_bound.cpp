@@ -33,7 +33,6 @@ constexpr std::array kPassing = {0.02, 0.03, 0.045, 0.06, 0.08, 0.1, 0.13, 0.16}
 constexpr std::array kMeeting = {0.25, 0.5, 0.7, 0.8, 0.85, 0.9, 0.95, 1.0};    // of the most
 constexpr std::array kShield = {0.05, 0.08, 0.11, 0.15, 0.2, 0.28, 0.4, 0.56};  // of the longest
 constexpr int kRounds = 2;
-constexpr double kDearer = 1.6;  // times that preloads pass for where ops agree with neighbours
 constexpr Prices kFirst{.passing = 0.08, .meeting = 0.8, .shield = 0.2};
 constexpr std::array kTried = {Prices{.passing = 0.02, .meeting = 0.95, .shield = 0.2},
                                Prices{.passing = 0.06, .meeting = 0.8, .shield = 0.1},
@@ -83,10 +82,7 @@ class Hosts {
     if (about < kNear * known.value) {
       return {0.0};
     }
-    Prices dearer = prices;
-    dearer.passing *= kDearer;
-    dearer.meeting = std::min(prices.meeting, 1.0 - dearer.passing);
-    return std::max(together(prices), together(dearer)) * kLessThanRounded;
+    return together(prices) * kLessThanRounded;
   }
 
  private:
