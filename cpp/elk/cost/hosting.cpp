@@ -13,10 +13,10 @@
 namespace elk::cost {
 namespace {
 
-/// Bytes below which parts of what a core holds, rounded up to whole words, are more than half of
-/// what they add.
-constexpr std::int64_t kSmall = 256;
-constexpr std::int64_t kRounding = 16;
+/// Preloads in part are rounded up to whole words. Of an operand of which a core holds less than
+/// this, that may be more than `counted_load` leaves for it, so that it counts as larger.
+constexpr std::int64_t kSmall = 256;    // bytes
+constexpr std::int64_t kRounding = 16;  // bytes
 
 /// Whether every index of the operand's tensor is read, and counted by the axes.
 bool reads_whole(const Pricer& pricer, const Slot& slot) {
