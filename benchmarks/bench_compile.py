@@ -1,9 +1,11 @@
 """How long ELK takes from an ONNX file to a plan, and what memory that needs.
 
     python benchmarks/bench_compile.py [--threads N] [--repeats N] [--second [--policy NAME]]
+                                       [--full [--models llama2-13b,...]]
 
 With --second: what a second compile of the same `elk.Model` takes, with another HBM bandwidth,
-beside one afresh, and what it found of the first. The plans of both must be the same.
+beside one afresh, and what it found of the first. The plans of both must be the same. With --full:
+elk-full of the five models of the grid at batch 32, afresh and a second time.
 
 Every row is measured in a process of its own, from a cold start of the compiler; the least of the
 repeats is shown. The bars are those the project holds itself to on two cores.
@@ -18,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import elk
@@ -33,6 +36,8 @@ BARS_S = {
 }
 BAR_MIB = {"llama2-13b-decode.onnx": 500.0}
 BAR_SECOND_S = 0.5
+BAR_FULL_S, BAR_FULL_FILE_S, BAR_FULL_MIB = 1.0, 2.0, 1024.0
+FULL = ("llama2-13b", "gemma2-27b", "opt-30b", "llama2-70b", "dit-xl-2")
 FIRST, SECOND = "8 TB/s", "16 TB/s"  # of HBM
 BAR_OTHERS_S = 3.0  # every other file of models/
 KEPT = ("fronts", "searches", "rates", "executes", "handovers", "bounds")
@@ -63,10 +68,14 @@ def measure_second(
     """Seconds of a compile at a second HBM bandwidth, by a model that was compiled and afresh."""
     preset = elk.chips.get("ipu-pod4-hbm")
     first, second = (preset.replace(hbm_bandwidth=rate) for rate in (FIRST, SECOND))
-    models = [elk.load_model(path, bindings=bindings) for _ in range(2)]
+    models, loads = [], []
+    for _ in range(2):
+        start = time.perf_counter()
+        models.append(elk.load_model(path, bindings=bindings))
+        loads.append(time.perf_counter() - start)
     elk.compile(models[0], first, policy=policy, threads=threads)
     before = models[0].kept.reuse()
-    found, plans = {}, []
+    found, plans = {"load_s": loads[0]}, []
     for name, model in (("afresh", models[1]), ("second", models[0])):
         start, busy = time.perf_counter(), time.process_time()
         plans.append(elk.compile(model, second, policy=policy, threads=threads))
@@ -75,7 +84,11 @@ def measure_second(
     for kept, (hits, asked) in models[0].kept.reuse().items():
         found[kept] = hits - before[kept][0]
         found[f"{kept}_asked"] = asked - before[kept][1]
-    return found | {"same": float(plans[0] == plans[1]), "ops": len(models[0].graph.ops)}
+    return found | {
+        "same": float(plans[0] == plans[1]),
+        "ops": len(models[0].graph.ops),
+        "rss_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+    }
 
 
 def in_a_process(
@@ -198,12 +211,40 @@ def second_table(threads: int | None, repeats: int, policy: str) -> None:
         print(f"| {case.title} | {' | '.join(cells)} |", flush=True)
 
 
+def full_table(threads: int | None, repeats: int, names: Sequence[str] = FULL) -> None:
+    """ELK-Full of the grid's models, each number the least of its own."""
+    print(f"{machine()}, threads {threads or 'all'}, least of {repeats}; elk-full, batch 32,")
+    print(f"{SECOND} of HBM, the second time after {FIRST}; memory of both models together\n")
+    heads = ("model", "load s", "plan s", "from the file s", "second plan s", "same plan", "MiB")
+    print(f"| {' | '.join(heads)} |\n|{' --- |' * len(heads)}")
+    for name in names:
+        case = next(case for case in CASES if case.file.startswith(name))
+        bindings = {**case.bindings, "batch": 32}
+        runs = [in_a_process(case.path, bindings, threads, 1, "elk-full") for _ in range(repeats)]
+        least = {key: min(run[key] for run in runs) for key in runs[0]}
+        cells = (
+            f"{least['load_s']:.2f}",
+            beside(least["afresh_s"], BAR_FULL_S),
+            beside(least["load_s"] + least["afresh_s"], BAR_FULL_FILE_S),
+            beside(least["second_s"], BAR_SECOND_S),
+            "yes" if least["same"] else "NO",
+            beside(least["rss_mib"], BAR_FULL_MIB, digits=0),
+        )
+        print(f"| {name} | {' | '.join(cells)} |", flush=True)
+
+
+def beside(value: float, bar: float, digits: int = 2) -> str:
+    return f"{value:.{digits}f} <= {bar:g}{'' if value <= bar else ' MISSED'}"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--threads", type=int, default=None, help="threads of the search")
     parser.add_argument("--repeats", type=int, default=3, help="runs of each row")
     parser.add_argument("--second", action="store_true", help="what a second compile takes")
     parser.add_argument("--policy", default="elk-full", help="of the second compile")
+    parser.add_argument("--full", action="store_true", help="elk-full of the grid's models")
+    parser.add_argument("--models", default=",".join(FULL), help="of --full")
     parser.add_argument("--job", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.job:
@@ -211,6 +252,8 @@ def main() -> None:
         asked = (Path(job["path"]), job["bindings"], job["threads"])
         policy = job["policy"]
         print(json.dumps(measure_second(*asked, policy) if policy else measure(*asked)))
+    elif arguments.full:
+        full_table(arguments.threads, arguments.repeats, arguments.models.split(","))
     elif arguments.second:
         second_table(arguments.threads, arguments.repeats, arguments.policy)
     else:

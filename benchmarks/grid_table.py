@@ -1,8 +1,8 @@
 """How near to the best ELK-Full comes, as Markdown: where HBM binds, and where the chip does.
 
 Five models x four batches x three HBM rates on a sharded pod, every plan simulated; then the
-paper's own machine and its figures beside ours. --all prints docs/grid.md: the grid on each of the
-presets that the paper's evaluation spans.
+paper's own machine and its figures beside ours. --all prints docs/grid.md: how long compiles take,
+and the grid on each of the presets that the paper's evaluation spans.
 
 python benchmarks/grid_table.py [--chip NAME] [--blocks] [--batches 8,16,32,64] [--rates 8,16,24]
                                 [--models llama2-13b,...] [--effort default] [--paper] [--all]
@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import elk
+from bench_compile import full_table
 from cases import CASES, Case, machine
 
 NAMES = ("llama2-13b", "gemma2-27b", "opt-30b", "llama2-70b", "dit-xl-2")
@@ -79,6 +80,9 @@ def main() -> None:
     arguments = parser.parse_args()
     print(f"{machine()}; elk {elk.__version__}, effort {arguments.effort}\n")
     if arguments.all:
+        print("## Compile\n")
+        full_table(threads=None, repeats=3)
+        print()
         for heading, (arguments.chip, arguments.blocks) in SECTIONS.items():
             print(f"## {heading}\n")
             section(arguments)

@@ -57,6 +57,15 @@ def test_the_table_of_waves_holds_them_against_whole_operators() -> None:
     assert float(row[7]) < float(row[3])
 
 
+def test_the_table_of_compiles_says_what_each_takes() -> None:
+    words = ("--full", "--models", "opt-30b", "--repeats", "1")
+    row = _lines("bench_compile.py", *words)[-1].strip("| ").split(" | ")
+    load, plan, both, second = (float(cell.split(" <= ")[0]) for cell in row[1:5])
+    assert load + plan == pytest.approx(both, abs=0.011)
+    assert second > 0
+    assert row[5] == "yes"
+
+
 def test_the_table_of_bounds_puts_the_ideal_above_the_bound() -> None:
     lines = _lines("bound_table.py", "--models", "dit", "--batches", "2", "--rates", "1,16")
     rows = [[float(cell) for cell in line.split(" | ")[3:8]] for line in lines[2:4]]
