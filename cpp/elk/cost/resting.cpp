@@ -70,7 +70,12 @@ bool rests_once(const ir::Op& op, const ir::Operand& operand) {
 
 /// Whether a tensor of this shape rests once wherever it is made.
 bool once(const ir::Graph& graph, const ir::Tensor& tensor) {
-  for (const ir::Op& op : graph.ops) {
+  for (std::size_t i = 0; i < graph.ops.size(); ++i) {
+    const ir::Op& op = graph.ops[i];
+    const auto number = static_cast<std::int32_t>(i);
+    if (graph.repeat && graph.repeat->first_like(number) != number) {
+      continue;  // Its tensors have the shapes of those before.
+    }
     for (const ir::Operand& operand : op.operands) {
       if (operand.access == ir::Access::Write &&
           graph.tensors[subscript(operand.tensor)].shape == tensor.shape &&

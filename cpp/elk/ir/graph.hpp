@@ -192,6 +192,12 @@ struct Repeat {
   std::int32_t period;
   std::int32_t count;
 
+  /// The op of the first period that stands where `op` does, or `op` itself if it stands outside.
+  [[nodiscard]] std::int32_t first_like(std::int32_t op) const {
+    const bool repeated = op >= begin && op < begin + (period * count);
+    return repeated ? begin + ((op - begin) % period) : op;
+  }
+
   friend bool operator==(const Repeat&, const Repeat&) = default;
 };
 

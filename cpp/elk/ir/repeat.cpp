@@ -262,11 +262,17 @@ std::vector<std::int32_t> equal_ops(const Graph& graph) {
   std::vector<std::int32_t> first(graph.ops.size());
   std::unordered_map<std::size_t, std::vector<std::int32_t>> seen;
   for (std::size_t i = 0; i < graph.ops.size(); ++i) {
+    const auto op = static_cast<std::int32_t>(i);
+    const std::int32_t copied = graph.repeat ? graph.repeat->first_like(op) : op;
+    if (copied != op) {
+      first[i] = first[static_cast<std::size_t>(copied)];
+      continue;
+    }
     std::vector<std::int32_t>& alike = seen[hash_of(graph, graph.ops[i])];
     const auto found = std::ranges::find_if(alike, [&](std::int32_t j) {
       return same_op(graph, graph.ops[static_cast<std::size_t>(j)], graph.ops[i]);
     });
-    first[i] = found != alike.end() ? *found : static_cast<std::int32_t>(i);
+    first[i] = found != alike.end() ? *found : op;
     if (found == alike.end()) {
       alike.push_back(first[i]);
     }

@@ -80,8 +80,9 @@ Laid lay_out(std::vector<Buffer>& buffers, Bytes room, double share) {
   return out;
 }
 
-/// Whether the pieces of every moment fit in the room, were there no gaps between them.
-bool fits(const Strip& strip) {
+/// What the pieces of the fullest moment leave of the room, were there no gaps between them;
+/// negative if they do not fit.
+std::int64_t least_left(const Strip& strip) {
   std::vector<std::int64_t> change(static_cast<std::size_t>(strip.moments) + 1, 0);
   for (const Piece& piece : strip.pieces) {
     change[static_cast<std::size_t>(piece.first)] += piece.size;
@@ -94,7 +95,7 @@ bool fits(const Strip& strip) {
     used += step;
     most = std::max(most, used);
   }
-  return most <= strip.room;
+  return strip.room - most;
 }
 
 /// Offsets by rings of a repeated stretch, each searched briefly: that finds more than one long
@@ -116,18 +117,27 @@ std::optional<std::vector<std::int64_t>> pack_rings(const Strip& strip, const Pe
   return std::nullopt;
 }
 
-/// Offsets of the pieces. Where a long program repeats itself and no ring fits, the whole would not
-/// either.
-std::optional<std::vector<std::int64_t>> pack_any(const Strip& strip, const Unwanted& unwanted) {
-  if (!fits(strip)) {
-    return std::nullopt;
+/// Offsets of the pieces, if any were found, and whether it is worth to lay out the same buffers in
+/// another way.
+struct Packing {
+  std::optional<std::vector<std::int64_t>> offsets;
+  bool again;
+};
+
+/// Where a long program repeats itself and no ring fits, the whole would not either, nor, of the
+/// 101 that left less than a twentieth of the room, did any that was laid out otherwise.
+Packing pack_any(const Strip& strip, const Unwanted& unwanted) {
+  const std::int64_t left = least_left(strip);
+  if (left < 0) {
+    return {.offsets = {}, .again = true};
   }
   constexpr std::size_t kLong = 1000;  // pieces
+  constexpr std::int64_t kTight = 20;  // parts of the room
   if (const std::optional<Period> period = find_period(strip)) {
     auto offsets = pack_rings(strip, *period, unwanted);
     const bool repeats = 2 * (period->end - period->begin) > strip.moments;
     if (offsets || (repeats && strip.pieces.size() > kLong)) {
-      return offsets;
+      return {.offsets = std::move(offsets), .again = left >= strip.room / kTight};
     }
   }
   constexpr std::int64_t kWork = 700'000;
@@ -138,10 +148,10 @@ std::optional<std::vector<std::int64_t>> pack_any(const Strip& strip, const Unwa
     std::int64_t work = kWork;
     const std::vector<std::int64_t> nowhere(strip.pieces.size(), kUnplaced);
     if (auto offsets = pack(strip, nowhere, order, work)) {
-      return offsets;
+      return {.offsets = std::move(offsets), .again = false};
     }
   }
-  return std::nullopt;
+  return {.offsets = {}, .again = true};
 }
 
 }  // namespace
@@ -157,12 +167,16 @@ std::optional<std::vector<Buffer>> place(std::vector<Buffer> buffers, Bytes room
     if (laid.buffer.size() == std::exchange(pieces, laid.buffer.size())) {
       break;  // The same strip again.
     }
-    if (const auto offsets = pack_any(laid.strip, unwanted)) {
+    const auto [offsets, again] = pack_any(laid.strip, unwanted);
+    if (offsets) {
       for (std::size_t i = 0; i < offsets->size(); ++i) {
         const std::int64_t base = (room.value / kGrain * kGrain) - laid.strip.room;
         buffers[laid.buffer[i]].offset = {base + (*offsets)[i]};
       }
       return buffers;
+    }
+    if (!again) {
+      break;
     }
   }
   return std::nullopt;

@@ -28,6 +28,9 @@ constexpr int kGrid = 16;    // weights are multiples of 1 / kGrid
 constexpr int kPrices = 32;  // of a second of a preload, below and above the share of the HBM
 constexpr int kMeans = 8;    // of what a preload takes of ports and of the HBM
 
+/// Neighbours have not been seen to add more than two hundredths to what meets at ports.
+constexpr double kMostTogether = 1.03;
+
 /// Bytes a second that a core receives at most, on average over all. On the grid of one chip every
 /// link counts once; what comes from other chips may come in beside them.
 double receive_rate(const chip::Chip& chip) {
@@ -212,12 +215,12 @@ class PortContention {
       : problem_(problem),
         shares_(shares),
         hbm_(std::move(hbm)),
-        group_(group(problem, Standings::Ports)),
         link_(problem.chip().interconnect.link_rate),
         filled_(std::min(1.0, arrival_rate(problem.chip()) /
                                   (link_ * static_cast<double>(problem.chip().core.count)))) {}
 
-  [[nodiscard]] double most() const {
+  /// With the ops of `group` taken together.
+  [[nodiscard]] double most(const Group& group) const {
     double best = 0.0;
     for (int part = 0; part <= 2 * kPrices; ++part) {
       const double below = std::min(1.0, static_cast<double>(part) / kPrices);
@@ -228,7 +231,7 @@ class PortContention {
         priced.push_back({.all = most(front, {.execute = 1.0 - price, .preload = price}),
                           .rest = most(front, {.execute = 0.0, .preload = price})});
       }
-      best = std::max(best, most_of(shares_, priced, group_, 1.0 - price));
+      best = std::max(best, most_of(shares_, priced, group, 1.0 - price));
     }
     return best * kRoundDown;
   }
@@ -272,14 +275,14 @@ class PortContention {
   const Problem& problem_;
   const std::vector<Share>& shares_;
   std::vector<double> hbm_;
-  Group group_;
   double link_;
   double filled_;  // share of all ports that the HBM fills at its best
 };
 
-/// The same, where ports bind and exchanges do not hide behind compute.
+/// The same, where ports bind and exchanges do not hide behind compute. Neighbours are looked at if
+/// that may make it more than what is `known`.
 double contended(const Problem& problem, const std::vector<Share>& shares,
-                 const std::vector<double>& read) {
+                 const std::vector<double>& read, Seconds known) {
   const chip::Chip& chip = problem.chip();
   if (chip::is_mesh(chip) || chip.interconnect.overlaps_compute) {
     return 0.0;
@@ -289,7 +292,9 @@ double contended(const Problem& problem, const std::vector<Share>& shares,
     hbm[subscript(problem.front_of()[subscript(op)])] =
         read[subscript(op)] / (arrival_rate(chip) * static_cast<double>(chip.chips));
   }
-  return PortContention(problem, shares, std::move(hbm)).most();
+  const PortContention ports(problem, shares, std::move(hbm));
+  const double apart = ports.most({.ops = std::vector<double>(shares.size(), 0.0), .time = 0.0});
+  return apart * kMostTogether < known.value ? apart : ports.most(group(problem, Standings::Ports));
 }
 
 }  // namespace
@@ -315,14 +320,15 @@ Bounds bounds(const Problem& problem, Seconds ideal) {
       groups.push_back(group(problem, Standings::Executes, pairs));
     }
     result.hbm.value = bytes / (chip.hbm->rate * chips) * kRoundDown;
-    result.lower_bound.value =
-        std::max({result.hbm.value, timeline * kRoundDown, contended(problem, all, read)});
+    result.lower_bound.value = std::max(result.hbm.value, timeline * kRoundDown);
   }
   for (const Group& together : groups) {
     result.lower_bound.value = std::max(result.lower_bound.value, most_weighed(all, together));
   }
   if (chip.hbm) {
     const double rate = arrival_rate(chip) * static_cast<double>(chip.chips);
+    const Seconds meeting{contended(problem, all, read, result.lower_bound)};
+    result.lower_bound = std::max(result.lower_bound, meeting);
     result.lower_bound = std::max(result.lower_bound, hosting_bound(problem, read, rate, result));
   }
   return result;

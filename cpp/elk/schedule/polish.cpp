@@ -69,10 +69,7 @@ class Polish {
     const auto& repeat = problem_.graph().repeat;
     for (std::int32_t op = 0; op < problem_.op_count(); ++op) {
       const Choice& choice = draft_.choices()[static_cast<std::size_t>(op)];
-      const bool layered =
-          repeat && op >= repeat->begin && op < repeat->begin + (repeat->period * repeat->count);
-      const std::int32_t place =
-          layered ? repeat->begin + ((op - repeat->begin) % repeat->period) : op;
+      const std::int32_t place = repeat ? repeat->first_like(op) : op;
       found[{place, choice.option, choice.state}].push_back(op);
     }
     std::vector<std::vector<std::int32_t>> groups;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <memory>
@@ -43,9 +44,6 @@ class Trees {
       listed_.push_back(listed(known_of(problem_.fronts()[front]), times[front], free));
       results_.push_back(results(listed_.back().cuts));
       readings_.push_back(readings(listed_.back().cuts));
-    }
-    for (const Readings& readings : readings_) {
-      agreeing_.emplace_back(readings.shapes);
     }
     if (wiring.priced() != nullptr) {
       count(*wiring.priced());
@@ -124,6 +122,7 @@ class Trees {
     Type type;
     std::vector<Ticks> more;           // than at least, for each reading of its front
     std::vector<std::size_t> by_time;  // of these
+    std::vector<std::size_t> moving;   // those that need an exchange of their own, by time
   };
   struct Hanging {
     std::size_t all;  // a number of it
@@ -210,13 +209,23 @@ class Trees {
         after[shape] += one[shape];
       }
     }
-    std::vector<Ticks> times;
-    const std::size_t cuts = listed_[subscript(front)].cuts.size();
-    times.reserve(cuts);
-    for (std::size_t cut = 0; cut < cuts; ++cut) {
-      times.push_back(ticks(own_time(type, cut)) + after[result.of[cut]]);
+    std::vector<Ticks> times = own_times(type);
+    for (std::size_t cut = 0; cut < times.size(); ++cut) {
+      times[cut] += after[result.of[cut]];
     }
     return times;
+  }
+
+  const std::vector<Ticks>& own_times(const Type& type) {
+    const auto [place, fresh] = own_.emplace(type, std::vector<Ticks>{});
+    if (fresh) {
+      const std::size_t cuts = listed_[subscript(type.front)].cuts.size();
+      place->second.reserve(cuts);
+      for (std::size_t cut = 0; cut < cuts; ++cut) {
+        place->second.push_back(ticks(own_time(type, cut)));
+      }
+    }
+    return place->second;
   }
 
   [[nodiscard]] double own_time(const Type& type, std::size_t cut) const {
@@ -254,7 +263,14 @@ class Trees {
       std::iota(by_time.begin(), by_time.end(), std::size_t{0});
       std::stable_sort(by_time.begin(), by_time.end(),
                        [&](std::size_t a, std::size_t b) { return more[a] < more[b]; });
-      kinds_.push_back({.type = type, .more = std::move(more), .by_time = std::move(by_time)});
+      const std::vector<Reading>& readings = readings_[subscript(type.front)].shapes;
+      std::vector<std::size_t> moving;
+      std::copy_if(by_time.begin(), by_time.end(), std::back_inserter(moving),
+                   [&](std::size_t reading) { return readings[reading].moves; });
+      kinds_.push_back({.type = type,
+                        .more = std::move(more),
+                        .by_time = std::move(by_time),
+                        .moving = std::move(moving)});
     }
     return place->second;
   }
@@ -263,14 +279,32 @@ class Trees {
   const std::vector<Ticks>& behind(std::int32_t front, std::size_t kind) {
     const auto [place, fresh] = behind_.emplace(std::pair(front, kind), std::vector<Ticks>{});
     if (fresh) {
-      for (const std::vector<std::int64_t>& shape : results_[subscript(front)].shapes) {
-        place->second.push_back(least_behind(shape, kinds_[kind]));
+      const std::vector<std::vector<std::int64_t>>& shapes = results_[subscript(front)].shapes;
+      const std::vector<std::vector<std::size_t>>& agree = agreeing(front, kinds_[kind].type.front);
+      for (std::size_t shape = 0; shape < shapes.size(); ++shape) {
+        place->second.push_back(least_behind(shapes[shape], agree[shape], kinds_[kind]));
       }
     }
     return place->second;
   }
 
-  [[nodiscard]] Ticks least_behind(std::span<const std::int64_t> shape, const Kind& kind) const {
+  /// For each shape in which results of `from` rest, the readings of `front` that may agree with it
+  /// and need no exchange of their own.
+  const std::vector<std::vector<std::size_t>>& agreeing(std::int32_t from, std::int32_t front) {
+    const auto [place, fresh] =
+        agreeing_.emplace(std::pair(from, front), std::vector<std::vector<std::size_t>>{});
+    if (fresh) {
+      const Agreeing known(readings_[subscript(front)].shapes);
+      for (const std::vector<std::int64_t>& shape : results_[subscript(from)].shapes) {
+        std::vector<std::size_t>& found = place->second.emplace_back();
+        known.each(shape, [&](std::size_t number) { found.push_back(number); });
+      }
+    }
+    return place->second;
+  }
+
+  [[nodiscard]] Ticks least_behind(std::span<const std::int64_t> shape,
+                                   std::span<const std::size_t> agree, const Kind& kind) const {
     const std::vector<Reading>& readings = readings_[subscript(kind.type.front)].shapes;
     const Seconds still = known_of(problem_.fronts()[subscript(kind.type.front)]).exchange;
     const Ticks exchange = ticks(excess_[kind.type.excess].of_fetch(still_ * still.value));
@@ -278,20 +312,26 @@ class Trees {
       return kind.more[kind.by_time.front()];  // Nothing is told that says that anything moves.
     }
     Ticks best = std::numeric_limits<Ticks>::max();
-    const auto consider = [&](std::size_t place) {
-      if (kind.more[place] < best) {
-        best = std::min(best, kind.more[place] + ticks(moving(shape, readings[place], kind.type)));
+    const auto consider = [&](std::size_t reading) {
+      const Ticks more = kind.more[reading];
+      if (more < best) {
+        best = std::min(best, more + ticks(moving(shape, readings[reading], kind.type)));
       }
     };
-    agreeing_[subscript(kind.type.front)].each(shape, consider);
-    for (const std::size_t place : kind.by_time) {
-      const Ticks more = kind.more[place];
-      if (more >= best) {
+    std::for_each(agree.begin(), agree.end(), consider);
+    Ticks until = 0;  // Readings that take less than this have been looked at.
+    for (const std::size_t reading : kind.by_time) {
+      until = kind.more[reading];
+      if (until >= best - exchange) {
         break;
       }
-      if (readings[place].moves || more < best - exchange) {
-        consider(place);
-      }
+      consider(reading);
+    }
+    const auto left =
+        std::partition_point(kind.moving.begin(), kind.moving.end(),
+                             [&](std::size_t reading) { return kind.more[reading] < until; });
+    for (auto at = left; at != kind.moving.end() && kind.more[*at] < best; ++at) {
+      consider(*at);
     }
     return best;
   }
@@ -334,12 +374,13 @@ class Trees {
   std::vector<Listed> listed_;                  // of each front
   std::vector<Results> results_;
   std::vector<Readings> readings_;
-  std::vector<Agreeing> agreeing_;
   std::vector<std::vector<std::size_t>> below_;  // of each op, the kinds that hang on it
   std::vector<Kind> kinds_;
+  std::map<Type, std::vector<Ticks>> own_;  // of each cut, what it takes by itself
   std::map<std::pair<Type, std::vector<Ticks>>, std::size_t> numbers_;
   std::map<std::pair<Type, std::vector<std::size_t>>, Hanging> known_;
   std::map<std::pair<std::int32_t, std::size_t>, std::vector<Ticks>> behind_;
+  std::map<std::pair<std::int32_t, std::int32_t>, std::vector<std::vector<std::size_t>>> agreeing_;
 };
 
 std::shared_ptr<const Together> found(const Wiring& wiring) {

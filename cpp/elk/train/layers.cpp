@@ -49,12 +49,6 @@ bool grows_evenly(const Layer& layer) {
   return true;
 }
 
-void sort_by_time(std::vector<State>& states) {
-  std::stable_sort(states.begin(), states.end(), [](const State& a, const State& b) {
-    return a.time != b.time ? a.time < b.time : a.live < b.live;
-  });
-}
-
 std::int64_t layers_alike(std::int64_t slack, std::int64_t pace, std::int64_t sum,
                           std::int64_t most) {
   if (slack >= sum) {
@@ -63,11 +57,15 @@ std::int64_t layers_alike(std::int64_t slack, std::int64_t pace, std::int64_t su
   return pace > 0 ? std::min(most, (sum - slack - 1) / pace) : most;
 }
 
+std::int64_t layers_in_order(const State& first, const State& second, std::int64_t most) {
+  const std::int64_t slack = second.time - first.time;
+  const std::int64_t pace = second.pace - first.pace;
+  return slack == 0 && pace != 0 ? 0 : layers_alike(slack, pace, slack > 0 ? 1 : 0, most);
+}
+
 std::int64_t layers_in_order(const std::vector<State>& sorted, std::int64_t most) {
   for (std::size_t i = 1; i < sorted.size(); ++i) {
-    const std::int64_t slack = sorted[i].time - sorted[i - 1].time;
-    const std::int64_t pace = sorted[i].pace - sorted[i - 1].pace;
-    most = slack == 0 && pace != 0 ? 0 : layers_alike(slack, pace, slack > 0 ? 1 : 0, most);
+    most = layers_in_order(sorted[i - 1], sorted[i], most);
   }
   return most;
 }

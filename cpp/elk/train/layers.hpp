@@ -33,9 +33,10 @@ void expect(std::vector<State>& states, const std::vector<std::int64_t>& grown);
 [[nodiscard]] std::int64_t layers_alike(std::int64_t slack, std::int64_t pace, std::int64_t sum,
                                         std::int64_t most);
 
-/// By time, then by what is at hand.
-void sort_by_time(std::vector<State>& states);
-/// For how many further layers, up to `most`, sorted states keep their order.
+/// For how many further layers, up to `most`, a state stays before one that comes after it now, or
+/// all of a list as they are.
+[[nodiscard]] std::int64_t layers_in_order(const State& first, const State& second,
+                                           std::int64_t most);
 [[nodiscard]] std::int64_t layers_in_order(const std::vector<State>& sorted, std::int64_t most);
 
 }  // namespace elk::train

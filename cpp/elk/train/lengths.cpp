@@ -41,11 +41,10 @@ std::vector<std::int32_t> first_alike(const ir::Graph& graph) {
   if (!graph.repeat) {
     return result;
   }
-  const std::int32_t begin = graph.repeat->begin;
-  const std::int32_t end = begin + (graph.repeat->period * graph.repeat->count);
-  for (std::int32_t op = begin; op < end; ++op) {
-    const ir::Op& first = graph.ops[subscript(begin + ((op - begin) % graph.repeat->period))];
-    const ir::Op& node = graph.ops[subscript(op)];
+  for (std::size_t op = 0; op < graph.ops.size(); ++op) {
+    const ir::Op& node = graph.ops[op];
+    const ir::Op& first =
+        graph.ops[subscript(graph.repeat->first_like(static_cast<std::int32_t>(op)))];
     for (std::size_t i = 0; i < node.operands.size(); ++i) {
       if (node.operands[i].access == ir::Access::Write) {
         result[subscript(node.operands[i].tensor)] = first.operands[i].tensor;

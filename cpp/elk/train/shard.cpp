@@ -10,14 +10,14 @@
 
 #include "elk/base/ids.hpp"
 #include "elk/train/layers.hpp"
+#include "elk/train/routes.hpp"
 #include "elk/train/state.hpp"
+#include "elk/train/survivors.hpp"
 #include "elk/train/tally.hpp"
 #include "elk/train/uses.hpp"
 
 namespace elk::train {
 namespace {
-
-constexpr std::size_t kMostStates = 64;
 
 class Sharder {
  public:
@@ -27,7 +27,8 @@ class Sharder {
         wish_(wish),
         uses_(uses(graph_)),
         makers_(graph_.tensors.size()),
-        times_(graph_.tensors.size()) {
+        routes_(ways, wish.silent),
+        survivors_(routes_) {
     for (std::size_t op = 0; op < graph_.ops.size(); ++op) {
       const std::vector<ir::Operand>& operands = graph_.ops[op].operands;
       for (std::size_t slot = 0; slot < operands.size(); ++slot) {
@@ -61,17 +62,27 @@ class Sharder {
     return home == ir::Home::Activation || home == ir::Home::Output;
   }
 
+  /// States after an op, with the decision that led to each: its `node` is not known yet.
+  struct Extended {
+    std::vector<State> states;
+    std::vector<Node> nodes;
+  };
+
   /// Ops [from, to), from the states before them to those after.
   void solve(std::int32_t from, std::int32_t to, std::vector<State>& states) {
     for (std::int32_t op = from; op < to; ++op) {
       const std::vector<std::int32_t> splits = splits_of(op);
-      std::vector<State> next;
+      Extended next;
       for (const State& state : states) {
         for (const std::int32_t split : splits) {
           extend(state, op, split, next);
         }
       }
-      states = undominated(std::move(next));
+      states.clear();
+      for (const std::size_t one : survivors_.among(next.states)) {
+        states.push_back(std::move(next.states[one]));
+        states.back().node = add(std::move(next.nodes[one]));
+      }
     }
   }
 
@@ -97,7 +108,7 @@ class Sharder {
       const std::int32_t begin = repeat.begin + (number * repeat.period);
       const std::int32_t left = repeat.count - number - 1;
       expect(states, grown);
-      alike_ = left;
+      survivors_.foresee(grown.empty() ? 0 : left);
       solve(begin, begin + repeat.period, states);
       if (states.empty()) {
         return;
@@ -108,7 +119,7 @@ class Sharder {
       }
       Layer layer = layer_between(nodes_, begin, before, states);
       const bool foreseen = layer.grown == grown && grows_evenly(layer);
-      const std::int64_t known = foreseen ? alike_ : 0;
+      const std::int64_t known = foreseen ? layers_in_order(states, survivors_.alike()) : 0;
       const std::int64_t again = stays_apart(layer) ? left : known;
       repeat_last(repeat, static_cast<std::int32_t>(again), layer, states);
       number += static_cast<std::int32_t>(again);
@@ -191,7 +202,7 @@ class Sharder {
   }
 
   /// All states that the op, split in the given way, makes of one.
-  void extend(const State& state, std::int32_t op, std::int32_t split, std::vector<State>& next) {
+  void extend(const State& state, std::int32_t op, std::int32_t split, Extended& next) {
     const Part& part = ways_.parts(op)[subscript(split)];
     State after = state;
     after.time +=
@@ -201,7 +212,7 @@ class Sharder {
   }
 
   /// Brings what the operands from `slot` on read into its form, in each way that may pay.
-  void read_from(std::size_t slot, State& state, Node& node, std::vector<State>& next) {
+  void read_from(std::size_t slot, State& state, Node& node, Extended& next) {
     const ir::Op& op = graph_.ops[subscript(node.op)];
     const Split& split = ways_.parts(node.op)[subscript(node.split)].split;
     for (; slot < op.operands.size(); ++slot) {
@@ -229,47 +240,10 @@ class Sharder {
     finish(state, node, next);
   }
 
-  struct Route {
-    Form from;
-    std::int64_t time;
-  };
-
-  /// The cheapest way to a form from those at hand; empty if chips would have to exchange and must
-  /// not.
-  std::optional<Route> route(std::int32_t tensor, const Forms& forms, Form to) {
-    std::optional<Route> best;
-    for (Forms left = forms; !left.empty(); left.drop_first()) {
-      const Form from = left.first();
-      if (wish_.silent && exchange(from, to) != Exchange::None) {
-        continue;
-      }
-      const std::int64_t time = moving_time(tensor, from, to);
-      if (!best || time < best->time) {
-        best = Route{.from = from, .time = time};
-      }
-    }
-    return best;
-  }
-
-  std::int64_t moving_time(std::int32_t tensor, Form from, Form to) {
-    MovingTimes& known = times_[subscript(tensor)];
-    if (known.between.empty()) {
-      const std::size_t dims = graph_.tensors[subscript(tensor)].shape.size();
-      known.places = subscript(Forms::place(cut(static_cast<std::int32_t>(dims))));
-      known.between.assign(known.places * known.places, -1);
-    }
-    const std::size_t first = subscript(Forms::place(from)) * known.places;
-    std::int64_t& time = known.between[first + subscript(Forms::place(to))];
-    if (time < 0) {
-      time = ways_.time(tensor, from, to).value;
-    }
-    return time;
-  }
-
   /// Whether there is a way.
   bool move(State& state, Node& node, std::int32_t tensor, Form to) {
     Live& live = find(state, tensor);
-    const std::optional<Route> chosen = route(tensor, live.forms, to);
+    const auto chosen = routes_.find(tensor, live.forms, to);
     if (!chosen) {
       return false;
     }
@@ -280,7 +254,7 @@ class Sharder {
   }
 
   /// Adds what the op makes, and drops what nothing reads any more.
-  void finish(State& state, const Node& node, std::vector<State>& next) {
+  void finish(State& state, const Node& node, Extended& next) {
     const ir::Op& op = graph_.ops[subscript(node.op)];
     const Split& split = ways_.parts(node.op)[subscript(node.split)].split;
     for (std::size_t slot = 0; slot < op.operands.size(); ++slot) {
@@ -293,70 +267,8 @@ class Sharder {
       return uses_.last_reader[subscript(live.tensor)] <= node.op;
     });
     std::sort(state.live.begin(), state.live.end());
-    state.node = add(node);
-    next.push_back(std::move(state));
-  }
-
-  /// Of states of the same tensors those that no other, brought into their forms, is as good as.
-  std::vector<State> undominated(std::vector<State> states) {
-    sort_by_time(states);
-    const std::int64_t sorted = layers_in_order(states, alike_);
-    std::vector<State> kept;
-    bool open = false;  // Whether a state is kept that any op can go on from.
-    for (State& state : states) {
-      const bool opens = !open && is_whole(state);
-      if (kept.size() >= kMostStates && !opens) {
-        alike_ = std::min(alike_, sorted);
-        continue;
-      }
-      const bool dominated = std::any_of(
-          kept.begin(), kept.end(), [&](const State& other) { return is_as_good(other, state); });
-      if (!dominated) {
-        kept.push_back(std::move(state));
-        open = open || opens;
-      }
-    }
-    alike_ = layers_in_order(kept, alike_);
-    return kept;
-  }
-
-  /// Whether one state, brought into all forms of another, takes no longer.
-  bool is_as_good(const State& from, const State& to) {
-    const std::int64_t slack = to.time - from.time;
-    const std::int64_t pace = to.pace - from.pace;
-    const std::int64_t most = slack + (alike_ * std::max<std::int64_t>(0, pace));
-    const std::optional<std::int64_t> sum = completing_time(from, to, most);
-    if (!sum) {
-      return false;
-    }
-    const bool result = *sum <= slack;
-    if (pace != 0) {  // One that ends at the same time comes first by what else it has.
-      const std::int64_t bar = result ? std::max<std::int64_t>(1, *sum) : *sum;
-      alike_ = result && slack == 0 ? 0 : layers_alike(slack, pace, bar, alike_);
-    }
-    return result;
-  }
-
-  /// What it takes to bring one state into all forms of another, or some of that if it is above
-  /// `most`; empty if there is no way.
-  std::optional<std::int64_t> completing_time(const State& from, const State& to,
-                                              std::int64_t most) {
-    std::int64_t sum = 0;
-    for (std::size_t i = 0; i < to.live.size() && sum <= most; ++i) {
-      Forms missing = to.live[i].forms.without(from.live[i].forms);
-      for (; !missing.empty(); missing.drop_first()) {
-        const Form form = missing.first();
-        if (form == partial()) {
-          continue;
-        }
-        const std::optional<Route> way = route(to.live[i].tensor, from.live[i].forms, form);
-        if (!way) {
-          return std::nullopt;
-        }
-        sum += way->time;
-      }
-    }
-    return sum;
+    next.states.push_back(std::move(state));
+    next.nodes.push_back(std::move(node));
   }
 
   [[nodiscard]] Sharding result(const State& state) const {
@@ -377,8 +289,8 @@ class Sharder {
   Uses uses_;
   std::vector<Node> nodes_;
   std::vector<std::pair<std::int32_t, std::int32_t>> makers_;  // op and slot of tensors
-  std::vector<MovingTimes> times_;                             // of each tensor
-  std::int64_t alike_ = 0;  // How many layers after this decide as it does, so far.
+  Routes routes_;
+  Survivors survivors_;
 };
 
 }  // namespace

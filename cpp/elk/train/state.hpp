@@ -46,10 +46,4 @@ struct Node {
   std::vector<Collective> moves;
 };
 
-/// How long a tensor takes from form to form; -1: not known yet.
-struct MovingTimes {
-  std::size_t places = 0;
-  std::vector<std::int64_t> between;
-};
-
 }  // namespace elk::train
