@@ -254,7 +254,7 @@ class Sharder {
   }
 
   /// Adds what the op makes, and drops what nothing reads any more.
-  void finish(State& state, const Node& node, Extended& next) {
+  void finish(State& state, Node& node, Extended& next) {
     const ir::Op& op = graph_.ops[subscript(node.op)];
     const Split& split = ways_.parts(node.op)[subscript(node.split)].split;
     for (std::size_t slot = 0; slot < op.operands.size(); ++slot) {
