@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "elk/base/ids.hpp"
+#include "elk/schedule/standing_distance.hpp"
 #include "elk/schedule/standing_pieces.hpp"
 #include "elk/schedule/standing_wiring.hpp"
 
@@ -23,6 +24,7 @@ namespace {
 /// Times are rounded down to whole ticks, so that sums do not depend on where they begin.
 using Ticks = std::int64_t;
 constexpr double kTicks = 1e18;  // in what all ops could take at most
+constexpr Ticks kEver = std::numeric_limits<Ticks>::max();
 
 using Results = Side<std::vector<std::int64_t>>;
 using Readings = Side<Reading>;
@@ -32,8 +34,8 @@ class Trees {
   explicit Trees(const Wiring& wiring)
       : wiring_(wiring),
         problem_(wiring.problem()),
-        cores_(static_cast<double>(chip::total_cores(problem_.chip()))),
-        excess_of_(problem_.front_of().size(), 0),
+        distance_(wiring),
+        excess_(distinct(wiring.excess(), problem_.front_of().size())),
         below_(problem_.front_of().size()) {
     const std::vector<std::vector<double>> times = wiring.times();
     double free = 0.0;
@@ -47,14 +49,6 @@ class Trees {
     }
     if (wiring.priced() != nullptr) {
       count(*wiring.priced());
-    }
-    for (std::size_t op = 0; op < wiring.excess().size(); ++op) {
-      const Excess& excess = wiring.excess()[op];
-      const auto known = std::find(excess_.begin(), excess_.end(), excess);
-      excess_of_[op] = static_cast<std::size_t>(known - excess_.begin());
-      if (known == excess_.end()) {
-        excess_.push_back(excess);
-      }
     }
     const double most = wiring.longest();
     ticks_ = most > 0.0 ? kTicks / most : 1.0;
@@ -132,12 +126,9 @@ class Trees {
 
   /// Has other times count than executes take.
   void count(const Priced& priced) {
-    still_ = priced.still;
-    uneven_ = priced.uneven;
-    excess_.assign(priced.times.size(), {.least = 0.0});
-    excess_of_ = priced.kind_of;
-    for (std::size_t op = 0; op < excess_of_.size(); ++op) {
-      const std::vector<Priced::Times>& times = priced.times[excess_of_[op]];
+    excess_ = {.shapes = {priced.times.size(), {.least = 0.0}}, .of = priced.kind_of};
+    for (std::size_t op = 0; op < excess_.of.size(); ++op) {
+      const std::vector<Priced::Times>& times = priced.times[excess_.of[op]];
       if (!times.empty()) {
         const std::size_t front = subscript(problem_.front_of()[op]);
         set_times(times, listed_[front].numbers, readings_[front]);
@@ -155,7 +146,7 @@ class Trees {
     const std::vector<Reading>& needs = readings_[subscript(kind.type.front)].shapes;
     const std::vector<std::int64_t>& lies = results_[subscript(from)].shapes[shape];
     const auto time = [&](std::size_t reading) {
-      return kind.more[reading] + ticks(moving(lies, needs[reading], kind.type));
+      return kind.more[reading] + moving(lies, needs[reading], kind.type, kEver);
     };
     return *std::min_element(kind.by_time.begin(), kind.by_time.end(),
                              [&](std::size_t a, std::size_t b) { return time(a) < time(b); });
@@ -166,7 +157,7 @@ class Trees {
     const std::int32_t front = problem_.front_of()[subscript(op)];
     const std::vector<Ticks> times = cut_times(type_of(op), below_[subscript(op)]);
     std::size_t best = 0;
-    Ticks least = std::numeric_limits<Ticks>::max();
+    Ticks least = kEver;
     for (std::size_t cut = 0; cut < times.size(); ++cut) {
       if (readings_[subscript(front)].of[cut] == reading && times[cut] < least) {
         least = times[cut];
@@ -177,7 +168,7 @@ class Trees {
   }
 
   [[nodiscard]] Type type_of(std::int32_t op) const {
-    return {.front = problem_.front_of()[subscript(op)], .excess = excess_of_[subscript(op)]};
+    return {.front = problem_.front_of()[subscript(op)], .excess = excess_.of[subscript(op)]};
   }
 
   [[nodiscard]] Ticks ticks(double seconds) const {
@@ -209,23 +200,12 @@ class Trees {
         after[shape] += one[shape];
       }
     }
-    std::vector<Ticks> times = own_times(type);
-    for (std::size_t cut = 0; cut < times.size(); ++cut) {
-      times[cut] += after[result.of[cut]];
+    std::vector<Ticks> times;
+    times.reserve(result.of.size());
+    for (std::size_t cut = 0; cut < result.of.size(); ++cut) {
+      times.push_back(ticks(own_time(type, cut)) + after[result.of[cut]]);
     }
     return times;
-  }
-
-  const std::vector<Ticks>& own_times(const Type& type) {
-    const auto [place, fresh] = own_.emplace(type, std::vector<Ticks>{});
-    if (fresh) {
-      const std::size_t cuts = listed_[subscript(type.front)].cuts.size();
-      place->second.reserve(cuts);
-      for (std::size_t cut = 0; cut < cuts; ++cut) {
-        place->second.push_back(ticks(own_time(type, cut)));
-      }
-    }
-    return place->second;
   }
 
   [[nodiscard]] double own_time(const Type& type, std::size_t cut) const {
@@ -236,13 +216,13 @@ class Trees {
     }
     const cost::StandingCut& one = *known.cuts[cut];
     const bool executes = wiring_.standings() == Standings::Executes;
-    return excess_[type.excess].of_cut(
+    return excess_.shapes[type.excess].of_cut(
         std::min(most, executes ? one.execute.value : one.ports.value));
   }
 
   Hanging make(const Type& type, const std::vector<std::size_t>& below) {
     const Readings& need = readings_[subscript(type.front)];
-    std::vector<Ticks> times(need.shapes.size(), std::numeric_limits<Ticks>::max());
+    std::vector<Ticks> times(need.shapes.size(), kEver);
     const std::vector<Ticks> of_cuts = cut_times(type, below);
     for (std::size_t cut = 0; cut < of_cuts.size(); ++cut) {
       Ticks& time = times[need.of[cut]];
@@ -291,14 +271,10 @@ class Trees {
   /// For each shape in which results of `from` rest, the readings of `front` that may agree with it
   /// and need no exchange of their own.
   const std::vector<std::vector<std::size_t>>& agreeing(std::int32_t from, std::int32_t front) {
-    const auto [place, fresh] =
-        agreeing_.emplace(std::pair(from, front), std::vector<std::vector<std::size_t>>{});
+    const auto [place, fresh] = agreeing_.try_emplace(std::pair(from, front));
     if (fresh) {
-      const Agreeing known(readings_[subscript(front)].shapes);
-      for (const std::vector<std::int64_t>& shape : results_[subscript(from)].shapes) {
-        std::vector<std::size_t>& found = place->second.emplace_back();
-        known.each(shape, [&](std::size_t number) { found.push_back(number); });
-      }
+      place->second =
+          schedule::agreeing(results_[subscript(from)].shapes, readings_[subscript(front)].shapes);
     }
     return place->second;
   }
@@ -306,16 +282,17 @@ class Trees {
   [[nodiscard]] Ticks least_behind(std::span<const std::int64_t> shape,
                                    std::span<const std::size_t> agree, const Kind& kind) const {
     const std::vector<Reading>& readings = readings_[subscript(kind.type.front)].shapes;
-    const Seconds still = known_of(problem_.fronts()[subscript(kind.type.front)]).exchange;
-    const Ticks exchange = ticks(excess_[kind.type.excess].of_fetch(still_ * still.value));
+    const double still = distance_.still(known_of(problem_.fronts()[subscript(kind.type.front)]));
+    const Ticks exchange = ticks(excess_.shapes[kind.type.excess].of_fetch(still));
     if (shape.empty()) {
       return kind.more[kind.by_time.front()];  // Nothing is told that says that anything moves.
     }
-    Ticks best = std::numeric_limits<Ticks>::max();
+    Ticks best = kEver;
     const auto consider = [&](std::size_t reading) {
       const Ticks more = kind.more[reading];
       if (more < best) {
-        best = std::min(best, more + ticks(moving(shape, readings[reading], kind.type)));
+        const Ticks below = best - more;
+        best = std::min(best, more + moving(shape, readings[reading], kind.type, below));
       }
     };
     std::for_each(agree.begin(), agree.end(), consider);
@@ -336,47 +313,33 @@ class Trees {
     return best;
   }
 
-  /// d(c, c') for cuts c' of ops of `type` that need `need` behind a result that rests in `shape`.
-  [[nodiscard]] double moving(std::span<const std::int64_t> shape, const Reading& need,
-                              const Type& type) const {
+  /// d(c, c') for cuts c' of ops of `type` that need `need` behind a result that rests in `shape`,
+  /// or some of that if it is no less than `most`.
+  [[nodiscard]] Ticks moving(std::span<const std::int64_t> shape, const Reading& need,
+                             const Type& type, Ticks most) const {
     const std::optional<Piece> piece = piece_of(shape, need.read);
-    return piece ? excess_[type.excess].of_fetch(fetching(*piece, need, type)) : 0.0;
-  }
-
-  /// The same of a piece, if all of it counts.
-  [[nodiscard]] double fetching(const Piece& piece, const Reading& need, const Type& type) const {
+    if (!piece) {
+      return 0;
+    }
     const cost::Standing& own = known_of(problem_.fronts()[subscript(type.front)]);
-    const bool executes = wiring_.standings() == Standings::Executes;
-    const double missed = static_cast<double>(own.elements) - (cores_ * piece.held);
-    const double spread = std::max(0.0, missed) * own.element_time;  // on average over all ports
-    if (piece.alike) {
-      return spread;
-    }
-    const double fragment = uneven_ * own.fragment.value;
-    if (need.moves) {
-      return spread +
-             (executes ? fragmented(piece, need, fragment, excess_[type.excess].free) : 0.0);
-    }
-    const double busiest =
-        executes ? (piece.needed - piece.found) * cores_ * own.element_time : 0.0;
-    return spread + (uneven_ * std::max(0.0, busiest - spread)) +
-           ((fragments(piece, 1.0) - 1.0) * fragment) + (still_ * own.exchange.value);
+    const Excess& counts = excess_.shapes[type.excess];
+    const double spread = distance_.spread(*piece, own);
+    const Ticks least = ticks(counts.of_fetch(spread));
+    return piece->alike || least >= most
+               ? least
+               : ticks(counts.of_fetch(distance_.fetch(*piece, need, own, spread, counts.free)));
   }
 
   const Wiring& wiring_;
   const Problem& problem_;
-  double cores_;
-  double ticks_;                                // a second
-  double still_ = 1.0;                          // what counts of one in which no data pass
-  double uneven_ = 1.0;                         // and of one more at the busiest core alone
-  std::vector<Excess> excess_{{.least = 0.0}};  // all that there are
-  std::vector<std::size_t> excess_of_;          // of each op
-  std::vector<Listed> listed_;                  // of each front
+  Distance distance_;
+  double ticks_;                // a second
+  Side<Excess> excess_;         // of each op
+  std::vector<Listed> listed_;  // of each front
   std::vector<Results> results_;
   std::vector<Readings> readings_;
   std::vector<std::vector<std::size_t>> below_;  // of each op, the kinds that hang on it
   std::vector<Kind> kinds_;
-  std::map<Type, std::vector<Ticks>> own_;  // of each cut, what it takes by itself
   std::map<std::pair<Type, std::vector<Ticks>>, std::size_t> numbers_;
   std::map<std::pair<Type, std::vector<std::size_t>>, Hanging> known_;
   std::map<std::pair<std::int32_t, std::size_t>, std::vector<Ticks>> behind_;

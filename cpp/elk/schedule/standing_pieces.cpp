@@ -50,6 +50,21 @@ void add_times(const Priced::Times& cut, Reading& need) {
 
 }  // namespace
 
+Side<Excess> distinct(std::span<const Excess> excess, std::size_t ops) {
+  if (excess.empty()) {
+    return {.shapes = {{.least = 0.0}}, .of = std::vector<std::size_t>(ops, 0)};
+  }
+  Side<Excess> found;
+  for (const Excess& one : excess) {
+    const auto known = std::find(found.shapes.begin(), found.shapes.end(), one);
+    found.of.push_back(static_cast<std::size_t>(known - found.shapes.begin()));
+    if (known == found.shapes.end()) {
+      found.shapes.push_back(one);
+    }
+  }
+  return found;
+}
+
 Listed listed(const cost::Standing& standing, std::span<const double> times, double free) {
   Listed found{.cuts = {}, .numbers = {}, .most = 0.0};
   if (times.empty()) {
@@ -129,6 +144,16 @@ Agreeing::Agreeing(std::span<const Reading> readings) : readings_(readings) {
       told_[read].push_back(number);
     }
   }
+}
+
+std::vector<std::vector<std::size_t>> agreeing(std::span<const std::vector<std::int64_t>> shapes,
+                                               std::span<const Reading> readings) {
+  const Agreeing known(readings);
+  std::vector<std::vector<std::size_t>> result(shapes.size());
+  for (std::size_t shape = 0; shape < shapes.size(); ++shape) {
+    known.each(shapes[shape], [&](std::size_t number) { result[shape].push_back(number); });
+  }
+  return result;
 }
 
 std::optional<Piece> piece_of(std::span<const std::int64_t> shape,

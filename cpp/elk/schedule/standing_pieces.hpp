@@ -16,11 +16,12 @@ namespace elk::schedule {
 
 inline constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
-/// What tells cuts of a front apart on one side: how their results lie, or what they need.
+/// What tells cuts of a front apart on one side: how their results lie, or what they need; or what
+/// tells ops apart.
 template <class Shape>
 struct Side {
   std::vector<Shape> shapes;
-  std::vector<std::size_t> of;  // each cut
+  std::vector<std::size_t> of;  // each cut, or op
 };
 
 /// What cuts read, and by how much `whole` and `turned` exceed `execute` in all that read it.
@@ -30,6 +31,9 @@ struct Reading {
   double whole = kInfinite;
   cost::TimeOfSteps turned = cost::kNotTurned;
 };
+
+/// What counts of each op's times: all of them where none is given.
+[[nodiscard]] Side<Excess> distinct(std::span<const Excess> excess, std::size_t ops);
 
 /// Those cuts of an op that may be the best beside its neighbours.
 struct Listed {
@@ -94,6 +98,10 @@ class Agreeing {
   std::vector<std::size_t> untold_;  // of whose dimensions some are not told
   std::vector<std::size_t> all_;
 };
+
+/// For each shape the readings that may agree with it and need no exchange of their own.
+[[nodiscard]] std::vector<std::vector<std::size_t>> agreeing(
+    std::span<const std::vector<std::int64_t>> shapes, std::span<const Reading> readings);
 
 /// What cores need of a tensor of which any needs `read` and holds `shape` at most; none where
 /// there is a dimension of which nothing is told.
