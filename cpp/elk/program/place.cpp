@@ -124,8 +124,8 @@ struct Packing {
   bool again;
 };
 
-/// Where a long program repeats itself and no ring fits, the whole would not either, nor, of the
-/// 101 that left less than a twentieth of the room, did any that was laid out otherwise.
+/// Where a long program repeats itself and no ring fits, the whole would not either; nor has one
+/// that leaves less than a twentieth of the room been seen to fit once laid out otherwise.
 Packing pack_any(const Strip& strip, const Unwanted& unwanted) {
   const std::int64_t left = least_left(strip);
   if (left < 0) {

@@ -126,7 +126,8 @@ class Trees {
 
   /// Has other times count than executes take.
   void count(const Priced& priced) {
-    excess_ = {.shapes = {priced.times.size(), {.least = 0.0}}, .of = priced.kind_of};
+    excess_ = {.shapes = std::vector<Excess>(priced.times.size(), {.least = 0.0}),
+               .of = priced.kind_of};
     for (std::size_t op = 0; op < excess_.of.size(); ++op) {
       const std::vector<Priced::Times>& times = priced.times[excess_.of[op]];
       if (!times.empty()) {
