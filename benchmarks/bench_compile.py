@@ -24,7 +24,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import elk
-from cases import CASES, OTHERS, machine
+from cases import CASES, GRID, OTHERS, machine, named
 from onnx import TensorProto, helper
 
 BARS_S = {
@@ -37,7 +37,6 @@ BARS_S = {
 BAR_MIB = {"llama2-13b-decode.onnx": 500.0}
 BAR_SECOND_S = 0.5
 BAR_FULL_S, BAR_FULL_FILE_S, BAR_FULL_MIB = 1.0, 2.0, 1024.0
-FULL = ("llama2-13b", "gemma2-27b", "opt-30b", "llama2-70b", "dit-xl-2")
 FIRST, SECOND = "8 TB/s", "16 TB/s"  # of HBM
 BAR_OTHERS_S = 3.0  # every other file of models/
 KEPT = ("fronts", "searches", "rates", "executes", "handovers", "bounds")
@@ -116,14 +115,10 @@ def in_a_process(
 
 def row(title: str, run: dict[str, float], bar_s: float | None, bar_mib: float | None) -> str:
     total_s = run["load_s"] + run["plan_s"]
-    time_bar = "" if bar_s is None else f" <= {bar_s:g}{'' if total_s <= bar_s else ' MISSED'}"
-    memory_bar = ""
-    if bar_mib is not None:
-        memory_bar = f" <= {bar_mib:g}{'' if run['rss_mib'] <= bar_mib else ' MISSED'}"
     return (
         f"| {title} | {run['ops']:,} | {run['load_s']:.2f} | {run['plan_s']:.2f} | "
-        f"{total_s:.2f}{time_bar} | {run['cpu_s']:.2f} | {run['json_s']:.2f} | "
-        f"{run['rss_mib']:.0f}{memory_bar} |"
+        f"{beside(total_s, bar_s)} | {run['cpu_s']:.2f} | {run['json_s']:.2f} | "
+        f"{beside(run['rss_mib'], bar_mib, digits=0)} |"
     )
 
 
@@ -200,9 +195,8 @@ def second_table(threads: int | None, repeats: int, policy: str) -> None:
     print(f"| {' | '.join(heads)} |\n|{' --- |' * len(heads)}")
     for case in CASES:
         run = in_a_process(case.path, case.bindings, threads, repeats, policy)
-        bar = f" <= {BAR_SECOND_S:g}{'' if run['second_s'] <= BAR_SECOND_S else ' MISSED'}"
         cells = (
-            f"{run['ops']:,}", f"{run['afresh_s']:.2f}", f"{run['second_s']:.2f}{bar}",
+            f"{run['ops']:,}", f"{run['afresh_s']:.2f}", beside(run["second_s"], BAR_SECOND_S),
             f"{run['second_s'] / run['afresh_s']:.2f}", f"{run['afresh_cpu_s']:.2f}",
             f"{run['second_cpu_s']:.2f}",
             *(f"{run[kept]:.0f} of {run[f'{kept}_asked']:.0f}" for kept in KEPT),
@@ -211,14 +205,14 @@ def second_table(threads: int | None, repeats: int, policy: str) -> None:
         print(f"| {case.title} | {' | '.join(cells)} |", flush=True)
 
 
-def full_table(threads: int | None, repeats: int, names: Sequence[str] = FULL) -> None:
+def full_table(threads: int | None, repeats: int, names: Sequence[str] = GRID) -> None:
     """ELK-Full of the grid's models, each number the least of its own."""
     print(f"{machine()}, threads {threads or 'all'}, least of {repeats}; elk-full, batch 32,")
     print(f"{SECOND} of HBM, the second time after {FIRST}; memory of both models together\n")
     heads = ("model", "load s", "plan s", "from the file s", "second plan s", "same plan", "MiB")
     print(f"| {' | '.join(heads)} |\n|{' --- |' * len(heads)}")
     for name in names:
-        case = next(case for case in CASES if case.file.startswith(name))
+        case = named(name)
         bindings = {**case.bindings, "batch": 32}
         runs = [in_a_process(case.path, bindings, threads, 1, "elk-full") for _ in range(repeats)]
         least = {key: min(run[key] for run in runs) for key in runs[0]}
@@ -233,7 +227,10 @@ def full_table(threads: int | None, repeats: int, names: Sequence[str] = FULL) -
         print(f"| {name} | {' | '.join(cells)} |", flush=True)
 
 
-def beside(value: float, bar: float, digits: int = 2) -> str:
+def beside(value: float, bar: float | None, digits: int = 2) -> str:
+    """A number, beside the bar if there is one."""
+    if bar is None:
+        return f"{value:.{digits}f}"
     return f"{value:.{digits}f} <= {bar:g}{'' if value <= bar else ' MISSED'}"
 
 
@@ -244,7 +241,7 @@ def main() -> None:
     parser.add_argument("--second", action="store_true", help="what a second compile takes")
     parser.add_argument("--policy", default="elk-full", help="of the second compile")
     parser.add_argument("--full", action="store_true", help="elk-full of the grid's models")
-    parser.add_argument("--models", default=",".join(FULL), help="of --full")
+    parser.add_argument("--models", default=",".join(GRID), help="of --full")
     parser.add_argument("--job", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.job:

@@ -13,23 +13,22 @@ import argparse
 import statistics
 
 import elk
-from cases import CASES, Case
+from cases import GRID, Case, named
 
-MODELS = ("llama2-13b", "gemma2-27b", "opt-30b", "llama2-70b", "dit-xl-2")
 HEADS = ("model", "batch", "HBM TB/s", "HBM ms", "execution ms", "links ms", "bound ms", "ideal ms")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--chip", default="ipu-pod4-hbm", help="name of a preset")
-    parser.add_argument("--models", default=",".join(MODELS), help="starts of file names")
+    parser.add_argument("--models", default=",".join(GRID), help="starts of file names")
     parser.add_argument("--batches", default="32,64")
     parser.add_argument("--rates", default="8,16,24", help="TB/s, all chips together")
     arguments = parser.parse_args()
     print("| " + " | ".join(HEADS) + " | ideal / bound |")
     print("| --- |" + " --- |" * len(HEADS))
     ratios = []
-    for case in chosen(arguments.models.split(",")):
+    for case in map(named, arguments.models.split(",")):
         for batch in map(int, arguments.batches.split(",")):
             model = elk.load_model(case.path, bindings={**case.bindings, "batch": batch})
             for rate in arguments.rates.split(","):
@@ -38,10 +37,6 @@ def main() -> None:
                 ratios.append(bounds.ideal_s / bounds.lower_bound_s)
                 print(row(case, batch, rate, bounds), flush=True)
     print(f"\nideal / bound: mean {statistics.mean(ratios):.3f}, largest {max(ratios):.3f}")
-
-
-def chosen(models: list[str]) -> list[Case]:
-    return [case for case in CASES if any(case.file.startswith(name) for name in models)]
 
 
 def row(case: Case, batch: int, rate: str, bounds: elk.Bounds) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -21,6 +22,9 @@ class Case:
     def path(self) -> Path:
         return MODELS / self.file
 
+
+GRID = ("llama2-13b", "gemma2-27b", "opt-30b", "llama2-70b", "dit-xl-2")
+"""Starts of the files that the grid of ELK's evaluation spans."""
 
 _DECODE = {"batch": 32, "past": 2048}
 
@@ -75,6 +79,15 @@ OTHERS = (
         bindings={"batch": 8},
     ),
 )
+
+
+def named(name: str) -> Case:
+    """The case whose file begins with `name`; ends the program if there is none."""
+    for case in (*CASES, *OTHERS):
+        if case.file.startswith(name):
+            return case
+    known = ", ".join(case.file.removesuffix(".onnx") for case in (*CASES, *OTHERS))
+    sys.exit(f"no model begins with '{name}'; there are {known}")
 
 
 def machine() -> str:

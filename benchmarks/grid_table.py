@@ -18,9 +18,8 @@ from dataclasses import dataclass
 
 import elk
 from bench_compile import full_table
-from cases import CASES, Case, machine
+from cases import GRID, Case, machine, named
 
-NAMES = ("llama2-13b", "gemma2-27b", "opt-30b", "llama2-70b", "dit-xl-2")
 BASELINES = ("static", "basic")
 TIE = 0.001  # of a forecast: Full takes what simulates best
 SECTIONS = {  # heading: preset, remote access blocks
@@ -71,7 +70,7 @@ def main() -> None:
     parser.add_argument("--blocks", action="store_true", help="remote access blocks, as shipped")
     parser.add_argument("--batches", default="8,16,32,64")
     parser.add_argument("--rates", default="8,16,24", help="TB/s, all chips together")
-    parser.add_argument("--models", default=",".join(NAMES))
+    parser.add_argument("--models", default=",".join(GRID))
     parser.add_argument("--effort", default="default", help="fast, default or max")
     parser.add_argument("--paper", action="store_true", help="only the paper's own machine")
     parser.add_argument(
@@ -113,11 +112,8 @@ def grid(arguments: argparse.Namespace) -> Iterator[Cell]:
         "| compile s |"
     )
     print("| --- |" + " ---: |" * 11)
-    asked = arguments.models.split(",")
-    for name in NAMES:
-        if name not in asked:
-            continue
-        case = next(case for case in CASES if case.file.startswith(name))
+    for name in arguments.models.split(","):
+        case = named(name)
         for batch in map(int, arguments.batches.split(",")):
             model = elk.load_model(case.path, bindings={**case.bindings, "batch": batch})
             for rate in arguments.rates.split(","):
@@ -187,13 +183,13 @@ def paper() -> None:
     print("| model | Full ms | x Static | x Basic | of Ideal | compile s |")
     print("| --- |" + " ---: |" * 5)
     for name in ("llama2-13b", "opt-30b"):
-        case = next(case for case in CASES if case.file.startswith(name))
+        case = named(name)
         print(paper_row(case, chip), flush=True)
     theirs_too = " | ".join(str(figure) for figure in PAPER.values())
     print(f"| the paper | 6.72 (Llama2-13B) | {theirs_too} | |")
     print("\n| model | C H P K N | the paper's |\n| --- | --- | --- |")
     for name, theirs in TABLE_2.items():
-        case = next(case for case in CASES if case.file.startswith(name))
+        case = named(name)
         model = elk.load_model(case.path, bindings={**case.bindings, "batch": 32})
         plan = elk.compile(model, elk.chips.get("ipu-pod4-hbm"), effort="fast")
         ours = plan.to_json()["search"]["orders"]

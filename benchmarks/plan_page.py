@@ -13,7 +13,7 @@ from typing import Any
 
 import elk
 import matplotlib as mpl
-from cases import CASES
+from cases import GRID, named
 
 mpl.use("svg")
 mpl.rcParams["svg.hashsalt"] = "elk"  # the same names in every file
@@ -37,7 +37,6 @@ MEMORY = {
     "preload": "tab:orange",
     "store": "tab:red",
 }
-MODELS = ("llama2-13b", "gemma2-27b", "opt-30b", "llama2-70b", "dit-xl-2")
 
 
 def main() -> None:
@@ -58,7 +57,7 @@ def planned(
     name: str, *, batch: int, rate: str, policy: str = "elk-full", effort: str = "default"
 ) -> elk.Plan:
     """A simulated plan on `ipu-pod4-hbm`; `rate` in TB/s."""
-    case = next(case for case in CASES if case.file.startswith(name))
+    case = named(name)
     model = elk.load_model(case.path, bindings={**case.bindings, "batch": batch})
     chip = elk.chips.get("ipu-pod4-hbm").replace(
         hbm_bandwidth=f"{rate} TB/s", remote_access_blocks=False
@@ -203,13 +202,13 @@ def orders() -> Any:
 
 
 def bars(columns: dict[str, list[float]], unit: str) -> Any:
-    """A group of bars for each of `MODELS`."""
+    """A group of bars for each of `GRID`."""
     figure, ax = sheet()
     width = 0.8 / len(columns)
     for number, (name, values) in enumerate(columns.items()):
-        places = [at + number * width for at in range(len(MODELS))]
+        places = [at + number * width for at in range(len(GRID))]
         ax.bar(places, values, width=width, label=name)
-    ax.set_xticks([at + 0.4 - width / 2 for at in range(len(MODELS))], MODELS)
+    ax.set_xticks([at + 0.4 - width / 2 for at in range(len(GRID))], GRID)
     ax.set_ylabel(unit)
     ax.set_ylim(bottom=0.9)
     figure.legend(fontsize=7, ncols=len(columns), loc="outside upper right")
@@ -224,7 +223,7 @@ def annealing() -> Any:
     }
     return bars(
         {
-            label: [over_bound(name, policy, effort) for name in MODELS]
+            label: [over_bound(name, policy, effort) for name in GRID]
             for label, (policy, effort) in tried.items()
         },
         "latency / bound",
@@ -264,7 +263,7 @@ def by_wave(row: dict[str, Any]) -> str:
 
 def near() -> Any:
     plans = {
-        policy: [planned(name, batch=32, rate="24", policy=policy) for name in MODELS]
+        policy: [planned(name, batch=32, rate="24", policy=policy) for name in GRID]
         for policy in ("basic", "static", "elk-full")
     }
     bounds = [plan.bounds for plan in plans["elk-full"]]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 
 import elk
-from cases import CASES, machine
+from cases import machine, named
 from elk import _core
 from elk.compile_options import core_options
 from elk.plan_json import Constraints
@@ -24,7 +24,7 @@ def main() -> None:
     parser.add_argument("--rates", default="8,16,24", help="TB/s, all chips together")
     parser.add_argument("--policy", default="elk-full")
     arguments = parser.parse_args()
-    case = next(case for case in CASES if case.file.startswith(arguments.model))
+    case = named(arguments.model)
     print(f"{machine()}; elk {elk.__version__}\n")
     print(
         "| batch | HBM TB/s | HBM ms | whole: ms | bound ms | ratio "

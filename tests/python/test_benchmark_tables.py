@@ -60,10 +60,21 @@ def test_the_table_of_waves_holds_them_against_whole_operators() -> None:
 def test_the_table_of_compiles_says_what_each_takes() -> None:
     words = ("--full", "--models", "opt-30b", "--repeats", "1")
     row = _lines("bench_compile.py", *words)[-1].strip("| ").split(" | ")
-    load, plan, both, second = (float(cell.split(" <= ")[0]) for cell in row[1:5])
+    load, plan, both = (float(cell.split(" <= ")[0]) for cell in row[1:4])
     assert load + plan == pytest.approx(both, abs=0.011)
-    assert second > 0
     assert row[5] == "yes"
+    for cell, bar in zip([*row[2:5], row[6]], (1.0, 2.0, 0.5, 1024.0), strict=True):
+        found, _, beside = cell.partition(" <= ")
+        at_most = float(beside.removesuffix(" MISSED"))
+        assert at_most == bar
+        assert beside.endswith("MISSED") == (float(found) > bar) or float(found) == bar
+
+
+def test_a_model_that_there_is_not_ends_with_those_there_are() -> None:
+    command = [sys.executable, str(BENCHMARKS / "grid_table.py"), "--models", "opt-3b"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "no model begins with 'opt-3b'; there are llama2-13b-decode," in done.stderr
 
 
 def test_the_table_of_bounds_puts_the_ideal_above_the_bound() -> None:

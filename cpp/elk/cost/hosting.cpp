@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <limits>
-#include <numeric>
 
 #include "elk/base/ids.hpp"
 #include "elk/partition/plan.hpp"
@@ -20,14 +18,12 @@ constexpr std::int64_t kRounding = 16;  // bytes
 
 /// Whether every index of the operand's tensor is read, and counted by the axes.
 bool reads_whole(const Pricer& pricer, const Slot& slot) {
-  const ir::Operand& operand = pricer.op().operands[slot.operand];
-  const std::vector<std::int64_t>& shape = pricer.graph().tensors[subscript(operand.tensor)].shape;
+  const std::int32_t tensor = pricer.op().operands[slot.operand].tensor;
   const bool counted = std::none_of(slot.dims.begin(), slot.dims.end(), [](const SlotDim& dim) {
     return dim.kind == SlotDimKind::Mapped || dim.picks;
   });
   return counted && !slot.indirect && slot.bits % 8 == 0 &&
-         slot.unique ==
-             std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
+         slot.unique == ir::elements(pricer.graph().tensors[subscript(tensor)]);
 }
 
 /// Cores that share each element of an activation at least, of those that several share; else 1.

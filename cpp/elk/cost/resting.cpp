@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdlib>
-#include <functional>
-#include <numeric>
 #include <span>
 #include <utility>
 
@@ -73,7 +71,7 @@ bool once(const ir::Graph& graph, const ir::Tensor& tensor) {
   for (std::size_t i = 0; i < graph.ops.size(); ++i) {
     const ir::Op& op = graph.ops[i];
     const auto number = static_cast<std::int32_t>(i);
-    if (graph.repeat && graph.repeat->first_like(number) != number) {
+    if (ir::first_like(graph, number) != number) {
       continue;  // Its tensors have the shapes of those before.
     }
     for (const ir::Operand& operand : op.operands) {
@@ -112,9 +110,7 @@ Resting::Resting(const Pricer& pricer)
     if (!slot.hbm && !slot.indirect && separable(operand, pricer.size()) && single[slot.operand]) {
       slots_.push_back({.slot = i, .bits = slot.unique * slot.bits});
       const ir::Tensor& tensor = pricer.graph().tensors[subscript(operand.tensor)];
-      const bool whole = slot.unique == std::accumulate(tensor.shape.begin(), tensor.shape.end(),
-                                                        std::int64_t{1}, std::multiplies<>());
-      if (whole && slots_.back().bits > most) {
+      if (slot.unique == ir::elements(tensor) && slots_.back().bits > most) {
         most = slots_.back().bits;
         largest_ = static_cast<std::int32_t>(i);
       }

@@ -4,7 +4,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
+#include <numeric>
 #include <span>
 #include <string>
 #include <string_view>
@@ -251,13 +253,12 @@ const char* name(OpKind kind) {
 
 bool is_collective(OpKind kind) { return kind >= OpKind::AllReduce; }
 
-Bytes bytes(const Tensor& tensor) {
-  std::int64_t total = bits(tensor.dtype);
-  for (const std::int64_t size : tensor.shape) {
-    total *= size;
-  }
-  return {ceil_div(total, 8)};
+std::int64_t elements(const Tensor& tensor) {
+  return std::accumulate(tensor.shape.begin(), tensor.shape.end(), std::int64_t{1},
+                         std::multiplies<>());
 }
+
+Bytes bytes(const Tensor& tensor) { return {ceil_div(elements(tensor) * bits(tensor.dtype), 8)}; }
 
 Op instantiate(const Op& pattern, std::string name, std::span<const std::int32_t> tensors) {
   const auto at = [&](std::int32_t position) {

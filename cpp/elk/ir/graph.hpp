@@ -119,7 +119,9 @@ struct Tensor {
   friend bool operator==(const Tensor&, const Tensor&) = default;
 };
 
-/// Elements of the whole tensor times the bits of one, rounded up to bytes.
+/// Elements of the whole tensor.
+[[nodiscard]] std::int64_t elements(const Tensor& tensor);
+/// These times the bits of one, rounded up to bytes.
 [[nodiscard]] Bytes bytes(const Tensor& tensor);
 
 enum class OpKind : std::uint8_t {
@@ -222,6 +224,11 @@ void validate(const Graph& graph);
 /// The longest periodic run of structurally equal ops, by signature and by how tensors connect
 /// them, never by name. Empty if nothing repeats at least twice.
 [[nodiscard]] std::optional<Repeat> find_repeat(const Graph& graph);
+
+/// The op of the first equal layer that stands where `op` does in its own, or `op` itself.
+[[nodiscard]] inline std::int32_t first_like(const Graph& graph, std::int32_t op) {
+  return graph.repeat ? graph.repeat->first_like(op) : op;
+}
 
 /// For each op the first op with the same axes, expressions, dtypes, shapes and homes.
 [[nodiscard]] std::vector<std::int32_t> equal_ops(const Graph& graph);

@@ -263,7 +263,7 @@ std::vector<std::int32_t> equal_ops(const Graph& graph) {
   std::unordered_map<std::size_t, std::vector<std::int32_t>> seen;
   for (std::size_t i = 0; i < graph.ops.size(); ++i) {
     const auto op = static_cast<std::int32_t>(i);
-    const std::int32_t copied = graph.repeat ? graph.repeat->first_like(op) : op;
+    const std::int32_t copied = first_like(graph, op);
     if (copied != op) {
       first[i] = first[static_cast<std::size_t>(copied)];
       continue;

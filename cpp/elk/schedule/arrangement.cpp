@@ -28,12 +28,9 @@ std::vector<std::int32_t> surroundings(const Problem& problem, std::int32_t op) 
 
 }  // namespace
 
-Places::Places(const Problem& problem) : period_(problem.op_count()) {
-  if (const auto& repeat = problem.graph().repeat) {
-    begin_ = repeat->begin;
-    period_ = repeat->period;
-    count_ = repeat->count;
-  }
+Places::Places(const Problem& problem)
+    : layers_(problem.graph().repeat.value_or(
+          ir::Repeat{.begin = 0, .period = problem.op_count(), .count = 1})) {
   for (std::int32_t op = 0; op < problem.op_count(); ++op) {
     if (of(op) == op) {
       all_.push_back(op);

@@ -14,16 +14,14 @@ class Places {
  public:
   explicit Places(const Problem& problem);
 
-  [[nodiscard]] std::int32_t of(std::int32_t op) const {
-    return begin_ <= op && op < end() ? begin_ + ((op - begin_) % period_) : op;
-  }
-  [[nodiscard]] std::int32_t begin() const { return begin_; }
-  [[nodiscard]] std::int32_t period() const { return period_; }
-  [[nodiscard]] std::int32_t count() const { return count_; }
-  [[nodiscard]] std::int32_t end() const { return begin_ + (period_ * count_); }
+  [[nodiscard]] std::int32_t of(std::int32_t op) const { return layers_.first_like(op); }
+  [[nodiscard]] std::int32_t begin() const { return layers_.begin; }
+  [[nodiscard]] std::int32_t period() const { return layers_.period; }
+  [[nodiscard]] std::int32_t count() const { return layers_.count; }
+  [[nodiscard]] std::int32_t end() const { return begin() + (period() * count()); }
   /// Whether several ops stand at `place`.
   [[nodiscard]] bool repeats(std::int32_t place) const {
-    return begin_ <= place && place < begin_ + period_;
+    return begin() <= place && place < begin() + period();
   }
   /// In order.
   [[nodiscard]] const std::vector<std::int32_t>& all() const { return all_; }
@@ -31,9 +29,7 @@ class Places {
   [[nodiscard]] const std::vector<std::int32_t>& loaded() const { return loaded_; }
 
  private:
-  std::int32_t begin_ = 0;
-  std::int32_t period_;
-  std::int32_t count_ = 1;
+  ir::Repeat layers_;
   std::vector<std::int32_t> all_;
   std::vector<std::int32_t> loaded_;
 };

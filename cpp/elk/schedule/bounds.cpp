@@ -28,7 +28,7 @@ constexpr int kGrid = 16;    // weights are multiples of 1 / kGrid
 constexpr int kPrices = 32;  // of a second of a preload, below and above the share of the HBM
 constexpr int kMeans = 8;    // of what a preload takes of ports and of the HBM
 
-/// Neighbours have not been seen to add more than two hundredths to what meets at ports.
+/// By how much neighbours could lift the bound of contention if they are worth a look.
 constexpr double kMostTogether = 1.03;
 
 /// Bytes a second that a core receives at most, on average over all. On the grid of one chip every
@@ -310,23 +310,21 @@ Bounds bounds(const Problem& problem, Seconds ideal) {
       .execute = {weighed(all, groups.front(), {.execute = 1.0, .link = 0.0, .hbm = 0.0})},
       .link = {weighed(all, groups.front(), {.execute = 0.0, .link = 1.0, .hbm = 0.0})}};
   const std::vector<double> read = reads(problem);
+  const double rate = arrival_rate(chip) * static_cast<double>(chip.chips);
   if (chip.hbm) {
     const double bytes = std::accumulate(read.begin(), read.end(), 0.0);
-    const auto chips = static_cast<double>(chip.chips);
-    const double rate = arrival_rate(chip) * chips;
     const double timeline = sram_bound(problem, read, rate);
     const PairBound pairs = pair_bound(problem, read, rate);
     if (!pairs.ops.empty()) {
       groups.push_back(group(problem, Standings::Executes, pairs));
     }
-    result.hbm.value = bytes / (chip.hbm->rate * chips) * kRoundDown;
+    result.hbm.value = bytes / (chip.hbm->rate * static_cast<double>(chip.chips)) * kRoundDown;
     result.lower_bound.value = std::max(result.hbm.value, timeline * kRoundDown);
   }
   for (const Group& together : groups) {
     result.lower_bound.value = std::max(result.lower_bound.value, most_weighed(all, together));
   }
   if (chip.hbm) {
-    const double rate = arrival_rate(chip) * static_cast<double>(chip.chips);
     const Seconds meeting{contended(problem, all, read, result.lower_bound)};
     result.lower_bound = std::max(result.lower_bound, meeting);
     result.lower_bound = std::max(result.lower_bound, hosting_bound(problem, read, rate, result));

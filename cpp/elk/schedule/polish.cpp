@@ -66,10 +66,9 @@ class Polish {
   /// Ops that change together: those at the same place of a layer with the same choice.
   [[nodiscard]] std::vector<std::vector<std::int32_t>> alike() const {
     std::map<std::tuple<std::int32_t, std::int32_t, std::int32_t>, std::vector<std::int32_t>> found;
-    const auto& repeat = problem_.graph().repeat;
     for (std::int32_t op = 0; op < problem_.op_count(); ++op) {
       const Choice& choice = draft_.choices()[static_cast<std::size_t>(op)];
-      const std::int32_t place = repeat ? repeat->first_like(op) : op;
+      const std::int32_t place = ir::first_like(problem_.graph(), op);
       found[{place, choice.option, choice.state}].push_back(op);
     }
     std::vector<std::vector<std::int32_t>> groups;

@@ -38,13 +38,10 @@ void add_grains(const ir::Op& op, const ir::Operand& operand,
 std::vector<std::int32_t> first_alike(const ir::Graph& graph) {
   std::vector<std::int32_t> result(graph.tensors.size());
   std::iota(result.begin(), result.end(), 0);
-  if (!graph.repeat) {
-    return result;
-  }
   for (std::size_t op = 0; op < graph.ops.size(); ++op) {
     const ir::Op& node = graph.ops[op];
     const ir::Op& first =
-        graph.ops[subscript(graph.repeat->first_like(static_cast<std::int32_t>(op)))];
+        graph.ops[subscript(ir::first_like(graph, static_cast<std::int32_t>(op)))];
     for (std::size_t i = 0; i < node.operands.size(); ++i) {
       if (node.operands[i].access == ir::Access::Write) {
         result[subscript(node.operands[i].tensor)] = first.operands[i].tensor;

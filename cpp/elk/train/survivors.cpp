@@ -25,20 +25,20 @@ std::vector<std::size_t> by_time(const std::vector<State>& states) {
 
 std::vector<std::size_t> Survivors::among(const std::vector<State>& states) {
   std::vector<std::size_t> result;
-  kept_.clear();
+  Kept kept;
   bool open = false;  // Whether a state is kept that any op can go on from.
   for (const std::size_t i : by_time(states)) {
     const State& state = states[i];
     const bool opens = !open && is_whole(state);
-    if (kept_.size() >= kMost && !opens) {
-      leave_out(state);
-    } else if (!is_dominated(state)) {
-      kept_.push_back(&state);
+    if (kept.size() >= kMost && !opens) {
+      leave_out(state, kept);
+    } else if (!is_dominated(state, kept)) {
+      kept.push_back(&state);
       result.push_back(i);
       open = open || opens;
     }
   }
-  let_order_turn();
+  let_order_turn(kept);
   return result;
 }
 
@@ -86,10 +86,10 @@ std::optional<std::int64_t> Survivors::completing_time(const State& from, const 
 
 /// Whether a survivor is as good as a state. One is enough: that for which it stays so longest. If
 /// none is, none must get to be.
-bool Survivors::is_dominated(const State& state) {
+bool Survivors::is_dominated(const State& state, const Kept& kept) {
   std::int64_t none = alike_;
   std::int64_t longest = -1;
-  for (const State* other : kept_) {
+  for (const State* other : kept) {
     const Verdict verdict = compare(*other, state, alike_);
     if (!verdict.as_good) {
       none = std::min(none, verdict.alike);
@@ -105,18 +105,18 @@ bool Survivors::is_dominated(const State& state) {
 }
 
 /// A state beyond the limit must stay behind all survivors.
-void Survivors::leave_out(const State& state) {
-  for (const State* other : kept_) {
+void Survivors::leave_out(const State& state, const Kept& kept) {
+  for (const State* other : kept) {
     alike_ = layers_in_order(*other, state, alike_);
   }
 }
 
 /// A survivor may come to stand before another if it is not as good as that then.
-void Survivors::let_order_turn() {
-  for (std::size_t later = 1; later < kept_.size(); ++later) {
+void Survivors::let_order_turn(const Kept& kept) {
+  for (std::size_t later = 1; later < kept.size(); ++later) {
     for (std::size_t earlier = 0; earlier < later && alike_ > 0; ++earlier) {
-      const State& first = *kept_[earlier];
-      const State& second = *kept_[later];
+      const State& first = *kept[earlier];
+      const State& second = *kept[later];
       if (layers_in_order(first, second, alike_) < alike_) {
         alike_ = std::min(alike_, compare(second, first, alike_).alike);
       }

@@ -37,12 +37,12 @@ class Survivors {
   [[nodiscard]] Verdict compare(const State& from, const State& to, std::int64_t layers);
   [[nodiscard]] std::optional<std::int64_t> completing_time(const State& from, const State& to,
                                                             std::int64_t most);
-  [[nodiscard]] bool is_dominated(const State& state);
-  void leave_out(const State& state);
-  void let_order_turn();
+  using Kept = std::vector<const State*>;
+  [[nodiscard]] bool is_dominated(const State& state, const Kept& kept);
+  void leave_out(const State& state, const Kept& kept);
+  void let_order_turn(const Kept& kept);
 
   Routes& routes_;
-  std::vector<const State*> kept_;
   std::int64_t alike_ = 0;
 };
 

@@ -74,4 +74,12 @@ inline void add_cuts(schedule::Problem& problem, std::int32_t op,
   }
 }
 
+/// The same of every op of a model.
+inline void add_cuts(schedule::Problem& problem, bool turns = false) {
+  for (std::int32_t op = 0; op < problem.op_count(); ++op) {
+    std::vector<std::int64_t> factors;
+    add_cuts(problem, op, factors, turns);
+  }
+}
+
 }  // namespace elk::test

@@ -258,4 +258,18 @@ inline chip::Chip random_chip(Random& random) {
   return chip;
 }
 
+/// Two products of which every core may want all weights, and what they are given.
+inline ir::Graph two_products(Random& random) {
+  const std::int64_t rows = one_of<std::int64_t, 3>(random, {4, 6, 8});
+  const std::int64_t width = one_of<std::int64_t, 3>(random, {8, 10, 12});
+  Net net;
+  std::int32_t x = net.tensor(ir::Home::Input, {rows, width});
+  x = net.add(matmul(rows, width, width), {x});
+  if (random.below(2) == 0) {
+    x = net.add(exp_of(rows, width), {x});
+  }
+  net.add(matmul(rows, width, width), {x}, ir::Home::Output);
+  return net.done();
+}
+
 }  // namespace elk::test

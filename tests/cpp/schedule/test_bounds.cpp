@@ -72,10 +72,7 @@ TEST(Bounds, LieBelowTheBestOfEveryChoiceOnTinyModels) {
       continue;
     }
     const Bounds found = bounds(problem, ideal(problem).times.total);
-    for (std::int32_t op = 0; op < problem.op_count(); ++op) {
-      std::vector<std::int64_t> factors;
-      test::add_cuts(problem, op, factors);
-    }
+    test::add_cuts(problem);
     test::Exhaustive all(problem);
     const double least = all.least();
     if (all.tried() == 0) {

@@ -90,20 +90,6 @@ TEST(Hosting, CountsStoresAsShields) {
   EXPECT_NEAR(counted_store(1.0, kInfinite, kPrices), 5.0, 1e-9);
 }
 
-/// Products one after another, the last of which may be stored, or exp between them.
-ir::Graph chained_products(Random& random) {
-  const std::int64_t rows = test::one_of<std::int64_t, 3>(random, {4, 6, 8});
-  const std::int64_t width = test::one_of<std::int64_t, 3>(random, {8, 10, 12});
-  test::Net net;
-  std::int32_t x = net.tensor(ir::Home::Input, {rows, width});
-  x = net.add(test::matmul(rows, width, width), {x});
-  if (random.below(3) == 0) {
-    x = net.add(test::exp_of(rows, width), {x});
-  }
-  net.add(test::matmul(rows, width, width), {x}, ir::Home::Output);
-  return net.done();
-}
-
 chip::Chip few_ports(Random& random) {
   chip::Chip chip = test::tight_chip(4, 300 + (8 * random.below(100)));
   chip.hbm->rate = test::one_of<double, 4>(random, {2e9, 8e9, 3e10, 1e12});
@@ -136,7 +122,7 @@ TEST(HostingBound, LiesBelowEveryChoiceOnTinyModels) {
   int higher = 0;
   double nearest = 0.0;
   for (int round = 0; round < 150; ++round) {
-    const ir::Graph graph = chained_products(random);
+    const ir::Graph graph = test::two_products(random);
     const chip::Chip chip = few_ports(random);
     Problem problem = test::problem(graph, chip, tiles);
     const StandingBound executes = standing_bound(problem, Standings::Executes);
@@ -149,10 +135,7 @@ TEST(HostingBound, LiesBelowEveryChoiceOnTinyModels) {
                        .execute = executes.time,
                        .link = {0.0}};
     const Seconds bound = hosting_bound(problem, read_by(problem), chip.hbm->rate, known);
-    for (std::int32_t op = 0; op < problem.op_count(); ++op) {
-      std::vector<std::int64_t> factors;
-      test::add_cuts(problem, op, factors, true);
-    }
+    test::add_cuts(problem, true);
     test::Exhaustive all(problem);
     const double least = all.least();
     if (all.tried() == 0) {

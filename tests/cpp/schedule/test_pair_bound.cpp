@@ -99,35 +99,12 @@ PairBound pairs_of(const Problem& problem) {
   return pair_bound(problem, std::vector<double>(subscript(problem.op_count()), 0.0), 1.0);
 }
 
-/// Trial of every cut, state and preload number.
-test::Exhaustive every_choice(Problem& problem) {
-  for (std::int32_t op = 0; op < problem.op_count(); ++op) {
-    std::vector<std::int64_t> factors;
-    test::add_cuts(problem, op, factors, true);
-  }
-  return test::Exhaustive(problem);
-}
-
 double floors(const Problem& problem, const std::vector<std::int32_t>& ops) {
   double sum = 0.0;
   for (const std::int32_t op : ops) {
     sum += problem.front(op).floor.execute.value;
   }
   return sum;
-}
-
-/// Two products of which every core may want all weights, and what they are given.
-ir::Graph two_products(Random& random) {
-  const std::int64_t rows = test::one_of<std::int64_t, 3>(random, {4, 6, 8});
-  const std::int64_t width = test::one_of<std::int64_t, 3>(random, {8, 10, 12});
-  test::Net net;
-  std::int32_t x = net.tensor(ir::Home::Input, {rows, width});
-  x = net.add(test::matmul(rows, width, width), {x});
-  if (random.below(2) == 0) {
-    x = net.add(test::exp_of(rows, width), {x});
-  }
-  net.add(test::matmul(rows, width, width), {x}, ir::Home::Output);
-  return net.done();
 }
 
 // Copies of weights make executes short where links are slow, and have no room where SRAM is small.
@@ -137,12 +114,13 @@ TEST(PairBound, LiesBelowEveryChoiceOnTinyModels) {
   int higher = 0;
   double nearest = 0.0;
   for (int round = 0; round < 120; ++round) {
-    const ir::Graph graph = two_products(random);
+    const ir::Graph graph = test::two_products(random);
     const chip::Chip chip = slow_links(random, 300 + (8 * random.below(50)));
     Problem problem = test::problem(graph, chip, tiles);
     const PairBound pairs = pairs_of(problem);
     const double each = floors(problem, pairs.ops);
-    test::Exhaustive all = every_choice(problem);
+    test::add_cuts(problem, true);
+    test::Exhaustive all(problem);
     const double least = all.least();
     if (all.tried() == 0 || pairs.ops.empty()) {
       continue;
@@ -187,7 +165,8 @@ TEST(PairBound, CountsBesideTrees) {
       continue;
     }
     const double alone = floors(problem, trees.ops) + pairs.gain.value;
-    test::Exhaustive all = every_choice(problem);
+    test::add_cuts(problem, true);
+    test::Exhaustive all(problem);
     static_cast<void>(all.least());
     if (all.tried() == 0 || pairs.ops.empty()) {
       continue;

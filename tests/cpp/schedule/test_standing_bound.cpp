@@ -67,10 +67,7 @@ TEST(StandingBound, LiesBelowEveryChoiceOfCutsAndAboveTheFloors) {
     const StandingBound ports = standing_bound(problem, Standings::Ports);
     const double each = floors(problem);
     ASSERT_EQ(executes.ops.size(), graph.ops.size());
-    for (std::int32_t op = 0; op < problem.op_count(); ++op) {
-      std::vector<std::int64_t> factors;
-      test::add_cuts(problem, op, factors);
-    }
+    test::add_cuts(problem);
     const double least = test::least_of_all(problem);
     EXPECT_LE(executes.time.value, least * (1.0 + 1e-9)) << "round " << round;
     EXPECT_GE(executes.time.value, each * (1.0 - 1e-9)) << "round " << round;
@@ -105,10 +102,7 @@ TEST(StandingBound, LiesBelowEveryChoiceOfCutsAndTurns) {
     Problem problem = test::problem(graph, chip, tiles);
     const StandingBound executes = standing_bound(problem, Standings::Executes);
     ASSERT_EQ(executes.ops.size(), graph.ops.size());
-    for (std::int32_t op = 0; op < problem.op_count(); ++op) {
-      std::vector<std::int64_t> factors;
-      test::add_cuts(problem, op, factors, true);
-    }
+    test::add_cuts(problem, true);
     const double least = test::least_of_all(problem);
     EXPECT_LE(executes.time.value, least * (1.0 + 1e-9)) << "round " << round;
     higher += executes.time.value > floors(problem) * (1.0 + 1e-6) ? 1 : 0;
@@ -153,10 +147,7 @@ TEST(StandingBound, LiesBelowEveryChoiceOfCutsOfHeads) {
     Problem problem = test::problem(graph, chip, tiles);
     const StandingBound executes = standing_bound(problem, Standings::Executes);
     ASSERT_EQ(executes.ops.size(), graph.ops.size());
-    for (std::int32_t op = 0; op < problem.op_count(); ++op) {
-      std::vector<std::int64_t> factors;
-      test::add_cuts(problem, op, factors, true);
-    }
+    test::add_cuts(problem, true);
     const double least = test::least_of_all(problem);
     EXPECT_LE(executes.time.value, least * (1.0 + 1e-9)) << "round " << round;
     higher += executes.time.value > floors(problem) * (1.0 + 1e-6) ? 1 : 0;
@@ -197,10 +188,7 @@ TEST(StandingBound, LiesBelowEveryChoiceOfCutsBehindACollective) {
       const StandingBound found = standing_bound(problem, Standings::Executes);
       EXPECT_EQ(found.ops.back(), 0);
       EXPECT_EQ(found.ops.front(), 2);
-      for (std::int32_t op = 0; op < problem.op_count(); ++op) {
-        std::vector<std::int64_t> factors;
-        test::add_cuts(problem, op, factors);
-      }
+      test::add_cuts(problem);
       const double least = test::least_of_all(problem);
       const double rest = problem.front(1).floor.execute.value;
       EXPECT_LE(found.time.value + rest, least * (1.0 + 1e-9)) << "round " << round;

@@ -30,10 +30,7 @@ TEST(Suggested, ChoicesTakeTheLeastTogether) {
       fastest.push_back({{.option = static_cast<std::int32_t>(front.fastest), .state = 0}});
     }
     const double each = test::least_of(problem, fastest);
-    for (std::int32_t op = 0; op < problem.op_count(); ++op) {
-      std::vector<std::int64_t> factors;
-      test::add_cuts(problem, op, factors);
-    }
+    test::add_cuts(problem);
     const double least = test::least_of_all(problem);
     EXPECT_LE(found, 1.01 * least) << "round " << round;
     least_of_each += each <= 1.01 * least ? 1 : 0;
