@@ -107,6 +107,8 @@ CODES = (
          "simulate it first (`plan.simulate()`), or ask for the predicted ones"),
     Code("not_text", _MODEL, "A name in a model is no UTF-8", "export the model again"),
     Code("not_there_yet", _INPUT, "An option is for a later version", "use one of those named"),
+    Code("output_file", "OutputFileError", "A file cannot be written; one that was there before is "
+         "unchanged", "make room on the disk, or choose a folder that may be written"),
     Code("plan_file", "PlanFileError", "A plan file cannot be read, or is of another version",
          "compile again"),
     Code("profile_file", "ProfileFileError", "A file of measured tiles cannot be read",

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from elk import quantity
+from elk import atomic_file, quantity
 from elk.chip import Chip
 from elk.chip_check import unit_of
 from elk.chips import SCHEMA
@@ -85,13 +85,7 @@ def write_chip(chip: Chip, path: Path) -> None:
     tables = tables_of(chip)
     if _is_file_name(chip.core.tile_model):
         tables["core"]["tile_model"] = os.path.relpath(chip.core.tile_model, path.parent)
-    try:
-        path.write_text(writer(tables), encoding="utf-8")
-    except (OSError, ValueError) as error:  # ValueError: a path with a zero byte.
-        reason = getattr(error, "strerror", None) or str(error)
-        raise ChipFileError(
-            f"the file cannot be written: {reason}", place=str(path), remedy="check the path"
-        ) from None
+    atomic_file.write_text(path, writer(tables), "the chip", ChipFileError)
 
 
 def _is_file_name(tile_model: str) -> bool:

@@ -94,6 +94,12 @@ class PlanFileError(InvalidInputError):
     code = "plan_file"
 
 
+class OutputFileError(InvalidInputError):
+    """A file that cannot be written; what was there before is unchanged."""
+
+    code = "output_file"
+
+
 class MissingPackageError(ElkError, ImportError):
     """Something needs an optional package that is not installed."""
 

@@ -6,12 +6,13 @@ import gzip
 import io
 import json
 import zlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn, cast
 
-from elk import _core
+from elk import _core, atomic_file
 from elk.errors import ElkError, InvalidInputError, PlanFileError
 from elk.plan_schema import SCHEMA, OpRow, PlanDocument
 
@@ -92,14 +93,13 @@ class StoredPlan:
 def write_plan(document: PlanDocument, path: Path) -> None:
     """Writes an `.elkplan` file; a reader sees the old file or the whole new one."""
     data = gzip.compress(to_text(document).encode(), mtime=0)
-    part = path.with_name(path.name + ".part")
-    try:
-        part.write_bytes(data)
-        part.replace(path)
-    except OSError as error:
-        raise PlanFileError(
-            f"the plan cannot be written: {error.strerror or error}", place=str(path)
-        ) from error
+    atomic_file.write_bytes(path, data, "the plan", PlanFileError)
+
+
+def write_json(document: Mapping[str, Any], path: Path) -> None:
+    """Writes a plan's document as plain JSON, as `write_plan` its file."""
+    text = json.dumps(document, allow_nan=False, ensure_ascii=False)
+    atomic_file.write_text(path, text, "the plan", PlanFileError)
 
 
 def to_text(document: PlanDocument) -> str:

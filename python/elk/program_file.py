@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
-from elk import _core
+from elk import _core, atomic_file
 from elk.errors import InvalidInputError, PlanFileError
 from elk.listing import Area, Coder, CoreInstruction, ListedOp, Listing, Parcel, PlacedProgram
 
@@ -59,16 +59,12 @@ def write_program(placed: PlacedProgram, document: Mapping[str, Any], path: Path
     Raises:
         PlanFileError: the file cannot be written.
     """
-    part = path.with_name(path.name + ".part")
-    try:
-        with part.open("wb") as raw, gzip.GzipFile(fileobj=raw, mode="wb", mtime=0) as packed:
-            for row in _rows(placed, document):
-                packed.write((json.dumps(row, separators=(",", ":")) + "\n").encode())
-        part.replace(path)
-    except OSError as error:
-        raise PlanFileError(
-            f"the program cannot be written: {error.strerror or error}", place=str(path)
-        ) from error
+    with (
+        atomic_file.replacing(path, "the program", PlanFileError) as raw,
+        gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=0) as packed,
+    ):
+        for row in _rows(placed, document):
+            packed.write((json.dumps(row, separators=(",", ":")) + "\n").encode())
 
 
 def _rows(placed: PlacedProgram, document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
+from elk import atomic_file
 from elk._core import TileModel
 from elk.errors import InvalidInputError
 from elk.tileforms import Dim, Form, GranulesForm, GridForm
@@ -254,7 +255,7 @@ def write_record(record: FittedModel | AnalyticModel, path: Path) -> None:
         rows = ",\n".join(f"    {json.dumps(kernel)}" for kernel in kernels)
         lines.append(f'  "kernels": [\n{rows}\n  ]')
     body = ",\n".join(lines)
-    path.write_text(f"{{\n{body}\n}}\n", encoding="utf-8")
+    atomic_file.write_text(path, f"{{\n{body}\n}}\n", "the tile model", TileModelFileError)
 
 
 @functools.cache

@@ -187,7 +187,9 @@ class Timeline:
 
         Raises:
             InvalidInputError: the file has another suffix.
+            OutputFileError: the file cannot be written.
         """
+        from elk import atomic_file  # noqa: PLC0415 - saving alone needs it
         from elk.perfetto import chrome_json, perfetto_bytes  # noqa: PLC0415 - saving alone needs it
         from elk.timeline_page import document  # noqa: PLC0415
 
@@ -204,7 +206,7 @@ class Timeline:
             "chrome": lambda: chrome_json(self).encode(),
             "page": lambda: document(self).encode(),
         }
-        target.write_bytes(write[kind]())
+        atomic_file.write_bytes(target, write[kind](), "the trace")
 
     def __repr__(self) -> str:
         return (

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from elk import atomic_file
 from elk.cli.output import print_json
 from elk.cli.reading import (
     AsJson,
@@ -80,7 +81,8 @@ def compare_command(  # noqa: PLR0913 - every option is a flag of its own
     )
     if plot is not None and figure is not None:
         _draw(found, figure)
-        figure.savefig(plot, dpi=150)
+        with atomic_file.replacing(plot, "the plot") as file:
+            figure.savefig(file, format=plot.suffix[1:], dpi=150)
     if traces is not None:
         traces.mkdir(parents=True, exist_ok=True)
         for row in found.rows:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as json_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -60,6 +59,7 @@ def compile_command(  # noqa: PLR0913 - every option is a flag of its own
 ) -> None:
     """Plan a model for a chip and print the plan's card. Exit code 1 if the model does not fit."""
     from elk.plan import compile as compile_plan  # noqa: PLC0415 help does not wait for the core
+    from elk.plan_file import write_json  # noqa: PLC0415 as above
 
     plan = compile_plan(
         model,
@@ -79,8 +79,7 @@ def compile_command(  # noqa: PLR0913 - every option is a flag of its own
     if output is not None:
         plan.save(output)
     if plan_json is not None:
-        text = json_module.dumps(plan.to_json(), allow_nan=False, ensure_ascii=False)
-        plan_json.write_text(text, encoding="utf-8")
+        write_json(plan.to_json(), plan_json)
     if json:
         print_json(_facts(plan, output))
     else:

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from elk import atomic_file
 from elk.cli.output import print_json, print_table
 from elk.cli.reading import AsJson
 
@@ -63,7 +64,7 @@ def write_command(
 
     proto = models.get(name, phase, layers=layers, dtype=dtype)
     data = proto.SerializeToString(deterministic=True)
-    file.write_bytes(data)
+    atomic_file.write_bytes(file, data, "the model")
     symbols = models.symbols(proto)
     if json:
         print_json({"file": str(file), "bytes": len(data), "symbols": symbols})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as json_module
 from pathlib import Path
 from typing import Annotated
 
@@ -27,14 +26,14 @@ def simulate_command(
 ) -> None:
     """Run a saved plan on the simulator and print what it does with its time."""
     from elk.plan import load_plan  # noqa: PLC0415 help does not wait for the core
+    from elk.plan_file import write_json  # noqa: PLC0415 as above
 
     loaded = load_plan(plan)
     run = loaded.simulate(fidelity=fidelity)
     if output is not None:
         loaded.save(output)
     if plan_json is not None:
-        text = json_module.dumps(loaded.to_json(), allow_nan=False, ensure_ascii=False)
-        plan_json.write_text(text, encoding="utf-8")
+        write_json(loaded.to_json(), plan_json)
     if json:
         print_json(
             {
