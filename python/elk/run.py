@@ -118,24 +118,31 @@ class Run:
         }
 
     def stalls(self, op: int | None = None) -> dict[str, float]:
-        """Seconds for which executes did not compute, by reason; of one operator or of all.
+        """Seconds for which nothing was computed, by reason; of one operator or of the run.
 
-        `preload`: they waited for HBM; `exchange`: for other cores and synchronisation; `link
+        `preload`: executes waited for HBM; `exchange`: for other cores and synchronisation; `link
         contention`: for preloads and stores on the links of exchanges; `SRAM port`: for what
-        arrived at the core or left it while it computed.
+        arrived at the core or left it while it computed; `store`: after the last execute the run
+        waited for stores, so that of an operator it is 0. With the time of tile calls, those that
+        add up or copy what came from other cores included, the reasons add up to the whole.
 
         Raises:
             InvalidInputError: there is no such operator.
+
+        Example:
+            >>> calls_ps = run.columns["compute_ps"] - run.columns["sram_contention_ps"]
+            >>> round(sum(run.stalls().values()) * 1e12) + calls_ps.sum() == run.total_ps
+            True
         """
         count = len(self._plan["ops"])
         if op is not None and not 0 <= op < count:
             raise InvalidInputError(f"op must be from 0 to {count - 1}, got {op!r}")
         rows = slice(None) if op is None else slice(op, op + 1)
-        return {
-            reason: int(column[rows].sum()) / _PS
-            for reason, column in self._reasons_ps.items()
-            if reason != "compute"
-        }
+        spent_ps = {reason: int(column[rows].sum()) for reason, column in self._reasons_ps.items()}
+        del spent_ps["compute"]
+        executed_ps = int(self.columns["execute_end_ps"].max(initial=0))
+        spent_ps["store"] = self.total_ps - executed_ps if op is None else 0
+        return {reason: ps / _PS for reason, ps in spent_ps.items()}
 
     @cached_property
     def _reasons_ps(self) -> dict[str, NDArray[np.int64]]:

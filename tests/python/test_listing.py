@@ -63,7 +63,7 @@ def preloads(lists: Iterable[Listing]) -> dict[int, dict[int, int]]:
 
 
 def phases(listing: Listing, op: int, loaded: set[tuple[int, str]]) -> list[str]:
-    """What an execute does, one kind after another."""
+    """What an execute does, one kind after another; calls copy what shifts and add up."""
     kinds: list[str] = []
     for one in listing:
         if one.op != op or one.action in {"allocate", "preload_async", "store_async"}:
@@ -71,8 +71,9 @@ def phases(listing: Listing, op: int, loaded: set[tuple[int, str]]) -> list[str]
         kind = one.action
         if kind == "distribute_data":
             kind = "distribute" if (op, one.areas[0].tensor) in loaded else "gather"
-        if not kinds or kinds[-1] != kind:
-            kinds.append(kind)
+        for part in (kind, "compute") if kind in {"shift", "reduce"} else (kind,):
+            if not kinds or kinds[-1] != part:
+                kinds.append(part)
     return kinds
 
 

@@ -182,17 +182,27 @@ class Executor {
     }
     const Played played = player_.play(stage.demand(), number(stage));
     const Picoseconds late = played.end - played.begin - played.alone;
-    (stage.computes ? row.sram_contention : row.link_contention) += late;
-    row.parts[static_cast<std::size_t>(stage.kind)] += player_.now() - begin;
-    const bool goes_on = !run_.phases.empty() && run_.phases.back().op == op &&
-                         run_.phases.back().kind == stage.kind;
-    if (!goes_on) {
-      run_.phases.push_back({op, stage.kind, {begin, begin}, {0}, {0.0}});
+    const bool outlasted = stage.exposed.value > 0;  // The longer of the two is what is drawn out.
+    const bool computes = stage.kind == PhaseKind::Compute && !outlasted;
+    (computes ? row.sram_contention : row.link_contention) += late;
+    const Picoseconds turn = outlasted ? player_.now() - stage.exposed - late : player_.now();
+    record(row, {op, stage.kind, {begin, turn}, stage.demand().received, stage.core_time});
+    if (outlasted) {
+      record(row, {op, PhaseKind::Shift, {turn, player_.now()}, {0}, {0.0}});
     }
-    Phase& phase = run_.phases.back();
-    phase.time.end = player_.now();
-    phase.received += stage.demand().received;
-    phase.core_time += stage.core_time;
+  }
+
+  /// Adds a stretch of time to its op and to the phase that it goes on with.
+  void record(OpRun& row, const Phase& next) {
+    row.parts[static_cast<std::size_t>(next.kind)] += next.time.end - next.time.begin;
+    std::vector<Phase>& phases = run_.phases;
+    if (phases.empty() || phases.back().op != next.op || phases.back().kind != next.kind) {
+      phases.push_back(next);
+      return;
+    }
+    phases.back().time.end = next.time.end;
+    phases.back().received += next.received;
+    phases.back().core_time += next.core_time;
   }
 
   void count_work(std::int32_t op, const Work& work) {

@@ -16,7 +16,8 @@ struct Span {
   friend bool operator==(const Span&, const Span&) = default;
 };
 
-/// What an execute does with its time.
+/// What an execute does with its time. Compute is every tile call, those that add up or copy what
+/// an exchange brought included; a shift that is hidden behind one counts where it outlasts it.
 enum class PhaseKind : std::uint8_t { Distribute, Gather, Compute, Shift, Reduce };
 inline constexpr std::size_t kPhaseKinds = 5;
 
@@ -26,7 +27,7 @@ struct Phase {
   PhaseKind kind;
   Span time;
   Bytes received;     // by all cores, from other cores and chips
-  Seconds core_time;  // of tile calls, over all cores, as if nothing drew them out
+  Seconds core_time;  // of calls of the op's kernel, over all cores, as if nothing drew them out
 };
 
 /// One op of a run.

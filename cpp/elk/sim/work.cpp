@@ -34,10 +34,10 @@ struct Works::Builder {
     return to_latency(wide ? chip.inter_chip->sync_latency : chip.interconnect.sync_latency);
   }
 
-  static Stage stage(PhaseKind kind, Demand demand, bool computes) {
+  static Stage stage(PhaseKind kind, Demand demand) {
     return {.kind = kind,
-            .computes = computes,
             .sync = {0},
+            .exposed = {0},
             .core_time = {0.0},
             .asks = std::make_shared<const Demand>(std::move(demand))};
   }
@@ -58,15 +58,15 @@ struct Works::Builder {
     out.received += kind == PhaseKind::Distribute ? Bytes{0} : demand.most_received;
     const Bytes busiest = demand.busiest;
     const Picoseconds synced = sync(demand);
-    out.stages.push_back(stage(kind, std::move(demand), false));
+    out.stages.push_back(stage(kind, std::move(demand)));
     out.stages.back().sync = synced;
     return busiest;
   }
 
-  /// The same time on every core of the execute.
-  Stage everywhere(PhaseKind kind, Picoseconds time) {
+  /// A call that takes every core of the execute this time.
+  Stage everywhere(Picoseconds time) {
     const std::vector<Picoseconds> alone(execution.tiles.size(), time);
-    return stage(kind, works.demands_.of(execution.tiles, alone), true);
+    return stage(PhaseKind::Compute, works.demands_.of(execution.tiles, alone));
   }
 
   /// Where a tile at the edge takes longer than a full one, its core pads it: it has the room.
@@ -88,7 +88,7 @@ struct Works::Builder {
 
   void steps() {
     const std::vector<Picoseconds> alone = calls();
-    Stage compute = stage(PhaseKind::Compute, works.demands_.of(execution.tiles, alone), true);
+    Stage compute = stage(PhaseKind::Compute, works.demands_.of(execution.tiles, alone));
     for (std::size_t i = 0; i < alone.size(); ++i) {
       const program::Tiles& tiles = execution.tiles[i];
       compute.core_time += to_seconds(alone[i]) * static_cast<double>(tiles.cores.size());
@@ -123,11 +123,11 @@ struct Works::Builder {
   std::vector<Stage> shift(const program::Rotation& rotation) {
     Demand demand = works.demands_.of(rotation.exchange);
     const Picoseconds synced = sync(demand) * rotation.chunks;
-    std::vector<Stage> stages{stage(PhaseKind::Shift, std::move(demand), false)};
+    std::vector<Stage> stages{stage(PhaseKind::Shift, std::move(demand))};
     stages.front().sync = synced;
     if (!works.chip_.interconnect.native_shift) {
       const Picoseconds once = works.tiles_.copy(op, rotation.slices, rotation.run, rotation.bits);
-      stages.push_back(everywhere(PhaseKind::Shift, once * rotation.chunks));
+      stages.push_back(everywhere(once * rotation.chunks));
     }
     return stages;
   }
@@ -153,7 +153,8 @@ struct Works::Builder {
       load.tail += moved.latency;
     }
     moved.latency = {0};
-    Stage one = stage(PhaseKind::Compute, beside(compute.demand(), moved), true);
+    Stage one = stage(PhaseKind::Compute, beside(compute.demand(), moved));
+    one.exposed = alone(one.demand()) - alone(compute.demand());
     one.core_time = compute.core_time;
     return known.emplace(moving, std::move(one)).first->second;
   }
@@ -176,14 +177,14 @@ struct Works::Builder {
       out.received += demand.most_received * crossing.steps;
       out.exchange += demand.busiest * crossing.steps;
       const Picoseconds synced = sync(demand);
-      Stage one = stage(PhaseKind::Shift, std::move(demand), false);
+      Stage one = stage(PhaseKind::Shift, std::move(demand));
       one.sync = synced;
       out.stages.insert(out.stages.end(), static_cast<std::size_t>(crossing.steps), one);
     }
     if (moves.addends > 0) {
       const std::int64_t at_once = moves.ring ? 2 : moves.addends + 1;
       const std::int64_t times = moves.ring ? moves.addends : 1;
-      const Stage add = everywhere(PhaseKind::Shift, works.tiles_.add(op, at_once, moves.elements));
+      const Stage add = everywhere(works.tiles_.add(op, at_once, moves.elements));
       out.stages.insert(out.stages.end(), static_cast<std::size_t>(times), add);
     }
     out.exchange += exchange(PhaseKind::Reduce, moves.deliver);
@@ -192,8 +193,7 @@ struct Works::Builder {
   void reductions() {
     for (const program::Round& round : execution.reduce) {
       out.exchange += exchange(PhaseKind::Reduce, round.exchange);
-      out.stages.push_back(
-          everywhere(PhaseKind::Reduce, works.tiles_.add(op, round.parts, round.elements)));
+      out.stages.push_back(everywhere(works.tiles_.add(op, round.parts, round.elements)));
     }
   }
 };

@@ -11,12 +11,13 @@
 
 namespace elk::sim {
 
-/// One thing after another that an execute does: a synchronisation, then a demand.
+/// One thing after another that an execute does: a synchronisation, then a demand. Tile calls are
+/// computations whatever they do, those that add up or copy what an exchange brought included.
 struct Stage {
-  PhaseKind kind;
-  bool computes;
+  PhaseKind kind;  // Compute: tile calls, with or without a shift hidden behind them
   Picoseconds sync;
-  Seconds core_time;                   // of tile calls, over all cores
+  Picoseconds exposed;                 // by which a hidden shift alone outlasts the calls alone
+  Seconds core_time;                   // of calls of the op's kernel, over all cores
   std::shared_ptr<const Demand> asks;  // equal stages share it
 
   [[nodiscard]] const Demand& demand() const { return *asks; }
