@@ -15,9 +15,10 @@ using namespace elk;
 /// A core that multiplies in blocks of 16 x 16 and does everything else by the declared rule.
 cost::TileModel blocks() {
   cost::Granules granules{};
-  granules.granule.fill(1);
-  granules.granule[static_cast<std::size_t>(ir::TileDim::N)] = 16;
-  granules.granule[static_cast<std::size_t>(ir::TileDim::K)] = 16;
+  granules.side.fill(cost::Granules::kSides);
+  granules.side[static_cast<std::size_t>(ir::TileDim::N)] = 0;
+  granules.side[static_cast<std::size_t>(ir::TileDim::K)] = 1;
+  granules.granule = {16, 16, 1};
   const std::vector<double> terms{150.0, 4.5};
   cost::Extents limit{};
   limit.fill(std::int64_t{1} << 30);

@@ -101,10 +101,26 @@ cost::Form to_transposes(const Keys& keys) {
 }
 
 cost::Form to_granules(const Keys& keys) {
+  constexpr auto kNone = static_cast<std::uint8_t>(cost::Granules::kSides);
   cost::Granules granules{};
+  granules.side.fill(kNone);
   granules.granule.fill(1);
-  for (const auto& [name, size] : keys.form["granule"].cast<py::dict>()) {
-    granules.granule[static_cast<std::size_t>(dim(name))] = size.cast<std::int32_t>();
+  std::uint8_t at = 0;
+  for (const py::handle item : keys.form["sides"]) {
+    const auto side = item.cast<py::dict>();
+    if (at == kNone) {
+      throw InvalidInput(text("a tile has at most ", cost::Granules::kSides, " sides"));
+    }
+    granules.granule[at] = side["granule"].cast<std::int32_t>();
+    for (const py::handle axis : side["axes"]) {
+      std::uint8_t& place = granules.side[static_cast<std::size_t>(dim(axis))];
+      if (place != kNone) {
+        throw InvalidInput(
+            text("the axis ", axis.cast<std::string>(), " lies on two sides of a tile"));
+      }
+      place = at;
+    }
+    ++at;
   }
   return granules;
 }
@@ -218,13 +234,19 @@ py::dict dict_of(const cost::Transposes& transposes) {
 }
 
 py::dict dict_of(const cost::Granules& granules) {
-  const py::dict sizes;
-  for (std::size_t i = 0; i < cost::kTileDims; ++i) {
-    if (granules.granule[i] != 1) {
-      sizes[kDimNames[i]] = granules.granule[i];
+  py::list sides;
+  for (std::size_t at = 0; at < cost::Granules::kSides; ++at) {
+    py::list axes;
+    for (std::size_t i = 0; i < cost::kTileDims; ++i) {
+      if (granules.side[i] == at) {
+        axes.append(kDimNames[i]);
+      }
+    }
+    if (!axes.empty()) {
+      sides.append(py::dict("axes"_a = axes, "granule"_a = granules.granule[at]));
     }
   }
-  return py::dict("kind"_a = "granules", "granule"_a = sizes);
+  return py::dict("kind"_a = "granules", "sides"_a = sides);
 }
 
 }  // namespace

@@ -123,11 +123,21 @@ class TransposesForm(_Form):
     block: Positive
 
 
+class SideForm(_Form):
+    """A side of a tile: axes that are counted together, in steps of `granule`."""
+
+    axes: tuple[Dim, ...] = Field(min_length=1, max_length=16)
+    granule: Positive
+
+
 class GranulesForm(_Form):
-    """A fixed cost a call and a cost for each tile of a fixed size."""
+    """A fixed cost a call, and a cost for each tile of a fixed size that covers its sides.
+
+    Axes that lie on no side multiply the tiles.
+    """
 
     kind: Literal["granules"] = "granules"
-    granule: dict[Dim, Positive]
+    sides: tuple[SideForm, ...] = Field(max_length=3)
 
 
 Form = Annotated[

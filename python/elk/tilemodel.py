@@ -7,19 +7,20 @@ import json
 from collections.abc import Callable
 from importlib import resources
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from elk import atomic_file
 from elk._core import TileModel
 from elk.errors import InvalidInputError
-from elk.tileforms import Dim, Form, GranulesForm, GridForm
+from elk.tileforms import Dim, Form, GranulesForm, SideForm
 from elk.tileforms import Positive as Step
 
 SCHEMA: Literal["elk.tile_model/1"] = "elk.tile_model/1"
 _MOST_BYTES = 16 << 20
 _NO_LIMIT = (1 << 60,) * 9
+_ALL_AXES: tuple[Dim, ...] = tuple(dim for dim in get_args(Dim) if dim != "none")
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Size = Annotated[int, Field(ge=0, lt=1 << 63)]
@@ -101,9 +102,11 @@ class AnalyticModel(_Record):
     """A chip without a profile: peak rates, the granularity they hold for, a fixed cost a call.
 
     A product of m x k x n takes `call_cycles + blocks * gm gk gn / macs_per_cycle`, with the blocks
-    of `gm x gk x gn` that cover it; a convolution is the product of its output positions, its input
-    channels times kernel positions, and its output channels. Anything else takes `call_cycles +
-    ceil(n / vector_elements_per_cycle)` for n elements.
+    of `gm x gk x gn` that cover it; each product of a batch is a call. A convolution is the product
+    of its output positions, its input channels times kernel positions, and its output channels;
+    its groups add their blocks in one call. Anything else takes `call_cycles +
+    ceil(n / vector_elements_per_cycle)` for n elements; a window over channels that do not mix
+    counts each output element once for each kernel position.
     """
 
     schema_: Annotated[Literal["elk.tile_model/1"], Field(alias="schema")] = SCHEMA
@@ -120,20 +123,18 @@ class AnalyticModel(_Record):
         """The model that the planner evaluates."""
         m, k, n = self.granularity
         block = m * k * n / self.macs_per_cycle
-        product = GranulesForm(granule={"m": m, "k": k, "n": n})
-        conv = GranulesForm(granule={"out_w": m, "in_ch": k, "out_ch": n})
         kernels = [
-            self._kernel("matmul", product, block),
-            self._kernel("conv2d", conv, block),
-            *(
-                self._kernel(name, GranulesForm(granule={"out_ch": lanes}), 1.0)
-                for name in ("depthwise_conv2d", "maxpool2d", "sumpool2d")
-                for lanes in (self.vector_elements_per_cycle,)
+            self._kernel("matmul", ((("m",), m), (("k",), k), (("n",), n)), block),
+            self._kernel(
+                "conv2d",
+                (
+                    (("batch", "out_h", "out_w"), m),
+                    (("in_ch", "kernel_h", "kernel_w"), k),
+                    (("out_ch",), n),
+                ),
+                block,
             ),
-            *(
-                self._kernel(name, self._vector(dims), 1.0)
-                for name, dims in _ANALYTIC_VECTORS.items()
-            ),
+            self._kernel("*", ((_ALL_AXES, self.vector_elements_per_cycle),), 1.0),
         ]
         opaque = {
             "call_cycles": self.call_cycles,
@@ -142,34 +143,23 @@ class AnalyticModel(_Record):
         }
         return TileModel([kernel.model_dump(exclude={"rows"}) for kernel in kernels], opaque)
 
-    def _vector(self, dims: tuple[Dim, ...]) -> GridForm:
-        return GridForm(inner=dims, inner_step=self.vector_elements_per_cycle)
-
-    def _kernel(self, function: str, form: GranulesForm | GridForm, cycles: float) -> KernelRecord:
-        """A kernel of `cycles` for each step or tile of `form`."""
-        terms: tuple[float, ...] = (self.call_cycles, cycles)
-        beyond = terms
-        if isinstance(form, GridForm):
-            terms = (self.call_cycles, 0.0, cycles, 0.0, 0.0)
-            beyond = (*terms, *(0.0 for _ in terms))
+    def _kernel(
+        self, function: str, sides: tuple[tuple[tuple[Dim, ...], int], ...], cycles: float
+    ) -> KernelRecord:
+        """A kernel of `cycles` for each tile; `*` is any function that has no other."""
+        form = GranulesForm(
+            sides=tuple(SideForm(axes=axes, granule=granule) for axes, granule in sides)
+        )
+        terms = (self.call_cycles, cycles)
         return KernelRecord(
             function=function,
             dtype="f32",
             accumulate="f32",
             families=(FamilyRecord(form=form, pieces=(terms,)),),
-            outside=beyond,
+            outside=terms,
             limit=_NO_LIMIT,
         )
 
-
-# What an analytic model says of everything that is no product; `*` is any other function.
-_ANALYTIC_VECTORS: dict[str, tuple[Dim, ...]] = {
-    "*": ("elements", "rows", "cols"),
-    "gather": ("slices", "slice_elements"),
-    "scatter_add": ("slices", "slice_elements"),
-    "slice_copy": ("slices", "slice_elements"),
-    "transpose": ("group", "rows", "cols"),
-}
 
 ModelRecord = Annotated[FittedModel | AnalyticModel, Field(discriminator="kind")]
 _ADAPTER: TypeAdapter[FittedModel | AnalyticModel] = TypeAdapter(ModelRecord)

@@ -81,9 +81,14 @@ int32_t leaves(const Granules& /*granules*/) { return 1; }
 template <class Sink>
 void describe(const Granules& granules, const TileCall& call, Sink& sink) {
   const TileShape& shape = call.shape;
-  double blocks = 1.0;
+  std::array<int64_t, Granules::kSides + 1> extent;
+  extent.fill(1);
   for (std::size_t dim = 1; dim < kTileDims; ++dim) {
-    blocks *= real(steps(shape.size[dim], granules.granule[dim]));
+    extent[granules.side[dim]] *= shape.size[dim];
+  }
+  double blocks = real(extent.back());
+  for (std::size_t i = 0; i < Granules::kSides; ++i) {
+    blocks *= real(steps(extent[i], granules.granule[i]));
   }
   return sink.piece(0, 1.0, blocks);
 }

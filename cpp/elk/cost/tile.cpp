@@ -40,6 +40,20 @@ double outside_cycles(const KernelFit& fit, const Needs& needs, TileCall& call) 
   return std::min(given, form::dot(smooth_terms(form, call), fit.outside.data()));
 }
 
+/// Cycles of one call, within the fitted range or beyond.
+double call_cycles(const KernelFit& fit, const Routines& routines, const TileShape& shape) {
+  TileCall call(shape, routines.needs());
+  const double found = routines.inside(fit, call);
+  return std::isinf(found) ? outside_cycles(fit, routines.needs(), call) : found;
+}
+
+/// The tile of a single one of several independent products.
+TileShape one_product(const TileShape& shape) {
+  TileShape one = shape;
+  one.size[static_cast<std::size_t>(ir::TileDim::Group)] = 1;
+  return one;
+}
+
 double opaque_cycles(const OpaqueRule& rule, const TileShape& shape, bool sorts) {
   double elements = 1.0;
   for (std::size_t dim = 1; dim < kTileDims; ++dim) {
@@ -244,14 +258,8 @@ double TileModel::cycles(Kernel kernel, const TileShape& shape) const {
   const Calls made = calls(kernel, shape[ir::TileDim::Group]);
   const KernelFit& fit = kernels_[made.fit];
   const Routines& routines = routines_[made.fit];
-  TileCall call(shape, routines.needs());
-  if (made.times > 1) {
-    call.product.group = 1;
-  }
-  double each = routines.inside(fit, call);
-  if (std::isinf(each)) {
-    each = outside_cycles(fit, routines.needs(), call);
-  }
+  const double each = made.times > 1 ? call_cycles(fit, routines, one_product(shape))
+                                     : call_cycles(fit, routines, shape);
   return std::max(1.0, kByteScales[static_cast<std::size_t>(kernel.index % kScales)] *
                            static_cast<double>(made.times) * each);
 }
@@ -261,10 +269,8 @@ bool TileModel::extrapolated(Kernel kernel, const TileShape& shape) const {
     return false;
   }
   const Calls made = calls(kernel, shape[ir::TileDim::Group]);
-  TileCall call(shape, routines_[made.fit].needs());
-  if (made.times > 1) {
-    call.product.group = 1;
-  }
+  const TileShape one = made.times > 1 ? one_product(shape) : shape;
+  TileCall call(one, routines_[made.fit].needs());
   return std::isinf(routines_[made.fit].inside(kernels_[made.fit], call));
 }
 

@@ -159,10 +159,16 @@ struct WindowLanes {
   friend bool operator==(const WindowLanes&, const WindowLanes&) = default;
 };
 
-/// A unit that works in tiles of `granule` (one entry a TileDim): c = c0 + c1 prod ceil(size / g).
+/// A unit that works in tiles of up to three sides, each of axes that are counted together:
+///
+///     c = c0 + c1 r prod ceil(s_i / g_i)
+///
+/// s_i is the product of the axes on side i, g_i its granule, r the product of the axes on no side.
 /// Chips without a profile are described by it.
 struct Granules {
-  std::array<std::int32_t, kTileDims> granule;
+  static constexpr std::size_t kSides = 3;
+  std::array<std::uint8_t, kTileDims> side;  // of each TileDim; kSides: on none
+  std::array<std::int32_t, kSides> granule;  // of each side
 
   friend bool operator==(const Granules&, const Granules&) = default;
 };
