@@ -89,6 +89,39 @@ def test_a_kernel_meets_its_bar_on_rows_left_out(
     assert row.p95_pct <= p95_pct
 
 
+@pytest.mark.parametrize(
+    ("files", "mean_pct"),
+    [
+        ("matmul_f16_wide_*.csv", 0.001),
+        ("matmul_f16_decode.csv", 0.001),
+        ("matmul_f32_wide.csv", 0.001),
+        ("matmul_f16_acc32_wide.csv", 0.03),
+        ("batch_matmul_f16_wide.csv", 0.007),
+        ("conv2d_f16_wide.csv", 2.6),
+        ("conv2d_f16_acc32_wide.csv", 2.6),
+    ],
+)
+def test_long_products_and_wide_convolutions_meet_their_bars_on_rows_left_out(
+    model: _core.TileModel, files: str, mean_pct: float
+) -> None:
+    rows = fit.check(sorted(PROFILE.glob(files)), model, held_out_only=True)
+    assert sum(row.rows for row in rows) > 60
+    mean = sum(row.mean_pct * row.rows for row in rows) / sum(row.rows for row in rows)
+    assert mean <= mean_pct
+
+
+def test_products_of_one_token_with_a_cache_cost_what_the_profile_says(
+    model: _core.TileModel,
+) -> None:
+    profile = read_profile(PROFILE / "matmul_f16_decode.csv")
+    m, k, n = (profile.shapes[:, DIMS.index(dim)] for dim in ("m", "k", "n"))
+    rows = (m <= 8) & (k == 128) & (n > 512) & (n <= 2100)
+    assert rows.sum() >= 10
+    predicted = model.cycles(("matmul", "f16", "f16"), profile.shapes[rows])
+    assert np.abs(predicted / profile.cycles[rows] - 1).max() < 0.001
+    assert not model.extrapolated(("matmul", "f16", "f16"), profile.shapes[rows]).any()
+
+
 def test_elementwise_reductions_and_movement_are_within_one_percent(
     table: dict[tuple[str, str], fit.ErrorRow],
 ) -> None:
