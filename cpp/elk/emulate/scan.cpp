@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstdint>
 #include <numeric>
 #include <utility>
 
@@ -30,24 +31,34 @@ std::vector<Wide> scanned_rows(const Tile& tile) {
   return regrouped(std::move(x), parts.both, result_points(tile));
 }
 
-/// The rows of a TopK: sorted along the first row axis; the second, if any, counts what is taken.
+/// The points that a TopK sorts, and those that it gives. A row may be several axes, where the
+/// input is a view that steps along it in more than one way.
+struct Taken {
+  Points from;
+  Points to;
+  std::int64_t length = 1;  // of a row of `from`
+  std::int64_t k = 1;       // of a row of `to`
+
+  Taken(const Tile& tile, const Folded& parts) : from(parts.kept), to(parts.kept) {
+    const Points wanted = result_points(tile);
+    for (std::size_t i = 0; i < parts.over.axes.size(); ++i) {
+      const std::int32_t axis = parts.over.axes[i];
+      const bool counts =
+          std::find(wanted.axes.begin(), wanted.axes.end(), axis) != wanted.axes.end();
+      Points& points = counts ? to : from;
+      points.axes.push_back(axis);
+      points.ranges.push_back(parts.over.ranges[i]);
+      (counts ? k : length) *= parts.over.ranges[i].length();
+    }
+  }
+};
+
+/// The rows of a TopK: sorted along the row axes that no result runs along; the other row axis, if
+/// more than one element is taken, counts what is taken.
 template <class Wide>
 std::vector<Numbers> sorted_rows(const Tile& tile) {
   const Folded parts = folded(tile, ir::AxisRole::Row);
-  Points from = parts.kept;
-  Points to = parts.kept;
-  std::int64_t length = 1;
-  std::int64_t k = 1;
-  if (!parts.over.axes.empty()) {
-    from.axes.push_back(parts.over.axes.front());
-    from.ranges.push_back(parts.over.ranges.front());
-    length = from.ranges.back().length();
-  }
-  if (parts.over.axes.size() > 1) {
-    to.axes.push_back(parts.over.axes.back());
-    to.ranges.push_back(parts.over.ranges.back());
-    k = to.ranges.back().length();
-  }
+  const auto [from, to, length, k] = Taken(tile, parts);
   const std::vector<Wide> x = pack<Wide>(tile, 0, from).value;
   const bool largest = tile.op.scalars[1] != 0;
   std::vector<Wide> found;
