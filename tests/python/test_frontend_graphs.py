@@ -123,6 +123,13 @@ def test_an_appended_cache_is_written_back_by_rows() -> None:
     assert [model.graph.tensors[i].name for i in model.graph.outputs] == ["y"]
 
 
+def test_rows_that_two_outputs_show_are_written_back_once() -> None:
+    proto = grouped_attention()
+    stores = len(load_model(proto).graph.stores)
+    proto.graph.output.extend(list(proto.graph.output))
+    assert len(load_model(proto).graph.stores) == stores == 1
+
+
 def test_parts_of_one_input_share_its_number() -> None:
     model = load_model(grouped_attention())
     assert [x.input for x in model.graph.ops[2].operands] == [0, 1, 1, 0]

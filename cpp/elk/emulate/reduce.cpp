@@ -252,7 +252,8 @@ void finish_values(const Tile& tile, std::vector<Wide>& numbers) {
   if (tile.op.kind == ir::OpKind::Pool && !tile.op.scalars.empty() && tile.op.scalars[0] == 0) {
     const std::vector<double> count = counts(tile);
     for (std::size_t i = 0; i < numbers.size(); ++i) {
-      numbers[i] = static_cast<Wide>(static_cast<double>(numbers[i]) / count[i]);
+      const double inside = std::max(count[i], 1.0);  // The mean of nothing is zero.
+      numbers[i] = static_cast<Wide>(static_cast<double>(numbers[i]) / inside);
     }
   } else if (!tile.op.scalars.empty()) {
     scale(numbers, tile.op.scalars[0]);

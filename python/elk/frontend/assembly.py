@@ -10,6 +10,7 @@ from elk.frontend.agreement import Agreement
 from elk.frontend.assembled import Assembly, Op, Refusal
 from elk.frontend.bounds import Budget, check_pattern
 from elk.frontend.control import Scope
+from elk.frontend.inference import confirm
 from elk.frontend.node import Node, UnplannableError, attributes, content
 from elk.frontend.sequences import SEQUENCES
 from elk.frontend.signature import check_types
@@ -23,13 +24,14 @@ if TYPE_CHECKING:
 
     import onnx
 
+    from elk.frontend.inference import Inferred
     from elk.frontend.kind import Kind
     from elk.frontend.values import Array
     from elk.limits import Limits
 
 NEWEST = 23  # The version of the operator set in which parts of composed nodes are written.
 _FLOW = {**control.FLOW, **SEQUENCES}
-MISFITS = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+MISFITS = (ArithmeticError, AttributeError, LookupError, StopIteration, TypeError, ValueError)
 
 
 class Maker:
@@ -127,19 +129,21 @@ class Assembler:
         node.inputs = [self.result.values[x] if x else None for x in inputs]
         has_graph = kind is None and any(a.HasField("g") for a in proto.attribute)
         node.attrs, attrs_key = ({}, None) if has_graph else attributes(proto, self.scope.attrs)
-        node.opset = self.scope.opsets.get("" if proto.domain == "ai.onnx" else proto.domain, 1)
+        domain = control.domain_of(proto)
+        node.opset = self.scope.opsets.get(domain, 1)
         node.readers = self._readers.get(node.outputs[0], ())
         node.folded_elements = self._budget.limits.folded_elements
-        if node.type == proto.op_type:  # One of ONNX's own.
-            check_types(node.type, node.opset, node.inputs)
-            if not has_graph and not self.scope.attrs:
-                self._agreement.check(proto, node, attrs_key, self.scope.opsets)
+        check_types(proto.op_type, node.opset, domain, node.inputs)
+        wanted: Inferred = ()
+        if not has_graph:
+            wanted = self._agreement.check(proto, node, attrs_key, self.scope)
         place = f"node '{node.name}'"
         self._budget.take_inputs(node.inputs, place)
         if kind is None:
             control.function(self, proto, node)
         else:
             self._take(node, kind, attrs_key)
+        confirm(node, wanted, self.result.values)
         self._budget.take_results(map(self.result.values.get, node.outputs), place)
 
     def count_turn(self, name: str) -> None:

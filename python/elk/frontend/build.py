@@ -219,7 +219,7 @@ def _outputs(
     states = {(t.dtype, t.shape) for t in inputs if t.home == "state"}
     read = {id(t) for op in assembler.result.ops for t in op.reads}
     outputs: list[Value] = []
-    stores: list[tuple[Stored, int]] = []
+    stores: dict[int, tuple[Stored, int]] = {}  # By id: what several outputs show is stored once.
     for output in proto.graph.output:
         if assembler.is_sequence(output.name):
             raise UnsupportedModelError(
@@ -239,19 +239,21 @@ def _outputs(
         _check_output(output, value)
         tensors = [p.tensor for p in value.pieces]
         if is_append(value):
-            stores += [(t, run_bytes(value, t)) for t in tensors if t.home != "state"]
+            for t in tensors:
+                if t.home != "state":
+                    stores.setdefault(id(t), (t, run_bytes(value, t)))
         else:
             value = _whole_output(value, assembler, output.name)
             tensor = value.pieces[0].tensor
             replaces = (value.dtype, value.shape) in states and _REPLACED.match(output.name)
             if replaces:
-                stores.append((tensor, tensor.nbytes))
+                stores.setdefault(id(tensor), (tensor, tensor.nbytes))
             if not replaces:
                 tensor.home = "output"
             elif id(tensor) not in read:
                 tensor.home = "state"
         outputs.append(value)
-    return outputs, stores
+    return outputs, list(stores.values())
 
 
 def _check_output(output: onnx.ValueInfoProto, value: Value) -> None:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _FLAT_SOFTMAX = 13  # Before this opset, Hardmax works on matrices.
 _BROADCASTS = 7  # From this opset on, inputs broadcast from the last dimension.
+_TRUE_MASKS = 10  # From this opset on, the mask of Dropout holds truth values.
 _WIDE = ("f32", "f64")
 
 
@@ -200,7 +201,8 @@ def dropout(node: Node, make: Maker) -> list[Value] | None:
     x, ratio = node.input(0), 0.5 if node.get(1) is None else float(node.known(1, "ratio").item())
     training = node.get(2) is not None and bool(node.known(2, "training mode").item())
     if not training or ratio == 0.0:
-        return [x, filled(make, f"{node.name}/mask", x.shape, True, "bool")]
+        dtype = "bool" if node.opset >= _TRUE_MASKS else x.dtype
+        return [x, filled(make, f"{node.name}/mask", x.shape, True, dtype)]
     random = make("RandomUniformLike", x, dtype=1)
     kept = make("GreaterOrEqual", random, np.asarray(ratio, dtype=np.float32))
     scaled = make("Mul", x, number(1.0 / (1.0 - ratio), x))
@@ -308,29 +310,6 @@ def _turned(places: Array, size: int, mode: str) -> Array:
     period = max(2 * (size - 1), 1)
     around = np.mod(places, period)
     return np.minimum(around, period - around) if size > 1 else np.zeros_like(places)
-
-
-def counted_mean(node: Node, make: Maker) -> list[Value] | None:
-    """AveragePool whose padding counts, with windows that reach behind it: sums over counts."""
-    if not node.attrs.get("ceil_mode", 0) or not node.attrs.get("count_include_pad", 0):
-        return None
-    x = node.input(0)
-    names = ("kernel_shape", "strides", "pads", "dilations", "auto_pad", "ceil_mode")
-    attrs = {name: node.attrs[name] for name in names if name in node.attrs}
-    total = make("SumPool", x, **attrs)
-    rank = len(x.shape) - 2
-    pads = node.attrs.get("pads", (0,) * (2 * rank))
-    counts = np.ones((), dtype=np.float64)
-    for i in range(rank):
-        stride = node.attrs.get("strides", (1,) * rank)[i]
-        step = node.attrs.get("dilations", (1,) * rank)[i]
-        kernel = node.attrs["kernel_shape"][i]
-        windows = total.shape[2 + i]
-        make.check_folded(windows * max(kernel, counts.size), "windows whose padding counts")
-        first = positions(make, windows)[:, None] * stride + positions(make, kernel) * step
-        along = (first < pads[i] + x.shape[2 + i] + pads[rank + i]).sum(1)
-        counts = counts[..., None] * along
-    return [make("Mul", total, (1.0 / counts).astype(numpy_dtype(x.dtype)))]
 
 
 def binarizer(node: Node, make: Maker) -> list[Value]:

@@ -61,10 +61,15 @@ class Scope:
         return Scope(**{**kept, **changes}, depth=self.depth + 1)
 
 
+def domain_of(proto: onnx.NodeProto) -> str:
+    """The domain of a node; empty for ONNX's own."""
+    return "" if proto.domain == "ai.onnx" else proto.domain
+
+
 def type_of(proto: onnx.NodeProto) -> str:
     """The operator type of a node, with the domain in front where that is not ONNX's own."""
-    plain = proto.domain in {"", "ai.onnx"}
-    return proto.op_type if plain else f"{proto.domain}.{proto.op_type}"
+    domain = domain_of(proto)
+    return f"{domain}.{proto.op_type}" if domain else proto.op_type
 
 
 def readers(graph: onnx.GraphProto | onnx.FunctionProto) -> dict[str, tuple[str, ...]]:
@@ -84,7 +89,7 @@ def readers(graph: onnx.GraphProto | onnx.FunctionProto) -> dict[str, tuple[str,
 
 def _schema(proto: onnx.NodeProto, scope: Scope) -> Any:
     """What ONNX says of the type of a node; None where it does not know it."""
-    domain = "" if proto.domain == "ai.onnx" else proto.domain
+    domain = domain_of(proto)
     version = scope.opsets.get(domain, 1)
     try:
         return onnx.defs.get_schema(proto.op_type, version, domain)
@@ -136,7 +141,7 @@ def _without(proto: onnx.NodeProto, left_out: set[str]) -> onnx.NodeProto:
 
 def _body(schema: Any, proto: onnx.NodeProto, node: Node, scope: Scope) -> onnx.FunctionProto:
     """The function that stands behind a node, in the newest version that its operator set has."""
-    wanted = scope.opsets.get("" if proto.domain == "ai.onnx" else proto.domain, 1)
+    wanted = scope.opsets.get(domain_of(proto), 1)
     fixed = [v for v in schema.function_opset_versions if v <= wanted]
     body = onnx.FunctionProto()
     if fixed:
@@ -147,13 +152,13 @@ def _body(schema: Any, proto: onnx.NodeProto, node: Node, scope: Scope) -> onnx.
         raise UnplannableError(f"version {wanted} of its operator set does not define it by others")
     types = [_type(value) for value in node.inputs]
     data = schema.get_context_dependent_function_with_opset_version(
-        max(versions), _resolved(proto, scope).SerializeToString(), types
+        max(versions), resolved(proto, scope).SerializeToString(), types
     )
     body.ParseFromString(data)
     return body
 
 
-def _resolved(proto: onnx.NodeProto, scope: Scope) -> onnx.NodeProto:
+def resolved(proto: onnx.NodeProto, scope: Scope) -> onnx.NodeProto:
     """`proto` with the attributes that it refers to by name."""
     copy = onnx.NodeProto()
     copy.CopyFrom(proto)

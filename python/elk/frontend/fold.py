@@ -154,7 +154,7 @@ def reduced(function: Callable[..., Any]) -> Fold:
         if not axes and node.attrs.get("noop_with_empty_axes", 0):
             return arrays[0]
         over = tuple(wrapped(a, rank) for a in axes) if axes else None
-        keep = bool(node.attrs.get("keepdims", 1))
+        keep = node.attrs.get("keepdims", 1) == 1
         gone = range(rank) if over is None else over
         if (
             math.prod(n for i, n in enumerate(arrays[0].shape) if i not in gone)

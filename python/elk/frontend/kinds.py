@@ -149,16 +149,18 @@ KINDS: dict[str, Kind] = {
     ),
     "IntegerMatMul": Kind(build=quantized.integer_matmul),
     # Windows.
-    "Conv": Kind(build=windows.conv),
+    "Conv": Kind(build=windows.conv, compose=windows.padding_only),
     "ConvTranspose": Kind(compose=transposed.conv_transpose),
-    "IntegerConv": Kind(build=quantized.integer_conv),
+    "IntegerConv": Kind(build=quantized.integer_conv, compose=windows.padding_only),
     "PhasedConv": Kind(build=transposed.phased_conv),
-    "MaxPool": Kind(build=_max_pool),
+    "MaxPool": Kind(build=_max_pool, compose=windows.padding_only),
     "AveragePool": Kind(
         build=lambda node: windows.pool(node, "sumpool2d", mean=True),
-        compose=composed.counted_mean,
+        compose=windows.counted_mean,
     ),
-    "SumPool": Kind(build=lambda node: windows.pool(node, "sumpool2d")),
+    "SumPool": Kind(
+        build=lambda node: windows.pool(node, "sumpool2d"), compose=windows.padding_only
+    ),
     "LpPool": Kind(compose=composed.lp_pool),
     "GlobalLpPool": Kind(compose=composed.global_lp_pool),
     "LRN": Kind(compose=composed.local_response_norm),

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import onnx
 
     from elk.frontend.values import Array, Value
+    from elk.frontend.views import Shape
 
 
 class UnplannableError(Exception):
@@ -100,6 +101,26 @@ def wrapped(axis: int, rank: int) -> int:
     if not -rank <= axis < max(rank, 1):
         raise UnplannableError(f"axis {axis} of a value with {rank} dimensions")
     return axis + rank if axis < 0 else axis
+
+
+def require(holds: bool, rule: str) -> None:
+    """Refuses a node where `rule` does not hold."""
+    if not holds:
+        raise UnplannableError(rule)
+
+
+def check_input(node: Node, slot: int, wanted: tuple[int | None, ...], what: str) -> Shape | None:
+    """The shape of input `slot`, which must be `wanted` where that is not None; None: left out."""
+    value = node.get(slot)
+    if value is None:
+        return None
+    shape = value.shape
+    fits = len(shape) == len(wanted) and all(
+        n in {None, size} for n, size in zip(wanted, shape, strict=True)
+    )
+    shown = ", ".join("any" if n is None else str(n) for n in wanted)
+    require(fits, f"input {slot}, its {what}, must have shape [{shown}], got {list(shape)}")
+    return shape
 
 
 def attributes(

@@ -46,7 +46,7 @@ def _reduced(
     node: Node, function: str, axes: set[int], *, mean: bool = False, result: str = ""
 ) -> Pattern:
     value = node.input(0)
-    keep = bool(node.attrs.get("keepdims", 1))
+    keep = node.attrs.get("keepdims", 1) == 1
     space = Space()
     loops = [
         space.loop(f"d{i}", size, "Reduction" if i in axes else "Parallel")

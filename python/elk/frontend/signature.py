@@ -25,21 +25,21 @@ class _Formal(NamedTuple):
     alike: bool
 
 
-def check_types(kind: str, opset: int, inputs: Sequence[Value | None]) -> None:
-    """Refuses inputs of types that ONNX's operator `kind` does not take, or not together.
+def check_types(kind: str, opset: int, domain: str, inputs: Sequence[Value | None]) -> None:
+    """Refuses inputs of types that the operator `kind` of `domain` does not take, or not together.
 
     Raises:
         UnplannableError: The first such input.
     """
-    fault = _fault(kind, opset, tuple([value and value.dtype for value in inputs]))
+    fault = _fault((kind, opset, domain), tuple([value and value.dtype for value in inputs]))
     if fault is not None:
         raise UnplannableError(fault)
 
 
 @lru_cache(maxsize=4096)
-def _fault(kind: str, opset: int, dtypes: tuple[str | None, ...]) -> str | None:
+def _fault(operator: tuple[str, int, str], dtypes: tuple[str | None, ...]) -> str | None:
     """What is wrong with inputs of these types; None for one that is left out."""
-    formals = _formals(kind, opset)
+    formals = _formals(*operator)
     if not formals:
         return None
     bound: dict[str, tuple[int, str]] = {}
@@ -58,10 +58,10 @@ def _fault(kind: str, opset: int, dtypes: tuple[str | None, ...]) -> str | None:
 
 
 @lru_cache(maxsize=1024)
-def _formals(kind: str, opset: int) -> tuple[_Formal, ...] | None:
-    if not onnx.defs.has(kind, opset, ""):
+def _formals(kind: str, opset: int, domain: str) -> tuple[_Formal, ...] | None:
+    if not onnx.defs.has(kind, opset, domain):
         return None
-    schema: Any = onnx.defs.get_schema(kind, opset, "")
+    schema: Any = onnx.defs.get_schema(kind, opset, domain)
     allowed = {c.type_param_str: c.allowed_type_strs for c in schema.type_constraints}
     variadic = onnx.defs.OpSchema.FormalParameterOption.Variadic
     return tuple(

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from elk.frontend.composed import cast, number
+from elk.frontend.composed import cast, ints, number
+from elk.frontend.node import UnplannableError
 
 if TYPE_CHECKING:
     from elk.frontend.assembly import Maker
@@ -17,11 +18,27 @@ _STATES = {"Adagrad": 1, "Momentum": 1, "Adam": 2}
 
 
 def _groups(node: Node) -> list[list[Value]]:
-    """For each tensor: itself, its gradient and its states."""
-    kind = node.type.rpartition(".")[2]
+    """For each tensor: itself, its gradient and its states.
+
+    Raises:
+        UnplannableError: One of them is missing or has another shape.
+    """
+    parts = 2 + _STATES[node.type.rpartition(".")[2]]
     rest = [node.input(i) for i in range(2, len(node.inputs))]
-    count = len(rest) // (2 + _STATES[kind])
-    return [rest[i::count] for i in range(count)]
+    count = len(rest) // parts
+    if len(rest) != count * parts or len(node.outputs) > count * (parts - 1):
+        raise UnplannableError(f"its {len(rest)} tensors are no groups of {parts}")
+    groups = [rest[i::count] for i in range(count)]
+    for group in groups:
+        shapes = [list(value.shape) for value in group]
+        if any(shape != shapes[0] for shape in shapes):
+            raise UnplannableError(f"a tensor, its gradient and states differ in shape: {shapes}")
+    return groups
+
+
+def _numbers(node: Node, make: Maker) -> tuple[Value, Value]:
+    """The learning rate and the count of updates, each a number."""
+    return make("Reshape", node.input(0), ints()), make("Reshape", node.input(1), ints())
 
 
 def _gradient(node: Node, make: Maker, x: Value, gradient: Value) -> Value:
@@ -43,7 +60,7 @@ def _ordered(results: list[list[Value]]) -> list[Value]:
 
 def adagrad(node: Node, make: Maker) -> list[Value]:
     """Adagrad."""
-    rate, turn = node.input(0), node.input(1)
+    rate, turn = _numbers(node, make)
     decay = number(float(node.attrs.get("decay_factor", 0.0)), rate)
     slower = make("Add", make("Mul", cast(make, turn, rate.dtype), decay), number(1.0, rate))
     step = make("Div", rate, slower)
@@ -59,7 +76,7 @@ def adagrad(node: Node, make: Maker) -> list[Value]:
 
 def adam(node: Node, make: Maker) -> list[Value]:
     """Adam."""
-    rate, turn = node.input(0), node.input(1)
+    rate, turn = _numbers(node, make)
     alpha, beta = (float(node.attrs.get(n, d)) for n, d in (("alpha", 0.9), ("beta", 0.999)))
     power = cast(make, turn, rate.dtype)
     one = number(1.0, rate)
@@ -84,7 +101,7 @@ def adam(node: Node, make: Maker) -> list[Value]:
 
 def momentum(node: Node, make: Maker) -> list[Value]:
     """Momentum, standard or Nesterov's."""
-    rate, turn = node.input(0), node.input(1)
+    rate, turn = _numbers(node, make)
     alpha, beta = (float(node.attrs.get(name, 1.0)) for name in ("alpha", "beta"))
     begun = make("Greater", turn, np.asarray(0, dtype=np.int64))
     share = make("Where", begun, number(beta, rate), number(1.0, rate))

@@ -106,7 +106,7 @@ def _ends(node: Node, size: Shape, stride: Shape, full: list[int]) -> tuple[Shap
     auto = node.attrs.get("auto_pad", "NOTSET")
     wanted = node.attrs.get("output_shape")
     if wanted is None and auto in {"SAME_UPPER", "SAME_LOWER"}:
-        wanted = tuple(n * s for n, s in zip(size, stride, strict=True))
+        wanted = tuple(min(n * s, f) for n, s, f in zip(size, stride, full, strict=True))
     if wanted is not None:
         wanted = tuple(wanted)[-rank:]
         totals = [max(f - w, 0) for f, w in zip(full, wanted, strict=True)]

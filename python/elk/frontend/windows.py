@@ -10,13 +10,17 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from elk.frontend import fold
 from elk.frontend.elementwise import scalar
 from elk.frontend.node import UnplannableError
 from elk.frontend.space import Affine, MisalignedError, Pattern, Space, Term
-from elk.frontend.values import Piece, Value
+from elk.frontend.values import Piece, Value, constant, numpy_dtype
 from elk.frontend.views import covers, guarded
 
 if TYPE_CHECKING:
+    from elk.frontend.assembly import Maker
     from elk.frontend.node import Node
     from elk.frontend.space import Along
     from elk.frontend.views import Shape
@@ -39,6 +43,7 @@ class Window:
         stride: Steps between windows.
         dilation: Steps inside a window.
         pad: Positions in front of the input.
+        end: Positions behind the input.
         overhang: Whether some window reads outside the input.
     """
 
@@ -47,7 +52,14 @@ class Window:
     stride: Shape
     dilation: Shape
     pad: Shape
+    end: Shape
     overhang: bool
+
+    @property
+    def misses(self) -> bool:
+        """Whether all windows end in front of the input along some dimension."""
+        lines = zip(self.out, self.kernel, self.stride, self.dilation, self.pad, strict=True)
+        return any((o - 1) * s + (k - 1) * d < a for o, k, s, d, a in lines)
 
     @property
     def params(self) -> Shape:
@@ -65,22 +77,26 @@ def window(node: Node, kernel: Shape) -> Window:
     dilation = tuple(node.attrs.get("dilations", (1,) * rank))
     reach = tuple((k - 1) * d + 1 for k, d in zip(kernel, dilation, strict=True))
     low, high = _pads(node, size, stride, reach)
-    out = []
-    for n, a, b, r, s in zip(size, low, high, reach, stride, strict=True):
-        steps = (n + a + b - r) / s
-        count = math.ceil(steps) if node.attrs.get("ceil_mode", 0) else math.floor(steps)
-        if (count * s) >= n + a:  # A window that begins behind the input is none.
-            count -= 1
-        out.append(count + 1)
+    lines = zip(size, low, high, reach, stride, strict=True)
+    ceil = bool(node.attrs.get("ceil_mode", 0))
+    out = [_count(n + a, b, r, s, ceil=ceil) for n, a, b, r, s in lines]
     if min(out) < 1:
         raise UnplannableError("its windows are larger than its input")
     last = [(o - 1) * s + r - a for o, s, r, a in zip(out, stride, reach, low, strict=True)]
-    if node.attrs.get("count_include_pad", 0) and any(
-        end > n + b for end, n, b in zip(last, size, high, strict=True)
-    ):
-        raise UnplannableError("its mean counts padding of windows that differ")
     overhang = any(low) or any(end > n for end, n in zip(last, size, strict=True))
-    return Window(tuple(out), kernel, stride, dilation, low, overhang)
+    return Window(tuple(out), kernel, stride, dilation, low, high, overhang)
+
+
+def _count(front: int, end: int, reach: int, stride: int, *, ceil: bool) -> int:
+    """Windows along a dimension of `front` positions and `end` of padding behind them.
+
+    With `ceil` the last window may reach behind the padding, but not begin in it.
+    """
+    gap = front + end - reach
+    if not ceil:
+        return gap // stride + 1
+    count = -(-gap // stride) + 1
+    return count - 1 if (count - 1) * stride >= front else count
 
 
 def _pads(node: Node, size: Shape, stride: Shape, reach: Shape) -> tuple[Shape, Shape]:
@@ -97,6 +113,23 @@ def _pads(node: Node, size: Shape, stride: Shape, reach: Shape) -> tuple[Shape, 
     small = tuple(t // 2 for t in total)
     large = tuple(t - t // 2 for t in total)
     return (small, large) if auto == "SAME_UPPER" else (large, small)
+
+
+def padding_only(node: Node, make: Maker) -> list[Value] | None:
+    """A node none of whose windows reaches its input: its bias, or what it makes of nothing."""
+    value = node.input(0)
+    weight = None if node.type.endswith("Pool") else node.input(1)
+    at = window(node, tuple(node.attrs["kernel_shape"]) if weight is None else weight.shape[2:])
+    if not at.misses or any(node.outputs[1:]):
+        return None
+    dtype = numpy_dtype("i32" if node.type == "IntegerConv" else value.dtype)
+    channels = value.shape[1] if weight is None else weight.shape[0]
+    least = fold.lowest(dtype) if node.type == "MaxPool" else 0
+    made = constant(f"{node.name}/nothing", np.asarray(least, dtype))
+    if weight is not None and node.get(2) is not None:
+        shape = np.asarray((-1, *(1,) * len(at.out)), dtype=np.int64)
+        made = make("Reshape", node.input(2), shape)
+    return [make("Expand", made, np.asarray((value.shape[0], channels, *at.out), dtype=np.int64))]
 
 
 def _spatial(
@@ -206,6 +239,25 @@ def pool(node: Node, function: str, *, mean: bool = False) -> Pattern:
         params=at.params,
         scalars=_factor(node, at) if mean else (),
     )
+
+
+def counted_mean(node: Node, make: Maker) -> list[Value] | None:
+    """AveragePool whose padding counts, with windows that reach behind it: sums over counts."""
+    x, at = node.input(0), window(node, tuple(node.attrs["kernel_shape"]))
+    ends = [n + a + b for n, a, b in zip(x.shape[2:], at.pad, at.end, strict=True)]
+    lines = list(zip(at.out, at.kernel, at.stride, at.dilation, ends, strict=True))
+    behind = any((o - 1) * s + (k - 1) * d >= end for o, k, s, d, end in lines)
+    if not node.attrs.get("count_include_pad", 0) or not behind:
+        return padding_only(node, make)
+    counts = np.ones((), dtype=np.float64)
+    for out, kernel, stride, dilation, end in lines:
+        make.check_folded(out * max(kernel, counts.size), "windows whose padding counts")
+        first = np.arange(out)[:, None] * stride + np.arange(kernel) * dilation
+        counts = counts[..., None] * (first < end).sum(1)
+    names = ("kernel_shape", "strides", "pads", "dilations", "auto_pad", "ceil_mode")
+    attrs = {name: node.attrs[name] for name in names if name in node.attrs}
+    total = make("SumPool", x, **attrs)
+    return [make("Mul", total, (1.0 / counts).astype(numpy_dtype(x.dtype)))]
 
 
 def _factor(node: Node, at: Window) -> tuple[float]:
