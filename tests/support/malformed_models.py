@@ -23,6 +23,8 @@ from malformed_graphs import (
 )
 from malformed_operators import operators
 from onnx import TensorProto, helper
+from onnx_cases import cases as cases_of_onnx
+from onnx_cases import proto_of
 
 MODELS = Path(__file__).parents[2] / "models"
 _DAMAGED = ("resnet18", "whisper-tiny-encoder", "nerf", "mixtral-8x7b-2layers-decode")
@@ -336,6 +338,41 @@ def mutate(rng: random.Random, made: onnx.ModelProto) -> None:
         elif field.cpp_type == field.CPPTYPE_INT32:
             choices = [0, 1, 2, 3, 5, 7, 16]
         _set(parent, field.name, old, rng.choice(choices))
+
+
+def mutate_count(rng: random.Random, made: onnx.ModelProto) -> None:
+    """A repeated field of `made` gets an element more, one less, or its elements swapped."""
+    spots = [(x, field) for x, field in _spots(made) if field.is_repeated]
+    if not spots:
+        return
+    parent, field = rng.choice(spots)
+    items = getattr(parent, field.name)
+    at = rng.randrange(len(items))
+    change = rng.randrange(4)
+    if change == 0:
+        del items[at]
+    elif change < 3:
+        items.extend([items[at]] * rng.choice([1, 1, 1, 2, 7]))
+    elif field.message_type is None:
+        items[at], items[0] = items[0], items[at]
+
+
+def mutants(count: int, seed: int = 0) -> Cases:
+    """`count` mutants of small sound models, of every operator, and of ONNX's own test models."""
+    sources = [(name, made.SerializeToString()) for name, made in sound().items()]
+    sources += [(name, data) for name, data in operators(1, seed)]
+    sources += [
+        (name, proto.SerializeToString())
+        for name, case in cases_of_onnx("node").items()
+        if (proto := proto_of(case)) is not None
+    ]
+    rng = random.Random(seed)
+    for i in range(count):
+        name, data = sources[rng.randrange(len(sources))]
+        copy = onnx.ModelProto.FromString(data)
+        for _ in range(rng.choice([1, 1, 2, 3])):
+            rng.choice([mutate, mutate_count])(rng, copy)
+        yield f"mutant_{i}_{name}", copy.SerializeToString()
 
 
 def _set(parent: Any, name: str, old: Any, new: Any) -> None:

@@ -21,11 +21,10 @@ _ARRAYS: tuple[Any, ...] = (
 def operators(count: int, seed: int = 0) -> Cases:
     """`count` models for each operator in its newest version."""
     for schema in onnx.defs.get_all_schemas():
-        if schema.domain:
-            continue
-        rng = random.Random(f"{schema.name}{seed}")
+        name = f"{schema.domain}{'.' if schema.domain else ''}{schema.name}"
+        rng = random.Random(f"{name}{seed}")
         for i in range(count):
-            yield f"operator_{schema.name}_{i}", _one(rng, schema).SerializeToString()
+            yield f"operator_{name}_{i}", _one(rng, schema).SerializeToString()
 
 
 def _one(rng: random.Random, schema: Any) -> onnx.ModelProto:
@@ -44,11 +43,13 @@ def _one(rng: random.Random, schema: Any) -> onnx.ModelProto:
             inputs.append(value(name, *sizes, kind=rng.choice(_KINDS)))
         names.append(name)
     outputs = ["y", *(f"o{i}" for i in range(1, rng.randint(1, min(schema.max_output, 3) or 1)))]
-    made = helper.make_node(schema.name, names, outputs, name="n")
+    made = helper.make_node(schema.name, names, outputs, name="n", domain=schema.domain)
     for attribute in schema.attributes.values():
         if attribute.required or rng.random() < 0.4:
             made.attribute.append(_attribute(rng, attribute))
-    return model([made], inputs=inputs, constants=constants, opset=onnx.defs.onnx_opset_version())
+    domains = {schema.domain: schema.since_version} if schema.domain else {}
+    newest = onnx.defs.onnx_opset_version()
+    return model([made], inputs=inputs, constants=constants, opset=newest, domains=domains)
 
 
 def _attribute(rng: random.Random, attribute: Any) -> onnx.AttributeProto:
