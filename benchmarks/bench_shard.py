@@ -4,7 +4,7 @@
 
 Bars, on two cores: 0.5 s to cut the 80 layers of Llama2-70B over 4 and 16 chips; 2 s to compile it
 on the pod of 4; 5 s to compile any decode model of `models/` for any preset with HBM that can hold
-it, the wafers of 850,000 and more cores among them.
+it, the wafers of 750,000 and more cores among them.
 
 Times are of a clock on the wall, and behind a slash of the processor: all threads' together. The
 lesser is held against the bar: a search waits for nothing, so where the wall's is the longer one,

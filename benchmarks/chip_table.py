@@ -88,14 +88,17 @@ bytes_per_s = "32 GB/s"
 assumed = ["hbm.latency_s", "hbm.outstanding_bytes"]
 """
 
-KEYS = """Every quantity has a unit: sizes `B kB MB GB TB KiB MiB GiB TiB`, rates these `/s`, times
-`ps ns us ms s`, frequencies `Hz kHz MHz GHz THz`. Several chips need `chips = 4` and a table
-`[inter_chip]` with `bytes_per_s`, `latency_s`, `sync_latency_s` and `topology`. Keys that may be
-left out: `chips`, `core.reserved_bytes` (8 KiB), `interconnect.overlaps_compute` and `native_shift`
-(false), `hbm.port_bytes_per_s` (`bytes_per_s / modules`), `hbm.refresh_interval_s` and
-`refresh_stall_s` (no refresh), `inter_chip.port_cores` (all), `[energy]`, `[confidence]`. YAML and
-JSON files hold the same keys and are told by their suffix; YAML aliases, and keys given twice, are
-refused in all three. `chip.save("mine.yaml")` writes any of them.
+KEYS = """Every quantity has a unit: sizes `B kB MB GB TB PB KiB MiB GiB TiB`, rates these `/s`,
+times `ps ns us ms s`, frequencies `Hz kHz MHz GHz THz`, operations `FLOP/s GFLOP/s TFLOP/s
+PFLOP/s`. Several chips need `chips = 4` and a table `[inter_chip]` with `bytes_per_s`,
+`latency_s`, `sync_latency_s` and `topology`. Keys that may be left out: `chips`,
+`core.reserved_bytes` (8 KiB), `interconnect.overlaps_compute` and `native_shift` (false),
+`hbm.port_bytes_per_s` (`bytes_per_s / modules`), `hbm.refresh_interval_s` and `refresh_stall_s`
+(no refresh), `inter_chip.port_cores` (all), `[energy]`, `[published]`, `[confidence]`, and
+`streaming`, the preset of the same chip that keeps weights in memory off the chip: an error says
+so where SRAM does not hold a model. YAML and JSON files hold the same keys and are told by their
+suffix; YAML aliases, and keys given twice, are refused in all three. `chip.save("mine.yaml")`
+writes any of them.
 
 The times of tiles come from a tile model. `elk fit profile.csv -o mine-tiles.json` fits one to
 measured cycles; `elk.compile(..., tile_model=function)` asks a Python function of yours for those
@@ -116,10 +119,12 @@ TILES = """{
 """
 
 RULES = """A product of m x k x n costs `call_cycles` and, for each block of `granularity` that
-covers it, the block's multiply-adds over `macs_per_cycle`; anything else `call_cycles` and its
-elements over `vector_elements_per_cycle`; a sort its bytes over `sram_bytes_per_cycle` besides.
-Floats of two and four bytes cost the same, other types their bytes over four. SRAM bandwidth does
-not slow products down.
+covers it, the block's multiply-adds over `macs_per_cycle`. A convolution is the product of its
+output positions, its input channels times kernel positions, and its output channels. Anything
+else costs `call_cycles` and its elements over `vector_elements_per_cycle`, in a window over
+channels that do not mix once for each kernel position; a sort its bytes over
+`sram_bytes_per_cycle` besides. Floats of two and four bytes cost the same, other types their
+bytes over four. SRAM bandwidth does not slow products down.
 
 What is wrong with a file is said by file, line and field:"""
 
@@ -134,6 +139,11 @@ CHECKED = """- *hbm*: the modules, their ports, or `outstanding_bytes / latency_
 - *crossing*: data lie striped over all modules. Between modules on two sides of a straight cut,
   some must cross it, wherever they are needed; the tightest of all such cuts.
 - *bisection*: what crosses between two halves of the cores; it binds exchanges.
+
+A table `[published]` holds what the vendor gives as totals of one chip: `matrix_flops_per_s` of
+dense f16 products, `memory_bytes_per_s` of HBM, or of all SRAM where there is none, `sram_bytes`,
+the `source`, and a `note` on what differs. `elk chip check` compares them with what cores, memory
+and tile model come to, and says what differs by over 3 %; plans do not depend on them.
 
 `elk chip diff A B` lists the fields in which two chips differ, and the second value over the first;
 it exits with 1 if there are any:"""

@@ -15,6 +15,7 @@ from pydantic import Field, ValidationError, model_validator
 from elk import _core, quantity
 from elk.chip_check import ChipError, complaint_of_core, complaints_of_pydantic
 from elk.chip_confidence import Confidence, flat
+from elk.chip_published import Published
 from elk.chip_replace import changed
 from elk.chip_tables import Core, Count, Energy, Hbm, Host, InterChip, Interconnect, Table, Text
 from elk.errors import InvalidInputError
@@ -36,8 +37,13 @@ class Chip(Table):
         inter_chip: The network between chips; None if, and only if, there is one chip.
         host: The link to the host.
         energy: What work and idling cost, where that is known.
-        confidence: Fields that are recalled or assumed; no part of the machine, and so neither of
-            `to_dict` nor of what makes two chips equal.
+        streaming: The preset of the same chip that keeps weights in memory off the chip: what to
+            take for a model that SRAM does not hold; None where there is no such preset.
+        published: Totals as the vendor gives them, which `elk chip check` compares.
+        confidence: Fields that are recalled or assumed.
+
+    The last three are no part of the machine, and so neither of `to_dict` nor of what makes two
+    chips equal.
     """
 
     name: Text = Field(examples=["my-chip"])
@@ -48,6 +54,8 @@ class Chip(Table):
     inter_chip: InterChip | None = None
     host: Host
     energy: Energy | None = None
+    streaming: Text | None = Field(None, exclude=True, examples=["wse2-streaming"])
+    published: Published | None = Field(None, exclude=True)
     confidence: Confidence | None = Field(None, exclude=True)
 
     def __init__(self, /, **tables: Any) -> None:
@@ -122,7 +130,7 @@ class Chip(Table):
           cores the count. With `chips=1` the network between chips goes.
 
         Quantities are texts with a unit ("24 TB/s") or SI numbers. What changes is no longer
-        marked in `confidence`.
+        marked in `confidence`; `published` and `streaming`, which speak of the chip as it was, go.
 
         Example:
             >>> elk.chips.get("ipu-pod4-hbm").replace(topology="mesh2d").core.grid
@@ -142,8 +150,8 @@ class Chip(Table):
     def save(self, path: str | PathLike[str]) -> None:
         """Writes the chip as a file that `elk.load_chip` reads: TOML, YAML or JSON by its suffix.
 
-        Every field is written, with its unit; marks of `confidence` are kept. A tile model that
-        is a file is named relative to the folder of `path`.
+        Every field is written, with its unit; `streaming`, `published` and marks of `confidence`
+        are kept. A tile model that is a file is named relative to the folder of `path`.
 
         Example:
             >>> elk.chips.get("tiny").replace(name="mine").save("mine.yaml")

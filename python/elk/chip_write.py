@@ -23,6 +23,17 @@ def tables_of(chip: Chip) -> dict[str, Any]:
         tables[key] = (
             {name: _written(leaf, (key, name)) for name, leaf in value.items()} if inner else value
         )
+    if chip.streaming:
+        tables = (
+            {key: tables[key] for key in ("schema", "name")}
+            | {"streaming": chip.streaming}
+            | tables
+        )
+    if chip.published:
+        totals = chip.published.model_dump(mode="json", exclude_none=True)
+        tables["published"] = {
+            name: _written(total, ("published", name)) for name, total in totals.items()
+        }
     if chip.confidence:
         marks = chip.confidence.model_dump(mode="json")
         tables["confidence"] = {level: names for level, names in marks.items() if names}

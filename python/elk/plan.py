@@ -10,10 +10,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from elk import _core, chips
+from elk import chips
 from elk.chip import Chip
 from elk.choices import one_of
-from elk.compile_options import as_model, borrowed, core_options, model_row, tiles_for
+from elk.compile_options import as_model, borrowed, core_options, model_row, search, tiles_for
 from elk.plan_file import StoredPlan, write_plan
 from elk.plan_json import CompiledPlan, Constraints
 from elk.plan_listed import Listed
@@ -347,8 +347,6 @@ def compile(  # noqa: PLR0913 - every option is a keyword of its own
         >>> plan.latency_s > 0
         True
     """
-    from elk.waiting import watched  # noqa: PLC0415 - `import elk` stays small
-
     constraints = Constraints(min_core_share=min_core_share, max_padding=max_padding)
     options = core_options(
         policy=policy,
@@ -358,16 +356,12 @@ def compile(  # noqa: PLR0913 - every option is a keyword of its own
         threads=threads,
         constraints=constraints,
     )
-    machine = chips.find(chip)
+    named = chips.find(chip)
     loaded = as_model(model, bindings=bindings, weights=weights, state=state, limits=limits)
-    tiles, machine, kept = tiles_for(loaded, machine, tile_model)
+    tiles, machine, kept = tiles_for(loaded, named, tile_model)
     start = time.perf_counter()
     asked = (loaded.graph, machine.to_core(), tiles, options)
-    plan = watched(
-        lambda watch: _core.compile(*asked, watch, kept),
-        progress=progress,
-        title=f"planning {loaded.name}",
-    )
+    plan = search(asked, kept, chip=named, name=loaded.name, progress=progress)
     return Plan(
         CompiledPlan(
             plan=plan,

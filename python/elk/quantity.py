@@ -13,6 +13,7 @@ from elk.errors import InvalidInputError
 
 _PATTERN = re.compile(r"([+-]?\d[\d_]*(?:\.\d+)?(?:[eE][+-]?\d{1,3})?)\s*([^\d\s].*)?", re.ASCII)
 _LONGEST = 64  # characters of a quantity; a longer text is no quantity
+_FOUR_DIGITS = 9999.5  # from here on a number has more than four digits before the point
 _LONG_NUMBER = 100_000  # from here on a larger unit is handier
 _MOST_BYTES = (1 << 63) - 1
 _MOST_COUNTED = 1 << 31  # The product of two counts fits 64 bits.
@@ -23,6 +24,7 @@ _SIZES = {
     "MB": 10**6,
     "GB": 10**9,
     "TB": 10**12,
+    "PB": 10**15,
     "KiB": 1 << 10,
     "MiB": 1 << 20,
     "GiB": 1 << 30,
@@ -63,6 +65,11 @@ BYTES_PER_S = Unit(
     noun="a bandwidth",
     factors={f"{symbol}/s": Fraction(size) for symbol, size in _SIZES.items()},
     example="5.5 GB/s",
+)
+FLOPS_PER_S = Unit(
+    noun="a rate of operations",
+    factors=_powers("FLOP/s:0 GFLOP/s:9 TFLOP/s:12 PFLOP/s:15"),
+    example="312 TFLOP/s",
 )
 SECONDS = Unit(
     noun="a time",
@@ -128,14 +135,18 @@ def count(value: object) -> int:
 
 
 def show(value: float, unit: Unit) -> str:
-    """`value` in its handiest unit, to four digits.
+    """`value` in its handiest unit, to four digits; what has more before the point keeps them.
 
     Example:
         >>> show(5.5e9, BYTES_PER_S)
         '5.5 GB/s'
+        >>> show(95_944_704, BYTES)
+        '93696 KiB'
     """
     factor, symbol = _handiest(value, unit)
-    return f"{float(value / factor):.4g} {symbol}"
+    number = float(value / factor)
+    digits = ".4g" if abs(number) < _FOUR_DIGITS else ".0f"
+    return f"{number:{digits}} {symbol}"
 
 
 def show_exactly(value: float, unit: Unit) -> str:

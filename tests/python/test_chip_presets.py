@@ -26,8 +26,6 @@ FORMATS = ("toml", "yaml", "yml", "json")
 # Where a preset says another thing than its row, and why stands in its file.
 DIFFERS = {
     ("dojo-d1", "cores"),  # 354 cores are no whole grid.
-    ("wse2", "dram_gb_chip"),  # What lies off the wafer.
-    ("wse3", "dram_gb_chip"),
     ("gc200", "dram_gbs_chip"),
 }
 

@@ -49,13 +49,15 @@ def test_forecasts_on_meshes_of_a_pod_are_within_three_hundredths(file: str) -> 
 def test_forecasts_on_a_wafer_are_within_three_hundredths(policy: str) -> None:
     # Too many cores to count all that the search looks at link by link: only what it has chosen.
     # Gathers of senders that do not lie evenly took 88 us where 27 were planned.
-    plan = elk.compile(MODELS / "nerf.onnx", "wse2", bindings={"rows": 65_536}, policy=policy)
+    plan = elk.compile(
+        MODELS / "nerf.onnx", "wse2-streaming", bindings={"rows": 65_536}, policy=policy
+    )
     plan.simulate(fidelity="symmetric")
     assert abs(plan.forecast_error()) <= 0.03
 
 
 def test_a_second_search_on_a_wafer_avoids_what_the_first_did_not_know() -> None:
-    chip = elk.chips.get("wse2").replace(grid=[100, 100], count=10_000)
+    chip = elk.chips.get("wse2-streaming").replace(grid=[100, 100], count=10_000)
     model = elk.load_model(MODELS / "nerf.onnx", bindings={"rows": 65_536})
     once, twice = (
         elk.compile(model, chip, policy="elk-dyn", effort=effort) for effort in ("fast", "default")

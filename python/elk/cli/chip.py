@@ -55,8 +55,12 @@ def show_command(
         return
     marks = machine.confidence
     if json:
-        of_marks = {"confidence": marks.model_dump(mode="json")} if marks else {}
-        print_json(machine.to_dict() | of_marks)
+        beside = {"published": machine.published, "confidence": marks}
+        print_json(
+            machine.to_dict()
+            | ({"streaming": machine.streaming} if machine.streaming else {})
+            | {key: table.model_dump(mode="json") for key, table in beside.items() if table}
+        )
         return
     print_table(
         [

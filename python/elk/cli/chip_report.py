@@ -10,6 +10,7 @@ import typer
 
 from elk._core import Delivery
 from elk.chip import Chip
+from elk.chip_published import compare
 from elk.cli.output import print_table
 from elk.quantity import BYTES, BYTES_PER_S, show
 from elk.tilemodel import AnalyticModel, FittedModel, find_record
@@ -22,6 +23,12 @@ _LIMITS = {
     "edge_cut": "links from those nodes on, for data that all cores share evenly",
     "crossing": "straight cuts of the grid, for data striped over modules on both sides",
     "receive": "receive ports of all cores",
+}
+
+_TOTALS = {
+    "matrix_flops_per_s": "matrix products",
+    "memory_bytes_per_s": "memory",
+    "sram_bytes": "SRAM",
 }
 
 
@@ -43,6 +50,7 @@ def as_json(chip: Chip) -> dict[str, Any]:
             "bisection_bytes_per_s": chip.bisection_bytes_per_s,
         },
         "delivery": _limits(chip, delivery) if delivery else None,
+        "published": _published(chip),
         "confidence": chip.confidence.model_dump(mode="json") if chip.confidence else None,
     }
 
@@ -63,6 +71,7 @@ def print_report(chip: Chip) -> None:
     else:
         rate = show(chip.bisection_bytes_per_s, BYTES_PER_S)
         typer.echo(f"no HBM: models live in SRAM; bisection {rate} each way")
+    _print_published(chip)
     for words, names in (
         ("low confidence", chip.confidence.low if chip.confidence else ()),
         ("assumed", chip.confidence.assumed if chip.confidence else ()),
@@ -81,6 +90,38 @@ def _origin(record: FittedModel | AnalyticModel) -> str:
 
 def _wrapped(text: str) -> str:
     return textwrap.fill(text, _WIDTH, subsequent_indent="  ", break_on_hyphens=False)
+
+
+def _published(chip: Chip) -> dict[str, Any] | None:
+    """The totals of one chip that are published, beside what it comes to."""
+    if chip.published is None:
+        return None
+    totals = {
+        total.name: {
+            "published": total.published,
+            "here": total.here,
+            "error": total.error,
+            "differs": total.differs,
+        }
+        for total in compare(chip)
+    }
+    return {"source": chip.published.source, "note": chip.published.note, "totals": totals}
+
+
+def _print_published(chip: Chip) -> None:
+    if chip.published is None:
+        return
+    totals = compare(chip)
+    several = " of one chip" if chip.chips > 1 else ""
+    listed = ", ".join(f"{_TOTALS[t.name]} {show(t.published, t.unit)}" for t in totals)
+    typer.echo(_wrapped(f"published{several}: {listed} ({chip.published.source})"))
+    for total in totals:
+        if total.differs:
+            than = "more" if total.error > 0.0 else "less"
+            here = f"{_TOTALS[total.name]} {show(total.here, total.unit)} here"
+            typer.echo(f"  differs: {here}, {100 * abs(total.error):.1f} % {than}")
+    if chip.published.note:
+        typer.echo(_wrapped(f"  note: {chip.published.note}"))
 
 
 def _limits(chip: Chip, delivery: Delivery) -> dict[str, float | str | None]:
