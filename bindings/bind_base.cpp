@@ -3,6 +3,7 @@
 #include <pybind11/pybind11.h>
 
 #include "elk/base/errors.hpp"
+#include "elk/base/watch.hpp"
 
 namespace py = pybind11;
 
@@ -30,6 +31,8 @@ void translate(std::exception_ptr thrown) {
     raise("InternalError", error);
   } catch (const elk::Error& error) {
     raise("ElkError", error);
+  } catch (const elk::Abandoned&) {
+    PyErr_SetNone(PyExc_KeyboardInterrupt);
   }
 }
 

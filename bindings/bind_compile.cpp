@@ -81,6 +81,14 @@ void bind_options(py::module_& m) {
   py::class_<Watch>(m, "Watch", "How far a compile is, and the word to end it.")
       .def(py::init<>())
       .def("stop", [](Watch& watch) { watch.stopped = true; })
+      .def("abandon", [](Watch& watch) { watch.abandoned = true; })
+      .def(
+          "run",
+          [](const Watch& watch, const py::function& work) {
+            const elk::UnderWatch scope(&watch);
+            return work();
+          },
+          py::arg("work"), "What `work()` returns, whose calls of the core end if it is abandoned.")
       .def_property_readonly("stopped", [](const Watch& watch) { return watch.stopped.load(); })
       .def_property_readonly("done", [](const Watch& watch) { return watch.done.load(); })
       .def_property_readonly("all", [](const Watch& watch) { return watch.all.load(); });

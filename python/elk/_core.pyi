@@ -1,11 +1,13 @@
 import enum
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypedDict, type_check_only
+from typing import Any, TypedDict, TypeVar, type_check_only
 
 import numpy as np
 from numpy.typing import NDArray
 
 __version__: str
+
+_Result = TypeVar("_Result")
 
 # What every class of pybind11 is an instance, and a child, of.
 @type_check_only
@@ -565,6 +567,8 @@ class Policy(enum.IntEnum):
 class Watch(_Struct):
     def __init__(self) -> None: ...
     def stop(self) -> None: ...
+    def abandon(self) -> None: ...
+    def run(self, work: Callable[[], _Result]) -> _Result: ...
     @property
     def stopped(self) -> bool: ...
     @property

@@ -249,7 +249,9 @@ def _notes(document: PlanDocument) -> list[str]:
     notes = []
     if document["policy"] == "ideal":
         notes.append("ideal is a forecast on a chip with everything twice; it cannot be run")
-    if document["policy"] == "elk-full" and document["search"]["orders_tried"] <= 1:
+    if document["search"].get("stopped"):
+        notes.append("the search was stopped: this is the best plan that it had found")
+    elif document["policy"] == "elk-full" and document["search"]["orders_tried"] <= 1:
         notes.append("no other order of preloads is valid here")
     if any(x.get("indirect") for row in document["ops"] for x in row["operands"]):
         notes.append("rows picked by a computed index are expected to be spread uniformly")

@@ -200,6 +200,7 @@ def compare(  # noqa: PLR0913 - every option is a keyword of its own
     Raises:
         InvalidInputError: an option, the model or the chip is wrong; the message says which.
         InfeasibleError: an operator fits the chip in no plan; the message says by how much.
+        KeyboardInterrupt: Ctrl-C, even where the plan under way has a best so far.
 
     Example:
         >>> table = elk.compare("models/nerf.onnx", "tiny", bindings={"rows": 64})
@@ -223,6 +224,8 @@ def compare(  # noqa: PLR0913 - every option is a keyword of its own
             threads=threads,
             tile_model=tile_model,
         )
+        if plan.stopped:
+            raise KeyboardInterrupt
         rows.append(Row(policy=policy, plan=plan, run=plan.simulate(fidelity=fidelity)))
     bounds = rows[0].plan.bounds
     return Comparison(

@@ -163,8 +163,8 @@ def search(
     chip: Chip,
     name: str,
     progress: bool | None,
-) -> _core.Plan:
-    """Plans what is `asked`, with a bar where `progress` wants one.
+) -> tuple[_core.Plan, bool]:
+    """Plans what is `asked`, with a bar where `progress` wants one; and whether it was stopped.
 
     Raises:
         InfeasibleError: It does not fit. Where SRAM is too small and `chip` names a preset that
@@ -174,7 +174,7 @@ def search(
 
     try:
         return watched(
-            lambda watch: _core.compile(*asked, watch, kept),
+            lambda watch: (_core.compile(*asked, watch, kept), watch.stopped),
             progress=progress,
             title=f"planning {name}",
         )

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from elk import _core
 from elk.emulation_types import Array, from_bytes, to_bytes
+from elk.waiting import interruptible
 
 if TYPE_CHECKING:
     from elk.emulation import EmulatedPlan
@@ -90,7 +91,9 @@ def run_parts(
             own[version.number] = to_bytes(array, dtype)
     found = _best_versions(parts, set(wanted))
     numbers = [version.number for version in found]
-    ran = _core.emulate(parts.graph, chip, program, parts.slices, given, numbers)
+    ran = interruptible(
+        lambda: _core.emulate(parts.graph, chip, program, parts.slices, given, numbers)
+    )
     whole = {}
     for version in found:
         tensor = tensors[version.number]

@@ -16,6 +16,7 @@ from elk.errors import InvalidInputError
 from elk.tilemodel import FittedModel, KernelRecord, OpaqueRecord
 from elk.tileprofile import Kernel, Mask, Profile, Sizes, read_profile
 from elk.tilerecipes import Recipe, recipe
+from elk.waiting import interruptible
 
 _DIGITS = 9
 _FIRST_PARAM = len(_core.TILE_DIMS)
@@ -168,15 +169,16 @@ def _fit_kernel(kernel: Kernel, profiles: Sequence[Profile]) -> KernelRecord | N
         return None
     chosen = recipe(*kernel, variant=len(np.unique(shapes[:, _FIRST_PARAM])) > 1)
     origins = [_origins(profile, rows, chosen) for profile, rows in parts]
-    fitted = _core.fit_tile_kernel(
-        kernel=kernel,
-        shapes=shapes,
-        cycles=np.concatenate([profile.cycles[rows] for profile, rows in parts]),
-        origins=(
-            np.concatenate([family for family, _ in origins]),
-            np.concatenate([turned for _, turned in origins]),
-        ),
-        alternatives=[[form.model_dump() for form in families] for families in chosen.alternatives],
+    cycles = np.concatenate([profile.cycles[rows] for profile, rows in parts])
+    turns = (
+        np.concatenate([family for family, _ in origins]),
+        np.concatenate([turned for _, turned in origins]),
+    )
+    forms = [[form.model_dump() for form in families] for families in chosen.alternatives]
+    fitted = interruptible(
+        lambda: _core.fit_tile_kernel(
+            kernel=kernel, shapes=shapes, cycles=cycles, origins=turns, alternatives=forms
+        )
     )
     return KernelRecord.model_validate({**_rounded(fitted), "rows": len(shapes)})
 

@@ -20,6 +20,7 @@ from elk.plan_listed import Listed
 from elk.plan_schema import PlanDocument, content
 from elk.plan_source import Bounds, PlanSource
 from elk.readable import duration
+from elk.waiting import interruptible
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -83,6 +84,11 @@ class Plan(Listed):
     def pod(self) -> str:
         """How chips work together: `sharded`, each on its part, or `pooled`, as one machine."""
         return self._document["pod"]
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the search was told to end, by Ctrl-C, before it had: the best found so far."""
+        return self._document["search"].get("stopped", False)
 
     @property
     def model_name(self) -> str:
@@ -191,7 +197,7 @@ class Plan(Listed):
             >>> plan.check()
             []
         """
-        return [] if self.policy == "ideal" else self._source.problems()
+        return [] if self.policy == "ideal" else interruptible(self._source.problems)
 
     def simulate(self, *, fidelity: str = "auto", tile_model: TileFunction | None = None) -> Run:
         """Runs the plan on the simulator: every step of every core, link and memory of the chip.
@@ -216,7 +222,8 @@ class Plan(Listed):
         from elk.simulation import fidelity_of, tiles_of  # noqa: PLC0415
 
         chosen = fidelity_of(self, fidelity)
-        run = Run(self._source.simulate(tiles_of(self, tile_model), chosen), self._document)
+        tiles = tiles_of(self, tile_model)
+        run = Run(interruptible(lambda: self._source.simulate(tiles, chosen)), self._document)
         self._runs["last"] = run
         return run
 
@@ -336,7 +343,8 @@ def compile(  # noqa: PLR0913 - every option is a keyword of its own
             above one by role (`{"m": 32, "n": 16, "k": 64}`) and its parameters (of a window, the
             strides). It is asked once for each op and tile and must not change its mind.
         progress: Whether a bar shows how far the search is; None: on a terminal, where it takes
-            over a second. Ctrl-C ends the search with the best plan so far.
+            over a second. Ctrl-C ends the search: with the best plan so far, which says so in its
+            card and file (`search.stopped`), or with KeyboardInterrupt if there is none yet.
 
     Raises:
         InvalidInputError: an option, the model or the chip is wrong; the message says which.
@@ -361,7 +369,7 @@ def compile(  # noqa: PLR0913 - every option is a keyword of its own
     tiles, machine, kept = tiles_for(loaded, named, tile_model)
     start = time.perf_counter()
     asked = (loaded.graph, machine.to_core(), tiles, options)
-    plan = search(asked, kept, chip=named, name=loaded.name, progress=progress)
+    plan, stopped = search(asked, kept, chip=named, name=loaded.name, progress=progress)
     return Plan(
         CompiledPlan(
             plan=plan,
@@ -372,6 +380,7 @@ def compile(  # noqa: PLR0913 - every option is a keyword of its own
             borrowed=borrowed(loaded.graph if plan.shard is None else plan.shard.graph, tiles),
             constraints=constraints,
             seconds=time.perf_counter() - start,
+            stopped=stopped,
             tiles=tiles,
             loaded=loaded,
         )

@@ -83,6 +83,7 @@ class CompiledPlan:
         borrowed: For each op, whether its tile times are a neighbour's.
         constraints: What plans of an operator had to satisfy.
         seconds: How long the search took.
+        stopped: Whether the search was told to end before it had.
         tiles: The tile model that it was planned with.
         loaded: The model that was planned.
     """
@@ -95,6 +96,7 @@ class CompiledPlan:
     borrowed: tuple[bool, ...]
     constraints: Constraints
     seconds: float
+    stopped: bool
     tiles: _core.TileModel
     loaded: Model
 
@@ -211,6 +213,7 @@ class CompiledPlan:
                     "edit_distance": search.orders.edit_distance,
                 },
                 **_aimed(plan.aimed),
+                "stopped": self.stopped,
                 "seconds": self.seconds,
             },
             "stores": [

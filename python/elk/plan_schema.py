@@ -300,7 +300,8 @@ class AimRow(TypedDict):
 class SearchRow(SearchPod, AimRow):
     """How much was looked at; `seconds` stands outside every equality and every file.
 
-    `min_core_share` and `max_padding` are the constraints asked for; 0, or no key: free.
+    `min_core_share` and `max_padding` are the constraints asked for; 0, or no key: free. `stopped`:
+    whether the search was told to end, by Ctrl-C, before it had.
     """
 
     min_core_share: NotRequired[float]
@@ -310,6 +311,7 @@ class SearchRow(SearchPod, AimRow):
     plans_pareto: int
     orders_tried: int
     orders: NotRequired[OrdersRow]
+    stopped: NotRequired[bool]
     seconds: NotRequired[float]
 
 

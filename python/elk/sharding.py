@@ -166,6 +166,7 @@ def shard(
         <Sharding of nerf over 4 chips: 7.283 µs, 0 collectives, 0 B sent by each chip>
     """
     from elk.tilemodel import load_tile_model  # noqa: PLC0415 - `import elk` stays small
+    from elk.waiting import interruptible  # noqa: PLC0415
 
     machine = chips.find(chip)
     if machine.chips < 2:  # noqa: PLR2004 - a pod
@@ -176,7 +177,8 @@ def shard(
         )
     loaded = as_model(model, bindings=bindings, weights=weights, state=state, limits=limits)
     graph = loaded.graph
-    found = _core.shard(graph, machine.to_core(), load_tile_model(machine.core.tile_model))
+    tiles = load_tile_model(machine.core.tile_model)
+    found = interruptible(lambda: _core.shard(graph, machine.to_core(), tiles))
     tensors = [tensor.name for tensor in graph.tensors]
     repeat = graph.repeat
     return Sharding(

@@ -1,30 +1,49 @@
-"""Waiting for the core: a progress bar, and Ctrl-C that asks for the best so far."""
+"""Waiting for the core: a progress bar, and Ctrl-C that ends the work within two seconds."""
 
 from __future__ import annotations
 
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from types import FrameType
-from typing import Final, TypeVar
+from typing import Final, Never, TypeVar
 
 from tqdm import tqdm
 
 from elk import _core
 
+WORKER: Final = "elk-core"  # what the names of threads begin with that work in the core
 _LOOK_S: Final = 0.1  # how often the bar moves
 _PATIENCE_S: Final = 1.0  # before there is a bar
+_GRACE_S: Final = 1.5  # for the best so far, after Ctrl-C
 
 Result = TypeVar("Result")
+
+
+def interruptible(run: Callable[[], Result]) -> Result:
+    """What `run` returns, unless Ctrl-C or another signal raises something meanwhile.
+
+    Then the core gives its work up, and what the signal raised goes on at once. Threads other than
+    the main one are not reached by signals: there `run` is just called.
+
+    Args:
+        run: Work in the core that lets Python go on, and that has no best so far.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return run()
+    watch = _core.Watch()
+    with _working(watch, run) as future:
+        return future.result()
 
 
 def watched(run: Callable[[_core.Watch], Result], *, progress: bool | None, title: str) -> Result:
     """What `run` returns, with a bar while it runs and its watch stopped by Ctrl-C.
 
-    A second Ctrl-C is raised at once. In a thread other than the main one, which Ctrl-C does not
-    reach, `run` is just called.
+    KeyboardInterrupt is raised if there is no best so far within a second and a half, and at once
+    by a second Ctrl-C. A process that ignores SIGINT is not stopped.
 
     Args:
         run: Work in the core that lets Python go on.
@@ -34,35 +53,68 @@ def watched(run: Callable[[_core.Watch], Result], *, progress: bool | None, titl
     watch = _core.Watch()
     if threading.current_thread() is not threading.main_thread():
         return run(watch)
-    with _stopping(watch), ThreadPoolExecutor(max_workers=1) as pool:
-        return _wait(pool.submit(run, watch), watch, progress, title)
+    with _stopping(watch) as check, _working(watch, lambda: run(watch)) as future:
+        return _wait(future, watch, check, _bar(progress, title))
 
 
 @contextmanager
-def _stopping(watch: _core.Watch) -> Iterator[None]:
-    """Within, the first Ctrl-C stops the watch and the next does what it did before."""
+def _working(watch: _core.Watch, run: Callable[[], Result]) -> Iterator[Future[Result]]:
+    """`run` in a thread of its own, which gives up when what is within raises."""
+    pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix=WORKER)
+    try:
+        yield pool.submit(watch.run, run)
+    except BaseException:
+        watch.abandon()
+        raise
+    finally:
+        pool.shutdown(wait=False)
+
+
+@contextmanager
+def _stopping(watch: _core.Watch) -> Iterator[Callable[[], None]]:
+    """Within, the first Ctrl-C stops the watch, and the next does what it did before.
+
+    Yields what raises KeyboardInterrupt once the best so far is overdue. Where Python does not
+    handle SIGINT, nothing changes.
+    """
     before = signal.getsignal(signal.SIGINT)
+    if not callable(before):
+        yield lambda: None
+        return
+    due_s: list[float] = []
 
     def stop(number: int, frame: FrameType | None) -> None:
-        if not watch.stopped:
-            watch.stop()
-        elif callable(before):
+        if due_s:
             before(number, frame)
+            raise KeyboardInterrupt
+        watch.stop()
+        due_s.append(time.monotonic() + _GRACE_S)
+
+    def check() -> None:
+        if due_s and time.monotonic() >= due_s[0]:
+            raise KeyboardInterrupt
 
     signal.signal(signal.SIGINT, stop)
     try:
-        yield
+        yield check
     finally:
-        signal.signal(signal.SIGINT, signal.SIG_DFL if before is None else before)
+        signal.signal(signal.SIGINT, before)
 
 
-def _wait(future: Future[Result], watch: _core.Watch, progress: bool | None, title: str) -> Result:
+def _bar(progress: bool | None, title: str) -> tqdm[Never]:
     hidden = None if progress is None else not progress
     delay = 0.0 if progress else _PATIENCE_S
-    with tqdm(desc=title, disable=hidden, delay=delay, leave=False, unit_scale=True) as bar:
+    return tqdm(desc=title, disable=hidden, delay=delay, leave=False, unit_scale=True)
+
+
+def _wait(
+    future: Future[Result], watch: _core.Watch, check: Callable[[], None], bar: tqdm[Never]
+) -> Result:
+    with bar:
         while True:
             done, _ = wait([future], timeout=_LOOK_S)
             if done:
                 return future.result()
+            check()
             bar.total = watch.all or None
             bar.update(watch.done - bar.n)

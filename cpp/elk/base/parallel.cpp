@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "elk/base/errors.hpp"
+#include "elk/base/watch.hpp"
 
 namespace elk {
 
@@ -50,16 +51,20 @@ void parallel_for_index(std::size_t count, int threads,
   }
   if (threads == 1 || count <= 1) {
     for (std::size_t i = 0; i < count; ++i) {
+      Watch::check();
       body(i);
     }
     return;
   }
   LowestFailure failure(count);
+  const Watch* const watch = UnderWatch::now();
   detail::run_on_threads(count, threads, [&](std::size_t i) {
     if (failure.makes_needless(i)) {
       return;
     }
     try {
+      const UnderWatch same(watch);
+      Watch::check();
       body(i);
     } catch (...) {
       failure.record(i, std::current_exception());

@@ -10,7 +10,8 @@ namespace elk {
 
 /// Calls `body(i)` once for each `i` in `[0, count)`, on at most `threads` threads: 0 is one for
 /// each core, 1 is the calling thread alone, in order. Calls share nothing but what `body` shares.
-/// If calls throw, what the lowest `i` threw is thrown again, after the other calls have ended.
+/// If calls throw, what the lowest `i` threw is thrown again, after the other calls have ended. All
+/// calls run under the watch of the calling thread, and none begins once that is abandoned.
 void parallel_for_index(std::size_t count, int threads,
                         const std::function<void(std::size_t)>& body);
 

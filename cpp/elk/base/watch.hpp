@@ -2,13 +2,22 @@
 
 #include <atomic>
 #include <cstdint>
+#include <exception>
 
 namespace elk {
 
-/// How far long work is, for whoever waits for it, and his word to end it with the best so far.
-/// Nothing that is computed depends on it until it stops.
+/// What `Watch::check` throws: nobody waits for the work any more. No error, for nothing is wrong.
+class Abandoned : public std::exception {
+ public:
+  [[nodiscard]] const char* what() const noexcept override { return "nobody waits for this work"; }
+};
+
+/// How far long work is, for whoever waits for it, and his word to end it: with the best so far
+/// (`stopped`), or with nothing at all (`abandoned`). What is computed depends on neither until
+/// then.
 struct Watch {
   std::atomic<bool> stopped{false};
+  std::atomic<bool> abandoned{false};
   std::atomic<std::int64_t> done{0};  // of `all`
   std::atomic<std::int64_t> all{0};   // grows as more is found to do
 
@@ -26,6 +35,36 @@ struct Watch {
       watch->done.fetch_add(work, std::memory_order_relaxed);
     }
   }
+
+  /// Throws `Abandoned` if the calling thread works under a watch that says so. Whatever runs for
+  /// longer than some milliseconds calls it as it goes on.
+  static void check();
 };
+
+/// Puts a watch, or none, in force for the calling thread as long as it lives. `parallel_for_index`
+/// hands the watch on to its threads: an argument through every function would say no more.
+class UnderWatch {
+ public:
+  explicit UnderWatch(const Watch* watch) : before_(in_force) { in_force = watch; }
+  ~UnderWatch() { in_force = before_; }
+  UnderWatch(const UnderWatch&) = delete;
+  UnderWatch& operator=(const UnderWatch&) = delete;
+  UnderWatch(UnderWatch&&) = delete;
+  UnderWatch& operator=(UnderWatch&&) = delete;
+
+  /// The watch that is in force for the calling thread; null: none.
+  [[nodiscard]] static const Watch* now() { return in_force; }
+
+ private:
+  static inline thread_local const Watch* in_force = nullptr;
+  const Watch* before_;
+};
+
+inline void Watch::check() {
+  const Watch* watch = UnderWatch::now();
+  if (watch != nullptr && watch->abandoned.load(std::memory_order_relaxed)) {
+    throw Abandoned();
+  }
+}
 
 }  // namespace elk

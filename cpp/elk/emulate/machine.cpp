@@ -9,6 +9,7 @@
 #include "elk/base/errors.hpp"
 #include "elk/base/ids.hpp"
 #include "elk/base/parallel.hpp"
+#include "elk/base/watch.hpp"
 #include "elk/emulate/collective.hpp"
 #include "elk/emulate/execute.hpp"
 #include "elk/emulate/movement.hpp"
@@ -116,6 +117,7 @@ class Runner {
   }
 
   void begin_lives(std::int32_t now) {
+    Watch::check();
     const std::vector<const program::Buffer*> born = machine_.book.born(now);
     for (const program::Buffer* buffer : born) {
       check_apart(now, *buffer);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "elk/base/random.hpp"
+#include "elk/base/watch.hpp"
 #include "elk/schedule/alternatives.hpp"
 
 namespace elk::schedule {
@@ -61,6 +62,7 @@ class Annealer {
     keep();
     const double hot = options_.hot * now_ / static_cast<double>(sketch_.places().all().size());
     while (work_ < most && !Watch::stops(options_.watch)) {
+      Watch::check();
       const std::int64_t before = work_;
       const double left = 1.0 - (static_cast<double>(work_) / static_cast<double>(most));
       heat_ = hot * left * left;

@@ -11,6 +11,7 @@
 #include "elk/base/errors.hpp"
 #include "elk/base/ids.hpp"
 #include "elk/base/parallel.hpp"
+#include "elk/base/watch.hpp"
 #include "elk/partition/plan.hpp"
 #include "elk/program/expander.hpp"
 #include "elk/sim/work.hpp"
@@ -67,6 +68,7 @@ class Executor {
 
   Run run() {
     for (const program::Instruction& instruction : program_.code) {
+      Watch::check();
       switch (instruction.opcode) {
         case program::Opcode::Preload:
           preload(instruction.subject);

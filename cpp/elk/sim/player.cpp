@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "elk/base/watch.hpp"
+
 namespace elk::sim {
 namespace {
 
@@ -201,6 +203,7 @@ void Player::move(Scene& scene, Picoseconds time) {
 }
 
 void Player::advance(Scene& scene, Picoseconds most, bool executing) {
+  Watch::check();
   set_pace(scene);
   const Picoseconds time = std::min(most, until_change(scene));
   account(scene, time, executing);

@@ -11,6 +11,7 @@
 #include "elk/base/errors.hpp"
 #include "elk/base/parallel.hpp"
 #include "elk/base/text.hpp"
+#include "elk/base/watch.hpp"
 
 namespace elk {
 namespace {
@@ -87,6 +88,38 @@ TEST(ParallelForIndex, HasThreadsThatWaitTakeWorkFromWithin) {
   }
   for (const int threads : {0, 2}) {
     EXPECT_TRUE(meet_within(threads)) << threads << " threads";
+  }
+}
+
+TEST(ParallelForIndex, EndsWithinItselfWhenItsWatchIsAbandoned) {
+  for (const int threads : kThreads) {
+    Watch watch;
+    std::atomic<int> calls{0};
+    const auto work = [&] {
+      const UnderWatch scope(&watch);
+      parallel_for_index(64, threads, [&](std::size_t) {
+        parallel_for_index(64, threads, [&](std::size_t) {
+          watch.abandoned = true;
+          ++calls;
+        });
+      });
+    };
+    EXPECT_THROW(work(), Abandoned) << threads << " threads";
+    EXPECT_LT(calls, 64 * 64);
+    EXPECT_EQ(UnderWatch::now(), nullptr);
+  }
+}
+
+TEST(ParallelForIndex, WorksOnUnderNoWatchOrAnother) {
+  for (const int threads : kThreads) {
+    Watch abandoned;
+    abandoned.abandoned = true;
+    const Watch other;
+    const UnderWatch outer(&abandoned);
+    const UnderWatch inner(&other);
+    std::atomic<int> calls{0};
+    parallel_for_index(64, threads, [&](std::size_t) { ++calls; });
+    EXPECT_EQ(calls, 64);
   }
 }
 
