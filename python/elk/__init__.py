@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from elk.model import Model as Model
     from elk.model import load_model as load_model
     from elk.plan import Plan as Plan
-    from elk.plan import compile as compile
     from elk.plan import load_plan as load_plan
+    from elk.planning import compile as compile
     from elk.run import Run as Run
     from elk.sharding import Sharding as Sharding
     from elk.sharding import shard as shard
@@ -50,7 +50,7 @@ _LAZY = {
     "__version__": "elk._core",
     "chips": "elk.chips",
     "compare": "elk.comparison",
-    "compile": "elk.plan",
+    "compile": "elk.planning",
     "load_chip": "elk.chips",
     "load_model": "elk.model",
     "load_plan": "elk.plan",

@@ -12,7 +12,7 @@ from elk.card import html_row
 from elk.choices import one_of
 from elk.errors import InvalidInputError
 from elk.plan import Plan
-from elk.plan import compile as compile_plan
+from elk.planning import compile as compile_plan
 from elk.readable import deviation, duration, share
 from elk.run import SPLIT, Run
 

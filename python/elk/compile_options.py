@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from elk import _core
 from elk.choices import one_of
-from elk.errors import InfeasibleError, InvalidInputError
+from elk.errors import InvalidInputError
 from elk.plan_json import EFFORTS, OBJECTIVES, PODS, POLICIES
 
 if TYPE_CHECKING:
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 # Cycles of one call of a kernel: `(function, dtype, accumulate)`, the sizes above one by their role
 # (`{"m": 32, "n": 16, "k": 64}`), and the kernel's parameters (of a window, its strides).
 TileFunction: TypeAlias = Callable[[tuple[str, str, str], dict[str, int], tuple[int, int]], float]
-
-# Errors of what a core's SRAM does not hold.
-_SRAM_CODES: Final = ("sram_overflow", "placement")
 
 _LATER_POLICIES: Final = {
     "t10": "it plans models that live on chip, and arrives in a later version",
@@ -154,36 +151,6 @@ def tiles_for(
         return tiles, chip, model.kept.of(tiles)
     asked = asked_model(model.graph, function)
     return asked, chip.replace(tile_model=f"function {name_of(function)}"), None
-
-
-def search(
-    asked: tuple[_core.Graph, _core.Chip, _core.TileModel, _core.Options],
-    kept: _core.Kept | None,
-    *,
-    chip: Chip,
-    name: str,
-    progress: bool | None,
-) -> tuple[_core.Plan, bool]:
-    """Plans what is `asked`, with a bar where `progress` wants one; and whether it was stopped.
-
-    Raises:
-        InfeasibleError: It does not fit. Where SRAM is too small and `chip` names a preset that
-            streams weights, the remedy is that preset.
-    """
-    from elk.waiting import watched  # noqa: PLC0415 - `import elk` stays small
-
-    try:
-        return watched(
-            lambda watch: (_core.compile(*asked, watch, kept), watch.stopped),
-            progress=progress,
-            title=f"planning {name}",
-        )
-    except InfeasibleError as error:
-        if chip.streaming and error.code in _SRAM_CODES:
-            error.remedy = (
-                f"compile for {chip.streaming!r}, the same chip with weights in memory off the chip"
-            )
-        raise
 
 
 def borrowed(graph: _core.Graph, tiles: _core.TileModel) -> tuple[bool, ...]:

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from elk import chips
 from elk.chip import Chip
 from elk.choices import one_of
-from elk.compile_options import as_model, borrowed, core_options, model_row, search, tiles_for
 from elk.plan_file import StoredPlan, write_plan
-from elk.plan_json import CompiledPlan, Constraints
 from elk.plan_listed import Listed
 from elk.plan_schema import PlanDocument, content
 from elk.plan_source import Bounds, PlanSource
@@ -25,13 +21,10 @@ from elk.waiting import interruptible
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import ArrayLike
-    from onnx import ModelProto
 
     from elk.compile_options import TileFunction
     from elk.emulation import Emulation
     from elk.explain import Explanation
-    from elk.limits import Limits
-    from elk.model import Model
     from elk.run import Run
     from elk.timeline import Timeline
 
@@ -298,93 +291,6 @@ class Plan(Listed):
 
     def __hash__(self) -> int:
         return hash((self.model_name, self.policy, self.latency_s))
-
-
-def compile(  # noqa: PLR0913 - every option is a keyword of its own
-    model: Model | ModelProto | bytes | str | Path,
-    chip: Chip | str | Path,
-    *,
-    bindings: Mapping[str, int] | None = None,
-    policy: str = "elk-full",
-    effort: str = "default",
-    objective: str = "latency",
-    pod: str = "sharded",
-    threads: int | None = None,
-    min_core_share: float = 0.0,
-    max_padding: float = 0.0,
-    weights: str | Iterable[str] | None = None,
-    state: str | Iterable[str] | None = None,
-    limits: Limits | None = None,
-    tile_model: TileFunction | None = None,
-    progress: bool | None = None,
-) -> Plan:
-    """Plans how a model runs on a chip.
-
-    Args:
-        model: A model from `elk.load_model`, or what that takes: a path, bytes or a ModelProto.
-        chip: A chip, the name of a preset, or the path of a chip file.
-        bindings: Numbers for the model's symbolic dimensions, such as `{"batch": 32}`.
-        policy: Who schedules: `basic`, `static`, `elk-dyn`, `elk-full`, or the forecast `ideal`.
-        effort: How much work `elk-full` does: `fast`, `default` (a second for a language model) or
-            `max` (twenty times that). Work is counted, not timed: the plan is the same everywhere.
-        objective: What the plan has least of: `latency`, `energy`, or `edp`, their product; the
-             last two where the chip has `energy`, never more than the plan for latency.
-        pod: How several chips work together: `pooled`, as one machine, or `sharded`, each has a
-            part of operators and weights, unless pooled is found faster (`Plan.pod` says which).
-        threads: Threads of the search, which do not change its result; None for all cores.
-        min_core_share: The least share of the cores that a plan of an operator uses; 0 for any.
-        max_padding: The most by which padding may grow a tensor, as padded over original size: 1
-            for none, 0 for any. An operator that no plan suits takes its fastest all the same.
-        weights: Globs of graph inputs that are weights and live in HBM.
-        state: Globs of graph inputs that are state, such as KV caches, and live in HBM.
-        limits: What the model may have at most; None for the defaults of `elk.Limits`.
-        tile_model: A function of yours that says how many cycles a call of a kernel takes: of
-            `(function, dtype, accumulate)` such as `("matmul", "f16", "f16")`, the call's sizes
-            above one by role (`{"m": 32, "n": 16, "k": 64}`) and its parameters (of a window, the
-            strides). It is asked once for each op and tile and must not change its mind.
-        progress: Whether a bar shows how far the search is; None: on a terminal, where it takes
-            over a second. Ctrl-C ends the search: with the best plan so far, which says so in its
-            card and file (`search.stopped`), or with KeyboardInterrupt if there is none yet.
-
-    Raises:
-        InvalidInputError: an option, the model or the chip is wrong; the message says which.
-        InfeasibleError: an operator fits the chip in no plan; the message says by how much.
-
-    Example:
-        >>> plan = elk.compile("models/nerf.onnx", "tiny", bindings={"rows": 64})
-        >>> plan.latency_s > 0
-        True
-    """
-    constraints = Constraints(min_core_share=min_core_share, max_padding=max_padding)
-    options = core_options(
-        policy=policy,
-        effort=effort,
-        objective=objective,
-        pod=pod,
-        threads=threads,
-        constraints=constraints,
-    )
-    named = chips.find(chip)
-    loaded = as_model(model, bindings=bindings, weights=weights, state=state, limits=limits)
-    tiles, machine, kept = tiles_for(loaded, named, tile_model)
-    start = time.perf_counter()
-    asked = (loaded.graph, machine.to_core(), tiles, options)
-    plan, stopped = search(asked, kept, chip=named, name=loaded.name, progress=progress)
-    return Plan(
-        CompiledPlan(
-            plan=plan,
-            graph=loaded.graph,
-            chip=machine,
-            pod=pod,
-            model=model_row(loaded),
-            borrowed=borrowed(loaded.graph if plan.shard is None else plan.shard.graph, tiles),
-            constraints=constraints,
-            seconds=time.perf_counter() - start,
-            stopped=stopped,
-            tiles=tiles,
-            loaded=loaded,
-        )
-    )
 
 
 def load_plan(path: str | Path) -> Plan:
