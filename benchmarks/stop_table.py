@@ -44,7 +44,7 @@ def works() -> Iterator[Work]:
         (llama, "ipu-pod4-hbm"),
         (bert, "ipu-pod4-hbm-mesh-wide"),
         (bert, "ipu-mk2"),
-        (bert, "wse2"),
+        (bert, "wse2-streaming"),
     ):
         yield Work(
             title=f"compile {model.name} on {chip}",
