@@ -39,6 +39,13 @@ found."""
 _MODEL = "ModelFileError"
 _INPUT = "InvalidInputError"
 CODES = (
+    Code(
+        "bound_undercut",
+        "InternalError",
+        "A simulated time is below a plan's lower bound, in ELK's own tests; elsewhere the bound "
+        "is withheld, with a `BoundWarning`",
+        "report it",
+    ),
     Code("chip_file", "ChipFileError", "A chip file cannot be read, or describes no possible chip; "
          "the message names file, line and field", "correct the line; the nearest key is named"),
     Code("dangling_name", _MODEL, "An output of the graph is no node's result",

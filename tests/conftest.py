@@ -5,7 +5,10 @@ from __future__ import annotations
 import os
 
 import pytest
+from elk import withheld
 from hypothesis import settings
+
+withheld.strict = True  # A bound that a simulation undercuts fails the test that finds it.
 
 settings.register_profile("ci", derandomize=True, deadline=None)
 settings.register_profile("dev", deadline=None, print_blob=True)

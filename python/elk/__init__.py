@@ -6,6 +6,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from elk.errors import (
+    BoundWarning,
     ChipFileError,
     ElkError,
     InfeasibleError,
@@ -59,6 +60,7 @@ _LAZY = {
 }
 
 __all__ = [
+    "BoundWarning",
     "Chip",
     "ChipFileError",
     "Comparison",

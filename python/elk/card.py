@@ -12,7 +12,7 @@ import numpy as np
 from elk import _core
 from elk.chip import Chip
 from elk.explain import constraints, parts, sram_room, waits_s
-from elk.plan_schema import OpRow, PlanDocument
+from elk.plan_schema import BoundsRow, OpRow, PlanDocument
 from elk.plan_shards import between_chips, is_sharded, layer
 from elk.plots import memory_by_role
 from elk.readable import amount, duration, rate, share
@@ -138,10 +138,10 @@ def _near(document: PlanDocument) -> list[tuple[str, str]]:
     bounds, total_s = document["bounds"], document["predicted"]["total_s"]
     aimed = document["search"].get("aimed")
     if aimed is None:
-        bound_s = bounds["lower_bound_s"]
+        name = "lower bound, by sampled tile rates,"
         return [
             ("of ideal", against("ideal", bounds["ideal_s"], total_s)),
-            ("of bound", against("lower bound, by sampled tile rates,", bound_s, total_s)),
+            ("of bound", of_bound(name, bounds, total_s)),
         ]
     return [
         ("objective", document["search"]["objective"]),
@@ -156,6 +156,12 @@ def _near(document: PlanDocument) -> list[tuple[str, str]]:
 def against(name: str, least_s: float, total_s: float) -> str:
     """A time as a share of another: `94.2 % (ideal 1.630 ms / latency)`."""
     return f"{share(least_s, total_s)} ({name} {duration(least_s)} / latency)"
+
+
+def of_bound(name: str, bounds: BoundsRow, total_s: float) -> str:
+    """The same of the lower bound, or why that is withheld."""
+    withheld = bounds.get("withheld")
+    return f"withheld: {withheld}" if withheld else against(name, bounds["lower_bound_s"], total_s)
 
 
 def _hbm(document: PlanDocument) -> list[tuple[str, str]]:

@@ -54,7 +54,7 @@ class Row:
 
     @property
     def of_bound(self) -> float:
-        """The lower bound over this one's time."""
+        """The lower bound over this one's time; 0.0 where the bound is withheld."""
         return self.plan.bounds.lower_bound_s / self.run.latency_s
 
     def to_dict(self) -> dict[str, Any]:
@@ -80,7 +80,8 @@ class Comparison:
         chip: The chip's name.
         rows: One for each policy.
         ideal_s: The forecast for a chip that has memory and interconnect twice, in seconds.
-        lower_bound_s: What no plan is faster than, in seconds.
+        lower_bound_s: What no plan is faster than, in seconds: the least of the plans' bounds, as
+            another policy may look at other ways to share a model. 0.0 where one is withheld.
     """
 
     model: str
@@ -142,12 +143,13 @@ class Comparison:
             )
         bars = {row.policy: row.run.split_ps for row in self.rows}
         lines = {"ideal": self.ideal_s, "lower bound": self.lower_bound_s}
+        lines = {name: seconds for name, seconds in lines.items() if seconds > 0}
         return plots.plot_breakdown(title, bars, lines, ax)
 
     def _title(self) -> str:
         return (
             f"{self.model} on {self.chip}, simulated: ideal {duration(self.ideal_s)}, "
-            f"lower bound {duration(self.lower_bound_s)}"
+            f"lower bound {duration(self.lower_bound_s) if self.lower_bound_s else 'withheld'}"
         )
 
     def _repr_html_(self) -> str:
@@ -227,13 +229,16 @@ def compare(  # noqa: PLR0913 - every option is a keyword of its own
         if plan.stopped:
             raise KeyboardInterrupt
         rows.append(Row(policy=policy, plan=plan, run=plan.simulate(fidelity=fidelity)))
+    fastest_s = min(row.run.latency_s for row in rows)
+    for row in rows:
+        row.plan._hold_against(fastest_s)
     bounds = rows[0].plan.bounds
     return Comparison(
         model=loaded.name,
         chip=rows[0].plan.chip.name,
         rows=tuple(rows),
         ideal_s=bounds.ideal_s,
-        lower_bound_s=bounds.lower_bound_s,
+        lower_bound_s=min(row.plan.bounds.lower_bound_s for row in rows),
     )
 
 
@@ -244,7 +249,7 @@ def _cells(row: Row, first_s: float) -> tuple[str, ...]:
         duration(run.latency_s),
         f"{first_s / run.latency_s:.2f} x",
         f"{100 * row.of_ideal:.1f} %",
-        f"{100 * row.of_bound:.1f} %",
+        "withheld" if row.plan.bounds.withheld else f"{100 * row.of_bound:.1f} %",
         *(share(run.split_ps[part], run.total_ps) for part in SPLIT),
         *(f"{100 * run.utilisation[name]:.1f} %" for name in _USED),
         deviation(row.plan.latency_s, run.latency_s),

@@ -112,6 +112,10 @@ class InfeasibleError(ElkError):
     code = "infeasible"
 
 
+class BoundWarning(UserWarning):
+    """A simulated time was below the plan's lower bound, which is withheld: a bug in ELK."""
+
+
 class InternalError(ElkError):
     """A bug in ELK, not in its input."""
 

@@ -13,7 +13,7 @@ from elk.chip import Chip
 from elk.choices import one_of
 from elk.plan_file import StoredPlan, write_plan
 from elk.plan_listed import Listed
-from elk.plan_schema import PlanDocument, content
+from elk.plan_schema import BoundsRow, PlanDocument, content
 from elk.plan_source import Bounds, PlanSource
 from elk.readable import duration
 from elk.waiting import interruptible
@@ -46,6 +46,8 @@ class Plan(Listed):
 
     _source: PlanSource = field()
     _runs: dict[str, Run] = field(default_factory=dict, init=False)  # the last one, by "last"
+    # What is left of bounds that a simulation undercut, by "left".
+    _bounds: dict[str, BoundsRow] = field(default_factory=dict, init=False)
 
     @cached_property
     def _document(self) -> PlanDocument:
@@ -54,6 +56,8 @@ class Plan(Listed):
     def _to_document(self) -> PlanDocument:
         """The plan as a document of its own, with its last simulation."""
         document = self._source.document()
+        if "left" in self._bounds:
+            document["bounds"] = self._bounds["left"].copy()
         if "last" in self._runs:
             document["simulated"] = self._runs["last"].document()
         return document
@@ -98,15 +102,18 @@ class Plan(Listed):
         """The chip that the plan is for."""
         return Chip.from_dict(self._document["chip"])
 
-    @cached_property
+    @property
     def bounds(self) -> Bounds:
         """The ideal and the lower bound, in seconds.
 
         Of the bound, `hbm_s` is proved: all bytes at peak rate. What counts executes rests on the
-        best rates of a sample of tiles, less a margin, checked on the tiles that are timed.
+        best rates of a sample of tiles, less a margin, checked on the tiles that are timed. One
+        that a simulation of the plan undercut is withheld from then on: 0.0, and `withheld` says
+        why.
         """
         bounds = self._document["bounds"]
-        return Bounds(**{f.name: bounds[f.name] for f in dataclasses.fields(Bounds)})  # type: ignore[literal-required]
+        names = [f.name for f in dataclasses.fields(Bounds) if f.name in bounds]
+        return Bounds(**{name: bounds[name] for name in names})  # type: ignore[literal-required]
 
     def summary(self) -> str:
         """The card as text: latency, how near to ideal and bound, what binds, top operators.
@@ -207,6 +214,9 @@ class Plan(Listed):
             InvalidInputError: the plan is a forecast of policy `ideal`, which cannot run; or it
                 was planned with a function that is not given.
 
+        Warns:
+            BoundWarning: the run takes less than the lower bound, which is then withheld.
+
         Example:
             >>> plan.simulate().latency_s >= plan.bounds.lower_bound_s
             True
@@ -217,8 +227,17 @@ class Plan(Listed):
         chosen = fidelity_of(self, fidelity)
         tiles = tiles_of(self, tile_model)
         run = Run(interruptible(lambda: self._source.simulate(tiles, chosen)), self._document)
+        self._hold_against(run.latency_s)
         self._runs["last"] = run
         return run
+
+    def _hold_against(self, simulated_s: float) -> None:
+        """Withholds the bound if a plan of this model on this chip takes no more than that."""
+        from elk.withheld import hold  # noqa: PLC0415 - `import elk` stays small
+
+        hold(self._document, simulated_s)
+        if "withheld" in self._document["bounds"]:
+            self._bounds["left"] = self._document["bounds"]
 
     def emulate(
         self,

@@ -245,13 +245,17 @@ class SimulatedRow(TypedDict):
 
 
 class BoundsRow(TypedDict):
-    """What an ideal chip would take, the lower bound, and its three corners."""
+    """What an ideal chip would take, the lower bound, and its three corners.
+
+    `withheld` says why a bound that a simulation undercut is 0.0; elsewhere the key is absent.
+    """
 
     ideal_s: float
     lower_bound_s: float
     hbm_s: float
     execute_s: float
     link_s: float
+    withheld: NotRequired[str]
 
 
 class OrdersRow(TypedDict):

@@ -45,6 +45,8 @@ class Bounds:
         hbm_s: Its corner that counts only bytes from HBM, over all chips' peak rate.
         execute_s: Its corner that counts only execution alone.
         link_s: Its corner that counts only bytes over the cores' links.
+        withheld: Why the bound is 0.0: a plan was simulated below what it was, which is a bug in
+            ELK; None where that did not happen.
     """
 
     ideal_s: float
@@ -52,3 +54,4 @@ class Bounds:
     hbm_s: float
     execute_s: float
     link_s: float
+    withheld: str | None = None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from elk.card import NAME_LENGTH, TOP_OPS, against, html_row
+from elk.card import NAME_LENGTH, TOP_OPS, against, html_row, of_bound
 from elk.plan_schema import PlanDocument
 from elk.readable import deviation, duration, share
 
@@ -76,7 +76,7 @@ def _facts(run: Run, plan: PlanDocument) -> list[tuple[str, str]]:
     facts = [
         ("latency", f"{duration(total_s)} (simulated; forecast {deviation(forecast_s, total_s)})"),
         ("of ideal", against("ideal", bounds["ideal_s"], total_s)),
-        ("of bound", against("lower bound", bounds["lower_bound_s"], total_s)),
+        ("of bound", of_bound("lower bound", bounds, total_s)),
         ("split", split),
         ("used", used),
         ("stalls", stalls),
