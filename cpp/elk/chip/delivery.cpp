@@ -251,6 +251,10 @@ double receiving_links(Topology topology) {
   return 4.0;
 }
 
+double receiving_between(const Chip& chip) {
+  return is_mesh(chip) && chip.inter_chip ? chip.inter_chip->rate : 0.0;
+}
+
 Seconds hbm_time(const Chip& chip, double bytes, bool idle) {
   const Hbm& hbm = hbm_of(chip);
   if (!(bytes > 0)) {

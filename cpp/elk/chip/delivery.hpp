@@ -36,6 +36,10 @@ struct Delivery {
 /// Links over which a core can receive at once.
 [[nodiscard]] double receiving_links(Topology topology);
 
+/// Bytes a second that a core can receive from other chips beside what comes over these links. On
+/// grids what many cores of a chip need crosses between chips once, and port cores take it in.
+[[nodiscard]] double receiving_between(const Chip& chip);
+
 /// Seconds to read `bytes` that lie striped over all channels of one chip:
 ///
 ///     t = L + x / B + n S

@@ -137,10 +137,14 @@ void fill_found(const schedule::Problem& problem, schedule::Found found, int thr
   plan.search.orders = found.orders;
 }
 
+/// The bounds of every space of plans that one call looks at: a graph on a machine. They are known
+/// even where no schedule is found, as another policy may find one.
+using Spaces = std::vector<schedule::Bounds>;
+
 /// What compiles on graphs that compete leave behind beside their plans.
 struct Tries {
-  std::vector<schedule::Bounds> bounds;  // known even where no schedule is found
-  std::optional<Seconds> simulated;      // of the last plan, if the search asked for it
+  Spaces& bounds;
+  std::optional<Seconds> simulated;  // of the last plan, if the search asked for it
 };
 
 /// Searches for the schedule and for the bounds side by side: these go to `tries`, for they are
@@ -218,12 +222,18 @@ bool tries_waves(const std::optional<Best>& best, double share, const Options& o
          (!best || (!best->waves && share == kLargeShare && !Watch::stops(options.watch)));
 }
 
-/// The plan of `graph` as it is, or with large ops in waves where that takes less: in smaller ones
-/// if it fits in no other way. Its bounds hold for all of these. `split` has the axis of each op
-/// that is cut over chips.
-Best compile_best(const ir::Graph& graph, const std::vector<std::int32_t>& split,
-                  const chip::Chip& chip, const cost::TileModel& tiles, const Options& options) {
-  Tries tries{.bounds = {}, .simulated = {}};
+/// A graph to be planned on one machine, and the axis of each of its ops that is cut over chips.
+struct Whole {
+  const ir::Graph& graph;
+  const std::vector<std::int32_t>& split;
+};
+
+/// The plan of a graph as it is, or with large ops in waves where that takes less: in smaller ones
+/// if it fits in no other way. Adds the bounds of all of these to `spaces`.
+Best compile_best(const Whole& whole, const chip::Chip& chip, const cost::TileModel& tiles,
+                  const Options& options, Spaces& spaces) {
+  const auto& [graph, split] = whole;
+  Tries tries{.bounds = spaces, .simulated = {}};
   std::optional<Best> best;
   std::exception_ptr why;
   try {
@@ -254,14 +264,13 @@ Best compile_best(const ir::Graph& graph, const std::vector<std::int32_t>& split
   if (!best) {
     std::rethrow_exception(why);
   }
-  best->plan.bounds = schedule::least_bounds(tries.bounds);
   return std::move(*best);
 }
 
 /// The plan of all chips' cores as one machine, or of the one chip there is.
 Plan compile_whole(const ir::Graph& graph, const chip::Chip& chip, const cost::TileModel& tiles,
-                   const Options& options) {
-  Best best = compile_best(graph, {}, chip, tiles, options);
+                   const Options& options, Spaces& spaces) {
+  Best best = compile_best({.graph = graph, .split = {}}, chip, tiles, options, spaces);
   if (best.waves) {
     best.plan.shard = in_parts(unsplit(graph), *best.waves);
   }
@@ -279,14 +288,14 @@ constexpr double kGlance = 1.1;
 /// an op may be cut, a chip uses as many of its cores for its part as it would for the whole op:
 /// only on grids and rings, where few may, one machine of more cores is worth an estimate.
 Pooled pooled(const ir::Graph& graph, const chip::Chip& chip, const cost::TileModel& tiles,
-              const Options& options) {
+              const Options& options, Spaces& spaces) {
   const bool few_axes = chip::is_mesh(chip);
   constexpr Picoseconds kNever{std::numeric_limits<std::int64_t>::max()};
   Pooled result{
       .about = few_axes ? train::pooled_time(graph, chip, tiles, options.threads) : kNever,
       .glance = {},
       .overestimate = chip::total_cores(chip) > kMostAtOnce ? kDearGlance : kGlance,
-      .plan = [&] { return compile_whole(graph, chip, tiles, options); },
+      .plan = [&] { return compile_whole(graph, chip, tiles, options, spaces); },
       .beats =
           [&](const Plan& best, const Plan& plan) {
             return judges(chip)
@@ -299,10 +308,32 @@ Pooled pooled(const ir::Graph& graph, const chip::Chip& chip, const cost::TileMo
       quick.policy = schedule::Policy::ElkDyn;
       quick.objective = schedule::Objective::Latency;
       quick.counts_links = false;
-      return compile_whole(graph, chip, tiles, quick).predicted.total;
+      return compile_whole(graph, chip, tiles, quick, spaces).predicted.total;
     };
   }
   return result;
+}
+
+/// The plan of chips that share the model, or of them as one machine where that is better.
+Plan compile_pod(const ir::Graph& graph, const chip::Chip& chip, const cost::TileModel& tiles,
+                 const Options& options, Spaces& spaces) {
+  train::ExecuteTime execute = train::by_cuts(graph, chip, tiles);
+  if (options.kept != nullptr) {
+    execute = options.kept->recalled(graph, chip, std::move(execute));
+  }
+  return shortest(
+      train::proposals(graph, chip, execute, options.threads),
+      [&] { return train::leanest(graph, chip, execute, options.threads); },
+      [&](const train::Sharding& sharding) {
+        train::OneChip one = train::one_chip(graph, sharding, chip.chips);
+        Best best = compile_best({.graph = one.graph, .split = one.axes}, chip::one_of(chip), tiles,
+                                 options, spaces);
+        best.plan.shard = best.waves ? in_parts(one, *best.waves) : std::move(one);
+        best.plan.pod = Pod::Sharded;
+        count_chips(chip.chips, best.plan.aimed);
+        return std::move(best.plan);
+      },
+      pooled(graph, chip, tiles, options, spaces));
 }
 
 void check_input(const ir::Graph& graph, const chip::Chip& chip) {
@@ -322,27 +353,13 @@ train::Sharding shard(const ir::Graph& graph, const chip::Chip& chip, const cost
 Plan compile(const ir::Graph& graph, const chip::Chip& chip, const cost::TileModel& tiles,
              const Options& options) {
   check_objective(chip, options);
-  if (options.pod == Pod::Pooled || chip.chips == 1) {
-    check_input(graph, chip);
-    return compile_whole(graph, chip, tiles, options);
-  }
   check_input(graph, chip);
-  train::ExecuteTime execute = train::by_cuts(graph, chip, tiles);
-  if (options.kept != nullptr) {
-    execute = options.kept->recalled(graph, chip, std::move(execute));
-  }
-  return shortest(
-      train::proposals(graph, chip, execute, options.threads),
-      [&] { return train::leanest(graph, chip, execute, options.threads); },
-      [&](const train::Sharding& sharding) {
-        train::OneChip one = train::one_chip(graph, sharding, chip.chips);
-        Best best = compile_best(one.graph, one.axes, chip::one_of(chip), tiles, options);
-        best.plan.shard = best.waves ? in_parts(one, *best.waves) : std::move(one);
-        best.plan.pod = Pod::Sharded;
-        count_chips(chip.chips, best.plan.aimed);
-        return std::move(best.plan);
-      },
-      pooled(graph, chip, tiles, options));
+  Spaces spaces;
+  Plan plan = options.pod == Pod::Pooled || chip.chips == 1
+                  ? compile_whole(graph, chip, tiles, options, spaces)
+                  : compile_pod(graph, chip, tiles, options, spaces);
+  plan.bounds = schedule::least_bounds(spaces);
+  return plan;
 }
 
 }  // namespace elk::compile

@@ -73,14 +73,12 @@ std::int64_t FloorSearch::partials(const Slot& slot, std::int64_t parts) const {
   return (parts - 1) * (slot.unique * bits / 8);
 }
 
-/// Bytes of HBM operands that all cores receive, at execute size.
+/// Bytes of HBM operands that all cores receive, at execute size: of what an index picks, as many
+/// as are expected. Without HBM they lie there from the start.
 std::int64_t FloorSearch::loaded(const Cut& cut) const {
   std::int64_t sum = 0;
   for (std::size_t i = 0; i < pricer_.reads(); ++i) {
-    const Slot& slot = pricer_.slots()[i];
-    if (slot.hbm && !slot.indirect) {
-      sum += cut.held[i].sharers * partition::element_bytes(slot.unique, slot.bits).value;
-    }
+    sum += cut.held[i].sharers * pricer_.read_bytes(i);
   }
   return sum;
 }

@@ -28,15 +28,17 @@ std::uint64_t axes_with(const ir::Op& op, ir::AxisRole role) {
   return result;
 }
 
-std::int64_t hbm_bytes(const ir::Graph& graph, const ir::Op& op, const std::vector<Slot>& slots) {
+/// Bytes of each slot that come from HBM, each once; of what an index picks, those expected.
+std::vector<std::int64_t> hbm_bytes(const ir::Graph& graph, const ir::Op& op,
+                                    const std::vector<Slot>& slots) {
   const std::vector<std::int64_t> uncut(op.axes.size(), 1);
-  std::int64_t sum = 0;
+  std::vector<std::int64_t> result;
+  result.reserve(slots.size());
   for (const Slot& slot : slots) {
-    if (slot.hbm) {
-      sum += partition::Needs(graph, op, slot.operand, uncut, {}).bytes(0, 1);
-    }
+    const partition::Needs needs(graph, op, slot.operand, uncut, {});
+    result.push_back(slot.hbm ? needs.bytes(0, 1) : 0);
   }
-  return sum;
+  return result;
 }
 
 }  // namespace
@@ -72,9 +74,15 @@ Pricer::Pricer(const ir::Graph& graph, const ir::Op& op, const chip::Chip& chip,
       mapped_(slots_.size() * kMostRank),
       summed_(axes_with(op, ir::AxisRole::Reduction)),
       wide_bits_(ir::bits(op.accumulate)),
-      least_hbm_(ceil_div(hbm_bytes(graph, op, slots_), chip.chips)),
+      least_hbm_(0),
       cores_(chip::total_cores(chip)) {
   std::stable_partition(slots_.begin(), slots_.end(), [](const Slot& s) { return !s.write; });
+  read_bytes_ = hbm_bytes(graph, op, slots_);
+  const auto sum = std::accumulate(read_bytes_.begin(), read_bytes_.end(), std::int64_t{0});
+  least_hbm_ = ceil_div(sum, chip.chips);
+  if (!chip.hbm) {
+    read_bytes_.assign(slots_.size(), 0);
+  }
 }
 
 bool Pricer::arrange(Cut& cut) const {

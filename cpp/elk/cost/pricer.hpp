@@ -143,6 +143,9 @@ class Pricer {
   [[nodiscard]] TileTimes& tiles() { return tiles_; }
   [[nodiscard]] std::span<const std::int64_t> size() const { return size_; }
   [[nodiscard]] std::uint64_t summed() const { return summed_; }
+  /// Bytes of a slot that the HBM must read, each once over all chips; of what an index picks, as
+  /// many as are expected. 0: it lies on chip.
+  [[nodiscard]] std::int64_t read_bytes(std::size_t slot) const { return read_bytes_[slot]; }
   /// HBM bytes of the busiest chip at least: every byte is read once, evenly by all chips.
   [[nodiscard]] std::int64_t least_hbm() const { return least_hbm_; }
 
@@ -171,6 +174,7 @@ class Pricer {
   std::vector<Memo<partition::Extent>> mapped_;  // extents of mapped dimensions, by slot and dim
   std::uint64_t summed_;                         // a bit for each reduction axis
   std::int64_t wide_bits_;                       // of a partial sum
+  std::vector<std::int64_t> read_bytes_;
   std::int64_t least_hbm_;
   std::int64_t cores_;  // of the machine
 };

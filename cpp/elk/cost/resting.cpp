@@ -101,7 +101,8 @@ Resting::Resting(const Pricer& pricer)
       sync_(std::min(pricer.fabric().sync(false).value, pricer.fabric().sync(true).value)),
       fragment_(pricer.chip().interconnect.fragment_latency.value),
       rate_(pricer.chip().interconnect.link_rate *
-            chip::receiving_links(pricer.chip().interconnect.topology)) {
+                chip::receiving_links(pricer.chip().interconnect.topology) +
+            chip::receiving_between(pricer.chip())) {
   const std::vector<bool> single = rest_once(pricer.graph(), pricer.op());
   std::int64_t most = 0;
   for (std::size_t i = 0; i < pricer.reads(); ++i) {

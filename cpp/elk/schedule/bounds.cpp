@@ -42,7 +42,7 @@ double receive_rate(const chip::Chip& chip) {
     return chip::crossing(chip).receive / static_cast<double>(chip.core.count);
   }
   const bool ring = chip.interconnect.topology == chip::Topology::Ring;
-  return link * (ring ? 3.0 : 5.0);  // One of them a module's.
+  return (link * (ring ? 3.0 : 5.0)) + chip::receiving_between(chip);  // One of them a module's.
 }
 
 /// What a cut needs at least, in seconds of each resource.
@@ -170,7 +170,8 @@ double most_weighed(const std::vector<Share>& shares, const Group& group) {
   return most;
 }
 
-/// Bytes that every plan of an op must read, each once, over all chips.
+/// Bytes that every plan of an op must read, each once, over all chips; of what an index picks, as
+/// many as are expected.
 double read_once(const Problem& problem, std::int32_t op) {
   const ir::Op& node = problem.graph().ops[static_cast<std::size_t>(op)];
   const partition::ExecutePlan whole{
@@ -182,12 +183,8 @@ double read_once(const Problem& problem, std::int32_t op) {
       .mesh_dims = std::vector<std::int32_t>(node.axes.size(), -1)};
   double sum = 0.0;
   for (std::size_t k = 0; k < node.operands.size(); ++k) {
-    const ir::Operand& operand = node.operands[k];
-    bool again = false;
-    for (std::size_t j = 0; j < k; ++j) {
-      again = again || node.operands[j].tensor == operand.tensor;
-    }
-    if (partition::from_hbm(problem.graph(), operand) && !operand.indirect && !again) {
+    if (partition::from_hbm(problem.graph(), node.operands[k]) &&
+        partition::first_like(node, k) == k) {
       sum += static_cast<double>(
           partition::sharing(problem.graph(), node, k, whole, problem.chip()).hbm_bytes);
     }

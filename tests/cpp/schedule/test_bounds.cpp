@@ -153,6 +153,38 @@ TEST(Bounds, HoldForEveryPolicyOnRandomModels) {
   EXPECT_GT(models, 80);
 }
 
+TEST(Bounds, HoldWithoutHbmWhereWeightsRestOnChip) {
+  const cost::TileModel tiles = test::analytic();
+  Random random{37};
+  int models = 0;
+  double nearest = 0.0;
+  for (int round = 0; round < 40; ++round) {
+    const ir::Graph graph = test::random_graph(random);
+    chip::Chip chip = test::random_chip(random);
+    chip.hbm.reset();
+    chip.core.sram = {4 * chip.core.sram.value};
+    Problem problem = test::problem(graph, chip, tiles);
+    if (!all_fit(problem)) {
+      continue;
+    }
+    const Bounds found = bounds(problem, ideal(problem).times.total);
+    EXPECT_EQ(found.hbm.value, 0.0);
+    for (const Policy policy : {Policy::Basic, Policy::ElkDyn}) {
+      std::optional<Found> plan;
+      try {
+        plan = search(problem, {.policy = policy, .threads = 1});
+      } catch (const Infeasible&) {
+        continue;
+      }
+      ++models;
+      nearest = std::max(nearest, found.lower_bound.value / plan->times.total.value);
+      EXPECT_LE(found.lower_bound, plan->times.total) << "round " << round << name(policy);
+    }
+  }
+  EXPECT_GT(models, 50);
+  EXPECT_GT(nearest, 0.8);
+}
+
 /// Bytes of its HBM operands that a core holds of its partition, or receives for it.
 std::int64_t hbm_space(const Problem& problem, const cost::PlanOption& option) {
   std::int64_t sum = 0;
