@@ -56,8 +56,8 @@ struct Layout {
 /// What crosses the interconnect when `need` follows `have` under the same core mapping.
 struct Transition {
   Bytes received;  // by the busiest core
-  Bytes sent;      // by the busiest core (once for all receivers where the chip multicasts)
-  std::int64_t fragments = 0;  // contiguous runs the busiest core receives
+  Bytes sent;      // by the busiest core, or a bound where another receives no less than that
+  std::int64_t fragments = 0;  // contiguous runs, of the core that receives most of them
   Bytes chip_in;               // by the busiest chip, a piece once for each chip that lacks it
   Bytes chip_out;
   Bytes total;   // received by all cores

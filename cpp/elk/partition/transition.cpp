@@ -1,47 +1,23 @@
 #include <algorithm>
 #include <cstddef>
-#include <unordered_map>
-#include <utility>
 #include <vector>
 
 #include "elk/base/rounding.hpp"
 #include "elk/partition/crossing.hpp"
 #include "elk/partition/extent.hpp"
 #include "elk/partition/layout.hpp"
+#include "elk/partition/overlaps.hpp"
 #include "elk/partition/piece.hpp"
+#include "elk/partition/sending.hpp"
 
 namespace elk::partition {
 namespace {
-
-/// Sizes of the common parts of the sets of one dimension, worked out once for each pair.
-class Overlaps {
- public:
-  Overlaps(const DimPieces& held, const DimPieces& needed)
-      : held_(held), needed_(needed), solid_(held.sets.solid() && needed.sets.solid()) {}
-
-  [[nodiscard]] std::int64_t operator()(std::size_t have, std::size_t need) {
-    if (solid_) {
-      const Run shared = intersection(held_.sets.run(have), needed_.sets.run(need));
-      return std::max<std::int64_t>(0, shared.length());
-    }
-    const auto [found, added] = known_.try_emplace((have * needed_.sets.size()) + need, 0);
-    if (added) {
-      found->second = common(held_.sets[have], needed_.sets[need]);
-    }
-    return found->second;
-  }
-
- private:
-  const DimPieces& held_;
-  const DimPieces& needed_;
-  bool solid_;
-  std::unordered_map<std::size_t, std::int64_t> known_;  // of pairs not both one interval
-};
 
 struct Received {
   std::int64_t most = 0;
   std::size_t busiest = 0;  // its place
   std::int64_t total = 0;
+  std::int64_t fragments = 0;  // of the core that receives most of them
 };
 
 std::int64_t piece(const Pieces& pieces, std::size_t place) {
@@ -52,55 +28,53 @@ std::int64_t piece(const Pieces& pieces, std::size_t place) {
   return product;
 }
 
-Received received(const Pieces& held, const Pieces& needed) {
-  std::vector<Overlaps> overlaps;
-  for (std::size_t dim = 0; dim < needed.dims.size(); ++dim) {
-    overlaps.emplace_back(held.dims[dim], needed.dims[dim]);
+/// Runs of a core's piece, in boxes that one piece holds: of those whose dimensions further in are
+/// whole in both pieces, and of the others.
+struct Runs {
+  std::int64_t whole = 1;
+  std::int64_t other = 0;
+
+  /// Goes on to the dimension around those counted so far.
+  void enter(const Arriving& dim) {
+    other = (whole * dim.other_runs) + (other * dim.count);
+    whole *= dim.whole_runs;
   }
+};
+
+Arriving of_one(const Overlap& overlap) {
+  return {.whole_runs = overlap.whole ? overlap.runs : 0,
+          .other_runs = overlap.whole ? 0 : overlap.runs,
+          .count = overlap.count};
+}
+
+Received received(const Pieces& held, const Pieces& needed, std::vector<Overlaps>& overlaps) {
   Received result;
   for (std::size_t core = 0; core < needed.ids.size(); ++core) {
     const std::int32_t place = held.place(needed.ids[core]);
+    std::int64_t elements = 1;
     std::int64_t there = place < 0 ? 0 : 1;
-    for (std::size_t dim = 0; dim < needed.dims.size() && there > 0; ++dim) {
-      there *= overlaps[dim](held.dims[dim].at(static_cast<std::size_t>(place)),
-                             needed.dims[dim].at(core));
+    Runs all;
+    Runs own;
+    for (std::size_t dim = needed.dims.size(); dim-- > 0;) {
+      const std::size_t need = needed.dims[dim].at(core);
+      elements *= needed.dims[dim].counts[need];
+      all.enter(overlaps[dim].arriving(need));
+      if (there > 0) {
+        const Overlap one = overlaps[dim](held.dims[dim].at(static_cast<std::size_t>(place)), need);
+        there *= one.count;
+        own.enter(of_one(one));
+      }
     }
-    const std::int64_t elements = piece(needed, core) - there;
+    elements -= there;
     result.total += elements;
+    const std::int64_t runs = all.whole + all.other - (there > 0 ? own.whole + own.other : 0);
+    result.fragments = std::max(result.fragments, elements > 0 ? runs : 0);
     if (elements > result.most) {
       result.most = elements;
       result.busiest = core;
     }
   }
   return result;
-}
-
-/// Runs in which a core's piece arrives: cut where the senders' pieces end, in the innermost
-/// dimension in which they differ from the piece, once for every index of the dimensions around it.
-std::int64_t fragments(const Pieces& held, const Pieces& needed, std::size_t core) {
-  for (std::size_t dim = needed.dims.size(); dim-- > 0;) {
-    const DimPieces& need = needed.dims[dim];
-    const IndexView wanted = need.sets[need.at(core)];
-    std::int64_t runs = 0;
-    bool whole = true;
-    for (std::size_t set = 0; set < held.dims[dim].sets.size(); ++set) {
-      const IndexView there = held.dims[dim].sets[set];
-      const Indices both = shared(there, wanted);
-      const std::int64_t common = count(both);
-      if (common > 0) {
-        runs += static_cast<std::int64_t>(both.size());
-        whole =
-            whole && common == held.dims[dim].counts[set] && common == need.counts[need.at(core)];
-      }
-    }
-    if (!whole) {
-      for (std::size_t outer = 0; outer < dim; ++outer) {
-        runs *= needed.dims[outer].counts[needed.dims[outer].at(core)];
-      }
-      return std::max<std::int64_t>(1, runs);
-    }
-  }
-  return 1;
 }
 
 /// Elements of the tensor that any core needs.
@@ -151,21 +125,23 @@ Transition from_anywhere(const Pieces& needed, std::int64_t bits, const chip::Ch
 
 Transition between(const Pieces& held, const Pieces& needed, std::int64_t bits,
                    const chip::Chip& chip) {
-  const Received all = received(held, needed);
+  std::vector<Overlaps> overlaps;
+  overlaps.reserve(needed.dims.size());
+  for (std::size_t dim = 0; dim < needed.dims.size(); ++dim) {
+    overlaps.emplace_back(held.dims[dim], needed.dims[dim]);
+  }
+  const Received all = received(held, needed, overlaps);
   if (all.most == 0) {
     return {};
   }
-  const std::int64_t unique = std::min(all.total, needed_elements(needed));
-  const std::int64_t sent = chip.interconnect.multicast ? unique : all.total;
-  const std::int64_t whole = piece(needed, all.busiest);
   const Crossing crossed = chip.chips > 1 ? crossing(&held, needed, chip) : Crossing{};
   return {.received = element_bytes(all.most, bits),
-          .sent = element_bytes(ceil_div(sent, held.layout.cores), bits),
-          .fragments = ceil_div(fragments(held, needed, all.busiest) * all.most, whole),
+          .sent = element_bytes(most_sent(held, needed, overlaps, all.most, chip), bits),
+          .fragments = all.fragments,
           .chip_in = element_bytes(crossed.most_in, bits),
           .chip_out = element_bytes(crossed.most_out, bits),
           .total = element_bytes(all.total, bits),
-          .unique = element_bytes(unique, bits)};
+          .unique = element_bytes(std::min(all.total, needed_elements(needed)), bits)};
 }
 
 }  // namespace

@@ -1,0 +1,53 @@
+"""Gathers take what their busiest sender takes: strips, strided parts and scales of images."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import elk
+import onnx
+import pytest
+from elk.model import Model
+from plan_oracle import broken_rules
+from window_models import Builder, many_scales, shifted_windows
+
+BAR = 0.03
+PORTS = ("a100", "bow", "gc200", "h100", "ipu-mk2", "ipu-pod4-hbm", "trainium2")
+
+
+def strip() -> onnx.ModelProto:
+    """Three of 56 columns, as a shift of windows cuts them off: few cores hold any of them."""
+    build = Builder()
+    image = build("Relu", "x")
+    return build.model("strip", [8, 56, 56, 96], build.part(image, 2, 0, 3))
+
+
+@cache
+def loaded(name: str) -> Model:
+    if name == "strip":
+        return elk.load_model(strip())
+    if name == "windows":
+        return elk.load_model(shifted_windows(batch=1, side=28, stages=1))
+    return elk.load_model(many_scales(batch=1))
+
+
+@pytest.mark.parametrize("chip", ["bow", "gc200", "ipu-mk2", "ipu-pod4-hbm"])
+def test_a_strip_takes_what_the_few_cores_that_hold_it_send(chip: str) -> None:
+    plan = elk.compile(loaded("strip"), chip, policy="basic")
+    run = plan.simulate(fidelity="core")
+    assert broken_rules(plan) == []
+    assert plan.latency_s == pytest.approx(run.latency_s, rel=0.005)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("model", ["windows", "scales"])
+@pytest.mark.parametrize("chip", PORTS)
+def test_no_window_is_forecast_far_off(model: str, chip: str) -> None:
+    plan = elk.compile(loaded(model), chip, policy="basic")
+    plan.simulate()
+    assert broken_rules(plan) == []
+    assert abs(plan.forecast_error()) <= BAR
+    gathers_s = sum(op["execute"]["distribute_s"] for op in plan.to_json()["ops"])
+    columns = plan.simulate(fidelity="core").columns
+    undisturbed = columns["gather_ps"] - columns["link_contention_ps"]
+    assert gathers_s >= undisturbed.sum() / 1e12 * (1 - 1e-6)
