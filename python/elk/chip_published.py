@@ -88,8 +88,8 @@ class Total:
         """By how much the chip exceeds what is published, as a part of that; negative: falls short.
 
         Example:
-            >>> Total(name="sram_bytes", published=40.0, here=37.0).error
-            -0.075
+            >>> Total(name="sram_bytes", published=40.0, here=30.0).error
+            -0.25
         """
         return self.here / self.published - 1.0
 
