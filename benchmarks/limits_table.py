@@ -122,6 +122,8 @@ CODES = (
          "correct the line that is named"),
     Code("recursive_function", _MODEL, "A local function calls itself",
          "unroll the recursion before the model is exported"),
+    Code("reference", "ReferenceRunError", "ONNX Runtime refuses a model whose results are to be "
+         "compared with its own, or ends its process", "emulate without `check=True`"),
     Code("sram_overflow", "InfeasibleError", "An op and what must stay on chip beside it exceed "
          "SRAM; the message says by how much", "bind less, or take more cores or SRAM"),
     Code("tile_model", _INPUT, "A function given as `tile_model` raises, or returns no cycles",

@@ -17,6 +17,7 @@ from elk.errors import (
     ModelFileError,
     OutputFileError,
     PlanFileError,
+    ReferenceRunError,
     UnboundSymbolsError,
     UnsupportedModelError,
 )
@@ -76,6 +77,7 @@ __all__ = [
     "OutputFileError",
     "Plan",
     "PlanFileError",
+    "ReferenceRunError",
     "Run",
     "Sharding",
     "UnboundSymbolsError",

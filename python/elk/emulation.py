@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from elk import _core
+from elk import _core, reference
 from elk.emulation_parts import Tape, parts_of, run_parts
 from elk.emulation_types import numpy_type
-from elk.errors import InvalidInputError, MissingPackageError
+from elk.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -226,27 +226,10 @@ def _compared(
     inputs: Mapping[str, Array],
     arrays: Mapping[str, Array],
 ) -> tuple[OutputCheck, ...]:
-    try:
-        import onnxruntime  # type: ignore[import-untyped]  # noqa: PLC0415 no stubs, and slow
-    except ImportError as error:
-        raise MissingPackageError(
-            "comparing with ONNX Runtime needs the package onnxruntime",
-            remedy="pip install onnxruntime",
-        ) from error
     if model.proto is None:
         raise InvalidInputError("the model's ONNX file is not at hand", code="emulate_input")
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 4
-    session = onnxruntime.InferenceSession(
-        _filled(model.proto, arrays).SerializeToString(), options, ["CPUExecutionProvider"]
-    )
-    fed = {x.name for x in session.get_inputs()}
-    names = [x.name for x in session.get_outputs()]
-    wanted = session.run(names, {name: x for name, x in inputs.items() if name in fed})
-    return tuple(
-        _check(model, name, outputs[name], np.asarray(right))
-        for name, right in zip(names, wanted, strict=True)
-    )
+    wanted = reference.run(_filled(model.proto, arrays).SerializeToString(), inputs)
+    return tuple(_check(model, name, outputs[name], right) for name, right in wanted.items())
 
 
 def _filled(proto: ModelProto, arrays: Mapping[str, Array]) -> ModelProto:

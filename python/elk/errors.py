@@ -106,6 +106,12 @@ class MissingPackageError(ElkError, ImportError):
     code = "missing_package"
 
 
+class ReferenceRunError(ElkError):
+    """ONNX Runtime, which results are compared with, refuses a model or ended its process."""
+
+    code = "reference"
+
+
 class InfeasibleError(ElkError):
     """Nothing fits the chip. The message says which limit, and by how much."""
 

@@ -40,6 +40,7 @@ def cases() -> Cases:
     yield from _attributes()
     yield from _files()
     yield from operators(4)
+    yield from mutants(800)
     for name, made in sound().items():
         yield f"sound_{name}", made.SerializeToString()
         yield from _cut(name, made.SerializeToString(), 4)

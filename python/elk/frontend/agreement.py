@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from elk.frontend.control import Scope
     from elk.frontend.node import Node
     from elk.frontend.views import Shape
+_BROADCASTS = 7  # From this opset on, inputs broadcast from the last dimension.
 
 
 class Agreement:
@@ -123,6 +124,8 @@ def _gather_nd(node: Node) -> None:
     """GatherND: data and indices of one batch."""
     batch = int(node.attrs.get("batch_dims", 0))
     data, index = node.input(0).shape, node.input(1).shape
+    most = min(len(data), len(index))
+    require(0 <= batch < most, f"attribute 'batch_dims' must be from 0 to {most - 1}, got {batch}")
     require(
         data[:batch] == index[:batch], f"its data is {list(data)}, its indices are {list(index)}"
     )
@@ -199,17 +202,41 @@ def _quantized(node: Node) -> None:
 
 def _quantized_product(node: Node) -> None:
     """QLinearMatMul: scales of the whole, of rows of the first, of columns of the second."""
-    first, second = node.input(0).shape, node.input(3).shape
     for slot in (1, 2):
-        _rows_of(node, slot, first[-2] if len(first) > 1 else 1)
+        _scales_along(node, slot, node.input(0).shape, -2)
     for slot in (4, 5):
-        _rows_of(node, slot, second[-1])
+        _scales_along(node, slot, node.input(3).shape, -1)
 
 
-def _rows_of(node: Node, slot: int, count: int) -> None:
+def _scales_along(node: Node, slot: int, factor: Shape, axis: int) -> None:
+    """A scale or zero point of a factor: a number, or as many as it has positions of `axis`."""
     value = node.input(slot)
+    count = factor[axis] if len(factor) >= -axis else 1
     fits = value.size == 1 or count in value.shape
+    fits = fits and len(value.shape) <= max(len(factor), 1)
     require(fits, f"input {slot} must be a number or {count}, got {list(value.shape)}")
+
+
+def _clip(node: Node) -> None:
+    """Clip: bounds that are numbers."""
+    for slot in (1, 2):
+        bound = node.get(slot)
+        if bound is not None:
+            fits = bound.size == 1 and len(bound.shape) <= len(node.input(0).shape)
+            require(fits, f"input {slot} must be a number, got {list(bound.shape)}")
+
+
+def _slopes(node: Node) -> None:
+    """PRelu: slopes that broadcast to the input; those of channels before opset 7."""
+    x, slopes = node.input(0).shape, node.input(1).shape
+    fits = _fits_into(slopes, x) or (node.opset < _BROADCASTS and len(slopes) == 1)
+    require(fits, f"its slopes {list(slopes)} do not broadcast to {list(x)}")
+
+
+def _flatten(node: Node) -> None:
+    """Flatten: a place between dimensions."""
+    rank, axis = len(node.input(0).shape), int(node.attrs.get("axis", 1))
+    require(-rank <= axis <= rank, f"axis {axis} of a value with {rank} dimensions")
 
 
 def _split(node: Node) -> None:
@@ -247,11 +274,13 @@ _RULES: dict[str, Callable[[Node], None]] = {
     "Attention": _attention,
     "AveragePool": windows.pool,
     "Conv": windows.float_conv,
+    "Clip": _clip,
     "Col2Im": windows.col2im,
     "ConvInteger": windows.integer_conv,
     "ConvTranspose": windows.conv_transpose,
     "DeformConv": windows.deform_conv,
     "DequantizeLinear": _quantized,
+    "Flatten": _flatten,
     "GRU": _recurrent(3),
     "GatherND": _gather_nd,
     "LSTM": _recurrent(4),
@@ -259,6 +288,7 @@ _RULES: dict[str, Callable[[Node], None]] = {
     "LpPool": windows.pool,
     "MaxPool": windows.pool,
     "NegativeLogLikelihoodLoss": _loss,
+    "PRelu": _slopes,
     "QLinearConv": windows.quantized_conv,
     "QLinearMatMul": _quantized_product,
     "QuantizeLinear": _quantized,

@@ -55,6 +55,8 @@ def float_conv(node: Node) -> None:
 def quantized_conv(node: Node) -> None:
     """QLinearConv."""
     _conv(node, 3)
+    for slot in (1, 2, 6, 7):
+        _scales(node, slot, 1)
     for slot in (4, 5):
         _scales(node, slot, node.input(3).shape[0])
     check_input(node, 8, (node.input(3).shape[0],), "bias")
@@ -82,6 +84,9 @@ def conv_transpose(node: Node) -> None:
     require(groups >= 1 and x[1] % groups == 0, f"{x[1]} channels make no {groups} groups")
     _window(node, weight)
     check_input(node, 2, (weight[1] * groups,), "bias")
+    wanted = tuple(node.attrs.get("output_shape", x[2:]))
+    fits = len(wanted) == len(x[2:]) and all(n >= m for n, m in zip(wanted, x[2:], strict=True))
+    require(fits, f"its output_shape {list(wanted)} is less than its input {list(x[2:])}")
 
 
 def deform_conv(node: Node) -> None:
