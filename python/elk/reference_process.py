@@ -46,7 +46,7 @@ def _dtype(kind: str) -> Any:
 
 def _main() -> None:
     """Answers requests from the standard input on what was the standard output."""
-    answers = os.fdopen(os.dup(1), "wb")
+    answers = os.dup(1)
     os.dup2(2, 1)  # What ONNX Runtime prints must not stand between answers.
     sys.path[:] = json.loads(sys.argv[1])
     requests = sys.stdin.buffer
@@ -60,10 +60,15 @@ def _main() -> None:
             said = {"arrays": listed(outputs)}
         except Exception as error:
             said = {"error": str(error).strip().partition("\n")[0] or type(error).__name__}
-        answers.write(json.dumps(said).encode() + b"\n")
+        _write(answers, json.dumps(said).encode() + b"\n")
         for array in outputs.values():
-            answers.write(array.tobytes())
-        answers.flush()
+            _write(answers, array.tobytes())
+
+
+def _write(pipe: int, data: bytes) -> None:
+    left = memoryview(data)
+    while left:
+        left = left[os.write(pipe, left) :]
 
 
 def _run(model: bytes, inputs: dict[str, Any]) -> dict[str, Any]:

@@ -151,3 +151,29 @@ def test_a_refusal_names_node_shapes_and_rule(name: str) -> None:
     assert caught.value.place == f"node '{kind}_y'"
     assert rule in str(caught.value)
     assert "f32[" in str(caught.value)
+
+
+@pytest.mark.parametrize(("axis", "loads"), [(None, True), (1, True), (0, False)])
+def test_before_opset_7_only_last_dimensions_broadcast(axis: int | None, loads: bool) -> None:
+    """A vector along the first of two equal dimensions was once taken along the last."""
+    attrs = {"broadcast": 1} if axis is None else {"broadcast": 1, "axis": axis}
+    added = node("Add", "x w", "y", **attrs)
+    proto = model_of([added], {"x": [3, 3], "w": [3]}, ["y"], opset=6)
+    assert takes(proto) == loads
+    assert not takes(model_of([added], {"x": [3], "w": [3, 3]}, ["y"], opset=6))
+
+
+def test_a_table_has_a_value_for_each_key() -> None:
+    def encoder(**attrs: Any) -> onnx.ModelProto:
+        proto = model_of([node("Identity", "x", "y")], {"x": (onnx.TensorProto.INT64, [4])}, ["y"])
+        del proto.graph.node[:]
+        made = node("LabelEncoder", "x", "y", domain="ai.onnx.ml", **attrs)
+        proto.graph.node.append(made)
+        proto.graph.output[0].type.tensor_type.elem_type = onnx.TensorProto.FLOAT
+        proto.opset_import.add(domain="ai.onnx.ml", version=4)
+        return proto
+
+    assert takes(encoder(keys_int64s=[1, 2], values_floats=[0.5, 1.5]))
+    for attrs in ({"values_floats": [1.0]}, {"keys_int64s": [1, 2], "values_floats": [1.0]}):
+        with pytest.raises(UnsupportedModelError, match="one of as many values"):
+            load_model(encoder(**attrs))

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from elk.frontend.control import Scope
     from elk.frontend.node import Node
     from elk.frontend.views import Shape
+
 _BROADCASTS = 7  # From this opset on, inputs broadcast from the last dimension.
 
 
@@ -226,6 +227,20 @@ def _clip(node: Node) -> None:
             require(fits, f"input {slot} must be a number, got {list(bound.shape)}")
 
 
+def _old_pair(node: Node) -> None:
+    """An elementwise type before inputs broadcast both ways: the others fit into the first."""
+    if node.opset >= (_BROADCASTS if node.type not in _OF_MANY else _BROADCASTS + 1):
+        return
+    x, *rest = [value.shape for value in node.inputs if value is not None]
+    for shape in rest:
+        require(_fits_into(shape, x), f"{list(shape)} does not broadcast to {list(x)}")
+        axis = node.attrs.get("axis", len(x) - len(shape))
+        require(
+            axis in {len(x) - len(shape), -len(shape)},
+            f"before opset {_BROADCASTS} attribute 'axis' must align last dimensions, got {axis}",
+        )
+
+
 def _slopes(node: Node) -> None:
     """PRelu: slopes that broadcast to the input; those of channels before opset 7."""
     x, slopes = node.input(0).shape, node.input(1).shape
@@ -269,7 +284,12 @@ _INFERRED_WRONG: dict[str, Callable[[Node], bool]] = {
     "MaxPool": windows.rounded_up,
     "STFT": lambda node: "onesided" not in node.attrs,  # It takes the default for 0.
 }
+_OF_MANY = ("Max", "Mean", "Min", "Sum")
+_PAIRS = (
+    "Add", "And", "Div", "Equal", "Greater", "Less", "Mul", "Or", "Pow", "Sub", "Xor", *_OF_MANY,
+)  # fmt: skip
 _RULES: dict[str, Callable[[Node], None]] = {
+    **dict.fromkeys(_PAIRS, _old_pair),
     "AffineGrid": _affine_grid,
     "Attention": _attention,
     "AveragePool": windows.pool,

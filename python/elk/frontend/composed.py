@@ -102,7 +102,7 @@ def trilu(node: Node, make: Maker) -> list[Value] | None:
     columns = positions(make, width)
     rows: Value | Array = positions(make, height)[:, None]
     if shift is not None:
-        rows = make("Add", rows, shift)
+        rows = make("Add", rows, make("Reshape", shift, ints()))
     side = "GreaterOrEqual" if node.attrs.get("upper", 1) else "LessOrEqual"
     return [make("Where", make(side, columns, rows), x, number(0, x))]
 
@@ -154,7 +154,8 @@ def global_lp_pool(node: Node, make: Maker) -> list[Value] | None:
     """GlobalLpPool: the root of the sum of powers over all positions."""
     x, p = node.input(0), float(node.attrs.get("p", 2))
     powers = make("Pow", make("Abs", x), number(p, x))
-    total = make("ReduceSum", powers, ints(*range(2, len(x.shape))))
+    axes = ints(*range(2, len(x.shape)))
+    total = make("ReduceSum", powers, axes) if axes.size else powers
     return [make("Pow", total, number(1.0 / p, x))]
 
 
