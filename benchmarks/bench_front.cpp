@@ -30,8 +30,8 @@ cost::TileModel blocks() {
                       .width = 2,
                       .coefficients = terms,
                       .most_columns = std::int64_t{1} << 30,
-                      .most_depth = std::int64_t{1} << 30}},
-        .outside = terms,
+                      .most_depth = std::int64_t{1} << 30,
+                      .outside = terms}},
         .limit = limit}},
       {.call_cycles = 120.0, .sram_bytes_per_cycle = 16.0, .vector_elements_per_cycle = 2.0});
 }

@@ -19,7 +19,6 @@ KernelFit kernel(const char* function) {
                 .compute = ir::DType::F16,
                 .accumulate = ir::DType::F16,
                 .families = {},
-                .outside = {},
                 .limit = {}};
   fit.limit.fill(kAny);
   return fit;
@@ -33,11 +32,13 @@ void add(KernelFit& fit, const Form& form, std::int64_t most_columns, std::int64
                           .width = width,
                           .coefficients = std::vector<double>(count, 1.0),
                           .most_columns = most_columns,
-                          .most_depth = most_depth});
+                          .most_depth = most_depth,
+                          .outside = {}});
 }
 
 TileModel model(KernelFit fit) {
-  fit.outside.assign(static_cast<std::size_t>(smooth_count(fit.families.front().form)), 1.0);
+  Family& first = fit.families.front();
+  first.outside.assign(static_cast<std::size_t>(smooth_count(first.form)), 1.0);
   return {{fit}, {.call_cycles = 1, .sram_bytes_per_cycle = 16, .vector_elements_per_cycle = 2}};
 }
 

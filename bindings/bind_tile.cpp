@@ -45,7 +45,8 @@ cost::Family to_family(const py::dict& family) {
                    .width = 0,
                    .coefficients = {},
                    .most_columns = family["most_columns"].cast<std::int64_t>(),
-                   .most_depth = family["most_depth"].cast<std::int64_t>()};
+                   .most_depth = family["most_depth"].cast<std::int64_t>(),
+                   .outside = family["outside"].cast<std::vector<double>>()};
   out.width = cost::feature_count(out.form);
   const auto pieces = family["pieces"].cast<std::vector<std::vector<double>>>();
   for (std::vector<double> piece : pieces) {
@@ -68,7 +69,8 @@ py::dict from_family(const cost::Family& family) {
     pieces.append(piece);
   }
   return py::dict("form"_a = from_form(family.form), "pieces"_a = pieces,
-                  "most_columns"_a = family.most_columns, "most_depth"_a = family.most_depth);
+                  "most_columns"_a = family.most_columns, "most_depth"_a = family.most_depth,
+                  "outside"_a = family.outside);
 }
 
 cost::KernelFit to_kernel(const py::dict& kernel) {
@@ -76,7 +78,6 @@ cost::KernelFit to_kernel(const py::dict& kernel) {
                       .compute = dtype(kernel["dtype"].cast<std::string>()),
                       .accumulate = dtype(kernel["accumulate"].cast<std::string>()),
                       .families = {},
-                      .outside = kernel["outside"].cast<std::vector<double>>(),
                       .limit = kernel["limit"].cast<cost::Extents>()};
   for (const py::handle family : kernel["families"]) {
     out.families.push_back(to_family(family.cast<py::dict>()));
@@ -91,7 +92,7 @@ py::dict from_kernel(const cost::KernelFit& kernel) {
   }
   return py::dict("function"_a = kernel.function, "dtype"_a = word(kDTypeNames, kernel.compute),
                   "accumulate"_a = word(kDTypeNames, kernel.accumulate), "families"_a = families,
-                  "outside"_a = kernel.outside, "limit"_a = kernel.limit);
+                  "limit"_a = kernel.limit);
 }
 
 cost::TileModel to_model(const py::list& kernels, const py::dict& opaque) {

@@ -222,8 +222,27 @@ def _trust(ops: list[OpRow]) -> str:
     outside = sum(row["execute"]["compute_s"] * row["execute"]["extrapolated"] for row in ops)
     borrowed = sum(row["execute"]["compute_s"] for row in ops if row["borrowed"])
     return (
-        f"{share(outside, total)} extrapolated, {share(borrowed, total)} borrowed from a neighbour"
+        f"{share(outside, total)} extrapolated{_beyond(ops)}, "
+        f"{share(borrowed, total)} borrowed from a neighbour"
     )
+
+
+def _beyond(ops: list[OpRow]) -> str:
+    """Which operators' tiles lie beyond the fitted range, those that compute longest first.
+
+    Operators with the same Pareto front go by the name of the first.
+    """
+    took: defaultdict[int, float] = defaultdict(float)
+    members: defaultdict[int, list[str]] = defaultdict(list)
+    for row in ops:
+        if row["execute"]["extrapolated"] > 0.0:
+            took[row["front"]] += row["execute"]["compute_s"] * row["execute"]["extrapolated"]
+            members[row["front"]].append(row["name"][:NAME_LENGTH])
+    longest = sorted(took, key=lambda front: (-took[front], front))
+    names = [f"{len(members[front])} x {members[front][0]}" for front in longest[:TOP_OPS]]
+    if len(longest) > TOP_OPS:
+        names.append(f"{len(longest) - TOP_OPS} more kinds")
+    return f" ({', '.join(names)})" if names else ""
 
 
 def _top(document: PlanDocument) -> list[tuple[str, ...]]:

@@ -243,6 +243,10 @@ def _reasons(
     if chosen.rank > 1:
         reasons.append(_what_holds_it_back(document, row, candidates[0], chosen))
     reasons.append(_in_place(document, row))
+    if row["execute"]["extrapolated"] > 0.0:
+        reasons.append(
+            "Its tile lies beyond what the tile model was fitted on: compute is extrapolated."
+        )
     preload = row["preload"]
     if "collective" in row:
         reasons.append(_exchanged(row))

@@ -44,12 +44,15 @@ class FamilyRecord(_Record):
         pieces: Coefficients of each piece; none of a piece that had no rows.
         most_columns: A product with more columns is never cheapest here.
         most_depth: Nor a product that is deeper. Channels of a window: out are columns, in depth.
+        outside: Coefficients of its linear continuation beyond the fitted range; none of a family
+            that no row was of.
     """
 
     form: Form
     pieces: tuple[tuple[Finite, ...], ...]
     most_columns: Size = (1 << 63) - 1
     most_depth: Size = (1 << 63) - 1
+    outside: tuple[Finite, ...] = ()
 
 
 class KernelRecord(_Record):
@@ -61,7 +64,6 @@ class KernelRecord(_Record):
         accumulate: What it accumulates in; of a cast, what it writes.
         rows: Rows it was fitted to.
         families: The ways to compute it; the cheapest counts.
-        outside: Coefficients of its linear continuation beyond the fitted range.
         limit: The largest sizes of the fitted range, in the order of the first form.
     """
 
@@ -70,7 +72,6 @@ class KernelRecord(_Record):
     accumulate: str
     rows: int = 0
     families: tuple[FamilyRecord, ...]
-    outside: tuple[Finite, ...]
     limit: Annotated[tuple[Size, ...], Field(min_length=9, max_length=9)]
 
 
@@ -155,8 +156,7 @@ class AnalyticModel(_Record):
             function=function,
             dtype="f32",
             accumulate="f32",
-            families=(FamilyRecord(form=form, pieces=(terms,)),),
-            outside=terms,
+            families=(FamilyRecord(form=form, pieces=(terms,), outside=terms),),
             limit=_NO_LIMIT,
         )
 

@@ -121,8 +121,9 @@ def kernel(*sides: SideForm) -> dict[str, object]:
         function="matmul",
         dtype="f32",
         accumulate="f32",
-        families=(FamilyRecord(form=GranulesForm(sides=sides), pieces=((1.0, 1.0),)),),
-        outside=(1.0, 1.0),
+        families=(
+            FamilyRecord(form=GranulesForm(sides=sides), pieces=((1.0, 1.0),), outside=(1.0, 1.0)),
+        ),
         limit=(1,) * 9,
     )
     return record.model_dump(exclude={"rows"})

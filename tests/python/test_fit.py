@@ -122,6 +122,28 @@ def test_products_of_one_token_with_a_cache_cost_what_the_profile_says(
     assert not model.extrapolated(("matmul", "f16", "f16"), profile.shapes[rows]).any()
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("near", "far", "mean_pct"),
+    [
+        ("matmul_f16_[ar]*[dm].csv", "matmul_f16_wide_*.csv", 2),
+        ("matmul_f16_[ar]*[dm].csv", "matmul_f16_decode.csv", 2),
+        ("matmul_f16_acc32.csv", "matmul_f16_acc32_wide.csv", 2),
+        ("matmul_f32.csv", "matmul_f32_wide.csv", 2),
+        ("batch_matmul_f16.csv", "batch_matmul_f16_wide.csv", 5),
+        ("conv2d_f16.csv", "conv2d_f16_wide.csv", 12),
+        ("conv2d_f16_acc32.csv", "conv2d_f16_acc32_wide.csv", 12),
+    ],
+)
+def test_a_fit_of_small_tiles_is_continued_to_large_ones(
+    near: str, far: str, mean_pct: float
+) -> None:
+    continued = fit.fit(sorted(PROFILE.glob(near)), name="near").to_core()
+    rows = fit.check(sorted(PROFILE.glob(far)), continued)
+    mean = sum(row.mean_pct * row.rows for row in rows) / sum(row.rows for row in rows)
+    assert mean <= mean_pct
+
+
 def test_elementwise_reductions_and_movement_are_within_one_percent(
     table: dict[tuple[str, str], fit.ErrorRow],
 ) -> None:
@@ -147,6 +169,9 @@ def test_a_product_costs_the_same_in_both_orientations(model: _core.TileModel) -
         (("matmul", "f16", "f16"), ("m", "k", "n"), 20_000),
         (("matmul", "f16", "f32"), ("m", "k", "n"), 20_000),
         (("matmul", "f32", "f32"), ("m", "k", "n"), 20_000),
+        (("batch_matmul", "f16", "f16"), ("group", "m", "k", "n"), 20_000),
+        (("conv2d", "f16", "f32"), ("batch", "out_w", "in_ch", "out_ch", "kernel_w"), 3_000),
+        (("depthwise_conv2d", "f16", "f16"), ("out_h", "out_w", "out_ch", "kernel_w"), 3_000),
         (("conv2d", "f16", "f16"), ("out_h", "out_w", "in_ch", "out_ch", "kernel_h"), 3_000),
         (("maxpool2d", "f16", "f16"), ("out_h", "out_w", "out_ch", "kernel_h"), 3_000),
         (("exp", "f16", "f16"), ("elements",), 10_000_000),

@@ -190,7 +190,17 @@ def test_the_card_says_whose_schedule_it_is(plan: Plan) -> None:
 
 
 def test_the_card_says_how_far_tile_times_can_be_trusted(plan: Plan) -> None:
-    assert "50.0 % extrapolated, 50.0 % borrowed" in plan.summary()
+    assert "50.0 % extrapolated (2 x first), 50.0 % borrowed" in plan.summary()
+    assert any("compute is extrapolated" in reason for reason in plan.explain(0).reasons)
+
+
+def test_the_card_names_no_op_where_all_tiles_lie_in_the_fitted_range() -> None:
+    document = _document()
+    for row in document["ops"]:
+        row["execute"]["extrapolated"] = 0.0
+    plan = _plan(document)
+    assert "0.0 % extrapolated, 50.0 % borrowed" in plan.summary()
+    assert not any("extrapolated" in reason for reason in plan.explain(0).reasons)
 
 
 def test_the_card_groups_equal_operators(plan: Plan) -> None:

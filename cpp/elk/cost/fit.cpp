@@ -10,6 +10,7 @@
 #include "elk/base/text.hpp"
 #include "elk/cost/fit_families.hpp"
 #include "elk/cost/fit_linear.hpp"
+#include "elk/cost/form_features.hpp"
 
 namespace elk::cost {
 namespace {
@@ -31,63 +32,101 @@ double relative_error(const std::vector<Family>& families, const Sample& row) {
   return std::abs((cycles / row.cycles) - 1.0);
 }
 
-/// Mean relative error on rows that the fit did not see.
-double validation_error(const std::vector<Form>& forms, std::span<const Sample> samples,
-                        const FitOptions& options) {
-  double sum = 0.0;
-  for (int32_t fold = 0; fold < options.folds; ++fold) {
-    const auto held_out = [&](size_t i) {
-      return static_cast<int32_t>(((i * 2654435761U) >> 12U) %
-                                  static_cast<size_t>(options.folds)) == fold;
-    };
+/// What cross-validation chooses, and the mean relative error on rows that fits did not see.
+struct Choice {
+  size_t alternative;
+  Slack slack;
+  double error;
+};
+
+/// One fit of a cross-validation, and the rows that it did not see.
+struct Fold {
+  std::vector<Family> families;
+  Rows left_out;
+};
+
+std::vector<Fold> folds_of(const std::vector<Form>& forms, std::span<const Sample> samples,
+                           const FitOptions& options) {
+  std::vector<Fold> folds(static_cast<size_t>(options.folds));
+  for (size_t fold = 0; fold < folds.size(); ++fold) {
     Rows rows;
     for (size_t i = 0; i < samples.size(); ++i) {
-      if (!held_out(i)) {
-        rows.push_back(&samples[i]);
-      }
+      const bool left_out = ((i * 2654435761U) >> 12U) % folds.size() == fold;
+      (left_out ? folds[fold].left_out : rows).push_back(&samples[i]);
     }
-    if (rows.empty()) {
-      return kNever;
-    }
-    const std::vector<Family> families = fit_families(forms, rows, options);
-    for (size_t i = 0; i < samples.size(); ++i) {
-      sum += held_out(i) ? relative_error(families, samples[i]) : 0.0;
+    if (!rows.empty()) {
+      folds[fold].families = fit_families(forms, rows, options);
     }
   }
-  return sum / static_cast<double>(samples.size());
+  return folds;
 }
 
-const std::vector<Form>& best_alternative(std::span<const Sample> samples,
-                                          std::span<const std::vector<Form>> alternatives,
-                                          const FitOptions& options) {
-  size_t best = 0;
-  double least = kNever;
-  for (size_t i = 0; i < alternatives.size() && alternatives.size() > 1; ++i) {
-    const double error = validation_error(alternatives[i], samples, options);
-    if (error < options.better * least && least > options.exact) {
-      least = error;
-      best = i;
+double validation_error(std::span<const Fold> folds, const Slack& slack) {
+  double sum = 0.0;
+  size_t rows = 0;
+  for (const Fold& fold : folds) {
+    const std::vector<Family> families = loosened(fold.families, slack);
+    for (const Sample* row : fold.left_out) {
+      sum += relative_error(families, *row);
     }
+    rows += fold.left_out.size();
   }
-  return alternatives[best];
+  return sum / static_cast<double>(rows);
 }
 
-/// The linear continuation beyond the fitted range, on the half of the rows that take longest.
-std::vector<double> fit_outside(const std::vector<Family>& families, const Rows& rows) {
-  Rows by_cycles = rows;
-  std::stable_sort(by_cycles.begin(), by_cycles.end(),
-                   [](const Sample* a, const Sample* b) { return a->cycles > b->cycles; });
-  by_cycles.resize((rows.size() + 1) / 2);
-  const Form& form = families.front().form;
-  const Needs needs = needs_of({&form, 1});
-  std::vector<Terms> features;
-  std::vector<double> cycles;
-  for (const Sample* row : by_cycles) {
-    const Origin origin = best_origin(families, *row, true);
-    features.push_back(smooth_terms(form, oriented(row->shape, needs, origin.transposed)));
-    cycles.push_back(row->cycles);
+/// The first of `slacks` whose error is hardly above the least.
+Slack best_slack(std::span<const Fold> folds, const std::vector<Slack>& slacks) {
+  constexpr double kHardlyMore = 1.01;
+  std::vector<double> errors;
+  errors.reserve(slacks.size());
+  for (const Slack& slack : slacks) {
+    errors.push_back(validation_error(folds, slack));
   }
-  return fit_relative_nonnegative(features, cycles);
+  const double least = *std::min_element(errors.begin(), errors.end());
+  const auto found = std::find_if(errors.begin(), errors.end(),
+                                  [least](double error) { return error <= kHardlyMore * least; });
+  return slacks[static_cast<size_t>(found - errors.begin())];
+}
+
+/// The best slack in columns at any depth, then in depth.
+Choice best_slacks(std::span<const Fold> folds, const FitOptions& options) {
+  std::vector<Slack> slacks;
+  for (const double slack : options.slacks) {
+    slacks.push_back({.columns = slack, .depth = FitOptions::kAnySize});
+  }
+  const double columns = best_slack(folds, slacks).columns;
+  slacks.clear();
+  for (auto slack = options.slacks.rbegin(); slack != options.slacks.rend(); ++slack) {
+    slacks.push_back({.columns = columns, .depth = *slack});
+  }
+  const Slack best = best_slack(folds, slacks);
+  return {.alternative = 0, .slack = best, .error = validation_error(folds, best)};
+}
+
+/// Whether sizes bound what families take.
+bool has_bounds(const std::vector<Form>& forms) {
+  const Needs needs = needs_of(forms);
+  return forms.size() > 1 && (needs.product || needs.window);
+}
+
+Choice best_choice(std::span<const Sample> samples, std::span<const std::vector<Form>> alternatives,
+                   const FitOptions& options) {
+  const Slack any{.columns = FitOptions::kAnySize, .depth = FitOptions::kAnySize};
+  Choice best{.alternative = 0, .slack = any, .error = kNever};
+  if (alternatives.size() == 1 && !has_bounds(alternatives.front())) {
+    return best;
+  }
+  for (size_t i = 0; i < alternatives.size() && best.error > options.exact; ++i) {
+    const std::vector<Fold> folds = folds_of(alternatives[i], samples, options);
+    const Choice found =
+        has_bounds(alternatives[i])
+            ? best_slacks(folds, options)
+            : Choice{.alternative = i, .slack = any, .error = validation_error(folds, any)};
+    if (found.error < options.better * best.error) {
+      best = {.alternative = i, .slack = found.slack, .error = found.error};
+    }
+  }
+  return best;
 }
 
 /// `size` rounded up to three significant bits: a profile rarely draws the very end of its range.
@@ -114,6 +153,83 @@ Extents fitted_limit(const std::vector<Family>& families, const Rows& rows) {
   return limit;
 }
 
+/// A row in the orientation that the family which computed it gives it.
+struct Own {
+  const Sample* row;
+  bool transposed;
+};
+
+/// The continuation of `form` beyond the fitted range, on the half of `rows` that take longest.
+std::vector<double> fit_outside(const Form& form, std::vector<Own> rows) {
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const Own& a, const Own& b) { return a.row->cycles > b.row->cycles; });
+  rows.resize((rows.size() + 1) / 2);
+  const Needs needs = needs_of({&form, 1});
+  std::vector<Terms> features;
+  std::vector<double> cycles;
+  for (const Own& own : rows) {
+    const Terms found = smooth_terms(form, oriented(own.row->shape, needs, own.transposed));
+    if (found.leaf >= 0) {
+      features.push_back(found);
+      cycles.push_back(own.row->cycles);
+    }
+  }
+  return features.empty() ? std::vector<double>{} : fit_relative_nonnegative(features, cycles);
+}
+
+/// A tile far beyond `rows` along every axis that differs among them.
+TileShape far_beyond(const std::vector<Own>& rows) {
+  constexpr std::int64_t kTimes = 16;
+  constexpr std::int64_t kEnough = 1 << 16;
+  TileShape corner = rows.front().row->shape;
+  for (const Own& own : rows) {
+    for (size_t dim = 0; dim < corner.size.size(); ++dim) {
+      corner.size[dim] = std::max(corner.size[dim], own.row->shape.size[dim]);
+    }
+  }
+  for (std::int64_t& size : corner.size) {
+    size = size == 1 ? 1 : std::max(size, std::min(kTimes * size, kEnough));
+  }
+  return corner;
+}
+
+/// Whether the continuation of `family` takes less than half of that of the first far beyond its
+/// rows. The first is for large tiles: rows that do not reach far said nothing of growth.
+bool looks_cheap(const Family& family, const Family& first, const std::vector<Own>& rows) {
+  const TileShape corner = far_beyond(rows);
+  const auto cycles = [&](const Family& of) {
+    const Terms found = smooth_terms(of.form, oriented(corner, needs_of({&of.form, 1}), false));
+    return found.leaf < 0 ? 0.0 : form::dot(found, of.outside.data());
+  };
+  return 2.0 * cycles(family) < cycles(first);
+}
+
+/// Continues each family by the rows that it computed, unless it then looks cheap; the first in any
+/// case, by all rows if it computed none.
+void continue_outside(std::vector<Family>& families, const Rows& rows) {
+  std::vector<std::vector<Own>> own(families.size());
+  std::vector<Own> all;
+  for (const Sample* row : rows) {
+    const Origin origin = best_origin(families, *row, true);
+    all.push_back({.row = row, .transposed = origin.transposed});
+    if (origin.family >= 0) {
+      own[static_cast<size_t>(origin.family)].push_back(all.back());
+    }
+  }
+  if (own.front().empty()) {
+    own.front() = all;
+  }
+  for (size_t at = 0; at < families.size(); ++at) {
+    if (own[at].empty()) {
+      continue;
+    }
+    families[at].outside = fit_outside(families[at].form, own[at]);
+    if (at > 0 && looks_cheap(families[at], families.front(), own[at])) {
+      families[at].outside.clear();
+    }
+  }
+}
+
 }  // namespace
 
 KernelFit fit_kernel(const FitTarget& target, std::span<const Sample> samples,
@@ -130,15 +246,15 @@ KernelFit fit_kernel(const FitTarget& target, std::span<const Sample> samples,
     }
     rows.push_back(&sample);
   }
-  KernelFit fit{
-      .function = target.function,
-      .compute = target.compute,
-      .accumulate = target.accumulate,
-      .families = fit_families(best_alternative(samples, alternatives, options), rows, options),
-      .outside = {},
-      .limit = {}};
-  fit.outside = fit_outside(fit.families, rows);
+  const Choice choice = best_choice(samples, alternatives, options);
+  KernelFit fit{.function = target.function,
+                .compute = target.compute,
+                .accumulate = target.accumulate,
+                .families = loosened(fit_families(alternatives[choice.alternative], rows, options),
+                                     choice.slack),
+                .limit = {}};
   fit.limit = fitted_limit(fit.families, rows);
+  continue_outside(fit.families, rows);
   return fit;
 }
 

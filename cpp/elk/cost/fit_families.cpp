@@ -37,7 +37,11 @@ void each_prediction(const std::vector<Family>& families, const TileShape& shape
       if (turned && !needs.product) {
         continue;
       }
-      const double cycles = family_cycles(families[at], oriented(shape, needs, turned));
+      const TileCall call = oriented(shape, needs, turned);
+      const form::Domain domain{.most_columns = families[at].most_columns,
+                                .most_depth = families[at].most_depth};
+      const double cycles =
+          domain.contains(call.product) ? family_cycles(families[at], call) : kNeverChosen;
       if (cycles < kNeverChosen) {
         visit(Origin{static_cast<int32_t>(at), turned}, cycles);
       }
@@ -113,7 +117,8 @@ Family fit_family(const Form& form, int32_t at, const Rows& rows, std::span<cons
                 .width = width,
                 .coefficients = {},
                 .most_columns = std::numeric_limits<std::int64_t>::max(),
-                .most_depth = std::numeric_limits<std::int64_t>::max()};
+                .most_depth = std::numeric_limits<std::int64_t>::max(),
+                .outside = {}};
   for (const Piece& piece : pieces) {
     std::vector<double> fitted(static_cast<size_t>(width), kNeverChosen);
     if (piece.cycles.size() >= least_rows) {
@@ -204,28 +209,28 @@ std::vector<Origin> first_origins(const std::vector<Form>& forms, const Rows& ro
   return best;
 }
 
-/// Leaves products with over twice as many columns as any that a family computed to the others, and
-/// windows with over twice as many channels out or in: far from its rows a family could look cheap
-/// by mistake. The first family takes any.
+/// Leaves products and windows larger than any that a family computed to the others, along axes
+/// where its rows do not come near the largest of all.
 void bound_sizes(const Rows& rows, std::span<const Origin> origins, std::vector<Family>& families) {
-  for (size_t at = 1; at < families.size(); ++at) {
-    const Needs needs = needs_of({&families[at].form, 1});
-    if (!needs.product && !needs.window) {
+  constexpr std::int64_t kAny = std::numeric_limits<std::int64_t>::max();
+  const auto bound = [](std::int64_t own, std::int64_t all) { return 2 * own < all ? own : kAny; };
+  std::vector<Product> most(families.size());
+  Product all{};
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (origins[i].family < 0) {
       continue;
     }
-    std::int64_t columns = 0;
-    std::int64_t depth = 0;
-    for (size_t i = 0; i < rows.size(); ++i) {
-      if (origins[i].family == static_cast<int32_t>(at)) {
-        const TileCall call = oriented(rows[i]->shape, needs, origins[i].transposed);
-        columns = std::max(columns, call.product.columns);
-        depth = std::max(depth, call.product.depth);
-      }
+    const auto at = static_cast<size_t>(origins[i].family);
+    const Needs needs = needs_of({&families[at].form, 1});
+    const TileCall call = oriented(rows[i]->shape, needs, origins[i].transposed);
+    for (Product* product : {&most[at], &all}) {
+      product->columns = std::max(product->columns, call.product.columns);
+      product->depth = std::max(product->depth, call.product.depth);
     }
-    families[at].most_columns = 2 * columns;
-    if (needs.window) {
-      families[at].most_depth = 2 * depth;
-    }
+  }
+  for (size_t at = 1; at < families.size(); ++at) {
+    families[at].most_columns = bound(most[at].columns, all.columns);
+    families[at].most_depth = bound(most[at].depth, all.depth);
   }
 }
 
@@ -254,6 +259,23 @@ std::vector<Family> fit_families(const std::vector<Form>& forms, const Rows& row
     origins = std::move(next);
   }
   bound_sizes(rows, origins, families);
+  return families;
+}
+
+std::vector<Family> loosened(std::vector<Family> families, const Slack& slack) {
+  constexpr std::int64_t kAny = std::numeric_limits<std::int64_t>::max();
+  const auto times = [](std::int64_t most, double factor) {
+    const double size = most == 0 ? 0.0 : factor * static_cast<double>(most);
+    return size < static_cast<double>(kAny) ? static_cast<std::int64_t>(size) : kAny;
+  };
+  for (Family& family : families) {
+    if (family.most_columns < kAny) {
+      family.most_columns = times(family.most_columns, slack.columns);
+    }
+    if (family.most_depth < kAny) {
+      family.most_depth = times(family.most_depth, slack.depth);
+    }
+  }
   return families;
 }
 

@@ -27,8 +27,19 @@ struct Origin {
 [[nodiscard]] Origin best_origin(const std::vector<Family>& families, const Sample& row,
                                  bool cheapest);
 
-/// The families of `forms`, fitted to rows that belong to one of them each.
+/// The families of `forms`, fitted to rows that belong to one of them each. Of products and windows
+/// a family takes no more columns, nor more depth, than a row that it computed has (channels of a
+/// window: out are columns, in depth): far from its rows it could look cheap by mistake. The first
+/// takes any.
 [[nodiscard]] std::vector<Family> fit_families(const std::vector<Form>& forms, const Rows& rows,
                                                const FitOptions& options);
+
+/// How many times the columns and the depth of its rows a family takes.
+struct Slack {
+  double columns;
+  double depth;
+};
+
+[[nodiscard]] std::vector<Family> loosened(std::vector<Family> families, const Slack& slack);
 
 }  // namespace elk::cost

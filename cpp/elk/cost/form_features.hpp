@@ -113,6 +113,9 @@ template <class... Values>
   return out;
 }
 
+/// Where a form cannot compute a tile at all.
+inline constexpr Terms kNoTerms = {.leaf = -1, .count = 0, .value = {}};
+
 /// The sum of products, in four parts that the processor adds at the same time.
 [[nodiscard]] inline double dot(const Terms& terms, const double* coefficients) {
   constexpr std::size_t kParts = 4;

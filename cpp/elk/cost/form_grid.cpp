@@ -107,6 +107,9 @@ void describe(const Grid& grid, const TileCall& call, Sink& sink) {
 Terms smooth(const Grid& grid, const TileCall& call) {
   const TileShape& shape = call.shape;
   const int64_t outer = product(grid.outer, shape);
+  if (grid.outer_at_most > 0 && outer > grid.outer_at_most) {
+    return kNoTerms;
+  }
   const double items = real(steps(outer, grid.outer_step));
   const double each = real(product(grid.inner, shape)) / grid.inner_step;
   const double scanned = grid.scan ? real(outer) : 0.0;

@@ -12,6 +12,11 @@ Extents product_sizes(const TileCall& call) {
   return {p.group, p.rows, p.columns, p.depth, 1, 1, 1, 1, 1};
 }
 
+/// Steps of the busiest worker that casts the results.
+double cast_share(const Product& p, int32_t workers) {
+  return real(steps(p.group * p.rows * p.columns, workers));
+}
+
 /// Features of all row counts together: n and nk for any count, and again for each short one.
 template <class Sink>
 void describe_shared(const Product& p, double n, double nk, Sink& sink) {
@@ -53,12 +58,18 @@ void describe(const Blocks& blocks, const TileCall& call, Sink& sink) {
   }
 }
 
+/// Short loops cost more a row than long ones: steps at two and three rows a worker, never down.
 Terms smooth(const Blocks& blocks, const TileCall& call) {
+  if (blocks.window && !is_flat(call.shape)) {
+    return kNoTerms;
+  }
   const Product& p = call.product;
   const double n = real(p.group * steps(p.columns, blocks.out_group));
-  const double k = real(steps(p.depth, blocks.in_group));
+  const double k = real(p.group * steps(p.depth, blocks.in_group));
+  const double nk = n * real(steps(p.depth, blocks.in_group));
   const double q = real(p.share);
-  return listed(0, 1.0, real(p.group), n, n * k, q * n, q * n * k);
+  return listed(0, 1.0, real(p.group), n, k, nk, q * n, q * nk, real(p.share > 1) * nk,
+                real(p.share > 2) * nk, blocks.cast ? cast_share(p, blocks.workers) : 0.0);
 }
 
 Extents sizes(const Blocks& /*blocks*/, const TileCall& call) { return product_sizes(call); }
@@ -92,7 +103,8 @@ Terms smooth(const Dots& dots, const TileCall& call) {
   const Product& p = call.product;
   const double n = real(p.group * steps(p.columns, dots.out_group));
   const double q = real(p.share);
-  return listed(0, 1.0, real(p.group), n, n * q, n * q * real(p.depth));
+  return listed(0, 1.0, real(p.group), n, n * q, n * q * real(p.depth),
+                dots.cast ? cast_share(p, dots.workers) : 0.0);
 }
 
 Extents sizes(const Dots& /*dots*/, const TileCall& call) { return product_sizes(call); }
@@ -112,6 +124,9 @@ void describe(const OuterProduct& outer, const TileCall& call, Sink& sink) {
 
 Terms smooth(const OuterProduct& outer, const TileCall& call) {
   const Product& p = call.product;
+  if (p.depth != 1) {
+    return kNoTerms;
+  }
   const double n = real(p.group * steps(p.columns, outer.out_group));
   const double q = real(p.share);
   return listed(0, 1.0, q, n, q * n);

@@ -24,15 +24,21 @@ Extents window_sizes(const TileCall& call) {
           1};
 }
 
-/// Features that grow with every axis of a window, for `n` blocks of channels out and `k` in.
-Terms smooth_window(const TileCall& call, double n, double k) {
-  const Window& window = call.window;
-  const double p = real(window.positions);
-  return listed(0, 1.0, n, n * k, n * k * p, n * k * p * real(window.rows),
-                n * k * p * real(window.field), n * real(window.field));
+/// Runs of rows that a worker has in the mean.
+double row_share(const TileCall& call, int32_t workers) {
+  return real(steps(call.window.rows, workers));
+}
+
+/// Steps of the busiest worker that casts the results; 0 where none are cast.
+double cast_share(bool cast, const TileCall& call, int32_t workers) {
+  return cast ? window_casting(call, workers).share : 0.0;
 }
 
 double groups(const TileShape& shape) { return real(shape[TileDim::Group]); }
+
+bool too_many_channels(const WindowLanes& lanes, const TileShape& shape) {
+  return lanes.most > 0 && std::max(shape[TileDim::InCh], shape[TileDim::OutCh]) > lanes.most;
+}
 
 }  // namespace
 
@@ -59,9 +65,14 @@ void describe(const WindowBlocks& blocks, const TileCall& call, Sink& sink) {
 }
 
 Terms smooth(const WindowBlocks& blocks, const TileCall& call) {
-  return smooth_window(
-      call, groups(call.shape) * real(steps(call.shape[TileDim::OutCh], blocks.out_group)),
-      real(steps(call.shape[TileDim::InCh], blocks.in_group)));
+  const TileShape& shape = call.shape;
+  const double n = groups(shape) * real(steps(shape[TileDim::OutCh], blocks.out_group));
+  const double nk = n * real(steps(shape[TileDim::InCh], blocks.in_group));
+  const double merged = nk * real(steps(shape[TileDim::KernelH], blocks.rows_merged));
+  const double nkp = merged * real(shape[TileDim::KernelW]);
+  return listed(0, 1.0, n, nk, nk * real(shape[TileDim::KernelH]), merged, nkp,
+                nkp * row_share(call, blocks.workers), nkp * real(call.product.share),
+                n * real(call.window.field), cast_share(blocks.cast, call, blocks.workers));
 }
 
 Extents sizes(const WindowBlocks& /*blocks*/, const TileCall& call) { return window_sizes(call); }
@@ -101,9 +112,12 @@ void describe(const WindowDots& dots, const TileCall& call, Sink& sink) {
 }
 
 Terms smooth(const WindowDots& dots, const TileCall& call) {
-  return smooth_window(call,
-                       groups(call.shape) * real(steps(call.shape[TileDim::OutCh], dots.out_group)),
-                       real(call.shape[TileDim::InCh]));
+  const double n = groups(call.shape) * real(steps(call.shape[TileDim::OutCh], dots.out_group));
+  const double np = n * real(call.window.positions);
+  const double depth = real(call.shape[TileDim::InCh]);
+  const double share = real(call.product.share);
+  return listed(0, 1.0, n, n * depth, np, np * depth, np * share, np * depth * share,
+                n * real(call.window.field), cast_share(dots.cast, call, dots.workers));
 }
 
 Extents sizes(const WindowDots& /*dots*/, const TileCall& call) { return window_sizes(call); }
@@ -126,7 +140,7 @@ template <class Sink>
 void describe(const WindowLanes& lanes, const TileCall& call, Sink& sink) {
   const TileShape& shape = call.shape;
   const Field& field = call.field;
-  if (lanes.most > 0 && std::max(shape[TileDim::InCh], shape[TileDim::OutCh]) > lanes.most) {
+  if (too_many_channels(lanes, shape)) {
     return sink.none();
   }
   const Window& window = call.window;
@@ -155,8 +169,18 @@ void describe(const WindowLanes& lanes, const TileCall& call, Sink& sink) {
 }
 
 Terms smooth(const WindowLanes& lanes, const TileCall& call) {
-  return smooth_window(
-      call, groups(call.shape) * real(steps(call.shape[TileDim::OutCh], lanes.lanes)), 1.0);
+  const TileShape& shape = call.shape;
+  if (too_many_channels(lanes, shape)) {
+    return kNoTerms;
+  }
+  const bool sliding = lanes.kind == WindowKind::Sliding;
+  const double c = groups(shape) * real(steps(shape[TileDim::OutCh], lanes.lanes));
+  const double across = real(steps(shape[TileDim::KernelW], sliding ? kColumnsAtOnce : 1));
+  const double p = real(shape[TileDim::KernelH]) * across;
+  const double share = real(call.product.share);
+  const double runs = row_share(call, lanes.workers);
+  return listed(0, 1.0, c, p, c * p, share, c * share, p * share, c * p * share, runs, c * runs,
+                p * runs, c * p * runs);
 }
 
 Extents sizes(const WindowLanes& /*lanes*/, const TileCall& call) { return window_sizes(call); }

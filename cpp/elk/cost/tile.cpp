@@ -29,22 +29,48 @@ const std::string& opaque_name() {
   return name;
 }
 
-/// Cycles beyond the fitted range.
-double outside_cycles(const KernelFit& fit, const Needs& needs, TileCall& call) {
-  const Form& form = fit.families.front().form;
-  const double given = form::dot(smooth_terms(form, call), fit.outside.data());
-  if (!needs.product) {
-    return given;
+form::Domain domain_of(const Family& family) {
+  return {.most_columns = family.most_columns, .most_depth = family.most_depth};
+}
+
+/// The cheapest continuation of the families that take the call as it is oriented: the first takes
+/// any.
+double cheapest_outside(const KernelFit& fit, const TileCall& call) {
+  double best = kNever;
+  for (const Family& family : fit.families) {
+    const bool first = &family == &fit.families.front();
+    if (family.outside.empty() || !(first || domain_of(family).contains(call.product))) {
+      continue;
+    }
+    const Terms found = smooth_terms(family.form, call);
+    if (found.leaf >= 0) {
+      best = std::min(best, form::dot(found, family.outside.data()));
+    }
   }
-  call.exchange(needs);
-  return std::min(given, form::dot(smooth_terms(form, call), fit.outside.data()));
+  return best;
+}
+
+/// Refuses coefficients beyond the fitted range that are not one a feature, finite and not
+/// negative.
+void validate_outside(const Family& family, const std::string& where) {
+  const std::int32_t smooth = smooth_count(family.form);
+  if (!family.outside.empty() && family.outside.size() != static_cast<std::size_t>(smooth)) {
+    throw InvalidInput(text(where, " has ", family.outside.size(),
+                            " coefficients beyond its range; its form has ", smooth));
+  }
+  for (const double coefficient : family.outside) {
+    if (coefficient < 0.0 || !std::isfinite(coefficient)) {
+      throw InvalidInput(text(where, " has the coefficient ", coefficient,
+                              " beyond its range; it must be finite and not negative"));
+    }
+  }
 }
 
 /// Cycles of one call, within the fitted range or beyond.
 double call_cycles(const KernelFit& fit, const Routines& routines, const TileShape& shape) {
   TileCall call(shape, routines.needs());
   const double found = routines.inside(fit, call);
-  return std::isinf(found) ? outside_cycles(fit, routines.needs(), call) : found;
+  return std::isinf(found) ? routines.outside(fit, call) : found;
 }
 
 /// The tile of a single one of several independent products.
@@ -93,17 +119,11 @@ void validate(const KernelFit& kernel) {
                               " coefficients in a family of ", leaf_count(family.form),
                               " pieces of ", width));
     }
+    validate_outside(family, where);
   }
-  const std::int32_t smooth = smooth_count(kernel.families.front().form);
-  if (kernel.outside.size() != static_cast<std::size_t>(smooth)) {
-    throw InvalidInput(text(where, " has ", kernel.outside.size(),
-                            " coefficients beyond its range; its form has ", smooth));
-  }
-  for (const double coefficient : kernel.outside) {
-    if (coefficient < 0.0 || !std::isfinite(coefficient)) {
-      throw InvalidInput(text(where, " has the coefficient ", coefficient,
-                              " beyond its range; it must be finite and not negative"));
-    }
+  const Family& first = kernel.families.front();
+  if (first.outside.empty() || !takes_all(first.form)) {
+    throw InvalidInput(where + " has a first family that is not continued to tiles of any size");
   }
 }
 
@@ -117,7 +137,7 @@ double family_cycles(const Family& family, const TileCall& call) {
 
 Routines::Routines(const KernelFit& fit) : needs_(needs_of(fit)) {
   for (const Family& family : fit.families) {
-    const form::Domain domain{.most_columns = family.most_columns, .most_depth = family.most_depth};
+    const form::Domain domain = domain_of(family);
     const auto* window = std::get_if<WindowBlocks>(&family.form);
     const auto* product = std::get_if<Blocks>(&family.form);
     const bool taken =
@@ -133,8 +153,7 @@ Routines::Routines(const KernelFit& fit) : needs_(needs_of(fit)) {
 double Routines::cheapest_other(const TileCall& call) const {
   double best = kNever;
   for (const Family& family : others_) {
-    const form::Domain domain{.most_columns = family.most_columns, .most_depth = family.most_depth};
-    if (domain.contains(call.product)) {
+    if (domain_of(family).contains(call.product)) {
       best = std::min(best, family_cycles(family, call));
     }
   }
@@ -159,6 +178,15 @@ double Routines::inside(const KernelFit& fit, TileCall& call) const {
   }
   best = std::min(best, cheapest_other(call));
   return products_.empty() ? best : std::min(best, products_.cheapest(given, call.product));
+}
+
+double Routines::outside(const KernelFit& fit, TileCall& call) const {
+  const double given = cheapest_outside(fit, call);
+  if (!needs_.product) {
+    return given;
+  }
+  call.exchange(needs_);
+  return std::min(given, cheapest_outside(fit, call));
 }
 
 Needs needs_of(const KernelFit& fit) {

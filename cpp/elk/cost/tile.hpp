@@ -21,25 +21,27 @@ struct Kernel {
 
 /// One way a library computes a kernel: a form and the coefficients of its pieces, one row of
 /// `width` numbers a piece. A row that begins with infinity is a piece no profile row fell into.
+/// `outside` continues the family beyond the fitted range: linear in the smooth features of the
+/// form, with no negative coefficient; empty where no row was the family's.
 struct Family {
   Form form;
   std::int32_t width;
   std::vector<double> coefficients;
   std::int64_t most_columns;  // a product with more of them is never cheapest here
   std::int64_t most_depth;    // nor one that is deeper
+  std::vector<double> outside;
 
   friend bool operator==(const Family&, const Family&) = default;
 };
 
 /// The fitted cycles of one function in one pair of dtypes: the cheapest of the families and, for a
-/// product, of both orientations. Beyond `limit` it is `outside`, linear in the smooth features of
-/// the first family, with no negative coefficient.
+/// product, of both orientations. Beyond `limit` the families are continued: the least of what
+/// grows with every axis does so, too.
 struct KernelFit {
   std::string function;
   ir::DType compute;
   ir::DType accumulate;
   std::vector<Family> families;
-  std::vector<double> outside;
   Extents limit;  // the largest sizes of the fitted range, as the first form sees them
 
   friend bool operator==(const KernelFit&, const KernelFit&) = default;
@@ -55,8 +57,8 @@ struct OpaqueRule {
   friend bool operator==(const OpaqueRule&, const OpaqueRule&) = default;
 };
 
-/// Refuses a kernel without families, with a wrong number of coefficients, or with coefficients
-/// beyond the fitted range that are negative or not numbers.
+/// Refuses a kernel without families, with a wrong number of coefficients, with coefficients beyond
+/// the fitted range that are negative or not numbers, or with none there for any tile.
 void validate(const KernelFit& kernel);
 
 /// A kernel by name: what a caller's function is asked for.
@@ -81,6 +83,9 @@ class Routines {
   /// Cycles in the fitted range of `fit`, which these are of: the cheapest family and, of a
   /// product, orientation; infinite if none applies, or beyond the range. May turn the call.
   [[nodiscard]] double inside(const KernelFit& fit, TileCall& call) const;
+
+  /// Cycles beyond the fitted range of `fit`: the cheapest continuation. May turn the call.
+  [[nodiscard]] double outside(const KernelFit& fit, TileCall& call) const;
 
  private:
   /// The cheapest of the families that no set holds, as the call is oriented.

@@ -253,6 +253,19 @@ Terms smooth_terms(const Form& form, const TileCall& call) {
   return std::visit([&](const auto& kind) { return form::smooth(kind, call); }, form);
 }
 
+bool takes_all(const Form& form) {
+  if (const auto* grid = std::get_if<Grid>(&form)) {
+    return grid->outer_at_most == 0;
+  }
+  if (const auto* blocks = std::get_if<Blocks>(&form)) {
+    return !blocks->window;
+  }
+  if (const auto* lanes = std::get_if<WindowLanes>(&form)) {
+    return lanes->most == 0;
+  }
+  return !std::holds_alternative<OuterProduct>(form);
+}
+
 Extents extents(const Form& form, const TileCall& call) {
   return std::visit([&](const auto& kind) { return form::sizes(kind, call); }, form);
 }

@@ -247,8 +247,12 @@ struct TileCall {
 [[nodiscard]] Terms terms(const Form& form, const TileCall& call);
 
 /// Features that grow with every axis, in one piece: with coefficients that are not negative, time
-/// grows with every axis.
+/// grows with every axis. A negative leaf where the form cannot compute the tile: never again where
+/// an axis grows.
 [[nodiscard]] Terms smooth_terms(const Form& form, const TileCall& call);
+
+/// Whether the smooth continuation of `form` takes every tile.
+[[nodiscard]] bool takes_all(const Form& form);
 
 [[nodiscard]] Extents extents(const Form& form, const TileCall& call);
 

@@ -27,7 +27,6 @@ KernelFit random_kernel(const char* function, const std::vector<Form>& forms,
                 .compute = DType::F16,
                 .accumulate = DType::F16,
                 .families = {},
-                .outside = {},
                 .limit = {}};
   fit.limit.fill(kAny);
   for (const Form& form : forms) {
@@ -39,11 +38,13 @@ KernelFit random_kernel(const char* function, const std::vector<Form>& forms,
                             .width = width,
                             .coefficients = coefficients,
                             .most_columns = most(random),
-                            .most_depth = most(random)});
+                            .most_depth = most(random),
+                            .outside = {}});
   }
   fit.families.front().most_columns = kAny;
   fit.families.front().most_depth = kAny;
-  fit.outside.assign(static_cast<std::size_t>(smooth_count(fit.families.front().form)), 1.0);
+  Family& first = fit.families.front();
+  first.outside.assign(static_cast<std::size_t>(smooth_count(first.form)), 1.0);
   return fit;
 }
 

@@ -67,20 +67,22 @@ Family family(const Form& form, const std::vector<double>& coefficients) {
              .width = static_cast<std::int32_t>(coefficients.size()),
              .coefficients = {},
              .most_columns = kAny,
-             .most_depth = kAny};
+             .most_depth = kAny,
+             .outside = {}};
   for (std::int32_t piece = 0; piece < leaf_count(form); ++piece) {
     out.coefficients.insert(out.coefficients.end(), coefficients.begin(), coefficients.end());
   }
   return out;
 }
 
+/// `outside` continues the first family.
 KernelFit kernel(const char* function, DType dtype, std::vector<Family> families,
                  std::vector<double> outside, const Extents& limit) {
+  families.front().outside = std::move(outside);
   return {.function = function,
           .compute = dtype,
           .accumulate = dtype,
           .families = std::move(families),
-          .outside = std::move(outside),
           .limit = limit};
 }
 
@@ -93,7 +95,7 @@ KernelFit exponential(DType dtype = DType::F16) {
 /// c = 50 + 200 blocks + 24 ceil(m / 6) blocks.
 KernelFit matmul() {
   return kernel("matmul", DType::F16, {family(blocks(), {50, 0, 0, 0, 200, 0, 0, 0, 24, 0})},
-                {50, 0, 0, 200, 0, 24}, {1, 512, 512, 2048, 1, 1, 1, 1, 1});
+                {50, 0, 0, 0, 200, 0, 24, 0, 0, 0}, {1, 512, 512, 2048, 1, 1, 1, 1, 1});
 }
 
 double cycles(const TileModel& model, const char* function, const TileShape& shape) {
@@ -208,8 +210,8 @@ TEST(TileModel, CostsASortByItsComparisons) {
 
 TEST(TileModel, NeverAnswersLessThanOneCycle) {
   KernelFit fit = exponential();
-  fit.families[0] = family(elements(), {-500, 0, 0, 0, 0});
-  fit.outside.assign(fit.outside.size(), 0);
+  fit.families[0].coefficients = family(elements(), {-500, 0, 0, 0, 0}).coefficients;
+  fit.families[0].outside.assign(10, 0);
   const TileModel model({fit}, kOpaque);
   EXPECT_EQ(cycles(model, "exp", tile({{TileDim::Elements, 6}})), 1);
 }
@@ -222,7 +224,7 @@ TEST(TileModel, RefusesAKernelThatItCannotEvaluate) {
   narrow.families[0].coefficients.pop_back();
   EXPECT_THROW(TileModel({narrow}, kOpaque), InvalidInput);
   KernelFit falling = exponential();
-  falling.outside[2] = -1;
+  falling.families[0].outside[2] = -1;
   EXPECT_THROW(TileModel({falling}, kOpaque), InvalidInput);
 }
 
@@ -327,7 +329,7 @@ TEST(TileModelOfAFunction, RefusesWhatIsNoTime) {
 TEST(Rates, LearnApartWhatStepsGainBeyondTheFittedRange) {
   KernelFit narrow = matmul();
   narrow.limit = {1, 64, 64, 64, 1, 1, 1, 1, 1};
-  narrow.outside = {50, 0, 0, 1000, 0, 120};
+  narrow.families[0].outside = {50, 0, 0, 0, 1000, 0, 120, 0, 0, 0};
   const TileModel model({narrow}, kOpaque);
   const test::OneOp one = test::matmul(256, 256, 256);
   const chip::Chip chip = test::small_chip(48);
