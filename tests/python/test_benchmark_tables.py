@@ -38,6 +38,19 @@ def test_the_matrix_of_machines_holds_sharing_against_pooling() -> None:
     assert "*" in shared
 
 
+@pytest.mark.parametrize(
+    ("chips", "models", "cases"),
+    [
+        ("palm-wafer,ipu-pod4-hbm-mesh,wormhole-n300", "nerf-16,nerf-1000,decoder", 18),
+        ("mtia-v2,blackhole-p150,tiny,trainium2,ipu-mk2", "nerf-16,nerf-1000,decoder", 15),
+        ("wse2-streaming", "nerf-1000", 1),
+    ],
+)
+def test_no_policy_is_slower_than_one_below_it(chips: str, models: str, cases: int) -> None:
+    last = _lines("never_worse_table.py", "--chips", chips, "--models", models)[-1]
+    assert last == f"Of {cases} cases, a policy is slower than one below it in 0."
+
+
 def test_the_table_of_spaces_counts_the_plans_of_every_operator() -> None:
     lines = _lines("space_table.py", "--model", "resnet50", "--chip", "dojo-d1")
     rows = [line.split(" | ") for line in lines if line.startswith("| `")]

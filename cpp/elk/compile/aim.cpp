@@ -1,10 +1,12 @@
 #include "elk/compile/aim.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "elk/base/errors.hpp"
 #include "elk/base/text.hpp"
 #include "elk/compile/simulate.hpp"
+#include "elk/schedule/finals.hpp"
 
 namespace elk::compile {
 namespace {
@@ -46,6 +48,18 @@ void check_objective(const chip::Chip& chip, const Options& options) {
              "latency, got ",
              schedule::name(options.policy)));
   }
+}
+
+std::vector<schedule::Policy> policies_from(const Options& options) {
+  if (options.policy == schedule::Policy::Ideal) {
+    return {options.policy};
+  }
+  std::vector<schedule::Policy> result = schedule::policies_to(options.policy);
+  if (options.objective != schedule::Objective::Latency) {
+    std::erase_if(result, [](schedule::Policy one) { return one < schedule::Policy::ElkDyn; });
+  }
+  std::reverse(result.begin(), result.end());
+  return result;
 }
 
 double work_joules(const sim::Run& run, const chip::Chip& chip) {

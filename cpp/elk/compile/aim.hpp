@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "elk/chip/chip.hpp"
 #include "elk/compile/compile.hpp"
@@ -14,6 +15,9 @@ namespace elk::compile {
 
 /// Throws InvalidInput where a chip or a policy cannot serve an objective.
 void check_objective(const chip::Chip& chip, const Options& options);
+
+/// The asked policy, and those below it that serve the objective, too; best first.
+[[nodiscard]] std::vector<schedule::Policy> policies_from(const Options& options);
 
 /// What a run's work takes in joules, by the coefficients of `chip`; idling aside.
 [[nodiscard]] double work_joules(const sim::Run& run, const chip::Chip& chip);

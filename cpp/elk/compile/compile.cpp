@@ -1,6 +1,7 @@
 #include "elk/compile/compile.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -141,20 +142,14 @@ void fill_found(const schedule::Problem& problem, schedule::Found found, int thr
 /// even where no schedule is found, as another policy may find one.
 using Spaces = std::vector<schedule::Bounds>;
 
-/// What compiles on graphs that compete leave behind beside their plans.
-struct Tries {
-  Spaces& bounds;
-  std::optional<Seconds> simulated;  // of the last plan, if the search asked for it
-};
-
-/// Searches for the schedule and for the bounds side by side: these go to `tries`, for they are
+/// Searches for the schedule and for the bounds side by side: these go to `spaces`, for they are
 /// known even where no schedule is found.
 schedule::Found found_beside_bounds(schedule::Problem& problem, Seconds ideal,
-                                    const schedule::SearchOptions& asked, Tries& tries) {
+                                    const schedule::SearchOptions& asked, Spaces& spaces) {
   std::optional<schedule::Found> found;
   parallel_for_index(2, asked.threads, [&](std::size_t job) {
     if (job == 0) {
-      tries.bounds.push_back(schedule::bounds(problem, ideal));
+      spaces.push_back(schedule::bounds(problem, ideal));
     } else {
       found = schedule::search(problem, asked);
     }
@@ -164,14 +159,13 @@ schedule::Found found_beside_bounds(schedule::Problem& problem, Seconds ideal,
 
 /// All passes on a graph and a machine as they are.
 Plan compile_on(const ir::Graph& graph, const chip::Chip& chip, const cost::TileModel& tiles,
-                const Options& options, Tries& tries) {
-  tries.simulated.reset();
+                const Options& options, Spaces& spaces) {
   check_capacity(graph, chip);
   Fronts distinct = fronts(graph, chip, tiles, options);
   const Search search = counts(distinct.fronts);
   schedule::Problem problem(graph, chip, tiles,
                             {.all = std::move(distinct.fronts), .of = std::move(distinct.front_of)},
-                            {.by_links = options.counts_links, .threads = options.threads});
+                            {.threads = options.threads});
   if (options.kept != nullptr) {
     problem.use(options.kept->handovers(), options.kept->known_together());
   }
@@ -191,7 +185,7 @@ Plan compile_on(const ir::Graph& graph, const chip::Chip& chip, const cost::Tile
             .occupancy = {},
             .search = search};
   if (options.policy == schedule::Policy::Ideal) {
-    tries.bounds.push_back(schedule::bounds(problem, ideal.times.total));
+    spaces.push_back(schedule::bounds(problem, ideal.times.total));
     fill_ideal(problem, ideal, plan);
   } else {
     const schedule::SearchOptions asked{.policy = options.policy,
@@ -199,15 +193,18 @@ Plan compile_on(const ir::Graph& graph, const chip::Chip& chip, const cost::Tile
                                         .threads = options.threads,
                                         .judge = judge(graph, chip, tiles, options.threads),
                                         .watch = options.watch};
-    schedule::Found found = found_beside_bounds(problem, ideal.times.total, asked, tries);
-    tries.simulated = found.judged;
+    schedule::Found found = found_beside_bounds(problem, ideal.times.total, asked, spaces);
+    plan.least = std::move(found.least);
     plan.aimed = aim(problem, options, found);
+    plan.simulated = found.judged;
     fill_found(problem, std::move(found), options.threads, plan);
   }
-  plan.bounds = tries.bounds.back();
+  plan.bounds = spaces.back();
   plan.fronts = problem.fronts();
   return plan;
 }
+
+constexpr Seconds kNoPlan{std::numeric_limits<double>::infinity()};
 
 /// A plan of what one machine runs, and the waves in which it runs it.
 struct Best {
@@ -215,56 +212,97 @@ struct Best {
   std::optional<ir::InWaves> waves;
 };
 
-/// Whether waves of at most `share` of SRAM are worth a try: the largest, whatever `best` is, and
-/// smaller ones if nothing fits without.
-bool tries_waves(const std::optional<Best>& best, double share, const Options& options) {
-  return options.waves &&
-         (!best || (!best->waves && share == kLargeShare && !Watch::stops(options.watch)));
-}
-
 /// A graph to be planned on one machine, and the axis of each of its ops that is cut over chips.
 struct Whole {
   const ir::Graph& graph;
   const std::vector<std::int32_t>& split;
 };
 
+/// The plans of one model, as it is and in waves, for one machine.
+class Versions {
+ public:
+  Versions(const ir::Graph& graph, const chip::Chip& chip, const cost::TileModel& tiles,
+           const Options& options, Spaces& spaces)
+      : graph_(graph), chip_(chip), tiles_(tiles), options_(options), spaces_(spaces) {}
+
+  /// Plans the model under `policy`, in these waves if there are any, and keeps the better plan.
+  void enter(schedule::Policy policy, std::optional<ir::InWaves> waves) {
+    Options asked = options_;
+    asked.policy = policy;
+    try {
+      const ir::Graph& graph = waves ? waves->graph : graph_;
+      Plan plan = compile_on(graph, chip_, tiles_, asked, spaces_);
+      take_least(plan);
+      plan.wave_dims = waves ? waves->dim_of : std::vector<std::int32_t>{};
+      if (!best_ || beats(rival(*best_), {graph, chip_, plan}, tiles_, options_.threads)) {
+        best_.emplace(Best{.plan = std::move(plan), .waves = std::move(waves)});
+      }
+    } catch (const Infeasible&) {
+      why_ = why_ ? why_ : std::current_exception();
+    }
+  }
+
+  /// The highest policy for which nothing fits, of those that the asked one stands for.
+  [[nodiscard]] std::optional<schedule::Policy> without() const {
+    for (const schedule::Policy policy : policies_from(options_)) {
+      const auto at = static_cast<std::size_t>(policy);
+      if (!best_ || (at < least_.size() && std::isinf(least_[at].value))) {
+        return policy;
+      }
+    }
+    return std::nullopt;
+  }
+
+  [[nodiscard]] bool has_none() const { return !best_; }
+
+  /// Throws why the first did not fit if none did.
+  [[nodiscard]] Best best() && {
+    if (!best_) {
+      std::rethrow_exception(why_);
+    }
+    best_->plan.least = std::move(least_);
+    return std::move(*best_);
+  }
+
+ private:
+  [[nodiscard]] Rival rival(Best& best) const {
+    return {.graph = best.waves ? best.waves->graph : graph_, .chip = chip_, .plan = best.plan};
+  }
+
+  void take_least(const Plan& plan) {
+    least_.resize(std::max(least_.size(), plan.least.size()), kNoPlan);
+    for (std::size_t i = 0; i < plan.least.size(); ++i) {
+      least_[i] = std::min(least_[i], plan.least[i]);
+    }
+  }
+
+  const ir::Graph& graph_;
+  const chip::Chip& chip_;
+  const cost::TileModel& tiles_;
+  const Options& options_;
+  Spaces& spaces_;              // whose bounds have to hold for all of these
+  std::vector<Seconds> least_;  // of each policy
+  std::optional<Best> best_;
+  std::exception_ptr why_;
+};
+
 /// The plan of a graph as it is, or with large ops in waves where that takes less: in smaller ones
-/// if it fits in no other way. Adds the bounds of all of these to `spaces`.
+/// under policies for which it fits in no other way. Adds the bounds of all of these to `spaces`.
 Best compile_best(const Whole& whole, const chip::Chip& chip, const cost::TileModel& tiles,
                   const Options& options, Spaces& spaces) {
   const auto& [graph, split] = whole;
-  Tries tries{.bounds = spaces, .simulated = {}};
-  std::optional<Best> best;
-  std::exception_ptr why;
-  try {
-    best.emplace(Best{.plan = compile_on(graph, chip, tiles, options, tries), .waves = {}});
-  } catch (const Infeasible&) {
-    why = std::current_exception();
-  }
-  const std::optional<Seconds> simulated = tries.simulated;
+  Versions versions(graph, chip, tiles, options, spaces);
+  versions.enter(options.policy, std::nullopt);
   for (const double share : {kLargeShare, kLargeShare / 2, kLargeShare / 4}) {
-    if (!tries_waves(best, share, options)) {
+    const auto policy = share == kLargeShare ? std::optional(options.policy) : versions.without();
+    if (!options.waves || !policy || (!versions.has_none() && Watch::stops(options.watch))) {
       break;
     }
-    std::optional<ir::InWaves> waves = large_in_waves(graph, split, chip, share);
-    if (!waves) {
-      continue;
-    }
-    try {
-      Plan plan = compile_on(waves->graph, chip, tiles, options, tries);
-      if (!best || judged(waves->graph, chip, tiles, plan, tries.simulated) <
-                       judged(graph, chip, tiles, best->plan, simulated)) {
-        plan.wave_dims = waves->dim_of;
-        best.emplace(Best{.plan = std::move(plan), .waves = std::move(waves)});
-      }
-    } catch (const Infeasible&) {
-      why = why ? why : std::current_exception();
+    if (std::optional<ir::InWaves> waves = large_in_waves(graph, split, chip, share)) {
+      versions.enter(*policy, std::move(waves));
     }
   }
-  if (!best) {
-    std::rethrow_exception(why);
-  }
-  return std::move(*best);
+  return std::move(versions).best();
 }
 
 /// The plan of all chips' cores as one machine, or of the one chip there is.
@@ -278,40 +316,19 @@ Plan compile_whole(const ir::Graph& graph, const chip::Chip& chip, const cost::T
   return std::move(best.plan);
 }
 
-/// Cores of a grid beyond which to count gathers link by link takes a compile longer than all else,
-/// and what a glance, which takes senders as even, has to promise before that.
-constexpr std::int64_t kMostAtOnce = 4096;
-constexpr double kDearGlance = 0.98;
-constexpr double kGlance = 1.1;
-
-/// All chips' cores as one machine, under ELK-Full first as ELK-Dyn plans them. Where any axes of
-/// an op may be cut, a chip uses as many of its cores for its part as it would for the whole op:
-/// only on grids and rings, where few may, one machine of more cores is worth an estimate.
+/// All chips' cores as one machine. Where any axes of an op may be cut, a chip uses as many of its
+/// cores for its part as it would for the whole op: only on grids and rings, where few may, one
+/// machine of more cores is worth an estimate.
 Pooled pooled(const ir::Graph& graph, const chip::Chip& chip, const cost::TileModel& tiles,
               const Options& options, Spaces& spaces) {
   const bool few_axes = chip::is_mesh(chip);
   constexpr Picoseconds kNever{std::numeric_limits<std::int64_t>::max()};
-  Pooled result{
-      .about = few_axes ? train::pooled_time(graph, chip, tiles, options.threads) : kNever,
-      .glance = {},
-      .overestimate = chip::total_cores(chip) > kMostAtOnce ? kDearGlance : kGlance,
-      .plan = [&] { return compile_whole(graph, chip, tiles, options, spaces); },
-      .beats =
-          [&](const Plan& best, const Plan& plan) {
-            return judges(chip)
-                       ? judged(graph, chip, tiles, plan) < judged(graph, chip, tiles, best)
-                       : worth(plan) < worth(best);
+  return {.about = few_axes ? train::pooled_time(graph, chip, tiles, options.threads) : kNever,
+          .plan = [&](schedule::Policy policy) {
+            Options asked = options;
+            asked.policy = policy;
+            return compile_whole(graph, chip, tiles, asked, spaces);
           }};
-  if (options.policy == schedule::Policy::ElkFull) {
-    result.glance = [&] {
-      Options quick = options;
-      quick.policy = schedule::Policy::ElkDyn;
-      quick.objective = schedule::Objective::Latency;
-      quick.counts_links = false;
-      return compile_whole(graph, chip, tiles, quick, spaces).predicted.total;
-    };
-  }
-  return result;
 }
 
 /// The plan of chips that share the model, or of them as one machine where that is better.
@@ -321,19 +338,27 @@ Plan compile_pod(const ir::Graph& graph, const chip::Chip& chip, const cost::Til
   if (options.kept != nullptr) {
     execute = options.kept->recalled(graph, chip, std::move(execute));
   }
+  const Pooled as_one = pooled(graph, chip, tiles, options, spaces);
+  const std::vector<train::Sharding> proposals =
+      train::proposals(graph, chip, execute, options.threads);
+  const auto plan_of = [&](const train::Sharding& sharding, schedule::Policy policy) {
+    Options asked = options;
+    asked.policy = policy;
+    train::OneChip one = train::one_chip(graph, sharding, chip.chips);
+    Best best = compile_best({.graph = one.graph, .split = one.axes}, chip::one_of(chip), tiles,
+                             asked, spaces);
+    best.plan.shard = best.waves ? in_parts(one, *best.waves) : std::move(one);
+    best.plan.pod = Pod::Sharded;
+    count_chips(chip.chips, best.plan.aimed);
+    return std::move(best.plan);
+  };
   return shortest(
-      train::proposals(graph, chip, execute, options.threads),
-      [&] { return train::leanest(graph, chip, execute, options.threads); },
-      [&](const train::Sharding& sharding) {
-        train::OneChip one = train::one_chip(graph, sharding, chip.chips);
-        Best best = compile_best({.graph = one.graph, .split = one.axes}, chip::one_of(chip), tiles,
-                                 options, spaces);
-        best.plan.shard = best.waves ? in_parts(one, *best.waves) : std::move(one);
-        best.plan.pod = Pod::Sharded;
-        count_chips(chip.chips, best.plan.aimed);
-        return std::move(best.plan);
-      },
-      pooled(graph, chip, tiles, options, spaces));
+      {.proposals = proposals,
+       .resort = [&] { return train::leanest(graph, chip, execute, options.threads); },
+       .plan_of = plan_of,
+       .pooled = as_one,
+       .beats = [&](Plan& best, Plan& plan) { return beats(graph, chip, tiles, best, plan); }},
+      policies_from(options), options.watch);
 }
 
 void check_input(const ir::Graph& graph, const chip::Chip& chip) {
@@ -358,6 +383,7 @@ Plan compile(const ir::Graph& graph, const chip::Chip& chip, const cost::TileMod
   Plan plan = options.pod == Pod::Pooled || chip.chips == 1
                   ? compile_whole(graph, chip, tiles, options, spaces)
                   : compile_pod(graph, chip, tiles, options, spaces);
+  plan.policy = options.policy;
   plan.bounds = schedule::least_bounds(spaces);
   return plan;
 }

@@ -30,10 +30,9 @@ struct Options {
   Pod pod = Pod::Sharded;
   std::int32_t threads = 0;  // 0: as many as the machine has
   cost::Constraints constraints = {};
-  Watch* watch = nullptr;    // of ELK-Full
-  Kept* kept = nullptr;      // of earlier compiles under the same tile model; null: nothing
-  bool waves = true;         // whether ops that are large for SRAM may go in waves
-  bool counts_links = true;  // whether gathers on grids are counted link by link; else estimated
+  Watch* watch = nullptr;  // of ELK-Full
+  Kept* kept = nullptr;    // of earlier compiles under the same tile model; null: nothing
+  bool waves = true;       // whether ops that are large for SRAM may go in waves
 };
 
 /// One op as planned: its option with the core map in force, and its costs in place.
@@ -82,6 +81,10 @@ struct Plan {
   Search search;
   std::optional<Aimed> aimed = std::nullopt;  // none: at latency
   Pod pod = Pod::Pooled;  // how chips work together; one chip is a pod of its own
+  // For each policy up to this one, lowest first, the shortest forecast of what it placed;
+  // infinite: nothing. Empty of the ideal.
+  std::vector<Seconds> least = {};                  // NOLINT(readability-redundant-member-init)
+  std::optional<Seconds> simulated = std::nullopt;  // if plans had to be told apart by simulation
 };
 
 /// How the chips of a pod share a model, after the checks of what enters.

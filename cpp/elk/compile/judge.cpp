@@ -1,28 +1,36 @@
 #include "elk/compile/judge.hpp"
 
 #include <array>
-#include <cstdint>
 #include <span>
 #include <vector>
 
+#include "elk/compile/aim.hpp"
 #include "elk/compile/simulate.hpp"
 
 namespace elk::compile {
 namespace {
 
-constexpr std::int64_t kMostJudged = 4096;  // nodes of a grid
+/// Between forecasts of different graphs or machines this far apart, no simulation is needed.
+constexpr double kFarApart = 1.5;
+
+bool are_near(const Plan& a, const Plan& b) {
+  const auto one = static_cast<double>(a.predicted.total.value);
+  const auto other = static_cast<double>(b.predicted.total.value);
+  return one < kFarApart * other && other < kFarApart * one;
+}
+
+double simulated(const Rival& rival, const cost::TileModel& tiles, int threads) {
+  if (!rival.plan.simulated) {
+    const std::array<const program::Program*, 1> alone{&rival.plan.program};
+    rival.plan.simulated = judge(rival.graph, rival.chip, tiles, threads)(alone).front();
+  }
+  return rival.plan.simulated->value;
+}
 
 }  // namespace
 
-bool judges(const chip::Chip& chip) {
-  return !chip::is_mesh(chip) || chip::total_cores(chip) <= kMostJudged;
-}
-
 schedule::Judge judge(const ir::Graph& graph, const chip::Chip& chip, const cost::TileModel& tiles,
                       int threads) {
-  if (!judges(chip)) {
-    return {};
-  }
   return [&, threads](std::span<const program::Program* const> programs) {
     std::vector<Seconds> times;
     times.reserve(programs.size());
@@ -33,25 +41,23 @@ schedule::Judge judge(const ir::Graph& graph, const chip::Chip& chip, const cost
   };
 }
 
-double judged(const ir::Graph& graph, const chip::Chip& chip, const cost::TileModel& tiles,
-              const Plan& plan, const std::optional<Seconds>& simulated) {
-  if (plan.aimed) {
-    return plan.aimed->worth;
+bool beats(const Rival& best, const Rival& plan, const cost::TileModel& tiles, int threads) {
+  const bool runs = plan.plan.policy != schedule::Policy::Ideal;
+  if (plan.plan.aimed || !runs || !are_near(best.plan, plan.plan)) {
+    return worth(plan.plan) < worth(best.plan);
   }
-  if (simulated) {
-    return simulated->value;
-  }
-  const schedule::Judge by = judge(graph, chip, tiles, 1);
-  const bool runs = plan.policy != schedule::Policy::Ideal;
-  const std::array<const program::Program*, 1> alone{&plan.program};
-  return (by && runs ? by(alone).front() : to_seconds(plan.predicted.total)).value;
+  return simulated(plan, tiles, threads) < simulated(best, tiles, threads);
 }
 
-double judged(const ir::Graph& graph, const chip::Chip& pod, const cost::TileModel& tiles,
-              const Plan& plan) {
-  const ir::Graph& runs = plan.shard ? plan.shard->graph : graph;
-  return plan.pod == Pod::Sharded ? judged(runs, chip::one_of(pod), tiles, plan, {})
-                                  : judged(runs, pod, tiles, plan, {});
+bool beats(const ir::Graph& graph, const chip::Chip& pod, const cost::TileModel& tiles, Plan& best,
+           Plan& plan) {
+  const chip::Chip one = chip::one_of(pod);
+  const auto rival = [&](Plan& some) {
+    return Rival{.graph = some.shard ? some.shard->graph : graph,
+                 .chip = some.pod == Pod::Sharded ? one : pod,
+                 .plan = some};
+  };
+  return beats(rival(best), rival(plan), tiles, 1);
 }
 
 }  // namespace elk::compile

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <optional>
-
 #include "elk/base/units.hpp"
 #include "elk/chip/chip.hpp"
 #include "elk/compile/compile.hpp"
@@ -11,22 +9,24 @@
 
 namespace elk::compile {
 
-/// Whether simulations decide between plans on a machine: of a grid of many nodes, each with links
-/// of its own, one would take longer than the search.
-[[nodiscard]] bool judges(const chip::Chip& chip);
-
-/// Simulated times, resources of a kind loaded as the busiest; none where forecasts decide.
+/// Simulated times, resources of a kind loaded as the busiest.
 [[nodiscard]] schedule::Judge judge(const ir::Graph& graph, const chip::Chip& chip,
                                     const cost::TileModel& tiles, int threads);
 
-/// What counts where plans compete, the less the better: what they were aimed at, or simulated
-/// time, where that decides between schedules, too. `simulated`: if it is known.
-[[nodiscard]] double judged(const ir::Graph& graph, const chip::Chip& chip,
-                            const cost::TileModel& tiles, const Plan& plan,
-                            const std::optional<Seconds>& simulated);
+/// A plan and what runs it.
+struct Rival {
+  const ir::Graph& graph;  // that is planned
+  const chip::Chip& chip;
+  Plan& plan;
+};
 
-/// The same of a plan of `graph` on a pod, whose chips may share it.
-[[nodiscard]] double judged(const ir::Graph& graph, const chip::Chip& pod,
-                            const cost::TileModel& tiles, const Plan& plan);
+/// Whether `plan` serves better than `best`: by what they were aimed at; else by simulation, unless
+/// their forecasts are too far apart for it to turn them round. Leaves in them how long they take.
+[[nodiscard]] bool beats(const Rival& best, const Rival& plan, const cost::TileModel& tiles,
+                         int threads);
+
+/// The same of plans of `graph` on a pod, whose chips may share it.
+[[nodiscard]] bool beats(const ir::Graph& graph, const chip::Chip& pod,
+                         const cost::TileModel& tiles, Plan& best, Plan& plan);
 
 }  // namespace elk::compile

@@ -3,30 +3,38 @@
 #include <functional>
 #include <vector>
 
+#include "elk/base/watch.hpp"
 #include "elk/compile/compile.hpp"
 #include "elk/train/shard.hpp"
 
 namespace elk::compile {
 
-/// The plan that a sharding leads to; throws Infeasible.
-using PlanOf = std::function<Plan(const train::Sharding&)>;
-
-/// The plan of a pod as one machine. All functions throw Infeasible.
+/// The plan of a pod as one machine.
 struct Pooled {
-  Picoseconds about;                    // by an estimate
-  std::function<Picoseconds()> glance;  // by a quicker search; empty where the plan's is quick
-  double overestimate;                  // up to this part of what was found a glance is worth it
-  std::function<Plan()> plan;
-  std::function<bool(const Plan& best, const Plan& plan)> beats;  // whether it is the better one
+  Picoseconds about;  // by an estimate
+  std::function<Plan(schedule::Policy)> plan;
 };
 
-/// The plan of the proposals that serves the objective best: the first, and each later one that
-/// might undercut what was found, since the executes and HBM bytes of its graph alone do and its
-/// estimate is not far above. Where none fits, that of `resort`. Then that of `pooled`, where
-/// nothing was found, or where neither its estimate is a tenth above that of the first sharding nor
-/// its glance above its part of what was found. The error is the first proposal's if nothing fits.
-[[nodiscard]] Plan shortest(const std::vector<train::Sharding>& proposals,
-                            const std::function<train::Sharding()>& resort, const PlanOf& plan_of,
-                            const Pooled& pooled);
+/// All that a plan of a pod may be. Functions that plan throw Infeasible.
+struct Entrants {
+  const std::vector<train::Sharding>& proposals;
+  std::function<train::Sharding()> resort;
+  std::function<Plan(const train::Sharding&, schedule::Policy)> plan_of;
+  const Pooled& pooled;
+  std::function<bool(Plan& best, Plan& plan)> beats;  // whether the latter is the better one
+};
+
+/// The plan that serves the objective best. A policy tries the first proposal, and each later one
+/// that might undercut what it found, since the executes and HBM bytes of its graph alone do and
+/// its estimate is not far above. Where none fits, that of `resort`. Then that of `pooled`, where
+/// nothing was found, or where neither its estimate is a tenth above that of the first sharding
+/// nor, under ELK-Full, what ELK-Dyn finds is a tenth above what was found.
+///
+/// `policies` has the asked one first, then those below it. What one of these would try and the
+/// asked one does not is planned as that policy plans it: of all that was planned the best counts,
+/// so that a policy never returns worse than one below. The error is the first proposal's if
+/// nothing fits.
+[[nodiscard]] Plan shortest(const Entrants& entrants, const std::vector<schedule::Policy>& policies,
+                            const Watch* watch);
 
 }  // namespace elk::compile

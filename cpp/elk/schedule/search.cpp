@@ -2,11 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cstddef>
-#include <limits>
 #include <optional>
-#include <span>
 #include <utility>
 
 #include "elk/base/errors.hpp"
@@ -14,6 +11,7 @@
 #include "elk/schedule/align.hpp"
 #include "elk/schedule/baselines.hpp"
 #include "elk/schedule/evaluate.hpp"
+#include "elk/schedule/finals.hpp"
 #include "elk/schedule/full.hpp"
 #include "elk/schedule/induction.hpp"
 #include "elk/schedule/placement.hpp"
@@ -31,22 +29,8 @@ constexpr std::int64_t kPolishAtRest = 4 * kPolish;  // without HBM, where no an
 
 /// By how much links that were not counted have to lengthen a schedule to be worth another search.
 constexpr double kMisled = 1.01;
+constexpr int kMostCounted = 2;  // proposals of a policy, until one is as short as it seemed
 constexpr std::array<int, 3> kSearchesAgain = {0, 1, 8};  // by effort
-
-/// A forecast this many times the best has not been seen to win a simulation.
-constexpr double kHopeless = 1.1;
-constexpr Seconds kEndless{std::numeric_limits<double>::infinity()};
-
-/// The asked policy, then those below it, best first.
-std::vector<Policy> policies_from(Policy policy) {
-  std::vector<Policy> result;
-  for (const Policy other : {Policy::ElkFull, Policy::ElkDyn, Policy::Static, Policy::Basic}) {
-    if (other == policy || !result.empty()) {
-      result.push_back(other);
-    }
-  }
-  return result;
-}
 
 class Searcher {
  public:
@@ -56,32 +40,28 @@ class Searcher {
         room_(chip::room(problem.chip())),
         contention_(contention(problem)) {}
 
-  /// Where executes bind, a slower preload costs nothing; where preloads do, all it takes. Neither
-  /// is known before there is a schedule, nor is the share of the port that preloads will take: the
-  /// forecast decides between the extremes. Each policy proposes after those below it, so that it
-  /// meets the proposals that they make by themselves.
+  /// The best of what each policy proposes in turn. Each proposes after those below it, so that it
+  /// meets the proposals that they make by themselves, and nothing that one adds depends on those
+  /// above it: asked for by itself, a policy finds the same.
   Found run() {
-    const Policy policy = options_.policy;
-    const bool loads = problem_.chip().hbm.has_value();
-    for_each_lateness([&] { propose_basic(); });
-    if (policy != Policy::Basic && loads) {
-      for_each_lateness([&] { propose_static(); });
-    }
-    if (policy == Policy::ElkDyn || policy == Policy::ElkFull) {
-      if (loads) {
-        for_each_lateness([&] { propose_dynamic_at_shares(); });
+    const std::vector<Policy> policies = policies_to(options_.policy);
+    for (const Policy policy : policies) {
+      propose(policy);
+      if (problem_.recounts()) {
+        settle(policy);
       }
-      propose_polished();
     }
-    if (policy == Policy::ElkFull && loads && !stopped()) {
-      propose_full();
+    if (!problem_.recounts()) {
+      settle_all(policies);
     }
-    return best_placed();
-  }
-
-  /// Whether the best takes longer than the search could know before what it moves was counted.
-  [[nodiscard]] bool misled(const Found& best) const {
-    return promised_.value * kMisled < best.times.total.value;
+    if (finals_.empty()) {
+      refuse();
+    }
+    Found best = best_of(std::move(finals_), options_);
+    best.solved_layers = solved_layers_;
+    best.orders = orders_;
+    best.orders.edit_distance = edit_distance(problem_.loaded(), best.schedule.preload_order);
+    return best;
   }
 
  private:
@@ -94,6 +74,36 @@ class Searcher {
       propose();
     }
     contention_ = computed;
+  }
+
+  /// Where executes bind, a slower preload costs nothing; where preloads do, all it takes. Neither
+  /// is known before there is a schedule, nor is the share of the port that preloads will take: the
+  /// forecast decides between the extremes.
+  void propose(Policy policy) {
+    const bool loads = problem_.chip().hbm.has_value();
+    switch (policy) {
+      case Policy::Basic:
+        for_each_lateness([&] { propose_basic(); });
+        break;
+      case Policy::Static:
+        if (loads) {
+          for_each_lateness([&] { propose_static(); });
+        }
+        break;
+      case Policy::ElkDyn:
+        if (loads) {
+          for_each_lateness([&] { propose_dynamic_at_shares(); });
+        }
+        propose_polished();
+        break;
+      case Policy::ElkFull:
+        if (loads && !stopped()) {
+          propose_full();
+        }
+        break;
+      case Policy::Ideal:
+        break;
+    }
   }
 
   /// Whether the best so far is wanted now.
@@ -222,112 +232,76 @@ class Searcher {
     return true;
   }
 
-  /// The best placed program of all, by the judge.
-  Found best_placed() {
+  /// Places what the policies proposed, side by side.
+  void settle_all(const std::vector<Policy>& policies) {
     sort_candidates();
-    std::vector<Found> finals = finalists();
-    if (finals.empty()) {
-      refuse();
-    }
-    recount(finals);
-    Seconds raw = finals.front().times.total;
-    for (const Found& found : finals) {
-      raw = found.origin == options_.policy ? found.times.total : raw;
-    }
-    ask_judge(finals);
-    Found best = std::move(*std::min_element(finals.begin(), finals.end(), takes_less));
-    best.raw = raw;
-    best.solved_layers = solved_layers_;
-    best.orders = orders_;
-    best.orders.edit_distance = edit_distance(problem_.loaded(), best.schedule.preload_order);
-    return best;
-  }
-
-  /// The placed programs of a policy, each better than the one before; of one below the asked, of
-  /// contenders that have a chance beside a program of `least`, which others find meanwhile.
-  std::vector<Placed> placements(Policy policy, std::atomic<double>& least) const {
-    std::vector<Placed> result;
-    Seconds best = kEndless;
-    for (const Contender& candidate : candidates_) {
-      if (candidate.policy != policy || best <= candidate.times.total ||
-          is_hopeless(candidate, least)) {
-        continue;
-      }
-      if (auto placed = place(problem_, candidate, best, room_, options_.threads)) {
-        best = placed->times.total;
-        result.push_back(std::move(*placed));
-        if (policy == options_.policy) {
-          least = best.value;
-        }
+    std::vector<std::optional<Placed>> placed = parallel_map(
+        policies,
+        [&](Policy policy) {
+          return shortest_placed(problem_, policy, candidates_, room_, options_.threads);
+        },
+        options_.threads);
+    for (std::optional<Placed>& one : placed) {
+      if (one) {
+        finals_.push_back(found(problem_, std::move(*one)));
       }
     }
-    return result;
   }
 
-  [[nodiscard]] bool is_hopeless(const Contender& candidate, double least) const {
-    return candidate.policy != options_.policy && candidate.times.total.value > kHopeless * least;
-  }
-
-  /// The best placed program of every policy that may win, by its forecast; best first. Policies
-  /// place side by side: what they placed before they could know that it is hopeless beside those
-  /// above them does not count.
-  std::vector<Found> finalists() {
-    const std::vector<Policy> policies = policies_from(options_.policy);
-    std::atomic<double> known{kEndless.value};
-    std::vector<std::vector<Placed>> placed = parallel_map(
-        policies, [&](Policy policy) { return placements(policy, known); }, options_.threads);
-    std::vector<Found> finals;
-    double least = kEndless.value;
-    for (std::vector<Placed>& some : placed) {
-      while (!some.empty() && is_hopeless(*some.back().candidate, least)) {
-        some.pop_back();
+  /// On a grid too large to count all that is looked at: counts what the best of the policy moves,
+  /// and forecasts all proposals anew. Where the policy was misled, it does not know what it should
+  /// have avoided before it has chosen it: then it proposes again.
+  void settle(Policy policy) {
+    for (int more = kSearchesAgain[static_cast<std::size_t>(options_.effort)]; more >= 0; --more) {
+      if (!misled(policy) || more == 0 || stopped()) {
+        return;
       }
-      if (!some.empty()) {
-        least = std::min(least, some.back().times.total.value);
-        finals.push_back(found(problem_, std::move(some.back())));
+      propose(policy);
+    }
+  }
+
+  /// Counts the best proposal of the policy, then that which is best at the new prices, until it
+  /// is as short as it seemed. Whether the first was not.
+  bool misled(Policy policy) {
+    for (int counted = 0; counted < kMostCounted; ++counted) {
+      sort_candidates();
+      auto placed = shortest_placed(problem_, policy, candidates_, room_, options_.threads);
+      if (!placed) {
+        return counted > 0;
       }
-    }
-    std::stable_sort(finals.begin(), finals.end(), is_shorter);
-    return finals;
-  }
-
-  /// On a grid too large to count all that is looked at: counts what the finalists move.
-  void recount(std::vector<Found>& finals) {
-    if (!problem_.recounts()) {
-      return;
-    }
-    promised_ = finals.front().times.total;
-    for (Found& found : finals) {
-      problem_.recount(found.schedule.ops, options_.threads);
-      reprice(problem_, found);
-    }
-    std::stable_sort(finals.begin(), finals.end(), is_shorter);
-  }
-
-  /// Has the finalists judged, unless there is one alone. Those whose forecast is far behind are
-  /// left out.
-  void ask_judge(std::vector<Found>& finals) const {
-    if (!options_.judge || finals.size() == 1) {
-      return;
-    }
-    const Seconds most{finals.front().times.total.value * kHopeless};
-    std::vector<const program::Program*> programs;
-    for (const Found& found : finals) {
-      if (found.times.total <= most) {
-        programs.push_back(&found.program);
+      Found final = found(problem_, std::move(*placed));
+      const Seconds promised = final.times.total;
+      problem_.recount(final.schedule.ops, options_.threads);
+      reprice(problem_, final);
+      const bool longer = promised.value * kMisled < final.times.total.value;
+      keep_shortest(std::move(final));
+      forecast_anew();
+      if (!longer) {
+        return counted > 0;
       }
     }
-    const std::vector<Seconds> times = options_.judge(programs);
-    for (std::size_t i = 0; i < times.size(); ++i) {
-      finals[i].judged = times[i];
+    return true;
+  }
+
+  /// Puts `final` in the place of a longer one of its policy.
+  void keep_shortest(Found final) {
+    const auto other = std::find_if(finals_.begin(), finals_.end(),
+                                    [&](const Found& one) { return one.origin == final.origin; });
+    if (other == finals_.end()) {
+      finals_.push_back(std::move(final));
+    } else if (final.times.total < other->times.total) {
+      *other = std::move(final);
     }
   }
 
-  static bool is_shorter(const Found& a, const Found& b) { return a.times.total < b.times.total; }
-
-  /// By the judge; those that it was not asked about come last.
-  static bool takes_less(const Found& a, const Found& b) {
-    return a.judged && (!b.judged || *a.judged < *b.judged);
+  /// At what the problem now says of costs.
+  void forecast_anew() {
+    for (Contender& candidate : candidates_) {
+      candidate.situation = situation(problem_, candidate.proposal.choices);
+      candidate.times =
+          timing(problem_, candidate.situation, preload_order(problem_, candidate.proposal),
+                 candidate.issue.issued_before);
+    }
   }
 
   [[noreturn]] void refuse() const {
@@ -351,9 +325,9 @@ class Searcher {
   Problem& problem_;
   const SearchOptions& options_;
   Bytes room_;
-  Seconds promised_ = kEndless;  // before links were counted, where they had to be
   Contention contention_;
   std::vector<Contender> candidates_;
+  std::vector<Found> finals_;  // of each policy
   std::optional<Shortage> shortage_;
   std::int32_t solved_layers_ = 0;
   OrderSearch orders_;
@@ -361,28 +335,8 @@ class Searcher {
 
 }  // namespace
 
-/// On a grid too large to count all that is looked at, a search does not know what it should have
-/// avoided before it has chosen it: the next one does.
 Found search(Problem& problem, const SearchOptions& options) {
-  Searcher first(problem, options);
-  Found best = first.run();
-  bool misled = first.misled(best);
-  for (int more = kSearchesAgain[static_cast<std::size_t>(options.effort)];
-       more > 0 && misled && !Watch::stops(options.watch); --more) {
-    try {
-      Searcher again(problem, options);
-      Found found = again.run();
-      misled = again.misled(best);
-      const Seconds raw = std::min(best.raw, found.raw);
-      if (found.times.total < best.times.total) {
-        best = std::move(found);
-      }
-      best.raw = raw;
-    } catch (const Infeasible&) {
-      break;  // At the new prices, none of the first choices has addresses.
-    }
-  }
-  return best;
+  return Searcher(problem, options).run();
 }
 
 }  // namespace elk::schedule

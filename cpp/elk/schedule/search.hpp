@@ -26,6 +26,9 @@ struct Found {
   std::int32_t solved_layers;  // periods that the induction solved itself; 0: it did not run
   OrderSearch orders;          // of ELK-Full
   std::optional<Seconds> judged = std::nullopt;  // what the judge said, if it was asked
+  // For each policy up to the asked one, lowest first, the shortest forecast of all that it would
+  // have placed if it had been asked; infinite: nothing.
+  std::vector<Seconds> least = {};  // NOLINT(readability-redundant-member-init)
 };
 
 /// Tells how long placed programs take.
@@ -42,8 +45,8 @@ struct SearchOptions {
 
 /// The best schedule of the policy and of every baseline below it, by the judge (design 6.6): a
 /// schedule whose forecast is so far behind the best that no judge has been seen to turn it round
-/// is not put before it. Throws Infeasible with the op that does not fit, the limit, and by how
-/// many bytes.
+/// is not put before it. What a policy adds never depends on a policy above it. Throws Infeasible
+/// with the op that does not fit, the limit, and by how many bytes.
 [[nodiscard]] Found search(Problem& problem, const SearchOptions& options);
 
 }  // namespace elk::schedule

@@ -1,6 +1,8 @@
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -15,6 +17,7 @@
 #include "elk/base/text.hpp"
 #include "elk/compile/shortest.hpp"
 #include "elk/program/program.hpp"
+#include "elk/schedule/finals.hpp"
 #include "schedule/models.hpp"
 
 namespace elk::compile {
@@ -87,74 +90,176 @@ TEST(CompileSharded, IsNothingElseOnOneChip) {
   expect_same(sharded, *plan(graph, chip, Policy::ElkDyn, 1, Pod::Pooled));
 }
 
-/// What a pooled plan is thought to take, and what it does.
-struct Offer {
-  std::int64_t estimate;
-  std::function<Picoseconds()> glance;
-  std::int64_t planned;
-};
-
-bool takes_less(const Plan& best, const Plan& plan) {
-  return plan.predicted.total < best.predicted.total;
-}
-
 Plan some_plan() {
   const ir::Graph graph = test::transformer({.layers = 1, .rows = 4, .width = 64});
   return *plan(graph, pod(8, 32768), Policy::Basic, 1, Pod::Sharded);
 }
 
+bool takes_less(const Plan& best, const Plan& plan) { return *plan.simulated < *best.simulated; }
+
+/// What each policy, lowest first, finds of one way to run a model: its forecast, infinite where
+/// nothing fits, and what its plan takes.
+struct Offer {
+  std::array<Seconds, 4> least;
+  std::array<Seconds, 4> takes;
+};
+
+constexpr Seconds kNothing{std::numeric_limits<double>::infinity()};
+constexpr Seconds kPicosecond{1e-12};
+
+/// The same under every policy.
+Offer always(double picoseconds) {
+  Offer result;
+  result.least.fill(kPicosecond * picoseconds);
+  result.takes.fill(kPicosecond * picoseconds);
+  return result;
+}
+
+/// Offers of the shardings, of the last resort and of the pod as one machine, what is asked of
+/// them, and what is thought of them.
+struct Fair {
+  std::vector<train::Sharding> shardings;
+  std::vector<Offer> shared;
+  Offer resort;
+  Offer pooled;
+  Picoseconds about;
+  int asked = 0;
+  int refused = 0;
+
+  Plan planned(const Offer& offer, Policy policy, Plan made) {
+    ++asked;
+    const auto at = static_cast<std::size_t>(policy);
+    if (offer.least[at] == kNothing) {
+      throw Infeasible(text("refusal ", refused++));
+    }
+    made.policy = policy;
+    made.least.assign(offer.least.begin(), offer.least.begin() + policy_count(policy));
+    made.predicted.total = to_picoseconds(offer.least[at]);
+    made.simulated = offer.takes[at];
+    return made;
+  }
+
+  static std::ptrdiff_t policy_count(Policy policy) {
+    return static_cast<std::ptrdiff_t>(policy) + 1;
+  }
+
+  Plan best(Policy policy, const Plan& like) {
+    const Pooled one{.about = about,
+                     .plan = [&](Policy under) { return planned(pooled, under, like); }};
+    std::vector<Policy> policies = schedule::policies_to(policy);
+    std::reverse(policies.begin(), policies.end());
+    const train::Sharding* const first = shardings.data();
+    return shortest({.proposals = shardings,
+                     .resort = [] { return train::Sharding{}; },
+                     .plan_of =
+                         [&](const train::Sharding& sharding, Policy under) {
+                           for (std::size_t i = 0; i < shardings.size(); ++i) {
+                             if (first + i == &sharding) {
+                               return planned(shared[i], under, like);
+                             }
+                           }
+                           return planned(resort, under, like);
+                         },
+                     .pooled = one,
+                     .beats = takes_less},
+                    policies, nullptr);
+  }
+};
+
 TEST(Shortest, AsksForThePooledPlanOnlyWhereItsEstimateIsNotFarAbove) {
   const Plan like = some_plan();
-  const auto taking = [&](std::int64_t time) {
-    Plan made = like;
-    made.predicted.total = {time};
-    return made;
+  Fair fair{.shardings = std::vector<train::Sharding>(1),
+            .shared = {always(100)},
+            .resort = always(300),
+            .pooled = always(80),
+            .about = {105}};
+  fair.shardings[0].time = {100};
+  EXPECT_EQ(*fair.best(Policy::ElkDyn, like).simulated, kPicosecond * 80);
+  fair.pooled = always(110);
+  EXPECT_EQ(*fair.best(Policy::ElkDyn, like).simulated, kPicosecond * 100);
+  fair.pooled = always(80);
+  fair.about = {115};
+  fair.asked = 0;
+  EXPECT_EQ(*fair.best(Policy::ElkDyn, like).simulated, kPicosecond * 100);
+  EXPECT_EQ(fair.asked, 1);
+}
+
+TEST(Shortest, AsksElkFullForThePooledPlanOnlyWhereThatOfElkDynIsNotFarAbove) {
+  const Plan like = some_plan();
+  Fair fair{.shardings = std::vector<train::Sharding>(1),
+            .shared = {always(100)},
+            .resort = always(300),
+            .pooled = always(105),
+            .about = {90}};
+  fair.shardings[0].time = {100};
+  fair.pooled.least[3] = fair.pooled.takes[3] = kPicosecond * 80;
+  EXPECT_EQ(*fair.best(Policy::ElkFull, like).simulated, kPicosecond * 80);
+  EXPECT_EQ(fair.asked, 3);
+  fair.pooled.least[2] = kPicosecond * 115;
+  fair.asked = 0;
+  EXPECT_EQ(*fair.best(Policy::ElkFull, like).simulated, kPicosecond * 100);
+  EXPECT_EQ(fair.asked, 2);
+}
+
+/// Whatever each policy finds of each way to run a model, and however forecasts err: what a policy
+/// returns takes no longer than what those below it return, which may have tried other ways.
+TEST(Shortest, IsNeverWorseThanUnderAPolicyBelow) {
+  const Plan like = some_plan();
+  Random random{77};
+  const auto between = [&](std::int64_t least, std::int64_t most) {
+    return least + random.below(most - least + 1);
   };
-  int asked = 0;
-  const auto total = [&](const Offer& offer) {
-    const Pooled pooled{.about = {offer.estimate},
-                        .glance = offer.glance,
-                        .overestimate = 1.1,
-                        .plan =
-                            [&] {
-                              ++asked;
-                              return taking(offer.planned);
-                            },
-                        .beats = takes_less};
-    std::vector<train::Sharding> one(1);
-    one[0].time = {100};
-    return shortest(
-               one, [] { return train::Sharding{}; },
-               [&](const train::Sharding&) { return taking(100); }, pooled)
-        .predicted.total.value;
+  const auto offer = [&] {
+    Offer result;
+    double forecast = 1e9;
+    double takes = 1e9;
+    const auto fits = static_cast<std::size_t>(between(0, 4));
+    for (std::size_t i = 0; i < 4; ++i) {
+      forecast = std::min(forecast, static_cast<double>(between(50, 200)));
+      takes = std::min(takes, static_cast<double>(between(50, 200)));
+      result.least[i] = i < fits ? kNothing : kPicosecond * forecast;
+      result.takes[i] = kPicosecond * takes;
+    }
+    return result;
   };
-  EXPECT_EQ(total({.estimate = 105, .glance = {}, .planned = 80}), 80);
-  EXPECT_EQ(total({.estimate = 90, .glance = {}, .planned = 110}), 100);
-  EXPECT_EQ(total({.estimate = 90, .glance = [] { return Picoseconds{105}; }, .planned = 80}), 80);
-  EXPECT_EQ(asked, 3);
-  EXPECT_EQ(total({.estimate = 115, .glance = {}, .planned = 80}), 100);
-  EXPECT_EQ(total({.estimate = 90, .glance = [] { return Picoseconds{115}; }, .planned = 80}), 100);
-  EXPECT_EQ(asked, 3);
+  int tried = 0;
+  for (int round = 0; round < 100; ++round) {
+    Fair fair{.shardings = std::vector<train::Sharding>(3),
+              .shared = {offer(), offer(), offer()},
+              .resort = offer(),
+              .pooled = offer(),
+              .about = {between(50, 200)}};
+    for (train::Sharding& sharding : fair.shardings) {
+      sharding.time = {between(50, 300)};
+      sharding.least = {between(0, 150)};
+    }
+    Seconds below = kNothing;
+    for (const Policy policy : schedule::policies_to(Policy::ElkFull)) {
+      try {
+        const Seconds takes = *fair.best(policy, like).simulated;
+        EXPECT_LE(takes, below) << "round " << round << ", " << schedule::name(policy);
+        below = takes;
+        ++tried;
+      } catch (const Infeasible&) {
+        EXPECT_EQ(below, kNothing) << "round " << round << ", " << schedule::name(policy);
+      }
+    }
+  }
+  EXPECT_GT(tried, 250);
 }
 
 TEST(Shortest, FallsBackOnThePooledPlanAndThenSaysWhyTheFirstDidNotFit) {
   const Plan like = some_plan();
-  int refused = 0;
-  const auto refuse = [&](const train::Sharding&) -> Plan {
-    throw Infeasible(text("refusal ", refused++));
-  };
-  const auto resort = [] { return train::Sharding{}; };
-  const std::vector<train::Sharding> one(1);
-  Pooled pooled{.about = {std::int64_t{1} << 60},
-                .glance = {},
-                .overestimate = 1.1,
-                .plan = [&] { return like; },
-                .beats = takes_less};
-  EXPECT_EQ(shortest(one, resort, refuse, pooled).predicted.total, like.predicted.total);
-  refused = 0;
-  pooled.plan = [&] { return refuse(train::Sharding{}); };
+  Fair fair{.shardings = std::vector<train::Sharding>(1),
+            .shared = {always(kNothing.value)},
+            .resort = always(kNothing.value),
+            .pooled = always(100),
+            .about = {std::int64_t{1} << 60}};
+  EXPECT_EQ(*fair.best(Policy::ElkFull, like).simulated, kPicosecond * 100);
+  fair.pooled = always(kNothing.value);
+  fair.refused = 0;
   try {
-    static_cast<void>(shortest(one, resort, refuse, pooled));
+    static_cast<void>(fair.best(Policy::ElkFull, like));
     ADD_FAILURE() << "nothing fits";
   } catch (const Infeasible& error) {
     EXPECT_STREQ(error.what(), "refusal 0");

@@ -1,0 +1,98 @@
+#include "elk/schedule/finals.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <utility>
+
+namespace elk::schedule {
+namespace {
+
+/// A forecast this many times the best has not been seen to win a simulation.
+constexpr double kHopeless = 1.1;
+constexpr Seconds kEndless{std::numeric_limits<double>::infinity()};
+
+bool is_shorter(const Found& a, const Found& b) { return a.times.total < b.times.total; }
+
+/// By the judge; those that it was not asked about come last.
+bool takes_less(const Found& a, const Found& b) {
+  return a.judged && (!b.judged || *a.judged < *b.judged);
+}
+
+/// Has those finals judged that may win, unless one alone may.
+void ask(const Judge& judge, std::vector<Found>& finals) {
+  const Seconds most{finals.front().times.total.value * kHopeless};
+  std::vector<const program::Program*> programs;
+  for (const Found& found : finals) {
+    if (found.times.total <= most) {
+      programs.push_back(&found.program);
+    }
+  }
+  if (!judge || programs.size() == 1) {
+    return;
+  }
+  const std::vector<Seconds> times = judge(programs);
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    finals[i].judged = times[i];
+  }
+}
+
+/// For each policy up to `asked` the shortest forecast of what it and those below it placed.
+std::vector<Seconds> least_forecasts(const std::vector<Found>& finals, Policy asked) {
+  std::vector<Seconds> result;
+  for (const Policy policy : policies_to(asked)) {
+    Seconds least = kEndless;
+    for (const Found& found : finals) {
+      least = found.origin <= policy ? std::min(least, found.times.total) : least;
+    }
+    result.push_back(least);
+  }
+  return result;
+}
+
+}  // namespace
+
+std::vector<Policy> policies_to(Policy policy) {
+  std::vector<Policy> result;
+  for (const Policy other : {Policy::Basic, Policy::Static, Policy::ElkDyn, Policy::ElkFull}) {
+    if (other <= policy) {
+      result.push_back(other);
+    }
+  }
+  return result;
+}
+
+std::optional<Placed> shortest_placed(const Problem& problem, Policy policy,
+                                      std::span<const Contender> contenders, Bytes room,
+                                      int threads) {
+  std::optional<Placed> result;
+  Seconds best = kEndless;
+  for (const Contender& contender : contenders) {
+    if (contender.policy != policy || best <= contender.times.total) {
+      continue;
+    }
+    if (auto placed = place(problem, contender, best, room, threads)) {
+      best = placed->times.total;
+      result = std::move(placed);
+    }
+  }
+  return result;
+}
+
+Found best_of(std::vector<Found> finals, const SearchOptions& options) {
+  std::stable_sort(finals.begin(), finals.end(), is_shorter);
+  Seconds raw = kEndless;
+  for (const Found& found : finals) {
+    raw = found.origin == options.policy ? std::min(raw, found.times.total) : raw;
+  }
+  raw = std::isinf(raw.value) ? finals.front().times.total : raw;
+  std::vector<Seconds> least = least_forecasts(finals, options.policy);
+  ask(options.judge, finals);
+  Found best = std::move(*std::min_element(finals.begin(), finals.end(), takes_less));
+  best.raw = raw;
+  best.least = std::move(least);
+  return best;
+}
+
+}  // namespace elk::schedule

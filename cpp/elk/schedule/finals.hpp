@@ -1,0 +1,29 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "elk/base/units.hpp"
+#include "elk/schedule/placement.hpp"
+#include "elk/schedule/problem.hpp"
+#include "elk/schedule/schedule.hpp"
+#include "elk/schedule/search.hpp"
+
+namespace elk::schedule {
+
+/// The asked policy and those below it, lowest first.
+[[nodiscard]] std::vector<Policy> policies_to(Policy policy);
+
+/// The placed program of `policy` with the shortest forecast; none if no contender has addresses.
+/// `contenders` has those of all policies, shortest first.
+[[nodiscard]] std::optional<Placed> shortest_placed(const Problem& problem, Policy policy,
+                                                    std::span<const Contender> contenders,
+                                                    Bytes room, int threads);
+
+/// The best of `finals`, of which there is at least one, by the judge of `options`. Those whose
+/// forecast is so far behind that they have not been seen to win are not put before it, and one
+/// that is alone needs none.
+[[nodiscard]] Found best_of(std::vector<Found> finals, const SearchOptions& options);
+
+}  // namespace elk::schedule
