@@ -235,7 +235,7 @@ class Plan(Listed):
         """Withholds the bound if a plan of this model on this chip takes no more than that."""
         from elk.withheld import hold  # noqa: PLC0415 - `import elk` stays small
 
-        hold(self._document, simulated_s)
+        hold(self._document, simulated_s, read=isinstance(self._source, StoredPlan))
         if "withheld" in self._document["bounds"]:
             self._bounds["left"] = self._document["bounds"]
 

@@ -17,15 +17,15 @@ strict: bool = False
 _ROUNDING: Final = 1 - 1e-9  # of what a bound adds up; simulated times are whole picoseconds
 
 
-def hold(document: PlanDocument, simulated_s: float) -> None:
+def hold(document: PlanDocument, simulated_s: float, *, read: bool) -> None:
     """Holds the bounds of a plan's document against its simulated time, in seconds.
 
-    Where the lower bound is above it, ELK has a fault. The plan is as good as it was; every figure
-    above that time becomes 0.0, which no plan undercuts, `withheld` says why, and a `BoundWarning`
-    gives both numbers.
+    Where the lower bound is above it, ELK has a fault, or, of a plan that was `read` from a file,
+    whoever wrote that. The plan is as good as it was; every figure above that time becomes 0.0,
+    which no plan undercuts, `withheld` says why, and a `BoundWarning` gives both numbers.
 
     Raises:
-        InternalError: the bound is above that time, and `strict` is on.
+        InternalError: the bound is above that time, it is ELK's own, and `strict` is on.
     """
     bounds = document["bounds"]
     bound_s = bounds["lower_bound_s"]
@@ -33,11 +33,10 @@ def hold(document: PlanDocument, simulated_s: float) -> None:
         return
     reason = f"a plan simulates at {duration(simulated_s)}, below the bound of {duration(bound_s)}"
     where = f"{document['model']['name']} on {document['chip']['name']}, {document['policy']}"
-    if strict:
+    if strict and not read:
         raise InternalError(f"{where}: {reason}", code="bound_undercut")
-    warnings.warn(
-        f"{where}: {reason}; the bound is withheld, please report this", BoundWarning, stacklevel=4
-    )
+    told = "the file's bound is withheld" if read else "the bound is withheld, please report this"
+    warnings.warn(f"{where}: {reason}; {told}", BoundWarning, stacklevel=4)
     kept = {key: 0.0 if seconds > simulated_s else seconds for key, seconds in _least(bounds)}
     document["bounds"] = {"ideal_s": bounds["ideal_s"], **kept, "withheld": reason}  # type: ignore[typeddict-item]
 
