@@ -255,6 +255,8 @@ class Plan(Listed):
 
         Raises:
             InvalidInputError: an input or a kernel is missing, or the plan is a file's or ideal.
+            MissingPackageError: a comparison needs onnxruntime, which is not installed.
+            ReferenceRunError: ONNX Runtime refuses the model, or ended its process.
 
         Example:
             >>> plan.emulate({"x": [[1.0] * 64] * 64})["y"].shape
