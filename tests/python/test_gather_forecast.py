@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from pathlib import Path
 
 import elk
 import onnx
@@ -12,6 +13,7 @@ from plan_oracle import broken_rules
 from window_models import Builder, many_scales, shifted_windows
 
 BAR = 0.03
+RESNET = Path(__file__).parents[2] / "models" / "resnet18.onnx"
 PORTS = ("a100", "bow", "gc200", "h100", "ipu-mk2", "ipu-pod4-hbm", "trainium2")
 
 
@@ -51,3 +53,13 @@ def test_no_window_is_forecast_far_off(model: str, chip: str) -> None:
     columns = plan.simulate(fidelity="core").columns
     undisturbed = columns["gather_ps"] - columns["link_contention_ps"]
     assert gathers_s >= undisturbed.sum() / 1e12 * (1 - 1e-6)
+
+
+@pytest.mark.slow
+def test_gathers_over_a_mesh_of_chips_pass_the_links_between_them() -> None:
+    bindings = {"batch": 1}
+    plan = elk.compile(RESNET, "palm-wafer", bindings=bindings, policy="basic", pod="pooled")
+    columns = plan.simulate(fidelity="core").columns
+    undisturbed_s = (columns["gather_ps"] - columns["link_contention_ps"]).sum() / 1e12
+    gathers_s = sum(op["execute"]["distribute_s"] for op in plan.to_json()["ops"])
+    assert gathers_s == pytest.approx(undisturbed_s, rel=0.01)

@@ -34,19 +34,10 @@ const ir::Tensor& moved(const ir::Graph& graph, const ir::Operand& operand) {
   return graph.tensors[static_cast<std::size_t>(operand.tensor)];
 }
 
-/// Rows of the squarest grid of `chips`.
-std::int64_t rows_of(std::int64_t chips) {
-  std::int64_t rows = 1;
-  for (std::int64_t r = 1; r * r <= chips; ++r) {
-    rows = chips % r == 0 ? r : rows;
-  }
-  return rows;
-}
-
 /// From each chip to the next in a ring. On a grid with an even side there is one of neighbours; in
 /// a line the last message goes all the way back, in the free direction of every link.
 Passage around(chip::Topology topology, std::int64_t chips) {
-  const std::int64_t rows = rows_of(chips);
+  const std::int64_t rows = rows_of_chips(chips);
   if (topology != chip::Topology::Mesh2d || chips == 2 || (rows > 1 && chips % 2 == 0)) {
     return {.longest = 1, .load = 1.0};
   }
@@ -61,7 +52,7 @@ Passage across(chip::Topology topology, std::int64_t chips) {
     return {.longest = chips / 2, .load = static_cast<double>(passed) / others};
   }
   if (topology == chip::Topology::Mesh2d) {
-    const std::int64_t rows = rows_of(chips);
+    const std::int64_t rows = rows_of_chips(chips);
     const std::int64_t cols = chips / rows;
     const std::int64_t passed =
         (cols * (rows * rows - 1) / 3) + (rows * (cols * cols - 1) / 3);  // by all of one chip
@@ -75,6 +66,14 @@ bool sums(ir::OpKind kind) {
 }
 
 }  // namespace
+
+std::int64_t rows_of_chips(std::int64_t chips) {
+  std::int64_t rows = 1;
+  for (std::int64_t r = 1; r * r <= chips; ++r) {
+    rows = chips % r == 0 ? r : rows;
+  }
+  return rows;
+}
 
 std::vector<Round> rounds(ir::OpKind kind, const Held& held, std::int64_t chips, Way way) {
   if (kind == ir::OpKind::AllGather) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <utility>
 
 #include "elk/base/ids.hpp"
@@ -11,6 +12,7 @@
 #include "elk/chip/delivery.hpp"
 #include "elk/chip/ways.hpp"
 #include "elk/cost/link_loads.hpp"
+#include "elk/partition/collective.hpp"
 #include "elk/partition/extent.hpp"
 #include "elk/partition/needs.hpp"
 #include "elk/partition/rotation.hpp"
@@ -26,16 +28,36 @@ constexpr std::int64_t kMostCounted = 8192;
 /// Links that leave a core.
 constexpr std::int64_t kDirections = 4;
 
+/// The chips of a machine as cores of one chip: where they lie on a grid, messages pass the links
+/// between other chips.
+std::optional<cost::LinkLoads> links_between(const chip::Chip& chip) {
+  if (!chip.inter_chip || chip.inter_chip->topology == chip::Topology::AllToAll) {
+    return {};
+  }
+  chip::Chip machine = chip;
+  machine.chips = 1;
+  machine.core.count = chip.chips;
+  machine.core.rows = partition::rows_of_chips(chip.chips);
+  machine.core.cols = chip.chips / machine.core.rows;
+  machine.interconnect.topology = chip.inter_chip->topology;
+  return cost::LinkLoads(machine);
+}
+
 /// What a send to cores of another chip puts on the grids: it leaves through the port beside the
-/// sender, and comes in through those beside its receivers.
+/// sender, passes links between chips, and comes in through the ports beside its receivers.
 class Abroad {
  public:
   Abroad(const chip::Chip& chip, cost::LinkLoads& links)
       : cores_(chip.core.count),
         ports_(chip.inter_chip ? chip.inter_chip->port_cores : chip.core.count),
-        links_(links) {}
+        links_(links),
+        between_(links_between(chip)) {}
 
   void add(std::int32_t from, std::span<const std::int32_t> receivers, std::int64_t bytes) {
+    if (between_) {
+      const auto there = static_cast<std::int32_t>(receivers.front() / cores_);
+      between_->add(static_cast<std::int32_t>(from / cores_), {&there, 1}, true, bytes);
+    }
     if (ports_ == cores_) {
       return;  // Every core has a port of its own.
     }
@@ -52,6 +74,9 @@ class Abroad {
     }
   }
 
+  /// Bytes over the busiest link between chips that lie on a grid or in a ring.
+  [[nodiscard]] std::int64_t busiest() const { return between_ ? between_->busiest() : 0; }
+
  private:
   [[nodiscard]] std::int32_t port(std::int32_t core) const {
     const std::int64_t first = core / cores_ * cores_;
@@ -61,6 +86,7 @@ class Abroad {
   std::int64_t cores_;
   std::int64_t ports_;
   cost::LinkLoads& links_;
+  std::optional<cost::LinkLoads> between_;
 };
 
 /// What an exchange puts on the busiest core, link and chip.
@@ -99,7 +125,7 @@ cost::Traffic counted(const program::Exchange& exchange, const chip::Chip& chip)
                        .through = 0,
                        .hops = links.hops(),
                        .chip_in = most(ports.chip_in),
-                       .chip_out = most(ports.chip_out),
+                       .chip_out = std::max(most(ports.chip_out), abroad.busiest()),
                        .wide = false};
   for (std::size_t core = 0; core < ports.received.size(); ++core) {
     result.through = std::max(result.through, ports.received[core] + out[core]);
