@@ -119,6 +119,8 @@ void bind_sim(py::module_& m) {
       .def_readonly("cores", &Run::cores)
       .def_readonly("totals", &Run::totals);
 
+  m.def("fidelity", &elk::compile::fidelity, py::arg("pod"),
+        "How far a simulation tells cores apart where nothing else is asked for.");
   m.def("simulate", &elk::compile::simulate, py::arg("graph"), py::arg("chip"), py::arg("program"),
         py::arg("tiles"), py::arg("fidelity"), py::call_guard<py::gil_scoped_release>(),
         "Runs `program` on the simulator, its calls timed by `tiles`.");

@@ -39,7 +39,9 @@ class Bounds:
     """What a plan's latency is measured against, all in seconds.
 
     Attributes:
-        ideal_s: The forecast for a chip that has its memory and interconnect twice.
+        ideal_s: The forecast for a chip that has its memory and interconnect twice, over all plans
+            that the asked policy and those below it found. The plan neither runs nor is forecast
+            to run in less; policy `ideal` has the one that no policy beats.
         lower_bound_s: No plan of the whole space is faster on this chip. What it counts from HBM is
             proved; its execute part rests on the best tile rates of a sample, less a margin.
         hbm_s: Its corner that counts only bytes from HBM, over all chips' peak rate.

@@ -14,9 +14,6 @@ if TYPE_CHECKING:
 
 _FIDELITIES: Final = {"core": _core.Fidelity.Core, "symmetric": _core.Fidelity.Symmetric}
 _FUNCTION: Final = "function "  # what the chip of a plan names as tile model before a function's
-# The largest machines that `auto` plays core by core; on a grid every send takes its way.
-_MOST_CORES: Final = 10_000
-_MOST_NODES: Final = 256
 
 
 def fidelity_of(plan: Plan, fidelity: object) -> _core.Fidelity:
@@ -31,10 +28,7 @@ def fidelity_of(plan: Plan, fidelity: object) -> _core.Fidelity:
         )
     if chosen != "auto":
         return _FIDELITIES[chosen]
-    chip = plan.chip.to_core()
-    most = _MOST_CORES if plan.chip.interconnect.topology == "all_to_all" else _MOST_NODES
-    few = chip.chips * chip.core.count <= most
-    return _core.Fidelity.Core if few else _core.Fidelity.Symmetric
+    return _core.fidelity(plan.chip.to_core())
 
 
 def tiles_of(plan: Plan, function: TileFunction | None) -> _core.TileModel | None:

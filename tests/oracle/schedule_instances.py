@@ -32,7 +32,7 @@ class Instance:
         chip = self.chip.to_core()
         tiles = load_tile_model(self.chip.core.tile_model)
         asked = _core.Options(
-            policy=_core.Policy.Ideal,
+            policy=_core.Policy.Basic,
             effort=_core.Effort.Default,
             pod=_core.Pod.Sharded,
             threads=1,

@@ -51,9 +51,6 @@ void check_objective(const chip::Chip& chip, const Options& options) {
 }
 
 std::vector<schedule::Policy> policies_from(const Options& options) {
-  if (options.policy == schedule::Policy::Ideal) {
-    return {options.policy};
-  }
   std::vector<schedule::Policy> result = schedule::policies_to(options.policy);
   if (options.objective != schedule::Objective::Latency) {
     std::erase_if(result, [](schedule::Policy one) { return one < schedule::Policy::ElkDyn; });

@@ -18,6 +18,7 @@
 #include "elk/compile/judge.hpp"
 #include "elk/compile/moved.hpp"
 #include "elk/compile/shortest.hpp"
+#include "elk/compile/spaces.hpp"
 #include "elk/compile/waves.hpp"
 #include "elk/schedule/bounds.hpp"
 #include "elk/schedule/evaluate.hpp"
@@ -98,6 +99,8 @@ void refuse_unsound(const ir::Graph& graph, const chip::Chip& chip,
 
 /// The ideal's times and choices, without a program to place.
 void fill_ideal(const schedule::Problem& problem, const schedule::Ideal& ideal, Plan& plan) {
+  plan.policy = schedule::Policy::Ideal;
+  plan.origin = schedule::Policy::Ideal;
   plan.schedule = ideal.schedule;
   for (std::int32_t op = 0; op < problem.op_count(); ++op) {
     const auto at = static_cast<std::size_t>(op);
@@ -138,9 +141,7 @@ void fill_found(const schedule::Problem& problem, schedule::Found found, int thr
   plan.search.orders = found.orders;
 }
 
-/// The bounds of every space of plans that one call looks at: a graph on a machine. They are known
-/// even where no schedule is found, as another policy may find one.
-using Spaces = std::vector<schedule::Bounds>;
+constexpr std::int64_t kIdealWork = 200'000;  // of the ideal's own search, in ops that are timed
 
 /// Searches for the schedule and for the bounds side by side: these go to `spaces`, for they are
 /// known even where no schedule is found.
@@ -149,7 +150,7 @@ schedule::Found found_beside_bounds(schedule::Problem& problem, Seconds ideal,
   std::optional<schedule::Found> found;
   parallel_for_index(2, asked.threads, [&](std::size_t job) {
     if (job == 0) {
-      spaces.push_back(schedule::bounds(problem, ideal));
+      spaces.bounds.push_back(schedule::bounds(problem, ideal));
     } else {
       found = schedule::search(problem, asked);
     }
@@ -158,8 +159,8 @@ schedule::Found found_beside_bounds(schedule::Problem& problem, Seconds ideal,
 }
 
 /// All passes on a graph and a machine as they are.
-Plan compile_on(const ir::Graph& graph, const chip::Chip& chip, const cost::TileModel& tiles,
-                const Options& options, Spaces& spaces) {
+Compiled compile_on(const ir::Graph& graph, const chip::Chip& chip, const cost::TileModel& tiles,
+                    const Options& options, Spaces& spaces) {
   check_capacity(graph, chip);
   Fronts distinct = fronts(graph, chip, tiles, options);
   const Search search = counts(distinct.fronts);
@@ -169,7 +170,15 @@ Plan compile_on(const ir::Graph& graph, const chip::Chip& chip, const cost::Tile
   if (options.kept != nullptr) {
     problem.use(options.kept->handovers(), options.kept->known_together());
   }
-  const schedule::Ideal ideal = schedule::ideal(problem);
+  const schedule::Ideal alone = schedule::fastest_alone(problem);
+  const schedule::SearchOptions asked{.policy = options.policy,
+                                      .effort = options.effort,
+                                      .threads = options.threads,
+                                      .judge = judge(graph, chip, tiles, options.threads),
+                                      .watch = options.watch};
+  schedule::Found found = found_beside_bounds(problem, alone.times.total, asked, spaces);
+  const schedule::Ideal ideal = schedule::ideal(problem, alone, found.considered,
+                                                {.most = kIdealWork, .threads = options.threads});
   Plan plan{.policy = options.policy,
             .shard = {},
             .ops = {},
@@ -178,64 +187,51 @@ Plan compile_on(const ir::Graph& graph, const chip::Chip& chip, const cost::Tile
             .schedule = {},
             .program = {},
             .predicted = {},
-            .bounds = {},
+            .bounds = spaces.bounds.back(),
             .wave_dims = {},
             .raw = {0},
             .origin = options.policy,
             .occupancy = {},
             .search = search};
-  if (options.policy == schedule::Policy::Ideal) {
-    spaces.push_back(schedule::bounds(problem, ideal.times.total));
+  plan.bounds.ideal = ideal.times.total;
+  Compiled result{.plan = plan, .ideal = {}};
+  if (spaces.wants_ideal) {
     fill_ideal(problem, ideal, plan);
-  } else {
-    const schedule::SearchOptions asked{.policy = options.policy,
-                                        .effort = options.effort,
-                                        .threads = options.threads,
-                                        .judge = judge(graph, chip, tiles, options.threads),
-                                        .watch = options.watch};
-    schedule::Found found = found_beside_bounds(problem, ideal.times.total, asked, spaces);
-    plan.least = std::move(found.least);
-    plan.aimed = aim(problem, options, found);
-    plan.simulated = found.judged;
-    fill_found(problem, std::move(found), options.threads, plan);
+    plan.fronts = problem.fronts();
+    result.ideal = std::move(plan);
   }
-  plan.bounds = spaces.back();
-  plan.fronts = problem.fronts();
-  return plan;
+  result.plan.least = std::move(found.least);
+  result.plan.aimed = aim(problem, options, found);
+  result.plan.simulated = found.judged;
+  fill_found(problem, std::move(found), options.threads, result.plan);
+  result.plan.fronts = problem.fronts();
+  return result;
 }
 
 constexpr Seconds kNoPlan{std::numeric_limits<double>::infinity()};
 
-/// A plan of what one machine runs, and the waves in which it runs it.
-struct Best {
-  Plan plan;
-  std::optional<ir::InWaves> waves;
-};
-
-/// A graph to be planned on one machine, and the axis of each of its ops that is cut over chips.
-struct Whole {
-  const ir::Graph& graph;
-  const std::vector<std::int32_t>& split;
-};
-
 /// The plans of one model, as it is and in waves, for one machine.
 class Versions {
  public:
-  Versions(const ir::Graph& graph, const chip::Chip& chip, const cost::TileModel& tiles,
+  Versions(const Whole& whole, const chip::Chip& chip, const cost::TileModel& tiles,
            const Options& options, Spaces& spaces)
-      : graph_(graph), chip_(chip), tiles_(tiles), options_(options), spaces_(spaces) {}
+      : whole_(whole), chip_(chip), tiles_(tiles), options_(options), spaces_(spaces) {}
 
   /// Plans the model under `policy`, in these waves if there are any, and keeps the better plan.
-  void enter(schedule::Policy policy, std::optional<ir::InWaves> waves) {
+  void enter(schedule::Policy policy, const ir::InWaves* waves) {
     Options asked = options_;
     asked.policy = policy;
     try {
-      const ir::Graph& graph = waves ? waves->graph : graph_;
-      Plan plan = compile_on(graph, chip_, tiles_, asked, spaces_);
-      take_least(plan);
-      plan.wave_dims = waves ? waves->dim_of : std::vector<std::int32_t>{};
-      if (!best_ || beats(rival(*best_), {graph, chip_, plan}, tiles_, options_.threads)) {
-        best_.emplace(Best{.plan = std::move(plan), .waves = std::move(waves)});
+      const ir::Graph& graph = waves != nullptr ? waves->graph : whole_.graph;
+      Compiled made = compile_on(graph, chip_, tiles_, asked, spaces_);
+      take_least(made.plan);
+      run_as(whole_, waves, made.plan);
+      if (made.ideal) {
+        run_as(whole_, waves, *made.ideal);
+      }
+      take_ideal(made, spaces_);
+      if (!best_ || beats(rival(*best_), rival(made.plan), tiles_, options_.threads)) {
+        best_ = std::move(made.plan);
       }
     } catch (const Infeasible&) {
       why_ = why_ ? why_ : std::current_exception();
@@ -256,17 +252,17 @@ class Versions {
   [[nodiscard]] bool has_none() const { return !best_; }
 
   /// Throws why the first did not fit if none did.
-  [[nodiscard]] Best best() && {
+  [[nodiscard]] Plan best() && {
     if (!best_) {
       std::rethrow_exception(why_);
     }
-    best_->plan.least = std::move(least_);
+    best_->least = std::move(least_);
     return std::move(*best_);
   }
 
  private:
-  [[nodiscard]] Rival rival(Best& best) const {
-    return {.graph = best.waves ? best.waves->graph : graph_, .chip = chip_, .plan = best.plan};
+  [[nodiscard]] Rival rival(Plan& plan) const {
+    return {.graph = plan.shard ? plan.shard->graph : whole_.graph, .chip = chip_, .plan = plan};
   }
 
   void take_least(const Plan& plan) {
@@ -276,30 +272,31 @@ class Versions {
     }
   }
 
-  const ir::Graph& graph_;
+  const Whole& whole_;
   const chip::Chip& chip_;
   const cost::TileModel& tiles_;
   const Options& options_;
   Spaces& spaces_;              // whose bounds have to hold for all of these
   std::vector<Seconds> least_;  // of each policy
-  std::optional<Best> best_;
+  std::optional<Plan> best_;
   std::exception_ptr why_;
 };
 
 /// The plan of a graph as it is, or with large ops in waves where that takes less: in smaller ones
 /// under policies for which it fits in no other way. Adds the bounds of all of these to `spaces`.
-Best compile_best(const Whole& whole, const chip::Chip& chip, const cost::TileModel& tiles,
+Plan compile_best(const Whole& whole, const chip::Chip& chip, const cost::TileModel& tiles,
                   const Options& options, Spaces& spaces) {
-  const auto& [graph, split] = whole;
-  Versions versions(graph, chip, tiles, options, spaces);
-  versions.enter(options.policy, std::nullopt);
+  const std::vector<std::int32_t> uncut;
+  const std::vector<std::int32_t>& split = whole.one != nullptr ? whole.one->axes : uncut;
+  Versions versions(whole, chip, tiles, options, spaces);
+  versions.enter(options.policy, nullptr);
   for (const double share : {kLargeShare, kLargeShare / 2, kLargeShare / 4}) {
     const auto policy = share == kLargeShare ? std::optional(options.policy) : versions.without();
     if (!options.waves || !policy || (!versions.has_none() && Watch::stops(options.watch))) {
       break;
     }
-    if (std::optional<ir::InWaves> waves = large_in_waves(graph, split, chip, share)) {
-      versions.enter(*policy, std::move(waves));
+    if (const auto waves = large_in_waves(whole.graph, split, chip, share)) {
+      versions.enter(*policy, &*waves);
     }
   }
   return std::move(versions).best();
@@ -308,12 +305,7 @@ Best compile_best(const Whole& whole, const chip::Chip& chip, const cost::TileMo
 /// The plan of all chips' cores as one machine, or of the one chip there is.
 Plan compile_whole(const ir::Graph& graph, const chip::Chip& chip, const cost::TileModel& tiles,
                    const Options& options, Spaces& spaces) {
-  Best best = compile_best({.graph = graph, .split = {}}, chip, tiles, options, spaces);
-  if (best.waves) {
-    best.plan.shard = in_parts(unsplit(graph), *best.waves);
-  }
-  best.plan.pod = Pod::Pooled;
-  return std::move(best.plan);
+  return compile_best({.graph = graph, .one = nullptr}, chip, tiles, options, spaces);
 }
 
 /// All chips' cores as one machine. Where any axes of an op may be cut, a chip uses as many of its
@@ -344,13 +336,11 @@ Plan compile_pod(const ir::Graph& graph, const chip::Chip& chip, const cost::Til
   const auto plan_of = [&](const train::Sharding& sharding, schedule::Policy policy) {
     Options asked = options;
     asked.policy = policy;
-    train::OneChip one = train::one_chip(graph, sharding, chip.chips);
-    Best best = compile_best({.graph = one.graph, .split = one.axes}, chip::one_of(chip), tiles,
-                             asked, spaces);
-    best.plan.shard = best.waves ? in_parts(one, *best.waves) : std::move(one);
-    best.plan.pod = Pod::Sharded;
-    count_chips(chip.chips, best.plan.aimed);
-    return std::move(best.plan);
+    const train::OneChip one = train::one_chip(graph, sharding, chip.chips);
+    Plan plan =
+        compile_best({.graph = one.graph, .one = &one}, chip::one_of(chip), tiles, asked, spaces);
+    count_chips(chip.chips, plan.aimed);
+    return plan;
   };
   return shortest(
       {.proposals = proposals,
@@ -379,13 +369,17 @@ Plan compile(const ir::Graph& graph, const chip::Chip& chip, const cost::TileMod
              const Options& options) {
   check_objective(chip, options);
   check_input(graph, chip);
-  Spaces spaces;
+  Spaces spaces{.bounds = {},
+                .wants_ideal = options.policy == schedule::Policy::Ideal,
+                .least = {},
+                .ideal = {}};
+  Options asked = options;
+  asked.policy = spaces.wants_ideal ? schedule::Policy::ElkFull : options.policy;
   Plan plan = options.pod == Pod::Pooled || chip.chips == 1
-                  ? compile_whole(graph, chip, tiles, options, spaces)
-                  : compile_pod(graph, chip, tiles, options, spaces);
-  plan.policy = options.policy;
-  plan.bounds = schedule::least_bounds(spaces);
-  return plan;
+                  ? compile_whole(graph, chip, tiles, asked, spaces)
+                  : compile_pod(graph, chip, tiles, asked, spaces);
+  plan.policy = asked.policy;
+  return concluded(graph, chip, tiles, std::move(plan), std::move(spaces));
 }
 
 }  // namespace elk::compile

@@ -42,8 +42,7 @@ schedule::Judge judge(const ir::Graph& graph, const chip::Chip& chip, const cost
 }
 
 bool beats(const Rival& best, const Rival& plan, const cost::TileModel& tiles, int threads) {
-  const bool runs = plan.plan.policy != schedule::Policy::Ideal;
-  if (plan.plan.aimed || !runs || !are_near(best.plan, plan.plan)) {
+  if (plan.plan.aimed || !are_near(best.plan, plan.plan)) {
     return worth(plan.plan) < worth(best.plan);
   }
   return simulated(plan, tiles, threads) < simulated(best, tiles, threads);

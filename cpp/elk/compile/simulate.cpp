@@ -15,6 +15,10 @@ namespace elk::compile {
 
 namespace {
 
+/// The largest machines that are played core by core; on a grid every send takes its way.
+constexpr std::int64_t kMostCores = 10'000;
+constexpr std::int64_t kMostNodes = 256;
+
 /// Times of calls, for the use of one thread.
 sim::TileTimes times(const ir::Graph& graph, const chip::Chip& chip, const cost::TileModel& tiles) {
   const auto known = std::make_shared<std::unordered_map<std::int32_t, cost::TileTimes>>();
@@ -34,6 +38,12 @@ sim::TileTimes times(const ir::Graph& graph, const chip::Chip& chip, const cost:
 }
 
 }  // namespace
+
+sim::Fidelity fidelity(const chip::Chip& pod) {
+  const std::int64_t most =
+      pod.interconnect.topology == chip::Topology::AllToAll ? kMostCores : kMostNodes;
+  return chip::total_cores(pod) <= most ? sim::Fidelity::Core : sim::Fidelity::Symmetric;
+}
 
 sim::Run simulate(const ir::Graph& graph, const chip::Chip& chip, const program::Program& program,
                   const cost::TileModel& tiles, sim::Fidelity fidelity) {

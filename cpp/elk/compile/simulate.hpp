@@ -11,6 +11,10 @@
 
 namespace elk::compile {
 
+/// How far to tell cores apart where nothing else is asked for: as far as it takes no longer than a
+/// plan's search.
+[[nodiscard]] sim::Fidelity fidelity(const chip::Chip& pod);
+
 /// Runs a program on the simulator, its calls timed by a tile model. Where chips share the model,
 /// `chip` is `chip::one_of` the pod: every chip does the same.
 [[nodiscard]] sim::Run simulate(const ir::Graph& graph, const chip::Chip& chip,

@@ -92,4 +92,14 @@ train::OneChip unsplit(const ir::Graph& graph) {
   return result;
 }
 
+void run_as(const Whole& whole, const ir::InWaves* waves, Plan& plan) {
+  if (waves != nullptr) {
+    plan.wave_dims = waves->dim_of;
+    plan.shard = in_parts(whole.one != nullptr ? *whole.one : unsplit(whole.graph), *waves);
+  } else if (whole.one != nullptr) {
+    plan.shard = *whole.one;
+  }
+  plan.pod = whole.one != nullptr ? Pod::Sharded : Pod::Pooled;
+}
+
 }  // namespace elk::compile

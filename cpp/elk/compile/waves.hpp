@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "elk/chip/chip.hpp"
+#include "elk/compile/compile.hpp"
 #include "elk/ir/graph.hpp"
 #include "elk/ir/waves.hpp"
 #include "elk/train/one_chip.hpp"
@@ -27,5 +28,14 @@ constexpr double kLargeShare = 0.4;
 
 /// A graph that is not split over chips, as what one machine computes.
 [[nodiscard]] train::OneChip unsplit(const ir::Graph& graph);
+
+/// A graph to be planned on one machine.
+struct Whole {
+  const ir::Graph& graph;
+  const train::OneChip* one;  // whose graph it is; null: of all cores as one machine
+};
+
+/// Says in `plan` what of the model runs, and where; `waves`: null without.
+void run_as(const Whole& whole, const ir::InWaves* waves, Plan& plan);
 
 }  // namespace elk::compile

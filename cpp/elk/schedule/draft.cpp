@@ -5,15 +5,15 @@
 
 namespace elk::schedule {
 
-Draft::Draft(Problem& problem, std::vector<Choice> choices)
+Draft::Draft(Problem& problem, std::vector<Choice> choices, Rules rules)
     : problem_(problem),
+      rules_(rules),
       choices_(std::move(choices)),
-      situation_(schedule::situation(problem, choices_)),
+      situation_(schedule::situation(problem, choices_, rules)),
       lives_(choices_.size()) {
   own_.reserve(choices_.size());
   for (std::int32_t op = 0; op < problem.op_count(); ++op) {
-    const auto i = static_cast<std::size_t>(op);
-    own_.push_back(part(problem, op, choices_[i], problem.in_place(op, choices_)).own);
+    own_.push_back(now(op).own);
   }
   const std::vector<std::int32_t>& makers = problem.lives().producer;
   for (std::size_t tensor = 0; tensor < makers.size(); ++tensor) {
@@ -22,6 +22,11 @@ Draft::Draft(Problem& problem, std::vector<Choice> choices)
           {.first = makers[tensor], .last = last_use(problem, tensor)});
     }
   }
+}
+
+Part Draft::now(std::int32_t op) {
+  const Choice& choice = choices_[static_cast<std::size_t>(op)];
+  return part(problem_, op, choice, problem_.in_place(op, choices_), rules_);
 }
 
 void Draft::set(std::int32_t op, const Choice& choice) {
@@ -52,13 +57,13 @@ void Draft::set(std::int32_t op, const Choice& choice) {
 
 void Draft::settle(std::int32_t op) {
   const auto i = static_cast<std::size_t>(op);
-  const Part now = part(problem_, op, choices_[i], problem_.in_place(op, choices_));
-  situation_.works[i] = now.work;
-  situation_.loads[i] = now.load;
-  situation_.piece[i] = now.piece;
-  situation_.rest[i] = now.rest;
-  situation_.base[i] += now.own - own_[i];
-  own_[i] = now.own;
+  const Part part = now(op);
+  situation_.works[i] = part.work;
+  situation_.loads[i] = part.load;
+  situation_.piece[i] = part.piece;
+  situation_.rest[i] = part.rest;
+  situation_.base[i] += part.own - own_[i];
+  own_[i] = part.own;
 }
 
 }  // namespace elk::schedule

@@ -12,7 +12,7 @@ namespace elk::schedule {
 /// Choices that change one by one, with their situation kept true at the cost of what changes.
 class Draft {
  public:
-  Draft(Problem& problem, std::vector<Choice> choices);
+  Draft(Problem& problem, std::vector<Choice> choices, Rules rules = Rules::Chip);
 
   [[nodiscard]] const std::vector<Choice>& choices() const { return choices_; }
   [[nodiscard]] const Situation& situation() const { return situation_; }
@@ -27,7 +27,10 @@ class Draft {
 
   void settle(std::int32_t op);
 
+  [[nodiscard]] Part now(std::int32_t op);
+
   Problem& problem_;
+  Rules rules_;
   std::vector<Choice> choices_;
   Situation situation_;
   std::vector<Bytes> own_;                // per op, as in its part

@@ -67,7 +67,8 @@ std::int32_t last_use(const Problem& problem, std::size_t tensor) {
   return last;
 }
 
-Part part(const Problem& problem, std::int32_t op, const Choice& choice, const InPlace& in_place) {
+Part part(const Problem& problem, std::int32_t op, const Choice& choice, const InPlace& in_place,
+          Rules rules) {
   const cost::PlanOption& option = problem.option(op, choice);
   const cost::PreloadState& state = problem.state(op, choice);
   Part result{.work = work(option, state, in_place.gather),
@@ -75,6 +76,9 @@ Part part(const Problem& problem, std::int32_t op, const Choice& choice, const I
               .own = in_place.copies,
               .piece = {0},
               .rest = option.footprint.rest};
+  if (rules == Rules::Ideal) {
+    result.work.in = moving(in_place.gather);
+  }
   if (problem.is_loaded(op)) {
     result.load = load(state, problem.chip());
     result.own += hbm_bytes(problem, option) - state.space;
@@ -120,13 +124,13 @@ std::vector<Bytes> live_bytes(const Problem& problem, const std::vector<Choice>&
   return live;
 }
 
-Situation situation(Problem& problem, const std::vector<Choice>& choices) {
+Situation situation(Problem& problem, const std::vector<Choice>& choices, Rules rules) {
   Situation result{
       .works = {}, .loads = {}, .base = live_bytes(problem, choices), .piece = {}, .rest = {}};
   result.works.reserve(choices.size());
   for (std::size_t i = 0; i < choices.size(); ++i) {
     const auto op = static_cast<std::int32_t>(i);
-    add_part(part(problem, op, choices[i], problem.in_place(op, choices)), i, result);
+    add_part(part(problem, op, choices[i], problem.in_place(op, choices), rules), i, result);
   }
   keep_resident(problem, choices, result);
   return result;

@@ -12,6 +12,10 @@
 
 namespace elk::schedule {
 
+/// How choices are timed: as the chip runs them, or as the ideal does (design 6.5), by whose rules
+/// an execute finds what its preload left at peers for nothing.
+enum class Rules : std::uint8_t { Chip, Ideal };
+
 /// What choices amount to, op by op: times for the forecast, bytes for the capacity rule.
 struct Situation {
   std::vector<cost::Work> works;
@@ -20,7 +24,8 @@ struct Situation {
   std::vector<Bytes> piece;  // of the op's own preload, from issue to execute
   std::vector<Bytes> rest;   // of the op's result, per core
 };
-[[nodiscard]] Situation situation(Problem& problem, const std::vector<Choice>& choices);
+[[nodiscard]] Situation situation(Problem& problem, const std::vector<Choice>& choices,
+                                  Rules rules = Rules::Chip);
 
 /// The same before neighbours are known: nothing an op reads is where it needs it.
 [[nodiscard]] Situation estimate(const Problem& problem, const std::vector<Choice>& choices);
@@ -34,7 +39,7 @@ struct Part {
   Bytes rest;
 };
 [[nodiscard]] Part part(const Problem& problem, std::int32_t op, const Choice& choice,
-                        const InPlace& in_place);
+                        const InPlace& in_place, Rules rules = Rules::Chip);
 
 /// Bytes that a plan holds of weights and states during its execute, per core.
 [[nodiscard]] Bytes hbm_bytes(const Problem& problem, const cost::PlanOption& option);

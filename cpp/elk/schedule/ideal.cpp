@@ -1,107 +1,82 @@
 #include "elk/schedule/ideal.hpp"
 
-#include <algorithm>
 #include <cstddef>
+#include <optional>
+#include <utility>
 
+#include "elk/base/ids.hpp"
 #include "elk/schedule/evaluate.hpp"
+#include "elk/schedule/ideal_times.hpp"
+#include "elk/schedule/induction.hpp"
+#include "elk/schedule/polish.hpp"
 
 namespace elk::schedule {
 namespace {
 
-/// The preload side: one after another from the start, as far ahead as its own SRAM holds.
-class Preloads {
- public:
-  Preloads(const Problem& problem, const std::vector<Choice>& choices, cost::TimelineResult& times)
-      : problem_(problem), choices_(choices), times_(times), room_(chip::room(problem.chip())) {}
-
-  /// Runs preloads until that of `op` is over.
-  void upto(std::int32_t op) {
-    while (next_ < problem_.loaded().size() && problem_.loaded()[next_] <= op) {
-      run(problem_.loaded()[next_]);
-      ++next_;
+/// For each execute, how many preloads nothing keeps back from coming before it.
+std::vector<std::int32_t> issuable(const Problem& problem) {
+  std::vector<std::int32_t> result;
+  std::size_t next = 0;
+  for (std::int32_t op = 0; op < problem.op_count(); ++op) {
+    while (next < problem.loaded().size() && problem.not_before(problem.loaded()[next]) <= op) {
+      ++next;
     }
+    result.push_back(static_cast<std::int32_t>(next));
   }
+  return result;
+}
 
- private:
-  void run(std::int32_t op) {
-    const auto at = static_cast<std::size_t>(op);
-    const cost::PreloadState& state = problem_.state(op, choices_[at]);
-    double begin = end_;
-    while (held_ + state.space > room_ && oldest_ < next_) {
-      const auto done = static_cast<std::size_t>(problem_.loaded()[oldest_]);
-      begin = std::max(begin, times_.executes[done].end.value);
-      held_ -= problem_.state(problem_.loaded()[oldest_], choices_[done]).space;
-      ++oldest_;
-    }
-    const std::int32_t first = problem_.not_before(op);
-    if (first > 0) {
-      begin = std::max(begin, times_.executes[static_cast<std::size_t>(first) - 1].end.value);
-    }
-    const bool idle = next_ == 0 || begin > end_;
-    end_ = begin + state.time.value + (idle ? problem_.chip().hbm->latency.value : 0.0);
-    held_ += state.space;
-    times_.preloads[at] = {.begin = {begin}, .end = {end_}};
+std::vector<Choice> fastest_choices(const Problem& problem) {
+  std::vector<Choice> result;
+  for (std::int32_t op = 0; op < problem.op_count(); ++op) {
+    result.push_back(
+        least_preloaded(problem, op, {.option = problem.front(op).fastest, .state = 0}));
   }
+  return result;
+}
 
-  const Problem& problem_;
-  const std::vector<Choice>& choices_;
-  cost::TimelineResult& times_;
-  Bytes room_;
-  std::size_t next_ = 0;
-  std::size_t oldest_ = 0;
-  Bytes held_{0};
-  double end_ = 0.0;
-};
-
-}  // namespace
-
-Ideal ideal(Problem& problem) {
-  const auto count = static_cast<std::size_t>(problem.op_count());
-  Ideal result{.schedule = {.ops = {}, .preload_order = problem.loaded(), .issued_before = {}},
+Ideal ideal_of(Problem& problem, std::vector<Choice> choices) {
+  Ideal result{.schedule = {.ops = std::move(choices),
+                            .preload_order = problem.loaded(),
+                            .issued_before = issuable(problem)},
                .in_place = {},
                .times = {}};
   for (std::int32_t op = 0; op < problem.op_count(); ++op) {
-    const cost::Front& front = problem.front(op);
-    const auto& states = front.options[static_cast<std::size_t>(front.fastest)].states;
-    result.schedule.ops.push_back(
-        {.option = front.fastest, .state = static_cast<std::int32_t>(states.size()) - 1});
+    result.in_place.push_back(problem.in_place(op, result.schedule.ops));
   }
-  const std::vector<Choice>& choices = result.schedule.ops;
-  result.times.preloads.resize(count);
-  result.times.executes.resize(count);
-  Preloads preloads(problem, choices, result.times);
-  double now = 0.0;
-  std::vector<Bytes> rest;
-  std::size_t issuable = 0;  // places of the preload order that nothing keeps back
-  for (std::int32_t op = 0; op < problem.op_count(); ++op) {
-    const auto at = static_cast<std::size_t>(op);
-    preloads.upto(op);
-    const InPlace& in_place = problem.in_place(op, choices);
-    cost::PreloadState free = problem.state(op, choices[at]);
-    free.distribute = {};
-    const double seconds =
-        work(problem.option(op, choices[at]), free, in_place.gather).alone().value;
-    const double begin = std::max(now, result.times.preloads[at].end.value);
-    now = begin + seconds;
-    result.times.executes[at] = {.begin = {begin}, .end = {now}};
-    result.in_place.push_back(in_place);
-    rest.push_back(problem.option(op, choices[at]).footprint.rest);
-    while (issuable < problem.loaded().size() &&
-           problem.not_before(problem.loaded()[issuable]) <= op) {
-      ++issuable;
-    }
-    result.schedule.issued_before.push_back(static_cast<std::int32_t>(issuable));
-  }
-  result.times.total = {now};
-  for (const cost::WriteBack& store : write_backs(problem, rest)) {
-    const double begin =
-        std::max(result.times.executes[static_cast<std::size_t>(store.op)].end.value,
-                 result.times.stores.empty() ? 0.0 : result.times.stores.back().end.value);
-    const double end = begin + store.load.time.value;
-    result.times.stores.push_back({.begin = {begin}, .end = {end}});
-    result.times.total = {std::max(result.times.total.value, end)};
-  }
+  result.times = ideal_times(problem, situation(problem, result.schedule.ops, Rules::Ideal));
   return result;
+}
+
+/// The best choices, the first of equals.
+std::vector<Choice> best_of(Problem& problem, const Ideal& start,
+                            const std::vector<std::vector<Choice>>& found) {
+  std::vector<Choice> best = start.schedule.ops;
+  Seconds least = start.times.total;
+  for (std::vector<Choice> choices : found) {
+    for (std::int32_t op = 0; op < problem.op_count(); ++op) {
+      Choice& choice = choices[subscript(op)];
+      choice = least_preloaded(problem, op, choice);
+    }
+    const Seconds seconds = ideal_times(problem, situation(problem, choices, Rules::Ideal)).total;
+    if (seconds < least) {
+      least = seconds;
+      best = std::move(choices);
+    }
+  }
+  return best;
+}
+
+}  // namespace
+
+Ideal fastest_alone(Problem& problem) { return ideal_of(problem, fastest_choices(problem)); }
+
+Ideal ideal(Problem& problem, const Ideal& start, const std::vector<std::vector<Choice>>& found,
+            const IdealOptions& options) {
+  Proposal best{.choices = best_of(problem, start, found), .space = {}};
+  polish(problem, best, contention(problem),
+         {.most = options.most, .threads = options.threads, .rules = Rules::Ideal});
+  return ideal_of(problem, std::move(best.choices));
 }
 
 }  // namespace elk::schedule

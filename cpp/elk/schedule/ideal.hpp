@@ -1,5 +1,8 @@
 #pragma once
 
+#include <cstdint>
+#include <vector>
+
 #include "elk/base/units.hpp"
 #include "elk/cost/forecast.hpp"
 #include "elk/schedule/problem.hpp"
@@ -7,13 +10,28 @@
 
 namespace elk::schedule {
 
-/// ELK 6.1 `Ideal`, a forecast and no program (design 6.5): each op's fastest plan alone, preloads
-/// in order in their smallest state, and an interconnect and a whole SRAM for each side.
+/// ELK 6.1 `Ideal`, a forecast and no program (design 6.5): preloads in order in their smallest
+/// state, what an execute fetches from peers for nothing, and an interconnect and a whole SRAM for
+/// each side.
 struct Ideal {
   Schedule schedule;
   std::vector<InPlace> in_place;
   cost::TimelineResult times;
 };
-[[nodiscard]] Ideal ideal(Problem& problem);
+
+/// The ideal in which each op takes the plan that is fastest alone.
+[[nodiscard]] Ideal fastest_alone(Problem& problem);
+
+struct IdealOptions {
+  std::int64_t most = 0;  // work of the search, as of `polish`
+  int threads = 1;
+};
+
+/// The ideal of the best choices under its own rules: those of `start` and those `found` by
+/// policies are timed, and the best of them are changed op by op, as `polish` does, until nothing
+/// helps.
+[[nodiscard]] Ideal ideal(Problem& problem, const Ideal& start,
+                          const std::vector<std::vector<Choice>>& found,
+                          const IdealOptions& options);
 
 }  // namespace elk::schedule

@@ -13,6 +13,7 @@
 #include "elk/schedule/alternatives.hpp"
 #include "elk/schedule/draft.hpp"
 #include "elk/schedule/evaluate.hpp"
+#include "elk/schedule/ideal_times.hpp"
 
 namespace elk::schedule {
 namespace {
@@ -30,7 +31,8 @@ class Polish {
         proposal_(proposal),
         threads_(options.threads),
         goal_(options.goal),
-        draft_(problem, proposal.choices) {
+        rules_(options.rules),
+        draft_(problem, proposal.choices, options.rules) {
     alike_.resize(problem.fronts().size());
     for (std::int32_t op = 0; op < problem.op_count(); ++op) {
       const auto at = static_cast<std::size_t>(op);
@@ -181,7 +183,8 @@ class Polish {
     for (const std::int32_t reader : problem_.readers(op)) {
       const std::optional<Choice> choice =
           problem_.is_loaded(reader) ? std::nullopt : following(problem_, reader, op, choices);
-      if (choice && *choice != choices[static_cast<std::size_t>(reader)]) {
+      if (choice && *choice != choices[static_cast<std::size_t>(reader)] &&
+          (rules_ == Rules::Chip || fits_ideally(problem_, reader, *choice))) {
         choices[static_cast<std::size_t>(reader)] = *choice;
         variant.push_back({.op = reader, .after = *choice});
       }
@@ -202,6 +205,7 @@ class Polish {
     for (std::int32_t state = 0; state < states; ++state) {
       result.push_back({.option = now.option, .state = state});
     }
+    keep_to_rules(op, result);
     std::sort(result.begin(), result.end());
     result.erase(std::unique(result.begin(), result.end()), result.end());
     std::erase_if(result, [&](const Choice& choice) {
@@ -209,6 +213,20 @@ class Polish {
       return takes_longer(others + (static_cast<double>(ops.size()) * seconds));
     });
     return result;
+  }
+
+  /// Under the ideal's rules, has preloads stay in their smallest state, adds the plan that is
+  /// fastest alone, and drops what does not fit.
+  void keep_to_rules(std::int32_t op, std::vector<Choice>& choices) const {
+    if (rules_ == Rules::Chip) {
+      return;
+    }
+    choices.push_back({.option = problem_.front(op).fastest, .state = 0});
+    for (Choice& choice : choices) {
+      choice = least_preloaded(problem_, op, choice);
+    }
+    std::erase_if(choices,
+                  [&](const Choice& choice) { return !fits_ideally(problem_, op, choice); });
   }
 
   /// Whether no change helps that takes at least so long.
@@ -230,7 +248,8 @@ class Polish {
     std::vector<Choice> choices = draft_.choices();
     std::erase_if(result, [&](const Choice& choice) {
       choices[static_cast<std::size_t>(op)] = choice;
-      const cost::Work work = part(problem_, op, choice, problem_.in_place(op, choices)).work;
+      const cost::Work work =
+          part(problem_, op, choice, problem_.in_place(op, choices), rules_).work;
       return takes_longer(others + (static_cast<double>(ops.size()) * work.alone().value));
     });
     return result;
@@ -238,6 +257,9 @@ class Polish {
 
   double total() {
     work_ += problem_.op_count();
+    if (rules_ == Rules::Ideal) {
+      return ideal_times(problem_, draft_.situation()).total.value;
+    }
     const Issue issue =
         issue_early(problem_, draft_.situation(), problem_.loaded(), proposal_.space);
     if (issue.shortage) {
@@ -252,6 +274,7 @@ class Polish {
   Proposal& proposal_;
   int threads_;
   const Goal* goal_;
+  Rules rules_;
   Draft draft_;
   std::vector<std::vector<Choice>> likely_;       // of each front
   std::vector<std::vector<std::int32_t>> alike_;  // ops of each front

@@ -6,6 +6,7 @@
 
 #include "elk/schedule/allocate.hpp"
 #include "elk/schedule/baselines.hpp"
+#include "elk/schedule/evaluate.hpp"
 #include "elk/schedule/problem.hpp"
 
 namespace elk::schedule {
@@ -20,14 +21,16 @@ struct Goal {
 struct PolishOptions {
   std::int64_t most;  // work
   int threads;
-  const Goal* goal = nullptr;  // none: the shortest forecast
+  const Goal* goal = nullptr;  // none: the shortest time
+  Rules rules = Rules::Chip;   // Under the ideal's, preloads stay in their smallest state.
 };
 
 /// Changes one op after another, the same in every layer, to the plan and preload state with which
 /// the forecast of the whole model is shortest, alone or with readers that follow its layout, until
 /// no such change helps or `most` work is done: an op in a forecast is 1. What the proposal was
 /// made by (averages over a model, ops without their neighbours) need not hold for the choices it
-/// led to; the forecast does. Tells the work done.
+/// led to; the forecast does. Under the ideal's rules, its times stand for the forecast. Tells the
+/// work done.
 std::int64_t polish(Problem& problem, Proposal& proposal, const Contention& contention,
                     const PolishOptions& options);
 

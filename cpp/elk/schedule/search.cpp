@@ -61,6 +61,9 @@ class Searcher {
     best.solved_layers = solved_layers_;
     best.orders = orders_;
     best.orders.edit_distance = edit_distance(problem_.loaded(), best.schedule.preload_order);
+    for (Contender& candidate : candidates_) {
+      best.considered.push_back(std::move(candidate.proposal.choices));
+    }
     return best;
   }
 

@@ -26,6 +26,8 @@ struct Found {
   std::int32_t solved_layers;  // periods that the induction solved itself; 0: it did not run
   OrderSearch orders;          // of ELK-Full
   std::optional<Seconds> judged = std::nullopt;  // what the judge said, if it was asked
+  // Choices of all schedules that fit, by any policy. GCC wants the initializer.
+  std::vector<std::vector<Choice>> considered = {};  // NOLINT(readability-redundant-member-init)
   // For each policy up to the asked one, lowest first, the shortest forecast of all that it would
   // have placed if it had been asked; infinite: nothing.
   std::vector<Seconds> least = {};  // NOLINT(readability-redundant-member-init)

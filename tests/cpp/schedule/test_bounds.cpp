@@ -71,7 +71,7 @@ TEST(Bounds, LieBelowTheBestOfEveryChoiceOnTinyModels) {
     if (!all_fit(problem)) {
       continue;
     }
-    const Bounds found = bounds(problem, ideal(problem).times.total);
+    const Bounds found = bounds(problem, fastest_alone(problem).times.total);
     test::add_cuts(problem);
     test::Exhaustive all(problem);
     const double least = all.least();
@@ -129,7 +129,7 @@ TEST(Bounds, HoldForEveryPolicyOnRandomModels) {
     if (!all_fit(problem)) {
       continue;
     }
-    const Bounds found = bounds(problem, ideal(problem).times.total);
+    const Bounds found = bounds(problem, fastest_alone(problem).times.total);
     EXPECT_LE(found.hbm, found.lower_bound);
     EXPECT_LE(found.execute, found.lower_bound);
     EXPECT_LE(found.link, found.lower_bound);

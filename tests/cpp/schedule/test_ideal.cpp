@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -5,7 +6,9 @@
 
 #include <gtest/gtest.h>
 
+#include "elk/base/random.hpp"
 #include "elk/schedule/ideal.hpp"
+#include "elk/schedule/ideal_times.hpp"
 #include "schedule/problems.hpp"
 
 namespace elk::schedule {
@@ -51,7 +54,7 @@ class IdealOfChain : public ::testing::Test {
 
 TEST_F(IdealOfChain, RunsPreloadsOneAfterAnotherWhileTheyFit) {
   Problem problem = this->problem(250, 0.0);
-  const cost::TimelineResult times = ideal(problem).times;
+  const cost::TimelineResult times = fastest_alone(problem).times;
   for (std::size_t op = 1; op < 4; ++op) {
     EXPECT_EQ(times.preloads[op].begin, times.preloads[op - 1].end);
   }
@@ -61,7 +64,7 @@ TEST_F(IdealOfChain, RunsPreloadsOneAfterAnotherWhileTheyFit) {
 
 TEST_F(IdealOfChain, RunsPreloadsAheadOnlyAsFarAsTheSecondSramHolds) {
   Problem problem = this->problem(400, 0.0);  // two of them fit
-  const cost::TimelineResult times = ideal(problem).times;
+  const cost::TimelineResult times = fastest_alone(problem).times;
   EXPECT_EQ(times.preloads[1].begin, times.preloads[0].end);
   EXPECT_EQ(times.preloads[2].begin, times.executes[0].end);
   EXPECT_EQ(times.preloads[3].begin, times.executes[1].end);
@@ -69,7 +72,7 @@ TEST_F(IdealOfChain, RunsPreloadsAheadOnlyAsFarAsTheSecondSramHolds) {
 
 TEST_F(IdealOfChain, HasTheWholeSramForPreloadsWhateverExecutesTake) {
   Problem problem = this->problem(1000, 0.0);  // as much as the whole SRAM
-  const cost::TimelineResult times = ideal(problem).times;
+  const cost::TimelineResult times = fastest_alone(problem).times;
   for (std::size_t op = 1; op < 4; ++op) {
     EXPECT_EQ(times.preloads[op].begin, times.executes[op - 1].end);
   }
@@ -78,12 +81,12 @@ TEST_F(IdealOfChain, HasTheWholeSramForPreloadsWhateverExecutesTake) {
 TEST_F(IdealOfChain, FetchesFromPeersForNothing) {
   Problem free = this->problem(250, 0.0);
   Problem dear = this->problem(250, 1000.0);
-  EXPECT_EQ(ideal(free).times.total, ideal(dear).times.total);
+  EXPECT_EQ(fastest_alone(free).times.total, fastest_alone(dear).times.total);
 }
 
 TEST_F(IdealOfChain, PaysForGatheringActivations) {
   Problem problem = this->problem(250, 0.0);
-  const Ideal found = ideal(problem);
+  const Ideal found = fastest_alone(problem);
   double sum = kLoad;
   for (const InPlace& in_place : found.in_place) {
     sum += 1.5 * kLoad + in_place.gather.time.value;
@@ -95,9 +98,9 @@ TEST_F(IdealOfChain, PaysForGatheringActivations) {
 TEST_F(IdealOfChain, WaitsForTheHbmOnlyWhereItWasIdle) {
   chip_.hbm->latency = {kLoad / 4.0};
   Problem roomy = this->problem(250, 0.0);
-  EXPECT_DOUBLE_EQ(ideal(roomy).times.preloads[3].end.value, 4.25 * kLoad);
+  EXPECT_DOUBLE_EQ(fastest_alone(roomy).times.preloads[3].end.value, 4.25 * kLoad);
   Problem tight = this->problem(1000, 0.0);
-  const cost::TimelineResult times = ideal(tight).times;
+  const cost::TimelineResult times = fastest_alone(tight).times;
   EXPECT_NEAR((times.preloads[3].end - times.preloads[3].begin).value, 1.25 * kLoad, 1e-9 * kLoad);
 }
 
@@ -106,7 +109,7 @@ TEST(Ideal, TakesTheFastestPlanAndTheSmallestPreload) {
   const chip::Chip chip = test::tight_chip(16, 32768);
   const cost::TileModel tiles = test::analytic();
   Problem problem = test::problem(graph, chip, tiles);
-  const Ideal found = ideal(problem);
+  const Ideal found = fastest_alone(problem);
   int shared = 0;
   for (std::int32_t op = 0; op < problem.op_count(); ++op) {
     const Choice& choice = found.schedule.ops[static_cast<std::size_t>(op)];
@@ -122,6 +125,76 @@ TEST(Ideal, TakesTheFastestPlanAndTheSmallestPreload) {
   EXPECT_GT(shared, 0);
 }
 
+/// Any plan of each op in any of its states.
+std::vector<Choice> any_choices(const Problem& problem, Random& random) {
+  std::vector<Choice> result;
+  for (std::int32_t op = 0; op < problem.op_count(); ++op) {
+    const auto& options = problem.front(op).options;
+    const auto option = random.below(static_cast<std::int64_t>(options.size()));
+    const auto& states = options[static_cast<std::size_t>(option)].states;
+    const auto state = random.below(static_cast<std::int64_t>(states.size()));
+    result.push_back(
+        {.option = static_cast<std::int32_t>(option), .state = static_cast<std::int32_t>(state)});
+  }
+  return result;
+}
+
+/// Seconds of choices under the ideal's rules.
+Seconds ideally(Problem& problem, std::vector<Choice> choices) {
+  for (std::int32_t op = 0; op < problem.op_count(); ++op) {
+    Choice& choice = choices[static_cast<std::size_t>(op)];
+    choice = least_preloaded(problem, op, choice);
+  }
+  return ideal_times(problem, situation(problem, choices, Rules::Ideal)).total;
+}
+
+TEST(Ideal, TakesTheBestOfWhatItIsGivenAndSearchesOn) {
+  const cost::TileModel tiles = test::analytic();
+  Random random{31};
+  int taken = 0;
+  int shorter = 0;
+  for (int round = 0; round < 30; ++round) {
+    const ir::Graph graph = test::random_graph(random);
+    chip::Chip chip = test::random_chip(random);
+    chip.core.sram = {1 << 20};
+    Problem problem = test::problem(graph, chip, tiles);
+    const Ideal alone = fastest_alone(problem);
+    std::vector<std::vector<Choice>> found;
+    Seconds least = alone.times.total;
+    for (int i = 0; i < 20; ++i) {
+      found.push_back(any_choices(problem, random));
+      least = std::min(least, ideally(problem, found.back()));
+    }
+    const Ideal best = ideal(problem, alone, found, {});
+    EXPECT_EQ(best.times.total, least);
+    EXPECT_EQ(ideally(problem, best.schedule.ops), best.times.total);
+    const Ideal further = ideal(problem, alone, found, {.most = 1'000'000});
+    EXPECT_LE(further.times.total, least);
+    EXPECT_EQ(ideally(problem, further.schedule.ops), further.times.total);
+    for (std::int32_t op = 0; op < problem.op_count(); ++op) {
+      EXPECT_TRUE(fits_ideally(problem, op, further.schedule.ops[static_cast<std::size_t>(op)]));
+    }
+    taken += least < alone.times.total ? 1 : 0;
+    shorter += further.times.total < least ? 1 : 0;
+  }
+  EXPECT_GT(taken, 0);
+  EXPECT_GT(shorter, 10);
+}
+
+TEST(Ideal, IsTheSameOnAnyNumberOfThreads) {
+  const ir::Graph graph = test::transformer({.layers = 3});
+  const chip::Chip chip = test::tight_chip(16, 32768);
+  const cost::TileModel tiles = test::analytic();
+  std::vector<Ideal> all;
+  for (const int threads : {1, 4}) {
+    Problem problem = test::problem(graph, chip, tiles);
+    all.push_back(
+        ideal(problem, fastest_alone(problem), {}, {.most = 100'000, .threads = threads}));
+  }
+  EXPECT_EQ(all[0].schedule, all[1].schedule);
+  EXPECT_EQ(all[0].times.total, all[1].times.total);
+}
+
 TEST(Ideal, HoldsAnIndirectOperandBackUntilItsIndexIsMade) {
   test::Net net;
   const std::int32_t x = net.tensor(ir::Home::Input, {8, 16});
@@ -131,7 +204,7 @@ TEST(Ideal, HoldsAnIndirectOperandBackUntilItsIndexIsMade) {
   const chip::Chip chip = test::tight_chip(16, 65536);
   const cost::TileModel tiles = test::analytic();
   Problem problem = test::problem(graph, chip, tiles);
-  const Ideal found = ideal(problem);
+  const Ideal found = fastest_alone(problem);
   EXPECT_EQ(found.times.preloads[1].begin, found.times.executes[0].end);
   EXPECT_EQ(found.schedule.issued_before, (std::vector<std::int32_t>{0, 1}));
 }
@@ -141,7 +214,7 @@ TEST(Ideal, HasNothingToPreloadOnAChipWithoutHbm) {
   const chip::Chip chip = test::without_hbm(test::tight_chip(16, 65536));
   const cost::TileModel tiles = test::analytic();
   Problem problem = test::problem(graph, chip, tiles);
-  const Ideal found = ideal(problem);
+  const Ideal found = fastest_alone(problem);
   EXPECT_TRUE(found.schedule.preload_order.empty());
   EXPECT_EQ(found.times.total, found.times.executes.back().end);
 }

@@ -160,7 +160,7 @@ TEST(Oracle, IsNeverBelowTheProvedBound) {
   double nearest = 0.0;
   for_each_instance(1000, test::rounds(300), [&](std::uint64_t seed, const Instance& instance) {
     Problem problem = instance.problem();
-    const double bound = bounds(problem, ideal(problem).times.total).lower_bound.value;
+    const double bound = bounds(problem, fastest_alone(problem).times.total).lower_bound.value;
     const test::Trial trial = test::Oracle(problem).best(kMost);
     if (trial.complete && trial.best) {
       EXPECT_LE(bound, trial.best->seconds) << "seed " << seed;

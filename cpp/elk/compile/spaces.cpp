@@ -1,0 +1,92 @@
+#include "elk/compile/spaces.hpp"
+
+#include <utility>
+
+#include "elk/compile/simulate.hpp"
+#include "elk/schedule/bounds.hpp"
+
+namespace elk::compile {
+namespace {
+
+schedule::Span span(const sim::Span& time) { return {.begin = time.begin, .end = time.end}; }
+
+/// What ran, as a forecast.
+schedule::Forecast forecast(const sim::Run& run) {
+  schedule::Forecast result{.ops = {}, .stores = {}, .total = run.total};
+  for (const sim::OpRun& op : run.ops) {
+    result.ops.push_back({.preload = span(op.preload), .execute = span(op.execute)});
+  }
+  for (const sim::StoreRun& store : run.stores) {
+    result.stores.push_back({.tensor = store.tensor, .store = span(store.store)});
+  }
+  return result;
+}
+
+/// A policy's plan as the ideal's forecast, which has no program to place.
+Plan as_ideal(const Plan& plan, schedule::Forecast times) {
+  Plan result = plan;
+  result.policy = schedule::Policy::Ideal;
+  result.origin = schedule::Policy::Ideal;
+  result.program = {};
+  result.program.code = plan.program.code;
+  result.occupancy = {};
+  result.simulated = {};
+  result.least = {};
+  result.predicted = std::move(times);
+  return result;
+}
+
+/// Part of a time by which cores told apart may end before equal ones taken together (design 8).
+constexpr double kToldApart = 0.01;
+
+/// Whether a run of the plan may be shorter than the ideal, by what the search knows of it.
+bool may_undercut(const Plan& plan, const chip::Chip& pod) {
+  const bool apart = fidelity(pod) == sim::Fidelity::Core;
+  if (!plan.simulated || (apart && chip::is_mesh(pod))) {
+    return true;
+  }
+  return plan.simulated->value * (apart ? 1.0 - kToldApart : 1.0) < plan.bounds.ideal.value;
+}
+
+/// Has the ideal be the plan with these times, if they are shorter.
+void undercut(schedule::Forecast times, Plan& plan, Spaces& spaces) {
+  if (to_picoseconds(plan.bounds.ideal) <= times.total) {
+    return;
+  }
+  plan.bounds.ideal = to_seconds(times.total);
+  if (spaces.wants_ideal) {
+    spaces.ideal = as_ideal(plan, std::move(times));
+  }
+}
+
+}  // namespace
+
+void take_ideal(Compiled& made, Spaces& spaces) {
+  if (!spaces.least || made.plan.bounds.ideal < *spaces.least) {
+    spaces.least = made.plan.bounds.ideal;
+    spaces.ideal = std::move(made.ideal);
+  }
+}
+
+Plan concluded(const ir::Graph& graph, const chip::Chip& pod, const cost::TileModel& tiles,
+               Plan plan, Spaces spaces) {
+  plan.bounds = schedule::least_bounds(spaces.bounds);
+  plan.bounds.ideal = spaces.least.value();
+  undercut(plan.predicted, plan, spaces);
+  if (may_undercut(plan, pod)) {
+    const bool shares = plan.pod == Pod::Sharded;
+    undercut(
+        forecast(simulate(plan.shard ? plan.shard->graph : graph, shares ? chip::one_of(pod) : pod,
+                          plan.program, tiles, fidelity(pod))),
+        plan, spaces);
+  }
+  if (!spaces.wants_ideal) {
+    return plan;
+  }
+  Plan ideal = std::move(spaces.ideal).value();
+  ideal.bounds = plan.bounds;
+  ideal.raw = ideal.predicted.total;
+  return ideal;
+}
+
+}  // namespace elk::compile
