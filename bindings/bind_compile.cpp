@@ -8,6 +8,7 @@
 
 #include "columns.hpp"
 #include "elk/compile/compile.hpp"
+#include "elk/compile/figures.hpp"
 
 namespace py = pybind11;
 namespace compile = elk::compile;
@@ -200,6 +201,28 @@ void bind_compile(py::module_& m) {
       .def_readonly("bounds", &Plan::bounds)
       .def_readonly("search", &Plan::search)
       .def_readonly("aimed", &Plan::aimed);
+
+  using compile::Figures;
+  py::class_<Figures>(m, "Figures", "What follows of an op from its cut and its divisors.")
+      .def_readonly("cores", &Figures::cores)
+      .def_readonly("steps", &Figures::steps)
+      .def_property_readonly("space_bytes",
+                             [](const Figures& f) {
+                               std::vector<std::int64_t> bytes;
+                               for (const elk::Bytes b : f.space) {
+                                 bytes.push_back(b.value);
+                               }
+                               return bytes;
+                             })
+      .def_property_readonly("preload_space_bytes",
+                             [](const Figures& f) { return f.preload_space.value; })
+      .def_readonly("hbm_bytes", &Figures::hbm_bytes)
+      .def_property_readonly("exchange_bytes", [](const Figures& f) { return f.exchange.value; })
+      .def_property_readonly("distribute_bytes",
+                             [](const Figures& f) { return f.distribute.value; })
+      .def_property_readonly("sent_bytes", [](const Figures& f) { return f.sent.value; });
+  m.def("figures", &compile::figures, py::arg("graph"), py::arg("chip"), py::arg("program"),
+        py::call_guard<py::gil_scoped_release>(), "The figures of every op of a sound program.");
 
   m.def(
       "compile",

@@ -69,4 +69,7 @@ void bind_program(py::module_& m) {
 
   m.def("check_program", &program::check, py::arg("graph"), py::arg("chip"), py::arg("program"),
         py::call_guard<py::gil_scoped_release>(), "Every broken rule of `program`, in words.");
+  m.def("check_unplaced", &program::check_unplaced, py::arg("graph"), py::arg("chip"),
+        py::arg("program"), py::call_guard<py::gil_scoped_release>(),
+        "Every broken rule of a program without buffers, in words.");
 }

@@ -38,6 +38,7 @@ class Limits:
         folded_total: Elements that folding reads in all; of one tensor `folded_elements` count.
         subgraph_depth: Graphs within graphs, and functions that call functions.
         name_length: Characters of one name or dimension expression.
+        plan_bytes: Bytes of a plan file, unpacked.
     """
 
     file_bytes: int = 2_000_000_000
@@ -52,6 +53,7 @@ class Limits:
     folded_total: int = 1 << 30
     subgraph_depth: int = 32
     name_length: int = 1_024
+    plan_bytes: int = 1 << 30
 
     def __post_init__(self) -> None:
         for field in fields(self):

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from elk.compile_options import TileFunction
     from elk.emulation import Emulation
     from elk.explain import Explanation
+    from elk.limits import Limits
     from elk.run import Run
     from elk.timeline import Timeline
 
@@ -301,9 +302,9 @@ class Plan(Listed):
         write_plan(self._to_document(), Path(path))
 
     @staticmethod
-    def load(path: str | Path) -> Plan:
+    def load(path: str | Path, *, limits: Limits | None = None) -> Plan:
         """The same as `elk.load_plan`."""
-        return load_plan(path)
+        return load_plan(path, limits=limits)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Plan):
@@ -314,15 +315,24 @@ class Plan(Listed):
         return hash((self.model_name, self.policy, self.latency_s))
 
 
-def load_plan(path: str | Path) -> Plan:
+def load_plan(path: str | Path, *, limits: Limits | None = None) -> Plan:
     """Reads a plan that `Plan.save` wrote; plain JSON of the same schema is read too.
 
+    All of it is checked: its digest, where it has one, and every figure that follows of its program.
+
+    Args:
+        path: A regular file.
+        limits: What the file may have at most: `plan_bytes`; None for the default of `elk.Limits`.
+
     Raises:
-        PlanFileError: the file is missing, damaged, or of a schema that this version cannot read.
+        PlanFileError: the file is missing, damaged, changed, or of a schema that this version
+            cannot read; the message names the key, its value and the rule that it breaks.
 
     Example:
         >>> plan.save("nerf.elkplan")
         >>> elk.load_plan("nerf.elkplan") == plan
         True
     """
-    return Plan(StoredPlan.read(Path(path)))
+    from elk.limits import DEFAULT  # noqa: PLC0415 - `import elk` stays small
+
+    return Plan(StoredPlan.read(Path(path), limits or DEFAULT))

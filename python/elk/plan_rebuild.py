@@ -17,6 +17,9 @@ _OPCODES = {
 }
 _KINDS = {name: kind for kind, name in KINDS.items()}
 _ROLES = {role.name.lower(): role for role in _core.Role}
+_ROLES_OF_AXES = {role.name.lower(): role for role in _core.AxisRole}
+_OF_PATTERN = ("kind", "onnx_type", "function", "params", "compute", "axes", "flops", "scalars", "constants")
+_OF_OPERAND = ("access", "dims", "map", "input", "pick")
 _HOMES = {home.name.lower(): home for home in _core.Home}
 
 
@@ -57,6 +60,8 @@ class _Rebuilt:
     def graph(self) -> _core.Graph:
         """The planned graph."""
         ops = self._document["ops"]
+        patterns = _Patterns()
+        numbers = [patterns.number(op) for op in ops]
         return _core.Graph(
             name=self._document["model"]["name"],
             tensors=[
@@ -68,10 +73,10 @@ class _Rebuilt:
                 )
                 for name, row in self._rows.items()
             ],
-            patterns=[self._pattern(op) for op in ops],
+            patterns=patterns.found,
             ops=[
-                (op["name"], i, [self._positions[name] for name in _tensors(op)])
-                for i, op in enumerate(ops)
+                (op["name"], number, [self._positions[name] for name in _tensors(op)])
+                for op, number in zip(ops, numbers, strict=True)
             ],
             stores=[
                 (self._positions[store["tensor"]], store["op"], store["run_bytes"])
@@ -82,31 +87,6 @@ class _Rebuilt:
                 for name in self._document["outputs"]
                 if name in self._positions
             ],
-        )
-
-    def _pattern(self, op: OpRow) -> _core.Op:
-        """The op over the tensors that it names, in the order in which it names them first."""
-        return _core.Op(
-            name=op["name"],
-            kind=_KINDS[op["kind"]],
-            onnx_type=op["onnx_type"] or "",
-            function=op["function"],
-            params=op["params"],
-            compute=_core.DType[op["compute"]],
-            accumulate=_core.DType[op["execute"]["acc"]],
-            axes=[
-                _core.Axis(
-                    name=axis["name"],
-                    size=axis["size"],
-                    role=_core.AxisRole[axis["role"].title()],
-                    tile_dim=_core.TileDim[axis["tile"]],
-                )
-                for axis in op["axes"]
-            ],
-            operands=[_operand(op, operand) for operand in op["operands"]],
-            flops=op["flops"],
-            scalars=[float(x) for x in op["scalars"]],
-            constants=op["constants"],
         )
 
     def program(self) -> _core.Program:
@@ -134,6 +114,70 @@ class _Rebuilt:
             bytes=row["bytes"],
             span=(row["from"], row["to"]),
         )
+
+
+class _Patterns:
+    """The distinct ops of a document: most layers are like the one before."""
+
+    def __init__(self) -> None:
+        self.found: list[_core.Op] = []
+        self._last: dict[int, tuple[OpRow, int]] = {}  # by the front, which like ops share
+
+    def number(self, op: OpRow) -> int:
+        """The position in `found` of an op like `op`, names aside."""
+        known = self._last.get(op["front"])
+        if known is None or not _alike(op, known[0]):
+            self.found.append(_pattern(op))
+            known = self._last[op["front"]] = (op, len(self.found) - 1)
+        return known[1]
+
+
+def _alike(a: OpRow, b: OpRow) -> bool:
+    """Whether two ops have the same pattern."""
+    return (
+        all(a[key] == b[key] for key in _OF_PATTERN)  # type: ignore[literal-required]
+        and a["execute"]["acc"] == b["execute"]["acc"]
+        and len(a["operands"]) == len(b["operands"])
+        and all(
+            x.get(key) == y.get(key)
+            for x, y in zip(a["operands"], b["operands"], strict=True)
+            for key in _OF_OPERAND
+        )
+        and _mentions(a) == _mentions(b)
+    )
+
+
+def _mentions(op: OpRow) -> list[int]:
+    """Of each tensor that is mentioned, which of the op's it is."""
+    local = {name: i for i, name in enumerate(_tensors(op))}
+    names = [name for x in op["operands"] for name in (x["tensor"], x.get("index")) if name]
+    return [local[name] for name in names]
+
+
+def _pattern(op: OpRow) -> _core.Op:
+    """The op over the tensors that it names, in the order in which it names them first."""
+    return _core.Op(
+        name=op["name"],
+        kind=_KINDS[op["kind"]],
+        onnx_type=op["onnx_type"] or "",
+        function=op["function"],
+        params=op["params"],
+        compute=_core.DType[op["compute"]],
+        accumulate=_core.DType[op["execute"]["acc"]],
+        axes=[
+            _core.Axis(
+                name=axis["name"],
+                size=axis["size"],
+                role=_ROLES_OF_AXES[axis["role"]],
+                tile_dim=_core.TileDim[axis["tile"]],
+            )
+            for axis in op["axes"]
+        ],
+        operands=[_operand(op, operand) for operand in op["operands"]],
+        flops=op["flops"],
+        scalars=[float(x) for x in op["scalars"]],
+        constants=op["constants"],
+    )
 
 
 def _tensors(op: OpRow) -> list[str]:

@@ -6,11 +6,31 @@ plan be read back, checked and explained from its file alone.
 
 from __future__ import annotations
 
-from typing import Any, Final, NotRequired
+from typing import Annotated, Any, Final, Literal, NotRequired
 
+from annotated_types import Ge, Le, Len, MinLen
 from typing_extensions import TypedDict
 
 SCHEMA: Final = "elk.plan/1"
+
+Count = Annotated[int, Ge(0), Le((1 << 63) - 1)]
+"""How many there are of something, bytes and picoseconds among them."""
+Size = Annotated[int, Ge(1), Le(1 << 56)]
+"""Positions along a dimension, or parts that something is cut into."""
+Position = Annotated[int, Ge(0), Le((1 << 31) - 1)]
+"""A place in a list."""
+Step = Annotated[int, Ge(-(1 << 56)), Le(1 << 56)]
+"""Positions from one place to another."""
+Name = Annotated[str, MinLen(1)]
+"""The name of a tensor."""
+Seconds = Annotated[float, Ge(0.0), Le(9e6)]
+"""A length of time, or a moment of a run: what 64 bits of picoseconds hold."""
+
+
+Span = Annotated[list[Seconds], Len(2, 2)]
+"""When something begins and ends, in seconds."""
+Interval = Annotated[list[Count], Len(2, 2)]
+"""When something begins and ends, in picoseconds."""
 
 
 class ModelRow(TypedDict):
@@ -18,15 +38,15 @@ class ModelRow(TypedDict):
 
     name: str
     onnx_sha256: str
-    bindings: dict[str, int]
-    op_count: int
+    bindings: dict[str, Count]
+    op_count: Count
 
 
 class AxisRow(TypedDict):
     """One axis of an op; `tile` is its place in the call of a tile kernel."""
 
     name: str
-    size: int
+    size: Size
     role: str
     tile: str
 
@@ -34,23 +54,23 @@ class AxisRow(TypedDict):
 class MapRow(TypedDict):
     """How axes index one dimension: offset + sum of coef * axis."""
 
-    coef: list[int]
-    offset: int
+    coef: list[Size]
+    offset: Step
 
 
 class PickRow(TypedDict):
     """Which dimension an index tensor picks, over which axes, and how many picks are expected."""
 
-    dim: int
+    dim: Position
     axes: list[str]
-    expected: float
+    expected: Annotated[float, Ge(0.0)]
 
 
 class SplitRow(TypedDict):
     """The axis of an op of which every chip takes an equal part."""
 
     axis: str
-    chips: int
+    chips: Size
 
 
 class CollectiveRow(TypedDict):
@@ -59,10 +79,10 @@ class CollectiveRow(TypedDict):
     "whole", "partial" (addends of it), or the dimension of which each has an equal part.
     """
 
-    before: str | int
-    after: str | int
-    chips: int
-    sent_bytes: int
+    before: str | Position
+    after: str | Position
+    chips: Size
+    sent_bytes: Count
 
 
 class AlgorithmRow(TypedDict):
@@ -78,18 +98,18 @@ class OperandRow(TypedDict):
     `shape` and `bytes` are the whole model's; `chip_shape`, where another, is what a chip holds.
     """
 
-    tensor: str
+    tensor: Name
     access: str
     home: str
     dtype: str
-    shape: list[int]
-    bytes: int
-    chip_shape: NotRequired[list[int]]
+    shape: list[Size]
+    bytes: Count
+    chip_shape: NotRequired[list[Size]]
     dims: list[list[str]]
-    input: int
+    input: Annotated[int, Ge(-1), Le((1 << 31) - 1)]
     map: NotRequired[list[MapRow]]
     indirect: NotRequired[bool]
-    index: NotRequired[str]
+    index: NotRequired[Name]
     pick: NotRequired[PickRow]
     spilled: NotRequired[bool]
 
@@ -100,36 +120,36 @@ class ExecuteRow(TypedDict):
     `temporal` is by tensor, as `plan_operands.by_tensor` names the ways to read one.
     """
 
-    factors: dict[str, int]
-    temporal: dict[str, list[int]]
-    pace: dict[str, int]
-    cores: int
-    steps: int
+    factors: dict[str, Size]
+    temporal: dict[str, list[Size]]
+    pace: dict[str, Size]
+    cores: Size
+    steps: Size
     order: list[str]
-    mesh_dims: NotRequired[dict[str, int]]
+    mesh_dims: NotRequired[dict[str, Position]]
     algorithm: NotRequired[AlgorithmRow]
     acc: str
-    space_bytes: int
-    space_by_tensor: dict[str, int]
-    compute_s: float
-    exchange_bytes: int
-    distribute_s: float
-    shift_s: float
-    reduce_s: float
-    time_s: float
-    extrapolated: float
+    space_bytes: Count
+    space_by_tensor: dict[str, Count]
+    compute_s: Seconds
+    exchange_bytes: Count
+    distribute_s: Seconds
+    shift_s: Seconds
+    reduce_s: Seconds
+    time_s: Seconds
+    extrapolated: Annotated[float, Ge(0.0), Le(1.0)]
 
 
 class PreloadRow(TypedDict):
     """What comes from HBM before an op runs, and what it then fetches from peers."""
 
-    divisor: dict[str, int]
-    space_bytes: int
-    hbm_bytes: int
-    link_bytes: int
-    time_s: float
-    distribute_bytes: int
-    distribute_s: float
+    divisor: dict[str, Size]
+    space_bytes: Count
+    hbm_bytes: Count
+    link_bytes: Count
+    time_s: Seconds
+    distribute_bytes: Count
+    distribute_s: Seconds
 
 
 class OpRow(TypedDict):
@@ -138,16 +158,16 @@ class OpRow(TypedDict):
     `scalars` that JSON has no number for are the texts "inf", "-inf" and "nan".
     """
 
-    id: int
+    id: Position
     name: str
     kind: str
     onnx_type: str | None
     function: str
-    params: list[int]
+    params: list[Count]
     compute: str
-    flops: int
-    scalars: list[float | str]
-    constants: list[int]
+    flops: Count
+    scalars: list[float | Literal["inf", "-inf", "nan"]]
+    constants: list[Position]
     borrowed: bool
     axes: list[AxisRow]
     operands: list[OperandRow]
@@ -155,8 +175,8 @@ class OpRow(TypedDict):
     collective: NotRequired[CollectiveRow]
     execute: ExecuteRow
     preload: PreloadRow | None
-    front: int
-    choice: int
+    front: Position
+    choice: Position
 
 
 class FrontRow(TypedDict):
@@ -166,32 +186,32 @@ class FrontRow(TypedDict):
     """
 
     axes: list[str]
-    complete: int
-    filtered: int
-    pareto: int
-    fastest: int
-    smallest_bytes: int
-    factors: list[list[int]]
-    steps: list[int]
-    cores: list[int]
-    space_bytes: list[int]
-    time_s: list[float]
-    compute_s: list[float]
-    exchange_bytes: list[int]
-    hbm_bytes: list[int]
+    complete: Count
+    filtered: Count
+    pareto: Count
+    fastest: Position
+    smallest_bytes: Count
+    factors: list[list[Size]]
+    steps: list[Size]
+    cores: list[Size]
+    space_bytes: list[Count]
+    time_s: list[Seconds]
+    compute_s: list[Seconds]
+    exchange_bytes: list[Count]
+    hbm_bytes: list[Count]
 
 
 # Bytes on every core; `from` and `to` are positions in the program, both inclusive.
 BufferRow = TypedDict(
     "BufferRow",
     {
-        "op": int,
-        "tensor": str,
+        "op": Position,
+        "tensor": Name,
         "role": str,
-        "offset": int,
-        "bytes": int,
-        "from": int,
-        "to": int,
+        "offset": Count,
+        "bytes": Count,
+        "from": Position,
+        "to": Position,
     },
 )
 
@@ -199,22 +219,22 @@ BufferRow = TypedDict(
 class OpTimesRow(TypedDict):
     """When an op was preloaded and ran; no `preload` where it has no data in HBM."""
 
-    id: int
-    preload: NotRequired[list[float]]
-    execute: list[float]
+    id: Position
+    preload: NotRequired[Span]
+    execute: Span
 
 
 class StoreTimesRow(TypedDict):
     """When a tensor was written back."""
 
-    tensor: str
-    store: list[float]
+    tensor: Name
+    store: Span
 
 
 class PredictedRow(TypedDict):
     """The planner's forecast."""
 
-    total_s: float
+    total_s: Seconds
     ops: list[OpTimesRow]
     stores: list[StoreTimesRow]
 
@@ -222,26 +242,26 @@ class PredictedRow(TypedDict):
 class SimulatedOpRow(TypedDict):
     """When an op was preloaded and ran on the simulator, in picoseconds."""
 
-    id: int
-    preload: NotRequired[list[int]]
-    execute: list[int]
+    id: Position
+    preload: NotRequired[Interval]
+    execute: Interval
 
 
 class SimulatedStoreRow(TypedDict):
     """When a tensor was written back on the simulator, in picoseconds."""
 
-    tensor: str
-    store: list[int]
+    tensor: Name
+    store: Interval
 
 
 class SimulatedRow(TypedDict):
     """What the simulator found, all in picoseconds; `split_ps` adds up to the total."""
 
-    total_ps: int
+    total_ps: Count
     fidelity: str
     ops: list[SimulatedOpRow]
     stores: list[SimulatedStoreRow]
-    split_ps: dict[str, int]
+    split_ps: dict[str, Count]
 
 
 class BoundsRow(TypedDict):
@@ -250,11 +270,11 @@ class BoundsRow(TypedDict):
     `withheld` says why a bound that a simulation undercut is 0.0; elsewhere the key is absent.
     """
 
-    ideal_s: float
-    lower_bound_s: float
-    hbm_s: float
-    execute_s: float
-    link_s: float
+    ideal_s: Seconds
+    lower_bound_s: Seconds
+    hbm_s: Seconds
+    execute_s: Seconds
+    link_s: Seconds
     withheld: NotRequired[str]
 
 
@@ -269,15 +289,15 @@ class OrdersRow(TypedDict):
     on average.
     """
 
-    heavy_fit: int
-    heavy: int
-    plans: int
-    fit: int
-    ops: int
-    generated: int
-    pruned: int
+    heavy_fit: Count
+    heavy: Count
+    plans: Count
+    fit: Count
+    ops: Count
+    generated: Count
+    pruned: Count
     complete: bool
-    edit_distance: float
+    edit_distance: Annotated[float, Ge(0.0)]
 
 
 class SearchPod(TypedDict, total=False):
@@ -289,9 +309,9 @@ class SearchPod(TypedDict, total=False):
 class AimedRow(TypedDict):
     """What a plan for energy or the energy-delay product is forecast to take, over all chips."""
 
-    energy_j: float
-    latency_plan_s: float
-    latency_plan_energy_j: float
+    energy_j: Annotated[float, Ge(0.0)]
+    latency_plan_s: Seconds
+    latency_plan_energy_j: Annotated[float, Ge(0.0)]
 
 
 class AimRow(TypedDict):
@@ -308,35 +328,35 @@ class SearchRow(SearchPod, AimRow):
     whether the search was told to end, by Ctrl-C, before it had.
     """
 
-    min_core_share: NotRequired[float]
-    max_padding: NotRequired[float]
-    plans_complete: int
-    plans_filtered: int
-    plans_pareto: int
-    orders_tried: int
+    min_core_share: NotRequired[Annotated[float, Ge(0.0)]]
+    max_padding: NotRequired[Annotated[float, Ge(0.0)]]
+    plans_complete: Count
+    plans_filtered: Count
+    plans_pareto: Count
+    orders_tried: Count
     orders: NotRequired[OrdersRow]
     stopped: NotRequired[bool]
-    seconds: NotRequired[float]
+    seconds: NotRequired[Annotated[float, Ge(0.0)]]
 
 
 class StoreRow(TypedDict):
     """A tensor that goes back to HBM, in pieces of `run_bytes`."""
 
-    tensor: str
-    op: int
-    run_bytes: int
+    tensor: Name
+    op: Position
+    run_bytes: Count
 
 
 class RepeatRow(TypedDict):
     """Ops [begin, begin + period * count) are `count` times the same `period` ops."""
 
-    begin: int
-    period: int
-    count: int
+    begin: Position
+    period: Position
+    count: Position
 
 
 class PlanDocument(TypedDict):
-    """A whole plan."""
+    """A whole plan; `digest`, which files alone have, is the SHA-256 of all the rest."""
 
     schema: str
     elk_version: str
@@ -346,20 +366,21 @@ class PlanDocument(TypedDict):
     model: ModelRow
     chip: dict[str, Any]
     ops: list[OpRow]
-    preload_order: list[int]
-    preload_number: list[int]
+    preload_order: list[Position]
+    preload_number: list[Count]
     program: list[list[Any]]
     buffers: list[BufferRow]
     predicted: PredictedRow
     simulated: SimulatedRow | None
     bounds: BoundsRow
-    raw_s: float
-    host_s: float
+    raw_s: Seconds
+    host_s: Seconds
     search: SearchRow
     stores: list[StoreRow]
     outputs: list[str]
     repeat: RepeatRow | None
     fronts: list[FrontRow]
+    digest: NotRequired[str]
 
 
 def content(document: PlanDocument) -> dict[str, Any]:

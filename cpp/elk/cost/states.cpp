@@ -135,6 +135,10 @@ PreloadState state(const Partial& sum, const std::vector<HbmOperand>& operands, 
 
 }  // namespace
 
+std::int64_t hbm_bytes(const partition::Sharing& sharing, std::int64_t d, bool multicast) {
+  return reads(sharing, d, multicast).all;
+}
+
 void retime(std::vector<PreloadState>& states, const chip::Chip& chip) {
   for (PreloadState& state : states) {
     const auto amount = static_cast<double>(state.chip_hbm_bytes);

@@ -25,6 +25,11 @@ struct HbmOperand {
   std::int64_t around = 0;  // peers that go once around their dimension of a torus, 0: none do
 };
 
+/// Bytes that all chips read of an operand whose cores receive one part in `d` of their piece:
+/// once for each chip, or where nothing is multicast once for each ring of peers.
+[[nodiscard]] std::int64_t hbm_bytes(const partition::Sharing& sharing, std::int64_t d,
+                                     bool multicast);
+
 /// The preload states of an op on the Pareto front of (space, distribute time), largest space
 /// first. `wide`: cores of several chips take part.
 [[nodiscard]] std::vector<PreloadState> preload_states(const std::vector<HbmOperand>& operands,

@@ -22,6 +22,7 @@ namespace elk::ir {
 namespace {
 
 constexpr std::int64_t kMaxElements = std::int64_t{1} << 56;
+constexpr std::size_t kMaxAxes = 64;  // of an op: sets of axes are bits of one word
 
 struct DTypeInfo {
   const char* name;
@@ -73,11 +74,21 @@ class OpChecker {
   OpChecker(const Graph& graph, const Op& op) : graph_(graph), op_(op) {}
 
   void check() const {
+    if (op_.axes.size() > kMaxAxes) {
+      throw InvalidInput(
+          text(where("the axes"), " must be at most ", kMaxAxes, ", got ", op_.axes.size()));
+    }
     std::vector<std::int64_t> sizes(op_.axes.size());
     std::ranges::transform(op_.axes, sizes.begin(), &Axis::size);
     check_elements(sizes, [&] { return where("the axes"); });
     if (op_.flops < 0) {
       throw InvalidInput(text(where("flops"), " must not be negative, got ", op_.flops));
+    }
+    for (const std::int64_t param : op_.params) {
+      if (param < 0 || param > kMaxElements) {
+        throw InvalidInput(
+            text(where("params"), " must be from 0 to ", kMaxElements, ", got ", param));
+      }
     }
     bool written = false;
     for (const Operand& operand : op_.operands) {
@@ -163,9 +174,14 @@ class OpChecker {
                        std::ranges::all_of(indirect.axes, [this](std::int32_t axis) {
                          return within(axis, op_.axes.size());
                        });
-    if (!found || !(indirect.expected_picks >= 0)) {
+    if (!found) {
       throw InvalidInput(text(where("the index into '"), tensor.name,
                               "' names a tensor, a dim or axes that are not there"));
+    }
+    const double most = static_cast<double>(tensor.shape[static_cast<std::size_t>(indirect.dim)]);
+    if (!(indirect.expected_picks >= 0.0 && indirect.expected_picks <= most)) {
+      throw InvalidInput(text(where("the index into '"), tensor.name, "' must pick from 0 to ",
+                              most, " positions, got ", indirect.expected_picks));
     }
   }
 
@@ -225,6 +241,14 @@ void check_positions(const Graph& graph) {
     if (!within(store.tensor, graph.tensors.size()) || !within(store.op, graph.ops.size())) {
       throw InvalidInput(text("a store names tensor ", store.tensor, " of op ", store.op,
                               ", which are not in the graph"));
+    }
+    const std::vector<Operand>& operands = graph.ops[static_cast<std::size_t>(store.op)].operands;
+    if (std::ranges::none_of(operands, [&](const Operand& operand) {
+          return operand.tensor == store.tensor && operand.access == Access::Write;
+        })) {
+      throw InvalidInput(text("a store names tensor '",
+                              graph.tensors[static_cast<std::size_t>(store.tensor)].name,
+                              "', which op ", store.op, " does not write"));
     }
     if (store.run < Bytes{1}) {
       throw InvalidInput(text("a store's run must be positive, got ", store.run.value, " bytes"));

@@ -44,10 +44,10 @@ void validate_factors(const ir::Op& op, const ExecutePlan& plan, const chip::Chi
     if (factor > 1 && !divisible(op, static_cast<std::int32_t>(axis))) {
       refuse(op, "axis ", op.axes[axis].name, ", along which the op is whole, is cut by ", factor);
     }
-    cores *= factor;
-    if (cores > chip::total_cores(chip)) {
+    if (factor > chip::total_cores(chip) / cores) {  // The product might not fit 64 bits.
       refuse(op, "uses more than the ", chip::total_cores(chip), " cores of the chip");
     }
+    cores *= factor;
   }
 }
 
@@ -61,18 +61,21 @@ void validate_temporal(const ir::Op& op, std::size_t operand, const ExecutePlan&
     refuse(op, "operand ", operand, " has ", read.dims.size(), " dimensions and ", parts.size(),
            " temporal factors");
   }
+  const std::int64_t shared = sharers(op, operand, plan.factors);
   std::int64_t product = 1;
   for (std::size_t dim = 0; dim < parts.size(); ++dim) {
     if (parts[dim] < 1 || (parts[dim] > 1 && !rotates(op, operand, dim))) {
       refuse(op, "operand ", operand, " cannot be cut by ", parts[dim], " over time in dimension ",
              dim);
     }
+    if (parts[dim] > shared / product) {  // The product might not fit 64 bits.
+      refuse(op, "operand ", operand, " is cut by more over time than its ", shared, " sharers");
+    }
     product *= parts[dim];
   }
-  if (sharers(op, operand, plan.factors) % product != 0) {
+  if (shared % product != 0) {
     refuse(op, "operand ", operand, " is cut by ", product,
-           " over time, which does not divide its ", sharers(op, operand, plan.factors),
-           " sharers");
+           " over time, which does not divide its ", shared, " sharers");
   }
 }
 
@@ -90,7 +93,7 @@ void validate_paces(const ir::Op& op, const ExecutePlan& plan) {
     }
   }
   for (std::size_t axis = 0; axis < op.axes.size(); ++axis) {
-    if (plan.pace[axis] > longest[axis] || (longest[axis] > 0) != (plan.pace[axis] > 0)) {
+    if (plan.pace[axis] < 0 || plan.pace[axis] > longest[axis] || (longest[axis] > 0) != (plan.pace[axis] > 0)) {
       refuse(op, "pace ", plan.pace[axis], " along axis ", op.axes[axis].name,
              ", whose shortest rotating partition is ", longest[axis]);
     }
@@ -119,7 +122,7 @@ void validate_grid(const ir::Op& op, const ExecutePlan& plan, const chip::Chip& 
   for (std::size_t axis = 0; axis < op.axes.size(); ++axis) {
     const std::int32_t dim = plan.mesh_dims[axis];
     const bool placed = chip::is_mesh(chip) && plan.factors[axis] > 1;
-    if (dim > 1 || (dim >= 0) != placed) {
+    if (dim < -1 || dim > 1 || (dim >= 0) != placed) {
       refuse(op, "axis ", op.axes[axis].name, " lies along mesh dimension ", dim);
     }
     if (dim >= 0 && std::exchange(used[static_cast<std::size_t>(dim)], plan.factors[axis]) > 1) {

@@ -100,6 +100,16 @@ std::vector<std::int8_t> check_plans(CheckContext& context) {
   return valid;
 }
 
+std::vector<std::string> check_unplaced(const ir::Graph& graph, const chip::Chip& chip,
+                                        const Program& program) {
+  CheckContext context{.graph = graph, .chip = chip, .program = program, .broken = {}};
+  if (positions_in_range(context)) {
+    check_order(context);
+    static_cast<void>(check_plans(context));
+  }
+  return std::move(context.broken);
+}
+
 std::vector<std::string> check(const ir::Graph& graph, const chip::Chip& chip,
                                const Program& program) {
   CheckContext context{.graph = graph, .chip = chip, .program = program, .broken = {}};

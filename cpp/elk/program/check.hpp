@@ -13,4 +13,9 @@ namespace elk::program {
 [[nodiscard]] std::vector<std::string> check(const ir::Graph& graph, const chip::Chip& chip,
                                              const Program& program);
 
+/// The rules among them that hold without buffers: those of a forecast, which places none.
+[[nodiscard]] std::vector<std::string> check_unplaced(const ir::Graph& graph,
+                                                      const chip::Chip& chip,
+                                                      const Program& program);
+
 }  // namespace elk::program

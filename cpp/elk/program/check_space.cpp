@@ -30,8 +30,8 @@ const char* name(Role role) {
 std::string described(const CheckContext& context, std::size_t buffer) {
   const Buffer& b = context.program.buffers[buffer];
   return text(name(b.role), " buffer of ", named(context.graph, b.op), ", ",
-              named_tensor(context.graph, b.tensor), ", at ", b.offset.value, " to ",
-              (b.offset + b.bytes).value);
+              named_tensor(context.graph, b.tensor), ", ", b.bytes.value, " bytes at ",
+              b.offset.value);
 }
 
 enum class Edge : std::uint8_t { End, Begin };
@@ -102,12 +102,14 @@ class Occupied {
   std::map<Bytes, std::size_t> live_;
 };
 
-void check_ranges(CheckContext& context) {
+/// Whether sums of offsets and sizes may be trusted.
+bool check_ranges(CheckContext& context) {
+  const std::size_t before = context.broken.size();
   const Bytes room = chip::room(context.chip);
   for (std::size_t i = 0; i < context.program.buffers.size(); ++i) {
     const Buffer& buffer = context.program.buffers[i];
-    if (buffer.bytes < Bytes{0} || buffer.offset < Bytes{0} ||
-        buffer.offset + buffer.bytes > room) {
+    if (buffer.bytes < Bytes{0} || buffer.offset < Bytes{0} || buffer.offset > room ||
+        buffer.bytes > room - buffer.offset) {
       context.broken.push_back(
           text("the ", described(context, i), " leaves the ", room.value, " bytes of a core"));
     }
@@ -115,12 +117,15 @@ void check_ranges(CheckContext& context) {
       context.broken.push_back(text("the ", described(context, i), " does not begin on 8 bytes"));
     }
   }
+  return context.broken.size() == before;
 }
 
 }  // namespace
 
 void check_addresses(CheckContext& context) {
-  check_ranges(context);
+  if (!check_ranges(context)) {
+    return;
+  }
   Occupied occupied(context);
   Bytes used{0};
   std::tuple<Bytes, std::int32_t> worst{{0}, 0};

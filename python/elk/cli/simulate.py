@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from elk.cli.output import print_json
-from elk.cli.reading import AsJson, Fidelity, PlanFile
+from elk.cli.reading import AsJson, Fidelity, LimitWords, PlanFile, parse_limits
 
 
 def simulate_command(
@@ -22,13 +22,14 @@ def simulate_command(
     plan_json: Annotated[
         Path | None, typer.Option("--plan-json", metavar="FILE", help="Write that as JSON.")
     ] = None,
+    limit: LimitWords = None,
     json: AsJson = False,
 ) -> None:
     """Run a saved plan on the simulator and print what it does with its time."""
     from elk.plan import load_plan  # noqa: PLC0415 help does not wait for the core
     from elk.plan_file import write_json  # noqa: PLC0415 as above
 
-    loaded = load_plan(plan)
+    loaded = load_plan(plan, limits=parse_limits(limit or []))
     run = loaded.simulate(fidelity=fidelity)
     if output is not None:
         loaded.save(output)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from elk.cli.output import print_json
-from elk.cli.reading import AsJson, Fidelity, PlanFile
+from elk.cli.reading import AsJson, Fidelity, LimitWords, PlanFile, parse_limits
 from elk.errors import InvalidInputError
 
 
@@ -28,12 +28,13 @@ def trace_command(
     unfold: Annotated[
         bool, typer.Option("--unfold", help="Rows by which cores take part, not one for all.")
     ] = False,
+    limit: LimitWords = None,
     json: AsJson = False,
 ) -> None:
     """Write a plan's timeline: for ui.perfetto.dev, Chrome's tracing page, or any browser."""
     from elk.plan import load_plan  # noqa: PLC0415 help does not wait for the core
 
-    loaded = load_plan(plan)
+    loaded = load_plan(plan, limits=parse_limits(limit or []))
     if of == "simulated":  # A file holds no parts of executes.
         timeline = loaded.simulate(fidelity=fidelity).timeline(fold=not unfold)
     elif unfold:

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "elk/base/units.hpp"
+#include "elk/chip/chip.hpp"
+#include "elk/ir/graph.hpp"
+#include "elk/program/code.hpp"
+
+namespace elk::compile {
+
+/// What follows of an op from its cut and its divisors by arithmetic: no tile is timed for it.
+struct Figures {
+  std::int64_t cores;
+  std::int64_t steps;
+  std::vector<Bytes> space;  // of each distinct tensor, in order of first operand, while it runs
+  Bytes preload_space;       // that arrives on a core
+  std::int64_t hbm_bytes;    // read over all chips of `chip`
+  Bytes exchange;            // that the busiest core receives or sends while it runs
+  Bytes distribute;          // of these preloaded pieces, besides
+  Bytes sent;                // by a chip to others, of a collective
+};
+
+/// The figures of every op of a program that `program::check` finds sound.
+[[nodiscard]] std::vector<Figures> figures(const ir::Graph& graph, const chip::Chip& chip,
+                                           const program::Program& program);
+
+}  // namespace elk::compile
