@@ -151,27 +151,26 @@ CODES = (
 _PLAN_FILES = (
     "## Plan files",
     "",
-    "`elk.load_plan` checks all of a file before anything simulates, draws or lists it; what breaks",
-    "a rule is a `PlanFileError` that names the key, its value and the rule. A file is regular and at",
-    "most `plan_bytes` long, unpacked. Its rows are held to the schema as they are parsed: no key",
-    "twice, finite numbers, each of its type and range. Then:",
+    "`elk.load_plan` checks all of a file before anything simulates, draws or lists it; what",
+    "breaks a rule is a `PlanFileError` that names the key, its value and the rule. A file is",
+    "regular and at most `plan_bytes` long, unpacked. Its rows are held to the schema as they are",
+    "parsed: no key twice, finite numbers, each of its type and range. Then:",
     "",
     "| what | how it is held |",
     "| --- | --- |",
-    "| chip, graph, cuts, divisors, order of instructions, buffers | by the core's own rules, those "
-    "of `Plan.check` among them |",
-    "| cores, steps, spaces, bytes (of tensors, from HBM, over links, exchanged, sent between chips), "
-    "orders and numbers of preloads, repeats, columns of fronts, sums and totals | worked out again "
-    "and compared |",
+    "| chip, graph, cuts, divisors, order of instructions, buffers | by the core's own rules, "
+    "those of `Plan.check` among them |",
+    "| cores, steps, spaces, bytes (of tensors, from HBM, over links, exchanged, sent between "
+    "chips), orders and numbers of preloads, repeats, columns of fronts, sums and totals | worked "
+    "out again and compared |",
     "| times | an instruction begins when the program reaches it, the last end is the total, parts "
-    "add up; bytes take what rates leave, executes what they compute, corners of the bound are not "
-    "above it |",
-    "| times of tiles and exchanges, the bound and the ideal, what was searched, rates of the chip, "
-    "FLOPs, names of kernels | by the digest alone |",
+    "add up; bytes take what rates leave, executes what they compute, corners of the bound are "
+    "not above it |",
+    "| times of tiles and exchanges, the bound and the ideal, what was searched, rates of the "
+    "chip, FLOPs, names of kernels | by the digest alone |",
     "",
-    "The digest is a key of files that ELK wrote: the SHA-256 of the rest. A file of another tool "
-    "has none,",
-    "and figures of the last row are then taken as they are, within their ranges.",
+    "The digest is a key of files that ELK wrote: the SHA-256 of the rest. A file of another tool",
+    "has none, and figures of the last row are then taken as they are, within their ranges.",
 )
 
 

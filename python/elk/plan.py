@@ -318,7 +318,7 @@ class Plan(Listed):
 def load_plan(path: str | Path, *, limits: Limits | None = None) -> Plan:
     """Reads a plan that `Plan.save` wrote; plain JSON of the same schema is read too.
 
-    All of it is checked: its digest, where it has one, and every figure that follows of its program.
+    All of it is checked: its digest, where it has one, and what follows of its program.
 
     Args:
         path: A regular file.

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from elk.errors import InvalidInputError
+from elk.errors import InternalError, InvalidInputError, PlanFileError
 
 if TYPE_CHECKING:
     from elk.listing import Listing, PlacedProgram
@@ -47,7 +49,8 @@ class Listed:
         from elk.listing import listing  # noqa: PLC0415
 
         number = None if op is None else find_op(self._document, op)["id"]
-        return listing(_placed(self), self._document["program"], core, number)
+        with _as_found(self):
+            return listing(_placed(self), self._document["program"], core, number)
 
     def export_program(self: _Documented, path: str | Path) -> None:
         """Writes the instructions of every core for other back ends, schema `elk.program/1`.
@@ -61,7 +64,25 @@ class Listed:
         """
         from elk.program_file import write_program  # noqa: PLC0415 - `import elk` stays small
 
-        write_program(_placed(self), self._document, Path(path))
+        with _as_found(self):
+            write_program(_placed(self), self._document, Path(path))
+
+
+@contextmanager
+def _as_found(plan: _Documented) -> Iterator[None]:
+    """Buffers that suffice in sum may still lie so that no list can name them: a file's fault."""
+    from elk.plan_file import StoredPlan  # noqa: PLC0415 - few plans are listed
+
+    try:
+        yield
+    except InternalError as error:
+        if not isinstance(plan._source, StoredPlan):
+            raise
+        raise PlanFileError(
+            f"buffers: {error.message}",
+            place="buffers",
+            remedy="compile the model again, or correct the file",
+        ) from error
 
 
 def _placed(plan: _Documented) -> PlacedProgram:

@@ -11,6 +11,7 @@ from elk.plan_ops import KINDS
 from elk.plan_rules import Path, refusal
 from elk.plan_schema import OpRow, PlanDocument
 
+_SHOWN: Final = 8  # words of a message
 _HOMES: Final = frozenset(home.name.lower() for home in _core.Home)
 _DTYPES: Final = frozenset(_core.DType.__members__)
 _ROLES: Final = frozenset(role.name.lower() for role in _core.AxisRole)
@@ -19,6 +20,7 @@ _KINDS: Final = frozenset(KINDS.values())
 _BUFFERS: Final = frozenset(role.name.lower() for role in _core.Role)
 _FIDELITIES: Final = frozenset(one.name.lower() for one in _core.Fidelity)
 _ALGORITHMS: Final = {"collective": ("ring", "direct"), "reduce": ("tree", "direct")}
+
 
 def check_names(document: PlanDocument) -> None:
     """Refuses a document with a word that names nothing.
@@ -122,7 +124,9 @@ def _check_program(document: PlanDocument, tensors: Collection[str]) -> None:
         _word(buffer["role"], _BUFFERS, "buffers", i, "role")
 
 
-def _words(found: Iterable[Any], known: Collection[Any] | Mapping[Any, Any], *path: str | int) -> None:
+def _words(
+    found: Iterable[Any], known: Collection[Any] | Mapping[Any, Any], *path: str | int
+) -> None:
     for one in found:
         _word(one, known, *path)
 
@@ -130,5 +134,5 @@ def _words(found: Iterable[Any], known: Collection[Any] | Mapping[Any, Any], *pa
 def _word(found: Any, known: Collection[Any] | Mapping[Any, Any], *path: str | int) -> None:
     if found not in known:
         some = list(known)
-        words = ", ".join(map(str, some[:8])) + (", ..." if len(some) > 8 else "")
+        words = ", ".join(map(str, some[:_SHOWN])) + (", ..." if len(some) > _SHOWN else "")
         raise refusal(path, found, f"one of {words}" if some else "absent: there is none")

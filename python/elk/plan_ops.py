@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Literal
 
 from elk import _core
 from elk.plan_operands import by_tensor
@@ -112,7 +112,7 @@ class OpRows:
             "params": list(op.params),
             "compute": op.compute.name.lower(),
             "flops": op.flops,
-            "scalars": [x if math.isfinite(x) else str(x) for x in op.scalars],
+            "scalars": [x if math.isfinite(x) else _word(x) for x in op.scalars],
             "constants": op.constants,
             "borrowed": self.borrowed[i],
             "axes": _axes(shape),
@@ -295,6 +295,13 @@ def _home(tensor: _TensorFacts, *, read: bool) -> str:
     if read and tensor.made and tensor.home in _HBM_HOMES:
         return "activation"
     return tensor.home
+
+
+def _word(value: float) -> Literal["inf", "-inf", "nan"]:
+    """What stands for a value that JSON has no number for."""
+    if math.isnan(value):
+        return "nan"
+    return "inf" if value > 0 else "-inf"
 
 
 def _adds_up_rows(op: _core.Op, plan: _core.ExecutePlan) -> bool:

@@ -18,7 +18,17 @@ _OPCODES = {
 _KINDS = {name: kind for kind, name in KINDS.items()}
 _ROLES = {role.name.lower(): role for role in _core.Role}
 _ROLES_OF_AXES = {role.name.lower(): role for role in _core.AxisRole}
-_OF_PATTERN = ("kind", "onnx_type", "function", "params", "compute", "axes", "flops", "scalars", "constants")
+_OF_PATTERN = (
+    "kind",
+    "onnx_type",
+    "function",
+    "params",
+    "compute",
+    "axes",
+    "flops",
+    "scalars",
+    "constants",
+)
 _OF_OPERAND = ("access", "dims", "map", "input", "pick")
 _HOMES = {home.name.lower(): home for home in _core.Home}
 

@@ -20,7 +20,6 @@ from typing import (
     Any,
     Final,
     NoReturn,
-    NotRequired,
     cast,
     get_args,
     get_origin,
@@ -39,6 +38,7 @@ _SHOWN_PROBLEMS: Final = 3
 _MOST_UNKNOWN: Final = 1 << 20  # characters of a key that the schema does not know
 _SPACES: Final = frozenset(" \t\n\r")
 _SPACE: Final = re.compile(r"[ \t\n\r]*")
+_CHUNK: Final = 1 << 20
 _ROWS: Final = 64  # that are parsed before they are checked
 _TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[\[{]|[\]}]|[^"\[\]{}]+')
 _AGAIN: Final = "save the plan again with plan.save(path) or `elk compile -o path`"
@@ -89,9 +89,12 @@ def _inflated(file: IO[bytes], limits: Limits) -> bytes:
     """The bytes of a file, unpacked; no more of them than the limit are ever held."""
     packed = file.peek(2)[:2] == b"\x1f\x8b" if hasattr(file, "peek") else False
     source = cast("IO[bytes]", gzip.GzipFile(fileobj=file, mode="rb")) if packed else file
-    data = source.read(limits.plan_bytes + 1)
-    limits.check("plan_bytes", len(data), "the bytes of a plan")
-    return data
+    chunks, size = [], 0
+    while chunk := source.read(_CHUNK):  # A read of the limit at once would take that much memory.
+        chunks.append(chunk)
+        size += len(chunk)
+        limits.check("plan_bytes", size, "the bytes of a plan")
+    return b"".join(chunks)
 
 
 def to_text(document: Mapping[str, Any]) -> str:
@@ -198,7 +201,8 @@ class _Reader:
         return value, at
 
     def _list(self, key: str, rows: TypeAdapter[Any], at: int) -> tuple[list[Any], int]:
-        at, found, held = self._after(at + 1), [], 0
+        found: list[Any] = []
+        at, held = self._after(at + 1), 0
         while self._text[at : at + 1] != "]":
             at = self._expect(at, ",") if found else at
             value, at = self._scan(self._text, at)
@@ -244,7 +248,7 @@ def _types() -> dict[str, Any]:
 
     hints = get_type_hints(PlanDocument, include_extras=True)
     return {
-        key: get_args(kind)[0] if get_origin(kind) is NotRequired else kind
+        key: get_args(kind)[0] if key == "digest" else kind  # What alone may be missing.
         for key, kind in hints.items()
     }
 
@@ -274,7 +278,9 @@ def _hold(
             where = problem["loc"]
             if first is not None and where and isinstance(where[0], int):
                 where = (first + where[0], *where[1:])
-            found.append(f"{dotted((*path, *where))}: {problem['msg']}, got {shown(problem['input'])}")
+            found.append(
+                f"{dotted((*path, *where))}: {problem['msg']}, got {shown(problem['input'])}"
+            )
         raise PlanFileError("; ".join(found), remedy=_AGAIN) from error
 
 

@@ -6,6 +6,8 @@ import copy
 import functools
 import gzip
 import json
+import os
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -402,3 +404,36 @@ def test_numbers_read_well() -> None:
     assert amount(12) == "12 B"
     assert rate(16e12) == "16.00 TB/s"
     assert share(1, 0) == "-"
+
+
+def test_only_regular_files_of_bounded_size_are_read(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", tmp_path, Path("/dev/zero")):
+        with pytest.raises(elk.PlanFileError, match="it is no regular file"):
+            elk.load_plan(path)
+    bomb = tmp_path / "bomb.elkplan"
+    bomb.write_bytes(gzip.compress(bytes(1 << 24)))
+    tracemalloc.start()
+    with pytest.raises(
+        elk.PlanFileError, match=r"at most 1,048,576 \(limit 'plan_bytes'\)"
+    ) as raised:
+        elk.load_plan(bomb, limits=elk.Limits(plan_bytes=1 << 20))
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 1 << 23
+    assert raised.value.code == "limit"
+    assert "plan_bytes" in str(raised.value.remedy)
+
+
+def test_a_plan_file_may_be_written_anew_by_another_tool(tmp_path: Path) -> None:
+    plan, path = _compiled(), tmp_path / "pretty.json"
+    plan.save(tmp_path / "p.elkplan")
+    document = json.loads(gzip.decompress((tmp_path / "p.elkplan").read_bytes()))
+    path.write_text(json.dumps(document, indent=2), encoding="utf-8")
+    assert elk.load_plan(path) == plan
+    del document["digest"]
+    document["key_of_a_later_version"] = {"a": [1, 2.5, {"b": None}]}
+    path.write_text(json.dumps(document), encoding="utf-8")
+    loaded = elk.load_plan(path)
+    assert loaded.latency_s == plan.latency_s
+    assert loaded.to_json()["key_of_a_later_version"] == {"a": [1, 2.5, {"b": None}]}

@@ -102,7 +102,9 @@ def cases(folder: Path) -> Iterator[tuple[str, bool, Any, KeyPath, Any]]:
     for path in sorted(folder.glob("*.elkplan")):
         document = json.loads(gzip.decompress(path.read_bytes()))
         for signed in (True, False):
-            base = dict(document) if signed else {k: v for k, v in document.items() if k != "digest"}
+            base = (
+                dict(document) if signed else {k: v for k, v in document.items() if k != "digest"}
+            )
             for where, value in tampers(base):
                 yield path.stem, signed, base, where, value
 
@@ -178,9 +180,14 @@ def _main(folder: Path, first: int, step: int) -> None:
             right[name] = figures(elk.load_plan(folder / f"{name}.elkplan"))
         shown = "deleted" if value is DELETED else repr(value)
         about = f"{'signed' if signed else 'bare'}\t{name}\t{'.'.join(map(str, path))}\t{shown}"
-        print(f"begin\t{number}\t{about}", flush=True)
+        _say(f"begin\t{number}\t{about}")
         file.write_text(json.dumps(tampered(base, path, value)), encoding="utf-8")
-        print(f"end\t{outcome(file, right[name])}\t{about}".replace("\n", " "), flush=True)
+        _say(f"end\t{outcome(file, right[name])}\t{about}".replace("\n", " "))
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
 
 
 if __name__ == "__main__":

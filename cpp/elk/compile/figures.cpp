@@ -33,9 +33,9 @@ Figures figures_of(const program::PlacedOp& placed) {
   for (std::size_t k = 0; placed.chip.hbm && k < placed.op.operands.size(); ++k) {
     if (partition::from_hbm(placed.graph, placed.op.operands[k]) &&
         partition::first_like(placed.op, k) == k) {
-      result.hbm_bytes += cost::hbm_bytes(
-          partition::sharing(placed.graph, placed.op, k, plan, placed.chip), placed.plan.divisor[k],
-          placed.chip.interconnect.multicast);
+      result.hbm_bytes +=
+          cost::hbm_bytes(partition::sharing(placed.graph, placed.op, k, plan, placed.chip),
+                          placed.plan.divisor[k], placed.chip.interconnect.multicast);
     }
   }
   return result;

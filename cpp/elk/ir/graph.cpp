@@ -178,8 +178,13 @@ class OpChecker {
       throw InvalidInput(text(where("the index into '"), tensor.name,
                               "' names a tensor, a dim or axes that are not there"));
     }
-    const double most = static_cast<double>(tensor.shape[static_cast<std::size_t>(indirect.dim)]);
-    if (!(indirect.expected_picks >= 0.0 && indirect.expected_picks <= most)) {
+    std::int64_t picks = 1;
+    for (const std::int32_t axis : indirect.axes) {
+      picks = std::min(picks, kMaxElements / op_.axes[static_cast<std::size_t>(axis)].size) *
+              op_.axes[static_cast<std::size_t>(axis)].size;
+    }
+    const std::int64_t most = std::max(picks, tensor.shape[static_cast<std::size_t>(indirect.dim)]);
+    if (!(indirect.expected_picks >= 0.0 && indirect.expected_picks <= static_cast<double>(most))) {
       throw InvalidInput(text(where("the index into '"), tensor.name, "' must pick from 0 to ",
                               most, " positions, got ", indirect.expected_picks));
     }

@@ -93,7 +93,8 @@ void validate_paces(const ir::Op& op, const ExecutePlan& plan) {
     }
   }
   for (std::size_t axis = 0; axis < op.axes.size(); ++axis) {
-    if (plan.pace[axis] < 0 || plan.pace[axis] > longest[axis] || (longest[axis] > 0) != (plan.pace[axis] > 0)) {
+    if (plan.pace[axis] < 0 || plan.pace[axis] > longest[axis] ||
+        (longest[axis] > 0) != (plan.pace[axis] > 0)) {
       refuse(op, "pace ", plan.pace[axis], " along axis ", op.axes[axis].name,
              ", whose shortest rotating partition is ", longest[axis]);
     }

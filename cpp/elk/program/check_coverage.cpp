@@ -69,11 +69,16 @@ class CoverageChecker {
     }
   }
 
-  /// Bytes of a tensor in buffers of these roles that live for all of `life`.
-  [[nodiscard]] Bytes held(std::int32_t tensor, Life life,
+  /// Bytes of a tensor in buffers of these roles that live for all of `life`. What is preloaded or
+  /// fetched serves one op, `reader`.
+  [[nodiscard]] Bytes held(std::int32_t reader, std::int32_t tensor, Life life,
                            std::initializer_list<Role> roles) const {
     Bytes sum{0};
     for (const Buffer* buffer : by_tensor_[index(tensor)]) {
+      const bool own = buffer->role == Role::Preload || buffer->role == Role::Execute;
+      if (own && buffer->op != reader) {
+        continue;
+      }
       if (buffer->from <= life.first && buffer->to >= life.second &&
           std::find(roles.begin(), roles.end(), buffer->role) != roles.end()) {
         sum += buffer->bytes;
@@ -95,7 +100,7 @@ class CoverageChecker {
     const std::string who = text("execute of ", named(graph_, id));
     for (const auto& [tensor, need] : footprint(id)) {
       const Bytes bytes =
-          held(tensor, now,
+          held(id, tensor, now,
                {Role::Preload, Role::Execute, Role::Activation, Role::Store, Role::Resident});
       require(who, tensor, bytes, need);
     }
@@ -128,8 +133,8 @@ class CoverageChecker {
     const Life life{preload_[index(id)], execute_[index(id)]};
     for (const ExecuteSpace& piece : spaces_.preload(id)) {
       const std::int32_t tensor = op.operands[index(piece.operand)].tensor;
-      require(text("preload of ", named(graph_, id)), tensor, held(tensor, life, {Role::Preload}),
-              piece.bytes);
+      require(text("preload of ", named(graph_, id)), tensor,
+              held(id, tensor, life, {Role::Preload}), piece.bytes);
     }
   }
 
@@ -142,7 +147,7 @@ class CoverageChecker {
       if (operand.access == ir::Access::Read && !partition::from_hbm(graph_, operand) &&
           producer_is_valid(operand.tensor) && !spaces_.in_place(id, k)) {
         require(text(who, ", in its own layout"), operand.tensor,
-                held(operand.tensor, now, {Role::Execute}), spaces_.sizes(id).operand[k]);
+                held(id, operand.tensor, now, {Role::Execute}), spaces_.sizes(id).operand[k]);
       }
     }
   }
@@ -167,7 +172,7 @@ class CoverageChecker {
     const Life life{from, std::max({from, read, stored_[t]})};
     if (from >= 0) {
       require(text("from instruction ", life.first, " to ", life.second), tensor,
-              held(tensor, life, {Role::Activation, Role::Store}), need);
+              held(first, tensor, life, {Role::Activation, Role::Store}), need);
     }
   }
 

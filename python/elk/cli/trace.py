@@ -12,7 +12,7 @@ from elk.cli.reading import AsJson, Fidelity, LimitWords, PlanFile, parse_limits
 from elk.errors import InvalidInputError
 
 
-def trace_command(
+def trace_command(  # noqa: PLR0913 - every option is a flag of its own
     plan: PlanFile,
     *,
     output: Annotated[

@@ -1,4 +1,5 @@
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -134,6 +135,33 @@ TEST(Validate, RefusesAnIndexTensorThatIsNotThere) {
   graph.ops[0].operands[0].indirect =
       Indirect{.index = 9, .dim = 0, .axes = {0}, .expected_picks = 1.0};
   EXPECT_TRUE(mentions(refusal(graph), "the index into 't0'"));
+}
+
+TEST(Validate, RefusesPicksThatAreNone) {
+  for (const double picks : {-1.0, 9.0, 1e300, std::numeric_limits<double>::quiet_NaN()}) {
+    Graph graph = small();
+    graph.ops[0].operands[0].indirect =
+        Indirect{.index = 0, .dim = 0, .axes = {0}, .expected_picks = picks};
+    EXPECT_TRUE(mentions(refusal(graph), "must pick from 0 to 8 positions"));
+  }
+}
+
+TEST(Validate, RefusesMoreAxesThanASetOfThemHolds) {
+  Graph graph = small();
+  graph.ops[0].axes.resize(65, graph.ops[0].axes[0]);
+  EXPECT_TRUE(mentions(refusal(graph), "the axes must be at most 64, got 65"));
+}
+
+TEST(Validate, RefusesParametersBelowZero) {
+  Graph graph = small();
+  graph.ops[1].params = {1, -1};
+  EXPECT_TRUE(mentions(refusal(graph), "params must be from 0"));
+}
+
+TEST(Validate, RefusesAStoreOfWhatItsOpDoesNotWrite) {
+  Graph graph = small();
+  graph.stores = {{.tensor = 2, .op = 0, .run = Bytes{16}}};
+  EXPECT_TRUE(mentions(refusal(graph), "a store names tensor 't2', which op 0 does not write"));
 }
 
 TEST(Validate, RefusesStoresAndOutputsThatAreNotThere) {

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -40,6 +41,28 @@ TEST_F(ValidatePlan, RefusesFactorsThatLeaveCoresIdle) {
 
 TEST_F(ValidatePlan, RefusesMoreCoresThanThereAre) {
   plan_.factors = {4, 6, 1};
+  refuses();
+}
+
+TEST_F(ValidatePlan, RefusesProductsThatDoNotFitTheirType) {
+  constexpr std::int64_t kLong = std::int64_t{1} << 27;
+  test::OneOp one = test::matmul(kLong, kLong, 2);
+  ExecutePlan plan{.factors = {kLong, kLong, 1},
+                   .temporal = {{}, {}, {}},
+                   .pace = {0, 0, 0},
+                   .order = {0, 1},
+                   .loops = {},
+                   .mesh_dims = {-1, -1, -1}};
+  EXPECT_THROW(validate(one.graph, one.op(), plan, chip_), InvalidInput);
+  plan_.temporal[0] = {1, std::numeric_limits<std::int64_t>::max()};
+  refuses();
+}
+
+TEST_F(ValidatePlan, RefusesPacesAndMeshDimensionsBelowTheirLeast) {
+  plan_.pace[0] = -3;
+  refuses();
+  SetUp();
+  plan_.mesh_dims[2] = -5;
   refuses();
 }
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <utility>
 
 #include <gtest/gtest.h>
@@ -132,6 +133,21 @@ TEST(Check, RefusesPlansThatBreakTheRules) {
                    {"op 0 (matmul0), operand 1", "divisor 3"}));
   EXPECT_TRUE(says(check_changed([](Chain&, Program& p) { p.ops[0].divisor[0] = 1; }),
                    {"op 0 (matmul0), operand 0", "without data from HBM"}));
+}
+
+TEST(Check, RefusesABufferThatServesAnotherOp) {
+  EXPECT_TRUE(says(check_changed([](Chain& c, Program& p) { find(p, c.w0, Role::Preload).op = 2; }),
+                   {"preload of op 0", "(w0) needs"}));
+}
+
+TEST(Check, RefusesAddressesWhoseSumsDoNotFitTheirType) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  const auto broken = check_changed([](Chain& c, Program& p) {
+    find(p, c.w0, Role::Preload).offset = {kMost - 7};
+    find(p, c.w1, Role::Preload).bytes = {kMost};
+  });
+  EXPECT_TRUE(says(broken, {"(w0)", "leaves the 57344 bytes"}));
+  EXPECT_TRUE(says(broken, {"(w1)", "leaves the 57344 bytes"}));
 }
 
 TEST(Check, RefusesAddressesOutsideOverlappingOrUnaligned) {
