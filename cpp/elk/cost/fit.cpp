@@ -90,15 +90,13 @@ Slack best_slack(std::span<const Fold> folds, const std::vector<Slack>& slacks) 
 
 /// The best slack in columns at any depth, then in depth.
 Choice best_slacks(std::span<const Fold> folds, const FitOptions& options) {
-  std::vector<Slack> slacks;
-  for (const double slack : options.slacks) {
-    slacks.push_back({.columns = slack, .depth = FitOptions::kAnySize});
-  }
+  std::vector<Slack> slacks(options.slacks.size());
+  std::transform(options.slacks.begin(), options.slacks.end(), slacks.begin(), [](double slack) {
+    return Slack{.columns = slack, .depth = FitOptions::kAnySize};
+  });
   const double columns = best_slack(folds, slacks).columns;
-  slacks.clear();
-  for (auto slack = options.slacks.rbegin(); slack != options.slacks.rend(); ++slack) {
-    slacks.push_back({.columns = columns, .depth = *slack});
-  }
+  std::transform(options.slacks.rbegin(), options.slacks.rend(), slacks.begin(),
+                 [columns](double slack) { return Slack{.columns = columns, .depth = slack}; });
   const Slack best = best_slack(folds, slacks);
   return {.alternative = 0, .slack = best, .error = validation_error(folds, best)};
 }
