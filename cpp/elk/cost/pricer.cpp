@@ -41,6 +41,10 @@ std::vector<std::int64_t> hbm_bytes(const ir::Graph& graph, const ir::Op& op,
   return result;
 }
 
+std::int64_t total(const std::vector<std::int64_t>& bytes) {
+  return std::accumulate(bytes.begin(), bytes.end(), std::int64_t{0});
+}
+
 }  // namespace
 
 Cut uncut(std::size_t axes) {
@@ -74,12 +78,10 @@ Pricer::Pricer(const ir::Graph& graph, const ir::Op& op, const chip::Chip& chip,
       mapped_(slots_.size() * kMostRank),
       summed_(axes_with(op, ir::AxisRole::Reduction)),
       wide_bits_(ir::bits(op.accumulate)),
-      least_hbm_(0),
+      least_hbm_(ceil_div(total(hbm_bytes(graph, op, slots_)), chip.chips)),
       cores_(chip::total_cores(chip)) {
   std::stable_partition(slots_.begin(), slots_.end(), [](const Slot& s) { return !s.write; });
   read_bytes_ = hbm_bytes(graph, op, slots_);
-  const auto sum = std::accumulate(read_bytes_.begin(), read_bytes_.end(), std::int64_t{0});
-  least_hbm_ = ceil_div(sum, chip.chips);
   if (!chip.hbm) {
     read_bytes_.assign(slots_.size(), 0);
   }
