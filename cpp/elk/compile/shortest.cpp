@@ -69,7 +69,9 @@ class Contest {
     std::optional<Picoseconds> least;  // that the policy finds
     const auto consider = [&](Entrant& entrant) {
       const std::optional<Picoseconds> found = found_by(policy, entrant);
-      least = least && found ? std::min(*least, *found) : (least ? least : found);
+      if (found) {
+        least = std::min(least.value_or(*found), *found);
+      }
     };
     for (std::size_t i = 0; i < shared_.size(); ++i) {
       if (!least || may_win(entrants_.proposals[i], *least)) {
