@@ -10,9 +10,6 @@
 namespace elk::compile {
 namespace {
 
-/// Between forecasts of different graphs or machines this far apart, no simulation is needed.
-constexpr double kFarApart = 1.5;
-
 bool are_near(const Plan& a, const Plan& b) {
   const auto one = static_cast<double>(a.predicted.total.value);
   const auto other = static_cast<double>(b.predicted.total.value);

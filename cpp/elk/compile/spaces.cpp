@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "elk/compile/judge.hpp"
 #include "elk/compile/simulate.hpp"
 #include "elk/schedule/bounds.hpp"
 
@@ -43,7 +44,7 @@ constexpr double kToldApart = 0.01;
 bool may_undercut(const Plan& plan, const chip::Chip& pod) {
   const bool apart = fidelity(pod) == sim::Fidelity::Core;
   if (!plan.simulated || (apart && chip::is_mesh(pod))) {
-    return true;
+    return to_seconds(plan.predicted.total).value < kFarApart * plan.bounds.ideal.value;
   }
   return plan.simulated->value * (apart ? 1.0 - kToldApart : 1.0) < plan.bounds.ideal.value;
 }

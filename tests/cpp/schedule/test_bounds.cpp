@@ -167,7 +167,7 @@ TEST(Bounds, HoldWithoutHbmWhereWeightsRestOnChip) {
     if (!all_fit(problem)) {
       continue;
     }
-    const Bounds found = bounds(problem, ideal(problem).times.total);
+    const Bounds found = bounds(problem, fastest_alone(problem).times.total);
     EXPECT_EQ(found.hbm.value, 0.0);
     for (const Policy policy : {Policy::Basic, Policy::ElkDyn}) {
       std::optional<Found> plan;
