@@ -71,12 +71,6 @@ Picoseconds measured(const ir::Graph& graph, const chip::Chip& chip, const Plan&
   return simulate(graph, chip, plan.program, tiles, sim::Fidelity::Symmetric).total;
 }
 
-/// All but the ideal, which knows what its policy found.
-std::vector<Seconds> proved(schedule::Bounds bounds) {
-  bounds.ideal = {0.0};
-  return numbers(bounds);
-}
-
 /// The machines on which plans of random models are held against the ideal.
 std::vector<chip::Chip> machines(Random& random) {
   return {test::random_chip(random), test::grid_chip(4, 4, 24576), test::tight_pair(8, 32768),
@@ -87,7 +81,7 @@ TEST(Compile, NoPolicyBeatsTheIdealOnRandomModels) {
   const cost::TileModel tiles = test::analytic();
   Random random{71};
   int models = 0;
-  for (int round = 0; round < test::rounds(12); ++round) {
+  for (int round = 0; round < test::rounds(4); ++round) {
     const ir::Graph graph = test::random_graph(random);
     for (const chip::Chip& chip : machines(random)) {
       const std::optional<Plan> ideal = plan(graph, chip, Policy::Ideal);
@@ -105,7 +99,7 @@ TEST(Compile, NoPolicyBeatsTheIdealOnRandomModels) {
       }
     }
   }
-  EXPECT_GT(models, test::rounds(150));
+  EXPECT_GT(models, test::rounds(48));
 }
 
 TEST(Compile, KeepsThePromisesOfEveryPolicyOnRandomModels) {

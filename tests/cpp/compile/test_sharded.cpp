@@ -296,7 +296,7 @@ TEST(CompileSharded, KeepsThePromisesOfEveryPolicyOnRandomModels) {
         ASSERT_TRUE(found) << "round " << round << ": " << schedule::name(policy);
         EXPECT_LE(found->predicted.total, before->predicted.total);
         if (found->shard.has_value() == before->shard.has_value()) {
-          EXPECT_EQ(numbers(found->bounds), numbers(before->bounds));
+          EXPECT_EQ(proved(found->bounds), proved(before->bounds));
         }
       }
       if (found) {
