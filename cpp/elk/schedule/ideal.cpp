@@ -28,6 +28,7 @@ std::vector<std::int32_t> issuable(const Problem& problem) {
 
 std::vector<Choice> fastest_choices(const Problem& problem) {
   std::vector<Choice> result;
+  result.reserve(problem.front_of().size());
   for (std::int32_t op = 0; op < problem.op_count(); ++op) {
     result.push_back(
         least_preloaded(problem, op, {.option = problem.front(op).fastest, .state = 0}));
