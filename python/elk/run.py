@@ -131,7 +131,7 @@ class Run:
 
         Example:
             >>> calls_ps = run.columns["compute_ps"] - run.columns["sram_contention_ps"]
-            >>> round(sum(run.stalls().values()) * 1e12) + calls_ps.sum() == run.total_ps
+            >>> round(sum(run.stalls().values()) * 1e12) + int(calls_ps.sum()) == run.total_ps
             True
         """
         count = len(self._plan["ops"])
