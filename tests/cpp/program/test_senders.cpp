@@ -80,8 +80,8 @@ test::OneOp reader(Drawn& drawn, std::int64_t rows, std::int64_t cols) {
 }
 
 /// Any cut of an op over at most so many cores.
-std::optional<partition::ExecutePlan> cut(Drawn& drawn, const test::OneOp& one,
-                                          const chip::Chip& chip) {
+std::optional<partition::ExecutePlan> drawn_cut(Drawn& drawn, const test::OneOp& one,
+                                                const chip::Chip& chip) {
   Numbers factors;
   std::int64_t left = chip::total_cores(chip);
   for (const ir::Axis& axis : one.op().axes) {
@@ -109,8 +109,8 @@ std::optional<Gathered> gathered(Drawn& drawn, const chip::Chip& chip) {
   const std::int64_t cols = drawn(1, 40);
   const test::OneOp from = maker(drawn, rows, cols);
   const test::OneOp to = reader(drawn, rows, cols);
-  const auto made = cut(drawn, from, chip);
-  const auto read = cut(drawn, to, chip);
+  const auto made = drawn_cut(drawn, from, chip);
+  const auto read = drawn_cut(drawn, to, chip);
   if (!made || !read) {
     return {};
   }
