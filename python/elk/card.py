@@ -159,7 +159,7 @@ def against(name: str, least_s: float, total_s: float) -> str:
 
 
 def of_bound(name: str, bounds: BoundsRow, total_s: float) -> str:
-    """The same of the lower bound, or why that is withheld."""
+    """A time against the lower bound, or why the bound is withheld."""
     withheld = bounds.get("withheld")
     return f"withheld: {withheld}" if withheld else against(name, bounds["lower_bound_s"], total_s)
 

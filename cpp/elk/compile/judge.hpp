@@ -28,7 +28,7 @@ struct Rival {
 [[nodiscard]] bool beats(const Rival& best, const Rival& plan, const cost::TileModel& tiles,
                          int threads);
 
-/// The same of plans of `graph` on a pod, whose chips may share it.
+/// Whether `plan` of `graph` serves better than `best` on a pod, whose chips may share the model.
 [[nodiscard]] bool beats(const ir::Graph& graph, const chip::Chip& pod,
                          const cost::TileModel& tiles, Plan& best, Plan& plan);
 
