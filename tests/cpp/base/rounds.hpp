@@ -10,7 +10,7 @@ constexpr bool kSanitized = false;
 #endif
 
 /// How many rounds a random test takes of the `all` that it has: one in five under a sanitizer,
-/// which looks for faults that most rounds show.
-constexpr int rounds(int all) { return kSanitized ? all / 5 : all; }
+/// which looks for faults that most rounds show, and never none.
+constexpr int rounds(int all) { return kSanitized && all > 1 ? (all + 4) / 5 : all; }
 
 }  // namespace elk::test
