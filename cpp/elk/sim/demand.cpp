@@ -197,7 +197,7 @@ void Demands::count_ports(CoreId from, std::span<const std::int32_t> receivers, 
 
 Demand Demands::of(const program::Loading& loading, std::int32_t weight) {
   Sums sums{.amount = amount_, .tail = {}, .about = {}};
-  sums.touch({kMemory, kSram, kLink, kSend, kReceive, kOther});
+  sums.touch({kMemory, kSram, kLink, kSend, kReceive, kEntry});
   count_memory(loading, weight, sums);
   std::vector<std::int64_t> of_core(static_cast<std::size_t>(network_.cores()), 0);
   for (const program::LoadPiece& piece : loading.pieces) {

@@ -253,6 +253,10 @@ ResourceId Network::chip_in(std::int64_t chip) const {
   return resource(chip, offsets_.between + 1);
 }
 
+ResourceId Network::chip_link(std::int64_t chip, Direction direction) const {
+  return resource(chip, offsets_.between + 2 + static_cast<std::int64_t>(direction));
+}
+
 ResourceId Network::resource(std::int64_t chip, std::int64_t offset) const {
   return id_at<ResourceId>(static_cast<std::size_t>((chip * offsets_.end) + offset));
 }
@@ -285,8 +289,7 @@ void Network::route_chips(Branches& out, std::int64_t from, std::int64_t to) con
   out.route.clear();
   sim::route(chip_grid_, from, to, Turn::RowFirst, out.route);
   for (const Hop& hop : out.route) {
-    out.each.push_back(
-        {resource(hop.node, offsets_.between + 2 + static_cast<std::int64_t>(hop.direction)), 1});
+    out.each.push_back({chip_link(hop.node, hop.direction), 1});
   }
 }
 

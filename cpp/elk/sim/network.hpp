@@ -83,6 +83,7 @@ class Network {
   [[nodiscard]] ResourceId memory(ModuleId module) const;
   [[nodiscard]] ResourceId chip_out(std::int64_t chip) const;  // with several chips only
   [[nodiscard]] ResourceId chip_in(std::int64_t chip) const;
+  [[nodiscard]] ResourceId chip_link(std::int64_t chip, Direction direction) const;
   [[nodiscard]] std::int64_t modules() const { return modules_ * chips_; }
   [[nodiscard]] std::int64_t cores() const { return cores_ * chips_; }
   [[nodiscard]] std::int64_t cores_of_chip() const { return cores_; }

@@ -6,7 +6,7 @@
 namespace elk::sim {
 
 std::vector<std::int32_t> types_of(const Network& network, const chip::Chip& chip) {
-  std::vector<std::int32_t> types(network.machine().resources.size(), kOther);
+  std::vector<std::int32_t> types(network.machine().resources.size(), kEntry);
   for (std::int64_t c = 0; c < network.cores(); ++c) {
     types[network.sram_port(id_at<CoreId>(subscript(c))).index()] = kSram;
     if (!chip::is_mesh(chip)) {
@@ -24,6 +24,9 @@ std::vector<std::int32_t> types_of(const Network& network, const chip::Chip& chi
   for (std::int64_t c = 0; c < chip.chips && chip.inter_chip; ++c) {
     types[network.chip_out(c).index()] = kOut;
     types[network.chip_in(c).index()] = kIn;
+    for (const Direction direction : kDirections) {
+      types[network.chip_link(c, direction).index()] = kBetween;
+    }
   }
   return types;
 }

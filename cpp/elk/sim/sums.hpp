@@ -24,8 +24,9 @@ inline constexpr std::int32_t kLink = 3;
 inline constexpr std::int32_t kMemory = 4;
 inline constexpr std::int32_t kOut = 5;
 inline constexpr std::int32_t kIn = 6;
-inline constexpr std::int32_t kOther = 7;
-inline constexpr std::int32_t kTypes = 8;
+inline constexpr std::int32_t kBetween = 7;  // on a ring or mesh of chips
+inline constexpr std::int32_t kEntry = 8;    // on a grid, from and to memory modules
+inline constexpr std::int32_t kTypes = 9;
 
 inline constexpr Load kNothing{.amount = 0, .tail = {0}, .rate = {1}, .computes = false};
 
