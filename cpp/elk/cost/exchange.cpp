@@ -100,4 +100,13 @@ Exchange after(const Exchange& first, const Exchange& second) {
           .crossing = first.crossing + second.crossing};
 }
 
+Exchange repeated(const Exchange& once, std::int64_t times) {
+  const auto factor = static_cast<double>(times);
+  return {.time = once.time * factor,
+          .bytes = once.bytes * times,
+          .wire = once.wire * factor,
+          .tail = once.tail * factor,
+          .crossing = once.crossing * times};
+}
+
 }  // namespace elk::cost

@@ -103,4 +103,7 @@ inline constexpr Exchange kNoExchange{
 /// Two phases after each other.
 [[nodiscard]] Exchange after(const Exchange& first, const Exchange& second);
 
+/// One phase `times` times.
+[[nodiscard]] Exchange repeated(const Exchange& once, std::int64_t times);
+
 }  // namespace elk::cost

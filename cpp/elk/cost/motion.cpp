@@ -190,13 +190,8 @@ void Pricer::move(const Cut& cut, std::span<const Turn* const> turns, const Loop
         const Exchange once = loop.pace == spin.length && turn->spins == 1
                                   ? spin.once
                                   : shift(cut, *turn, spin, loop.pace, nest.apart(*turn, spin));
-        const auto times = static_cast<double>(loop.shifts);
         motion.rounds[nest.place(turn->spin[i].axis)].once += once.time.value;
-        motion.shift.time.value += times * once.time.value;
-        motion.shift.bytes.value += loop.shifts * once.bytes.value;
-        motion.shift.wire.value += times * once.wire.value;
-        motion.shift.tail.value += times * once.tail.value;
-        motion.shift.crossing.value += loop.shifts * once.crossing.value;
+        motion.shift = after(motion.shift, repeated(once, loop.shifts));
       }
     }
   }
@@ -228,12 +223,16 @@ double exposed(const Motion& motion, double compute) {
 
 }  // namespace
 
-double Pricer::time(const Cut& cut, Motion& motion, double compute) const {
-  if (chip_.interconnect.overlaps_compute && motion.steps > 1) {
+void hide_shifts(const chip::Chip& chip, double compute, Motion& motion) {
+  if (chip.interconnect.overlaps_compute && motion.steps > 1) {
     motion.shift.time.value = exposed(motion, compute / static_cast<double>(motion.steps));
     motion.shift.wire = std::min(motion.shift.wire, motion.shift.time);
     motion.shift.tail = std::min(motion.shift.tail, motion.shift.time - motion.shift.wire);
   }
+}
+
+double Pricer::time(const Cut& cut, Motion& motion, double compute) const {
+  hide_shifts(chip_, compute, motion);
   return motion.gather.time.value + compute + motion.shift.time.value + cut.reduce.time.value;
 }
 

@@ -100,6 +100,9 @@ struct Motion {
   std::int64_t exchange = 0;
 };
 
+/// Takes off shifts what the steps of `compute` seconds in all hide, where the chip can.
+void hide_shifts(const chip::Chip& chip, double compute, Motion& motion);
+
 /// Prices plans of one op: the one place where the equations of design 3.2 and 3.3 stand, for one
 /// plan (`price`) and for the search through all (`front`). Not shared between threads.
 class Pricer {

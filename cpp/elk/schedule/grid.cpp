@@ -198,15 +198,20 @@ bool counts_links(const chip::Chip& chip) {
   return chip::is_mesh(chip) && chip::total_cores(chip) <= kMostCounted;
 }
 
+cost::Exchange exchange_on_grid(const program::Exchange& exchange, const chip::Chip& chip,
+                                bool wide) {
+  cost::Traffic moved = counted(exchange, chip);
+  moved.wide = wide;
+  return cost::Fabric(chip).exchange(moved);
+}
+
 cost::Exchange gather_on_grid(const ir::Graph& graph, const ir::Op& op,
                               const cost::PlanOption& option,
                               std::span<const partition::Layout* const> have,
                               const chip::Chip& chip) {
   const program::OpPlan plan{.execute = option.plan, .divisor = option.states.front().divisor};
-  const program::Exchange exchange = program::gather({graph, op, plan, chip}, have);
-  cost::Traffic moved = counted(exchange, chip);
-  moved.wide = partition::is_wide(option.plan, chip);
-  return cost::Fabric(chip).exchange(moved);
+  return exchange_on_grid(program::gather({graph, op, plan, chip}, have), chip,
+                          partition::is_wide(option.plan, chip));
 }
 
 Deliveries::Deliveries(const chip::Chip& chip)

@@ -13,6 +13,7 @@
 #include "elk/ir/graph.hpp"
 #include "elk/partition/layout.hpp"
 #include "elk/program/groups.hpp"
+#include "elk/program/transfers.hpp"
 #include "elk/schedule/key.hpp"
 
 namespace elk::schedule {
@@ -20,8 +21,13 @@ namespace elk::schedule {
 /// Whether links of the chips' grids are counted one by one.
 [[nodiscard]] bool counts_links(const chip::Chip& chip);
 
-/// The gather of an op on such a grid. Who sends what to whom is the program's; each send loads the
-/// links of its tree, and the busiest link sets the time. `have[k]` as for `program::expand`.
+/// An exchange on such a grid. Each send loads the links of its tree, and the busiest link sets the
+/// time. `wide`: whether cores of several chips take part.
+[[nodiscard]] cost::Exchange exchange_on_grid(const program::Exchange& exchange,
+                                              const chip::Chip& chip, bool wide);
+
+/// The gather of an op on such a grid. Who sends what to whom is the program's. `have[k]` as for
+/// `program::expand`.
 [[nodiscard]] cost::Exchange gather_on_grid(const ir::Graph& graph, const ir::Op& op,
                                             const cost::PlanOption& option,
                                             std::span<const partition::Layout* const> have,

@@ -18,20 +18,20 @@ constexpr std::size_t kShortKey = 32;  // numbers: a look-up needs no memory of 
 }  // namespace
 
 Problem::Problem(const ir::Graph& graph, const chip::Chip& chip, const cost::TileModel& tiles,
-                 FrontOfOps fronts, const GridPricing& pricing)
+                 FrontOfOps fronts, int threads)
     : graph_(graph),
       chip_(chip),
       tiles_(tiles),
-      moves_(chip, pricing.by_links && counts_links(chip)),
+      moves_(chip, counts_links(chip)),
       deliveries_(chip),
-      counts_(pricing.by_links && counts_links(chip)),
-      recounts_(pricing.by_links && chip::is_mesh(chip) && !counts_links(chip)),
+      counts_(counts_links(chip)),
+      recounts_(chip::is_mesh(chip) && !counts_links(chip)),
       fronts_(std::move(fronts.all)),
       front_of_(std::move(fronts.of)),
       lives_(program::lifetimes(graph)),
       readers_(graph.ops.size()),
       write_slot_(graph.tensors.size(), -1) {
-  settle_preloads(pricing.threads);
+  settle_links(threads);
   rank_.reserve(graph.ops.size());
   for (std::size_t i = 0; i < graph.ops.size(); ++i) {
     rank_.push_back(static_cast<std::int32_t>(loaded_.size()));
@@ -282,7 +282,7 @@ std::int32_t Problem::add(std::int32_t op, const partition::ExecutePlan& plan) {
   const ir::Op& node = graph_.ops[static_cast<std::size_t>(op)];
   options.push_back(cost::price(graph_, node, plan, chip_, tiles_));
   if (counts_) {
-    deliveries_.settle(graph_, node, options.back());
+    settle_links(node, options.back(), deliveries_);
   }
   return static_cast<std::int32_t>(options.size()) - 1;
 }

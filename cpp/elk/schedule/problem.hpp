@@ -30,13 +30,6 @@ struct InPlace {
   Bytes copies;           // own copies of activations and room for partial results
 };
 
-/// How gathers and preloads are priced on grids: by their ways over links, which many cores make
-/// dear, or by the closed form of senders that lie evenly.
-struct GridPricing {
-  bool by_links = true;  // where the grid is small enough (`counts_links`)
-  int threads = 1;       // that price preloads
-};
-
 /// Fronts of distinct ops, and the number of that of each op.
 struct FrontOfOps {
   std::vector<cost::Front> all;
@@ -51,10 +44,10 @@ class Problem {
  public:
   Problem(const ir::Graph& graph, const chip::Chip& chip, const cost::TileModel& tiles,
           std::vector<cost::Front> fronts, std::vector<std::int32_t> front_of)
-      : Problem(graph, chip, tiles, {.all = std::move(fronts), .of = std::move(front_of)},
-                GridPricing{}) {}
+      : Problem(graph, chip, tiles, {.all = std::move(fronts), .of = std::move(front_of)}, 1) {}
+  /// `threads` price what passes links of grids.
   Problem(const ir::Graph& graph, const chip::Chip& chip, const cost::TileModel& tiles,
-          FrontOfOps fronts, const GridPricing& pricing);
+          FrontOfOps fronts, int threads);
 
   /// Takes from these what earlier compiles worked out, and leaves there what this one does.
   void use(Handovers& handovers, KnownTogether& known) {
@@ -157,7 +150,8 @@ class Problem {
                                             const std::vector<Choice>& choices);
   void learn(const std::vector<const Place*>& places, int threads);
   [[nodiscard]] Place place(std::int32_t op, const std::vector<Choice>& choices);
-  void settle_preloads(int threads);
+  void settle_links(int threads);
+  void settle_links(const ir::Op& op, cost::PlanOption& option, Deliveries& deliveries) const;
   void settle_readers();
   void count_gathers(const std::vector<const Place*>& places, int threads);
   void recount_gathers(const std::vector<Choice>& choices, int threads);

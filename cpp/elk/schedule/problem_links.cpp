@@ -7,6 +7,7 @@
 
 #include "elk/base/ids.hpp"
 #include "elk/base/parallel.hpp"
+#include "elk/schedule/grid_exchanges.hpp"
 #include "elk/schedule/problem.hpp"
 
 namespace elk::schedule {
@@ -18,8 +19,16 @@ constexpr std::int64_t kPairs = 368;
 
 }  // namespace
 
-/// On a grid the ways of HBM data decide how long they take.
-void Problem::settle_preloads(int threads) {
+/// On a grid the ways of HBM data, and of what chips exchange, decide how long they take.
+void Problem::settle_links(const ir::Op& op, cost::PlanOption& option,
+                           Deliveries& deliveries) const {
+  deliveries.settle(graph_, op, option);
+  if (passes_chips(chip_)) {
+    settle_exchanges(graph_, op, chip_, tiles_, option);
+  }
+}
+
+void Problem::settle_links(int threads) {
   if (!counts_) {
     return;
   }
@@ -30,7 +39,7 @@ void Problem::settle_preloads(int threads) {
   parallel_for_index(fronts_.size(), threads, [&](std::size_t front) {
     Deliveries deliveries(chip_);
     for (cost::PlanOption& option : fronts_[front].options) {
-      deliveries.settle(graph_, *first[front], option);
+      settle_links(*first[front], option, deliveries);
     }
   });
 }
