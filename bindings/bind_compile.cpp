@@ -1,4 +1,5 @@
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include <pybind11/native_enum.h>
@@ -199,6 +200,11 @@ void bind_compile(py::module_& m) {
       .def_property_readonly("total_ps", [](const Plan& p) { return p.predicted.total.value; })
       .def_property_readonly("raw_ps", [](const Plan& p) { return p.raw.value; })
       .def_readonly("bounds", &Plan::bounds)
+      .def_property_readonly("simulated_s",
+                             [](const Plan& p) {
+                               return p.simulated ? std::optional(p.simulated->value)
+                                                  : std::nullopt;
+                             })
       .def_readonly("search", &Plan::search)
       .def_readonly("aimed", &Plan::aimed);
 

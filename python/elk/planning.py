@@ -76,6 +76,10 @@ def compile(  # noqa: PLR0913 - every option is a keyword of its own
         InvalidInputError: an option, the model or the chip is wrong; the message says which.
         InfeasibleError: an operator fits the chip in no plan; the message says by how much.
 
+    Warns:
+        BoundWarning: the search simulated the plan, in less time than the lower bound, which is
+            then withheld.
+
     Example:
         >>> plan = elk.compile("models/nerf.onnx", "tiny", bindings={"rows": 64})
         >>> plan.latency_s > 0
@@ -95,15 +99,15 @@ def compile(  # noqa: PLR0913 - every option is a keyword of its own
     tiles, machine, kept = tiles_for(loaded, named, tile_model)
     start = time.perf_counter()
     asked = (loaded.graph, machine.to_core(), tiles, options)
-    plan, stopped = _search(asked, kept, chip=named, name=loaded.name, progress=progress)
-    return Plan(
+    found, stopped = _search(asked, kept, chip=named, name=loaded.name, progress=progress)
+    plan = Plan(
         CompiledPlan(
-            plan=plan,
+            plan=found,
             graph=loaded.graph,
             chip=machine,
             pod=pod,
             model=model_row(loaded),
-            borrowed=borrowed(loaded.graph if plan.shard is None else plan.shard.graph, tiles),
+            borrowed=borrowed(loaded.graph if found.shard is None else found.shard.graph, tiles),
             constraints=constraints,
             seconds=time.perf_counter() - start,
             stopped=stopped,
@@ -111,6 +115,10 @@ def compile(  # noqa: PLR0913 - every option is a keyword of its own
             loaded=loaded,
         )
     )
+    # A document is made of the plan only where there may be something to withhold.
+    if found.simulated_s is not None and found.simulated_s < found.bounds.lower_bound_s:
+        plan._hold_against(found.simulated_s)
+    return plan
 
 
 def _search(

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from itertools import islice
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import elk
 import numpy as np
 import pytest
 from bound_cases import MIXTURES, beaten, cases, findings
-from elk import withheld
+from elk import _core, planning, withheld
 from onnx_graphs import model_of, node
 from plan_oracle import broken_rules
 from small_chips import tiny_pod
@@ -126,6 +127,73 @@ def claims(plan: elk.Plan, bound_s: float) -> elk.Plan:
     """`plan`, with a bound that is none."""
     plan._document["bounds"]["lower_bound_s"] = bound_s
     return plan
+
+
+def claimed(monkeypatch: pytest.MonkeyPatch, share: float) -> None:
+    """Has every search return a bound that is this share of what it simulated."""
+    search = planning._search
+
+    class Claimed:
+        def __init__(self, plan: _core.Plan) -> None:
+            names = ("ideal_s", "hbm_s", "execute_s", "link_s")
+            kept = {name: getattr(plan.bounds, name) for name in names}
+            assert plan.simulated_s is not None
+            self.plan = plan
+            self.bounds = SimpleNamespace(lower_bound_s=share * plan.simulated_s, **kept)
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self.plan, name)
+
+    def claim(*given: Any, **options: Any) -> tuple[Any, bool]:
+        plan, stopped = search(*given, **options)
+        return Claimed(plan), stopped
+
+    monkeypatch.setattr(planning, "_search", claim)
+
+
+def test_what_a_search_simulated_is_what_the_plan_simulates_at(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    search = planning._search
+    found: list[float | None] = []
+
+    def keep(*given: Any, **options: Any) -> tuple[Any, bool]:
+        plan, stopped = search(*given, **options)
+        found.append(plan.simulated_s)
+        return plan, stopped
+
+    monkeypatch.setattr(planning, "_search", keep)
+    for rows in (16, 64):
+        for policy in ("elk-dyn", "elk-full"):
+            for chip in ("tiny", tiny_pod(4)):
+                plan = elk.compile(NERF, chip, bindings={"rows": rows}, policy=policy)
+                runs = [plan.simulate(fidelity=of) for of in ("core", "symmetric")]
+                assert found[-1] in {None, *(run.latency_s for run in runs)}
+    assert len(found) > 2 * found.count(None)
+
+
+def test_a_bound_above_what_the_search_simulated_is_an_error_in_tests(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    claimed(monkeypatch, 0.999)
+    elk.compile(NERF, "tiny", bindings={"rows": 64})
+    claimed(monkeypatch, 1.001)
+    with pytest.raises(elk.InternalError, match="below the bound of") as caught:
+        elk.compile(NERF, "tiny", bindings={"rows": 64})
+    assert caught.value.code == "bound_undercut"
+
+
+def test_users_get_no_bound_above_what_the_search_simulated(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(withheld, "strict", False)
+    claimed(monkeypatch, 1.001)
+    with pytest.warns(elk.BoundWarning, match="please report this") as warned:
+        plan = elk.compile(NERF, "tiny", bindings={"rows": 64})
+    assert warned[0].filename == __file__
+    assert plan.bounds.lower_bound_s == 0.0
+    assert plan.bounds.withheld is not None
+    plan.simulate()  # Nothing is left to withhold.
 
 
 def test_a_bound_above_a_simulated_time_is_an_error_in_tests() -> None:

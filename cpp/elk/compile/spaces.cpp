@@ -76,10 +76,11 @@ Plan concluded(const ir::Graph& graph, const chip::Chip& pod, const cost::TileMo
   undercut(plan.predicted, plan, spaces);
   if (may_undercut(plan, pod)) {
     const bool shares = plan.pod == Pod::Sharded;
-    undercut(
-        forecast(simulate(plan.shard ? plan.shard->graph : graph, shares ? chip::one_of(pod) : pod,
-                          plan.program, tiles, fidelity(pod))),
-        plan, spaces);
+    const sim::Run run =
+        simulate(plan.shard ? plan.shard->graph : graph, shares ? chip::one_of(pod) : pod,
+                 plan.program, tiles, fidelity(pod));
+    plan.simulated = to_seconds(run.total);
+    undercut(forecast(run), plan, spaces);
   }
   if (!spaces.wants_ideal) {
     return plan;
