@@ -166,7 +166,7 @@ Compiled compile_on(const ir::Graph& graph, const chip::Chip& chip, const cost::
   const Search search = counts(distinct.fronts);
   schedule::Problem problem(graph, chip, tiles,
                             {.all = std::move(distinct.fronts), .of = std::move(distinct.front_of)},
-                            options.threads);
+                            {.threads = options.threads});
   if (options.kept != nullptr) {
     problem.use(options.kept->handovers(), options.kept->known_together());
   }

@@ -20,12 +20,22 @@ bool takes_less(const Found& a, const Found& b) {
   return a.judged && (!b.judged || *a.judged < *b.judged);
 }
 
+/// Whether `one` is not far behind the shortest that its effort finds: then it may be what that
+/// effort returns.
+bool may_win(const Found& one, const std::vector<Found>& finals) {
+  return std::none_of(finals.begin(), finals.end(), [&](const Found& other) {
+    return other.effort <= one.effort &&
+           Seconds{other.times.total.value * kHopeless} < one.times.total;
+  });
+}
+
 /// Has those finals judged that may win, unless one alone may.
 void ask(const Judge& judge, std::vector<Found>& finals) {
-  const Seconds most{finals.front().times.total.value * kHopeless};
+  std::vector<Found*> asked;
   std::vector<const program::Program*> programs;
-  for (const Found& found : finals) {
-    if (found.times.total <= most) {
+  for (Found& found : finals) {
+    if (may_win(found, finals)) {
+      asked.push_back(&found);
       programs.push_back(&found.program);
     }
   }
@@ -34,7 +44,7 @@ void ask(const Judge& judge, std::vector<Found>& finals) {
   }
   const std::vector<Seconds> times = judge(programs);
   for (std::size_t i = 0; i < times.size(); ++i) {
-    finals[i].judged = times[i];
+    asked[i]->judged = times[i];
   }
 }
 

@@ -22,8 +22,8 @@ namespace elk::schedule {
                                                     Bytes room, int threads);
 
 /// The best of `finals`, of which there is at least one, by the judge of `options`. Those whose
-/// forecast is so far behind that they have not been seen to win are not put before it, and one
-/// that is alone needs none.
+/// forecast is so far behind the best of their effort that they have not been seen to win are not
+/// put before it, and one that is alone needs none.
 [[nodiscard]] Found best_of(std::vector<Found> finals, const SearchOptions& options);
 
 }  // namespace elk::schedule

@@ -22,9 +22,6 @@
 namespace elk::schedule {
 namespace {
 
-/// Cores beyond which counting every exchange link by link would take a compile minutes.
-constexpr std::int64_t kMostCounted = 8192;
-
 /// Links that leave a core.
 constexpr std::int64_t kDirections = 4;
 
@@ -194,8 +191,8 @@ Key key_of(const ir::Op& op, std::size_t operand, const partition::ExecutePlan& 
 
 }  // namespace
 
-bool counts_links(const chip::Chip& chip) {
-  return chip::is_mesh(chip) && chip::total_cores(chip) <= kMostCounted;
+bool counts_links(const chip::Chip& chip, std::int64_t most) {
+  return chip::is_mesh(chip) && chip::total_cores(chip) <= most;
 }
 
 cost::Exchange exchange_on_grid(const program::Exchange& exchange, const chip::Chip& chip,

@@ -18,20 +18,20 @@ constexpr std::size_t kShortKey = 32;  // numbers: a look-up needs no memory of 
 }  // namespace
 
 Problem::Problem(const ir::Graph& graph, const chip::Chip& chip, const cost::TileModel& tiles,
-                 FrontOfOps fronts, int threads)
+                 FrontOfOps fronts, const LinkCounting& counting)
     : graph_(graph),
       chip_(chip),
       tiles_(tiles),
-      moves_(chip, counts_links(chip)),
+      moves_(chip, counts_links(chip, counting.most_cores)),
       deliveries_(chip),
-      counts_(counts_links(chip)),
-      recounts_(chip::is_mesh(chip) && !counts_links(chip)),
+      counts_(counts_links(chip, counting.most_cores)),
+      recounts_(chip::is_mesh(chip) && !counts_),
       fronts_(std::move(fronts.all)),
       front_of_(std::move(fronts.of)),
       lives_(program::lifetimes(graph)),
       readers_(graph.ops.size()),
       write_slot_(graph.tensors.size(), -1) {
-  settle_links(threads);
+  settle_links(counting.threads);
   rank_.reserve(graph.ops.size());
   for (std::size_t i = 0; i < graph.ops.size(); ++i) {
     rank_.push_back(static_cast<std::int32_t>(loaded_.size()));

@@ -30,6 +30,12 @@ struct InPlace {
   Bytes copies;           // own copies of activations and room for partial results
 };
 
+/// How what passes links of grids is counted.
+struct LinkCounting {
+  int threads = 1;
+  std::int64_t most_cores = kMostCounted;  // on larger grids only what is recounted
+};
+
 /// Fronts of distinct ops, and the number of that of each op.
 struct FrontOfOps {
   std::vector<cost::Front> all;
@@ -44,10 +50,10 @@ class Problem {
  public:
   Problem(const ir::Graph& graph, const chip::Chip& chip, const cost::TileModel& tiles,
           std::vector<cost::Front> fronts, std::vector<std::int32_t> front_of)
-      : Problem(graph, chip, tiles, {.all = std::move(fronts), .of = std::move(front_of)}, 1) {}
-  /// `threads` price what passes links of grids.
+      : Problem(graph, chip, tiles, {.all = std::move(fronts), .of = std::move(front_of)},
+                LinkCounting{}) {}
   Problem(const ir::Graph& graph, const chip::Chip& chip, const cost::TileModel& tiles,
-          FrontOfOps fronts, int threads);
+          FrontOfOps fronts, const LinkCounting& counting);
 
   /// Takes from these what earlier compiles worked out, and leaves there what this one does.
   void use(Handovers& handovers, KnownTogether& known) {
@@ -105,6 +111,9 @@ class Problem {
   [[nodiscard]] bool recounts() const { return recounts_; }
   /// From now on prices link by link what `choices` gather and preload.
   void recount(const std::vector<Choice>& choices, int threads);
+  /// The same as these choices of `other`, which is a copy or was copied. Adds their plans to the
+  /// fronts where they are missing, and takes over what the other has recounted of them.
+  [[nodiscard]] std::vector<Choice> take(const Problem& other, const std::vector<Choice>& choices);
 
   /// The work of counting gathers link by link so far, as on grids, in ops of a forecast.
   [[nodiscard]] std::int64_t counting_work() const;

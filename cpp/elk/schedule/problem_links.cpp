@@ -141,6 +141,37 @@ void Problem::recount_preloads(const std::vector<Choice>& choices, int threads) 
   }
 }
 
+std::vector<Choice> Problem::take(const Problem& other, const std::vector<Choice>& choices) {
+  std::vector<Choice> result = choices;
+  for (std::int32_t op = 0; op < op_count(); ++op) {
+    std::int32_t& number = result[subscript(op)].option;
+    const auto& options = front(op).options;
+    const partition::ExecutePlan& plan = other.option(op, choices[subscript(op)]).plan;
+    if (subscript(number) >= options.size() || options[subscript(number)].plan != plan) {
+      number = add(op, plan);
+    }
+  }
+  for (std::int32_t op = 0; op < op_count(); ++op) {
+    const Key counted = other.context(op, choices);
+    if (other.recounted_.contains(counted)) {
+      Key key = context(op, result);
+      in_place_.insert_or_assign(key, other.in_place_.at(counted));
+      recounted_.insert(std::move(key));
+    }
+  }
+  for (const std::int32_t op : loaded_) {
+    const Choice& theirs = choices[subscript(op)];
+    const Choice& choice = result[subscript(op)];
+    const std::int32_t front = front_of_[subscript(op)];
+    if (other.settled_.contains({front, theirs.option, theirs.state})) {
+      fronts_[subscript(front)].options[subscript(choice.option)].states[subscript(choice.state)] =
+          other.state(op, theirs);
+      settled_.insert({front, choice.option, choice.state});
+    }
+  }
+  return result;
+}
+
 void Problem::recount(const std::vector<Choice>& choices, int threads) {
   if (recounts_) {
     recount_gathers(choices, threads);

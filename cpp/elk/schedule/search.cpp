@@ -30,29 +30,46 @@ constexpr std::int64_t kPolishAtRest = 4 * kPolish;  // without HBM, where no an
 /// By how much links that were not counted have to lengthen a schedule to be worth another search.
 constexpr double kMisled = 1.01;
 constexpr int kMostCounted = 2;  // proposals of a policy, until one is as short as it seemed
-constexpr std::array<int, 3> kSearchesAgain = {0, 1, 8};  // by effort
+constexpr std::array<int, 3> kSearchesAgain = {0, 1, 7};  // beyond those of less effort
 
+/// What policies propose on a problem with some effort.
 class Searcher {
  public:
-  Searcher(Problem& problem, const SearchOptions& options)
+  Searcher(Problem& problem, const SearchOptions& options, Effort effort)
       : problem_(problem),
         options_(options),
+        effort_(effort),
         room_(chip::room(problem.chip())),
         contention_(contention(problem)) {}
 
-  /// The best of what each policy proposes in turn. Each proposes after those below it, so that it
-  /// meets the proposals that they make by themselves, and nothing that one adds depends on those
-  /// above it: asked for by itself, a policy finds the same.
-  Found run() {
-    const std::vector<Policy> policies = policies_to(options_.policy);
-    for (const Policy policy : policies) {
-      propose(policy);
-      if (problem_.recounts()) {
-        settle(policy);
-      }
+  /// Has the policy propose. On a grid too large to count all that is looked at: then counts what
+  /// the best of the policy moves, and forecasts all proposals anew.
+  void search(Policy policy) {
+    propose(policy);
+    if (problem_.recounts()) {
+      misled_ = misled(policy);
     }
+  }
+
+  /// Takes what the policy proposed with less effort. Where it was misled, it does not know what it
+  /// should have avoided before it has chosen it: then it proposes again. ELK-Full does so in any
+  /// case, with what its effort adds.
+  void search_on(Policy policy, Searcher& less) {
+    take(policy, less);
+    bool again = misled_ || (policy == Policy::ElkFull && problem_.chip().hbm);
+    for (int more = kSearchesAgain[static_cast<std::size_t>(effort_)]; again && more > 0; --more) {
+      if (stopped()) {
+        return;
+      }
+      search(policy);
+      again = misled_;
+    }
+  }
+
+  /// The best of what was proposed.
+  Found best() {
     if (!problem_.recounts()) {
-      settle_all(policies);
+      settle_all(policies_to(options_.policy));
     }
     if (finals_.empty()) {
       refuse();
@@ -175,14 +192,12 @@ class Searcher {
       const bool known = std::any_of(starts.begin(), starts.end(), [&](const Proposal& other) {
         return other.choices == candidate.proposal.choices;
       });
-      if (!known && starts.size() < starts_of(options_.effort)) {
+      if (!known && starts.size() < starts_of(effort_)) {
         starts.push_back(candidate.proposal);
       }
     }
-    const FullOptions full{.effort = options_.effort,
-                           .threads = options_.threads,
-                           .room = room_,
-                           .watch = options_.watch};
+    const FullOptions full{
+        .effort = effort_, .threads = options_.threads, .room = room_, .watch = options_.watch};
     for (Proposal& found : improve(problem_, starts, contention_, full, orders_)) {
       keep(Policy::ElkFull, std::move(found));
     }
@@ -214,9 +229,7 @@ class Searcher {
     candidate.issue =
         issue(problem_, candidate.proposal, candidate.situation, candidate.proposal.space);
     if (candidate.issue.shortage) {
-      if (!shortage_ || candidate.issue.shortage->excess < shortage_->excess) {
-        shortage_ = candidate.issue.shortage;
-      }
+      note(candidate.issue.shortage);
       return false;
     }
     const bool known =
@@ -235,6 +248,12 @@ class Searcher {
     return true;
   }
 
+  void note(const std::optional<Shortage>& shortage) {
+    if (shortage && (!shortage_ || shortage->excess < shortage_->excess)) {
+      shortage_ = shortage;
+    }
+  }
+
   /// Places what the policies proposed, side by side.
   void settle_all(const std::vector<Policy>& policies) {
     sort_candidates();
@@ -251,16 +270,25 @@ class Searcher {
     }
   }
 
-  /// On a grid too large to count all that is looked at: counts what the best of the policy moves,
-  /// and forecasts all proposals anew. Where the policy was misled, it does not know what it should
-  /// have avoided before it has chosen it: then it proposes again.
-  void settle(Policy policy) {
-    for (int more = kSearchesAgain[static_cast<std::size_t>(options_.effort)]; more >= 0; --more) {
-      if (!misled(policy) || more == 0 || stopped()) {
-        return;
+  void take(Policy policy, Searcher& less) {
+    for (const Contender& candidate : less.candidates_) {
+      if (candidate.policy == policy) {
+        Contender& own = candidates_.emplace_back(candidate);
+        own.proposal.choices = problem_.take(less.problem_, own.proposal.choices);
       }
-      propose(policy);
     }
+    for (Found& final : less.finals_) {
+      if (final.origin == policy) {
+        final.schedule.ops = problem_.take(less.problem_, final.schedule.ops);
+        finals_.push_back(std::move(final));
+      }
+    }
+    std::erase_if(less.finals_, [&](const Found& final) { return final.origin == policy; });
+    note(less.shortage_);
+    misled_ = less.misled_;
+    solved_layers_ = less.solved_layers_;
+    orders_ = less.orders_;
+    forecast_anew();
   }
 
   /// Counts the best proposal of the policy, then that which is best at the new prices, until it
@@ -273,6 +301,7 @@ class Searcher {
         return counted > 0;
       }
       Found final = found(problem_, std::move(*placed));
+      final.effort = effort_;
       const Seconds promised = final.times.total;
       problem_.recount(final.schedule.ops, options_.threads);
       reprice(problem_, final);
@@ -286,14 +315,16 @@ class Searcher {
     return true;
   }
 
-  /// Puts `final` in the place of a longer one of its policy.
+  /// Keeps `final` if it is the shortest of its policy, instead of others of its effort.
   void keep_shortest(Found final) {
-    const auto other = std::find_if(finals_.begin(), finals_.end(),
-                                    [&](const Found& one) { return one.origin == final.origin; });
-    if (other == finals_.end()) {
+    const auto rivals = [&](const Found& one) { return one.origin == final.origin; };
+    const bool longer = std::any_of(finals_.begin(), finals_.end(), [&](const Found& one) {
+      return rivals(one) && one.times.total <= final.times.total;
+    });
+    if (!longer) {
+      std::erase_if(finals_,
+                    [&](const Found& one) { return rivals(one) && one.effort == final.effort; });
       finals_.push_back(std::move(final));
-    } else if (final.times.total < other->times.total) {
-      *other = std::move(final);
     }
   }
 
@@ -327,10 +358,12 @@ class Searcher {
 
   Problem& problem_;
   const SearchOptions& options_;
+  Effort effort_;
   Bytes room_;
   Contention contention_;
+  bool misled_ = false;  // by what was not counted, in the last search
   std::vector<Contender> candidates_;
-  std::vector<Found> finals_;  // of each policy
+  std::vector<Found> finals_;  // of each policy and effort
   std::optional<Shortage> shortage_;
   std::int32_t solved_layers_ = 0;
   OrderSearch orders_;
@@ -338,8 +371,28 @@ class Searcher {
 
 }  // namespace
 
+/// Each policy proposes after those below it, so that it meets the proposals that they make by
+/// themselves, and nothing that one adds depends on those above it: asked for by itself, a policy
+/// finds the same. Where the problem recounts, every effort searches on a problem of its own after
+/// less effort has: what a policy finds depends on policies and efforts up to its own alone.
 Found search(Problem& problem, const SearchOptions& options) {
-  return Searcher(problem, options).run();
+  std::vector<Effort> efforts{options.effort};
+  if (problem.recounts()) {
+    efforts = {Effort::Fast, Effort::Default, Effort::Max};
+    std::erase_if(efforts, [&](Effort effort) { return options.effort < effort; });
+  }
+  std::vector<Problem> copies(efforts.size() - 1, problem);
+  std::vector<Searcher> searchers;
+  for (std::size_t i = 0; i < efforts.size(); ++i) {
+    searchers.emplace_back(i < copies.size() ? copies[i] : problem, options, efforts[i]);
+  }
+  for (const Policy policy : policies_to(options.policy)) {
+    searchers.front().search(policy);
+    for (std::size_t i = 1; i < searchers.size(); ++i) {
+      searchers[i].search_on(policy, searchers[i - 1]);
+    }
+  }
+  return searchers.back().best();
 }
 
 }  // namespace elk::schedule

@@ -28,6 +28,8 @@ struct Found {
   std::optional<Seconds> judged = std::nullopt;  // what the judge said, if it was asked
   // Choices of all schedules that fit, by any policy. GCC wants the initializer.
   std::vector<std::vector<Choice>> considered = {};  // NOLINT(readability-redundant-member-init)
+  // The least that finds this schedule, where efforts build on one another.
+  Effort effort = Effort::Fast;
   // For each policy up to the asked one, lowest first, the shortest forecast of all that it would
   // have placed if it had been asked; infinite: nothing.
   std::vector<Seconds> least = {};  // NOLINT(readability-redundant-member-init)
@@ -47,8 +49,9 @@ struct SearchOptions {
 
 /// The best schedule of the policy and of every baseline below it, by the judge (design 6.6): a
 /// schedule whose forecast is so far behind the best that no judge has been seen to turn it round
-/// is not put before it. What a policy adds never depends on a policy above it. Throws Infeasible
-/// with the op that does not fit, the limit, and by how many bytes.
+/// is not put before it. What a policy adds never depends on a policy above it, nor, where a
+/// problem recounts, on a higher effort: there, too, more effort never returns worse. Throws
+/// Infeasible with the op that does not fit, the limit, and by how many bytes.
 [[nodiscard]] Found search(Problem& problem, const SearchOptions& options);
 
 }  // namespace elk::schedule

@@ -15,7 +15,8 @@ namespace elk::test {
 /// The problem of `graph` on `chip` with real fronts; both must outlive it, and `tiles` too.
 inline schedule::Problem problem(const ir::Graph& graph, const chip::Chip& chip,
                                  const cost::TileModel& tiles,
-                                 const cost::Constraints& constraints = {}) {
+                                 const cost::Constraints& constraints = {},
+                                 const schedule::LinkCounting& counting = {}) {
   std::vector<cost::Front> fronts;
   std::vector<std::int32_t> front_of;
   std::map<std::int32_t, std::int32_t> known;
@@ -27,7 +28,7 @@ inline schedule::Problem problem(const ir::Graph& graph, const chip::Chip& chip,
     }
     front_of.push_back(found->second);
   }
-  return {graph, chip, tiles, std::move(fronts), std::move(front_of)};
+  return {graph, chip, tiles, {.all = std::move(fronts), .of = std::move(front_of)}, counting};
 }
 
 /// A preload state of which only space and times are known.
