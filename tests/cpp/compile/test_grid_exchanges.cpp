@@ -109,45 +109,53 @@ struct Held {
   }
 };
 
+/// How many times each kind of exchange moved anything.
+struct Seen {
+  int shifts = 0;
+  int reductions = 0;
+  int distributions = 0;
+};
+
+/// 1 where anything moves, else 0.
+int expect_near(Seconds planned, double simulated) {
+  EXPECT_NEAR(planned.value, simulated, 0.01 * simulated);
+  return simulated > 0.0 ? 1 : 0;
+}
+
+void check(const test::OneOp& one, const chip::Chip& chip, const partition::ExecutePlan& plan,
+           Seen& seen) {
+  const cost::TileModel tiles = test::analytic();
+  cost::PlanOption option = cost::price(one.graph, one.op(), plan, chip, tiles);
+  schedule::settle_exchanges(one.graph, one.op(), chip, tiles, option);
+  Held held{.one = one, .chip = chip, .tiles = tiles, .plan = {.execute = plan, .divisor = {}}};
+  seen.shifts += expect_near(option.shift.time, held.shifts(option.steps));
+  seen.reductions += expect_near(option.reduce.time, held.reductions());
+  for (const cost::PreloadState& state : option.states) {
+    held.plan.divisor = state.divisor;
+    if (state.distribute.time.value > 0.0) {
+      seen.distributions += expect_near(state.distribute.time, held.distribution());
+    }
+  }
+}
+
 TEST(GridExchanges, OfRandomProductsOnPodsTakeAsLongAsSimulated) {
   // What passes a chip on its way to another was not counted: shifts of a plan of GPT-2 over the
   // twenty grids of palm-wafer were planned at 345 ns and took 650.
   Random random{41};
-  const cost::TileModel tiles = test::analytic();
-  int shifting = 0;
-  int reducing = 0;
-  int distributing = 0;
+  Seen seen;
   for (int round = 0; round < test::rounds(1500); ++round) {
     SCOPED_TRACE(round);
     const chip::Chip chip = random_pod(random);
     const test::OneOp one =
         test::matmul(8 * (1 + random.below(24)), 8 * (1 + random.below(24)), 96);
     const auto plan = random_plan(random, one, chip);
-    if (!plan) {
-      continue;
-    }
-    cost::PlanOption option = cost::price(one.graph, one.op(), *plan, chip, tiles);
-    ASSERT_TRUE(schedule::passes_chips(chip));
-    schedule::settle_exchanges(one.graph, one.op(), chip, tiles, option);
-    Held held{.one = one, .chip = chip, .tiles = tiles, .plan = {.execute = *plan, .divisor = {}}};
-    const double shifts = held.shifts(option.steps);
-    const double reductions = held.reductions();
-    EXPECT_NEAR(option.shift.time.value, shifts, 0.01 * shifts);
-    EXPECT_NEAR(option.reduce.time.value, reductions, 0.01 * reductions);
-    shifting += shifts > 0.0 ? 1 : 0;
-    reducing += reductions > 0.0 ? 1 : 0;
-    for (const cost::PreloadState& state : option.states) {
-      held.plan.divisor = state.divisor;
-      if (state.divisor[1] > 1 && state.distribute.time.value > 0.0) {
-        const double expected = held.distribution();
-        EXPECT_NEAR(state.distribute.time.value, expected, 0.01 * expected);
-        ++distributing;
-      }
+    if (plan) {
+      check(one, chip, *plan, seen);
     }
   }
-  EXPECT_GE(shifting, test::rounds(50));
-  EXPECT_GE(reducing, test::rounds(50));
-  EXPECT_GE(distributing, test::rounds(50));
+  EXPECT_GE(seen.shifts, test::rounds(50));
+  EXPECT_GE(seen.reductions, test::rounds(50));
+  EXPECT_GE(seen.distributions, test::rounds(50));
 }
 
 }  // namespace

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -81,12 +82,9 @@ program::Loading random_loading(Random& random, const chip::Chip& chip) {
 
 /// Whether the two load any resource together.
 bool meets(const Demand& execute, const Demand& load) {
-  for (const Meeting& meeting : meet(execute, load).all) {
-    if (meeting.flows && meeting.other > 0) {
-      return true;
-    }
-  }
-  return false;
+  return std::ranges::any_of(meet(execute, load).all, [](const Meeting& meeting) {
+    return meeting.flows && meeting.other > 0;
+  });
 }
 
 TEST(Demands, TakeAsLongAloneWhenFolded) {
