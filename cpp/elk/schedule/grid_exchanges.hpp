@@ -7,12 +7,13 @@
 
 namespace elk::schedule {
 
-/// Whether what chips exchange passes links that lead from chip to chip over a grid or a ring.
-[[nodiscard]] bool passes_chips(const chip::Chip& chip);
+/// Whether shifts, reductions and distributions are counted link by link: on small grids all of
+/// them, on larger ones those that cross chips in a mesh or ring.
+[[nodiscard]] bool counts_exchanges(const chip::Chip& chip);
 
-/// Sets what the shifts, the reductions and the distributions of a plan take on such a pod of
-/// grids. The cost of a cut knows what comes into the busiest chip; what only passes through a chip
-/// on its way is counted here, from the program's sends.
+/// Sets what the shifts, the reductions and the distributions of a plan take there, from the
+/// program's sends. The cost of a cut has a closed form for neighbours in a line, and of a pod
+/// what comes into the busiest chip, not what passes others on its way.
 void settle_exchanges(const ir::Graph& graph, const ir::Op& op, const chip::Chip& chip,
                       const cost::TileModel& tiles, cost::PlanOption& option);
 

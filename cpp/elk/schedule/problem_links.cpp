@@ -23,7 +23,7 @@ constexpr std::int64_t kPairs = 368;
 void Problem::settle_links(const ir::Op& op, cost::PlanOption& option,
                            Deliveries& deliveries) const {
   deliveries.settle(graph_, op, option);
-  if (passes_chips(chip_)) {
+  if (counts_exchanges(chip_)) {
     settle_exchanges(graph_, op, chip_, tiles_, option);
   }
 }

@@ -28,10 +28,10 @@ namespace {
 
 using Numbers = std::vector<std::int64_t>;
 
-/// 3 to 24 chips of 2 x 2 cores in a mesh or a ring, slow between chips.
+/// 3 to 62 chips of 2 x 2 cores in a mesh or a ring, slow between chips.
 chip::Chip random_pod(Random& random) {
   chip::Chip chip = test::two_chips(4);
-  chip.chips = 3 + random.below(22);
+  chip.chips = 3 + random.below(60);
   chip.core.rows = 2;
   chip.core.cols = 2;
   chip.interconnect.topology = chip::Topology::Mesh2d;
@@ -39,6 +39,19 @@ chip::Chip random_pod(Random& random) {
   chip.hbm->position = chip::HbmPosition::EdgesAll;
   chip.inter_chip->rate = 1e9;
   chip.inter_chip->topology = random.below(2) == 0 ? chip::Topology::Mesh2d : chip::Topology::Ring;
+  return chip;
+}
+
+/// One chip of up to 6 x 6 cores, a mesh or a torus.
+chip::Chip random_grid(Random& random) {
+  const std::int64_t rows = 2 + random.below(5);
+  const std::int64_t cols = 2 + random.below(5);
+  chip::Chip chip = test::small_chip(rows * cols);
+  chip.core.rows = rows;
+  chip.core.cols = cols;
+  chip.interconnect.topology =
+      random.below(2) == 0 ? chip::Topology::Mesh2d : chip::Topology::Torus2d;
+  chip.hbm->position = chip::HbmPosition::EdgesAll;
   return chip;
 }
 
@@ -62,7 +75,7 @@ std::optional<partition::ExecutePlan> random_plan(Random& random, const test::On
     temporal[1] = {factors[0], 1};
   }
   auto plan = partition::complete_plan(one.graph, one.op(), factors, temporal, chip);
-  return plan && partition::is_wide(*plan, chip) ? plan : std::nullopt;
+  return plan;
 }
 
 /// A plan of a product, planned and simulated.
@@ -71,6 +84,11 @@ struct Held {
   const chip::Chip& chip;
   const cost::TileModel& tiles;
   program::OpPlan plan;
+
+  [[nodiscard]] double sync() const {
+    const bool wide = partition::is_wide(plan.execute, chip);
+    return (wide ? chip.inter_chip->sync_latency : chip.interconnect.sync_latency).value;
+  }
 
   [[nodiscard]] double simulated(const program::Exchange& exchange) const {
     sim::Demands demands(chip, sim::Fidelity::Core);
@@ -82,12 +100,12 @@ struct Held {
     double sum = 0.0;
     for (const program::Rotation& turn : program::rotations({one.graph, one.op(), plan, chip})) {
       const auto chunks = static_cast<double>(turn.chunks);
-      const double sync = chunks * chip.inter_chip->sync_latency.value;
+      const double syncs = chunks * sync();
       const double copy = chip.interconnect.native_shift
                               ? 0.0
                               : chunks * times.copy(turn.slices, turn.run, turn.bits);
       sum +=
-          static_cast<double>((steps - 1) / turn.every) * (sync + simulated(turn.exchange) + copy);
+          static_cast<double>((steps - 1) / turn.every) * (syncs + simulated(turn.exchange) + copy);
     }
     return sum;
   }
@@ -96,8 +114,7 @@ struct Held {
     cost::TileTimes times(one.graph, one.op(), chip, tiles);
     double sum = 0.0;
     for (const program::Round& round : program::reductions({one.graph, one.op(), plan, chip})) {
-      sum += chip.inter_chip->sync_latency.value + simulated(round.exchange) +
-             times.add(round.parts, round.elements);
+      sum += sync() + simulated(round.exchange) + times.add(round.parts, round.elements);
     }
     return sum;
   }
@@ -105,7 +122,7 @@ struct Held {
   [[nodiscard]] double distribution() const {
     program::Exchange all;
     program::add_distribution({one.graph, one.op(), plan, chip}, 1, all);
-    return chip.inter_chip->sync_latency.value + simulated(all);
+    return sync() + simulated(all);
   }
 };
 
@@ -138,14 +155,15 @@ void check(const test::OneOp& one, const chip::Chip& chip, const partition::Exec
   }
 }
 
-TEST(GridExchanges, OfRandomProductsOnPodsTakeAsLongAsSimulated) {
+TEST(GridExchanges, OfRandomProductsTakeAsLongAsSimulated) {
   // What passes a chip on its way to another was not counted: shifts of a plan of GPT-2 over the
-  // twenty grids of palm-wafer were planned at 345 ns and took 650.
+  // twenty grids of palm-wafer were planned at 345 ns and took 650. On one chip the
+  // closed form was off where neighbours of a cut do not lie in one line, or go around a torus.
   Random random{41};
   Seen seen;
-  for (int round = 0; round < test::rounds(1500); ++round) {
+  for (int round = 0; round < test::rounds(800); ++round) {
     SCOPED_TRACE(round);
-    const chip::Chip chip = random_pod(random);
+    const chip::Chip chip = round % 2 == 0 ? random_pod(random) : random_grid(random);
     const test::OneOp one =
         test::matmul(8 * (1 + random.below(24)), 8 * (1 + random.below(24)), 96);
     const auto plan = random_plan(random, one, chip);
