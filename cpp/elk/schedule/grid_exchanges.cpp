@@ -17,7 +17,7 @@ namespace {
 
 /// Cores up to which every exchange is counted, not only those that cross chips: counted with 130,
 /// a compile takes 15 % longer.
-constexpr std::int64_t kMostCounted = 128;
+constexpr std::int64_t kFewCores = 128;
 
 /// Whether what chips exchange passes links that lead from chip to chip over a grid or a ring.
 bool passes_chips(const chip::Chip& chip) {
@@ -104,13 +104,13 @@ cost::Exchange retimed(const cost::Exchange& known, cost::Exchange counted) {
 }  // namespace
 
 bool counts_exchanges(const chip::Chip& chip) {
-  return counts_links(chip) && (chip::total_cores(chip) <= kMostCounted || passes_chips(chip));
+  return counts_links(chip) && (chip::total_cores(chip) <= kFewCores || passes_chips(chip));
 }
 
 void settle_exchanges(const ir::Graph& graph, const ir::Op& op, const chip::Chip& chip,
                       const cost::TileModel& tiles, cost::PlanOption& option) {
   const bool wide = partition::is_wide(option.plan, chip);
-  const bool small = chip::total_cores(chip) <= kMostCounted;
+  const bool small = chip::total_cores(chip) <= kFewCores;
   if (ir::is_collective(op.kind) || !(wide || small)) {
     return;
   }

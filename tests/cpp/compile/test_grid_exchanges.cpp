@@ -104,8 +104,8 @@ struct Held {
       const double copy = chip.interconnect.native_shift
                               ? 0.0
                               : chunks * times.copy(turn.slices, turn.run, turn.bits);
-      sum +=
-          static_cast<double>((steps - 1) / turn.every) * (syncs + simulated(turn.exchange) + copy);
+      const std::int64_t count = (steps - 1) / turn.every;
+      sum += static_cast<double>(count) * (syncs + simulated(turn.exchange) + copy);
     }
     return sum;
   }
@@ -155,6 +155,14 @@ void check(const test::OneOp& one, const chip::Chip& chip, const partition::Exec
   }
 }
 
+void check_random_plan(Random& random, const chip::Chip& chip, Seen& seen) {
+  const test::OneOp one = test::matmul(8 * (1 + random.below(24)), 8 * (1 + random.below(24)), 96);
+  const auto plan = random_plan(random, one, chip);
+  if (plan) {
+    check(one, chip, *plan, seen);
+  }
+}
+
 TEST(GridExchanges, OfRandomProductsTakeAsLongAsSimulated) {
   // What passes a chip on its way to another was not counted: shifts of a plan of GPT-2 over the
   // twenty grids of palm-wafer were planned at 345 ns and took 650. On one chip the
@@ -164,12 +172,7 @@ TEST(GridExchanges, OfRandomProductsTakeAsLongAsSimulated) {
   for (int round = 0; round < test::rounds(800); ++round) {
     SCOPED_TRACE(round);
     const chip::Chip chip = round % 2 == 0 ? random_pod(random) : random_grid(random);
-    const test::OneOp one =
-        test::matmul(8 * (1 + random.below(24)), 8 * (1 + random.below(24)), 96);
-    const auto plan = random_plan(random, one, chip);
-    if (plan) {
-      check(one, chip, *plan, seen);
-    }
+    check_random_plan(random, chip, seen);
   }
   EXPECT_GE(seen.shifts, test::rounds(50));
   EXPECT_GE(seen.reductions, test::rounds(50));
