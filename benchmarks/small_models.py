@@ -59,5 +59,5 @@ def load(name: str, **sizes: int) -> elk.Model:
 def batch_of(name: str) -> tuple[str, int]:
     """The size of model `name` that is a batch, and its usual value."""
     usual = _KINDS[name][1]
-    symbol = "rows" if "rows" in usual else "batch"
+    symbol = next(name for name in ("rows", "batch", "seq") if usual.get(name, 1) > 1)
     return symbol, usual[symbol]

@@ -20,13 +20,13 @@ Figures figures_of(const program::PlacedOp& placed) {
   const partition::Tiling tiling = partition::tiling(placed.op, plan);
   Figures result{.cores = tiling.cores,
                  .steps = tiling.steps,
-                 .space = partition::footprint(placed.graph, placed.op, plan).tensor,
+                 .space = partition::footprint(placed.graph, placed.op, plan, placed.chip).tensor,
                  .preload_space = {0},
                  .hbm_bytes = 0,
                  .exchange = {0},
                  .distribute = {0},
                  .sent = {0}};
-  const program::Sizes sizes = program::sizes_of(placed.graph, placed.op, plan);
+  const program::Sizes sizes = program::sizes_of(placed.graph, placed.op, plan, placed.chip);
   for (const program::ExecuteSpace& piece : program::preload_space(placed, sizes)) {
     result.preload_space += piece.bytes;
   }

@@ -104,7 +104,7 @@ PlanOption collective_option(const ir::Graph& graph, const ir::Op& op,
       partition::sent_bytes(partition::rounds(op.kind, port, chips, link.way));
   const double adds = adding(partition::sum_of_core(graph, op, plan), link.way, times);
   PlanOption option{.plan = plan,
-                    .footprint = partition::footprint(graph, op, plan),
+                    .footprint = partition::footprint(graph, op, plan, chip),
                     .cores = cores,
                     .steps = 1,
                     .compute = {0.0},

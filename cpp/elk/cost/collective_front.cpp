@@ -110,7 +110,7 @@ Front collective_front(const ir::Graph& graph, const ir::Op& op, const chip::Chi
     if (!plan) {
       continue;
     }
-    const Bytes space = partition::footprint(graph, op, *plan).space;
+    const Bytes space = partition::footprint(graph, op, *plan, chip).space;
     front.smallest = front.smallest.value == 0 ? space : std::min(front.smallest, space);
     if (space <= chip::room(chip)) {
       fitting.push_back(collective_option(graph, op, *plan, chip, tiles));

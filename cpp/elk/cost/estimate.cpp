@@ -29,7 +29,7 @@ class Walk {
         pricer_(graph, op, chip, tiles),
         at_(op.axes.size(), 1) {}
 
-  Seconds run() {
+  Estimate run() {
     static_cast<void>(visit(at_));
     if (chip::is_grid(chip_)) {
       lay_out();
@@ -39,7 +39,8 @@ class Walk {
     }
     for (int round = 0; round < kRounds && trade(); ++round) {
     }
-    return {best_ ? best_->time : 0.0};
+    return best_ ? Estimate{.time = {best_->time}, .exchange = {best_->exchange}}
+                 : Estimate{.time = {0.0}, .exchange = {0.0}};
   }
 
  private:
@@ -49,6 +50,7 @@ class Walk {
     bool too_large;
     double time;
     Factor factors;
+    double exchange;
 
     // NOLINTNEXTLINE(readability-implicit-bool-conversion): the comparison as it is defaulted
     friend auto operator<=>(const Visited&, const Visited&) = default;
@@ -133,9 +135,11 @@ class Walk {
       return std::nullopt;
     }
     const PlanOption option = price_execute(graph_, op_, *plan, pricer_);
+    const double gather = gather_time(option.gather);
     Visited found{.too_large = option.footprint.space > chip::room(chip_),
-                  .time = option.time.value - option.gather.time.value + gather_time(option.gather),
-                  .factors = factors};
+                  .time = option.time.value - option.gather.time.value + gather,
+                  .factors = factors,
+                  .exchange = gather + option.shift.time.value + option.reduce.time.value};
     best_ = best_ && *best_ < found ? best_ : found;
     return found;
   }
@@ -160,8 +164,8 @@ class Walk {
 
 }  // namespace
 
-Seconds estimate(const ir::Graph& graph, const ir::Op& op, const chip::Chip& chip,
-                 const TileModel& tiles) {
+Estimate estimate(const ir::Graph& graph, const ir::Op& op, const chip::Chip& chip,
+                  const TileModel& tiles) {
   return Walk(graph, op, chip, tiles).run();
 }
 

@@ -7,6 +7,12 @@
 
 namespace elk::cost {
 
+/// What a plan takes alone.
+struct Estimate {
+  Seconds time;
+  Seconds exchange;  // of that, in which the ports of its cores carry its own data
+};
+
 /// About what a fast plan of `op` takes alone, activations gathered, on a grid from nearby, where
 /// whole spaces are too many to search: of cuts met on the way from one core to all, the fastest
 /// that fits.
@@ -15,7 +21,7 @@ namespace elk::cost {
 /// two axes are laid out over its rows and columns instead. Then, from the best so far, one axis is
 /// cut half as often and another more, as long as that helps. Nothing rotates. Where no cut fits
 /// the cores' SRAM, the fastest of all.
-[[nodiscard]] Seconds estimate(const ir::Graph& graph, const ir::Op& op, const chip::Chip& chip,
-                               const TileModel& tiles);
+[[nodiscard]] Estimate estimate(const ir::Graph& graph, const ir::Op& op, const chip::Chip& chip,
+                                const TileModel& tiles);
 
 }  // namespace elk::cost

@@ -129,7 +129,7 @@ PlanOption price_execute(const ir::Graph& graph, const ir::Op& op,
   const double compute = pricer.compute(motion);
   const double time = pricer.time(cut, motion, compute);
   PlanOption option{.plan = plan,
-                    .footprint = partition::footprint(graph, op, plan),
+                    .footprint = partition::footprint(graph, op, plan, pricer.chip()),
                     .cores = cut.cores,
                     .steps = motion.steps,
                     .compute = {compute},

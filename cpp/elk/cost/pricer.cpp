@@ -182,9 +182,9 @@ void Pricer::measure_result(Cut& cut, std::size_t slot) const {
   for (std::size_t dim = 0; dim < result.dims.size(); ++dim) {
     counts[dim] = held.extent[dim].count;
   }
-  held.scatter =
-      partition::scatter(std::span(counts.data(), result.dims.size()), parts_of(cut, result));
   const std::int64_t wide = std::max(wide_bits_, result.bits);
+  held.scatter = partition::scatter(std::span(counts.data(), result.dims.size()),
+                                    parts_of(cut, result), partition::elements_of_run(wide, chip_));
   const std::int64_t partial = aligned(element_bytes(held.elements, wide)).value;
   if (held.scatter.parts == 1) {
     cut.result += aligned(element_bytes(held.elements, result.bits)).value;

@@ -30,8 +30,8 @@ std::vector<std::int64_t> paces(const ir::Op& op, const ExecutePlan& plan) {
 
 /// Rotated axes by the bytes that rotate along them, most first, ties by position (T10 4.4).
 std::vector<std::int32_t> loop_order(const ir::Graph& graph, const ir::Op& op,
-                                     const ExecutePlan& plan) {
-  const Footprint held = footprint(graph, op, plan);
+                                     const ExecutePlan& plan, const chip::Chip& chip) {
+  const Footprint held = footprint(graph, op, plan, chip);
   std::vector<std::pair<std::int64_t, std::int32_t>> loops;
   for (std::size_t axis = 0; axis < op.axes.size(); ++axis) {
     std::int64_t bytes = 0;
@@ -125,7 +125,7 @@ std::optional<ExecutePlan> complete_plan(const ir::Graph& graph, const ir::Op& o
            plan.mesh_dims[static_cast<std::size_t>(b)];
   });
   plan.pace = paces(op, plan);
-  plan.loops = loop_order(graph, op, plan);
+  plan.loops = loop_order(graph, op, plan, chip);
   return plan;
 }
 

@@ -45,7 +45,7 @@ Layout layout(const ir::Graph& graph, const ir::Op& op, std::size_t operand,
     result.cores *= plan.factors[axis];
   }
   if (piece.access == ir::Access::Write) {
-    const Scatter parts = scatter(graph, op, operand, plan);
+    const Scatter parts = scatter(graph, op, operand, plan, chip);
     result.split_dim = parts.dim;
     result.split = parts.parts;
     if (parts.parts > 1) {

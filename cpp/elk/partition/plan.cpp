@@ -40,14 +40,18 @@ bool accumulates(const ir::Op& op, const ir::Operand& operand, const ExecutePlan
   return false;
 }
 
+/// Bits of a partial sum of what `operand` writes.
+std::int64_t partial_bits(const ir::Graph& graph, const ir::Op& op, std::size_t operand) {
+  const auto tensor = static_cast<std::size_t>(op.operands[operand].tensor);
+  return std::max(ir::bits(op.accumulate), ir::bits(graph.tensors[tensor].dtype));
+}
+
 Bytes result_space(const ir::Graph& graph, const ir::Op& op, std::size_t operand,
-                   const ExecutePlan& plan) {
-  const Scatter parts = scatter(graph, op, operand, plan);
+                   const ExecutePlan& plan, const Scatter& parts) {
   const ir::Operand& result = op.operands[operand];
   const ir::DType stored = graph.tensors[static_cast<std::size_t>(result.tensor)].dtype;
-  const std::int64_t bits = accumulates(op, result, plan)
-                                ? std::max(ir::bits(op.accumulate), ir::bits(stored))
-                                : ir::bits(stored);
+  const std::int64_t bits =
+      accumulates(op, result, plan) ? partial_bits(graph, op, operand) : ir::bits(stored);
   return aligned(element_bytes(parts.tile, bits)) +
          aligned(element_bytes((parts.parts - 1) * parts.piece, bits)) +
          addend_space(graph, op, plan);
@@ -113,7 +117,12 @@ Tiling tiling(const ir::Op& op, const ExecutePlan& plan) {
   return result;
 }
 
-Scatter scatter(std::span<const std::int64_t> counts, std::int64_t parts) {
+std::int64_t elements_of_run(std::int64_t bits, const chip::Chip& chip) {
+  const chip::Interconnect& links = chip.interconnect;
+  return static_cast<std::int64_t>(8.0 * links.fragment_latency.value * links.link_rate) / bits;
+}
+
+Scatter scatter(std::span<const std::int64_t> counts, std::int64_t parts, std::int64_t run) {
   std::int64_t elements = 1;
   for (const std::int64_t count : counts) {
     elements *= count;
@@ -126,7 +135,7 @@ Scatter scatter(std::span<const std::int64_t> counts, std::int64_t parts) {
   std::int64_t outer = 1;
   for (std::size_t dim = 0; dim < counts.size(); ++dim) {
     const std::int64_t piece = elements / counts[dim] * ceil_div(counts[dim], parts);
-    if (piece < best.piece) {
+    if (piece + (run * outer) < best.piece + (run * best.runs)) {
       best.dim = static_cast<std::int32_t>(dim);
       best.piece = piece;
       best.runs = outer;
@@ -137,7 +146,7 @@ Scatter scatter(std::span<const std::int64_t> counts, std::int64_t parts) {
 }
 
 Scatter scatter(const ir::Graph& graph, const ir::Op& op, std::size_t operand,
-                const ExecutePlan& plan) {
+                const ExecutePlan& plan, const chip::Chip& chip) {
   const ir::Operand& result = op.operands[operand];
   const ir::Tensor& tensor = graph.tensors[static_cast<std::size_t>(result.tensor)];
   const std::vector<std::int64_t> size = sizes(op);
@@ -153,7 +162,7 @@ Scatter scatter(const ir::Graph& graph, const ir::Op& op, std::size_t operand,
       parts *= plan.factors[axis];
     }
   }
-  return scatter(counts, parts);
+  return scatter(counts, parts, elements_of_run(partial_bits(graph, op, operand), chip));
 }
 
 RowSums row_sums(const ir::Op& op) {
@@ -181,19 +190,20 @@ Box held_box(const ir::Graph& graph, const ir::Op& op, std::size_t operand,
              held_tile(op, operand, plan));
 }
 
-Footprint footprint(const ir::Graph& graph, const ir::Op& op, const ExecutePlan& plan) {
+Footprint footprint(const ir::Graph& graph, const ir::Op& op, const ExecutePlan& plan,
+                    const chip::Chip& chip) {
   Footprint result{.operand = {}, .tensor = {}, .tensors = {}, .rest = {0}, .space = {0}};
   for (std::size_t i = 0; i < op.operands.size(); ++i) {
     const ir::Operand& operand = op.operands[i];
     const bool write = operand.access == ir::Access::Write;
     const ir::Tensor& tensor = graph.tensors[static_cast<std::size_t>(operand.tensor)];
     const std::int64_t bits = ir::bits(tensor.dtype);
-    result.operand.push_back(
-        write ? result_space(graph, op, i, plan)
-              : aligned(element_bytes(held_box(graph, op, i, plan).elements, bits)));
     if (write) {
-      const Scatter parts = scatter(graph, op, i, plan);
+      const Scatter parts = scatter(graph, op, i, plan, chip);
+      result.operand.push_back(result_space(graph, op, i, plan, parts));
       result.rest += aligned(element_bytes(parts.piece, bits));
+    } else {
+      result.operand.push_back(aligned(element_bytes(held_box(graph, op, i, plan).elements, bits)));
     }
     if (first_like(op, i) != i) {
       continue;

@@ -36,8 +36,8 @@ struct Tiling {
 [[nodiscard]] Tiling tiling(const ir::Op& op, const ExecutePlan& plan);
 
 /// How a result ends up whose reduction axes are cut: of the `parts` cores that hold a partial
-/// tile, each keeps one part of the tile, cut along `dim` into pieces as small as any dimension
-/// allows (ties: outermost).
+/// tile, each keeps one part of the tile, cut along the dimension whose pieces arrive soonest by
+/// their elements and contiguous runs (ties: outermost).
 struct Scatter {
   std::int64_t parts;  // product of the factors of the reduction axes; 1: nothing to reduce
   std::int32_t dim;    // -1 where `parts` is 1
@@ -46,9 +46,12 @@ struct Scatter {
   std::int64_t runs;   // contiguous runs of a piece within the tile
 };
 [[nodiscard]] Scatter scatter(const ir::Graph& graph, const ir::Op& op, std::size_t operand,
-                              const ExecutePlan& plan);
-/// The same for a tile of `counts` indices a dimension.
-[[nodiscard]] Scatter scatter(std::span<const std::int64_t> counts, std::int64_t parts);
+                              const ExecutePlan& plan, const chip::Chip& chip);
+/// That of a tile of `counts` indices a dimension, where a run takes as long as `run` elements.
+[[nodiscard]] Scatter scatter(std::span<const std::int64_t> counts, std::int64_t parts,
+                              std::int64_t run);
+/// Elements of `bits` that a link carries in the time that one contiguous run adds.
+[[nodiscard]] std::int64_t elements_of_run(std::int64_t bits, const chip::Chip& chip);
 
 /// What a row op adds up over a row that is cut: one exchange for each round of `values` numbers a
 /// row. A softmax needs its largest value before it can sum; a norm sums values and squares in one
@@ -91,8 +94,8 @@ struct Footprint {
   Bytes rest;   // the result as it rests afterwards (1/f of the tile after a reduce)
   Bytes space;  // sum of `tensor`
 };
-[[nodiscard]] Footprint footprint(const ir::Graph& graph, const ir::Op& op,
-                                  const ExecutePlan& plan);
+[[nodiscard]] Footprint footprint(const ir::Graph& graph, const ir::Op& op, const ExecutePlan& plan,
+                                  const chip::Chip& chip);
 
 /// How a piece of an HBM operand is shared: who else holds the same piece.
 ///

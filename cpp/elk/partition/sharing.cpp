@@ -65,7 +65,7 @@ Sharing sharing(const ir::Graph& graph, const ir::Op& op, std::size_t operand,
                  .chip_share = 1.0};
   const Needs needs(graph, op, operand, plan.factors, plan.order);
   const std::int64_t ids = ids_of_chip(plan.factors, plan.order, plan.mesh_dims, chip);
-  const std::int64_t held = footprint(graph, op, plan).operand[operand].value;
+  const std::int64_t held = footprint(graph, op, plan, chip).operand[operand].value;
   for (std::int64_t begin = 0; begin < needs.cores(); begin += ids) {
     // No chip reads more than its cores take in: of a tensor that rotates, shifts bring the rest,
     // from other chips too. Picks are counted by rows and columns, whose product overstates a chip

@@ -147,7 +147,7 @@ std::vector<Round> reductions(const PlacedOp& placed) {
   for (std::size_t k = 0; k < placed.op.operands.size(); ++k) {
     if (placed.op.operands[k].access == ir::Access::Write) {
       const partition::Scatter parts =
-          partition::scatter(placed.graph, placed.op, k, placed.plan.execute);
+          partition::scatter(placed.graph, placed.op, k, placed.plan.execute, placed.chip);
       if (parts.parts > 1) {
         out.push_back(scatter_round(placed, k, parts));
       }

@@ -29,15 +29,16 @@ bool taken(const ir::Op& op, const std::vector<std::int8_t>& in_place, std::size
 
 }  // namespace
 
-Sizes sizes_of(const ir::Graph& graph, const ir::Op& op, const partition::ExecutePlan& plan) {
-  Sizes out{.operand = partition::footprint(graph, op, plan).operand, .rest = {}};
+Sizes sizes_of(const ir::Graph& graph, const ir::Op& op, const partition::ExecutePlan& plan,
+               const chip::Chip& chip) {
+  Sizes out{.operand = partition::footprint(graph, op, plan, chip).operand, .rest = {}};
   for (std::size_t k = 0; k < op.operands.size(); ++k) {
     const ir::Operand& operand = op.operands[k];
     Bytes rest{0};
     if (operand.access == ir::Access::Write) {
       const ir::DType dtype = graph.tensors[subscript(operand.tensor)].dtype;
-      rest = partition::aligned(
-          partition::element_bytes(partition::scatter(graph, op, k, plan).piece, ir::bits(dtype)));
+      const partition::Scatter parts = partition::scatter(graph, op, k, plan, chip);
+      rest = partition::aligned(partition::element_bytes(parts.piece, ir::bits(dtype)));
     }
     out.rest.push_back(rest);
   }
@@ -110,12 +111,12 @@ std::vector<ExecuteSpace> execute_space(const ir::Graph& graph, const ir::Op& op
                                         const OpPlan& plan,
                                         const std::vector<std::int8_t>& in_place,
                                         const chip::Chip& chip) {
-  return execute_space({graph, op, plan, chip}, sizes_of(graph, op, plan.execute), in_place);
+  return execute_space({graph, op, plan, chip}, sizes_of(graph, op, plan.execute, chip), in_place);
 }
 
 std::vector<ExecuteSpace> preload_space(const ir::Graph& graph, const ir::Op& op,
                                         const OpPlan& plan, const chip::Chip& chip) {
-  return preload_space({graph, op, plan, chip}, sizes_of(graph, op, plan.execute));
+  return preload_space({graph, op, plan, chip}, sizes_of(graph, op, plan.execute, chip));
 }
 
 Bytes input_space(const ir::Tensor& tensor, const chip::Chip& chip) {
@@ -127,7 +128,7 @@ Bytes rest_space(const ir::Graph& graph, std::int32_t tensor, const std::vector<
   const std::int32_t producer = lives.producer[subscript(tensor)];
   if (producer >= 0) {
     const ir::Op& maker = graph.ops[subscript(producer)];
-    return sizes_of(graph, maker, ops[subscript(producer)].execute)
+    return sizes_of(graph, maker, ops[subscript(producer)].execute, chip)
         .rest[result_operand(maker, tensor)];
   }
   const ir::Tensor& about = graph.tensors[subscript(tensor)];

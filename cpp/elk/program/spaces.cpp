@@ -102,7 +102,7 @@ Spaces::Spaces(const ir::Graph& graph, const chip::Chip& chip, const std::vector
 const Sizes& Spaces::sizes(std::int32_t op) {
   std::optional<Sizes>& known = sizes_[subscript(class_of_[subscript(op)])];
   if (!known) {
-    known = sizes_of(graph_, graph_.ops[subscript(op)], ops_[subscript(op)].execute);
+    known = sizes_of(graph_, graph_.ops[subscript(op)], ops_[subscript(op)].execute, chip_);
   }
   return *known;
 }

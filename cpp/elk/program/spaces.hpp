@@ -19,7 +19,7 @@ struct Sizes {
 };
 
 [[nodiscard]] Sizes sizes_of(const ir::Graph& graph, const ir::Op& op,
-                             const partition::ExecutePlan& plan);
+                             const partition::ExecutePlan& plan, const chip::Chip& chip);
 
 /// One op of a program.
 struct PlacedOp {

@@ -6,6 +6,8 @@
 #include <limits>
 #include <utility>
 
+#include "elk/base/errors.hpp"
+
 namespace elk::schedule {
 namespace {
 
@@ -103,6 +105,24 @@ Found best_of(std::vector<Found> finals, const SearchOptions& options) {
   best.raw = raw;
   best.least = std::move(least);
   return best;
+}
+
+void refuse(const Problem& problem, Bytes room, const std::optional<Shortage>& shortage) {
+  if (!shortage) {
+    throw Infeasible(text("no schedule could be placed in ", room.value,
+                          " bytes of SRAM a core: buffers fit in sum but not in addresses; "
+                          "give the chip more core.sram_bytes"),
+                     "placement");
+  }
+  const ir::Op& op = problem.graph().ops[static_cast<std::size_t>(shortage->op)];
+  throw Infeasible(
+      text("op '", op.name, "' (", op.onnx_type, ") does not fit: its smallest workable plan ",
+           "beside the tensors that must stay on chip needs ", (room + shortage->excess).value,
+           " bytes of SRAM a core, ", room.value,
+           " are usable (core.sram_bytes - core.reserved_bytes): ", shortage->excess.value,
+           " bytes too many; a smaller batch or sequence, more cores, or core.sram_bytes larger "
+           "by that much would make it fit"),
+      "sram_overflow");
 }
 
 }  // namespace elk::schedule

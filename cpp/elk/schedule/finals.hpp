@@ -26,4 +26,9 @@ namespace elk::schedule {
 /// put before it, and one that is alone needs none.
 [[nodiscard]] Found best_of(std::vector<Found> finals, const SearchOptions& options);
 
+/// Throws `Infeasible`: of `shortage`, the least that any proposal had, or, where buffers of all
+/// fit in sum, of addresses.
+[[noreturn]] void refuse(const Problem& problem, Bytes room,
+                         const std::optional<Shortage>& shortage);
+
 }  // namespace elk::schedule

@@ -54,11 +54,8 @@ std::vector<Choice> best_of(Problem& problem, const Ideal& start,
                             const std::vector<std::vector<Choice>>& found) {
   std::vector<Choice> best = start.schedule.ops;
   Seconds least = start.times.total;
-  for (std::vector<Choice> choices : found) {
-    for (std::int32_t op = 0; op < problem.op_count(); ++op) {
-      Choice& choice = choices[subscript(op)];
-      choice = least_preloaded(problem, op, choice);
-    }
+  for (const std::vector<Choice>& some : found) {
+    std::vector<Choice> choices = least_preloaded(problem, some);
     const Seconds seconds = ideal_times(problem, situation(problem, choices, Rules::Ideal)).total;
     if (seconds < least) {
       least = seconds;

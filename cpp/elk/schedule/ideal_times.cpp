@@ -63,6 +63,13 @@ Choice least_preloaded(const Problem& problem, std::int32_t op, const Choice& ch
   return {.option = choice.option, .state = states - 1};
 }
 
+std::vector<Choice> least_preloaded(const Problem& problem, std::vector<Choice> choices) {
+  for (std::int32_t op = 0; op < problem.op_count(); ++op) {
+    choices[subscript(op)] = least_preloaded(problem, op, choices[subscript(op)]);
+  }
+  return choices;
+}
+
 bool fits_ideally(const Problem& problem, std::int32_t op, const Choice& choice) {
   const Bytes room = chip::room(problem.chip());
   return problem.option(op, choice).footprint.space <= room &&

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "elk/cost/forecast.hpp"
 #include "elk/schedule/evaluate.hpp"
@@ -9,8 +10,10 @@
 
 namespace elk::schedule {
 
-/// The option of `choice` in its smallest preload state, as the ideal takes it.
+/// The option of `choice`, or of each choice, in its smallest preload state, as the ideal takes it.
 [[nodiscard]] Choice least_preloaded(const Problem& problem, std::int32_t op, const Choice& choice);
+[[nodiscard]] std::vector<Choice> least_preloaded(const Problem& problem,
+                                                  std::vector<Choice> choices);
 
 /// Whether the plan of `choice` fits in the ideal's SRAM for executes, and its preload in the
 /// other.

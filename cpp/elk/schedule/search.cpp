@@ -6,13 +6,15 @@
 #include <optional>
 #include <utility>
 
-#include "elk/base/errors.hpp"
+#include "elk/base/ids.hpp"
 #include "elk/base/parallel.hpp"
 #include "elk/schedule/align.hpp"
 #include "elk/schedule/baselines.hpp"
+#include "elk/schedule/carried.hpp"
 #include "elk/schedule/evaluate.hpp"
 #include "elk/schedule/finals.hpp"
 #include "elk/schedule/full.hpp"
+#include "elk/schedule/ideal_times.hpp"
 #include "elk/schedule/induction.hpp"
 #include "elk/schedule/placement.hpp"
 #include "elk/schedule/polish.hpp"
@@ -22,7 +24,7 @@ namespace elk::schedule {
 namespace {
 
 constexpr std::size_t kSplitsKept = 3;  // of Static's splits, forecast again between neighbours
-constexpr std::size_t kPolished = 4;    // proposals, as long as there is
+constexpr std::size_t kPolished = 16;   // proposals, as long as there is
 constexpr std::int64_t kPolish = 1'500'000;          // work left
 constexpr std::int64_t kPolishOnGrid = 2 * kPolish;  // where one op's cut costs others more
 constexpr std::int64_t kPolishAtRest = 4 * kPolish;  // without HBM, where no annealing follows
@@ -72,7 +74,7 @@ class Searcher {
       settle_all(policies_to(options_.policy));
     }
     if (finals_.empty()) {
-      refuse();
+      refuse(problem_, room_, shortage_);
     }
     Found best = best_of(std::move(finals_), options_);
     best.solved_layers = solved_layers_;
@@ -114,6 +116,7 @@ class Searcher {
         if (loads) {
           for_each_lateness([&] { propose_dynamic_at_shares(); });
         }
+        propose_carried();
         propose_polished();
         break;
       case Policy::ElkFull:
@@ -164,6 +167,22 @@ class Searcher {
       const Space space{.room = room_, .preload_room = room_, .not_before = {}};
       if (consider(Policy::ElkDyn, {.choices = std::move(induced.choices), .space = space})) {
         return;
+      }
+    }
+  }
+
+  /// One cut after another in as many ops as can take it, preloads in their largest state, or,
+  /// where that does not fit, in their smallest.
+  void propose_carried() {
+    sort_candidates();
+    if (candidates_.empty()) {
+      return;
+    }
+    const Contender best = candidates_.front();
+    const Space space{.room = room_, .preload_room = room_, .not_before = {}};
+    for (auto& choices : carried(problem_, best.proposal.choices, best.times.total)) {
+      if (!keep(Policy::ElkDyn, {.choices = choices, .space = space})) {
+        keep(Policy::ElkDyn, {.choices = least_preloaded(problem_, choices), .space = space});
       }
     }
   }
@@ -336,24 +355,6 @@ class Searcher {
           timing(problem_, candidate.situation, preload_order(problem_, candidate.proposal),
                  candidate.issue.issued_before);
     }
-  }
-
-  [[noreturn]] void refuse() const {
-    if (!shortage_) {
-      throw Infeasible(text("no schedule could be placed in ", room_.value,
-                            " bytes of SRAM a core: buffers fit in sum but not in addresses; "
-                            "give the chip more core.sram_bytes"),
-                       "placement");
-    }
-    const ir::Op& op = problem_.graph().ops[static_cast<std::size_t>(shortage_->op)];
-    throw Infeasible(
-        text("op '", op.name, "' (", op.onnx_type, ") does not fit: its smallest workable plan ",
-             "beside the tensors that must stay on chip needs ", (room_ + shortage_->excess).value,
-             " bytes of SRAM a core, ", room_.value,
-             " are usable (core.sram_bytes - core.reserved_bytes): ", shortage_->excess.value,
-             " bytes too many; a smaller batch or sequence, more cores, or core.sram_bytes larger "
-             "by that much would make it fit"),
-        "sram_overflow");
   }
 
   Problem& problem_;

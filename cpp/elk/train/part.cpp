@@ -9,7 +9,6 @@
 
 #include "elk/base/ids.hpp"
 #include "elk/chip/delivery.hpp"
-#include "elk/cost/estimate.hpp"
 #include "elk/cost/rate.hpp"
 #include "elk/cost/tile_times.hpp"
 
@@ -113,6 +112,16 @@ Seconds Loading::least(Bytes bytes) const {
   return {chip_.hbm ? count / std::min(chip_.hbm->rate, injection_) : 0.0};
 }
 
+Seconds Loading::beside(const cost::Estimate& execute, Bytes bytes) const {
+  const Seconds longest = std::max(execute.time, time(bytes));
+  if (!chip_.hbm) {
+    return longest;
+  }
+  const double ports = static_cast<double>(chip_.core.count) * chip_.interconnect.link_rate;
+  const double received = static_cast<double>(bytes.value) / ports;
+  return std::max(longest, Seconds{execute.exchange.value + received});
+}
+
 Bytes loaded_bytes(const ir::Graph& graph, const ir::Op& op) {
   return sizes(graph, op, unsplit(op)).hbm;
 }
@@ -123,9 +132,8 @@ std::vector<Part> parts(const ir::Graph& graph, const ir::Op& op, const Loading&
   for (Split& split : splits(graph, op, lengths)) {
     const Sizes bytes = sizes(graph, op, split);
     const Execute run = execute(on_one_chip(op, split));
-    const Picoseconds read = to_picoseconds(loading.time(bytes.hbm));
     result.push_back({.split = std::move(split),
-                      .time = std::max(to_picoseconds(run.about), read),
+                      .time = to_picoseconds(loading.beside(run.about, bytes.hbm)),
                       .least = to_picoseconds(run.least),
                       .hbm = bytes.hbm,
                       .kept = bytes.kept,

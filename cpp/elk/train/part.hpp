@@ -6,6 +6,7 @@
 
 #include "elk/base/units.hpp"
 #include "elk/chip/chip.hpp"
+#include "elk/cost/estimate.hpp"
 #include "elk/cost/tile.hpp"
 #include "elk/ir/graph.hpp"
 #include "elk/train/split.hpp"
@@ -14,8 +15,8 @@ namespace elk::train {
 
 /// An op on one chip, without HBM.
 struct Execute {
-  Seconds about;  // what a fast plan takes
-  Seconds least;  // what none undercuts
+  cost::Estimate about;  // a fast plan
+  Seconds least;         // what none undercuts
 };
 using ExecuteTime = std::function<Execute(const ir::Op& on_one_chip)>;
 
@@ -26,7 +27,7 @@ using ExecuteTime = std::function<Execute(const ir::Op& on_one_chip)>;
 /// What one chip does of an op under one split.
 struct Part {
   Split split;
-  Picoseconds time;   // the longer of its execute and its HBM bytes
+  Picoseconds time;   // the longest of its execute, its HBM bytes, and these beside its exchanges
   Picoseconds least;  // of its execute, whatever the plan
   Bytes hbm;          // read, of weights and states
   Bytes kept;         // of weights and states, what is picked from whole
@@ -42,6 +43,9 @@ class Loading {
   [[nodiscard]] Seconds time(Bytes bytes) const;
   /// The same, but for what lies behind the links that data enter by.
   [[nodiscard]] Seconds least(Bytes bytes) const;
+  /// What an op takes at least that reads `bytes` on each chip: the port of a core receives its
+  /// share of them beside what the execute exchanges.
+  [[nodiscard]] Seconds beside(const cost::Estimate& execute, Bytes bytes) const;
 
  private:
   const chip::Chip& chip_;

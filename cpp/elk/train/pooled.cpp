@@ -26,7 +26,7 @@ Picoseconds pooled_time(const ir::Graph& graph, const chip::Chip& chip,
   const auto time = [&](std::int32_t at) {
     const ir::Op& op = graph.ops[subscript(at)];
     const Bytes each{ceil_div(loaded_bytes(graph, op).value, chip.chips)};
-    return to_picoseconds(std::max(cost::estimate(graph, op, chip, tiles), loading.time(each)));
+    return to_picoseconds(loading.beside(cost::estimate(graph, op, chip, tiles), each));
   };
   const std::vector<Picoseconds> alone = parallel_map(distinct, time, threads);
   Picoseconds sum{0};

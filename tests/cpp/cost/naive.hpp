@@ -242,9 +242,11 @@ inline std::int64_t in_eights(std::int64_t elements, std::int64_t bits) {
   return round_up(ceil_div(elements * bits, 8), 8);
 }
 
-/// Space of a result: its tile, and a partial one with the room to receive those of others.
+/// Space of a result: its tile, and a partial one with the room to receive those of others. Partial
+/// tiles are dealt out along the dimension of which a part arrives soonest, a run of neighbouring
+/// elements counted as what a link carries in the time that one adds.
 inline std::int64_t naive_result(const OneOp& one, std::size_t operand, const NaivePlan& plan,
-                                 std::int64_t& parts, std::int64_t& piece) {
+                                 const chip::Chip& chip, std::int64_t& parts, std::int64_t& piece) {
   const ir::Op& op = one.op();
   const ir::Operand& result = op.operands[operand];
   const Numbers tile = naive_tile(op, plan.factors);
@@ -266,11 +268,21 @@ inline std::int64_t naive_result(const OneOp& one, std::size_t operand, const Na
       accumulates ? ir::bits(op.accumulate) : ir::bits(one.graph.tensors.back().dtype);
   const std::int64_t elements = naive_elements(one, operand, tile);
   piece = elements;
+  const chip::Interconnect& links = chip.interconnect;
+  const auto run = static_cast<std::int64_t>(links.fragment_latency.value * links.link_rate * 8) /
+                   std::max(ir::bits(op.accumulate), ir::bits(one.graph.tensors.back().dtype));
+  std::int64_t runs = 1;
+  std::int64_t least = elements + run;
   for (std::size_t dim = 0; dim < result.dims.size() && parts > 1; ++dim) {
     const std::int64_t count =
         naive_extent(op, result.dims[dim],
                      one.graph.tensors[static_cast<std::size_t>(result.tensor)].shape[dim], tile);
-    piece = std::min(piece, elements / count * ceil_div(count, parts));
+    const std::int64_t part = elements / count * ceil_div(count, parts);
+    if (part + (runs * run) < least) {
+      least = part + (runs * run);
+      piece = part;
+    }
+    runs *= count;
   }
   return in_eights(elements, bits) + (parts > 1 ? in_eights((parts - 1) * piece, bits) : 0);
 }
@@ -336,7 +348,7 @@ inline NaivePlan naive_plan(const OneOp& one, const Numbers& factors,
     if (op.operands[i].access == ir::Access::Write) {
       std::int64_t parts = 1;
       std::int64_t piece = 0;
-      plan.space += naive_result(one, i, plan, parts, piece);
+      plan.space += naive_result(one, i, plan, chip, parts, piece);
       plan.exchange += (parts - 1) * ceil_div(piece * ir::bits(op.accumulate), 8);
       continue;
     }

@@ -25,7 +25,7 @@ TileModel plain_tiles() {
 double over_fastest(const OneOp& one, const chip::Chip& chip) {
   const Front all = front(one.graph, one.op(), chip, plain_tiles(), {});
   const double fastest = all.options[static_cast<std::size_t>(all.fastest)].time.value;
-  return estimate(one.graph, one.op(), chip, plain_tiles()).value / fastest;
+  return estimate(one.graph, one.op(), chip, plain_tiles()).time.value / fastest;
 }
 
 TEST(Estimate, IsThatOfAPlanAndNearTheFastest) {
@@ -47,7 +47,7 @@ TEST(Estimate, OnAMeshCutsNoMoreAxesThanItHas) {
   for (const OneOp& one : {test::matmul(32, 48, 64), test::matmul(4, 256, 96),
                            test::matmul(1, 64, 512), test::softmax(24, 96)}) {
     const Front all = front(one.graph, one.op(), chip, plain_tiles(), {});
-    EXPECT_GE(estimate(one.graph, one.op(), chip, plain_tiles()), all.floor.execute);
+    EXPECT_GE(estimate(one.graph, one.op(), chip, plain_tiles()).time, all.floor.execute);
     EXPECT_LE(over_fastest(one, chip), 1.2) << one.op().function;
   }
 }
@@ -56,7 +56,7 @@ TEST(Estimate, OfWhatFitsNoCoreIsStillATime) {
   chip::Chip chip = small_chip(4);
   chip.core.sram = chip.core.reserved + Bytes{64};
   const OneOp one = test::matmul(32, 48, 64);
-  EXPECT_GT(estimate(one.graph, one.op(), chip, plain_tiles()).value, 0.0);
+  EXPECT_GT(estimate(one.graph, one.op(), chip, plain_tiles()).time.value, 0.0);
 }
 
 TEST(Estimate, NeedsOfAPlanAllButItsStates) {

@@ -289,9 +289,10 @@ double from_preload(const PlanOption& option) {
   return option.states.front().time.value + option.time.value;
 }
 
-bool leaves_even_pieces(const OneOp& one, const partition::ExecutePlan& plan) {
+bool leaves_even_pieces(const OneOp& one, const partition::ExecutePlan& plan,
+                        const chip::Chip& chip) {
   const std::size_t result = one.op().operands.size() - 1;
-  const partition::Scatter scatter = partition::scatter(one.graph, one.op(), result, plan);
+  const partition::Scatter scatter = partition::scatter(one.graph, one.op(), result, plan, chip);
   if (scatter.parts == 1) {
     return true;
   }
@@ -308,14 +309,14 @@ TEST(Front, HasTheSoonestPlanThatLeavesEvenPieces) {
     for (const NaivePlan& plan : fitting(test::naive_plans(one, chip, tiles), chip)) {
       const auto complete =
           partition::complete_plan(one.graph, one.op(), plan.factors, plan.temporal, chip);
-      if (leaves_even_pieces(one, *complete)) {
+      if (leaves_even_pieces(one, *complete, chip)) {
         expected =
             std::min(expected, from_preload(price(one.graph, one.op(), *complete, chip, tiles)));
       }
     }
     double found = 1.0;
     for (const PlanOption& option : cost::front(one.graph, one.op(), chip, tiles, {}).options) {
-      if (leaves_even_pieces(one, option.plan)) {
+      if (leaves_even_pieces(one, option.plan, chip)) {
         found = std::min(found, from_preload(option));
       }
     }

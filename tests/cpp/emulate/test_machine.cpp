@@ -27,7 +27,7 @@ TEST(Machine, ComputesWhatOneTileDoesUnderRandomPlans) {
             ? 1
             : 0;
     summed += partition::scatter(run.one.graph, run.one.op(), run.one.op().operands.size() - 1,
-                                 plan.execute)
+                                 plan.execute, chip)
                           .parts > 1
                   ? 1
                   : 0;

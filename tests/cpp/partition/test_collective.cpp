@@ -77,7 +77,7 @@ TEST(Collective, HasRoomForTheAddendsOfAllOtherChips) {
   const Sum added = sum_of_core(sum.graph, sum.op(), plan);
   EXPECT_EQ(added.addends, 3);
   EXPECT_EQ(added.elements, 4 * 8 / 4);
-  const Footprint held = footprint(sum.graph, sum.op(), plan);
+  const Footprint held = footprint(sum.graph, sum.op(), plan, test::small_chip(8));
   const std::int64_t tile = 4 * 8 * 2;
   EXPECT_EQ(held.space, Bytes{tile + tile + (3 * tile / 4)});
   EXPECT_EQ(held.rest, Bytes{tile});

@@ -66,7 +66,7 @@ TEST(CompletePlan, RotatesBothOperandsOfFigure10Together) {
   const auto plan =
       complete_plan(one.graph, one.op(), {3, 3, 1}, {{1, 3}, {3, 1}, {}}, small_chip(9));
   ASSERT_TRUE(plan.has_value());
-  const Footprint held = footprint(one.graph, one.op(), *plan);
+  const Footprint held = footprint(one.graph, one.op(), *plan, small_chip(9));
   EXPECT_EQ(tiling(one.op(), *plan).steps, 3);
   EXPECT_EQ(held.space, Bytes{3 * 8});  // One f16 of A, B and C each, in eights.
 }

@@ -24,7 +24,8 @@ ExecutePlan plan_of(const test::OneOp& one, Numbers factors, std::vector<Numbers
 
 TEST(Footprint, AddsUpTilesInEights) {
   const test::OneOp one = matmul(32, 48, 64);
-  const Footprint held = footprint(one.graph, one.op(), plan_of(one, {2, 3, 1}, {}));
+  const Footprint held =
+      footprint(one.graph, one.op(), plan_of(one, {2, 3, 1}, {}), small_chip(64));
   EXPECT_EQ(held.operand[0], Bytes{16 * 64 * 2});
   EXPECT_EQ(held.operand[1], Bytes{64 * 16 * 2});
   EXPECT_EQ(held.operand[2], Bytes{16 * 16 * 2});
@@ -37,7 +38,8 @@ TEST(Footprint, AddsUpTilesInEights) {
 TEST(Footprint, SplitsTheTensorOfFigure6OverTime) {
   const test::OneOp one = matmul(6, 8, 8, ir::Home::Activation);
   const auto part = [&](std::int64_t parts) {
-    return footprint(one.graph, one.op(), plan_of(one, {2, 4, 1}, {{1, parts}})).operand[0];
+    return footprint(one.graph, one.op(), plan_of(one, {2, 4, 1}, {{1, parts}}), small_chip(64))
+        .operand[0];
   };
   EXPECT_EQ(part(2), Bytes{24});  // 3 x 4 x 2
   EXPECT_EQ(part(4), Bytes{16});  // 3 x 2 x 2 = 12, in eights
@@ -52,7 +54,8 @@ TEST(Footprint, SplitsTheTensorOfFigure6OverTime) {
 TEST(Footprint, HoldsAPartialResultAndRoomForThoseOfOthers) {
   test::OneOp one = matmul(32, 48, 64);
   one.op().accumulate = ir::DType::F32;
-  const Footprint held = footprint(one.graph, one.op(), plan_of(one, {2, 3, 4}, {}));
+  const Footprint held =
+      footprint(one.graph, one.op(), plan_of(one, {2, 3, 4}, {}), small_chip(64));
   EXPECT_EQ(held.operand[2], Bytes{(16 * 16 * 4) + (3 * 64 * 4)});
   EXPECT_EQ(held.rest, Bytes{64 * 2});
 }
@@ -60,7 +63,8 @@ TEST(Footprint, HoldsAPartialResultAndRoomForThoseOfOthers) {
 TEST(Footprint, KeepsASumThatGrowsOverStepsAtItsWidth) {
   test::OneOp one = matmul(32, 48, 64);
   one.op().accumulate = ir::DType::F32;
-  const Footprint held = footprint(one.graph, one.op(), plan_of(one, {2, 3, 1}, {{1, 3}}));
+  const Footprint held =
+      footprint(one.graph, one.op(), plan_of(one, {2, 3, 1}, {{1, 3}}), small_chip(64));
   EXPECT_EQ(held.operand[2], Bytes{16 * 16 * 4});
   EXPECT_EQ(held.rest, Bytes{16 * 16 * 2});
 }
@@ -69,17 +73,36 @@ TEST(Footprint, CountsATensorThatIsNamedTwiceTheSameWayOnce) {
   test::OneOp one(ir::OpKind::Elementwise, "mul", {test::parallel("n", 64, ir::TileDim::Elements)});
   one.reads(ir::Home::Activation, {64}, {test::along(0)}).writes({64}, {test::along(0)});
   one.op().operands.insert(one.op().operands.begin(), one.op().operands.front());
-  const Footprint held = footprint(one.graph, one.op(), plan_of(one, {4}, {}));
+  const Footprint held = footprint(one.graph, one.op(), plan_of(one, {4}, {}), small_chip(64));
   EXPECT_EQ(held.tensors.size(), 2U);
   EXPECT_EQ(held.space, Bytes{64});
 }
 
 TEST(Scatter, CutsTheDimensionThatGivesTheSmallestPieces) {
-  EXPECT_EQ(scatter(Numbers{6, 8}, 4).dim, 1);
-  EXPECT_EQ(scatter(Numbers{6, 8}, 4).piece, 12);
-  EXPECT_EQ(scatter(Numbers{6, 8}, 4).runs, 6);
-  EXPECT_EQ(scatter(Numbers{6, 8}, 2).dim, 0);
-  EXPECT_EQ(scatter(Numbers{6, 8}, 1).dim, -1);
+  EXPECT_EQ(scatter(Numbers{6, 8}, 4, 0).dim, 1);
+  EXPECT_EQ(scatter(Numbers{6, 8}, 4, 0).piece, 12);
+  EXPECT_EQ(scatter(Numbers{6, 8}, 4, 0).runs, 6);
+  EXPECT_EQ(scatter(Numbers{6, 8}, 2, 0).dim, 0);
+  EXPECT_EQ(scatter(Numbers{6, 8}, 1, 0).dim, -1);
+}
+
+TEST(Scatter, CutsAnOuterDimensionWhereRunsTakeLongerThanTheElementsSpared) {
+  // By rows: 2 x 128 elements in one run; by columns: 15 x 16 in 15.
+  EXPECT_EQ(scatter(Numbers{15, 128}, 8, 0).dim, 1);
+  EXPECT_EQ(scatter(Numbers{15, 128}, 8, 1).dim, 1);
+  EXPECT_EQ(scatter(Numbers{15, 128}, 8, 2).dim, 0);
+  EXPECT_EQ(scatter(Numbers{15, 128}, 8, 2).piece, 256);
+  EXPECT_EQ(scatter(Numbers{15, 128}, 8, 2).runs, 1);
+}
+
+TEST(Scatter, CountsARunAsWhatALinkCarriesInItsTime) {
+  chip::Chip chip = small_chip(8);
+  chip.interconnect.link_rate = 5.5e9;
+  chip.interconnect.fragment_latency = {2.2e-9};
+  EXPECT_EQ(elements_of_run(16, chip), 6);
+  EXPECT_EQ(elements_of_run(32, chip), 3);
+  chip.interconnect.fragment_latency = {0.0};
+  EXPECT_EQ(elements_of_run(16, chip), 0);
 }
 
 TEST(CoreOrder, PutsReductionsInsideAndTheAxesOfHbmDataOutside) {

@@ -55,7 +55,8 @@ TEST(ExecuteSpace, HoldsThePartOfAResultThatDoesNotRest) {
   c.ops[0] = cut(c.graph, 0, {1, 8, 4});
   const Lifetimes lives = lifetimes(c.graph);
   const chip::Chip chip = chip::small_chip();
-  const Bytes whole = partition::footprint(c.graph, c.graph.ops[0], c.ops[0].execute).operand[2];
+  const Bytes whole =
+      partition::footprint(c.graph, c.graph.ops[0], c.ops[0].execute, chip).operand[2];
   const Bytes rest = rest_space(c.graph, c.y, c.ops, lives, chip);
   const auto x = resting(c, c.x);
   EXPECT_EQ(rest, Bytes{32});

@@ -161,7 +161,7 @@ TEST(Ideal, TakesTheBestOfWhatItIsGivenAndSearchesOn) {
     const Ideal alone = fastest_alone(problem);
     std::vector<std::vector<Choice>> found;
     Seconds least = alone.times.total;
-    for (int i = 0; i < 20; ++i) {
+    for (int i = 0; i < 60; ++i) {
       found.push_back(any_choices(problem, random));
       least = std::min(least, ideally(problem, found.back()));
     }

@@ -199,8 +199,12 @@ TEST(OneChip, HasTheLayersOfTheModel) {
   chip::Chip chip = test::tight_pair(16, 65536);
   chip.chips = 4;
   chip.hbm->rate = 1e9;
-  const Sharding sharding =
-      shard(graph, chip, [](const ir::Op&) { return Execute{.about = {0.0}, .least = {0.0}}; }, 1);
+  const Sharding sharding = shard(
+      graph, chip,
+      [](const ir::Op&) {
+        return Execute{.about = {.time = {0.0}, .exchange = {0.0}}, .least = {0.0}};
+      },
+      1);
   const OneChip one = one_chip(graph, sharding, 4);
   ASSERT_TRUE(one.graph.repeat);
   EXPECT_GE(one.graph.repeat->count, 4) << "all but the first and the last";

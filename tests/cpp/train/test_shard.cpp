@@ -29,7 +29,9 @@ chip::Chip pod() {
 
 constexpr int kThreads = 2;
 
-Execute nothing(const ir::Op& /*op*/) { return {.about = {0.0}, .least = {0.0}}; }
+Execute nothing(const ir::Op& /*op*/) {
+  return {.about = {.time = {0.0}, .exchange = {0.0}}, .least = {0.0}};
+}
 
 /// A time that grows with the part of the op.
 Execute by_size(const ir::Op& op) {
@@ -37,7 +39,7 @@ Execute by_size(const ir::Op& op) {
   for (const ir::Axis& axis : op.axes) {
     product *= static_cast<double>(axis.size);
   }
-  return {.about = {product}, .least = {product}};
+  return {.about = {.time = {product}, .exchange = {0.0}}, .least = {product}};
 }
 
 /// Collectives by what they turn into what, as MLPs count them: an all-reduce is one exchange of
@@ -94,7 +96,7 @@ ExecuteTime by_chance(std::uint64_t seed) {
       number = (number * 31) + static_cast<std::uint64_t>(axis.size);
     }
     const auto steps = static_cast<double>(Random(number).below(1000));
-    return Execute{.about = {1e-9 * (1.0 + steps)}, .least = {0.0}};
+    return Execute{.about = {.time = {1e-9 * (1.0 + steps)}, .exchange = {0.0}}, .least = {0.0}};
   };
 }
 
@@ -155,7 +157,7 @@ std::int64_t op_time(const ir::Graph& graph, const chip::Chip& chip, const Execu
     const bool loaded = tensor.home == ir::Home::Weight || tensor.home == ir::Home::State;
     hbm += loaded ? ir::bytes(tensor).value / (split.forms[i] == whole() ? 1 : chip.chips) : 0;
   }
-  const double run = execute(on_one_chip(graph.ops[op], split)).about.value;
+  const double run = execute(on_one_chip(graph.ops[op], split)).about.time.value;
   return to_picoseconds({std::max(run, static_cast<double>(hbm) / chip.hbm->rate)}).value;
 }
 

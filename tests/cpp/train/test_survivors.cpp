@@ -73,7 +73,10 @@ class SurvivorsTest : public testing::Test {
       test::transformer({.layers = 2, .rows = 4, .width = 8, .inner = 16, .keys = 0});
   chip::Chip chip_ = pod();
   Ways ways_{graph_, chip_,
-             [](const ir::Op& /*op*/) { return Execute{.about = {1e-9}, .least = {0.0}}; }, 1};
+             [](const ir::Op& /*op*/) {
+               return Execute{.about = {.time = {1e-9}, .exchange = {0.0}}, .least = {0.0}};
+             },
+             1};
   Routes routes_{ways_, false};
 };
 
