@@ -35,7 +35,8 @@ std::vector<std::int32_t> outer_axes(const ir::Op& op) {
     for (std::size_t dim = 0; dim < operand.dims.size() && result.size() < 2; ++dim) {
       const std::int32_t axis =
           operand.access == ir::Access::Write ? cuttable(op, operand, dim) : -1;
-      if (axis >= 0 && op.axes[subscript(axis)].size > 1) {
+      const bool known = std::find(result.begin(), result.end(), axis) != result.end();
+      if (axis >= 0 && !known && op.axes[subscript(axis)].size > 1) {
         result.push_back(axis);
       }
     }
@@ -43,12 +44,13 @@ std::vector<std::int32_t> outer_axes(const ir::Op& op) {
   return result;
 }
 
-/// Into how many parts at most `limit` cores can cut an axis: as many as there can be, and as many
-/// as leave all cores the same.
+/// Into how many parts at most `limit` cores can cut an axis: as many as there can be, and, over
+/// half as many, those that leave all cores the same.
 std::set<std::int64_t> most_parts(std::int64_t size, std::int64_t limit) {
-  std::set<std::int64_t> result = {partition::distinct_factors(size, limit).back()};
+  const std::int64_t most = partition::distinct_factors(size, limit).back();
+  std::set<std::int64_t> result = {most};
   for (const std::int64_t even : partition::divisors(size)) {
-    if (even <= limit && even > *result.begin() / 2) {
+    if (even <= limit && even > most / 2) {
       result.insert(even);
     }
   }

@@ -16,7 +16,7 @@ namespace {
 
 constexpr Seconds kLong{1.0};
 
-std::vector<Choice> fastest(const Problem& problem) {
+std::vector<Choice> fastest_of(const Problem& problem) {
   std::vector<Choice> result;
   for (std::int32_t op = 0; op < problem.op_count(); ++op) {
     result.push_back({.option = problem.front(op).fastest, .state = 0});
@@ -50,7 +50,7 @@ TEST(Carried, CutsAModelAlikeWhereSizesAndCoresHaveNoCommonFactor) {
     const ir::Graph graph = by_rows(rows, 64);
     const chip::Chip chip = test::tight_chip(8, 1 << 18);
     Problem problem = test::problem(graph, chip, tiles);
-    const std::vector<std::vector<Choice>> found = carried(problem, fastest(problem), kLong);
+    const std::vector<std::vector<Choice>> found = carried(problem, fastest_of(problem), kLong);
     // The first op gathers the input, which lies on all cores: nothing else has to move.
     EXPECT_TRUE(std::any_of(found.begin(), found.end(), [&](const std::vector<Choice>& choices) {
       std::int64_t later = gathered(problem, choices);
@@ -65,8 +65,8 @@ TEST(Carried, LeavesOutWhatTakesTooLongAlone) {
   const ir::Graph graph = by_rows(6, 64);
   const chip::Chip chip = test::tight_chip(8, 1 << 18);
   Problem problem = test::problem(graph, chip, tiles);
-  EXPECT_FALSE(carried(problem, fastest(problem), kLong).empty());
-  EXPECT_TRUE(carried(problem, fastest(problem), {0.0}).empty());
+  EXPECT_FALSE(carried(problem, fastest_of(problem), kLong).empty());
+  EXPECT_TRUE(carried(problem, fastest_of(problem), {0.0}).empty());
 }
 
 TEST(Carried, GivesValidChoicesOfEveryOpOnRandomModels) {
@@ -77,7 +77,7 @@ TEST(Carried, GivesValidChoicesOfEveryOpOnRandomModels) {
     const ir::Graph graph = test::random_graph(random);
     const chip::Chip chip = test::random_chip(random);
     Problem problem = test::problem(graph, chip, tiles);
-    const std::vector<Choice> base = fastest(problem);
+    const std::vector<Choice> base = fastest_of(problem);
     for (const std::vector<Choice>& choices : carried(problem, base, kLong)) {
       ASSERT_EQ(choices.size(), base.size());
       for (std::int32_t op = 0; op < problem.op_count(); ++op) {

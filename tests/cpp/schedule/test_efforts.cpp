@@ -42,12 +42,12 @@ std::vector<Seconds> by_chance(std::span<const program::Program* const> programs
   return result;
 }
 
-struct Case {
+struct Searched {
   ir::Graph graph;
   chip::Chip chip;
 };
 
-Case random_case(Random& random) {
+Searched random_case(Random& random) {
   chip::Chip chip = test::grid_chip(3 + random.below(3), 3 + random.below(3),
                                     random.below(2) == 0 ? 24576 : 131072);
   chip.interconnect.link_rate = test::one_of<double, 3>(random, {2e8, 1e9, 5e9});
@@ -55,7 +55,7 @@ Case random_case(Random& random) {
   return {.graph = test::random_graph(random), .chip = chip};
 }
 
-std::optional<Found> result(const Case& one, Policy policy, Effort effort) {
+std::optional<Found> result(const Searched& one, Policy policy, Effort effort) {
   const cost::TileModel tiles = test::analytic();
   Problem problem = test::problem(one.graph, one.chip, tiles, {}, {.most_cores = 0});
   const bool fits = std::all_of(problem.fronts().begin(), problem.fronts().end(),
@@ -88,7 +88,7 @@ TEST(Efforts, ReturnNothingWorseForMoreOfThem) {
   int better = 0;
   int models = 0;
   for (int round = 0; round < test::rounds(15); ++round) {
-    const Case one = random_case(random);
+    const Searched one = random_case(random);
     for (const Policy policy : policies_to(Policy::ElkFull)) {
       const std::optional<Found> fast = result(one, policy, Effort::Fast);
       std::optional<Found> less = fast;
@@ -115,7 +115,7 @@ TEST(Efforts, ReturnNothingWorseForMoreOfThem) {
 TEST(Efforts, LeaveAPolicyWhatItFindsUnderThoseAbove) {
   Random random{53};
   for (int round = 0; round < test::rounds(6); ++round) {
-    const Case one = random_case(random);
+    const Searched one = random_case(random);
     for (const Effort effort : {Effort::Fast, Effort::Default}) {
       const std::optional<Found> full = result(one, Policy::ElkFull, effort);
       for (const Policy policy : policies_to(Policy::ElkDyn)) {
