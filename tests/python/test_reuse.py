@@ -101,7 +101,7 @@ def test_another_bandwidth_leaves_what_does_not_depend_on_it() -> None:
     found, asked = second["handovers"]
     assert found > asked / 2
     found, asked = second["bounds"]
-    assert 0 < found == asked  # since the searches leave the same cuts
+    assert asked - 1 <= found  # the fastest sharding is another at this rate
 
 
 @pytest.mark.parametrize("policy", ["elk-full", "ideal"])
