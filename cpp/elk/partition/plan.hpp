@@ -47,7 +47,7 @@ struct Scatter {
 };
 [[nodiscard]] Scatter scatter(const ir::Graph& graph, const ir::Op& op, std::size_t operand,
                               const ExecutePlan& plan, const chip::Chip& chip);
-/// That of a tile of `counts` indices a dimension, where a run takes as long as `run` elements.
+/// How a tile of `counts` indices a dimension ends up, where a run takes as long as `run` elements.
 [[nodiscard]] Scatter scatter(std::span<const std::int64_t> counts, std::int64_t parts,
                               std::int64_t run);
 /// Elements of `bits` that a link carries in the time that one contiguous run adds.
