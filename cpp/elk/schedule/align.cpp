@@ -18,13 +18,6 @@ namespace {
 constexpr std::int64_t kSmallShare = 32;  // plans below room / 32 may grow up to it
 constexpr std::size_t kNearest = 4;       // plans of the front that are tried
 
-/// The one axis of `op` that indexes dimension `dim` of an operand as it is, or -1.
-std::int32_t plain_axis(const ir::Operand& operand, std::size_t dim) {
-  const ir::Dim& map = operand.dims[dim];
-  const bool plain = map.axes.size() == 1 && map.coef.front() == 1 && map.offset == 0;
-  return plain ? map.axes.front() : -1;
-}
-
 /// The dimension of the tensor that `axis` of the layout cuts, or -1.
 std::int32_t cut_dim(const partition::Layout& layout, std::int32_t axis) {
   for (std::size_t d = 0; d < layout.dims.size(); ++d) {
@@ -53,10 +46,7 @@ bool every_core_works(const ir::Op& op, const partition::ExecutePlan& plan) {
 std::int32_t followed_axis(const ir::Op& op, std::size_t slot, const partition::Layout& layout,
                            std::int32_t cut) {
   const std::int32_t dim = cut_dim(layout, cut);
-  const std::int32_t axis =
-      dim < 0 ? -1 : plain_axis(op.operands[slot], static_cast<std::size_t>(dim));
-  const bool whole = axis < 0 || op.axes[static_cast<std::size_t>(axis)].role == ir::AxisRole::Row;
-  return whole ? -1 : axis;
+  return dim < 0 ? -1 : cuttable_axis(op, op.operands[slot], static_cast<std::size_t>(dim));
 }
 
 /// Cuts `axis` by `factor`, inside all that is cut already; false where no plan can say so: cut
@@ -93,9 +83,8 @@ partition::ExecutePlan uncut_plan(const ir::Op& op) {
 bool deal_out(const ir::Op& op, std::size_t slot, std::int64_t factor,
               const std::vector<std::int32_t>& later, partition::ExecutePlan& plan) {
   for (std::size_t dim = 0; dim < op.operands[slot].dims.size(); ++dim) {
-    const std::int32_t axis = plain_axis(op.operands[slot], dim);
-    if (axis < 0 || op.axes[static_cast<std::size_t>(axis)].role == ir::AxisRole::Row ||
-        std::find(later.begin(), later.end(), axis) != later.end()) {
+    const std::int32_t axis = cuttable_axis(op, op.operands[slot], dim);
+    if (axis < 0 || std::find(later.begin(), later.end(), axis) != later.end()) {
       continue;
     }
     const auto at = static_cast<std::size_t>(axis);
@@ -110,6 +99,13 @@ bool deal_out(const ir::Op& op, std::size_t slot, std::int64_t factor,
 }
 
 }  // namespace
+
+std::int32_t cuttable_axis(const ir::Op& op, const ir::Operand& operand, std::size_t dim) {
+  const ir::Dim& map = operand.dims[dim];
+  const bool plain = map.axes.size() == 1 && map.coef.front() == 1 && map.offset == 0;
+  const std::int32_t axis = plain ? map.axes.front() : -1;
+  return axis < 0 || op.axes[static_cast<std::size_t>(axis)].role == ir::AxisRole::Row ? -1 : axis;
+}
 
 std::optional<partition::ExecutePlan> feed(const ir::Op& op, std::size_t slot,
                                            const partition::Layout& layout) {

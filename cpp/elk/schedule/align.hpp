@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -10,6 +11,11 @@
 #include "elk/schedule/schedule.hpp"
 
 namespace elk::schedule {
+
+/// The axis of `op` that alone indexes dimension `dim` of an operand as it is and may be cut, or
+/// -1.
+[[nodiscard]] std::int32_t cuttable_axis(const ir::Op& op, const ir::Operand& operand,
+                                         std::size_t dim);
 
 /// A plan of `op` that holds operand `slot` as `layout` has it, where the axes of the op allow it.
 [[nodiscard]] std::optional<partition::ExecutePlan> follow(const ir::Op& op, std::size_t slot,

@@ -20,21 +20,13 @@ namespace {
 
 constexpr std::size_t kMostCuts = 32;  // that are carried
 
-/// The axis that alone indexes dimension `dim` of an operand and may be cut, or -1.
-std::int32_t cuttable(const ir::Op& op, const ir::Operand& operand, std::size_t dim) {
-  const ir::Dim& map = operand.dims[dim];
-  const bool plain = map.axes.size() == 1 && map.coef.front() == 1 && map.offset == 0;
-  const std::int32_t axis = plain ? map.axes.front() : -1;
-  return axis < 0 || op.axes[subscript(axis)].role == ir::AxisRole::Row ? -1 : axis;
-}
-
 /// The cuttable axes of the first two dimensions of several indices of the result of `op`.
 std::vector<std::int32_t> outer_axes(const ir::Op& op) {
   std::vector<std::int32_t> result;
   for (const ir::Operand& operand : op.operands) {
     for (std::size_t dim = 0; dim < operand.dims.size() && result.size() < 2; ++dim) {
       const std::int32_t axis =
-          operand.access == ir::Access::Write ? cuttable(op, operand, dim) : -1;
+          operand.access == ir::Access::Write ? cuttable_axis(op, operand, dim) : -1;
       const bool known = std::find(result.begin(), result.end(), axis) != result.end();
       if (axis >= 0 && !known && op.axes[subscript(axis)].size > 1) {
         result.push_back(axis);
