@@ -40,12 +40,11 @@ double adding(const partition::Sum& sum, partition::Way way, TileTimes& times) {
              : static_cast<double>(sum.addends) * times.add(2, sum.elements);
 }
 
-/// Port and core exchange what passes on: as the gather of a phase of its own.
-Exchange scatter(const chip::Chip& chip, std::int64_t cores, std::int64_t piece) {
-  const Fabric fabric(chip);
+/// Ports hand on what came for the cores beside them.
+Exchange scatter(const chip::Chip& chip, const Rectangle& workers, std::int64_t piece) {
   Traffic traffic;
-  add_ports(fabric, chip, cores, piece, traffic);
-  return fabric.exchange(traffic);
+  add_ports(chip, workers, piece, false, traffic);
+  return Fabric(chip).exchange(traffic);
 }
 
 /// All bytes of the link phase through the busiest port, with the adds between them.
@@ -76,17 +75,31 @@ LinkPhase link_phase(ir::OpKind kind, const partition::Held& chip, const partiti
   return best;
 }
 
-void add_ports(const Fabric& fabric, const chip::Chip& chip, std::int64_t cores, std::int64_t piece,
+Rectangle workers(const partition::ExecutePlan& plan, std::int64_t cores) {
+  Rectangle result{.rows = 1, .cols = cores};
+  for (std::size_t axis = 0; axis < plan.factors.size(); ++axis) {
+    if (plan.mesh_dims[axis] == 0) {
+      result = {.rows = plan.factors[axis], .cols = cores / plan.factors[axis]};
+    }
+  }
+  return result;
+}
+
+void add_ports(const chip::Chip& chip, const Rectangle& workers, std::int64_t piece, bool collects,
                Traffic& traffic) {
-  const std::int64_t shared = partition::cores_of_port(chip, cores);
-  if (shared == 1) {
+  const std::int64_t others = partition::cores_of_port(chip, workers.rows * workers.cols) - 1;
+  if (others == 0) {
     return;
   }
-  traffic.received += (shared - 1) * piece;
-  traffic.sent += piece;
-  traffic.fragments += shared - 1;
-  // The last link carries all but the port's own.
-  fabric.among(traffic, {.cores = shared, .apart = 1, .around = false}, piece, true);
+  traffic.received += (collects ? others : 1) * piece;
+  traffic.sent += (collects ? 1 : others) * piece;
+  traffic.fragments += collects ? others : 1;
+  if (chip::is_mesh(chip)) {
+    const BusiestLink busiest(chip);
+    traffic.line += piece * (collects ? busiest.to_first(workers, others)
+                                      : busiest.from_first(workers, others));
+    traffic.hops = std::max(traffic.hops, busiest.hops_of_first(workers, others));
+  }
 }
 
 PlanOption collective_option(const ir::Graph& graph, const ir::Op& op,
@@ -110,7 +123,7 @@ PlanOption collective_option(const ir::Graph& graph, const ir::Op& op,
                     .compute = {0.0},
                     .gather = {},
                     .shift = link_exchange(link, port_bytes, adds, chip),
-                    .reduce = scatter(chip, cores, core.after),
+                    .reduce = scatter(chip, workers(plan, cores), core.after),
                     .time = {0.0},
                     .exchange = {0},
                     .tree = false,

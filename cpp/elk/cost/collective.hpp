@@ -4,6 +4,7 @@
 
 #include "elk/base/units.hpp"
 #include "elk/chip/chip.hpp"
+#include "elk/cost/busiest_link.hpp"
 #include "elk/cost/exchange.hpp"
 #include "elk/cost/front.hpp"
 #include "elk/cost/tile.hpp"
@@ -30,8 +31,12 @@ struct LinkPhase {
                                    const partition::Held& port, std::int64_t chips,
                                    const chip::Chip& machine);
 
-/// Adds what the cores beside a port hand to it or take from it, `piece` bytes each.
-void add_ports(const Fabric& fabric, const chip::Chip& chip, std::int64_t cores, std::int64_t piece,
+/// The cores of a plan; off a grid, in one row.
+[[nodiscard]] Rectangle workers(const partition::ExecutePlan& plan, std::int64_t cores);
+
+/// Adds what the cores beside a port, those before the next one, hand to it (`collects`) or take
+/// from it: `piece` bytes each.
+void add_ports(const chip::Chip& chip, const Rectangle& workers, std::int64_t piece, bool collects,
                Traffic& traffic);
 
 /// A collective under a plan: its gather is `PlanOption::gather`, its link phase with the adds

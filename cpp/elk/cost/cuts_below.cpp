@@ -68,6 +68,9 @@ void CutsBelow::arrive(double compute, const Look& look) {
   if (floor_.ports(cut_, compute) >= limit_) {
     return;
   }
+  if (pricer_.fabric().grid() && !pricer_.arrange(cut_)) {
+    return;
+  }
   pricer_.measure(cut_);
   const WholeTile whole{.time = pricer_.tiles().sub_task(cut_.tile),
                         .beyond = rates_.tells_beyond() && pricer_.tiles().extrapolated(cut_.tile)};

@@ -42,13 +42,15 @@ struct Neighbours {
 /// The interconnect as exchanges see it.
 ///
 /// On a grid a link, not a port, is what binds, and `line` is its load under dimension-order
-/// routing in three patterns:
+/// routing. Reductions and the cores beside a port count it (`BusiestLink`); here are three
+/// patterns more:
 ///
 /// - a gather whose senders lie evenly over the grid: a core in a corner receives over one link a
 ///   dimension; and half of what is wanted crosses the middle of the grid, over as many links each
 ///   way as there are rows (columns);
-/// - all to all among `n` neighbours in a line: floor(n / 2) * ceil(n / 2) pieces cross its middle;
-///   with multicast every piece passes every link once, so that the last one carries n - 1;
+/// - a preload handed on among `n` neighbours in a line: floor(n / 2) * ceil(n / 2) pieces cross
+/// its
+///   middle; with multicast every piece passes every link once, so that the last one carries n - 1;
 /// - a shift within a ring (`partition::Rotation`): every link carries one piece each way, and
 ///   where the cores of a circle lie `apart`, one of each of as many circles.
 ///

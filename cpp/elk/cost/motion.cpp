@@ -5,6 +5,7 @@
 #include "elk/cost/groups.hpp"
 #include "elk/cost/pricer.hpp"
 #include "elk/partition/plan.hpp"
+#include "elk/partition/rotation.hpp"
 
 namespace elk::cost {
 namespace {
@@ -122,6 +123,20 @@ std::int64_t Pricer::rings_across(const Cut& cut, const Turn& turn) const {
   });
 }
 
+/// Whether the `cores` that differ in their places along the cut axes selected by `along` lie once
+/// around a grid.
+bool Pricer::goes_around(const Cut& cut, std::uint64_t along, std::int64_t cores) const {
+  const auto selected = [along](std::int32_t axis) {
+    return ((along >> static_cast<unsigned>(axis)) & 1U) != 0;
+  };
+  if (!fabric_.grid() || std::count_if(cut.order.begin(), cut.order.end(), selected) != 1) {
+    return false;
+  }
+  const auto axis =
+      static_cast<std::size_t>(*std::find_if(cut.order.begin(), cut.order.end(), selected));
+  return partition::goes_around(chip_, cut.mesh_dims[axis], cut.factor[axis], cores);
+}
+
 /// One shift of a slab of `pace` indices: in chunks of the transfer buffer, each with a sync, and
 /// copied into place unless the chip shifts natively (design 3.3). `apart` counts the cores from
 /// one of the circle to the next: between them lie those of as many other circles.
@@ -138,11 +153,9 @@ Exchange Pricer::shift(const Cut& cut, const Turn& turn, const Spin& spin, std::
   traffic.sent = bytes;
   traffic.wide = cut.wide;
   traffic.chip_in = bytes * rings_across(cut, turn) * apart;
-  Neighbours circle = neighbours(cut, ~slot.contained, turn.parts);
-  circle = {.cores = spin.parts,
-            .apart = apart,
-            .around = circle.around && apart * spin.parts == turn.parts};
-  fabric_.shift(traffic, circle, bytes);
+  const bool around =
+      apart * spin.parts == turn.parts && goes_around(cut, ~slot.contained, turn.parts);
+  fabric_.shift(traffic, {.cores = spin.parts, .apart = apart, .around = around}, bytes);
   Exchange result = fabric_.exchange(traffic);
   const bool crosses = cut.wide || traffic.chip_in > 0;
   result.time += fabric_.sync(crosses) * static_cast<double>(chunks - 1);

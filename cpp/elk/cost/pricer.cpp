@@ -72,6 +72,7 @@ Pricer::Pricer(const ir::Graph& graph, const ir::Op& op, const chip::Chip& chip,
       reads_(static_cast<std::size_t>(
           std::count_if(slots_.begin(), slots_.end(), [](const Slot& s) { return !s.write; }))),
       fabric_(chip),
+      busiest_(chip),
       tiles_(graph, op, chip, tiles),
       size_(partition::sizes(op)),
       axis_order_(partition::axis_order(graph, op)),

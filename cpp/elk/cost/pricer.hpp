@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "elk/chip/chip.hpp"
+#include "elk/cost/busiest_link.hpp"
 #include "elk/cost/exchange.hpp"
 #include "elk/cost/slots.hpp"
 #include "elk/cost/tile.hpp"
@@ -155,8 +156,10 @@ class Pricer {
  private:
   [[nodiscard]] partition::Extent extent(std::size_t slot, std::size_t dim, const Cut& cut);
   void measure_result(Cut& cut, std::size_t slot) const;
-  [[nodiscard]] Neighbours neighbours(const Cut& cut, std::uint64_t along,
-                                      std::int64_t cores) const;
+  [[nodiscard]] Rectangle rectangle(const Cut& cut, std::uint64_t along) const;
+  void scatter_on_grid(const partition::Scatter& pieces, std::int64_t bits, const Rectangle& cores,
+                       Traffic& traffic);
+  [[nodiscard]] bool goes_around(const Cut& cut, std::uint64_t along, std::int64_t cores) const;
   [[nodiscard]] Exchange partials(const Cut& cut, std::size_t slot);
   void reduce_rows(Cut& cut);
   [[nodiscard]] Exchange gather(const Cut& cut, std::span<const Turn* const> turns) const;
@@ -171,6 +174,7 @@ class Pricer {
   std::vector<Slot> slots_;
   std::size_t reads_;
   Fabric fabric_;
+  BusiestLink busiest_;
   TileTimes tiles_;
   std::vector<std::int64_t> size_;
   std::vector<std::int32_t> axis_order_;

@@ -15,18 +15,23 @@
 namespace elk::schedule {
 namespace {
 
+/// Cores up to which every exchange is counted, not only those that cross chips: counted with 130,
+/// a compile takes 15 % longer.
+constexpr std::int64_t kFewCores = 128;
+
 /// Whether what chips exchange passes links that lead from chip to chip over a grid or a ring.
 bool passes_chips(const chip::Chip& chip) {
   return chip.chips > 1 && chip.inter_chip->topology != chip::Topology::AllToAll;
 }
 
-/// A plan of an op whose cores lie on several chips, as the program carries it out.
+/// A plan of an op, as the program carries it out.
 struct Counter {
   const program::PlacedOp& placed;
   cost::TileTimes& times;
+  bool wide;
 
   [[nodiscard]] cost::Exchange of(const program::Exchange& exchange) const {
-    return exchange_on_grid(exchange, placed.chip, true);
+    return exchange_on_grid(exchange, placed.chip, wide);
   }
 
   static void add_after(cost::Exchange& exchange, double seconds) {
@@ -37,8 +42,9 @@ struct Counter {
   /// One shift: in chunks of the transfer buffer, each with a sync, then copied into place.
   [[nodiscard]] cost::Exchange once(const program::Rotation& rotation) const {
     cost::Exchange result = of(rotation.exchange);
+    const bool crosses = wide || result.crossing.value > 0;
     const auto chunks = static_cast<double>(rotation.chunks);
-    result.time += cost::Fabric(placed.chip).sync(true) * (chunks - 1.0);
+    result.time += cost::Fabric(placed.chip).sync(crosses) * (chunks - 1.0);
     if (!placed.chip.interconnect.native_shift) {
       add_after(result, chunks * times.copy(rotation.slices, rotation.run, rotation.bits));
     }
@@ -97,21 +103,25 @@ cost::Exchange retimed(const cost::Exchange& known, cost::Exchange counted) {
 
 }  // namespace
 
-bool counts_exchanges(const chip::Chip& chip) { return counts_links(chip) && passes_chips(chip); }
+bool counts_exchanges(const chip::Chip& chip) {
+  return counts_links(chip) && (chip::total_cores(chip) <= kFewCores || passes_chips(chip));
+}
 
 void settle_exchanges(const ir::Graph& graph, const ir::Op& op, const chip::Chip& chip,
                       const cost::TileModel& tiles, cost::PlanOption& option) {
-  if (ir::is_collective(op.kind) || !partition::is_wide(option.plan, chip)) {
+  const bool wide = partition::is_wide(option.plan, chip);
+  const bool small = chip::total_cores(chip) <= kFewCores;
+  if (ir::is_collective(op.kind) || !(wide || small)) {
     return;
   }
   cost::TileTimes times(graph, op, chip, tiles);
   program::OpPlan plan{.execute = option.plan, .divisor = {}, .tree = option.tree};
   const program::PlacedOp placed{graph, op, plan, chip};
-  const Counter counter{.placed = placed, .times = times};
-  if (option.steps > 1 && option.shift.crossing.value > 0) {
+  const Counter counter{.placed = placed, .times = times, .wide = wide};
+  if (option.steps > 1 && (small || option.shift.crossing.value > 0)) {
     option.shift = retimed(option.shift, counter.shifts(option.steps, option.compute.value));
   }
-  if (option.reduce.crossing.value > 0) {
+  if (small || option.reduce.crossing.value > 0) {
     option.reduce = retimed(option.reduce, counter.reductions());
   }
   option.time = option.gather.time + option.compute + option.shift.time + option.reduce.time;

@@ -7,8 +7,8 @@
 
 namespace elk::schedule {
 
-/// Whether shifts, reductions and distributions are counted link by link: those that cross chips in
-/// a mesh or ring.
+/// Whether shifts, reductions and distributions are counted link by link: on small grids all of
+/// them, on larger ones those that cross chips in a mesh or ring.
 [[nodiscard]] bool counts_exchanges(const chip::Chip& chip);
 
 /// Sets what the shifts, the reductions and the distributions of a plan take there, from the

@@ -42,7 +42,20 @@ chip::Chip random_pod(Random& random) {
   return chip;
 }
 
-/// A product over as many of the cores as random factors take, of which x or w may rotate.
+/// One chip of up to 6 x 6 cores, a mesh or a torus.
+chip::Chip random_grid(Random& random) {
+  const std::int64_t rows = 2 + random.below(5);
+  const std::int64_t cols = 2 + random.below(5);
+  chip::Chip chip = test::small_chip(rows * cols);
+  chip.core.rows = rows;
+  chip.core.cols = cols;
+  chip.interconnect.topology =
+      random.below(2) == 0 ? chip::Topology::Mesh2d : chip::Topology::Torus2d;
+  chip.hbm->position = chip::HbmPosition::EdgesAll;
+  return chip;
+}
+
+/// An op over as many of the cores as random factors take; the w of a product may rotate.
 std::optional<partition::ExecutePlan> random_plan(Random& random, const test::OneOp& one,
                                                   const chip::Chip& chip) {
   const std::int64_t cores = chip.chips * chip.core.count;
@@ -56,16 +69,17 @@ std::optional<partition::ExecutePlan> random_plan(Random& random, const test::On
     factors[axis] = ceil_div(size, tile);  // No core is left without work.
     left /= factors[axis];
   }
-  std::vector<Numbers> temporal(3);
+  std::vector<Numbers> temporal(one.op().operands.size());
   const std::int64_t rows = ceil_div(one.op().axes[2].size, factors[2]);  // of a piece of w
-  if (random.below(2) == 0 && factors[0] > 1 && factors[0] <= rows) {
+  if (one.op().kind == ir::OpKind::MatMul && random.below(2) == 0 && factors[0] > 1 &&
+      factors[0] <= rows) {
     temporal[1] = {factors[0], 1};
   }
   auto plan = partition::complete_plan(one.graph, one.op(), factors, temporal, chip);
   return plan;
 }
 
-/// A plan of a product, planned and simulated.
+/// A plan of an op, planned and simulated.
 struct Held {
   const test::OneOp& one;
   const chip::Chip& chip;
@@ -131,7 +145,10 @@ void check(const test::OneOp& one, const chip::Chip& chip, const partition::Exec
   const cost::TileModel tiles = test::analytic();
   cost::PlanOption option = cost::price(one.graph, one.op(), plan, chip, tiles);
   schedule::settle_exchanges(one.graph, one.op(), chip, tiles, option);
-  Held held{.one = one, .chip = chip, .tiles = tiles, .plan = {.execute = plan, .divisor = {}}};
+  Held held{.one = one,
+            .chip = chip,
+            .tiles = tiles,
+            .plan = {.execute = plan, .divisor = {}, .tree = option.tree}};
   seen.shifts += expect_near(option.shift.time, held.shifts(option.steps));
   seen.reductions += expect_near(option.reduce.time, held.reductions());
   for (const cost::PreloadState& state : option.states) {
@@ -142,22 +159,55 @@ void check(const test::OneOp& one, const chip::Chip& chip, const partition::Exec
   }
 }
 
+/// Bounds rest on the closed forms of reductions, without what passes between chips.
+void expect_no_more_than_simulated(const test::OneOp& one, chip::Chip chip,
+                                   const partition::ExecutePlan& plan) {
+  if (chip.inter_chip) {
+    chip.inter_chip->rate = 1e15;
+    chip.inter_chip->latency = {0.0};
+  }
+  const cost::TileModel tiles = test::analytic();
+  const cost::PlanOption option = cost::price(one.graph, one.op(), plan, chip, tiles);
+  const Held held{.one = one,
+                  .chip = chip,
+                  .tiles = tiles,
+                  .plan = {.execute = plan, .divisor = {}, .tree = option.tree}};
+  EXPECT_LE(option.reduce.time.value, held.reductions() + 1e-11);  // whole picoseconds
+}
+
+/// A softmax of which rows may be cut along two axes.
+test::OneOp softmax_of_two(std::int64_t rows, std::int64_t outer, std::int64_t inner) {
+  test::OneOp one(
+      ir::OpKind::Softmax, "softmax",
+      {test::parallel("r", rows, ir::TileDim::Rows), test::row("o", outer, ir::TileDim::Cols),
+       test::row("i", inner, ir::TileDim::Cols)});
+  one.reads(ir::Home::Activation, {rows, outer, inner},
+            {test::along(0), test::along(1), test::along(2)})
+      .writes({rows, outer, inner}, {test::along(0), test::along(1), test::along(2)});
+  return one;
+}
+
 void check_random_plan(Random& random, const chip::Chip& chip, Seen& seen) {
-  const test::OneOp one = test::matmul(8 * (1 + random.below(24)), 8 * (1 + random.below(24)), 96);
+  const std::int64_t first = 8 * (1 + random.below(24));
+  const std::int64_t second = 8 * (1 + random.below(24));
+  const test::OneOp one = random.below(4) == 0 ? softmax_of_two(1 + random.below(8), first, second)
+                                               : test::matmul(first, second, 96);
   const auto plan = random_plan(random, one, chip);
   if (plan) {
     check(one, chip, *plan, seen);
+    expect_no_more_than_simulated(one, chip, *plan);
   }
 }
 
-TEST(GridExchanges, OfRandomProductsTakeAsLongAsSimulated) {
+TEST(GridExchanges, OfRandomPlansTakeAsLongAsSimulated) {
   // What passes a chip on its way to another was not counted: shifts of a plan of GPT-2 over the
-  // twenty grids of palm-wafer were planned at 345 ns and took 650.
+  // twenty grids of palm-wafer were planned at 345 ns and took 650. On one chip the
+  // closed form was off where neighbours of a cut do not lie in one line, or go around a torus.
   Random random{41};
   Seen seen;
-  for (int round = 0; round < test::rounds(800); ++round) {
+  for (int round = 0; round < test::rounds(1200); ++round) {
     SCOPED_TRACE(round);
-    const chip::Chip chip = random_pod(random);
+    const chip::Chip chip = round % 2 == 0 ? random_pod(random) : random_grid(random);
     check_random_plan(random, chip, seen);
   }
   EXPECT_GE(seen.shifts, test::rounds(50));

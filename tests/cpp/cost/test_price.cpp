@@ -130,16 +130,18 @@ TEST(Price, OfAReductionCountsWhatCrossesBetweenChips) {
 }
 
 // Partial results of 6 x 4 on six rows: 5 of 6 parts cross each link towards an end at most;
-// through the middle 3 x 3 parts. Around a torus, half.
-TEST(Price, OfAReductionOnATorusIsHalvedOnlyAllAround) {
+// through the middle 3 x 3 parts. Around a torus each link carries, forwards, a part that goes one
+// link, two that go two and three that go three; of six rows in eight, a part fewer than 3 x 3
+// passes the middle each way: the one between the ends goes round the back.
+TEST(Price, OfAReductionOnATorusGoesTheShorterWayRound) {
   const OneOp one = test::matmul(12, 4, 24);
   const auto wire = [&](const chip::Chip& chip) {
     return priced(one, {1, 1, 6}, {}, chip).reduce.wire.value * kLink;
   };
   const double part = 2.0 * 4 * 2;  // Two rows of four in f16.
   EXPECT_DOUBLE_EQ(wire(grid(6, 2, chip::Topology::Mesh2d)), 9 * part);
-  EXPECT_DOUBLE_EQ(wire(grid(6, 2, chip::Topology::Torus2d)), 4.5 * part);
-  EXPECT_DOUBLE_EQ(wire(grid(8, 2, chip::Topology::Torus2d)), 9 * part);
+  EXPECT_DOUBLE_EQ(wire(grid(6, 2, chip::Topology::Torus2d)), (1 + 2 + 3) * part);
+  EXPECT_DOUBLE_EQ(wire(grid(8, 2, chip::Topology::Torus2d)), 8 * part);
 }
 
 /// Four chips of such a grid: their rows stand below each other.

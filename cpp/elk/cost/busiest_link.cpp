@@ -1,0 +1,149 @@
+#include "elk/cost/busiest_link.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "elk/base/ids.hpp"
+#include "elk/base/rounding.hpp"
+
+namespace elk::cost {
+namespace {
+
+/// Loads of the links of a line that wraps, forwards and backwards.
+class Circle {
+ public:
+  explicit Circle(std::int64_t length)
+      : length_(length), ahead_(subscript(length), 0), back_(subscript(length), 0) {}
+
+  /// A message takes the shorter way round, forwards if both are equally long.
+  void add(std::int64_t from, std::int64_t to) {
+    const std::int64_t forwards = (to - from + length_) % length_;
+    if (2 * forwards <= length_) {
+      pass(ahead_, from, forwards);
+    } else {
+      pass(back_, to, length_ - forwards);
+    }
+  }
+
+  [[nodiscard]] std::int64_t busiest() const {
+    return std::max(*std::max_element(ahead_.begin(), ahead_.end()),
+                    *std::max_element(back_.begin(), back_.end()));
+  }
+
+ private:
+  void pass(std::vector<std::int64_t>& links, std::int64_t first, std::int64_t count) const {
+    for (std::int64_t i = 0; i < count; ++i) {
+      ++links[subscript((first + i) % length_)];
+    }
+  }
+
+  std::int64_t length_;
+  std::vector<std::int64_t> ahead_;
+  std::vector<std::int64_t> back_;
+};
+
+}  // namespace
+
+BusiestLink::BusiestLink(const chip::Chip& chip) {
+  if (chip.interconnect.topology == chip::Topology::Torus2d) {
+    row_wraps_ = chip.core.cols;
+    column_wraps_ = chip.core.rows;
+  } else if (chip.interconnect.topology == chip::Topology::Ring) {
+    row_wraps_ = chip.core.count;
+  }
+}
+
+/// On a line with two ends the link after k cores carries, backwards, a message from each core
+/// behind it to each receiver before it; forwards it carries no more than another does backwards.
+std::int64_t BusiestLink::to_each(const Line& line, std::int64_t receivers) {
+  const std::int64_t n = line.cores;
+  if (2 * (n - 1) < line.wraps || line.wraps == 0) {  // No way round the back is as short.
+    const std::int64_t before = std::min(receivers, n / 2);
+    return before * (n - before);
+  }
+  const std::uint64_t key = (static_cast<std::uint64_t>(line.wraps) << 42U) ^
+                            (static_cast<std::uint64_t>(n) << 21U) ^
+                            static_cast<std::uint64_t>(receivers);
+  if (const std::int64_t* known = wrapped_.find(key)) {
+    return *known;
+  }
+  Circle links(line.wraps);
+  for (std::int64_t to = 0; to < receivers; ++to) {
+    for (std::int64_t from = 0; from < n; ++from) {
+      links.add(from, to);
+    }
+  }
+  wrapped_.put(key, links.busiest());
+  return links.busiest();
+}
+
+std::int64_t BusiestLink::to_each(const Rectangle& cores, std::int64_t receivers) {
+  const std::int64_t full = receivers / cores.cols;  // rows of receivers
+  const std::int64_t more = receivers % cores.cols;
+  // Along a row each message passes to the column of its receiver, then down that column.
+  return std::max({full * to_each(row(cores), cores.cols), (full + 1) * to_each(row(cores), more),
+                   cores.cols * to_each(column(cores), full + (more > 0 ? 1 : 0))});
+}
+
+/// The last link of a line carries what all others send. On a circle every message reaches half of
+/// it each way; of some of its cores, over the link after the first half, from all before.
+std::int64_t BusiestLink::to_all(const Line& line) {
+  const std::int64_t n = line.cores;
+  return line.wraps == 0 ? n - 1 : std::min(n - 1, line.wraps / 2);
+}
+
+std::int64_t BusiestLink::to_all(const Rectangle& cores) const {
+  return std::max(to_all(row(cores)), cores.cols * to_all(column(cores)));
+}
+
+/// Of the first 2 `level` cores the first half all exchange with the second.
+std::int64_t BusiestLink::in_pairs(const Rectangle& cores, std::int64_t level) const {
+  if (level < cores.cols) {
+    return std::min(level, cores.cols - level);
+  }
+  const std::int64_t above = ceil_div(level, cores.cols);  // rows that hold the first half
+  const std::int64_t below = std::min(2 * level, cores.rows * cores.cols) - (above * cores.cols);
+  const std::int64_t most = ceil_div(std::max<std::int64_t>(0, below), cores.cols);
+  const bool alike = level % cores.cols == 0;  // All go the same way round.
+  return std::max<std::int64_t>(1, alike ? most : either_way(most, column(cores)));
+}
+
+/// Messages go along their own row first, so that all from other rows come over the column's link.
+std::int64_t BusiestLink::to_first(const Rectangle& cores, std::int64_t others) const {
+  const std::int64_t beside = std::min(others, cores.cols - 1);
+  return std::max(either_way(beside, row(cores)), either_way(others - beside, column(cores)));
+}
+
+std::int64_t BusiestLink::from_first(const Rectangle& cores, std::int64_t others) const {
+  const std::int64_t straight = others / cores.cols;  // down the column of the first core
+  return std::max(either_way(others - straight, row(cores)), either_way(straight, column(cores)));
+}
+
+/// Over the busier of two links where messages may go round either way.
+std::int64_t BusiestLink::either_way(std::int64_t messages, const Line& line) {
+  return ceil_div(messages, line.wraps == 0 ? 1 : 2);
+}
+
+std::int64_t BusiestLink::steps(std::int64_t distance, const Line& line) {
+  return line.wraps == 0 ? distance : std::min(distance, line.wraps - distance);
+}
+
+std::int64_t BusiestLink::longest(const Line& line) {
+  return line.wraps == 0 ? line.cores - 1 : std::min(line.cores - 1, line.wraps / 2);
+}
+
+std::int64_t BusiestLink::hops(const Rectangle& cores) const {
+  return longest(row(cores)) + longest(column(cores));
+}
+
+std::int64_t BusiestLink::hops_in_pairs(const Rectangle& cores, std::int64_t level) const {
+  return steps(level % cores.cols, row(cores)) + steps(level / cores.cols, column(cores));
+}
+
+std::int64_t BusiestLink::hops_of_first(const Rectangle& cores, std::int64_t others) const {
+  const std::int64_t down = others / cores.cols;
+  const std::int64_t last = steps(others % cores.cols, row(cores)) + steps(down, column(cores));
+  return down == 0 ? last : std::max(last, longest(row(cores)) + steps(down - 1, column(cores)));
+}
+
+}  // namespace elk::cost

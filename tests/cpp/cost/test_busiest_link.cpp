@@ -1,0 +1,177 @@
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <numeric>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "base/rounds.hpp"
+#include "elk/base/ids.hpp"
+#include "elk/base/random.hpp"
+#include "elk/cost/busiest_link.hpp"
+#include "elk/cost/link_loads.hpp"
+
+/// Messages on the busiest link, told by what is known of lines, and counted message by message.
+namespace elk::cost {
+namespace {
+
+using Cores = std::vector<std::int32_t>;
+
+chip::Chip grid_of(chip::Topology topology, std::int64_t rows, std::int64_t cols) {
+  chip::Chip chip{};
+  chip.chips = 1;
+  chip.core.count = rows * cols;
+  chip.core.rows = rows;
+  chip.core.cols = cols;
+  chip.interconnect.topology = topology;
+  return chip;
+}
+
+/// Some cores of a grid, as `BusiestLink` numbers them.
+struct Case {
+  chip::Chip chip;
+  Rectangle cores;
+
+  [[nodiscard]] std::int64_t count() const { return cores.rows * cores.cols; }
+  [[nodiscard]] std::int32_t core(std::int64_t number) const {
+    const std::int64_t cols =
+        chip.interconnect.topology == chip::Topology::Ring ? chip.core.count : chip.core.cols;
+    return static_cast<std::int32_t>((number / cores.cols * cols) + (number % cores.cols));
+  }
+  [[nodiscard]] bool wraps() const { return chip.interconnect.topology != chip::Topology::Mesh2d; }
+};
+
+Case random_case(Random& random) {
+  constexpr std::array kKinds{chip::Topology::Mesh2d, chip::Topology::Torus2d,
+                              chip::Topology::Ring};
+  const chip::Topology topology = kKinds[subscript(random.below(3))];
+  const std::int64_t rows = topology == chip::Topology::Ring ? 1 : 1 + random.below(7);
+  const std::int64_t cols = 1 + random.below(9);
+  return {.chip = grid_of(topology, rows, cols),
+          .cores = {.rows = 1 + random.below(rows), .cols = 1 + random.below(cols)}};
+}
+
+/// What the busiest link carries, and the links of the longest way.
+struct Counted {
+  std::int64_t most;
+  std::int64_t hops;
+};
+
+/// Where `receivers(number)` are the numbers of the cores to which a core sends one message each.
+Counted counted(const Case& one, const std::function<Cores(std::int64_t)>& receivers, bool tree) {
+  LinkLoads links(one.chip);
+  for (std::int64_t from = 0; from < one.count(); ++from) {
+    Cores to;
+    for (const std::int32_t number : receivers(from)) {
+      if (number != from) {
+        to.push_back(one.core(number));
+      }
+    }
+    if (tree) {
+      links.add(one.core(from), to, true, 1);
+    } else {
+      for (const std::int32_t core : to) {
+        links.add(one.core(from), {&core, 1}, true, 1);
+      }
+    }
+  }
+  return {.most = links.busiest(), .hops = links.hops()};
+}
+
+Cores first(std::int64_t count) {
+  Cores result(static_cast<std::size_t>(count));
+  std::iota(result.begin(), result.end(), 0);
+  return result;
+}
+
+/// What was told of cases, beside what was counted.
+struct Tally {
+  int cases = 0;
+  int exact = 0;
+
+  /// `exactly`: where the count is proved, not only a lower bound.
+  void compare(std::int64_t told, std::int64_t counted, bool exactly) {
+    EXPECT_LE(told, counted);
+    EXPECT_TRUE(told == counted || !exactly) << told << " of " << counted;
+    ++cases;
+    exact += told == counted ? 1 : 0;
+  }
+  [[nodiscard]] double share() const { return static_cast<double>(exact) / cases; }
+};
+
+constexpr int kRounds = 2000;
+
+TEST(BusiestLink, CountsMessagesToEachOfSomeCores) {
+  Random random{3};
+  Tally tally;
+  for (int round = 0; round < test::rounds(kRounds); ++round) {
+    const Case one = random_case(random);
+    const std::int64_t receivers = 1 + random.below(one.count());
+    const Counted all = counted(one, [&](std::int64_t) { return first(receivers); }, false);
+    BusiestLink busiest(one.chip);
+    tally.compare(busiest.to_each(one.cores, receivers), all.most, receivers % one.cores.cols == 0);
+    tally.compare(busiest.hops(one.cores), all.hops, !one.wraps());
+  }
+  EXPECT_GT(tally.share(), 0.9);
+}
+
+TEST(BusiestLink, CountsTreesToAllCores) {
+  Random random{4};
+  Tally tally;
+  for (int round = 0; round < test::rounds(kRounds); ++round) {
+    const Case one = random_case(random);
+    const Counted all = counted(one, [&](std::int64_t) { return first(one.count()); }, true);
+    const BusiestLink busiest(one.chip);
+    tally.compare(busiest.to_all(one.cores), all.most, !one.wraps());
+    tally.compare(busiest.hops(one.cores), all.hops, !one.wraps());
+  }
+  EXPECT_GT(tally.share(), 0.9);
+}
+
+void compare_pairs(const Case& one, std::int64_t level, Tally& tally) {
+  const auto partner = [&](std::int64_t number) {
+    const std::int64_t other = number ^ level;
+    return other < one.count() ? Cores{static_cast<std::int32_t>(other)} : Cores{};
+  };
+  const Counted all = counted(one, partner, false);
+  const BusiestLink busiest(one.chip);
+  const bool lines = one.cores.rows == 1 || level % one.cores.cols == 0;
+  tally.compare(busiest.in_pairs(one.cores, level), all.most, lines);
+  tally.compare(busiest.hops_in_pairs(one.cores, level), all.hops, lines);
+}
+
+TEST(BusiestLink, CountsPairs) {
+  Random random{5};
+  Tally tally;
+  for (int round = 0; round < test::rounds(kRounds); ++round) {
+    const Case one = random_case(random);
+    for (std::int64_t level = 1; level < one.count(); level *= 2) {
+      compare_pairs(one, level, tally);
+    }
+  }
+  EXPECT_GT(tally.share(), 0.7);
+}
+
+TEST(BusiestLink, CountsWhatTheFirstCoreExchanges) {
+  Random random{6};
+  Tally tally;
+  for (int round = 0; round < test::rounds(kRounds); ++round) {
+    const Case one = random_case(random);
+    const std::int64_t others = random.below(one.count());
+    const auto to_first = [&](std::int64_t from) { return from <= others ? first(1) : Cores{}; };
+    const auto from_first = [&](std::int64_t from) {
+      return from == 0 ? first(others + 1) : Cores{};
+    };
+    const Counted in = counted(one, to_first, false);
+    const Counted out = counted(one, from_first, false);
+    const BusiestLink busiest(one.chip);
+    tally.compare(busiest.to_first(one.cores, others), in.most, !one.wraps());
+    tally.compare(busiest.from_first(one.cores, others), out.most, !one.wraps());
+    tally.compare(busiest.hops_of_first(one.cores, others), out.hops, !one.wraps());
+  }
+  EXPECT_GT(tally.share(), 0.8);
+}
+
+}  // namespace
+}  // namespace elk::cost
