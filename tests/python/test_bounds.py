@@ -59,6 +59,24 @@ def test_weights_that_rest_on_chip_cross_no_links_of_any_kind(topology: str, chi
         assert plan.bounds.lower_bound_s <= plan.simulate().latency_s
 
 
+def test_chips_that_sync_sooner_with_others_than_within_are_bound_by_that() -> None:
+    chip = tiny_pod(4, topology="mesh2d", hop_latency_s="1 ns", hbm=None, sram_bytes="1 MiB")
+    slow = chip.replace(interconnect_sync_latency_s=20 * chip.interconnect.sync_latency_s)
+    sizes = {"w0": (8, 300), "w1": (300, 1000), "w2": (1, 1000), "w4": (1000, 1000)}
+    weights = {name: np.zeros(size, np.float32) for name, size in sizes.items()}
+    nodes = [
+        node("MatMul", "x0 w0", "x1"),
+        node("MatMul", "x1 w1", "x2"),
+        node("Mul", "x2 w2", "x3"),
+        node("Softmax", "x3", "x4"),
+        node("MatMul", "x4 w4", "x5"),
+    ]
+    model = elk.load_model(model_of(nodes, {"x0": [1, 8]}, ["x5"], weights))
+    for pod in ("sharded", "pooled"):
+        plan = elk.compile(model, slow, policy="basic", pod=pod)
+        assert plan.bounds.lower_bound_s <= plan.simulate().latency_s
+
+
 @pytest.mark.parametrize("policy", ["basic", "elk-dyn"])
 def test_one_core_that_holds_its_weights_moves_nothing(policy: str) -> None:
     model = elk.load_model(elk.models.get("gpt2", layers=1), bindings={"batch": 1, "past": 128})

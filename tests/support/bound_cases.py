@@ -249,5 +249,7 @@ def beaten(found: list[Finding]) -> Iterator[str]:
         return
     fastest = min(found, key=lambda one: one.simulated_s)
     for one in found:
-        if one.plan.bounds.lower_bound_s > fastest.simulated_s:
+        if one.plan.bounds.withheld:
+            yield f"{one}; {one.plan.bounds.withheld}"
+        elif one.plan.bounds.lower_bound_s > fastest.simulated_s:
             yield f"{one}; {fastest.policy} takes {1e6 * fastest.simulated_s:.3f} us"

@@ -97,7 +97,8 @@ Exchange after(const Exchange& first, const Exchange& second) {
           .bytes = first.bytes + second.bytes,
           .wire = first.wire + second.wire,
           .tail = first.tail + second.tail,
-          .crossing = first.crossing + second.crossing};
+          .crossing = first.crossing + second.crossing,
+          .use = mean_use({first.use, first.wire.value}, {second.use, second.wire.value})};
 }
 
 Exchange repeated(const Exchange& once, std::int64_t times) {
@@ -106,7 +107,8 @@ Exchange repeated(const Exchange& once, std::int64_t times) {
           .bytes = once.bytes * times,
           .wire = once.wire * factor,
           .tail = once.tail * factor,
-          .crossing = once.crossing * times};
+          .crossing = once.crossing * times,
+          .use = once.use};
 }
 
 }  // namespace elk::cost

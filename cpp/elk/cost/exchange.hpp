@@ -4,6 +4,7 @@
 
 #include "elk/base/units.hpp"
 #include "elk/chip/chip.hpp"
+#include "elk/cost/link_use.hpp"
 
 namespace elk::cost {
 
@@ -14,6 +15,7 @@ struct Exchange {
   Seconds wire;    // the part of `time` during which the busiest port carries data
   Seconds tail;    // the part of `time` after that: fragments, hops, links between chips, adds
   Bytes crossing;  // between chips, into or out of the busiest one
+  LinkUse use = kEverywhere;  // of a grid
 
   friend bool operator==(const Exchange&, const Exchange&) = default;
 };
@@ -65,6 +67,9 @@ class Fabric {
   /// Time of one exchange; zero if nothing moves.
   [[nodiscard]] Exchange exchange(const Traffic& traffic) const;
   [[nodiscard]] Seconds sync(bool wide) const { return wide ? wide_sync_ : sync_; }
+  /// Whether cores of several chips sync sooner than those of one.
+  [[nodiscard]] bool syncs_sooner_wide() const { return chips_ > 1 && wide_sync_ < sync_; }
+  [[nodiscard]] Seconds least_sync() const { return sync(syncs_sooner_wide()); }
 
   /// Fills `line` and `hops` for a gather of `moved` bytes in all from everywhere.
   void gather(Traffic& traffic, std::int64_t moved) const;

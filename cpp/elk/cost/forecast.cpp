@@ -50,7 +50,25 @@ inline void Forecaster::start_head() {
   const double share = load->share;
   exchanging_ = {.execute = 1.0 - std::min(share, kFairShare),
                  .load = share > kFairShare ? kFairShare / share : 1.0};
+  for (std::size_t i = 0; sharing_.regions && i < kRegions; ++i) {
+    head_use_[i] = share * load->use.region[i] / kBusiest;
+  }
   computing_execute_ = std::max(1.0 - (sharing_.port_drag * load->port), kLeastCompute);
+}
+
+/// Where the two meet in a region, each keeps half of a link or what the other leaves.
+inline Forecaster::Rates Forecaster::beside_head(const LinkUse& exchange) const {
+  if (!sharing_.regions) {
+    return exchanging_;
+  }
+  double slower = 1.0;  // times that the exchange takes
+  double load = 1.0;
+  for (std::size_t i = 0; i < kRegions; ++i) {
+    const double own = static_cast<double>(exchange.region[i]) / kBusiest;
+    slower = std::max(slower, own / std::max(1.0 - head_use_[i], kFairShare));
+    load = std::max(load, head_use_[i] / std::max(1.0 - own, kFairShare));
+  }
+  return {.execute = 1.0 / slower, .load = 1.0 / load};
 }
 
 inline void Forecaster::finish_head() {
@@ -78,9 +96,12 @@ inline bool Forecaster::run_beside_one_load(const Work& work) {
   if (coming_ > 0.0) {
     return false;
   }
-  const double exchange = wire / exchanging_.execute;
+  const Rates rates = beside_head(sharing_.regions ? mean_use({work.in.use, work.in.wire.value},
+                                                              {work.out.use, work.out.wire.value})
+                                                   : kEverywhere);
+  const double exchange = wire / rates.execute;
   const double compute = work.compute.value / computing_execute_;
-  const double loaded = fixed + compute + (exchange * exchanging_.load);
+  const double loaded = fixed + compute + (exchange * rates.load);
   if (loaded >= remaining_) {
     return false;
   }
@@ -93,7 +114,7 @@ inline bool Forecaster::run_beside_one_load(const Work& work) {
 template <Forecaster::Phase kPhase>
 inline Forecaster::Rates Forecaster::rates() const {
   if constexpr (kPhase == Phase::Exchange) {
-    return exchanging_;
+    return beside_head(moving_);
   } else if constexpr (kPhase == Phase::Compute) {
     return {.execute = computing_execute_, .load = 1.0};
   } else {
@@ -138,6 +159,7 @@ inline void Forecaster::run_phase(double amount) {
 }
 
 inline void Forecaster::run_moving(const Moving& moving) {
+  moving_ = moving.use;
   run_phase<Phase::Fixed>(moving.before.value);
   run_phase<Phase::Exchange>(moving.wire.value);
   run_phase<Phase::Fixed>(moving.after.value);

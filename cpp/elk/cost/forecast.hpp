@@ -1,11 +1,13 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
 
 #include "elk/base/units.hpp"
+#include "elk/cost/link_use.hpp"
 
 namespace elk::cost {
 
@@ -16,6 +18,7 @@ struct Moving {
   Seconds before;
   Seconds wire;
   Seconds after;
+  LinkUse use = kEverywhere;  // of a grid
 
   [[nodiscard]] Seconds alone() const { return before + wire + after; }
 };
@@ -34,6 +37,7 @@ struct Load {
   Seconds time;
   double share;  // of the rate of the busiest port, or link of a grid, while it streams
   double port;   // of a link's rate: what arrives at, or leaves, the busiest core
+  LinkUse use = kEverywhere;  // of a grid
 
   friend bool operator==(const Load&, const Load&) = default;
 };
@@ -58,6 +62,7 @@ struct Sharing {
   double port_drag;       // compute lost per share of the port in use: link rate / SRAM rate, or 0
   Seconds hbm_latency;    // paid when the HBM was idle
   double slowness = 1.0;  // times that a preload takes its time
+  bool regions = false;   // whether exchanges and preloads meet region by region, as on a grid
 };
 
 struct Interval {
@@ -79,6 +84,11 @@ struct TimelineResult {
 ///     preload:  min(s, 1/2) / s        exchange:  1 - min(s, 1/2)        compute:  1 - drag * p
 ///
 /// with `s` the preload's share of the port alone, `p` that of its core; off a grid they are one.
+/// On a grid that holds in the region where the one slows the other down most: with `u` what each
+/// keeps its busiest link there busy, alone, by `LinkUse`,
+///
+///     preload:  max(1 - u_x, 1/2) / u_p        exchange:  max(1 - u_p, 1/2) / u_x,    1 at most
+///
 /// Linear in the program.
 [[nodiscard]] TimelineResult forecast(const Timeline& timeline, const Sharing& sharing);
 
@@ -113,6 +123,7 @@ class Forecaster {
   double run_beside_load(double amount);
   template <Phase kPhase>
   [[nodiscard]] Rates rates() const;
+  [[nodiscard]] Rates beside_head(const LinkUse& exchange) const;
   void finish_head();
   void start_head();
   void end_head();
@@ -130,7 +141,9 @@ class Forecaster {
   double remaining_ = 0.0;   // of the head's load from then on, alone
   double free_since_ = 0.0;  // when the HBM last fell idle
   bool started_ = false;
-  Rates exchanging_{1.0, 1.0};  // beside the head's load
+  Rates exchanging_{1.0, 1.0};               // beside the head's load
+  std::array<double, kRegions> head_use_{};  // of links in the regions of a grid, by the head
+  LinkUse moving_ = kEverywhere;             // of the exchange at hand
   double computing_execute_ = 1.0;
 };
 

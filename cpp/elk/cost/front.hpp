@@ -29,6 +29,7 @@ struct PreloadState {
   Seconds time;                       // max(hbm_time, link / rate)
   Seconds wire;                       // of that, in which the busiest port or link carries data
   Exchange distribute;                // the rest, fetched from peers at the execute
+  LinkUse use = kEverywhere;          // of a grid, by the preload
 };
 
 /// One way to run an op, with its cost alone on the chip.

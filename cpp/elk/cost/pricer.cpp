@@ -148,7 +148,8 @@ void Pricer::measure(Cut& cut) {
   for (const std::int64_t factor : cut.factor) {
     cut.cores *= factor;
   }
-  cut.wide = cut.cores > chip_.core.count;  // whatever the order
+  // Whatever the order; where it decides, as what takes less.
+  cut.wide = cut.cores > chip_.core.count || fabric_.syncs_sooner_wide();
   cut.result = 0;
   cut.result_wide = 0;
   cut.ids = 0;

@@ -98,7 +98,7 @@ std::vector<bool> rest_once(const ir::Graph& graph, const ir::Op& op) {
 
 Resting::Resting(const Pricer& pricer)
     : hidden_(pricer.chip().interconnect.overlaps_compute),
-      sync_(std::min(pricer.fabric().sync(false).value, pricer.fabric().sync(true).value)),
+      sync_(pricer.fabric().least_sync().value),
       fragment_(pricer.chip().interconnect.fragment_latency.value),
       rate_(pricer.chip().interconnect.link_rate *
                 chip::receiving_links(pricer.chip().interconnect.topology) +

@@ -257,8 +257,9 @@ void Search::choose(std::size_t slot, bool allowed) {
 /// Prices the chosen turns, and keeps the plan if it is worth it.
 void Search::weigh(bool allowed) {
   if (!crossed_) {
+    const bool assumed = cut_.wide;
     pricer_.cross(cut_);
-    if (cut_.wide) {
+    if (assumed || cut_.wide) {
       pricer_.reduce(cut_);  // So far without what crosses from chip to chip.
     }
     crossed_ = true;

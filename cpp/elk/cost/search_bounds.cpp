@@ -31,7 +31,7 @@ Point Search::corner(double compute) const {
   }
   least.exchange += gathered;
   if (gathered > 0) {
-    least.time += pricer_.fabric().sync(false).value;
+    least.time += pricer_.fabric().least_sync().value;
     if (!pricer_.fabric().grid() && !chip_.interconnect.overlaps_compute) {
       least.time += static_cast<double>(gathered) / chip_.interconnect.link_rate;
     }
@@ -144,7 +144,7 @@ double Search::least_shifts(std::size_t chosen, std::int64_t bytes) const {
   const double syncs = static_cast<double>(sum - most + std::max(all - 1, most));
   const double wire =
       pricer_.fabric().grid() ? 0.0 : static_cast<double>(bytes) / chip_.interconnect.link_rate;
-  return (syncs * pricer_.fabric().sync(false).value) + wire;
+  return (syncs * pricer_.fabric().least_sync().value) + wire;
 }
 
 /// Whether an earlier turn rotates along an axis of this one.

@@ -12,6 +12,7 @@
 #include "elk/chip/delivery.hpp"
 #include "elk/chip/ways.hpp"
 #include "elk/cost/link_loads.hpp"
+#include "elk/cost/link_use.hpp"
 #include "elk/partition/collective.hpp"
 #include "elk/partition/extent.hpp"
 #include "elk/partition/needs.hpp"
@@ -86,8 +87,13 @@ class Abroad {
   std::optional<cost::LinkLoads> between_;
 };
 
-/// What an exchange puts on the busiest core, link and chip.
-cost::Traffic counted(const program::Exchange& exchange, const chip::Chip& chip) {
+/// What an exchange puts on the busiest core, link and chip, and on links elsewhere.
+struct Counted {
+  cost::Traffic traffic;
+  cost::LinkUse use;
+};
+
+Counted counted(const program::Exchange& exchange, const chip::Chip& chip) {
   program::Traffic ports = program::no_sends(exchange, chip);
   const std::int64_t cores = chip::total_cores(chip);
   std::vector<std::int64_t> out(ports.sent.size(), 0);  // of every core, what it sends
@@ -115,10 +121,11 @@ cost::Traffic counted(const program::Exchange& exchange, const chip::Chip& chip)
   const auto most = [](const std::vector<std::int64_t>& of) {
     return *std::max_element(of.begin(), of.end());
   };
+  const std::vector<std::int64_t> loads = links.loads();
   cost::Traffic result{.received = most(ports.received),
                        .sent = most(ports.sent),
                        .fragments = most(ports.fragments),
-                       .line = links.busiest(),
+                       .line = most(loads),
                        .through = 0,
                        .hops = links.hops(),
                        .chip_in = most(ports.chip_in),
@@ -127,7 +134,7 @@ cost::Traffic counted(const program::Exchange& exchange, const chip::Chip& chip)
   for (std::size_t core = 0; core < ports.received.size(); ++core) {
     result.through = std::max(result.through, ports.received[core] + out[core]);
   }
-  return result;
+  return {.traffic = result, .use = cost::link_use(loads, chip, chip.chips)};
 }
 
 /// Where the slices of an operand go on one chip.
@@ -197,9 +204,11 @@ bool counts_links(const chip::Chip& chip, std::int64_t most) {
 
 cost::Exchange exchange_on_grid(const program::Exchange& exchange, const chip::Chip& chip,
                                 bool wide) {
-  cost::Traffic moved = counted(exchange, chip);
-  moved.wide = wide;
-  return cost::Fabric(chip).exchange(moved);
+  Counted moved = counted(exchange, chip);
+  moved.traffic.wide = wide;
+  cost::Exchange result = cost::Fabric(chip).exchange(moved.traffic);
+  result.use = moved.use;
+  return result;
 }
 
 cost::Exchange gather_on_grid(const ir::Graph& graph, const ir::Op& op,
@@ -310,13 +319,17 @@ void Deliveries::settle(const ir::Graph& graph, const ir::Op& op, const cost::Pl
   const auto port = static_cast<double>(state.link.value);
   Seconds entry{0.0};
   state.wire = {0.0};
+  std::vector<std::int64_t> links(subscript(grid), 0);  // the busiest of all chips
   for (auto chip = sum.begin(); chip != sum.end(); chip += one) {
     const auto most = [&](auto first, auto last) {
       return Seconds{static_cast<double>(*std::max_element(first, last)) / link};
     };
     state.wire = std::max(state.wire, most(chip, chip + grid));
     entry = std::max(entry, most(chip + grid, chip + one));
+    std::transform(links.begin(), links.end(), chip, links.begin(),
+                   [](std::int64_t a, std::int64_t b) { return std::max(a, b); });
   }
+  state.use = cost::link_use(links, chip_, 1);
   state.hbm_time = chip::hbm_time(chip_, amount, false);
   state.time = std::max({state.hbm_time, state.wire, entry});
   if (chip_.core.remote_access_blocks && chip_.core.sram_rate > 0.0) {

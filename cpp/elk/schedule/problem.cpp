@@ -297,7 +297,8 @@ cost::Work work(const cost::PlanOption& option, const cost::PreloadState& state,
 cost::Moving moving(const cost::Exchange& exchange) {
   return {.before = exchange.time - exchange.wire - exchange.tail,
           .wire = exchange.wire,
-          .after = exchange.tail};
+          .after = exchange.tail,
+          .use = exchange.use};
 }
 
 cost::Load load(const cost::PreloadState& state, const chip::Chip& chip) {
@@ -308,13 +309,15 @@ cost::Load load(const cost::PreloadState& state, const chip::Chip& chip) {
   const double port = static_cast<double>(state.link.value) / chip.interconnect.link_rate;
   return {.time = state.time,
           .share = std::min(1.0, state.wire.value / time),
-          .port = chip::is_mesh(chip) ? port / time : std::min(1.0, state.wire.value / time)};
+          .port = chip::is_mesh(chip) ? port / time : std::min(1.0, state.wire.value / time),
+          .use = state.use};
 }
 
 cost::Sharing sharing(const chip::Chip& chip) {
   const bool drags = chip.core.remote_access_blocks && chip.core.sram_rate > 0.0;
   return {.port_drag = drags ? chip.interconnect.link_rate / chip.core.sram_rate : 0.0,
-          .hbm_latency = chip.hbm ? chip.hbm->latency : Seconds{0.0}};
+          .hbm_latency = chip.hbm ? chip.hbm->latency : Seconds{0.0},
+          .regions = chip::is_mesh(chip)};
 }
 
 }  // namespace elk::schedule

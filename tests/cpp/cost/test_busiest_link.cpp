@@ -18,7 +18,7 @@ namespace {
 
 using Cores = std::vector<std::int32_t>;
 
-chip::Chip grid_of(chip::Topology topology, std::int64_t rows, std::int64_t cols) {
+chip::Chip grid_with(chip::Topology topology, std::int64_t rows, std::int64_t cols) {
   chip::Chip chip{};
   chip.chips = 1;
   chip.core.count = rows * cols;
@@ -48,7 +48,7 @@ Case random_case(Random& random) {
   const chip::Topology topology = kKinds[subscript(random.below(3))];
   const std::int64_t rows = topology == chip::Topology::Ring ? 1 : 1 + random.below(7);
   const std::int64_t cols = 1 + random.below(9);
-  return {.chip = grid_of(topology, rows, cols),
+  return {.chip = grid_with(topology, rows, cols),
           .cores = {.rows = 1 + random.below(rows), .cols = 1 + random.below(cols)}};
 }
 

@@ -85,6 +85,32 @@ TEST(Forecast, HalvesThePortBetweenAnExchangeAndAHeavyPreload) {
   EXPECT_DOUBLE_EQ(result.preloads[1].end.value, 11.0);  // the bytes of both pass one port
 }
 
+/// What an exchange and the preload beside it take, which streams at full rate through one region.
+/// There the exchange keeps links so many fifths as busy as everywhere else.
+double beside_a_preload(std::uint8_t fifths, bool regions) {
+  Program timeline{.works = {exchange(4.0), compute(1.0)},
+                   .loads = {load(0, 0), load(4.0, 1.0)},
+                   .preload_order = {1},
+                   .issued_before = {1, 1},
+                   .write_backs = {}};
+  timeline.works[0].in.use.region[0] = static_cast<std::uint8_t>(fifths * kBusiest / 5);
+  timeline.loads[1].use = {};
+  timeline.loads[1].use.region[0] = kBusiest;
+  Sharing sharing = kFree;
+  sharing.regions = regions;
+  return forecast(timeline, sharing).total.value;
+}
+
+TEST(Forecast, SharesLinksOfAGridWhereAnExchangeAndAPreloadMeet) {
+  // Off a grid they meet at the port, and each gets half of it.
+  EXPECT_DOUBLE_EQ(beside_a_preload(1, false), (4.0 / 0.5) + 1.0);
+  // The exchange keeps its pace; 4 s later a fifth of the preload is left.
+  EXPECT_DOUBLE_EQ(beside_a_preload(1, true), 4.0 + (0.2 * 4.0) + 1.0);
+  // Both halve the link: 4 s at 5/8 of the pace, and what is left of the preload at half of its.
+  EXPECT_DOUBLE_EQ(beside_a_preload(4, true), 6.4 + (4.0 - 3.2) + 1.0);
+  EXPECT_DOUBLE_EQ(beside_a_preload(5, true), beside_a_preload(5, false));
+}
+
 TEST(Forecast, SharesThePortOnlyWhileTheExchangeAndThePreloadUseIt) {
   // 1 s of sync, 1 s of bytes at half the port, as the preload's bytes come after 0.5 s, and 3 s of
   // fragments. The preload has 0.5 s alone, 1 s in the 2 s that it shares, and 2.5 s more.
