@@ -16,7 +16,7 @@
 namespace elk::cost {
 namespace {
 
-using Cores = std::vector<std::int32_t>;
+using Receivers = std::vector<std::int32_t>;
 
 chip::Chip grid_with(chip::Topology topology, std::int64_t rows, std::int64_t cols) {
   chip::Chip chip{};
@@ -29,7 +29,7 @@ chip::Chip grid_with(chip::Topology topology, std::int64_t rows, std::int64_t co
 }
 
 /// Some cores of a grid, as `BusiestLink` numbers them.
-struct Case {
+struct GridCase {
   chip::Chip chip;
   Rectangle cores;
 
@@ -42,7 +42,7 @@ struct Case {
   [[nodiscard]] bool wraps() const { return chip.interconnect.topology != chip::Topology::Mesh2d; }
 };
 
-Case random_case(Random& random) {
+GridCase random_grid_case(Random& random) {
   constexpr std::array kKinds{chip::Topology::Mesh2d, chip::Topology::Torus2d,
                               chip::Topology::Ring};
   const chip::Topology topology = kKinds[subscript(random.below(3))];
@@ -53,16 +53,17 @@ Case random_case(Random& random) {
 }
 
 /// What the busiest link carries, and the links of the longest way.
-struct Counted {
+struct LinkCount {
   std::int64_t most;
   std::int64_t hops;
 };
 
 /// Where `receivers(number)` are the numbers of the cores to which a core sends one message each.
-Counted counted(const Case& one, const std::function<Cores(std::int64_t)>& receivers, bool tree) {
+LinkCount counted_on_links(const GridCase& one,
+                           const std::function<Receivers(std::int64_t)>& receivers, bool tree) {
   LinkLoads links(one.chip);
   for (std::int64_t from = 0; from < one.count(); ++from) {
-    Cores to;
+    Receivers to;
     for (const std::int32_t number : receivers(from)) {
       if (number != from) {
         to.push_back(one.core(number));
@@ -79,14 +80,14 @@ Counted counted(const Case& one, const std::function<Cores(std::int64_t)>& recei
   return {.most = links.busiest(), .hops = links.hops()};
 }
 
-Cores first(std::int64_t count) {
-  Cores result(static_cast<std::size_t>(count));
+Receivers first_cores(std::int64_t count) {
+  Receivers result(static_cast<std::size_t>(count));
   std::iota(result.begin(), result.end(), 0);
   return result;
 }
 
 /// What was told of cases, beside what was counted.
-struct Tally {
+struct LinkTally {
   int cases = 0;
   int exact = 0;
 
@@ -100,15 +101,16 @@ struct Tally {
   [[nodiscard]] double share() const { return static_cast<double>(exact) / cases; }
 };
 
-constexpr int kRounds = 2000;
+constexpr int kLinkRounds = 2000;
 
 TEST(BusiestLink, CountsMessagesToEachOfSomeCores) {
   Random random{3};
-  Tally tally;
-  for (int round = 0; round < test::rounds(kRounds); ++round) {
-    const Case one = random_case(random);
+  LinkTally tally;
+  for (int round = 0; round < test::rounds(kLinkRounds); ++round) {
+    const GridCase one = random_grid_case(random);
     const std::int64_t receivers = 1 + random.below(one.count());
-    const Counted all = counted(one, [&](std::int64_t) { return first(receivers); }, false);
+    const LinkCount all =
+        counted_on_links(one, [&](std::int64_t) { return first_cores(receivers); }, false);
     BusiestLink busiest(one.chip);
     tally.compare(busiest.to_each(one.cores, receivers), all.most, receivers % one.cores.cols == 0);
     tally.compare(busiest.hops(one.cores), all.hops, !one.wraps());
@@ -118,10 +120,11 @@ TEST(BusiestLink, CountsMessagesToEachOfSomeCores) {
 
 TEST(BusiestLink, CountsTreesToAllCores) {
   Random random{4};
-  Tally tally;
-  for (int round = 0; round < test::rounds(kRounds); ++round) {
-    const Case one = random_case(random);
-    const Counted all = counted(one, [&](std::int64_t) { return first(one.count()); }, true);
+  LinkTally tally;
+  for (int round = 0; round < test::rounds(kLinkRounds); ++round) {
+    const GridCase one = random_grid_case(random);
+    const LinkCount all =
+        counted_on_links(one, [&](std::int64_t) { return first_cores(one.count()); }, true);
     const BusiestLink busiest(one.chip);
     tally.compare(busiest.to_all(one.cores), all.most, !one.wraps());
     tally.compare(busiest.hops(one.cores), all.hops, !one.wraps());
@@ -129,12 +132,12 @@ TEST(BusiestLink, CountsTreesToAllCores) {
   EXPECT_GT(tally.share(), 0.9);
 }
 
-void compare_pairs(const Case& one, std::int64_t level, Tally& tally) {
+void compare_pairs(const GridCase& one, std::int64_t level, LinkTally& tally) {
   const auto partner = [&](std::int64_t number) {
     const std::int64_t other = number ^ level;
-    return other < one.count() ? Cores{static_cast<std::int32_t>(other)} : Cores{};
+    return other < one.count() ? Receivers{static_cast<std::int32_t>(other)} : Receivers{};
   };
-  const Counted all = counted(one, partner, false);
+  const LinkCount all = counted_on_links(one, partner, false);
   const BusiestLink busiest(one.chip);
   const bool lines = one.cores.rows == 1 || level % one.cores.cols == 0;
   tally.compare(busiest.in_pairs(one.cores, level), all.most, lines);
@@ -143,9 +146,9 @@ void compare_pairs(const Case& one, std::int64_t level, Tally& tally) {
 
 TEST(BusiestLink, CountsPairs) {
   Random random{5};
-  Tally tally;
-  for (int round = 0; round < test::rounds(kRounds); ++round) {
-    const Case one = random_case(random);
+  LinkTally tally;
+  for (int round = 0; round < test::rounds(kLinkRounds); ++round) {
+    const GridCase one = random_grid_case(random);
     for (std::int64_t level = 1; level < one.count(); level *= 2) {
       compare_pairs(one, level, tally);
     }
@@ -155,16 +158,18 @@ TEST(BusiestLink, CountsPairs) {
 
 TEST(BusiestLink, CountsWhatTheFirstCoreExchanges) {
   Random random{6};
-  Tally tally;
-  for (int round = 0; round < test::rounds(kRounds); ++round) {
-    const Case one = random_case(random);
+  LinkTally tally;
+  for (int round = 0; round < test::rounds(kLinkRounds); ++round) {
+    const GridCase one = random_grid_case(random);
     const std::int64_t others = random.below(one.count());
-    const auto to_first = [&](std::int64_t from) { return from <= others ? first(1) : Cores{}; };
-    const auto from_first = [&](std::int64_t from) {
-      return from == 0 ? first(others + 1) : Cores{};
+    const auto to_first = [&](std::int64_t from) {
+      return from <= others ? first_cores(1) : Receivers{};
     };
-    const Counted in = counted(one, to_first, false);
-    const Counted out = counted(one, from_first, false);
+    const auto from_first = [&](std::int64_t from) {
+      return from == 0 ? first_cores(others + 1) : Receivers{};
+    };
+    const LinkCount in = counted_on_links(one, to_first, false);
+    const LinkCount out = counted_on_links(one, from_first, false);
     const BusiestLink busiest(one.chip);
     tally.compare(busiest.to_first(one.cores, others), in.most, !one.wraps());
     tally.compare(busiest.from_first(one.cores, others), out.most, !one.wraps());
