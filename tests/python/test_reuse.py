@@ -101,7 +101,8 @@ def test_another_bandwidth_leaves_what_does_not_depend_on_it() -> None:
     found, asked = second["handovers"]
     assert found > asked / 2
     found, asked = second["bounds"]
-    assert asked - 1 <= found  # the fastest sharding is another at this rate
+    assert 0 < found <= asked
+    assert asked - found <= 1  # the fastest sharding is another at this rate
 
 
 @pytest.mark.parametrize("policy", ["elk-full", "ideal"])

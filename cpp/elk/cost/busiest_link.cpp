@@ -1,48 +1,11 @@
 #include "elk/cost/busiest_link.hpp"
 
 #include <algorithm>
-#include <vector>
 
-#include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
+#include "elk/cost/link_loads.hpp"
 
 namespace elk::cost {
-namespace {
-
-/// Loads of the links of a line that wraps, forwards and backwards.
-class Circle {
- public:
-  explicit Circle(std::int64_t length)
-      : length_(length), ahead_(subscript(length), 0), back_(subscript(length), 0) {}
-
-  /// A message takes the shorter way round, forwards if both are equally long.
-  void add(std::int64_t from, std::int64_t to) {
-    const std::int64_t forwards = (to - from + length_) % length_;
-    if (2 * forwards <= length_) {
-      pass(ahead_, from, forwards);
-    } else {
-      pass(back_, to, length_ - forwards);
-    }
-  }
-
-  [[nodiscard]] std::int64_t busiest() const {
-    return std::max(*std::max_element(ahead_.begin(), ahead_.end()),
-                    *std::max_element(back_.begin(), back_.end()));
-  }
-
- private:
-  void pass(std::vector<std::int64_t>& links, std::int64_t first, std::int64_t count) const {
-    for (std::int64_t i = 0; i < count; ++i) {
-      ++links[subscript((first + i) % length_)];
-    }
-  }
-
-  std::int64_t length_;
-  std::vector<std::int64_t> ahead_;
-  std::vector<std::int64_t> back_;
-};
-
-}  // namespace
 
 BusiestLink::BusiestLink(const chip::Chip& chip) {
   if (chip.interconnect.topology == chip::Topology::Torus2d) {
@@ -67,14 +30,19 @@ std::int64_t BusiestLink::to_each(const Line& line, std::int64_t receivers) {
   if (const std::int64_t* known = wrapped_.find(key)) {
     return *known;
   }
-  Circle links(line.wraps);
-  for (std::int64_t to = 0; to < receivers; ++to) {
-    for (std::int64_t from = 0; from < n; ++from) {
-      links.add(from, to);
+  chip::Chip ring{};
+  ring.chips = 1;
+  ring.core.count = line.wraps;
+  ring.interconnect.topology = chip::Topology::Ring;
+  LinkLoads links(ring);
+  for (std::int32_t to = 0; to < receivers; ++to) {
+    for (std::int32_t from = 0; from < n; ++from) {
+      links.add(from, {&to, 1}, true, 1);
     }
   }
-  wrapped_.put(key, links.busiest());
-  return links.busiest();
+  const std::int64_t most = links.busiest();
+  wrapped_.put(key, most);
+  return most;
 }
 
 std::int64_t BusiestLink::to_each(const Rectangle& cores, std::int64_t receivers) {

@@ -31,7 +31,7 @@ inline constexpr LinkUse kEverywhere = [] {
 [[nodiscard]] LinkUse link_use(std::span<const std::int64_t> loads, const chip::Chip& chip,
                                std::int64_t chips);
 
-/// That of two phases after each other, the mean over the time `wire` of each.
+/// What two phases after each other keep busy: the mean over the time `wire` of each.
 struct Used {
   LinkUse use;
   double wire;

@@ -111,8 +111,9 @@ class Problem {
   [[nodiscard]] bool recounts() const { return recounts_; }
   /// From now on prices link by link what `choices` gather and preload.
   void recount(const std::vector<Choice>& choices, int threads);
-  /// These choices of `other`, which is a copy or was copied, as choices here. Adds their plans to
-  /// the fronts where they are missing, and takes over what the other has recounted of them.
+  /// Translates `choices` of `other`, which is a copy or was copied, to choices here. Adds their
+  /// plans to the fronts where they are missing, and takes over what the other has recounted of
+  /// them.
   [[nodiscard]] std::vector<Choice> take(const Problem& other, const std::vector<Choice>& choices);
 
   /// The work of counting gathers link by link so far, as on grids, in ops of a forecast.
