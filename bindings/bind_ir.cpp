@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -11,10 +12,12 @@
 
 #include "elk/base/text.hpp"
 #include "elk/ir/graph.hpp"
+#include "pickled.hpp"
 
 namespace py = pybind11;
 using namespace pybind11::literals;
 using elk::Bytes;
+using elk::bindings::by_members;
 namespace ir = elk::ir;
 
 namespace {
@@ -140,6 +143,7 @@ void bind_axes(py::module_& m) {
   py::class_<ir::Axis>(m, "Axis", "A loop of an op.")
       .def(py::init<std::string, std::int64_t, ir::AxisRole, ir::TileDim>(), py::kw_only(),
            "name"_a, "size"_a, "role"_a, "tile_dim"_a)
+      .def(by_members(&ir::Axis::name, &ir::Axis::size, &ir::Axis::role, &ir::Axis::tile_dim))
       .def_readonly("name", &ir::Axis::name)
       .def_readonly("size", &ir::Axis::size)
       .def_readonly("role", &ir::Axis::role)
@@ -147,12 +151,15 @@ void bind_axes(py::module_& m) {
   py::class_<ir::Dim>(m, "Dim", "How axes index one dimension: offset + sum of coef * axis.")
       .def(py::init<std::vector<std::int32_t>, std::vector<std::int64_t>, std::int64_t>(),
            py::kw_only(), "axes"_a, "coef"_a, "offset"_a)
+      .def(by_members(&ir::Dim::axes, &ir::Dim::coef, &ir::Dim::offset))
       .def_readonly("axes", &ir::Dim::axes)
       .def_readonly("coef", &ir::Dim::coef)
       .def_readonly("offset", &ir::Dim::offset);
   py::class_<ir::Indirect>(m, "Indirect", "A dimension that an index tensor picks.")
       .def(py::init<std::int32_t, std::int32_t, std::vector<std::int32_t>, double>(), py::kw_only(),
            "index"_a, "dim"_a, "axes"_a, "expected_picks"_a)
+      .def(by_members(&ir::Indirect::index, &ir::Indirect::dim, &ir::Indirect::axes,
+                      &ir::Indirect::expected_picks))
       .def_readonly("index", &ir::Indirect::index)
       .def_readonly("dim", &ir::Indirect::dim)
       .def_readonly("axes", &ir::Indirect::axes)
@@ -167,6 +174,8 @@ void bind_tensors(py::module_& m) {
            }),
            py::kw_only(), "tensor"_a, "access"_a, "dims"_a, "indirect"_a = py::none(),
            "input"_a = -1)
+      .def(by_members(&ir::Operand::tensor, &ir::Operand::access, &ir::Operand::dims,
+                      &ir::Operand::indirect, &ir::Operand::spilled, &ir::Operand::input))
       .def_readonly("tensor", &ir::Operand::tensor)
       .def_readonly("access", &ir::Operand::access)
       .def_property_readonly("dims", members(&ir::Operand::dims))
@@ -176,6 +185,7 @@ void bind_tensors(py::module_& m) {
   py::class_<ir::Tensor>(m, "Tensor", "A stored tensor.")
       .def(py::init<std::string, ir::DType, std::vector<std::int64_t>, ir::Home>(), py::kw_only(),
            "name"_a, "dtype"_a, "shape"_a, "home"_a)
+      .def(by_members(&ir::Tensor::name, &ir::Tensor::dtype, &ir::Tensor::shape, &ir::Tensor::home))
       .def_readonly("name", &ir::Tensor::name)
       .def_readonly("dtype", &ir::Tensor::dtype)
       .def_readonly("shape", &ir::Tensor::shape)
@@ -198,6 +208,9 @@ void bind_op(py::module_& m) {
            }),
            py::kw_only(), "name"_a, "kind"_a, "onnx_type"_a, "function"_a, "params"_a, "compute"_a,
            "accumulate"_a, "axes"_a, "operands"_a, "flops"_a, "scalars"_a, "constants"_a)
+      .def(by_members(&ir::Op::name, &ir::Op::kind, &ir::Op::onnx_type, &ir::Op::function,
+                      &ir::Op::params, &ir::Op::compute, &ir::Op::accumulate, &ir::Op::axes,
+                      &ir::Op::operands, &ir::Op::flops, &ir::Op::scalars, &ir::Op::constants))
       .def_readonly("name", &ir::Op::name)
       .def_readonly("kind", &ir::Op::kind)
       .def_readonly("onnx_type", &ir::Op::onnx_type)
@@ -234,6 +247,67 @@ std::vector<ir::Store> stores_of(const std::vector<StoreRow>& rows) {
   return stores;
 }
 
+/// `op` without its name, over tensors that count from zero in the order in which it names them
+/// first; and these: what `ir::instantiate` makes it of.
+std::pair<ir::Op, std::vector<std::int32_t>> pattern_of(ir::Op op) {
+  std::vector<std::int32_t> named;
+  const auto position = [&](std::int32_t tensor) {
+    const auto found = std::ranges::find(named, tensor);
+    const auto at = static_cast<std::int32_t>(found - named.begin());
+    if (found == named.end()) {
+      named.push_back(tensor);
+    }
+    return at;
+  };
+  for (ir::Operand& operand : op.operands) {
+    operand.tensor = position(operand.tensor);
+    if (operand.indirect) {
+      operand.indirect->index = position(operand.indirect->index);
+    }
+  }
+  op.name.clear();
+  return {std::move(op), std::move(named)};
+}
+
+using GraphState = std::tuple<std::string, std::vector<ir::Tensor>, std::vector<ir::Op>,
+                              std::vector<OpRow>, std::vector<StoreRow>, std::vector<std::int32_t>>;
+
+ir::Graph graph_of(GraphState state) {
+  auto& [name, tensors, patterns, ops, stores, outputs] = state;
+  ir::Graph graph{.name = std::move(name),
+                  .tensors = std::move(tensors),
+                  .ops = instances(patterns, ops),
+                  .stores = stores_of(stores),
+                  .repeat = {},
+                  .outputs = std::move(outputs)};
+  ir::validate(graph);
+  graph.repeat = ir::find_repeat(graph);
+  return graph;
+}
+
+/// What `graph_of` makes `graph` of. Ops share a pattern with the last op that `equal_ops` has for
+/// their equal, where they are that one but for names and tensors.
+GraphState state_of(const ir::Graph& graph) {
+  GraphState state{graph.name, graph.tensors, {}, {}, {}, graph.outputs};
+  auto& [name, tensors, patterns, ops, stores, outputs] = state;
+  const std::vector<std::int32_t> equal = ir::equal_ops(graph);
+  std::vector<std::size_t> last(graph.ops.size(), graph.ops.size());
+  ops.reserve(graph.ops.size());
+  for (std::size_t i = 0; i < graph.ops.size(); ++i) {
+    auto [pattern, of] = pattern_of(graph.ops[i]);
+    std::size_t& known = last[static_cast<std::size_t>(equal[i])];
+    if (known == graph.ops.size() || patterns[known] != pattern) {
+      known = patterns.size();
+      patterns.push_back(std::move(pattern));
+    }
+    ops.emplace_back(graph.ops[i].name, known, std::move(of));
+  }
+  for (const ir::Store& store : graph.stores) {
+    stores.emplace_back(store.tensor, store.op, store.run.value);
+  }
+  return state;
+}
+
 void bind_graph(py::module_& m) {
   bind_items<ir::Tensor>(m, "_Tensors");
   bind_items<ir::Op>(m, "_Ops");
@@ -248,19 +322,13 @@ void bind_graph(py::module_& m) {
   py::class_<ir::Graph>(m, "Graph",
                         "The planned graph. Validated, and its repeat found, when made.")
       .def(py::init([](std::string name, std::vector<ir::Tensor> tensors,
-                       const std::vector<ir::Op>& patterns, const std::vector<OpRow>& ops,
-                       const std::vector<StoreRow>& stores, std::vector<std::int32_t> outputs) {
-             ir::Graph graph{.name = std::move(name),
-                             .tensors = std::move(tensors),
-                             .ops = instances(patterns, ops),
-                             .stores = stores_of(stores),
-                             .repeat = {},
-                             .outputs = std::move(outputs)};
-             ir::validate(graph);
-             graph.repeat = ir::find_repeat(graph);
-             return graph;
+                       std::vector<ir::Op> patterns, std::vector<OpRow> ops,
+                       std::vector<StoreRow> stores, std::vector<std::int32_t> outputs) {
+             return graph_of({std::move(name), std::move(tensors), std::move(patterns),
+                              std::move(ops), std::move(stores), std::move(outputs)});
            }),
            py::kw_only(), "name"_a, "tensors"_a, "patterns"_a, "ops"_a, "stores"_a, "outputs"_a)
+      .def(py::pickle(&state_of, &graph_of))
       .def_readonly("name", &ir::Graph::name)
       .def_property_readonly("tensors", items(&ir::Graph::tensors))
       .def_property_readonly("ops", items(&ir::Graph::ops))

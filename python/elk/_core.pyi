@@ -17,6 +17,11 @@ class _Metaclass(type): ...
 class _Struct(metaclass=_Metaclass):
     def __init__(self, *args: object, **kwargs: object) -> None: ...
 
+@type_check_only
+class _Pickled(_Struct):
+    def __getstate__(self) -> tuple[Any, ...]: ...
+    def __setstate__(self, state: tuple[Any, ...], /) -> None: ...
+
 # --- chip ---
 
 class Topology(enum.Enum):
@@ -300,7 +305,7 @@ class OpKind(enum.Enum):
     ReduceScatter = 13
     AllToAll = 14
 
-class Axis(_Struct):
+class Axis(_Pickled):
     def __init__(
         self,
         *,
@@ -318,7 +323,7 @@ class Axis(_Struct):
     @property
     def tile_dim(self) -> TileDim: ...
 
-class Dim(_Struct):
+class Dim(_Pickled):
     def __init__(
         self,
         *,
@@ -333,7 +338,7 @@ class Dim(_Struct):
     @property
     def offset(self) -> int: ...
 
-class Indirect(_Struct):
+class Indirect(_Pickled):
     def __init__(
         self,
         *,
@@ -351,7 +356,7 @@ class Indirect(_Struct):
     @property
     def expected_picks(self) -> float: ...
 
-class Operand(_Struct):
+class Operand(_Pickled):
     def __init__(
         self,
         *,
@@ -374,7 +379,7 @@ class Operand(_Struct):
     @property
     def spilled(self) -> bool: ...
 
-class Tensor(_Struct):
+class Tensor(_Pickled):
     def __init__(
         self,
         *,
@@ -394,7 +399,7 @@ class Tensor(_Struct):
     @property
     def bytes(self) -> int: ...
 
-class Op(_Struct):
+class Op(_Pickled):
     def __init__(
         self,
         *,
@@ -452,7 +457,7 @@ class Repeat(_Struct):
     @property
     def count(self) -> int: ...
 
-class Graph(_Struct):
+class Graph(_Pickled):
     def __init__(
         self,
         *,

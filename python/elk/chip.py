@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from numbers import Integral
 from os import PathLike, fspath
 from pathlib import Path
@@ -115,6 +115,16 @@ class Chip(Table):
         """
         tables = self.model_dump(mode="json", exclude_none=True)
         return {key: tables[key] for key in type(self).model_fields if key in tables}
+
+    def __reduce__(self) -> tuple[Callable[..., Chip], tuple[dict[str, Any]]]:
+        """What is pickled: `to_dict`, and what that leaves out."""
+        tables = self.to_dict()
+        for key, field in type(self).model_fields.items():
+            value = getattr(self, key)
+            if field.exclude and value is not None:
+                dumped = isinstance(value, Table)
+                tables[key] = value.model_dump(mode="json", exclude_none=True) if dumped else value
+        return type(self).from_dict, (tables,)
 
     def replace(self, **changes: Any) -> Chip:
         """A chip that differs in `changes` only.

@@ -129,11 +129,23 @@ def emulate(
     return Emulation(outputs, checks, tapes)
 
 
+def _file(model: Model) -> ModelProto:
+    """The model as it was read, which those from another process may lack."""
+    if model.proto is None:
+        raise InvalidInputError(
+            "the model has neither its ONNX file nor the elements of its weights: they are large, "
+            "and stayed in the process that loaded it",
+            code="emulate_input",
+            remedy="load the model in the process that emulates its plans",
+        )
+    return model.proto
+
+
 def _given(
     model: Model, inputs: Mapping[str, Array], weights: Mapping[str, Array]
 ) -> dict[str, Array]:
     """The elements of every tensor that no op makes."""
-    fed = {x.name for x in model.proto.graph.input} if model.proto else set()
+    fed = {x.name for x in _file(model).graph.input}
     unknown = sorted(set(inputs) - fed)
     if unknown:
         raise InvalidInputError(
@@ -188,7 +200,7 @@ def _run(plan: EmulatedPlan, arrays: dict[str, Array]) -> tuple[dict[str, Array]
     seen = {piece.tensor.name for value in plan.model.outputs for piece in value.pieces}
     found, tapes = run_parts(parts_of(plan), plan.chip, plan.program, arrays, seen - set(arrays))
     known = {**plan.model.constants, **arrays, **found}
-    names = [x.name for x in plan.model.proto.graph.output] if plan.model.proto else []
+    names = [x.name for x in _file(plan.model).graph.output]
     outputs = {
         name: _assembled(value, known)
         for name, value in zip(names, plan.model.outputs, strict=True)
@@ -226,9 +238,7 @@ def _compared(
     inputs: Mapping[str, Array],
     arrays: Mapping[str, Array],
 ) -> tuple[OutputCheck, ...]:
-    if model.proto is None:
-        raise InvalidInputError("the model's ONNX file is not at hand", code="emulate_input")
-    wanted = reference.run(_filled(model.proto, arrays).SerializeToString(), inputs)
+    wanted = reference.run(_filled(_file(model), arrays).SerializeToString(), inputs)
     return tuple(_check(model, name, outputs[name], right) for name, right in wanted.items())
 
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import copy
 import gc
 import html
-from collections.abc import Iterable, Iterator, Mapping
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
+
+import onnx
 
 from elk.choices import one_of
 from elk.frontend import build, load
@@ -19,19 +23,21 @@ from elk.model_table import op_lines
 from elk.readable import amount
 
 if TYPE_CHECKING:
-    import onnx
-
     from elk._core import Graph
     from elk.frontend.values import Array, Value
     from elk.limits import Limits
 
 _FUSIONS = ("none",)
+_MOST_CARRIED: Final = 16 << 20  # bytes of a file and its weights that cross to another process
 _LATER = {"chains": "fusion is a later step", "attention": "fusion is a later step"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
 class Model:
     """A model with numbers for all its dimensions, ready to be planned.
+
+    Models pickle, and plans of a copy are those of the original. Weights that take over 16 MiB stay
+    behind, and with them `constants`, `outputs` and `proto`: such a copy cannot be emulated.
 
     Attributes:
         name: The name of its file, else of its graph.
@@ -54,6 +60,27 @@ class Model:
     outputs: tuple[Value, ...] = ()
     proto: onnx.ModelProto | None = None
     kept: Kept = field(default_factory=Kept)
+
+    def __reduce__(self) -> tuple[Callable[..., Model], tuple[Any, ...]]:
+        planned = (self.name, self.onnx_sha256, dict(self.bindings), self.graph, self.facts)
+        return _arrived, (*planned, self._emulated())
+
+    def _emulated(self) -> tuple[Any, ...] | None:
+        """What emulation alone needs, to be carried to another process; None where it is large."""
+        elements = sum(array.nbytes for array in self.constants.values())
+        if self.proto is None or elements + self.proto.ByteSize() > _MOST_CARRIED:
+            return None
+        file = self.proto.SerializeToString(deterministic=True)
+        return dict(self.constants), self.outputs, zlib.compress(file)
+
+    def __copy__(self) -> Model:
+        return replace(self, kept=Kept())
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Model:
+        bindings, constants, proto = copy.deepcopy(
+            (self.bindings, self.constants, self.proto), memo
+        )
+        return replace(self, bindings=bindings, constants=constants, proto=proto, kept=Kept())
 
     def table(self) -> str:
         """Every op in text: name, kernel, axes, and each operand with its index map."""
@@ -123,6 +150,25 @@ def load_model(
         constants={t.name: t.data for t in built.tensors if t.data is not None},
         outputs=tuple(built.outputs),
         proto=loaded.proto,
+    )
+
+
+def _arrived(
+    name: str,
+    onnx_sha256: str,
+    bindings: Mapping[str, int],
+    graph: Graph,
+    facts: Facts,
+    emulated: tuple[Any, ...] | None,
+) -> Model:
+    """A model from another process."""
+    parts: dict[str, Any] = {}
+    if emulated is not None:
+        constants, outputs, file = emulated
+        proto = onnx.ModelProto.FromString(zlib.decompress(file))
+        parts = {"constants": constants, "outputs": outputs, "proto": proto}
+    return Model(
+        name=name, onnx_sha256=onnx_sha256, bindings=bindings, graph=graph, facts=facts, **parts
     )
 
 
