@@ -18,6 +18,7 @@ from elk.errors import (
     OutputFileError,
     PlanFileError,
     ReferenceRunError,
+    SweepStoreError,
     UnboundSymbolsError,
     UnsupportedModelError,
 )
@@ -39,6 +40,14 @@ if TYPE_CHECKING:
     from elk.run import Run as Run
     from elk.sharding import Sharding as Sharding
     from elk.sharding import shard as shard
+    from elk.sweeps.entry import sweep as sweep
+    from elk.sweeps.scales import between as between
+    from elk.sweeps.scales import linspace as linspace
+    from elk.sweeps.scales import logspace as logspace
+    from elk.sweeps.space import sampled as sampled
+    from elk.sweeps.space import union as union
+    from elk.sweeps.space import zip_axes as zip  # noqa: A004 - elk.zip, beside elk.union
+    from elk.sweeps.sweep import Sweep as Sweep
 
 # Where each public name lives; imported when it is first used.
 _LAZY = {
@@ -49,16 +58,26 @@ _LAZY = {
     "Plan": "elk.plan",
     "Run": "elk.run",
     "Sharding": "elk.sharding",
+    "Sweep": "elk.sweeps.sweep",
     "__version__": "elk._core",
+    "between": "elk.sweeps.scales",
     "chips": "elk.chips",
     "compare": "elk.comparison",
     "compile": "elk.planning",
+    "linspace": "elk.sweeps.scales",
     "load_chip": "elk.chips",
     "load_model": "elk.model",
     "load_plan": "elk.plan",
+    "logspace": "elk.sweeps.scales",
     "models": "elk.models",
+    "sampled": "elk.sweeps.space",
     "shard": "elk.sharding",
+    "sweep": "elk.sweeps.entry",
+    "union": "elk.sweeps.space",
+    "zip": "elk.sweeps.space",
 }
+# Names that differ where they live: `zip` is Python's own there.
+_THERE = {"zip": "zip_axes"}
 
 __all__ = [
     "BoundWarning",
@@ -80,17 +99,26 @@ __all__ = [
     "ReferenceRunError",
     "Run",
     "Sharding",
+    "Sweep",
+    "SweepStoreError",
     "UnboundSymbolsError",
     "UnsupportedModelError",
     "__version__",
+    "between",
     "chips",
     "compare",
     "compile",
+    "linspace",
     "load_chip",
     "load_model",
     "load_plan",
+    "logspace",
     "models",
+    "sampled",
     "shard",
+    "sweep",
+    "union",
+    "zip",
 ]
 
 
@@ -98,7 +126,7 @@ def __getattr__(name: str) -> Any:
     if name not in _LAZY:
         raise AttributeError(f"module 'elk' has no attribute {name!r}")
     module = importlib.import_module(_LAZY[name])
-    value = module if module.__name__ == f"elk.{name}" else getattr(module, name)
+    value = module if module.__name__ == f"elk.{name}" else getattr(module, _THERE.get(name, name))
     globals()[name] = value
     return value
 

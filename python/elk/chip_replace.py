@@ -8,6 +8,7 @@ from numbers import Integral
 from typing import Any
 
 from pydantic import BaseModel
+from pydantic.fields import FieldInfo
 
 from elk import quantity
 from elk.chip_check import nearest
@@ -37,7 +38,7 @@ def changed(data: dict[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
     """
     before = data
     after: dict[str, Any] = {k: dict(v) if isinstance(v, dict) else v for k, v in data.items()}
-    placed = {name: _place(name) for name in changes}
+    placed = {name: place_of(name) for name in changes}
     _refuse_doubles(placed)
     for name, (table, key) in placed.items():
         if not key:
@@ -59,8 +60,18 @@ def _places() -> Iterator[tuple[str, str]]:
             yield table, key
 
 
-def _place(name: str) -> tuple[str, str]:
-    """The table and key that `name` means; an empty key for a whole table or top-level key."""
+def field_at(place: tuple[str, str]) -> FieldInfo | None:
+    """The field at a table and key; None for a whole table or top-level key."""
+    table, key = place
+    return _TABLES[table].model_fields[key] if key else None
+
+
+def place_of(name: str) -> tuple[str, str]:
+    """The table and key that `name` means; an empty key for a whole table or top-level key.
+
+    Raises:
+        InvalidInputError: It means none, or several.
+    """
     if name in _WHOLE:
         return name, ""
     if name == "hbm_bandwidth":

@@ -100,6 +100,12 @@ class OutputFileError(InvalidInputError):
     code = "output_file"
 
 
+class SweepStoreError(InvalidInputError):
+    """A sweep's store that cannot be read or written; what was reported as done is kept."""
+
+    code = "sweep_store"
+
+
 class MissingPackageError(ElkError, ImportError):
     """Something needs an optional package that is not installed."""
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from elk.chip import Chip
 from elk.choices import one_of
@@ -52,7 +52,7 @@ class Plan(Listed):
 
     @cached_property
     def _document(self) -> PlanDocument:
-        return self._source.document()
+        return cast("PlanDocument", self._source.sections())
 
     def _to_document(self) -> PlanDocument:
         """The plan as a document of its own, with its last simulation."""

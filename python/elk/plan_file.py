@@ -54,6 +54,10 @@ class StoredPlan:
         document.pop("digest", None)
         return cast("PlanDocument", document)
 
+    def sections(self) -> Mapping[str, Any]:
+        """The document: a file has all of it."""
+        return self.document()
+
     def planned_graph(self) -> _core.Graph:
         """The graph whose operators are planned."""
         return self._placed.graph
@@ -91,10 +95,14 @@ class StoredPlan:
         return problems(self.document())
 
 
+def packed(document: PlanDocument) -> bytes:
+    """The bytes of the `.elkplan` file of a document."""
+    return gzip.compress(to_text(document).encode(), mtime=0)
+
+
 def write_plan(document: PlanDocument, path: Path) -> None:
     """Writes an `.elkplan` file; a reader sees the old file or the whole new one."""
-    data = gzip.compress(to_text(document).encode(), mtime=0)
-    atomic_file.write_bytes(path, data, "the plan", PlanFileError)
+    atomic_file.write_bytes(path, packed(document), "the plan", PlanFileError)
 
 
 def write_json(document: Mapping[str, Any], path: Path) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from elk import _core
 from elk.chip import Chip
@@ -12,6 +12,7 @@ from elk.plan_ops import OpRows
 from elk.plan_schema import (
     SCHEMA,
     AimRow,
+    BoundsRow,
     BufferRow,
     FrontRow,
     ModelRow,
@@ -20,8 +21,10 @@ from elk.plan_schema import (
     PredictedRow,
     RepeatRow,
     SearchPod,
+    SearchRow,
     StoreTimesRow,
 )
+from elk.plan_sections import Sections
 
 if TYPE_CHECKING:
     from elk.emulation import EmulatedPlan
@@ -165,64 +168,76 @@ class CompiledPlan:
 
     def document(self) -> PlanDocument:
         """The plan as a document of its own."""
+        return cast("PlanDocument", self.sections().copy())
+
+    def sections(self) -> Sections:
+        """The plan as a document of its own, whose sections are made as they are asked for."""
         plan, graph = self.plan, self._planned
-        rows = OpRows(graph, plan, self.borrowed, self._chips).rows()
-        program = self._program()
-        bounds, search = plan.bounds, plan.search
+        program = cache(self._program)
+        return Sections(
+            {
+                "schema": lambda: SCHEMA,
+                "elk_version": lambda: _core.__version__,
+                "policy": lambda: _POLICY_NAMES[plan.policy],
+                "origin": lambda: _POLICY_NAMES[plan.origin],
+                "pod": lambda: "pooled" if self._asked_pod() else self.pod,
+                "model": lambda: {**self.model, "bindings": dict(self.model["bindings"])},
+                "chip": self.chip.to_dict,
+                "ops": lambda: OpRows(graph, plan, self.borrowed, self._chips).rows(),
+                "preload_order": lambda: list(plan.preload_order),
+                "preload_number": lambda: preload_numbers(program(), len(plan.ops)),
+                "program": program,
+                "buffers": self._buffers,
+                "predicted": self._predicted,
+                "simulated": lambda: None,
+                "bounds": self._bounds,
+                "raw_s": lambda: plan.raw_ps / _PS,
+                "host_s": self._host_s,
+                "search": self._search,
+                "stores": lambda: [
+                    {"tensor": self._tensors[s.tensor], "op": s.op, "run_bytes": s.run_bytes}
+                    for s in graph.stores
+                ],
+                "outputs": lambda: [self._tensors[tensor] for tensor in graph.outputs],
+                "repeat": lambda: _repeat(graph.repeat),
+                "fronts": self._fronts,
+            }
+        )
+
+    def _bounds(self) -> BoundsRow:
+        bounds = self.plan.bounds
         return {
-            "schema": SCHEMA,
-            "elk_version": _core.__version__,
-            "policy": _POLICY_NAMES[plan.policy],
-            "origin": _POLICY_NAMES[plan.origin],
-            "pod": "pooled" if self._asked_pod() else self.pod,
-            "model": {**self.model, "bindings": dict(self.model["bindings"])},
-            "chip": self.chip.to_dict(),
-            "ops": rows,
-            "preload_order": list(plan.preload_order),
-            "preload_number": preload_numbers(program, len(rows)),
-            "program": program,
-            "buffers": self._buffers(),
-            "predicted": self._predicted(),
-            "simulated": None,
-            "bounds": {
-                "ideal_s": bounds.ideal_s,
-                "lower_bound_s": bounds.lower_bound_s,
-                "hbm_s": bounds.hbm_s,
-                "execute_s": bounds.execute_s,
-                "link_s": bounds.link_s,
+            "ideal_s": bounds.ideal_s,
+            "lower_bound_s": bounds.lower_bound_s,
+            "hbm_s": bounds.hbm_s,
+            "execute_s": bounds.execute_s,
+            "link_s": bounds.link_s,
+        }
+
+    def _search(self) -> SearchRow:
+        search, orders = self.plan.search, self.plan.search.orders
+        return {
+            **self._asked_pod(),
+            "min_core_share": float(self.constraints.min_core_share),
+            "max_padding": float(self.constraints.max_padding),
+            "plans_complete": search.complete,
+            "plans_filtered": search.filtered,
+            "plans_pareto": search.pareto,
+            "orders_tried": max(1, orders.scheduled),
+            "orders": {
+                "heavy_fit": orders.heavy_fit,
+                "heavy": orders.heavy,
+                "plans": orders.plans,
+                "fit": orders.fit,
+                "ops": orders.ops,
+                "generated": orders.generated,
+                "pruned": orders.pruned,
+                "complete": orders.complete,
+                "edit_distance": orders.edit_distance,
             },
-            "raw_s": plan.raw_ps / _PS,
-            "host_s": self._host_s(),
-            "search": {
-                **self._asked_pod(),
-                "min_core_share": float(self.constraints.min_core_share),
-                "max_padding": float(self.constraints.max_padding),
-                "plans_complete": search.complete,
-                "plans_filtered": search.filtered,
-                "plans_pareto": search.pareto,
-                "orders_tried": max(1, search.orders.scheduled),
-                "orders": {
-                    "heavy_fit": search.orders.heavy_fit,
-                    "heavy": search.orders.heavy,
-                    "plans": search.orders.plans,
-                    "fit": search.orders.fit,
-                    "ops": search.orders.ops,
-                    "generated": search.orders.generated,
-                    "pruned": search.orders.pruned,
-                    "complete": search.orders.complete,
-                    "edit_distance": search.orders.edit_distance,
-                },
-                **_aimed(plan.aimed),
-                "stopped": self.stopped,
-                "seconds": self.seconds,
-            },
-            "stores": [
-                {"tensor": self._tensors[s.tensor], "op": s.op, "run_bytes": s.run_bytes}
-                for s in graph.stores
-            ],
-            "outputs": [self._tensors[tensor] for tensor in graph.outputs],
-            "repeat": _repeat(graph.repeat),
-            "fronts": self._fronts(),
+            **_aimed(self.plan.aimed),
+            "stopped": self.stopped,
+            "seconds": self.seconds,
         }
 
     def _program(self) -> list[list[Any]]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from elk import _core
@@ -17,6 +18,9 @@ class PlanSource(Protocol):
 
     def document(self) -> PlanDocument:
         """The plan as a document of its own, which the caller may change."""
+
+    def sections(self) -> Mapping[str, Any]:
+        """The same, perhaps of sections that are made as they are asked for."""
 
     def problems(self) -> list[str]:
         """Every rule of the program's semantics that the plan breaks."""

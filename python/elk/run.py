@@ -134,7 +134,7 @@ class Run:
             >>> round(sum(run.stalls().values()) * 1e12) + int(calls_ps.sum()) == run.total_ps
             True
         """
-        count = len(self._plan["ops"])
+        count = len(self._run.ops["hbm_bytes"])
         if op is not None and not 0 <= op < count:
             raise InvalidInputError(f"op must be from 0 to {count - 1}, got {op!r}")
         rows = slice(None) if op is None else slice(op, op + 1)
@@ -190,6 +190,11 @@ class Run:
         """
         kinds = [row["kind"] for row in self._plan["ops"]]
         return utilisation_over_time(self._run, kinds, self._capacity, bins)
+
+    @property
+    def flops(self) -> float:
+        """Floating-point operations of the run, a multiply-add counted as two."""
+        return float(self._run.totals.flops * self._copies)
 
     @property
     def energy_j(self) -> float | None:

@@ -1,0 +1,36 @@
+"""The plan of one point, from its store or made again."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from elk.errors import InfeasibleError
+from elk.plan import load_plan
+from elk.sweeps.evaluate import Evaluator
+
+if TYPE_CHECKING:
+    from elk.plan import Plan
+    from elk.sweeps.definition import Base, Task
+    from elk.sweeps.store import Store
+
+
+def plan_again(store: Store, task: Task, base: Base | None) -> Plan:
+    """The plan that the store keeps for a task, else the one that its search finds again.
+
+    Raises:
+        InfeasibleError: the task has no plan.
+    """
+    kept = store.plan(task.key)
+    if kept is not None:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "point.elkplan"
+            path.write_bytes(kept)
+            return load_plan(path)
+    if task.problem is not None:
+        raise InfeasibleError(task.problem, code="invalid_chip")
+    sources = {source.digest: source for source in store.sources() if source.digest == task.source}
+    evaluator = Evaluator((), sources, limits=base.limits if base else None, threads=None)
+    evaluator.know(dict(store.chips([task.chip])))
+    return evaluator.plan(task)

@@ -1,0 +1,203 @@
+"""Workers that are processes of this machine: one that dies or hangs costs its own point."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections import deque
+from dataclasses import dataclass, field, replace
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
+from typing import Final
+
+from elk.errors import ElkError
+from elk.sweeps.definition import Task
+from elk.sweeps.engine import GIVEN_BACK, Batch, Lost, Work
+from elk.sweeps.evaluate import Answer
+
+_AHEAD: Final = 8  # tasks that wait at a worker, so that it does not wait for the coordinator
+_LOOK_S: Final = 0.1  # how often the memory and the time of workers are looked at
+_PAGE_BYTES: Final = os.sysconf("SC_PAGE_SIZE")
+_DIE_WITH_PARENT: Final = 1  # PR_SET_PDEATHSIG of Linux's prctl
+_READY: Final = "ready"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Caps:
+    """What one point may take: seconds, and bytes of its worker's memory; None: any."""
+
+    seconds: float | None = None
+    memory_bytes: int | None = None
+
+
+def serve(descriptor: int) -> None:
+    """What a worker process does: answers tasks until the other end closes."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL)
+    with contextlib.suppress(EOFError, BrokenPipeError, ConnectionResetError):
+        connection = Connection(descriptor)
+        work: Work = connection.recv()
+        evaluator = work.evaluator()
+        connection.send(_READY)
+        while True:
+            batch: Batch = connection.recv()
+            evaluator.know(batch.chips)
+            for task in batch.tasks:
+                connection.send(evaluator.answer(task))
+
+
+@dataclass(eq=False)
+class _Worker:
+    process: subprocess.Popen[bytes]
+    connection: Connection
+    is_ready: bool = False
+    tasks: deque[Task] = field(default_factory=deque)
+    begun_s: float = 0.0
+
+    @property
+    def name(self) -> str:
+        return f"pid {self.process.pid}"
+
+    def memory_bytes(self) -> int:
+        try:
+            pages = Path(f"/proc/{self.process.pid}/statm").read_text().split()[1]
+        except (OSError, IndexError):  # Not Linux, or the process is gone.
+            return 0
+        return int(pages) * _PAGE_BYTES
+
+    def end(self) -> None:
+        self.process.kill()
+        self.process.wait()
+        self.connection.close()
+
+
+class LocalEngine:
+    """Processes of this machine, started afresh where one had to be ended.
+
+    A worker is a new interpreter that imports ELK and nothing of the caller's: scripts need no
+    `if __name__ == "__main__"`, and no threads are forked.
+    """
+
+    def __init__(self, workers: int, work: Work, caps: Caps) -> None:
+        self._work = work
+        self._caps = caps
+        self._looked_s = 0.0
+        self._workers: list[_Worker] = []
+        for _ in range(workers):
+            self._workers.append(self._started())
+
+    def wanted(self) -> list[object]:
+        """A slot for each worker with few tasks before it, the idlest first."""
+        free = [worker for worker in self._workers if len(worker.tasks) < _AHEAD]
+        free.sort(key=lambda worker: len(worker.tasks))
+        return list(free)
+
+    def batch_size(self) -> int:
+        """As many tasks as wait at a worker."""
+        return _AHEAD
+
+    def give(self, slot: object, batch: Batch) -> None:
+        """Sends a batch to a worker."""
+        worker = next(one for one in self._workers if one is slot)
+        if not worker.tasks:
+            worker.begun_s = time.monotonic()
+        worker.tasks.extend(batch.tasks)
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # `wait` finds it dead.
+            worker.connection.send(batch)
+
+    def wait(self, seconds: float) -> list[Answer | Lost]:
+        """Answers, and tasks lost with the worker that had them.
+
+        Raises:
+            ElkError: workers cannot start.
+        """
+        ready = wait([worker.connection for worker in self._workers], min(seconds, _LOOK_S))
+        found: list[Answer | Lost] = []
+        for worker in list(self._workers):
+            if worker.connection in ready:
+                found += self._received(worker)
+        if time.monotonic() >= self._looked_s + _LOOK_S:
+            self._looked_s = time.monotonic()
+            for worker in list(self._workers):
+                found += self._capped(worker)
+        return found
+
+    def close(self) -> None:
+        """Kills all workers."""
+        for worker in self._workers:
+            worker.end()
+        self._workers = []
+
+    def _started(self) -> _Worker:
+        here, there = socket.socketpair()
+        with there:
+            process = subprocess.Popen(
+                [
+                    sys.executable,
+                    "-c",
+                    f"from elk.sweeps.local import serve; serve({there.fileno()})",
+                ],
+                pass_fds=[there.fileno()],
+                stdin=subprocess.DEVNULL,
+                start_new_session=True,  # Ctrl-C is the coordinator's to deal with.
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            )
+        connection = Connection(here.detach())
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # `wait` finds it dead.
+            connection.send(self._work)
+        return _Worker(process, connection)
+
+    def _received(self, worker: _Worker) -> list[Answer | Lost]:
+        found: list[Answer | Lost] = []
+        try:
+            while worker.connection.poll():
+                answer = worker.connection.recv()
+                worker.begun_s = time.monotonic()
+                if answer == _READY:
+                    worker.is_ready = True
+                    continue
+                worker.tasks.popleft()
+                found.append(replace(answer, worker=worker.name))
+        except (EOFError, OSError):
+            worker.process.wait()
+            if not worker.is_ready:
+                raise ElkError(
+                    f"workers cannot start: {_how_it_died(worker.process)}",
+                    code="worker_start",
+                    remedy=f"run {sys.executable} -c 'import elk.sweeps.local' to see why",
+                ) from None
+            found += self._replaced(worker, "worker_died", _how_it_died(worker.process), again=True)
+        return found
+
+    def _capped(self, worker: _Worker) -> list[Lost]:
+        if not worker.tasks or not worker.is_ready:
+            return []
+        most_s, most_bytes = self._caps.seconds, self._caps.memory_bytes
+        if most_s is not None and time.monotonic() - worker.begun_s > most_s:
+            return self._replaced(worker, "timeout", f"took over {most_s:g} s")
+        if most_bytes is not None and worker.memory_bytes() > most_bytes:
+            return self._replaced(worker, "memory", f"its worker held over {most_bytes:,} bytes")
+        return []
+
+    def _replaced(
+        self, worker: _Worker, code: str, message: str, *, again: bool = False
+    ) -> list[Lost]:
+        """Ends a worker, whose first task is to blame; the others are given again."""
+        worker.end()
+        self._workers[self._workers.index(worker)] = self._started()
+        tasks = list(worker.tasks)
+        blamed = [Lost(task, code, message, again) for task in tasks[:1]]
+        return [*blamed, *(Lost(task, GIVEN_BACK, "", again=True) for task in tasks[1:])]
+
+
+def _how_it_died(process: subprocess.Popen[bytes]) -> str:
+    code = process.returncode
+    if code < 0:
+        return f"its worker was ended by {signal.Signals(-code).name}"
+    return f"its worker exited with code {code}"

@@ -1,0 +1,246 @@
+"""From a call to answers in a store: `elk.sweep`, `Sweep.resume` and `Sweep.extend`."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from elk import _core, quantity
+from elk.chip import Chip
+from elk.choices import one_of
+from elk.errors import InvalidInputError, SweepStoreError
+from elk.sweeps.coordinator import Coordinator, Queue
+from elk.sweeps.definition import Base, Definition, define
+from elk.sweeps.engine import Engine, InlineEngine, Work
+from elk.sweeps.evaluate import FAILED
+from elk.sweeps.local import Caps, LocalEngine
+from elk.sweeps.reporting import reporting
+from elk.sweeps.space import as_space, listed_points
+from elk.sweeps.store import Store
+
+if TYPE_CHECKING:
+    from elk.limits import Limits
+
+_MOST_WORKERS = 4096
+
+
+@dataclass(frozen=True, kw_only=True)
+class How:
+    """How a sweep is run; none of it changes an answer.
+
+    Attributes:
+        workers: Processes of this machine; 0: none but this one; None: one a core.
+        executor: Where else points are evaluated; None: in `workers`.
+        timeout_s: Seconds that a point may take; None: any.
+        memory_bytes: Bytes that a worker may hold; None: its share of the machine's.
+        retries: How often a point is tried again whose worker died.
+        progress: Whether a bar is shown; None: on terminals and in notebooks.
+        limits: What models may have at most.
+    """
+
+    workers: int | None = None
+    executor: Any = None
+    timeout_s: float | None = None
+    memory_bytes: int | str | None = None
+    retries: int = 2
+    progress: bool | None = None
+    limits: Limits | None = None
+
+    def checked(self) -> How:
+        """The same with numbers for texts.
+
+        Raises:
+            InvalidInputError: one of them is wrong.
+        """
+        workers = self.workers
+        if workers is not None and not 0 <= quantity.count(workers) <= _MOST_WORKERS:
+            raise InvalidInputError(f"workers must be from 0 to {_MOST_WORKERS}, got {workers}")
+        if quantity.count(self.retries) < 0:
+            raise InvalidInputError(f"retries must be at least 0, got {self.retries}")
+        most = self.memory_bytes
+        if self.timeout_s is not None and not self.timeout_s > 0:
+            raise InvalidInputError(f"timeout_s must be above 0, got {self.timeout_s!r}")
+        if most is not None:
+            most = int(quantity.parse(most, quantity.BYTES))
+        return replace(self, memory_bytes=most)
+
+    def engine(self, work: Work) -> Engine:
+        """The workers."""
+        if self.executor is not None:
+            from elk.sweeps.executors import engine_of  # noqa: PLC0415 - optional packages
+
+            return engine_of(self.executor, work, self.timeout_s)
+        if self.workers == 0:
+            return InlineEngine(work)
+        count = self.workers or len(os.sched_getaffinity(0))
+        most = self.memory_bytes or _machine_bytes() // count
+        return LocalEngine(count, work, Caps(seconds=self.timeout_s, memory_bytes=int(most)))
+
+
+def start(path: Path, definition: Definition) -> Store:
+    """The store of a sweep: a new one, or the one that is there if it is of the same sweep.
+
+    Raises:
+        SweepStoreError: the store that is there is of another sweep; the message says what differs.
+    """
+    if Store.is_new(path):
+        return Store.create(path, definition)
+    store = Store.open(path)
+    differing = _differences(store, definition)
+    if differing:
+        raise SweepStoreError(
+            f"the store holds another sweep: {'; '.join(differing)}",
+            code="store_differs",
+            place=str(path),
+            remedy="give another path, or add points with elk.sweep.open(path).extend({...})",
+        )
+    return store
+
+
+def run(store: Store, how: How) -> None:
+    """Does every point of the store that has no answer."""
+    how = how.checked()
+    with store.coordinating():
+        tasks = store.open_tasks()
+        if not tasks:
+            return
+        queue = Queue.of(tasks, store.chips())
+        needed = {task.source for task in tasks}
+        work = Work(
+            sources=tuple(source for source in store.sources() if source.digest in needed),
+            columns=store.columns,
+            plans=bool(json.loads(store.about["plans"])),
+            limits=how.limits,
+        )
+        del tasks
+        engine = how.engine(work)
+        try:
+            with reporting(store, how.progress) as report:
+                Coordinator(store=store, engine=engine, retries=how.retries, report=report).run(
+                    queue
+                )
+        finally:
+            engine.close()
+
+
+def resume(
+    store: Store,
+    base: Base | None,
+    *,
+    failed: bool = False,
+    older: str | None = None,
+    **how: Any,
+) -> None:
+    """Does the points that are open; see `Sweep.resume`."""
+    others = {v: n for v, n in store.versions().items() if v != _core.__version__}
+    if others and older is None:
+        listed = ", ".join(f"{count:,} of ELK {version}" for version, count in others.items())
+        raise SweepStoreError(
+            f"the store holds results of another version: {listed}; this is {_core.__version__}",
+            code="store_older",
+            place=str(store.path),
+            remedy='older="keep" keeps them beside new ones, older="again" finds all anew',
+        )
+    if others and one_of("older", older, ("keep", "again")) == "again":
+        store.forget_versions(others)
+    if failed:
+        store.forget(FAILED)
+    limits = base.limits if base is not None else None
+    run(store, How(**{"limits": limits, **how}))
+
+
+def extend(store: Store, base: Base | None, space: Mapping[str, Any], **how: Any) -> None:
+    """Adds points at other values of some axes, and does them; see `Sweep.extend`."""
+    axes, given = store.axes, as_space(space)
+    unknown = [name for name in given.axes() if name not in axes]
+    if unknown:
+        raise InvalidInputError(
+            f"{unknown[0]} is no axis of this sweep; those are {', '.join(axes)}",
+            code="unknown_name",
+            remedy="start a new sweep for another axis",
+        )
+    if json.loads(store.about["follows"]) and set(given.axes()) != set(axes):
+        raise SweepStoreError(
+            "an axis or a constraint of this sweep is a function, which its store does not hold",
+            code="store_follows",
+            place=str(store.path),
+            remedy="give values of all axes",
+        )
+    base = base or stored_base(store)
+    meant = _meant(store)
+    kept = [name for name in axes if name not in given.axes()]
+    rest: dict[tuple[Any, ...], None] = {}
+    old = list(store.points())
+    for point in old:
+        values = dict(zip(axes, point.values, strict=True))
+        rest.setdefault(tuple(values[name] for name in kept))
+    points = [
+        {**{n: meant.get(n, {}).get(v, v) for n, v in zip(kept, values, strict=True)}, **new}
+        for values, new in itertools.product(rest, given.points())
+    ]
+    made = define(replace(base, where=()), listed_points(axes, points))
+    known = {point.values for point in old}
+    fresh = [point for point in made.points if point.values not in known]
+    first = len(old)
+    numbered = [replace(point, position=first + i) for i, point in enumerate(fresh)]
+    store.add(replace(made, points=numbered))
+    resume(store, base, **how)
+
+
+def stored_base(store: Store) -> Base:
+    """What the sweep of a store varies, as far as the store holds it."""
+    fixed = json.loads(store.about["fixed"])
+    sources = {source.digest: source for source in store.sources()}
+    return Base(
+        model=sources[fixed["model"]["onnx_sha256"]] if "model" in fixed else None,
+        chip=Chip.from_dict(fixed["chip"]) if "chip" in fixed else None,
+        bindings=fixed["bindings"],
+        options=fixed["options"],
+        columns=store.columns,
+        plans=bool(json.loads(store.about["plans"])),
+    )
+
+
+def _meant(store: Store) -> dict[str, dict[str, Any]]:
+    """What labels of models and chips in the table stand for, by axis."""
+    named = json.loads(store.about["named"])
+    sources = {source.digest: source for source in store.sources()}
+    return {
+        "model": {label: sources[digest] for label, digest in named.get("model", {}).items()},
+        "chip": {label: Chip.from_dict(data) for label, data in named.get("chip", {}).items()},
+    }
+
+
+def _differences(store: Store, definition: Definition) -> list[str]:
+    """In what a store's sweep and another differ, in words."""
+    about = {name: json.loads(json.dumps(v)) for name, v in definition.described().items()}
+    found = []
+    for name, new in about.items():
+        old = json.loads(store.about[name])
+        if old == new:
+            continue
+        if isinstance(old, dict) and isinstance(new, dict):
+            keys = [key for key in {**old, **new} if old.get(key) != new.get(key)]
+            found.append(f"{name}: {', '.join(keys)}")
+        else:
+            found.append(f"{name}: {old} there, {new} here")
+    if found:
+        return found
+    stored = [point.values for point in store.points()]
+    wanted = [point.values for point in definition.points]
+    if stored == wanted or set(stored) >= set(wanted):
+        return []
+    for position, name in enumerate(definition.axes):
+        there, here = ({values[position] for values in rows} for rows in (stored, wanted))
+        if there != here:
+            found.append(f"axis {name}: {len(there)} values there, {len(here)} here")
+    return found or [f"{len(stored):,} points there, {len(wanted):,} here"]
+
+
+def _machine_bytes() -> int:
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

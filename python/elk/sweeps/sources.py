@@ -1,0 +1,148 @@
+"""Models and chips of a sweep as what crosses to workers and lies in a store."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from elk import chips, models
+from elk.errors import InvalidInputError, ModelFileError
+
+if TYPE_CHECKING:
+    import onnx
+
+    from elk.chip import Chip
+    from elk.limits import Limits
+    from elk.model import Model
+
+_MOST_CARRIED: Final = 64 << 20  # bytes of a model that travel; a larger file is read in place
+
+
+@dataclass(frozen=True)
+class Source:
+    """A model that workers load: the bytes of its file, or the path of one too large to carry.
+
+    Attributes:
+        label: What tables call it.
+        digest: The SHA-256 of its bytes.
+        data: Its bytes; None where `path` is read instead.
+        path: The file; None where `data` holds it.
+    """
+
+    label: str
+    digest: str
+    data: bytes | None
+    path: str | None = None
+
+    def load(
+        self, bindings: Mapping[str, int], options: Mapping[str, Any], limits: Limits | None
+    ) -> Model:
+        """The model with these sizes.
+
+        Raises:
+            InvalidInputError: as `elk.load_model`; or the file has changed since.
+        """
+        from dataclasses import replace  # noqa: PLC0415 - beside its only user
+
+        from elk.model import load_model  # noqa: PLC0415 - `import elk` stays small
+
+        given = {**options, **({} if limits is None else {"limits": limits})}
+        source = self.path if self.data is None else self.data
+        model = load_model(source, bindings=dict(bindings), **given)  # type: ignore[arg-type]
+        if self.data is None and model.onnx_sha256 != self.digest:
+            raise ModelFileError(
+                "the model has changed since the sweep began",
+                place=self.path,
+                remedy="sweep it into another store",
+            )
+        return replace(model, name=self.label)
+
+    @cached_property
+    def symbols(self) -> list[str]:
+        """The names of its symbolic dimensions."""
+        return models.symbols(self.proto())
+
+    def proto(self) -> onnx.ModelProto:
+        """The model as ONNX."""
+        from elk.frontend.load import load  # noqa: PLC0415 - `import elk` stays small
+        from elk.limits import DEFAULT  # noqa: PLC0415
+
+        source = self.path if self.data is None else self.data
+        return load(source, DEFAULT).proto  # type: ignore[arg-type]
+
+
+def source_of(given: Any) -> Source:
+    """The source that a path, a name of `elk.models`, bytes or a ModelProto means.
+
+    Raises:
+        InvalidInputError: it is nothing of these.
+    """
+    if isinstance(given, Source):
+        return given
+    if isinstance(given, bytes):
+        return _carried(_graph_name(given), given)
+    serialize = getattr(given, "SerializeToString", None)
+    if serialize is not None:
+        return _carried(given.graph.name or "model", serialize(deterministic=True))
+    if isinstance(given, str) and given in models.names() and not Path(given).exists():
+        return source_of(models.get(given))
+    if isinstance(given, str | Path):
+        return _of_file(Path(given))
+    raise InvalidInputError(
+        f"a model of a sweep must be a path, a name of elk.models, bytes or a ModelProto, "
+        f"got {type(given).__name__}",
+        code="model_loaded",
+        remedy="give what elk.load_model was given, and its bindings to the sweep",
+    )
+
+
+def _carried(label: str, data: bytes) -> Source:
+    return Source(label, hashlib.sha256(data).hexdigest(), data)
+
+
+def _of_file(path: Path) -> Source:
+    if not path.is_file():
+        raise ModelFileError(
+            "the file cannot be read: it is no file", place=str(path), remedy="check the path"
+        )
+    if path.stat().st_size <= _MOST_CARRIED:
+        return _carried(path.stem, path.read_bytes())
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    return Source(path.stem, digest, None, str(path.resolve()))
+
+
+def _graph_name(data: bytes) -> str:
+    from elk.frontend.load import load  # noqa: PLC0415 - `import elk` stays small
+    from elk.limits import DEFAULT  # noqa: PLC0415
+
+    return load(data, DEFAULT).name
+
+
+def chip_of(given: Any) -> Chip:
+    """The chip that a name, a file or a chip means.
+
+    Raises:
+        InvalidInputError: it means none.
+    """
+    return chips.find(given)
+
+
+def chip_document(chip: Chip) -> dict[str, Any]:
+    """The chip as workers make it again."""
+    return chip.to_dict()
+
+
+def digest_of(document: Mapping[str, Any]) -> str:
+    """The SHA-256 of a document, whatever the order of its keys."""
+    return hashlib.sha256(canonical(document).encode()).hexdigest()
+
+
+def canonical(document: Mapping[str, Any]) -> str:
+    """A document as JSON, the same text whatever the order of its keys."""
+    return json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)

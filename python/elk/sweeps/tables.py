@@ -1,0 +1,109 @@
+"""A sweep's table as a pandas frame, an xarray dataset or a file."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from elk import atomic_file
+from elk.errors import InvalidInputError, MissingPackageError
+from elk.sweeps.columns import COLUMNS
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+
+    from elk.sweeps.sweep import Sweep
+
+_SUFFIXES: Final = (".parquet", ".nc", ".csv")
+_NUMBERS: Final = ("s", "J", "W", "FLOP/s", "B")
+_TEXTS: Final = ("status", "code", "message", "elk_version", "worker", "finished_at")
+
+
+def frame(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> pd.DataFrame:
+    """The table as a pandas frame, indexed by point; numbers are no objects."""
+    try:
+        import pandas as pd  # noqa: PLC0415 - optional, and slow to import
+    except ImportError as error:
+        raise MissingPackageError(
+            "tables need pandas, which is not installed",
+            remedy="pip install 'elk-icca[data]', or take sweep.rows()",
+        ) from error
+    table = pd.DataFrame.from_records([tuple(row) for row in rows], columns=list(names))
+    for name in names:
+        if name in COLUMNS and COLUMNS[name].unit in _NUMBERS:
+            table[name] = table[name].astype("float64")
+        elif name in _TEXTS:
+            table[name] = table[name].astype("str" if table[name].notna().all() else "object")
+    return table.set_index("point")
+
+
+def dataset(
+    names: Sequence[str], rows: Sequence[Sequence[Any]], *, axes: Sequence[str]
+) -> xr.Dataset:
+    """The table as a dataset: a dimension an axis where the points are a product, else `point`."""
+    try:
+        import xarray  # noqa: F401, PLC0415 - pandas asks for it
+    except ImportError as error:
+        raise MissingPackageError(
+            "datasets need xarray, which is not installed",
+            remedy="pip install 'elk-icca[data]', or take sweep.to_pandas()",
+        ) from error
+    table = frame(names, rows)
+    size = 1
+    for axis in axes:
+        size *= table[axis].nunique(dropna=False)
+    is_product = size == len(table) and not table.duplicated(list(axes)).any()
+    indexed = table.set_index(list(axes)) if is_product else table
+    made: xr.Dataset = indexed.to_xarray()
+    for name, column in COLUMNS.items():
+        if name in made and column.unit:
+            made[name].attrs["units"] = column.unit
+        if name in made:
+            made[name].attrs["long_name"] = column.what
+    return made
+
+
+def write(sweep: Sweep, path: Path, *, timed: bool) -> None:
+    """Writes the table in the format of the path's suffix."""
+    from elk.sweeps.sweep import TIMED  # noqa: PLC0415 - sweep knows tables
+
+    if path.suffix not in _SUFFIXES:
+        raise InvalidInputError(
+            f"a sweep is written as {', '.join(_SUFFIXES)}, not as {path.suffix or 'no suffix'!r}",
+            place=str(path),
+            remedy="end the name in one of them",
+        )
+    left_out = [] if timed else [*TIMED]
+    if path.suffix == ".nc":
+        data = sweep.to_xarray().drop_vars(left_out, errors="ignore")
+        content = _netcdf(data)
+    else:
+        table = sweep.to_pandas().drop(columns=left_out, errors="ignore")
+        content = _parquet(table) if path.suffix == ".parquet" else table.to_csv().encode()
+    atomic_file.write_bytes(path, content, "the table")
+
+
+def _parquet(table: pd.DataFrame) -> bytes:
+    buffer = io.BytesIO()
+    try:
+        table.to_parquet(buffer, engine="pyarrow")
+    except ImportError as error:
+        raise MissingPackageError(
+            "Parquet needs pyarrow, which is not installed", remedy="pip install 'elk-icca[data]'"
+        ) from error
+    return buffer.getvalue()
+
+
+def _netcdf(data: xr.Dataset) -> bytes:
+    for name in data.variables:
+        if data[name].dtype == object:
+            data[name] = data[name].fillna("").astype(str)
+    try:
+        return bytes(data.to_netcdf(engine="h5netcdf"))
+    except (ImportError, ValueError) as error:
+        raise MissingPackageError(
+            "NetCDF needs h5netcdf, which is not installed", remedy="pip install 'elk-icca[data]'"
+        ) from error

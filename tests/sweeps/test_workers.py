@@ -1,0 +1,141 @@
+"""Workers of a sweep: whatever becomes of one, all other points are done."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import elk
+import pytest
+
+MODEL = Path(__file__).parents[2] / "models" / "nerf.onnx"
+
+# Makes points of some sizes do what points of a sweep must never do to others.
+FAULTS = """
+import os, signal, time
+import elk.sweeps.evaluate as evaluate
+
+answer = evaluate.Evaluator.answer
+
+def faulty(self, task):
+    rows = task.bindings["rows"]
+    if rows == 65:
+        os.kill(os.getpid(), signal.SIGKILL)
+    if rows == 66:
+        os.kill(os.getpid(), signal.SIGSEGV)
+    if rows == 67:
+        while True:
+            pass
+    if rows == 68:
+        held = []
+        while True:
+            held.append(bytearray(os.urandom(1 << 20) * 16))
+            time.sleep(0.005)
+    if rows == 69:
+        self.plan = None
+    found = answer(self, task)
+    self.__dict__.pop("plan", None)
+    return found
+
+evaluate.Evaluator.answer = faulty
+"""
+
+
+@pytest.fixture
+def faults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers that start from now on have the faults."""
+    folder = tmp_path / "faults"
+    folder.mkdir()
+    (folder / "sitecustomize.py").write_text(FAULTS)
+    monkeypatch.syspath_prepend(str(folder))
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("faults")
+def test_each_fault_costs_its_own_point(tmp_path: Path) -> None:
+    sweep = elk.sweep(
+        MODEL,
+        "tiny",
+        {"rows": [*range(60, 76)], "policy": ["static"]},
+        store=tmp_path / "s.elksweep",
+        workers=2,
+        timeout_s=10,
+        memory_bytes="700 MB",
+        retries=1,
+    )
+    rows = {row["rows"]: row for row in sweep.rows()}
+    failed = {size: row["code"] for size, row in rows.items() if row["status"] != "done"}
+    assert failed == {
+        65: "worker_died",
+        66: "worker_died",
+        67: "timeout",
+        68: "memory",
+        69: "exception",
+    }
+    assert "SIGKILL, 2 times" in rows[65]["message"]
+    assert "SIGSEGV" in rows[66]["message"]
+    assert "TypeError" in str(sweep[9].traceback)
+
+
+@pytest.mark.slow
+def test_workers_give_what_this_process_gives(tmp_path: Path) -> None:
+    space = {"rows": [64, 128], "hbm_bandwidth": ["32 GB/s", "96 GB/s"], "policy": ["elk-full"]}
+    here = elk.sweep(MODEL, "tiny", space, store=tmp_path / "a.elksweep", workers=0)
+    there = elk.sweep(MODEL, "tiny", space, store=tmp_path / "b.elksweep", workers=2)
+    for sweep, name in ((here, "a.parquet"), (there, "b.parquet")):
+        sweep.save(tmp_path / name, timed=False)
+    assert (tmp_path / "a.parquet").read_bytes() == (tmp_path / "b.parquet").read_bytes()
+
+
+SCRIPT = """
+import sys, elk
+elk.sweep({model!r}, "tiny", {{"rows": [*range(64, 94)], "policy": ["basic", "static"]}},
+          store=sys.argv[1], workers=2)
+"""
+
+
+def finished(sweep: elk.Sweep) -> dict[int, str]:
+    """When each point was done, of those that are."""
+    return {row["point"]: row["finished_at"] for row in sweep.rows() if row["finished_at"]}
+
+
+def killed_after(seconds: float, store: Path) -> int:
+    """Starts the sweep, kills its coordinator, and returns how many points are done then."""
+    command = [sys.executable, "-c", SCRIPT.format(model=str(MODEL)), str(store)]
+    process = subprocess.Popen(command, start_new_session=True)
+    time.sleep(seconds)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    return elk.sweep.open(store).progress.done if store.exists() else 0
+
+
+@pytest.mark.slow
+def test_a_killed_coordinator_loses_nothing_and_repeats_nothing(tmp_path: Path) -> None:
+    store = tmp_path / "s.elksweep"
+    reported: dict[int, str] = {}
+    for _ in range(3):
+        killed_after(2.0, store)
+        if not store.exists():
+            continue
+        now = {
+            r["point"]: r["finished_at"] for r in elk.sweep.open(store).rows() if r["finished_at"]
+        }
+        assert now.items() >= reported.items()
+        reported = now
+    killed = elk.sweep.open(store).resume(workers=2)
+    assert finished(killed).items() >= reported.items()
+    assert killed.progress.done == 60
+    whole = elk.sweep(
+        MODEL,
+        "tiny",
+        {"rows": [*range(64, 94)], "policy": ["basic", "static"]},
+        store=tmp_path / "whole.elksweep",
+        workers=2,
+    )
+    for sweep, name in ((killed, "a.parquet"), (whole, "b.parquet")):
+        sweep.save(tmp_path / name, timed=False)
+    assert (tmp_path / "a.parquet").read_bytes() == (tmp_path / "b.parquet").read_bytes()
