@@ -6,6 +6,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from elk import atomic_file
 from elk.errors import InfeasibleError
 from elk.plan import load_plan
 from elk.sweeps.evaluate import Evaluator
@@ -26,7 +27,7 @@ def plan_again(store: Store, task: Task, base: Base | None) -> Plan:
     if kept is not None:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "point.elkplan"
-            path.write_bytes(kept)
+            atomic_file.write_bytes(path, kept, "the plan")
             return load_plan(path)
     if task.problem is not None:
         raise InfeasibleError(task.problem, code="invalid_chip")
