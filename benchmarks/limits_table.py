@@ -91,6 +91,8 @@ CODES = (
          "write a number and a unit, as in \"624 KiB\""),
     Code("invalid_shape", _MODEL, "A size is negative, or an output is not of its declared shape",
          "give the dimension its size, or a name that is bound"),
+    Code("invalid_sweep", _INPUT, "Axes, values or options of a sweep are wrong; all are listed",
+         "correct each; the nearest name is given"),
     Code("invalid_tensor", _MODEL, "The elements of an initializer do not fill its shape",
          "export the model again; the file may be damaged"),
     Code("invalid_timeline", _INPUT, "`elk.timeline.Timeline` is given slices that overlap in "
@@ -108,6 +110,8 @@ CODES = (
     Code("no_buffers", _INPUT, "A forecast is asked for buffers", "plan with another policy"),
     Code("no_energy", _INPUT, "A chip without energy coefficients is to be planned for energy",
          "give the chip an `[energy]` table, or take `objective=\"latency\"`"),
+    Code("no_timeout", _INPUT, "An executor cannot end a point of a sweep that takes too long",
+         "leave `timeout_s` out, or take workers of this machine"),
     Code("not_a_number", _MODEL, "An attribute of a node is NaN",
          "write a number, or leave it out"),
     Code("not_simulated", _INPUT, "Simulated times are asked of a plan that was not simulated",
@@ -126,6 +130,16 @@ CODES = (
          "compared with its own, or ends its process", "emulate without `check=True`"),
     Code("sram_overflow", "InfeasibleError", "An op and what must stay on chip beside it exceed "
          "SRAM; the message says by how much", "bind less, or take more cores or SRAM"),
+    Code("store_busy", "SweepStoreError", "Another process runs the sweep of a store",
+         "wait for it; reading is possible meanwhile"),
+    Code("store_differs", "SweepStoreError", "A store holds another sweep than the call's",
+         "give another path, or add points with `extend`"),
+    Code("store_follows", "SweepStoreError", "Points are added to a sweep with an axis or a "
+         "constraint that is a function, which its store does not hold", "give values of all axes"),
+    Code("store_older", "SweepStoreError", "A store holds results of another version of ELK",
+         "say whether they are kept or found anew: `older=`"),
+    Code("sweep_store", "SweepStoreError", "A store cannot be read or written; what was reported as "
+         "done is kept", "make room or correct the path, and resume"),
     Code("tile_model", _INPUT, "A function given as `tile_model` raises, or returns no cycles",
          "return a finite number above 0 for every call"),
     Code("tile_model_file", "TileModelFileError", "A tile model cannot be read",
@@ -145,6 +159,8 @@ CODES = (
     Code("unsupported_model", "UnsupportedModelError", "Nodes cannot be planned; each is listed "
          "with its shapes and the reason", "replace these nodes, or cut them off"),
     Code("usage", _INPUT, "The command line is wrong", "see `elk COMMAND --help`"),
+    Code("worker_start", "ElkError", "Workers of a sweep end before they have begun",
+         "start one by hand, as the message says, to see why"),
 )  # fmt: skip
 
 

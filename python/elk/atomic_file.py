@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
 import os
 import secrets
 import stat
@@ -77,6 +78,28 @@ def write_text(
 ) -> None:
     """Writes `text` in UTF-8, as `replacing` does."""
     write_bytes(path, text.encode(), what, error)
+
+
+@contextlib.contextmanager
+def locked(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Within, no other process has the lock at `path`, a file that holds who has it.
+
+    The lock goes with the process, however that ends.
+
+    Raises:
+        OSError: the file cannot be written.
+        BlockingIOError: another process has the lock; its number is the error's text.
+    """
+    with open(path, "a+", encoding="ascii") as file:  # noqa: PTH123 - as `Path.open`, here alone
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as found:
+            file.seek(0)
+            raise BlockingIOError(found.errno, file.read().strip() or "unknown") from None
+        file.truncate(0)
+        file.write(str(os.getpid()))
+        file.flush()
+        yield
 
 
 @contextlib.contextmanager

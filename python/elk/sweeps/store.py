@@ -8,7 +8,7 @@ of ELK, and a column a result, units in their names), `models`, `chips`, `plans`
 
 from __future__ import annotations
 
-import fcntl
+import contextlib
 import json
 import os
 import sqlite3
@@ -17,9 +17,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import Any, Final
 
-from elk import _core
+from elk import _core, atomic_file
 from elk.errors import SweepStoreError
 from elk.sweeps.definition import Definition, Point, Task, task_of
 from elk.sweeps.evaluate import Answer
@@ -253,21 +253,24 @@ class Store:
         Raises:
             SweepStoreError: another process runs it.
         """
-        with _lock_file(self.path) as file:
+        # A file beside the store: closing the store's own lets all of SQLite's locks go.
+        beside = self.path.with_name(f"{self.path.name}-lock")
+        with contextlib.ExitStack() as stack:
             try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                file.seek(0)
+                stack.enter_context(atomic_file.locked(beside))
+            except BlockingIOError as error:
                 raise SweepStoreError(
-                    f"process {file.read().strip() or 'unknown'} runs this sweep",
+                    f"process {error.strerror} runs this sweep",
                     code="store_busy",
                     place=str(self.path),
                     remedy="wait for it, or look at what is done with elk.sweep.open",
                 ) from None
-            file.seek(0)
-            file.truncate()
-            file.write(str(os.getpid()))
-            file.flush()
+            except OSError as error:
+                raise SweepStoreError(
+                    f"the store cannot be written: {error.strerror or error}",
+                    place=str(self.path),
+                    remedy="make room, or copy the store to a folder that you may change",
+                ) from error
             yield
 
     def close(self) -> None:
@@ -310,20 +313,6 @@ def _connect(path: Path) -> sqlite3.Connection:
     except sqlite3.Error as error:
         raise _at_fault(path, "the store cannot be opened", error) from error
     return connection
-
-
-@contextmanager
-def _lock_file(path: Path) -> Iterator[IO[str]]:
-    """A file beside the store: SQLite's own locks are let go whenever the store is closed."""
-    try:
-        with path.with_name(f"{path.name}-lock").open("a+") as file:
-            yield file
-    except OSError as error:
-        raise SweepStoreError(
-            f"the store cannot be written: {error.strerror or error}",
-            place=str(path),
-            remedy="make room, or copy the store to a folder that you may change",
-        ) from error
 
 
 def _at_fault(path: Path, what: str, error: sqlite3.Error) -> SweepStoreError:
