@@ -42,6 +42,7 @@ class Answer:
         plan: The plan's file, where plans are kept.
         seconds: How long it took.
         worker: Who did it.
+        is_forecast: Whether its latency is the forecast of policy `ideal`, which no chip runs.
     """
 
     key: str
@@ -53,6 +54,7 @@ class Answer:
     plan: bytes | None = None
     seconds: float = 0.0
     worker: str = ""
+    is_forecast: bool = False
 
 
 @dataclass
@@ -101,7 +103,9 @@ class Evaluator:
         except Exception as error:
             message = f"{type(error).__name__}: {error}"
             found = Answer(task.key, FAILED, "exception", message, traceback.format_exc())
-        return replace(found, seconds=time.perf_counter() - start)
+        seconds = time.perf_counter() - start
+        is_forecast = task.options["policy"] == "ideal"
+        return replace(found, seconds=seconds, is_forecast=is_forecast)
 
     def plan(self, task: Task) -> Plan:
         """The plan of a task."""

@@ -41,6 +41,8 @@ def reporting(store: Store, progress: bool | None) -> Iterator[Report]:
             for answer in answers:
                 counts[answer.status] += 1
                 latency_s = answer.row.get("latency_s")
+                if answer.is_forecast:
+                    continue
                 if latency_s is not None and (not best or latency_s < best[0]):
                     best[:] = [latency_s]
             bar.set_postfix_str(_told(counts, best), refresh=False)

@@ -58,6 +58,8 @@ def dataset(
     is_product = size == len(table) and not table.duplicated(list(axes)).any()
     indexed = table.set_index(list(axes)) if is_product else table
     made: xr.Dataset = indexed.to_xarray()
+    if is_product:  # pandas sorts; the caller's order says more.
+        made = made.reindex({axis: table[axis].unique() for axis in axes})
     for name, column in COLUMNS.items():
         if name in made and column.unit:
             made[name].attrs["units"] = column.unit
@@ -105,5 +107,6 @@ def _netcdf(data: xr.Dataset) -> bytes:
         return bytes(data.to_netcdf(engine="h5netcdf"))
     except (ImportError, ValueError) as error:
         raise MissingPackageError(
-            "NetCDF needs h5netcdf, which is not installed", remedy="pip install 'elk-icca[data]'"
+            "NetCDF needs h5netcdf and h5py, which are not installed",
+            remedy="pip install 'elk-icca[data]'",
         ) from error
