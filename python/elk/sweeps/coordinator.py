@@ -120,8 +120,11 @@ class Coordinator:
 
     def _give(self, queue: Queue) -> int:
         given = 0
-        for slot in self.engine.wanted():
-            batch = queue.take(slot, self.engine.batch_size())
+        slots = self.engine.wanted()
+        # Towards the end batches get small, so that no worker is left with many.
+        most = max(1, len(queue) // (2 * max(1, len(slots))))
+        for slot in slots:
+            batch = queue.take(slot, min(most, self.engine.batch_size()))
             if not batch:
                 break
             chips = dict(self.store.chips(dict.fromkeys(task.chip for task in batch)))

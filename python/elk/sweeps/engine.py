@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -49,6 +50,7 @@ class Batch:
     chips: dict[str, str]
 
 
+_MOST_IN_BATCH: Final = 512
 GIVEN_BACK: Final = "given_back"  # the code of tasks that waited behind one that was lost
 
 
@@ -86,6 +88,28 @@ class Engine(Protocol):
 
     def close(self) -> None:
         """Ends all work at once; what was not answered is dropped."""
+
+
+class Pace:
+    """How many tasks make a batch of some seconds, by how long tasks have taken."""
+
+    def __init__(self, batch_s: float) -> None:
+        self._batch_s = batch_s
+        self._seconds = 0.0
+        self._tasks = 0
+
+    def learn(self, answers: Iterable[Answer]) -> None:
+        """Counts what came back."""
+        for answer in answers:
+            self._seconds += answer.seconds
+            self._tasks += 1
+
+    def batch_size(self) -> int:
+        """One, before anything came back."""
+        if self._tasks == 0:
+            return 1
+        mean_s = max(self._seconds / self._tasks, 1e-6)
+        return max(1, min(_MOST_IN_BATCH, int(self._batch_s / mean_s)))
 
 
 class InlineEngine:

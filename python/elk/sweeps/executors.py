@@ -10,11 +10,10 @@ from typing import Any, Final
 
 from elk.errors import InvalidInputError
 from elk.sweeps.definition import Task
-from elk.sweeps.engine import GIVEN_BACK, Batch, Engine, Lost, Work
+from elk.sweeps.engine import GIVEN_BACK, Batch, Engine, Lost, Pace, Work
 from elk.sweeps.evaluate import Answer, Evaluator
 
 _BATCH_S: Final = 5.0  # how long a batch should take: what giving it costs is little beside that
-_MOST_IN_BATCH: Final = 512
 _AHEAD: Final = 2  # batches that wait for each worker
 
 
@@ -60,7 +59,7 @@ class FuturesEngine:
         self._executor = executor
         self._packed = pickle.dumps(work)
         self._futures: dict[cf.Future[list[Answer]], tuple[Task, ...]] = {}
-        self._pace = Pace()
+        self._pace = Pace(_BATCH_S)
 
     def wanted(self) -> list[object]:
         """Slots that stand for no worker, two for each."""
@@ -101,23 +100,3 @@ def lost_batch(tasks: tuple[Task, ...], message: str) -> list[Lost]:
     if len(tasks) == 1:
         return [Lost(tasks[0], "worker_died", message, again=True)]
     return [Lost(task, GIVEN_BACK, "", again=True) for task in tasks]
-
-
-class Pace:
-    """How many tasks make a batch of a few seconds, by how long tasks have taken."""
-
-    def __init__(self) -> None:
-        self._seconds = 0.0
-        self._tasks = 0
-
-    def learn(self, answers: list[Answer]) -> None:
-        """Counts what came back."""
-        self._seconds += sum(answer.seconds for answer in answers)
-        self._tasks += len(answers)
-
-    def batch_size(self) -> int:
-        """Of the first batches, one chip's."""
-        if self._tasks == 0:
-            return 1
-        mean_s = max(self._seconds / self._tasks, 1e-6)
-        return max(1, min(_MOST_IN_BATCH, int(_BATCH_S / mean_s)))

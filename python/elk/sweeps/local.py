@@ -18,10 +18,10 @@ from typing import Final
 
 from elk.errors import ElkError
 from elk.sweeps.definition import Task
-from elk.sweeps.engine import GIVEN_BACK, Batch, Lost, Work
+from elk.sweeps.engine import GIVEN_BACK, Batch, Lost, Pace, Work
 from elk.sweeps.evaluate import Answer
 
-_AHEAD: Final = 8  # tasks that wait at a worker, so that it does not wait for the coordinator
+_AHEAD_S: Final = 1.0  # work that waits at a worker, so that it does not wait for the coordinator
 _LOOK_S: Final = 0.1  # how often the memory and the time of workers are looked at
 _PAGE_BYTES: Final = os.sysconf("SC_PAGE_SIZE")
 _DIE_WITH_PARENT: Final = 1  # PR_SET_PDEATHSIG of Linux's prctl
@@ -88,19 +88,21 @@ class LocalEngine:
         self._work = work
         self._caps = caps
         self._looked_s = 0.0
+        self._pace = Pace(_AHEAD_S)
         self._workers: list[_Worker] = []
         for _ in range(workers):
             self._workers.append(self._started())
 
     def wanted(self) -> list[object]:
-        """A slot for each worker with few tasks before it, the idlest first."""
-        free = [worker for worker in self._workers if len(worker.tasks) < _AHEAD]
+        """A slot for each worker with little before it, the idlest first."""
+        few = self._pace.batch_size()
+        free = [worker for worker in self._workers if len(worker.tasks) <= few]
         free.sort(key=lambda worker: len(worker.tasks))
         return list(free)
 
     def batch_size(self) -> int:
-        """As many tasks as wait at a worker."""
-        return _AHEAD
+        """As many tasks as take a second."""
+        return self._pace.batch_size()
 
     def give(self, slot: object, batch: Batch) -> None:
         """Sends a batch to a worker."""
@@ -163,6 +165,7 @@ class LocalEngine:
                     worker.is_ready = True
                     continue
                 worker.tasks.popleft()
+                self._pace.learn([answer])
                 found.append(replace(answer, worker=worker.name))
         except (EOFError, OSError):
             worker.process.wait()
