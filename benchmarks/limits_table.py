@@ -60,7 +60,8 @@ CODES = (
     Code("emulate_exchange", "InternalError", "What an emulated core sends is not what another "
          "needs", "report it"),
     Code("emulate_input", _INPUT, "An input of an emulation is missing, unknown or of another "
-         "shape", "give each input of the model one array of its shape"),
+         "shape, or large weights stayed in another process",
+         "give each input of the model one array of its shape, and load the model there"),
     Code("emulate_kernel", _INPUT, "No kernel of the emulator computes an operator; the message "
          "names it", "see docs/emulation_coverage.md"),
     Code("emulate_not_held", "InternalError", "An emulated core needs an element that it does not "
@@ -68,7 +69,7 @@ CODES = (
     Code("emulate_overlap", "InternalError", "Two buffers of a program overlap while both live",
          "report it"),
     Code("emulate_plan", _INPUT, "A plan that cannot be emulated or listed: a forecast, or, "
-         "to emulate, one from a file",
+         "to emulate, one from a file or another process",
          "emulate what `elk.compile` returns under another policy than `ideal`"),
     Code("emulate_poison", "InternalError", "An emulated core reads bytes that nobody wrote",
          "report it"),
@@ -118,6 +119,8 @@ CODES = (
          "simulate it first (`plan.simulate()`), or ask for the predicted ones"),
     Code("not_text", _MODEL, "A name in a model is no UTF-8", "export the model again"),
     Code("not_there_yet", _INPUT, "An option is for a later version", "use one of those named"),
+    Code("other_version", _INPUT, "A pickled run was made by another version of ELK",
+         "install one version on both sides"),
     Code("output_file", "OutputFileError", "A file cannot be written; one that was there before is "
          "unchanged", "make room on the disk, or choose a folder that may be written"),
     Code("plan_file", "PlanFileError", "A plan file cannot be read, or is of another version",

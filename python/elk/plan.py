@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -37,6 +38,9 @@ class Plan(Listed):
     Made by `elk.compile` and `elk.load_plan`. Two plans are equal if their content is; how long
     the search took is no content.
 
+    Plans pickle, with their last simulation. One that arrives is as one from a file: it is checked
+    when it is first asked for something, and cannot be emulated.
+
     Example:
         >>> plan = elk.compile("models/nerf.onnx", "tiny", bindings={"rows": 64})
         >>> plan.policy
@@ -52,13 +56,36 @@ class Plan(Listed):
 
     @cached_property
     def _document(self) -> PlanDocument:
-        return cast("PlanDocument", self._source.sections())
+        sections = cast("PlanDocument", self._source.sections())
+        if "left" in self._bounds:
+            sections["bounds"] = self._bounds["left"].copy()
+        return sections
 
-    def _to_document(self) -> PlanDocument:
-        """The plan as a document of its own, with its last simulation."""
+    def __reduce__(self) -> tuple[Callable[..., Plan], tuple[Any, ...]]:
+        from elk.carried import carried, parts_of  # noqa: PLC0415 - few plans are pickled
+
+        run = self._runs.get("last")
+        return _arrived, (carried(self._without_run()), run and parts_of(run._run))
+
+    def __copy__(self) -> Plan:
+        twin = Plan(self._source)
+        twin._runs.update(self._runs)
+        twin._bounds.update(self._bounds)
+        return twin
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Plan:
+        return copy(self)  # What it is made from is only read.
+
+    def _without_run(self) -> PlanDocument:
+        """The plan as a document of its own, with what is left of its bounds."""
         document = self._source.document()
         if "left" in self._bounds:
             document["bounds"] = self._bounds["left"].copy()
+        return document
+
+    def _to_document(self) -> PlanDocument:
+        """The plan as a document of its own, with its last simulation."""
+        document = self._without_run()
         if "last" in self._runs:
             document["simulated"] = self._runs["last"].document()
         return document
@@ -227,7 +254,9 @@ class Plan(Listed):
 
         chosen = fidelity_of(self, fidelity)
         tiles = tiles_of(self, tile_model)
-        run = Run(interruptible(lambda: self._source.simulate(tiles, chosen)), self._document)
+        document = self._document
+        ran = interruptible(lambda: self._source.simulate(tiles, chosen))
+        run = Run(ran, lambda: document)
         self._hold_against(run.latency_s)
         self._runs["last"] = run
         return run
@@ -313,6 +342,18 @@ class Plan(Listed):
 
     def __hash__(self) -> int:
         return hash((self.model_name, self.policy, self.latency_s))
+
+
+def _arrived(data: bytes, parts: dict[str, Any] | None) -> Plan:
+    """A plan from another process, and its last simulation."""
+    from elk.carried import arrived, run_of  # noqa: PLC0415 - few plans are pickled
+    from elk.run import Run  # noqa: PLC0415 - `import elk` stays small
+
+    source = arrived(data)
+    plan = Plan(source)
+    if parts is not None:
+        plan._runs["last"] = Run(run_of(parts), source.document)
+    return plan
 
 
 def load_plan(path: str | Path, *, limits: Limits | None = None) -> Plan:

@@ -33,20 +33,26 @@ class StoredPlan:
         Raises:
             PlanFileError: the file is none, is damaged, too large, or breaks a rule.
         """
+        stored = StoredPlan(read_text(path, limits))
+        stored.__dict__["_placed"] = stored.audited(str(path))
+        return stored
+
+    def audited(self, place: str) -> PlacedProgram:
+        """The program of a plan all of which was checked.
+
+        Raises:
+            PlanFileError: the text is no plan, is damaged, or breaks a rule.
+        """
         from elk.plan_audit import audited  # noqa: PLC0415 - `import elk` stays small
 
-        text = read_text(path, limits)
         try:
-            document = parse(text)
-            stored = StoredPlan(text)
-            stored.__dict__["_placed"] = audited(document)
+            return audited(parse(self.text))
         except PlanFileError as error:
             raise PlanFileError(
-                error.message, code=error.code, place=str(path), remedy=error.remedy
+                error.message, code=error.code, place=place, remedy=error.remedy
             ) from error
         except (ValueError, RecursionError, MemoryError) as error:
-            raise damaged(path, error) from error
-        return stored
+            raise damaged(place, error) from error
 
     def document(self) -> PlanDocument:
         """The plan as a document of its own."""
@@ -81,9 +87,10 @@ class StoredPlan:
         return placed(self.document())
 
     def emulated(self) -> NoReturn:
-        """Refuses: a file has no kernels and no weights."""
+        """Refuses: a document has no kernels and no weights."""
         raise InvalidInputError(
-            "a plan from a file cannot be emulated: it does not say what its operators compute",
+            "a plan from a file or from another process cannot be emulated: it does not say what "
+            "its operators compute",
             code="emulate_plan",
             remedy="emulate the plan that elk.compile returns",
         )
@@ -95,9 +102,9 @@ class StoredPlan:
         return problems(self.document())
 
 
-def packed(document: PlanDocument) -> bytes:
-    """The bytes of the `.elkplan` file of a document."""
-    return gzip.compress(to_text(document).encode(), mtime=0)
+def packed(document: PlanDocument, *, level: int = 9) -> bytes:
+    """The bytes of the `.elkplan` file of a document, compressed to a level of zlib's."""
+    return gzip.compress(to_text(document).encode(), compresslevel=level, mtime=0)
 
 
 def write_plan(document: PlanDocument, path: Path) -> None:

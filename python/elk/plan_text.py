@@ -59,29 +59,37 @@ def read_text(path: Path, limits: Limits) -> str:
                 remedy="give a file that plan.save wrote",
             )
         with path.open("rb") as file:
-            return _inflated(file, limits).decode()
-    except LimitError as error:
+            return text_of(file, limits, str(path))
+    except (OSError, ValueError) as error:  # ValueError: a path with a zero byte.
+        if isinstance(error, PlanFileError):
+            raise
         raise PlanFileError(
-            error.message, code=error.code, place=str(path), remedy=error.remedy
-        ) from error
-    except OSError as error:
-        if isinstance(error, gzip.BadGzipFile):
-            raise damaged(path, error) from error
-        raise PlanFileError(
-            f"the plan cannot be read: {error.strerror or error}",
+            f"the plan cannot be read: {getattr(error, 'strerror', None) or error}",
             place=str(path),
             remedy="check the path",
         ) from error
-    except (EOFError, zlib.error, ValueError) as error:
-        if isinstance(error, PlanFileError):
-            raise
-        raise damaged(path, error) from error
 
 
-def damaged(path: Path, error: Exception) -> PlanFileError:
+def text_of(file: IO[bytes], limits: Limits, place: str) -> str:
+    """The JSON text that is in `file`, plain or gzipped.
+
+    Raises:
+        PlanFileError: It is damaged, or larger than the limit `plan_bytes`.
+    """
+    try:
+        return _inflated(file, limits).decode()
+    except LimitError as error:
+        raise PlanFileError(
+            error.message, code=error.code, place=place, remedy=error.remedy
+        ) from error
+    except (gzip.BadGzipFile, EOFError, zlib.error, ValueError) as error:
+        raise damaged(place, error) from error
+
+
+def damaged(place: str, error: Exception) -> PlanFileError:
     """What is said of a file whose parts cannot be told apart."""
     return PlanFileError(
-        f"the file is no plan, or a damaged one: {error}", place=str(path), remedy=_AGAIN
+        f"the file is no plan, or a damaged one: {error}", place=place, remedy=_AGAIN
     )
 
 

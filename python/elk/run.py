@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from elk import _core
+from elk.carried import Carried
 from elk.choices import one_of
 from elk.errors import InvalidInputError, MissingPackageError
 from elk.plan_schema import PlanDocument, SimulatedOpRow, SimulatedRow
@@ -32,7 +32,7 @@ _EXCHANGES: Final = ("distribute_ps", "gather_ps", "shift_ps", "reduce_ps")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Run:
+class Run(Carried):
     """How a plan ran on the simulator. Made by `Plan.simulate`.
 
     Example:
@@ -40,9 +40,6 @@ class Run:
         >>> sum(run.split_ps.values()) == run.total_ps
         True
     """
-
-    _run: _core.Run
-    _plan: PlanDocument
 
     @property
     def total_ps(self) -> int:

@@ -98,7 +98,7 @@ def test_a_forecast_and_a_file_are_not_emulated(tmp_path: Any) -> None:
     with pytest.raises(InvalidInputError, match="policy 'ideal' places no buffers"):
         elk.compile(product(), "tiny", policy="ideal").emulate(ones)
     elk.compile(product(), "tiny").save(tmp_path / "p.elkplan")
-    with pytest.raises(InvalidInputError, match="from a file cannot be emulated"):
+    with pytest.raises(InvalidInputError, match="another process cannot be emulated"):
         elk.load_plan(tmp_path / "p.elkplan").emulate(ones)
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
-
 import elk
 import pytest
 from elk import _core, errors
@@ -42,16 +40,6 @@ def test_every_kind_of_error_has_a_code_of_its_own() -> None:
         if isinstance(kind, type) and issubclass(kind, elk.ElkError)
     ]
     assert len({kind.code for kind in kinds}) == len(kinds)
-
-
-def test_errors_survive_pickling() -> None:
-    error = elk.InvalidInputError("m", code="c", place="p", remedy="r")
-    copy = pickle.loads(pickle.dumps(error))
-    assert type(copy) is elk.InvalidInputError
-    assert copy.to_dict() == error.to_dict()
-    with pytest.raises(elk.InvalidInputError) as caught:
-        elk.chips.get("tiny").replace(core_count=0)
-    assert pickle.loads(pickle.dumps(caught.value)).to_dict() == caught.value.to_dict()
 
 
 def test_an_error_of_the_core_is_ours() -> None:

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import copy
+import gzip
+import importlib
+import json
 import multiprocessing
 import pickle
+import pkgutil
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
@@ -13,11 +17,11 @@ from typing import Any
 import elk
 import numpy as np
 import pytest
-from elk import models
-from hypothesis import given, settings
+from elk import models, withheld
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from onnx_graphs import model_of, node
-from other_process import content, planned
+from other_process import answers, answers_of_run, content, planned
 from small_chips import tiny_pod
 from small_models import CONFIGS, RETENTION
 
@@ -39,6 +43,8 @@ CHIPS: dict[str, Callable[[], elk.Chip]] = {
     "no HBM": lambda: elk.chips.get("tiny").replace(hbm=None, sram_bytes="1 MiB"),
 }
 
+# Each example compiles: to shrink one that fails would take minutes.
+compiling = settings(max_examples=8, phases=[Phase.generate])
 ways = pytest.mark.parametrize("way", WAYS)
 
 
@@ -92,19 +98,129 @@ def test_a_copy_of_a_model_is_the_model(model: elk.Model, way: str) -> None:
     assert twin.kept is not model.kept
 
 
+def differing(found: dict[str, Any], right: dict[str, Any]) -> list[str]:
+    """The answers that are not alike."""
+    return [name for name in {**found, **right} if found.get(name) != right.get(name)]
+
+
+CHOSEN: dict[str, st.SearchStrategy[Any]] = {
+    "model": small_models(),
+    "chip": st.sampled_from(sorted(CHIPS)),
+    "policy": st.sampled_from(POLICIES),
+    "pod": st.sampled_from(("sharded", "pooled")),
+    "simulated": st.booleans(),
+}
+
+
 @pytest.mark.slow
-@settings(max_examples=25)
-@given(
-    model=small_models(),
-    chip=st.sampled_from(sorted(CHIPS)),
-    policy=st.sampled_from(POLICIES),
-    pod=st.sampled_from(("sharded", "pooled")),
-)
+@compiling
+@given(asked=st.fixed_dictionaries(CHOSEN))
 def test_plans_made_elsewhere_are_those_made_here(
-    elsewhere: ProcessPoolExecutor, model: elk.Model, chip: str, policy: str, pod: str
+    elsewhere: ProcessPoolExecutor, asked: dict[str, Any]
 ) -> None:
-    asked = (model, CHIPS[chip](), policy, pod)
-    assert elsewhere.submit(planned, *asked).result() == planned(*asked)
+    asked |= {"chip": CHIPS[asked["chip"]]()}
+    found = elsewhere.submit(planned, **asked).result()
+    here = planned(**asked)
+    assert found == here
+    assert differing(answers(found), answers(here)) == []
+
+
+@pytest.mark.slow
+@compiling
+@given(asked=st.fixed_dictionaries(CHOSEN), way=st.sampled_from(sorted(WAYS)))
+def test_a_plan_says_the_same_wherever_it_is(
+    elsewhere: ProcessPoolExecutor, asked: dict[str, Any], way: str
+) -> None:
+    plan = planned(**asked | {"chip": CHIPS[asked["chip"]]()})
+    twin, again = WAYS[way](plan), WAYS[way](WAYS[way](plan))
+    right = answers(copy.copy(plan))
+    assert differing(answers(twin), right) == []
+    assert differing(elsewhere.submit(answers, plan).result(), right) == []
+    assert differing(elsewhere.submit(answers, again).result(), right) == []
+
+
+@pytest.mark.slow
+@compiling
+@given(asked=st.fixed_dictionaries(CHOSEN), way=st.sampled_from(sorted(WAYS)))
+def test_a_run_says_the_same_wherever_it_is(
+    elsewhere: ProcessPoolExecutor, asked: dict[str, Any], way: str
+) -> None:
+    if asked["policy"] == "ideal":  # It cannot run.
+        asked |= {"policy": "static"}
+    run = planned(**asked | {"chip": CHIPS[asked["chip"]]()}).simulate()
+    right = answers_of_run(run)
+    assert differing(answers_of_run(WAYS[way](run)), right) == []
+    assert differing(elsewhere.submit(answers_of_run, run).result(), right) == []
+
+
+def small_plan() -> elk.Plan:
+    nerf = Path(__file__).parents[2] / "models" / "nerf.onnx"
+    return elk.compile(nerf, "tiny", bindings={"rows": 64}, policy="basic")
+
+
+@ways
+def test_a_plan_from_a_file_is_carried_as_well(way: str, tmp_path: Path) -> None:
+    plan = small_plan()
+    plan.simulate()
+    plan.save(tmp_path / "plan.elkplan")
+    stored = elk.load_plan(tmp_path / "plan.elkplan")
+    assert answers(WAYS[way](stored)) == answers(stored)
+
+
+@ways
+def test_a_bound_that_is_withheld_stays_so(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = small_plan()
+    monkeypatch.setattr(withheld, "strict", False)
+    with pytest.warns(elk.BoundWarning):
+        plan._hold_against(plan.bounds.lower_bound_s / 2)
+    twin = WAYS[way](plan)
+    assert twin.bounds == plan.bounds
+    assert twin.bounds.withheld
+    assert content(twin) == content(plan)
+
+
+@ways
+def test_a_copy_of_a_comparison_and_of_a_sharding(way: str) -> None:
+    model = elk.load_model(
+        models.mlp(models.MlpConfig(width=32, hidden_layers=3, out=5)), bindings={"rows": 8}
+    )
+    table = elk.compare(model, "tiny", policies=("basic", "static"))
+    twin = WAYS[way](table)
+    assert (twin.to_dict(), twin.text) == (table.to_dict(), table.text)
+    assert [answers(row.plan) for row in twin.rows] == [answers(row.plan) for row in table.rows]
+    sharding = elk.shard(model, tiny_pod())
+    assert WAYS[way](sharding) == sharding
+
+
+@ways
+def test_a_copy_of_limits(way: str) -> None:
+    limits = elk.Limits(nodes=20, rank=3)
+    assert WAYS[way](limits) == limits
+
+
+def test_a_plan_that_arrives_is_held_to_the_rules_of_files() -> None:
+    arrived, (data, run) = small_plan().__reduce__()
+    document = json.loads(gzip.decompress(data))
+    assert arrived(data, run).latency_s == document["predicted"]["total_s"]
+    document["predicted"]["total_s"] /= 2
+    with pytest.raises(elk.PlanFileError, match="digest") as caught:
+        _ = arrived(gzip.compress(json.dumps(document).encode()), run).latency_s
+    assert caught.value.place == "the pickled plan"
+    del document["digest"]
+    with pytest.raises(elk.PlanFileError, match="total_s"):
+        _ = arrived(gzip.compress(json.dumps(document).encode()), run).latency_s
+    for broken in (b"", data[:40], b"no plan"):
+        with pytest.raises(elk.PlanFileError, match="damaged"):
+            _ = arrived(broken, run).latency_s
+
+
+@pytest.mark.parametrize("lost", ["phases", "totals"])
+def test_a_run_of_another_version_is_refused(lost: str) -> None:
+    arrived, (kind, parts, data) = small_plan().simulate().__reduce__()
+    with pytest.raises(elk.InvalidInputError, match="another version of ELK"):
+        arrived(kind, {name: part for name, part in parts.items() if name != lost}, data)
+    with pytest.raises(elk.InvalidInputError, match="another version of ELK"):
+        arrived(kind, {**parts, "totals": {}}, data)
 
 
 @pytest.mark.parametrize("name", elk.chips.names())
@@ -178,3 +294,48 @@ def test_a_large_model_is_small_when_it_crosses() -> None:
         bindings={"batch": 32, "past": 2048},
     )
     assert len(pickle.dumps(model)) < 300_000
+
+
+def kinds_of_errors() -> list[type[Exception]]:
+    """Every class of errors and warnings that ELK defines, wherever."""
+    for module in pkgutil.walk_packages(elk.__path__, "elk."):
+        if not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
+    found: list[type[Exception]] = [elk.ElkError, elk.BoundWarning]
+    for kind in found:
+        found += [child for child in kind.__subclasses__() if child not in found]
+    return found
+
+
+@pytest.mark.parametrize("kind", kinds_of_errors())
+@ways
+def test_a_copy_of_an_error_says_all_of_it(
+    elsewhere: ProcessPoolExecutor, way: str, kind: type[Exception]
+) -> None:
+    told = {"code": "mine", "place": "a.toml:3", "remedy": "write 1"}
+    for given_ in ({}, told) if issubclass(kind, elk.ElkError) else ({},):
+        error = kind("count must be 1", **given_)
+        error.add_note("point 17")
+        for twin in (WAYS[way](error), elsewhere.submit(copy.copy, error).result()):
+            assert type(twin) is kind
+            assert (str(twin), twin.args) == (str(error), error.args)
+            assert vars(twin) == vars(error)
+            if isinstance(error, elk.ElkError) and isinstance(twin, elk.ElkError):
+                assert twin.to_dict() == error.to_dict()
+
+
+@ways
+def test_a_copy_of_an_error_keeps_what_was_raised(elsewhere: ProcessPoolExecutor, way: str) -> None:
+    with pytest.raises(elk.InvalidInputError) as several:
+        elk.chips.get("tiny").replace(core_count=0, hop_latency_s=-1, clock_hz="fast")
+    model = elk.load_model(
+        models.mlp(models.MlpConfig(width=4096, hidden_layers=2, out=1)), bindings={"rows": 8}
+    )
+    with pytest.raises(elk.InfeasibleError) as infeasible:
+        elk.compile(model, elk.chips.get("tiny").replace(hbm=None))
+    raised: tuple[elk.ElkError, ...] = (several.value, infeasible.value)
+    for error in raised:
+        for twin in (WAYS[way](error), elsewhere.submit(copy.copy, error).result()):
+            assert (type(twin), str(twin)) == (type(error), str(error))
+            assert twin.to_dict() == error.to_dict()
+            assert vars(twin) == vars(error)
