@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -27,8 +27,15 @@ def new_axes(ax: Axes | None) -> Axes:
     Raises:
         MissingPackageError: matplotlib is not installed.
     """
-    if ax is not None:
-        return ax
+    return new_grid(1, 1, (8.0, 3.5))[0, 0] if ax is None else ax
+
+
+def new_grid(rows: int, columns: int, inches: tuple[float, float]) -> NDArray[Any]:
+    """The axes of a new figure, rows by columns, whose panels have the same scales.
+
+    Raises:
+        MissingPackageError: matplotlib is not installed.
+    """
     try:
         from matplotlib import pyplot as plt  # noqa: PLC0415 - takes longer than `import elk` may
     except ImportError as error:
@@ -36,7 +43,10 @@ def new_axes(ax: Axes | None) -> Axes:
             "plots need matplotlib, which is not installed",
             remedy="pip install 'elk-icca[viz]'",
         ) from error
-    return plt.subplots(figsize=(8.0, 3.5), layout="constrained")[1]
+    grid: NDArray[Any] = plt.subplots(
+        rows, columns, figsize=inches, squeeze=False, sharex=True, sharey=True, layout="constrained"
+    )[1]
+    return grid
 
 
 def memory_by_role(document: PlanDocument) -> dict[str, NDArray[np.int64]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike, fspath
@@ -20,6 +20,7 @@ from elk.sweeps.evaluate import DONE
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
+    from matplotlib.axes import Axes
 
     from elk.plan import Plan
     from elk.sweeps.definition import Base, Point
@@ -166,6 +167,57 @@ class Sweep:
         from elk.sweeps.tables import write  # noqa: PLC0415 - pandas is optional
 
         write(self, Path(fspath(path)), timed=timed)
+
+    def plot(  # noqa: PLR0913 - every option is a keyword of its own
+        self,
+        *,
+        x: str | None = None,
+        y: str | None = None,
+        hue: str | None = None,
+        col: str | None = None,
+        row: str | None = None,
+        kind: str | None = None,
+        where: Mapping[str, Any] | None = None,
+        log: bool | Iterable[str] | None = None,
+        ax: Axes | None = None,
+    ) -> Any:  # the axes, or an array of them
+        """Draws the sweep with matplotlib; nothing is averaged.
+
+        Axes that vary and are not named have a line for each of their values, the only one of them
+        a colour each; in a heat map they are refused. Points that are not done break their line and
+        are marked at the foot.
+
+        Args:
+            x: The column along the bottom; None: the first axis of numbers.
+            y: The column along the side; None: `latency_s`, or of a heat map the next axis.
+            hue: The column told by colour; None: the axis that is not named, and of a heat map
+                `latency_s`.
+            col: The axis whose values have a column of panels each.
+            row: The axis whose values have a row of panels each.
+            kind: `line`, `scatter` or `heatmap`; None: a heat map where `y` is an axis, points
+                where `x` is none or the sweep is of samples, else lines.
+            where: The values, or lists of them, to which other columns are held.
+            log: Whether scales are logarithmic: of all columns, or the names of those; None: where
+                values lie evenly in logarithms.
+            ax: Where to draw; a new figure without it.
+
+        Returns:
+            The axes; with `col` or `row` an array of them, rows by columns. `ax.figure` is the
+            figure.
+
+        Raises:
+            InvalidInputError: there is no such column or value, `y` has no numbers, or a cell of a
+                heat map would hold several points.
+            MissingPackageError: matplotlib is not installed.
+
+        Example:
+            >>> sweep.plot(x="hbm_bandwidth", hue="policy", col="batch")
+            >>> sweep.plot(x="hbm_bandwidth", y="cores", hue="binds", where={"policy": "static"})
+        """
+        from elk.sweeps.analysis.plot import Asked, plot  # noqa: PLC0415 - matplotlib is optional
+
+        asked = Asked(kind=kind, x=x, y=y, hue=hue, col=col, row=row)
+        return plot(self, asked, where=where, log=log, ax=ax)
 
     def best(self, column: str = "latency_s") -> SweepPoint:
         """The point that is done and has the least of a column, the first of several.

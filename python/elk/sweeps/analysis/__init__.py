@@ -1,0 +1,1 @@
+"""What a sweep's results say: pictures, Pareto fronts, ratios, sensitivities."""
