@@ -45,6 +45,19 @@ py::dict op_columns(const std::vector<sim::OpRun>& ops) {
   return columns;
 }
 
+/// What each execute did, over all simulated cores, and the links that each preload passed.
+py::dict work_columns(const std::vector<sim::OpRun>& ops) {
+  using sim::OpRun;
+  py::dict columns;
+  columns["flops"] = column(ops, [](const OpRun& o) { return o.work.flops; });
+  columns["operand_bytes"] = column(ops, [](const OpRun& o) { return o.work.operands.value; });
+  columns["received_bytes"] = column(ops, [](const OpRun& o) { return o.work.received.value; });
+  columns["hop_bytes"] = column(ops, [](const OpRun& o) { return o.work.hops.value; });
+  columns["between_bytes"] = column(ops, [](const OpRun& o) { return o.work.between.value; });
+  columns["load_hop_bytes"] = column(ops, [](const OpRun& o) { return o.load_hops.value; });
+  return columns;
+}
+
 py::dict store_columns(const std::vector<sim::StoreRun>& stores) {
   using sim::StoreRun;
   py::dict columns;
@@ -53,6 +66,7 @@ py::dict store_columns(const std::vector<sim::StoreRun>& stores) {
   columns["end_ps"] = column(stores, [](const StoreRun& s) { return s.store.end.value; });
   columns["hbm_bytes"] = column(stores, [](const StoreRun& s) { return s.hbm.value; });
   columns["moved_bytes"] = column(stores, [](const StoreRun& s) { return s.moved.value; });
+  columns["hop_bytes"] = column(stores, [](const StoreRun& s) { return s.hops.value; });
   return columns;
 }
 
@@ -114,6 +128,7 @@ void bind_sim(py::module_& m) {
       .def_property_readonly("total_ps", [](const Run& r) { return r.total.value; })
       .def_property_readonly("split_ps", [](const Run& r) { return split_of(r.split); })
       .def_property_readonly("ops", [](const Run& r) { return op_columns(r.ops); })
+      .def_property_readonly("work", [](const Run& r) { return work_columns(r.ops); })
       .def_property_readonly("stores", [](const Run& r) { return store_columns(r.stores); })
       .def_property_readonly("phases", [](const Run& r) { return phase_columns(r.phases); })
       .def_readonly("cores", &Run::cores)

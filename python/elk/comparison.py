@@ -60,7 +60,7 @@ class Row:
         return self.plan.bounds.lower_bound_s / self.run.latency_s
 
     def to_dict(self) -> dict[str, Any]:
-        """The row as plain data: times in seconds, shares from 0 to 1."""
+        """The row as plain data: seconds, shares from 0 to 1, joules and watts (None: unknown)."""
         return {
             "policy": self.policy,
             "latency_s": self.run.latency_s,
@@ -70,6 +70,8 @@ class Row:
             "utilisation": self.run.utilisation,
             "forecast_s": self.plan.latency_s,
             "forecast_error": self.plan.forecast_error(),
+            "energy_j": self.run.energy_j,
+            "power_w": self.run.power_w,
         }
 
 

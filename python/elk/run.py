@@ -12,10 +12,11 @@ import numpy as np
 from elk.carried import Carried
 from elk.choices import one_of
 from elk.errors import InvalidInputError, MissingPackageError
-from elk.plan_schema import PlanDocument, SimulatedOpRow, SimulatedRow
+from elk.plan_schema import PlanDocument, SimulatedRow
 from elk.readable import duration, share
-from elk.run_intervals import Interval, intervals
-from elk.run_usage import Capacity, energy_parts_j, queue_over_time, utilisation_over_time
+from elk.run_intervals import Interval, intervals, simulated_row
+from elk.run_power import energy_parts_j, execute_power_w
+from elk.run_usage import Capacity, queue_over_time, utilisation_over_time
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -78,9 +79,10 @@ class Run(Carried):
         return ops | {name: ops[name] * self._copies for name in ("hbm_bytes", "loaded_bytes")}
 
     def rows(self) -> list[dict[str, Any]]:
-        """`columns` as one dictionary an operator, with its name, its kind and `bound_by`.
+        """`columns` as one dictionary an operator, with name, kind, `bound_by` and `power_w`.
 
-        `bound_by` is what took most of its time: `compute`, or a reason of `stalls`.
+        `bound_by` is what took most of its time: `compute`, or a reason of `stalls`; `power_w` the
+        mean power over its execute in watts, None where the chip has no coefficients.
 
         Example:
             >>> run.rows()[0]["bound_by"] in ("compute", *run.stalls())
@@ -105,13 +107,14 @@ class Run(Carried):
         return pd.DataFrame(self._named_columns()).rename_axis("op")
 
     def _named_columns(self) -> dict[str, list[Any]]:
-        ops, reasons = self._plan["ops"], self._reasons_ps
+        ops, reasons, power_w = self._plan["ops"], self._reasons_ps, self._execute_power_w
         most = np.argmax([*reasons.values()], axis=0) if ops else []
         return {
             "name": [row["name"] for row in ops],
             "kind": [row["kind"] for row in ops],
             "bound_by": [[*reasons][i] for i in most],
             **{name: column.tolist() for name, column in self.columns.items()},
+            "power_w": [None] * len(ops) if power_w is None else power_w.tolist(),
         }
 
     def stalls(self, op: int | None = None) -> dict[str, float]:
@@ -207,6 +210,36 @@ class Run(Carried):
             return {}
         parts = energy_parts_j(self._run.totals, given, self._copies)
         return {**parts, "static": given["static_w"] * self._chips * self.latency_s}
+
+    @property
+    def power_w(self) -> float | None:
+        """Mean power of all chips over the run in watts; None where the chip has no coefficients.
+
+        Example:
+            >>> run = elk.compile("models/nerf.onnx", "a100", bindings={"rows": 64}).simulate()
+            >>> run.power_w == run.energy_j / run.latency_s
+            True
+        """
+        return None if self.energy_j is None else _ratio(self.energy_j, self.latency_s)
+
+    @property
+    def peak_power_w(self) -> float | None:
+        """The largest mean power of all chips over one execute in watts; None as `power_w`.
+
+        An execute takes what it does, its share by time of the preloads and stores beside it, and
+        what idling takes: the largest `power_w` of `rows`.
+
+        Example:
+            >>> run.peak_power_w is None  # "tiny" has no coefficients
+            True
+        """
+        watts = self._execute_power_w
+        return None if watts is None else float(watts.max(initial=0.0))
+
+    @cached_property
+    def _execute_power_w(self) -> NDArray[np.float64] | None:
+        given = self._plan["chip"].get("energy")
+        return execute_power_w(self._run, given, self._copies, self._chips) if given else None
 
     @cached_property
     def _capacity(self) -> Capacity:
@@ -340,29 +373,7 @@ class Run(Carried):
 
     def document(self) -> SimulatedRow:
         """The run as `simulated` in the plan's document, schema `elk.plan/1`: all picoseconds."""
-        times = {key: column.tolist() for key, column in self.columns.items()}
-        ops: list[SimulatedOpRow] = []
-        for i, row in enumerate(self._plan["ops"]):
-            execute = [times["execute_begin_ps"][i], times["execute_end_ps"][i]]
-            if row["preload"] is None:
-                ops.append({"id": i, "execute": execute})
-            else:
-                preload = [times["preload_begin_ps"][i], times["preload_end_ps"][i]]
-                ops.append({"id": i, "preload": preload, "execute": execute})
-        stores = {key: column.tolist() for key, column in self._run.stores.items()}
-        names = [x for op, x in self._plan["program"] if op == "store_async"]
-        return {
-            "total_ps": self.total_ps,
-            "fidelity": self.fidelity,
-            "ops": ops,
-            "stores": [
-                {"tensor": name, "store": [begin, end]}
-                for name, begin, end in zip(
-                    names, stores["begin_ps"], stores["end_ps"], strict=bool(stores["end_ps"])
-                )
-            ],
-            "split_ps": self.split_ps,
-        }
+        return simulated_row(self._run, self._plan)
 
     @cached_property
     def _card(self) -> RunCard:

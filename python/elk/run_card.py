@@ -85,6 +85,8 @@ def _facts(run: Run, plan: PlanDocument) -> list[tuple[str, str]]:
     if run.energy_j is not None:
         parts = ", ".join(f"{name} {joules:.3g} J" for name, joules in run.energy_parts_j.items())
         facts.append(("energy", f"{run.energy_j:.3g} J: {parts}"))
+        power = f"{run.power_w:.4g} W on average, {run.peak_power_w:.4g} W in one execute at most"
+        facts.append(("power", power))
     return facts
 
 

@@ -10,7 +10,7 @@ from elk import _core
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from elk.plan_schema import PlanDocument, SimulatedRow
+    from elk.plan_schema import PlanDocument, SimulatedOpRow, SimulatedRow
 
 _PARTS: Final = ("distribute", "gather", "compute", "shift", "reduce")
 
@@ -35,6 +35,33 @@ class Interval:
     name: str
     begin_ps: int
     end_ps: int
+
+
+def simulated_row(run: _core.Run, plan: PlanDocument) -> SimulatedRow:
+    """A run as `simulated` in the document of its plan: all picoseconds."""
+    times = {key: column.tolist() for key, column in run.ops.items()}
+    ops: list[SimulatedOpRow] = []
+    for i, row in enumerate(plan["ops"]):
+        execute = [times["execute_begin_ps"][i], times["execute_end_ps"][i]]
+        if row["preload"] is None:
+            ops.append({"id": i, "execute": execute})
+        else:
+            preload = [times["preload_begin_ps"][i], times["preload_end_ps"][i]]
+            ops.append({"id": i, "preload": preload, "execute": execute})
+    stores = {key: column.tolist() for key, column in run.stores.items()}
+    names = [x for op, x in plan["program"] if op == "store_async"]
+    return {
+        "total_ps": run.total_ps,
+        "fidelity": run.fidelity.name.lower(),
+        "ops": ops,
+        "stores": [
+            {"tensor": name, "store": [begin, end]}
+            for name, begin, end in zip(
+                names, stores["begin_ps"], stores["end_ps"], strict=bool(stores["end_ps"])
+            )
+        ],
+        "split_ps": run.split_ps,
+    }
 
 
 def intervals(

@@ -10,7 +10,7 @@ import numpy as np
 from elk.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -116,31 +116,6 @@ def _flow(
         end_ps=times["end_ps"][some],
         amount=amount[some].astype(np.float64),
     )
-
-
-def energy_parts_j(
-    totals: _core.RunTotals, energy: Mapping[str, float], copies: int
-) -> dict[str, float]:
-    """Joules of what a run did and moved, without those of idling.
-
-    SRAM is read and written by tile calls, read and written once for what cores exchange, and
-    written or read once for what they exchange with the HBM.
-
-    Args:
-        totals: What the chips that were simulated did.
-        energy: The coefficients of the chip.
-        copies: How many times these chips are there.
-    """
-    exchanged = totals.received_bytes - totals.loaded_bytes
-    sram = totals.operand_bytes + 2 * exchanged + totals.loaded_bytes
-    picojoules = {
-        "compute": energy["pj_per_flop"] * totals.flops,
-        "sram": energy["pj_per_sram_byte"] * sram,
-        "links": energy["pj_per_link_byte_hop"] * totals.hop_bytes,
-        "hbm": energy["pj_per_hbm_byte"] * totals.hbm_bytes,
-        "between chips": energy["pj_per_inter_chip_byte"] * totals.between_bytes,
-    }
-    return {name: pj * copies / _PS for name, pj in picojoules.items()}
 
 
 def queue_over_time(

@@ -107,6 +107,7 @@ class Executor {
     row.hbm = demand->hbm;
     row.link = demand->busiest;
     row.loaded = demand->received;
+    row.load_hops = demand->hop_bytes;
   }
 
   void store(std::int32_t tensor) {
@@ -150,6 +151,7 @@ class Executor {
     row.received = work.received;
     row.exchange = work.exchange;
     row.distribute = work.distribute;
+    row.work = work.totals;
     count_work(op, work);
     for (const Stage& stage : work.stages) {
       play(op, stage, row);
@@ -230,7 +232,8 @@ class Executor {
       run_.stores.push_back({.tensor = store.tensor,
                              .store = {job.begin, job.end},
                              .hbm = store.demand->hbm,
-                             .moved = store.demand->received});
+                             .moved = store.demand->received,
+                             .hops = store.demand->hop_bytes});
     }
     for (std::size_t op = 0; op < preload_job_.size(); ++op) {
       if (preload_job_[op]) {

@@ -30,6 +30,21 @@ struct Phase {
   Seconds core_time;  // of calls of the op's kernel, over all cores, as if nothing drew them out
 };
 
+/// What a run, or one execute of it, moved and did in all, for utilisation and energy.
+struct Totals {
+  Bytes hbm{0};         // read and written
+  Bytes received{0};    // by all cores
+  Bytes hops{0};        // bytes times links passed
+  Bytes between{0};     // chips
+  Bytes loaded{0};      // received from the HBM by all cores
+  Bytes operands{0};    // of all tile calls: operands and results
+  double flops = 0.0;   // of all tile calls, padding included
+  double matrix_s = 0;  // core seconds of products and convolutions
+  double vector_s = 0;  // core seconds of everything else
+
+  friend bool operator==(const Totals&, const Totals&) = default;
+};
+
 /// One op of a run.
 struct OpRun {
   Span preload;  // empty at 0 without one
@@ -46,6 +61,8 @@ struct OpRun {
   Bytes hbm{0};                    // read over all chips
   Bytes link{0};                   // received from the HBM by the busiest core
   Bytes loaded{0};                 // and by all cores
+  Bytes load_hops{0};              // bytes of the preload times links passed
+  Totals work;                     // of the execute; `vector_s` are all of its core seconds
   std::int32_t execution = 0;      // the kind of its execute: an index of Run::cores
 
   friend bool operator==(const OpRun&, const OpRun&) = default;
@@ -56,21 +73,9 @@ struct StoreRun {
   Span store;
   Bytes hbm{0};    // written over all chips
   Bytes moved{0};  // by all cores
+  Bytes hops{0};   // bytes times links passed
 
   friend bool operator==(const StoreRun&, const StoreRun&) = default;
-};
-
-/// What a run moved and did in all, for utilisation and energy.
-struct Totals {
-  Bytes hbm{0};         // read and written
-  Bytes received{0};    // by all cores
-  Bytes hops{0};        // bytes times links passed
-  Bytes between{0};     // chips
-  Bytes loaded{0};      // received from the HBM by all cores
-  Bytes operands{0};    // of all tile calls: operands and results
-  double flops = 0.0;   // of all tile calls, padding included
-  double matrix_s = 0;  // core seconds of products and convolutions
-  double vector_s = 0;  // core seconds of everything else
 };
 
 /// A program as it ran.

@@ -45,6 +45,8 @@ def simulate_command(
                 "stalls_s": run.stalls(),
                 "energy_j": run.energy_j,
                 "energy_parts_j": run.energy_parts_j,
+                "power_w": run.power_w,
+                "peak_power_w": run.peak_power_w,
                 "forecast_error": loaded.forecast_error(),
             }
         )
