@@ -9,6 +9,7 @@ import contextlib
 import csv
 import io
 import os
+import re
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +18,7 @@ import elk
 from elk import cli
 from elk.chip import Chip
 from elk.chip_confidence import Confidence, flat
+from elk.chip_published import busy_w
 from elk.quantity import BYTES, BYTES_PER_S, HERTZ, show
 from elk.tilemodel import AnalyticModel, find_record
 
@@ -42,6 +44,35 @@ a guess, or what another chip has. A number that was recalled and not checked ag
 `low`. `chip.confidence.level("hbm.latency_s")` says `known`, `low` or `assumed`; `elk chip show`
 marks such fields, `elk chip check` lists them. `chip.replace` drops the mark of a field that it
 changes."""
+
+ENERGY = """## Energy
+
+An `[energy]` table says what work takes, in picojoules, and what a chip takes that does nothing, in
+watts; `plan.simulate().energy_j` and `power_w` follow from it, and `objective="energy"` plans for
+it. No vendor publishes one, so that presets take energies of circuits in the chip's process, all
+marked as assumed; `python benchmarks/energy_table.py` makes the tables of the files of:
+
+- *FLOP*: half an FP16 multiply and an FP32 add, at 45 nm (Horowitz, ISSCC 2014) and 7 nm (Jouppi et
+  al., "Ten lessons from three generations shaped Google's TPUv4i", ISCA 2021, Table 2), between
+  them along a line of logarithms; at 5 nm 0.7 of that at 7 nm (N5 beside N7: TSMC).
+- *SRAM*: a byte of a memory as large as a core's, by the same table (8 KiB, 32 KiB, 1 MiB); what is
+  larger is made of banks of 1 MiB.
+- *link*: a byte over the wires of a hop, as long as nodes are apart, twice that on a torus, or 2/3
+  of the side of the die where any core reaches any: 78 fJ/bit/mm (Keckler et al., "GPUs and the
+  future of parallel computing", IEEE Micro 2011, Table 1, 10 nm), above 10 nm 100 (Dally, Turakhia
+  and Han, "Domain-specific hardware accelerators", CACM 2020, 14 nm). `chip.replace(topology=...)`
+  keeps what a hop takes: give `pj_per_link_byte_hop` with it.
+- *HBM*: a byte of HBM2, for all HBM (O'Connor et al., "Fine-grained DRAM", MICRO 2017), GDDR6 and
+  DDR4 (Jouppi et al.), LPDDR4, for all LPDDR (Dally et al.).
+- *between*: a byte between chips on a board or in a package (Arunkumar et al., "MCM-GPU", ISCA
+  2017, Table 2).
+- *idle*: the share of the TDP that TPUv4i takes when idle (Jouppi et al., Table 1); where there is
+  no TDP, as many watts a FLOP/s.
+
+Routers and instructions count in *idle* alone. *Busy* is a chip whose matrix units and memory work
+at their peak; *TDP* is what is published of one chip. What stands in brackets is not used: the chip
+has no HBM, or no other chip beside it. `python benchmarks/energy_table.py --power` simulates
+ResNet-50 and a language model on all presets, and marks a mean power above the TDP."""
 
 LEFT_OUT = """## Rows of data/chips.csv
 
@@ -142,8 +173,9 @@ CHECKED = """- *hbm*: the modules, their ports, or `outstanding_bytes / latency_
 
 A table `[published]` holds what the vendor gives as totals of one chip: `matrix_flops_per_s` of
 dense f16 products, `memory_bytes_per_s` of HBM, or of all SRAM where there is none, `sram_bytes`,
-the `source`, and a `note` on what differs. `elk chip check` compares them with what cores, memory
-and tile model come to, and says what differs by over 3 %; plans do not depend on them.
+`tdp_w`, the `source`, and a `note` on what differs. `elk chip check` compares totals with what
+cores, memory and tile model come to, and says what differs by over 3 %; it shows the TDP beside the
+power by `[energy]`. Plans do not depend on them.
 
 `elk chip diff A B` lists the fields in which two chips differ, and the second value over the first;
 it exits with 1 if there are any:"""
@@ -166,7 +198,8 @@ def page() -> str:
     return "\n".join(
         [
             HEAD, "", *preset_table(chips), "", LEFT_OUT, "", *left_out_table(), "",
-            MARKS, "", *marks_table(chips), "", OWN, "", *fenced(FILE, "toml"), "",
+            ENERGY, "", *energy_table(chips), "", MARKS, "", *marks_table(chips), "",
+            OWN, "", *fenced(FILE, "toml"), "",
             KEYS, "", *fenced(TILES, "json"), "", *worked_example(), "", END, "",
         ]
     )  # fmt: skip
@@ -207,6 +240,30 @@ def careful(chip: Chip) -> str:
     return f"{len(marks.assumed)} + {len(marks.low)} of {len(flat(chip.to_dict()))}"
 
 
+def energy_table(chips: list[Chip]) -> Iterator[str]:
+    yield "| preset | pJ/FLOP | SRAM, pJ/B | link, pJ/B | HBM, pJ/B | between, pJ/B | idle | busy | TDP |"  # noqa: E501
+    yield "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"
+    for chip in chips:
+        energy = chip.energy
+        if energy is None:
+            yield f"| `{chip.name}` {'| ' * 8}|"
+            continue
+        tdp_w = chip.published.tdp_w if chip.published else None
+        memory, between = f"{energy.pj_per_hbm_byte:g}", f"{energy.pj_per_inter_chip_byte:g}"
+        cells = [
+            f"`{chip.name}`",
+            f"{energy.pj_per_flop:g}",
+            f"{energy.pj_per_sram_byte:g}",
+            f"{energy.pj_per_link_byte_hop:g}",
+            memory if chip.hbm else f"({memory})",
+            between if chip.inter_chip else f"({between})",
+            f"{energy.static_w:,.0f} W",
+            f"{busy_w(chip):,.0f} W",
+            f"{tdp_w:,g} W" if tdp_w else "unknown",
+        ]
+        yield f"| {' | '.join(cells)} |"
+
+
 def left_out_table() -> Iterator[str]:
     """The rows that say too little, and what they lack."""
     with ROWS.open(encoding="utf-8", newline="") as file:
@@ -240,11 +297,14 @@ def marks_table(chips: list[Chip]) -> Iterator[str]:
     yield "| --- | --- | --- |"
     for chip in chips:
         if chip.confidence:
-            low, assumed = (
-                ", ".join(f"`{name}`" for name in names)
-                for names in (chip.confidence.low, chip.confidence.assumed)
-            )
+            low, assumed = map(listed, (chip.confidence.low, chip.confidence.assumed))
             yield f"| `{chip.name}` | {low} | {assumed} |"
+
+
+def listed(names: tuple[str, ...]) -> str:
+    """Names of fields; those of an `[energy]` table as one, as they are marked together."""
+    folded = dict.fromkeys(re.sub(r"^energy\..*", "energy.*", name) for name in names)
+    return ", ".join(f"`{name}`" for name in folded)
 
 
 def worked_example() -> Iterator[str]:

@@ -41,6 +41,7 @@ class Published(Table):
         matrix_flops_per_s: Dense f16 or bf16 matrix products, a multiply-add counted as two.
         memory_bytes_per_s: Rate of the memory that models live in: HBM, else SRAM.
         sram_bytes: SRAM of all cores.
+        tdp_w: The power that it is cooled for; nothing here is compared with it.
         source: Who says so.
         note: Why the chip that is planned for differs, if it does.
     """
@@ -52,20 +53,21 @@ class Published(Table):
         float | None, _total(quantity.BYTES_PER_S), quantity.BYTES_PER_S
     ] = None
     sram_bytes: Annotated[int | None, _total(quantity.BYTES), quantity.BYTES] = None
+    tdp_w: Annotated[float | None, _total(quantity.WATTS), quantity.WATTS] = None
     source: Text = Field(examples=["the vendor's data sheet"])
     note: Text | None = Field(None, examples=["one row of cores dispatches"])
 
     @model_validator(mode="after")
     def _says_something(self) -> Self:
-        if not self.totals():
+        if self.tdp_w is None and not self.totals():
             raise InvalidInputError(
                 "must give a total", remedy='write sram_bytes = "20 MiB", for example'
             )
         return self
 
     def totals(self) -> dict[str, float]:
-        """The totals that are published, by field."""
-        given = self.model_dump(exclude={"source", "note"}, exclude_none=True)
+        """The totals that are published, by field, but for `tdp_w`."""
+        given = self.model_dump(exclude={"tdp_w", "source", "note"}, exclude_none=True)
         return {name: float(value) for name, value in given.items()}
 
 
@@ -127,6 +129,26 @@ def compare(chip: Chip) -> list[Total]:
     if "matrix_flops_per_s" in wanted:
         here["matrix_flops_per_s"] = matrix_flops_per_s(chip)
     return [Total(name=name, published=total, here=here[name]) for name, total in wanted.items()]
+
+
+def busy_w(chip: Chip) -> float | None:
+    """Watts of one chip whose matrix units and memory work at their peak, by its `energy`.
+
+    Its wires and its SRAM are left out; None where the chip has no coefficients.
+
+    Example:
+        >>> chip = elk.chips.get("a100")
+        >>> chip.energy.static_w < busy_w(chip) < chip.published.tdp_w
+        True
+
+    Raises:
+        InvalidInputError: The chip names a tile model that cannot be read.
+    """
+    if chip.energy is None:
+        return None
+    memory = chip.hbm.bytes_per_s if chip.hbm else 0.0
+    work = matrix_flops_per_s(chip) * chip.energy.pj_per_flop
+    return chip.energy.static_w + (work + memory * chip.energy.pj_per_hbm_byte) / 1e12
 
 
 def matrix_flops_per_s(chip: Chip) -> float:

@@ -85,6 +85,14 @@ def test_the_pod_resolves_to_the_numbers_of_the_design() -> None:
             "topology": "all_to_all",
         },
         "host": {"bytes_per_s": 16e9},
+        "energy": {
+            "pj_per_flop": 0.36,
+            "pj_per_sram_byte": 1.652,
+            "pj_per_link_byte_hop": 11.93,
+            "pj_per_hbm_byte": 31.36,
+            "pj_per_inter_chip_byte": 80.0,
+            "static_w": 117.9,
+        },
     }
 
 
@@ -214,9 +222,9 @@ def test_a_mesh_takes_the_squarest_grid_and_all_edges() -> None:
     assert mesh.core.count is None
     assert mesh.hbm is not None
     assert mesh.hbm.position == "edges_all"
-    assert mesh.replace(hop_latency_s="0.75 ns", name="ipu-pod4-hbm-mesh") == elk.chips.get(
-        "ipu-pod4-hbm-mesh"
-    )
+    hop = {"hop_latency_s": "0.75 ns", "pj_per_link_byte_hop": "0.4666 pJ"}
+    preset = elk.chips.get("ipu-pod4-hbm-mesh")
+    assert mesh.replace(**hop, name="ipu-pod4-hbm-mesh") == preset
 
 
 def test_all_to_all_undoes_a_mesh() -> None:
@@ -255,7 +263,7 @@ def test_tables_are_added_and_removed_whole() -> None:
     ("change", "message", "remedy"),
     [
         ({"sramm_bytes": 1}, "sramm_bytes is not a key", "did you mean 'sram_bytes'?"),
-        ({"pj_per_flop": 1}, "which the chip does not have", "energy={...}"),
+        ({"energy": None, "pj_per_flop": 1}, "which the chip does not have", "energy={...}"),
         ({"hbm_bandwidth": 1e12, "hbm_bytes_per_s": 1e12}, "same field", "one of them"),
         ({"hbm_bandwidth": "24 TB"}, "hbm_bandwidth must be a bandwidth", 'write "24 TB/s"'),
         ({"link_bytes_per_s": math.nan}, "positive and finite, got nan", "5.5 GB/s"),

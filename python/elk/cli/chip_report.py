@@ -10,7 +10,7 @@ import typer
 
 from elk._core import Delivery
 from elk.chip import Chip
-from elk.chip_published import compare
+from elk.chip_published import busy_w, compare
 from elk.cli.output import print_table
 from elk.quantity import BYTES, BYTES_PER_S, show
 from elk.tilemodel import AnalyticModel, FittedModel, find_record
@@ -51,6 +51,7 @@ def as_json(chip: Chip) -> dict[str, Any]:
         },
         "delivery": _limits(chip, delivery) if delivery else None,
         "published": _published(chip),
+        "power_w": _power(chip),
         "confidence": chip.confidence.model_dump(mode="json") if chip.confidence else None,
     }
 
@@ -72,6 +73,7 @@ def print_report(chip: Chip) -> None:
         rate = show(chip.bisection_bytes_per_s, BYTES_PER_S)
         typer.echo(f"no HBM: models live in SRAM; bisection {rate} each way")
     _print_published(chip)
+    _print_power(chip)
     for words, names in (
         ("low confidence", chip.confidence.low if chip.confidence else ()),
         ("assumed", chip.confidence.assumed if chip.confidence else ()),
@@ -108,8 +110,26 @@ def _published(chip: Chip) -> dict[str, Any] | None:
     return {"source": chip.published.source, "note": chip.published.note, "totals": totals}
 
 
+def _power(chip: Chip) -> dict[str, float | None] | None:
+    """Watts of one chip, idle and with all units at their peak, and its TDP."""
+    if chip.energy is None:
+        return None
+    tdp_w = chip.published.tdp_w if chip.published else None
+    return {"static": chip.energy.static_w, "busy": busy_w(chip), "tdp": tdp_w}
+
+
+def _print_power(chip: Chip) -> None:
+    power = _power(chip)
+    if power is None:
+        return
+    tdp = f"; TDP {power['tdp']:g} W" if power["tdp"] else ""
+    idle, busy = f"{power['static']:.4g} W idle", f"{power['busy']:.4g} W"
+    peak = "with matrix units and memory at their peak"
+    typer.echo(_wrapped(f"power by its coefficients: {idle}, {busy} {peak}{tdp}"))
+
+
 def _print_published(chip: Chip) -> None:
-    if chip.published is None:
+    if chip.published is None or not chip.published.totals():
         return
     totals = compare(chip)
     several = " of one chip" if chip.chips > 1 else ""
