@@ -233,8 +233,7 @@ class Run(Carried):
             >>> run.peak_power_w is None  # "tiny" has no coefficients
             True
         """
-        watts = self._execute_power_w
-        return None if watts is None else float(watts.max(initial=0.0))
+        return None if (w := self._execute_power_w) is None else float(w.max(initial=0.0))
 
     @cached_property
     def _execute_power_w(self) -> NDArray[np.float64] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import runpy
 from functools import lru_cache
 from pathlib import Path
@@ -77,7 +78,7 @@ def with_coefficients(case: str, coefficients: tuple[float, ...]) -> elk.Run:
     """The run of a case, on a chip that differs in its coefficients alone."""
     run = ran(case)
     chip = {**run._plan["chip"], "energy": dict(zip(KEYS, coefficients, strict=True))}
-    return elk.Run(run._run, {**run._plan, "chip": chip})
+    return elk.Run(run._run, lambda: {**run._plan, "chip": chip})
 
 
 def loads(run: elk.Run) -> list[tuple[int, int, float]]:
@@ -180,6 +181,14 @@ def test_without_coefficients_there_are_no_watts() -> None:
     assert run.peak_power_w is None
     assert {row["power_w"] for row in run.rows()} == {None}
     assert "power" not in run.summary()
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_run_takes_the_same_power_elsewhere(case: str) -> None:
+    run = ran(case)
+    there = pickle.loads(pickle.dumps(run))
+    assert there.power_w == run.power_w
+    assert there.rows() == run.rows()
 
 
 def test_card_comparison_and_command_tell_the_power(tmp_path: Path, capsys: Capture) -> None:
