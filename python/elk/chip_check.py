@@ -69,12 +69,14 @@ class ChipError(InvalidInputError):
         return error
 
 
-def complaints_of_pydantic(error: ValidationError, model: type[BaseModel]) -> list[Complaint]:
-    """What pydantic found in a `model`, in our words; one complaint a field."""
+def complaints_of_pydantic(
+    error: ValidationError, model: type[BaseModel], file: str = "a chip file"
+) -> list[Complaint]:
+    """What pydantic found in a `model` of a `file`, in our words; one complaint a field."""
     found: dict[tuple[str, ...], Complaint] = {}
     for detail in error.errors(include_url=False):
         path = tuple(_names(detail["loc"]))
-        for complaint in _complaints(path, detail, model):
+        for complaint in _complaints(path, detail, model, file):
             found.setdefault(complaint.path, complaint)
     misspelt = {(*c.path[:-1], c.meant) for c in found.values() if c.meant}
     return [c for c in found.values() if not (c.path in misspelt and c.rule == _MISSING)]
@@ -144,7 +146,7 @@ def _names(location: Iterable[int | str]) -> Iterator[str]:
 
 
 def _complaints(
-    path: tuple[str, ...], detail: Mapping[str, Any], model: type[BaseModel]
+    path: tuple[str, ...], detail: Mapping[str, Any], model: type[BaseModel], file: str
 ) -> list[Complaint]:
     cause = detail.get("ctx", {}).get("error")
     if isinstance(cause, ChipError):
@@ -156,7 +158,7 @@ def _complaints(
         return []
     if kind == "extra_forbidden":
         table = _model_at(path[:-1], model)
-        where = f"[{'.'.join(path[:-1])}]" if path[:-1] else "a chip file"
+        where = f"[{'.'.join(path[:-1])}]" if path[:-1] else file
         rule = f"is not a key of {where}"
         remedy = nearest(path[-1], table.model_fields)
         meant = _closest(path[-1], table.model_fields)

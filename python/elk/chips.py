@@ -10,11 +10,9 @@ from elk.errors import ChipFileError, InvalidInputError
 
 if TYPE_CHECKING:
     from elk.chip import Chip
-    from elk.chip_check import Complaint
     from elk.documents import Document
 
 SCHEMA = "elk.chip/1"
-_SHOWN_REMEDIES = 10
 _PRESETS = Path(__file__).parent / "data" / "chips"
 
 
@@ -88,9 +86,9 @@ def load_chip(path: str | PathLike[str]) -> Chip:
     except ChipError as error:
         paths = {complaint.path for complaint in bare}
         others = [complaint for complaint in error.complaints if complaint.path not in paths]
-        raise _file_error(document, [*bare, *others]) from None
+        raise document.error([*bare, *others]) from None
     if bare:
-        raise _file_error(document, bare)
+        raise document.error(bare)
     return chip
 
 
@@ -108,6 +106,12 @@ def find(chip: Chip | str | PathLike[str]) -> Chip:
 
     if isinstance(chip, Chip):
         return chip
+    if not isinstance(chip, str | PathLike):
+        raise InvalidInputError(
+            f"a chip must be a preset, a chip file or an elk.Chip, got {type(chip).__name__}",
+            place="chip",
+            remedy='write it as in "ipu-pod4-hbm"; elk.chips.names() lists the presets',
+        )
     text = fspath(chip)
     if isinstance(chip, str) and text in names():
         return get(text)
@@ -134,22 +138,4 @@ def _check_schema(document: Document, schema: object) -> None:
         f"schema {found}",
         place=document.place(("schema",)),
         remedy=f'write schema = "{SCHEMA}" first',
-    )
-
-
-def _file_error(document: Document, complaints: list[Complaint]) -> ChipFileError:
-    """What is wrong in the file, in the order of its lines."""
-    from elk.chip_check import first as shown  # noqa: PLC0415 names() does not wait for pydantic
-
-    ordered = sorted(complaints, key=lambda complaint: document.line(complaint.path))
-    first = ordered[0]
-    place = document.place(first.path)
-    if len(ordered) == 1:
-        return ChipFileError(str(first), place=place, remedy=first.remedy)
-    lines = [f"  {document.place(c.path)}: {c}" for c in ordered]
-    remedies = list(dict.fromkeys(c.remedy for c in ordered if c.remedy))
-    return ChipFileError(
-        "\n".join([f"{len(lines)} fields are wrong:", *shown(lines)]),
-        place=place,
-        remedy="; ".join(remedies[:_SHOWN_REMEDIES]) or None,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,12 +13,32 @@ from typing import Any
 
 import yaml
 
-from elk.errors import ChipFileError
+from elk.chip_check import Complaint, first
+from elk.errors import ChipFileError, InvalidInputError
 
 MOST_BYTES = 1 << 16
+_SHOWN_REMEDIES = 10
 _DEEPEST = 32  # tables within tables
 
 KeyPath = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """What files are for.
+
+    Attributes:
+        noun: What such a file is called in messages.
+        error: What is raised about one.
+        begin: What to write in an empty one.
+    """
+
+    noun: str
+    error: type[InvalidInputError]
+    begin: str
+
+
+CHIP_FILE = Kind(noun="chip file", error=ChipFileError, begin='begin with schema = "elk.chip/1"')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,12 +48,14 @@ class Document:
     Attributes:
         path: The file.
         data: What it holds.
-        lines: The line of each key, by its path.
+        lines: The line of each key, by its path; tables in an array are keys "0", "1" and so on.
+        kind: What it is for.
     """
 
     path: Path
     data: dict[str, Any]
     lines: dict[KeyPath, int]
+    kind: Kind = CHIP_FILE
 
     def place(self, path: KeyPath) -> str:
         """File and line of the key at `path`, or of the table that should hold it."""
@@ -43,38 +66,48 @@ class Document:
         known = (self.lines.get(path[:length]) for length in range(len(path), 0, -1))
         return next((line for line in known if line), 1)
 
+    def error(self, complaints: list[Complaint]) -> InvalidInputError:
+        """What is wrong in the file, in the order of its lines."""
+        ordered = sorted(complaints, key=lambda complaint: self.line(complaint.path))
+        place = self.place(ordered[0].path)
+        if len(ordered) == 1:
+            return self.kind.error(str(ordered[0]), place=place, remedy=ordered[0].remedy)
+        lines = [f"  {self.place(complaint.path)}: {complaint}" for complaint in ordered]
+        remedies = list(dict.fromkeys(c.remedy for c in ordered if c.remedy))
+        return self.kind.error(
+            "\n".join([f"{len(lines)} fields are wrong:", *first(lines)]),
+            place=place,
+            remedy="; ".join(remedies[:_SHOWN_REMEDIES]) or None,
+        )
 
-def read_document(path: Path) -> Document:
+
+def read_document(path: Path, kind: Kind = CHIP_FILE) -> Document:
     """The contents of a TOML, YAML or JSON file of at most 64 KiB.
 
     Raises:
-        ChipFileError: The file cannot be read, is not text, or breaks the rules of its format.
-            YAML aliases and duplicate keys are refused.
+        InvalidInputError: `kind.error`: the file cannot be read, is not text, or breaks the rules
+            of its format. YAML aliases and duplicate keys are refused.
     """
     readers = {".toml": _read_toml, ".yaml": _read_yaml, ".yml": _read_yaml, ".json": _read_json}
     reader = readers.get(path.suffix.lower())
     if reader is None:
-        raise ChipFileError(
-            f"the name of a chip file ends in .toml, .yaml, .yml or .json, not in {path.suffix!r}",
+        raise kind.error(
+            f"the name of a {kind.noun} ends in {', '.join(readers)}, not in {path.suffix!r}",
             place=str(path),
             remedy="rename the file by what it holds",
         )
-    text = _text(path)
+    text = _text(path, kind)
     try:
         data, lines = reader(text)
     except _SyntaxError as error:
-        raise ChipFileError(str(error), place=f"{path}:{error.line}", remedy=error.remedy) from None
+        raise kind.error(str(error), place=f"{path}:{error.line}", remedy=error.remedy) from None
     except RecursionError:
-        raise ChipFileError(
+        raise kind.error(
             "tables lie too deep in one another", place=f"{path}:1", remedy="use flat tables"
         ) from None
     if not isinstance(data, dict):
-        raise ChipFileError(
-            "the file must hold a table of keys",
-            place=f"{path}:1",
-            remedy='begin with schema = "elk.chip/1"',
-        )
-    return Document(path=path, data=data, lines=lines)
+        raise kind.error("the file must hold a table of keys", place=f"{path}:1", remedy=kind.begin)
+    return Document(path=path, data=data, lines=lines, kind=kind)
 
 
 class _SyntaxError(Exception):
@@ -88,7 +121,7 @@ def _duplicate(path: KeyPath, line: int) -> _SyntaxError:
     return _SyntaxError(f"{'.'.join(path)} is given twice", line, "keep one of them")
 
 
-def _text(path: Path) -> str:
+def _text(path: Path, kind: Kind) -> str:
     place = str(path)
     try:
         if not path.is_file():
@@ -98,20 +131,20 @@ def _text(path: Path) -> str:
             content = file.read(MOST_BYTES + 1)
     except (OSError, ValueError) as error:  # ValueError: a path with a zero byte.
         reason = getattr(error, "strerror", None) or str(error)
-        raise ChipFileError(
+        raise kind.error(
             f"the file cannot be read: {reason}", place=place, remedy="check the path"
         ) from None
     if len(content) > MOST_BYTES:
-        raise ChipFileError(
+        raise kind.error(
             "the file must have at most 64 KiB, and has more",
             place=place,
-            remedy="a chip file is a page long: check it",
+            remedy=f"a {kind.noun} is a page long: check it",
         )
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise ChipFileError(
+        raise kind.error(
             f"the file is not text: byte {content[error.start]:#04x} is no UTF-8",
             place=f"{place}:{line}",
             remedy="save it as UTF-8 text",
@@ -144,6 +177,7 @@ _TOML_INNER = re.compile(rf"[{{,]\s*({_BARE})\s*=")
 def _toml_lines(text: str) -> Iterator[tuple[KeyPath, int]]:
     """The keys of a valid TOML text and their lines, as a reader finds them."""
     table: KeyPath = ()
+    counts: Counter[KeyPath] = Counter()
     quote = ""
     for number, line in enumerate(text.splitlines(), start=1):
         if quote:
@@ -152,6 +186,10 @@ def _toml_lines(text: str) -> Iterator[tuple[KeyPath, int]]:
         if header := _TOML_TABLE.match(line):
             table = _toml_path(header[1])
             yield table, number
+            if line.lstrip().startswith("[["):
+                counts[table] += 1
+                table = (*table, str(counts[table] - 1))
+                yield table, number
         elif key := _TOML_KEY.match(line):
             path = (*table, *_toml_path(key[1]))
             yield path, number

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -10,12 +11,13 @@ from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
 from elk import quantity
-from elk.chip_check import first, nearest
+from elk.chip_check import nearest
 from elk.choices import one_of
 from elk.errors import InvalidInputError
 from elk.plan_json import EFFORTS, OBJECTIVES, PODS, POLICIES
 from elk.sweeps import chip_axes
 from elk.sweeps.columns import COLUMNS
+from elk.sweeps.complaints import Complaint, Gathered, refuse
 from elk.sweeps.space import Tagged
 
 Kind: TypeAlias = Literal["model", "chip", "chip field", "binding", "option"]
@@ -60,6 +62,8 @@ OPTIONS: Final[dict[str, Callable[[Any], Any]]] = {
     "min_core_share": _share,
     "max_padding": _padding,
 }
+# Options of `load_model`, which are no axes.
+LOADING: Final = ("weights", "state")
 DEFAULTS: Final[dict[str, Any]] = {
     "policy": "elk-full",
     "effort": "default",
@@ -97,13 +101,49 @@ class Axis:
             wanted = self.unit.noun if self.unit else "a value without unit"
             raise InvalidInputError(f"must be {wanted}, got {tagged.unit.noun}")
         value = _plain(tagged.value)
+        if isinstance(value, float) and not math.isfinite(value):
+            raise InvalidInputError(f"must be a finite number, got {value}")
         if self.kind == "option":
             return OPTIONS[self.target](value)
         if self.kind == "binding":
-            return quantity.count(value)
+            return size(value)
         if self.kind == "chip field":
             return chip_axes.parsed(self.target, value)
         return value
+
+
+def size(value: Any) -> int:
+    """The size of a dimension of the model.
+
+    Raises:
+        InvalidInputError: it is no whole number, or below one.
+    """
+    number = quantity.count(_plain(value))
+    if number < 1:
+        raise InvalidInputError(f"must be at least 1, got {number}")
+    return number
+
+
+def sizes(bindings: Any) -> dict[str, int]:
+    """Sizes of dimensions by name, as Python's own numbers.
+
+    Raises:
+        SweepError: they are no mapping, or a size is wrong; all of them are listed.
+    """
+    if bindings is None:
+        return {}
+    if not isinstance(bindings, Mapping):
+        raise InvalidInputError(
+            f"must be a mapping of sizes, got {type(bindings).__name__}",
+            remedy='write it as in bindings={"past": 2048}',
+        )
+    found = Gathered()
+    made = {
+        name: found.of(f"bindings[{name!r}]", lambda value=value: size(value))  # type: ignore[misc]
+        for name, value in bindings.items()
+    }
+    found.refuse()
+    return {str(name): value for name, value in made.items() if value is not None}
 
 
 def classify(names: Iterable[str], symbols: Iterable[str]) -> tuple[list[Axis], list[Complaint]]:
@@ -118,6 +158,8 @@ def classify(names: Iterable[str], symbols: Iterable[str]) -> tuple[list[Axis], 
     complaints: list[Complaint] = []
     for name in names:
         try:
+            if not isinstance(name, str):
+                raise InvalidInputError("is no name of an axis, which is a text")
             if name.lower() in RESERVED:
                 raise InvalidInputError(
                     "is the name of a column of every sweep",
@@ -184,36 +226,6 @@ def _plain(value: Any) -> Any:
     return item() if callable(item) and getattr(value, "shape", None) == () else value
 
 
-@dataclass(frozen=True, slots=True)
-class Complaint:
-    """One thing that is wrong with a sweep: where, what, and what to do about it."""
-
-    place: str
-    rule: str
-    remedy: str | None = None
-
-    def __str__(self) -> str:
-        text = f"{self.place} {self.rule}"
-        return f"{text}; {self.remedy}" if self.remedy else text
-
-
-def refuse(complaints: list[Complaint]) -> None:
-    """Raises one InvalidInputError with all complaints, if there are any."""
-    if not complaints:
-        return
-    if len(complaints) == 1:
-        one = complaints[0]
-        raise InvalidInputError(
-            f"{one.place} {one.rule}", code="invalid_sweep", place="sweep", remedy=one.remedy
-        )
-    lines = first([f"  {complaint}" for complaint in complaints])
-    raise InvalidInputError(
-        "\n".join([f"{len(complaints)} things are wrong:", *lines]),
-        code="invalid_sweep",
-        place="sweep",
-    )
-
-
 @dataclass
 class Parser:
     """Reads values of axes, each different one once, and gathers what is wrong with them."""
@@ -244,11 +256,27 @@ def shown(value: Any) -> Any:
         return value
     if isinstance(value, Path):
         return str(value)
-    name = getattr(value, "name", None) or getattr(getattr(value, "graph", None), "name", None)
-    if isinstance(name, str):
-        return name
+    graph = getattr(value, "graph", None)
+    for name in (getattr(value, "label", None), getattr(value, "name", None), graph and graph.name):
+        if isinstance(name, str):
+            return name
     if isinstance(value, list | tuple):
         return " x ".join(str(entry) for entry in value)
     if isinstance(value, bytes):
         return f"{len(value)} bytes"
     return json.dumps(value, default=str, sort_keys=True)
+
+
+def checked_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options of a sweep, by name; values are checked later, with those of axes.
+
+    Raises:
+        SweepError: a name is no option of a sweep.
+    """
+    known = [*DEFAULTS, *LOADING]
+    refuse(
+        Complaint(name, "is no option of a sweep", nearest(name, known))
+        for name in options
+        if name not in known
+    )
+    return dict(options)

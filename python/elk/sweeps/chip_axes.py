@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal, get_args, get_origin
 
 from pydantic import TypeAdapter, ValidationError
 
 from elk import quantity
 from elk.chip_replace import field_at, place_of
+from elk.choices import one_of
 from elk.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -125,6 +126,8 @@ def parsed(name: str, value: Any) -> Any:
     field = field_at(place(name))
     if field is None or value is None:
         return value
+    if get_origin(field.annotation) is Literal:
+        return one_of(name, value, get_args(field.annotation))
     try:
         annotated: Any = field.rebuild_annotation()
         return TypeAdapter(annotated).validate_python(value)

@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from elk.choices import one_of
+from elk.chip_check import nearest
+from elk.errors import InvalidInputError
+from elk.sweeps.complaints import Complaint, refuse
 
 if TYPE_CHECKING:
     from elk.plan import Plan
@@ -149,13 +151,19 @@ COLUMNS: Final[dict[str, Column]] = {
 MEASURED: Final = ("compile_cpu_s", "simulate_cpu_s")
 
 
-def chosen(names: Iterable[str] | None) -> tuple[str, ...]:
+def chosen(names: str | Iterable[str] | None) -> tuple[str, ...]:
     """The columns of these names, in the order of the registry; None: all.
 
     Raises:
-        InvalidInputError: there is no such column.
+        SweepError: there is no such column.
     """
     if names is None:
         return tuple(COLUMNS)
-    wanted = {one_of("keep", name, tuple(COLUMNS)) for name in names} | {"latency_s"}
+    if not isinstance(names, Iterable):
+        raise InvalidInputError(f"must be names of results, got {names!r}")
+    wanted = {"latency_s", *([names] if isinstance(names, str) else names)}
+    refuse(
+        Complaint("keep", f"names no result {name!r}", nearest(str(name), COLUMNS))
+        for name in sorted(wanted - set(COLUMNS), key=str)
+    )
     return tuple(name for name in COLUMNS if name in wanted)

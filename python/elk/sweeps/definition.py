@@ -5,14 +5,16 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from os import PathLike
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from elk import _core
 from elk.chip import Chip
-from elk.errors import ElkError
+from elk.errors import ElkError, InvalidInputError
 from elk.sweeps import chip_axes
-from elk.sweeps.axes import DEFAULTS, Axis, Complaint, Parser, classify, refuse, shown
+from elk.sweeps.axes import DEFAULTS, LOADING, Axis, Parser, classify, shown
+from elk.sweeps.complaints import Complaint, complaint, refuse
 from elk.sweeps.sources import Source, canonical, chip_document, chip_of, digest_of, source_of
 from elk.sweeps.space import Space, SpaceLike, Tagged, as_space
 
@@ -21,7 +23,6 @@ if TYPE_CHECKING:
 
 Constraint: TypeAlias = Callable[[Mapping[str, Any]], bool]
 
-_LOADING: Final = ("weights", "state")
 _WITHOUT_CHIP: Final = ""
 
 
@@ -146,6 +147,8 @@ class _Definer:
         symbols = [symbol for source in models for symbol in source.symbols]
         axes, complaints = classify(names, symbols)
         self.complaints += [*complaints, *self._wrong_base(axes)]
+        if not any(axis.kind == "chip" for axis in axes):
+            self._base_chip(self.base.chip)
         refuse(self.complaints)
         self.parser = Parser({axis.name: axis for axis in axes})
         rows = self._rows(raw, axes)
@@ -172,10 +175,11 @@ class _Definer:
         for one in given:
             try:
                 found.append(self._source(one))
-            except ElkError as error:
-                if not any(str(one)[:40] in c.rule for c in self.complaints):
-                    rule = f"{str(one)[:40]!r}: {error.message}"
-                    self.complaints.append(Complaint("model", rule, error.remedy))
+            except InvalidInputError as error:
+                said = complaint("model", error)
+                if isinstance(one, str | PathLike):
+                    said = replace(said, rule=f"{str(one)!r}: {error.message}")
+                self.complaints.append(said)
         return list({source.digest: source for source in found}.values())
 
     def _source(self, given: Any) -> Source:
@@ -195,7 +199,7 @@ class _Definer:
         named = {axis.target for axis in axes if axis.kind == "option"}
         parser = Parser({name: Axis(name, "option", name) for name in DEFAULTS})
         for name, value in self.base.options.items():
-            if name in _LOADING:
+            if name in LOADING:
                 continue
             if name in named:
                 found.append(Complaint(name, "is both an axis and an option", "give one of them"))
@@ -267,8 +271,8 @@ class _Definer:
             self.given.append(given)
             try:
                 self.bases[id(given)] = chip_document(chip_of(given))
-            except ElkError as error:
-                self.complaints.append(Complaint("chip", f": {error.message}", error.remedy))
+            except InvalidInputError as error:
+                self.complaints.append(complaint("chip", error))
                 self.bases[id(given)] = None
         return self.bases[id(given)]
 
@@ -351,25 +355,7 @@ def task_of(
 
 def loading(options: Mapping[str, Any]) -> dict[str, Any]:
     """Those options that `elk.load_model` takes."""
-    return {name: options[name] for name in _LOADING if options.get(name) is not None}
-
-
-def checked_options(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Options of a sweep, by name; values are checked later, with those of axes.
-
-    Raises:
-        InvalidInputError: a name is no option of a sweep.
-    """
-    from elk.chip_check import nearest  # noqa: PLC0415 - beside its only user
-
-    known = [*DEFAULTS, *_LOADING]
-    wrong = [
-        Complaint(name, "is no option of a sweep", nearest(name, known))
-        for name in options
-        if name not in known
-    ]
-    refuse(wrong)
-    return dict(options)
+    return {name: options[name] for name in LOADING if options.get(name) is not None}
 
 
 def _listed(value: Any) -> Any:

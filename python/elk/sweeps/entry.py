@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from elk.errors import InvalidInputError
+from elk.sweeps.axes import checked_options, sizes
 from elk.sweeps.columns import COLUMNS, chosen
-from elk.sweeps.definition import Base, checked_options, define
+from elk.sweeps.complaints import Gathered
+from elk.sweeps.definition import Base, define
 from elk.sweeps.running import How, run, start
 from elk.sweeps.store import Store
 from elk.sweeps.sweep import Sweep
@@ -35,9 +37,9 @@ class SweepCall:
         executor: Any = None,
         bindings: Mapping[str, int] | None = None,
         where: Constraint | Iterable[Constraint] = (),
-        keep: Iterable[str] | None = None,
+        keep: str | Iterable[str] | None = None,
         plans: bool = False,
-        timeout_s: float | None = None,
+        timeout_s: float | str | None = None,
         memory_bytes: int | str | None = None,
         retries: int = 2,
         progress: bool | None = None,
@@ -67,7 +69,7 @@ class SweepCall:
             where: A function of a point, or several: points are left out for which it is false.
             keep: The results that are kept, of `elk.sweep.columns()`; None: all.
             plans: Whether plans are kept, too.
-            timeout_s: Seconds that a point may take; None: any.
+            timeout_s: What a point may take: seconds, or a text such as "90 s"; None: any.
             memory_bytes: What a worker may hold: bytes, or a text such as "2 GB"; None: its share
                 of the machine's memory.
             retries: How often a point is tried again whose worker died.
@@ -84,17 +86,7 @@ class SweepCall:
             >>> sweep.best().row["rows"]
             64
         """
-        given = tuple(where) if isinstance(where, Iterable) else (where,)
-        base = Base(
-            model=model,
-            chip=chip,
-            bindings=dict(bindings or {}),
-            options=checked_options(options),
-            where=given,
-            columns=chosen(keep),
-            plans=plans,
-            limits=limits,
-        )
+        found = Gathered()
         how = How(
             workers=workers,
             executor=executor,
@@ -103,9 +95,24 @@ class SweepCall:
             retries=retries,
             progress=progress,
             limits=limits,
-        ).checked()
-        definition = define(base, space)
-        made = start(_place(store), definition)
+        )
+        how = found.of("", how.checked) or how
+        base = Base(
+            model=model,
+            chip=chip,
+            bindings=found.of("bindings", lambda: sizes(bindings)) or _ones(bindings),
+            options=found.of("options", lambda: checked_options(options)) or {},
+            where=found.of("where", lambda: _constraints(where)) or (),
+            columns=found.of("keep", lambda: chosen(keep)) or (),
+            plans=plans,
+            limits=limits,
+        )
+        path = found.of("store", lambda: _place(store))
+        definition = found.of("space", lambda: define(base, space))
+        found.refuse()
+        if definition is None or path is None:  # pragma: no cover - a complaint said so
+            raise AssertionError
+        made = start(path, definition)
         run(made, how)
         return Sweep(made, base)
 
@@ -135,12 +142,30 @@ class SweepCall:
         return "<elk.sweep(model, chip, space, *, store=None, workers=None, ...)>"
 
 
+def _ones(bindings: Any) -> dict[str, int]:
+    """Sizes in place of wrong ones, which would else be said to be missing, too."""
+    return dict.fromkeys(bindings, 1) if isinstance(bindings, Mapping) else {}
+
+
+def _constraints(where: Constraint | Iterable[Constraint]) -> tuple[Constraint, ...]:
+    given = tuple(where) if isinstance(where, Iterable) else (where,)
+    for one in given:
+        if not callable(one):
+            raise InvalidInputError(
+                f"must be a function of a point, or several, got {where!r}",
+                remedy='write it as in where=lambda point: point["batch"] < 64',
+            )
+    return given
+
+
 def _place(store: str | PathLike[str] | None) -> Path:
     if store is None:
         return Path(tempfile.mkdtemp(prefix="elk-sweep-")) / "sweep.elksweep"
+    if not isinstance(store, str | PathLike):
+        raise InvalidInputError(f"must be the path of a file, got {type(store).__name__}")
     path = Path(fspath(store))
     if path.is_dir():
-        raise InvalidInputError(f"store must be a file, got the folder {path}", place="store")
+        raise InvalidInputError(f"must be a file, got the folder {path}", place="store")
     return path
 
 

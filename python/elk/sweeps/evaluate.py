@@ -125,6 +125,8 @@ class Evaluator:
     def _row(self, task: Task) -> tuple[dict[str, Any], Plan]:
         times = [time.process_time()]
         plan = self.plan(task)
+        if plan.stopped:  # Ctrl-C ends the sweep; the best plan so far is no answer of its point.
+            raise KeyboardInterrupt
         times.append(time.process_time())
         is_ideal = task.options["policy"] == "ideal"
         run = None if is_ideal else plan.simulate(fidelity=task.options["fidelity"])

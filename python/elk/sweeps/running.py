@@ -4,29 +4,34 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from elk import _core, quantity
 from elk.chip import Chip
 from elk.choices import one_of
 from elk.errors import InvalidInputError, SweepStoreError
+from elk.sweeps.complaints import Gathered
 from elk.sweeps.coordinator import Coordinator, Queue
 from elk.sweeps.definition import Base, Definition, define
 from elk.sweeps.engine import Engine, InlineEngine, Work
 from elk.sweeps.evaluate import FAILED
 from elk.sweeps.local import Caps, LocalEngine
 from elk.sweeps.reporting import reporting
+from elk.sweeps.sources import NamedChip
 from elk.sweeps.space import as_space, listed_points
 from elk.sweeps.store import Store
 
 if TYPE_CHECKING:
     from elk.limits import Limits
 
-_MOST_WORKERS = 4096
+_MOST_WORKERS: Final = 4096
+_MOST_RETRIES: Final = 1000
+_LEAST_S: Final = 1e-3  # how long a point may take: below that nothing could be answered
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,8 +41,9 @@ class How:
     Attributes:
         workers: Processes of this machine; 0: none but this one; None: one a core.
         executor: Where else points are evaluated; None: in `workers`.
-        timeout_s: Seconds that a point may take; None: any.
-        memory_bytes: Bytes that a worker may hold; None: its share of the machine's.
+        timeout_s: What a point may take: seconds, or a text with a unit; None: any.
+        memory_bytes: What a worker may hold: bytes, or a text with a unit; None: its share of the
+            machine's.
         retries: How often a point is tried again whose worker died.
         progress: Whether a bar is shown; None: on terminals and in notebooks.
         limits: What models may have at most.
@@ -45,7 +51,7 @@ class How:
 
     workers: int | None = None
     executor: Any = None
-    timeout_s: float | None = None
+    timeout_s: float | str | None = None
     memory_bytes: int | str | None = None
     retries: int = 2
     progress: bool | None = None
@@ -55,31 +61,40 @@ class How:
         """The same with numbers for texts.
 
         Raises:
-            InvalidInputError: one of them is wrong.
+            SweepError: some of them are wrong; all of those are listed.
         """
-        workers = self.workers
-        if workers is not None and not 0 <= quantity.count(workers) <= _MOST_WORKERS:
-            raise InvalidInputError(f"workers must be from 0 to {_MOST_WORKERS}, got {workers}")
-        if quantity.count(self.retries) < 0:
-            raise InvalidInputError(f"retries must be at least 0, got {self.retries}")
-        most = self.memory_bytes
-        if self.timeout_s is not None and not self.timeout_s > 0:
-            raise InvalidInputError(f"timeout_s must be above 0, got {self.timeout_s!r}")
-        if most is not None:
-            most = int(quantity.parse(most, quantity.BYTES))
-        return replace(self, memory_bytes=most)
+        found = Gathered()
+
+        def number(place: str, read: Callable[[Any], float], least: float, most: float) -> Any:
+            given = getattr(self, place)
+            return (
+                None
+                if given is None
+                else found.of(place, lambda: _within(read(given), least, most))
+            )
+
+        how = replace(
+            self,
+            workers=number("workers", quantity.count, 0, _MOST_WORKERS),
+            retries=number("retries", quantity.count, 0, _MOST_RETRIES),
+            timeout_s=number("timeout_s", _seconds, _LEAST_S, math.inf),
+            memory_bytes=number("memory_bytes", _bytes, 1, math.inf),
+        )
+        found.refuse()
+        return how
 
     def engine(self, work: Work) -> Engine:
         """The workers."""
+        most_s = None if self.timeout_s is None else _seconds(self.timeout_s)
         if self.executor is not None:
             from elk.sweeps.executors import engine_of  # noqa: PLC0415 - optional packages
 
-            return engine_of(self.executor, work, self.timeout_s)
+            return engine_of(self.executor, work, most_s)
         if self.workers == 0:
             return InlineEngine(work)
         count = self.workers or len(os.sched_getaffinity(0))
         most = self.memory_bytes or _machine_bytes() // count
-        return LocalEngine(count, work, Caps(seconds=self.timeout_s, memory_bytes=int(most)))
+        return LocalEngine(count, work, Caps(seconds=most_s, memory_bytes=int(most)))
 
 
 def start(path: Path, definition: Definition) -> Store:
@@ -124,6 +139,10 @@ def run(store: Store, how: How) -> None:
                 Coordinator(store=store, engine=engine, retries=how.retries, report=report).run(
                     queue
                 )
+        except KeyboardInterrupt as error:
+            path = str(store.path)
+            error.add_note(f"what is done is kept: elk.sweep.open({path!r}).resume() does the rest")
+            raise
         finally:
             engine.close()
 
@@ -211,8 +230,14 @@ def _meant(store: Store) -> dict[str, dict[str, Any]]:
     named = json.loads(store.about["named"])
     sources = {source.digest: source for source in store.sources()}
     return {
-        "model": {label: sources[digest] for label, digest in named.get("model", {}).items()},
-        "chip": {label: Chip.from_dict(data) for label, data in named.get("chip", {}).items()},
+        "model": {
+            label: replace(sources[digest], label=label)
+            for label, digest in named.get("model", {}).items()
+        },
+        "chip": {
+            label: NamedChip(label, Chip.from_dict(data))
+            for label, data in named.get("chip", {}).items()
+        },
     }
 
 
@@ -240,6 +265,21 @@ def _differences(store: Store, definition: Definition) -> list[str]:
         if there != here:
             found.append(f"axis {name}: {len(there)} values there, {len(here)} here")
     return found or [f"{len(stored):,} points there, {len(wanted):,} here"]
+
+
+def _seconds(given: Any) -> float:
+    return quantity.parse(given, quantity.SECONDS)
+
+
+def _bytes(given: Any) -> float:
+    return quantity.parse(given, quantity.BYTES)
+
+
+def _within(number: float, least: float, most: float) -> float:
+    if least <= number <= most:
+        return number
+    most_text = "" if math.isinf(most) else f" and at most {most:,}"
+    raise InvalidInputError(f"must be at least {least:g}{most_text}, got {number:g}")
 
 
 def _machine_bytes() -> int:

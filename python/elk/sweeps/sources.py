@@ -93,11 +93,16 @@ def source_of(given: Any) -> Source:
         return source_of(models.get(given))
     if isinstance(given, str | Path):
         return _of_file(Path(given))
+    sizes = getattr(given, "bindings", None)
+    if isinstance(sizes, Mapping):
+        raise InvalidInputError(
+            "is loaded already, with sizes that a sweep could not vary",
+            code="model_loaded",
+            remedy=f"give what elk.load_model was given, and bindings={dict(sizes)} to the sweep",
+        )
     raise InvalidInputError(
-        f"a model of a sweep must be a path, a name of elk.models, bytes or a ModelProto, "
-        f"got {type(given).__name__}",
-        code="model_loaded",
-        remedy="give what elk.load_model was given, and its bindings to the sweep",
+        f"must be a path, a name of elk.models, bytes or a ModelProto, got {type(given).__name__}",
+        remedy='write it as in "models/gpt2.onnx" or "llama2-13b"',
     )
 
 
@@ -124,12 +129,22 @@ def _graph_name(data: bytes) -> str:
     return load(data, DEFAULT).name
 
 
+@dataclass(frozen=True)
+class NamedChip:
+    """A chip by the name that tables call it."""
+
+    label: str
+    chip: Chip
+
+
 def chip_of(given: Any) -> Chip:
     """The chip that a name, a file or a chip means.
 
     Raises:
         InvalidInputError: it means none.
     """
+    if isinstance(given, NamedChip):
+        return given.chip
     return chips.find(given)
 
 

@@ -9,6 +9,7 @@ from typing import Any, Final, TypeAlias
 
 from elk import quantity
 from elk.errors import InvalidInputError, MissingPackageError
+from elk.sweeps.complaints import Gathered
 from elk.sweeps.scales import Range, Values
 
 MOST_POINTS: Final = 1_000_000
@@ -63,11 +64,16 @@ def as_space(given: Any) -> Space:
     if isinstance(given, Space):
         return given
     if isinstance(given, Mapping):
-        return _Product(tuple(_axis(name, values) for name, values in given.items()))
+        found = Gathered()
+        parts = [found.of(n, lambda n=n, v=v: _axis(n, v)) for n, v in given.items()]  # type: ignore[misc]
+        found.refuse()
+        return _Product(tuple(part for part in parts if part is not None))
+    if hasattr(given, "columns") and hasattr(given, "to_dict"):  # A table of pandas: a point a row.
+        return _listed(given.to_dict("records"))
     if isinstance(given, Sequence) and not isinstance(given, str | bytes):
         return _listed(given)
     raise InvalidInputError(
-        f"a space must be a mapping of axes, a list of points or a space, got {given!r}",
+        f"must be a mapping of axes, a list of points or a space, got {given!r}",
         remedy='write it as in {"batch": [8, 32], "policy": ["static", "elk-full"]}',
     )
 
@@ -178,7 +184,7 @@ def _axis(name: str, values: Any) -> Space:
         return _Follows(name, values)
     if isinstance(values, Range):
         raise InvalidInputError(
-            f"axis {name} is a range, of which a product has no end",
+            "is a range, of which a product has no end",
             place=name,
             remedy="draw from it with elk.sampled or elk.search, or give elk.linspace",
         )
@@ -189,13 +195,22 @@ def _tagged(name: str, values: Any) -> tuple[Tagged, ...]:
     """The values of an axis; a value that is no list is the only one."""
     if isinstance(values, Values):
         return tuple(Tagged(value, values.unit) for value in values)
-    is_list = isinstance(values, Iterable) and not isinstance(values, str | bytes | Mapping)
+    if isinstance(values, set | frozenset):
+        values = _ordered(values)
+    is_one = isinstance(values, str | bytes | Mapping) or getattr(values, "shape", None) == ()
+    is_list = isinstance(values, Iterable) and not is_one
     found = tuple(Tagged(value, None) for value in (values if is_list else (values,)))
     if not found:
-        raise InvalidInputError(
-            f"axis {name} has no values", place=name, remedy="give at least one"
-        )
+        raise InvalidInputError("has no values", place=name, remedy="give at least one")
     return found
+
+
+def _ordered(values: Iterable[Any]) -> list[Any]:
+    """The values of a set, which has an order of its own in every process."""
+    try:
+        return sorted(values)
+    except TypeError:
+        return sorted(values, key=repr)
 
 
 def listed_points(axes: Sequence[str], points: Iterable[RawPoint]) -> Space:

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from elk.sweeps.definition import Base, Point
     from elk.sweeps.store import Progress, Store
 
-_LATER: Final = ("elk_version", "seconds", "worker", "finished_at")
+_MOST_LISTED: Final = 6  # values of an axis that a card lists
+_LONGEST: Final = 60  # characters of a value on a card
 # What differs between two runs of one sweep.
 TIMED: Final = (*MEASURED, "seconds", "worker", "finished_at")
 
@@ -249,7 +250,7 @@ class Sweep:
 
     def summary(self) -> str:
         """The card as text: points by status, the best one, where the store is."""
-        lines = [f"sweep of {len(self):,} points"]
+        lines = [self._title()]
         facts = self._facts()
         width = max(len(label) for label, _ in facts)
         return "\n".join([*lines, *(f"  {label.ljust(width)}  {value}" for label, value in facts)])
@@ -260,14 +261,18 @@ class Sweep:
             f"<td style='text-align:left'>{html.escape(value)}</td></tr>"
             for label, value in self._facts()
         )
-        return f"<div><b>sweep of {len(self):,} points</b><table>{rows}</table></div>"
+        return f"<div><b>{html.escape(self._title())}</b><table>{rows}</table></div>"
 
     def __repr__(self) -> str:
         return self.summary()
 
+    def _title(self) -> str:
+        return f"sweep of {len(self):,} point{'' if len(self) == 1 else 's'}"
+
     def _facts(self) -> list[tuple[str, str]]:
         now, fixed = self.progress, json.loads(self.store.about["fixed"])
-        facts = [("axes", ", ".join(self._axis(name) for name in self.axes))]
+        facts = [("axes", self._axis(name)) for name in self.axes] or [("axes", "none")]
+        facts[1:] = [("", text) for _, text in facts[1:]]
         if "model" in fixed:
             facts.append(("model", fixed["model"]["name"]))
         if "chip" in fixed:
@@ -280,9 +285,15 @@ class Sweep:
         return facts
 
     def _axis(self, name: str) -> str:
+        """An axis with its values: all of a few, of more how many there are and their ends."""
         names, rows = self._table
         column = names.index(name)
-        return f"{name} ({len({row[column] for row in rows}):,})"
+        values = list(dict.fromkeys(row[column] for row in rows))
+        if len(values) <= _MOST_LISTED:
+            return f"{name}: {', '.join(_short(value) for value in values)}"
+        if all(isinstance(value, int | float) for value in values):
+            return f"{name}: {len(values):,} from {_short(min(values))} to {_short(max(values))}"
+        return f"{name}: {len(values):,}, such as {_short(values[0])} and {_short(values[-1])}"
 
     def _older(self) -> list[tuple[str, str]]:
         from elk._core import __version__  # noqa: PLC0415 - beside its only user
@@ -305,9 +316,8 @@ class Sweep:
             return []
         best = self.best()
         values = ", ".join(f"{name}={_short(best.row[name])}" for name in self.axes)
-        return [
-            ("best", f"{duration(best.row['latency_s'])} at point {best.row['point']}: {values}")
-        ]
+        at = f" at point {best.row['point']}: {values}" if values else ""
+        return [("best", f"{duration(best.row['latency_s'])}{at}")]
 
     def resume(self, **how: Any) -> Sweep:
         """Does the points that are open; keywords as of `elk.sweep`, from `workers` on.
@@ -350,7 +360,8 @@ class Sweep:
 
 
 def _short(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    text = f"{value:.4g}" if isinstance(value, float) else str(value)
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
 
 
 __all__ = ["COLUMNS", "Sweep", "SweepPoint", "SweepStoreError"]
