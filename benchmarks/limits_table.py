@@ -141,8 +141,10 @@ CODES = (
          "constraint that is a function, which its store does not hold", "give values of all axes"),
     Code("store_older", "SweepStoreError", "A store holds results of another version of ELK",
          "say whether they are kept or found anew: `older=`"),
-    Code("sweep_store", "SweepStoreError", "A store cannot be read or written; what was reported as "
-         "done is kept", "make room or correct the path, and resume"),
+    Code("sweep_file", "SweepFileError", "A file that describes a sweep cannot be read, or is "
+         "wrong: all of it is listed with lines", "correct each line; the nearest name is given"),
+    Code("sweep_store", "SweepStoreError", "A store cannot be read or written; what was reported "
+         "as done is kept", "make room or correct the path, and resume"),
     Code("tile_model", _INPUT, "A function given as `tile_model` raises, or returns no cycles",
          "return a finite number above 0 for every call"),
     Code("tile_model_file", "TileModelFileError", "A tile model cannot be read",

@@ -106,6 +106,12 @@ class SweepStoreError(InvalidInputError):
     code = "sweep_store"
 
 
+class SweepFileError(InvalidInputError):
+    """A file that describes a sweep, and cannot be read or is wrong; the message says where."""
+
+    code = "sweep_file"
+
+
 class MissingPackageError(ElkError, ImportError):
     """Something needs an optional package that is not installed."""
 

@@ -161,7 +161,7 @@ def test_cards_are_short_whatever_the_sweep(tmp_path: Path) -> None:
         )
     large = elk.sweep.open(path)
     assert len(large) == 1000
-    assert "sram: 100 from 65536 to 65635" in repr(large)
+    assert "sram: 100 from 64 KiB to 65635 B" in repr(large)
     assert len(repr(large).splitlines()) < 12
     assert len(large._repr_html_()) < 4_000
 
@@ -170,7 +170,7 @@ def test_ctrl_c_ends_a_sweep_without_workers_and_keeps_no_half_plan(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[object] = []
-    compiled = evaluate.compile_plan
+    compiled = elk.compile
 
     def planned(*given: Any, **options: Any) -> elk.Plan:
         asked.append(given)

@@ -30,7 +30,7 @@ _COMMANDS = {
     "fit": "fit_command",
     "doctor": "doctor_command",
 }
-_GROUPS = {"chip": "chip_app", "models": "models_app"}
+_GROUPS = {"chip": "chip_app", "models": "models_app", "sweep": "sweep_app"}
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -220,6 +220,14 @@ def _is_field(name: str) -> bool:
     return True
 
 
+def unit_of(name: str) -> quantity.Unit | None:
+    """The kind of quantity of the values of an axis; None: they are no field of a chip with one."""
+    try:
+        return chip_axes.unit(name)
+    except InvalidInputError:
+        return None
+
+
 def _plain(value: Any) -> Any:
     """A NumPy scalar as Python's own number; everything else as it is."""
     item = getattr(value, "item", None)

@@ -237,7 +237,8 @@ class _Definer:
             except Exception as error:
                 self.complaints.append(_failed(axis.name, error, row))
                 return
-            row[axis.name] = self.parser.read(axis.name, Tagged(value, None))
+            tagged = Tagged(value, getattr(function, "unit", None))
+            row[axis.name] = self.parser.read(axis.name, tagged)
 
     def _allowed(self, row: dict[str, Any]) -> bool:
         for constraint in self.base.where:

@@ -22,7 +22,7 @@ from elk.sweeps.engine import Engine, InlineEngine, Work
 from elk.sweeps.evaluate import FAILED
 from elk.sweeps.local import Caps, LocalEngine
 from elk.sweeps.reporting import reporting
-from elk.sweeps.sources import NamedChip
+from elk.sweeps.sources import Named
 from elk.sweeps.space import as_space, listed_points
 from elk.sweeps.store import Store
 
@@ -156,6 +156,8 @@ def resume(
     **how: Any,
 ) -> None:
     """Does the points that are open; see `Sweep.resume`."""
+    if older is not None:
+        one_of("older", older, ("keep", "again"))
     others = {v: n for v, n in store.versions().items() if v != _core.__version__}
     if others and older is None:
         listed = ", ".join(f"{count:,} of ELK {version}" for version, count in others.items())
@@ -165,7 +167,7 @@ def resume(
             place=str(store.path),
             remedy='older="keep" keeps them beside new ones, older="again" finds all anew',
         )
-    if others and one_of("older", older, ("keep", "again")) == "again":
+    if others and older == "again":
         store.forget_versions(others)
     if failed:
         store.forget(FAILED)
@@ -231,11 +233,10 @@ def _meant(store: Store) -> dict[str, dict[str, Any]]:
     sources = {source.digest: source for source in store.sources()}
     return {
         "model": {
-            label: replace(sources[digest], label=label)
-            for label, digest in named.get("model", {}).items()
+            label: Named(label, sources[digest]) for label, digest in named.get("model", {}).items()
         },
         "chip": {
-            label: NamedChip(label, Chip.from_dict(data))
+            label: Named(label, Chip.from_dict(data))
             for label, data in named.get("chip", {}).items()
         },
     }

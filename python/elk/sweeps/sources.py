@@ -76,6 +76,14 @@ class Source:
         return load(source, DEFAULT).proto  # type: ignore[arg-type]
 
 
+@dataclass(frozen=True)
+class Named:
+    """A model or a chip by the name that tables call it."""
+
+    label: str
+    value: Any
+
+
 def source_of(given: Any) -> Source:
     """The source that a path, a name of `elk.models`, bytes or a ModelProto means.
 
@@ -84,6 +92,8 @@ def source_of(given: Any) -> Source:
     """
     if isinstance(given, Source):
         return given
+    if isinstance(given, Named):
+        return source_of(given.value)
     if isinstance(given, bytes):
         return _carried(_graph_name(given), given)
     serialize = getattr(given, "SerializeToString", None)
@@ -129,22 +139,14 @@ def _graph_name(data: bytes) -> str:
     return load(data, DEFAULT).name
 
 
-@dataclass(frozen=True)
-class NamedChip:
-    """A chip by the name that tables call it."""
-
-    label: str
-    chip: Chip
-
-
 def chip_of(given: Any) -> Chip:
     """The chip that a name, a file or a chip means.
 
     Raises:
         InvalidInputError: it means none.
     """
-    if isinstance(given, NamedChip):
-        return given.chip
+    if isinstance(given, Named):
+        return chip_of(given.value)
     return chips.find(given)
 
 

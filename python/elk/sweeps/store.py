@@ -316,6 +316,10 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 
 def _at_fault(path: Path, what: str, error: sqlite3.Error) -> SweepStoreError:
+    if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_NOTADB:
+        return SweepStoreError(
+            "the file is no store", place=str(path), remedy="give a file that elk.sweep wrote"
+        )
     return SweepStoreError(
         f"{what}: {error}; all results that were reported as done are kept",
         place=str(path),

@@ -11,9 +11,11 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from elk import quantity
 from elk.choices import one_of
 from elk.errors import InvalidInputError, SweepStoreError
 from elk.readable import duration
+from elk.sweeps.axes import unit_of
 from elk.sweeps.columns import COLUMNS, MEASURED
 from elk.sweeps.evaluate import DONE
 
@@ -281,7 +283,7 @@ class Sweep:
         shown = [f"{count:,} {name}" for name, count in (states | {"open": now.open}).items()]
         facts.append(("points", ", ".join(shown)))
         facts += self._older() + self._why() + self._best()
-        facts.append(("store", f"{self.path}: .to_pandas(), .plot(x=...), [17].plan()"))
+        facts.append(("store", f"{self.path}: .to_pandas(), .plot(x=...), [0].plan()"))
         return facts
 
     def _axis(self, name: str) -> str:
@@ -290,10 +292,12 @@ class Sweep:
         column = names.index(name)
         values = list(dict.fromkeys(row[column] for row in rows))
         if len(values) <= _MOST_LISTED:
-            return f"{name}: {', '.join(_short(value) for value in values)}"
+            return f"{name}: {', '.join(_short(name, value) for value in values)}"
         if all(isinstance(value, int | float) for value in values):
-            return f"{name}: {len(values):,} from {_short(min(values))} to {_short(max(values))}"
-        return f"{name}: {len(values):,}, such as {_short(values[0])} and {_short(values[-1])}"
+            least, most = (_short(name, end) for end in (min(values), max(values)))
+            return f"{name}: {len(values):,} from {least} to {most}"
+        first, last = (_short(name, end) for end in (values[0], values[-1]))
+        return f"{name}: {len(values):,}, such as {first} and {last}"
 
     def _older(self) -> list[tuple[str, str]]:
         from elk._core import __version__  # noqa: PLC0415 - beside its only user
@@ -315,7 +319,7 @@ class Sweep:
         if not any(self._is_real(row) for row in self.rows()):
             return []
         best = self.best()
-        values = ", ".join(f"{name}={_short(best.row[name])}" for name in self.axes)
+        values = ", ".join(f"{name}={_short(name, best.row[name])}" for name in self.axes)
         at = f" at point {best.row['point']}: {values}" if values else ""
         return [("best", f"{duration(best.row['latency_s'])}{at}")]
 
@@ -359,7 +363,11 @@ class Sweep:
         return self
 
 
-def _short(value: Any) -> str:
+def _short(axis: str, value: Any) -> str:
+    """A value of an axis as people read it."""
+    unit = unit_of(axis)
+    if unit is not None and isinstance(value, int | float):
+        return quantity.show(value, unit)
     text = f"{value:.4g}" if isinstance(value, float) else str(value)
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
 
