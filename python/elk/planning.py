@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from elk import _core, chips
 from elk.compile_options import as_model, borrowed, core_options, model_row, tiles_for
 from elk.errors import InfeasibleError
+from elk.objective import best
 from elk.plan import Plan
 from elk.plan_json import CompiledPlan, Constraints
 from elk.waiting import watched
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from elk.compile_options import TileFunction
     from elk.limits import Limits
     from elk.model import Model
+    from elk.objective import Objective
 
 # Errors of what a core's SRAM does not hold.
 _SRAM_CODES: Final = ("sram_overflow", "placement")
@@ -33,7 +36,7 @@ def compile(  # noqa: PLR0913 - every option is a keyword of its own
     bindings: Mapping[str, int] | None = None,
     policy: str = "elk-full",
     effort: str = "default",
-    objective: str = "latency",
+    objective: str | Objective = "latency",
     pod: str = "sharded",
     threads: int | None = None,
     min_core_share: float = 0.0,
@@ -54,7 +57,10 @@ def compile(  # noqa: PLR0913 - every option is a keyword of its own
         effort: How much work `elk-full` does: `fast`, `default` (a second for a language model) or
             `max` (twenty times that). Work is counted, not timed: the plan is the same everywhere.
         objective: What the plan has least of: `latency`, `energy`, or `edp`, their product; the
-             last two where the chip has `energy`, never more than the plan for latency.
+             last two where the chip has `energy`, never more than the plan for latency. Or a
+             function of yours, called as `objective(latency_s, energy_j, hbm_bytes)`: plans for
+             those three and of policies below yours are simulated, and the least it returns wins,
+             never more than of the plan for latency. `energy_j` is nan on a chip without `energy`.
         pod: How several chips work together: `pooled`, as one machine, or `sharded`, each has a
             part of operators and weights, unless pooled is found faster (`Plan.pod` says which).
         threads: Threads of the search, which do not change its result; None for all cores.
@@ -85,6 +91,21 @@ def compile(  # noqa: PLR0913 - every option is a keyword of its own
         >>> plan.latency_s > 0
         True
     """
+    if callable(objective):
+        chip = chips.find(chip)
+        again = partial(
+            compile,
+            as_model(model, bindings=bindings, weights=weights, state=state, limits=limits),
+            chip,
+            effort=effort,
+            pod=pod,
+            threads=threads,
+            min_core_share=min_core_share,
+            max_padding=max_padding,
+            tile_model=tile_model,
+            progress=progress,
+        )
+        return best(objective, policy, chip, lambda p, o: again(policy=p, objective=o))
     constraints = Constraints(min_core_share=min_core_share, max_padding=max_padding)
     options = core_options(
         policy=policy,

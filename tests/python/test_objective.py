@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -187,3 +188,92 @@ def test_the_command_line_takes_an_objective(
     assert main([*asked, str(tmp_path / "chip.toml")]) == 0
     assert json.loads(capsys.readouterr().out)["search"]["objective"] == "energy"
     assert main([*asked, "tiny"]) == 2
+
+
+PRESETS = ("a100", "gc200")
+
+
+@lru_cache(maxsize=16)
+def on_preset(name: str, objective: str) -> elk.Plan:
+    return elk.compile(nerf(), name, objective=objective, effort="fast")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("objective", ["energy", "edp"])
+@pytest.mark.parametrize("name", PRESETS)
+def test_presets_are_planned_for_energy(name: str, objective: str) -> None:
+    own, other = worth(on_preset(name, objective), objective)
+    assert own <= other
+    assert " J (forecast; the plan for latency takes " in on_preset(name, objective).summary()
+
+
+# --- objectives of one's own ---
+
+
+def costs(plan: elk.Plan) -> tuple[float, float, float]:
+    run = plan.simulate()
+    assert run.energy_j is not None
+    hbm = run.columns["hbm_bytes"].sum() + run._run.stores["hbm_bytes"].sum() * run._copies
+    return run.latency_s, run.energy_j, float(hbm)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("case", "weights"),
+    [("one chip", (0, 1, 0)), ("one chip", (2, 1, 1)), ("mesh", (1, 1, 0))],
+)
+def test_an_objective_of_ones_own_takes_the_least_finalist(
+    case: str, weights: tuple[int, int, int]
+) -> None:
+    tiny = elk.chips.get("tiny")
+    chip = tiny.replace(topology="mesh2d") if case == "mesh" else tiny
+    asked: list[tuple[float, float, float]] = []
+
+    def objective(latency_s: float, energy_j: float, hbm_bytes: float) -> float:
+        asked.append((latency_s, energy_j, hbm_bytes))
+        return latency_s ** weights[0] * energy_j ** weights[1] * (1 + hbm_bytes) ** weights[2]
+
+    plan = elk.compile(nerf(), powered(chip, "cheap"), objective=objective, effort="fast")
+    called = asked[:]
+    values = [objective(*numbers) for numbers in called]
+    assert len(called) == 6
+    assert objective(*costs(plan)) == pytest.approx(min(values))
+    assert called[:3] == [
+        pytest.approx(costs(planned(case, "cheap", aim))) for aim in ("latency", "energy", "edp")
+    ]
+
+
+def test_of_equal_finalists_the_plan_for_latency_is_taken() -> None:
+    plan = elk.compile(
+        nerf(), powered(elk.chips.get("tiny"), "dear"), objective=lambda *_: 1, effort="fast"
+    )
+    assert plan == planned("one chip", "dear", "latency")
+    assert plan.to_json()["simulated"] is None
+
+
+@pytest.mark.parametrize(
+    ("objective", "policy", "says"),
+    [
+        (lambda latency_s: latency_s, "basic", "got TypeError: "),
+        (lambda *of: of[0] / (of[1] * 0.0), "basic", "got ZeroDivisionError"),
+        (lambda *_: "x", "basic", "got ValueError"),
+        (lambda *_: math.inf, "basic", "must be finite, got inf"),
+        (lambda *of: of[0], "ideal", "got 'ideal'"),
+        (lambda *of: of[0], "best", "got 'best'"),
+        (3, "basic", "must be one of 'latency', 'energy', 'edp', got 3"),
+    ],
+)
+def test_an_objective_that_fails_says_how(objective: Any, policy: str, says: str) -> None:
+    with pytest.raises(elk.InvalidInputError) as caught:
+        elk.compile(
+            nerf(), powered(elk.chips.get("tiny"), "dear"), objective=objective, policy=policy
+        )
+    assert says in str(caught.value)
+
+
+def test_energy_is_not_a_number_where_it_is_not_known() -> None:
+    plan = elk.compile(nerf(), "tiny", objective=lambda *of: of[2], policy="basic")
+    assert plan.policy == "basic"
+    with pytest.raises(elk.InvalidInputError, match="must be finite, got nan") as caught:
+        elk.compile(nerf(), "tiny", objective=lambda *of: of[0] * of[1], policy="basic")
+    assert "[energy]" in str(caught.value.remedy)
