@@ -73,6 +73,8 @@ CODES = (
          "emulate what `elk.compile` returns under another policy than `ideal`"),
     Code("emulate_poison", "InternalError", "An emulated core reads bytes that nobody wrote",
          "report it"),
+    Code("executor_broken", "ElkError", "The executor of a sweep takes no more points",
+         "resume the sweep with a new one, or with workers of this machine"),
     Code("external_data", "UnsupportedModelError", "A tensor in a node or a subgraph lies outside "
          "the file", "make it an initializer of the graph, or store it in the file"),
     Code("file", _INPUT, "The system cannot read or write a file", "check the path"),
@@ -109,10 +111,12 @@ CODES = (
     Code("model_loaded", _INPUT, "`elk.compile` is given a loaded model and options of loading",
          "give them to `elk.load_model`"),
     Code("no_buffers", _INPUT, "A forecast is asked for buffers", "plan with another policy"),
+    Code("no_caps", _INPUT, "An executor cannot end a point that takes too much time or memory",
+         "leave `timeout_s` and `memory_bytes` out, or take workers of this machine or of Dask"),
     Code("no_energy", _INPUT, "A chip without energy coefficients is to be planned for energy",
          "give the chip an `[energy]` table, or take `objective=\"latency\"`"),
-    Code("no_timeout", _INPUT, "An executor cannot end a point of a sweep that takes too long",
-         "leave `timeout_s` out, or take workers of this machine"),
+    Code("no_scheduler", "ElkError", "A scheduler of Dask does not answer, or no longer",
+         "start it, or check its address; then resume the sweep"),
     Code("not_a_number", _MODEL, "An attribute of a node is NaN",
          "write a number, or leave it out"),
     Code("not_simulated", _INPUT, "Simulated times are asked of a plan that was not simulated",
@@ -166,6 +170,8 @@ CODES = (
     Code("usage", _INPUT, "The command line is wrong", "see `elk COMMAND --help`"),
     Code("worker_start", "ElkError", "Workers of a sweep end before they have begun",
          "start one by hand, as the message says, to see why"),
+    Code("worker_version", "ElkError", "A worker of Dask has another version of ELK",
+         "install one version on all workers"),
 )  # fmt: skip
 
 

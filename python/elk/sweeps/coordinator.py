@@ -59,7 +59,13 @@ class Queue:
         return sum(map(len, self.families.values()))
 
     def take(self, slot: object, count: int) -> list[Task]:
-        """The next tasks for a worker: `count`, and those of the last one's chip besides."""
+        """The next tasks for a worker: `count`, and those of the last one's chip besides.
+
+        Tasks that were put back come first and alone, so that the one that ends workers is found.
+        """
+        again = self.families.get(_AGAIN)
+        if again:
+            return [again.popleft()]
         label = self._last.get(id(slot), "")
         if not self.families.get(label):
             waiting = [name for name, tasks in self.families.items() if tasks]
@@ -78,11 +84,8 @@ class Queue:
         return batch
 
     def put_back(self, tasks: Iterable[Task]) -> None:
-        """Tasks to be given again, before all others."""
-        again = self.families.pop(_AGAIN, deque())
-        again.extend(tasks)
-        if again:
-            self.families = {_AGAIN: again, **self.families}
+        """Tasks to be given again, before all others and one by one."""
+        self.families.setdefault(_AGAIN, deque()).extend(tasks)
 
 
 @dataclass(kw_only=True)

@@ -51,6 +51,17 @@ class Batch:
 
 
 _MOST_IN_BATCH: Final = 512
+_REMEMBERED: Final = 64  # answers that say how long tasks take: later ones may be of other sizes
+
+
+@dataclass(frozen=True, kw_only=True)
+class Caps:
+    """What one point may take: seconds, and bytes of its worker's memory; None: any."""
+
+    seconds: float | None = None
+    memory_bytes: int | None = None
+
+
 GIVEN_BACK: Final = "given_back"  # the code of tasks that waited behind one that was lost
 
 
@@ -91,25 +102,25 @@ class Engine(Protocol):
 
 
 class Pace:
-    """How many tasks make a batch of some seconds, by how long tasks have taken."""
+    """How many tasks make a batch of some seconds, by how long the last ones have taken."""
 
     def __init__(self, batch_s: float) -> None:
         self._batch_s = batch_s
-        self._seconds = 0.0
+        self._last_s: deque[float] = deque(maxlen=_REMEMBERED)
         self._tasks = 0
 
     def learn(self, answers: Iterable[Answer]) -> None:
         """Counts what came back."""
         for answer in answers:
-            self._seconds += answer.seconds
+            self._last_s.append(answer.seconds)
             self._tasks += 1
 
     def batch_size(self) -> int:
-        """One, before anything came back."""
+        """One, before anything came back; and never more than twice what came back."""
         if self._tasks == 0:
             return 1
-        mean_s = max(self._seconds / self._tasks, 1e-6)
-        return max(1, min(_MOST_IN_BATCH, int(self._batch_s / mean_s)))
+        mean_s = max(sum(self._last_s) / len(self._last_s), 1e-6)
+        return max(1, min(_MOST_IN_BATCH, 2 * self._tasks, int(self._batch_s / mean_s)))
 
 
 class InlineEngine:

@@ -9,16 +9,18 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections import deque
 from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
-from typing import Final
+from queue import SimpleQueue
+from typing import Any, Final
 
 from elk.errors import ElkError
 from elk.sweeps.definition import Task
-from elk.sweeps.engine import GIVEN_BACK, Batch, Lost, Pace, Work
+from elk.sweeps.engine import GIVEN_BACK, Batch, Caps, Lost, Pace, Work
 from elk.sweeps.evaluate import Answer
 
 _AHEAD_S: Final = 1.0  # work that waits at a worker, so that it does not wait for the coordinator
@@ -26,14 +28,8 @@ _LOOK_S: Final = 0.1  # how often the memory and the time of workers are looked 
 _PAGE_BYTES: Final = os.sysconf("SC_PAGE_SIZE")
 _DIE_WITH_PARENT: Final = 1  # PR_SET_PDEATHSIG of Linux's prctl
 _READY: Final = "ready"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Caps:
-    """What one point may take: seconds, and bytes of its worker's memory; None: any."""
-
-    seconds: float | None = None
-    memory_bytes: int | None = None
+_MOST_STARTS: Final = 3  # starts of workers that fail in a row before the sweep is given up
+_EXIT_S: Final = 5.0  # how long a worker that closed its end may take to be gone
 
 
 def serve(descriptor: int) -> None:
@@ -59,6 +55,20 @@ class _Worker:
     is_ready: bool = False
     tasks: deque[Task] = field(default_factory=deque)
     begun_s: float = 0.0
+    _outbox: SimpleQueue[Any] = field(default_factory=SimpleQueue)
+    _sender: threading.Thread | None = None
+
+    def send(self, message: object) -> None:
+        """Sends from a thread of its own: a worker that does not read holds nobody up."""
+        if self._sender is None:
+            self._sender = threading.Thread(target=self._send_all, daemon=True)
+            self._sender.start()
+        self._outbox.put(message)
+
+    def _send_all(self) -> None:
+        with contextlib.suppress(OSError):  # The worker is gone: `wait` finds it dead.
+            for message in iter(self._outbox.get, None):
+                self.connection.send(message)
 
     @property
     def name(self) -> str:
@@ -74,6 +84,9 @@ class _Worker:
     def end(self) -> None:
         self.process.kill()
         self.process.wait()
+        if self._sender is not None:
+            self._outbox.put(None)
+            self._sender.join()
         self.connection.close()
 
 
@@ -89,6 +102,7 @@ class LocalEngine:
         self._caps = caps
         self._looked_s = 0.0
         self._pace = Pace(_AHEAD_S)
+        self._failed_starts = 0
         self._workers: list[_Worker] = []
         for _ in range(workers):
             self._workers.append(self._started())
@@ -110,8 +124,7 @@ class LocalEngine:
         if not worker.tasks:
             worker.begun_s = time.monotonic()
         worker.tasks.extend(batch.tasks)
-        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # `wait` finds it dead.
-            worker.connection.send(batch)
+        worker.send(batch)
 
     def wait(self, seconds: float) -> list[Answer | Lost]:
         """Answers, and tasks lost with the worker that had them.
@@ -150,10 +163,9 @@ class LocalEngine:
                 start_new_session=True,  # Ctrl-C is the coordinator's to deal with.
                 env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
             )
-        connection = Connection(here.detach())
-        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # `wait` finds it dead.
-            connection.send(self._work)
-        return _Worker(process, connection)
+        worker = _Worker(process, Connection(here.detach()))
+        worker.send(self._work)
+        return worker
 
     def _received(self, worker: _Worker) -> list[Answer | Lost]:
         found: list[Answer | Lost] = []
@@ -163,19 +175,23 @@ class LocalEngine:
                 worker.begun_s = time.monotonic()
                 if answer == _READY:
                     worker.is_ready = True
+                    self._failed_starts = 0
                     continue
                 worker.tasks.popleft()
                 self._pace.learn([answer])
                 found.append(replace(answer, worker=worker.name))
         except (EOFError, OSError):
-            worker.process.wait()
-            if not worker.is_ready:
+            how = _how_it_died(worker.process)
+            if worker.is_ready:
+                return [*found, *self._replaced(worker, "worker_died", how, again=True)]
+            self._failed_starts += 1
+            if self._failed_starts >= _MOST_STARTS:
                 raise ElkError(
-                    f"workers cannot start: {_how_it_died(worker.process)}",
+                    f"workers cannot start: {how}",
                     code="worker_start",
                     remedy=f"run {sys.executable} -c 'import elk.sweeps.local' to see why",
                 ) from None
-            found += self._replaced(worker, "worker_died", _how_it_died(worker.process), again=True)
+            found += self._replaced(worker, GIVEN_BACK, "")
         return found
 
     def _capped(self, worker: _Worker) -> list[Lost]:
@@ -200,7 +216,10 @@ class LocalEngine:
 
 
 def _how_it_died(process: subprocess.Popen[bytes]) -> str:
-    code = process.returncode
+    try:
+        code = process.wait(_EXIT_S)
+    except subprocess.TimeoutExpired:
+        return "its worker closed its end and did not exit"
     if code < 0:
         return f"its worker was ended by {signal.Signals(-code).name}"
     return f"its worker exited with code {code}"

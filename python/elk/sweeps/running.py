@@ -18,9 +18,9 @@ from elk.errors import InvalidInputError, SweepStoreError
 from elk.sweeps.complaints import Gathered
 from elk.sweeps.coordinator import Coordinator, Queue
 from elk.sweeps.definition import Base, Definition, define
-from elk.sweeps.engine import Engine, InlineEngine, Work
+from elk.sweeps.engine import Caps, Engine, InlineEngine, Work
 from elk.sweeps.evaluate import FAILED
-from elk.sweeps.local import Caps, LocalEngine
+from elk.sweeps.local import LocalEngine
 from elk.sweeps.reporting import reporting
 from elk.sweeps.sources import Named
 from elk.sweeps.space import as_space, listed_points
@@ -89,12 +89,14 @@ class How:
         if self.executor is not None:
             from elk.sweeps.executors import engine_of  # noqa: PLC0415 - optional packages
 
-            return engine_of(self.executor, work, most_s)
+            most = None if self.memory_bytes is None else int(self.memory_bytes)
+            caps = Caps(seconds=most_s, memory_bytes=most)
+            return engine_of(self.executor, work, caps)
         if self.workers == 0:
             return InlineEngine(work)
         count = self.workers or len(os.sched_getaffinity(0))
-        most = self.memory_bytes or _machine_bytes() // count
-        return LocalEngine(count, work, Caps(seconds=most_s, memory_bytes=int(most)))
+        share = int(self.memory_bytes or _machine_bytes() // count)
+        return LocalEngine(count, work, Caps(seconds=most_s, memory_bytes=share))
 
 
 def start(path: Path, definition: Definition) -> Store:
@@ -117,34 +119,39 @@ def start(path: Path, definition: Definition) -> Store:
     return store
 
 
-def run(store: Store, how: How) -> None:
-    """Does every point of the store that has no answer."""
+def run(store: Store, how: How, before: Callable[[], object] | None = None) -> None:
+    """Does every point of the store that has no answer, once `before` has changed the store."""
     how = how.checked()
-    with store.coordinating():
-        tasks = store.open_tasks()
-        if not tasks:
-            return
-        queue = Queue.of(tasks, store.chips())
-        needed = {task.source for task in tasks}
-        work = Work(
-            sources=tuple(source for source in store.sources() if source.digest in needed),
-            columns=store.columns,
-            plans=bool(json.loads(store.about["plans"])),
-            limits=how.limits,
-        )
-        del tasks
-        engine = how.engine(work)
-        try:
-            with reporting(store, how.progress) as report:
-                Coordinator(store=store, engine=engine, retries=how.retries, report=report).run(
-                    queue
-                )
-        except KeyboardInterrupt as error:
-            path = str(store.path)
-            error.add_note(f"what is done is kept: elk.sweep.open({path!r}).resume() does the rest")
-            raise
-        finally:
-            engine.close()
+    try:
+        with store.coordinating():
+            if before is not None:
+                before()
+            _run_open(store, how)
+    except BaseException as error:
+        path = str(store.path)
+        error.add_note(f"what is done is kept: elk.sweep.open({path!r}).resume() does the rest")
+        raise
+
+
+def _run_open(store: Store, how: How) -> None:
+    tasks = store.open_tasks()
+    if not tasks:
+        return
+    queue = Queue.of(tasks, store.chips())
+    needed = {task.source for task in tasks}
+    work = Work(
+        sources=tuple(source for source in store.sources() if source.digest in needed),
+        columns=store.columns,
+        plans=bool(json.loads(store.about["plans"])),
+        limits=how.limits,
+    )
+    del tasks
+    engine = how.engine(work)
+    try:
+        with reporting(store, how.progress) as report:
+            Coordinator(store=store, engine=engine, retries=how.retries, report=report).run(queue)
+    finally:
+        engine.close()
 
 
 def resume(
@@ -167,12 +174,16 @@ def resume(
             place=str(store.path),
             remedy='older="keep" keeps them beside new ones, older="again" finds all anew',
         )
-    if others and older == "again":
-        store.forget_versions(others)
-    if failed:
-        store.forget(FAILED)
+    is_anew = bool(others) and older == "again"
+
+    def forget() -> None:
+        if is_anew:
+            store.forget_versions(others)
+        if failed:
+            store.forget(FAILED)
+
     limits = base.limits if base is not None else None
-    run(store, How(**{"limits": limits, **how}))
+    run(store, How(**{"limits": limits, **how}), forget)
 
 
 def extend(store: Store, base: Base | None, space: Mapping[str, Any], **how: Any) -> None:

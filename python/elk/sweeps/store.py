@@ -281,6 +281,8 @@ class Store:
     def _writing(self, what: str) -> Iterator[sqlite3.Cursor]:
         with self._failing(what), self._connection:
             cursor = self._connection.cursor()
+            if self._connection.in_transaction:  # Ctrl-C came before it was rolled back.
+                cursor.execute("ROLLBACK")
             cursor.execute("BEGIN IMMEDIATE")
             yield cursor
 

@@ -1,0 +1,61 @@
+"""Faults of points that workers of a sweep must outlive, by the size of the point."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+SIGKILL: Final = 65
+SIGSEGV: Final = 66
+ENDLESS: Final = 67
+MEMORY: Final = 68
+EXCEPTION: Final = 69
+PARENT: Final = 70  # ends the process that started the worker, too: on Dask, Dask's own worker
+
+EXPECTED: Final = {
+    SIGKILL: "worker_died",
+    SIGSEGV: "worker_died",
+    ENDLESS: "timeout",
+    MEMORY: "memory",
+    EXCEPTION: "exception",
+}
+"""The code of each row, of those that leave the worker of Dask alone."""
+
+_FAULTS: Final = f"""
+import os, signal, time
+import elk.sweeps.evaluate as evaluate
+
+answer = evaluate.Evaluator.answer
+
+def faulty(self, task):
+    rows = task.bindings["rows"]
+    if rows == {SIGKILL}:
+        os.kill(os.getpid(), signal.SIGKILL)
+    if rows == {SIGSEGV}:
+        os.kill(os.getpid(), signal.SIGSEGV)
+    if rows == {ENDLESS}:
+        while True:
+            pass
+    if rows == {MEMORY}:
+        held = []
+        while True:
+            held.append(b"x" * (16 << 20))
+            time.sleep(0.005)
+    if rows == {EXCEPTION}:
+        self.plan = None
+    if rows == {PARENT}:
+        os.kill(os.getppid(), signal.SIGKILL)
+        time.sleep(60)
+    found = answer(self, task)
+    self.__dict__.pop("plan", None)
+    return found
+
+evaluate.Evaluator.answer = faulty
+"""
+
+
+def install(folder: Path) -> str:
+    """Writes what gives the faults to every interpreter that has this folder on its path."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "sitecustomize.py").write_text(_FAULTS, encoding="utf-8")
+    return str(folder)

@@ -1,0 +1,137 @@
+"""Sweeps on workers of Dask: the answers of this machine's, whatever becomes of a worker."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import elk
+import pytest
+import sweep_faults
+
+distributed = pytest.importorskip("distributed")
+config = pytest.importorskip("dask.config")
+pytestmark = pytest.mark.slow
+
+MODEL = Path(__file__).parents[2] / "models" / "nerf.onnx"
+SPACE = {"rows": [*range(80, 110)], "policy": ["basic", "static"]}
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """Two worker processes of one thread, whose points may have faults."""
+    faults = sweep_faults.install(tmp_path_factory.mktemp("faults"))
+    sys.path.insert(0, faults)
+    try:
+        with (
+            # A busy machine may take long to start a worker anew; the cluster would drop it.
+            config.set({"distributed.deploy.lost-worker-timeout": "5 minutes"}),
+            distributed.LocalCluster(
+                n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+            ) as cluster,
+            distributed.Client(cluster) as client,
+        ):
+            yield client
+    finally:
+        sys.path.remove(faults)
+
+
+@pytest.fixture(autouse=True)
+def _quiet() -> Iterator[None]:
+    """Dask warns of what it does about workers that are gone; ELK's own warnings stay errors."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", module=r"distributed|tornado|dask")
+        yield
+
+
+def saved(sweep: elk.Sweep, path: Path) -> bytes:
+    sweep.save(path, timed=False)
+    return path.read_bytes()
+
+
+def done(path: Path) -> int:
+    """How many points are done; none of a store that is being made."""
+    try:
+        return elk.sweep.open(path).progress.done
+    except elk.SweepStoreError:
+        return 0
+
+
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """The table of `SPACE` as this process finds it."""
+    folder = tmp_path_factory.mktemp("here")
+    return saved(elk.sweep(MODEL, "tiny", SPACE, workers=0), folder / "s.parquet")
+
+
+def test_each_fault_costs_its_own_point(client: Any, tmp_path: Path) -> None:
+    sizes = [*range(60, 76)]
+    sweep = elk.sweep(
+        MODEL,
+        "tiny",
+        {"rows": sizes, "policy": ["static"]},
+        executor=client,
+        store=tmp_path / "s.elksweep",
+        timeout_s=5,
+        memory_bytes="700 MB",
+        retries=1,
+    )
+    rows = {row["rows"]: row for row in sweep.rows()}
+    failed = {size: row["code"] for size, row in rows.items() if row["status"] != "done"}
+    assert failed == sweep_faults.EXPECTED | {sweep_faults.PARENT: "worker_died"}
+    assert "SIGKILL, 2 times" in rows[sweep_faults.SIGKILL]["message"]
+    assert "SIGSEGV" in rows[sweep_faults.SIGSEGV]["message"]
+    assert "is gone, 2 times" in rows[sweep_faults.PARENT]["message"]
+
+
+def test_lost_workers_are_made_up_for(client: Any, expected: bytes, tmp_path: Path) -> None:
+    client.wait_for_workers(2, timeout=120)
+    pids = client.run(os.getpid)
+    ended: list[int] = []
+
+    def end_all() -> None:
+        """Ends both workers, so that all that held the work are gone, once a point is done."""
+        while done(tmp_path / "s.elksweep") < 4:
+            time.sleep(0.05)
+        for pid in pids.values():
+            os.kill(pid, signal.SIGKILL)
+            ended.append(pid)
+
+    thread = threading.Thread(target=end_all)
+    thread.start()
+    sweep = elk.sweep(MODEL, "tiny", SPACE, executor=client, store=tmp_path / "s.elksweep")
+    thread.join()
+    assert len(ended) == 2
+    assert not set(ended) & set(client.run(os.getpid).values())
+    assert saved(sweep, tmp_path / "s.parquet") == expected
+
+
+def test_an_address_does_as_well_and_takes_no_other_elk(
+    client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address = client.scheduler.address
+    sweep = elk.sweep(MODEL, "tiny", {"rows": [80]}, executor=address)
+    assert sweep.progress.done == 1
+    assert all(address.rpartition(":")[0] in row["worker"] for row in sweep.rows())
+    monkeypatch.setattr("elk._core.__version__", "0.0.9")
+    with pytest.raises(elk.ElkError, match=r"the sweep is of 0\.0\.9") as caught:
+        elk.sweep(MODEL, "tiny", {"rows": [80]}, executor=client, store=tmp_path / "s.elksweep")
+    assert caught.value.code == "worker_version"
+    assert any("s.elksweep" in note for note in caught.value.__notes__)
+
+
+def test_what_is_no_scheduler_is_refused() -> None:
+    with (
+        config.set({"distributed.comm.timeouts.connect": "1s"}),
+        pytest.raises(elk.InvalidInputError, match="no scheduler of Dask answers"),
+    ):
+        elk.sweep(MODEL, "tiny", {"rows": [80]}, executor="tcp://127.0.0.1:1")
+    with pytest.raises(elk.InvalidInputError, match="executor must be"):
+        elk.sweep(MODEL, "tiny", {"rows": [80]}, executor="two")
