@@ -7,13 +7,13 @@ cd "$(dirname "$0")/.."
 seconds=$1
 python=${2:-python3}
 
-cmake --preset asan
-cmake --build --preset asan --target _core
+cmake --preset test
+cmake --build --preset test --target _core
 mkdir -p build/fuzz/found
 rm -rf build/fuzz/elk
 cp -r python/elk build/fuzz/elk
 rm -f build/fuzz/elk/_core*.so
-cp build/asan/bindings/_core*.so build/fuzz/elk/
+cp build/test/bindings/_core*.so build/fuzz/elk/
 # Python frees little when it ends: leaks are not asked for. The sanitizers' library comes first, and
 # the one whose exceptions it watches with it.
 ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \

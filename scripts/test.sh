@@ -17,10 +17,10 @@ make_environment .venv-test
 .venv-test/bin/pip install --quiet --group native --group test "$wheel"
 export PATH="$PWD/.venv-test/bin:$PATH"
 
-say "building the C++ tests (about 6 minutes on 2 cores the first time)"
+say "building the C++ tests with sanitizers (about 6 minutes on 2 cores the first time)"
 cmake --preset test
 cmake --build --preset test
-say "running the C++ tests"
+say "running the C++ tests (about 5 minutes on 2 cores)"
 ctest --preset test
 say "running the Python tests and notebooks (about 10 minutes on 2 cores)"
 pytest --numprocesses logical --dist loadgroup
