@@ -129,10 +129,9 @@ COLUMNS: Final[dict[str, Column]] = {
     "vector_use": Column("", "core time in everything else", _used("vector")),
     "achieved_flops_per_s": Column("FLOP/s", "of the model over the latency", _flops_per_s),
     "energy_j": Column("J", "of one run", _simulated(lambda run: run.energy_j)),
-    "power_w": Column(
-        "W",
-        "energy over latency",
-        _simulated(lambda run: None if run.energy_j is None else run.energy_j / run.latency_s),
+    "power_w": Column("W", "energy over latency", _simulated(lambda run: run.power_w)),
+    "peak_power_w": Column(
+        "W", "the largest mean over one execute", _simulated(lambda run: run.peak_power_w)
     ),
     "hbm_bytes": Column(
         "B", "from and to HBM", _simulated(lambda run: int(run.columns["hbm_bytes"].sum()))
