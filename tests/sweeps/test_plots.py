@@ -108,7 +108,7 @@ def test_heat_maps_have_a_cell_for_each_point_and_refuse_two_in_one(sweep: elk.S
     cells: Any = ax.collections[0].get_array()
     assert cells.shape[:2] == (2, 4)
     assert ax.get_ylabel() == "rows"
-    with pytest.raises(elk.InvalidInputError, match="HBM bandwidth|hbm_bandwidth, policy vary"):
+    with pytest.raises(elk.InvalidInputError, match="hbm_bandwidth, policy vary"):
         sweep.plot(x="sram", y="rows")
     by_word = sweep.plot(
         x="sram", y="rows", hue="binds", where={"hbm_bandwidth": 10e9}, col="policy"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike, fspath
@@ -15,6 +15,7 @@ from elk import quantity
 from elk.choices import one_of
 from elk.errors import InvalidInputError, SweepStoreError
 from elk.readable import duration
+from elk.sweeps.analysis.analysed import Analysed
 from elk.sweeps.axes import unit_of
 from elk.sweeps.columns import COLUMNS, MEASURED
 from elk.sweeps.evaluate import DONE
@@ -22,7 +23,6 @@ from elk.sweeps.evaluate import DONE
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
-    from matplotlib.axes import Axes
 
     from elk.plan import Plan
     from elk.sweeps.definition import Base, Point
@@ -70,7 +70,7 @@ class SweepPoint:
         return f"<SweepPoint {values}: {self.status if latency is None else duration(latency)}>"
 
 
-class Sweep:
+class Sweep(Analysed):
     """The points of a sweep and what was found of them, read from its store.
 
     Made by `elk.sweep` and `elk.sweep.open`.
@@ -171,57 +171,6 @@ class Sweep:
 
         write(self, Path(fspath(path)), timed=timed)
 
-    def plot(  # noqa: PLR0913 - every option is a keyword of its own
-        self,
-        *,
-        x: str | None = None,
-        y: str | None = None,
-        hue: str | None = None,
-        col: str | None = None,
-        row: str | None = None,
-        kind: str | None = None,
-        where: Mapping[str, Any] | None = None,
-        log: bool | Iterable[str] | None = None,
-        ax: Axes | None = None,
-    ) -> Any:  # the axes, or an array of them
-        """Draws the sweep with matplotlib; nothing is averaged.
-
-        Axes that vary and are not named have a line for each of their values, the only one of them
-        a colour each; in a heat map they are refused. Points that are not done break their line and
-        are marked at the foot.
-
-        Args:
-            x: The column along the bottom; None: the first axis of numbers.
-            y: The column along the side; None: `latency_s`, or of a heat map the next axis.
-            hue: The column told by colour; None: the axis that is not named, and of a heat map
-                `latency_s`.
-            col: The axis whose values have a column of panels each.
-            row: The axis whose values have a row of panels each.
-            kind: `line`, `scatter` or `heatmap`; None: a heat map where `y` is an axis, points
-                where `x` is none or the sweep is of samples, else lines.
-            where: The values, or lists of them, to which other columns are held.
-            log: Whether scales are logarithmic: of all columns, or the names of those; None: where
-                values lie evenly in logarithms.
-            ax: Where to draw; a new figure without it.
-
-        Returns:
-            The axes; with `col` or `row` an array of them, rows by columns. `ax.figure` is the
-            figure.
-
-        Raises:
-            InvalidInputError: there is no such column or value, `y` has no numbers, or a cell of a
-                heat map would hold several points.
-            MissingPackageError: matplotlib is not installed.
-
-        Example:
-            >>> sweep.plot(x="hbm_bandwidth", hue="policy", col="batch")
-            >>> sweep.plot(x="hbm_bandwidth", y="cores", hue="binds", where={"policy": "static"})
-        """
-        from elk.sweeps.analysis.plot import Asked, plot  # noqa: PLC0415 - matplotlib is optional
-
-        asked = Asked(kind=kind, x=x, y=y, hue=hue, col=col, row=row)
-        return plot(self, asked, where=where, log=log, ax=ax)
-
     def best(self, column: str = "latency_s") -> SweepPoint:
         """The point that is done and has the least of a column, the first of several.
 
@@ -234,16 +183,21 @@ class Sweep:
         done = [
             (row[column], position)
             for position, row in enumerate(self.rows())
-            if self._is_real(row) and isinstance(row[column], int | float)
+            if self.is_real(row) and isinstance(row[column], int | float)
         ]
         if not done:
             raise InvalidInputError(f"no point is done that has {column}")
         return self[min(done)[1]]
 
-    def _is_real(self, row: Mapping[str, Any]) -> bool:
-        """Whether a row is of a plan that can run."""
-        fixed = json.loads(self.store.about["fixed"])["options"]
-        return bool(row["status"] == DONE and row.get("policy", fixed.get("policy")) != "ideal")
+    @cached_property
+    def fixed(self) -> dict[str, Any]:
+        """What is the same in all points."""
+        return dict(json.loads(self.store.about["fixed"]))
+
+    def is_real(self, row: Mapping[str, Any]) -> bool:
+        """Whether a row is of a plan that can run: done, and no forecast of policy `ideal`."""
+        policy = row.get("policy", self.fixed["options"].get("policy"))
+        return bool(row["status"] == DONE and policy != "ideal")
 
     def _plan(self, point: Point) -> Plan:
         from elk.sweeps.again import plan_again  # noqa: PLC0415 - few points are planned again
@@ -272,7 +226,7 @@ class Sweep:
         return f"sweep of {len(self):,} point{'' if len(self) == 1 else 's'}"
 
     def _facts(self) -> list[tuple[str, str]]:
-        now, fixed = self.progress, json.loads(self.store.about["fixed"])
+        now, fixed = self.progress, self.fixed
         facts = [("axes", self._axis(name)) for name in self.axes] or [("axes", "none")]
         facts[1:] = [("", text) for _, text in facts[1:]]
         if "model" in fixed:
@@ -316,7 +270,7 @@ class Sweep:
         return [("not done", listed)] if counts else []
 
     def _best(self) -> list[tuple[str, str]]:
-        if not any(self._is_real(row) for row in self.rows()):
+        if not any(self.is_real(row) for row in self.rows()):
             return []
         best = self.best()
         values = ", ".join(f"{name}={_short(name, best.row[name])}" for name in self.axes)

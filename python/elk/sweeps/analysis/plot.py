@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -15,6 +14,7 @@ from elk.sweeps.analysis.drawing import Colours, Panel
 from elk.sweeps.analysis.labels import Log, is_number, measure, said, title
 from elk.sweeps.analysis.selection import (
     Row,
+    Swept,
     Where,
     checked,
     numeric,
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
-    from elk.sweeps.sweep import Sweep
 
 KINDS: Final = ("line", "scatter", "heatmap")
 _MOST_PANELS: Final = 60
@@ -62,7 +61,7 @@ class Chosen:
     apart: tuple[str, ...] = ()
 
 
-def plot(sweep: Sweep, asked: Asked, *, where: Where, log: Log, ax: Axes | None) -> Any:
+def plot(sweep: Swept, asked: Asked, *, where: Where, log: Log, ax: Axes | None) -> Any:
     """Draws a sweep; see `Sweep.plot`."""
     rows = selected(sweep, where)
     _check(asked, rows, sweep.axes)
@@ -234,8 +233,8 @@ def _notes(where: Where, apart: Sequence[str]) -> list[str]:
     return [*fixed, *filter(None, [lines])]
 
 
-def _head(sweep: Sweep, grid: NDArray[Any], notes: Sequence[str]) -> None:
-    fixed = json.loads(sweep.store.about["fixed"])
+def _head(sweep: Swept, grid: NDArray[Any], notes: Sequence[str]) -> None:
+    fixed = sweep.fixed
     names = [fixed[part]["name"] for part in ("model", "chip") if part in fixed]
     text = "\n".join(filter(None, [" on ".join(names), "; ".join(notes)]))
     if grid.size == 1:

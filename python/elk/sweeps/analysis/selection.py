@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
 from elk import quantity
 from elk.chip_check import nearest
 from elk.errors import InvalidInputError
 from elk.sweeps.analysis.labels import is_number, quantity_of, said
-
-if TYPE_CHECKING:
-    from elk.sweeps.sweep import Sweep
 
 Row: TypeAlias = dict[str, Any]
 Where: TypeAlias = Mapping[str, Any] | None
@@ -21,7 +18,25 @@ _SAME: Final = 1e-3  # numbers nearer than this part of them are the same to a p
 _MOST_SHOWN: Final = 12
 
 
-def selected(sweep: Sweep, where: Where) -> list[Row]:
+class Swept(Protocol):
+    """What an analysis needs of a sweep."""
+
+    @property
+    def axes(self) -> list[str]:
+        """The names of the axes."""
+
+    @property
+    def fixed(self) -> dict[str, Any]:
+        """What is the same in all points."""
+
+    def rows(self) -> list[Row]:
+        """The table."""
+
+    def is_real(self, row: Row) -> bool:
+        """Whether a row is of a plan that can run."""
+
+
+def selected(sweep: Swept, where: Where) -> list[Row]:
     """The rows of a sweep that have these values.
 
     Args:
