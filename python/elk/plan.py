@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from elk.explain import Explanation
     from elk.limits import Limits
     from elk.run import Run
+    from elk.sweeps.what_if import WhatIf
     from elk.timeline import Timeline
 
 
@@ -310,6 +311,26 @@ class Plan(Listed):
         """
         run = self._runs.get("last") or self.simulate()
         return self.latency_s / run.latency_s - 1
+
+    def what_if(self, name: str, change: Any, *, model: Any = None, **options: Any) -> WhatIf:
+        """The same model planned again with one thing changed, and what that does to the latency.
+
+        Args:
+            name: What would be an axis of `elk.sweep`: `hbm_bandwidth`, `cores`, `batch`, `policy`.
+            change: A part more or less ("+10 %"), a multiple ("x2"), or another value ("20 TB/s").
+            model: What the plan was compiled from, where it came from a file.
+            options: Options of `elk.compile` that a plan does not know: a file's `effort`.
+
+        Raises:
+            InvalidInputError: the name, the change or the model is wrong or missing.
+
+        Example:
+            >>> plan.what_if("hbm_bandwidth", "+10 %").change <= 0.01
+            True
+        """
+        from elk.sweeps.what_if import what_if  # noqa: PLC0415 - `import elk` stays small
+
+        return what_if(self, name, change, model=model, options=options)
 
     def to_json(self) -> dict[str, Any]:
         """The plan as a document of schema `elk.plan/1`: times in seconds, sizes in bytes.

@@ -89,6 +89,7 @@ class CompiledPlan:
         stopped: Whether the search was told to end before it had.
         tiles: The tile model that it was planned with.
         loaded: The model that was planned.
+        effort: How much work the search was to do.
     """
 
     plan: _core.Plan
@@ -102,6 +103,7 @@ class CompiledPlan:
     stopped: bool
     tiles: _core.TileModel
     loaded: Model
+    effort: str = "default"
 
     def emulated(self) -> EmulatedPlan:
         """What emulation needs of the plan."""

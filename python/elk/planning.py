@@ -134,6 +134,7 @@ def compile(  # noqa: PLR0913 - every option is a keyword of its own
             stopped=stopped,
             tiles=tiles,
             loaded=loaded,
+            effort=effort,
         )
     )
     # A document is made of the plan only where there may be something to withhold.

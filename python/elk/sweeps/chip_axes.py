@@ -43,12 +43,14 @@ class Total:
         field: What `Chip.replace` is given.
         place: The table and key of that field.
         of: The field's value of a chip that is to have this total.
+        now: The total of a chip.
     """
 
     unit: quantity.Unit | None
     field: str
     place: Place
     of: Callable[[Chip, float], float]
+    now: Callable[[Chip], float]
 
 
 def _count(chip: Chip, total: float) -> float:
@@ -62,27 +64,41 @@ def _count(chip: Chip, total: float) -> float:
 
 
 def _clock(chip: Chip, flops_per_s: float) -> float:
+    return chip.core.clock_hz * flops_per_s / _matrix(chip)
+
+
+def _matrix(chip: Chip) -> float:
     from elk.chip_published import matrix_flops_per_s  # noqa: PLC0415 - needs a tile model
 
-    return chip.core.clock_hz * flops_per_s / (matrix_flops_per_s(chip) * chip.chips)
+    return matrix_flops_per_s(chip) * chip.chips
+
+
+def _hbm(chip: Chip) -> float:
+    return 0.0 if chip.hbm is None else float(chip.hbm.bytes_per_s)
 
 
 # In the order in which they are applied: cores before what is shared among them.
 TOTALS: Final[dict[str, Total]] = {
-    "total_cores": Total(None, "core_count", ("core", "count"), _count),
+    "total_cores": Total(
+        None, "core_count", ("core", "count"), _count, lambda chip: chip.total_cores
+    ),
     "hbm_bandwidth_per_core": Total(
         quantity.BYTES_PER_S,
         "hbm_bytes_per_s",
         ("hbm", "bytes_per_s"),
         lambda chip, rate: rate * chip.core.cores,
+        lambda chip: _hbm(chip) / chip.core.cores,
     ),
     "total_link_bandwidth": Total(
         quantity.BYTES_PER_S,
         "link_bytes_per_s",
         ("interconnect", "link_bytes_per_s"),
         lambda chip, rate: rate / chip.total_cores,
+        lambda chip: chip.interconnect.link_bytes_per_s * chip.total_cores,
     ),
-    "matrix_flops_per_s": Total(quantity.FLOPS_PER_S, "clock_hz", ("core", "clock_hz"), _clock),
+    "matrix_flops_per_s": Total(
+        quantity.FLOPS_PER_S, "clock_hz", ("core", "clock_hz"), _clock, _matrix
+    ),
 }
 
 
@@ -156,3 +172,22 @@ def changed(chip: Chip, values: Mapping[str, Any]) -> Chip:
         if name in values:
             made = made.replace(**{total.field: total.of(made, values[name])})
     return made
+
+
+def current(chip: Chip, name: str) -> Any:
+    """The value that a chip has now of an axis, in SI units; None where it has none.
+
+    Example:
+        >>> from elk.sweeps.chip_axes import current
+        >>> current(elk.chips.get("ipu-pod4-hbm"), "total_cores")
+        5888
+    """
+    if name in TOTALS:
+        return TOTALS[name].now(chip)
+    if name == "hbm_bandwidth":
+        return _hbm(chip) * chip.chips
+    table, key = place(name)
+    if (table, key) == ("core", "count"):
+        return chip.core.cores
+    found = chip.to_dict().get(table)
+    return found.get(key) if key and isinstance(found, dict) else found
