@@ -6,7 +6,9 @@ from pathlib import Path
 
 import elk
 import pytest
+from elk.sweeps import definition
 from elk.sweeps.definition import Base, Definition, define
+from elk.sweeps.sources import chip_of
 
 MODEL = Path(__file__).parents[2] / "models" / "nerf.onnx"
 
@@ -128,3 +130,18 @@ def test_samples_cover_a_space_and_are_the_same_for_one_seed() -> None:
     assert {rows for _, rows, *_ in points} == {64, 128}
     assert all(32e9 <= rate <= 128e9 and isinstance(cores, int) for rate, _, cores, _ in points)
     assert sum(rate < 64e9 for rate, *_ in points) == pytest.approx(16, abs=2)
+
+
+def test_a_chip_is_read_once_however_many_points_change_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    read: list[object] = []
+
+    def counted(given: object) -> elk.Chip:
+        read.append(given)
+        return chip_of(given)
+
+    monkeypatch.setattr(definition, "chip_of", counted)
+    made = defined({"rows": 64, "hbm_bandwidth": elk.linspace("32 GB/s", "96 GB/s", 9)})
+    assert len({point.task.chip for point in made.points}) == 9
+    assert len(read) == 1

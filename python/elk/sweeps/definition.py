@@ -135,6 +135,7 @@ class _Definer:
     sources: dict[int, Source] = field(default_factory=dict)  # by identity of what was given
     given: list[Any] = field(default_factory=list)  # keeps those identities
     chips: dict[str, str] = field(default_factory=dict)
+    loaded: dict[int, Chip] = field(default_factory=dict)
     bases: dict[int, dict[str, Any] | None] = field(default_factory=dict)
     made: dict[str, tuple[str, str | None]] = field(default_factory=dict)
     parser: Parser = field(init=False)
@@ -271,7 +272,7 @@ class _Definer:
         if id(given) not in self.bases:
             self.given.append(given)
             try:
-                self.bases[id(given)] = chip_document(chip_of(given))
+                self.bases[id(given)] = chip_document(self._loaded(given))
             except InvalidInputError as error:
                 self.complaints.append(complaint("chip", error))
                 self.bases[id(given)] = None
@@ -308,13 +309,20 @@ class _Definer:
         if label not in self.made:
             self.given.append(given)
             try:
-                text = canonical(chip_document(chip_axes.changed(chip_of(given), fields)))
+                text = canonical(chip_document(chip_axes.changed(self._loaded(given), fields)))
                 digest = hashlib.sha256(text.encode()).hexdigest()
                 self.chips[digest] = text
                 self.made[label] = (digest, None)
             except ElkError as error:
                 self.made[label] = (_WITHOUT_CHIP, " ".join(error.message.split()))
         return self.made[label]
+
+    def _loaded(self, given: Any) -> Chip:
+        """The chip that was given, read once: points in thousands may start from one file."""
+        if id(given) not in self.loaded:
+            self.given.append(given)
+            self.loaded[id(given)] = chip_of(given)
+        return self.loaded[id(given)]
 
     def _try_models(self, points: list[Point]) -> None:
         """Loads each model once: what is wrong with bindings is said before anything runs."""
@@ -332,7 +340,7 @@ class _Definer:
             source = self._source(self.base.model)
             found["model"] = {"name": source.label, "onnx_sha256": source.digest}
         if "chip" not in kinds:
-            found["chip"] = chip_document(chip_of(self.base.chip))
+            found["chip"] = chip_document(self._loaded(self.base.chip))
         found["bindings"] = dict(self.base.bindings)
         named = {axis.target for axis in axes if axis.kind == "option"}
         merged = {**DEFAULTS, **self.base.options}
