@@ -1,4 +1,4 @@
-"""What a sweep can be asked: pictures, fronts, ratios."""
+"""What a sweep can be asked: pictures, fronts, ratios, sensitivities."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from elk.sweeps.analysis.pareto import Pareto
     from elk.sweeps.analysis.ratios import Ratios
     from elk.sweeps.analysis.selection import Swept
+    from elk.sweeps.analysis.sensitivity import Sensitivity
 
 
 class Analysed:
@@ -115,3 +116,27 @@ class Analysed:
         from elk.sweeps.analysis.ratios import compare  # noqa: PLC0415 - `import elk` stays small
 
         return compare(self, to, axis=axis, column=column, where=where)
+
+    def sensitivity(
+        self: Swept, column: str = "latency_s", *, where: Mapping[str, Any] | None = None
+    ) -> Sensitivity:
+        """Which axes explain a result: shares of its variance (Sobol indices), and the direction.
+
+        A surface of degree two in logarithms is fitted to the points that are done; the card says
+        how well it tells points left out of the fit.
+
+        Args:
+            column: The result.
+            where: As in `plot`.
+
+        Raises:
+            InvalidInputError: there is no such column, fewer than eight points have it, or nothing
+                varies.
+
+        Example:
+            >>> sweep.sensitivity().shares[0].axis
+            'rows'
+        """
+        from elk.sweeps.analysis.sensitivity import sensitivity  # noqa: PLC0415 - as above
+
+        return sensitivity(self, column, where)
