@@ -36,10 +36,10 @@ def test_everything_that_is_wrong_with_a_call_is_said_at_once(tmp_path: Path) ->
             keep=["latency"],
             where="rows > 3",
             store=tmp_path,
-            polcy="static",
+            policy_="static",
         )
     text = str(caught.value)
-    for word in ("workers", "timeout_s", "memory_bytes", "keep", "where", "store", "polcy"):
+    for word in ("workers", "timeout_s", "memory_bytes", "keep", "where", "store", "policy_"):
         assert f"\n  {word} " in text
     assert "rows has no values" in text
     assert "sram is a range" in text
