@@ -47,7 +47,8 @@ class Complaint:
     meant: str | None = None
 
     def __str__(self) -> str:
-        return f"{'.'.join(key[:_LONGEST] for key in self.path) or 'the chip'} {self.rule}"
+        name = ".".join(key[:_LONGEST] for key in self.path) or "the chip"
+        return f"{name}{'' if self.rule.startswith(':') else ' '}{self.rule}"
 
 
 class ChipError(InvalidInputError):

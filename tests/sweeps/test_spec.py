@@ -185,10 +185,10 @@ def test_everything_that_is_wrong_is_said_with_its_line(folder: Path) -> None:
     text = WRONG.replace("chp", "chip").replace('plans = "yes"', "").replace("point =", "points =")
     found = str(refused(folder, text))
     for line, words in (
-        (1, "model the file cannot be read"),
+        (1, "model: the file cannot be read"),
         (6, "space.rows has no values"),
         (8, "space.sram must be a list, or a table of one of linspace"),
-        (9, "space.cores both ends must be of one kind"),
+        (9, "space.cores: both ends must be of one kind"),
         (10, "space.clock has the factor 'rowz'"),
     ):
         assert f"sweep.toml:{line}: {words}" in found

@@ -93,15 +93,24 @@ def compare_command(  # noqa: PLR0913 - every option is a flag of its own
         typer.echo(found.text)
 
 
-def _figure(path: Path) -> Figure:
-    """An empty figure; refuses what could not be drawn before minutes have gone into plans."""
+def check_picture(path: Path, option: str) -> None:
+    """Refuses a file whose suffix is none of a picture.
+
+    Raises:
+        InvalidInputError: it is not.
+    """
     if path.suffix not in _PICTURES:
         raise InvalidInputError(
             f"a plot is no {path.suffix or 'file without a suffix'}: {path}",
             code="usage",
-            place="--plot",
+            place=option,
             remedy=f"end it in one of {', '.join(_PICTURES)}",
         )
+
+
+def _figure(path: Path) -> Figure:
+    """An empty figure; refuses what could not be drawn before minutes have gone into plans."""
+    check_picture(path, "--plot")
     try:
         from matplotlib.figure import Figure  # noqa: PLC0415 optional, and slow to import
     except ImportError as error:

@@ -157,6 +157,41 @@ def export_command(
         typer.echo(f"wrote {output}: {len(found):,} points")
 
 
+@sweep_app.command("plot")
+def plot_command(  # noqa: PLR0913 - every option is a flag of its own
+    store: StoreFile,
+    *,
+    output: Annotated[
+        Path, typer.Option("-o", "--output", metavar="FILE", help="A .png, .svg or .pdf file.")
+    ],
+    x: Annotated[str | None, typer.Option("--x", help="The column along the bottom.")] = None,
+    y: Annotated[str | None, typer.Option("--y", help="The column along the side.")] = None,
+    hue: Annotated[str | None, typer.Option("--hue", help="The column told by colour.")] = None,
+    col: Annotated[
+        str | None, typer.Option("--col", help="The axis with a column of panels a value.")
+    ] = None,
+    row: Annotated[
+        str | None, typer.Option("--row", help="The axis with a row of panels a value.")
+    ] = None,
+    kind: Annotated[str | None, typer.Option("--kind", help="line, scatter or heatmap.")] = None,
+    json: AsJson = False,
+) -> None:
+    """Draw the points of a store that are done."""
+    from elk import atomic_file  # noqa: PLC0415 help does not wait for it
+    from elk import sweep as sweeps  # noqa: PLC0415 help does not wait for the core
+    from elk.cli.compare import check_picture  # noqa: PLC0415 as above
+
+    check_picture(output, "--output")
+    axes = sweeps.open(store).plot(x=x, y=y, hue=hue, col=col, row=row, kind=kind)
+    figure = getattr(axes, "flat", [axes])[0].figure
+    with atomic_file.replacing(output, "the plot") as file:
+        figure.savefig(file, format=output.suffix[1:], dpi=150)
+    if json:
+        print_json({"saved": str(output)})
+    else:
+        typer.echo(f"wrote {output}")
+
+
 def _how(
     workers: int | None,
     executor: str | None,

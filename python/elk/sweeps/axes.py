@@ -283,7 +283,11 @@ def checked_options(options: Mapping[str, Any]) -> dict[str, Any]:
     """
     known = [*DEFAULTS, *LOADING]
     refuse(
-        Complaint(name, "is no option of a sweep", nearest(name, known))
+        Complaint(
+            name,
+            "is no option of a sweep",
+            f"{nearest(name, known)}; sizes of the model go into bindings={{...}}",
+        )
         for name in options
         if name not in known
     )

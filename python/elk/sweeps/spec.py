@@ -21,7 +21,7 @@ from elk.documents import Document, KeyPath, Kind, read_document
 from elk.errors import InvalidInputError, SweepFileError, UnboundSymbolsError
 from elk.limits import Limits
 from elk.sweeps.axes import sizes
-from elk.sweeps.complaints import SweepError
+from elk.sweeps.complaints import SweepError, complaint
 from elk.sweeps.formulas import comparison, product
 from elk.sweeps.running import How
 from elk.sweeps.scales import between, linspace, logspace
@@ -215,8 +215,8 @@ class _Reader:
                 self.complaints.append(Complaint(path=inner, rule=c.rule, remedy=c.remedy))
         except InvalidInputError as error:
             inner = self._within(path, error.place)
-            rule = error.message.removeprefix(f"{inner[-1]} ")
-            self.complaints.append(Complaint(path=inner, rule=rule, remedy=error.remedy))
+            said = complaint(inner[-1], error)
+            self.complaints.append(Complaint(path=inner, rule=said.rule, remedy=said.remedy))
         return None
 
     def _within(self, path: KeyPath, name: str | None) -> KeyPath:
