@@ -197,11 +197,13 @@ def test_everything_that_is_wrong_is_said_with_its_line(folder: Path) -> None:
 
 
 def test_axes_and_values_that_the_sweep_refuses_have_lines_too(folder: Path) -> None:
-    axes = HEAD + '\n[space]\nrows = 64\nhbm_bandwith = ["1 TB/s"]\n\n[options]\neffort = "much"\n'
-    found = str(refused(folder, axes + "policy_ = 'static'\n[run]\nworkers = -1\n"))
+    axes = HEAD + '\n[space]\nrows = 64\nhbm_bandwith = ["1 TB/s"]\ncores = [2.5]\n'
+    found = str(refused(folder, axes + '\n[options]\neffort = "much"\n'))
     assert "sweep.toml:6: space.hbm_bandwith is no option" in found
     assert "did you mean 'hbm_bandwidth'?" in found
-    assert "sweep.toml:9: options.effort must be one of" not in found  # Names first, then values.
+    assert "sweep.toml:7: space.cores must be a whole number" in found
+    assert "sweep.toml:10: options.effort must be one of" in found
+    found = str(refused(folder, axes + "\n[options]\npolicy_ = 'static'\n[run]\nworkers = -1\n"))
     assert "sweep.toml:10: options.policy_ is no option of a sweep" in found
     assert "sweep.toml:12: run.workers must be at least 0" in found
     union = HEAD + "[[union]]\nrows = 1\nsram = '1 GB/s'\n[[union]]\nrows = 'x'\nsram = '1 KiB'\n"

@@ -150,10 +150,9 @@ class _Definer:
         self.complaints += [*complaints, *self._wrong_base(axes)]
         if not any(axis.kind == "chip" for axis in axes):
             self._base_chip(self.base.chip)
-        refuse(self.complaints)
         self.parser = Parser({axis.name: axis for axis in axes})
         rows = self._rows(raw, axes)
-        refuse(self.parser.complaints + self.complaints)
+        refuse(self.complaints + self.parser.complaints)
         named = self._named(rows, axes)
         refuse(self.complaints)
         points = self._points(rows, axes)
@@ -217,7 +216,7 @@ class _Definer:
                 for axis in axes
                 if isinstance(given[axis.name], Tagged)
             }
-            if not self.parser.complaints:
+            if not self.parser.complaints and not self.complaints:
                 self._follow(row, given, axes)
             ordered = {axis.name: row.get(axis.name) for axis in axes}
             if self.parser.complaints or self.complaints or self._allowed(ordered):

@@ -20,7 +20,8 @@ from elk.chip_tables import Count, Table, Text
 from elk.documents import Document, KeyPath, Kind, read_document
 from elk.errors import InvalidInputError, SweepFileError, UnboundSymbolsError
 from elk.limits import Limits
-from elk.sweeps.axes import sizes
+from elk.sweeps.axes import checked_options, sizes
+from elk.sweeps.columns import chosen
 from elk.sweeps.complaints import SweepError, complaint
 from elk.sweeps.formulas import comparison, product
 from elk.sweeps.running import How
@@ -190,6 +191,9 @@ class _Reader:
             for text in self.spec.where
         ]
         bindings = self._of(("bindings",), lambda: sizes(self.spec.bindings))
+        self._of(("options",), lambda: checked_options(self.spec.options))
+        self._of(("keep",), lambda: chosen(self.spec.keep))
+        self._of(("run",), How(**self.spec.run.model_dump()).checked)
         if self.complaints:
             raise self.document.error(self.complaints)
         call = {
