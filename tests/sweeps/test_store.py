@@ -83,6 +83,25 @@ def test_a_second_coordinator_is_refused_and_readers_are_not(tmp_path: Path) -> 
     assert found.stdout.split() == ["store_busy", "4"]
 
 
+def test_a_refused_coordinator_changes_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "s.elksweep"
+    sweep = swept(path)
+    with sqlite3.connect(path) as connection:
+        connection.execute("UPDATE results SET status = 'failed' WHERE rowid = 1")
+    with sweep.store.coordinating(), pytest.raises(elk.SweepStoreError, match="runs this sweep"):
+        elk.sweep.open(path).resume(failed=True, workers=0)
+    assert elk.sweep.open(path).progress.failed == 1
+    assert elk.sweep.open(path).resume(failed=True, workers=0).progress.done == 4
+
+
+def test_a_transaction_that_was_cut_off_is_rolled_back(tmp_path: Path) -> None:
+    sweep = swept(tmp_path / "s.elksweep")
+    sweep.store._connection.execute("BEGIN IMMEDIATE")
+    sweep.store._connection.execute("DELETE FROM results")
+    sweep.extend({"rows": [256]}, workers=0)
+    assert sweep.progress.done == 6
+
+
 def test_people_can_read_the_file(tmp_path: Path) -> None:
     path = tmp_path / "s.elksweep"
     swept(path).store.close()

@@ -12,6 +12,10 @@ from pathlib import Path
 import elk
 import pytest
 import sweep_faults
+from elk.sweeps.definition import Task
+from elk.sweeps.engine import GIVEN_BACK, Batch, Caps, Lost, Work
+from elk.sweeps.evaluate import Answer
+from elk.sweeps.local import LocalEngine
 
 MODEL = Path(__file__).parents[2] / "models" / "nerf.onnx"
 
@@ -41,6 +45,62 @@ def test_each_fault_costs_its_own_point(tmp_path: Path) -> None:
     assert "SIGKILL, 2 times" in rows[65]["message"]
     assert "SIGSEGV" in rows[66]["message"]
     assert "TypeError" in str(sweep[9].traceback)
+
+
+def large(number: int) -> Task:
+    """A task of some kilobytes that is answered with some megabytes."""
+    options = {"note": "x" * 8192}
+    return Task(f"{number}", "model", "chip", {"rows": sweep_faults.LARGE}, options, None)
+
+
+def answers(engine: LocalEngine, count: int) -> list[Answer | Lost]:
+    found: list[Answer | Lost] = []
+    until_s = time.monotonic() + 120
+    while len(found) < count and time.monotonic() < until_s:
+        found += engine.wait(0.1)
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(240)
+@pytest.mark.usefixtures("faults")
+def test_pipes_full_both_ways_hold_nobody_up() -> None:
+    engine = LocalEngine(1, Work(sources=(), columns=()), Caps())
+    try:
+        engine.give(engine.wanted()[0], Batch((large(0),), {}))
+        engine.give(engine.wanted()[0], Batch(tuple(large(at) for at in range(1, 201)), {}))
+        assert [one.key for one in answers(engine, 20) if isinstance(one, Answer)][:20] == [
+            f"{at}" for at in range(20)
+        ]
+    finally:
+        engine.close()
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("faults")
+def test_a_worker_may_die_while_it_starts() -> None:
+    engine = LocalEngine(1, Work(sources=(), columns=()), Caps())
+    try:
+        engine.give(engine.wanted()[0], Batch((large(0),), {}))
+        os.kill(engine._workers[0].process.pid, signal.SIGKILL)
+        (lost,) = answers(engine, 1)
+        assert isinstance(lost, Lost)
+        assert lost.code == GIVEN_BACK
+        engine.give(engine.wanted()[0], Batch((large(0),), {}))
+        (found,) = answers(engine, 1)
+        assert isinstance(found, Answer)
+    finally:
+        engine.close()
+
+
+def test_workers_that_never_start_end_the_sweep(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    engine = LocalEngine(2, Work(sources=(), columns=()), Caps())
+    try:
+        with pytest.raises(elk.ElkError, match="workers cannot start: its worker exited"):
+            answers(engine, 1)
+    finally:
+        engine.close()
 
 
 @pytest.mark.slow
