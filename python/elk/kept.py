@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from elk._core import TileModel
 
 _MOST_MODELS: Final = 4  # tile models with something kept
+_NAMES: Final = (
+    "fronts", "searches", "rates", "executes", "handovers", "gathers", "bounds", "passes",
+)  # fmt: skip
 
 
 class Kept:
@@ -19,7 +22,8 @@ class Kept:
     `elk.compile` looks here for fronts of operators, rates of tiles, times of parts of operators,
     what cores hand over and what operators take at least together, each by all that it depends on:
     a plan is the same with it as without. Another HBM bandwidth, policy or effort leaves most of it
-    true. Its size is bounded, and threads may share it.
+    true, and policies continue where those below them ended. Its size is bounded by bytes, and
+    threads may share it.
     """
 
     __slots__ = ("_known", "_lock")
@@ -41,8 +45,7 @@ class Kept:
         """How many entries were found, of how many that were asked for, by what is kept."""
         with self._lock:
             each = [kept.reuse for _, kept in self._known.values()]
-        names = ("fronts", "searches", "rates", "executes", "handovers", "bounds")
         return {
             name: (sum(one[name][0] for one in each), sum(one[name][1] for one in each))
-            for name in names
+            for name in _NAMES
         }

@@ -17,28 +17,37 @@ struct Reuse {
 };
 
 /// Values by all that they depend on, for several threads: what is found is the same whoever put it
-/// there. When it is full, it starts afresh.
+/// there.
+///
+/// Its entries take so many bytes at most. Half of these are for what was put or found of late;
+/// when that half is full it becomes the older half, and what nobody has found since goes.
 template <class Key, class Value, class Hash = std::hash<Key>>
 class Shelf {
  public:
-  explicit Shelf(std::size_t most) : most_(most) {}
+  explicit Shelf(std::size_t most_bytes) : most_(most_bytes / 2) {}
 
   [[nodiscard]] std::optional<Value> find(const Key& key) {
     const std::scoped_lock lock(mutex_);
     ++reuse_.asked;
-    const auto found = values_.find(key);
-    if (found == values_.end()) {
+    if (const auto found = late_.find(key); found != late_.end()) {
+      ++reuse_.found;
+      return found->second.value;
+    }
+    auto found = early_.extract(key);
+    if (found.empty()) {
       return std::nullopt;
     }
     ++reuse_.found;
-    return found->second;
+    Value value = found.mapped().value;
+    make_room(found.mapped().bytes);
+    late_.insert(std::move(found));
+    return value;
   }
-  void put(Key key, const Value& value) {
+  /// Puts an entry of about so many bytes, its key included.
+  void put(Key key, Value value, std::size_t bytes) {
     const std::scoped_lock lock(mutex_);
-    if (values_.size() >= most_) {
-      values_.clear();
-    }
-    values_.emplace(std::move(key), value);
+    make_room(bytes);
+    late_.insert_or_assign(std::move(key), Entry{.value = std::move(value), .bytes = bytes});
   }
   [[nodiscard]] Reuse reuse() const {
     const std::scoped_lock lock(mutex_);
@@ -46,9 +55,24 @@ class Shelf {
   }
 
  private:
+  struct Entry {
+    Value value;
+    std::size_t bytes;
+  };
+
+  void make_room(std::size_t bytes) {
+    if (held_ + bytes > most_) {
+      early_ = std::exchange(late_, {});
+      held_ = 0;
+    }
+    held_ += bytes;
+  }
+
   mutable std::mutex mutex_;
   std::size_t most_;
-  std::unordered_map<Key, Value, Hash> values_;
+  std::size_t held_ = 0;  // by late entries
+  std::unordered_map<Key, Entry, Hash> late_;
+  std::unordered_map<Key, Entry, Hash> early_;
   Reuse reuse_;
 };
 

@@ -12,201 +12,18 @@
 #include <utility>
 
 #include "elk/base/errors.hpp"
-#include "elk/base/parallel.hpp"
 #include "elk/compile/aim.hpp"
 #include "elk/compile/fronts.hpp"
 #include "elk/compile/judge.hpp"
-#include "elk/compile/moved.hpp"
+#include "elk/compile/passes.hpp"
 #include "elk/compile/shortest.hpp"
 #include "elk/compile/spaces.hpp"
 #include "elk/compile/waves.hpp"
-#include "elk/schedule/bounds.hpp"
-#include "elk/schedule/evaluate.hpp"
-#include "elk/schedule/ideal.hpp"
-#include "elk/schedule/problem.hpp"
-#include "elk/schedule/search.hpp"
 #include "elk/train/pooled.hpp"
 #include "elk/train/propose.hpp"
 
 namespace elk::compile {
 namespace {
-
-/// Distinct tensors of an op in order of first operand, as a footprint lists them.
-std::vector<std::int32_t> distinct_tensors(const ir::Op& op) {
-  std::vector<std::int32_t> result;
-  for (const ir::Operand& operand : op.operands) {
-    bool seen = false;
-    for (const std::int32_t tensor : result) {
-      seen = seen || tensor == operand.tensor;
-    }
-    if (!seen) {
-      result.push_back(operand.tensor);
-    }
-  }
-  return result;
-}
-
-PlannedOp planned(const schedule::Problem& problem, std::int32_t op, const schedule::Choice& choice,
-                  const schedule::InPlace& in_place) {
-  PlannedOp result{.option = problem.option(op, choice),
-                   .state = problem.state(op, choice),
-                   .has_preload = problem.is_loaded(op),
-                   .front = problem.front_of()[static_cast<std::size_t>(op)],
-                   .choice = choice.option};
-  cost::PlanOption& option = result.option;
-  option.gather = in_place.gather;
-  option.time = option.gather.time + option.compute + option.shift.time + option.reduce.time;
-  option.exchange = option.gather.bytes + option.shift.bytes + option.reduce.bytes;
-  option.footprint.tensors = distinct_tensors(problem.graph().ops[static_cast<std::size_t>(op)]);
-  return result;
-}
-
-schedule::Span span(const cost::Interval& interval) {
-  return {.begin = to_picoseconds(interval.begin), .end = to_picoseconds(interval.end)};
-}
-
-schedule::Forecast forecast(const schedule::Problem& problem, const cost::TimelineResult& times) {
-  schedule::Forecast result{.ops = {}, .stores = {}, .total = to_picoseconds(times.total)};
-  for (std::size_t i = 0; i < times.executes.size(); ++i) {
-    result.ops.push_back({.preload = span(times.preloads[i]), .execute = span(times.executes[i])});
-  }
-  const std::vector<ir::Store> stores = schedule::stores(problem);
-  for (std::size_t k = 0; k < times.stores.size(); ++k) {
-    result.stores.push_back({.tensor = stores[k].tensor, .store = span(times.stores[k])});
-  }
-  return result;
-}
-
-Search counts(const std::vector<cost::Front>& fronts) {
-  Search result{.complete = 0, .filtered = 0, .pareto = 0, .orders = {}};
-  for (const cost::Front& front : fronts) {
-    result.complete += front.counts.complete;
-    result.filtered += front.counts.filtered;
-    result.pareto += front.counts.pareto;
-  }
-  return result;
-}
-
-void refuse_unsound(const ir::Graph& graph, const chip::Chip& chip,
-                    const program::Program& program) {
-  const std::vector<std::string> broken = program::check(graph, chip, program);
-  if (!broken.empty()) {
-    throw InternalError(
-        text("the planned program breaks ", broken.size(), " rule(s): ", broken.front()),
-        "unsound_program");
-  }
-}
-
-/// The ideal's times and choices, without a program to place.
-void fill_ideal(const schedule::Problem& problem, const schedule::Ideal& ideal, Plan& plan) {
-  plan.policy = schedule::Policy::Ideal;
-  plan.origin = schedule::Policy::Ideal;
-  plan.schedule = ideal.schedule;
-  for (std::int32_t op = 0; op < problem.op_count(); ++op) {
-    const auto at = static_cast<std::size_t>(op);
-    plan.ops.push_back(planned(problem, op, ideal.schedule.ops[at], ideal.in_place[at]));
-  }
-  plan.program.code =
-      program::issue(problem.graph(), ideal.schedule.preload_order, ideal.schedule.issued_before);
-  plan.predicted = forecast(problem, ideal.times);
-  plan.raw = plan.predicted.total;
-}
-
-/// The plan of what was found, whose program is checked while it is counted what it moves.
-void fill_found(const schedule::Problem& problem, schedule::Found found, int threads, Plan& plan) {
-  for (std::int32_t op = 0; op < problem.op_count(); ++op) {
-    const auto at = static_cast<std::size_t>(op);
-    plan.ops.push_back(planned(problem, op, found.schedule.ops[at], found.in_place[at]));
-  }
-  std::vector<Moved> bytes;
-  parallel_for_index(2, threads, [&](std::size_t job) {
-    if (job == 0) {
-      refuse_unsound(problem.graph(), problem.chip(), found.program);
-    } else {
-      bytes = moved(problem.graph(), problem.chip(), found.program, threads);
-    }
-  });
-  for (std::size_t op = 0; op < plan.ops.size(); ++op) {
-    cost::PlanOption& option = plan.ops[op].option;
-    option.gather.bytes = bytes[op].gather;
-    option.exchange = option.gather.bytes + option.shift.bytes + option.reduce.bytes;
-    plan.ops[op].state.distribute.bytes = bytes[op].distribute;
-  }
-  plan.schedule = std::move(found.schedule);
-  plan.program = std::move(found.program);
-  plan.occupancy = std::move(found.occupancy);
-  plan.predicted = forecast(problem, found.times);
-  plan.raw = to_picoseconds(found.raw);
-  plan.origin = found.origin;
-  plan.search.orders = found.orders;
-}
-
-constexpr std::int64_t kIdealWork = 200'000;  // of the ideal's own search, in ops that are timed
-
-/// Searches for the schedule and for the bounds side by side: these go to `spaces`, for they are
-/// known even where no schedule is found.
-schedule::Found found_beside_bounds(schedule::Problem& problem, Seconds ideal,
-                                    const schedule::SearchOptions& asked, Spaces& spaces) {
-  std::optional<schedule::Found> found;
-  parallel_for_index(2, asked.threads, [&](std::size_t job) {
-    if (job == 0) {
-      spaces.bounds.push_back(schedule::bounds(problem, ideal));
-    } else {
-      found = schedule::search(problem, asked);
-    }
-  });
-  return std::move(*found);
-}
-
-/// All passes on a graph and a machine as they are.
-Compiled compile_on(const ir::Graph& graph, const chip::Chip& chip, const cost::TileModel& tiles,
-                    const Options& options, Spaces& spaces) {
-  check_capacity(graph, chip);
-  Fronts distinct = fronts(graph, chip, tiles, options);
-  const Search search = counts(distinct.fronts);
-  schedule::Problem problem(graph, chip, tiles,
-                            {.all = std::move(distinct.fronts), .of = std::move(distinct.front_of)},
-                            {.threads = options.threads});
-  if (options.kept != nullptr) {
-    problem.use(options.kept->handovers(), options.kept->known_together());
-  }
-  const schedule::Ideal alone = schedule::fastest_alone(problem);
-  const schedule::SearchOptions asked{.policy = options.policy,
-                                      .effort = options.effort,
-                                      .threads = options.threads,
-                                      .judge = judge(graph, chip, tiles, options.threads),
-                                      .watch = options.watch};
-  schedule::Found found = found_beside_bounds(problem, alone.times.total, asked, spaces);
-  const schedule::Ideal ideal = schedule::ideal(problem, alone, found.considered,
-                                                {.most = kIdealWork, .threads = options.threads});
-  Plan plan{.policy = options.policy,
-            .shard = {},
-            .ops = {},
-            .fronts = {},
-            .front_of = problem.front_of(),
-            .schedule = {},
-            .program = {},
-            .predicted = {},
-            .bounds = spaces.bounds.back(),
-            .wave_dims = {},
-            .raw = {0},
-            .origin = options.policy,
-            .occupancy = {},
-            .search = search};
-  plan.bounds.ideal = ideal.times.total;
-  Compiled result{.plan = plan, .ideal = {}};
-  if (spaces.wants_ideal) {
-    fill_ideal(problem, ideal, plan);
-    plan.fronts = problem.fronts();
-    result.ideal = std::move(plan);
-  }
-  result.plan.least = std::move(found.least);
-  result.plan.aimed = aim(problem, options, found);
-  result.plan.simulated = found.judged;
-  fill_found(problem, std::move(found), options.threads, result.plan);
-  result.plan.fronts = problem.fronts();
-  return result;
-}
 
 constexpr Seconds kNoPlan{std::numeric_limits<double>::infinity()};
 
@@ -223,7 +40,7 @@ class Versions {
     asked.policy = policy;
     try {
       const ir::Graph& graph = waves != nullptr ? waves->graph : whole_.graph;
-      Compiled made = compile_on(graph, chip_, tiles_, asked, spaces_);
+      Compiled made = compiled_on(graph, chip_, tiles_, asked, spaces_);
       take_least(made.plan);
       run_as(whole_, waves, made.plan);
       if (made.ideal) {

@@ -1,9 +1,11 @@
 #include "elk/compile/kept.hpp"
 
 #include <algorithm>
-#include <bit>
 
 #include "elk/base/ids.hpp"
+#include "elk/base/key_writer.hpp"
+#include "elk/compile/compile.hpp"
+#include "elk/compile/passes.hpp"
 #include "elk/cost/price.hpp"
 #include "elk/cost/pricer.hpp"
 #include "elk/cost/resting.hpp"
@@ -13,44 +15,11 @@
 namespace elk::compile {
 namespace {
 
-class ChipKey {
- public:
-  void add(double value) { add_bits(std::bit_cast<std::uint64_t>(value)); }
-  template <class Unit>
-  void add(Quantity<Unit, double> value) {
-    add(value.value);
-  }
-  template <class Unit>
-  void add(Quantity<Unit, std::int64_t> value) {
-    add(value.value);
-  }
-  template <class Integer>
-    requires std::is_integral_v<Integer> || std::is_enum_v<Integer>
-  void add(Integer value) {
-    add_bits(static_cast<std::uint64_t>(value));
-  }
-  void add(const std::string& word) {
-    add(static_cast<std::int64_t>(word.size()));
-    key_ += word;
-  }
-  template <class... Values>
-  void all(const Values&... values) {
-    (add(values), ...);
-  }
-  [[nodiscard]] std::string key() && { return std::move(key_); }
-
- private:
-  void add_bits(std::uint64_t bits) {
-    for (unsigned at = 0; at < 64U; at += 8U) {
-      key_.push_back(static_cast<char>((bits >> at) & 0xffU));
-    }
-  }
-
-  std::string key_;
-};
+/// About what the passes hold for each op: plans of policies, and how far their search is.
+constexpr std::size_t kBytesOfOp = std::size_t{32} << 10U;
 
 /// What executes depend on: everything but the HBM, the host, energy and names.
-void add_cores(const chip::Chip& chip, ChipKey& out) {
+void add_cores(const chip::Chip& chip, KeyWriter& out) {
   const auto& [name, chips, core, links, hbm, inter_chip, host_rate, energy] = chip;
   out.all(chips, core.count, core.rows, core.cols, core.sram, core.reserved, core.clock_hz,
           core.sram_rate, core.remote_access_blocks, core.tile_model);
@@ -66,7 +35,7 @@ void add_cores(const chip::Chip& chip, ChipKey& out) {
 /// What of the HBM counts in a key.
 enum class HbmKey : std::uint8_t { Rates, NoRates };
 
-void add_hbm(const chip::Chip& chip, HbmKey what, ChipKey& out) {
+void add_hbm(const chip::Chip& chip, HbmKey what, KeyWriter& out) {
   if (chip.hbm) {
     const auto& [modules, rate, port_rate, latency, channels, refresh_interval, refresh_stall,
                  outstanding, capacity, position] = *chip.hbm;
@@ -85,14 +54,14 @@ bool reads_hbm(const ir::Graph& graph, const ir::Op& op) {
 }
 
 std::string cores_key(const ir::Graph& graph, const ir::Op& op, const chip::Chip& chip) {
-  ChipKey out;
+  KeyWriter out;
   add_cores(chip, out);
   return ir::op_key(graph, op) + std::move(out).key();
 }
 
 std::string front_key(const ir::Graph& graph, const ir::Op& op, const chip::Chip& chip,
                       const cost::Constraints& constraints, HbmKey what) {
-  ChipKey out;
+  KeyWriter out;
   add_cores(chip, out);
   const auto& [min_core_share, max_padding, thinning, looks] = constraints;
   out.all(min_core_share, max_padding, thinning, looks);
@@ -103,6 +72,40 @@ std::string front_key(const ir::Graph& graph, const ir::Op& op, const chip::Chip
     add_hbm(chip, what, out);
   }
   return ir::op_key(graph, op) + std::move(out).key();
+}
+
+/// All that passes depend on, with the names that errors mention.
+std::string passes_key(const ir::Graph& graph, const chip::Chip& chip, const Options& options) {
+  KeyWriter out;
+  add_cores(chip, out);
+  add_hbm(chip, HbmKey::Rates, out);
+  out.add(chip.energy.has_value());
+  if (chip.energy) {
+    const auto& [flop, sram_byte, link_byte, hbm_byte, chip_byte, idle] = *chip.energy;
+    out.all(flop, sram_byte, link_byte, hbm_byte, chip_byte, idle);
+  }
+  const auto& [min_core_share, max_padding, thinning, looks] = options.constraints;
+  out.all(options.effort, options.objective, min_core_share, max_padding, thinning, looks);
+  out.add(graph.tensors.size());
+  for (const ir::Tensor& tensor : graph.tensors) {
+    out.all(tensor.name, tensor.dtype, tensor.home, tensor.shape);
+  }
+  out.add(graph.ops.size());
+  for (const ir::Op& op : graph.ops) {
+    out.all(op.name, ir::op_key(graph, op));
+    for (const ir::Operand& operand : op.operands) {
+      out.all(operand.tensor, operand.indirect ? operand.indirect->index : -1);
+    }
+  }
+  out.add(graph.stores.size());
+  for (const ir::Store& store : graph.stores) {
+    out.all(store.tensor, store.op, store.run);
+  }
+  out.all(graph.outputs, graph.repeat.has_value());
+  if (graph.repeat) {
+    out.all(graph.repeat->begin, graph.repeat->period, graph.repeat->count);
+  }
+  return std::move(out).key();
 }
 
 /// The tensors of a footprint, by their numbers in `op`'s graph.
@@ -134,7 +137,7 @@ cost::Front Kept::front(const ir::Graph& graph, const ir::Op& op, const chip::Ch
   }
   cost::Front result = ir::is_collective(op.kind) ? cost::front(graph, op, chip, tiles, constraints)
                                                   : searched(graph, op, chip, tiles, constraints);
-  fronts_.put(key, result);
+  fronts_.put(key, result, std::size_t{100} << 10U);
   return result;
 }
 
@@ -146,7 +149,7 @@ cost::Front Kept::searched(const ir::Graph& graph, const ir::Op& op, const chip:
   std::optional<cost::Rates> rates = rates_.find(rates_key);
   if (!rates) {
     rates.emplace(op, pricer.tiles());
-    rates_.put(rates_key, *rates);
+    rates_.put(rates_key, *rates, std::size_t{10} << 10U);
   }
   if (!reads_hbm(graph, op)) {
     return cost::front(pricer, std::move(*rates), constraints, nullptr, nullptr);
@@ -160,8 +163,20 @@ cost::Front Kept::searched(const ir::Graph& graph, const ir::Op& op, const chip:
   }
   const auto left = std::make_shared<cost::Searched>();
   cost::Front result = cost::front(pricer, std::move(*rates), constraints, nullptr, left.get());
-  searches_.put(key, left);
+  searches_.put(key, left, std::size_t{100} << 10U);
   return result;
+}
+
+std::shared_ptr<Passes> Kept::passes(const ir::Graph& graph, const chip::Chip& chip,
+                                     const cost::TileModel& tiles, const Options& options) {
+  std::string key = passes_key(graph, chip, options);
+  if (const auto known = passes_.find(key); known && (*known)->sound()) {
+    return *known;
+  }
+  auto fresh = std::make_shared<Passes>(graph, chip, tiles, options);
+  const std::size_t bytes = key.size() + (kBytesOfOp * graph.ops.size());
+  passes_.put(std::move(key), fresh, bytes);
+  return fresh;
 }
 
 train::ExecuteTime Kept::recalled(const ir::Graph& graph, const chip::Chip& pod,
@@ -172,15 +187,20 @@ train::ExecuteTime Kept::recalled(const ir::Graph& graph, const chip::Chip& pod,
       return *known;
     }
     const train::Execute found = execute(op);
-    executes_.put(key, found);
+    executes_.put(key, found, key.size() + sizeof(found));
     return found;
   };
 }
 
 std::vector<std::pair<std::string, Reuse>> Kept::reuse() const {
-  return {{"fronts", fronts_.reuse()},       {"searches", searches_.reuse()},
-          {"rates", rates_.reuse()},         {"executes", executes_.reuse()},
-          {"handovers", handovers_.reuse()}, {"bounds", known_together_.reuse()}};
+  return {{"fronts", fronts_.reuse()},
+          {"searches", searches_.reuse()},
+          {"rates", rates_.reuse()},
+          {"executes", executes_.reuse()},
+          {"handovers", known_.handovers.reuse()},
+          {"gathers", known_.gathers.reuse()},
+          {"bounds", known_.together.reuse()},
+          {"passes", passes_.reuse()}};
 }
 
 }  // namespace elk::compile

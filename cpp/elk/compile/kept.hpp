@@ -12,14 +12,18 @@
 #include "elk/cost/tile.hpp"
 #include "elk/cost/trail.hpp"
 #include "elk/ir/graph.hpp"
-#include "elk/schedule/handovers.hpp"
-#include "elk/schedule/standings.hpp"
+#include "elk/schedule/known.hpp"
 #include "elk/train/part.hpp"
 
 namespace elk::compile {
 
+class Passes;
+struct Options;
+
 /// What compiles of a model under one tile model leave for the next: fronts of ops, rates of tiles,
-/// estimated times of parts of ops, what layouts hand over, and what ops take at least together.
+/// estimated times of parts of ops, what layouts hand over or put on the links of a grid, what ops
+/// take at least together, and how far the search of policies is on a graph and a chip. The tile
+/// model must live as long. All of it takes about 450 MiB at most.
 ///
 /// An entry is looked up by all that it depends on and by nothing else, so a plan is the same with
 /// it as without. The front of an op that reads nothing from HBM does not depend on the HBM, nor do
@@ -35,8 +39,12 @@ class Kept {
   /// `execute`, which must be `train::by_cuts` of this graph and pod, asked once for each part.
   [[nodiscard]] train::ExecuteTime recalled(const ir::Graph& graph, const chip::Chip& pod,
                                             train::ExecuteTime execute);
-  [[nodiscard]] schedule::Handovers& handovers() { return handovers_; }
-  [[nodiscard]] schedule::KnownTogether& known_together() { return known_together_; }
+  [[nodiscard]] schedule::Known& known() { return known_; }
+  /// The passes on a graph and a chip, as far as any policy has brought them. Throws Infeasible
+  /// where an op fits in no way.
+  [[nodiscard]] std::shared_ptr<Passes> passes(const ir::Graph& graph, const chip::Chip& chip,
+                                               const cost::TileModel& tiles,
+                                               const Options& options);
 
   /// By what was kept.
   [[nodiscard]] std::vector<std::pair<std::string, Reuse>> reuse() const;
@@ -46,12 +54,12 @@ class Kept {
                                      const chip::Chip& chip, const cost::TileModel& tiles,
                                      const cost::Constraints& constraints);
 
-  Shelf<std::string, cost::Front> fronts_{256};
-  Shelf<std::string, std::shared_ptr<const cost::Searched>> searches_{256};
-  Shelf<std::string, cost::Rates> rates_{512};
-  Shelf<std::string, train::Execute> executes_{8192};
-  schedule::Handovers handovers_{16'384};       // about 1 KB each
-  schedule::KnownTogether known_together_{16};  // megabytes each, with what is known of fronts
+  Shelf<std::string, cost::Front> fronts_{std::size_t{48} << 20U};
+  Shelf<std::string, std::shared_ptr<const cost::Searched>> searches_{std::size_t{48} << 20U};
+  Shelf<std::string, cost::Rates> rates_{std::size_t{8} << 20U};
+  Shelf<std::string, train::Execute> executes_{std::size_t{8} << 20U};
+  schedule::Known known_;
+  Shelf<std::string, std::shared_ptr<Passes>> passes_{std::size_t{256} << 20U};
 };
 
 }  // namespace elk::compile

@@ -17,11 +17,6 @@ constexpr Seconds kEndless{std::numeric_limits<double>::infinity()};
 
 bool is_shorter(const Found& a, const Found& b) { return a.times.total < b.times.total; }
 
-/// By the judge; those that it was not asked about come last.
-bool takes_less(const Found& a, const Found& b) {
-  return a.judged && (!b.judged || *a.judged < *b.judged);
-}
-
 /// Whether `one` is not far behind the shortest that its effort finds: then it may be what that
 /// effort returns.
 bool may_win(const Found& one, const std::vector<Found>& finals) {
@@ -31,23 +26,44 @@ bool may_win(const Found& one, const std::vector<Found>& finals) {
   });
 }
 
-/// Has those finals judged that may win, unless one alone may.
-void ask(const Judge& judge, std::vector<Found>& finals) {
+/// Has the judge say what it has not said before.
+void ask(const Judge& judge, const std::vector<Found*>& finals) {
   std::vector<Found*> asked;
   std::vector<const program::Program*> programs;
-  for (Found& found : finals) {
-    if (may_win(found, finals)) {
-      asked.push_back(&found);
-      programs.push_back(&found.program);
+  for (Found* found : finals) {
+    if (!found->judged) {
+      asked.push_back(found);
+      programs.push_back(&found->program);
     }
   }
-  if (!judge || programs.size() == 1) {
+  if (asked.empty()) {
     return;
   }
   const std::vector<Seconds> times = judge(programs);
   for (std::size_t i = 0; i < times.size(); ++i) {
     asked[i]->judged = times[i];
   }
+}
+
+/// The best of those finals that may win, the shortest first; without what the judge said if one
+/// alone may.
+Found judged_best(const Judge& judge, std::vector<Found>& finals) {
+  std::vector<Found*> rivals;
+  for (Found& found : finals) {
+    if (may_win(found, finals)) {
+      rivals.push_back(&found);
+    }
+  }
+  std::stable_sort(rivals.begin(), rivals.end(),
+                   [](const Found* a, const Found* b) { return is_shorter(*a, *b); });
+  if (!judge || rivals.size() == 1) {
+    Found alone = *rivals.front();
+    alone.judged.reset();
+    return alone;
+  }
+  ask(judge, rivals);
+  return **std::min_element(rivals.begin(), rivals.end(),
+                            [](const Found* a, const Found* b) { return *a->judged < *b->judged; });
 }
 
 /// For each policy up to `asked` the shortest forecast of what it and those below it placed.
@@ -92,17 +108,14 @@ std::optional<Placed> shortest_placed(const Problem& problem, Policy policy,
   return result;
 }
 
-Found best_of(std::vector<Found> finals, const SearchOptions& options) {
-  std::stable_sort(finals.begin(), finals.end(), is_shorter);
+Found best_of(std::vector<Found>& finals, const SearchOptions& options) {
   Seconds raw = kEndless;
   for (const Found& found : finals) {
     raw = found.origin == options.policy ? std::min(raw, found.times.total) : raw;
   }
-  raw = std::isinf(raw.value) ? finals.front().times.total : raw;
   std::vector<Seconds> least = least_forecasts(finals, options.policy);
-  ask(options.judge, finals);
-  Found best = std::move(*std::min_element(finals.begin(), finals.end(), takes_less));
-  best.raw = raw;
+  Found best = judged_best(options.judge, finals);
+  best.raw = std::isinf(raw.value) ? least.back() : raw;
   best.least = std::move(least);
   return best;
 }

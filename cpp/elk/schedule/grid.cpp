@@ -87,13 +87,7 @@ class Abroad {
   std::optional<cost::LinkLoads> between_;
 };
 
-/// What an exchange puts on the busiest core, link and chip, and on links elsewhere.
-struct Counted {
-  cost::Traffic traffic;
-  cost::LinkUse use;
-};
-
-Counted counted(const program::Exchange& exchange, const chip::Chip& chip) {
+LinkCount counted(const program::Exchange& exchange, const chip::Chip& chip) {
   program::Traffic ports = program::no_sends(exchange, chip);
   const std::int64_t cores = chip::total_cores(chip);
   std::vector<std::int64_t> out(ports.sent.size(), 0);  // of every core, what it sends
@@ -204,20 +198,21 @@ bool counts_links(const chip::Chip& chip, std::int64_t most) {
 
 cost::Exchange exchange_on_grid(const program::Exchange& exchange, const chip::Chip& chip,
                                 bool wide) {
-  Counted moved = counted(exchange, chip);
-  moved.traffic.wide = wide;
-  cost::Exchange result = cost::Fabric(chip).exchange(moved.traffic);
-  result.use = moved.use;
-  return result;
+  return exchange_of(counted(exchange, chip), chip, wide);
 }
 
-cost::Exchange gather_on_grid(const ir::Graph& graph, const ir::Op& op,
-                              const cost::PlanOption& option,
-                              std::span<const partition::Layout* const> have,
-                              const chip::Chip& chip) {
-  const program::OpPlan plan{.execute = option.plan, .divisor = option.states.front().divisor};
-  return exchange_on_grid(program::gather({graph, op, plan, chip}, have), chip,
-                          partition::is_wide(option.plan, chip));
+LinkCount count_gather(const ir::Graph& graph, const ir::Op& op, const partition::ExecutePlan& plan,
+                       std::span<const partition::Layout* const> have, const chip::Chip& chip) {
+  const program::OpPlan placed{.execute = plan, .divisor = {}};
+  return counted(program::gather({graph, op, placed, chip}, have), chip);
+}
+
+cost::Exchange exchange_of(const LinkCount& count, const chip::Chip& chip, bool wide) {
+  cost::Traffic traffic = count.traffic;
+  traffic.wide = wide;
+  cost::Exchange result = cost::Fabric(chip).exchange(traffic);
+  result.use = count.use;
+  return result;
 }
 
 Deliveries::Deliveries(const chip::Chip& chip)

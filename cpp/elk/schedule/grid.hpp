@@ -15,6 +15,7 @@
 #include "elk/program/groups.hpp"
 #include "elk/program/transfers.hpp"
 #include "elk/schedule/key.hpp"
+#include "elk/schedule/link_counts.hpp"
 
 namespace elk::schedule {
 
@@ -29,12 +30,15 @@ inline constexpr std::int64_t kMostCounted = 8192;
 [[nodiscard]] cost::Exchange exchange_on_grid(const program::Exchange& exchange,
                                               const chip::Chip& chip, bool wide);
 
-/// The gather of an op on such a grid. Who sends what to whom is the program's. `have[k]` as for
-/// `program::expand`.
-[[nodiscard]] cost::Exchange gather_on_grid(const ir::Graph& graph, const ir::Op& op,
-                                            const cost::PlanOption& option,
-                                            std::span<const partition::Layout* const> have,
-                                            const chip::Chip& chip);
+/// What the gather of an op puts on such a grid. Who sends what to whom is the program's. `have[k]`
+/// as for `program::expand`.
+[[nodiscard]] LinkCount count_gather(const ir::Graph& graph, const ir::Op& op,
+                                     const partition::ExecutePlan& plan,
+                                     std::span<const partition::Layout* const> have,
+                                     const chip::Chip& chip);
+
+/// What takes so much.
+[[nodiscard]] cost::Exchange exchange_of(const LinkCount& count, const chip::Chip& chip, bool wide);
 
 /// Times of preloads on the grids of all chips: a link carries what passes it on the ways that
 /// `chip/ways.hpp` gives data from HBM. How many slices those are depends on the cut, the divisor

@@ -10,12 +10,13 @@
 namespace elk::schedule {
 
 std::int32_t Moves::number(partition::Layout layout) {
-  const auto [found, added] =
-      numbers_.try_emplace(std::move(layout), static_cast<std::int32_t>(layouts_.size()));
-  if (added) {
-    layouts_.push_back(&found->first);
+  if (const auto known = numbers_.find(layout); known != numbers_.end()) {
+    return known->second;
   }
-  return found->second;
+  const auto number = static_cast<std::int32_t>(layouts_.size());
+  layouts_.push_back(std::make_shared<const partition::Layout>(std::move(layout)));
+  numbers_.emplace(layouts_.back(), number);
+  return number;
 }
 
 /// Takes those of `pairs` that earlier compiles worked out, and leaves the others.
@@ -70,7 +71,7 @@ void Moves::learn(std::vector<Pair> pairs, int threads) {
     known_.emplace(pairs[i], found[i]);
     if (kept_ != nullptr) {
       kept_->put(handover_key(layout(pairs[i].have), layout(pairs[i].need), pairs[i].bits, chip_),
-                 found[i]);
+                 found[i], 1024);
     }
   }
 }

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <unordered_map>
 #include <vector>
 
@@ -45,13 +46,31 @@ class Moves {
   [[nodiscard]] const partition::Handover& of(const Pair& pair) const { return known_.at(pair); }
 
  private:
+  /// By what is pointed to, which may lie anywhere.
+  struct SharedHash {
+    using is_transparent = void;
+    std::size_t operator()(const partition::Layout& layout) const { return LayoutHash{}(layout); }
+    std::size_t operator()(const std::shared_ptr<const partition::Layout>& layout) const {
+      return LayoutHash{}(*layout);
+    }
+  };
+  struct SharedEqual {
+    using is_transparent = void;
+    using Shared = std::shared_ptr<const partition::Layout>;
+    bool operator()(const Shared& a, const Shared& b) const { return *a == *b; }
+    bool operator()(const partition::Layout& a, const Shared& b) const { return a == *b; }
+    bool operator()(const Shared& a, const partition::Layout& b) const { return *a == b; }
+  };
+
   void recall(std::vector<Pair>& pairs);
 
   const chip::Chip& chip_;
   bool counts_;
   Handovers* kept_ = nullptr;
-  std::unordered_map<partition::Layout, std::int32_t, LayoutHash> numbers_;
-  std::vector<const partition::Layout*> layouts_;
+  std::unordered_map<std::shared_ptr<const partition::Layout>, std::int32_t, SharedHash,
+                     SharedEqual>
+      numbers_;
+  std::vector<std::shared_ptr<const partition::Layout>> layouts_;  // copies share them
   std::map<Pair, partition::Handover> known_;
 };
 

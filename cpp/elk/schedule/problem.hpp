@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 #include <span>
+#include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -18,6 +19,7 @@
 #include "elk/program/program.hpp"
 #include "elk/schedule/grid.hpp"
 #include "elk/schedule/key.hpp"
+#include "elk/schedule/known.hpp"
 #include "elk/schedule/moves.hpp"
 #include "elk/schedule/schedule.hpp"
 #include "elk/schedule/standings.hpp"
@@ -56,12 +58,12 @@ class Problem {
           FrontOfOps fronts, const LinkCounting& counting);
 
   /// Takes from these what earlier compiles worked out, and leaves there what this one does.
-  void use(Handovers& handovers, KnownTogether& known) {
-    moves_.use(handovers);
-    known_together_ = &known;
+  void use(Known& known) {
+    moves_.use(known.handovers);
+    known_ = &known;
   }
   /// Null: nothing is kept.
-  [[nodiscard]] KnownTogether* known_together() const { return known_together_; }
+  [[nodiscard]] Known* known() const { return known_; }
 
   [[nodiscard]] const ir::Graph& graph() const { return graph_; }
   [[nodiscard]] const chip::Chip& chip() const { return chip_; }
@@ -167,6 +169,8 @@ class Problem {
   void recount_gathers(const std::vector<Choice>& choices, int threads);
   void recount_preloads(const std::vector<Choice>& choices, int threads);
   [[nodiscard]] Key gather_key(const Place& place) const;
+  [[nodiscard]] std::string kept_key(const Key& key, const Place& place) const;
+  [[nodiscard]] LinkCount counted(const Key& key, const Place& place) const;
   [[nodiscard]] cost::Exchange gather(const Place& place,
                                       std::span<const partition::Transition* const> moved) const;
   [[nodiscard]] InPlace price(const Place& place) const;
@@ -174,7 +178,7 @@ class Problem {
   const ir::Graph& graph_;
   const chip::Chip& chip_;
   const cost::TileModel& tiles_;
-  KnownTogether* known_together_ = nullptr;
+  Known* known_ = nullptr;
   Moves moves_;
   Deliveries deliveries_;
   bool counts_;    // gathers and preloads link by link

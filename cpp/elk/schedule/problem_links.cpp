@@ -6,7 +6,10 @@
 #include <vector>
 
 #include "elk/base/ids.hpp"
+#include "elk/base/key_writer.hpp"
 #include "elk/base/parallel.hpp"
+#include "elk/ir/op_key.hpp"
+#include "elk/partition/needs.hpp"
 #include "elk/schedule/grid_exchanges.hpp"
 #include "elk/schedule/problem.hpp"
 
@@ -67,6 +70,47 @@ Key Problem::gather_key(const Place& place) const {
   return key;
 }
 
+/// The same in full, for problems whose layouts and ops have other numbers.
+std::string Problem::kept_key(const Key& key, const Place& place) const {
+  KeyWriter out;
+  add_network(chip_, out);
+  const std::size_t pairs = key.size() / 3;
+  out.add(pairs);
+  for (std::size_t pair = 0; pair < pairs; ++pair) {
+    out.add(key[(3 * pair) + 2]);
+    for (std::size_t end = 0; end < 2; ++end) {
+      if (const std::int32_t number = key[(3 * pair) + end]; number >= 0) {
+        add_layout(moves_.layout(number), out);
+      }
+    }
+  }
+  if (key.size() > 3 * pairs) {
+    out.add(ir::op_key(graph_, graph_.ops[subscript(place.op)]));
+    add_plan(place.plan->plan, out);
+  }
+  return std::move(out).key();
+}
+
+/// What the gather of an op at its place puts on links, counted or known from another problem.
+LinkCount Problem::counted(const Key& key, const Place& place) const {
+  const std::string full = known_ != nullptr ? kept_key(key, place) : std::string();
+  if (known_ != nullptr) {
+    if (const auto found = known_->gathers.find(full)) {
+      return *found;
+    }
+  }
+  std::vector<const partition::Layout*> have(place.moves.size(), nullptr);
+  for (std::size_t k = 0; k < have.size(); ++k) {
+    have[k] = place.moves[k] ? &moves_.layout(place.moves[k]->have) : nullptr;
+  }
+  const LinkCount found =
+      count_gather(graph_, graph_.ops[subscript(place.op)], place.plan->plan, have, chip_);
+  if (known_ != nullptr) {
+    known_->gathers.put(full, found, full.size() + sizeof(found));
+  }
+  return found;
+}
+
 void Problem::count_gathers(const std::vector<const Place*>& places, int threads) {
   std::map<Key, const Place*> missing;
   for (const Place* place : places) {
@@ -75,23 +119,14 @@ void Problem::count_gathers(const std::vector<const Place*>& places, int threads
       missing.emplace(std::move(key), place);
     }
   }
-  std::vector<const Place*> asked;
-  asked.reserve(missing.size());
-  for (const auto& [key, place] : missing) {
-    asked.push_back(place);
-  }
-  const auto count = [&](const Place* place) {
-    std::vector<const partition::Layout*> have(place->moves.size(), nullptr);
-    for (std::size_t k = 0; k < have.size(); ++k) {
-      have[k] = place->moves[k] ? &moves_.layout(place->moves[k]->have) : nullptr;
-    }
-    return gather_on_grid(graph_, graph_.ops[static_cast<std::size_t>(place->op)], *place->plan,
-                          have, chip_);
+  const std::vector<std::pair<Key, const Place*>> asked(missing.begin(), missing.end());
+  const auto count = [&](const std::pair<Key, const Place*>& one) {
+    const auto& [key, place] = one;
+    return exchange_of(counted(key, *place), chip_, partition::is_wide(place->plan->plan, chip_));
   };
   const std::vector<cost::Exchange> found = parallel_map(asked, count, threads);
-  std::size_t i = 0;
-  for (const auto& [key, place] : missing) {
-    gathers_.emplace(key, found[i++]);
+  for (std::size_t i = 0; i < asked.size(); ++i) {
+    gathers_.emplace(asked[i].first, found[i]);
   }
 }
 

@@ -360,16 +360,16 @@ std::shared_ptr<const Together> found(const Wiring& wiring) {
 std::shared_ptr<const Together> together(const Problem& problem, Standings standings,
                                          std::span<const Excess> excess) {
   const Wiring wiring(problem, standings, excess);
-  KnownTogether* const kept = problem.known_together();
-  if (kept == nullptr) {
+  if (problem.known() == nullptr) {
     return found(wiring);
   }
+  KnownTogether& kept = problem.known()->together;
   TogetherKey key = wiring.key();
-  if (const auto known = kept->find(key)) {
+  if (const auto known = kept.find(key)) {
     return *known;
   }
   std::shared_ptr<const Together> fresh = found(wiring);
-  kept->put(std::move(key), fresh);
+  kept.put(std::move(key), fresh, std::size_t{1} << 20U);
   return fresh;
 }
 

@@ -84,8 +84,10 @@ partition::Layout resting(Numbers factors, Axes mesh_dims, const chip::Chip& chi
 void expect_gather(const partition::Layout& rests, double nanoseconds) {
   const Product product(cut_plan({4, 4, 1}, {0, 1, -1}, 3));
   const std::vector<const partition::Layout*> have = {&rests, nullptr, nullptr};
-  const cost::Exchange planned = schedule::gather_on_grid(product.one.graph, product.one.op(),
-                                                          product.option, have, product.chip);
+  const cost::Exchange planned =
+      schedule::exchange_of(schedule::count_gather(product.one.graph, product.one.op(),
+                                                   product.option.plan, have, product.chip),
+                            product.chip, false);
   program::Exchange exchange;
   program::add_gather(product.op(), 0, &rests, exchange);
   EXPECT_NEAR(planned.time.value, nanoseconds * kNano, 1e-14);

@@ -2,6 +2,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -126,6 +127,87 @@ TEST(Efforts, LeaveAPolicyWhatItFindsUnderThoseAbove) {
         }
       }
     }
+  }
+}
+
+void expect_same(const Found& a, const Found& b) {
+  EXPECT_EQ(a.schedule, b.schedule);
+  EXPECT_EQ(a.times.total, b.times.total);
+  EXPECT_EQ(a.program.buffers, b.program.buffers);
+  EXPECT_EQ(a.origin, b.origin);
+  EXPECT_EQ(a.raw, b.raw);
+  EXPECT_EQ(a.judged, b.judged);
+  EXPECT_EQ(a.considered, b.considered);
+  EXPECT_EQ(a.least, b.least);
+}
+
+std::size_t options(const Problem& problem) {
+  std::size_t sum = 0;
+  for (const cost::Front& front : problem.fronts()) {
+    sum += front.options.size();
+  }
+  return sum;
+}
+
+/// What each policy is told: by itself on a problem of its own; after those below it; and on a copy
+/// that is asked when those above it have proposed.
+void expect_same_in_any_order(const Searched& one, const LinkCounting& counting) {
+  const cost::TileModel tiles = test::analytic();
+  const auto afresh = [&] { return test::problem(one.graph, one.chip, tiles, {}, counting); };
+  Problem problem = afresh();
+  PolicySearch searches(problem, Effort::Fast);
+  std::vector<std::unique_ptr<Problem>> copies;
+  std::vector<std::unique_ptr<PolicySearch>> before;
+  const auto asked = [](Policy policy) {
+    return SearchOptions{
+        .policy = policy, .effort = Effort::Fast, .threads = 1, .judge = by_chance};
+  };
+  const std::vector<Policy> policies = policies_to(Policy::ElkFull);
+  for (const Policy policy : policies) {
+    searches.propose(asked(policy));
+    copies.push_back(std::make_unique<Problem>(problem));
+    before.push_back(std::make_unique<PolicySearch>(searches, *copies.back()));
+    const SearchOptions options_of = asked(policy);
+    Problem own = afresh();
+    std::optional<Found> alone;
+    try {
+      alone = search(own, options_of);
+    } catch (const Infeasible&) {
+      EXPECT_THROW(static_cast<void>(searches.best(options_of)), Infeasible);
+    }
+    EXPECT_EQ(options(problem), options(own));
+    if (alone) {
+      expect_same(searches.best(options_of), *alone);
+      expect_same(searches.best(options_of), *alone);
+    }
+  }
+  for (std::size_t i = policies.size(); i-- > 0;) {
+    const SearchOptions options_of = asked(policies[i]);
+    Problem own = afresh();
+    try {
+      const Found alone = search(own, options_of);
+      expect_same(before[i]->best(options_of), alone);
+      EXPECT_EQ(options(*copies[i]), options(own));
+    } catch (const Infeasible&) {
+      EXPECT_THROW(static_cast<void>(before[i]->best(options_of)), Infeasible);
+    }
+  }
+}
+
+TEST(PolicySearch, TellsEveryPolicyWhatItFindsByItself) {
+  Random random{48};
+  for (int round = 0; round < test::rounds(2); ++round) {
+    Searched one = random_case(random);
+    const cost::TileModel tiles = test::analytic();
+    const Problem counted = test::problem(one.graph, one.chip, tiles, {}, {});
+    if (std::any_of(counted.fronts().begin(), counted.fronts().end(),
+                    [](const cost::Front& front) { return front.options.empty(); })) {
+      continue;
+    }
+    expect_same_in_any_order(one, {.most_cores = 0});
+    expect_same_in_any_order(one, {});
+    one.chip.interconnect.topology = chip::Topology::AllToAll;
+    expect_same_in_any_order(one, {});
   }
 }
 

@@ -1,0 +1,281 @@
+#include "elk/compile/passes.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "elk/base/errors.hpp"
+#include "elk/base/ids.hpp"
+#include "elk/base/parallel.hpp"
+#include "elk/compile/aim.hpp"
+#include "elk/compile/fronts.hpp"
+#include "elk/compile/judge.hpp"
+#include "elk/compile/moved.hpp"
+#include "elk/schedule/evaluate.hpp"
+#include "elk/schedule/finals.hpp"
+
+namespace elk::compile {
+namespace {
+
+constexpr std::int64_t kIdealWork = 200'000;  // of the ideal's own search, in ops that are timed
+
+/// Distinct tensors of an op in order of first operand, as a footprint lists them.
+std::vector<std::int32_t> distinct_tensors(const ir::Op& op) {
+  std::vector<std::int32_t> result;
+  for (const ir::Operand& operand : op.operands) {
+    bool seen = false;
+    for (const std::int32_t tensor : result) {
+      seen = seen || tensor == operand.tensor;
+    }
+    if (!seen) {
+      result.push_back(operand.tensor);
+    }
+  }
+  return result;
+}
+
+PlannedOp planned(const schedule::Problem& problem, std::int32_t op, const schedule::Choice& choice,
+                  const schedule::InPlace& in_place) {
+  PlannedOp result{.option = problem.option(op, choice),
+                   .state = problem.state(op, choice),
+                   .has_preload = problem.is_loaded(op),
+                   .front = problem.front_of()[static_cast<std::size_t>(op)],
+                   .choice = choice.option};
+  cost::PlanOption& option = result.option;
+  option.gather = in_place.gather;
+  option.time = option.gather.time + option.compute + option.shift.time + option.reduce.time;
+  option.exchange = option.gather.bytes + option.shift.bytes + option.reduce.bytes;
+  option.footprint.tensors = distinct_tensors(problem.graph().ops[static_cast<std::size_t>(op)]);
+  return result;
+}
+
+schedule::Span span(const cost::Interval& interval) {
+  return {.begin = to_picoseconds(interval.begin), .end = to_picoseconds(interval.end)};
+}
+
+schedule::Forecast forecast(const schedule::Problem& problem, const cost::TimelineResult& times) {
+  schedule::Forecast result{.ops = {}, .stores = {}, .total = to_picoseconds(times.total)};
+  for (std::size_t i = 0; i < times.executes.size(); ++i) {
+    result.ops.push_back({.preload = span(times.preloads[i]), .execute = span(times.executes[i])});
+  }
+  const std::vector<ir::Store> stores = schedule::stores(problem);
+  for (std::size_t k = 0; k < times.stores.size(); ++k) {
+    result.stores.push_back({.tensor = stores[k].tensor, .store = span(times.stores[k])});
+  }
+  return result;
+}
+
+Search counts(const std::vector<cost::Front>& fronts) {
+  Search result{.complete = 0, .filtered = 0, .pareto = 0, .orders = {}};
+  for (const cost::Front& front : fronts) {
+    result.complete += front.counts.complete;
+    result.filtered += front.counts.filtered;
+    result.pareto += front.counts.pareto;
+  }
+  return result;
+}
+
+void refuse_unsound(const ir::Graph& graph, const chip::Chip& chip,
+                    const program::Program& program) {
+  const std::vector<std::string> broken = program::check(graph, chip, program);
+  if (!broken.empty()) {
+    throw InternalError(
+        text("the planned program breaks ", broken.size(), " rule(s): ", broken.front()),
+        "unsound_program");
+  }
+}
+
+/// The ideal's times and choices, without a program to place.
+void fill_ideal(const schedule::Problem& problem, const schedule::Ideal& ideal, Plan& plan) {
+  plan.policy = schedule::Policy::Ideal;
+  plan.origin = schedule::Policy::Ideal;
+  plan.schedule = ideal.schedule;
+  for (std::int32_t op = 0; op < problem.op_count(); ++op) {
+    const auto at = static_cast<std::size_t>(op);
+    plan.ops.push_back(planned(problem, op, ideal.schedule.ops[at], ideal.in_place[at]));
+  }
+  plan.program.code =
+      program::issue(problem.graph(), ideal.schedule.preload_order, ideal.schedule.issued_before);
+  plan.predicted = forecast(problem, ideal.times);
+  plan.raw = plan.predicted.total;
+}
+
+/// The plan of what was found, whose program is checked while it is counted what it moves.
+void fill_found(const schedule::Problem& problem, schedule::Found found, int threads, Plan& plan) {
+  for (std::int32_t op = 0; op < problem.op_count(); ++op) {
+    const auto at = static_cast<std::size_t>(op);
+    plan.ops.push_back(planned(problem, op, found.schedule.ops[at], found.in_place[at]));
+  }
+  std::vector<Moved> bytes;
+  parallel_for_index(2, threads, [&](std::size_t job) {
+    if (job == 0) {
+      refuse_unsound(problem.graph(), problem.chip(), found.program);
+    } else {
+      bytes = moved(problem.graph(), problem.chip(), found.program, threads);
+    }
+  });
+  for (std::size_t op = 0; op < plan.ops.size(); ++op) {
+    cost::PlanOption& option = plan.ops[op].option;
+    option.gather.bytes = bytes[op].gather;
+    option.exchange = option.gather.bytes + option.shift.bytes + option.reduce.bytes;
+    plan.ops[op].state.distribute.bytes = bytes[op].distribute;
+  }
+  plan.schedule = std::move(found.schedule);
+  plan.program = std::move(found.program);
+  plan.occupancy = std::move(found.occupancy);
+  plan.predicted = forecast(problem, found.times);
+  plan.raw = to_picoseconds(found.raw);
+  plan.origin = found.origin;
+  plan.search.orders = found.orders;
+}
+
+/// With the bounds of this space, which are known even where nothing fits.
+Compiled compiled_by(Passes& passes, const Options& options, Spaces& spaces) {
+  try {
+    Compiled result = passes.compiled(options);
+    spaces.bounds.push_back(*passes.bounds());
+    if (!spaces.wants_ideal) {
+      result.ideal.reset();
+    }
+    return result;
+  } catch (const Infeasible&) {
+    spaces.bounds.push_back(*passes.bounds());
+    throw;
+  }
+}
+
+}  // namespace
+
+Passes::Passes(const ir::Graph& graph, const chip::Chip& chip, const cost::TileModel& tiles,
+               const Options& options)
+    : graph_(graph), chip_(chip), tiles_(tiles), keeps_(options.kept != nullptr), counts_{} {
+  Fronts distinct = fronts(graph_, chip_, tiles_, options);
+  counts_ = counts(distinct.fronts);
+  schedule::Problem problem(graph_, chip_, tiles_,
+                            {.all = std::move(distinct.fronts), .of = std::move(distinct.front_of)},
+                            {.threads = options.threads});
+  if (options.kept != nullptr) {
+    problem.use(options.kept->known());
+  }
+  alone_ = schedule::fastest_alone(problem);
+  last_ = std::make_unique<Stage>(std::move(problem), options.effort);
+}
+
+schedule::SearchOptions Passes::search_options(const Options& options) const {
+  return {.policy = options.policy,
+          .effort = options.effort,
+          .threads = options.threads,
+          .judge = judge(graph_, chip_, tiles_, options.threads),
+          .watch = options.watch};
+}
+
+/// Has policies propose up to the asked one, and keeps what those passed by would have found.
+void Passes::search_to(const schedule::SearchOptions& asked) {
+  const std::vector<schedule::Policy> policies = schedule::policies_to(asked.policy);
+  for (; reached_ < policies.size(); ++reached_) {
+    schedule::SearchOptions next = asked;
+    if (keeps_ && reached_ > 0 && told_[reached_ - 1].empty()) {
+      next.policy = policies[reached_ - 1];
+      last_->searches.settle(next);
+      passed_[reached_ - 1] = std::make_unique<Stage>(*last_);
+    }
+    next.policy = policies[reached_];
+    last_->searches.propose(next);
+  }
+}
+
+Compiled Passes::made(schedule::Problem& problem, schedule::Found found,
+                      const Options& options) const {
+  const schedule::Ideal ideal = schedule::ideal(problem, *alone_, found.considered,
+                                                {.most = kIdealWork, .threads = options.threads});
+  Plan plan{.policy = options.policy,
+            .shard = {},
+            .ops = {},
+            .fronts = {},
+            .front_of = problem.front_of(),
+            .schedule = {},
+            .program = {},
+            .predicted = {},
+            .bounds = *bounds_,
+            .wave_dims = {},
+            .raw = {0},
+            .origin = options.policy,
+            .occupancy = {},
+            .search = counts_};
+  plan.bounds.ideal = ideal.times.total;
+  Compiled result{.plan = plan, .ideal = {}};
+  if (options.policy == schedule::Policy::ElkFull) {
+    fill_ideal(problem, ideal, plan);
+    plan.fronts = problem.fronts();
+    result.ideal = std::move(plan);
+  }
+  result.plan.least = std::move(found.least);
+  result.plan.aimed = aim(problem, options, found);
+  result.plan.simulated = found.judged;
+  fill_found(problem, std::move(found), options.threads, result.plan);
+  result.plan.fronts = problem.fronts();
+  return result;
+}
+
+/// The ideal and the aim add plans of ops to a problem, which the policies above must not meet.
+Compiled Passes::found_by(const Options& options) {
+  const auto at = static_cast<std::size_t>(options.policy);
+  const schedule::SearchOptions asked = search_options(options);
+  const bool passed = at + 1 < reached_;
+  const std::unique_ptr<Stage> before = passed ? std::move(passed_[at]) : nullptr;
+  if (!passed) {
+    parallel_for_index(2, options.threads, [&](std::size_t job) {
+      if (job == 1) {
+        search_to(asked);
+      } else if (!bounds_) {
+        bounds_ = schedule::bounds(last_->problem, alone_->times.total);
+      }
+    });
+  }
+  Stage& stage = passed ? *before : *last_;
+  schedule::Found found = stage.searches.best(asked);
+  if (passed || !keeps_ || options.policy == schedule::Policy::ElkFull) {
+    return made(stage.problem, std::move(found), options);
+  }
+  schedule::Problem own(stage.problem);
+  return made(own, std::move(found), options);
+}
+
+Compiled Passes::compiled(const Options& options) {
+  Told& told = told_[static_cast<std::size_t>(options.policy)];
+  if (told.empty()) {
+    sound_ = false;
+    try {
+      told.made = found_by(options);
+    } catch (const Infeasible&) {
+      told.why_not = std::current_exception();
+    }
+    if (keeps_ && options.policy == schedule::Policy::ElkFull) {
+      last_.reset();  // No policy continues from here, and those below have stages of their own.
+    }
+    sound_ = !Watch::stops(options.watch);
+  }
+  if (!told.made) {
+    std::rethrow_exception(told.why_not);
+  }
+  return keeps_ ? *told.made : *std::move(told.made);
+}
+
+Compiled compiled_on(const ir::Graph& graph, const chip::Chip& chip, const cost::TileModel& tiles,
+                     const Options& options, Spaces& spaces) {
+  check_capacity(graph, chip);
+  if (options.kept != nullptr) {
+    const std::shared_ptr<Passes> kept = options.kept->passes(graph, chip, tiles, options);
+    const std::unique_lock<std::mutex> held(kept->mutex(), std::try_to_lock);
+    if (held && kept->sound()) {
+      return compiled_by(*kept, options, spaces);
+    }
+  }
+  Passes afresh(graph, chip, tiles, options);
+  return compiled_by(afresh, options, spaces);
+}
+
+}  // namespace elk::compile

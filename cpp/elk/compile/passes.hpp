@@ -1,0 +1,89 @@
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include "elk/compile/spaces.hpp"
+#include "elk/schedule/bounds.hpp"
+#include "elk/schedule/ideal.hpp"
+#include "elk/schedule/problem.hpp"
+#include "elk/schedule/search.hpp"
+
+namespace elk::compile {
+
+/// All passes on one graph and one machine, for one policy after another: they share everything up
+/// to the schedule, and each continues where the one below it ended. What a policy is told is the
+/// same whichever were asked before.
+class Passes {
+ public:
+  /// Throws Infeasible where an op fits in no way. `tiles`, and what the options keep, must live as
+  /// long.
+  Passes(const ir::Graph& graph, const chip::Chip& chip, const cost::TileModel& tiles,
+         const Options& options);
+
+  /// The plan of the policy of `options`, which differ from those before in nothing but it, the
+  /// threads and the watch; and that of the ideal, under ELK-Full. Throws Infeasible.
+  [[nodiscard]] Compiled compiled(const Options& options);
+  /// Known as soon as a policy has searched, even where it found nothing.
+  [[nodiscard]] const std::optional<schedule::Bounds>& bounds() const { return bounds_; }
+  /// Whether every search came to its end.
+  [[nodiscard]] bool sound() const { return sound_; }
+
+  /// Held by whoever uses it.
+  [[nodiscard]] std::mutex& mutex() { return mutex_; }
+
+ private:
+  /// How far the search is, with a problem of its own.
+  struct Stage {
+    schedule::Problem problem;
+    schedule::PolicySearch searches;
+
+    Stage(schedule::Problem some, schedule::Effort effort)
+        : problem(std::move(some)), searches(problem, effort) {}
+    Stage(const Stage& other) : problem(other.problem), searches(other.searches, problem) {}
+    Stage& operator=(const Stage&) = delete;
+    Stage(Stage&&) = delete;
+    Stage& operator=(Stage&&) = delete;
+    ~Stage() = default;
+  };
+
+  /// What a policy was told, if it was asked.
+  struct Told {
+    std::optional<Compiled> made;
+    std::exception_ptr why_not;
+
+    [[nodiscard]] bool empty() const { return !made && !why_not; }
+  };
+
+  [[nodiscard]] schedule::SearchOptions search_options(const Options& options) const;
+  void search_to(const schedule::SearchOptions& asked);
+  [[nodiscard]] Compiled found_by(const Options& options);
+  [[nodiscard]] Compiled made(schedule::Problem& problem, schedule::Found found,
+                              const Options& options) const;
+
+  ir::Graph graph_;
+  chip::Chip chip_;
+  const cost::TileModel& tiles_;
+  bool keeps_;  // for other policies
+  Search counts_;
+  std::unique_ptr<Stage> last_;                   // of the highest policy asked for
+  std::size_t reached_ = 0;                       // policies that have proposed
+  std::array<std::unique_ptr<Stage>, 4> passed_;  // of those below it that were not
+  std::optional<schedule::Ideal> alone_;
+  std::optional<schedule::Bounds> bounds_;
+  std::array<Told, 4> told_;  // of each policy
+  std::atomic<bool> sound_ = true;
+  std::mutex mutex_;
+};
+
+/// What the passes make of a graph and a machine, with the bounds of this space, by what is kept of
+/// other policies if anything is.
+[[nodiscard]] Compiled compiled_on(const ir::Graph& graph, const chip::Chip& chip,
+                                   const cost::TileModel& tiles, const Options& options,
+                                   Spaces& spaces);
+
+}  // namespace elk::compile
