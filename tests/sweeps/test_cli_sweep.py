@@ -16,6 +16,7 @@ import elk
 import pandas as pd
 import pytest
 from elk.cli import main
+from matplotlib import pyplot as plt
 
 MODEL = Path(__file__).parents[2] / "models" / "nerf.onnx"
 HEAD = f'model = "{MODEL}"\nchip = "tiny"\n'
@@ -106,6 +107,8 @@ def test_results_of_another_version_want_a_word(
         (["resume", "s.elksweep", "--older", "drop"], "older must be one of"),
         (["resume", "s.elksweep", "--workers", "-1"], "workers must be at least 0"),
         (["export", "s.elksweep"], "--output"),
+        (["plot", "s.elksweep", "-o", "x.gif"], ".png, .svg, .pdf"),
+        (["plot", "s.elksweep", "-o", "x.png", "--x", "row"], "did you mean 'rows'?"),
         (["export", "s.elksweep", "-o", "x.xls"], ".parquet, .nc, .csv"),
         (["export", "s.elksweep", "-o", "no/x.csv"], "make its folder"),
     ],
@@ -116,6 +119,21 @@ def test_a_users_mistake_is_exit_code_2(
     elk.sweep(MODEL, "tiny", {"rows": [64]}, workers=0, store=spec.with_name("s.elksweep"))
     assert main(["sweep", *words]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_a_sweep_is_drawn(
+    spec: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MPLBACKEND", "agg")
+    assert main(["sweep", str(spec)]) == 0
+    capsys.readouterr()
+    for panels in ([], ["--col", "policy"]):
+        picture = spec.with_suffix(".svg")
+        words = ["sweep", "plot", "nerf.elksweep", "--x", "rows", *panels, "-o", str(picture)]
+        assert printed(words, capsys) == {"saved": str(picture)}
+        assert "<svg" in picture.read_text()
+        picture.unlink()
+    plt.close("all")
 
 
 @pytest.mark.slow
