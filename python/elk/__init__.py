@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from elk.sweeps.scales import between as between
     from elk.sweeps.scales import linspace as linspace
     from elk.sweeps.scales import logspace as logspace
+    from elk.sweeps.search import search as search
     from elk.sweeps.space import sampled as sampled
     from elk.sweeps.space import union as union
     from elk.sweeps.space import zip_axes as zip  # noqa: A004 - elk.zip, beside elk.union
@@ -72,6 +73,7 @@ _LAZY = {
     "logspace": "elk.sweeps.scales",
     "models": "elk.models",
     "sampled": "elk.sweeps.space",
+    "search": "elk.sweeps.search",
     "shard": "elk.sharding",
     "sweep": "elk.sweeps.entry",
     "union": "elk.sweeps.space",
@@ -117,6 +119,7 @@ __all__ = [
     "logspace",
     "models",
     "sampled",
+    "search",
     "shard",
     "sweep",
     "union",

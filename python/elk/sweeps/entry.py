@@ -100,14 +100,14 @@ class SweepCall:
         base = Base(
             model=model,
             chip=chip,
-            bindings=found.of("bindings", lambda: sizes(bindings)) or _ones(bindings),
+            bindings=found.of("bindings", lambda: sizes(bindings)) or ones(bindings),
             options=found.of("options", lambda: checked_options(options)) or {},
-            where=found.of("where", lambda: _constraints(where)) or (),
+            where=found.of("where", lambda: constraints(where)) or (),
             columns=found.of("keep", lambda: chosen(keep)) or (),
             plans=plans,
             limits=limits,
         )
-        path = found.of("store", lambda: _place(store))
+        path = found.of("store", lambda: place_of_store(store))
         definition = found.of("space", lambda: define(base, space))
         found.refuse()
         if definition is None or path is None:  # pragma: no cover - a complaint said so
@@ -142,12 +142,17 @@ class SweepCall:
         return "<elk.sweep(model, chip, space, *, store=None, workers=None, ...)>"
 
 
-def _ones(bindings: Any) -> dict[str, int]:
+def ones(bindings: Any) -> dict[str, int]:
     """Sizes in place of wrong ones, which would else be said to be missing, too."""
     return dict.fromkeys(bindings, 1) if isinstance(bindings, Mapping) else {}
 
 
-def _constraints(where: Constraint | Iterable[Constraint]) -> tuple[Constraint, ...]:
+def constraints(where: Constraint | Iterable[Constraint]) -> tuple[Constraint, ...]:
+    """One function of a point or several, as a tuple.
+
+    Raises:
+        InvalidInputError: one is no function.
+    """
     given = tuple(where) if isinstance(where, Iterable) else (where,)
     for one in given:
         if not callable(one):
@@ -158,7 +163,12 @@ def _constraints(where: Constraint | Iterable[Constraint]) -> tuple[Constraint, 
     return given
 
 
-def _place(store: str | PathLike[str] | None) -> Path:
+def place_of_store(store: str | PathLike[str] | None) -> Path:
+    """The file of a store; None: a new temporary one.
+
+    Raises:
+        InvalidInputError: it is a folder.
+    """
     if store is None:
         return Path(tempfile.mkdtemp(prefix="elk-sweep-")) / "sweep.elksweep"
     if not isinstance(store, str | PathLike):

@@ -34,7 +34,7 @@ def reporting(store: Store, progress: bool | None) -> Iterator[Report]:
         initial=now.points - now.open,
         desc="sweep",
         unit="point",
-        disable=not _is_shown(progress),
+        disable=not is_shown(progress),
     ) as bar:
 
         def report(answers: list[Answer]) -> None:
@@ -56,7 +56,8 @@ def _told(counts: dict[str, int], best: list[float]) -> str:
     return ", ".join([*missed, *(f"best {duration(seconds)}" for seconds in best)])
 
 
-def _is_shown(progress: bool | None) -> bool:
+def is_shown(progress: bool | None) -> bool:
+    """Whether a bar is shown: as asked, else on terminals and in notebooks."""
     if progress is not None:
         return progress
     if "PYTEST_CURRENT_TEST" in os.environ or os.environ.get("CI"):

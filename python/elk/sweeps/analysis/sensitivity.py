@@ -165,6 +165,11 @@ def _terms(axes: Sequence[str], rows: Sequence[Row]) -> _Terms:
     return _Terms(np.column_stack(columns), tuple(places))
 
 
+def terms_of(axes: Sequence[str], rows: Sequence[Row]) -> NDArray[np.float64]:
+    """The terms of a surface over these axes; shape (points, terms)."""
+    return _terms(axes, rows).columns
+
+
 def _basis(values: Sequence[Any]) -> NDArray[np.float64]:
     """Columns of one axis, orthonormal over the points and to a constant; shape (points, terms)."""
     known = list(dict.fromkeys(values))
