@@ -70,6 +70,7 @@ void bind_options(py::module_& m) {
       .value("ElkDyn", schedule::Policy::ElkDyn)
       .value("ElkFull", schedule::Policy::ElkFull)
       .value("Ideal", schedule::Policy::Ideal)
+      .value("StaticPaper", schedule::Policy::StaticPaper)
       .finalize();
   py::native_enum<schedule::Objective>(m, "Objective", "enum.IntEnum", "What is to be least.")
       .value("Latency", schedule::Objective::Latency)

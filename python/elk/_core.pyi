@@ -569,6 +569,7 @@ class Policy(enum.IntEnum):
     ElkDyn = 2
     ElkFull = 3
     Ideal = 4
+    StaticPaper = 5
 
 class Watch(_Struct):
     def __init__(self) -> None: ...

@@ -47,6 +47,7 @@ POLICIES: Final = {
     "elk-dyn": _core.Policy.ElkDyn,
     "elk-full": _core.Policy.ElkFull,
     "ideal": _core.Policy.Ideal,
+    "static-paper": _core.Policy.StaticPaper,
 }
 PODS: Final = {"sharded": _core.Pod.Sharded, "pooled": _core.Pod.Pooled}
 _POLICY_NAMES: Final = {policy: name for name, policy in POLICIES.items()}

@@ -53,7 +53,8 @@ def compile(  # noqa: PLR0913 - every option is a keyword of its own
         model: A model from `elk.load_model`, or what that takes: a path, bytes or a ModelProto.
         chip: A chip, the name of a preset, or the path of a chip file.
         bindings: Numbers for the model's symbolic dimensions, such as `{"batch": 32}`.
-        policy: Who schedules: `basic`, `static`, `elk-dyn`, `elk-full`, or the forecast `ideal`.
+        policy: Who schedules: `basic`, `static`, `elk-dyn`, `elk-full`, or the forecast `ideal`;
+            or `static-paper`, the static baseline as ELK's paper words it, to compare with.
         effort: How much work `elk-full` does: `fast`, `default` (a second for a language model) or
             `max` (twenty times that). Work is counted, not timed: the plan is the same everywhere.
         objective: What the plan has least of: `latency`, `energy`, or `edp`, their product; the

@@ -267,7 +267,8 @@ Compiled Passes::compiled(const Options& options) {
 Compiled compiled_on(const ir::Graph& graph, const chip::Chip& chip, const cost::TileModel& tiles,
                      const Options& options, Spaces& spaces) {
   check_capacity(graph, chip);
-  if (options.kept != nullptr) {
+  const bool is_step = options.policy <= schedule::Policy::ElkFull;  // of one search of all of them
+  if (options.kept != nullptr && is_step) {
     const std::shared_ptr<Passes> kept = options.kept->passes(graph, chip, tiles, options);
     const std::unique_lock<std::mutex> held(kept->mutex(), std::try_to_lock);
     if (held && kept->sound()) {

@@ -75,7 +75,7 @@ class Passes {
   std::array<std::unique_ptr<Stage>, 4> passed_;  // of those below it that were not
   std::optional<schedule::Ideal> alone_;
   std::optional<schedule::Bounds> bounds_;
-  std::array<Told, 4> told_;  // of each policy
+  std::array<Told, 6> told_;  // of each policy
   std::atomic<bool> sound_ = true;
   std::mutex mutex_;
 };

@@ -12,7 +12,7 @@
 
 namespace elk::schedule {
 
-/// The asked policy and those below it, lowest first.
+/// The asked policy and those below it, lowest first; `StaticPaper` has none below it.
 [[nodiscard]] std::vector<Policy> policies_to(Policy policy);
 
 /// The placed program of `policy` with the shortest forecast; none if no contender has addresses.

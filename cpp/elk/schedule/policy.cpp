@@ -14,6 +14,8 @@ const char* name(Policy policy) {
       return "elk-full";
     case Policy::Ideal:
       return "ideal";
+    case Policy::StaticPaper:
+      return "static-paper";
   }
   return "";
 }

@@ -11,7 +11,9 @@
 
 namespace elk::schedule {
 
-enum class Policy : std::uint8_t { Basic, Static, ElkDyn, ElkFull, Ideal };
+/// Each up to `ElkFull` has among its candidates what those before it return; `StaticPaper`, the
+/// baseline as ELK's paper words it, stands beside them.
+enum class Policy : std::uint8_t { Basic, Static, ElkDyn, ElkFull, Ideal, StaticPaper };
 [[nodiscard]] const char* name(Policy policy);
 
 /// How much work ELK-Full does.

@@ -110,6 +110,9 @@ void Searcher::propose(Policy policy) {
       break;
     case Policy::Ideal:
       break;
+    case Policy::StaticPaper:
+      propose_published();
+      break;
   }
 }
 
@@ -127,6 +130,16 @@ void Searcher::propose_static() {
   for (Proposal& proposal :
        fixed_splits(*problem_, contention_, room_, kSplitsKept, options_->threads)) {
     consider(Policy::Static, std::move(proposal));
+  }
+}
+
+void Searcher::propose_published() {
+  const Contention alone{.share = 0.0, .drag = contention_.drag, .late = 0.0};
+  const std::vector<Proposal> proposals =
+      problem_->chip().hbm ? fixed_splits(*problem_, alone, room_, kSplitsKept, options_->threads)
+                           : residents(*problem_, alone, room_);
+  for (const Proposal& proposal : proposals) {
+    keep(Policy::StaticPaper, proposal);
   }
 }
 

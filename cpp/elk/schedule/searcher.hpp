@@ -49,6 +49,8 @@ class Searcher {
   void propose(Policy policy);
   void propose_basic();
   void propose_static();
+  /// The plans that are fastest with links to themselves, as they are: no neighbour is looked at.
+  void propose_published();
   void propose_dynamic_at_shares();
   void propose_dynamic();
   void propose_carried();

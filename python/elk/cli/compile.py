@@ -34,7 +34,8 @@ def compile_command(  # noqa: PLR0913 - every option is a flag of its own
     chip: ChipName,
     bind: Bind = None,
     policy: Annotated[
-        str, typer.Option("--policy", help="basic, static, elk-dyn, elk-full or ideal.")
+        str,
+        typer.Option("--policy", help="basic, static, elk-dyn, elk-full, ideal or static-paper."),
     ] = "elk-full",
     effort: Effort = "default",
     objective: Objective = "latency",
