@@ -29,6 +29,7 @@ _COMMANDS = {
     "trace": "trace_command",
     "fit": "fit_command",
     "doctor": "doctor_command",
+    "paper": "paper_command",
 }
 _GROUPS = {"chip": "chip_app", "models": "models_app", "sweep": "sweep_app"}
 

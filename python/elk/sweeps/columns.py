@@ -142,6 +142,14 @@ COLUMNS: Final[dict[str, Column]] = {
     "origin": Column("", "the policy whose plan it is", lambda found: found.document["origin"]),
     "plans_filtered": Column("", "plans looked at", _search("plans_filtered")),
     "plans_pareto": Column("", "plans on fronts", _search("plans_pareto")),
+    "raw_s": Column(
+        "s", "forecast of the policy's own plan", lambda found: found.document["raw_s"]
+    ),
+    "edit_distance": Column(
+        "",
+        "mean of the steps by which preloads of many bytes are moved",
+        lambda found: found.document["search"]["orders"]["edit_distance"],
+    ),
     "orders_tried": Column("", "orders of preloads tried", _search("orders_tried")),
     "compile_cpu_s": Column("s", "CPU time of planning", lambda _: None),
     "simulate_cpu_s": Column("s", "CPU time of simulating", lambda _: None),

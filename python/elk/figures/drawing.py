@@ -1,0 +1,62 @@
+"""Bars and lines of figures, in ELK's colours."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from elk.colours import SPLIT
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+COLOURS: Final = {
+    "basic": "#c9c3de",
+    "static-paper": "#e6ab02",
+    "static": "#9e93c4",
+    "elk-dyn": "#6a51a3",
+    "elk-full": "#3f007d",
+    "ideal": "#1b9e77",
+}
+_MARKERS: Final = {"basic": "v", "static-paper": "s", "static": "^", "elk-dyn": "D"}
+
+
+def lines(ax: Axes, rows: pd.DataFrame, x: str, y: str, *, scale: tuple[float, float]) -> None:
+    """A line a policy of `y` over `x`, both in SI units over `scale`; the ideal dashed.
+
+    The ideal is that of elk-full's plans, where `y` is a latency.
+    """
+    for policy in [name for name in COLOURS if name in set(rows["policy"])]:
+        chosen = rows[rows["policy"] == policy].sort_values(x)
+        at, values = chosen[x] / scale[0], chosen[y] / scale[1]
+        ax.plot(
+            at, values, label=policy, color=COLOURS[policy], marker=_MARKERS.get(policy, "o"), ms=4
+        )
+        if policy == "elk-full" and y == "latency_s":
+            ideal = chosen["ideal_s"] / scale[1]
+            ax.plot(at, ideal, "--", label="ideal", color=COLOURS["ideal"])
+    ax.set_ylim(bottom=0)
+
+
+def bars(ax: Axes, groups: Sequence[str], heights: Mapping[str, Sequence[float]]) -> None:
+    """Bars side by side in groups, one for each key of `heights`."""
+    width = 0.8 / len(heights)
+    for i, (name, values) in enumerate(heights.items()):
+        at = np.arange(len(groups)) + (i - (len(heights) - 1) / 2) * width
+        ax.bar(at, values, width, label=name, color=COLOURS.get(name))
+    ax.set_xticks(np.arange(len(groups)), groups)
+
+
+def splits(ax: Axes, rows: pd.DataFrame, names: Sequence[str]) -> None:
+    """The time of each row as a bar: preload, execute, overlapped, interconnect, in ms."""
+    floor = np.zeros(len(rows))
+    at = np.arange(len(rows))
+    for part, colour in SPLIT.items():
+        values = rows[f"{part}_s"].to_numpy() * 1e3
+        ax.bar(at, values, 0.75, bottom=floor, color=colour, label=part)
+        floor = floor + values
+    ax.set_xticks(at, names, rotation=90, fontsize="small")
+    ax.set_ylabel("latency (ms)")

@@ -1,0 +1,126 @@
+"""Makes figures and writes them: data, pictures, and a page with the paper's claims."""
+
+from __future__ import annotations
+
+import importlib
+import io
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from elk import atomic_file
+from elk.errors import MissingPackageError
+from elk.figures.figure import SAME, Claim, Made, PaperFigure, Study
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_PAGE: Final = "elk_figures.md"
+_HEAD: Final = """# ELK's figures
+
+The figures and tables of the ELK paper, made again by ELK: every number here is printed by
+`elk paper run --all --out FOLDER`, which writes this page, and for each figure its data (CSV and
+Parquet) and its picture. `elk paper list` says which there are, `elk paper run elk-19` makes one.
+Nothing is tuned to the paper; a number within a tenth of its is called the same.
+"""
+_QUICK: Final = "Made with --quick: one layer, few points, nothing to hold against the paper."
+_NAMES: Final = ("claim", "paper", "ours", "verdict")
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A figure that was made and written.
+
+    Attributes:
+        name: Its name.
+        note: What to know of how it was made.
+        claims: The paper's numbers beside ELK's; none of a quick study.
+    """
+
+    name: str
+    note: str
+    claims: list[Claim]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as plain data."""
+        claims = [dict(zip(_NAMES, _cells(claim), strict=True)) for claim in self.claims]
+        return {"note": self.note, "claims": claims}
+
+
+def run(figures: Sequence[PaperFigure], out: Path, study: Study) -> Iterator[Written]:
+    """Makes figures one after another and writes each as soon as it is made.
+
+    In `out`: `elk_figures/NAME.csv`, `.parquet`, `.png` and `.svg`, and the page `elk_figures.md`
+    of all of these figures once the last one is made.
+
+    Raises:
+        MissingPackageError: pandas, pyarrow or matplotlib is not installed.
+        OutputFileError: a file cannot be written.
+    """
+    _check_packages()
+    folder = out / _PAGE.removesuffix(".md")
+    folder.mkdir(parents=True, exist_ok=True)
+    parts = [_HEAD]
+    for figure in figures:
+        made = figure.make(study)
+        _write(made, folder / figure.name)
+        note = f"{made.note.strip()} {_QUICK if study.quick else ''}".strip()
+        written = Written(figure.name, note, [] if study.quick else made.claims())
+        parts.append(_section(figure, written))
+        yield written
+    atomic_file.write_bytes(out / _PAGE, "\n".join(parts).encode(), "the page")
+
+
+def _cells(claim: Claim) -> tuple[str, str, str, str]:
+    return claim.what, claim.paper, claim.ours, claim.verdict
+
+
+def _check_packages() -> None:
+    try:
+        for name in ("matplotlib", "pandas", "pyarrow"):
+            importlib.import_module(name)
+    except ImportError as error:
+        raise MissingPackageError(
+            f"figures need {error.name}, which is not installed",
+            remedy="pip install 'elk-icca[data,viz]'",
+        ) from error
+
+
+def _write(made: Made, stem: Path) -> None:
+    buffer = io.BytesIO()
+    table: pd.DataFrame = made.table
+    table.to_parquet(buffer, engine="pyarrow")
+    files = {".csv": table.to_csv(index=False).encode(), ".parquet": buffer.getvalue()}
+    for suffix, content in {**files, **_pictures(made)}.items():
+        atomic_file.write_bytes(stem.with_name(stem.name + suffix), content, "the figure")
+
+
+def _pictures(made: Made) -> dict[str, bytes]:
+    """The picture as PNG and SVG, the same bytes each time."""
+    import matplotlib as mpl  # noqa: PLC0415 - optional, and slow to import
+    from matplotlib.figure import Figure  # noqa: PLC0415
+
+    found = {}
+    with mpl.rc_context({"svg.hashsalt": "elk", "font.size": 9}):
+        figure = Figure(figsize=made.size, layout="constrained")
+        made.draw(figure)
+        for kind, without in (("png", "Software"), ("svg", "Date")):
+            buffer = io.BytesIO()
+            figure.savefig(buffer, format=kind, dpi=110, metadata={without: None})
+            found[f".{kind}"] = buffer.getvalue()
+    return found
+
+
+def _section(figure: PaperFigure, written: Written) -> str:
+    rows = [_cells(claim) for claim in written.claims]
+    same = sum(claim.verdict == SAME for claim in written.claims)
+    table = [_line(_NAMES), _line(["---"] * len(_NAMES)), *map(_line, rows)] if rows else []
+    count = f"{same} of {len(rows)} claims are the same." if rows else ""
+    picture = f"![{figure.title}]({_PAGE.removesuffix('.md')}/{figure.name}.png)"
+    parts = [f"## {figure.title}", figure.shows, picture, written.note, "\n".join(table), count]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"

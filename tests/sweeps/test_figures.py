@@ -1,0 +1,131 @@
+"""The figures of ELK's paper: which there are, what they write, which claims they hold."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from elk import figures
+from elk.cli import main
+from elk.errors import InvalidInputError
+from elk.figures import decoding, hbm, links, tradeoffs, training
+from elk.figures.figure import SAME, Rows, Study, compared, holds
+
+Axes = dict[str, list[Any]]
+NUMBERS = (5, 6, 7, 8, 12, 16, 17, 18, 19, 20, 21, 22, 23, 24)
+
+
+def test_the_registry_has_every_figure_and_table_in_order() -> None:
+    wanted = {f"elk-{number}" for number in NUMBERS} | {"elk-table-2"}
+    known = figures.figures()
+    assert set(known) == wanted
+    assert [name for name, figure in known.items() if figure.name != name] == []
+    assert all(figure.shows.endswith(".") for figure in known.values())
+
+
+def test_a_wrong_name_is_refused_with_those_there_are() -> None:
+    with pytest.raises(InvalidInputError, match="elk-19"):
+        figures.get("elk-91")
+
+
+def test_a_claim_is_the_same_within_a_tenth() -> None:
+    assert compared("x", 1.0, 1.09, "no").verdict == SAME
+    assert compared("x", 1.0, 0.89, "why").verdict == "differs because why"
+    assert holds("x", "yes", "no", "why", true=False).verdict == "differs because why"
+
+
+def swept(axes: Axes, latency_s: dict[str, float]) -> Rows:
+    """Rows of a sweep of these axes: a policy takes its latency, the ideal that of elk-full."""
+    rows = []
+    for values in itertools.product(*axes.values()):
+        row = dict(zip(axes, values, strict=True))
+        row["latency_s"] = latency_s[row.get("policy", "elk-full")]
+        shares = dict.fromkeys(("preload_s", "execute_s", "overlapped_s", "interconnect_s"), 0.25)
+        used = dict.fromkeys(("hbm_use", "link_use"), 0.5)
+        rest = {"status": "done", "ideal_s": latency_s["elk-full"], "hbm_bytes": 8e12}
+        more = {"achieved_flops_per_s": 7e14, "edit_distance": 2.9}
+        rows.append({**row, **shares, **used, **rest, **more})
+    return Rows(pd.DataFrame(rows), tuple(axes))
+
+
+LATENCIES = {"basic": 1.87, "static-paper": 1.37, "static": 1.2, "elk-dyn": 1.1, "elk-full": 1.0}
+
+
+def test_speed_ups_are_of_latencies_at_equal_points() -> None:
+    rows = swept({"model": ["a", "b"], "policy": list(LATENCIES)}, LATENCIES)
+    claims = {claim.what: claim for claim in decoding._speed_claims(rows, "")}
+    assert claims["elk-full over basic, mean"].verdict == SAME
+    assert claims["elk-full over static-paper, mean"].ours == "1.37"
+    assert claims["elk-full over static, mean"].verdict.startswith("differs because HBM is busy")
+    assert claims["elk-full of ideal, %"].ours == "100"
+
+
+def test_a_model_is_bound_by_hbm_up_to_the_rate_that_it_reaches() -> None:
+    axes: Axes = {"chip": [decoding.CHIP, decoding.THEIRS], "model": [decoding.LLMS[-1]]}
+    rates: Axes = {"hbm_bandwidth": [4e12, 24e12], "policy": ["elk-full"]}
+    claims = hbm._knees(swept({**axes, **rates}, LATENCIES))
+    assert [claim.ours for claim in claims] == ["8", "8"]
+    assert {claim.verdict for claim in claims} == {SAME}
+
+
+def test_links_are_held_against_each_other_at_one_rate_of_hbm() -> None:
+    links_of: Axes = {
+        "total_link_bandwidth": list(links._ALL_TO_ALL),
+        "hbm_bandwidth": [8e12, 16e12],
+    }
+    axes: Axes = {"chip": [decoding.CHIP, hbm.MESH], **links_of, "policy": ["elk-full"]}
+    claims = links._claims(swept(axes, LATENCIES))
+    assert [claim.ours for claim in claims] == ["0", "1 x, 1 x"]
+
+
+def test_training_is_held_against_650_teraflops() -> None:
+    rates = [
+        dict(zip(("hbm_bandwidth", "link_bandwidth"), pair, strict=True))
+        for pair in training._RATES
+    ]
+    axes: Axes = {"rate": rates, "matrix_flops_per_s": list(training._PEAKS)}
+    rows = swept(axes, LATENCIES).done
+    rows = rows.assign(**{key: [rate[key] for rate in rows["rate"]] for key in rates[0]})
+    claims = training._claims(rows.assign(teraflops=rows["achieved_flops_per_s"] / 1e12))
+    assert (claims[0].ours, claims[0].verdict) == ("700", SAME)
+
+
+def test_the_steadiest_rate_is_a_straight_line_where_there_is_room() -> None:
+    import numpy as np  # noqa: PLC0415 - beside its only user
+
+    times = np.array([0.0, 1.0, 2.0, 3.0])
+    arrived = np.array([0.0, 1.0, 5.0, 6.0])
+    wide = np.array([0.0, 6.0, 6.0, 6.0])
+    ends, rates = tradeoffs._taut(times, arrived, wide)
+    assert (ends, rates) == ([2.0, 3.0], [2.5, 1.0])
+    ends, rates = tradeoffs._taut(times, arrived, arrived)
+    assert np.repeat(rates, np.diff([0.0, *ends]).astype(int)).tolist() == [1.0, 4.0, 1.0]
+    narrow = np.array([0.0, 1.5, 5.5, 6.0])
+    ends, rates = tradeoffs._taut(times, arrived, narrow)
+    assert (ends, rates) == ([1.0, 2.0, 3.0], [1.5, 3.5, 1.0])
+
+
+@pytest.mark.slow
+def test_quick_figures_are_data_pictures_and_a_page(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["paper", "run", "elk-6", "elk-12", "elk-22", "--quick", "--workers", "0", "--json"]
+    assert main([*words, "--out", str(tmp_path)]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert list(printed) == ["elk-6", "elk-12", "elk-22"]
+    folder = tmp_path / "elk_figures"
+    for name in printed:
+        table = pd.read_csv(folder / f"{name}.csv")
+        assert len(table) == len(pd.read_parquet(folder / f"{name}.parquet"))
+        assert len(table)
+        assert (folder / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+        assert b"</svg>" in (folder / f"{name}.svg").read_bytes()
+    page = (tmp_path / "elk_figures.md").read_text(encoding="utf-8")
+    assert page.count("Made with --quick") == len(printed)
+    # Nothing is done again: the store has the points.
+    study = Study(folder=tmp_path / "stores", workers=0, quick=True)
+    assert len(links.rates(study).done) == len(pd.read_csv(folder / "elk-22.csv"))
