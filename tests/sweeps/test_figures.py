@@ -12,8 +12,9 @@ import pytest
 from elk import figures
 from elk.cli import main
 from elk.errors import InvalidInputError
-from elk.figures import decoding, hbm, links, tradeoffs, training
+from elk.figures import decoding, hbm, links, training
 from elk.figures.figure import SAME, Rows, Study, compared, holds
+from elk.figures.steadiest import taut
 
 Axes = dict[str, list[Any]]
 NUMBERS = (5, 6, 7, 8, 12, 16, 17, 18, 19, 20, 21, 22, 23, 24)
@@ -100,12 +101,12 @@ def test_the_steadiest_rate_is_a_straight_line_where_there_is_room() -> None:
     times = np.array([0.0, 1.0, 2.0, 3.0])
     arrived = np.array([0.0, 1.0, 5.0, 6.0])
     wide = np.array([0.0, 6.0, 6.0, 6.0])
-    ends, rates = tradeoffs._taut(times, arrived, wide)
+    ends, rates = taut(times, arrived, wide)
     assert (ends, rates) == ([2.0, 3.0], [2.5, 1.0])
-    ends, rates = tradeoffs._taut(times, arrived, arrived)
+    ends, rates = taut(times, arrived, arrived)
     assert np.repeat(rates, np.diff([0.0, *ends]).astype(int)).tolist() == [1.0, 4.0, 1.0]
     narrow = np.array([0.0, 1.5, 5.5, 6.0])
-    ends, rates = tradeoffs._taut(times, arrived, narrow)
+    ends, rates = taut(times, arrived, narrow)
     assert (ends, rates) == ([1.0, 2.0, 3.0], [1.5, 3.5, 1.0])
 
 

@@ -92,24 +92,22 @@ def _write(made: Made, stem: Path) -> None:
     table: pd.DataFrame = made.table
     table.to_parquet(buffer, engine="pyarrow")
     files = {".csv": table.to_csv(index=False).encode(), ".parquet": buffer.getvalue()}
-    for suffix, content in {**files, **_pictures(made)}.items():
+    for suffix, content in files.items():
         atomic_file.write_bytes(stem.with_name(stem.name + suffix), content, "the figure")
+    _draw(made, stem)
 
 
-def _pictures(made: Made) -> dict[str, bytes]:
-    """The picture as PNG and SVG, the same bytes each time."""
+def _draw(made: Made, stem: Path) -> None:
+    """Writes the picture as PNG and SVG, the same bytes each time."""
     import matplotlib as mpl  # noqa: PLC0415 - optional, and slow to import
     from matplotlib.figure import Figure  # noqa: PLC0415
 
-    found = {}
     with mpl.rc_context({"svg.hashsalt": "elk", "font.size": 9}):
         figure = Figure(figsize=made.size, layout="constrained")
         made.draw(figure)
         for kind, without in (("png", "Software"), ("svg", "Date")):
-            buffer = io.BytesIO()
-            figure.savefig(buffer, format=kind, dpi=110, metadata={without: None})
-            found[f".{kind}"] = buffer.getvalue()
-    return found
+            with atomic_file.replacing(stem.with_name(f"{stem.name}.{kind}"), "the figure") as file:
+                figure.savefig(file, format=kind, dpi=110, metadata={without: None})
 
 
 def _section(figure: PaperFigure, written: Written) -> str:

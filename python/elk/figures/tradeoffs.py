@@ -11,11 +11,11 @@ import numpy as np
 
 from elk.figures.decoding import CHIP, PAST
 from elk.figures.figure import Claim, Made, PaperFigure, Study, holds
+from elk.figures.steadiest import taut
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
-    from numpy.typing import NDArray
 
     from elk.plan_schema import OpRow, PlanDocument
 
@@ -184,7 +184,7 @@ def _least_rates(ops: Sequence[OpRow], space: int) -> tuple[list[float], list[fl
     # At the start of an execute its own data are there, and at most what had room beside the last.
     most = np.array([arrived[0], *(arrived[last[i]] for i in range(len(ops) - 1))])
     most[-1] = arrived[-1]
-    return _taut(starts, arrived, most)
+    return taut(starts, arrived, most)
 
 
 def _last_with_room(held: Sequence[int], executing: int, space: int) -> int:
@@ -194,33 +194,6 @@ def _last_with_room(held: Sequence[int], executing: int, space: int) -> int:
         last += 1
         taken += held[last]
     return last
-
-
-def _taut(
-    times: NDArray[np.float64], least: NDArray[np.float64], most: NDArray[np.float64]
-) -> tuple[list[float], list[float]]:
-    """The shortest curve from the first point to the last between two bounds at the same times."""
-    ends: list[float] = []
-    slopes: list[float] = []
-    at, value = 0, float(least[0])
-    while at < len(times) - 1:
-        spans = times[at + 1 :] - times[at]
-        rising = np.maximum.accumulate((least[at + 1 :] - value) / spans)
-        falling = np.minimum.accumulate((most[at + 1 :] - value) / spans)
-        crossed = np.flatnonzero(rising > falling)
-        if len(crossed):
-            end = int(crossed[0])
-            is_low = end == 0 or rising[end] == rising[end - 1]  # The upper bound came down.
-            bound, slope = (least, rising[end]) if is_low else (most, falling[end])
-            steps = (bound[at + 1 : at + 2 + end] - value) / spans[: end + 1]
-            turn = int(np.flatnonzero(steps == slope)[-1])
-        else:
-            turn, bound = len(spans) - 1, least
-        reached = float(bound[at + 1 + turn])
-        slopes.append((reached - value) / float(spans[turn]))
-        at, value = at + 1 + turn, reached
-        ends.append(float(times[at]))
-    return ends, slopes
 
 
 @dataclass(frozen=True, slots=True)
