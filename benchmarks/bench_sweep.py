@@ -283,7 +283,7 @@ def faults(*, quick: bool, seed: int) -> int:  # noqa: ARG001 - parts have one s
         with (
             config.set({"distributed.deploy.lost-worker-timeout": "5 minutes"}),
             distributed.LocalCluster(
-                n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+                n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
             ) as cluster,
             distributed.Client(cluster) as client,
         ):
