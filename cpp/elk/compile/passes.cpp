@@ -149,9 +149,13 @@ Compiled compiled_by(Passes& passes, const Options& options, Spaces& spaces) {
 
 }  // namespace
 
-Passes::Passes(const ir::Graph& graph, const chip::Chip& chip, const cost::TileModel& tiles,
+Passes::Passes(ir::Graph graph, chip::Chip chip, const cost::TileModel& tiles,
                const Options& options)
-    : graph_(graph), chip_(chip), tiles_(tiles), keeps_(options.kept != nullptr), counts_{} {
+    : graph_(std::move(graph)),
+      chip_(std::move(chip)),
+      tiles_(tiles),
+      keeps_(options.kept != nullptr),
+      counts_{} {
   Fronts distinct = fronts(graph_, chip_, tiles_, options);
   counts_ = counts(distinct.fronts);
   schedule::Problem problem(graph_, chip_, tiles_,

@@ -7,7 +7,10 @@
 #include <mutex>
 #include <optional>
 
+#include "elk/chip/chip.hpp"
 #include "elk/compile/spaces.hpp"
+#include "elk/cost/tile.hpp"
+#include "elk/ir/graph.hpp"
 #include "elk/schedule/bounds.hpp"
 #include "elk/schedule/ideal.hpp"
 #include "elk/schedule/problem.hpp"
@@ -22,8 +25,7 @@ class Passes {
  public:
   /// Throws Infeasible where an op fits in no way. `tiles`, and what the options keep, must live as
   /// long.
-  Passes(const ir::Graph& graph, const chip::Chip& chip, const cost::TileModel& tiles,
-         const Options& options);
+  Passes(ir::Graph graph, chip::Chip chip, const cost::TileModel& tiles, const Options& options);
 
   /// The plan of the policy of `options`, which differ from those before in nothing but it, the
   /// threads and the watch; and that of the ideal, under ELK-Full. Throws Infeasible.

@@ -32,10 +32,10 @@ PolicySearch::PolicySearch(Problem& problem, Effort effort) {
   }
 }
 
-PolicySearch::PolicySearch(const PolicySearch& other, Problem& problem)
+PolicySearch::PolicySearch(const PolicySearch& other, Problem& copy)
     : less_(other.less_), searchers_(other.searchers_) {
   for (std::size_t i = 0; i < searchers_.size(); ++i) {
-    searchers_[i].use(i < less_.size() ? less_[i] : problem);
+    searchers_[i].use(i < less_.size() ? less_[i] : copy);
   }
 }
 
