@@ -17,7 +17,21 @@ from elk.figures.figure import SAME, Rows, Study, compared, holds
 from elk.figures.steadiest import taut
 
 Axes = dict[str, list[Any]]
+PAGE = Path(__file__).parents[2] / "docs" / "elk_figures.md"
 NUMBERS = (5, 6, 7, 8, 12, 16, 17, 18, 19, 20, 21, 22, 23, 24)
+# What the paper claims, as it prints it, by figure.
+CLAIMED = {
+    "elk-17": {"1.87", "1.93", "1.37", "1.49", "94.84"},
+    "elk-18": {"87.65", "0.037", "11.26", "2.9", "34.7", "62.4", "64.38", "89.52", "81.06"},
+    "elk-19": {"8"},
+    "elk-20": {"grows", "ended"},
+    "elk-21": {"always"},
+    "elk-22": {"0", "mesh more"},
+    "elk-23": {"1.71", "1.36", "near-ideal"},
+    "elk-24": {"over 650", "little"},
+    "elk-16": {"300 on 32 cores"},
+    "elk-table-2": {"66", "206", "58", "168", "123", "1928", "2216", "2269", "3808", "1521"},
+}
 
 
 def test_the_registry_has_every_figure_and_table_in_order() -> None:
@@ -31,6 +45,26 @@ def test_the_registry_has_every_figure_and_table_in_order() -> None:
 def test_a_wrong_name_is_refused_with_those_there_are() -> None:
     with pytest.raises(InvalidInputError, match="elk-19"):
         figures.get("elk-91")
+
+
+def test_the_page_has_every_claim_with_a_verdict() -> None:
+    """The page is written by `elk paper run --all`."""
+    sections = PAGE.read_text(encoding="utf-8").split("\n## ")[1:]
+    known = figures.figures()
+    by_title = {figure.title: name for name, figure in known.items()}
+    rows = {}
+    for section in sections:
+        title, *lines = section.splitlines()
+        table = [line.strip("| ").split(" | ") for line in lines if line.startswith("| ")]
+        rows[by_title[title]] = table[2:]
+        assert f"({by_title[title]}.png)" in section.replace("elk_figures/", "")
+    assert set(rows) == set(known)
+    for name, claims in rows.items():
+        assert claims, name
+        for claim in claims:
+            assert claim[-1].startswith((SAME, "differs because ", "cannot be known here"))
+            assert len(claim[-1]) > len("differs because ") or claim[-1] == SAME
+        assert {claim[1] for claim in claims} >= CLAIMED.get(name, set())
 
 
 def test_a_claim_is_the_same_within_a_tenth() -> None:

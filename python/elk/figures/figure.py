@@ -175,9 +175,16 @@ class Rows:
 
     def ratios(self, slower: str, faster: str) -> pd.Series[float]:
         """Latency of one policy over that of another, at each point that has both."""
+        return (self._each(slower, "latency_s") / self._each(faster, "latency_s")).dropna()
+
+    def over_ideal(self, policy: str) -> pd.Series[float]:
+        """Latency of a policy over the ideal of elk-full's plan, at each point that has both."""
+        return (self._each(policy, "latency_s") / self._each("elk-full", "ideal_s")).dropna()
+
+    def _each(self, policy: str, column: str) -> pd.Series[float]:
         by = [axis for axis in self.axes if axis != "policy"]
-        both = self.done.pivot_table(index=by, columns="policy", values="latency_s")
-        return (both[slower] / both[faster]).dropna()
+        found: pd.Series[float] = self.of(policy=policy).set_index(by)[column]
+        return found
 
     def of(self, **values: Any) -> pd.DataFrame:
         """The rows that have these values."""

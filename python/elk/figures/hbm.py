@@ -22,6 +22,7 @@ SHOWN: Final = ("basic", "static", "elk-full")
 _RATES: Final = (4e12, 8e12, 12e12, 16e12, 24e12)
 _BROKEN_DOWN: Final = LLMS[0]
 _GQA: Final = LLMS[-1]
+_ALMOST_ALL: Final = 90.0  # percent of what links carry
 _LITTLE: Final = 1.0  # percent of a latency
 _EARLIER: Final = (
     "executes and exchanges of our plans take less time, with the paper's tile times, too, and so "
@@ -170,7 +171,13 @@ def _link_use(rows: pd.DataFrame) -> list[Claim]:
             "counted once, where they arrive",
             f"mesh {use[MESH, 'elk-full']:.3g} %, all-to-all {use[CHIP, 'elk-full']:.3g} %",
         ),
-        compared("elk-full uses of all-to-all at most, %", 100.0, most, _FREE),
+        holds(
+            "elk-full uses of all-to-all at most, %",
+            "almost all",
+            f"{most:.3g}",
+            _FREE,
+            true=bool(most > _ALMOST_ALL),
+        ),
     ]
 
 

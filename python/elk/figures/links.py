@@ -49,6 +49,7 @@ def latencies(study: Study) -> Made:
                 ax.set_title(f"{NAMES[chip]}, HBM {hbm / 1e12:g} TB/s", fontsize="medium")
                 ax.set_xlabel("all links (TB/s)")
             row[0].set_ylabel("latency of a token (ms)")
+            row[0].set_ylim(0, 1.05e3 * found.done["latency_s"].max())
         figure.legend(*grid[0][0].get_legend_handles_labels(), loc="outside upper center", ncols=4)
 
     return Made(

@@ -114,7 +114,7 @@ def _section(figure: PaperFigure, written: Written) -> str:
     rows = [_cells(claim) for claim in written.claims]
     same = sum(claim.verdict == SAME for claim in written.claims)
     table = [_line(_NAMES), _line(["---"] * len(_NAMES)), *map(_line, rows)] if rows else []
-    count = f"{same} of {len(rows)} claims are the same." if rows else ""
+    count = f"Same: {same} of {len(rows)}." if rows else ""
     picture = f"![{figure.title}]({_PAGE.removesuffix('.md')}/{figure.name}.png)"
     parts = [f"## {figure.title}", figure.shows, picture, written.note, "\n".join(table), count]
     return "\n\n".join(part for part in parts if part) + "\n"

@@ -29,7 +29,7 @@ _BECAUSE: Final = {
     "C": _HEAVIER,
     "H": _HEAVIER,
     "P": "our fronts keep bytes exchanged and read, too, and plans that suit neighbours",
-    "K": f"{_FEWER}; DiT-XL's bring little",
+    "K": "operators are fewer and larger (N), and few of DiT-XL's bring data from HBM",
     "N": _FEWER,
 }
 _MOST_S: Final = 300.0  # on 32 cores
