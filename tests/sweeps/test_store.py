@@ -62,6 +62,11 @@ def test_results_of_another_version_are_not_mixed_silently(
     old = elk.sweep.open(path)
     assert "4 of ELK 0.0.9" in old.summary()
     with pytest.raises(elk.SweepStoreError, match="another version"):
+        swept(path)
+    with pytest.raises(elk.SweepStoreError, match="another version"):
+        old.extend({"rows": [256]}, workers=0)
+    assert len(elk.sweep.open(path)) == 4
+    with pytest.raises(elk.SweepStoreError, match="another version"):
         old.resume(workers=0)
     again = old.resume(older="again", workers=0)
     assert {row["elk_version"] for row in again.rows()} == {elk.__version__}
@@ -90,7 +95,10 @@ def test_a_refused_coordinator_changes_nothing(tmp_path: Path) -> None:
         connection.execute("UPDATE results SET status = 'failed' WHERE rowid = 1")
     with sweep.store.coordinating(), pytest.raises(elk.SweepStoreError, match="runs this sweep"):
         elk.sweep.open(path).resume(failed=True, workers=0)
+    with sweep.store.coordinating(), pytest.raises(elk.SweepStoreError, match="runs this sweep"):
+        elk.sweep.open(path).extend({"rows": [256]}, workers=0)
     assert elk.sweep.open(path).progress.failed == 1
+    assert len(elk.sweep.open(path)) == 4
     assert elk.sweep.open(path).resume(failed=True, workers=0).progress.done == 4
 
 

@@ -23,7 +23,7 @@ from elk.sweeps.evaluate import FAILED
 from elk.sweeps.local import LocalEngine
 from elk.sweeps.reporting import reporting
 from elk.sweeps.sources import Named
-from elk.sweeps.space import as_space, listed_points
+from elk.sweeps.space import Space, as_space, listed_points
 from elk.sweeps.store import Store
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class How:
     limits: Limits | None = None
 
     def checked(self) -> How:
-        """The same with numbers for texts.
+        """How it is run, with numbers for texts.
 
         Raises:
             SweepError: some of them are wrong; all of those are listed.
@@ -103,11 +103,13 @@ def start(path: Path, definition: Definition) -> Store:
     """The store of a sweep: a new one, or the one that is there if it is of the same sweep.
 
     Raises:
-        SweepStoreError: the store that is there is of another sweep; the message says what differs.
+        SweepStoreError: the store that is there is of another sweep, and the message says what
+            differs; or it holds results of another version of ELK.
     """
     if Store.is_new(path):
         return Store.create(path, definition)
     store = Store.open(path)
+    refuse_older(store)
     differing = _differences(store, definition)
     if differing:
         raise SweepStoreError(
@@ -163,6 +165,40 @@ def resume(
     **how: Any,
 ) -> None:
     """Does the points that are open; see `Sweep.resume`."""
+    _resume(store, base, failed=failed, older=older, **how)
+
+
+def _resume(
+    store: Store,
+    base: Base | None,
+    add: Callable[[], object] | None = None,
+    *,
+    failed: bool = False,
+    older: str | None = None,
+    **how: Any,
+) -> None:
+    """Does the points that are open, once `add` has added some, while no other process may."""
+    others = refuse_older(store, older)
+
+    def change() -> None:
+        if others and older == "again":
+            store.forget_versions(others)
+        if failed:
+            store.forget(FAILED)
+        if add is not None:
+            add()
+
+    limits = base.limits if base is not None else None
+    run(store, How(**{"limits": limits, **how}), change)
+
+
+def refuse_older(store: Store, older: str | None = None) -> list[str]:
+    """The other versions of ELK that found results of a store.
+
+    Raises:
+        SweepStoreError: there are some, and `older` does not say what becomes of these results.
+        InvalidInputError: `older` is neither "keep" nor "again".
+    """
     if older is not None:
         one_of("older", older, ("keep", "again"))
     others = {v: n for v, n in store.versions().items() if v != _core.__version__}
@@ -172,18 +208,10 @@ def resume(
             f"the store holds results of another version: {listed}; this is {_core.__version__}",
             code="store_older",
             place=str(store.path),
-            remedy='older="keep" keeps them beside new ones, older="again" finds all anew',
+            remedy='elk.sweep.open(path).resume(older="keep") keeps them beside new ones, '
+            'older="again" finds all anew',
         )
-    is_anew = bool(others) and older == "again"
-
-    def forget() -> None:
-        if is_anew:
-            store.forget_versions(others)
-        if failed:
-            store.forget(FAILED)
-
-    limits = base.limits if base is not None else None
-    run(store, How(**{"limits": limits, **how}), forget)
+    return list(others)
 
 
 def extend(store: Store, base: Base | None, space: Mapping[str, Any], **how: Any) -> None:
@@ -203,8 +231,13 @@ def extend(store: Store, base: Base | None, space: Mapping[str, Any], **how: Any
             place=str(store.path),
             remedy="give values of all axes",
         )
-    base = base or stored_base(store)
-    meant = _meant(store)
+    varied = base or stored_base(store)
+    _resume(store, varied, lambda: _add(store, varied, given), **how)
+
+
+def _add(store: Store, base: Base, given: Space) -> None:
+    """Adds the points of a store at the values that `given` has of some axes."""
+    axes, meant = store.axes, _meant(store)
     kept = [name for name in axes if name not in given.axes()]
     rest: dict[tuple[Any, ...], None] = {}
     old = list(store.points())
@@ -221,7 +254,6 @@ def extend(store: Store, base: Base | None, space: Mapping[str, Any], **how: Any
     first = len(old)
     numbered = [replace(point, position=first + i) for i, point in enumerate(fresh)]
     store.add(replace(made, points=numbered))
-    resume(store, base, **how)
 
 
 def stored_base(store: Store) -> Base:
