@@ -273,20 +273,11 @@ def kills(*, quick: bool, seed: int) -> int:
 
 def faults(*, quick: bool, seed: int) -> int:  # noqa: ARG001 - parts have one signature
     """One point of each fault among 200, locally and on Dask."""
-    import distributed  # noqa: PLC0415 - as the package itself, optional
-    from dask import config  # noqa: PLC0415
-
     rows = [*range(60, 70), *range(71, 91 if quick else 261)]
     with tempfile.TemporaryDirectory() as folder:
         sys.path.insert(0, sweep_faults.install(Path(folder)))
         missed = faulty("on two workers of this machine", rows, workers=2)
-        with (
-            config.set({"distributed.deploy.lost-worker-timeout": "5 minutes"}),
-            distributed.LocalCluster(
-                n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
-            ) as cluster,
-            distributed.Client(cluster) as client,
-        ):
+        with sweep_faults.two_dask_workers() as client:
             missed |= faulty("on two workers of Dask", rows, executor=client)
     return missed
 

@@ -241,7 +241,10 @@ def careful(chip: Chip) -> str:
 
 
 def energy_table(chips: list[Chip]) -> Iterator[str]:
-    yield "| preset | pJ/FLOP | SRAM, pJ/B | link, pJ/B | HBM, pJ/B | between, pJ/B | idle | busy | TDP |"  # noqa: E501
+    yield (
+        "| preset | pJ/FLOP | SRAM, pJ/B | link, pJ/B | HBM, pJ/B | between, pJ/B "
+        "| idle | busy | TDP |"
+    )
     yield "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"
     for chip in chips:
         energy = chip.energy

@@ -313,7 +313,7 @@ class Plan(Listed):
         return self.latency_s / run.latency_s - 1
 
     def what_if(self, name: str, change: Any, *, model: Any = None, **options: Any) -> WhatIf:
-        """The same model planned again with one thing changed, and what that does to the latency.
+        """Plans the model again with one thing changed, and says what that does to the latency.
 
         Args:
             name: What would be an axis of `elk.sweep`: `hbm_bandwidth`, `cores`, `batch`, `policy`.

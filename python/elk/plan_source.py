@@ -20,7 +20,7 @@ class PlanSource(Protocol):
         """The plan as a document of its own, which the caller may change."""
 
     def sections(self) -> Mapping[str, Any]:
-        """The same, perhaps of sections that are made as they are asked for."""
+        """The document, perhaps of sections that are made as they are asked for."""
 
     def problems(self) -> list[str]:
         """Every rule of the program's semantics that the plan breaks."""

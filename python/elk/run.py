@@ -11,7 +11,8 @@ import numpy as np
 
 from elk.carried import Carried
 from elk.choices import one_of
-from elk.errors import InvalidInputError, MissingPackageError
+from elk.errors import InvalidInputError
+from elk.optional import pandas
 from elk.plan_schema import PlanDocument, SimulatedRow
 from elk.readable import duration, share
 from elk.run_intervals import Interval, intervals, simulated_row
@@ -97,14 +98,8 @@ class Run(Carried):
         Raises:
             MissingPackageError: pandas is not installed.
         """
-        try:
-            import pandas as pd  # noqa: PLC0415 - optional, and slow to import
-        except ImportError as error:
-            raise MissingPackageError(
-                "tables need pandas, which is not installed",
-                remedy="pip install pandas, or take run.rows()",
-            ) from error
-        return pd.DataFrame(self._named_columns()).rename_axis("op")
+        made: pd.DataFrame = pandas("run.rows()").DataFrame(self._named_columns())
+        return made.rename_axis("op")
 
     def _named_columns(self) -> dict[str, list[Any]]:
         ops, reasons, power_w = self._plan["ops"], self._reasons_ps, self._execute_power_w

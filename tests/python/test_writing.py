@@ -15,6 +15,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
 import elk
@@ -59,6 +60,11 @@ def command(*words: str) -> Write:
     return write
 
 
+@cache
+def sweep() -> elk.Sweep:
+    return elk.sweep(NERF, "tiny", {"rows": [8, 16]}, policy="basic", workers=0)
+
+
 # By the module that writes: what to call, and the suffix of the file that it writes.
 WRITERS: dict[str, dict[str, tuple[Callable[[elk.Plan, Path], Write], str]]] = {
     "plan_file": {
@@ -97,6 +103,16 @@ WRITERS: dict[str, dict[str, tuple[Callable[[elk.Plan, Path], Write], str]]] = {
         )
     },
     "cli/compare": {"compare --plot": (lambda *_: command(*COMPARE, "--plot"), "png")},
+    "cli/sweep": {
+        "sweep plot": (
+            lambda *_: command("sweep", "plot", str(sweep().path), "-o"),
+            "png",
+        )
+    },
+    "sweeps/tables": {
+        f"a sweep, {suffix}": (lambda *_: sweep().save, suffix)
+        for suffix in ("parquet", "csv", "nc")
+    },
 }
 CASES = {name: case for of_module in WRITERS.values() for name, case in of_module.items()}
 
@@ -106,7 +122,7 @@ def written(
     request: pytest.FixtureRequest, plan: elk.Plan, saved: Path, tmp_path: Path
 ) -> tuple[Write, Path]:
     """What writes a file, and where to."""
-    if request.param == "compare --plot":
+    if request.param in ("compare --plot", "sweep plot"):
         pytest.importorskip("matplotlib")
     make, suffix = CASES[request.param]
     return make(plan, saved), tmp_path / f"file.{suffix}"
@@ -123,14 +139,8 @@ def files_of_at_most(size: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
-# Tables, pictures, pages, plans on their way and locks of sweeps: `tests/sweeps` writes them.
-IN_TESTS_OF_SWEEPS = {
-    "cli/sweep",
-    "figures/paper",
-    "sweeps/again",
-    "sweeps/store",
-    "sweeps/tables",
-}
+# `elk paper` fills a folder, file by file with the calls that are tested here; a store has a lock.
+OF_NO_SINGLE_FILE = {"figures/paper", "sweeps/store"}
 
 
 def test_each_module_that_writes_is_tested_here() -> None:
@@ -142,7 +152,7 @@ def test_each_module_that_writes_is_tested_here() -> None:
         if isinstance(node, ast.ImportFrom)
         and (node.module == "elk.atomic_file" or "atomic_file" in {x.name for x in node.names})
     }
-    assert names == set(WRITERS) | IN_TESTS_OF_SWEEPS
+    assert names == set(WRITERS) | OF_NO_SINGLE_FILE
 
 
 def test_a_write_that_fails_midway_leaves_the_old_file_alone(

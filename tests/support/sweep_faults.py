@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 LARGE: Final = 58  # answered at once, with more than a pipe holds
 SIGKILL: Final = 65
@@ -62,3 +64,21 @@ def install(folder: Path) -> str:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "sitecustomize.py").write_text(_FAULTS, encoding="utf-8")
     return str(folder)
+
+
+@contextmanager
+def two_dask_workers() -> Iterator[Any]:
+    """A client of Dask with two worker processes of one thread on this machine."""
+    import distributed as untyped  # noqa: PLC0415 - as the package itself, optional
+    from dask import config  # noqa: PLC0415 - as the package itself, optional
+
+    distributed: Any = untyped
+    with (
+        # A busy machine may take long to start a worker anew; the cluster would drop it.
+        config.set({"distributed.deploy.lost-worker-timeout": "5 minutes"}),
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client

@@ -30,14 +30,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     faults = sweep_faults.install(tmp_path_factory.mktemp("faults"))
     sys.path.insert(0, faults)
     try:
-        with (
-            # A busy machine may take long to start a worker anew; the cluster would drop it.
-            config.set({"distributed.deploy.lost-worker-timeout": "5 minutes"}),
-            distributed.LocalCluster(
-                n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
-            ) as cluster,
-            distributed.Client(cluster) as client,
-        ):
+        with sweep_faults.two_dask_workers() as client:
             yield client
     finally:
         sys.path.remove(faults)

@@ -70,7 +70,7 @@ Key Problem::gather_key(const Place& place) const {
   return key;
 }
 
-/// The same in full, for problems whose layouts and ops have other numbers.
+/// A gather's key in full, for problems whose layouts and ops have other numbers.
 std::string Problem::kept_key(const Key& key, const Place& place) const {
   KeyWriter out;
   add_network(chip_, out);

@@ -71,7 +71,7 @@ def _run(
     chosen: list[PaperFigure], out: Path, workers: int | None, *, quick: bool, as_json: bool
 ) -> None:
     from elk.figures import paper  # noqa: PLC0415 `list` does without
-    from elk.figures.figure import Study  # noqa: PLC0415
+    from elk.figures.figure import Study  # noqa: PLC0415 - `list` does without
 
     study = Study(folder=out / "stores", workers=workers, quick=quick)
     found = {}

@@ -48,8 +48,8 @@ def errors(study: Study) -> Made:
     import pandas as pd  # noqa: PLC0415 - optional, and slow to import
 
     from elk.fit import predict  # noqa: PLC0415 - needs the core
-    from elk.tilemodel import load_tile_model  # noqa: PLC0415
-    from elk.tileprofile import read_profile  # noqa: PLC0415
+    from elk.tilemodel import load_tile_model  # noqa: PLC0415 - few figures read tiles
+    from elk.tileprofile import read_profile  # noqa: PLC0415 - few figures read tiles
 
     folder, model = _profiles(), load_tile_model("ipu-mk2")
     parts = []

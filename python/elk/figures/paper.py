@@ -43,7 +43,7 @@ class Written:
     claims: list[Claim]
 
     def to_dict(self) -> dict[str, Any]:
-        """The same as plain data."""
+        """The figure as plain data."""
         claims = [dict(zip(_NAMES, _cells(claim), strict=True)) for claim in self.claims]
         return {"note": self.note, "claims": claims}
 
@@ -100,7 +100,7 @@ def _write(made: Made, stem: Path) -> None:
 def _draw(made: Made, stem: Path) -> None:
     """Writes the picture as PNG and SVG, the same bytes each time."""
     import matplotlib as mpl  # noqa: PLC0415 - optional, and slow to import
-    from matplotlib.figure import Figure  # noqa: PLC0415
+    from matplotlib.figure import Figure  # noqa: PLC0415 - optional, and slow to import
 
     with mpl.rc_context({"svg.hashsalt": "elk", "font.size": 9}):
         figure = Figure(figsize=made.size, layout="constrained")

@@ -53,7 +53,7 @@ _TABLE: Final = {
 def _compile(study: Study, name: str, batch: int) -> tuple[Plan, float, float]:
     """A plan that starts from nothing, with the seconds and CPU seconds that it took."""
     from elk.model import load_model  # noqa: PLC0415 - `elk paper list` needs no models
-    from elk.planning import compile as compile_plan  # noqa: PLC0415
+    from elk.planning import compile as compile_plan  # noqa: PLC0415 - few figures plan
 
     sizes = {"batch": batch, **({} if name == _DIFFUSION else PAST)}
     model = load_model(study.model(name), bindings=sizes)

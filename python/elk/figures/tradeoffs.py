@@ -31,8 +31,8 @@ _FILLS: Final = {"MinPreload": "#4c78a8", "MaxPreload": "#e45756"}
 def _plan(study: Study, name: str) -> PlanDocument:
     """A plan of a few layers by the paper's static policy."""
     from elk import models  # noqa: PLC0415 - `elk paper list` needs no models
-    from elk.model import load_model  # noqa: PLC0415
-    from elk.planning import compile as compile_plan  # noqa: PLC0415
+    from elk.model import load_model  # noqa: PLC0415 - few figures plan
+    from elk.planning import compile as compile_plan  # noqa: PLC0415 - few figures plan
 
     given = models.get(name, layers=1 if study.quick else _LAYERS)
     model = load_model(given, bindings={"batch": 32, **PAST})
@@ -113,7 +113,7 @@ def _heaviest(plan: PlanDocument) -> list[OpRow]:
 
 
 def _staircase(rows: pd.DataFrame) -> pd.DataFrame:
-    """Those plans than which none is smaller and faster."""
+    """The plans than which none is smaller and faster."""
     ordered = rows.sort_values(["space_bytes", "time_s"])
     return ordered[ordered["time_s"] < ordered["time_s"].cummin().shift(fill_value=np.inf)]
 

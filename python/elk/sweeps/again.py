@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from elk import atomic_file
+from elk.carried import arrived
 from elk.errors import InfeasibleError
-from elk.plan import load_plan
+from elk.plan import Plan
 from elk.sweeps.evaluate import Evaluator
 
 if TYPE_CHECKING:
-    from elk.plan import Plan
     from elk.sweeps.definition import Base, Task
     from elk.sweeps.store import Store
 
@@ -25,10 +22,7 @@ def plan_again(store: Store, task: Task, base: Base | None) -> Plan:
     """
     kept = store.plan(task.key)
     if kept is not None:
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "point.elkplan"
-            atomic_file.write_bytes(path, kept, "the plan")
-            return load_plan(path)
+        return Plan(arrived(kept))
     if task.problem is not None:
         raise InfeasibleError(task.problem, code="invalid_chip")
     sources = {source.digest: source for source in store.sources() if source.digest == task.source}

@@ -15,7 +15,7 @@ from elk.errors import ElkError, InvalidInputError
 from elk.sweeps import chip_axes
 from elk.sweeps.axes import DEFAULTS, LOADING, Axis, Parser, classify, shown
 from elk.sweeps.complaints import Complaint, complaint, refuse
-from elk.sweeps.sources import Source, canonical, chip_document, chip_of, digest_of, source_of
+from elk.sweeps.sources import Source, canonical, chip_of, digest_of, source_of
 from elk.sweeps.space import Space, SpaceLike, Tagged, as_space
 
 if TYPE_CHECKING:
@@ -271,7 +271,7 @@ class _Definer:
         if id(given) not in self.bases:
             self.given.append(given)
             try:
-                self.bases[id(given)] = chip_document(self._loaded(given))
+                self.bases[id(given)] = self._loaded(given).to_dict()
             except InvalidInputError as error:
                 self.complaints.append(complaint("chip", error))
                 self.bases[id(given)] = None
@@ -308,7 +308,7 @@ class _Definer:
         if label not in self.made:
             self.given.append(given)
             try:
-                text = canonical(chip_document(chip_axes.changed(self._loaded(given), fields)))
+                text = canonical(chip_axes.changed(self._loaded(given), fields).to_dict())
                 digest = hashlib.sha256(text.encode()).hexdigest()
                 self.chips[digest] = text
                 self.made[label] = (digest, None)
@@ -339,7 +339,7 @@ class _Definer:
             source = self._source(self.base.model)
             found["model"] = {"name": source.label, "onnx_sha256": source.digest}
         if "chip" not in kinds:
-            found["chip"] = chip_document(self._loaded(self.base.chip))
+            found["chip"] = self._loaded(self.base.chip).to_dict()
         found["bindings"] = dict(self.base.bindings)
         named = {axis.target for axis in axes if axis.kind == "option"}
         merged = {**DEFAULTS, **self.base.options}
@@ -362,7 +362,7 @@ def task_of(
 
 
 def loading(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Those options that `elk.load_model` takes."""
+    """The options that `elk.load_model` takes."""
     return {name: options[name] for name in LOADING if options.get(name) is not None}
 
 

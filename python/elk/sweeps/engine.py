@@ -124,7 +124,7 @@ class Pace:
 
 
 class InlineEngine:
-    """This process: no worker to start, and none to lose either."""
+    """The caller's own process: no worker to start, and none to lose either."""
 
     def __init__(self, work: Work) -> None:
         self._evaluator = work.evaluator()

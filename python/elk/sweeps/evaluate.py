@@ -39,7 +39,7 @@ class Answer:
         message: The same for people.
         traceback: Where a failure was raised.
         row: The results, by column; None where the point has none of it.
-        plan: The plan's file, where plans are kept.
+        plan: The plan as it is carried between processes, where plans are kept.
         seconds: How long it took.
         worker: Who did it.
         is_forecast: Whether its latency is the forecast of policy `ideal`, which no chip runs.
@@ -151,6 +151,6 @@ class Evaluator:
 
     @staticmethod
     def _packed(plan: Plan) -> bytes:
-        from elk.plan_file import packed  # noqa: PLC0415 - few sweeps keep plans
+        from elk.carried import carried  # noqa: PLC0415 - few sweeps keep plans
 
-        return packed(plan._to_document())
+        return carried(plan._to_document())

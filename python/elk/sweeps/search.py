@@ -138,7 +138,7 @@ def search(  # noqa: PLR0913 - every option is a keyword of its own
 
 
 def _aim(aim: _Aim) -> _Aim:
-    """The same, checked."""
+    """`aim` itself, if nothing is wrong with it."""
     most = {"points": MOST_POINTS, "batch": 4096, "seed": 1 << 31, "patience": MOST_POINTS}
     for name, limit in most.items():
         value, least = getattr(aim, name), 0 if name == "seed" else 1

@@ -70,7 +70,7 @@ class Source:
     def proto(self) -> onnx.ModelProto:
         """The model as ONNX."""
         from elk.frontend.load import load  # noqa: PLC0415 - `import elk` stays small
-        from elk.limits import DEFAULT  # noqa: PLC0415
+        from elk.limits import DEFAULT  # noqa: PLC0415 - `import elk` stays small
 
         source = self.path if self.data is None else self.data
         return load(source, DEFAULT).proto  # type: ignore[arg-type]
@@ -134,7 +134,7 @@ def _of_file(path: Path) -> Source:
 
 def _graph_name(data: bytes) -> str:
     from elk.frontend.load import load  # noqa: PLC0415 - `import elk` stays small
-    from elk.limits import DEFAULT  # noqa: PLC0415
+    from elk.limits import DEFAULT  # noqa: PLC0415 - `import elk` stays small
 
     return load(data, DEFAULT).name
 
@@ -148,11 +148,6 @@ def chip_of(given: Any) -> Chip:
     if isinstance(given, Named):
         return chip_of(given.value)
     return chips.find(given)
-
-
-def chip_document(chip: Chip) -> dict[str, Any]:
-    """The chip as workers make it again."""
-    return chip.to_dict()
 
 
 def digest_of(document: Mapping[str, Any]) -> str:

@@ -208,7 +208,7 @@ class Store:
             cursor.executemany("UPDATE points SET point_key = ? WHERE point = ?", points)
 
     def plan(self, key: str) -> bytes | None:
-        """The plan's file that is kept for a key."""
+        """The plan that is kept for a key, as it is carried between processes."""
         with self._reading() as cursor:
             row = cursor.execute("SELECT plan FROM plans WHERE point_key = ?", (key,)).fetchone()
         return None if row is None else bytes(row[0])

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from elk import quantity
 from elk.choices import one_of
-from elk.errors import InvalidInputError, SweepStoreError
+from elk.errors import InvalidInputError
 from elk.readable import duration
 from elk.sweeps.analysis.analysed import Analysed
 from elk.sweeps.axes import unit_of
-from elk.sweeps.columns import COLUMNS, MEASURED
+from elk.sweeps.columns import MEASURED
 from elk.sweeps.evaluate import DONE
 
 if TYPE_CHECKING:
@@ -324,6 +324,3 @@ def _short(axis: str, value: Any) -> str:
         return quantity.show(value, unit)
     text = f"{value:.4g}" if isinstance(value, float) else str(value)
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
-
-
-__all__ = ["COLUMNS", "Sweep", "SweepPoint", "SweepStoreError"]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from elk import atomic_file
 from elk.errors import InvalidInputError, MissingPackageError
+from elk.optional import pandas
 from elk.sweeps.columns import COLUMNS
 
 if TYPE_CHECKING:
@@ -24,14 +25,8 @@ _TEXTS: Final = ("status", "code", "message", "elk_version", "worker", "finished
 
 def frame(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> pd.DataFrame:
     """The table as a pandas frame, indexed by point; numbers are no objects."""
-    try:
-        import pandas as pd  # noqa: PLC0415 - optional, and slow to import
-    except ImportError as error:
-        raise MissingPackageError(
-            "tables need pandas, which is not installed",
-            remedy="pip install 'elk-icca[data]', or take sweep.rows()",
-        ) from error
-    table = pd.DataFrame.from_records([tuple(row) for row in rows], columns=list(names))
+    records = pandas("sweep.rows()").DataFrame.from_records
+    table: pd.DataFrame = records([tuple(row) for row in rows], columns=list(names))
     for name in names:
         if name in COLUMNS and COLUMNS[name].unit in _NUMBERS:
             table[name] = table[name].astype("float64")

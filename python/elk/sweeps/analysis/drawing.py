@@ -46,7 +46,7 @@ class Colours:
     def of(hue: Measure | None, values: Sequence[Any]) -> Colours:
         """Colours for these values."""
         from matplotlib import colormaps  # noqa: PLC0415 - optional, and slow to import
-        from matplotlib.colors import LogNorm, Normalize  # noqa: PLC0415
+        from matplotlib.colors import LogNorm, Normalize  # noqa: PLC0415 - optional, and slow to import
 
         if hue is None:
             return Colours(None, ())

@@ -52,7 +52,7 @@ class Asked:
 
 @dataclass(frozen=True, kw_only=True)
 class Chosen:
-    """The same with everything chosen; `apart` are axes whose values have a line each."""
+    """What is asked, with everything chosen; `apart` are axes whose values have a line each."""
 
     kind: str
     x: str

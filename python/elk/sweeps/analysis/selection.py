@@ -99,7 +99,7 @@ def numeric(place: str, name: object, rows: Sequence[Row]) -> str:
 
 
 def varying(names: Iterable[str], rows: Sequence[Row]) -> list[str]:
-    """Those columns that have several values."""
+    """The columns that have several values."""
     return [name for name in names if len({row[name] for row in rows}) > 1]
 
 

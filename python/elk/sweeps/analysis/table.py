@@ -6,7 +6,7 @@ import html
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from elk.errors import MissingPackageError
+from elk.optional import pandas
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,14 +29,8 @@ class Card:
         Raises:
             MissingPackageError: pandas is not installed.
         """
-        try:
-            import pandas as pd  # noqa: PLC0415 - optional, and slow to import
-        except ImportError as error:
-            raise MissingPackageError(
-                "tables need pandas, which is not installed",
-                remedy="pip install 'elk-icca[data]', or take .rows()",
-            ) from error
-        return pd.DataFrame(self.rows())
+        made: pd.DataFrame = pandas(".rows()").DataFrame(self.rows())
+        return made
 
     def summary(self) -> str:
         """The card as text."""
