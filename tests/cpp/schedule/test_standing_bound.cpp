@@ -15,6 +15,7 @@
 #include "elk/partition/extent.hpp"
 #include "elk/partition/plan.hpp"
 #include "elk/schedule/bounds.hpp"
+#include "elk/schedule/known.hpp"
 #include "elk/schedule/standing_bound.hpp"
 #include "partition/collectives.hpp"
 #include "schedule/every_cut.hpp"
@@ -229,25 +230,24 @@ TEST(StandingBound, IsKeptForTheSameFrontsAlone) {
   for (int round = 0; round < 20; ++round) {
     const ir::Graph graph = test::few_ops(random);
     const chip::Chip chip = test::few_cores(random);
-    Handovers handovers{64};
-    KnownTogether known{8};
+    Known known;
     Problem first = test::problem(graph, chip, tiles);
-    first.use(handovers, known);
+    first.use(known);
     const double all = standing_bound(first, Standings::Executes).time.value;
     Problem again(graph, chip, tiles, first.fronts(), first.front_of());
-    again.use(handovers, known);
+    again.use(known);
     EXPECT_EQ(standing_bound(again, Standings::Executes).time.value, all);
-    EXPECT_EQ(known.reuse().found, 1);
+    EXPECT_EQ(known.together.reuse().found, 1);
     std::vector<Excess> excess;
     for (std::int32_t op = 0; op < again.op_count(); ++op) {
       excess.push_back({.least = again.front(op).floor.execute.value});
     }
     EXPECT_EQ(standing_bound(again, Standings::Executes, excess).time.value, all);
-    EXPECT_EQ(known.reuse().found, 1);
+    EXPECT_EQ(known.together.reuse().found, 1);
     Problem other = test::problem(graph, chip, tiles);  // as good, but not the same
-    other.use(handovers, known);
+    other.use(known);
     EXPECT_EQ(standing_bound(other, Standings::Executes).time.value, all);
-    EXPECT_EQ(known.reuse().found, 1);
+    EXPECT_EQ(known.together.reuse().found, 1);
   }
 }
 
