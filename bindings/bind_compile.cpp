@@ -206,6 +206,9 @@ void bind_compile(py::module_& m) {
                                return p.simulated ? std::optional(p.simulated->value)
                                                   : std::nullopt;
                              })
+      .def_property_readonly(
+          "run", [](const Plan& p) { return p.run.get(); },
+          py::return_value_policy::reference_internal)
       .def_readonly("search", &Plan::search)
       .def_readonly("aimed", &Plan::aimed);
 

@@ -7,6 +7,7 @@
 #include <pybind11/stl.h>
 
 #include "columns.hpp"
+#include "elk/compile/kept.hpp"
 #include "elk/compile/simulate.hpp"
 #include "elk/sim/run.hpp"
 
@@ -136,7 +137,9 @@ void bind_sim(py::module_& m) {
 
   m.def("fidelity", &elk::compile::fidelity, py::arg("pod"),
         "How far a simulation tells cores apart where nothing else is asked for.");
-  m.def("simulate", &elk::compile::simulate, py::arg("graph"), py::arg("chip"), py::arg("program"),
-        py::arg("tiles"), py::arg("fidelity"), py::call_guard<py::gil_scoped_release>(),
-        "Runs `program` on the simulator, its calls timed by `tiles`.");
+  m.def(
+      "simulate", &elk::compile::simulate, py::arg("graph"), py::arg("chip"), py::arg("program"),
+      py::arg("tiles"), py::arg("fidelity"), py::arg("kept") = nullptr,
+      py::call_guard<py::gil_scoped_release>(),
+      "Runs `program` on the simulator, its calls timed by `tiles`, under which `kept` was kept.");
 }

@@ -812,6 +812,8 @@ class Plan(_Struct):
     @property
     def simulated_s(self) -> float | None: ...
     @property
+    def run(self) -> Run | None: ...
+    @property
     def search(self) -> Search: ...
     @property
     def aimed(self) -> Aimed | None: ...
@@ -941,7 +943,12 @@ class Run(_Struct):
 
 def fidelity(pod: Chip) -> Fidelity: ...
 def simulate(
-    graph: Graph, chip: Chip, program: Program, tiles: TileModel, fidelity: Fidelity
+    graph: Graph,
+    chip: Chip,
+    program: Program,
+    tiles: TileModel,
+    fidelity: Fidelity,
+    kept: Kept | None = None,
 ) -> Run: ...
 
 # --- tile ---

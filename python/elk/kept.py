@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
 _MOST_MODELS: Final = 4  # tile models with something kept
 _NAMES: Final = (
-    "fronts", "searches", "rates", "executes", "handovers", "gathers", "bounds", "passes",
+    "fronts", "searches", "rates", "executes", "handovers", "gathers", "bounds", "executions",
+    "passes",
 )  # fmt: skip
 
 

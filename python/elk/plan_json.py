@@ -104,6 +104,7 @@ class CompiledPlan:
     stopped: bool
     tiles: _core.TileModel
     loaded: Model
+    kept: _core.Kept | None
     effort: str = "default"
 
     def emulated(self) -> EmulatedPlan:
@@ -130,10 +131,14 @@ class CompiledPlan:
         return self.graph
 
     def simulate(self, tiles: _core.TileModel | None, fidelity: _core.Fidelity) -> _core.Run:
-        """Runs the plan on the simulator, with the tile model that it was planned with."""
-        return _core.simulate(
-            self._planned, self._machine, self.plan.program, tiles or self.tiles, fidelity
-        )
+        """Runs the plan on the simulator; the run that the search ended with stands for itself."""
+        known = self.plan.run
+        if tiles is None and known is not None and known.fidelity == fidelity:
+            return known
+        machine, program = self._machine, self.plan.program
+        if tiles is None:
+            return _core.simulate(self._planned, machine, program, self.tiles, fidelity, self.kept)
+        return _core.simulate(self._planned, machine, program, tiles, fidelity)
 
     def problems(self) -> list[str]:
         """Every rule of the program's semantics that the plan breaks."""

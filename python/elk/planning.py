@@ -135,6 +135,7 @@ def compile(  # noqa: PLR0913 - every option is a keyword of its own
             stopped=stopped,
             tiles=tiles,
             loaded=loaded,
+            kept=kept,
             effort=effort,
         )
     )

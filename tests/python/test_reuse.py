@@ -62,6 +62,9 @@ def at_rate(chip: elk.Chip, times: float) -> elk.Chip:
 
 
 def content(plan: elk.Plan) -> str:
+    """All of a plan but how long it took to find, and its run where it can run."""
+    if plan.policy != "ideal":
+        plan.simulate(fidelity="symmetric")
     document = plan.to_json()
     del document["search"]["seconds"]
     return json.dumps(document)
@@ -119,7 +122,7 @@ def test_policies_in_any_order_are_as_afresh(case: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.nightly) for seed in (2, 3, 4))]
+    "seed", [0, *(pytest.param(seed, marks=pytest.mark.nightly) for seed in (1, 2, 3, 4))]
 )
 @pytest.mark.parametrize("case", ORDERS)
 def test_points_of_a_sweep_are_as_afresh(case: str, seed: int) -> None:
@@ -136,7 +139,9 @@ def llama_layers() -> elk.Model:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("chip", ["ipu-pod4-hbm", "ipu-pod4-hbm-mesh-wide"])
+@pytest.mark.parametrize(
+    "chip", ["ipu-pod4-hbm", pytest.param("ipu-pod4-hbm-mesh-wide", marks=pytest.mark.nightly)]
+)
 def test_points_of_two_layers_of_a_llama_are_as_afresh(chip: str) -> None:
     expect_as_afresh(llama_layers, elk.chips.get(chip), random.Random(chip), 2)
 
@@ -184,6 +189,8 @@ def test_another_bandwidth_leaves_what_does_not_depend_on_it() -> None:
     found, asked = second["executes"]
     assert 0 < found == asked
     found, asked = second["handovers"]
+    assert found > asked / 2
+    found, asked = second["executions"]
     assert found > asked / 2
     found, asked = second["bounds"]
     assert 0 < found <= asked

@@ -28,7 +28,7 @@ ROUNDING = 1e-5  # the oracle counts whole picoseconds, of a million or more
 WORK = 10.0  # deterministic units, about as many seconds
 SEEDS = [
     pytest.param(range(40), 25, id="first"),
-    pytest.param(range(40, 200), 100, id="more", marks=pytest.mark.slow),
+    pytest.param(range(40, 200), 100, id="more", marks=[pytest.mark.slow, pytest.mark.nightly]),
 ]
 
 

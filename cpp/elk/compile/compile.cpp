@@ -47,7 +47,7 @@ class Versions {
         run_as(whole_, waves, *made.ideal);
       }
       take_ideal(made, spaces_);
-      if (!best_ || beats(rival(*best_), rival(made.plan), tiles_, options_.threads)) {
+      if (!best_ || beats(rival(*best_), rival(made.plan), tiles_, options_)) {
         best_ = std::move(made.plan);
       }
     } catch (const Infeasible&) {
@@ -164,7 +164,8 @@ Plan compile_pod(const ir::Graph& graph, const chip::Chip& chip, const cost::Til
        .resort = [&] { return train::leanest(graph, chip, execute, options.threads); },
        .plan_of = plan_of,
        .pooled = as_one,
-       .beats = [&](Plan& best, Plan& plan) { return beats(graph, chip, tiles, best, plan); }},
+       .beats = [&](Plan& best,
+                    Plan& plan) { return beats(graph, chip, tiles, options, best, plan); }},
       policies_from(options), options.watch);
 }
 
@@ -196,7 +197,7 @@ Plan compile(const ir::Graph& graph, const chip::Chip& chip, const cost::TileMod
                   ? compile_whole(graph, chip, tiles, asked, spaces)
                   : compile_pod(graph, chip, tiles, asked, spaces);
   plan.policy = asked.policy;
-  return concluded(graph, chip, tiles, std::move(plan), std::move(spaces));
+  return concluded(graph, chip, tiles, std::move(plan), std::move(spaces), options.kept);
 }
 
 }  // namespace elk::compile

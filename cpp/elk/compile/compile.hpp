@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "elk/schedule/objective.hpp"
 #include "elk/schedule/orders.hpp"
 #include "elk/schedule/schedule.hpp"
+#include "elk/sim/run.hpp"
 #include "elk/train/one_chip.hpp"
 
 namespace elk::compile {
@@ -85,6 +87,7 @@ struct Plan {
   // infinite: nothing. Empty of the ideal.
   std::vector<Seconds> least = {};                  // NOLINT(readability-redundant-member-init)
   std::optional<Seconds> simulated = std::nullopt;  // if plans had to be told apart by simulation
+  std::shared_ptr<const sim::Run> run = nullptr;    // at `fidelity(chip)`, if it was asked for
 };
 
 /// How the chips of a pod share a model, after the checks of what enters.

@@ -16,10 +16,11 @@ bool are_near(const Plan& a, const Plan& b) {
   return one < kFarApart * other && other < kFarApart * one;
 }
 
-double simulated(const Rival& rival, const cost::TileModel& tiles, int threads) {
+double simulated(const Rival& rival, const cost::TileModel& tiles, const Options& options) {
   if (!rival.plan.simulated) {
     const std::array<const program::Program*, 1> alone{&rival.plan.program};
-    rival.plan.simulated = judge(rival.graph, rival.chip, tiles, threads)(alone).front();
+    rival.plan.simulated =
+        judge(rival.graph, rival.chip, tiles, options.threads, options.kept)(alone).front();
   }
   return rival.plan.simulated->value;
 }
@@ -27,33 +28,34 @@ double simulated(const Rival& rival, const cost::TileModel& tiles, int threads) 
 }  // namespace
 
 schedule::Judge judge(const ir::Graph& graph, const chip::Chip& chip, const cost::TileModel& tiles,
-                      int threads) {
-  return [&, threads](std::span<const program::Program* const> programs) {
+                      int threads, Kept* kept) {
+  return [&, threads, kept](std::span<const program::Program* const> programs) {
     std::vector<Seconds> times;
     times.reserve(programs.size());
-    for (const sim::Run& run : simulate_alike(graph, chip, programs, tiles, threads)) {
+    for (const sim::Run& run : simulate_alike(graph, chip, programs, tiles, threads, kept)) {
       times.push_back(to_seconds(run.total));
     }
     return times;
   };
 }
 
-bool beats(const Rival& best, const Rival& plan, const cost::TileModel& tiles, int threads) {
+bool beats(const Rival& best, const Rival& plan, const cost::TileModel& tiles,
+           const Options& options) {
   if (plan.plan.aimed || !are_near(best.plan, plan.plan)) {
     return worth(plan.plan) < worth(best.plan);
   }
-  return simulated(plan, tiles, threads) < simulated(best, tiles, threads);
+  return simulated(plan, tiles, options) < simulated(best, tiles, options);
 }
 
-bool beats(const ir::Graph& graph, const chip::Chip& pod, const cost::TileModel& tiles, Plan& best,
-           Plan& plan) {
+bool beats(const ir::Graph& graph, const chip::Chip& pod, const cost::TileModel& tiles,
+           const Options& options, Plan& best, Plan& plan) {
   const chip::Chip one = chip::one_of(pod);
   const auto rival = [&](Plan& some) {
     return Rival{.graph = some.shard ? some.shard->graph : graph,
                  .chip = some.pod == Pod::Sharded ? one : pod,
                  .plan = some};
   };
-  return beats(rival(best), rival(plan), tiles, 1);
+  return beats(rival(best), rival(plan), tiles, options);
 }
 
 }  // namespace elk::compile

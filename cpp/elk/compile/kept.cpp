@@ -54,9 +54,7 @@ bool reads_hbm(const ir::Graph& graph, const ir::Op& op) {
 }
 
 std::string cores_key(const ir::Graph& graph, const ir::Op& op, const chip::Chip& chip) {
-  KeyWriter out;
-  add_cores(chip, out);
-  return ir::op_key(graph, op) + std::move(out).key();
+  return ir::op_key(graph, op) + machine_key(chip);
 }
 
 std::string front_key(const ir::Graph& graph, const ir::Op& op, const chip::Chip& chip,
@@ -127,6 +125,12 @@ void set_tensors(const ir::Op& op, cost::Front& front) {
 }
 
 }  // namespace
+
+std::string machine_key(const chip::Chip& chip) {
+  KeyWriter out;
+  add_cores(chip, out);
+  return std::move(out).key();
+}
 
 cost::Front Kept::front(const ir::Graph& graph, const ir::Op& op, const chip::Chip& chip,
                         const cost::TileModel& tiles, const cost::Constraints& constraints) {
@@ -200,6 +204,7 @@ std::vector<std::pair<std::string, Reuse>> Kept::reuse() const {
           {"handovers", known_.handovers.reuse()},
           {"gathers", known_.gathers.reuse()},
           {"bounds", known_.together.reuse()},
+          {"executions", executions_.reuse()},
           {"passes", passes_.reuse()}};
 }
 

@@ -13,6 +13,7 @@
 #include "elk/cost/trail.hpp"
 #include "elk/ir/graph.hpp"
 #include "elk/schedule/known.hpp"
+#include "elk/sim/executions.hpp"
 #include "elk/train/part.hpp"
 
 namespace elk::compile {
@@ -22,15 +23,16 @@ struct Options;
 
 /// What compiles of a model under one tile model leave for the next: fronts of ops, rates of tiles,
 /// estimated times of parts of ops, what layouts hand over or put on the links of a grid, what ops
-/// take at least together, and how far the search of policies is on a graph and a chip. The tile
-/// model must live as long. All of it takes about 450 MiB at most.
+/// take at least together, what their executions do when simulated, and how far the search of
+/// policies is on a graph and a chip. The tile model must live as long. All of it takes about 480
+/// MiB at most.
 ///
 /// An entry is looked up by all that it depends on and by nothing else, so a plan is the same with
 /// it as without. The front of an op that reads nothing from HBM does not depend on the HBM, nor do
-/// rates, estimates, handovers and bounds of executes: another HBM bandwidth leaves them. That of
-/// an op that reads from it does: which of its plans are prompt, how long its preloads take. Its
-/// search leaves a trail (`cost::Trail`), which at another rate tells the floor and the fastest
-/// plan without a search.
+/// rates, estimates, handovers, bounds and simulations of executes: another HBM bandwidth leaves
+/// them. That of an op that reads from it does: which of its plans are prompt, how long its
+/// preloads take. Its search leaves a trail (`cost::Trail`), which at another rate tells the floor
+/// and the fastest plan without a search.
 class Kept {
  public:
   [[nodiscard]] cost::Front front(const ir::Graph& graph, const ir::Op& op, const chip::Chip& chip,
@@ -40,6 +42,8 @@ class Kept {
   [[nodiscard]] train::ExecuteTime recalled(const ir::Graph& graph, const chip::Chip& pod,
                                             train::ExecuteTime execute);
   [[nodiscard]] schedule::Known& known() { return known_; }
+  /// By `machine_key` of the chip.
+  [[nodiscard]] sim::Executions& executions() { return executions_; }
   /// The passes on a graph and a chip, as far as any policy has brought them. Throws Infeasible
   /// where an op fits in no way.
   [[nodiscard]] std::shared_ptr<Passes> passes(const ir::Graph& graph, const chip::Chip& chip,
@@ -59,7 +63,11 @@ class Kept {
   Shelf<std::string, cost::Rates> rates_{std::size_t{8} << 20U};
   Shelf<std::string, train::Execute> executes_{std::size_t{8} << 20U};
   schedule::Known known_;
+  sim::Executions executions_{std::size_t{32} << 20U};
   Shelf<std::string, std::shared_ptr<Passes>> passes_{std::size_t{256} << 20U};
 };
+
+/// All of a chip that executes depend on.
+[[nodiscard]] std::string machine_key(const chip::Chip& chip);
 
 }  // namespace elk::compile

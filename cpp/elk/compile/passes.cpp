@@ -172,7 +172,7 @@ schedule::SearchOptions Passes::search_options(const Options& options) const {
   return {.policy = options.policy,
           .effort = options.effort,
           .threads = options.threads,
-          .judge = judge(graph_, chip_, tiles_, options.threads),
+          .judge = judge(graph_, chip_, tiles_, options.threads, options.kept),
           .watch = options.watch};
 }
 

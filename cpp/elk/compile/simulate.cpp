@@ -1,5 +1,6 @@
 #include "elk/compile/simulate.hpp"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "elk/base/units.hpp"
+#include "elk/compile/kept.hpp"
 #include "elk/cost/tile_times.hpp"
 #include "elk/sim/executor.hpp"
 
@@ -46,17 +48,24 @@ sim::Fidelity fidelity(const chip::Chip& pod) {
 }
 
 sim::Run simulate(const ir::Graph& graph, const chip::Chip& chip, const program::Program& program,
-                  const cost::TileModel& tiles, sim::Fidelity fidelity) {
+                  const cost::TileModel& tiles, sim::Fidelity fidelity, Kept* kept) {
+  if (kept != nullptr && fidelity == sim::Fidelity::Symmetric) {
+    const std::array<const program::Program*, 1> alone{&program};
+    return simulate_alike(graph, chip, alone, tiles, 1, kept).front();
+  }
   ir::validate(graph);
   return sim::simulate(graph, chip, program, times(graph, chip, tiles), fidelity);
 }
 
 std::vector<sim::Run> simulate_alike(const ir::Graph& graph, const chip::Chip& chip,
                                      std::span<const program::Program* const> programs,
-                                     const cost::TileModel& tiles, int threads) {
+                                     const cost::TileModel& tiles, int threads, Kept* kept) {
   ir::validate(graph);
   return sim::simulate(graph, chip, programs, [&] { return times(graph, chip, tiles); },
-                       {.fidelity = sim::Fidelity::Symmetric, .threads = threads});
+                       {.fidelity = sim::Fidelity::Symmetric,
+                        .threads = threads,
+                        .kept = kept != nullptr ? &kept->executions() : nullptr,
+                        .machine = kept != nullptr ? machine_key(chip) : std::string{}});
 }
 
 }  // namespace elk::compile

@@ -11,19 +11,23 @@
 
 namespace elk::compile {
 
+class Kept;
+
 /// How far to tell cores apart where nothing else is asked for: as far as it takes no longer than a
 /// plan's search.
 [[nodiscard]] sim::Fidelity fidelity(const chip::Chip& pod);
 
 /// Runs a program on the simulator, its calls timed by a tile model. Where chips share the model,
-/// `chip` is `chip::one_of` the pod: every chip does the same.
+/// `chip` is `chip::one_of` the pod: every chip does the same. With equal resources taken together,
+/// what is kept of the executions of other programs is not worked out again; `kept` may be null.
 [[nodiscard]] sim::Run simulate(const ir::Graph& graph, const chip::Chip& chip,
                                 const program::Program& program, const cost::TileModel& tiles,
-                                sim::Fidelity fidelity);
+                                sim::Fidelity fidelity, Kept* kept = nullptr);
 
-/// The same of several programs of a graph, resources of a kind loaded as the busiest.
+/// Runs several programs of a graph, resources of a kind loaded as the busiest.
 [[nodiscard]] std::vector<sim::Run> simulate_alike(
     const ir::Graph& graph, const chip::Chip& chip,
-    std::span<const program::Program* const> programs, const cost::TileModel& tiles, int threads);
+    std::span<const program::Program* const> programs, const cost::TileModel& tiles, int threads,
+    Kept* kept = nullptr);
 
 }  // namespace elk::compile

@@ -1,5 +1,6 @@
 #include "elk/compile/spaces.hpp"
 
+#include <memory>
 #include <utility>
 
 #include "elk/compile/judge.hpp"
@@ -32,6 +33,7 @@ Plan as_ideal(const Plan& plan, schedule::Forecast times) {
   result.program.code = plan.program.code;
   result.occupancy = {};
   result.simulated = {};
+  result.run = nullptr;
   result.least = {};
   result.predicted = std::move(times);
   return result;
@@ -70,17 +72,17 @@ void take_ideal(Compiled& made, Spaces& spaces) {
 }
 
 Plan concluded(const ir::Graph& graph, const chip::Chip& pod, const cost::TileModel& tiles,
-               Plan plan, Spaces spaces) {
+               Plan plan, Spaces spaces, Kept* kept) {
   plan.bounds = schedule::least_bounds(spaces.bounds);
   plan.bounds.ideal = spaces.least.value();
   undercut(plan.predicted, plan, spaces);
   if (may_undercut(plan, pod)) {
-    const bool shares = plan.pod == Pod::Sharded;
-    const sim::Run run =
-        simulate(plan.shard ? plan.shard->graph : graph, shares ? chip::one_of(pod) : pod,
-                 plan.program, tiles, fidelity(pod));
+    const ir::Graph& planned = plan.shard ? plan.shard->graph : graph;
+    const chip::Chip machine = plan.pod == Pod::Sharded ? chip::one_of(pod) : pod;
+    sim::Run run = simulate(planned, machine, plan.program, tiles, fidelity(pod), kept);
     plan.simulated = to_seconds(run.total);
     undercut(forecast(run), plan, spaces);
+    plan.run = std::make_shared<const sim::Run>(std::move(run));
   }
   if (!spaces.wants_ideal) {
     return plan;

@@ -35,6 +35,6 @@ void take_ideal(Compiled& made, Spaces& spaces);
 /// forecast and of its simulated time on `pod`: where the ideal's rules made no more of any
 /// choices, it is the ideal.
 [[nodiscard]] Plan concluded(const ir::Graph& graph, const chip::Chip& pod,
-                             const cost::TileModel& tiles, Plan plan, Spaces spaces);
+                             const cost::TileModel& tiles, Plan plan, Spaces spaces, Kept* kept);
 
 }  // namespace elk::compile

@@ -6,6 +6,8 @@
 
 #include "elk/base/errors.hpp"
 #include "elk/base/ids.hpp"
+#include "elk/base/key_writer.hpp"
+#include "elk/ir/op_key.hpp"
 
 namespace elk::program {
 namespace {
@@ -16,6 +18,12 @@ using Key = Expander::Key;
 std::int32_t number(std::map<Key, std::int32_t>& known, Key key) {
   const auto next = static_cast<std::int32_t>(known.size());
   return known.try_emplace(std::move(key), next).first->second;
+}
+
+void add_cut(const ir::Graph& graph, const ir::Op& op, const partition::ExecutePlan& plan,
+             KeyWriter& out) {
+  const auto& [factors, temporal, pace, order, loops, mesh_dims] = plan;
+  out.all(ir::op_key(graph, op), factors, temporal, pace, order, loops, mesh_dims);
 }
 
 }  // namespace
@@ -75,6 +83,23 @@ std::int64_t Expander::result_of(std::int32_t op, std::int32_t tensor) const {
 }
 
 std::int32_t Expander::execution_of(std::int32_t op) const { return execution_of_[subscript(op)]; }
+
+std::string Expander::signature(std::int32_t op) const {
+  const ir::Op& node = graph_.ops[subscript(op)];
+  const auto& [execute, divisor, tree, ring] = ops_[subscript(op)];
+  KeyWriter out;
+  add_cut(graph_, node, execute, out);
+  out.all(divisor, tree, ring);
+  for (const ir::Operand& operand : node.operands) {
+    const std::int32_t maker = maker_of(operand);
+    out.add(maker >= 0);
+    if (maker >= 0) {
+      add_cut(graph_, graph_.ops[subscript(maker)], ops_[subscript(maker)].execute, out);
+      out.add(result_of(maker, operand.tensor));
+    }
+  }
+  return std::move(out).key();
+}
 
 std::int32_t Expander::preload_of(std::int32_t op) const { return preload_of_[subscript(op)]; }
 

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "elk/program/execution.hpp"
@@ -36,6 +37,8 @@ class Expander {
   [[nodiscard]] const Key& key_of(std::int32_t execution) const {
     return key_of_[static_cast<std::size_t>(execution)];
   }
+  /// All that the execution of an op depends on but the chip, whatever graph it stands in.
+  [[nodiscard]] std::string signature(std::int32_t op) const;
   /// Which of the distinct preloads an op has; -1: nothing comes from HBM.
   [[nodiscard]] std::int32_t preload_of(std::int32_t op) const;
   [[nodiscard]] std::int32_t preloads() const { return preloads_; }

@@ -14,18 +14,11 @@
 #include "elk/base/watch.hpp"
 #include "elk/partition/plan.hpp"
 #include "elk/program/expander.hpp"
+#include "elk/sim/executions.hpp"
 #include "elk/sim/work.hpp"
 
 namespace elk::sim {
 namespace {
-
-/// What one of the executions of a program does, and on which cores.
-struct Executed {
-  Work work;
-  std::vector<std::int32_t> cores;
-};
-
-using ExecutedOnce = std::shared_ptr<const Executed>;
 
 ExecutedOnce executed(const ir::Graph& graph, const program::Expander& expander, std::int32_t op,
                       Works& works) {
@@ -36,6 +29,27 @@ ExecutedOnce executed(const ir::Graph& graph, const program::Expander& expander,
   }
   std::sort(result.cores.begin(), result.cores.end());
   return std::make_shared<const Executed>(std::move(result));
+}
+
+/// Of one execution of several programs: from what is kept, if anything is.
+ExecutedOnce recalled(const ir::Graph& graph, const chip::Chip& chip,
+                      const program::Expander& expander, std::int32_t op,
+                      const std::function<TileTimes()>& tiles, const Simulation& how) {
+  const std::string key =
+      how.kept != nullptr ? how.machine + expander.signature(op) : std::string{};
+  if (how.kept != nullptr) {
+    if (const std::optional<ExecutedOnce> known = how.kept->find(key)) {
+      return *known;
+    }
+  }
+  const TileTimes times = tiles();
+  Demands demands(chip, how.fidelity);
+  Works works(chip, demands, times);
+  ExecutedOnce found = executed(graph, expander, op, works);
+  if (how.kept != nullptr) {
+    how.kept->put(key, found, key.size() + bytes_of(*found));
+  }
+  return found;
 }
 
 /// A program with its expander and what is known of each execution, or null.
@@ -294,12 +308,7 @@ std::vector<Run> simulate(const ir::Graph& graph, const chip::Chip& chip,
   }
   const std::vector<ExecutedOnce> known = parallel_map(
       distinct,
-      [&](const First& one) {
-        const TileTimes times = tiles();
-        Demands demands(chip, how.fidelity);
-        Works works(chip, demands, times);
-        return executed(graph, *one.expander, one.op, works);
-      },
+      [&](const First& one) { return recalled(graph, chip, *one.expander, one.op, tiles, how); },
       how.threads);
   return parallel_map(
       expanders,

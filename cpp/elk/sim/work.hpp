@@ -7,7 +7,8 @@
 #include "elk/program/execution.hpp"
 #include "elk/program/loading.hpp"
 #include "elk/sim/demand.hpp"
-#include "elk/sim/executor.hpp"
+#include "elk/sim/run.hpp"
+#include "elk/sim/tile_times.hpp"
 
 namespace elk::sim {
 

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/rounds.hpp"
 #include "elk/base/errors.hpp"
 #include "elk/compile/compile.hpp"
 #include "schedule/models.hpp"
@@ -19,6 +20,12 @@ using schedule::Policy;
 
 inline constexpr std::array<Policy, 5> kPolicies{Policy::Basic, Policy::Static, Policy::ElkDyn,
                                                  Policy::ElkFull, Policy::Ideal};
+
+/// All policies; under a sanitizer those two whose work includes that of the others.
+inline std::vector<Policy> policies_with_all_work() {
+  return test::kSanitized ? std::vector<Policy>{Policy::ElkFull, Policy::Ideal}
+                          : std::vector<Policy>(kPolicies.begin(), kPolicies.end());
+}
 
 /// Pods are pooled unless `pod` says otherwise.
 inline std::optional<Plan> plan(const ir::Graph& graph, const chip::Chip& chip, Policy policy,

@@ -18,26 +18,38 @@
 namespace elk::compile {
 namespace {
 
-TEST(Compile, GivesTheSamePlanOnAnyNumberOfThreads) {
+void expect_same_on_any_number_of_threads(const chip::Chip& chip) {
   const ir::Graph graph = test::transformer({.layers = 3, .rows = 4, .width = 96});
   const std::vector<std::int32_t> counts =
       test::kSanitized ? std::vector<std::int32_t>{4} : std::vector<std::int32_t>{1, 2, 4, 4};
-  for (const chip::Chip& chip :
-       {test::tight_chip(16, 16384), test::tight_pair(8, 32768), test::grid_chip(4, 4, 24576),
-        test::without_hbm(test::tight_chip(32, 131072))}) {
-    for (const Policy policy : kPolicies) {
-      const std::optional<Plan> one = plan(graph, chip, policy, 1);
-      ASSERT_TRUE(one) << schedule::name(policy);
-      for (const std::int32_t threads : counts) {
-        const std::optional<Plan> again = plan(graph, chip, policy, threads);
-        ASSERT_TRUE(again);
-        expect_same(*one, *again);
-      }
+  for (const Policy policy : policies_with_all_work()) {
+    const std::optional<Plan> one = plan(graph, chip, policy, 1);
+    ASSERT_TRUE(one) << schedule::name(policy);
+    for (const std::int32_t threads : counts) {
+      const std::optional<Plan> again = plan(graph, chip, policy, threads);
+      ASSERT_TRUE(again);
+      expect_same(*one, *again);
     }
   }
 }
 
-TEST(Simulate, RunsProgramsTogetherAsAlone) {
+TEST(OnAnyNumberOfThreads, CompileGivesTheSamePlan) {
+  expect_same_on_any_number_of_threads(test::tight_chip(16, 16384));
+}
+
+TEST(OnAnyNumberOfThreads, CompileGivesTheSamePlanForAPod) {
+  expect_same_on_any_number_of_threads(test::tight_pair(8, 32768));
+}
+
+TEST(OnAnyNumberOfThreads, CompileGivesTheSamePlanForAGrid) {
+  expect_same_on_any_number_of_threads(test::grid_chip(4, 4, 24576));
+}
+
+TEST(OnAnyNumberOfThreads, CompileGivesTheSamePlanWithoutHbm) {
+  expect_same_on_any_number_of_threads(test::without_hbm(test::tight_chip(32, 131072)));
+}
+
+TEST(OnAnyNumberOfThreads, SimulateRunsProgramsTogetherAsAlone) {
   const ir::Graph graph = test::transformer({.layers = 3, .rows = 4, .width = 96});
   const cost::TileModel tiles = test::analytic();
   for (const chip::Chip& chip : {test::tight_chip(16, 16384), test::grid_chip(4, 4, 24576)}) {
