@@ -23,6 +23,7 @@ CASES = (
     ("nerf-t10", "palm-wafer", "sharded"),
     ("nerf-t10", "ipu-pod4", "pooled"),
     ("gpt2", "maia100", "sharded"),
+    ("gpt2", "ipu-pod4-hbm-mesh", "sharded"),
     ("opt-6.7b", "ipu-pod4-hbm", "sharded"),
     ("bert-large", "wormhole-n150", "sharded"),
 )

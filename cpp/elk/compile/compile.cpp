@@ -43,10 +43,7 @@ class Versions {
       Compiled made = compiled_on(graph, chip_, tiles_, asked, spaces_);
       take_least(made.plan);
       run_as(whole_, waves, made.plan);
-      if (made.ideal) {
-        run_as(whole_, waves, *made.ideal);
-      }
-      take_ideal(made, spaces_);
+      take_ideal(made, waves);
       if (!best_ || beats(rival(*best_), rival(made.plan), tiles_, options_)) {
         best_ = std::move(made.plan);
       }
@@ -80,6 +77,18 @@ class Versions {
  private:
   [[nodiscard]] Rival rival(Plan& plan) const {
     return {.graph = plan.shard ? plan.shard->graph : whole_.graph, .chip = chip_, .plan = plan};
+  }
+
+  /// Keeps the ideal if it is the least of all spaces.
+  void take_ideal(const Compiled& made, const ir::InWaves* waves) {
+    if (spaces_.least && !(made.plan.bounds.ideal < *spaces_.least)) {
+      return;
+    }
+    spaces_.least = made.plan.bounds.ideal;
+    if (spaces_.wants_ideal) {
+      spaces_.ideal = *made.ideal;
+      run_as(whole_, waves, *spaces_.ideal);
+    }
   }
 
   void take_least(const Plan& plan) {

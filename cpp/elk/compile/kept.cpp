@@ -203,6 +203,7 @@ std::vector<std::pair<std::string, Reuse>> Kept::reuse() const {
           {"executes", executes_.reuse()},
           {"handovers", known_.handovers.reuse()},
           {"gathers", known_.gathers.reuse()},
+          {"preloads", known_.preloads.reuse()},
           {"bounds", known_.together.reuse()},
           {"executions", executions_.reuse()},
           {"passes", passes_.reuse()}};

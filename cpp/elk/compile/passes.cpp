@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -137,9 +138,6 @@ Compiled compiled_by(Passes& passes, const Options& options, Spaces& spaces) {
   try {
     Compiled result = passes.compiled(options);
     spaces.bounds.push_back(*passes.bounds());
-    if (!spaces.wants_ideal) {
-      result.ideal.reset();
-    }
     return result;
   } catch (const Infeasible&) {
     spaces.bounds.push_back(*passes.bounds());
@@ -160,10 +158,8 @@ Passes::Passes(ir::Graph graph, chip::Chip chip, const cost::TileModel& tiles,
   counts_ = counts(distinct.fronts);
   schedule::Problem problem(graph_, chip_, tiles_,
                             {.all = std::move(distinct.fronts), .of = std::move(distinct.front_of)},
-                            {.threads = options.threads});
-  if (options.kept != nullptr) {
-    problem.use(options.kept->known());
-  }
+                            {.threads = options.threads,
+                             .known = options.kept != nullptr ? &options.kept->known() : nullptr});
   alone_ = schedule::fastest_alone(problem);
   last_ = std::make_unique<Stage>(std::move(problem), options.effort);
 }
@@ -211,11 +207,9 @@ Compiled Passes::made(schedule::Problem& problem, schedule::Found found,
             .search = counts_};
   plan.bounds.ideal = ideal.times.total;
   Compiled result{.plan = plan, .ideal = {}};
-  if (options.policy == schedule::Policy::ElkFull) {
-    fill_ideal(problem, ideal, plan);
-    plan.fronts = problem.fronts();
-    result.ideal = std::move(plan);
-  }
+  fill_ideal(problem, ideal, plan);
+  plan.fronts = problem.fronts();
+  result.ideal = std::make_shared<const Plan>(std::move(plan));
   result.plan.least = std::move(found.least);
   result.plan.aimed = aim(problem, options, found);
   result.plan.simulated = found.judged;

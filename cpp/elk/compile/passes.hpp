@@ -28,7 +28,7 @@ class Passes {
   Passes(ir::Graph graph, chip::Chip chip, const cost::TileModel& tiles, const Options& options);
 
   /// The plan of the policy of `options`, which differ from those before in nothing but it, the
-  /// threads and the watch; and that of the ideal, under ELK-Full. Throws Infeasible.
+  /// threads and the watch; and that of the ideal. Throws Infeasible.
   [[nodiscard]] Compiled compiled(const Options& options);
   /// Known as soon as a policy has searched, even where it found nothing.
   [[nodiscard]] const std::optional<schedule::Bounds>& bounds() const { return bounds_; }

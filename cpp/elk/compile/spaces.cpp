@@ -64,13 +64,6 @@ void undercut(schedule::Forecast times, Plan& plan, Spaces& spaces) {
 
 }  // namespace
 
-void take_ideal(Compiled& made, Spaces& spaces) {
-  if (!spaces.least || made.plan.bounds.ideal < *spaces.least) {
-    spaces.least = made.plan.bounds.ideal;
-    spaces.ideal = std::move(made.ideal);
-  }
-}
-
 Plan concluded(const ir::Graph& graph, const chip::Chip& pod, const cost::TileModel& tiles,
                Plan plan, Spaces spaces, Kept* kept) {
   plan.bounds = schedule::least_bounds(spaces.bounds);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -21,14 +22,11 @@ struct Spaces {
   std::optional<Plan> ideal;             // its plan, if it is wanted
 };
 
-/// A plan, and that of the ideal of its space if it is wanted.
+/// A plan, and that of the ideal of its space.
 struct Compiled {
   Plan plan;
-  std::optional<Plan> ideal;
+  std::shared_ptr<const Plan> ideal;
 };
-
-/// Keeps the ideal that was `made` if it is the least.
-void take_ideal(Compiled& made, Spaces& spaces);
 
 /// What the call returns of the best plan of all spaces: the plan, with the bounds of all of them,
 /// or that of the ideal if it is wanted. The plan counts for its ideal with the lesser of its

@@ -5,14 +5,17 @@
 #include <cstddef>
 #include <functional>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "elk/base/ids.hpp"
+#include "elk/base/key_writer.hpp"
 #include "elk/base/rounding.hpp"
 #include "elk/chip/delivery.hpp"
 #include "elk/chip/ways.hpp"
 #include "elk/cost/link_loads.hpp"
 #include "elk/cost/link_use.hpp"
+#include "elk/ir/op_key.hpp"
 #include "elk/partition/collective.hpp"
 #include "elk/partition/extent.hpp"
 #include "elk/partition/needs.hpp"
@@ -215,8 +218,8 @@ cost::Exchange exchange_of(const LinkCount& count, const chip::Chip& chip, bool 
   return result;
 }
 
-Deliveries::Deliveries(const chip::Chip& chip)
-    : chip_(chip), one_(chip), attached_(chip::attached_cores(chip)) {
+Deliveries::Deliveries(const chip::Chip& chip, LoadCounts* kept)
+    : chip_(chip), one_(chip), kept_(kept), attached_(chip::attached_cores(chip)) {
   one_.chips = 1;
 }
 
@@ -298,36 +301,62 @@ void Deliveries::settle(const ir::Graph& graph, const ir::Op& op, cost::PlanOpti
   }
 }
 
+LoadCount Deliveries::counted(const ir::Graph& graph, const ir::Op& op,
+                              const cost::PlanOption& option, const cost::PreloadState& state) {
+  const std::vector<std::int64_t> sum = bytes_on_links(graph, op, option, state);
+  if (sum.empty()) {
+    return {};
+  }
+  const std::int64_t grid = kDirections * chip_.core.count;  // of each chip; then its modules'
+  const auto one = static_cast<std::ptrdiff_t>(sum.size()) / chip_.chips;
+  LoadCount result{.any = true};
+  std::vector<std::int64_t> links(subscript(grid), 0);  // the busiest of all chips
+  for (auto chip = sum.begin(); chip != sum.end(); chip += one) {
+    result.link = std::max(result.link, *std::max_element(chip, chip + grid));
+    result.entry = std::max(result.entry, *std::max_element(chip + grid, chip + one));
+    std::transform(links.begin(), links.end(), chip, links.begin(),
+                   [](std::int64_t a, std::int64_t b) { return std::max(a, b); });
+  }
+  result.use = cost::link_use(links, chip_, 1);
+  return result;
+}
+
+LoadCount Deliveries::recalled(const ir::Graph& graph, const ir::Op& op,
+                               const cost::PlanOption& option, const cost::PreloadState& state) {
+  if (kept_ == nullptr) {
+    return counted(graph, op, option, state);
+  }
+  KeyWriter out;
+  add_network(chip_, out);
+  out.all(chip_.hbm->modules, chip_.hbm->position, ir::op_key(graph, op), state.divisor);
+  add_plan(option.plan, out);
+  std::string key = std::move(out).key();
+  if (const std::optional<LoadCount> known = kept_->find(key)) {
+    return *known;
+  }
+  const LoadCount found = counted(graph, op, option, state);
+  const std::size_t bytes = key.size() + sizeof(found);
+  kept_->put(std::move(key), found, bytes);
+  return found;
+}
+
 void Deliveries::settle(const ir::Graph& graph, const ir::Op& op, const cost::PlanOption& option,
                         cost::PreloadState& state) {
   if (!chip_.hbm) {
     return;
   }
-  const double link = chip_.interconnect.link_rate;
-  const std::vector<std::int64_t> sum = bytes_on_links(graph, op, option, state);
-  if (sum.empty()) {
+  const LoadCount count = recalled(graph, op, option, state);
+  if (!count.any) {
     return;
   }
-  const std::int64_t grid = kDirections * chip_.core.count;  // of each chip; then its modules'
-  const auto one = static_cast<std::ptrdiff_t>(sum.size()) / chip_.chips;
-  const auto amount = static_cast<double>(state.chip_hbm_bytes);
-  const auto port = static_cast<double>(state.link.value);
-  Seconds entry{0.0};
-  state.wire = {0.0};
-  std::vector<std::int64_t> links(subscript(grid), 0);  // the busiest of all chips
-  for (auto chip = sum.begin(); chip != sum.end(); chip += one) {
-    const auto most = [&](auto first, auto last) {
-      return Seconds{static_cast<double>(*std::max_element(first, last)) / link};
-    };
-    state.wire = std::max(state.wire, most(chip, chip + grid));
-    entry = std::max(entry, most(chip + grid, chip + one));
-    std::transform(links.begin(), links.end(), chip, links.begin(),
-                   [](std::int64_t a, std::int64_t b) { return std::max(a, b); });
-  }
-  state.use = cost::link_use(links, chip_, 1);
-  state.hbm_time = chip::hbm_time(chip_, amount, false);
+  const double link = chip_.interconnect.link_rate;
+  state.wire = {static_cast<double>(count.link) / link};
+  state.use = count.use;
+  state.hbm_time = chip::hbm_time(chip_, static_cast<double>(state.chip_hbm_bytes), false);
+  const Seconds entry{static_cast<double>(count.entry) / link};
   state.time = std::max({state.hbm_time, state.wire, entry});
   if (chip_.core.remote_access_blocks && chip_.core.sram_rate > 0.0) {
+    const auto port = static_cast<double>(state.link.value);
     state.time = std::max(state.time, Seconds{port / chip_.core.sram_rate});
   }
 }

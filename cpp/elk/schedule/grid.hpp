@@ -46,7 +46,8 @@ inline constexpr std::int64_t kMostCounted = 8192;
 /// chip: fewer nodes lie beside the few rows that a plan may take of the last.
 class Deliveries {
  public:
-  explicit Deliveries(const chip::Chip& chip);
+  /// `kept`: of other deliveries; null: nothing.
+  explicit Deliveries(const chip::Chip& chip, LoadCounts* kept = nullptr);
 
   /// Sets what the preload states of a plan take, or one of them.
   void settle(const ir::Graph& graph, const ir::Op& op, cost::PlanOption& option);
@@ -65,9 +66,15 @@ class Deliveries {
   [[nodiscard]] std::vector<std::int64_t> bytes_on_links(const ir::Graph& graph, const ir::Op& op,
                                                          const cost::PlanOption& option,
                                                          const cost::PreloadState& state);
+  [[nodiscard]] LoadCount counted(const ir::Graph& graph, const ir::Op& op,
+                                  const cost::PlanOption& option, const cost::PreloadState& state);
+  /// From what is kept, if anything is.
+  [[nodiscard]] LoadCount recalled(const ir::Graph& graph, const ir::Op& op,
+                                   const cost::PlanOption& option, const cost::PreloadState& state);
 
   const chip::Chip& chip_;
   chip::Chip one_;  // of its chips
+  LoadCounts* kept_;
   std::vector<std::vector<CoreId>> attached_;
   std::map<Key, Loads> known_;  // slices through every link of the grids and of the modules
 };

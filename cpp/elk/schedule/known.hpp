@@ -13,6 +13,7 @@ namespace elk::schedule {
 struct Known {
   Handovers handovers{std::size_t{24} << 20U};
   LinkCounts gathers{std::size_t{32} << 20U};
+  LoadCounts preloads{std::size_t{24} << 20U};
   KnownTogether together{std::size_t{24} << 20U};
 };
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "elk/base/key_writer.hpp"
@@ -18,6 +19,15 @@ struct LinkCount {
   cost::LinkUse use;
 };
 
+/// What a preload puts on the busiest link of grids, and on the busiest way in from a module; none:
+/// nothing is preloaded.
+struct LoadCount {
+  bool any = false;
+  std::int64_t link = 0;
+  std::int64_t entry = 0;
+  cost::LinkUse use = cost::kEverywhere;
+};
+
 /// How many cores a chip has, where they lie, who sends to whom: what such counts depend on of it,
 /// however fast its links are.
 void add_network(const chip::Chip& chip, KeyWriter& key);
@@ -26,5 +36,6 @@ void add_plan(const partition::ExecutePlan& plan, KeyWriter& key);
 
 /// Kept from one compile to the next.
 using LinkCounts = Shelf<std::string, LinkCount>;
+using LoadCounts = Shelf<std::string, LoadCount>;
 
 }  // namespace elk::schedule

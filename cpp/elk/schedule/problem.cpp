@@ -22,8 +22,9 @@ Problem::Problem(const ir::Graph& graph, const chip::Chip& chip, const cost::Til
     : graph_(graph),
       chip_(chip),
       tiles_(tiles),
+      known_(counting.known),
       moves_(chip, counts_links(chip, counting.most_cores)),
-      deliveries_(chip),
+      deliveries_(chip, known_ != nullptr ? &known_->preloads : nullptr),
       counts_(counts_links(chip, counting.most_cores)),
       recounts_(chip::is_mesh(chip) && !counts_),
       fronts_(std::move(fronts.all)),
@@ -31,6 +32,9 @@ Problem::Problem(const ir::Graph& graph, const chip::Chip& chip, const cost::Til
       lives_(program::lifetimes(graph)),
       readers_(graph.ops.size()),
       write_slot_(graph.tensors.size(), -1) {
+  if (known_ != nullptr) {
+    moves_.use(known_->handovers);
+  }
   settle_links(counting.threads);
   rank_.reserve(graph.ops.size());
   for (std::size_t i = 0; i < graph.ops.size(); ++i) {

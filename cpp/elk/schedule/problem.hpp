@@ -32,10 +32,11 @@ struct InPlace {
   Bytes copies;           // own copies of activations and room for partial results
 };
 
-/// How what passes links of grids is counted.
+/// How what passes links of grids is counted, and what is known before.
 struct LinkCounting {
   int threads = 1;
   std::int64_t most_cores = kMostCounted;  // on larger grids only what is recounted
+  Known* known = nullptr;                  // what other problems left; null: nothing
 };
 
 /// Fronts of distinct ops, and the number of that of each op.
@@ -57,11 +58,6 @@ class Problem {
   Problem(const ir::Graph& graph, const chip::Chip& chip, const cost::TileModel& tiles,
           FrontOfOps fronts, const LinkCounting& counting);
 
-  /// Takes from these what earlier compiles worked out, and leaves there what this one does.
-  void use(Known& known) {
-    moves_.use(known.handovers);
-    known_ = &known;
-  }
   /// Null: nothing is kept.
   [[nodiscard]] Known* known() const { return known_; }
 

@@ -40,7 +40,7 @@ void Problem::settle_links(int threads) {
     first[subscript(front_of_[i])] = &graph_.ops[i];
   }
   parallel_for_index(fronts_.size(), threads, [&](std::size_t front) {
-    Deliveries deliveries(chip_);
+    Deliveries deliveries(deliveries_);  // none share what they count on the way
     for (cost::PlanOption& option : fronts_[front].options) {
       settle_links(*first[front], option, deliveries);
     }
@@ -168,8 +168,8 @@ void Problem::recount_preloads(const std::vector<Choice>& choices, int threads) 
   parallel_for_index(asked.size(), threads, [&](std::size_t i) {
     const auto& [key, op] = asked[i];
     cost::PlanOption& option = fronts_[subscript(key[0])].options[subscript(key[1])];
-    Deliveries(chip_).settle(graph_, graph_.ops[subscript(op)], option,
-                             option.states[subscript(key[2])]);
+    Deliveries(deliveries_)
+        .settle(graph_, graph_.ops[subscript(op)], option, option.states[subscript(key[2])]);
   });
   for (const auto& [key, op] : asked) {
     settled_.insert(key);

@@ -231,11 +231,13 @@ TEST(StandingBound, IsKeptForTheSameFrontsAlone) {
     const ir::Graph graph = test::few_ops(random);
     const chip::Chip chip = test::few_cores(random);
     Known known;
-    Problem first = test::problem(graph, chip, tiles);
-    first.use(known);
+    const auto knowing = [&](const Problem& like) {
+      return Problem(graph, chip, tiles, {.all = like.fronts(), .of = like.front_of()},
+                     {.known = &known});
+    };
+    Problem first = knowing(test::problem(graph, chip, tiles));
     const double all = standing_bound(first, Standings::Executes).time.value;
-    Problem again(graph, chip, tiles, first.fronts(), first.front_of());
-    again.use(known);
+    Problem again = knowing(first);
     EXPECT_EQ(standing_bound(again, Standings::Executes).time.value, all);
     EXPECT_EQ(known.together.reuse().found, 1);
     std::vector<Excess> excess;
@@ -244,8 +246,8 @@ TEST(StandingBound, IsKeptForTheSameFrontsAlone) {
     }
     EXPECT_EQ(standing_bound(again, Standings::Executes, excess).time.value, all);
     EXPECT_EQ(known.together.reuse().found, 1);
-    Problem other = test::problem(graph, chip, tiles);  // as good, but not the same
-    other.use(known);
+    // As good, but not the same.
+    Problem other = knowing(test::problem(graph, chip, tiles));
     EXPECT_EQ(standing_bound(other, Standings::Executes).time.value, all);
     EXPECT_EQ(known.together.reuse().found, 1);
   }
