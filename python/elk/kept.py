@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 _MOST_MODELS: Final = 4  # tile models with something kept
 _NAMES: Final = (
     "fronts", "searches", "rates", "executes", "handovers", "gathers", "preloads", "bounds",
-    "executions", "passes",
+    "executions", "loads", "passes",
 )  # fmt: skip
 
 

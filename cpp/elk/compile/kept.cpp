@@ -132,6 +132,13 @@ std::string machine_key(const chip::Chip& chip) {
   return std::move(out).key();
 }
 
+std::string memory_key(const chip::Chip& chip) {
+  KeyWriter out;
+  add_cores(chip, out);
+  add_hbm(chip, HbmKey::Rates, out);
+  return std::move(out).key();
+}
+
 cost::Front Kept::front(const ir::Graph& graph, const ir::Op& op, const chip::Chip& chip,
                         const cost::TileModel& tiles, const cost::Constraints& constraints) {
   const std::string key = front_key(graph, op, chip, constraints, HbmKey::Rates);
@@ -205,7 +212,8 @@ std::vector<std::pair<std::string, Reuse>> Kept::reuse() const {
           {"gathers", known_.gathers.reuse()},
           {"preloads", known_.preloads.reuse()},
           {"bounds", known_.together.reuse()},
-          {"executions", executions_.reuse()},
+          {"executions", executions_.executed.reuse()},
+          {"loads", executions_.loads.reuse()},
           {"passes", passes_.reuse()}};
 }
 

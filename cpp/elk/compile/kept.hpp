@@ -24,7 +24,7 @@ struct Options;
 /// What compiles of a model under one tile model leave for the next: fronts of ops, rates of tiles,
 /// estimated times of parts of ops, what layouts hand over or put on the links of a grid, what ops
 /// take at least together, what their executions do when simulated, and how far the search of
-/// policies is on a graph and a chip. The tile model must live as long. All of it takes about 500
+/// policies is on a graph and a chip. The tile model must live as long. All of it takes about 420
 /// MiB at most.
 ///
 /// An entry is looked up by all that it depends on and by nothing else, so a plan is the same with
@@ -42,7 +42,7 @@ class Kept {
   [[nodiscard]] train::ExecuteTime recalled(const ir::Graph& graph, const chip::Chip& pod,
                                             train::ExecuteTime execute);
   [[nodiscard]] schedule::Known& known() { return known_; }
-  /// By `machine_key` of the chip.
+  /// By `machine_key` and `memory_key` of the chip.
   [[nodiscard]] sim::Executions& executions() { return executions_; }
   /// The passes on a graph and a chip, as far as any policy has brought them. Throws Infeasible
   /// where an op fits in no way.
@@ -63,11 +63,12 @@ class Kept {
   Shelf<std::string, cost::Rates> rates_{std::size_t{8} << 20U};
   Shelf<std::string, train::Execute> executes_{std::size_t{8} << 20U};
   schedule::Known known_;
-  sim::Executions executions_{std::size_t{32} << 20U};
-  Shelf<std::string, std::shared_ptr<Passes>> passes_{std::size_t{256} << 20U};
+  sim::Executions executions_;
+  Shelf<std::string, std::shared_ptr<Passes>> passes_{std::size_t{128} << 20U};
 };
 
-/// All of a chip that executes depend on.
+/// All of a chip that executes depend on, and with that all that preloads and stores depend on.
 [[nodiscard]] std::string machine_key(const chip::Chip& chip);
+[[nodiscard]] std::string memory_key(const chip::Chip& chip);
 
 }  // namespace elk::compile

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -39,6 +40,20 @@ sim::TileTimes times(const ir::Graph& graph, const chip::Chip& chip, const cost:
                    std::int64_t bits) { return to_picoseconds({of(op).copy(slices, run, bits)}); }};
 }
 
+/// By what is kept of other programs, if anything is.
+std::vector<sim::Run> simulated(const ir::Graph& graph, const chip::Chip& chip,
+                                std::span<const program::Program* const> programs,
+                                const cost::TileModel& tiles, sim::Simulation how, Kept* kept) {
+  ir::validate(graph);
+  if (kept != nullptr) {
+    const std::string apart(how.fidelity == sim::Fidelity::Core ? "c" : "s");
+    how.kept = &kept->executions();
+    how.machine = apart + machine_key(chip);
+    how.memory = apart + memory_key(chip);
+  }
+  return sim::simulate(graph, chip, programs, [&] { return times(graph, chip, tiles); }, how);
+}
+
 }  // namespace
 
 sim::Fidelity fidelity(const chip::Chip& pod) {
@@ -49,9 +64,9 @@ sim::Fidelity fidelity(const chip::Chip& pod) {
 
 sim::Run simulate(const ir::Graph& graph, const chip::Chip& chip, const program::Program& program,
                   const cost::TileModel& tiles, sim::Fidelity fidelity, Kept* kept) {
-  if (kept != nullptr && fidelity == sim::Fidelity::Symmetric) {
+  if (kept != nullptr) {
     const std::array<const program::Program*, 1> alone{&program};
-    return simulate_alike(graph, chip, alone, tiles, 1, kept).front();
+    return simulated(graph, chip, alone, tiles, {.fidelity = fidelity, .threads = 1}, kept).front();
   }
   ir::validate(graph);
   return sim::simulate(graph, chip, program, times(graph, chip, tiles), fidelity);
@@ -60,12 +75,8 @@ sim::Run simulate(const ir::Graph& graph, const chip::Chip& chip, const program:
 std::vector<sim::Run> simulate_alike(const ir::Graph& graph, const chip::Chip& chip,
                                      std::span<const program::Program* const> programs,
                                      const cost::TileModel& tiles, int threads, Kept* kept) {
-  ir::validate(graph);
-  return sim::simulate(graph, chip, programs, [&] { return times(graph, chip, tiles); },
-                       {.fidelity = sim::Fidelity::Symmetric,
-                        .threads = threads,
-                        .kept = kept != nullptr ? &kept->executions() : nullptr,
-                        .machine = kept != nullptr ? machine_key(chip) : std::string{}});
+  return simulated(graph, chip, programs, tiles,
+                   {.fidelity = sim::Fidelity::Symmetric, .threads = threads}, kept);
 }
 
 }  // namespace elk::compile

@@ -18,8 +18,8 @@ class Kept;
 [[nodiscard]] sim::Fidelity fidelity(const chip::Chip& pod);
 
 /// Runs a program on the simulator, its calls timed by a tile model. Where chips share the model,
-/// `chip` is `chip::one_of` the pod: every chip does the same. With equal resources taken together,
-/// what is kept of the executions of other programs is not worked out again; `kept` may be null.
+/// `chip` is `chip::one_of` the pod: every chip does the same. What is kept of other programs is
+/// not worked out again; `kept` may be null.
 [[nodiscard]] sim::Run simulate(const ir::Graph& graph, const chip::Chip& chip,
                                 const program::Program& program, const cost::TileModel& tiles,
                                 sim::Fidelity fidelity, Kept* kept = nullptr);

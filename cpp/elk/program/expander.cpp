@@ -101,6 +101,21 @@ std::string Expander::signature(std::int32_t op) const {
   return std::move(out).key();
 }
 
+std::string Expander::preload_signature(std::int32_t op) const {
+  const auto& [execute, divisor, tree, ring] = ops_[subscript(op)];
+  KeyWriter out;
+  add_cut(graph_, graph_.ops[subscript(op)], execute, out);
+  out.all(divisor, true);
+  return std::move(out).key();
+}
+
+std::string Expander::store_signature(const ir::Store& store) const {
+  KeyWriter out;
+  add_cut(graph_, graph_.ops[subscript(store.op)], ops_[subscript(store.op)].execute, out);
+  out.all(result_of(store.op, store.tensor), store.run, false);
+  return std::move(out).key();
+}
+
 std::int32_t Expander::preload_of(std::int32_t op) const { return preload_of_[subscript(op)]; }
 
 Execution Expander::execution(std::int32_t op) const {

@@ -37,8 +37,11 @@ class Expander {
   [[nodiscard]] const Key& key_of(std::int32_t execution) const {
     return key_of_[static_cast<std::size_t>(execution)];
   }
-  /// All that the execution of an op depends on but the chip, whatever graph it stands in.
+  /// All that the execution of an op, its preload or a store depends on but the chip, whatever
+  /// graph they stand in.
   [[nodiscard]] std::string signature(std::int32_t op) const;
+  [[nodiscard]] std::string preload_signature(std::int32_t op) const;
+  [[nodiscard]] std::string store_signature(const ir::Store& store) const;
   /// Which of the distinct preloads an op has; -1: nothing comes from HBM.
   [[nodiscard]] std::int32_t preload_of(std::int32_t op) const;
   [[nodiscard]] std::int32_t preloads() const { return preloads_; }

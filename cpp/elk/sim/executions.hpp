@@ -3,7 +3,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "elk/base/shelf.hpp"
@@ -19,7 +21,14 @@ struct Executed {
 
 using ExecutedOnce = std::shared_ptr<const Executed>;
 
-/// About what it takes.
+using DemandOnce = std::shared_ptr<const Demand>;
+
+/// About what they take.
+[[nodiscard]] inline std::size_t bytes_of(const Demand& demand) {
+  return sizeof(Demand) + (demand.kind_of.size() * sizeof(std::int32_t)) +
+         (demand.kinds.size() * sizeof(Load));
+}
+
 [[nodiscard]] inline std::size_t bytes_of(const Executed& executed) {
   std::size_t bytes = sizeof(Executed) + (executed.cores.size() * sizeof(std::int32_t)) +
                       (executed.work.stages.size() * sizeof(Stage));
@@ -27,15 +36,33 @@ using ExecutedOnce = std::shared_ptr<const Executed>;
   for (const Stage& stage : executed.work.stages) {
     if (stage.asks.get() != last) {
       last = stage.asks.get();
-      bytes += sizeof(Demand) + (last->kind_of.size() * sizeof(std::int32_t)) +
-               (last->kinds.size() * sizeof(Load));
+      bytes += bytes_of(*last);
     }
   }
   return bytes;
 }
 
-/// What executions of programs do, under one tile model, by all that they depend on
-/// (`Simulation::machine`, `Expander::signature`).
-using Executions = Shelf<std::string, ExecutedOnce>;
+/// What executions, preloads and stores of programs ask for under one tile model, by all that it
+/// depends on: `Simulation::machine` or `memory`, and a signature of `program::Expander`.
+struct Executions {
+  Shelf<std::string, ExecutedOnce> executed{std::size_t{64} << 20U};
+  Shelf<std::string, DemandOnce> loads{std::size_t{16} << 20U};
+};
+
+/// The value at a key, made if it is not known yet; `kept` may be null.
+template <class Value, class Key, class Make>
+[[nodiscard]] Value recalled(Shelf<std::string, Value>* kept, const Key& key, const Make& make) {
+  if (kept == nullptr) {
+    return make();
+  }
+  std::string full = key();
+  if (const std::optional<Value> known = kept->find(full)) {
+    return *known;
+  }
+  Value found = make();
+  const std::size_t bytes = full.size() + bytes_of(*found);
+  kept->put(std::move(full), found, bytes);
+  return found;
+}
 
 }  // namespace elk::sim

@@ -31,32 +31,13 @@ ExecutedOnce executed(const ir::Graph& graph, const program::Expander& expander,
   return std::make_shared<const Executed>(std::move(result));
 }
 
-/// Of one execution of several programs: from what is kept, if anything is.
-ExecutedOnce recalled(const ir::Graph& graph, const chip::Chip& chip,
-                      const program::Expander& expander, std::int32_t op,
-                      const std::function<TileTimes()>& tiles, const Simulation& how) {
-  const std::string key =
-      how.kept != nullptr ? how.machine + expander.signature(op) : std::string{};
-  if (how.kept != nullptr) {
-    if (const std::optional<ExecutedOnce> known = how.kept->find(key)) {
-      return *known;
-    }
-  }
-  const TileTimes times = tiles();
-  Demands demands(chip, how.fidelity);
-  Works works(chip, demands, times);
-  ExecutedOnce found = executed(graph, expander, op, works);
-  if (how.kept != nullptr) {
-    how.kept->put(key, found, key.size() + bytes_of(*found));
-  }
-  return found;
-}
-
 /// A program with its expander and what is known of each execution, or null.
 struct Expanded {
   const program::Program& program;
   const program::Expander& expander;
   std::vector<ExecutedOnce> known;
+  Executions* kept = nullptr;  // of preloads and stores, by the key of the memory
+  std::string memory = {};
 };
 
 class Executor {
@@ -71,6 +52,8 @@ class Executor {
         works_(chip, demands_, tiles),
         player_(demands_, chip.hbm ? to_latency(chip.hbm->latency) : Picoseconds{0}),
         executed_(std::move(expanded.known)),
+        loads_(expanded.kept != nullptr ? &expanded.kept->loads : nullptr),
+        memory_(std::move(expanded.memory)),
         load_of_(subscript(expander_.preloads())),
         store_demand_(subscript(expander_.stores())),
         preload_job_(graph.ops.size()) {
@@ -111,9 +94,11 @@ class Executor {
     if (id < 0) {
       throw InvalidInput(text("the program preloads op ", op, ", which has nothing in HBM"));
     }
-    std::unique_ptr<Demand>& demand = load_of_[subscript(id)];
+    DemandOnce& demand = load_of_[subscript(id)];
     if (!demand) {
-      demand = std::make_unique<Demand>(works_.load(expander_.preload(op)));
+      demand = recalled(
+          loads_, [&] { return memory_ + expander_.preload_signature(op); },
+          [&] { return std::make_shared<const Demand>(works_.load(expander_.preload(op))); });
     }
     preload_job_[subscript(op)] = player_.push(demand.get());
     count_load(*demand);
@@ -131,9 +116,11 @@ class Executor {
       return;
     }
     const auto number = static_cast<std::size_t>(found - graph_.stores.begin());
-    std::unique_ptr<Demand>& demand = store_demand_[subscript(expander_.store_of(number))];
+    DemandOnce& demand = store_demand_[subscript(expander_.store_of(number))];
     if (!demand) {
-      demand = std::make_unique<Demand>(works_.load(expander_.store(*found)));
+      demand = recalled(
+          loads_, [&] { return memory_ + expander_.store_signature(*found); },
+          [&] { return std::make_shared<const Demand>(works_.load(expander_.store(*found))); });
     }
     const std::size_t job = player_.push(demand.get());
     count_load(*demand);
@@ -267,8 +254,10 @@ class Executor {
   Player player_;
   std::vector<ExecutedOnce> executed_;  // of each execution
   std::unordered_map<const Demand*, std::int32_t> asked_;
-  std::vector<std::unique_ptr<Demand>> load_of_;
-  std::vector<std::unique_ptr<Demand>> store_demand_;
+  Shelf<std::string, DemandOnce>* loads_;
+  std::string memory_;
+  std::vector<DemandOnce> load_of_;
+  std::vector<DemandOnce> store_demand_;
   std::vector<std::optional<std::size_t>> preload_job_;
   std::vector<StoreJob> stores_;
   Run run_;
@@ -308,13 +297,27 @@ std::vector<Run> simulate(const ir::Graph& graph, const chip::Chip& chip,
   }
   const std::vector<ExecutedOnce> known = parallel_map(
       distinct,
-      [&](const First& one) { return recalled(graph, chip, *one.expander, one.op, tiles, how); },
+      [&](const First& one) {
+        return recalled(
+            how.kept != nullptr ? &how.kept->executed : nullptr,
+            [&] { return how.machine + one.expander->signature(one.op); },
+            [&] {
+              const TileTimes times = tiles();
+              Demands demands(chip, how.fidelity);
+              Works works(chip, demands, times);
+              return executed(graph, *one.expander, one.op, works);
+            });
+      },
       how.threads);
   return parallel_map(
       expanders,
       [&](const program::Expander& expander) {
         const auto at = static_cast<std::size_t>(&expander - expanders.data());
-        Expanded expanded{.program = *programs[at], .expander = expander, .known = {}};
+        Expanded expanded{.program = *programs[at],
+                          .expander = expander,
+                          .known = {},
+                          .kept = how.kept,
+                          .memory = how.memory};
         expanded.known.reserve(subscript(expander.executions()));
         for (std::int32_t execution = 0; execution < expander.executions(); ++execution) {
           expanded.known.push_back(known[numbers.at(expander.key_of(execution))]);

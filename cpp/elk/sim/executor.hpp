@@ -27,7 +27,10 @@ struct Simulation {
   Fidelity fidelity;
   int threads;
   Executions* kept = nullptr;  // what executions are found to do, and left for other calls
-  std::string machine = {};    // all of the chip that an execution depends on, as a key
+  // All of the fidelity and the chip that an execution depends on, as a key, and what preloads and
+  // stores do.
+  std::string machine = {};
+  std::string memory = {};
 };
 
 /// The same of several programs of one graph: what their executes have in common is worked out
