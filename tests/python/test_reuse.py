@@ -234,3 +234,17 @@ def test_few_tile_models_are_kept() -> None:
     for one in tiles[1:]:
         kept.of(one)
     assert kept.of(tiles[0]) is not first
+
+
+@pytest.mark.parametrize("machine", [lambda: elk.chips.get("tiny"), mesh], ids=["ports", "mesh"])
+@pytest.mark.parametrize("modules", [(1, 4), (4, 1)])
+def test_a_run_on_every_core_sees_other_modules_of_the_hbm(
+    machine: Callable[[], elk.Chip], modules: tuple[int, int]
+) -> None:
+    first, second = (machine().replace(modules=count) for count in modules)
+    model = nerf()
+    elk.compile(model, first, policy="static").simulate(fidelity="core")
+    again, afresh = (elk.compile(one, second, policy="static") for one in (model, nerf()))
+    runs = [plan.simulate(fidelity="core") for plan in (again, afresh)]
+    assert runs[0].document() == runs[1].document()
+    assert runs[0].utilisation == runs[1].utilisation

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <mutex>
 #include <optional>
 #include <unordered_map>
@@ -42,6 +43,18 @@ class Shelf {
     make_room(found.mapped().bytes);
     late_.insert(std::move(found));
     return value;
+  }
+  /// The value at a key, made and put there if it is not known yet. `bytes_of(value)`: about how
+  /// many bytes it takes.
+  template <class Make, class BytesOf>
+  [[nodiscard]] Value find_or_make(Key key, const Make& make, const BytesOf& bytes_of) {
+    if (std::optional<Value> known = find(key)) {
+      return *std::move(known);
+    }
+    Value made = make();
+    const std::size_t bytes = std::size(key) + bytes_of(made);
+    put(std::move(key), made, bytes);
+    return made;
   }
   /// Puts an entry of about so many bytes, its key included.
   void put(Key key, Value value, std::size_t bytes) {

@@ -54,7 +54,9 @@ bool reads_hbm(const ir::Graph& graph, const ir::Op& op) {
 }
 
 std::string cores_key(const ir::Graph& graph, const ir::Op& op, const chip::Chip& chip) {
-  return ir::op_key(graph, op) + machine_key(chip);
+  KeyWriter out;
+  add_cores(chip, out);
+  return ir::op_key(graph, op) + std::move(out).key();
 }
 
 std::string front_key(const ir::Graph& graph, const ir::Op& op, const chip::Chip& chip,
@@ -129,6 +131,7 @@ void set_tensors(const ir::Op& op, cost::Front& front) {
 std::string machine_key(const chip::Chip& chip) {
   KeyWriter out;
   add_cores(chip, out);
+  add_hbm(chip, HbmKey::NoRates, out);
   return std::move(out).key();
 }
 
@@ -193,13 +196,9 @@ std::shared_ptr<Passes> Kept::passes(const ir::Graph& graph, const chip::Chip& c
 train::ExecuteTime Kept::recalled(const ir::Graph& graph, const chip::Chip& pod,
                                   train::ExecuteTime execute) {
   return [this, &graph, &pod, execute = std::move(execute)](const ir::Op& op) {
-    const std::string key = cores_key(graph, op, pod);
-    if (const std::optional<train::Execute> known = executes_.find(key)) {
-      return *known;
-    }
-    const train::Execute found = execute(op);
-    executes_.put(key, found, key.size() + sizeof(found));
-    return found;
+    return executes_.find_or_make(
+        cores_key(graph, op, pod), [&] { return execute(op); },
+        [](const train::Execute& made) { return sizeof(made); });
   };
 }
 

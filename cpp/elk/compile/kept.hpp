@@ -67,7 +67,8 @@ class Kept {
   Shelf<std::string, std::shared_ptr<Passes>> passes_{std::size_t{128} << 20U};
 };
 
-/// All of a chip that executes depend on, and with that all that preloads and stores depend on.
+/// All of a chip that the simulation of executes depends on: resources are numbered over modules of
+/// the HBM, too, but its rates count only in what preloads and stores depend on.
 [[nodiscard]] std::string machine_key(const chip::Chip& chip);
 [[nodiscard]] std::string memory_key(const chip::Chip& chip);
 

@@ -46,10 +46,9 @@ std::vector<sim::Run> simulated(const ir::Graph& graph, const chip::Chip& chip,
                                 const cost::TileModel& tiles, sim::Simulation how, Kept* kept) {
   ir::validate(graph);
   if (kept != nullptr) {
-    const std::string apart(how.fidelity == sim::Fidelity::Core ? "c" : "s");
     how.kept = &kept->executions();
-    how.machine = apart + machine_key(chip);
-    how.memory = apart + memory_key(chip);
+    how.machine = machine_key(chip);
+    how.memory = memory_key(chip);
   }
   return sim::simulate(graph, chip, programs, [&] { return times(graph, chip, tiles); }, how);
 }

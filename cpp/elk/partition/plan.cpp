@@ -101,6 +101,11 @@ bool divisible(const ir::Op& op, std::int32_t axis) {
          op.axes[static_cast<std::size_t>(axis)].role == ir::AxisRole::Parallel;
 }
 
+void add_plan(const ExecutePlan& plan, KeyWriter& key) {
+  const auto& [factors, temporal, pace, order, loops, mesh_dims] = plan;
+  key.all(factors, temporal, pace, order, loops, mesh_dims);
+}
+
 Tiling tiling(const ir::Op& op, const ExecutePlan& plan) {
   Tiling result{.tile = {}, .sub_task = {}, .trips = {}, .cores = 1, .steps = 1};
   for (std::size_t axis = 0; axis < op.axes.size(); ++axis) {

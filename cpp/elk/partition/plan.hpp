@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "elk/base/key_writer.hpp"
 #include "elk/base/units.hpp"
 #include "elk/chip/chip.hpp"
 #include "elk/ir/graph.hpp"
@@ -24,6 +25,9 @@ struct ExecutePlan {
   friend bool operator==(const ExecutePlan&, const ExecutePlan&) = default;
   friend auto operator<=>(const ExecutePlan&, const ExecutePlan&) = default;
 };
+
+/// Adds all of a plan to what something depends on.
+void add_plan(const ExecutePlan& plan, KeyWriter& key);
 
 /// What follows from a plan by arithmetic alone.
 struct Tiling {

@@ -22,8 +22,8 @@ std::int32_t number(std::map<Key, std::int32_t>& known, Key key) {
 
 void add_cut(const ir::Graph& graph, const ir::Op& op, const partition::ExecutePlan& plan,
              KeyWriter& out) {
-  const auto& [factors, temporal, pace, order, loops, mesh_dims] = plan;
-  out.all(ir::op_key(graph, op), factors, temporal, pace, order, loops, mesh_dims);
+  out.add(ir::op_key(graph, op));
+  partition::add_plan(plan, out);
 }
 
 }  // namespace

@@ -329,15 +329,10 @@ LoadCount Deliveries::recalled(const ir::Graph& graph, const ir::Op& op,
   KeyWriter out;
   add_network(chip_, out);
   out.all(chip_.hbm->modules, chip_.hbm->position, ir::op_key(graph, op), state.divisor);
-  add_plan(option.plan, out);
-  std::string key = std::move(out).key();
-  if (const std::optional<LoadCount> known = kept_->find(key)) {
-    return *known;
-  }
-  const LoadCount found = counted(graph, op, option, state);
-  const std::size_t bytes = key.size() + sizeof(found);
-  kept_->put(std::move(key), found, bytes);
-  return found;
+  partition::add_plan(option.plan, out);
+  return kept_->find_or_make(
+      std::move(out).key(), [&] { return counted(graph, op, option, state); },
+      [](const LoadCount& made) { return sizeof(made); });
 }
 
 void Deliveries::settle(const ir::Graph& graph, const ir::Op& op, const cost::PlanOption& option,

@@ -42,9 +42,4 @@ void add_layout(const partition::Layout& layout, KeyWriter& key) {
   key.add(spread);
 }
 
-void add_plan(const partition::ExecutePlan& plan, KeyWriter& key) {
-  const auto& [factors, temporal, pace, order, loops, mesh_dims] = plan;
-  key.all(factors, temporal, pace, order, loops, mesh_dims);
-}
-
 }  // namespace elk::schedule

@@ -32,7 +32,6 @@ struct LoadCount {
 /// however fast its links are.
 void add_network(const chip::Chip& chip, KeyWriter& key);
 void add_layout(const partition::Layout& layout, KeyWriter& key);
-void add_plan(const partition::ExecutePlan& plan, KeyWriter& key);
 
 /// Kept from one compile to the next.
 using LinkCounts = Shelf<std::string, LinkCount>;

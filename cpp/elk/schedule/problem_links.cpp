@@ -86,29 +86,25 @@ std::string Problem::kept_key(const Key& key, const Place& place) const {
   }
   if (key.size() > 3 * pairs) {
     out.add(ir::op_key(graph_, graph_.ops[subscript(place.op)]));
-    add_plan(place.plan->plan, out);
+    partition::add_plan(place.plan->plan, out);
   }
   return std::move(out).key();
 }
 
 /// What the gather of an op at its place puts on links, counted or known from another problem.
 LinkCount Problem::counted(const Key& key, const Place& place) const {
-  const std::string full = known_ != nullptr ? kept_key(key, place) : std::string();
-  if (known_ != nullptr) {
-    if (const auto found = known_->gathers.find(full)) {
-      return *found;
+  const auto count = [&] {
+    std::vector<const partition::Layout*> have(place.moves.size(), nullptr);
+    for (std::size_t k = 0; k < have.size(); ++k) {
+      have[k] = place.moves[k] ? &moves_.layout(place.moves[k]->have) : nullptr;
     }
+    return count_gather(graph_, graph_.ops[subscript(place.op)], place.plan->plan, have, chip_);
+  };
+  if (known_ == nullptr) {
+    return count();
   }
-  std::vector<const partition::Layout*> have(place.moves.size(), nullptr);
-  for (std::size_t k = 0; k < have.size(); ++k) {
-    have[k] = place.moves[k] ? &moves_.layout(place.moves[k]->have) : nullptr;
-  }
-  const LinkCount found =
-      count_gather(graph_, graph_.ops[subscript(place.op)], place.plan->plan, have, chip_);
-  if (known_ != nullptr) {
-    known_->gathers.put(full, found, full.size() + sizeof(found));
-  }
-  return found;
+  return known_->gathers.find_or_make(kept_key(key, place), count,
+                                      [](const LinkCount& made) { return sizeof(made); });
 }
 
 void Problem::count_gathers(const std::vector<const Place*>& places, int threads) {

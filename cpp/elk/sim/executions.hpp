@@ -3,9 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "elk/base/shelf.hpp"
@@ -20,7 +18,6 @@ struct Executed {
 };
 
 using ExecutedOnce = std::shared_ptr<const Executed>;
-
 using DemandOnce = std::shared_ptr<const Demand>;
 
 /// About what they take.
@@ -43,26 +40,11 @@ using DemandOnce = std::shared_ptr<const Demand>;
 }
 
 /// What executions, preloads and stores of programs ask for under one tile model, by all that it
-/// depends on: `Simulation::machine` or `memory`, and a signature of `program::Expander`.
+/// depends on: the fidelity, `Simulation::machine` or `memory`, and a signature of
+/// `program::Expander`.
 struct Executions {
   Shelf<std::string, ExecutedOnce> executed{std::size_t{64} << 20U};
   Shelf<std::string, DemandOnce> loads{std::size_t{16} << 20U};
 };
-
-/// The value at a key, made if it is not known yet; `kept` may be null.
-template <class Value, class Key, class Make>
-[[nodiscard]] Value recalled(Shelf<std::string, Value>* kept, const Key& key, const Make& make) {
-  if (kept == nullptr) {
-    return make();
-  }
-  std::string full = key();
-  if (const std::optional<Value> known = kept->find(full)) {
-    return *known;
-  }
-  Value found = make();
-  const std::size_t bytes = full.size() + bytes_of(*found);
-  kept->put(std::move(full), found, bytes);
-  return found;
-}
 
 }  // namespace elk::sim

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <unordered_map>
 #include <utility>
 
@@ -96,9 +97,8 @@ class Executor {
     }
     DemandOnce& demand = load_of_[subscript(id)];
     if (!demand) {
-      demand = recalled(
-          loads_, [&] { return memory_ + expander_.preload_signature(op); },
-          [&] { return std::make_shared<const Demand>(works_.load(expander_.preload(op))); });
+      demand = load([&] { return expander_.preload_signature(op); },
+                    [&] { return expander_.preload(op); });
     }
     preload_job_[subscript(op)] = player_.push(demand.get());
     count_load(*demand);
@@ -107,6 +107,17 @@ class Executor {
     row.link = demand->busiest;
     row.loaded = demand->received;
     row.load_hops = demand->hop_bytes;
+  }
+
+  /// What a preload or store asks for: from what is kept, if anything is.
+  template <class Signature, class Moved>
+  DemandOnce load(const Signature& signature, const Moved& moved) {
+    const auto make = [&] { return std::make_shared<const Demand>(works_.load(moved())); };
+    if (loads_ == nullptr) {
+      return make();
+    }
+    return loads_->find_or_make(memory_ + signature(), make,
+                                [](const DemandOnce& made) { return bytes_of(*made); });
   }
 
   void store(std::int32_t tensor) {
@@ -118,9 +129,8 @@ class Executor {
     const auto number = static_cast<std::size_t>(found - graph_.stores.begin());
     DemandOnce& demand = store_demand_[subscript(expander_.store_of(number))];
     if (!demand) {
-      demand = recalled(
-          loads_, [&] { return memory_ + expander_.store_signature(*found); },
-          [&] { return std::make_shared<const Demand>(works_.load(expander_.store(*found))); });
+      demand = load([&] { return expander_.store_signature(*found); },
+                    [&] { return expander_.store(*found); });
     }
     const std::size_t job = player_.push(demand.get());
     count_load(*demand);
@@ -295,18 +305,22 @@ std::vector<Run> simulate(const ir::Graph& graph, const chip::Chip& chip,
       }
     }
   }
+  const std::string apart(how.fidelity == Fidelity::Core ? "core" : "alike");
   const std::vector<ExecutedOnce> known = parallel_map(
       distinct,
       [&](const First& one) {
-        return recalled(
-            how.kept != nullptr ? &how.kept->executed : nullptr,
-            [&] { return how.machine + one.expander->signature(one.op); },
-            [&] {
-              const TileTimes times = tiles();
-              Demands demands(chip, how.fidelity);
-              Works works(chip, demands, times);
-              return executed(graph, *one.expander, one.op, works);
-            });
+        const auto make = [&] {
+          const TileTimes times = tiles();
+          Demands demands(chip, how.fidelity);
+          Works works(chip, demands, times);
+          return executed(graph, *one.expander, one.op, works);
+        };
+        if (how.kept == nullptr) {
+          return make();
+        }
+        return how.kept->executed.find_or_make(
+            apart + how.machine + one.expander->signature(one.op), make,
+            [](const ExecutedOnce& made) { return bytes_of(*made); });
       },
       how.threads);
   return parallel_map(
@@ -317,7 +331,7 @@ std::vector<Run> simulate(const ir::Graph& graph, const chip::Chip& chip,
                           .expander = expander,
                           .known = {},
                           .kept = how.kept,
-                          .memory = how.memory};
+                          .memory = apart + how.memory};
         expanded.known.reserve(subscript(expander.executions()));
         for (std::int32_t execution = 0; execution < expander.executions(); ++execution) {
           expanded.known.push_back(known[numbers.at(expander.key_of(execution))]);

@@ -27,8 +27,7 @@ struct Simulation {
   Fidelity fidelity;
   int threads;
   Executions* kept = nullptr;  // what executions are found to do, and left for other calls
-  // All of the fidelity and the chip that an execution depends on, as a key, and what preloads and
-  // stores do.
+  // Keys of all of the chip that executions depend on, and preloads and stores.
   std::string machine = {};
   std::string memory = {};
 };
