@@ -24,7 +24,7 @@ struct Options;
 /// What compiles of a model under one tile model leave for the next: fronts of ops, rates of tiles,
 /// estimated times of parts of ops, what layouts hand over or put on the links of a grid, what ops
 /// take at least together, what their executions do when simulated, and how far the search of
-/// policies is on a graph and a chip. The tile model must live as long. All of it takes about 420
+/// policies is on a graph and a chip. The tile model must live as long. All of it takes about 370
 /// MiB at most.
 ///
 /// An entry is looked up by all that it depends on and by nothing else, so a plan is the same with
@@ -64,7 +64,7 @@ class Kept {
   Shelf<std::string, train::Execute> executes_{std::size_t{8} << 20U};
   schedule::Known known_;
   sim::Executions executions_;
-  Shelf<std::string, std::shared_ptr<Passes>> passes_{std::size_t{128} << 20U};
+  Shelf<std::string, std::shared_ptr<Passes>> passes_{std::size_t{96} << 20U};
 };
 
 /// All of a chip that the simulation of executes depends on: resources are numbered over modules of

@@ -43,7 +43,7 @@ using DemandOnce = std::shared_ptr<const Demand>;
 /// depends on: the fidelity, `Simulation::machine` or `memory`, and a signature of
 /// `program::Expander`.
 struct Executions {
-  Shelf<std::string, ExecutedOnce> executed{std::size_t{64} << 20U};
+  Shelf<std::string, ExecutedOnce> executed{std::size_t{40} << 20U};
   Shelf<std::string, DemandOnce> loads{std::size_t{16} << 20U};
 };
 
