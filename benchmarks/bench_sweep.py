@@ -2,10 +2,11 @@
 
 points: Llama2-13B decode at 10 HBM rates x 10 link rates x 2 chips x 5 policies, on two workers.
 scale: 100,000 points that are answered at once, through definition, store and table.
+plot: a picture of 1,000 such points, in a process that has drawn nothing before.
 kills: 25 kills of coordinators and workers over 1,000 points of a small model.
 faults: one point of each fault among 200, on workers of this machine and of Dask.
 
-python benchmarks/bench_sweep.py [--part points,scale,kills,faults] [--quick] [--seed N] > sweep.md
+python benchmarks/bench_sweep.py [--part NAME,NAME] [--quick] [--seed N] > sweep.md
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 import elk
+import numpy as np
 from cases import MODELS, machine
 from elk.sweeps.coordinator import Coordinator, Queue
 from elk.sweeps.definition import Base, define
@@ -190,6 +192,13 @@ class Instant:
         self._answers = []
 
 
+def answered(store: Store) -> None:
+    """Has every point of a store answered at once."""
+    queue = Queue.of(store.open_tasks(), store.chips())
+    with store.coordinating():
+        Coordinator(store=store, engine=Instant(), retries=0, report=lambda _: None).run(queue)
+
+
 def scale(*, quick: bool, seed: int) -> int:  # noqa: ARG001 - parts have one signature
     """100,000 points through definition, store and table; quickly, a tenth of them."""
     space = {
@@ -215,10 +224,7 @@ def scale(*, quick: bool, seed: int) -> int:  # noqa: ARG001 - parts have one si
         count = len(definition.points)
         del definition
         lap("points to the store")
-        queue = Queue.of(store.open_tasks(), store.chips())
-        lap("points from the store, in order")
-        with store.coordinating():
-            Coordinator(store=store, engine=Instant(), retries=0, report=lambda _: None).run(queue)
+        answered(store)
         lap("answers to the store")
         sweep = elk.sweep.open(store.path)
         done = int((sweep.to_pandas()["status"] == "done").sum())
@@ -230,6 +236,31 @@ def scale(*, quick: bool, seed: int) -> int:  # noqa: ARG001 - parts have one si
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     table.most("memory, at most", peak / MIB, 1024, "MiB")
     return table.show(f"{count:,} points that are answered at once")
+
+
+def plot(*, quick: bool, seed: int) -> int:  # noqa: ARG001 - a sample takes no less
+    """A line for each link rate and policy, a panel for each chip."""
+    model = MODELS / "llama2-13b-decode.onnx"
+    base = Base(
+        model=model,
+        chip=None,
+        bindings={"batch": 32, "past": 2048},
+        options={},
+        columns=("latency_s",),
+    )
+    table = Table()
+    with tempfile.TemporaryDirectory() as folder:
+        store = Store.create(Path(folder) / "s.elksweep", define(base, llama_space(10)))
+        answered(store)
+        sweep = elk.sweep.open(store.path)
+        before = cpu_s(resource.RUSAGE_SELF)
+        axes = sweep.plot(x="hbm_bandwidth", y="latency_s", hue="policy", col="chip")
+        np.ravel(axes)[0].figure.savefig(Path(folder) / "s.png")
+        table.most(
+            "CPU to a PNG file, imports among it", cpu_s(resource.RUSAGE_SELF) - before, 3, "s"
+        )
+        store.close()
+    return table.show(f"A picture of {len(sweep):,} points")
 
 
 def kills(*, quick: bool, seed: int) -> int:
@@ -300,6 +331,7 @@ def faulty(where: str, sizes: list[int], **how: Any) -> int:
 PARTS: dict[str, Callable[..., int]] = {
     "points": points,
     "scale": scale,
+    "plot": plot,
     "kills": kills,
     "faults": faults,
 }

@@ -108,8 +108,10 @@ CODES = (
          "see the published configuration of the model"),
     Code("model_file", _MODEL, "A file cannot be read, or ONNX's own checker refuses it",
          "check that the file is whole; export the model again"),
-    Code("model_loaded", _INPUT, "`elk.compile` is given a loaded model and options of loading",
-         "give them to `elk.load_model`"),
+    Code("model_loaded", _INPUT,
+         "`elk.compile` is given a loaded model and options of loading; or `elk.sweep` one whose "
+         "weights are too large to travel",
+         "give the options to `elk.load_model`, the file to `elk.sweep`"),
     Code("no_buffers", _INPUT, "A forecast is asked for buffers", "plan with another policy"),
     Code("no_caps", _INPUT, "An executor cannot end a point that takes too much time or memory",
          "leave `timeout_s` and `memory_bytes` out, or take workers of this machine or of Dask"),

@@ -48,6 +48,8 @@ class Model:
         constants: The elements of weights that are in the file or were folded, by tensor name.
         outputs: The graph outputs in their order, each as views of tensors of the graph.
         proto: The model as it was read, local functions inlined.
+        weights: Globs of the graph inputs that it was told are weights.
+        state: Globs of the graph inputs that it was told are states.
         kept: What compiles of it leave for the next, which is quicker by that.
     """
 
@@ -59,11 +61,14 @@ class Model:
     constants: Mapping[str, Array] = field(default_factory=dict)
     outputs: tuple[Value, ...] = ()
     proto: onnx.ModelProto | None = None
+    weights: tuple[str, ...] = ()
+    state: tuple[str, ...] = ()
     kept: Kept = field(default_factory=Kept)
 
     def __reduce__(self) -> tuple[Callable[..., Model], tuple[Any, ...]]:
-        planned = (self.name, self.onnx_sha256, dict(self.bindings), self.graph, self.facts)
-        return _arrived, (*planned, self._emulated())
+        names = ("name", "onnx_sha256", "graph", "facts", "weights", "state")
+        planned = {name: getattr(self, name) for name in names}
+        return _arrived, ({**planned, "bindings": dict(self.bindings)}, self._emulated())
 
     def _emulated(self) -> tuple[Any, ...] | None:
         """What emulation alone needs, to be carried to another process; None where it is large."""
@@ -140,7 +145,8 @@ def load_model(
     one_of("fuse", fuse, _FUSIONS, later=_LATER)
     with _collector_resting():
         loaded = load(source, limits)
-        built = build(loaded, bindings, _globs(weights), _globs(state), limits)
+        named = _globs(weights), _globs(state)
+        built = build(loaded, bindings, *named, limits)
     return Model(
         name=loaded.name,
         onnx_sha256=loaded.sha256,
@@ -150,26 +156,19 @@ def load_model(
         constants={t.name: t.data for t in built.tensors if t.data is not None},
         outputs=tuple(built.outputs),
         proto=loaded.proto,
+        weights=named[0],
+        state=named[1],
     )
 
 
-def _arrived(
-    name: str,
-    onnx_sha256: str,
-    bindings: Mapping[str, int],
-    graph: Graph,
-    facts: Facts,
-    emulated: tuple[Any, ...] | None,
-) -> Model:
+def _arrived(planned: dict[str, Any], emulated: tuple[Any, ...] | None) -> Model:
     """A model from another process."""
     parts: dict[str, Any] = {}
     if emulated is not None:
         constants, outputs, file = emulated
         proto = onnx.ModelProto.FromString(zlib.decompress(file))
         parts = {"constants": constants, "outputs": outputs, "proto": proto}
-    return Model(
-        name=name, onnx_sha256=onnx_sha256, bindings=bindings, graph=graph, facts=facts, **parts
-    )
+    return Model(**planned, **parts)
 
 
 @contextmanager

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
+import subprocess
 import sys
 import threading
 import time
 import warnings
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import elk
 import pytest
 import sweep_faults
+from elk.cli import main
 
 distributed = pytest.importorskip("distributed")
 config = pytest.importorskip("dask.config")
@@ -128,3 +132,38 @@ def test_what_is_no_scheduler_is_refused() -> None:
         elk.sweep(MODEL, "tiny", {"rows": [80]}, executor="tcp://127.0.0.1:1")
     with pytest.raises(elk.InvalidInputError, match="executor must be"):
         elk.sweep(MODEL, "tiny", {"rows": [80]}, executor="two")
+
+
+def test_the_commands_of_the_docs_sweep_on_one_box(
+    tmp_path: Path, expected: bytes, capsys: pytest.CaptureFixture[str]
+) -> None:
+    at = tmp_path / "scheduler.json"
+    spec = tmp_path / "nerf.toml"
+    values = "\n".join(f"{name} = {value}" for name, value in SPACE.items())
+    spec.write_text(f'model = "{MODEL}"\nchip = "tiny"\n[space]\n{values}\n')
+    dask = [sys.executable, "-m", "dask"]
+    common = ["--scheduler-file", str(at), "--no-dashboard"]
+    with (
+        started(*dask, "scheduler", *common, "--host", "127.0.0.1", "--port", "0") as scheduler,
+        started(*dask, "worker", *common, "--nthreads", "2"),
+    ):
+        while not (at.exists() and at.read_text()):
+            assert scheduler.poll() is None
+            time.sleep(0.05)
+        address = json.loads(at.read_text())["address"]
+        store = tmp_path / "nerf.elksweep"
+        assert main(["sweep", str(spec), "--executor", address, "--store", str(store)]) == 0
+    assert f"{2 * len(SPACE['rows'])} done, 0 infeasible, 0 failed" in capsys.readouterr().out
+    sweep = elk.sweep.open(store)
+    assert saved(sweep, tmp_path / "s.parquet") == expected
+
+
+@contextmanager
+def started(*command: str) -> Iterator[subprocess.Popen[bytes]]:
+    """A process that runs as long as the block."""
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        yield process
+    finally:
+        process.terminate()
+        process.wait()

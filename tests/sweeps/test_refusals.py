@@ -10,7 +10,7 @@ import elk
 import numpy as np
 import pandas as pd
 import pytest
-from elk.sweeps import evaluate
+from elk.sweeps import evaluate, sources
 from elk.sweeps.definition import Base, Definition, define
 
 MODEL = Path(__file__).parents[2] / "models" / "nerf.onnx"
@@ -78,9 +78,12 @@ def test_a_refusal_names_what_is_wrong(given: dict[str, Any], message: str, reme
     assert remedy in (caught.value.remedy or "")
 
 
-def test_a_loaded_model_is_refused_with_its_sizes() -> None:
+def test_a_loaded_model_whose_weights_are_too_large_is_refused_with_its_sizes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sources, "_MOST_CARRIED", 1000)
     loaded = elk.load_model(MODEL, bindings={"rows": 64})
-    with pytest.raises(elk.InvalidInputError, match="loaded already") as caught:
+    with pytest.raises(elk.InvalidInputError, match="too large to travel") as caught:
         swept({"policy": ["static"]}, model=loaded)
     assert "bindings={'rows': 64}" in str(caught.value.remedy)
 

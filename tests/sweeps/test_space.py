@@ -145,3 +145,19 @@ def test_a_chip_is_read_once_however_many_points_change_it(
     made = defined({"rows": 64, "hbm_bandwidth": elk.linspace("32 GB/s", "96 GB/s", 9)})
     assert len({point.task.chip for point in made.points}) == 9
     assert len(read) == 1
+
+
+def test_a_loaded_model_brings_its_sizes_and_what_it_was_told_of_its_inputs() -> None:
+    file = MODEL.with_name("llama2-13b-decode.onnx")
+    sizes = {"batch": 1, "past": 16}
+    told = {"weights": "*_ids", "state": ["past*key", "past*value"]}
+    loaded = elk.load_model(file, bindings=sizes, **told)  # type: ignore[arg-type]
+    (point,) = defined({"past": [32]}, model=loaded).points
+    assert point.task.bindings == {"batch": 1, "past": 32}
+    assert {name: point.task.options[name] for name in told} == {
+        "weights": ("*_ids",),
+        "state": ("past*key", "past*value"),
+    }
+    given = defined({"past": [32]}, model=loaded, bindings={"batch": 2}, options={"state": "k"})
+    assert given.points[0].task.bindings == {"batch": 2, "past": 32}
+    assert given.points[0].task.options["state"] == "k"

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from elk import _core
 from elk.chip import Chip
 from elk.errors import ElkError, InvalidInputError
+from elk.model import Model
 from elk.sweeps import chip_axes
 from elk.sweeps.axes import DEFAULTS, LOADING, Axis, Parser, classify, shown
 from elk.sweeps.complaints import Complaint, complaint, refuse
@@ -98,7 +99,7 @@ class Base:
     """What a sweep varies.
 
     Attributes:
-        model: A path, a name of `elk.models`, bytes or a ModelProto.
+        model: A path, a name of `elk.models`, bytes, a ModelProto or a Model.
         chip: A preset, a file or a chip.
         bindings: Sizes of dimensions that are no axis.
         options: Options that are no axis.
@@ -124,7 +125,22 @@ def define(base: Base, space: SpaceLike) -> Definition:
     Raises:
         InvalidInputError: names, values, the model or all chips are wrong; all of it at once.
     """
-    return _Definer(base, as_space(space)).define()
+    checked = as_space(space)
+    return _Definer(_with_sizes_of_model(base, checked.axes()), checked).define()
+
+
+def _with_sizes_of_model(base: Base, axes: Iterable[str]) -> Base:
+    """The base with what its model was loaded with, where neither an axis nor the call differs."""
+    if not isinstance(base.model, Model):
+        return base
+    varied = {name.removeprefix("bindings.") for name in axes}
+    sizes = {name: size for name, size in base.model.bindings.items() if name not in varied}
+    globs = {"weights": base.model.weights, "state": base.model.state}
+    return replace(
+        base,
+        bindings={**sizes, **base.bindings},
+        options={**{name: given for name, given in globs.items() if given}, **base.options},
+    )
 
 
 @dataclass

@@ -53,7 +53,8 @@ class SweepCall:
         the same call does the rest.
 
         Args:
-            model: A path, a name of `elk.models`, bytes or a ModelProto.
+            model: A path, a name of `elk.models`, bytes, a ModelProto, or a loaded Model, whose
+                sizes hold where no axis and no binding says otherwise.
             chip: A preset, a chip file or a chip.
             space: Values by axis, of which all combinations are points; or `elk.zip`, `elk.union`,
                 `elk.sampled`, or a list of points. An axis is a field of the chip (as

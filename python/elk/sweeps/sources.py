@@ -5,20 +5,22 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from elk import chips, models
 from elk.errors import InvalidInputError, ModelFileError
+from elk.frontend.load import load
+from elk.limits import DEFAULT
+from elk.model import Model, load_model
 
 if TYPE_CHECKING:
     import onnx
 
     from elk.chip import Chip
     from elk.limits import Limits
-    from elk.model import Model
 
 _MOST_CARRIED: Final = 64 << 20  # bytes of a model that travel; a larger file is read in place
 
@@ -47,10 +49,6 @@ class Source:
         Raises:
             InvalidInputError: as `elk.load_model`; or the file has changed since.
         """
-        from dataclasses import replace  # noqa: PLC0415 - beside its only user
-
-        from elk.model import load_model  # noqa: PLC0415 - `import elk` stays small
-
         given = {**options, **({} if limits is None else {"limits": limits})}
         source = self.path if self.data is None else self.data
         model = load_model(source, bindings=dict(bindings), **given)  # type: ignore[arg-type]
@@ -69,9 +67,6 @@ class Source:
 
     def proto(self) -> onnx.ModelProto:
         """The model as ONNX."""
-        from elk.frontend.load import load  # noqa: PLC0415 - `import elk` stays small
-        from elk.limits import DEFAULT  # noqa: PLC0415 - `import elk` stays small
-
         source = self.path if self.data is None else self.data
         return load(source, DEFAULT).proto  # type: ignore[arg-type]
 
@@ -85,39 +80,45 @@ class Named:
 
 
 def source_of(given: Any) -> Source:
-    """The source that a path, a name of `elk.models`, bytes or a ModelProto means.
+    """The source that a path, a name of `elk.models`, bytes, a ModelProto or a Model means.
 
     Raises:
         InvalidInputError: it is nothing of these.
     """
+    if isinstance(given, Named):
+        given = given.value
+    if isinstance(given, str) and given in models.names() and not Path(given).exists():
+        given = models.get(given)
     if isinstance(given, Source):
         return given
-    if isinstance(given, Named):
-        return source_of(given.value)
+    if isinstance(given, Model):
+        return _of_model(given)
     if isinstance(given, bytes):
         return _carried(_graph_name(given), given)
     serialize = getattr(given, "SerializeToString", None)
     if serialize is not None:
         return _carried(given.graph.name or "model", serialize(deterministic=True))
-    if isinstance(given, str) and given in models.names() and not Path(given).exists():
-        return source_of(models.get(given))
     if isinstance(given, str | Path):
         return _of_file(Path(given))
-    sizes = getattr(given, "bindings", None)
-    if isinstance(sizes, Mapping):
-        raise InvalidInputError(
-            "is loaded already, with sizes that a sweep could not vary",
-            code="model_loaded",
-            remedy=f"give what elk.load_model was given, and bindings={dict(sizes)} to the sweep",
-        )
     raise InvalidInputError(
-        f"must be a path, a name of elk.models, bytes or a ModelProto, got {type(given).__name__}",
+        "must be a path, a name of elk.models, bytes, a ModelProto or a Model, got "
+        f"{type(given).__name__}",
         remedy='write it as in "models/gpt2.onnx" or "llama2-13b"',
     )
 
 
 def _carried(label: str, data: bytes) -> Source:
     return Source(label, hashlib.sha256(data).hexdigest(), data)
+
+
+def _of_model(model: Model) -> Source:
+    if model.proto is None or model.proto.ByteSize() > _MOST_CARRIED:
+        raise InvalidInputError(
+            "is loaded, and its weights are too large to travel",
+            code="model_loaded",
+            remedy=f"give its file, and bindings={dict(model.bindings)}",
+        )
+    return _carried(model.name, model.proto.SerializeToString(deterministic=True))
 
 
 def _of_file(path: Path) -> Source:
@@ -133,9 +134,6 @@ def _of_file(path: Path) -> Source:
 
 
 def _graph_name(data: bytes) -> str:
-    from elk.frontend.load import load  # noqa: PLC0415 - `import elk` stays small
-    from elk.limits import DEFAULT  # noqa: PLC0415 - `import elk` stays small
-
     return load(data, DEFAULT).name
 
 

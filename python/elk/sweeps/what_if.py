@@ -228,16 +228,10 @@ def _resized(model: Model, name: str, size: int) -> Model:
     """The model with another size of a dimension.
 
     Raises:
-        InvalidInputError: it is not in the plan, or was loaded with globs of its own.
+        InvalidInputError: it is not in the plan.
     """
     if model.proto is None:
         raise InvalidInputError("the model's file did not come along", place="model")
-    if load_model(model.proto, bindings=dict(model.bindings)).table() != model.table():
-        raise InvalidInputError(
-            "the model was loaded with weights or states that its file does not name",
-            code="model_loaded",
-            place=name,
-            remedy="compile it with both sizes",
-        )
-    made = load_model(model.proto, bindings={**model.bindings, name: size})
+    sizes = {**model.bindings, name: size}
+    made = load_model(model.proto, bindings=sizes, weights=model.weights, state=model.state)
     return replace(made, name=model.name, onnx_sha256=model.onnx_sha256)
