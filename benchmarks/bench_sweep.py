@@ -265,7 +265,7 @@ def plot(*, quick: bool, seed: int) -> int:  # noqa: ARG001 - a sample takes no 
 
 def kills(*, quick: bool, seed: int) -> int:
     """Kills at random moments of a sweep of a small model."""
-    space = {"rows": [*range(64, 104 if quick else 564)], "policy": ["basic", "static"]}
+    space = {"rows": [*range(64, 104 if quick else 564)], "policy": ["static", "elk-full"]}
     chance, count = random.Random(seed), 5 if quick else 25
     with tempfile.TemporaryDirectory() as folder:
         hunted = Hunted(Path(folder) / "killed.elksweep", NERF, space)

@@ -39,7 +39,7 @@ class Hunted:
     def kill(self, kind: str, moment: int, part: float) -> bool:
         """Kills, once so many points are done or after a while, whether it was at work then."""
         if kind == "coordinator, by the clock":
-            time.sleep(6 * part)
+            time.sleep(3 * part)
         else:
             while len(self._done()) < moment and self._process.poll() is None:
                 time.sleep(0.02)
@@ -49,7 +49,8 @@ class Hunted:
         if kind == "worker" and workers:
             os.kill(workers[int(part * len(workers))], signal.SIGKILL)
         else:
-            os.killpg(self._process.pid, signal.SIGKILL)
+            if is_at_work:
+                os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
             self._look()
             self._process = self._started()
