@@ -9,8 +9,8 @@
 
 #include "chip/chips.hpp"
 #include "elk/base/random.hpp"
-#include "elk/sim/engine.hpp"
-#include "elk/sim/network.hpp"
+#include "elk/sim/flows/engine.hpp"
+#include "elk/sim/network/network.hpp"
 
 namespace elk::sim {
 namespace {

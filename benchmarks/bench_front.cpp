@@ -4,7 +4,8 @@
 
 #include <benchmark/benchmark.h>
 
-#include "elk/cost/front.hpp"
+#include "elk/cost/front/front.hpp"
+#include "elk/cost/price/price.hpp"
 #include "elk/partition/enumerate.hpp"
 #include "partition/ops.hpp"
 
@@ -13,16 +14,16 @@ namespace {
 using namespace elk;
 
 /// A core that multiplies in blocks of 16 x 16 and does everything else by the declared rule.
-cost::TileModel blocks() {
-  cost::Granules granules{};
-  granules.side.fill(cost::Granules::kSides);
+tile::TileModel blocks() {
+  tile::Granules granules{};
+  granules.side.fill(tile::Granules::kSides);
   granules.side[static_cast<std::size_t>(ir::TileDim::N)] = 0;
   granules.side[static_cast<std::size_t>(ir::TileDim::K)] = 1;
   granules.granule = {16, 16, 1};
   const std::vector<double> terms{150.0, 4.5};
-  cost::Extents limit{};
+  tile::Extents limit{};
   limit.fill(std::int64_t{1} << 30);
-  return cost::TileModel(
+  return tile::TileModel(
       {{.function = "matmul",
         .compute = ir::DType::F16,
         .accumulate = ir::DType::F16,
@@ -46,7 +47,7 @@ chip::Chip pod_chip() {
 void BM_FrontOfMatMul(benchmark::State& state) {
   const test::OneOp one = test::matmul(state.range(0), state.range(1), state.range(2));
   const chip::Chip chip = pod_chip();
-  const cost::TileModel tiles = blocks();
+  const tile::TileModel tiles = blocks();
   std::size_t options = 0;
   for (auto _ : state) {
     options = cost::front(one.graph, one.op(), chip, tiles, {}).options.size();
@@ -63,7 +64,7 @@ BENCHMARK(BM_FrontOfMatMul)
 void BM_FrontOfAttention(benchmark::State& state) {
   const test::OneOp one = test::attention_scores(32, state.range(0), 2049, 128);
   const chip::Chip chip = pod_chip();
-  const cost::TileModel tiles = blocks();
+  const tile::TileModel tiles = blocks();
   for (auto _ : state) {
     benchmark::DoNotOptimize(cost::front(one.graph, one.op(), chip, tiles, {}));
   }
@@ -73,7 +74,7 @@ BENCHMARK(BM_FrontOfAttention)->Arg(10)->Arg(40)->Unit(benchmark::kMillisecond);
 void BM_Price(benchmark::State& state) {
   const test::OneOp one = test::matmul(32, 5120, 5120);
   const chip::Chip chip = pod_chip();
-  const cost::TileModel tiles = blocks();
+  const tile::TileModel tiles = blocks();
   const auto plan =
       partition::complete_plan(one.graph, one.op(), {8, 46, 4}, {{1, 2}, {1, 4}, {}}, chip);
   for (auto _ : state) {

@@ -5,7 +5,7 @@
 
 #include <benchmark/benchmark.h>
 
-#include "elk/cost/tile.hpp"
+#include "elk/tile/tile.hpp"
 
 namespace elk::cost {
 namespace {

@@ -15,6 +15,7 @@ namespace py = pybind11;
 namespace compile = elk::compile;
 namespace program = elk::program;
 namespace schedule = elk::schedule;
+namespace tile = elk::tile;
 using elk::Watch;
 using elk::bindings::column;
 
@@ -237,7 +238,7 @@ void bind_compile(py::module_& m) {
   m.def(
       "compile",
       [](const elk::ir::Graph& graph, const elk::chip::Chip& chip,
-         const elk::cost::TileModel& tiles, compile::Options options, Watch* watch,
+         const elk::tile::TileModel& tiles, compile::Options options, Watch* watch,
          compile::Kept* kept) {
         options.watch = watch;
         options.kept = kept;

@@ -11,10 +11,10 @@
 #include <pybind11/stl.h>
 
 #include "columns.hpp"
-#include "elk/emulate/listing.hpp"
-#include "elk/emulate/machine.hpp"
-#include "elk/emulate/pieces.hpp"
-#include "elk/emulate/tile.hpp"
+#include "elk/emulate/kernels/tile.hpp"
+#include "elk/emulate/machine/listing.hpp"
+#include "elk/emulate/machine/machine.hpp"
+#include "elk/emulate/machine/pieces.hpp"
 
 namespace py = pybind11;
 namespace emulate = elk::emulate;

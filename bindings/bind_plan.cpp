@@ -6,7 +6,8 @@
 #include <pybind11/stl.h>
 
 #include "elk/compile/compile.hpp"
-#include "elk/cost/front.hpp"
+#include "elk/cost/front/front.hpp"
+#include "elk/cost/option.hpp"
 #include "elk/partition/plan.hpp"
 
 namespace py = pybind11;

@@ -10,13 +10,14 @@
 #include <pybind11/stl.h>
 
 #include "columns.hpp"
-#include "elk/schedule/evaluate.hpp"
-#include "elk/schedule/problem.hpp"
-#include "elk/schedule/search.hpp"
+#include "elk/schedule/policies/search.hpp"
+#include "elk/schedule/problem/problem.hpp"
+#include "elk/schedule/timing/evaluate.hpp"
 
 namespace py = pybind11;
 namespace cost = elk::cost;
 namespace schedule = elk::schedule;
+namespace tile = elk::tile;
 using elk::bindings::column;
 
 namespace {
@@ -31,7 +32,7 @@ void require(bool there, const char* what) {
 }
 
 std::unique_ptr<schedule::Problem> problem(const elk::ir::Graph& graph, const elk::chip::Chip& chip,
-                                           const cost::TileModel& tiles,
+                                           const tile::TileModel& tiles,
                                            std::vector<cost::Front> fronts,
                                            std::vector<std::int32_t> front_of) {
   if (front_of.size() != graph.ops.size()) {

@@ -9,7 +9,7 @@
 #include "columns.hpp"
 #include "elk/compile/kept.hpp"
 #include "elk/compile/simulate.hpp"
-#include "elk/sim/run.hpp"
+#include "elk/sim/play/run.hpp"
 
 namespace py = pybind11;
 namespace sim = elk::sim;

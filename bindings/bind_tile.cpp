@@ -14,8 +14,8 @@
 
 #include "elk/base/errors.hpp"
 #include "elk/base/text.hpp"
-#include "elk/cost/fit.hpp"
-#include "elk/cost/tile.hpp"
+#include "elk/tile/fit/fit.hpp"
+#include "elk/tile/tile.hpp"
 #include "tile_forms.hpp"
 
 namespace py = pybind11;
@@ -32,7 +32,7 @@ using elk::bindings::named;
 using elk::bindings::to_form;
 using elk::bindings::word;
 using elk::ir::DType;
-namespace cost = elk::cost;
+namespace tile = elk::tile;
 
 using Sizes = py::array_t<std::int64_t, py::array::c_style | py::array::forcecast>;
 using Numbers = py::array_t<double, py::array::c_style | py::array::forcecast>;
@@ -40,14 +40,14 @@ using Marks = py::array_t<std::int32_t, py::array::c_style | py::array::forcecas
 
 DType dtype(const std::string& word) { return named<DType>(kDTypeNames, word); }
 
-cost::Family to_family(const py::dict& family) {
-  cost::Family out{.form = to_form(family["form"]),
+tile::Family to_family(const py::dict& family) {
+  tile::Family out{.form = to_form(family["form"]),
                    .width = 0,
                    .coefficients = {},
                    .most_columns = family["most_columns"].cast<std::int64_t>(),
                    .most_depth = family["most_depth"].cast<std::int64_t>(),
                    .outside = family["outside"].cast<std::vector<double>>()};
-  out.width = cost::feature_count(out.form);
+  out.width = tile::feature_count(out.form);
   const auto pieces = family["pieces"].cast<std::vector<std::vector<double>>>();
   for (std::vector<double> piece : pieces) {
     if (piece.empty()) {
@@ -58,7 +58,7 @@ cost::Family to_family(const py::dict& family) {
   return out;
 }
 
-py::dict from_family(const cost::Family& family) {
+py::dict from_family(const tile::Family& family) {
   py::list pieces;
   const auto width = static_cast<std::size_t>(family.width);
   for (std::size_t at = 0; at < family.coefficients.size(); at += width) {
@@ -73,21 +73,21 @@ py::dict from_family(const cost::Family& family) {
                   "outside"_a = family.outside);
 }
 
-cost::KernelFit to_kernel(const py::dict& kernel) {
-  cost::KernelFit out{.function = kernel["function"].cast<std::string>(),
+tile::KernelFit to_kernel(const py::dict& kernel) {
+  tile::KernelFit out{.function = kernel["function"].cast<std::string>(),
                       .compute = dtype(kernel["dtype"].cast<std::string>()),
                       .accumulate = dtype(kernel["accumulate"].cast<std::string>()),
                       .families = {},
-                      .limit = kernel["limit"].cast<cost::Extents>()};
+                      .limit = kernel["limit"].cast<tile::Extents>()};
   for (const py::handle family : kernel["families"]) {
     out.families.push_back(to_family(family.cast<py::dict>()));
   }
   return out;
 }
 
-py::dict from_kernel(const cost::KernelFit& kernel) {
+py::dict from_kernel(const tile::KernelFit& kernel) {
   py::list families;
-  for (const cost::Family& family : kernel.families) {
+  for (const tile::Family& family : kernel.families) {
     families.append(from_family(family));
   }
   return py::dict("function"_a = kernel.function, "dtype"_a = word(kDTypeNames, kernel.compute),
@@ -95,8 +95,8 @@ py::dict from_kernel(const cost::KernelFit& kernel) {
                   "limit"_a = kernel.limit);
 }
 
-cost::TileModel to_model(const py::list& kernels, const py::dict& opaque) {
-  std::vector<cost::KernelFit> fits;
+tile::TileModel to_model(const py::list& kernels, const py::dict& opaque) {
+  std::vector<tile::KernelFit> fits;
   for (const py::handle kernel : kernels) {
     fits.push_back(to_kernel(kernel.cast<py::dict>()));
   }
@@ -107,7 +107,7 @@ cost::TileModel to_model(const py::list& kernels, const py::dict& opaque) {
 }
 
 /// A call as a caller's function sees it: the sizes above one by role, and the parameters.
-py::dict sizes_of(const cost::TileShape& shape) {
+py::dict sizes_of(const tile::TileShape& shape) {
   py::dict sizes;
   for (std::size_t dim = 0; dim < shape.size.size(); ++dim) {
     if (shape.size[dim] > 1) {
@@ -118,8 +118,8 @@ py::dict sizes_of(const cost::TileShape& shape) {
 }
 
 /// What a Python function says of a call. What it raises is an error of its caller's.
-double ask(const py::function& function, const cost::KernelName& name,
-           const cost::TileShape& shape) {
+double ask(const py::function& function, const tile::KernelName& name,
+           const tile::TileShape& shape) {
   const py::gil_scoped_acquire lock;
   try {
     const py::tuple kernel =
@@ -135,9 +135,9 @@ double ask(const py::function& function, const cost::KernelName& name,
 }
 
 /// A model that asks a Python function, which is let go of under the lock.
-cost::TileModel asking(const std::vector<std::array<std::string, 3>>& kernels,
+tile::TileModel asking(const std::vector<std::array<std::string, 3>>& kernels,
                        const py::function& function) {
-  std::vector<cost::KernelName> names;
+  std::vector<tile::KernelName> names;
   names.reserve(kernels.size());
   for (const std::array<std::string, 3>& kernel : kernels) {
     names.push_back(
@@ -148,20 +148,20 @@ cost::TileModel asking(const std::vector<std::array<std::string, 3>>& kernels,
                                                    const py::gil_scoped_acquire lock;
                                                    delete held;
                                                  });
-  return {std::move(names), [kept](const cost::KernelName& name, const cost::TileShape& shape) {
+  return {std::move(names), [kept](const tile::KernelName& name, const tile::TileShape& shape) {
             return ask(*kept, name, shape);
           }};
 }
 
 /// One shape a row: the sizes by role, then the parameters of the call.
-std::vector<cost::TileShape> to_shapes(const Sizes& sizes) {
-  constexpr std::size_t kColumns = cost::kTileDims + 2;
+std::vector<tile::TileShape> to_shapes(const Sizes& sizes) {
+  constexpr std::size_t kColumns = tile::kTileDims + 2;
   if (sizes.ndim() != 2 || sizes.shape(1) != static_cast<py::ssize_t>(kColumns)) {
     throw InvalidInput(text("shapes must have ", kColumns, " columns"));
   }
-  std::vector<cost::TileShape> shapes(static_cast<std::size_t>(sizes.shape(0)));
+  std::vector<tile::TileShape> shapes(static_cast<std::size_t>(sizes.shape(0)));
   const std::int64_t* value = sizes.data();
-  for (cost::TileShape& shape : shapes) {
+  for (tile::TileShape& shape : shapes) {
     for (std::int64_t& size : shape.size) {
       size = *value++;
       if (size < 1) {
@@ -175,32 +175,32 @@ std::vector<cost::TileShape> to_shapes(const Sizes& sizes) {
   return shapes;
 }
 
-py::array_t<double> cycles(const cost::TileModel& model, const std::array<std::string, 3>& kernel,
+py::array_t<double> cycles(const tile::TileModel& model, const std::array<std::string, 3>& kernel,
                            const Sizes& sizes) {
-  const std::vector<cost::TileShape> shapes = to_shapes(sizes);
-  const cost::Kernel found = model.find(kernel[0], dtype(kernel[1]), dtype(kernel[2]));
+  const std::vector<tile::TileShape> shapes = to_shapes(sizes);
+  const tile::Kernel found = model.find(kernel[0], dtype(kernel[1]), dtype(kernel[2]));
   py::array_t<double> out(static_cast<py::ssize_t>(shapes.size()));
   double* at = out.mutable_data();
-  for (const cost::TileShape& shape : shapes) {
+  for (const tile::TileShape& shape : shapes) {
     *at++ = model.cycles(found, shape);
   }
   return out;
 }
 
-py::array_t<bool> extrapolated(const cost::TileModel& model,
+py::array_t<bool> extrapolated(const tile::TileModel& model,
                                const std::array<std::string, 3>& kernel, const Sizes& sizes) {
-  const std::vector<cost::TileShape> shapes = to_shapes(sizes);
-  const cost::Kernel found = model.find(kernel[0], dtype(kernel[1]), dtype(kernel[2]));
+  const std::vector<tile::TileShape> shapes = to_shapes(sizes);
+  const tile::Kernel found = model.find(kernel[0], dtype(kernel[1]), dtype(kernel[2]));
   py::array_t<bool> out(static_cast<py::ssize_t>(shapes.size()));
   bool* at = out.mutable_data();
-  for (const cost::TileShape& shape : shapes) {
+  for (const tile::TileShape& shape : shapes) {
     *at++ = model.extrapolated(found, shape);
   }
   return out;
 }
 
-py::tuple find(const cost::TileModel& model, const std::array<std::string, 3>& kernel) {
-  const cost::Kernel found = model.find(kernel[0], dtype(kernel[1]), dtype(kernel[2]));
+py::tuple find(const tile::TileModel& model, const std::array<std::string, 3>& kernel) {
+  const tile::Kernel found = model.find(kernel[0], dtype(kernel[1]), dtype(kernel[2]));
   return py::make_tuple(model.source(found), found.borrowed);
 }
 
@@ -212,14 +212,14 @@ struct Columns {
   Marks transposed;
 };
 
-std::vector<cost::Sample> to_samples(const Columns& columns) {
-  const std::vector<cost::TileShape> shapes = to_shapes(columns.shapes);
+std::vector<tile::Sample> to_samples(const Columns& columns) {
+  const std::vector<tile::TileShape> shapes = to_shapes(columns.shapes);
   const auto rows = static_cast<py::ssize_t>(shapes.size());
   if (columns.cycles.size() != rows || columns.family.size() != rows ||
       columns.transposed.size() != rows) {
     throw InvalidInput("the columns of a profile must have equal lengths");
   }
-  std::vector<cost::Sample> samples;
+  std::vector<tile::Sample> samples;
   samples.reserve(shapes.size());
   for (std::size_t i = 0; i < shapes.size(); ++i) {
     samples.push_back({.shape = shapes[i],
@@ -232,19 +232,19 @@ std::vector<cost::Sample> to_samples(const Columns& columns) {
 
 py::dict fit(const std::array<std::string, 3>& kernel, const Columns& columns,
              const py::list& alternatives) {
-  const std::vector<cost::Sample> samples = to_samples(columns);
-  std::vector<std::vector<cost::Form>> forms;
+  const std::vector<tile::Sample> samples = to_samples(columns);
+  std::vector<std::vector<tile::Form>> forms;
   for (const py::handle set : alternatives) {
     forms.emplace_back();
     for (const py::handle form : set) {
       forms.back().push_back(to_form(form.cast<py::dict>()));
     }
   }
-  const cost::FitTarget target{
+  const tile::FitTarget target{
       .function = kernel[0], .compute = dtype(kernel[1]), .accumulate = dtype(kernel[2])};
   return from_kernel([&] {
     const py::gil_scoped_release release;
-    return cost::fit_kernel(target, samples, forms, {});
+    return tile::fit_kernel(target, samples, forms, {});
   }());
 }
 
@@ -252,7 +252,7 @@ py::dict fit(const std::array<std::string, 3>& kernel, const Columns& columns,
 
 void bind_tile(py::module_& m) {
   m.attr("TILE_DIMS") = py::tuple(py::cast(kDimNames));
-  py::class_<cost::TileModel>(m, "TileModel", "Cycles of tile kernels on one core.")
+  py::class_<tile::TileModel>(m, "TileModel", "Cycles of tile kernels on one core.")
       .def(py::init(&to_model), "kernels"_a, "opaque"_a)
       .def_static("asking", &asking, "kernels"_a, "function"_a,
                   "A model that asks `function` for the cycles of calls of `kernels`.")

@@ -12,7 +12,7 @@ void bind_program(py::module_& m);
 void bind_schedule(py::module_& m);
 void bind_sim(py::module_& m);
 void bind_tile(py::module_& m);
-void bind_train(py::module_& m);
+void bind_shard(py::module_& m);
 
 PYBIND11_MODULE(_core, m) {
   m.doc() = "The C++ core of ELK.";
@@ -23,7 +23,7 @@ PYBIND11_MODULE(_core, m) {
   bind_tile(m);
   bind_plan(m);
   bind_program(m);
-  bind_train(m);
+  bind_shard(m);
   bind_compile(m);
   bind_schedule(m);
   bind_sim(m);

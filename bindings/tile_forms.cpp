@@ -18,8 +18,8 @@ constexpr std::array<const char*, 3> kWindowNames = {"vertical", "sliding", "poo
 
 TileDim dim(const py::handle& word) { return named<TileDim>(kDimNames, word.cast<std::string>()); }
 
-cost::Dims dims(const py::handle& words) {
-  cost::Dims out{};
+tile::Dims dims(const py::handle& words) {
+  tile::Dims out{};
   std::size_t at = 0;
   for (const py::handle item : words) {
     if (at == out.size()) {
@@ -30,7 +30,7 @@ cost::Dims dims(const py::handle& words) {
   return out;
 }
 
-py::list words(const cost::Dims& dims) {
+py::list words(const tile::Dims& dims) {
   py::list out;
   for (const TileDim item : dims) {
     if (item != TileDim::None) {
@@ -51,12 +51,12 @@ struct Keys {
   [[nodiscard]] std::string text(const char* key) const { return form[key].cast<std::string>(); }
 };
 
-cost::Form to_grid(const Keys& keys) {
-  return cost::Grid{.outer = dims(keys.form["outer"]),
+tile::Form to_grid(const Keys& keys) {
+  return tile::Grid{.outer = dims(keys.form["outer"]),
                     .inner = dims(keys.form["inner"]),
                     .outer_step = keys.number("outer_step"),
                     .inner_step = keys.number("inner_step"),
-                    .split = named<cost::Split>(kSplitNames, keys.text("split")),
+                    .split = named<tile::Split>(kSplitNames, keys.text("split")),
                     .modulus = keys.number("modulus"),
                     .single = keys.flag("single"),
                     .outer_at_most = keys.number("outer_at_most"),
@@ -66,8 +66,8 @@ cost::Form to_grid(const Keys& keys) {
                     .variant = keys.flag("variant")};
 }
 
-cost::Form to_blocks(const Keys& keys) {
-  return cost::Blocks{.in_group = keys.number("in_group"),
+tile::Form to_blocks(const Keys& keys) {
+  return tile::Blocks{.in_group = keys.number("in_group"),
                       .out_group = keys.number("out_group"),
                       .workers = keys.number("workers"),
                       .cast = keys.flag("cast"),
@@ -75,8 +75,8 @@ cost::Form to_blocks(const Keys& keys) {
                       .shared = keys.flag("shared")};
 }
 
-cost::Form to_dots(const Keys& keys) {
-  return cost::Dots{.granule = keys.number("granule"),
+tile::Form to_dots(const Keys& keys) {
+  return tile::Dots{.granule = keys.number("granule"),
                     .vector = keys.number("vector"),
                     .out_group = keys.number("out_group"),
                     .workers = keys.number("workers"),
@@ -84,32 +84,32 @@ cost::Form to_dots(const Keys& keys) {
                     .cast = keys.flag("cast")};
 }
 
-cost::Form to_outer_product(const Keys& keys) {
-  return cost::OuterProduct{.out_group = keys.number("out_group"),
+tile::Form to_outer_product(const Keys& keys) {
+  return tile::OuterProduct{.out_group = keys.number("out_group"),
                             .workers = keys.number("workers")};
 }
 
-cost::Form to_row_passes(const Keys& keys) {
-  return cost::RowPasses{.workers = keys.number("workers"),
+tile::Form to_row_passes(const Keys& keys) {
+  return tile::RowPasses{.workers = keys.number("workers"),
                          .vector = keys.number("vector"),
                          .modulus = keys.number("modulus"),
                          .cut = keys.number("cut")};
 }
 
-cost::Form to_transposes(const Keys& keys) {
-  return cost::Transposes{.workers = keys.number("workers"), .block = keys.number("block")};
+tile::Form to_transposes(const Keys& keys) {
+  return tile::Transposes{.workers = keys.number("workers"), .block = keys.number("block")};
 }
 
-cost::Form to_granules(const Keys& keys) {
-  constexpr auto kNone = static_cast<std::uint8_t>(cost::Granules::kSides);
-  cost::Granules granules{};
+tile::Form to_granules(const Keys& keys) {
+  constexpr auto kNone = static_cast<std::uint8_t>(tile::Granules::kSides);
+  tile::Granules granules{};
   granules.side.fill(kNone);
   granules.granule.fill(1);
   std::uint8_t at = 0;
   for (const py::handle item : keys.form["sides"]) {
     const auto side = item.cast<py::dict>();
     if (at == kNone) {
-      throw InvalidInput(text("a tile has at most ", cost::Granules::kSides, " sides"));
+      throw InvalidInput(text("a tile has at most ", tile::Granules::kSides, " sides"));
     }
     granules.granule[at] = side["granule"].cast<std::int32_t>();
     for (const py::handle axis : side["axes"]) {
@@ -125,16 +125,16 @@ cost::Form to_granules(const Keys& keys) {
   return granules;
 }
 
-cost::Form to_window_blocks(const Keys& keys) {
-  return cost::WindowBlocks{.in_group = keys.number("in_group"),
+tile::Form to_window_blocks(const Keys& keys) {
+  return tile::WindowBlocks{.in_group = keys.number("in_group"),
                             .out_group = keys.number("out_group"),
                             .rows_merged = keys.number("rows_merged"),
                             .workers = keys.number("workers"),
                             .cast = keys.flag("cast")};
 }
 
-cost::Form to_window_dots(const Keys& keys) {
-  return cost::WindowDots{.granule = keys.number("granule"),
+tile::Form to_window_dots(const Keys& keys) {
+  return tile::WindowDots{.granule = keys.number("granule"),
                           .vector = keys.number("vector"),
                           .out_group = keys.number("out_group"),
                           .workers = keys.number("workers"),
@@ -142,8 +142,8 @@ cost::Form to_window_dots(const Keys& keys) {
                           .cast = keys.flag("cast")};
 }
 
-cost::Form to_window_lanes(const Keys& keys) {
-  return cost::WindowLanes{.kind = named<cost::WindowKind>(kWindowNames, keys.text("routine")),
+tile::Form to_window_lanes(const Keys& keys) {
+  return tile::WindowLanes{.kind = named<tile::WindowKind>(kWindowNames, keys.text("routine")),
                            .lanes = keys.number("lanes"),
                            .most = keys.number("most"),
                            .workers = keys.number("workers")};
@@ -151,7 +151,7 @@ cost::Form to_window_lanes(const Keys& keys) {
 
 struct Maker {
   const char* kind;
-  cost::Form (*make)(const Keys&);
+  tile::Form (*make)(const Keys&);
 };
 
 constexpr auto kMakers = std::to_array<Maker>({{"grid", to_grid},
@@ -167,7 +167,7 @@ constexpr auto kMakers = std::to_array<Maker>({{"grid", to_grid},
 
 }  // namespace
 
-cost::Form to_form(const py::dict& form) {
+tile::Form to_form(const py::dict& form) {
   const Keys keys{form};
   const std::string kind = keys.text("kind");
   for (const Maker& maker : kMakers) {
@@ -180,7 +180,7 @@ cost::Form to_form(const py::dict& form) {
 
 namespace {
 
-py::dict dict_of(const cost::Grid& grid) {
+py::dict dict_of(const tile::Grid& grid) {
   return py::dict("kind"_a = "grid", "outer"_a = words(grid.outer), "inner"_a = words(grid.inner),
                   "outer_step"_a = grid.outer_step, "inner_step"_a = grid.inner_step,
                   "split"_a = word(kSplitNames, grid.split), "modulus"_a = grid.modulus,
@@ -189,55 +189,55 @@ py::dict dict_of(const cost::Grid& grid) {
                   "scan"_a = grid.scan, "variant"_a = grid.variant);
 }
 
-py::dict dict_of(const cost::Blocks& blocks) {
+py::dict dict_of(const tile::Blocks& blocks) {
   return py::dict("kind"_a = "blocks", "in_group"_a = blocks.in_group,
                   "out_group"_a = blocks.out_group, "workers"_a = blocks.workers,
                   "cast"_a = blocks.cast, "window"_a = blocks.window, "shared"_a = blocks.shared);
 }
 
-py::dict dict_of(const cost::OuterProduct& outer) {
+py::dict dict_of(const tile::OuterProduct& outer) {
   return py::dict("kind"_a = "outer_product", "out_group"_a = outer.out_group,
                   "workers"_a = outer.workers);
 }
 
-py::dict dict_of(const cost::WindowBlocks& blocks) {
+py::dict dict_of(const tile::WindowBlocks& blocks) {
   return py::dict("kind"_a = "window_blocks", "in_group"_a = blocks.in_group,
                   "out_group"_a = blocks.out_group, "rows_merged"_a = blocks.rows_merged,
                   "workers"_a = blocks.workers, "cast"_a = blocks.cast);
 }
 
-py::dict dict_of(const cost::WindowDots& dots) {
+py::dict dict_of(const tile::WindowDots& dots) {
   return py::dict("kind"_a = "window_dots", "granule"_a = dots.granule, "vector"_a = dots.vector,
                   "out_group"_a = dots.out_group, "workers"_a = dots.workers,
                   "aligned"_a = dots.aligned, "cast"_a = dots.cast);
 }
 
-py::dict dict_of(const cost::WindowLanes& lanes) {
+py::dict dict_of(const tile::WindowLanes& lanes) {
   return py::dict("kind"_a = "window_lanes", "routine"_a = word(kWindowNames, lanes.kind),
                   "lanes"_a = lanes.lanes, "most"_a = lanes.most, "workers"_a = lanes.workers);
 }
 
-py::dict dict_of(const cost::Dots& dots) {
+py::dict dict_of(const tile::Dots& dots) {
   return py::dict("kind"_a = "dots", "granule"_a = dots.granule, "vector"_a = dots.vector,
                   "out_group"_a = dots.out_group, "workers"_a = dots.workers,
                   "aligned"_a = dots.aligned, "cast"_a = dots.cast);
 }
 
-py::dict dict_of(const cost::RowPasses& passes) {
+py::dict dict_of(const tile::RowPasses& passes) {
   return py::dict("kind"_a = "row_passes", "workers"_a = passes.workers, "vector"_a = passes.vector,
                   "modulus"_a = passes.modulus, "cut"_a = passes.cut);
 }
 
-py::dict dict_of(const cost::Transposes& transposes) {
+py::dict dict_of(const tile::Transposes& transposes) {
   return py::dict("kind"_a = "transposes", "workers"_a = transposes.workers,
                   "block"_a = transposes.block);
 }
 
-py::dict dict_of(const cost::Granules& granules) {
+py::dict dict_of(const tile::Granules& granules) {
   py::list sides;
-  for (std::size_t at = 0; at < cost::Granules::kSides; ++at) {
+  for (std::size_t at = 0; at < tile::Granules::kSides; ++at) {
     py::list axes;
-    for (std::size_t i = 0; i < cost::kTileDims; ++i) {
+    for (std::size_t i = 0; i < tile::kTileDims; ++i) {
       if (granules.side[i] == at) {
         axes.append(kDimNames[i]);
       }
@@ -251,7 +251,7 @@ py::dict dict_of(const cost::Granules& granules) {
 
 }  // namespace
 
-py::dict from_form(const cost::Form& form) {
+py::dict from_form(const tile::Form& form) {
   return std::visit([](const auto& kind) { return dict_of(kind); }, form);
 }
 

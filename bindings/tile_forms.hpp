@@ -8,7 +8,7 @@
 
 #include "elk/base/errors.hpp"
 #include "elk/base/text.hpp"
-#include "elk/cost/tile_form.hpp"
+#include "elk/tile/form/form.hpp"
 
 /// Forms of a tile model as the dictionaries that its file holds, and the words they are made of.
 namespace elk::bindings {
@@ -19,7 +19,7 @@ inline constexpr std::array<const char*, 16> kDTypeNames = {
     "f64", "f32", "f16", "bf16", "f8",  "i64", "i32", "i16",
     "i8",  "i4",  "u64", "u32",  "u16", "u8",  "u4",  "bool"};
 
-inline constexpr std::array<const char*, cost::kTileDims> kDimNames = {
+inline constexpr std::array<const char*, tile::kTileDims> kDimNames = {
     "none",          "group",  "m",        "n",        "k",    "batch", "out_h",    "out_w",
     "in_ch",         "out_ch", "kernel_h", "kernel_w", "rows", "cols",  "elements", "slices",
     "slice_elements"};
@@ -40,7 +40,7 @@ const char* word(const std::array<const char*, kCount>& names, Enum value) {
   return names[static_cast<std::size_t>(value)];
 }
 
-[[nodiscard]] cost::Form to_form(const py::dict& form);
-[[nodiscard]] py::dict from_form(const cost::Form& form);
+[[nodiscard]] tile::Form to_form(const py::dict& form);
+[[nodiscard]] py::dict from_form(const tile::Form& form);
 
 }  // namespace elk::bindings

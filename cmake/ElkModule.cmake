@@ -2,19 +2,20 @@
 
 # The modules, lower layers first. tests/architecture/test_layers.py holds the same table.
 # gersemi: off
-set(ELK_MODULES base ir chip partition cost program schedule train sim emulate analyze compile)
+set(ELK_MODULES base ir chip partition tile cost program schedule shard sim emulate analyze compile)
 set(ELK_MAY_INCLUDE_base)
 set(ELK_MAY_INCLUDE_ir base)
 set(ELK_MAY_INCLUDE_chip base)
 set(ELK_MAY_INCLUDE_partition base ir chip)
-set(ELK_MAY_INCLUDE_cost base ir chip partition)
+set(ELK_MAY_INCLUDE_tile base ir chip partition)
+set(ELK_MAY_INCLUDE_cost base ir chip partition tile)
 set(ELK_MAY_INCLUDE_program base ir chip partition)
-set(ELK_MAY_INCLUDE_schedule base ir chip partition cost program)
-set(ELK_MAY_INCLUDE_train base ir chip cost)
+set(ELK_MAY_INCLUDE_schedule base ir chip partition tile cost program)
+set(ELK_MAY_INCLUDE_shard base ir chip tile cost)
 set(ELK_MAY_INCLUDE_sim base ir chip partition program)
 set(ELK_MAY_INCLUDE_emulate base ir chip partition program)
 set(ELK_MAY_INCLUDE_analyze base program sim)
-set(ELK_MAY_INCLUDE_compile base ir chip partition cost program schedule train sim)
+set(ELK_MAY_INCLUDE_compile base ir chip partition tile cost program schedule shard sim)
 # gersemi: on
 
 # Stops the configuration if `file`, of `module`, includes a module that is not among `allowed`.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,22 +19,36 @@ MAY_INCLUDE: dict[str, set[str]] = {
     "ir": {"base"},
     "chip": {"base"},
     "partition": {"base", "ir", "chip"},
-    "cost": {"base", "ir", "chip", "partition"},
+    "tile": {"base", "ir", "chip", "partition"},
+    "cost": {"base", "ir", "chip", "partition", "tile"},
     "program": {"base", "ir", "chip", "partition"},
-    "schedule": {"base", "ir", "chip", "partition", "cost", "program"},
-    "train": {"base", "ir", "chip", "cost"},
+    "schedule": {"base", "ir", "chip", "partition", "tile", "cost", "program"},
+    "shard": {"base", "ir", "chip", "tile", "cost"},
     "sim": {"base", "ir", "chip", "partition", "program"},
     "emulate": {"base", "ir", "chip", "partition", "program"},
     "analyze": {"base", "program", "sim"},
     "compile": {
-        "base", "ir", "chip", "partition", "cost", "program", "schedule", "train", "sim",
+        "base", "ir", "chip", "partition", "tile", "cost", "program", "schedule", "shard", "sim",
     },
 }  # fmt: skip
+
+# The rooms of a module, lower ones first; "" is its own folder. A room includes those before it.
+ROOMS: dict[str, tuple[str, ...]] = {
+    "partition": ("", "layout"),
+    "tile": ("form", "", "fit"),
+    "cost": ("exchange", "", "price", "floor", "front"),
+    "program": ("code", "place", "check", "expand", ""),
+    "schedule": ("problem", "timing", "bound", "improve", "policies"),
+    "sim": ("flows", "network", "play", "tasks"),
+    "emulate": ("memory", "kernels", "machine"),
+}
+MOST_FILES = 30  # of a folder
+MOST_MODULES = 2  # that have a file of one name
 
 # Who alone may include a library, as the start of a path below the root of the repository.
 LIBRARY_HOMES = {
     "oneTBB": (re.compile(r"(oneapi/)?tbb[/.]"), ("cpp/elk/base/parallel",)),
-    "Eigen": (re.compile(r"(unsupported/)?Eigen/"), ("cpp/elk/emulate/", "cpp/elk/cost/fit")),
+    "Eigen": (re.compile(r"(unsupported/)?Eigen/"), ("cpp/elk/emulate/", "cpp/elk/tile/fit/")),
     "pybind11": (re.compile(r"pybind11/|Python\.h"), ("bindings/",)),
 }
 
@@ -59,6 +74,39 @@ def layer_faults(module: str, included: list[str]) -> Iterator[str]:
             yield f"{name} (write the whole path, elk/...)"
 
 
+def room_of(path: str) -> tuple[str, str]:
+    """The module and the room of a file, from its path below `cpp/elk`."""
+    module, *rooms, _ = path.split("/")
+    return module, "/".join(rooms)
+
+
+def room_faults(path: str, included: list[str]) -> Iterator[str]:
+    """What the file at `path`, below `cpp/elk`, includes of a room of its module that is above."""
+    module, room = room_of(path)
+    order = ROOMS.get(module, ("",))
+    if room not in order:
+        yield f"{room} is no room of {module}"
+        return
+    for name in included:
+        if name.startswith(f"elk/{module}/"):
+            other = room_of(name.removeprefix("elk/"))[1]
+            if other not in order[: order.index(room) + 1]:
+                yield f"{name} (of a room above {room or module})"
+
+
+def crowd_faults(paths: list[str]) -> Iterator[str]:
+    """Folders with too many of these files, and names that too many modules have."""
+    for folder, count in Counter(path.rpartition("/")[0] for path in paths).items():
+        if count > MOST_FILES:
+            yield f"{folder} has {count} files"
+    homes: dict[str, set[str]] = {}
+    for path in paths:
+        homes.setdefault(Path(path).stem, set()).add(room_of(path)[0])
+    for stem, modules in homes.items():
+        if len(modules) > MOST_MODULES:
+            yield f"{stem} is in {', '.join(sorted(modules))}"
+
+
 def library_faults(path: str, included: list[str]) -> Iterator[str]:
     """What of `included` belongs to a library that the file at `path` may not use."""
     for name in included:
@@ -77,6 +125,16 @@ def test_a_core_file_includes_only_lower_layers(path: Path) -> None:
 )
 def test_a_library_is_included_only_where_it_is_at_home(path: Path) -> None:
     assert list(library_faults(path.relative_to(ROOT).as_posix(), includes(path))) == []
+
+
+@pytest.mark.parametrize("path", sources(CORE), ids=lambda p: str(p.relative_to(CORE)))
+def test_a_core_file_includes_only_lower_rooms_of_its_module(path: Path) -> None:
+    assert list(room_faults(path.relative_to(CORE).as_posix(), includes(path))) == []
+
+
+def test_no_folder_is_crowded_and_no_name_is_everywhere() -> None:
+    assert list(crowd_faults([p.relative_to(CORE).as_posix() for p in sources(CORE)])) == []
+    assert len(sources(BINDINGS)) <= MOST_FILES
 
 
 def test_every_folder_of_the_core_is_in_the_table() -> None:
@@ -117,4 +175,18 @@ def test_the_rules_see_what_they_refuse() -> None:
     assert len(list(library_faults("cpp/elk/cost/tile.cpp", names))) == 1
     assert list(library_faults("cpp/elk/base/parallel_tbb.cpp", names)) == []
     assert len(list(library_faults("cpp/elk/cost/tile.cpp", ["Eigen/Dense"]))) == 1
-    assert list(library_faults("cpp/elk/cost/fit/linear.cpp", ["Eigen/Dense"])) == []
+    assert list(library_faults("cpp/elk/tile/fit/linear.cpp", ["Eigen/Dense"])) == []
+
+
+def test_the_rules_of_rooms_see_what_they_refuse() -> None:
+    upwards = ["elk/cost/front/front.hpp", "elk/cost/option.hpp", "elk/cost/exchange/store.hpp"]
+    assert list(room_faults("cost/front/search.cpp", upwards)) == []
+    assert len(list(room_faults("cost/price/price.cpp", upwards))) == 1
+    assert len(list(room_faults("cost/exchange/store.cpp", upwards))) == 2
+    assert len(list(room_faults("cost/attic/store.cpp", []))) == 1
+    files = [f"cost/front/file{number}.cpp" for number in range(MOST_FILES)]
+    assert list(crowd_faults(files)) == []
+    assert len(list(crowd_faults([*files, "cost/front/another.cpp"]))) == 1
+    same = ["cost/front/search.cpp", "schedule/policies/search.cpp", "cost/price/search.hpp"]
+    assert list(crowd_faults(same)) == []
+    assert len(list(crowd_faults([*same, "shard/search.cpp"]))) == 1

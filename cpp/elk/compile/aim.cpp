@@ -6,7 +6,7 @@
 #include "elk/base/errors.hpp"
 #include "elk/base/text.hpp"
 #include "elk/compile/simulate.hpp"
-#include "elk/schedule/finals.hpp"
+#include "elk/schedule/policies/finals.hpp"
 
 namespace elk::compile {
 namespace {

@@ -5,11 +5,11 @@
 
 #include "elk/chip/chip.hpp"
 #include "elk/compile/compile.hpp"
-#include "elk/schedule/economize.hpp"
-#include "elk/schedule/objective.hpp"
-#include "elk/schedule/problem.hpp"
-#include "elk/schedule/search.hpp"
-#include "elk/sim/run.hpp"
+#include "elk/schedule/policies/economize.hpp"
+#include "elk/schedule/policies/search.hpp"
+#include "elk/schedule/problem/objective.hpp"
+#include "elk/schedule/problem/problem.hpp"
+#include "elk/sim/play/run.hpp"
 
 namespace elk::compile {
 

@@ -19,8 +19,8 @@
 #include "elk/compile/shortest.hpp"
 #include "elk/compile/spaces.hpp"
 #include "elk/compile/waves.hpp"
-#include "elk/train/pooled.hpp"
-#include "elk/train/propose.hpp"
+#include "elk/shard/pooled.hpp"
+#include "elk/shard/propose.hpp"
 
 namespace elk::compile {
 namespace {
@@ -30,7 +30,7 @@ constexpr Seconds kNoPlan{std::numeric_limits<double>::infinity()};
 /// The plans of one model, as it is and in waves, for one machine.
 class Versions {
  public:
-  Versions(const Whole& whole, const chip::Chip& chip, const cost::TileModel& tiles,
+  Versions(const Whole& whole, const chip::Chip& chip, const tile::TileModel& tiles,
            const Options& options, Spaces& spaces)
       : whole_(whole), chip_(chip), tiles_(tiles), options_(options), spaces_(spaces) {}
 
@@ -100,7 +100,7 @@ class Versions {
 
   const Whole& whole_;
   const chip::Chip& chip_;
-  const cost::TileModel& tiles_;
+  const tile::TileModel& tiles_;
   const Options& options_;
   Spaces& spaces_;              // whose bounds have to hold for all of these
   std::vector<Seconds> least_;  // of each policy
@@ -110,7 +110,7 @@ class Versions {
 
 /// The plan of a graph as it is, or with large ops in waves where that takes less: in smaller ones
 /// under policies for which it fits in no other way. Adds the bounds of all of these to `spaces`.
-Plan compile_best(const Whole& whole, const chip::Chip& chip, const cost::TileModel& tiles,
+Plan compile_best(const Whole& whole, const chip::Chip& chip, const tile::TileModel& tiles,
                   const Options& options, Spaces& spaces) {
   const std::vector<std::int32_t> uncut;
   const std::vector<std::int32_t>& split = whole.one != nullptr ? whole.one->axes : uncut;
@@ -129,7 +129,7 @@ Plan compile_best(const Whole& whole, const chip::Chip& chip, const cost::TileMo
 }
 
 /// The plan of all chips' cores as one machine, or of the one chip there is.
-Plan compile_whole(const ir::Graph& graph, const chip::Chip& chip, const cost::TileModel& tiles,
+Plan compile_whole(const ir::Graph& graph, const chip::Chip& chip, const tile::TileModel& tiles,
                    const Options& options, Spaces& spaces) {
   return compile_best({.graph = graph, .one = nullptr}, chip, tiles, options, spaces);
 }
@@ -137,11 +137,11 @@ Plan compile_whole(const ir::Graph& graph, const chip::Chip& chip, const cost::T
 /// All chips' cores as one machine. Where any axes of an op may be cut, a chip uses as many of its
 /// cores for its part as it would for the whole op: only on grids and rings, where few may, one
 /// machine of more cores is worth an estimate.
-Pooled pooled(const ir::Graph& graph, const chip::Chip& chip, const cost::TileModel& tiles,
+Pooled pooled(const ir::Graph& graph, const chip::Chip& chip, const tile::TileModel& tiles,
               const Options& options, Spaces& spaces) {
   const bool few_axes = chip::is_mesh(chip);
   constexpr Picoseconds kNever{std::numeric_limits<std::int64_t>::max()};
-  return {.about = few_axes ? train::pooled_time(graph, chip, tiles, options.threads) : kNever,
+  return {.about = few_axes ? shard::pooled_time(graph, chip, tiles, options.threads) : kNever,
           .plan = [&](schedule::Policy policy) {
             Options asked = options;
             asked.policy = policy;
@@ -150,19 +150,19 @@ Pooled pooled(const ir::Graph& graph, const chip::Chip& chip, const cost::TileMo
 }
 
 /// The plan of chips that share the model, or of them as one machine where that is better.
-Plan compile_pod(const ir::Graph& graph, const chip::Chip& chip, const cost::TileModel& tiles,
+Plan compile_pod(const ir::Graph& graph, const chip::Chip& chip, const tile::TileModel& tiles,
                  const Options& options, Spaces& spaces) {
-  train::ExecuteTime execute = train::by_cuts(graph, chip, tiles);
+  shard::ExecuteTime execute = shard::by_cuts(graph, chip, tiles);
   if (options.kept != nullptr) {
     execute = options.kept->recalled(graph, chip, std::move(execute));
   }
   const Pooled as_one = pooled(graph, chip, tiles, options, spaces);
-  const std::vector<train::Sharding> proposals =
-      train::proposals(graph, chip, execute, options.threads);
-  const auto plan_of = [&](const train::Sharding& sharding, schedule::Policy policy) {
+  const std::vector<shard::Sharding> proposals =
+      shard::proposals(graph, chip, execute, options.threads);
+  const auto plan_of = [&](const shard::Sharding& sharding, schedule::Policy policy) {
     Options asked = options;
     asked.policy = policy;
-    const train::OneChip one = train::one_chip(graph, sharding, chip.chips);
+    const shard::OneChip one = shard::one_chip(graph, sharding, chip.chips);
     Plan plan =
         compile_best({.graph = one.graph, .one = &one}, chip::one_of(chip), tiles, asked, spaces);
     count_chips(chip.chips, plan.aimed);
@@ -170,7 +170,7 @@ Plan compile_pod(const ir::Graph& graph, const chip::Chip& chip, const cost::Til
   };
   return shortest(
       {.proposals = proposals,
-       .resort = [&] { return train::leanest(graph, chip, execute, options.threads); },
+       .resort = [&] { return shard::leanest(graph, chip, execute, options.threads); },
        .plan_of = plan_of,
        .pooled = as_one,
        .beats = [&](Plan& best,
@@ -186,13 +186,13 @@ void check_input(const ir::Graph& graph, const chip::Chip& chip) {
 
 }  // namespace
 
-train::Sharding shard(const ir::Graph& graph, const chip::Chip& chip, const cost::TileModel& tiles,
+shard::Sharding shard(const ir::Graph& graph, const chip::Chip& chip, const tile::TileModel& tiles,
                       int threads) {
   check_input(graph, chip);
-  return train::shard(graph, chip, train::by_cuts(graph, chip, tiles), threads);
+  return shard::shard(graph, chip, shard::by_cuts(graph, chip, tiles), threads);
 }
 
-Plan compile(const ir::Graph& graph, const chip::Chip& chip, const cost::TileModel& tiles,
+Plan compile(const ir::Graph& graph, const chip::Chip& chip, const tile::TileModel& tiles,
              const Options& options) {
   check_objective(chip, options);
   check_input(graph, chip);

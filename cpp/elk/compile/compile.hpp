@@ -9,15 +9,16 @@
 #include "elk/base/watch.hpp"
 #include "elk/chip/chip.hpp"
 #include "elk/compile/kept.hpp"
-#include "elk/cost/front.hpp"
-#include "elk/cost/tile.hpp"
+#include "elk/cost/front/front.hpp"
+#include "elk/cost/option.hpp"
 #include "elk/ir/graph.hpp"
 #include "elk/program/program.hpp"
-#include "elk/schedule/objective.hpp"
-#include "elk/schedule/orders.hpp"
-#include "elk/schedule/schedule.hpp"
-#include "elk/sim/run.hpp"
-#include "elk/train/one_chip.hpp"
+#include "elk/schedule/improve/orders.hpp"
+#include "elk/schedule/problem/objective.hpp"
+#include "elk/schedule/problem/schedule.hpp"
+#include "elk/shard/one_chip.hpp"
+#include "elk/sim/play/run.hpp"
+#include "elk/tile/tile.hpp"
 
 namespace elk::compile {
 
@@ -67,7 +68,7 @@ struct Aimed {
 struct Plan {
   schedule::Policy policy;
   // What was planned instead of the whole graph: by one chip, or with ops in waves.
-  std::optional<train::OneChip> shard;
+  std::optional<shard::OneChip> shard;
   std::vector<PlannedOp> ops;
   std::vector<cost::Front> fronts;     // of the distinct ops
   std::vector<std::int32_t> front_of;  // per op
@@ -91,12 +92,12 @@ struct Plan {
 };
 
 /// How the chips of a pod share a model, after the checks of what enters.
-[[nodiscard]] train::Sharding shard(const ir::Graph& graph, const chip::Chip& chip,
-                                    const cost::TileModel& tiles, int threads = 0);
+[[nodiscard]] shard::Sharding shard(const ir::Graph& graph, const chip::Chip& chip,
+                                    const tile::TileModel& tiles, int threads = 0);
 
 /// The passes in order: sharding where several chips share the model, fronts, schedule, program,
 /// placement, check, forecast, bounds. Under `Sharded` all of the plan is that of one chip.
 [[nodiscard]] Plan compile(const ir::Graph& graph, const chip::Chip& chip,
-                           const cost::TileModel& tiles, const Options& options);
+                           const tile::TileModel& tiles, const Options& options);
 
 }  // namespace elk::compile

@@ -5,12 +5,12 @@
 #include <optional>
 
 #include "elk/base/ids.hpp"
-#include "elk/cost/states.hpp"
+#include "elk/cost/price/states.hpp"
 #include "elk/partition/plan.hpp"
-#include "elk/program/execution.hpp"
-#include "elk/program/expander.hpp"
-#include "elk/program/space.hpp"
-#include "elk/program/spaces.hpp"
+#include "elk/program/code/space.hpp"
+#include "elk/program/code/spaces.hpp"
+#include "elk/program/expand/execution.hpp"
+#include "elk/program/expand/expander.hpp"
 
 namespace elk::compile {
 namespace {

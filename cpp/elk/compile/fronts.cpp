@@ -59,7 +59,7 @@ std::int64_t looks(const ir::Graph& graph, const chip::Chip& chip,
 
 }  // namespace
 
-Fronts fronts(const ir::Graph& graph, const chip::Chip& chip, const cost::TileModel& tiles,
+Fronts fronts(const ir::Graph& graph, const chip::Chip& chip, const tile::TileModel& tiles,
               const Options& options) {
   const std::vector<std::int32_t> equal = ir::equal_ops(graph);
   std::vector<std::int32_t> firsts;

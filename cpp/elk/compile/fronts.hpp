@@ -5,9 +5,9 @@
 
 #include "elk/chip/chip.hpp"
 #include "elk/compile/compile.hpp"
-#include "elk/cost/front.hpp"
-#include "elk/cost/tile.hpp"
+#include "elk/cost/front/front.hpp"
 #include "elk/ir/graph.hpp"
+#include "elk/tile/tile.hpp"
 
 namespace elk::compile {
 
@@ -20,7 +20,7 @@ struct Fronts {
 /// One front for each set of equal ops. Throws Infeasible that names every op for which no plan
 /// fits a core's SRAM, by how many bytes, and what would make it fit.
 [[nodiscard]] Fronts fronts(const ir::Graph& graph, const chip::Chip& chip,
-                            const cost::TileModel& tiles, const Options& options);
+                            const tile::TileModel& tiles, const Options& options);
 
 /// Throws InvalidInput where the bytes of an op times the cores of the machine come near the end of
 /// 64 bits: what all cores receive, padding and repeated shifts included, is counted in them.

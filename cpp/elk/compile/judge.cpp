@@ -16,7 +16,7 @@ bool are_near(const Plan& a, const Plan& b) {
   return one < kFarApart * other && other < kFarApart * one;
 }
 
-double simulated(const Rival& rival, const cost::TileModel& tiles, const Options& options) {
+double simulated(const Rival& rival, const tile::TileModel& tiles, const Options& options) {
   if (!rival.plan.simulated) {
     const std::array<const program::Program*, 1> alone{&rival.plan.program};
     rival.plan.simulated =
@@ -27,7 +27,7 @@ double simulated(const Rival& rival, const cost::TileModel& tiles, const Options
 
 }  // namespace
 
-schedule::Judge judge(const ir::Graph& graph, const chip::Chip& chip, const cost::TileModel& tiles,
+schedule::Judge judge(const ir::Graph& graph, const chip::Chip& chip, const tile::TileModel& tiles,
                       int threads, Kept* kept) {
   return [&, threads, kept](std::span<const program::Program* const> programs) {
     std::vector<Seconds> times;
@@ -39,7 +39,7 @@ schedule::Judge judge(const ir::Graph& graph, const chip::Chip& chip, const cost
   };
 }
 
-bool beats(const Rival& best, const Rival& plan, const cost::TileModel& tiles,
+bool beats(const Rival& best, const Rival& plan, const tile::TileModel& tiles,
            const Options& options) {
   if (plan.plan.aimed || !are_near(best.plan, plan.plan)) {
     return worth(plan.plan) < worth(best.plan);
@@ -47,7 +47,7 @@ bool beats(const Rival& best, const Rival& plan, const cost::TileModel& tiles,
   return simulated(plan, tiles, options) < simulated(best, tiles, options);
 }
 
-bool beats(const ir::Graph& graph, const chip::Chip& pod, const cost::TileModel& tiles,
+bool beats(const ir::Graph& graph, const chip::Chip& pod, const tile::TileModel& tiles,
            const Options& options, Plan& best, Plan& plan) {
   const chip::Chip one = chip::one_of(pod);
   const auto rival = [&](Plan& some) {

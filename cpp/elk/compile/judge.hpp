@@ -3,15 +3,15 @@
 #include "elk/base/units.hpp"
 #include "elk/chip/chip.hpp"
 #include "elk/compile/compile.hpp"
-#include "elk/cost/tile.hpp"
 #include "elk/ir/graph.hpp"
-#include "elk/schedule/search.hpp"
+#include "elk/schedule/policies/search.hpp"
+#include "elk/tile/tile.hpp"
 
 namespace elk::compile {
 
 /// Simulated times, resources of a kind loaded as the busiest. `kept` may be null.
 [[nodiscard]] schedule::Judge judge(const ir::Graph& graph, const chip::Chip& chip,
-                                    const cost::TileModel& tiles, int threads, Kept* kept);
+                                    const tile::TileModel& tiles, int threads, Kept* kept);
 
 /// Between forecasts of different graphs or machines this far apart, no simulation is needed.
 inline constexpr double kFarApart = 1.5;
@@ -25,12 +25,12 @@ struct Rival {
 
 /// Whether `plan` serves better than `best`: by what they were aimed at; else by simulation, unless
 /// their forecasts are too far apart for it to turn them round. Leaves in them how long they take.
-[[nodiscard]] bool beats(const Rival& best, const Rival& plan, const cost::TileModel& tiles,
+[[nodiscard]] bool beats(const Rival& best, const Rival& plan, const tile::TileModel& tiles,
                          const Options& options);
 
 /// Whether `plan` of `graph` serves better than `best` on a pod, whose chips may share the model.
 [[nodiscard]] bool beats(const ir::Graph& graph, const chip::Chip& pod,
-                         const cost::TileModel& tiles, const Options& options, Plan& best,
+                         const tile::TileModel& tiles, const Options& options, Plan& best,
                          Plan& plan);
 
 }  // namespace elk::compile

@@ -6,9 +6,11 @@
 #include "elk/base/key_writer.hpp"
 #include "elk/compile/compile.hpp"
 #include "elk/compile/passes.hpp"
-#include "elk/cost/price.hpp"
-#include "elk/cost/pricer.hpp"
-#include "elk/cost/resting.hpp"
+#include "elk/cost/floor/resting.hpp"
+#include "elk/cost/front/front.hpp"
+#include "elk/cost/front/trail.hpp"
+#include "elk/cost/option.hpp"
+#include "elk/cost/price/pricer.hpp"
 #include "elk/ir/op_key.hpp"
 #include "elk/partition/plan.hpp"
 
@@ -143,7 +145,7 @@ std::string memory_key(const chip::Chip& chip) {
 }
 
 cost::Front Kept::front(const ir::Graph& graph, const ir::Op& op, const chip::Chip& chip,
-                        const cost::TileModel& tiles, const cost::Constraints& constraints) {
+                        const tile::TileModel& tiles, const cost::Constraints& constraints) {
   const std::string key = front_key(graph, op, chip, constraints, HbmKey::Rates);
   if (std::optional<cost::Front> known = fronts_.find(key)) {
     set_tensors(op, *known);
@@ -157,10 +159,10 @@ cost::Front Kept::front(const ir::Graph& graph, const ir::Op& op, const chip::Ch
 
 /// By what searches at other rates of the HBM left, and with what this one leaves.
 cost::Front Kept::searched(const ir::Graph& graph, const ir::Op& op, const chip::Chip& chip,
-                           const cost::TileModel& tiles, const cost::Constraints& constraints) {
+                           const tile::TileModel& tiles, const cost::Constraints& constraints) {
   cost::Pricer pricer(graph, op, chip, tiles);
   const std::string rates_key = cores_key(graph, op, chip);
-  std::optional<cost::Rates> rates = rates_.find(rates_key);
+  std::optional<tile::Rates> rates = rates_.find(rates_key);
   if (!rates) {
     rates.emplace(op, pricer.tiles());
     rates_.put(rates_key, *rates, std::size_t{10} << 10U);
@@ -182,7 +184,7 @@ cost::Front Kept::searched(const ir::Graph& graph, const ir::Op& op, const chip:
 }
 
 std::shared_ptr<Passes> Kept::passes(const ir::Graph& graph, const chip::Chip& chip,
-                                     const cost::TileModel& tiles, const Options& options) {
+                                     const tile::TileModel& tiles, const Options& options) {
   std::string key = passes_key(graph, chip, options);
   if (const auto known = passes_.find(key); known && (*known)->sound()) {
     return *known;
@@ -193,12 +195,12 @@ std::shared_ptr<Passes> Kept::passes(const ir::Graph& graph, const chip::Chip& c
   return fresh;
 }
 
-train::ExecuteTime Kept::recalled(const ir::Graph& graph, const chip::Chip& pod,
-                                  train::ExecuteTime execute) {
+shard::ExecuteTime Kept::recalled(const ir::Graph& graph, const chip::Chip& pod,
+                                  shard::ExecuteTime execute) {
   return [this, &graph, &pod, execute = std::move(execute)](const ir::Op& op) {
     return executes_.find_or_make(
         cores_key(graph, op, pod), [&] { return execute(op); },
-        [](const train::Execute& made) { return sizeof(made); });
+        [](const shard::Execute& made) { return sizeof(made); });
   };
 }
 

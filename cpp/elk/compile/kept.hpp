@@ -7,14 +7,14 @@
 
 #include "elk/base/shelf.hpp"
 #include "elk/chip/chip.hpp"
-#include "elk/cost/front.hpp"
-#include "elk/cost/rate.hpp"
-#include "elk/cost/tile.hpp"
-#include "elk/cost/trail.hpp"
+#include "elk/cost/front/front.hpp"
+#include "elk/cost/front/trail.hpp"
 #include "elk/ir/graph.hpp"
-#include "elk/schedule/known.hpp"
-#include "elk/sim/executions.hpp"
-#include "elk/train/part.hpp"
+#include "elk/schedule/problem/known.hpp"
+#include "elk/shard/part.hpp"
+#include "elk/sim/play/executions.hpp"
+#include "elk/tile/rate.hpp"
+#include "elk/tile/tile.hpp"
 
 namespace elk::compile {
 
@@ -36,18 +36,18 @@ struct Options;
 class Kept {
  public:
   [[nodiscard]] cost::Front front(const ir::Graph& graph, const ir::Op& op, const chip::Chip& chip,
-                                  const cost::TileModel& tiles,
+                                  const tile::TileModel& tiles,
                                   const cost::Constraints& constraints);
-  /// `execute`, which must be `train::by_cuts` of this graph and pod, asked once for each part.
-  [[nodiscard]] train::ExecuteTime recalled(const ir::Graph& graph, const chip::Chip& pod,
-                                            train::ExecuteTime execute);
+  /// `execute`, which must be `shard::by_cuts` of this graph and pod, asked once for each part.
+  [[nodiscard]] shard::ExecuteTime recalled(const ir::Graph& graph, const chip::Chip& pod,
+                                            shard::ExecuteTime execute);
   [[nodiscard]] schedule::Known& known() { return known_; }
   /// By `machine_key` and `memory_key` of the chip.
   [[nodiscard]] sim::Executions& executions() { return executions_; }
   /// The passes on a graph and a chip, as far as any policy has brought them. Throws Infeasible
   /// where an op fits in no way.
   [[nodiscard]] std::shared_ptr<Passes> passes(const ir::Graph& graph, const chip::Chip& chip,
-                                               const cost::TileModel& tiles,
+                                               const tile::TileModel& tiles,
                                                const Options& options);
 
   /// By what was kept.
@@ -55,13 +55,13 @@ class Kept {
 
  private:
   [[nodiscard]] cost::Front searched(const ir::Graph& graph, const ir::Op& op,
-                                     const chip::Chip& chip, const cost::TileModel& tiles,
+                                     const chip::Chip& chip, const tile::TileModel& tiles,
                                      const cost::Constraints& constraints);
 
   Shelf<std::string, cost::Front> fronts_{std::size_t{48} << 20U};
   Shelf<std::string, std::shared_ptr<const cost::Searched>> searches_{std::size_t{48} << 20U};
-  Shelf<std::string, cost::Rates> rates_{std::size_t{8} << 20U};
-  Shelf<std::string, train::Execute> executes_{std::size_t{8} << 20U};
+  Shelf<std::string, tile::Rates> rates_{std::size_t{8} << 20U};
+  Shelf<std::string, shard::Execute> executes_{std::size_t{8} << 20U};
   schedule::Known known_;
   sim::Executions executions_;
   Shelf<std::string, std::shared_ptr<Passes>> passes_{std::size_t{96} << 20U};

@@ -5,11 +5,11 @@
 
 #include "elk/base/ids.hpp"
 #include "elk/base/parallel.hpp"
-#include "elk/program/execution.hpp"
-#include "elk/program/expander.hpp"
-#include "elk/program/gather.hpp"
-#include "elk/program/lifetimes.hpp"
-#include "elk/program/space.hpp"
+#include "elk/program/code/lifetimes.hpp"
+#include "elk/program/code/space.hpp"
+#include "elk/program/expand/execution.hpp"
+#include "elk/program/expand/expander.hpp"
+#include "elk/program/expand/gather.hpp"
 
 namespace elk::compile {
 namespace {

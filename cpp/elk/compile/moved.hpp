@@ -5,7 +5,7 @@
 #include "elk/base/units.hpp"
 #include "elk/chip/chip.hpp"
 #include "elk/ir/graph.hpp"
-#include "elk/program/code.hpp"
+#include "elk/program/code/code.hpp"
 
 namespace elk::compile {
 

@@ -15,8 +15,8 @@
 #include "elk/compile/fronts.hpp"
 #include "elk/compile/judge.hpp"
 #include "elk/compile/moved.hpp"
-#include "elk/schedule/evaluate.hpp"
-#include "elk/schedule/finals.hpp"
+#include "elk/schedule/policies/finals.hpp"
+#include "elk/schedule/timing/evaluate.hpp"
 
 namespace elk::compile {
 namespace {
@@ -147,7 +147,7 @@ Compiled compiled_by(Passes& passes, const Options& options, Spaces& spaces) {
 
 }  // namespace
 
-Passes::Passes(ir::Graph graph, chip::Chip chip, const cost::TileModel& tiles,
+Passes::Passes(ir::Graph graph, chip::Chip chip, const tile::TileModel& tiles,
                const Options& options)
     : graph_(std::move(graph)),
       chip_(std::move(chip)),
@@ -262,7 +262,7 @@ Compiled Passes::compiled(const Options& options) {
   return keeps_ ? *told.made : *std::move(told.made);
 }
 
-Compiled compiled_on(const ir::Graph& graph, const chip::Chip& chip, const cost::TileModel& tiles,
+Compiled compiled_on(const ir::Graph& graph, const chip::Chip& chip, const tile::TileModel& tiles,
                      const Options& options, Spaces& spaces) {
   check_capacity(graph, chip);
   const bool is_step = options.policy <= schedule::Policy::ElkFull;  // of one search of all of them

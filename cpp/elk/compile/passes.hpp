@@ -9,12 +9,12 @@
 
 #include "elk/chip/chip.hpp"
 #include "elk/compile/spaces.hpp"
-#include "elk/cost/tile.hpp"
 #include "elk/ir/graph.hpp"
-#include "elk/schedule/bounds.hpp"
-#include "elk/schedule/ideal.hpp"
-#include "elk/schedule/problem.hpp"
-#include "elk/schedule/search.hpp"
+#include "elk/schedule/bound/bounds.hpp"
+#include "elk/schedule/policies/ideal.hpp"
+#include "elk/schedule/policies/search.hpp"
+#include "elk/schedule/problem/problem.hpp"
+#include "elk/tile/tile.hpp"
 
 namespace elk::compile {
 
@@ -25,7 +25,7 @@ class Passes {
  public:
   /// Throws Infeasible where an op fits in no way. `tiles`, and what the options keep, must live as
   /// long.
-  Passes(ir::Graph graph, chip::Chip chip, const cost::TileModel& tiles, const Options& options);
+  Passes(ir::Graph graph, chip::Chip chip, const tile::TileModel& tiles, const Options& options);
 
   /// The plan of the policy of `options`, which differ from those before in nothing but it, the
   /// threads and the watch; and that of the ideal. Throws Infeasible.
@@ -69,7 +69,7 @@ class Passes {
 
   ir::Graph graph_;
   chip::Chip chip_;
-  const cost::TileModel& tiles_;
+  const tile::TileModel& tiles_;
   bool keeps_;  // for other policies
   Search counts_;
   std::unique_ptr<Stage> last_;                   // of the highest policy asked for
@@ -85,7 +85,7 @@ class Passes {
 /// What the passes make of a graph and a machine, with the bounds of this space, by what is kept of
 /// other policies if anything is.
 [[nodiscard]] Compiled compiled_on(const ir::Graph& graph, const chip::Chip& chip,
-                                   const cost::TileModel& tiles, const Options& options,
+                                   const tile::TileModel& tiles, const Options& options,
                                    Spaces& spaces);
 
 }  // namespace elk::compile

@@ -25,7 +25,7 @@ bool is_below(Picoseconds time, double factor, Picoseconds other) {
   return static_cast<double>(time.value) < factor * static_cast<double>(other.value);
 }
 
-bool may_win(const train::Sharding& sharding, Picoseconds best) {
+bool may_win(const shard::Sharding& sharding, Picoseconds best) {
   return sharding.least < best && is_below(sharding.time, kOverestimate, best);
 }
 
@@ -57,7 +57,7 @@ class Contest {
                       return entrants_.plan_of(entrants_.resort(), policy);
                     }},
         pooled_{.plan = entrants.pooled.plan} {
-    for (const train::Sharding& sharding : entrants.proposals) {
+    for (const shard::Sharding& sharding : entrants.proposals) {
       shared_.push_back({.plan = [this, &sharding](schedule::Policy policy) {
         return entrants_.plan_of(sharding, policy);
       }});

@@ -5,7 +5,7 @@
 
 #include "elk/base/watch.hpp"
 #include "elk/compile/compile.hpp"
-#include "elk/train/shard.hpp"
+#include "elk/shard/shard.hpp"
 
 namespace elk::compile {
 
@@ -17,9 +17,9 @@ struct Pooled {
 
 /// All that a plan of a pod may be. Functions that plan throw Infeasible.
 struct Entrants {
-  const std::vector<train::Sharding>& proposals;
-  std::function<train::Sharding()> resort;
-  std::function<Plan(const train::Sharding&, schedule::Policy)> plan_of;
+  const std::vector<shard::Sharding>& proposals;
+  std::function<shard::Sharding()> resort;
+  std::function<Plan(const shard::Sharding&, schedule::Policy)> plan_of;
   const Pooled& pooled;
   std::function<bool(Plan& best, Plan& plan)> beats;  // whether the latter is the better one
 };

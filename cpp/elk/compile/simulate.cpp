@@ -11,8 +11,8 @@
 
 #include "elk/base/units.hpp"
 #include "elk/compile/kept.hpp"
-#include "elk/cost/tile_times.hpp"
-#include "elk/sim/executor.hpp"
+#include "elk/sim/play/executor.hpp"
+#include "elk/tile/times.hpp"
 
 namespace elk::compile {
 
@@ -23,9 +23,9 @@ constexpr std::int64_t kMostCores = 10'000;
 constexpr std::int64_t kMostNodes = 256;
 
 /// Times of calls, for the use of one thread.
-sim::TileTimes times(const ir::Graph& graph, const chip::Chip& chip, const cost::TileModel& tiles) {
-  const auto known = std::make_shared<std::unordered_map<std::int32_t, cost::TileTimes>>();
-  const auto of = [&graph, &chip, &tiles, known](std::int32_t op) -> cost::TileTimes& {
+sim::TileTimes times(const ir::Graph& graph, const chip::Chip& chip, const tile::TileModel& tiles) {
+  const auto known = std::make_shared<std::unordered_map<std::int32_t, tile::TileTimes>>();
+  const auto of = [&graph, &chip, &tiles, known](std::int32_t op) -> tile::TileTimes& {
     return known->try_emplace(op, graph, graph.ops[static_cast<std::size_t>(op)], chip, tiles)
         .first->second;
   };
@@ -43,7 +43,7 @@ sim::TileTimes times(const ir::Graph& graph, const chip::Chip& chip, const cost:
 /// By what is kept of other programs, if anything is.
 std::vector<sim::Run> simulated(const ir::Graph& graph, const chip::Chip& chip,
                                 std::span<const program::Program* const> programs,
-                                const cost::TileModel& tiles, sim::Simulation how, Kept* kept) {
+                                const tile::TileModel& tiles, sim::Simulation how, Kept* kept) {
   ir::validate(graph);
   if (kept != nullptr) {
     how.kept = &kept->executions();
@@ -62,7 +62,7 @@ sim::Fidelity fidelity(const chip::Chip& pod) {
 }
 
 sim::Run simulate(const ir::Graph& graph, const chip::Chip& chip, const program::Program& program,
-                  const cost::TileModel& tiles, sim::Fidelity fidelity, Kept* kept) {
+                  const tile::TileModel& tiles, sim::Fidelity fidelity, Kept* kept) {
   if (kept != nullptr) {
     const std::array<const program::Program*, 1> alone{&program};
     return simulated(graph, chip, alone, tiles, {.fidelity = fidelity, .threads = 1}, kept).front();
@@ -73,7 +73,7 @@ sim::Run simulate(const ir::Graph& graph, const chip::Chip& chip, const program:
 
 std::vector<sim::Run> simulate_alike(const ir::Graph& graph, const chip::Chip& chip,
                                      std::span<const program::Program* const> programs,
-                                     const cost::TileModel& tiles, int threads, Kept* kept) {
+                                     const tile::TileModel& tiles, int threads, Kept* kept) {
   return simulated(graph, chip, programs, tiles,
                    {.fidelity = sim::Fidelity::Symmetric, .threads = threads}, kept);
 }

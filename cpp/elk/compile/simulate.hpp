@@ -4,10 +4,10 @@
 #include <vector>
 
 #include "elk/chip/chip.hpp"
-#include "elk/cost/tile.hpp"
 #include "elk/ir/graph.hpp"
-#include "elk/program/code.hpp"
-#include "elk/sim/run.hpp"
+#include "elk/program/code/code.hpp"
+#include "elk/sim/play/run.hpp"
+#include "elk/tile/tile.hpp"
 
 namespace elk::compile {
 
@@ -21,13 +21,13 @@ class Kept;
 /// `chip` is `chip::one_of` the pod: every chip does the same. What is kept of other programs is
 /// not worked out again; `kept` may be null.
 [[nodiscard]] sim::Run simulate(const ir::Graph& graph, const chip::Chip& chip,
-                                const program::Program& program, const cost::TileModel& tiles,
+                                const program::Program& program, const tile::TileModel& tiles,
                                 sim::Fidelity fidelity, Kept* kept = nullptr);
 
 /// Runs several programs of a graph, resources of a kind loaded as the busiest.
 [[nodiscard]] std::vector<sim::Run> simulate_alike(
     const ir::Graph& graph, const chip::Chip& chip,
-    std::span<const program::Program* const> programs, const cost::TileModel& tiles, int threads,
+    std::span<const program::Program* const> programs, const tile::TileModel& tiles, int threads,
     Kept* kept = nullptr);
 
 }  // namespace elk::compile

@@ -5,7 +5,7 @@
 
 #include "elk/compile/judge.hpp"
 #include "elk/compile/simulate.hpp"
-#include "elk/schedule/bounds.hpp"
+#include "elk/schedule/bound/bounds.hpp"
 
 namespace elk::compile {
 namespace {
@@ -64,7 +64,7 @@ void undercut(schedule::Forecast times, Plan& plan, Spaces& spaces) {
 
 }  // namespace
 
-Plan concluded(const ir::Graph& graph, const chip::Chip& pod, const cost::TileModel& tiles,
+Plan concluded(const ir::Graph& graph, const chip::Chip& pod, const tile::TileModel& tiles,
                Plan plan, Spaces spaces, Kept* kept) {
   plan.bounds = schedule::least_bounds(spaces.bounds);
   plan.bounds.ideal = spaces.least.value();

@@ -7,9 +7,9 @@
 #include "elk/base/units.hpp"
 #include "elk/chip/chip.hpp"
 #include "elk/compile/compile.hpp"
-#include "elk/cost/tile.hpp"
 #include "elk/ir/graph.hpp"
-#include "elk/schedule/schedule.hpp"
+#include "elk/schedule/problem/schedule.hpp"
+#include "elk/tile/tile.hpp"
 
 namespace elk::compile {
 
@@ -33,6 +33,6 @@ struct Compiled {
 /// forecast and of its simulated time on `pod`: where the ideal's rules made no more of any
 /// choices, it is the ideal.
 [[nodiscard]] Plan concluded(const ir::Graph& graph, const chip::Chip& pod,
-                             const cost::TileModel& tiles, Plan plan, Spaces spaces, Kept* kept);
+                             const tile::TileModel& tiles, Plan plan, Spaces spaces, Kept* kept);
 
 }  // namespace elk::compile

@@ -65,8 +65,8 @@ std::optional<ir::InWaves> large_in_waves(const ir::Graph& graph,
   return ir::in_waves(graph, chains);
 }
 
-train::OneChip in_parts(const train::OneChip& one, const ir::InWaves& waves) {
-  train::OneChip result{.graph = waves.graph, .forms = {}, .whole = {}, .axes = {}};
+shard::OneChip in_parts(const shard::OneChip& one, const ir::InWaves& waves) {
+  shard::OneChip result{.graph = waves.graph, .forms = {}, .whole = {}, .axes = {}};
   for (std::size_t t = 0; t < waves.tensor_of.size(); ++t) {
     const std::size_t from = subscript(waves.tensor_of[t]);
     std::vector<std::int64_t>& whole = result.whole.emplace_back(one.whole[from]);
@@ -82,10 +82,10 @@ train::OneChip in_parts(const train::OneChip& one, const ir::InWaves& waves) {
   return result;
 }
 
-train::OneChip unsplit(const ir::Graph& graph) {
-  train::OneChip result{.graph = graph, .forms = {}, .whole = {}, .axes = {}};
+shard::OneChip unsplit(const ir::Graph& graph) {
+  shard::OneChip result{.graph = graph, .forms = {}, .whole = {}, .axes = {}};
   for (const ir::Tensor& tensor : graph.tensors) {
-    result.forms.push_back(train::whole());
+    result.forms.push_back(shard::whole());
     result.whole.push_back(tensor.shape);
   }
   result.axes.assign(graph.ops.size(), -1);

@@ -8,7 +8,7 @@
 #include "elk/compile/compile.hpp"
 #include "elk/ir/graph.hpp"
 #include "elk/ir/waves.hpp"
-#include "elk/train/one_chip.hpp"
+#include "elk/shard/one_chip.hpp"
 
 namespace elk::compile {
 
@@ -24,15 +24,15 @@ constexpr double kLargeShare = 0.4;
                                                         const chip::Chip& machine, double share);
 
 /// What one chip computes under `waves`, if it computes `one` without them.
-[[nodiscard]] train::OneChip in_parts(const train::OneChip& one, const ir::InWaves& waves);
+[[nodiscard]] shard::OneChip in_parts(const shard::OneChip& one, const ir::InWaves& waves);
 
 /// A graph that is not split over chips, as what one machine computes.
-[[nodiscard]] train::OneChip unsplit(const ir::Graph& graph);
+[[nodiscard]] shard::OneChip unsplit(const ir::Graph& graph);
 
 /// A graph to be planned on one machine.
 struct Whole {
   const ir::Graph& graph;
-  const train::OneChip* one;  // whose graph it is; null: of all cores as one machine
+  const shard::OneChip* one;  // whose graph it is; null: of all cores as one machine
 };
 
 /// Says in `plan` what of the model runs, and where; `waves`: null without.

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "elk/chip/chip.hpp"
-#include "elk/cost/exchange.hpp"
-#include "elk/cost/front.hpp"
+#include "elk/cost/exchange/exchange.hpp"
+#include "elk/cost/option.hpp"
 #include "elk/ir/graph.hpp"
 
 namespace elk::cost {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "elk/base/units.hpp"
-#include "elk/cost/link_use.hpp"
+#include "elk/cost/exchange/link_use.hpp"
 
 namespace elk::cost {
 

@@ -2,10 +2,10 @@
 
 /// What the chip runs: instructions, how long buffers live, where they lie, and the checker of all
 /// three.
-#include "elk/program/buffers.hpp"
-#include "elk/program/check.hpp"
-#include "elk/program/code.hpp"
-#include "elk/program/issue.hpp"
-#include "elk/program/lifetimes.hpp"
-#include "elk/program/place.hpp"
-#include "elk/program/space.hpp"
+#include "elk/program/check/check.hpp"
+#include "elk/program/code/buffers.hpp"
+#include "elk/program/code/code.hpp"
+#include "elk/program/code/issue.hpp"
+#include "elk/program/code/lifetimes.hpp"
+#include "elk/program/code/space.hpp"
+#include "elk/program/place/place.hpp"

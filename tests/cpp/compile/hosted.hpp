@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "elk/chip/chip.hpp"
-#include "elk/schedule/hosting.hpp"
-#include "elk/sim/hbm.hpp"
-#include "elk/sim/player.hpp"
+#include "elk/schedule/bound/hosting.hpp"
+#include "elk/sim/network/hbm.hpp"
+#include "elk/sim/play/player.hpp"
 
 /// Programs of gathers, computations, preloads and stores: what `hosting_bound` counts of them, and
 /// what the simulator says.

@@ -51,7 +51,7 @@ TEST(OnAnyNumberOfThreads, CompileGivesTheSamePlanWithoutHbm) {
 
 TEST(OnAnyNumberOfThreads, SimulateRunsProgramsTogetherAsAlone) {
   const ir::Graph graph = test::transformer({.layers = 3, .rows = 4, .width = 96});
-  const cost::TileModel tiles = test::analytic();
+  const tile::TileModel tiles = test::analytic();
   for (const chip::Chip& chip : {test::tight_chip(16, 16384), test::grid_chip(4, 4, 24576)}) {
     std::vector<Plan> plans;
     std::vector<const program::Program*> programs;
@@ -79,7 +79,7 @@ Picoseconds measured(const ir::Graph& graph, const chip::Chip& chip, const Plan&
   if (chip.interconnect.topology != chip::Topology::AllToAll) {
     return plan.predicted.total;
   }
-  const cost::TileModel tiles = test::analytic();
+  const tile::TileModel tiles = test::analytic();
   return simulate(graph, chip, plan.program, tiles, sim::Fidelity::Symmetric).total;
 }
 
@@ -90,7 +90,7 @@ std::vector<chip::Chip> machines(Random& random) {
 }
 
 TEST(Compile, NoPolicyBeatsTheIdealOnRandomModels) {
-  const cost::TileModel tiles = test::analytic();
+  const tile::TileModel tiles = test::analytic();
   Random random{71};
   int models = 0;
   for (int round = 0; round < test::rounds(4); ++round) {

@@ -5,16 +5,17 @@
 #include <gtest/gtest.h>
 
 #include "elk/base/units.hpp"
-#include "elk/cost/front.hpp"
-#include "elk/cost/tile_times.hpp"
-#include "elk/partition/layout.hpp"
-#include "elk/program/execution.hpp"
-#include "elk/program/gather.hpp"
-#include "elk/program/loading.hpp"
-#include "elk/schedule/grid.hpp"
-#include "elk/sim/demand.hpp"
-#include "elk/sim/hbm.hpp"
-#include "elk/sim/player.hpp"
+#include "elk/cost/option.hpp"
+#include "elk/cost/price/price.hpp"
+#include "elk/partition/layout/layout.hpp"
+#include "elk/program/expand/execution.hpp"
+#include "elk/program/expand/gather.hpp"
+#include "elk/program/expand/loading.hpp"
+#include "elk/schedule/problem/grid.hpp"
+#include "elk/sim/network/hbm.hpp"
+#include "elk/sim/play/demand.hpp"
+#include "elk/sim/play/player.hpp"
+#include "elk/tile/times.hpp"
 #include "schedule/models.hpp"
 
 /// What the planner takes transfers on a mesh to need, and what they need when every link is
@@ -58,7 +59,7 @@ partition::ExecutePlan cut_plan(Numbers factors, Axes mesh_dims, std::size_t ope
 struct Product {
   test::OneOp one = test::matmul(16, 16, 64);
   chip::Chip chip = mesh();
-  cost::TileModel tiles = test::analytic();
+  tile::TileModel tiles = test::analytic();
   cost::PlanOption option;
   program::OpPlan placed;
 
@@ -153,7 +154,7 @@ TEST(GridForecast, OfAReductionAlongARow) {
   const Product product(cut_plan({1, 1, 4}, {-1, -1, 1}, 3));
   const std::vector<program::Round> rounds = program::reductions(product.op());
   ASSERT_EQ(rounds.size(), 1U);
-  cost::TileTimes times(product.one.graph, product.one.op(), product.chip, product.tiles);
+  tile::TileTimes times(product.one.graph, product.one.op(), product.chip, product.tiles);
   const double adds = times.add(rounds[0].parts, rounds[0].elements);
   EXPECT_NEAR(product.option.reduce.time.value - adds, (90 + 102.4 + 6 + 6) * kNano, 1e-14);
   EXPECT_NEAR(product.simulated(rounds[0].exchange).value, (90 + 102.4 + 6 + 6) * kNano, 1e-12);

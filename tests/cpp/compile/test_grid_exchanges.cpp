@@ -11,14 +11,15 @@
 #include "elk/base/random.hpp"
 #include "elk/base/rounding.hpp"
 #include "elk/base/units.hpp"
-#include "elk/cost/front.hpp"
-#include "elk/cost/tile_times.hpp"
+#include "elk/cost/option.hpp"
+#include "elk/cost/price/price.hpp"
 #include "elk/partition/enumerate.hpp"
 #include "elk/partition/needs.hpp"
-#include "elk/program/execution.hpp"
-#include "elk/schedule/grid_exchanges.hpp"
-#include "elk/sim/demand.hpp"
-#include "elk/sim/player.hpp"
+#include "elk/program/expand/execution.hpp"
+#include "elk/schedule/problem/grid_exchanges.hpp"
+#include "elk/sim/play/demand.hpp"
+#include "elk/sim/play/player.hpp"
+#include "elk/tile/times.hpp"
 #include "schedule/models.hpp"
 
 /// What the planner takes exchanges between grids to need, and what they need when every link
@@ -83,7 +84,7 @@ std::optional<partition::ExecutePlan> random_plan(Random& random, const test::On
 struct Held {
   const test::OneOp& one;
   const chip::Chip& chip;
-  const cost::TileModel& tiles;
+  const tile::TileModel& tiles;
   program::OpPlan plan;
 
   [[nodiscard]] double sync() const {
@@ -97,7 +98,7 @@ struct Held {
   }
 
   [[nodiscard]] double shifts(std::int64_t steps) const {
-    cost::TileTimes times(one.graph, one.op(), chip, tiles);
+    tile::TileTimes times(one.graph, one.op(), chip, tiles);
     double sum = 0.0;
     for (const program::Rotation& turn : program::rotations({one.graph, one.op(), plan, chip})) {
       const auto chunks = static_cast<double>(turn.chunks);
@@ -112,7 +113,7 @@ struct Held {
   }
 
   [[nodiscard]] double reductions() const {
-    cost::TileTimes times(one.graph, one.op(), chip, tiles);
+    tile::TileTimes times(one.graph, one.op(), chip, tiles);
     double sum = 0.0;
     for (const program::Round& round : program::reductions({one.graph, one.op(), plan, chip})) {
       sum += sync() + simulated(round.exchange) + times.add(round.parts, round.elements);
@@ -142,7 +143,7 @@ int expect_near(Seconds planned, double simulated) {
 
 void check(const test::OneOp& one, const chip::Chip& chip, const partition::ExecutePlan& plan,
            Seen& seen) {
-  const cost::TileModel tiles = test::analytic();
+  const tile::TileModel tiles = test::analytic();
   cost::PlanOption option = cost::price(one.graph, one.op(), plan, chip, tiles);
   schedule::settle_exchanges(one.graph, one.op(), chip, tiles, option);
   Held held{.one = one,
@@ -166,7 +167,7 @@ void expect_no_more_than_simulated(const test::OneOp& one, chip::Chip chip,
     chip.inter_chip->rate = 1e15;
     chip.inter_chip->latency = {0.0};
   }
-  const cost::TileModel tiles = test::analytic();
+  const tile::TileModel tiles = test::analytic();
   const cost::PlanOption option = cost::price(one.graph, one.op(), plan, chip, tiles);
   const Held held{.one = one,
                   .chip = chip,

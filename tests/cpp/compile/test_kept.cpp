@@ -2,7 +2,8 @@
 
 #include "compile/plans.hpp"
 #include "elk/compile/kept.hpp"
-#include "elk/cost/front.hpp"
+#include "elk/cost/front/front.hpp"
+#include "elk/cost/option.hpp"
 #include "schedule/models.hpp"
 
 namespace elk::compile {
@@ -33,7 +34,7 @@ ir::Graph product(bool copied) {
 // A result of which there are copies costs less to gather, at least.
 TEST(Kept, TellsFloorsApartByHowElseTensorsAreMade) {
   const chip::Chip chip = test::tight_chip(16, 65536);
-  const cost::TileModel tiles = test::analytic();
+  const tile::TileModel tiles = test::analytic();
   const auto afresh = [&](const ir::Graph& graph) {
     return cost::front(graph, graph.ops[1], chip, tiles, {}).floor.corners;
   };

@@ -12,9 +12,9 @@
 #include "elk/base/random.hpp"
 #include "elk/compile/simulate.hpp"
 #include "elk/program/program.hpp"
-#include "elk/schedule/bounds.hpp"
-#include "elk/schedule/evaluate.hpp"
-#include "elk/schedule/placement.hpp"
+#include "elk/schedule/bound/bounds.hpp"
+#include "elk/schedule/policies/placement.hpp"
+#include "elk/schedule/timing/evaluate.hpp"
 #include "schedule/problems.hpp"
 
 namespace elk::compile {
@@ -72,7 +72,7 @@ std::optional<program::Program> random_program(Problem& problem, Random& random)
 // Design 6.5: no valid program is faster than the bound that its model and chip are given, however
 // its plans, preload states, preload order and preload numbers were chosen.
 TEST(LowerBound, HoldsForRandomProgramsOnEveryCore) {
-  const cost::TileModel tiles = test::analytic();
+  const tile::TileModel tiles = test::analytic();
   Random random{2026};
   int programs = 0;
   double nearest = 0.0;

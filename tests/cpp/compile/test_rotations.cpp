@@ -6,12 +6,13 @@
 #include <gtest/gtest.h>
 
 #include "elk/base/rounding.hpp"
-#include "elk/cost/front.hpp"
+#include "elk/cost/option.hpp"
+#include "elk/cost/price/price.hpp"
 #include "elk/partition/enumerate.hpp"
 #include "elk/partition/extent.hpp"
-#include "elk/program/execution.hpp"
-#include "elk/sim/demand.hpp"
-#include "elk/sim/player.hpp"
+#include "elk/program/expand/execution.hpp"
+#include "elk/sim/play/demand.hpp"
+#include "elk/sim/play/player.hpp"
 #include "schedule/models.hpp"
 
 /// What the planner takes rotations to move, and what the simulator derives from them: the same.
@@ -48,7 +49,7 @@ struct Moved {
 /// Compares one plan, whatever its loops, at full and at half pace.
 void expect_same_bytes(const test::OneOp& one, const partition::ExecutePlan& plan,
                        const chip::Chip& chip) {
-  const cost::TileModel tiles = test::analytic();
+  const tile::TileModel tiles = test::analytic();
   const cost::PlanOption option = cost::price(one.graph, one.op(), plan, chip, tiles);
   const program::OpPlan placed{.execute = plan, .divisor = {0, 1, 0}};
   sim::Demands each(chip, sim::Fidelity::Core);

@@ -17,7 +17,7 @@
 #include "elk/base/text.hpp"
 #include "elk/compile/shortest.hpp"
 #include "elk/program/program.hpp"
-#include "elk/schedule/finals.hpp"
+#include "elk/schedule/policies/finals.hpp"
 #include "schedule/models.hpp"
 
 namespace elk::compile {
@@ -118,7 +118,7 @@ Offer always(double picoseconds) {
 /// Offers of the shardings, of the last resort and of the pod as one machine, what is asked of
 /// them, and what is thought of them.
 struct Fair {
-  std::vector<train::Sharding> shardings;
+  std::vector<shard::Sharding> shardings;
   std::vector<Offer> shared;
   Offer resort;
   Offer pooled;
@@ -148,11 +148,11 @@ struct Fair {
                      .plan = [&](Policy under) { return planned(pooled, under, like); }};
     std::vector<Policy> policies = schedule::policies_to(policy);
     std::reverse(policies.begin(), policies.end());
-    const train::Sharding* const first = shardings.data();
+    const shard::Sharding* const first = shardings.data();
     return shortest({.proposals = shardings,
-                     .resort = [] { return train::Sharding{}; },
+                     .resort = [] { return shard::Sharding{}; },
                      .plan_of =
-                         [&](const train::Sharding& sharding, Policy under) {
+                         [&](const shard::Sharding& sharding, Policy under) {
                            for (std::size_t i = 0; i < shardings.size(); ++i) {
                              if (first + i == &sharding) {
                                return planned(shared[i], under, like);
@@ -168,7 +168,7 @@ struct Fair {
 
 TEST(Shortest, AsksForThePooledPlanOnlyWhereItsEstimateIsNotFarAbove) {
   const Plan like = some_plan();
-  Fair fair{.shardings = std::vector<train::Sharding>(1),
+  Fair fair{.shardings = std::vector<shard::Sharding>(1),
             .shared = {always(100)},
             .resort = always(300),
             .pooled = always(80),
@@ -186,7 +186,7 @@ TEST(Shortest, AsksForThePooledPlanOnlyWhereItsEstimateIsNotFarAbove) {
 
 TEST(Shortest, AsksElkFullForThePooledPlanOnlyWhereThatOfElkDynIsNotFarAbove) {
   const Plan like = some_plan();
-  Fair fair{.shardings = std::vector<train::Sharding>(1),
+  Fair fair{.shardings = std::vector<shard::Sharding>(1),
             .shared = {always(100)},
             .resort = always(300),
             .pooled = always(105),
@@ -224,12 +224,12 @@ TEST(Shortest, IsNeverWorseThanUnderAPolicyBelow) {
   };
   int tried = 0;
   for (int round = 0; round < 100; ++round) {
-    Fair fair{.shardings = std::vector<train::Sharding>(3),
+    Fair fair{.shardings = std::vector<shard::Sharding>(3),
               .shared = {offer(), offer(), offer()},
               .resort = offer(),
               .pooled = offer(),
               .about = {between(50, 200)}};
-    for (train::Sharding& sharding : fair.shardings) {
+    for (shard::Sharding& sharding : fair.shardings) {
       sharding.time = {between(50, 300)};
       sharding.least = {between(0, 150)};
     }
@@ -250,7 +250,7 @@ TEST(Shortest, IsNeverWorseThanUnderAPolicyBelow) {
 
 TEST(Shortest, FallsBackOnThePooledPlanAndThenSaysWhyTheFirstDidNotFit) {
   const Plan like = some_plan();
-  Fair fair{.shardings = std::vector<train::Sharding>(1),
+  Fair fair{.shardings = std::vector<shard::Sharding>(1),
             .shared = {always(kNothing.value)},
             .resort = always(kNothing.value),
             .pooled = always(100),

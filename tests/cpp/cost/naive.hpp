@@ -10,9 +10,10 @@
 
 #include "elk/base/rounding.hpp"
 #include "elk/chip/chip.hpp"
-#include "elk/cost/front.hpp"
-#include "elk/cost/tile.hpp"
+#include "elk/cost/option.hpp"
+#include "elk/cost/price/price.hpp"
 #include "elk/partition/enumerate.hpp"
+#include "elk/tile/tile.hpp"
 #include "partition/ops.hpp"
 
 /// Plans of one op counted out slowly, with arithmetic of their own: what the search must agree
@@ -335,7 +336,7 @@ inline std::int64_t naive_rows(const ir::Op& op, const Numbers& factors, bool tr
 /// Space and exchange by the rules of design 3.2 and 3.3; time as the library prices it.
 inline NaivePlan naive_plan(const OneOp& one, const Numbers& factors,
                             const std::vector<Numbers>& temporal, const chip::Chip& chip,
-                            const cost::TileModel& tiles) {
+                            const tile::TileModel& tiles) {
   const ir::Op& op = one.op();
   NaivePlan plan{.factors = factors, .temporal = temporal};
   const auto full = partition::complete_plan(one.graph, op, factors, temporal, chip);
@@ -380,7 +381,7 @@ inline NaivePlan naive_plan(const OneOp& one, const Numbers& factors,
 
 /// Every plan that fits the grid, whether it fits SRAM or not.
 inline std::vector<NaivePlan> naive_plans(const OneOp& one, const chip::Chip& chip,
-                                          const cost::TileModel& tiles) {
+                                          const tile::TileModel& tiles) {
   std::vector<NaivePlan> plans;
   for (const Numbers& factors : naive_factors(one.op(), chip::total_cores(chip))) {
     for (const std::vector<Numbers>& temporal : naive_temporals(one, factors)) {

@@ -9,8 +9,8 @@
 #include "base/rounds.hpp"
 #include "elk/base/ids.hpp"
 #include "elk/base/random.hpp"
-#include "elk/cost/busiest_link.hpp"
-#include "elk/cost/link_loads.hpp"
+#include "elk/cost/exchange/busiest_link.hpp"
+#include "elk/cost/exchange/link_loads.hpp"
 
 /// Messages on the busiest link, told by what is known of lines, and counted message by message.
 namespace elk::cost {

@@ -4,7 +4,10 @@
 
 #include <gtest/gtest.h>
 
-#include "elk/cost/collective.hpp"
+#include "elk/cost/front/front.hpp"
+#include "elk/cost/option.hpp"
+#include "elk/cost/price/collective_price.hpp"
+#include "elk/cost/price/price.hpp"
 #include "elk/partition/enumerate.hpp"
 #include "partition/collectives.hpp"
 #include "schedule/models.hpp"

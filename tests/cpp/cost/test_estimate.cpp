@@ -3,12 +3,13 @@
 #include <gtest/gtest.h>
 
 #include "cost/naive.hpp"
-#include "elk/cost/estimate.hpp"
-#include "elk/cost/front.hpp"
-#include "elk/cost/price.hpp"
-#include "elk/cost/rate.hpp"
+#include "elk/cost/front/estimate.hpp"
+#include "elk/cost/front/front.hpp"
+#include "elk/cost/option.hpp"
+#include "elk/cost/price/price.hpp"
 #include "elk/partition/enumerate.hpp"
 #include "elk/partition/plan.hpp"
+#include "elk/tile/rate.hpp"
 
 namespace elk::cost {
 namespace {

@@ -9,7 +9,10 @@
 #include "cost/naive.hpp"
 #include "elk/base/random.hpp"
 #include "elk/base/rounding.hpp"
-#include "elk/cost/front.hpp"
+#include "elk/cost/floor/floor.hpp"
+#include "elk/cost/front/front.hpp"
+#include "elk/cost/option.hpp"
+#include "elk/cost/price/price.hpp"
 
 namespace elk::cost {
 namespace {

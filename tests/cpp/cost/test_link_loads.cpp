@@ -9,7 +9,7 @@
 
 #include "chip/chips.hpp"
 #include "elk/base/random.hpp"
-#include "elk/cost/link_loads.hpp"
+#include "elk/cost/exchange/link_loads.hpp"
 
 namespace elk::cost {
 namespace {

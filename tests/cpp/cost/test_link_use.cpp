@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "chip/chips.hpp"
-#include "elk/cost/link_loads.hpp"
-#include "elk/cost/link_use.hpp"
+#include "elk/cost/exchange/link_loads.hpp"
+#include "elk/cost/exchange/link_use.hpp"
 
 namespace elk::cost {
 namespace {

@@ -5,7 +5,10 @@
 
 #include <gtest/gtest.h>
 
-#include "elk/cost/front.hpp"
+#include "elk/cost/front/front.hpp"
+#include "elk/cost/option.hpp"
+#include "elk/cost/price/gather.hpp"
+#include "elk/cost/price/price.hpp"
 #include "elk/partition/enumerate.hpp"
 #include "partition/ops.hpp"
 

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "elk/cost/store.hpp"
+#include "elk/cost/exchange/store.hpp"
 
 namespace elk::cost {
 namespace {

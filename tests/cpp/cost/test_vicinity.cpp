@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "elk/cost/vicinity.hpp"
+#include "elk/cost/front/vicinity.hpp"
 
 namespace elk::cost {
 namespace {

@@ -8,11 +8,12 @@
 #include <gtest/gtest.h>
 
 #include "elk/base/errors.hpp"
-#include "elk/cost/front.hpp"
+#include "elk/cost/option.hpp"
+#include "elk/cost/price/price.hpp"
 #include "elk/partition/enumerate.hpp"
-#include "elk/partition/layout.hpp"
+#include "elk/partition/layout/layout.hpp"
+#include "elk/partition/layout/piece.hpp"
 #include "elk/partition/order.hpp"
-#include "elk/partition/piece.hpp"
 #include "elk/partition/rotation.hpp"
 #include "partition/ops.hpp"
 

@@ -12,12 +12,12 @@
 
 #include "elk/base/errors.hpp"
 #include "elk/base/random.hpp"
-#include "elk/emulate/machine.hpp"
-#include "elk/emulate/pieces.hpp"
+#include "elk/emulate/machine/machine.hpp"
+#include "elk/emulate/machine/pieces.hpp"
 #include "elk/partition/enumerate.hpp"
-#include "elk/program/buffers.hpp"
-#include "elk/program/issue.hpp"
-#include "elk/program/place.hpp"
+#include "elk/program/code/buffers.hpp"
+#include "elk/program/code/issue.hpp"
+#include "elk/program/place/place.hpp"
 #include "partition/ops.hpp"
 
 /// Random ops under random valid plans, and what they compute.

@@ -5,7 +5,7 @@
 
 #include "elk/base/errors.hpp"
 #include "elk/base/random.hpp"
-#include "elk/emulate/access.hpp"
+#include "elk/emulate/memory/access.hpp"
 
 namespace elk::emulate {
 namespace {

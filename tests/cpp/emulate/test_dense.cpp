@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "elk/base/random.hpp"
-#include "elk/emulate/dense.hpp"
+#include "elk/emulate/kernels/dense.hpp"
 
 namespace elk::emulate {
 namespace {

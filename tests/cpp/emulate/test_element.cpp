@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "elk/base/errors.hpp"
-#include "elk/emulate/element.hpp"
+#include "elk/emulate/kernels/element.hpp"
 
 namespace elk::emulate {
 namespace {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "elk/base/errors.hpp"
-#include "elk/emulate/site.hpp"
+#include "elk/emulate/machine/site.hpp"
 #include "elk/partition/enumerate.hpp"
 #include "partition/ops.hpp"
 

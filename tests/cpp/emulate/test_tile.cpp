@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "elk/emulate/pieces.hpp"
-#include "elk/emulate/tile.hpp"
+#include "elk/emulate/kernels/tile.hpp"
+#include "elk/emulate/machine/pieces.hpp"
 
 namespace elk::emulate {
 namespace {

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "elk/base/random.hpp"
-#include "elk/emulate/written.hpp"
+#include "elk/emulate/memory/written.hpp"
 
 namespace elk::emulate {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "partition/ops.hpp"
 
-/// Collectives on a matrix, as `train::one_chip` writes them.
+/// Collectives on a matrix, as `shard::one_chip` writes them.
 namespace elk::test {
 
 /// Of a tensor of `rows` x `cols` f16 in all; its second dimension is what chips hold parts of. An

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "elk/partition/enumerate.hpp"
-#include "elk/partition/layout.hpp"
+#include "elk/partition/layout/layout.hpp"
 #include "partition/ops.hpp"
 
 namespace elk::partition {

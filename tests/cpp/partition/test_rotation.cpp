@@ -11,9 +11,9 @@
 #include "elk/base/rounding.hpp"
 #include "elk/partition/enumerate.hpp"
 #include "elk/partition/extent.hpp"
-#include "elk/partition/layout.hpp"
+#include "elk/partition/layout/layout.hpp"
+#include "elk/partition/layout/piece.hpp"
 #include "elk/partition/order.hpp"
-#include "elk/partition/piece.hpp"
 #include "elk/partition/rotation.hpp"
 #include "partition/ops.hpp"
 

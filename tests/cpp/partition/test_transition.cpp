@@ -7,7 +7,7 @@
 
 #include "elk/base/rounding.hpp"
 #include "elk/partition/enumerate.hpp"
-#include "elk/partition/layout.hpp"
+#include "elk/partition/layout/layout.hpp"
 #include "partition/ops.hpp"
 
 namespace elk::partition {

@@ -7,8 +7,8 @@
 #include <gtest/gtest.h>
 
 #include "chip/chips.hpp"
-#include "elk/program/execution.hpp"
-#include "elk/program/loading.hpp"
+#include "elk/program/expand/execution.hpp"
+#include "elk/program/expand/loading.hpp"
 #include "program/models.hpp"
 
 namespace elk::program {

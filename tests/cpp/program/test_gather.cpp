@@ -7,8 +7,8 @@
 #include <gtest/gtest.h>
 
 #include "chip/chips.hpp"
-#include "elk/partition/layout.hpp"
-#include "elk/program/gather.hpp"
+#include "elk/partition/layout/layout.hpp"
+#include "elk/program/expand/gather.hpp"
 #include "program/models.hpp"
 
 namespace elk::program {

@@ -3,9 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include "elk/program/buffers.hpp"
-#include "elk/program/period.hpp"
-#include "elk/program/place.hpp"
+#include "elk/program/code/buffers.hpp"
+#include "elk/program/place/period.hpp"
+#include "elk/program/place/place.hpp"
 #include "program/windows.hpp"
 
 namespace elk::program {

@@ -6,8 +6,8 @@
 #include <gtest/gtest.h>
 
 #include "elk/base/random.hpp"
-#include "elk/program/ranking.hpp"
-#include "elk/program/strip.hpp"
+#include "elk/program/place/ranking.hpp"
+#include "elk/program/place/strip.hpp"
 
 namespace elk::program {
 namespace {

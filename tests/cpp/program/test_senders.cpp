@@ -9,8 +9,8 @@
 #include "elk/base/random.hpp"
 #include "elk/base/rounding.hpp"
 #include "elk/partition/enumerate.hpp"
-#include "elk/partition/layout.hpp"
-#include "elk/program/gather.hpp"
+#include "elk/partition/layout/layout.hpp"
+#include "elk/program/expand/gather.hpp"
 #include "partition/ops.hpp"
 
 namespace elk::program {

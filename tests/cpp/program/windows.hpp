@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "elk/base/random.hpp"
-#include "elk/program/code.hpp"
+#include "elk/program/code/code.hpp"
 
 namespace elk::program {
 

@@ -8,7 +8,7 @@
 #include "elk/partition/enumerate.hpp"
 #include "elk/partition/extent.hpp"
 #include "elk/partition/plan.hpp"
-#include "elk/schedule/problem.hpp"
+#include "elk/schedule/problem/problem.hpp"
 
 namespace elk::test {
 

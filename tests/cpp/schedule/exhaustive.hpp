@@ -8,8 +8,8 @@
 
 #include "elk/base/units.hpp"
 #include "elk/chip/chip.hpp"
-#include "elk/schedule/evaluate.hpp"
-#include "elk/schedule/problem.hpp"
+#include "elk/schedule/problem/problem.hpp"
+#include "elk/schedule/timing/evaluate.hpp"
 
 namespace elk::test {
 

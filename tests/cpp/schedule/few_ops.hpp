@@ -8,7 +8,7 @@
 
 #include "elk/base/ids.hpp"
 #include "elk/base/random.hpp"
-#include "elk/schedule/problem.hpp"
+#include "elk/schedule/problem/problem.hpp"
 #include "partition/ops.hpp"
 #include "schedule/problems.hpp"
 

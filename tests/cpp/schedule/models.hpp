@@ -10,15 +10,15 @@
 #include "elk/base/random.hpp"
 #include "elk/base/text.hpp"
 #include "elk/chip/chip.hpp"
-#include "elk/cost/tile.hpp"
 #include "elk/ir/graph.hpp"
+#include "elk/tile/tile.hpp"
 #include "partition/ops.hpp"
 
 /// Small models of several ops, and chips on which they are tight.
 namespace elk::test {
 
 /// Every kernel by the declared rule: call, bytes and elements.
-inline cost::TileModel analytic() {
+inline tile::TileModel analytic() {
   return {{},
           {.call_cycles = 120.0, .sram_bytes_per_cycle = 16.0, .vector_elements_per_cycle = 64.0}};
 }

@@ -10,10 +10,10 @@
 
 #include "elk/chip/chip.hpp"
 #include "elk/program/program.hpp"
-#include "elk/schedule/evaluate.hpp"
-#include "elk/schedule/placement.hpp"
-#include "elk/schedule/problem.hpp"
-#include "elk/schedule/schedule.hpp"
+#include "elk/schedule/policies/placement.hpp"
+#include "elk/schedule/problem/problem.hpp"
+#include "elk/schedule/problem/schedule.hpp"
+#include "elk/schedule/timing/evaluate.hpp"
 
 /// The best schedule of a small model, by trial of all of them.
 namespace elk::test {

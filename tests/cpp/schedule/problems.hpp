@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "elk/schedule/problem.hpp"
+#include "elk/schedule/problem/problem.hpp"
 #include "schedule/models.hpp"
 
 /// What policies decide upon, from models or made up.
@@ -14,7 +14,7 @@ namespace elk::test {
 
 /// The problem of `graph` on `chip` with real fronts; both must outlive it, and `tiles` too.
 inline schedule::Problem problem(const ir::Graph& graph, const chip::Chip& chip,
-                                 const cost::TileModel& tiles,
+                                 const tile::TileModel& tiles,
                                  const cost::Constraints& constraints = {},
                                  const schedule::LinkCounting& counting = {}) {
   std::vector<cost::Front> fronts;

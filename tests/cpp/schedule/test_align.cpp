@@ -8,8 +8,8 @@
 
 #include "elk/base/random.hpp"
 #include "elk/partition/enumerate.hpp"
-#include "elk/schedule/align.hpp"
-#include "elk/schedule/alternatives.hpp"
+#include "elk/schedule/improve/align.hpp"
+#include "elk/schedule/improve/alternatives.hpp"
 #include "schedule/problems.hpp"
 
 namespace elk::schedule {
@@ -131,7 +131,7 @@ double gathering(Problem& problem, std::int32_t option, const Choice& read) {
 
 TEST(Feeding, AddsThePlanOnceAndGathersLess) {
   const chip::Chip chip = test::tight_chip(64, 65536);
-  const cost::TileModel tiles = test::analytic();
+  const tile::TileModel tiles = test::analytic();
   const ir::Graph graph = Pair{.rows = 16, .outs = 64, .width = 64}.graph();
   Problem problem = test::problem(graph, chip, tiles);
   const auto reader = reader_plan(graph, {1, 16, 4}, chip);

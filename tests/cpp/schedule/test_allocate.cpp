@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "elk/base/random.hpp"
-#include "elk/schedule/allocate.hpp"
+#include "elk/schedule/timing/allocate.hpp"
 #include "schedule/problems.hpp"
 
 namespace elk::schedule {
@@ -31,7 +31,7 @@ class Allocate : public ::testing::Test {
 
   ir::Graph graph_ = test::chain(3, 4, 8, false);
   chip::Chip chip_ = test::prompt_chip(1000);
-  cost::TileModel tiles_ = test::analytic();
+  tile::TileModel tiles_ = test::analytic();
 };
 
 std::vector<cost::PlanOption> two_plans() {

@@ -10,10 +10,10 @@
 
 #include "elk/base/errors.hpp"
 #include "elk/base/random.hpp"
-#include "elk/schedule/bounds.hpp"
-#include "elk/schedule/evaluate.hpp"
-#include "elk/schedule/ideal.hpp"
-#include "elk/schedule/search.hpp"
+#include "elk/schedule/bound/bounds.hpp"
+#include "elk/schedule/policies/ideal.hpp"
+#include "elk/schedule/policies/search.hpp"
+#include "elk/schedule/timing/evaluate.hpp"
 #include "schedule/every_cut.hpp"
 #include "schedule/exhaustive.hpp"
 #include "schedule/problems.hpp"
@@ -59,7 +59,7 @@ bool all_fit(const Problem& problem) {
 }
 
 TEST(Bounds, LieBelowTheBestOfEveryChoiceOnTinyModels) {
-  const cost::TileModel tiles = test::analytic();
+  const tile::TileModel tiles = test::analytic();
   Random random{23};
   std::int64_t tried = 0;
   int models = 0;
@@ -89,7 +89,7 @@ TEST(Bounds, LieBelowTheBestOfEveryChoiceOnTinyModels) {
 }
 
 TEST(Search, IsNeverBetterThanTrialAndSeldomMuchWorse) {
-  const cost::TileModel tiles = test::analytic();
+  const tile::TileModel tiles = test::analytic();
   Random random{29};
   int models = 0;
   double sum = 0.0;
@@ -119,7 +119,7 @@ TEST(Search, IsNeverBetterThanTrialAndSeldomMuchWorse) {
 }
 
 TEST(Bounds, HoldForEveryPolicyOnRandomModels) {
-  const cost::TileModel tiles = test::analytic();
+  const tile::TileModel tiles = test::analytic();
   Random random{31};
   int models = 0;
   for (int round = 0; round < 40; ++round) {
@@ -154,7 +154,7 @@ TEST(Bounds, HoldForEveryPolicyOnRandomModels) {
 }
 
 TEST(Bounds, HoldWithoutHbmWhereWeightsRestOnChip) {
-  const cost::TileModel tiles = test::analytic();
+  const tile::TileModel tiles = test::analytic();
   Random random{37};
   int models = 0;
   double nearest = 0.0;
@@ -257,7 +257,7 @@ int draw_choices(Problem& problem, Random& random, int draws) {
 
 // Options that the search adds follow what their neighbours hold: these gather least.
 TEST(Bounds, NoExecuteUndercutsItsFloorWhateverRestsWhere) {
-  const cost::TileModel tiles = test::analytic();
+  const tile::TileModel tiles = test::analytic();
   Random random{37};
   int checked = 0;
   for (int round = 0; round < 60; ++round) {
@@ -284,7 +284,7 @@ TEST(Bounds, NoExecuteUndercutsItsFloorWhateverRestsWhere) {
 TEST(Bounds, CountEveryWeightOnceForTheHbm) {
   const ir::Graph graph = test::chain(5, 8, 64, false);
   const chip::Chip chip = test::tight_chip(16, 65536);
-  const cost::TileModel tiles = test::analytic();
+  const tile::TileModel tiles = test::analytic();
   Problem problem = test::problem(graph, chip, tiles);
   const Bounds found = bounds(problem, {1.0});
   EXPECT_EQ(found.ideal, Seconds{1.0});
@@ -294,7 +294,7 @@ TEST(Bounds, CountEveryWeightOnceForTheHbm) {
 // Two weights of 8 KiB in 16 cores: no room for both until a core has 1 KiB.
 TEST(Bounds, AddUpWhatCannotBeOnChipAtTheSameTime) {
   const ir::Graph graph = test::chain(2, 4, 64, false);
-  const cost::TileModel tiles = test::analytic();
+  const tile::TileModel tiles = test::analytic();
   const auto found = [&](std::int64_t sram) {
     const chip::Chip chip = test::tight_chip(16, sram);
     Problem problem = test::problem(graph, chip, tiles);
@@ -329,7 +329,7 @@ TEST(Bounds, CountPreloadsThatMeetExchangesAtThePorts) {
   ASSERT_EQ(graph.ops.size(), 7);
   chip::Chip chip = test::tight_chip(16, 65536);
   chip.interconnect.link_rate = 5e9;
-  const cost::TileModel tiles = test::analytic();
+  const tile::TileModel tiles = test::analytic();
   const Problem priced = test::problem(graph, chip, tiles);
   std::vector<cost::Front> fronts = priced.fronts();
   use_ports(fronts, {80e-9}, {40e-9});
@@ -349,7 +349,7 @@ TEST(Bounds, CountCopiesThatMeetExchangesAtThePorts) {
   const ir::Graph graph = test::chain(6, 8, 64, false);
   chip::Chip chip = test::tight_chip(16, 65536);
   chip.interconnect.link_rate = 5e9;
-  const cost::TileModel tiles = test::analytic();
+  const tile::TileModel tiles = test::analytic();
   const Problem priced = test::problem(graph, chip, tiles);
   std::vector<cost::Front> fronts = priced.fronts();
   use_ports(fronts, {40e-9}, {150e-9});
@@ -371,7 +371,7 @@ TEST(Bounds, CountCopiesThatMeetExchangesAtThePorts) {
 TEST(Bounds, NeedNoHbm) {
   const ir::Graph graph = test::chain(5, 8, 64, false);
   const chip::Chip chip = test::without_hbm(test::tight_chip(16, 65536));
-  const cost::TileModel tiles = test::analytic();
+  const tile::TileModel tiles = test::analytic();
   Problem problem = test::problem(graph, chip, tiles);
   const Bounds found = bounds(problem, {1.0});
   EXPECT_EQ(found.hbm, Seconds{0.0});

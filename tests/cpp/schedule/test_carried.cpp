@@ -8,7 +8,7 @@
 #include "elk/base/ids.hpp"
 #include "elk/base/random.hpp"
 #include "elk/partition/plan.hpp"
-#include "elk/schedule/carried.hpp"
+#include "elk/schedule/improve/carried.hpp"
 #include "schedule/problems.hpp"
 
 namespace elk::schedule {
@@ -45,7 +45,7 @@ ir::Graph by_rows(std::int64_t rows, std::int64_t width) {
 }
 
 TEST(Carried, CutsAModelAlikeWhereSizesAndCoresHaveNoCommonFactor) {
-  const cost::TileModel tiles = test::analytic();
+  const tile::TileModel tiles = test::analytic();
   for (const std::int64_t rows : {5, 6, 7}) {
     const ir::Graph graph = by_rows(rows, 64);
     const chip::Chip chip = test::tight_chip(8, 1 << 18);
@@ -61,7 +61,7 @@ TEST(Carried, CutsAModelAlikeWhereSizesAndCoresHaveNoCommonFactor) {
 }
 
 TEST(Carried, LeavesOutWhatTakesTooLongAlone) {
-  const cost::TileModel tiles = test::analytic();
+  const tile::TileModel tiles = test::analytic();
   const ir::Graph graph = by_rows(6, 64);
   const chip::Chip chip = test::tight_chip(8, 1 << 18);
   Problem problem = test::problem(graph, chip, tiles);
@@ -70,7 +70,7 @@ TEST(Carried, LeavesOutWhatTakesTooLongAlone) {
 }
 
 TEST(Carried, GivesValidChoicesOfEveryOpOnRandomModels) {
-  const cost::TileModel tiles = test::analytic();
+  const tile::TileModel tiles = test::analytic();
   Random random{61};
   std::size_t all = 0;
   for (int round = 0; round < 30; ++round) {

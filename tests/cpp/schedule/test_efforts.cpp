@@ -13,8 +13,8 @@
 #include "base/rounds.hpp"
 #include "elk/base/errors.hpp"
 #include "elk/base/random.hpp"
-#include "elk/schedule/finals.hpp"
-#include "elk/schedule/search.hpp"
+#include "elk/schedule/policies/finals.hpp"
+#include "elk/schedule/policies/search.hpp"
 #include "schedule/problems.hpp"
 
 /// Searches on grids whose links are counted of what was chosen alone, as on wafers.
@@ -57,7 +57,7 @@ Searched random_case(Random& random) {
 }
 
 std::optional<Found> result(const Searched& one, Policy policy, Effort effort) {
-  const cost::TileModel tiles = test::analytic();
+  const tile::TileModel tiles = test::analytic();
   Problem problem = test::problem(one.graph, one.chip, tiles, {}, {.most_cores = 0});
   const bool fits = std::all_of(problem.fronts().begin(), problem.fronts().end(),
                                 [](const cost::Front& front) { return !front.options.empty(); });
@@ -152,7 +152,7 @@ std::size_t options(const Problem& problem) {
 /// What each policy is told: by itself on a problem of its own; after those below it; and on a copy
 /// that is asked when those above it have proposed.
 void expect_same_in_any_order(const Searched& one, const LinkCounting& counting) {
-  const cost::TileModel tiles = test::analytic();
+  const tile::TileModel tiles = test::analytic();
   const auto afresh = [&] { return test::problem(one.graph, one.chip, tiles, {}, counting); };
   Problem problem = afresh();
   PolicySearch searches(problem, Effort::Fast);
@@ -198,7 +198,7 @@ TEST(PolicySearch, TellsEveryPolicyWhatItFindsByItself) {
   Random random{48};
   for (int round = 0; round < test::rounds(2); ++round) {
     Searched one = random_case(random);
-    const cost::TileModel tiles = test::analytic();
+    const tile::TileModel tiles = test::analytic();
     const Problem counted = test::problem(one.graph, one.chip, tiles, {}, {});
     if (std::any_of(counted.fronts().begin(), counted.fronts().end(),
                     [](const cost::Front& front) { return front.options.empty(); })) {

@@ -8,11 +8,11 @@
 #include <gtest/gtest.h>
 
 #include "elk/base/random.hpp"
-#include "elk/schedule/anneal.hpp"
-#include "elk/schedule/full.hpp"
-#include "elk/schedule/induction.hpp"
-#include "elk/schedule/search.hpp"
-#include "elk/schedule/sketch.hpp"
+#include "elk/schedule/improve/anneal.hpp"
+#include "elk/schedule/improve/sketch.hpp"
+#include "elk/schedule/policies/full.hpp"
+#include "elk/schedule/policies/induction.hpp"
+#include "elk/schedule/policies/search.hpp"
 #include "schedule/problems.hpp"
 
 namespace elk::schedule {
@@ -51,7 +51,7 @@ chip::Chip roomy_chip(Random& random) {
 /// With no layer left out, a sketch is the mean of the model's forecast and of one whose preloads
 /// take 3 % longer: no less than the first, no more than 3 % above it.
 TEST(Sketch, IsTheForecastOfAModelThatItShowsWhole) {
-  const cost::TileModel tiles = test::analytic();
+  const tile::TileModel tiles = test::analytic();
   Random random{11};
   int compared = 0;
   for (int round = 0; round < 30; ++round) {
@@ -75,7 +75,7 @@ TEST(Sketch, IsTheForecastOfAModelThatItShowsWhole) {
 
 /// Twenty layers by eight of them.
 TEST(Sketch, ForecastsLayersThatItDoesNotShow) {
-  const cost::TileModel tiles = test::analytic();
+  const tile::TileModel tiles = test::analytic();
   Random random{12};
   for (const std::int32_t layers : {9, 12, 20, 40}) {
     const ir::Graph graph = test::transformer({.layers = layers});
@@ -92,7 +92,7 @@ TEST(Sketch, ForecastsLayersThatItDoesNotShow) {
 
 /// Layers of more than a hundred ops by five of them: several equal layers are one longer one.
 TEST(Sketch, ForecastsLongLayersByFewer) {
-  const cost::TileModel tiles = test::analytic();
+  const tile::TileModel tiles = test::analytic();
   Random random{12};
   ir::Graph graph = test::transformer({.layers = 120});
   ASSERT_TRUE(graph.repeat);
@@ -114,7 +114,7 @@ TEST(Sketch, ForecastsLongLayersByFewer) {
 /// Every place is in one group, and a group's ops have one front. Where two equal layers are called
 /// one, a place of the second is with its twin of the first.
 TEST(Alike, GroupsPlacesOfEqualSurroundings) {
-  const cost::TileModel tiles = test::analytic();
+  const tile::TileModel tiles = test::analytic();
   ir::Graph graph = test::transformer({.layers = 12});
   ASSERT_TRUE(graph.repeat);
   const std::int32_t period = graph.repeat->period;
@@ -141,7 +141,7 @@ TEST(Alike, GroupsPlacesOfEqualSurroundings) {
 
 /// A change and its opposite leave what was there; a sketch changed is one made anew.
 TEST(Sketch, FollowsChanges) {
-  const cost::TileModel tiles = test::analytic();
+  const tile::TileModel tiles = test::analytic();
   Random random{13};
   for (int round = 0; round < 12; ++round) {
     const ir::Graph graph = test::random_graph(random);
@@ -164,7 +164,7 @@ TEST(Sketch, FollowsChanges) {
 }
 
 TEST(Anneal, LeavesTheBestThatItMetAndNothingWorse) {
-  const cost::TileModel tiles = test::analytic();
+  const tile::TileModel tiles = test::analytic();
   Random random{14};
   int better = 0;
   for (int round = 0; round < 12; ++round) {
@@ -187,7 +187,7 @@ TEST(Anneal, LeavesTheBestThatItMetAndNothingWorse) {
 }
 
 TEST(Full, IsTheSameOnAnyNumberOfThreads) {
-  const cost::TileModel tiles = test::analytic();
+  const tile::TileModel tiles = test::analytic();
   Random random{15};
   for (int round = 0; round < 4; ++round) {
     const ir::Graph graph = test::random_graph(random);
@@ -213,7 +213,7 @@ TEST(Full, IsTheSameOnAnyNumberOfThreads) {
 
 /// Told to stop, it leaves what it has; and says how far it came.
 TEST(Full, EndsWhenItIsToldTo) {
-  const cost::TileModel tiles = test::analytic();
+  const tile::TileModel tiles = test::analytic();
   const ir::Graph graph = test::transformer({.layers = 4});
   Random random{17};
   const chip::Chip chip = roomy_chip(random);
@@ -232,7 +232,7 @@ TEST(Full, EndsWhenItIsToldTo) {
 
 /// A judge that turns the forecast round is obeyed; one far behind is not asked about.
 TEST(Search, TakesWhatTheJudgeSays) {
-  const cost::TileModel tiles = test::analytic();
+  const tile::TileModel tiles = test::analytic();
   const ir::Graph graph = test::transformer({.layers = 4});
   Random random{16};
   const chip::Chip chip = roomy_chip(random);

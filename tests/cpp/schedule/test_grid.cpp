@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 
 #include "elk/chip/chip.hpp"
-#include "elk/cost/front.hpp"
+#include "elk/cost/front/front.hpp"
+#include "elk/cost/option.hpp"
+#include "elk/cost/price/price.hpp"
 #include "elk/partition/enumerate.hpp"
-#include "elk/schedule/grid.hpp"
+#include "elk/schedule/problem/grid.hpp"
 #include "partition/ops.hpp"
 
 namespace elk::schedule {
@@ -31,7 +33,7 @@ TEST(Deliveries, TakeAsLongAsOnTheBusiestChip) {
   // two, each of which lets two slices in.
   const test::OneOp one = test::matmul(5, 16, 8);
   const chip::Chip chip = two_grids();
-  const cost::TileModel tiles(
+  const tile::TileModel tiles(
       {}, {.call_cycles = 100.0, .sram_bytes_per_cycle = 16.0, .vector_elements_per_cycle = 2.0});
   const auto price = [&](std::int64_t rows) {
     const auto plan =

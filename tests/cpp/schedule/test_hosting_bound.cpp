@@ -6,12 +6,11 @@
 
 #include "elk/base/ids.hpp"
 #include "elk/base/random.hpp"
-#include "elk/cost/front.hpp"
-#include "elk/schedule/bounds.hpp"
-#include "elk/schedule/hosting.hpp"
-#include "elk/schedule/hosting_bound.hpp"
-#include "elk/schedule/standing_bound.hpp"
-#include "elk/schedule/standing_pieces.hpp"
+#include "elk/schedule/bound/bounds.hpp"
+#include "elk/schedule/bound/hosting.hpp"
+#include "elk/schedule/bound/hosting_bound.hpp"
+#include "elk/schedule/bound/standing_bound.hpp"
+#include "elk/schedule/bound/standing_pieces.hpp"
 #include "schedule/every_cut.hpp"
 #include "schedule/exhaustive.hpp"
 #include "schedule/problems.hpp"
@@ -116,7 +115,7 @@ std::vector<double> read_by(const Problem& problem) {
 
 // Trial of every cut, rotation, state and preload number.
 TEST(HostingBound, LiesBelowEveryChoiceOnTinyModels) {
-  const cost::TileModel tiles = test::analytic();
+  const tile::TileModel tiles = test::analytic();
   Random random{97};
   int models = 0;
   int higher = 0;

@@ -7,8 +7,8 @@
 #include <gtest/gtest.h>
 
 #include "elk/base/random.hpp"
-#include "elk/schedule/ideal.hpp"
-#include "elk/schedule/ideal_times.hpp"
+#include "elk/schedule/policies/ideal.hpp"
+#include "elk/schedule/timing/ideal_times.hpp"
 #include "schedule/problems.hpp"
 
 namespace elk::schedule {
@@ -49,7 +49,7 @@ class IdealOfChain : public ::testing::Test {
 
   ir::Graph graph_ = test::chain(4, 4, 8, false);
   chip::Chip chip_ = test::prompt_chip(1000);
-  cost::TileModel tiles_ = test::analytic();
+  tile::TileModel tiles_ = test::analytic();
 };
 
 TEST_F(IdealOfChain, RunsPreloadsOneAfterAnotherWhileTheyFit) {
@@ -107,7 +107,7 @@ TEST_F(IdealOfChain, WaitsForTheHbmOnlyWhereItWasIdle) {
 TEST(Ideal, TakesTheFastestPlanAndTheSmallestPreload) {
   const ir::Graph graph = test::transformer({.layers = 3});
   const chip::Chip chip = test::tight_chip(16, 32768);
-  const cost::TileModel tiles = test::analytic();
+  const tile::TileModel tiles = test::analytic();
   Problem problem = test::problem(graph, chip, tiles);
   const Ideal found = fastest_alone(problem);
   int shared = 0;
@@ -149,7 +149,7 @@ Seconds ideally(Problem& problem, std::vector<Choice> choices) {
 }
 
 TEST(Ideal, TakesTheBestOfWhatItIsGivenAndSearchesOn) {
-  const cost::TileModel tiles = test::analytic();
+  const tile::TileModel tiles = test::analytic();
   Random random{31};
   int taken = 0;
   int shorter = 0;
@@ -184,7 +184,7 @@ TEST(Ideal, TakesTheBestOfWhatItIsGivenAndSearchesOn) {
 TEST(Ideal, IsTheSameOnAnyNumberOfThreads) {
   const ir::Graph graph = test::transformer({.layers = 3});
   const chip::Chip chip = test::tight_chip(16, 32768);
-  const cost::TileModel tiles = test::analytic();
+  const tile::TileModel tiles = test::analytic();
   std::vector<Ideal> all;
   for (const int threads : {1, 4}) {
     Problem problem = test::problem(graph, chip, tiles);
@@ -202,7 +202,7 @@ TEST(Ideal, HoldsAnIndirectOperandBackUntilItsIndexIsMade) {
   net.add(test::embedding(8, 64, 16), {index}, ir::Home::Output);
   const ir::Graph graph = net.done();
   const chip::Chip chip = test::tight_chip(16, 65536);
-  const cost::TileModel tiles = test::analytic();
+  const tile::TileModel tiles = test::analytic();
   Problem problem = test::problem(graph, chip, tiles);
   const Ideal found = fastest_alone(problem);
   EXPECT_EQ(found.times.preloads[1].begin, found.times.executes[0].end);
@@ -212,7 +212,7 @@ TEST(Ideal, HoldsAnIndirectOperandBackUntilItsIndexIsMade) {
 TEST(Ideal, HasNothingToPreloadOnAChipWithoutHbm) {
   const ir::Graph graph = test::chain(3, 8, 64, true);
   const chip::Chip chip = test::without_hbm(test::tight_chip(16, 65536));
-  const cost::TileModel tiles = test::analytic();
+  const tile::TileModel tiles = test::analytic();
   Problem problem = test::problem(graph, chip, tiles);
   const Ideal found = fastest_alone(problem);
   EXPECT_TRUE(found.schedule.preload_order.empty());

@@ -7,14 +7,14 @@
 #include <gtest/gtest.h>
 
 #include "elk/base/random.hpp"
-#include "elk/schedule/induction.hpp"
+#include "elk/schedule/policies/induction.hpp"
 #include "schedule/problems.hpp"
 
 namespace elk::schedule {
 namespace {
 
 Induced induce_on(const ir::Graph& graph, const chip::Chip& chip) {
-  const cost::TileModel tiles = test::analytic();
+  const tile::TileModel tiles = test::analytic();
   const Problem problem = test::problem(graph, chip, tiles);
   return induce(problem, contention(problem), chip::room(chip));
 }
@@ -104,7 +104,7 @@ TEST(Induction, CopiesLayersWhoseStatesAreLoweredFromAfar) {
   ir::Graph flat = graph;
   flat.repeat.reset();
   const chip::Chip chip = test::prompt_chip(1 << 20);
-  const cost::TileModel tiles = test::analytic();
+  const tile::TileModel tiles = test::analytic();
   std::vector<std::int32_t> front_of;
   for (std::size_t op = 0; op < graph.ops.size(); ++op) {
     front_of.push_back(op % 2 == 0 && op + 1 < graph.ops.size() ? 0 : 1);
@@ -168,7 +168,7 @@ class InductionOfTwo : public ::testing::Test {
 
   ir::Graph graph_ = test::chain(2, 4, 8, false);
   chip::Chip chip_ = test::prompt_chip(140);
-  cost::TileModel tiles_ = test::analytic();
+  tile::TileModel tiles_ = test::analytic();
 };
 
 TEST_F(InductionOfTwo, DelaysThePreloadWhereThatIsCheaperThanASlowerExecute) {
@@ -200,7 +200,7 @@ class InductionOfThree : public ::testing::Test {
 
   ir::Graph graph_ = test::chain(3, 4, 8, false);
   chip::Chip chip_ = test::prompt_chip(200);
-  cost::TileModel tiles_ = test::analytic();
+  tile::TileModel tiles_ = test::analytic();
 };
 
 TEST_F(InductionOfThree, LowersAStateOnlyWhereItMust) {

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "elk/base/random.hpp"
-#include "elk/schedule/evaluate.hpp"
+#include "elk/schedule/timing/evaluate.hpp"
 #include "schedule/problems.hpp"
 
 namespace elk::schedule {
@@ -38,7 +38,7 @@ class IssueEarly : public ::testing::Test {
 
   ir::Graph graph_ = test::chain(7, 4, 8, false);  // and one elementwise op
   chip::Chip chip_ = test::prompt_chip(1000);
-  cost::TileModel tiles_ = test::analytic();
+  tile::TileModel tiles_ = test::analytic();
   Problem problem_;
 };
 
@@ -157,7 +157,7 @@ TEST_F(IssueEarly, IsNeverOverCapacityAndNeverLaterThanItMustBe) {
 TEST(IssueEarlyOfManyOps, LetsNoMoreThan128PreloadsWait) {
   const ir::Graph graph = test::chain(200, 4, 8, false);
   const chip::Chip chip = test::prompt_chip(100000);
-  const cost::TileModel tiles = test::analytic();
+  const tile::TileModel tiles = test::analytic();
   Problem problem(
       graph, chip, tiles,
       {test::made_front({test::made_option(100, 1.0, {test::made_state(100, 0.0, 1.0)})})},
@@ -186,7 +186,7 @@ TEST(IssueEarlyOfIndirectOperands, WaitsForTheOpThatMakesTheIndex) {
   net.add(test::embedding(8, 64, 16), {index}, ir::Home::Output);
   const ir::Graph graph = net.done();
   const chip::Chip chip = test::tight_chip(16, 65536);
-  const cost::TileModel tiles = test::analytic();
+  const tile::TileModel tiles = test::analytic();
   Problem problem = test::problem(graph, chip, tiles);
   const std::vector<Choice> choices(graph.ops.size(), {.option = 0, .state = 0});
   const Issue issue =

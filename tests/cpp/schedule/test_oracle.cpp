@@ -14,9 +14,9 @@
 #include "base/rounds.hpp"
 #include "elk/base/errors.hpp"
 #include "elk/base/random.hpp"
-#include "elk/schedule/bounds.hpp"
-#include "elk/schedule/ideal.hpp"
-#include "elk/schedule/search.hpp"
+#include "elk/schedule/bound/bounds.hpp"
+#include "elk/schedule/policies/ideal.hpp"
+#include "elk/schedule/policies/search.hpp"
 #include "schedule/oracle.hpp"
 #include "schedule/problems.hpp"
 
@@ -88,7 +88,7 @@ chip::Chip oracle_chip(Random& random, const ir::Graph& graph) {
 struct Instance {
   ir::Graph graph;
   chip::Chip chip;
-  cost::TileModel tiles;
+  tile::TileModel tiles;
   std::vector<cost::Front> fronts;
   std::vector<std::int32_t> front_of;
 

@@ -8,8 +8,8 @@
 #include <gtest/gtest.h>
 
 #include "elk/base/random.hpp"
-#include "elk/schedule/evaluate.hpp"
-#include "elk/schedule/orders.hpp"
+#include "elk/schedule/improve/orders.hpp"
+#include "elk/schedule/timing/evaluate.hpp"
 #include "schedule/problems.hpp"
 
 namespace elk::schedule {
@@ -102,7 +102,7 @@ Issue issue_usual(const Situation& now, Bytes room) {
 TEST(IssueInOrder, EqualsIssueEarlyInTheOrderOfExecutes) {
   const ir::Graph graph = test::chain(12, 4, 8, false);
   const chip::Chip chip = test::prompt_chip(1000);
-  const cost::TileModel tiles = test::analytic();
+  const tile::TileModel tiles = test::analytic();
   const Problem problem(
       graph, chip, tiles,
       {test::made_front({test::made_option(100, 1.0, {test::made_state(100, 0.0, 1.0)})})},

@@ -7,10 +7,10 @@
 
 #include "elk/base/ids.hpp"
 #include "elk/base/random.hpp"
-#include "elk/cost/front.hpp"
-#include "elk/schedule/bounds.hpp"
-#include "elk/schedule/pair_bound.hpp"
-#include "elk/schedule/standing_bound.hpp"
+#include "elk/cost/front/front.hpp"
+#include "elk/schedule/bound/bounds.hpp"
+#include "elk/schedule/bound/pair_bound.hpp"
+#include "elk/schedule/bound/standing_bound.hpp"
 #include "schedule/every_cut.hpp"
 #include "schedule/exhaustive.hpp"
 #include "schedule/problems.hpp"
@@ -30,7 +30,7 @@ PairBound made_up(std::vector<cost::Holding> first, std::vector<cost::Holding> s
   const ir::Graph graph = net.done();
   chip::Chip chip = test::tight_chip(4, 1000);
   chip.interconnect.link_rate = 1e9;
-  const cost::TileModel tiles = test::analytic();
+  const tile::TileModel tiles = test::analytic();
   std::vector<cost::Front> fronts(3);
   fronts[0].floor.holdings = std::move(first);
   fronts[2].floor.holdings = std::move(second);
@@ -109,7 +109,7 @@ double floors(const Problem& problem, const std::vector<std::int32_t>& ops) {
 
 // Copies of weights make executes short where links are slow, and have no room where SRAM is small.
 TEST(PairBound, LiesBelowEveryChoiceOnTinyModels) {
-  const cost::TileModel tiles = test::analytic();
+  const tile::TileModel tiles = test::analytic();
   Random random{67};
   int higher = 0;
   double nearest = 0.0;
@@ -149,7 +149,7 @@ ir::Graph normalized_product(Random& random) {
 
 // What neighbours add, and what two of them add that do not fit, both count.
 TEST(PairBound, CountsBesideTrees) {
-  const cost::TileModel tiles = test::analytic();
+  const tile::TileModel tiles = test::analytic();
   Random random{83};
   int more = 0;
   double nearest = 0.0;

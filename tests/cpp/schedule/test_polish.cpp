@@ -6,9 +6,9 @@
 #include <gtest/gtest.h>
 
 #include "elk/base/random.hpp"
-#include "elk/schedule/evaluate.hpp"
-#include "elk/schedule/induction.hpp"
-#include "elk/schedule/polish.hpp"
+#include "elk/schedule/improve/polish.hpp"
+#include "elk/schedule/policies/induction.hpp"
+#include "elk/schedule/timing/evaluate.hpp"
 #include "schedule/problems.hpp"
 
 namespace elk::schedule {
@@ -42,7 +42,7 @@ chip::Chip roomy(Random& random) {
 }
 
 TEST(Polish, ShortensTheForecast) {
-  const cost::TileModel tiles = test::analytic();
+  const tile::TileModel tiles = test::analytic();
   Random random{5};
   int shorter = 0;
   for (int round = 0; round < 20; ++round) {
@@ -63,7 +63,7 @@ TEST(Polish, ShortensTheForecast) {
 }
 
 TEST(Polish, LeavesNoPreloadStateThatIsBetter) {
-  const cost::TileModel tiles = test::analytic();
+  const tile::TileModel tiles = test::analytic();
   Random random{6};
   for (int round = 0; round < 10; ++round) {
     const ir::Graph graph = test::random_graph(random);
@@ -95,7 +95,7 @@ TEST(Polish, LeavesNoPreloadStateThatIsBetter) {
 TEST(Polish, DependsNeitherOnThreadsNorOnWorkUnspent) {
   const ir::Graph graph = test::transformer({.layers = 4});
   const chip::Chip chip = test::tight_chip(16, 1 << 18);
-  const cost::TileModel tiles = test::analytic();
+  const tile::TileModel tiles = test::analytic();
   std::vector<std::vector<Choice>> found;
   for (const int threads : {1, 2, 4}) {
     Problem problem = test::problem(graph, chip, tiles);
@@ -112,7 +112,7 @@ TEST(Polish, DependsNeitherOnThreadsNorOnWorkUnspent) {
 TEST(Polish, StopsWhenItsWorkIsDone) {
   const ir::Graph graph = test::transformer({.layers = 4});
   const chip::Chip chip = test::tight_chip(16, 1 << 18);
-  const cost::TileModel tiles = test::analytic();
+  const tile::TileModel tiles = test::analytic();
   Problem problem = test::problem(graph, chip, tiles);
   Proposal proposal = fastest(problem);
   const std::vector<Choice> before = proposal.choices;

@@ -8,8 +8,8 @@
 
 #include "elk/base/errors.hpp"
 #include "elk/base/random.hpp"
-#include "elk/schedule/induction.hpp"
-#include "elk/schedule/search.hpp"
+#include "elk/schedule/policies/induction.hpp"
+#include "elk/schedule/policies/search.hpp"
 #include "schedule/problems.hpp"
 
 namespace elk::schedule {
@@ -36,7 +36,7 @@ std::optional<Twins> twins(Random& random) {
 }
 
 std::optional<Found> found_for(const ir::Graph& graph, const chip::Chip& chip, Policy policy) {
-  const cost::TileModel tiles = test::analytic();
+  const tile::TileModel tiles = test::analytic();
   Problem problem = test::problem(graph, chip, tiles);
   try {
     return every_op_fits(problem) ? std::optional(search(problem, {.policy = policy, .threads = 1}))
@@ -47,7 +47,7 @@ std::optional<Found> found_for(const ir::Graph& graph, const chip::Chip& chip, P
 }
 
 TEST(Repeats, GiveTheInductionWhatSolvingEachLayerWould) {
-  const cost::TileModel tiles = test::analytic();
+  const tile::TileModel tiles = test::analytic();
   Random random{71};
   int models = 0;
   int copied = 0;

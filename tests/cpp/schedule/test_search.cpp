@@ -10,9 +10,9 @@
 #include "base/rounds.hpp"
 #include "elk/base/errors.hpp"
 #include "elk/base/random.hpp"
-#include "elk/schedule/evaluate.hpp"
-#include "elk/schedule/induction.hpp"
-#include "elk/schedule/search.hpp"
+#include "elk/schedule/policies/induction.hpp"
+#include "elk/schedule/policies/search.hpp"
+#include "elk/schedule/timing/evaluate.hpp"
 #include "schedule/problems.hpp"
 
 namespace elk::schedule {
@@ -25,7 +25,7 @@ bool all_fit(const Problem& problem) {
 
 /// The result of a policy on a problem of its own.
 std::optional<Found> result(const ir::Graph& graph, const chip::Chip& chip, Policy policy) {
-  const cost::TileModel tiles = test::analytic();
+  const tile::TileModel tiles = test::analytic();
   Problem problem = test::problem(graph, chip, tiles);
   if (!all_fit(problem)) {
     return std::nullopt;
@@ -66,7 +66,7 @@ TEST(Search, NeverGetsWorseFromBasicToStaticToElk) {
 }
 
 TEST(Search, GivesSoundProgramsThatAgreeWithTheirForecast) {
-  const cost::TileModel tiles = test::analytic();
+  const tile::TileModel tiles = test::analytic();
   Random random{43};
   for (int round = 0; round < 30; ++round) {
     const ir::Graph graph = test::random_graph(random);
@@ -122,7 +122,7 @@ TEST(Search, DoesNotForceASmallRowSumOntoMostCores) {
 TEST(Search, AddsPartialResultsOnlyWhereThatPaysForItself) {
   test::OneOp one = test::row_sum(32, 5120);
   const chip::Chip chip = test::tight_chip(512, 624 << 10);
-  const cost::TileModel tiles = test::analytic();
+  const tile::TileModel tiles = test::analytic();
   const Problem problem = test::problem(one.graph, chip, tiles);
   const Staircase stairs = staircase(problem.front(0), contention(problem));
   const cost::PlanOption& chosen = problem.option(0, stairs.front().choice);
@@ -141,7 +141,7 @@ TEST(Search, SaysWhichOpDoesNotFitBesideWhatMustStay) {
   net.add(test::add_of(64, 64), {third, kept}, ir::Home::Output);
   const ir::Graph graph = net.done();
   const chip::Chip chip = test::tight_chip(4, 3 * 64 * 64 * 2 / 4 + 512);
-  const cost::TileModel tiles = test::analytic();
+  const tile::TileModel tiles = test::analytic();
   Problem problem = test::problem(graph, chip, tiles);
   ASSERT_TRUE(all_fit(problem));
   try {

@@ -7,8 +7,8 @@
 
 #include "elk/base/random.hpp"
 #include "elk/program/program.hpp"
-#include "elk/schedule/draft.hpp"
-#include "elk/schedule/evaluate.hpp"
+#include "elk/schedule/timing/draft.hpp"
+#include "elk/schedule/timing/evaluate.hpp"
 #include "schedule/problems.hpp"
 
 namespace elk::schedule {
@@ -72,7 +72,7 @@ Bytes some_room(Problem& problem, const std::vector<Choice>& choices) {
 }
 
 TEST(Situation, IsWhatTheBuffersOfTheProgramOccupy) {
-  const cost::TileModel tiles = test::analytic();
+  const tile::TileModel tiles = test::analytic();
   Random random{3};
   for (int round = 0; round < 40; ++round) {
     ir::Graph graph = test::random_graph(random);
@@ -96,7 +96,7 @@ TEST(Situation, IsWhatTheBuffersOfTheProgramOccupy) {
 }
 
 TEST(Situation, IsShortOfTheBuffersOnlyByWhatIsBeingStored) {
-  const cost::TileModel tiles = test::analytic();
+  const tile::TileModel tiles = test::analytic();
   Random random{7};
   const ir::Graph graph = test::transformer({.layers = 4});
   const chip::Chip chip = test::tight_chip(16, 1 << 20);
@@ -118,7 +118,7 @@ TEST(Situation, IsShortOfTheBuffersOnlyByWhatIsBeingStored) {
 }
 
 TEST(Draft, KeepsItsSituationTrue) {
-  const cost::TileModel tiles = test::analytic();
+  const tile::TileModel tiles = test::analytic();
   Random random{11};
   for (int round = 0; round < 20; ++round) {
     const ir::Graph graph = test::random_graph(random);
@@ -148,7 +148,7 @@ TEST(Draft, KeepsItsSituationTrue) {
 TEST(WriteBacks, LoadThePortsOfTheCoresOnWhichTheirTensorsRest) {
   const ir::Graph graph = test::transformer({.layers = 1});
   const chip::Chip chip = test::tight_chip(16, 1 << 20);
-  const cost::TileModel tiles = test::analytic();
+  const tile::TileModel tiles = test::analytic();
   const Problem problem = test::problem(graph, chip, tiles);
   const double link = chip.interconnect.link_rate;
   const std::vector<Bytes> spread(graph.ops.size(), Bytes{8});
@@ -167,7 +167,7 @@ TEST(Timing, NeverBooksAPortForMoreThanItCarries) {
   chip.hbm->rate = 400e9;  // preloads take a large share of the ports
   chip.hbm->port_rate = 400e9;
   chip.interconnect.link_rate = 1e9;
-  const cost::TileModel tiles = test::analytic();
+  const tile::TileModel tiles = test::analytic();
   Problem problem = test::problem(graph, chip, tiles);
   Random random{19};
   int bound = 0;
@@ -195,7 +195,7 @@ TEST(Timing, NeverBooksAPortForMoreThanItCarries) {
 TEST(Situation, CountsPreloadsAtTheStateThatIsChosen) {
   const ir::Graph graph = test::chain(2, 8, 64, false);
   const chip::Chip chip = test::tight_chip(16, 1 << 20);
-  const cost::TileModel tiles = test::analytic();
+  const tile::TileModel tiles = test::analytic();
   Problem problem = test::problem(graph, chip, tiles);
   const auto& options = problem.front(0).options;
   int states = 0;
@@ -238,7 +238,7 @@ ir::Graph residual(bool late) {
 
 TEST(Situation, CountsAResultThatWaitsForALaterReader) {
   const chip::Chip chip = test::tight_chip(16, 1 << 20);
-  const cost::TileModel tiles = test::analytic();
+  const tile::TileModel tiles = test::analytic();
   const ir::Graph now = residual(false);
   const ir::Graph late = residual(true);
   Problem once = test::problem(now, chip, tiles);
@@ -266,7 +266,7 @@ TEST(Situation, CountsAGraphInputFromItsFirstReaderToItsLast) {
   net.add(test::exp_of(8, 64), {y}, ir::Home::Output);
   const ir::Graph graph = net.done();
   const chip::Chip chip = test::tight_chip(16, 1 << 20);
-  const cost::TileModel tiles = test::analytic();
+  const tile::TileModel tiles = test::analytic();
   const Problem problem = test::problem(graph, chip, tiles);
   const std::vector<Choice> choices(graph.ops.size(), {.option = 0, .state = 0});
   const std::vector<Bytes> live = live_bytes(problem, choices);
@@ -282,7 +282,7 @@ TEST(Situation, CountsAGraphInputFromItsFirstReaderToItsLast) {
 TEST(Situation, KeepsWeightsForTheWholeProgramOnAChipWithoutHbm) {
   const ir::Graph graph = test::chain(3, 8, 64, true);
   const chip::Chip chip = test::without_hbm(test::tight_chip(16, 1 << 20));
-  const cost::TileModel tiles = test::analytic();
+  const tile::TileModel tiles = test::analytic();
   Problem problem = test::problem(graph, chip, tiles);
   Random random{17};
   for (int round = 0; round < 20; ++round) {

@@ -9,14 +9,14 @@
 
 #include "elk/base/ids.hpp"
 #include "elk/base/random.hpp"
-#include "elk/cost/front.hpp"
-#include "elk/cost/resting.hpp"
+#include "elk/cost/floor/resting.hpp"
+#include "elk/cost/front/front.hpp"
 #include "elk/partition/enumerate.hpp"
 #include "elk/partition/extent.hpp"
 #include "elk/partition/plan.hpp"
-#include "elk/schedule/bounds.hpp"
-#include "elk/schedule/known.hpp"
-#include "elk/schedule/standing_bound.hpp"
+#include "elk/schedule/bound/bounds.hpp"
+#include "elk/schedule/bound/standing_bound.hpp"
+#include "elk/schedule/problem/known.hpp"
 #include "partition/collectives.hpp"
 #include "schedule/every_cut.hpp"
 #include "schedule/few_ops.hpp"
@@ -56,7 +56,7 @@ double floors(const Problem& problem) {
 }
 
 TEST(StandingBound, LiesBelowEveryChoiceOfCutsAndAboveTheFloors) {
-  const cost::TileModel tiles = test::analytic();
+  const tile::TileModel tiles = test::analytic();
   Random random{41};
   int higher = 0;
   double nearest = 0.0;
@@ -83,7 +83,7 @@ TEST(StandingBound, LiesBelowEveryChoiceOfCutsAndAboveTheFloors) {
 // A core that shares what it reads may fetch a part of it and have the rest come in shifts, in
 // fewer fragments.
 TEST(StandingBound, LiesBelowEveryChoiceOfCutsAndTurns) {
-  const cost::TileModel tiles = test::analytic();
+  const tile::TileModel tiles = test::analytic();
   Random random{59};
   int higher = 0;
   double nearest = 0.0;
@@ -127,7 +127,7 @@ test::OneOp exp_of_heads(std::int64_t rows, std::int64_t heads, std::int64_t wid
 
 // How much of a dimension cores need is told where several axes number it, too.
 TEST(StandingBound, LiesBelowEveryChoiceOfCutsOfHeads) {
-  const cost::TileModel tiles = test::analytic();
+  const tile::TileModel tiles = test::analytic();
   Random random{61};
   int higher = 0;
   double nearest = 0.0;
@@ -169,7 +169,7 @@ chip::Chip one_of_four(Random& random) {
 
 // No axis along which a collective's chips differ is cut: its result rests once, as all others do.
 TEST(StandingBound, LiesBelowEveryChoiceOfCutsBehindACollective) {
-  const cost::TileModel tiles = test::analytic();
+  const tile::TileModel tiles = test::analytic();
   Random random{53};
   for (const ir::OpKind kind : {ir::OpKind::AllReduce, ir::OpKind::AllGather,
                                 ir::OpKind::ReduceScatter, ir::OpKind::AllToAll}) {
@@ -201,7 +201,7 @@ TEST(StandingBound, LiesBelowEveryChoiceOfCutsBehindACollective) {
 TEST(StandingBound, LiesBelowPairsOfPlansInVastSpaces) {
   constexpr std::int64_t kRows = 2048;
   constexpr std::int64_t kWidth = 1152;
-  const cost::TileModel tiles = test::analytic();
+  const tile::TileModel tiles = test::analytic();
   test::Net net;
   const std::int32_t x = net.tensor(ir::Home::Input, {kRows, kWidth});
   const std::int32_t y = net.add(test::matmul(kRows, 4 * kWidth, kWidth), {x});
@@ -225,7 +225,7 @@ TEST(StandingBound, LiesBelowPairsOfPlansInVastSpaces) {
 }
 
 TEST(StandingBound, IsKeptForTheSameFrontsAlone) {
-  const cost::TileModel tiles = test::analytic();
+  const tile::TileModel tiles = test::analytic();
   Random random{73};
   for (int round = 0; round < 20; ++round) {
     const ir::Graph graph = test::few_ops(random);
@@ -254,7 +254,7 @@ TEST(StandingBound, IsKeptForTheSameFrontsAlone) {
 }
 
 TEST(StandingBound, CountsNoMoreOfAnExcessThanAsked) {
-  const cost::TileModel tiles = test::analytic();
+  const tile::TileModel tiles = test::analytic();
   Random random{79};
   int lower = 0;
   for (int round = 0; round < 40; ++round) {
@@ -286,7 +286,7 @@ TEST(StandingBound, CountsNoMoreOfAnExcessThanAsked) {
 }
 
 TEST(StandingBound, CountsInTheLowerBound) {
-  const cost::TileModel tiles = test::analytic();
+  const tile::TileModel tiles = test::analytic();
   Random random{43};
   int higher = 0;
   for (int round = 0; round < 40; ++round) {

@@ -9,9 +9,9 @@
 
 #include "elk/base/ids.hpp"
 #include "elk/base/random.hpp"
-#include "elk/cost/front.hpp"
-#include "elk/schedule/standing_bound.hpp"
-#include "elk/schedule/standing_pieces.hpp"
+#include "elk/cost/front/front.hpp"
+#include "elk/schedule/bound/standing_bound.hpp"
+#include "elk/schedule/bound/standing_pieces.hpp"
 #include "schedule/problems.hpp"
 
 namespace elk::schedule {
@@ -53,7 +53,7 @@ template <class Maker, class Reader>
 MadeUp made_up(const Maker& change_maker, const Reader& change_reader, double free = 0.0) {
   const ir::Graph graph = test::chain(1, 8, 64, false);
   const chip::Chip chip = test::tight_chip(16, 65536);
-  const cost::TileModel tiles = test::analytic();
+  const tile::TileModel tiles = test::analytic();
   const Problem priced = test::problem(graph, chip, tiles);
   std::vector<cost::Front> fronts = priced.fronts();
   const auto change = [&](std::size_t op, const auto& how) {

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "elk/base/random.hpp"
-#include "elk/schedule/suggested.hpp"
+#include "elk/schedule/improve/suggested.hpp"
 #include "schedule/every_cut.hpp"
 #include "schedule/few_ops.hpp"
 #include "schedule/problems.hpp"
@@ -15,7 +15,7 @@ namespace {
 
 // The cuts that the bound takes are the best there are together, though it lies below them.
 TEST(Suggested, ChoicesTakeTheLeastTogether) {
-  const cost::TileModel tiles = test::analytic();
+  const tile::TileModel tiles = test::analytic();
   Random random{67};
   int least_of_each = 0;
   for (int round = 0; round < 60; ++round) {
@@ -39,7 +39,7 @@ TEST(Suggested, ChoicesTakeTheLeastTogether) {
 }
 
 TEST(Suggested, NothingThatFitsNoCore) {
-  const cost::TileModel tiles = test::analytic();
+  const tile::TileModel tiles = test::analytic();
   Random random{71};
   for (int round = 0; round < 20; ++round) {
     const ir::Graph graph = test::few_ops(random);

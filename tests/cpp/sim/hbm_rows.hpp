@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "elk/base/rounding.hpp"
-#include "elk/sim/hbm.hpp"
+#include "elk/sim/network/hbm.hpp"
 
 namespace elk::sim {
 

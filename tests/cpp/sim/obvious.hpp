@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "elk/sim/fair.hpp"
+#include "elk/sim/flows/fair.hpp"
 
 namespace elk::sim {
 

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "elk/sim/engine.hpp"
+#include "elk/sim/flows/engine.hpp"
 
 namespace elk::sim {
 

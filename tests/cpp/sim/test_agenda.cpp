@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "elk/base/random.hpp"
-#include "elk/sim/agenda.hpp"
+#include "elk/sim/flows/agenda.hpp"
 
 namespace elk::sim {
 namespace {

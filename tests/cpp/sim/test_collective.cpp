@@ -6,7 +6,7 @@
 
 #include "chip/chips.hpp"
 #include "elk/partition/enumerate.hpp"
-#include "elk/sim/executor.hpp"
+#include "elk/sim/play/executor.hpp"
 #include "partition/collectives.hpp"
 
 namespace elk::sim {

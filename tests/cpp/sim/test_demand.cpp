@@ -9,10 +9,10 @@
 #include "chip/chips.hpp"
 #include "elk/base/ids.hpp"
 #include "elk/base/random.hpp"
-#include "elk/sim/demand.hpp"
-#include "elk/sim/hbm.hpp"
-#include "elk/sim/meeting.hpp"
-#include "elk/sim/player.hpp"
+#include "elk/sim/network/hbm.hpp"
+#include "elk/sim/play/demand.hpp"
+#include "elk/sim/play/meeting.hpp"
+#include "elk/sim/play/player.hpp"
 
 /// What exchanges and preloads ask of a machine, resource by resource and folded.
 namespace elk::sim {

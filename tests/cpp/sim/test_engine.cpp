@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "elk/base/errors.hpp"
-#include "elk/sim/engine.hpp"
+#include "elk/sim/flows/engine.hpp"
 #include "sim/played.hpp"
 
 namespace elk::sim {

@@ -6,8 +6,8 @@
 
 #include "chip/chips.hpp"
 #include "elk/base/errors.hpp"
-#include "elk/sim/executor.hpp"
-#include "elk/sim/together.hpp"
+#include "elk/sim/play/executor.hpp"
+#include "elk/sim/play/together.hpp"
 #include "program/models.hpp"
 
 namespace elk::sim {

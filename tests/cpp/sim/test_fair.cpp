@@ -6,7 +6,7 @@
 
 #include "elk/base/errors.hpp"
 #include "elk/base/random.hpp"
-#include "elk/sim/fair.hpp"
+#include "elk/sim/flows/fair.hpp"
 #include "sim/obvious.hpp"
 
 namespace elk::sim {

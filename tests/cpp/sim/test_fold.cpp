@@ -5,8 +5,8 @@
 
 #include "chip/chips.hpp"
 #include "elk/base/random.hpp"
-#include "elk/sim/fold.hpp"
-#include "elk/sim/network.hpp"
+#include "elk/sim/flows/fold.hpp"
+#include "elk/sim/network/network.hpp"
 
 namespace elk::sim {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "elk/base/errors.hpp"
 #include "elk/base/text.hpp"
-#include "elk/sim/hbm.hpp"
+#include "elk/sim/network/hbm.hpp"
 #include "sim/hbm_rows.hpp"
 
 namespace elk::sim {

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "elk/sim/engine.hpp"
-#include "elk/sim/meter.hpp"
+#include "elk/sim/flows/engine.hpp"
+#include "elk/sim/flows/meter.hpp"
 #include "sim/played.hpp"
 
 namespace elk::sim {

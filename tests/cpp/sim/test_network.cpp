@@ -8,8 +8,8 @@
 #include "chip/chips.hpp"
 #include "elk/base/random.hpp"
 #include "elk/chip/ways.hpp"
-#include "elk/sim/network.hpp"
-#include "elk/sim/trees.hpp"
+#include "elk/sim/network/network.hpp"
+#include "elk/sim/network/trees.hpp"
 
 namespace elk::sim {
 namespace {

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "elk/base/random.hpp"
-#include "elk/sim/engine.hpp"
+#include "elk/sim/flows/engine.hpp"
 #include "sim/obvious.hpp"
 #include "sim/played.hpp"
 

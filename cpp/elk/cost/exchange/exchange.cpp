@@ -1,0 +1,114 @@
+#include "elk/cost/exchange/exchange.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "elk/base/rounding.hpp"
+#include "elk/chip/delivery.hpp"
+#include "elk/partition/order.hpp"
+#include "elk/partition/rotation.hpp"
+
+namespace elk::cost {
+
+Fabric::Fabric(const chip::Chip& chip)
+    : grid_(chip::is_mesh(chip)),
+      wraps_(chip.interconnect.topology == chip::Topology::Torus2d ||
+             chip.interconnect.topology == chip::Topology::Ring),
+      multicast_(chip.interconnect.multicast),
+      chips_(chip.chips),
+      rows_(grid_ ? partition::grid_of(chip).rows : 1),
+      cols_(grid_ ? partition::grid_of(chip).cols : 1),
+      link_(chip.interconnect.link_rate),
+      sram_(grid_ && chip.core.remote_access_blocks && chip.core.sram_rate > 0.0
+                ? chip.core.sram_rate
+                : std::numeric_limits<double>::infinity()),
+      hop_(chip.interconnect.hop_latency.value),
+      fragment_(chip.interconnect.fragment_latency.value),
+      sync_(chip.interconnect.sync_latency),
+      wide_sync_(chip.inter_chip ? chip.inter_chip->sync_latency : sync_),
+      chip_rate_(chip.inter_chip ? chip.inter_chip->rate : 0.0),
+      chip_latency_(chip.inter_chip ? chip.inter_chip->latency.value : 0.0),
+      delivery_(grid_ && chip.hbm ? chip::delivery(chip).rate
+                                  : std::numeric_limits<double>::infinity()) {}
+
+Exchange Fabric::exchange(const Traffic& traffic) const {
+  const std::int64_t port = std::max(traffic.received, traffic.sent);
+  if (port == 0) {
+    return kNoExchange;
+  }
+  const std::int64_t through =
+      traffic.through > 0 ? traffic.through : traffic.received + traffic.sent;
+  const double wire = std::max(static_cast<double>(grid_ ? traffic.line : port) / link_,
+                               static_cast<double>(through) / sram_);
+  const double fragments = static_cast<double>(traffic.fragments) * fragment_;
+  double moving = wire + fragments;
+  double latency = static_cast<double>(traffic.hops) * hop_;
+  const std::int64_t crossing = std::max(traffic.chip_in, traffic.chip_out);
+  if (crossing > 0) {  // Fragments are taken in while others are still on the links between chips,
+    const double between = static_cast<double>(crossing) / chip_rate_;
+    moving = std::max(moving, between + (grid_ ? fragments : 0.0));  // but after those of a grid.
+    latency += chip_latency_;
+  }
+  const Seconds syncs = sync(traffic.wide || crossing > 0);
+  return {.time = {syncs.value + moving + latency},
+          .bytes = {port},
+          .wire = {wire},
+          .tail = {(moving - wire) + latency},
+          .crossing = {crossing}};
+}
+
+void Fabric::gather(Traffic& traffic, std::int64_t moved) const {
+  if (!grid_) {
+    return;
+  }
+  const std::int64_t ways = wraps_ ? 2 : 1;
+  const std::int64_t dims = (rows_ > 1 ? 1 : 0) + (cols_ > 1 ? 1 : 0);
+  const std::int64_t half = ceil_div(moved, 2);
+  const std::int64_t corner =
+      ceil_div(std::max(traffic.received, traffic.sent), std::max<std::int64_t>(1, dims * ways));
+  const std::int64_t middle = std::max(cols_ > 1 ? ceil_div(half, rows_ * ways) : 0,
+                                       rows_ > 1 ? ceil_div(half, cols_ * ways) : 0);
+  traffic.line = std::max(corner, middle);
+  traffic.hops = (rows_ + cols_ - 2) / ways;
+}
+
+void Fabric::among(Traffic& traffic, const Neighbours& cores, std::int64_t piece,
+                   bool multicast) const {
+  if (!grid_) {
+    return;
+  }
+  const std::int64_t ways = cores.around ? 2 : 1;
+  const std::int64_t half = cores.cores / 2;
+  const std::int64_t pieces = multicast ? cores.cores - 1 : half * (cores.cores - half);
+  traffic.line += ceil_div(cores.apart * pieces * piece, ways);
+  traffic.hops = std::max(traffic.hops, ceil_div(cores.apart * (cores.cores - 1), ways));
+}
+
+void Fabric::shift(Traffic& traffic, const Neighbours& ring, std::int64_t piece) const {
+  if (!grid_) {
+    return;
+  }
+  traffic.line = ring.apart * piece;
+  traffic.hops = ring.apart * partition::ring_hops(ring.cores, !ring.around);
+}
+
+Exchange after(const Exchange& first, const Exchange& second) {
+  return {.time = first.time + second.time,
+          .bytes = first.bytes + second.bytes,
+          .wire = first.wire + second.wire,
+          .tail = first.tail + second.tail,
+          .crossing = first.crossing + second.crossing,
+          .use = mean_use({first.use, first.wire.value}, {second.use, second.wire.value})};
+}
+
+Exchange repeated(const Exchange& once, std::int64_t times) {
+  const auto factor = static_cast<double>(times);
+  return {.time = once.time * factor,
+          .bytes = once.bytes * times,
+          .wire = once.wire * factor,
+          .tail = once.tail * factor,
+          .crossing = once.crossing * times,
+          .use = once.use};
+}
+
+}  // namespace elk::cost

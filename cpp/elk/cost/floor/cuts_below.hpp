@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "elk/cost/floor/cuts.hpp"
+#include "elk/cost/floor/floor_search.hpp"
+#include "elk/cost/price/pricer.hpp"
+#include "elk/cost/price/turns.hpp"
+#include "elk/tile/rate.hpp"
+
+namespace elk::cost {
+
+/// Finds the cuts of an op whose executes may take less than a limit, by branch and bound over the
+/// factors of the axes.
+class CutsBelow {
+ public:
+  CutsBelow(Pricer& pricer, tile::Rates& rates, double limit);
+
+  /// Looks at each. Of a cut, everything is known but how its operands are split over time.
+  using Look = std::function<void(const Cut&, const tile::WholeTile&)>;
+  void each(const Look& look);
+
+  /// What the cut in hand takes at least. `steps`: whether times of several steps are asked for.
+  [[nodiscard]] FloorSearch::Least least(const tile::WholeTile& whole, bool steps) {
+    return floor_.least(cut_, whole, turns_, limit_, steps);
+  }
+  [[nodiscard]] const std::vector<std::int64_t>& divisors(std::int64_t number) {
+    return turns_.divisors(number);
+  }
+
+ private:
+  /// What the factors of the first axes say of a cut's tiles.
+  struct Prefix {
+    std::size_t axes;
+    std::int64_t product;  // of the factors
+    double rate;           // least seconds for each unit of volume
+    double volume;         // with the other axes whole
+  };
+
+  void visit(const Prefix& before, const Look& look);
+  [[nodiscard]] bool may_take_less(const Prefix& here);
+  void arrive(double compute, const Look& look);
+
+  Pricer& pricer_;
+  tile::Rates& rates_;
+  double limit_;
+  std::int64_t cores_;
+  Factors factors_;
+  Turns turns_;
+  FloorSearch floor_;
+  Cut cut_;
+};
+
+}  // namespace elk::cost

@@ -1,0 +1,173 @@
+#include "elk/cost/front/estimate.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <numeric>
+#include <optional>
+#include <vector>
+
+#include "elk/cost/floor/cuts.hpp"
+#include "elk/cost/price/price.hpp"
+#include "elk/partition/enumerate.hpp"
+
+namespace elk::cost {
+namespace {
+
+constexpr int kRounds = 8;
+
+/// Cuts priced one by one, and the best of them.
+class Walk {
+ public:
+  Walk(const ir::Graph& graph, const ir::Op& op, const chip::Chip& chip,
+       const tile::TileModel& tiles)
+      : graph_(graph),
+        op_(op),
+        chip_(chip),
+        cores_(chip::total_cores(chip)),
+        factors_(all_factors(op, cores_)),
+        pricer_(graph, op, chip, tiles),
+        at_(op.axes.size(), 1) {}
+
+  Estimate run() {
+    static_cast<void>(visit(at_));
+    if (chip::is_grid(chip_)) {
+      lay_out();
+    } else {
+      while (double_one()) {
+      }
+    }
+    for (int round = 0; round < kRounds && trade(); ++round) {
+    }
+    return best_ ? Estimate{.time = {best_->time}, .exchange = {best_->exchange}}
+                 : Estimate{.time = {0.0}, .exchange = {0.0}};
+  }
+
+ private:
+  using Factor = std::vector<std::int64_t>;
+
+  struct Visited {
+    bool too_large;
+    double time;
+    Factor factors;
+    double exchange;
+
+    // NOLINTNEXTLINE(readability-implicit-bool-conversion): the comparison as it is defaulted
+    friend auto operator<=>(const Visited&, const Visited&) = default;
+  };
+
+  /// Goes on along the axis that leaves the fastest plan; false where no axis can be cut further.
+  bool double_one() {
+    std::optional<Visited> next;
+    for (std::size_t axis = 0; axis < at_.size(); ++axis) {
+      const Factor there = further(at_, axis, 2 * at_[axis]);
+      const auto found = there == at_ ? std::nullopt : visit(there);
+      next = found && (!next || *found < *next) ? found : next;
+    }
+    at_ = next ? next->factors : at_;
+    return next.has_value();
+  }
+
+  /// Every two axes, one over the rows of the grid and one over its columns, as often as they go.
+  void lay_out() {
+    const auto most = [&](std::size_t axis, std::int64_t limit) {
+      const Factor& choice = factors_[axis];
+      return *(std::upper_bound(choice.begin(), choice.end(), limit) - 1);
+    };
+    for (std::size_t down = 0; down < at_.size(); ++down) {
+      for (std::size_t along = 0; along < at_.size(); ++along) {
+        Factor there = at_;
+        there[down] = most(down, chip_.core.rows);
+        there[along] = down == along ? there[along] : most(along, chip_.core.cols);
+        static_cast<void>(visit(there));
+      }
+    }
+  }
+
+  /// From the best cut, one axis cut half as often, or none, and another as often as that leaves
+  /// cores for; false where none is better.
+  bool trade() {
+    const std::optional<Visited> before = best_;
+    const Factor from = before->factors;
+    for (std::size_t less = 0; less <= from.size(); ++less) {
+      const Factor start = less < from.size() ? halved(from, less) : from;
+      for (std::size_t more = 0; more < from.size(); ++more) {
+        for (const std::int64_t wanted : {2 * start[more], cores_}) {
+          const Factor there = further(start, more, wanted);
+          if (more != less && there != from) {
+            static_cast<void>(visit(there));
+          }
+        }
+      }
+    }
+    return best_ != before;
+  }
+
+  /// `from` with the axis cut in no more than half as many.
+  [[nodiscard]] Factor halved(const Factor& from, std::size_t axis) const {
+    const Factor& choice = factors_[axis];
+    const auto above = std::upper_bound(choice.begin(), choice.end(), from[axis] / 2);
+    Factor result = from;
+    result[axis] = above == choice.begin() ? 1 : *(above - 1);
+    return result;
+  }
+
+  /// `from` with the axis cut in `wanted`, or as often as cores are left for.
+  [[nodiscard]] Factor further(const Factor& from, std::size_t axis, std::int64_t wanted) const {
+    const std::int64_t others =
+        std::accumulate(from.begin(), from.end(), std::int64_t{1}, std::multiplies<>()) /
+        from[axis];
+    const Factor& choice = factors_[axis];
+    const auto reach = std::upper_bound(choice.begin(), choice.end(), cores_ / others);
+    const auto there = std::lower_bound(choice.begin(), reach, wanted);
+    Factor result = from;
+    if (reach != choice.begin()) {
+      result[axis] = std::max(from[axis], there == reach ? *(reach - 1) : *there);
+    }
+    return result;
+  }
+
+  /// What the cut costs; empty if the chip's grid has no place for it.
+  std::optional<Visited> visit(const Factor& factors) {
+    const auto plan = partition::complete_plan(graph_, op_, factors,
+                                               std::vector<Factor>(op_.operands.size()), chip_);
+    if (!plan) {
+      return std::nullopt;
+    }
+    const PlanOption option = price_execute(graph_, op_, *plan, pricer_);
+    const double gather = gather_time(option.gather);
+    Visited found{.too_large = option.footprint.space > chip::room(chip_),
+                  .time = option.time.value - option.gather.time.value + gather,
+                  .factors = factors,
+                  .exchange = gather + option.shift.time.value + option.reduce.time.value};
+    best_ = best_ && *best_ < found ? best_ : found;
+    return found;
+  }
+
+  /// Of activations, which seldom come from everywhere: on a grid at most what each core receives,
+  /// over one link.
+  [[nodiscard]] double gather_time(const Exchange& gather) const {
+    const double near = chip_.interconnect.sync_latency.value +
+                        (static_cast<double>(gather.bytes.value) / chip_.interconnect.link_rate);
+    return chip::is_mesh(chip_) ? std::min(gather.time.value, near) : gather.time.value;
+  }
+
+  const ir::Graph& graph_;
+  const ir::Op& op_;
+  const chip::Chip& chip_;
+  std::int64_t cores_;
+  Factors factors_;
+  Pricer pricer_;
+  Factor at_;
+  std::optional<Visited> best_;
+};
+
+}  // namespace
+
+Estimate estimate(const ir::Graph& graph, const ir::Op& op, const chip::Chip& chip,
+                  const tile::TileModel& tiles) {
+  return Walk(graph, op, chip, tiles).run();
+}
+
+}  // namespace elk::cost

@@ -1,0 +1,231 @@
+#include "elk/cost/front/front.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+#include "elk/base/errors.hpp"
+#include "elk/base/text.hpp"
+#include "elk/cost/front/coarse.hpp"
+#include "elk/cost/front/collective_front.hpp"
+#include "elk/cost/front/search.hpp"
+#include "elk/cost/front/trail.hpp"
+#include "elk/cost/price/price.hpp"
+#include "elk/cost/price/states.hpp"
+#include "elk/partition/enumerate.hpp"
+#include "elk/tile/rate.hpp"
+
+namespace elk::cost {
+namespace {
+
+/// Searches until no tile beats the least times assumed; one that does lowers them. Leaves its
+/// trails, if asked to.
+Found search(Pricer& pricer, tile::Rates& rates, const Constraints& constraints, Searched* left) {
+  for (;;) {
+    Trail* trail = left != nullptr ? &left->trails.emplace_back() : nullptr;
+    Search attempt(pricer, rates, constraints, {.left = trail, .followed = nullptr});
+    if (attempt.run()) {
+      return attempt.found();
+    }
+  }
+}
+
+/// The same by the trails of another search; nothing where they lead elsewhere.
+std::optional<Found> followed(Pricer& pricer, tile::Rates rates, const Constraints& constraints,
+                              const std::vector<Trail>& trails) {
+  for (const Trail& trail : trails) {
+    Search attempt(pricer, rates, constraints, {.left = nullptr, .followed = &trail});
+    if (attempt.run()) {
+      return attempt.found();
+    }
+    if (attempt.astray()) {
+      break;
+    }
+  }
+  return std::nullopt;
+}
+
+PlanOption priced(Pricer& pricer, const Candidate& candidate) {
+  const ir::Op& op = pricer.op();
+  const auto plan = partition::complete_plan(pricer.graph(), op, candidate.factors,
+                                             candidate.temporal, pricer.chip());
+  if (!plan) {
+    throw InternalError(text("a plan of ", op.name, " does not fit the grid it was made for"));
+  }
+  return price(pricer.graph(), op, *plan, pricer.chip(), pricer);
+}
+
+bool by_candidate(const std::pair<Candidate, PlanOption>& a,
+                  const std::pair<Candidate, PlanOption>& b) {
+  return a.first < b.first;
+}
+
+/// The plans with their costs: those of `earlier` anew only by how long preloads take, where that
+/// is all that the rate of the HBM tells.
+std::vector<PlanOption> priced(Pricer& pricer, const std::vector<Candidate>& candidates,
+                               const Searched* earlier, Searched* left) {
+  std::vector<PlanOption> options;
+  options.reserve(candidates.size());
+  for (const Candidate& candidate : candidates) {
+    if (earlier != nullptr && !pricer.fabric().grid()) {
+      const auto known =
+          std::lower_bound(earlier->options.begin(), earlier->options.end(), candidate,
+                           [](const auto& one, const Candidate& it) { return one.first < it; });
+      if (known != earlier->options.end() && known->first == candidate) {
+        retime(options.emplace_back(known->second).states, pricer.chip());
+        continue;
+      }
+    }
+    options.push_back(priced(pricer, candidate));
+    if (left != nullptr) {
+      left->options.emplace_back(candidate, options.back());
+    }
+  }
+  return options;
+}
+
+/// Plans that cut as `plan` does or more coarsely, at no longer tiles, and fit a core.
+std::vector<PlanOption> coarser(Pricer& pricer, const Candidate& plan, Seconds most) {
+  const bool rotates = std::any_of(plan.temporal.begin(), plan.temporal.end(),
+                                   [](const auto& parts) { return !parts.empty(); });
+  std::vector<PlanOption> result;
+  if (rotates || !pricer.fabric().grid()) {
+    return result;
+  }
+  for (std::vector<std::int64_t>& factors : coarser_cuts(pricer, plan.factors)) {
+    const auto whole = partition::complete_plan(pricer.graph(), pricer.op(), std::move(factors),
+                                                plan.temporal, pricer.chip());
+    if (whole) {
+      result.push_back(price(pricer.graph(), pricer.op(), *whole, pricer.chip(), pricer));
+    }
+  }
+  std::erase_if(result, [&](const PlanOption& option) {
+    return option.time > most || option.footprint.space > chip::room(pricer.chip());
+  });
+  return result;
+}
+
+/// Bytes that a core preloads at most.
+Bytes largest_preload(const PlanOption& option) {
+  Bytes most{0};
+  for (const PreloadState& state : option.states) {
+    most = std::max(most, state.space);
+  }
+  return most;
+}
+
+/// Whether a plan takes no more time or room than another, itself or its HBM data.
+bool covers(const PlanOption& a, const PlanOption& b) {
+  return a.time <= b.time && a.footprint.space <= b.footprint.space &&
+         largest_preload(a) <= largest_preload(b);
+}
+
+/// Of the cuts that trade time for room, the plans that `options` lack: in vast spaces, these are
+/// of a grid of factors.
+std::vector<PlanOption> roomier(Pricer& pricer, const std::vector<Holding>& holdings,
+                                const std::vector<PlanOption>& options) {
+  std::vector<PlanOption> result;
+  for (const Holding& holding : holdings) {
+    if (holding.factors.empty()) {
+      continue;
+    }
+    const auto whole = partition::complete_plan(
+        pricer.graph(), pricer.op(), holding.factors,
+        std::vector<std::vector<std::int64_t>>(pricer.op().operands.size()), pricer.chip());
+    if (!whole) {
+      continue;
+    }
+    PlanOption option = price(pricer.graph(), pricer.op(), *whole, pricer.chip(), pricer);
+    const auto as_good = [&](const PlanOption& other) { return covers(other, option); };
+    if (option.footprint.space <= chip::room(pricer.chip()) &&
+        std::none_of(options.begin(), options.end(), as_good) &&
+        std::none_of(result.begin(), result.end(), as_good)) {
+      result.push_back(std::move(option));
+    }
+  }
+  return result;
+}
+
+/// What is known, or the equal that an earlier search left: who keeps bounds goes by that.
+std::shared_ptr<const Standing> kept_if_equal(Standing known, const Searched* earlier) {
+  if (earlier != nullptr && earlier->standing != nullptr && *earlier->standing == known) {
+    return earlier->standing;
+  }
+  return std::make_shared<const Standing>(std::move(known));
+}
+
+bool before(const PlanOption& a, const PlanOption& b) {
+  return std::tie(a.time, a.footprint.space, a.plan) < std::tie(b.time, b.footprint.space, b.plan);
+}
+
+}  // namespace
+
+Front front(const ir::Graph& graph, const ir::Op& op, const chip::Chip& chip,
+            const tile::TileModel& tiles, const Constraints& constraints) {
+  if (ir::is_collective(op.kind)) {
+    return collective_front(graph, op, chip, tiles);
+  }
+  Pricer pricer(graph, op, chip, tiles);
+  return front(pricer, tile::Rates(op, pricer.tiles()), constraints, nullptr, nullptr);
+}
+
+Front front(Pricer& pricer, tile::Rates rates, const Constraints& constraints,
+            const Searched* earlier, Searched* left) {
+  std::optional<Found> known =
+      earlier != nullptr ? followed(pricer, rates, constraints, earlier->trails) : std::nullopt;
+  const bool follows = known.has_value();
+  const Found found = follows ? std::move(*known) : search(pricer, rates, constraints, left);
+  const auto with_costs = [&](const std::vector<Candidate>& plans) {
+    return priced(pricer, plans, earlier, left);
+  };
+  Front front{.options = with_costs(found.members),
+              .counts = found.counts,
+              .fastest = 0,
+              .floor = found.floor,
+              .smallest = {found.smallest}};
+  std::vector<PlanOption> fastest = with_costs(found.fastest);
+  std::vector<PlanOption> prompt = with_costs(found.prompt);
+  if (left != nullptr) {
+    std::sort(left->options.begin(), left->options.end(), by_candidate);
+  }
+  if (fastest.empty()) {
+    return front;
+  }
+  std::vector<PlanOption> coarse = coarser(pricer, found.fastest.front(), fastest.front().time);
+  if (follows) {
+    front.floor.standing = earlier->standing;
+    front.floor.holdings = earlier->holdings;
+  } else {
+    front.floor.standing = kept_if_equal(standing(pricer, rates, front.floor), earlier);
+    front.floor.holdings = holdings(pricer, rates, front.floor, largest_preload(fastest.front()));
+  }
+  if (left != nullptr) {
+    left->standing = front.floor.standing;
+    left->holdings = front.floor.holdings;
+  }
+  std::vector<PlanOption> roomy;
+  if (constraints.min_core_share <= 0.0 && constraints.max_padding <= 0.0) {
+    roomy = roomier(pricer, front.floor.holdings, front.options);
+  }
+  const partition::ExecutePlan chosen = fastest.front().plan;
+  const auto is_chosen = [&](const PlanOption& option) { return option.plan == chosen; };
+  for (std::vector<PlanOption>* more : {&prompt, &fastest, &coarse, &roomy}) {
+    for (PlanOption& option : *more) {
+      const auto same = [&](const PlanOption& other) { return other.plan == option.plan; };
+      if (std::none_of(front.options.begin(), front.options.end(), same)) {
+        front.options.push_back(std::move(option));
+      }
+    }
+  }
+  const auto added = front.options.begin() + static_cast<std::ptrdiff_t>(found.members.size());
+  std::sort(front.options.begin(), added, before);
+  std::sort(added, front.options.end(), before);
+  front.fastest = static_cast<std::int32_t>(
+      std::find_if(front.options.begin(), front.options.end(), is_chosen) - front.options.begin());
+  return front;
+}
+
+}  // namespace elk::cost

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "elk/base/units.hpp"
+#include "elk/cost/exchange/exchange.hpp"
+#include "elk/partition/collective.hpp"
+#include "elk/partition/plan.hpp"
+
+namespace elk::cost {
+
+/// A preload state of the whole op: one divisor for each operand (design 3.4).
+struct PreloadState {
+  std::vector<std::int64_t> divisor;  // per operand; 0: not from HBM
+  Bytes space;                        // per core, from issue to execute
+  Bytes link;                         // per core, received from HBM
+  std::int64_t hbm_bytes;             // over all chips
+  std::int64_t chip_hbm_bytes;        // of the busiest chip
+  Seconds hbm_time;                   // of the busiest chip, latency aside
+  Seconds time;                       // max(hbm_time, link / rate)
+  Seconds wire;                       // of that, in which the busiest port or link carries data
+  Exchange distribute;                // the rest, fetched from peers at the execute
+  LinkUse use = kEverywhere;          // of a grid, by the preload
+};
+
+/// One way to run an op, with its cost alone on the chip.
+struct PlanOption {
+  partition::ExecutePlan plan;
+  partition::Footprint footprint;
+  std::int64_t cores;
+  std::int64_t steps;
+  Seconds compute;  // slowest core, all steps
+  Exchange gather;  // activations, `have` empty and even senders
+  Exchange shift;   // all shifts of all steps
+  Exchange reduce;  // with the adds
+  Seconds time;     // gather + compute + shift + reduce
+  Bytes exchange;   // busiest core, one execute: gather + shift + reduce
+  bool tree;        // a row op adds up its reductions in a tree, not directly
+  double padded_flops;
+  double extrapolated;               // share of `compute` outside the fitted range
+  std::int64_t hbm_bytes;            // over all chips
+  std::vector<PreloadState> states;  // Pareto in (space, distribute time); largest space first;
+                                     // one state of zeros for an op without HBM data
+  partition::Way way = partition::Way::Direct;  // of a collective: the cheaper one
+};
+
+}  // namespace elk::cost

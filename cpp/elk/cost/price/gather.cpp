@@ -1,0 +1,95 @@
+#include "elk/cost/price/gather.hpp"
+
+#include <cstddef>
+#include <vector>
+
+#include "elk/cost/price/collective_price.hpp"
+#include "elk/partition/extent.hpp"
+#include "elk/partition/needs.hpp"
+
+namespace elk::cost {
+namespace {
+
+struct Arrival {
+  Traffic traffic;
+  std::int64_t moved;  // bytes through the middle of a grid, once each if multicast
+};
+
+struct Reader {
+  const ir::Graph& graph;
+  const ir::Op& op;
+  const partition::ExecutePlan& plan;
+  const chip::Chip& chip;
+};
+
+/// What one operand's gather moves if its tensor lies evenly over all cores, as a graph input does.
+Arrival from_everywhere(const Reader& reader, std::size_t operand) {
+  const auto& [graph, op, plan, chip] = reader;
+  const ir::Tensor& tensor = graph.tensors[static_cast<std::size_t>(op.operands[operand].tensor)];
+  const std::int64_t bits = ir::bits(tensor.dtype);
+  const partition::Box box = partition::held_box(graph, op, operand, plan);
+  const std::vector<std::int64_t> whole = partition::sizes(op);
+  const std::int64_t unique = partition::box(tensor, op.operands[operand], whole, whole).elements;
+  Arrival result{.traffic = {}, .moved = 0};
+  result.traffic.received = partition::element_bytes(box.elements, bits).value;
+  result.traffic.fragments = partition::spread_fragments(box, unique, chip::total_cores(chip));
+  result.moved = chip.interconnect.multicast
+                     ? partition::element_bytes(unique, bits).value
+                     : result.traffic.received * partition::tiling(op, plan).cores;
+  if (chip.chips > 1) {
+    const partition::Needs needs(graph, op, operand, plan.factors, plan.order);
+    result.traffic.chip_in = partition::most_lacking(
+        needs, partition::ids_of_chip(plan.factors, plan.order, plan.mesh_dims, chip), chip.chips);
+  }
+  return result;
+}
+
+/// What the gather of one operand moves; nothing of what comes from HBM. Which rows an index picks
+/// is not known, so they come from everywhere.
+Arrival arrival(const Reader& reader, std::size_t operand, const partition::Transition* moved) {
+  const auto& [graph, op, plan, chip] = reader;
+  const ir::Operand& read = op.operands[operand];
+  Arrival result{.traffic = {}, .moved = 0};
+  if (read.access == ir::Access::Write || partition::from_hbm(graph, read) ||
+      partition::first_like(op, operand) != operand) {
+    return result;
+  }
+  if (moved == nullptr || read.indirect) {
+    return from_everywhere(reader, operand);
+  }
+  result.traffic.received = moved->received.value;
+  result.traffic.sent = moved->sent.value;
+  result.traffic.fragments = moved->fragments;
+  result.traffic.chip_in = moved->chip_in.value;
+  result.traffic.chip_out = moved->chip_out.value;
+  result.moved = chip.interconnect.multicast ? moved->unique.value : moved->total.value;
+  return result;
+}
+
+}  // namespace
+
+Exchange gather_all(const ir::Graph& graph, const ir::Op& op, const PlanOption& option,
+                    std::span<const partition::Transition* const> moved, const chip::Chip& chip) {
+  const Fabric fabric(chip);
+  Traffic sum;
+  std::int64_t through = 0;
+  for (std::size_t operand = 0; operand < op.operands.size(); ++operand) {
+    const Arrival one = arrival({.graph = graph, .op = op, .plan = option.plan, .chip = chip},
+                                operand, moved[operand]);
+    sum.received += one.traffic.received;
+    sum.sent += one.traffic.sent;
+    sum.fragments += one.traffic.fragments;
+    sum.chip_in += one.traffic.chip_in;
+    sum.chip_out += one.traffic.chip_out;
+    through += one.moved;
+  }
+  sum.wide = partition::is_wide(option.plan, chip);
+  fabric.gather(sum, through);
+  if (ir::is_collective(op.kind)) {
+    add_ports(chip, workers(option.plan, option.cores),
+              partition::held_by_core(graph, op, option.plan).before, true, sum);
+  }
+  return fabric.exchange(sum);
+}
+
+}  // namespace elk::cost

@@ -1,0 +1,12 @@
+#pragma once
+
+#include "elk/emulate/kernels/tile.hpp"
+
+namespace elk::emulate {
+
+/// Whether there is a function for an elementwise op.
+[[nodiscard]] bool has_function(const ir::Graph& graph, const ir::Op& op);
+
+[[nodiscard]] Numbers elementwise(const Tile& tile);
+
+}  // namespace elk::emulate

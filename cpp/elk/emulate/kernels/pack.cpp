@@ -1,0 +1,201 @@
+#include "elk/emulate/kernels/pack.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "elk/base/errors.hpp"
+#include "elk/partition/extent.hpp"
+
+namespace elk::emulate {
+namespace {
+
+const ir::Tensor& tensor_of(const Tile& tile, std::size_t operand) {
+  return tile.graph.tensors[static_cast<std::size_t>(tile.op.operands[operand].tensor)];
+}
+
+/// The operand that reads the index tensor of `operand`.
+std::size_t index_operand(const Tile& tile, std::size_t operand) {
+  const std::vector<ir::Operand>& operands = tile.op.operands;
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    if (i != operand && operands[i].access == ir::Access::Read &&
+        operands[i].tensor == operands[operand].indirect->index) {
+      return i;
+    }
+  }
+  throw InternalError(text("op '", tile.op.name, "' does not read its index tensor"));
+}
+
+template <class Wide>
+void load_runs(const Piece& piece, const std::vector<Touched>& runs, std::vector<Wide>& out) {
+  const Elements elements{.data = piece.bytes, .dtype = piece.dtype};
+  for (const Touched& run : runs) {
+    load(elements, {.first = run.element, .step = run.step, .count = run.count},
+         out.data() + run.point);
+  }
+}
+
+}  // namespace
+
+std::vector<Touched> touched_by(const Tile& tile, std::size_t operand, const Points& points) {
+  const ir::Operand& read = tile.op.operands[operand];
+  std::vector<std::int64_t> picks;
+  if (read.indirect) {
+    const std::size_t index = index_operand(tile, operand);
+    picks.assign(static_cast<std::size_t>(points.count()), 0);
+    load_runs(tile.pieces[index], touched_by(tile, index, points), picks);
+  }
+  return touched(read, tile.pieces[operand].held, tensor_of(tile, operand).shape, points, picks);
+}
+
+template <class Wide>
+Packed<Wide> pack(const Tile& tile, std::int32_t input, const Points& points) {
+  const auto count = static_cast<std::size_t>(points.count());
+  Packed<Wide> result{.value = std::vector<Wide>(count, Wide{0}), .inside = {}};
+  std::size_t seen = 0;
+  std::vector<std::vector<Touched>> parts;
+  for (std::size_t i = 0; i < tile.op.operands.size(); ++i) {
+    const ir::Operand& operand = tile.op.operands[i];
+    if (operand.access == ir::Access::Read && operand.input == input) {
+      parts.push_back(touched_by(tile, i, points));
+      load_runs(tile.pieces[i], parts.back(), result.value);
+      for (const Touched& run : parts.back()) {
+        seen += static_cast<std::size_t>(run.count);
+      }
+    }
+  }
+  if (seen < count) {
+    result.inside.assign(count, 0);
+    for (const std::vector<Touched>& part : parts) {
+      for (const Touched& run : part) {
+        std::fill_n(result.inside.begin() + run.point, run.count, char{1});
+      }
+    }
+  }
+  return result;
+}
+
+std::vector<std::int32_t> inputs(const ir::Op& op) {
+  std::set<std::int32_t> found;
+  for (const ir::Operand& operand : op.operands) {
+    if (operand.access == ir::Access::Read && operand.input >= 0) {
+      found.insert(operand.input);
+    }
+  }
+  return {found.begin(), found.end()};
+}
+
+std::vector<char> axes_of(const ir::Op& op, std::int32_t input) {
+  std::vector<char> result(op.axes.size(), 0);
+  for (const ir::Operand& operand : op.operands) {
+    if (operand.access != ir::Access::Read || operand.input != input) {
+      continue;
+    }
+    for (std::size_t axis = 0; axis < result.size(); ++axis) {
+      if (partition::contains(operand, static_cast<std::int32_t>(axis))) {
+        result[axis] = 1;
+      }
+    }
+  }
+  return result;
+}
+
+Folded folded(const Tile& tile, ir::AxisRole role) {
+  Folded result;
+  for (std::size_t axis = 0; axis < tile.op.axes.size(); ++axis) {
+    Points& points = tile.op.axes[axis].role == role ? result.over : result.kept;
+    points.axes.push_back(static_cast<std::int32_t>(axis));
+    points.ranges.push_back(tile.ranges[axis]);
+  }
+  result.both = result.kept;
+  result.both.axes.insert(result.both.axes.end(), result.over.axes.begin(), result.over.axes.end());
+  result.both.ranges.insert(result.both.ranges.end(), result.over.ranges.begin(),
+                            result.over.ranges.end());
+  return result;
+}
+
+template <class Wide>
+std::vector<Wide> regrouped(std::vector<Wide> values, const Points& of, const Points& wanted) {
+  if (wanted.axes == of.axes && wanted.ranges == of.ranges) {
+    return values;
+  }
+  std::vector<std::int64_t> stride(wanted.axes.size(), 0);
+  std::int64_t from = 0;
+  std::int64_t step = 1;
+  for (std::size_t i = of.axes.size(); i-- > 0;) {
+    const auto at = std::find(wanted.axes.begin(), wanted.axes.end(), of.axes[i]);
+    if (at != wanted.axes.end()) {
+      const auto place = static_cast<std::size_t>(at - wanted.axes.begin());
+      stride[place] = step;
+      from += step * (wanted.ranges[place].begin - of.ranges[i].begin);
+    }
+    step *= of.ranges[i].length();
+  }
+  std::vector<Wide> result(static_cast<std::size_t>(wanted.count()));
+  std::vector<std::int64_t> digit(wanted.axes.size(), 0);
+  for (Wide& value : result) {
+    value = values[static_cast<std::size_t>(from)];
+    for (std::size_t i = digit.size(); i-- > 0;) {
+      from += stride[i];
+      if (++digit[i] < wanted.ranges[i].length()) {
+        break;
+      }
+      from -= stride[i] * digit[i];
+      digit[i] = 0;
+    }
+  }
+  return result;
+}
+
+Points result_points(const Tile& tile) {
+  return points_of(tile.op.operands[result_operands(tile.op).front()], tile.ranges);
+}
+
+std::vector<std::size_t> result_operands(const ir::Op& op) {
+  std::vector<std::size_t> result;
+  for (std::size_t i = 0; i < op.operands.size(); ++i) {
+    if (op.operands[i].access == ir::Access::Write) {
+      result.push_back(i);
+    }
+  }
+  return result;
+}
+
+void write(const Tile& tile, std::size_t operand, const Numbers& numbers, const Piece& piece) {
+  const ir::Operand& result = tile.op.operands[operand];
+  const Points points = points_of(result, tile.ranges);
+  const MutableElements to{.data = piece.bytes, .dtype = piece.dtype};
+  const std::vector<Touched> runs =
+      touched(result, piece.held, tensor_of(tile, operand).shape, points);
+  std::visit(
+      [&](const auto& values) {
+        for (const Touched& run : runs) {
+          save(values.data() + run.point,
+               {.first = run.element, .step = run.step, .count = run.count}, to);
+        }
+      },
+      numbers);
+}
+
+Numbers read(const Tile& tile, std::size_t operand, const Piece& piece) {
+  const ir::Operand& result = tile.op.operands[operand];
+  const Points points = points_of(result, tile.ranges);
+  const auto count = static_cast<std::size_t>(points.count());
+  const std::vector<Touched> runs =
+      touched(result, piece.held, tensor_of(tile, operand).shape, points);
+  return with_numbers(piece.dtype, count, [&](auto& values) { load_runs(piece, runs, values); });
+}
+
+template Packed<double> pack(const Tile& tile, std::int32_t input, const Points& points);
+template Packed<float> pack(const Tile& tile, std::int32_t input, const Points& points);
+template Packed<std::int64_t> pack(const Tile& tile, std::int32_t input, const Points& points);
+template Packed<std::uint64_t> pack(const Tile& tile, std::int32_t input, const Points& points);
+template std::vector<double> regrouped(std::vector<double> values, const Points& of,
+                                       const Points& wanted);
+template std::vector<float> regrouped(std::vector<float> values, const Points& of,
+                                      const Points& wanted);
+template std::vector<std::int64_t> regrouped(std::vector<std::int64_t> values, const Points& of,
+                                             const Points& wanted);
+template std::vector<std::uint64_t> regrouped(std::vector<std::uint64_t> values, const Points& of,
+                                              const Points& wanted);
+
+}  // namespace elk::emulate

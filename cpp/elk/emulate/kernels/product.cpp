@@ -1,0 +1,240 @@
+#include "elk/emulate/kernels/product.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+#include <Eigen/Core>
+
+#include "elk/emulate/kernels/dense.hpp"
+#include "elk/emulate/kernels/pack.hpp"
+
+namespace elk::emulate {
+namespace {
+
+/// The axes of a product: matrices of their own, rows, columns, and what is summed over.
+struct Roles {
+  Points group;
+  Points m;
+  Points n;
+  Points k;
+};
+
+void add(Points& points, std::size_t axis, const partition::Run& range) {
+  points.axes.push_back(static_cast<std::int32_t>(axis));
+  points.ranges.push_back(range);
+}
+
+Roles roles(const Tile& tile) {
+  Roles result;
+  const std::vector<char> in_a = axes_of(tile.op, 0);
+  const std::vector<char> in_b = axes_of(tile.op, 1);
+  for (std::size_t axis = 0; axis < tile.ranges.size(); ++axis) {
+    const bool summed = tile.op.axes[axis].role == ir::AxisRole::Reduction;
+    const bool of_one = in_a[axis] != in_b[axis];
+    Points& apart = in_a[axis] != 0 ? result.m : result.n;
+    Points& kept = of_one ? apart : result.group;
+    add(summed ? result.k : kept, axis, tile.ranges[axis]);
+  }
+  return result;
+}
+
+Points joined(const std::vector<const Points*>& parts) {
+  Points result;
+  for (const Points* part : parts) {
+    result.axes.insert(result.axes.end(), part->axes.begin(), part->axes.end());
+    result.ranges.insert(result.ranges.end(), part->ranges.begin(), part->ranges.end());
+  }
+  return result;
+}
+
+/// The numbers of a product besides its operands.
+struct Scalars {
+  double zero_a = 0;
+  double zero_b = 0;
+  double alpha = 1;
+  double beta = 1;
+  double bias = 0;
+};
+
+Scalars scalars_of(const ir::Op& op) {
+  Scalars result;
+  auto next = op.scalars.begin();
+  if (op.onnx_type.starts_with("Integer")) {
+    result.zero_a = *next++;
+    result.zero_b = *next++;
+  }
+  if (op.onnx_type == "Gemm") {
+    result.alpha = *next++;
+    result.beta = *next++;
+  }
+  result.bias = next == op.scalars.end() ? 0 : *next;
+  return result;
+}
+
+/// The elements of an input where they lie in a core's memory, if that is the order of `points` and
+/// they are numbers of type Wide; else null.
+template <class Wide>
+const Wide* in_place(const Tile& tile, std::int32_t input, const Points& points) {
+  const auto reads = [&](const ir::Operand& operand) {
+    return operand.access == ir::Access::Read && operand.input == input;
+  };
+  const std::vector<ir::Operand>& operands = tile.op.operands;
+  const auto first = std::find_if(operands.begin(), operands.end(), reads);
+  if (first == operands.end() || std::any_of(first + 1, operands.end(), reads)) {
+    return nullptr;
+  }
+  const auto k = static_cast<std::size_t>(first - operands.begin());
+  const Piece& piece = tile.pieces[k];
+  if (!is_stored_as<Wide>(piece.dtype) || piece.bytes == nullptr) {
+    return nullptr;
+  }
+  const std::vector<Touched> runs = touched_by(tile, k, points);
+  if (runs.size() != 1 || runs[0].step != 1 || runs[0].count != points.count()) {
+    return nullptr;
+  }
+  const auto* found = reinterpret_cast<const Wide*>(piece.bytes) + runs[0].element;
+  return reinterpret_cast<std::uintptr_t>(found) % alignof(Wide) == 0 ? found : nullptr;
+}
+
+/// The elements of a factor, in order.
+template <class Wide>
+class Factor {
+ public:
+  /// With `zero`, its zero point, taken off where it has elements.
+  Factor(const Tile& tile, std::int32_t input, const Points& points, double zero)
+      : data_(zero == 0 ? in_place<Wide>(tile, input, points) : nullptr) {
+    if (data_ != nullptr) {
+      return;
+    }
+    Packed<Wide> packed = pack<Wide>(tile, input, points);
+    for (std::size_t i = 0; zero != 0 && i < packed.value.size(); ++i) {
+      if (packed.inside.empty() || packed.inside[i] != 0) {
+        packed.value[i] -= static_cast<Wide>(zero);
+      }
+    }
+    packed_ = std::move(packed.value);
+    data_ = packed_.data();
+  }
+
+  [[nodiscard]] const Wide* data() const { return data_; }
+
+ private:
+  std::vector<Wide> packed_;
+  const Wide* data_;
+};
+
+/// Whether the last dimension of input 1 is a column: then its rows are contiguous.
+bool columns_last(const Tile& tile, const Points& n) {
+  for (const ir::Operand& operand : tile.op.operands) {
+    if (operand.access == ir::Access::Read && operand.input == 1 && !operand.dims.empty()) {
+      for (const std::int32_t axis : operand.dims.back().axes) {
+        return std::find(n.axes.begin(), n.axes.end(), axis) != n.axes.end();
+      }
+    }
+  }
+  return false;
+}
+
+/// Sizes of a product, and how its right factor lies: row by row, or column by column.
+struct Sizes {
+  std::int64_t m;
+  std::int64_t n;
+  std::int64_t k;
+  bool by_rows;
+};
+
+template <class Wide>
+void multiply_group(const Wide* a, const Wide* b, const Sizes& sizes, Wide* c) {
+  using RowMajor = Eigen::Matrix<Wide, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+  using ColMajor = Eigen::Matrix<Wide, Eigen::Dynamic, Eigen::Dynamic, Eigen::ColMajor>;
+  const auto& [m, n, k, by_rows] = sizes;
+  if constexpr (std::is_same_v<Wide, float>) {
+    RowMajor turned;
+    if (!by_rows) {
+      turned = Eigen::Map<const ColMajor>(b, k, n);
+    }
+    multiply({.left = a, .right = by_rows ? b : turned.data(), .out = c, .m = m, .n = n, .k = k});
+  } else {
+    const Eigen::Map<const RowMajor> left(a, m, k);
+    Eigen::Map<RowMajor> out(c, m, n);
+    if (by_rows) {
+      out.noalias() = left * Eigen::Map<const RowMajor>(b, k, n);
+    } else {
+      out.noalias() = left * Eigen::Map<const ColMajor>(b, k, n);
+    }
+  }
+}
+
+template <class Wide>
+std::vector<Wide> products(const Tile& tile, const Roles& axes, const Scalars& scalars) {
+  const bool by_rows = columns_last(tile, axes.n);
+  const Factor<Wide> a(tile, 0, joined({&axes.group, &axes.m, &axes.k}), scalars.zero_a);
+  const Factor<Wide> b(
+      tile, 1,
+      by_rows ? joined({&axes.group, &axes.k, &axes.n}) : joined({&axes.group, &axes.n, &axes.k}),
+      scalars.zero_b);
+  const Sizes sizes{
+      .m = axes.m.count(), .n = axes.n.count(), .k = axes.k.count(), .by_rows = by_rows};
+  std::vector<Wide> c(static_cast<std::size_t>(axes.group.count() * sizes.m * sizes.n));
+  for (std::int64_t group = 0; group < axes.group.count(); ++group) {
+    multiply_group(a.data() + (group * sizes.m * sizes.k), b.data() + (group * sizes.k * sizes.n),
+                   sizes, c.data() + (group * sizes.m * sizes.n));
+  }
+  return c;
+}
+
+bool begins_sum(const Roles& axes) {
+  return std::all_of(axes.k.ranges.begin(), axes.k.ranges.end(),
+                     [](const partition::Run& range) { return range.begin == 0; });
+}
+
+/// The product with alpha, and with beta and bias where the sum begins, in numbers of type Out.
+template <class Wide, class Out>
+std::vector<Out> biased(const Tile& tile) {
+  const Roles axes = roles(tile);
+  const Scalars scalars = scalars_of(tile.op);
+  const Points points = result_points(tile);
+  const std::vector<Wide> sums = regrouped(products<Wide>(tile, axes, scalars),
+                                           joined({&axes.group, &axes.m, &axes.n}), points);
+  std::vector<Out> result(sums.begin(), sums.end());
+  const auto alpha = static_cast<Out>(scalars.alpha);
+  if (alpha != Out{1}) {
+    for (Out& value : result) {
+      value *= alpha;
+    }
+  }
+  const std::vector<std::int32_t> given = inputs(tile.op);
+  const bool has_bias = std::find(given.begin(), given.end(), 2) != given.end();
+  if (!begins_sum(axes) || (!has_bias && scalars.bias == 0)) {
+    return result;
+  }
+  std::vector<Out> bias(has_bias ? 0 : result.size(), static_cast<Out>(scalars.bias));
+  if (has_bias) {
+    bias = pack<Out>(tile, 2, points).value;
+  }
+  const auto beta = static_cast<Out>(scalars.beta);
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    result[i] += beta * bias[i];
+  }
+  return result;
+}
+
+}  // namespace
+
+Numbers product(const Tile& tile) {
+  const ir::DType accumulate = tile.op.accumulate;
+  if (accumulate == ir::DType::F64) {
+    return biased<double, double>(tile);
+  }
+  if (is_real(accumulate)) {
+    return biased<float, double>(tile);
+  }
+  if (accumulate == ir::DType::U64) {
+    return biased<std::uint64_t, std::uint64_t>(tile);
+  }
+  return biased<std::int64_t, std::int64_t>(tile);
+}
+
+}  // namespace elk::emulate

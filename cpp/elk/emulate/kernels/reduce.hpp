@@ -1,0 +1,15 @@
+#pragma once
+
+#include <string_view>
+
+#include "elk/emulate/kernels/tile.hpp"
+
+namespace elk::emulate {
+
+/// Whether there is a kernel for the function of a Reduce or Pool op.
+[[nodiscard]] bool has_reduction(const ir::Op& op);
+
+/// What a Reduce or Pool makes of the ranges of a tile, before `finish`.
+[[nodiscard]] Numbers reduced(const Tile& tile);
+
+}  // namespace elk::emulate

@@ -1,0 +1,14 @@
+#pragma once
+
+#include "elk/emulate/kernels/tile.hpp"
+
+namespace elk::emulate {
+
+/// Whether there is a kernel for the function of a Softmax or Norm op.
+[[nodiscard]] bool has_row_function(const ir::Op& op);
+
+/// A scan of whole rows, and the first k of each sorted row with their positions.
+[[nodiscard]] Numbers scanned(const Tile& tile);
+[[nodiscard]] std::vector<Numbers> top_k(const Tile& tile);
+
+}  // namespace elk::emulate

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <vector>
+
+#include "elk/emulate/machine/job.hpp"
+#include "elk/emulate/machine/tape.hpp"
+#include "elk/emulate/memory/book.hpp"
+#include "elk/emulate/memory/memory.hpp"
+#include "elk/program/code/spaces.hpp"
+#include "elk/program/program.hpp"
+
+namespace elk::emulate {
+
+/// The bytes of whole tensors by position in Graph::tensors: as they lie in HBM or at the host.
+using Images = std::map<std::int32_t, std::vector<std::byte>>;
+/// The same where a caller has them.
+using Views = std::map<std::int32_t, std::span<const std::byte>>;
+
+/// Runs the program: every preload, distribution, shift and reduction is a copy of bytes between
+/// the memories of cores, at the addresses of its buffers. `given` has the inputs, weights and
+/// states. The answer has the tensors in `wanted`.
+///
+/// Throws InvalidInput for a program without buffers, an op without a kernel or an image of another
+/// size; InternalError, with op, core and step, for what a sound program never does: reading bytes
+/// that nobody wrote ("emulate_poison"), an address in no buffer ("emulate_address"), buffers that
+/// overlap while both live ("emulate_overlap"), an exchange whose ends disagree
+/// ("emulate_exchange").
+[[nodiscard]] Images emulate(const Job& job, const Views& given,
+                             std::span<const std::int32_t> wanted);
+
+/// What one chip did.
+struct Emulated {
+  Images images;  // the tensors in `wanted`
+  Tape tape;
+};
+/// The same on chips that run one program, each on its part of a model: instruction after
+/// instruction on all of them, collectives between them. `slices` are the ops by which a chip takes
+/// its part of a tensor that it holds whole. `given` and the answer are by chip.
+[[nodiscard]] std::vector<Emulated> emulate_pod(const Job& job,
+                                                std::span<const std::int32_t> slices,
+                                                const std::vector<Views>& given,
+                                                std::span<const std::int32_t> wanted);
+
+/// The state of a chip between instructions.
+struct Machine {
+  const Job& job;
+  BufferBook book;
+  program::Spaces spaces;
+  std::vector<Arena> arenas;  // of every core of the machine
+  const Views& given;
+  Images stored;  // by the program: they take the place of what was given
+  Tape tape;
+
+  Machine(const Job& on, const Views& of);
+
+  /// All of a tensor that rests on chip, put together from the cores that hold it.
+  [[nodiscard]] std::vector<std::byte> collect(std::int32_t tensor);
+  /// The same from wherever it is: its image, or else what is collected into `room`.
+  [[nodiscard]] std::span<const std::byte> image(std::int32_t tensor, std::vector<std::byte>& room);
+};
+
+}  // namespace elk::emulate

@@ -1,0 +1,125 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "elk/emulate/machine/machine.hpp"
+#include "elk/emulate/machine/places.hpp"
+#include "elk/emulate/machine/positions.hpp"
+#include "elk/emulate/machine/site.hpp"
+#include "elk/emulate/memory/boxes.hpp"
+#include "elk/program/expand/groups.hpp"
+
+namespace elk::emulate {
+
+/// A dense piece of a tensor, with the cores that hold it.
+struct Holding {
+  Held held;
+  std::vector<std::int32_t> cores;
+};
+/// The distinct pieces of the layout in which a tensor lies.
+class Holdings {
+ public:
+  explicit Holdings(const partition::Layout& layout);
+
+  [[nodiscard]] const std::vector<Holding>& all() const { return all_; }
+  /// Calls `visit` for each piece that has an element in common with `held`, in order.
+  void for_each_that_meets(const Held& held,
+                           const std::function<void(const Holding&)>& visit) const;
+
+ private:
+  /// The groups whose set meets what is looked for along the dimension that leaves the fewest, in
+  /// order.
+  [[nodiscard]] std::vector<std::size_t> candidates(
+      const std::vector<std::vector<char>>& meets) const;
+
+  partition::Pieces pieces_;
+  std::vector<program::PieceGroup> groups_;
+  std::vector<Holding> all_;                                   // like `groups_`
+  std::vector<std::vector<std::vector<std::size_t>>> of_set_;  // groups by dimension and set
+};
+
+/// The operands of one op in the memories of its cores.
+class Operands {
+ public:
+  Operands(Machine& machine, std::int32_t op);
+
+  [[nodiscard]] Machine& machine() const { return machine_; }
+  [[nodiscard]] std::int32_t id() const { return id_; }
+  [[nodiscard]] const Site& site() const { return site_; }
+
+  /// Whether operand `k` comes from HBM, and on a chip that has one.
+  [[nodiscard]] bool is_preloaded(std::size_t k) const { return places_.is_preloaded(k); }
+  /// Whether it is gathered: an activation that does not lie where it is needed.
+  [[nodiscard]] bool is_gathered(std::size_t k) const { return places_.is_gathered(k); }
+
+  [[nodiscard]] Held held(std::size_t k, std::size_t worker, const Shifts& shifts) const;
+  /// The same before the first shift, known once and for all.
+  [[nodiscard]] const Held& first_held(std::size_t k, std::size_t worker) const {
+    return first_held_[k][worker];
+  }
+  /// Where a worker keeps its piece of a read operand; of a result, its partial tile and the room
+  /// to receive others'.
+  [[nodiscard]] const Storage& storage(std::size_t k, std::size_t worker) const {
+    return storage_[k][worker];
+  }
+  /// Where the final piece of a result rests.
+  [[nodiscard]] Storage rest(std::size_t k) const { return {places_.rest(k)}; }
+
+  /// The same to read and write, in elements of `bits`.
+  [[nodiscard]] View view(std::size_t k, std::size_t worker, std::int64_t bits) const;
+
+  /// The slices of a preloaded piece: bytes [begin, end) of it for each of the peers.
+  struct Slices {
+    std::vector<Segment> parts;
+    std::size_t own;
+  };
+  [[nodiscard]] Slices slices(std::size_t k, std::size_t worker) const;
+  /// The worker that received slice `slice` of the same piece at preload.
+  [[nodiscard]] std::size_t peer(std::size_t k, std::size_t worker, std::size_t slice) const;
+
+  /// A piece where it lies, if that is in ascending order of its indices and in one segment; else
+  /// null. Kernels do not write what an op reads.
+  [[nodiscard]] std::byte* in_place(std::size_t k, std::size_t worker) const;
+  /// A piece in ascending order of its indices, and back: rotating ones lie in a circle.
+  [[nodiscard]] std::vector<std::byte> load(std::size_t k, std::size_t worker,
+                                            const Shifts& shifts) const;
+  [[nodiscard]] std::vector<std::byte> in_place_order(std::size_t k, std::size_t worker,
+                                                      std::vector<std::byte> piece) const;
+  /// Dimensions [begin, end) of a tensor.
+  using DimRange = Interval<std::size_t>;
+  /// Where the elements of a piece lie, of some of its dimensions.
+  [[nodiscard]] Positions positions(std::size_t k, std::size_t worker, const Shifts& shifts,
+                                    DimRange dims) const;
+  /// From the ascending order of a piece to where its elements lie.
+  [[nodiscard]] std::vector<SharedRun> circle_runs(std::size_t k, std::size_t worker,
+                                                   const Shifts& shifts) const;
+
+  /// Notes what a worker received. `moved.op` is filled in.
+  void note(std::size_t worker, Moved moved) const;
+
+  /// Calls `body(worker)` for all workers in parallel, with op, core and step in what it throws.
+  void for_each_worker(std::int64_t step, const std::function<void(std::size_t)>& body) const;
+
+ private:
+  /// The places of the indices that a worker holds of one dimension along which an operand rotates.
+  [[nodiscard]] Positions circle(const Spin& spin, std::size_t worker, std::int64_t shifts,
+                                 const partition::Indices& set) const;
+  void find_picks(std::size_t k);
+  [[nodiscard]] Storage find_storage(std::size_t k, std::size_t worker,
+                                     const std::vector<Segment>& space) const;
+
+  Machine& machine_;
+  std::int32_t id_;
+  program::PlacedOp placed_;
+  Site site_;
+  Places places_;
+  std::vector<std::vector<partition::Indices>> picks_;  // of indirect operands, by worker
+  std::vector<std::vector<Held>> first_held_;           // by operand and worker
+  std::vector<std::vector<Storage>> storage_;
+};
+
+}  // namespace elk::emulate

@@ -1,0 +1,126 @@
+#include "elk/program/check/check.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+#include "elk/base/errors.hpp"
+#include "elk/partition/plan.hpp"
+#include "elk/program/check/rules.hpp"
+#include "elk/program/code/lifetimes.hpp"
+
+namespace elk::program {
+namespace {
+
+/// Whether every position in the program lies within its table, so that rules may follow them.
+bool positions_in_range(CheckContext& context) {
+  const Program& program = context.program;
+  const auto ops = static_cast<std::int32_t>(context.graph.ops.size());
+  const auto tensors = static_cast<std::int32_t>(context.graph.tensors.size());
+  const auto instructions = static_cast<std::int32_t>(program.code.size());
+  const auto within = [](std::int32_t value, std::int32_t size) {
+    return value >= 0 && value < size;
+  };
+  std::vector<std::string>& broken = context.broken;
+  if (program.ops.size() != context.graph.ops.size()) {
+    broken.push_back(text("the program plans ", program.ops.size(), " ops of ", ops));
+  }
+  for (std::size_t i = 0; i < program.code.size(); ++i) {
+    const Instruction& instruction = program.code[i];
+    if (!within(instruction.subject, instruction.opcode == Opcode::Store ? tensors : ops)) {
+      broken.push_back(text("instruction ", i, " names subject ", instruction.subject));
+    }
+  }
+  for (std::size_t i = 0; i < program.buffers.size(); ++i) {
+    const Buffer& buffer = program.buffers[i];
+    if (!within(buffer.op, ops) || !within(buffer.tensor, tensors)) {
+      broken.push_back(text("buffer ", i, " names op ", buffer.op, ", tensor ", buffer.tensor));
+    }
+    if (!within(buffer.from, instructions) || !within(buffer.to, instructions) ||
+        buffer.from > buffer.to) {
+      broken.push_back(text("buffer ", i, " lives from ", buffer.from, " to ", buffer.to, " of ",
+                            instructions, " instructions"));
+    }
+  }
+  return broken.empty();
+}
+
+/// Design 3.4: an operand from HBM has a divisor that its copies allow, any other has none.
+void check_divisors(CheckContext& context, std::int32_t id) {
+  const ir::Op& op = context.graph.ops[static_cast<std::size_t>(id)];
+  const OpPlan& plan = context.program.ops[static_cast<std::size_t>(id)];
+  for (std::size_t k = 0; k < op.operands.size(); ++k) {
+    const std::int64_t divisor = plan.divisor[k];
+    const std::string who = text(named(context.graph, id), ", operand ", k);
+    if (!context.chip.hbm || !partition::from_hbm(context.graph, op.operands[k])) {
+      if (divisor != 0) {
+        context.broken.push_back(text(who, ": divisor ", divisor, " without data from HBM"));
+      }
+      continue;
+    }
+    const std::vector<std::int64_t> allowed =
+        partition::sharing(context.graph, op, k, plan.execute, context.chip).divisors;
+    if (std::find(allowed.begin(), allowed.end(), divisor) == allowed.end()) {
+      context.broken.push_back(
+          text(who, ": divisor ", divisor, " is none of its ", allowed.size(), " divisors"));
+    }
+  }
+}
+
+}  // namespace
+
+std::string named(const ir::Graph& graph, std::int32_t op) {
+  return text("op ", op, " (", graph.ops[static_cast<std::size_t>(op)].name, ")");
+}
+
+std::string named_tensor(const ir::Graph& graph, std::int32_t tensor) {
+  return text("tensor ", tensor, " (", graph.tensors[static_cast<std::size_t>(tensor)].name, ")");
+}
+
+std::vector<std::int8_t> check_plans(CheckContext& context) {
+  std::vector<std::int8_t> valid(context.graph.ops.size(), 0);
+  for (std::size_t i = 0; i < valid.size(); ++i) {
+    const auto id = static_cast<std::int32_t>(i);
+    const ir::Op& op = context.graph.ops[i];
+    const OpPlan& plan = context.program.ops[i];
+    if (plan.divisor.size() != op.operands.size()) {
+      context.broken.push_back(text(named(context.graph, id), ": ", plan.divisor.size(),
+                                    " divisors for ", op.operands.size(), " operands"));
+      continue;
+    }
+    const std::size_t before = context.broken.size();
+    try {
+      partition::validate(context.graph, op, plan.execute, context.chip);
+      check_divisors(context, id);
+    } catch (const InvalidInput& error) {
+      context.broken.push_back(text(named(context.graph, id), ": ", error.what()));
+    }
+    valid[i] = context.broken.size() == before ? 1 : 0;
+  }
+  return valid;
+}
+
+std::vector<std::string> check_unplaced(const ir::Graph& graph, const chip::Chip& chip,
+                                        const Program& program) {
+  CheckContext context{.graph = graph, .chip = chip, .program = program, .broken = {}};
+  if (positions_in_range(context)) {
+    check_order(context);
+    static_cast<void>(check_plans(context));
+  }
+  return std::move(context.broken);
+}
+
+std::vector<std::string> check(const ir::Graph& graph, const chip::Chip& chip,
+                               const Program& program) {
+  CheckContext context{.graph = graph, .chip = chip, .program = program, .broken = {}};
+  if (!positions_in_range(context)) {
+    return std::move(context.broken);
+  }
+  check_order(context);
+  const std::vector<std::int8_t> valid = check_plans(context);
+  check_addresses(context);
+  check_coverage(context, valid);
+  return std::move(context.broken);
+}
+
+}  // namespace elk::program

@@ -1,0 +1,133 @@
+#include <cstddef>
+#include <optional>
+
+#include "elk/base/text.hpp"
+#include "elk/partition/plan.hpp"
+#include "elk/program/check/rules.hpp"
+#include "elk/program/code/lifetimes.hpp"
+
+namespace elk::program {
+namespace {
+
+/// Walks the code once, as the chip would issue it.
+class OrderChecker {
+ public:
+  explicit OrderChecker(CheckContext& context)
+      : context_(context),
+        graph_(context.graph),
+        lives_(lifetimes(graph_)),
+        preloads_(graph_.ops.size(), 0),
+        store_op_(graph_.tensors.size()),
+        stores_(graph_.tensors.size(), 0) {
+    for (const ir::Store& store : graph_.stores) {
+      store_op_[index(store.tensor)] = store.op;
+    }
+  }
+
+  void walk() {
+    for (const Instruction& instruction : context_.program.code) {
+      switch (instruction.opcode) {
+        case Opcode::Preload:
+          preload(instruction.subject);
+          break;
+        case Opcode::Store:
+          store(instruction.subject);
+          break;
+        case Opcode::Execute:
+          execute(instruction.subject);
+          break;
+      }
+    }
+    if (static_cast<std::size_t>(next_) < graph_.ops.size()) {
+      fail(text("the program ends before execute of ", named(graph_, next_)));
+    }
+    for (const ir::Store& stored : graph_.stores) {
+      if (stores_[index(stored.tensor)] == 0) {
+        fail(text("no store of ", named_tensor(graph_, stored.tensor)));
+      }
+    }
+  }
+
+ private:
+  static std::size_t index(std::int32_t id) { return static_cast<std::size_t>(id); }
+  void fail(const std::string& what) { context_.broken.push_back(what); }
+  [[nodiscard]] bool executed(std::int32_t op) const { return op < next_; }
+
+  void execute(std::int32_t id) {
+    if (id != next_) {
+      fail(text("execute of ", named(graph_, id), " where that of op ", next_, " is due"));
+      return;
+    }
+    if (context_.chip.hbm && has_hbm_data(graph_, graph_.ops[index(id)]) &&
+        preloads_[index(id)] == 0) {
+      fail(text("execute of ", named(graph_, id), " before its preload"));
+    }
+    ++next_;
+  }
+
+  void preload(std::int32_t id) {
+    const std::string who = text("preload of ", named(graph_, id));
+    const ir::Op& op = graph_.ops[index(id)];
+    if (!context_.chip.hbm) {
+      fail(text(who, " on a chip without HBM"));
+    }
+    if (!has_hbm_data(graph_, op)) {
+      fail(text(who, ", which has no data in HBM"));
+    }
+    if (executed(id)) {
+      fail(text(who, " after its execute"));
+    }
+    if (++preloads_[index(id)] > 1) {
+      fail(text(who, " for the second time"));
+    }
+    for (const ir::Operand& operand : op.operands) {
+      if (partition::from_hbm(graph_, operand)) {
+        source(who, operand);
+      }
+    }
+  }
+
+  /// What the preload reads is in HBM by now, and known.
+  void source(const std::string& who, const ir::Operand& operand) {
+    if (operand.indirect) {
+      const std::int32_t made_by = lives_.producer[index(operand.indirect->index)];
+      if (made_by >= 0 && !executed(made_by)) {
+        fail(text(who, " before execute of ", named(graph_, made_by), " makes its index ",
+                  named_tensor(graph_, operand.indirect->index)));
+      }
+    }
+    const bool made_here = operand.spilled || lives_.producer[index(operand.tensor)] >= 0;
+    if (made_here && stores_[index(operand.tensor)] == 0) {
+      fail(text(who, " before the store of ", named_tensor(graph_, operand.tensor)));
+    }
+  }
+
+  void store(std::int32_t tensor) {
+    const std::string who = text("store of ", named_tensor(graph_, tensor));
+    const std::optional<std::int32_t> made_by = store_op_[index(tensor)];
+    if (!made_by) {
+      fail(text(who, ", which the graph does not store"));
+      return;
+    }
+    if (!executed(*made_by)) {
+      fail(text(who, " before execute of ", named(graph_, *made_by), " makes it"));
+    }
+    if (++stores_[index(tensor)] > 1) {
+      fail(text(who, " for the second time"));
+    }
+  }
+
+  CheckContext& context_;
+  const ir::Graph& graph_;
+  Lifetimes lives_;
+  std::int32_t next_ = 0;  // the op whose execute is due
+  std::vector<std::int32_t> preloads_;
+  std::vector<std::optional<std::int32_t>> store_op_;  // by tensor
+  std::vector<std::int32_t> stores_;
+};
+
+}  // namespace
+
+void check_order(CheckContext& context) { OrderChecker(context).walk(); }
+
+}  // namespace elk::program

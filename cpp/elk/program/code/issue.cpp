@@ -1,0 +1,36 @@
+#include "elk/program/code/issue.hpp"
+
+#include <cstddef>
+
+#include "elk/base/errors.hpp"
+
+namespace elk::program {
+
+std::vector<Instruction> issue(const ir::Graph& graph,
+                               const std::vector<std::int32_t>& preload_order,
+                               const std::vector<std::int32_t>& issued_before) {
+  if (issued_before.size() != graph.ops.size()) {
+    throw InternalError(
+        text("issue: preload numbers for ", issued_before.size(), " ops, not ", graph.ops.size()));
+  }
+  std::vector<std::vector<std::int32_t>> stores(graph.ops.size());
+  for (const ir::Store& store : graph.stores) {
+    stores[static_cast<std::size_t>(store.op)].push_back(store.tensor);
+  }
+  std::vector<Instruction> code;
+  code.reserve(graph.ops.size() + preload_order.size() + graph.stores.size());
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < graph.ops.size(); ++i) {
+    for (; next < preload_order.size() && static_cast<std::int32_t>(next) < issued_before[i];
+         ++next) {
+      code.push_back({.opcode = Opcode::Preload, .subject = preload_order[next]});
+    }
+    code.push_back({.opcode = Opcode::Execute, .subject = static_cast<std::int32_t>(i)});
+    for (const std::int32_t tensor : stores[i]) {
+      code.push_back({.opcode = Opcode::Store, .subject = tensor});
+    }
+  }
+  return code;
+}
+
+}  // namespace elk::program

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "elk/partition/layout/layout.hpp"
+#include "elk/program/code/spaces.hpp"
+#include "elk/program/expand/collective_moves.hpp"
+#include "elk/program/expand/transfers.hpp"
+
+namespace elk::program {
+
+/// Cores that run calls of one shape.
+struct Tiles {
+  std::vector<std::int64_t> size;  // of every axis, in one step
+  Cores cores;
+};
+
+/// The rotation of one operand along one dimension: the same exchange after some of the steps.
+struct Rotation {
+  std::int32_t operand;
+  std::int32_t dim;
+  Exchange exchange;
+  std::int64_t every;   // steps: after those whose number, from 1, it divides, but for the last
+  std::int64_t bytes;   // that the busiest core passes on at a time
+  std::int64_t chunks;  // loads of the transfer buffer, each with a sync
+  std::int64_t slices;  // contiguous runs of a load, copied into place ...
+  std::int64_t run;     // ... of so many elements each
+  std::int64_t bits;    // of an element
+};
+
+/// One exchange of partial results, which are then added up.
+struct Round {
+  Exchange exchange;
+  std::int64_t parts;     // that a core adds up
+  std::int64_t elements;  // of each
+};
+
+/// What `execute` does, step by step (design 7). Bytes and boxes; no time.
+struct Execution {
+  Exchange gather;      // activations, to where the first step needs them
+  Exchange distribute;  // the rest of preloaded pieces, among peers
+  std::vector<Tiles> tiles;
+  std::int64_t steps;
+  std::vector<Rotation> rotations;  // in the order in which they follow a step
+  std::vector<Round> reduce;
+  bool wide;                             // whether they are on several chips
+  std::optional<Collective> collective;  // instead of steps and reductions
+};
+
+/// What the execute of an op does. `have[k]` is the layout in which operand k rests, null where it
+/// does not rest on chip.
+[[nodiscard]] Execution expand(const PlacedOp& placed,
+                               std::span<const partition::Layout* const> have);
+
+/// Bytes that a core with these tiles holds of a read operand when the execute begins.
+[[nodiscard]] Bytes held_bytes(const PlacedOp& placed, std::size_t k,
+                               std::vector<std::int64_t> tile);
+
+/// Exchanges of the rest of preloaded pieces alone, as `Execution::distribute`.
+void add_distribution(const PlacedOp& placed, std::size_t k, Exchange& exchange);
+
+/// The rotations of an op, none where every operand is whole.
+[[nodiscard]] std::vector<Rotation> rotations(const PlacedOp& placed);
+
+/// The exchanges after the last step: reduce-scatters of partial results, rounds of a row op.
+[[nodiscard]] std::vector<Round> reductions(const PlacedOp& placed);
+
+}  // namespace elk::program

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "elk/program/place/strip.hpp"
+
+namespace elk::program {
+
+/// Pieces that begin in the moments [begin, end) are the same every `length` moments.
+struct Period {
+  std::int32_t begin;
+  std::int32_t end;
+  std::int32_t length;
+};
+
+/// The longest stretch of a strip that repeats at least three times; ties go to the shorter period,
+/// then to the earlier stretch. Pieces of one moment stand in a fixed order.
+[[nodiscard]] std::optional<Period> find_period(const Strip& strip);
+
+/// Periods that a ring needs so that none of its pieces is longer than the ring.
+[[nodiscard]] std::int32_t fewest_periods(const Strip& strip, const Period& period);
+
+/// As `pack`, by way of the repeated stretch: packs `periods` of it bent into a ring, lays the ring
+/// out over the stretch again and again, and then fits in what comes before and after. Empty if
+/// the stretch is shorter than the ring. A buffer can return to its address only once round the
+/// ring, so that a ring of more periods may fit where one of fewer does not.
+[[nodiscard]] std::optional<std::vector<std::int64_t>> pack_by_period(const Strip& strip,
+                                                                      const Period& period,
+                                                                      std::int32_t periods,
+                                                                      std::int64_t& work);
+
+}  // namespace elk::program

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "elk/schedule/problem/problem.hpp"
+#include "elk/schedule/problem/schedule.hpp"
+#include "elk/schedule/timing/allocate.hpp"
+
+namespace elk::schedule {
+
+/// The choices of a front that a schedule is likely to want, sorted: the cheapest of those that
+/// take at most half, a quarter and so on of the largest power of two, whether preloads delay the
+/// model or not. More SRAM adds to them and puts out none.
+[[nodiscard]] std::vector<Choice> likely_choices(const cost::Front& front,
+                                                 const Contention& contention);
+
+/// The choice with which `reader` works on what `op` made as it lies, if there is one. Adds it to
+/// the front where it is missing.
+[[nodiscard]] std::optional<Choice> following(Problem& problem, std::int32_t reader,
+                                              std::int32_t op, const std::vector<Choice>& choices);
+
+/// The choice with which `op` leaves its result as `reader` with the plan of `choice` needs it, if
+/// there is one. Adds it to the front where it is missing.
+[[nodiscard]] std::optional<Choice> feeding(Problem& problem, std::int32_t op, std::int32_t reader,
+                                            const Choice& choice);
+
+}  // namespace elk::schedule

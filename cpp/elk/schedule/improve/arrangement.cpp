@@ -1,0 +1,103 @@
+#include "elk/schedule/improve/arrangement.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <numeric>
+#include <utility>
+
+namespace elk::schedule {
+namespace {
+
+/// The fronts of an op, of what makes its operands, and of what reads its results.
+std::vector<std::int32_t> surroundings(const Problem& problem, std::int32_t op) {
+  const auto front = [&](std::int32_t of) {
+    return of < 0 ? -1 : problem.front_of()[static_cast<std::size_t>(of)];
+  };
+  std::vector<std::int32_t> result{front(op)};
+  for (const ir::Operand& operand : problem.graph().ops[static_cast<std::size_t>(op)].operands) {
+    const bool read = operand.access == ir::Access::Read;
+    result.push_back(
+        read ? front(problem.lives().producer[static_cast<std::size_t>(operand.tensor)]) : -1);
+  }
+  for (const std::int32_t reader : problem.readers(op)) {
+    result.push_back(front(reader));
+  }
+  return result;
+}
+
+}  // namespace
+
+Places::Places(const Problem& problem)
+    : layers_(problem.graph().repeat.value_or(
+          ir::Repeat{.begin = 0, .period = problem.op_count(), .count = 1})) {
+  for (std::int32_t op = 0; op < problem.op_count(); ++op) {
+    if (of(op) == op) {
+      all_.push_back(op);
+      if (repeats(op) && problem.is_loaded(op)) {
+        loaded_.push_back(op);
+      }
+    }
+  }
+}
+
+/// Of ops that stand at one place, one in the middle speaks: the first may find its inputs
+/// elsewhere.
+Alike alike(const Problem& problem, const Places& places) {
+  std::map<std::vector<std::int32_t>, std::vector<std::int32_t>> found;
+  for (const std::int32_t place : places.all()) {
+    const std::int32_t layer = places.repeats(place) ? places.count() / 2 : 0;
+    found[surroundings(problem, place + (layer * places.period()))].push_back(place);
+  }
+  Alike result{.groups = {},
+               .of = std::vector<std::int32_t>(static_cast<std::size_t>(problem.op_count()), -1)};
+  for (auto& [key, group] : found) {
+    for (const std::int32_t place : group) {
+      result.of[static_cast<std::size_t>(place)] = static_cast<std::int32_t>(result.groups.size());
+    }
+    result.groups.push_back(std::move(group));
+  }
+  return result;
+}
+
+Arrangement in_order(const Places& places) {
+  Arrangement result{.sequence = std::vector<std::int32_t>(places.loaded().size()),
+                     .ahead = std::vector<std::int32_t>(places.loaded().size(), 0)};
+  std::iota(result.sequence.begin(), result.sequence.end(), 0);
+  return result;
+}
+
+std::vector<std::int32_t> preload_order(const Problem& problem, const Places& places,
+                                        const Arrangement& arrangement) {
+  std::vector<std::int32_t> order;
+  order.reserve(problem.loaded().size());
+  const auto first = static_cast<std::size_t>(problem.rank(places.begin()));
+  const std::size_t layered = places.loaded().size() * static_cast<std::size_t>(places.count());
+  for (std::size_t at = 0; at < first; ++at) {
+    order.push_back(problem.loaded()[at]);
+  }
+  for (std::int32_t layer = 0; layer < places.count(); ++layer) {
+    for (const std::int32_t number : arrangement.sequence) {
+      order.push_back(places.loaded()[static_cast<std::size_t>(number)] +
+                      (layer * places.period()));
+    }
+  }
+  for (std::size_t at = first + layered; at < problem.loaded().size(); ++at) {
+    order.push_back(problem.loaded()[at]);
+  }
+  return order;
+}
+
+std::vector<std::int32_t> first_slots(const Problem& problem, const Places& places,
+                                      const Arrangement& arrangement) {
+  std::vector<std::int32_t> result(static_cast<std::size_t>(problem.op_count()), 0);
+  for (std::size_t number = 0; number < arrangement.ahead.size(); ++number) {
+    for (std::int32_t layer = 0; arrangement.ahead[number] > 0 && layer < places.count(); ++layer) {
+      const std::int32_t op = places.loaded()[number] + (layer * places.period());
+      result[static_cast<std::size_t>(op)] = std::max(0, op - arrangement.ahead[number]);
+    }
+  }
+  return result;
+}
+
+}  // namespace elk::schedule

@@ -1,0 +1,95 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "elk/cost/forecast.hpp"
+#include "elk/schedule/improve/arrangement.hpp"
+#include "elk/schedule/problem/problem.hpp"
+#include "elk/schedule/problem/schedule.hpp"
+#include "elk/schedule/timing/evaluate.hpp"
+#include "elk/schedule/timing/proposal.hpp"
+
+namespace elk::schedule {
+
+/// Layers of a sketch: some settle, the next are measured, and the last end.
+struct Shown {
+  std::int32_t settled;
+  std::int32_t measured;
+  std::int32_t all;
+};
+
+/// A model whose equal layers all do alike, forecast by a few of them: what a change costs to try
+/// does not grow with the number of layers (design 6.7). The layers left out take each what one in
+/// the middle of those shown takes.
+class Sketch {
+ public:
+  /// Every layer takes the choices of the middle one of the proposal.
+  Sketch(Problem& problem, const Proposal& proposal);
+
+  [[nodiscard]] const Places& places() const { return places_; }
+  [[nodiscard]] const std::vector<Choice>& choices() const { return choices_; }
+
+  /// Changes all ops at a place.
+  void set(std::int32_t place, const Choice& choice);
+
+  /// Seconds of the whole model, the mean of two forecasts of which one has slightly slower
+  /// preloads; where preloads so arranged do not fit, a huge number that grows with the bytes
+  /// missing. Between changes, several threads may ask.
+  [[nodiscard]] double seconds(const Arrangement& arrangement) const;
+  /// The same by a given forecaster. If the first forecast is over `most`, that is the answer: the
+  /// mean would hardly be less.
+  [[nodiscard]] double seconds(const Arrangement& arrangement, cost::Forecaster& forecaster,
+                               double most) const;
+  /// Ops that a forecast looks at.
+  [[nodiscard]] std::int64_t work() const { return static_cast<std::int64_t>(ops_.size()); }
+
+  /// Seconds of the executes at a place alone, in all layers, beside no preload.
+  [[nodiscard]] double execute_seconds(std::int32_t place) const;
+  /// The same of its preloads.
+  [[nodiscard]] double preload_seconds(std::int32_t place) const;
+  /// Bytes in use at an execute by what does not wait for a later one.
+  [[nodiscard]] Bytes used(std::int32_t place) const;
+  /// Bytes of an op's preload from issue to execute.
+  [[nodiscard]] Bytes piece(std::int32_t place) const;
+
+  /// The choices in force, arranged so, for the whole model.
+  [[nodiscard]] Proposal proposal(const Arrangement& arrangement) const;
+
+ private:
+  struct Life {
+    std::int32_t first;
+    std::int32_t last;
+  };
+
+  void list_ops();
+  void list_lives();
+  void list_readers();
+  void list_writes();
+  /// Where an op is shown; one that is not, where the next layer that is shown has it.
+  [[nodiscard]] std::int32_t index(std::int32_t op) const;
+  void settle(std::int32_t place);
+  void put(std::int32_t at, const Part& part);
+  [[nodiscard]] std::vector<std::int32_t> order(const Arrangement& arrangement) const;
+  [[nodiscard]] std::vector<std::int32_t> earliest(const Arrangement& arrangement) const;
+  [[nodiscard]] double layers_left_out(const cost::TimelineResult& times) const;
+
+  Problem& problem_;
+  Space space_;
+  Places places_;
+  Shown shown_;
+  std::int32_t layers_;                             // shown
+  std::vector<Choice> choices_;                     // of all ops
+  std::vector<std::int32_t> ops_;                   // shown
+  std::vector<std::vector<Life>> lives_;            // of what each makes
+  std::vector<std::vector<std::int32_t>> readers_;  // of each op: places
+  std::vector<Bytes> own_;                          // of each shown, as in its part
+  std::vector<std::int32_t> not_before_;            // of each shown
+  std::vector<Bytes> rest_;  // of all ops: what lies on each core of what they make
+  std::vector<std::int8_t>
+      stores_;  // of all ops: whether what those at a place make is written back
+  std::vector<cost::WriteBack> writes_;
+  Situation situation_;  // of what is shown
+};
+
+}  // namespace elk::schedule

@@ -1,0 +1,240 @@
+#include "elk/schedule/policies/baselines.hpp"
+
+#include <algorithm>
+#include <compare>
+#include <cstddef>
+#include <limits>
+#include <numeric>
+#include <tuple>
+#include <utility>
+
+#include "elk/base/parallel.hpp"
+
+namespace elk::schedule {
+namespace {
+
+constexpr std::int64_t kSplits = 64;
+constexpr std::size_t kRun = 8;  // splits that one thread times after another at most
+
+enum class Fill : std::uint8_t { Largest, Smallest };
+
+/// One front's plans by what they cost with every preload in its largest or smallest state.
+struct Ranked {
+  std::vector<Step> steps;  // cost rises, space falls
+};
+
+Choice at_fill(const cost::Front& front, std::size_t option, Fill fill) {
+  const auto last = static_cast<std::int32_t>(front.options[option].states.size()) - 1;
+  return {.option = static_cast<std::int32_t>(option), .state = fill == Fill::Largest ? 0 : last};
+}
+
+Ranked ranked(const cost::Front& front, const Contention& contention, Fill fill) {
+  std::vector<Step> steps;
+  for (std::size_t k = 0; k < front.options.size(); ++k) {
+    const cost::PlanOption& plan = front.options[k];
+    const Choice choice = at_fill(front, k, fill);
+    const cost::PreloadState& state = plan.states[static_cast<std::size_t>(choice.state)];
+    steps.push_back({.choice = choice,
+                     .cost = contention.seconds(work(plan, state, plan.gather)) +
+                             (contention.late * state.time.value),
+                     .space = plan.footprint.space});
+  }
+  std::sort(steps.begin(), steps.end(), [](const Step& a, const Step& b) {
+    return std::tie(a.cost, a.space, a.choice.option) < std::tie(b.cost, b.space, b.choice.option);
+  });
+  Ranked result{.steps = {}};
+  for (const Step& step : steps) {
+    if (result.steps.empty() || step.space < result.steps.back().space) {
+      result.steps.push_back(step);
+    }
+  }
+  return result;
+}
+
+/// The cheapest plan of at most `limit` bytes; the smallest one where none is.
+const Step& fastest_within(const Ranked& front, Bytes limit) {
+  const auto found = std::find_if(front.steps.begin(), front.steps.end(),
+                                  [&](const Step& step) { return step.space <= limit; });
+  return found != front.steps.end() ? *found : front.steps.back();
+}
+
+std::vector<Ranked> rank_all(const Problem& problem, const Contention& contention, Fill fill) {
+  std::vector<Ranked> result;
+  for (const cost::Front& front : problem.fronts()) {
+    result.push_back(ranked(front, contention, fill));
+  }
+  return result;
+}
+
+std::vector<Choice> choose(const Problem& problem, const std::vector<Ranked>& fronts,
+                           const std::vector<Bytes>& limits) {
+  std::vector<Choice> result;
+  for (std::size_t i = 0; i < limits.size(); ++i) {
+    const auto front = static_cast<std::size_t>(problem.front_of()[i]);
+    result.push_back(fastest_within(fronts[front], limits[i]).choice);
+  }
+  return result;
+}
+
+/// Room beside the activations of other ops that are alive at each execute.
+std::vector<Bytes> beside_live(const Problem& problem, const std::vector<Choice>& typical,
+                               Bytes room) {
+  std::vector<Bytes> result = live_bytes(problem, typical);
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    const Bytes own = problem.option(static_cast<std::int32_t>(i), typical[i]).footprint.rest;
+    result[i] = room - (result[i] - own);
+  }
+  return result;
+}
+
+/// What is left of `room` while `from`..`op` execute, `from` holding its own preload.
+Bytes room_left(const Situation& now, std::int32_t from, std::int32_t op, Bytes room) {
+  Bytes left = room;
+  for (std::int32_t k = std::max(from, 0); k < op; ++k) {
+    const auto at = static_cast<std::size_t>(k);
+    const Bytes own = k == from ? now.piece[at] : Bytes{0};
+    left = std::min(left, room - now.base[at] - own);
+  }
+  return left;
+}
+
+/// The largest preload state of a plan that takes at most `left`, or else the smallest.
+std::int32_t largest_state(const cost::PlanOption& plan, Bytes left) {
+  for (std::size_t k = 0; k < plan.states.size(); ++k) {
+    if (plan.states[k].space <= left) {
+      return static_cast<std::int32_t>(k);
+    }
+  }
+  return static_cast<std::int32_t>(plan.states.size()) - 1;
+}
+
+struct Split {
+  Bytes execute;
+  double seconds;
+};
+
+/// Splits next to one another under which every op takes the same plan.
+struct Run {
+  Fill fill;
+  std::vector<Choice> choices;
+  std::vector<Split> splits;
+};
+
+Proposal proposal(const std::vector<Choice>& choices, Bytes execute, Bytes room) {
+  return {.choices = choices,
+          .space = {.room = room, .preload_room = room - execute, .not_before = {}}};
+}
+
+/// Room for each op's plan where executes get `execute` of it.
+std::vector<Bytes> limits(const std::vector<Bytes>& beside, Bytes execute, Bytes room) {
+  std::vector<Bytes> result(beside);
+  for (Bytes& limit : result) {
+    limit = limit - (room - execute);
+  }
+  return result;
+}
+
+/// All splits with preloads filled as `fill` says, in runs.
+std::vector<Run> runs(const Problem& problem, const std::vector<Ranked>& fronts,
+                      const std::vector<Bytes>& beside, Bytes room, Fill fill) {
+  std::vector<Run> result;
+  for (std::int64_t k = 1; k < kSplits; ++k) {
+    const Split split{.execute = {room.value / kSplits * k}, .seconds = 0.0};
+    std::vector<Choice> choices = choose(problem, fronts, limits(beside, split.execute, room));
+    const bool again =
+        !result.empty() && result.back().choices == choices && result.back().splits.size() < kRun;
+    if (!again) {
+      result.push_back({.fill = fill, .choices = std::move(choices), .splits = {}});
+    }
+    result.back().splits.push_back(split);
+  }
+  return result;
+}
+
+/// Seconds of each split of a run; endless where preloads do not fit.
+std::vector<Split> timed(const Problem& problem, const Run& run, Bytes room) {
+  const Situation now = estimate(problem, run.choices);
+  std::vector<Split> result = run.splits;
+  std::vector<std::int32_t> issued_before;  // of the last one that fits
+  double seconds = 0.0;
+  for (Split& split : result) {
+    const Space space{.room = room, .preload_room = room - split.execute, .not_before = {}};
+    Issue issue = issue_early(problem, now, problem.loaded(), space);
+    if (issue.shortage) {
+      split.seconds = std::numeric_limits<double>::infinity();
+      continue;
+    }
+    if (issue.issued_before != issued_before) {
+      issued_before = std::move(issue.issued_before);
+      seconds = timing(problem, now, problem.loaded(), issued_before).total.value;
+    }
+    split.seconds = seconds;
+  }
+  return result;
+}
+
+/// A split of a run, by how long it takes; ties go to less room for executes, and to the largest
+/// preload states.
+struct Rank {
+  double seconds;
+  std::int64_t execute;
+  Fill fill;
+  std::size_t run;
+
+  friend auto operator<=>(const Rank&, const Rank&) = default;
+};
+
+}  // namespace
+
+Proposal basic(Problem& problem, const Contention& contention, Bytes room) {
+  const std::vector<Ranked> fronts = rank_all(problem, contention, Fill::Largest);
+  const std::vector<Bytes> all(static_cast<std::size_t>(problem.op_count()), room);
+  const std::vector<Choice> typical = choose(problem, fronts, all);
+  Proposal result{.choices = choose(problem, fronts, beside_live(problem, typical, room)),
+                  .space = {.room = room,
+                            .preload_room = room,
+                            .not_before = std::vector<std::int32_t>(all.size(), 0)}};
+  const Situation now = estimate(problem, result.choices);
+  std::int32_t before = -1;
+  for (const std::int32_t op : problem.loaded()) {
+    const auto at = static_cast<std::size_t>(op);
+    result.choices[at].state =
+        largest_state(problem.option(op, result.choices[at]), room_left(now, before, op, room));
+    result.space.not_before[at] = std::max(before, 0);
+    before = op;
+  }
+  return result;
+}
+
+std::vector<Proposal> fixed_splits(const Problem& problem, const Contention& contention, Bytes room,
+                                   std::size_t count, int threads) {
+  const std::vector<Ranked> largest = rank_all(problem, contention, Fill::Largest);
+  const std::vector<Ranked> smallest = rank_all(problem, contention, Fill::Smallest);
+  const std::vector<Bytes> all(static_cast<std::size_t>(problem.op_count()), room);
+  const std::vector<Bytes> beside = beside_live(problem, choose(problem, largest, all), room);
+  std::vector<Run> all_runs = runs(problem, largest, beside, room, Fill::Largest);
+  for (Run& run : runs(problem, smallest, beside, room, Fill::Smallest)) {
+    all_runs.push_back(std::move(run));
+  }
+  const std::vector<std::vector<Split>> splits =
+      parallel_map(all_runs, [&](const Run& run) { return timed(problem, run, room); }, threads);
+  std::vector<Rank> ranks;
+  for (std::size_t i = 0; i < splits.size(); ++i) {
+    for (const Split& split : splits[i]) {
+      if (split.seconds < std::numeric_limits<double>::infinity()) {
+        ranks.push_back({.seconds = split.seconds,
+                         .execute = split.execute.value,
+                         .fill = all_runs[i].fill,
+                         .run = i});
+      }
+    }
+  }
+  std::sort(ranks.begin(), ranks.end());
+  std::vector<Proposal> result;
+  for (std::size_t k = 0; k < std::min(count, ranks.size()); ++k) {
+    result.push_back(proposal(all_runs[ranks[k].run].choices, {ranks[k].execute}, room));
+  }
+  return result;
+}
+
+}  // namespace elk::schedule

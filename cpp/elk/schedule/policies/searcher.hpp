@@ -1,0 +1,87 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "elk/base/units.hpp"
+#include "elk/schedule/improve/orders.hpp"
+#include "elk/schedule/policies/found.hpp"
+#include "elk/schedule/policies/placement.hpp"
+#include "elk/schedule/policies/search.hpp"
+#include "elk/schedule/problem/problem.hpp"
+#include "elk/schedule/problem/schedule.hpp"
+#include "elk/schedule/timing/allocate.hpp"
+#include "elk/schedule/timing/proposal.hpp"
+
+namespace elk::schedule {
+
+/// What policies propose on a problem with some effort, one after another.
+class Searcher {
+ public:
+  Searcher(Problem& problem, Effort effort);
+
+  /// From now on works on a copy of its problem.
+  void use(Problem& copy) { problem_ = &copy; }
+  /// What its next steps are asked for; must live as long.
+  void use(const SearchOptions& options) { options_ = &options; }
+
+  /// Has the policy propose. On a grid too large to count all that is looked at: then counts what
+  /// the best of the policy moves, and forecasts all proposals anew.
+  void search(Policy policy);
+
+  /// Takes what the policy proposed with less effort. Where it was misled, it does not know what it
+  /// should have avoided before it has chosen it: then it proposes again. ELK-Full does so in any
+  /// case, with what its effort adds.
+  void search_on(Policy policy, Searcher& less);
+
+  /// Places what the policies up to the asked one proposed, where that has not been done.
+  void settle();
+
+  /// The best of what was proposed by the policies up to the asked one, the last that proposed.
+  /// Throws Infeasible.
+  [[nodiscard]] Found best();
+
+ private:
+  template <class Propose>
+  void for_each_lateness(const Propose& propose);
+  void propose(Policy policy);
+  void propose_basic();
+  void propose_static();
+  /// The plans that are fastest with links to themselves, as they are: no neighbour is looked at.
+  void propose_published();
+  void propose_dynamic_at_shares();
+  void propose_dynamic();
+  void propose_carried();
+  void propose_polished();
+  void propose_full();
+
+  /// Whether the best so far is wanted now.
+  [[nodiscard]] bool stopped() const { return Watch::stops(options_->watch); }
+
+  void sort_candidates();
+  bool consider(Policy policy, Proposal proposal);
+  bool keep(Policy policy, Proposal proposal);
+  void note(const std::optional<Shortage>& shortage);
+  void take(Policy policy, Searcher& less);
+  [[nodiscard]] bool misled(Policy policy);
+  void keep_shortest(Found final);
+  void forecast_anew();
+
+  Problem* problem_;
+  const SearchOptions* options_ = nullptr;
+  Effort effort_;
+  Bytes room_;
+  Contention contention_;
+  bool misled_ = false;  // by what was not counted, in the last search
+  std::vector<Contender> candidates_;
+  std::vector<Found> finals_;  // of each policy and effort
+  std::size_t settled_ = 0;    // policies whose proposals were placed, where nothing is recounted
+  std::optional<Shortage> shortage_;
+  std::int32_t solved_layers_ = 0;
+  OrderSearch orders_;
+};
+
+}  // namespace elk::schedule

@@ -1,0 +1,134 @@
+#include "elk/schedule/problem/grid_exchanges.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "elk/base/ids.hpp"
+#include "elk/cost/price/pricer.hpp"
+#include "elk/partition/needs.hpp"
+#include "elk/program/expand/execution.hpp"
+#include "elk/schedule/problem/grid.hpp"
+#include "elk/tile/times.hpp"
+
+namespace elk::schedule {
+namespace {
+
+/// Cores up to which every exchange is counted, not only those that cross chips: counted with 130,
+/// a compile takes 15 % longer.
+constexpr std::int64_t kFewCores = 128;
+
+/// Whether what chips exchange passes links that lead from chip to chip over a grid or a ring.
+bool passes_chips(const chip::Chip& chip) {
+  return chip.chips > 1 && chip.inter_chip->topology != chip::Topology::AllToAll;
+}
+
+/// A plan of an op, as the program carries it out.
+struct Counter {
+  const program::PlacedOp& placed;
+  tile::TileTimes& times;
+  bool wide;
+
+  [[nodiscard]] cost::Exchange of(const program::Exchange& exchange) const {
+    return exchange_on_grid(exchange, placed.chip, wide);
+  }
+
+  static void add_after(cost::Exchange& exchange, double seconds) {
+    exchange.time.value += seconds;
+    exchange.tail.value += seconds;
+  }
+
+  /// One shift: in chunks of the transfer buffer, each with a sync, then copied into place.
+  [[nodiscard]] cost::Exchange once(const program::Rotation& rotation) const {
+    cost::Exchange result = of(rotation.exchange);
+    const bool crosses = wide || result.crossing.value > 0;
+    const auto chunks = static_cast<double>(rotation.chunks);
+    result.time += cost::Fabric(placed.chip).sync(crosses) * (chunks - 1.0);
+    if (!placed.chip.interconnect.native_shift) {
+      add_after(result, chunks * times.copy(rotation.slices, rotation.run, rotation.bits));
+    }
+    return result;
+  }
+
+  /// All shifts of all steps, behind the steps where the chip hides them.
+  [[nodiscard]] cost::Exchange shifts(std::int64_t steps, double compute) const {
+    std::vector<program::Rotation> rotations = program::rotations(placed);
+    std::stable_sort(rotations.begin(), rotations.end(),
+                     [](const auto& a, const auto& b) { return a.every > b.every; });
+    cost::Motion motion;
+    motion.steps = steps;
+    motion.shift = cost::kNoExchange;
+    std::int64_t every = 0;  // of the loop at hand
+    for (const program::Rotation& rotation : rotations) {
+      const std::int64_t count = (steps - 1) / rotation.every;
+      if (rotation.every != every) {
+        every = rotation.every;
+        motion.rounds[motion.loops++] = {.steps = count, .once = 0.0};
+      }
+      const cost::Exchange one = once(rotation);
+      motion.rounds[motion.loops - 1].once += one.time.value;
+      motion.shift = cost::after(motion.shift, cost::repeated(one, count));
+    }
+    cost::hide_shifts(placed.chip, compute, motion);
+    return motion.shift;
+  }
+
+  [[nodiscard]] cost::Exchange reductions() const {
+    cost::Exchange result = cost::kNoExchange;
+    for (const program::Round& round : program::reductions(placed)) {
+      cost::Exchange one = of(round.exchange);
+      add_after(one, times.add(round.parts, round.elements));
+      result = cost::after(result, one);
+    }
+    return result;
+  }
+
+  [[nodiscard]] cost::Exchange distribution() const {
+    program::Exchange all;
+    for (std::size_t k = 0; k < placed.op.operands.size(); ++k) {
+      if (placed.plan.divisor[k] > 1 && partition::first_like(placed.op, k) == k) {
+        program::add_distribution(placed, k, all);
+      }
+    }
+    return all.transfers.empty() ? cost::kNoExchange : of(all);
+  }
+};
+
+/// Of `counted` the times, of `known` the bytes.
+cost::Exchange retimed(const cost::Exchange& known, cost::Exchange counted) {
+  counted.bytes = known.bytes;
+  return counted;
+}
+
+}  // namespace
+
+bool counts_exchanges(const chip::Chip& chip) {
+  return counts_links(chip) && (chip::total_cores(chip) <= kFewCores || passes_chips(chip));
+}
+
+void settle_exchanges(const ir::Graph& graph, const ir::Op& op, const chip::Chip& chip,
+                      const tile::TileModel& tiles, cost::PlanOption& option) {
+  const bool wide = partition::is_wide(option.plan, chip);
+  const bool small = chip::total_cores(chip) <= kFewCores;
+  if (ir::is_collective(op.kind) || !(wide || small)) {
+    return;
+  }
+  tile::TileTimes times(graph, op, chip, tiles);
+  program::OpPlan plan{.execute = option.plan, .divisor = {}, .tree = option.tree};
+  const program::PlacedOp placed{graph, op, plan, chip};
+  const Counter counter{.placed = placed, .times = times, .wide = wide};
+  if (option.steps > 1 && (small || option.shift.crossing.value > 0)) {
+    option.shift = retimed(option.shift, counter.shifts(option.steps, option.compute.value));
+  }
+  if (small || option.reduce.crossing.value > 0) {
+    option.reduce = retimed(option.reduce, counter.reductions());
+  }
+  option.time = option.gather.time + option.compute + option.shift.time + option.reduce.time;
+  for (cost::PreloadState& state : option.states) {
+    plan.divisor = state.divisor;
+    state.distribute = retimed(state.distribute, counter.distribution());
+  }
+}
+
+}  // namespace elk::schedule

@@ -1,0 +1,328 @@
+#include "elk/schedule/problem/problem.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <span>
+#include <utility>
+
+#include "elk/base/parallel.hpp"
+#include "elk/cost/price/gather.hpp"
+
+namespace elk::schedule {
+namespace {
+
+using partition::from_hbm;
+
+constexpr std::size_t kShortKey = 32;  // numbers: a look-up needs no memory of its own
+
+}  // namespace
+
+Problem::Problem(const ir::Graph& graph, const chip::Chip& chip, const tile::TileModel& tiles,
+                 FrontOfOps fronts, const LinkCounting& counting)
+    : graph_(graph),
+      chip_(chip),
+      tiles_(tiles),
+      known_(counting.known),
+      moves_(chip, counts_links(chip, counting.most_cores)),
+      deliveries_(chip, known_ != nullptr ? &known_->preloads : nullptr),
+      counts_(counts_links(chip, counting.most_cores)),
+      recounts_(chip::is_mesh(chip) && !counts_),
+      fronts_(std::move(fronts.all)),
+      front_of_(std::move(fronts.of)),
+      lives_(program::lifetimes(graph)),
+      readers_(graph.ops.size()),
+      write_slot_(graph.tensors.size(), -1) {
+  if (known_ != nullptr) {
+    moves_.use(known_->handovers);
+  }
+  settle_links(counting.threads);
+  rank_.reserve(graph.ops.size());
+  for (std::size_t i = 0; i < graph.ops.size(); ++i) {
+    rank_.push_back(static_cast<std::int32_t>(loaded_.size()));
+    if (chip.hbm && program::has_hbm_data(graph, graph.ops[i])) {
+      loaded_.push_back(static_cast<std::int32_t>(i));
+    }
+    not_before_.push_back(first_issue(graph.ops[i]));
+  }
+  settle_readers();
+  settle_feeds();
+}
+
+void Problem::settle_readers() {
+  for (std::size_t i = 0; i < graph_.ops.size(); ++i) {
+    const auto& operands = graph_.ops[i].operands;
+    for (std::size_t k = 0; k < operands.size(); ++k) {
+      const auto tensor = static_cast<std::size_t>(operands[k].tensor);
+      if (operands[k].access == ir::Access::Write) {
+        write_slot_[tensor] = static_cast<std::int32_t>(k);
+      } else if (lives_.producer[tensor] >= 0) {
+        auto& readers = readers_[static_cast<std::size_t>(lives_.producer[tensor])];
+        if (readers.empty() || readers.back() != static_cast<std::int32_t>(i)) {
+          readers.push_back(static_cast<std::int32_t>(i));
+        }
+      }
+    }
+  }
+}
+
+const cost::Front& Problem::front(std::int32_t op) const {
+  return fronts_[static_cast<std::size_t>(front_of_[static_cast<std::size_t>(op)])];
+}
+
+bool Problem::is_loaded(std::int32_t op) const {
+  const auto at = static_cast<std::size_t>(rank(op));
+  return at < loaded_.size() && loaded_[at] == op;
+}
+
+std::int32_t Problem::first_issue(const ir::Op& op) const {
+  std::int32_t first = 0;
+  for (const ir::Operand& operand : op.operands) {
+    if (operand.indirect && from_hbm(graph_, operand)) {
+      const auto index = static_cast<std::size_t>(operand.indirect->index);
+      first = std::max(first, lives_.producer[index] + 1);
+    }
+  }
+  return first;
+}
+
+void Problem::settle_feeds() {
+  for (const ir::Op& op : graph_.ops) {
+    std::vector<Feed>& feeds = feeds_.emplace_back();
+    for (const ir::Operand& operand : op.operands) {
+      if (operand.access == ir::Access::Write || from_hbm(graph_, operand)) {
+        continue;
+      }
+      const auto tensor = static_cast<std::size_t>(operand.tensor);
+      const std::int32_t maker = lives_.producer[tensor];
+      feeds.push_back({.maker = maker,
+                       .front = maker < 0 ? -1 : front_of_[static_cast<std::size_t>(maker)],
+                       .slot = write_slot_[tensor]});
+    }
+  }
+}
+
+std::size_t Problem::context_size(std::int32_t op) const {
+  return 2 + (3 * feeds_[static_cast<std::size_t>(op)].size());
+}
+
+void Problem::write_context(std::int32_t op, const std::vector<Choice>& choices,
+                            std::span<std::int32_t> out) const {
+  const auto i = static_cast<std::size_t>(op);
+  out[0] = front_of_[i];
+  out[1] = choices[i].option;
+  std::size_t at = 2;
+  for (const Feed& feed : feeds_[i]) {
+    out[at] = feed.front;
+    out[at + 1] = feed.maker < 0 ? -1 : choices[static_cast<std::size_t>(feed.maker)].option;
+    out[at + 2] = feed.slot;
+    at += 3;
+  }
+}
+
+Key Problem::context(std::int32_t op, const std::vector<Choice>& choices) const {
+  Key key(context_size(op));
+  write_context(op, choices, key);
+  return key;
+}
+
+const partition::Layout* Problem::resting(std::int32_t tensor, const std::vector<Choice>& choices) {
+  const std::int32_t number = resting_number(tensor, choices);
+  return number < 0 ? nullptr : &moves_.layout(number);
+}
+
+std::int32_t Problem::resting_number(std::int32_t tensor, const std::vector<Choice>& choices) {
+  const std::int32_t maker = lives_.producer[static_cast<std::size_t>(tensor)];
+  if (maker < 0) {
+    return -1;
+  }
+  const auto j = static_cast<std::size_t>(maker);
+  const std::int32_t slot = write_slot_[static_cast<std::size_t>(tensor)];
+  const auto [found, added] = layouts_.try_emplace({front_of_[j], choices[j].option, slot}, -1);
+  if (added) {
+    found->second =
+        moves_.number(partition::layout(graph_, graph_.ops[j], static_cast<std::size_t>(slot),
+                                        option(maker, choices[j]).plan, chip_));
+  }
+  return found->second;
+}
+
+Problem::Place Problem::place(std::int32_t op, const std::vector<Choice>& choices) {
+  const ir::Op& node = graph_.ops[static_cast<std::size_t>(op)];
+  const std::int32_t option_number = choices[static_cast<std::size_t>(op)].option;
+  Place result{.op = op,
+               .option = option_number,
+               .plan = &option(op, choices[static_cast<std::size_t>(op)]),
+               .moves = std::vector<std::optional<Moves::Pair>>(node.operands.size())};
+  for (std::size_t k = 0; k < node.operands.size(); ++k) {
+    const ir::Operand& operand = node.operands[k];
+    if (operand.access != ir::Access::Read || from_hbm(graph_, operand) || operand.indirect) {
+      continue;  // What an index picks comes from everywhere.
+    }
+    const std::int32_t have = resting_number(operand.tensor, choices);
+    if (have >= 0) {
+      result.moves[k] = {
+          .have = have,
+          .need = moves_.number(partition::start_layout(graph_, node, k, result.plan->plan, chip_)),
+          .bits = ir::bits(graph_.tensors[static_cast<std::size_t>(operand.tensor)].dtype)};
+    }
+  }
+  return result;
+}
+
+/// Works out what the operands of these places move.
+void Problem::learn(const std::vector<const Place*>& places, int threads) {
+  std::vector<Moves::Pair> pairs;
+  for (const Place* place : places) {
+    for (const std::optional<Moves::Pair>& pair : place->moves) {
+      if (pair) {
+        pairs.push_back(*pair);
+      }
+    }
+  }
+  moves_.learn(std::move(pairs), threads);
+  if (counts_) {
+    count_gathers(places, threads);
+  }
+}
+
+cost::Exchange Problem::gather(const Place& place,
+                               std::span<const partition::Transition* const> moved) const {
+  const ir::Op& node = graph_.ops[static_cast<std::size_t>(place.op)];
+  return counts_ ? gathers_.at(gather_key(place))
+                 : cost::gather_all(graph_, node, *place.plan, moved, chip_);
+}
+
+InPlace Problem::price(const Place& place) const {
+  const ir::Op& node = graph_.ops[static_cast<std::size_t>(place.op)];
+  std::vector<const partition::Transition*> moved(place.moves.size(), nullptr);
+  std::vector<std::int8_t> in_place(place.moves.size(), 0);
+  for (std::size_t k = 0; k < place.moves.size(); ++k) {
+    if (place.moves[k]) {
+      const partition::Handover& known = moves_.of(*place.moves[k]);
+      moved[k] = &known.moved;
+      in_place[k] = known.in_place ? 1 : 0;
+    }
+  }
+  InPlace result{.gather = gather(place, moved), .copies = {0}};
+  const program::OpPlan placed{.execute = place.plan->plan,
+                               .divisor = place.plan->states.front().divisor};
+  for (const program::ExecuteSpace& space :
+       program::execute_space(graph_, node, placed, in_place, chip_)) {
+    if (!from_hbm(graph_, node.operands[static_cast<std::size_t>(space.operand)])) {
+      result.copies += space.bytes;
+    }
+  }
+  return result;
+}
+
+const InPlace& Problem::in_place(std::int32_t op, const std::vector<Choice>& choices) {
+  std::array<std::int32_t, kShortKey> numbers{};
+  if (const std::size_t size = context_size(op); size <= numbers.size()) {
+    const std::span<std::int32_t> key(numbers.data(), size);
+    write_context(op, choices, key);
+    const auto found = in_place_.find(std::span<const std::int32_t>(key));
+    if (found != in_place_.end()) {
+      return found->second;
+    }
+  }
+  Key key = context(op, choices);
+  const auto found = in_place_.find(key);
+  if (found != in_place_.end()) {
+    return found->second;
+  }
+  const Place here = place(op, choices);
+  learn({&here}, 1);
+  return in_place_.emplace(std::move(key), price(here)).first->second;
+}
+
+std::size_t Problem::foresee(const std::vector<Variant>& variants, std::vector<Choice> choices,
+                             bool with_readers, int threads) {
+  std::map<Key, Place> missing;
+  const auto need = [&](std::int32_t op) {
+    Key key = context(op, choices);
+    if (!in_place_.contains(key) && !missing.contains(key)) {
+      missing.emplace(std::move(key), place(op, choices));
+    }
+  };
+  for (const Variant& variant : variants) {
+    Variant undo;
+    for (const Change& change : variant) {
+      Choice& choice = choices[static_cast<std::size_t>(change.op)];
+      undo.push_back({.op = change.op, .after = std::exchange(choice, change.after)});
+    }
+    for (const Change& change : variant) {
+      need(change.op);
+      if (with_readers) {
+        std::for_each(readers(change.op).begin(), readers(change.op).end(), need);
+      }
+    }
+    for (std::size_t i = undo.size(); i-- > 0;) {
+      choices[static_cast<std::size_t>(undo[i].op)] = undo[i].after;
+    }
+  }
+  std::vector<const Place*> places;
+  places.reserve(missing.size());
+  for (const auto& [key, place] : missing) {
+    places.push_back(&place);
+  }
+  learn(places, threads);
+  const std::vector<InPlace> prices =
+      parallel_map(places, [&](const Place* place) { return price(*place); }, threads);
+  std::size_t i = 0;
+  for (const auto& [key, place] : missing) {
+    in_place_.emplace(key, prices[i++]);
+  }
+  return missing.size();
+}
+
+std::int32_t Problem::add(std::int32_t op, const partition::ExecutePlan& plan) {
+  auto& options =
+      fronts_[static_cast<std::size_t>(front_of_[static_cast<std::size_t>(op)])].options;
+  const auto same = [&](const cost::PlanOption& other) { return other.plan == plan; };
+  const auto found = std::find_if(options.begin(), options.end(), same);
+  if (found != options.end()) {
+    return static_cast<std::int32_t>(found - options.begin());
+  }
+  const ir::Op& node = graph_.ops[static_cast<std::size_t>(op)];
+  options.push_back(cost::price(graph_, node, plan, chip_, tiles_));
+  if (counts_) {
+    settle_links(node, options.back(), deliveries_);
+  }
+  return static_cast<std::int32_t>(options.size()) - 1;
+}
+
+cost::Work work(const cost::PlanOption& option, const cost::PreloadState& state,
+                const cost::Exchange& gather) {
+  return {.in = moving(cost::after(state.distribute, gather)),
+          .compute = option.compute,
+          .out = moving(cost::after(option.shift, option.reduce))};
+}
+
+cost::Moving moving(const cost::Exchange& exchange) {
+  return {.before = exchange.time - exchange.wire - exchange.tail,
+          .wire = exchange.wire,
+          .after = exchange.tail,
+          .use = exchange.use};
+}
+
+cost::Load load(const cost::PreloadState& state, const chip::Chip& chip) {
+  const double time = state.time.value;
+  if (time <= 0.0) {
+    return {.time = {0.0}, .share = 0.0, .port = 0.0};
+  }
+  const double port = static_cast<double>(state.link.value) / chip.interconnect.link_rate;
+  return {.time = state.time,
+          .share = std::min(1.0, state.wire.value / time),
+          .port = chip::is_mesh(chip) ? port / time : std::min(1.0, state.wire.value / time),
+          .use = state.use};
+}
+
+cost::Sharing sharing(const chip::Chip& chip) {
+  const bool drags = chip.core.remote_access_blocks && chip.core.sram_rate > 0.0;
+  return {.port_drag = drags ? chip.interconnect.link_rate / chip.core.sram_rate : 0.0,
+          .hbm_latency = chip.hbm ? chip.hbm->latency : Seconds{0.0},
+          .regions = chip::is_mesh(chip)};
+}
+
+}  // namespace elk::schedule

@@ -1,0 +1,198 @@
+/// How the engine finds shares anew where something changed.
+#include <algorithm>
+
+#include "elk/base/ids.hpp"
+#include "elk/sim/flows/engine.hpp"
+
+namespace elk::sim {
+
+/// From now on `id` moves at `share`.
+void Engine::set_share(std::int32_t id, Share share) {
+  Item& moving = item(id);
+  const bool fresh = moving.since == now_;
+  if (share == moving.share && !fresh) {
+    return;
+  }
+  if (!fresh) {
+    moving.left -= moved(moving.share, now_ - moving.since);
+    moving.since = now_;
+  }
+  moving.share = share;
+  if (moving.left != timed_left_ || share != timed_share_) {
+    timed_left_ = moving.left;
+    timed_share_ = share;
+    timed_ = time_to_move(moving.left, share);
+  }
+  const Picoseconds time = timed_;
+  if (time == kBeyondTime) {
+    agenda_.remove(id);  // Until it gets a larger share.
+  } else {
+    agenda_.set(id, now_ + time);
+  }
+}
+
+void Engine::refresh() {
+  if (!dirty_.empty()) {
+    refresh_flows();
+  }
+  for (const ResourceId port : stale_) {
+    node(port).stale = false;
+    pace_computes(port);
+  }
+  stale_.clear();
+}
+
+/// Passes on to computations and the meter that the flows of `resource` may have changed.
+void Engine::settle(ResourceId resource) {
+  if (!sides_[resource.index()].computes.empty()) {
+    pace_computes(resource);
+  }
+  if (meter_) {
+    report(resource);
+  }
+}
+
+/// The flows and resources that `resource` is connected with, into `part_`.
+void Engine::gather(ResourceId resource) {
+  part_.clear();
+  part_nodes_.clear();
+  part_flows_.clear();
+  const auto meet = [&](ResourceId met) {
+    Node& crossed = node(met);
+    if (crossed.stamp != stamp_) {
+      crossed.stamp = stamp_;
+      crossed.local = static_cast<std::int32_t>(part_nodes_.size());
+      part_nodes_.push_back(met);
+      part_.capacity.push_back(capacity(met));
+    }
+    return crossed.local;
+  };
+  meet(resource);
+  part_.begin.push_back(0);
+  std::size_t searched = 0;
+  while (searched < part_nodes_.size()) {  // It grows as flows lead on.
+    for (const Crossing& crossing : listed(node(part_nodes_[searched++]))) {
+      Item& flow = item(crossing.item);
+      if (flow.number != crossing.number || flow.stamp == stamp_) {
+        continue;
+      }
+      flow.stamp = stamp_;
+      part_flows_.push_back(crossing.item);
+      part_.cap.push_back(grains(flow.cap));
+      for (const Use& use : uses_of(flow)) {
+        part_.uses.push_back({{meet(use.resource)}, use.weight});
+      }
+      part_.begin.push_back(static_cast<std::int32_t>(part_.uses.size()));
+    }
+  }
+}
+
+void Engine::apply_part() {
+  fair_shares(part_, scratch_, part_shares_);
+  for (std::size_t f = 0; f < part_flows_.size(); ++f) {
+    set_share(part_flows_[f], part_shares_[f]);
+  }
+  const bool watched_now = watched();
+  for (const ResourceId resource : part_nodes_) {
+    node(resource).searched = true;
+    if (watched_now) {
+      settle(resource);
+    }
+  }
+}
+
+/// Computations get what flows leave of the port.
+void Engine::pace_computes(ResourceId port) {
+  const Wide idle = std::max(sides_[port.index()].capacity - load(node(port)), Wide{0});
+  for (const std::int32_t id : sides_[port.index()].computes) {
+    set_share(id, {idle, 1});
+  }
+}
+
+void Engine::report(ResourceId resource) {
+  if (!meter_->records(resource.value)) {
+    return;
+  }
+  Side& changed = sides_[resource.index()];
+  const Wide before = changed.load;
+  if (before > 0) {
+    meter_->add(resource.value, before, changed.loaded, now_);
+  }
+  changed.load = load(node(resource));
+  changed.loaded = now_;
+  if ((before > 0) != (changed.load > 0)) {
+    meter_->turn(resource.value, changed.load > 0 ? 1 : -1, now_);
+  }
+}
+
+std::vector<Usage> Engine::usage() {
+  if (!meter_) {
+    return {};
+  }
+  for (std::size_t n = 0; n < nodes_.size(); ++n) {
+    report(id_at<ResourceId>(n));
+  }
+  return meter_->usage(now_);
+}
+
+/// What flows move through a resource.
+Wide Engine::load(Node& resource) {
+  Wide sum = 0;
+  for (const Crossing& crossing : listed(resource)) {
+    const Item& flow = items_[subscript(crossing.item)];
+    if (flow.number == crossing.number) {
+      sum += flow.share.num * crossing.weight / flow.share.den;
+    }
+  }
+  return sum;
+}
+
+Wide Engine::capacity(ResourceId resource) const {
+  const Side& asked = sides_[resource.index()];
+  if (!nodes_[resource.index()].refreshes) {
+    return asked.capacity;
+  }
+  const Phase now = phase();
+  if (now.stands) {
+    return 0;
+  }
+  return now.fresh ? asked.capacity : asked.sustained;
+}
+
+Engine::Phase Engine::phase() const {
+  if (refresh_.interval == Picoseconds{0}) {
+    const bool fresh = now_ < refresh_.fresh;
+    return {.stands = false, .fresh = fresh, .ends = fresh ? refresh_.fresh : Picoseconds{0}};
+  }
+  const Picoseconds since{now_.value % refresh_.interval.value};
+  const Picoseconds begin = now_ - since;
+  const Picoseconds stall = begin > Picoseconds{0} ? refresh_.stall : Picoseconds{0};
+  if (since < stall) {
+    return {.stands = true, .fresh = false, .ends = begin + stall};
+  }
+  const Picoseconds fresh = std::min(stall + refresh_.fresh, refresh_.interval);
+  if (since < fresh) {
+    return {.stands = false, .fresh = true, .ends = begin + fresh};
+  }
+  return {.stands = false, .fresh = false, .ends = begin + refresh_.interval};
+}
+
+/// Has the agenda wake the engine when a refresh next changes capacities, while a flow cares.
+void Engine::set_refresh_timer() {
+  const Picoseconds ends = memory_flows_ > 0 ? phase().ends : Picoseconds{0};
+  if (ends > Picoseconds{0}) {
+    agenda_.set(0, ends);
+  } else {
+    agenda_.remove(0);
+  }
+}
+
+void Engine::touch_memories() {
+  for (const ResourceId resource : memories_) {
+    if (node(resource).flows > 0) {
+      touch(resource);
+    }
+  }
+}
+
+}  // namespace elk::sim

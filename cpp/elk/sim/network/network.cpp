@@ -1,0 +1,356 @@
+#include "elk/sim/network/network.hpp"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "elk/base/errors.hpp"
+#include "elk/base/text.hpp"
+#include "elk/chip/delivery.hpp"
+#include "elk/chip/ways.hpp"
+
+namespace elk::sim {
+namespace {
+
+constexpr std::int64_t kDirectionCount = 4;
+constexpr Grid kNoGrid{.rows = 1, .cols = 1, .wraps = false};
+
+Grid grid_of(const chip::Chip& chip) {
+  switch (chip.interconnect.topology) {
+    case chip::Topology::AllToAll:
+      return kNoGrid;
+    case chip::Topology::Mesh2d:
+      return {.rows = chip.core.rows, .cols = chip.core.cols, .wraps = false};
+    case chip::Topology::Torus2d:
+      return {.rows = chip.core.rows, .cols = chip.core.cols, .wraps = true};
+    case chip::Topology::Ring:
+      return {.rows = 1, .cols = chip.core.count, .wraps = true};
+  }
+  throw InternalError("unknown topology");
+}
+
+Grid chip_grid_of(const chip::Chip& chip) {
+  if (!chip.inter_chip || chip.inter_chip->topology == chip::Topology::AllToAll) {
+    return kNoGrid;
+  }
+  if (chip.inter_chip->topology == chip::Topology::Ring) {
+    return {.rows = 1, .cols = chip.chips, .wraps = true};
+  }
+  return squarest(chip.chips);
+}
+
+/// What a module serves at most: its share of the peak rate, its port, and its channels, each of
+/// which waits a latency for what it has asked for.
+double module_rate(const chip::Hbm& hbm) {
+  double rate = std::min(hbm.rate / static_cast<double>(hbm.modules), hbm.port_rate);
+  if (hbm.latency > Seconds{0}) {
+    rate = std::min(rate, static_cast<double>(hbm.channels) *
+                              static_cast<double>(hbm.outstanding.value) / hbm.latency.value);
+  }
+  return rate;
+}
+
+Refresh refresh_of(const chip::Chip& chip) {
+  if (!chip.hbm || chip.hbm->refresh_stall <= Seconds{0} ||
+      chip.hbm->refresh_interval <= Seconds{0}) {
+    return {.interval = {0}, .stall = {0}, .fresh = {0}};
+  }
+  return {.interval = to_latency(chip.hbm->refresh_interval),
+          .stall = to_latency(chip.hbm->refresh_stall),
+          .fresh = {0}};
+}
+
+}  // namespace
+
+/// Routes that begin at one place, being gathered into a path.
+struct Network::Branches {
+  std::vector<ResourceId> once;     // loaded once, however many branches pass
+  std::vector<Use> each;            // added up
+  std::int64_t hops;                // of the longest branch
+  std::int64_t branch;              // of the branch being gathered
+  std::vector<std::int64_t> chips;  // other chips that have been reached
+  std::vector<Hop> route;
+};
+
+Network::Network(const chip::Chip& chip)
+    : grid_(grid_of(chip)),
+      chip_grid_(chip_grid_of(chip)),
+      all_to_all_(!chip::is_mesh(chip)),
+      chips_all_to_all_(chip.inter_chip && chip.inter_chip->topology == chip::Topology::AllToAll),
+      multicast_(chip.interconnect.multicast),
+      blocks_(chip.core.remote_access_blocks),
+      chips_(chip.chips),
+      cores_(chip.core.count),
+      modules_(chip.hbm ? chip.hbm->modules : 0),
+      port_cores_(chip.inter_chip ? chip.inter_chip->port_cores : chip.core.count),
+      hop_(to_latency(chip.interconnect.hop_latency)),
+      between_(chip.inter_chip ? to_latency(chip.inter_chip->latency) : Picoseconds{0}) {
+  machine_.refresh = refresh_of(chip);
+  attach(chip);
+  for (std::int64_t c = 0; c < chips_; ++c) {
+    add_chip(chip);
+  }
+}
+
+void Network::add(std::int64_t count, double rate, bool refreshes) {
+  if (count > 0) {
+    machine_.resources.insert(
+        machine_.resources.end(), static_cast<std::size_t>(count),
+        {.capacity = to_rate(rate), .sustained = {0}, .refreshes = refreshes});
+  }
+}
+
+void Network::add_chip(const chip::Chip& chip) {
+  const auto here = [first = machine_.resources.size(), this] {
+    return static_cast<std::int32_t>(machine_.resources.size() - first);
+  };
+  const double link = chip.interconnect.link_rate;
+  add(cores_, chip.core.sram_rate, false);
+  offsets_.links = here();
+  add((all_to_all_ ? 2 : kDirectionCount) * cores_, link, false);
+  offsets_.memories = here();
+  if (chip.hbm) {
+    add(modules_, module_rate(*chip.hbm) * kHbmWeight, machine_.refresh.stall > Picoseconds{0});
+  }
+  offsets_.injection = here();
+  for (const std::vector<Node>& nodes : nodes_) {
+    add(2 * static_cast<std::int64_t>(nodes.size()), link, false);
+  }
+  offsets_.between = here();
+  if (chip.inter_chip) {
+    add(2, chip.inter_chip->rate, false);
+    add(kDirectionCount, chip.inter_chip->rate, false);
+  }
+  offsets_.end = here();
+}
+
+void Network::attach(const chip::Chip& chip) {
+  std::int32_t link = 0;
+  for (const std::vector<CoreId>& cores : chip::attached_cores(chip)) {
+    std::vector<Node>& nodes = nodes_.emplace_back();
+    for (const CoreId core : cores) {
+      const bool row = chip::along_row_first(chip, core);
+      nodes.push_back(
+          {.core = core.value, .link = link, .turn = row ? Turn::RowFirst : Turn::ColumnFirst});
+      link += 2;
+    }
+  }
+}
+
+Path Network::path(CoreId from, CoreId to) const {
+  Branches branches{};
+  reach(branches, from, to);
+  if (blocks_ || from == to) {
+    branches.each.push_back({sram_port(from), 1});
+  }
+  if (all_to_all_ && from != to) {
+    branches.each.push_back({send_port(from), 1});
+  }
+  return finish(branches);
+}
+
+std::vector<Path> Network::paths(CoreId from, std::span<const CoreId> to) const {
+  std::vector<Path> found;
+  if (!multicast_) {
+    for (const CoreId core : to) {
+      found.push_back(path(from, core));
+    }
+    return found;
+  }
+  Branches branches{};
+  for (const CoreId core : to) {
+    if (core != from) {
+      reach(branches, from, core);
+    }
+  }
+  if (blocks_) {
+    branches.each.push_back({sram_port(from), 1});
+  }
+  if (all_to_all_) {
+    branches.each.push_back({send_port(from), 1});
+  }
+  found.push_back(finish(branches));
+  return found;
+}
+
+std::vector<Path> Network::read_paths(ModuleId module, std::span<const CoreId> to,
+                                      std::int32_t weight, std::int32_t node) const {
+  std::vector<Path> found;
+  const std::int64_t chip = module.value / modules_;
+  const std::size_t step = multicast_ ? std::max<std::size_t>(1, to.size()) : 1;
+  for (std::size_t first = 0; first < to.size(); first += step) {
+    const std::span<const CoreId> cores = to.subspan(first, step);
+    Branches branches{};
+    branches.each.push_back({memory(module), weight});
+    const Node* through = nullptr;
+    if (!all_to_all_) {
+      through = &attached(module, node);
+      branches.once.push_back(resource(chip, offsets_.injection + through->link));
+    }
+    for (const CoreId core : cores) {
+      branches.branch = 1;  // from the module
+      if (all_to_all_) {
+        branches.each.push_back({receive_port(core), 1});
+      } else {
+        route(branches, chip, through->core, local(core), through->turn);
+      }
+      branches.hops = std::max(branches.hops, branches.branch);
+      if (blocks_) {
+        branches.each.push_back({sram_port(core), 1});
+      }
+    }
+    found.push_back(finish(branches));
+  }
+  return found;
+}
+
+Path Network::write_path(CoreId from, ModuleId module, std::int32_t weight,
+                         std::int32_t node) const {
+  Branches branches{};
+  branches.each.push_back({memory(module), weight});
+  branches.branch = 1;  // to the module
+  if (all_to_all_) {
+    branches.each.push_back({send_port(from), 1});
+  } else {
+    const Entry to = entry(module, node);
+    branches.once.push_back(to.out);
+    route(branches, chip_of(from), local(from), local(to.core), to.back);
+  }
+  branches.hops = branches.branch;
+  if (blocks_) {
+    branches.each.push_back({sram_port(from), 1});
+  }
+  return finish(branches);
+}
+
+Path Network::chip_path(std::int64_t from_chip, std::int64_t to_chip) const {
+  Branches branches{};
+  route_chips(branches, from_chip, to_chip);
+  return finish(branches);
+}
+
+ResourceId Network::sram_port(CoreId core) const { return resource(chip_of(core), local(core)); }
+
+ResourceId Network::send_port(CoreId core) const {
+  return resource(chip_of(core), offsets_.links + local(core));
+}
+
+ResourceId Network::receive_port(CoreId core) const {
+  return resource(chip_of(core), offsets_.links + cores_ + local(core));
+}
+
+ResourceId Network::link(CoreId core, Direction direction) const {
+  return resource(chip_of(core), offsets_.links + (kDirectionCount * local(core)) +
+                                     static_cast<std::int64_t>(direction));
+}
+
+ResourceId Network::memory(ModuleId module) const {
+  return resource(module.value / modules_, offsets_.memories + (module.value % modules_));
+}
+
+ResourceId Network::chip_out(std::int64_t chip) const { return resource(chip, offsets_.between); }
+
+ResourceId Network::chip_in(std::int64_t chip) const {
+  return resource(chip, offsets_.between + 1);
+}
+
+ResourceId Network::chip_link(std::int64_t chip, Direction direction) const {
+  return resource(chip, offsets_.between + 2 + static_cast<std::int64_t>(direction));
+}
+
+ResourceId Network::resource(std::int64_t chip, std::int64_t offset) const {
+  return id_at<ResourceId>(static_cast<std::size_t>((chip * offsets_.end) + offset));
+}
+
+std::int64_t Network::port_core(std::int64_t core) const {
+  return chip::port_core(core, cores_, port_cores_);
+}
+
+void Network::route(Branches& out, std::int64_t chip, std::int64_t from, std::int64_t to,
+                    Turn turn) const {
+  out.route.clear();
+  sim::route(grid_, from, to, turn, out.route);
+  for (const Hop& hop : out.route) {
+    out.once.push_back(resource(chip, offsets_.links + (kDirectionCount * hop.node) +
+                                          static_cast<std::int64_t>(hop.direction)));
+  }
+  out.branch += static_cast<std::int64_t>(out.route.size());
+}
+
+void Network::route_chips(Branches& out, std::int64_t from, std::int64_t to) const {
+  if (std::find(out.chips.begin(), out.chips.end(), to) != out.chips.end()) {
+    return;
+  }
+  out.chips.push_back(to);
+  out.each.push_back({chip_out(from), 1});
+  out.each.push_back({chip_in(to), 1});
+  if (chips_all_to_all_) {
+    return;
+  }
+  out.route.clear();
+  sim::route(chip_grid_, from, to, Turn::RowFirst, out.route);
+  for (const Hop& hop : out.route) {
+    out.each.push_back({chip_link(hop.node, hop.direction), 1});
+  }
+}
+
+/// Adds the way from one core to the ports of another.
+void Network::reach(Branches& out, CoreId from, CoreId to) const {
+  const std::int64_t here = chip_of(from);
+  const std::int64_t there = chip_of(to);
+  out.branch = 0;
+  if (here != there) {
+    const std::int64_t port = port_core(local(from));
+    if (!all_to_all_) {
+      route(out, here, local(from), port);
+      route(out, there, port_core(local(to)), local(to));
+    }
+    route_chips(out, here, there);
+  } else if (!all_to_all_) {
+    route(out, here, local(from), local(to));
+  }
+  if (all_to_all_ && from != to) {
+    out.branch = 1;
+    out.each.push_back({receive_port(to), 1});
+  }
+  if (blocks_ || from == to) {
+    out.each.push_back({sram_port(to), 1});
+  }
+  out.hops = std::max(out.hops, out.branch);
+}
+
+Network::Entry Network::entry(ModuleId module, std::int32_t node) const {
+  const std::int64_t chip = module.value / modules_;
+  const Node& through = attached(module, node);
+  return {.core = id_at<CoreId>(static_cast<std::size_t>((chip * cores_) + through.core)),
+          .link = resource(chip, offsets_.injection + through.link),
+          .turn = through.turn,
+          .out = resource(chip, offsets_.injection + through.link + 1),
+          .back = through.turn == Turn::RowFirst ? Turn::ColumnFirst : Turn::RowFirst};
+}
+
+const Network::Node& Network::attached(ModuleId module, std::int32_t node) const {
+  const auto index = static_cast<std::size_t>(module.value % modules_);
+  return nodes_[index][static_cast<std::size_t>(node)];
+}
+
+Path Network::finish(Branches& branches) const {
+  std::sort(branches.once.begin(), branches.once.end());
+  branches.once.erase(std::unique(branches.once.begin(), branches.once.end()), branches.once.end());
+  for (const ResourceId link : branches.once) {
+    branches.each.push_back({link, 1});
+  }
+  std::sort(branches.each.begin(), branches.each.end());
+  Path path{.uses = {}, .latency = {0}, .hops = branches.hops};
+  for (const Use& use : branches.each) {
+    if (!path.uses.empty() && path.uses.back().resource == use.resource) {
+      path.uses.back().weight += use.weight;
+    } else {
+      path.uses.push_back(use);
+    }
+  }
+  const Picoseconds on_chip = all_to_all_ ? Picoseconds{0} : hop_ * branches.hops;
+  path.latency = on_chip + (branches.chips.empty() ? Picoseconds{0} : between_);
+  return path;
+}
+
+}  // namespace elk::sim

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "elk/base/shelf.hpp"
+#include "elk/sim/play/work.hpp"
+
+namespace elk::sim {
+
+/// What one of the executions of a program does, and on which cores.
+struct Executed {
+  Work work;
+  std::vector<std::int32_t> cores;
+};
+
+using ExecutedOnce = std::shared_ptr<const Executed>;
+using DemandOnce = std::shared_ptr<const Demand>;
+
+/// About what they take.
+[[nodiscard]] inline std::size_t bytes_of(const Demand& demand) {
+  return sizeof(Demand) + (demand.kind_of.size() * sizeof(std::int32_t)) +
+         (demand.kinds.size() * sizeof(Load));
+}
+
+[[nodiscard]] inline std::size_t bytes_of(const Executed& executed) {
+  std::size_t bytes = sizeof(Executed) + (executed.cores.size() * sizeof(std::int32_t)) +
+                      (executed.work.stages.size() * sizeof(Stage));
+  const Demand* last = nullptr;
+  for (const Stage& stage : executed.work.stages) {
+    if (stage.asks.get() != last) {
+      last = stage.asks.get();
+      bytes += bytes_of(*last);
+    }
+  }
+  return bytes;
+}
+
+/// What executions, preloads and stores of programs ask for under one tile model, by all that it
+/// depends on: the fidelity, `Simulation::machine` or `memory`, and a signature of
+/// `program::Expander`.
+struct Executions {
+  Shelf<std::string, ExecutedOnce> executed{std::size_t{40} << 20U};
+  Shelf<std::string, DemandOnce> loads{std::size_t{16} << 20U};
+};
+
+}  // namespace elk::sim

@@ -1,0 +1,93 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "elk/base/units.hpp"
+#include "elk/sim/play/demand.hpp"
+#include "elk/sim/play/player.hpp"
+
+namespace elk::sim {
+
+struct Span {
+  Picoseconds begin{0};
+  Picoseconds end{0};
+
+  friend bool operator==(const Span&, const Span&) = default;
+};
+
+/// What an execute does with its time. Compute is every tile call, those that add up or copy what
+/// an exchange brought included; a shift that is hidden behind one counts where it outlasts it.
+enum class PhaseKind : std::uint8_t { Distribute, Gather, Compute, Shift, Reduce };
+inline constexpr std::size_t kPhaseKinds = 5;
+
+/// A stretch of an execute: all its steps of one kind that follow each other without another.
+struct Phase {
+  std::int32_t op;
+  PhaseKind kind;
+  Span time;
+  Bytes received;     // by all cores, from other cores and chips
+  Seconds core_time;  // of calls of the op's kernel, over all cores, as if nothing drew them out
+};
+
+/// What a run, or one execute of it, moved and did in all, for utilisation and energy.
+struct Totals {
+  Bytes hbm{0};         // read and written
+  Bytes received{0};    // by all cores
+  Bytes hops{0};        // bytes times links passed
+  Bytes between{0};     // chips
+  Bytes loaded{0};      // received from the HBM by all cores
+  Bytes operands{0};    // of all tile calls: operands and results
+  double flops = 0.0;   // of all tile calls, padding included
+  double matrix_s = 0;  // core seconds of products and convolutions
+  double vector_s = 0;  // core seconds of everything else
+
+  friend bool operator==(const Totals&, const Totals&) = default;
+};
+
+/// One op of a run.
+struct OpRun {
+  Span preload;  // empty at 0 without one
+  Span execute;
+  Picoseconds waited{0};           // before the execute, for its preload
+  std::vector<Picoseconds> parts;  // of the execute, by PhaseKind, syncs inside
+  Picoseconds synced{0};           // of those, synchronisations
+  Picoseconds link_contention{0};  // by which preloads and stores drew exchanges out
+  Picoseconds sram_contention{0};  // and computations
+  std::int32_t queued = 0;         // preloads and stores not over when the execute began
+  Bytes received{0};               // of the busiest core: gather, shifts, reductions
+  Bytes exchange{0};               // the same, received or sent
+  Bytes distribute{0};             // of the busiest core
+  Bytes hbm{0};                    // read over all chips
+  Bytes link{0};                   // received from the HBM by the busiest core
+  Bytes loaded{0};                 // and by all cores
+  Bytes load_hops{0};              // bytes of the preload times links passed
+  Totals work;                     // of the execute; `vector_s` are all of its core seconds
+  std::int32_t execution = 0;      // the kind of its execute: an index of Run::cores
+
+  friend bool operator==(const OpRun&, const OpRun&) = default;
+};
+
+struct StoreRun {
+  std::int32_t tensor;
+  Span store;
+  Bytes hbm{0};    // written over all chips
+  Bytes moved{0};  // by all cores
+  Bytes hops{0};   // bytes times links passed
+
+  friend bool operator==(const StoreRun&, const StoreRun&) = default;
+};
+
+/// A program as it ran.
+struct Run {
+  Fidelity fidelity;
+  Picoseconds total{0};
+  Split split;
+  std::vector<OpRun> ops;
+  std::vector<StoreRun> stores;
+  std::vector<Phase> phases;
+  std::vector<std::vector<std::int32_t>> cores;  // that run tile calls, by kind of execute
+  Totals totals;
+};
+
+}  // namespace elk::sim

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "elk/program/expand/execution.hpp"
+#include "elk/program/expand/loading.hpp"
+#include "elk/sim/play/demand.hpp"
+#include "elk/sim/play/run.hpp"
+#include "elk/sim/play/tile_times.hpp"
+
+namespace elk::sim {
+
+/// One thing after another that an execute does: a synchronisation, then a demand. Tile calls are
+/// computations whatever they do, those that add up or copy what an exchange brought included.
+struct Stage {
+  PhaseKind kind;  // Compute: tile calls, with or without a shift hidden behind them
+  Picoseconds sync;
+  Picoseconds exposed;                 // by which a hidden shift alone outlasts the calls alone
+  Seconds core_time;                   // of calls of the op's kernel, over all cores
+  std::shared_ptr<const Demand> asks;  // equal stages share it
+
+  [[nodiscard]] const Demand& demand() const { return *asks; }
+};
+
+/// Everything that an execute does, in order, and what that adds up to.
+struct Work {
+  std::vector<Stage> stages;
+  Bytes received{0};  // as of OpRun
+  Bytes exchange{0};
+  Bytes distribute{0};
+  Totals totals;  // `matrix_s` and `vector_s` together: core seconds
+};
+
+/// Turns expansions into stages.
+class Works {
+ public:
+  Works(const chip::Chip& chip, Demands& demands, const TileTimes& tiles);
+
+  [[nodiscard]] Work of(std::int32_t op, const ir::Graph& graph,
+                        const program::Execution& execution);
+  [[nodiscard]] Demand load(const program::Loading& loading);
+
+ private:
+  struct Builder;
+
+  const chip::Chip& chip_;
+  Demands& demands_;
+  const TileTimes& tiles_;
+};
+
+}  // namespace elk::sim

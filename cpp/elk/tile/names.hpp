@@ -1,0 +1,32 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "elk/ir/graph.hpp"
+
+namespace elk::tile {
+
+/// The functions whose rows stand in for `function`, best first; the first is itself.
+[[nodiscard]] std::vector<std::string> function_neighbours(std::string_view function);
+
+/// A dtype whose rows stand in for another, and what a call then costs times theirs.
+struct DTypeNeighbour {
+  ir::DType compute;
+  ir::DType accumulate;
+  std::int32_t scale;  // an index of kByteScales
+
+  friend bool operator==(const DTypeNeighbour&, const DTypeNeighbour&) = default;
+};
+
+/// Bytes of a dtype over those of f32.
+inline constexpr std::array<double, 5> kByteScales = {1.0, 2.0, 0.5, 0.25, 0.125};
+
+/// The pairs of dtypes whose rows stand in for computing in `compute` and accumulating in
+/// `accumulate`, best first; the first is the pair itself. Integers cost what f32 costs, by bytes.
+[[nodiscard]] std::vector<DTypeNeighbour> dtype_neighbours(ir::DType compute, ir::DType accumulate);
+
+}  // namespace elk::tile

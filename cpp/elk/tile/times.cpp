@@ -1,0 +1,130 @@
+#include "elk/tile/times.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "elk/base/rounding.hpp"
+#include "elk/partition/extent.hpp"
+#include "elk/partition/plan.hpp"
+
+namespace elk::tile {
+namespace {
+
+TileShape blank() {
+  TileShape result{.size = {}, .params = {0, 0}};
+  result.size.fill(1);
+  return result;
+}
+
+std::int64_t& extent(TileShape& shape, ir::TileDim dim) {
+  return shape.size[static_cast<std::size_t>(dim)];
+}
+
+/// The dtype of `bits` that copies are timed in.
+ir::DType copied_as(std::int64_t bits) { return bits > 16 ? ir::DType::F32 : ir::DType::F16; }
+
+}  // namespace
+
+TileTimes::TileTimes(const ir::Graph& graph, const ir::Op& op, const chip::Chip& chip,
+                     const TileModel& tiles)
+    : graph_(graph),
+      op_(op),
+      tiles_(tiles),
+      clock_(chip.core.clock_hz),
+      kernel_(tiles.find(op.function, op.compute, op.accumulate)),
+      add_(tiles.find("partials_reduce", op.accumulate, op.accumulate)),
+      opaque_(tiles.source(kernel_) == "opaque"),
+      asks_(tiles.asks()) {
+  int bits = 0;
+  for (const ir::Axis& axis : op.axes) {
+    whole_.push_back(axis.size);
+    key_bits_.push_back(static_cast<int>(std::bit_width(static_cast<std::uint64_t>(axis.size))));
+    bits += key_bits_.back();
+  }
+  if (bits > 64) {
+    key_bits_.clear();
+  }
+  for (const ir::DType dtype : {ir::DType::F16, ir::DType::F32}) {
+    copies_.emplace_back(ir::bits(dtype), tiles.find("slice_copy", dtype, dtype));
+  }
+}
+
+TileShape TileTimes::shape(std::span<const std::int64_t> size) const {
+  TileShape result = blank();
+  for (std::size_t axis = 0; axis < size.size(); ++axis) {
+    if (op_.axes[axis].tile_dim != ir::TileDim::None) {
+      extent(result, op_.axes[axis].tile_dim) *= size[axis];
+    }
+  }
+  for (std::size_t i = 0; i < std::min(result.params.size(), op_.params.size()); ++i) {
+    result.params[i] = op_.params[i];
+  }
+  if (opaque_) {  // Its rule asks for the bytes of the call, not of the op.
+    result.params[0] = 0;
+    for (const ir::Operand& operand : op_.operands) {
+      const ir::Tensor& tensor = graph_.tensors[static_cast<std::size_t>(operand.tensor)];
+      result.params[0] +=
+          partition::element_bytes(partition::box(tensor, operand, whole_, size).elements,
+                                   ir::bits(tensor.dtype))
+              .value;
+    }
+  }
+  return result;
+}
+
+double TileTimes::sub_task(std::span<const std::int64_t> size) {
+  if (key_bits_.empty()) {
+    return seconds(kernel_, shape(size));
+  }
+  std::uint64_t key = 0;
+  for (std::size_t axis = 0; axis < size.size(); ++axis) {
+    key = (key << static_cast<unsigned>(key_bits_[axis])) | static_cast<std::uint64_t>(size[axis]);
+  }
+  if (const double* known = asks_ ? asked_.find(key) : sub_tasks_.find(key)) {
+    return *known;
+  }
+  const double time = seconds(kernel_, shape(size));
+  if (asks_) {
+    asked_.put(key, time);
+  } else {
+    sub_tasks_.put(key, time);
+  }
+  return time;
+}
+
+bool TileTimes::extrapolated(std::span<const std::int64_t> size) const {
+  return tiles_.extrapolated(kernel_, shape(size));
+}
+
+double TileTimes::add(std::int64_t parts, std::int64_t elements) {
+  const std::uint64_t key =
+      (static_cast<std::uint64_t>(parts) << 40U) | static_cast<std::uint64_t>(elements);
+  if (const double* known = adds_.find(key)) {
+    return *known;
+  }
+  TileShape call = blank();
+  extent(call, ir::TileDim::Rows) = parts;
+  extent(call, ir::TileDim::Cols) = elements;
+  const double time = seconds(add_, call);
+  adds_.put(key, time);
+  return time;
+}
+
+double TileTimes::copy(std::int64_t slices, std::int64_t elements, std::int64_t bits) {
+  const ir::DType dtype = copied_as(bits);
+  const std::int64_t scaled = ceil_div(elements * bits, ir::bits(dtype));
+  const std::uint64_t key = (static_cast<std::uint64_t>(slices) << 36U) |
+                            (static_cast<std::uint64_t>(scaled) << 1U) |
+                            (dtype == ir::DType::F32 ? 1U : 0U);
+  if (const double* known = copied_.find(key)) {
+    return *known;
+  }
+  TileShape call = blank();
+  extent(call, ir::TileDim::Slices) = slices;
+  extent(call, ir::TileDim::SliceElements) = scaled;
+  const double time = seconds(copies_[dtype == ir::DType::F16 ? 0 : 1].second, call);
+  copied_.put(key, time);
+  return time;
+}
+
+}  // namespace elk::tile

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "elk/base/memo.hpp"
+#include "elk/chip/chip.hpp"
+#include "elk/ir/graph.hpp"
+#include "elk/tile/tile.hpp"
+
+namespace elk::tile {
+
+/// Seconds of the tile calls that plans of one op make. A caller's function is asked once for each
+/// distinct call; fitted sub-tasks may be worked out anew. Not shared between threads.
+class TileTimes {
+ public:
+  TileTimes(const ir::Graph& graph, const ir::Op& op, const chip::Chip& chip,
+            const TileModel& tiles);
+
+  /// One call of the op's kernel on a sub-task of these axis sizes.
+  [[nodiscard]] double sub_task(std::span<const std::int64_t> size);
+  [[nodiscard]] bool extrapolated(std::span<const std::int64_t> size) const;
+  /// Adding up `parts` partial results of `elements` each.
+  [[nodiscard]] double add(std::int64_t parts, std::int64_t elements);
+  /// Copying `slices` runs of `elements` elements of `bits` within a core.
+  [[nodiscard]] double copy(std::int64_t slices, std::int64_t elements, std::int64_t bits);
+
+ private:
+  [[nodiscard]] TileShape shape(std::span<const std::int64_t> size) const;
+  [[nodiscard]] double seconds(Kernel kernel, const TileShape& shape) const {
+    return tiles_.cycles(kernel, shape) / clock_;
+  }
+
+  const ir::Graph& graph_;
+  const ir::Op& op_;
+  const TileModel& tiles_;
+  double clock_;
+  Kernel kernel_;
+  Kernel add_;
+  std::vector<std::pair<std::int64_t, Kernel>> copies_;  // by bits
+  bool opaque_;
+  bool asks_;                  // a caller's function
+  std::vector<int> key_bits_;  // of each axis; empty where sizes do not fit one key
+  std::vector<std::int64_t> whole_;
+  Memo<double> asked_;        // of it, all sub-tasks
+  Recent<double> sub_tasks_;  // of a fitted kernel
+  Memo<double> adds_;
+  Memo<double> copied_;
+};
+
+}  // namespace elk::tile
