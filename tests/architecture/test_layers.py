@@ -70,7 +70,7 @@ def layer_faults(module: str, included: list[str]) -> Iterator[str]:
         ours = parts[0] == "elk" and len(parts) > 1
         if ours and parts[1] != module and parts[1] not in MAY_INCLUDE[module]:
             yield name
-        if name.startswith(".") or (CORE / module / name).exists():
+        if name.startswith(".") or (CORE / module / name).is_file():
             yield f"{name} (write the whole path, elk/...)"
 
 
