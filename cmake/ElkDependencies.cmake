@@ -48,7 +48,7 @@ if(ELK_BUILD_BENCHMARKS)
   find_package(benchmark REQUIRED)
 endif()
 
-# Eigen is for `emulate` and `cost/fit` alone: they call elk_find_eigen() and link Eigen3::Eigen.
+# Eigen is for `emulate` and `tile/fit` alone: they call elk_find_eigen() and link Eigen3::Eigen.
 macro(elk_find_eigen)
   elk_find_in_wheel(cmeel-eigen Eigen3Config.cmake Eigen3_DIR)
   find_package(Eigen3 3.4 CONFIG REQUIRED)

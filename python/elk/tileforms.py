@@ -1,6 +1,6 @@
 """The forms of a tile model: which features of a tile's shape its cycles are linear in.
 
-What each form computes is written beside its C++ twin, in `cpp/elk/cost/tile_form.hpp`.
+What each form computes is written beside its C++ twin, in `cpp/elk/tile/form/form.hpp`.
 """
 
 from __future__ import annotations

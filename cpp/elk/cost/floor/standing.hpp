@@ -27,7 +27,7 @@ inline constexpr TimeOfSteps kNotTurned = [] {
 }();
 
 /// What one cut of an op takes at least, told apart by what it means to preloads beside it
-/// (`schedule/hosting`). Where all ports carry data together, all cores count.
+/// (`schedule/bound/hosting`). Where all ports carry data together, all cores count.
 struct Hosting {
   Seconds execute;       // all of it
   Seconds whole;         // the same in one step

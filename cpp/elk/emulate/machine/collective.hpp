@@ -12,7 +12,8 @@ namespace elk::emulate {
 using Pod = std::vector<std::unique_ptr<Machine>>;
 
 /// Runs a collective: every core takes in its piece, hands it to its port, which exchanges with the
-/// ports of the other chips (emulate/link.hpp), and keeps its piece of what its chip is to hold.
+/// ports of the other chips (emulate/machine/link.hpp), and keeps its piece of what its chip is to
+/// hold.
 void run_collective(const Pod& pod, std::int32_t op);
 
 /// Runs an op by which every chip keeps its part of a tensor that it holds whole, from where that

@@ -68,7 +68,7 @@ struct Transition {
 [[nodiscard]] Transition transition(const Layout* have, const Layout& need,
                                     std::int64_t element_bits, const chip::Chip& chip);
 
-/// A layout spelled out (`elk/partition/piece.hpp`).
+/// A layout spelled out (`elk/partition/layout/piece.hpp`).
 struct Pieces;
 
 /// How `need` follows `have`, which lies on certain cores.
