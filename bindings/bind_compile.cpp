@@ -64,15 +64,33 @@ py::dict forecast_columns(const schedule::Forecast& forecast) {
   return columns;
 }
 
+/// What a policy starts from, as a word.
+const char* starts(const schedule::PolicyEntry& one) {
+  switch (one.starts) {
+    case schedule::Starts::Nothing:
+      return "nothing";
+    case schedule::Starts::Below:
+      return "below";
+    case schedule::Starts::All:
+      return "all";
+  }
+  return "";
+}
+
 void bind_options(py::module_& m) {
-  py::native_enum<schedule::Policy>(m, "Policy", "enum.IntEnum", "Who decides the schedule.")
-      .value("Basic", schedule::Policy::Basic)
-      .value("Static", schedule::Policy::Static)
-      .value("ElkDyn", schedule::Policy::ElkDyn)
-      .value("ElkFull", schedule::Policy::ElkFull)
-      .value("Ideal", schedule::Policy::Ideal)
-      .value("StaticPaper", schedule::Policy::StaticPaper)
-      .finalize();
+  py::class_<schedule::PolicyEntry>(m, "Policy", "Who decides the schedule; a line of the registry.")
+      .def_readonly("name", &schedule::PolicyEntry::name)
+      .def_readonly("summary", &schedule::PolicyEntry::summary)
+      .def_readonly("colour", &schedule::PolicyEntry::colour)
+      .def_readonly("counts_energy", &schedule::PolicyEntry::counts_energy)
+      .def_property_readonly("starts", [](const schedule::PolicyEntry& one) { return starts(one); });
+  m.def("policies", [] {
+    py::list all;
+    for (const schedule::PolicyEntry& one : schedule::policies()) {
+      all.append(py::cast(one, py::return_value_policy::reference));
+    }
+    return all;
+  });
   py::native_enum<schedule::Objective>(m, "Objective", "enum.IntEnum", "What is to be least.")
       .value("Latency", schedule::Objective::Latency)
       .value("Energy", schedule::Objective::Energy)
@@ -114,10 +132,10 @@ void bind_options(py::module_& m) {
           },
           "How many entries were found, of how many asked for, by what is kept.");
   py::class_<compile::Options>(m, "Options", "What the compiler is asked for.")
-      .def(py::init([](schedule::Policy policy, schedule::Effort effort,
+      .def(py::init([](const schedule::PolicyEntry& policy, schedule::Effort effort,
                        schedule::Objective objective, compile::Pod pod, std::int32_t threads,
                        double min_core_share, double max_padding) {
-             return compile::Options{.policy = policy,
+             return compile::Options{.policy = policy.policy,
                                      .effort = effort,
                                      .objective = objective,
                                      .pod = pod,
@@ -183,8 +201,8 @@ void bind_compile(py::module_& m) {
 
   using compile::Plan;
   py::class_<Plan>(m, "Plan", "What the compiler decided, in columns.")
-      .def_readonly("policy", &Plan::policy)
-      .def_readonly("origin", &Plan::origin)
+      .def_property_readonly("policy", [](const Plan& plan) { return schedule::name(plan.policy); })
+      .def_property_readonly("origin", [](const Plan& plan) { return schedule::name(plan.origin); })
       .def_readonly("pod", &Plan::pod)
       .def_readonly("shard", &Plan::shard)
       .def_readonly("wave_dims", &Plan::wave_dims)

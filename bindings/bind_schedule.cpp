@@ -121,8 +121,8 @@ void bind_schedule(py::module_& m) {
       .def("situation", &situation_columns, py::arg("choices"))
       .def(
           "search",
-          [](Problem& p, schedule::Policy policy, int threads) {
-            return schedule::search(p, {.policy = policy, .threads = threads});
+          [](Problem& p, const schedule::PolicyEntry& policy, int threads) {
+            return schedule::search(p, {.policy = policy.policy, .threads = threads});
           },
           py::arg("policy"), py::arg("threads"), py::call_guard<py::gil_scoped_release>());
 }

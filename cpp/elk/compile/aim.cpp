@@ -42,18 +42,20 @@ void check_objective(const chip::Chip& chip, const Options& options) {
                             "objective latency"),
                        "no_energy");
   }
-  if (options.policy != schedule::Policy::ElkFull && options.policy != schedule::Policy::ElkDyn) {
-    throw InvalidInput(
-        text("policy must be elk-full or elk-dyn for an objective other than "
-             "latency, got ",
-             schedule::name(options.policy)));
+  if (!schedule::entry(options.policy).counts_energy) {
+    std::string known;
+    for (const schedule::PolicyEntry& one : schedule::policies()) {
+      known += one.counts_energy ? text(known.empty() ? "" : " or ", one.name) : "";
+    }
+    throw InvalidInput(text("policy must be ", known, " for an objective other than latency, got ",
+                            schedule::name(options.policy)));
   }
 }
 
 std::vector<schedule::Policy> policies_from(const Options& options) {
   std::vector<schedule::Policy> result = schedule::policies_to(options.policy);
   if (options.objective != schedule::Objective::Latency) {
-    std::erase_if(result, [](schedule::Policy one) { return one < schedule::Policy::ElkDyn; });
+    std::erase_if(result, [](schedule::Policy one) { return !schedule::entry(one).counts_energy; });
   }
   std::reverse(result.begin(), result.end());
   return result;

@@ -55,7 +55,7 @@ class Versions {
   /// The highest policy for which nothing fits, of those that the asked one stands for.
   [[nodiscard]] std::optional<schedule::Policy> without() const {
     for (const schedule::Policy policy : policies_from(options_)) {
-      const auto at = static_cast<std::size_t>(policy);
+      const std::size_t at = schedule::step(policy);
       if (!best_ || (at < least_.size() && std::isinf(least_[at].value))) {
         return policy;
       }
@@ -201,7 +201,7 @@ Plan compile(const ir::Graph& graph, const chip::Chip& chip, const tile::TileMod
                 .least = {},
                 .ideal = {}};
   Options asked = options;
-  asked.policy = spaces.wants_ideal ? schedule::Policy::ElkFull : options.policy;
+  asked.policy = spaces.wants_ideal ? schedule::highest() : options.policy;
   Plan plan = options.pod == Pod::Pooled || chip.chips == 1
                   ? compile_whole(graph, chip, tiles, asked, spaces)
                   : compile_pod(graph, chip, tiles, asked, spaces);

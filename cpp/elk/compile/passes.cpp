@@ -177,7 +177,7 @@ void Passes::search_to(const schedule::SearchOptions& asked) {
   const std::vector<schedule::Policy> policies = schedule::policies_to(asked.policy);
   for (; reached_ < policies.size(); ++reached_) {
     schedule::SearchOptions next = asked;
-    if (keeps_ && reached_ > 0 && told_[reached_ - 1].empty()) {
+    if (keeps_ && reached_ > 0 && told_[subscript(policies[reached_ - 1])].empty()) {
       next.policy = policies[reached_ - 1];
       last_->searches.settle(next);
       passed_[reached_ - 1] = std::make_unique<Stage>(*last_);
@@ -220,7 +220,7 @@ Compiled Passes::made(schedule::Problem& problem, schedule::Found found,
 
 /// The ideal and the aim add plans of ops to a problem, which the policies above must not meet.
 Compiled Passes::found_by(const Options& options) {
-  const auto at = static_cast<std::size_t>(options.policy);
+  const std::size_t at = schedule::step(options.policy);
   const schedule::SearchOptions asked = search_options(options);
   const bool passed = at + 1 < reached_;
   const std::unique_ptr<Stage> before = passed ? std::move(passed_[at]) : nullptr;
@@ -235,7 +235,7 @@ Compiled Passes::found_by(const Options& options) {
   }
   Stage& stage = passed ? *before : *last_;
   schedule::Found found = stage.searches.best(asked);
-  if (passed || !keeps_ || options.policy == schedule::Policy::ElkFull) {
+  if (passed || !keeps_ || options.policy == schedule::highest()) {
     return made(stage.problem, std::move(found), options);
   }
   schedule::Problem own(stage.problem);
@@ -243,7 +243,7 @@ Compiled Passes::found_by(const Options& options) {
 }
 
 Compiled Passes::compiled(const Options& options) {
-  Told& told = told_[static_cast<std::size_t>(options.policy)];
+  Told& told = told_[subscript(options.policy)];
   if (told.empty()) {
     sound_ = false;
     try {
@@ -251,7 +251,7 @@ Compiled Passes::compiled(const Options& options) {
     } catch (const Infeasible&) {
       told.why_not = std::current_exception();
     }
-    if (keeps_ && options.policy == schedule::Policy::ElkFull) {
+    if (keeps_ && options.policy == schedule::highest()) {
       last_.reset();  // No policy continues from here, and those below have stages of their own.
     }
     sound_ = !Watch::stops(options.watch);
@@ -265,7 +265,7 @@ Compiled Passes::compiled(const Options& options) {
 Compiled compiled_on(const ir::Graph& graph, const chip::Chip& chip, const tile::TileModel& tiles,
                      const Options& options, Spaces& spaces) {
   check_capacity(graph, chip);
-  const bool is_step = options.policy <= schedule::Policy::ElkFull;  // of one search of all of them
+  const bool is_step = schedule::entry(options.policy).starts == schedule::Starts::Below;
   if (options.kept != nullptr && is_step) {
     const std::shared_ptr<Passes> kept = options.kept->passes(graph, chip, tiles, options);
     const std::unique_lock<std::mutex> held(kept->mutex(), std::try_to_lock);

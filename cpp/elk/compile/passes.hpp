@@ -74,10 +74,10 @@ class Passes {
   Search counts_;
   std::unique_ptr<Stage> last_;                   // of the highest policy asked for
   std::size_t reached_ = 0;                       // policies that have proposed
-  std::array<std::unique_ptr<Stage>, 4> passed_;  // of those below it that were not
+  std::vector<std::unique_ptr<Stage>> passed_{schedule::policies().size()};  // by step: those that were not
   std::optional<schedule::Ideal> alone_;
   std::optional<schedule::Bounds> bounds_;
-  std::array<Told, 6> told_;  // of each policy
+  std::vector<Told> told_{schedule::policies().size()};  // by policy
   std::atomic<bool> sound_ = true;
   std::mutex mutex_;
 };

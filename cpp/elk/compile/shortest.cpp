@@ -38,8 +38,7 @@ struct Entrant {
 
 /// The shortest forecast of what each policy up to `asked` placed.
 std::vector<std::optional<Picoseconds>> least_latencies(const Plan& plan, schedule::Policy asked) {
-  std::vector<std::optional<Picoseconds>> result(static_cast<std::size_t>(asked) + 1,
-                                                 plan.predicted.total);
+  std::vector<std::optional<Picoseconds>> result(schedule::step(asked) + 1, plan.predicted.total);
   for (std::size_t i = 0; i < plan.least.size(); ++i) {
     result[i] = std::isinf(plan.least[i].value) ? std::nullopt
                                                 : std::optional(to_picoseconds(plan.least[i]));
@@ -102,7 +101,7 @@ class Contest {
     if (!entrant.planned || *entrant.planned < policy) {
       run(policy, entrant);
     }
-    return entrant.least.empty() ? std::nullopt : entrant.least[static_cast<std::size_t>(policy)];
+    return entrant.least.empty() ? std::nullopt : entrant.least[schedule::step(policy)];
   }
 
   void run(schedule::Policy policy, Entrant& entrant) {

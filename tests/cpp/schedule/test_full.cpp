@@ -10,7 +10,7 @@
 #include "elk/base/random.hpp"
 #include "elk/schedule/improve/anneal.hpp"
 #include "elk/schedule/improve/sketch.hpp"
-#include "elk/schedule/policies/full.hpp"
+#include "elk/schedule/policies/elk_full.hpp"
 #include "elk/schedule/policies/induction.hpp"
 #include "elk/schedule/policies/search.hpp"
 #include "schedule/problems.hpp"

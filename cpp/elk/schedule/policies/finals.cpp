@@ -81,19 +81,6 @@ std::vector<Seconds> least_forecasts(const std::vector<Found>& finals, Policy as
 
 }  // namespace
 
-std::vector<Policy> policies_to(Policy policy) {
-  if (policy == Policy::StaticPaper) {
-    return {policy};
-  }
-  std::vector<Policy> result;
-  for (const Policy other : {Policy::Basic, Policy::Static, Policy::ElkDyn, Policy::ElkFull}) {
-    if (other <= policy) {
-      result.push_back(other);
-    }
-  }
-  return result;
-}
-
 std::optional<Placed> shortest_placed(const Problem& problem, Policy policy,
                                       std::span<const Contender> contenders, Bytes room,
                                       int threads) {

@@ -7,13 +7,11 @@
 #include "elk/base/units.hpp"
 #include "elk/schedule/policies/found.hpp"
 #include "elk/schedule/policies/placement.hpp"
+#include "elk/schedule/policies/registry.hpp"
 #include "elk/schedule/problem/problem.hpp"
 #include "elk/schedule/problem/schedule.hpp"
 
 namespace elk::schedule {
-
-/// The asked policy and those below it, lowest first; `StaticPaper` has none below it.
-[[nodiscard]] std::vector<Policy> policies_to(Policy policy);
 
 /// The placed program of `policy` with the shortest forecast; none if no contender has addresses.
 /// `contenders` has those of all policies, shortest first.

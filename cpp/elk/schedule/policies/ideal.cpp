@@ -7,6 +7,7 @@
 #include "elk/base/ids.hpp"
 #include "elk/schedule/improve/polish.hpp"
 #include "elk/schedule/policies/induction.hpp"
+#include "elk/schedule/policies/registry.hpp"
 #include "elk/schedule/timing/evaluate.hpp"
 #include "elk/schedule/timing/ideal_times.hpp"
 
@@ -76,5 +77,8 @@ Ideal ideal(Problem& problem, const Ideal& start, const std::vector<std::vector<
          {.most = options.most, .threads = options.threads, .rules = Rules::Ideal});
   return ideal_of(problem, std::move(best.choices));
 }
+
+template <>
+void propose<Policy::Ideal>(Searcher& /*search*/) {}
 
 }  // namespace elk::schedule

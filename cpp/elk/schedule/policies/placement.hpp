@@ -7,6 +7,7 @@
 
 #include "elk/cost/forecast.hpp"
 #include "elk/schedule/policies/found.hpp"
+#include "elk/schedule/policies/registry.hpp"
 #include "elk/schedule/problem/problem.hpp"
 #include "elk/schedule/timing/evaluate.hpp"
 #include "elk/schedule/timing/proposal.hpp"

@@ -6,24 +6,11 @@
 #include "elk/base/ids.hpp"
 #include "elk/base/parallel.hpp"
 #include "elk/schedule/improve/align.hpp"
-#include "elk/schedule/improve/carried.hpp"
-#include "elk/schedule/improve/polish.hpp"
-#include "elk/schedule/policies/baselines.hpp"
 #include "elk/schedule/policies/finals.hpp"
-#include "elk/schedule/policies/full.hpp"
-#include "elk/schedule/policies/induction.hpp"
-#include "elk/schedule/policies/resident.hpp"
 #include "elk/schedule/timing/evaluate.hpp"
-#include "elk/schedule/timing/ideal_times.hpp"
 
 namespace elk::schedule {
 namespace {
-
-constexpr std::size_t kSplitsKept = 3;  // of Static's splits, forecast again between neighbours
-constexpr std::size_t kPolished = 16;   // proposals, as long as there is
-constexpr std::int64_t kPolish = 1'500'000;          // work left
-constexpr std::int64_t kPolishOnGrid = 2 * kPolish;  // where one op's cut costs others more
-constexpr std::int64_t kPolishAtRest = 4 * kPolish;  // without HBM, where no annealing follows
 
 /// By how much links that were not counted have to lengthen a schedule to be worth another search.
 constexpr double kMisled = 1.01;
@@ -39,7 +26,7 @@ Searcher::Searcher(Problem& problem, Effort effort)
       contention_(contention(problem)) {}
 
 void Searcher::search(Policy policy) {
-  propose(policy);
+  entry(policy).propose(*this);
   if (problem_->recounts()) {
     misled_ = misled(policy);
   }
@@ -72,8 +59,7 @@ Found Searcher::best() {
   return best;
 }
 
-template <class Propose>
-void Searcher::for_each_lateness(const Propose& propose) {
+void Searcher::for_each_lateness(const std::function<void()>& propose) {
   const Contention computed = contention_;
   for (const double late : {1.0, 0.0}) {
     contention_ = computed;
@@ -83,138 +69,16 @@ void Searcher::for_each_lateness(const Propose& propose) {
   contention_ = computed;
 }
 
-/// Where executes bind, a slower preload costs nothing; where preloads do, all it takes. Neither
-/// is known before there is a schedule, nor is the share of the port that preloads will take: the
-/// forecast decides between the extremes.
-void Searcher::propose(Policy policy) {
-  const bool loads = problem_->chip().hbm.has_value();
-  switch (policy) {
-    case Policy::Basic:
-      for_each_lateness([&] { propose_basic(); });
-      break;
-    case Policy::Static:
-      if (loads) {
-        for_each_lateness([&] { propose_static(); });
-      }
-      break;
-    case Policy::ElkDyn:
-      if (loads) {
-        for_each_lateness([&] { propose_dynamic_at_shares(); });
-      }
-      propose_carried();
-      propose_polished();
-      break;
-    case Policy::ElkFull:
-      if (loads && !stopped()) {
-        propose_full();
-      }
-      break;
-    case Policy::Ideal:
-      break;
-    case Policy::StaticPaper:
-      propose_published();
-      break;
-  }
+void Searcher::at_share(double share, const std::function<void()>& propose) {
+  const Contention computed = contention_;
+  contention_.share = share;
+  propose();
+  contention_ = computed;
 }
 
-void Searcher::propose_basic() {
-  if (problem_->chip().hbm) {
-    consider(Policy::Basic, basic(*problem_, contention_, room_));
-    return;
-  }
-  for (Proposal& proposal : residents(*problem_, contention_, room_)) {
-    consider(Policy::Basic, std::move(proposal));
-  }
-}
-
-void Searcher::propose_static() {
-  for (Proposal& proposal :
-       fixed_splits(*problem_, contention_, room_, kSplitsKept, options_->threads)) {
-    consider(Policy::Static, std::move(proposal));
-  }
-}
-
-void Searcher::propose_published() {
-  const Contention alone{.share = 0.0, .drag = contention_.drag, .late = 0.0};
-  const std::vector<Proposal> proposals =
-      problem_->chip().hbm ? fixed_splits(*problem_, alone, room_, kSplitsKept, options_->threads)
-                           : residents(*problem_, alone, room_);
-  for (const Proposal& proposal : proposals) {
-    keep(Policy::StaticPaper, proposal);
-  }
-}
-
-void Searcher::propose_dynamic_at_shares() {
-  for (const double share : {contention_.share, 0.0, 0.5}) {
-    contention_.share = share;
-    if (!stopped()) {
-      propose_dynamic();
-    }
-  }
-}
-
-/// Induction under all of the room, and under less where the true neighbours need more.
-void Searcher::propose_dynamic() {
-  for (const std::int64_t unused : kUnusedParts) {
-    Induced induced =
-        induce(*problem_, contention_, {room_.value - (room_.value / kPartsOfRoom * unused)});
-    solved_layers_ = induced.solved_layers;
-    const Space space{.room = room_, .preload_room = room_, .not_before = {}};
-    if (consider(Policy::ElkDyn, {.choices = std::move(induced.choices), .space = space})) {
-      return;
-    }
-  }
-}
-
-/// One cut after another in as many ops as can take it, preloads in their largest state, or,
-/// where that does not fit, in their smallest.
-void Searcher::propose_carried() {
+const std::vector<Contender>& Searcher::contenders() {
   sort_candidates();
-  if (candidates_.empty()) {
-    return;
-  }
-  const Contender best = candidates_.front();
-  const Space space{.room = room_, .preload_room = room_, .not_before = {}};
-  for (auto& choices : carried(*problem_, best.proposal.choices, best.times.total)) {
-    if (!keep(Policy::ElkDyn, {.choices = choices, .space = space})) {
-      keep(Policy::ElkDyn, {.choices = least_preloaded(*problem_, choices), .space = space});
-    }
-  }
-}
-
-/// The best proposals so far, changed op by op until nothing helps.
-void Searcher::propose_polished() {
-  sort_candidates();
-  const bool loads = problem_->chip().hbm.has_value();
-  const std::size_t most = loads ? kPolished : 2 * kPolished;
-  std::vector<Proposal> best;
-  for (std::size_t i = 0; i < std::min(most, candidates_.size()); ++i) {
-    best.push_back(candidates_[i].proposal);
-  }
-  const std::int64_t beside = chip::is_mesh(problem_->chip()) ? kPolishOnGrid : kPolish;
-  std::int64_t left = loads ? beside : kPolishAtRest;
-  for (std::size_t i = 0; i < best.size() && left > 0 && !stopped(); ++i) {
-    left -= polish(*problem_, best[i], contention_, {.most = left, .threads = options_->threads});
-    keep(Policy::ElkDyn, std::move(best[i]));
-  }
-}
-
-void Searcher::propose_full() {
-  sort_candidates();
-  std::vector<Proposal> starts;
-  for (const Contender& candidate : candidates_) {
-    const bool known = std::any_of(starts.begin(), starts.end(), [&](const Proposal& other) {
-      return other.choices == candidate.proposal.choices;
-    });
-    if (!known && starts.size() < starts_of(effort_)) {
-      starts.push_back(candidate.proposal);
-    }
-  }
-  const FullOptions full{
-      .effort = effort_, .threads = options_->threads, .room = room_, .watch = options_->watch};
-  for (Proposal& found : improve(*problem_, starts, contention_, full, orders_)) {
-    keep(Policy::ElkFull, std::move(found));
-  }
+  return candidates_;
 }
 
 void Searcher::sort_candidates() {
@@ -224,8 +88,6 @@ void Searcher::sort_candidates() {
                    });
 }
 
-/// Forecasts the proposal as it is and with plans that suit their neighbours, and keeps what
-/// fits; whether any did.
 bool Searcher::consider(Policy policy, Proposal proposal) {
   Proposal aligned = proposal;
   align(*problem_, aligned.choices, contention_, room_);

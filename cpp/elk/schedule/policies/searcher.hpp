@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "elk/schedule/improve/orders.hpp"
 #include "elk/schedule/policies/found.hpp"
 #include "elk/schedule/policies/placement.hpp"
+#include "elk/schedule/policies/registry.hpp"
 #include "elk/schedule/policies/search.hpp"
 #include "elk/schedule/problem/problem.hpp"
 #include "elk/schedule/problem/schedule.hpp"
@@ -44,26 +46,38 @@ class Searcher {
   /// Throws Infeasible.
   [[nodiscard]] Found best();
 
- private:
-  template <class Propose>
-  void for_each_lateness(const Propose& propose);
-  void propose(Policy policy);
-  void propose_basic();
-  void propose_static();
-  /// The plans that are fastest with links to themselves, as they are: no neighbour is looked at.
-  void propose_published();
-  void propose_dynamic_at_shares();
-  void propose_dynamic();
-  void propose_carried();
-  void propose_polished();
-  void propose_full();
+  // What policies propose with.
 
+  [[nodiscard]] Problem& problem() { return *problem_; }
+  [[nodiscard]] const Contention& contention() const { return contention_; }
+  [[nodiscard]] Bytes room() const { return room_; }
+  [[nodiscard]] Effort effort() const { return effort_; }
+  [[nodiscard]] int threads() const { return options_->threads; }
+  [[nodiscard]] Watch* watch() const { return options_->watch; }
   /// Whether the best so far is wanted now.
   [[nodiscard]] bool stopped() const { return Watch::stops(options_->watch); }
 
-  void sort_candidates();
+  /// Proposes where a slower preload costs all of its time, and where it costs nothing: where
+  /// executes bind it costs nothing, where preloads do all it takes, and neither is known before
+  /// there is a schedule. The forecast decides between the extremes.
+  void for_each_lateness(const std::function<void()>& propose);
+  /// Proposes with preloads that take this share of the port.
+  void at_share(double share, const std::function<void()>& propose);
+
+  /// Forecasts the proposal as it is and with plans that suit their neighbours, and keeps what
+  /// fits; whether any did.
   bool consider(Policy policy, Proposal proposal);
+  /// Forecasts the proposal as it is, and keeps it if it fits; whether it does.
   bool keep(Policy policy, Proposal proposal);
+  /// All that was kept so far, the shortest forecast first.
+  [[nodiscard]] const std::vector<Contender>& contenders();
+
+  /// Where an induction leaves how many periods it solved, and ELK-Full what it tried.
+  [[nodiscard]] std::int32_t& solved_layers() { return solved_layers_; }
+  [[nodiscard]] OrderSearch& orders() { return orders_; }
+
+ private:
+  void sort_candidates();
   void note(const std::optional<Shortage>& shortage);
   void take(Policy policy, Searcher& less);
   [[nodiscard]] bool misled(Policy policy);

@@ -10,11 +10,6 @@
 
 namespace elk::schedule {
 
-/// Each up to `ElkFull` has among its candidates what those before it return; `StaticPaper`, the
-/// baseline as ELK's paper words it, stands beside them.
-enum class Policy : std::uint8_t { Basic, Static, ElkDyn, ElkFull, Ideal, StaticPaper };
-[[nodiscard]] const char* name(Policy policy);
-
 /// How much work ELK-Full does.
 enum class Effort : std::uint8_t { Fast, Default, Max };
 

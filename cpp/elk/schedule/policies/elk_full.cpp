@@ -1,4 +1,4 @@
-#include "elk/schedule/policies/full.hpp"
+#include "elk/schedule/policies/elk_full.hpp"
 
 #include <algorithm>
 #include <array>
@@ -10,6 +10,8 @@
 #include "elk/schedule/improve/sketch.hpp"
 #include "elk/schedule/improve/suggested.hpp"
 #include "elk/schedule/policies/placement.hpp"
+#include "elk/schedule/policies/registry.hpp"
+#include "elk/schedule/policies/searcher.hpp"
 
 namespace elk::schedule {
 namespace {
@@ -145,6 +147,30 @@ std::vector<Proposal> improve(Problem& problem, const std::vector<Proposal>& sta
     result.push_back(with_plans(problem, one));
   }
   return result;
+}
+
+template <>
+void propose<Policy::ElkFull>(Searcher& search) {
+  if (!search.problem().chip().hbm || search.stopped()) {
+    return;
+  }
+  std::vector<Proposal> starts;
+  for (const Contender& candidate : search.contenders()) {
+    const bool known = std::any_of(starts.begin(), starts.end(), [&](const Proposal& other) {
+      return other.choices == candidate.proposal.choices;
+    });
+    if (!known && starts.size() < starts_of(search.effort())) {
+      starts.push_back(candidate.proposal);
+    }
+  }
+  const FullOptions full{.effort = search.effort(),
+                         .threads = search.threads(),
+                         .room = search.room(),
+                         .watch = search.watch()};
+  for (Proposal& found :
+       improve(search.problem(), starts, search.contention(), full, search.orders())) {
+    search.keep(Policy::ElkFull, std::move(found));
+  }
 }
 
 }  // namespace elk::schedule

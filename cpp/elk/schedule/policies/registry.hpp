@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace elk::schedule {
+
+// NOLINTBEGIN(cppcoreguidelines-macro-usage): one line a policy makes its enumerator, too.
+enum class Policy : std::uint8_t {
+#define ELK_POLICY(id, ...) id,
+#include "elk/schedule/policies/registry.def"
+#undef ELK_POLICY
+};
+
+class Searcher;
+
+/// Has a policy propose schedules to the search; each is defined in the file of its policy.
+template <Policy policy>
+void propose(Searcher& search);
+#define ELK_POLICY(id, ...) \
+  template <>               \
+  void propose<Policy::id>(Searcher & search);
+#include "elk/schedule/policies/registry.def"
+#undef ELK_POLICY
+// NOLINTEND(cppcoreguidelines-macro-usage)
+
+/// What a policy may start from.
+enum class Starts : std::uint8_t {
+  Nothing,  // it proposes by itself, and no other policy counts what it proposes
+  Below,    // policies before it that start so propose first, and are among its candidates
+  All,      // all that other policies choose; it proposes nothing
+};
+
+struct PolicyEntry {
+  Policy policy;
+  const char* name;
+  Starts starts;
+  bool counts_energy;   // whether it serves an objective that counts energy
+  const char* colour;   // of pictures, "#rrggbb"
+  const char* summary;  // one sentence
+  void (*propose)(Searcher& search);
+};
+
+/// All policies, in the order of the registry.
+[[nodiscard]] std::span<const PolicyEntry> policies();
+[[nodiscard]] const PolicyEntry& entry(Policy policy);
+[[nodiscard]] const char* name(Policy policy);
+
+/// Those that propose where a policy is asked for: lowest first, itself the last.
+[[nodiscard]] std::vector<Policy> policies_to(Policy policy);
+/// How many of these are below it.
+[[nodiscard]] std::size_t step(Policy policy);
+/// The policy that counts all others which start from below.
+[[nodiscard]] Policy highest();
+
+}  // namespace elk::schedule

@@ -1,0 +1,22 @@
+#include <utility>
+
+#include "elk/schedule/policies/baselines.hpp"
+#include "elk/schedule/policies/registry.hpp"
+#include "elk/schedule/policies/searcher.hpp"
+
+namespace elk::schedule {
+
+template <>
+void propose<Policy::Static>(Searcher& search) {
+  if (!search.problem().chip().hbm) {
+    return;
+  }
+  search.for_each_lateness([&] {
+    for (Proposal& one : fixed_splits(search.problem(), search.contention(), search.room(),
+                                      kSplitsKept, search.threads())) {
+      search.consider(Policy::Static, std::move(one));
+    }
+  });
+}
+
+}  // namespace elk::schedule

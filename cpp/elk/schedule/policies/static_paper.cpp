@@ -1,0 +1,24 @@
+#include <vector>
+
+#include "elk/schedule/policies/baselines.hpp"
+#include "elk/schedule/policies/registry.hpp"
+#include "elk/schedule/policies/resident.hpp"
+#include "elk/schedule/policies/searcher.hpp"
+
+namespace elk::schedule {
+
+/// The plans that are fastest with links to themselves, as they are: no neighbour is looked at.
+template <>
+void propose<Policy::StaticPaper>(Searcher& search) {
+  const Contention alone{.share = 0.0, .drag = search.contention().drag, .late = 0.0};
+  Problem& problem = search.problem();
+  const std::vector<Proposal> proposals =
+      problem.chip().hbm
+          ? fixed_splits(problem, alone, search.room(), kSplitsKept, search.threads())
+          : residents(problem, alone, search.room());
+  for (const Proposal& one : proposals) {
+    search.keep(Policy::StaticPaper, one);
+  }
+}
+
+}  // namespace elk::schedule
