@@ -12,9 +12,9 @@ import argparse
 import elk
 from cases import machine, named
 from elk import _core
-from elk.compile_options import core_options
-from elk.plan_json import Constraints
-from elk.tilemodel import load_tile_model
+from elk.document.compiled import Constraints
+from elk.plan.options import core_options
+from elk.tile.tilemodel import load_tile_model
 
 
 def main() -> None:

@@ -28,56 +28,56 @@ if TYPE_CHECKING:
     from elk import chips as chips
     from elk import models as models
     from elk._core import __version__ as __version__
-    from elk.chip import Chip as Chip
-    from elk.chips import load_chip as load_chip
-    from elk.comparison import Comparison as Comparison
-    from elk.comparison import compare as compare
+    from elk.chip.chip import Chip as Chip
+    from elk.chip.presets import load_chip as load_chip
     from elk.limits import Limits as Limits
-    from elk.model import Model as Model
-    from elk.model import load_model as load_model
-    from elk.plan import Plan as Plan
-    from elk.plan import load_plan as load_plan
-    from elk.planning import compile as compile
-    from elk.run import Run as Run
-    from elk.sharding import Sharding as Sharding
-    from elk.sharding import shard as shard
+    from elk.model.model import Model as Model
+    from elk.model.model import load_model as load_model
+    from elk.plan.comparison import Comparison as Comparison
+    from elk.plan.comparison import compare as compare
+    from elk.plan.plan import Plan as Plan
+    from elk.plan.plan import load_plan as load_plan
+    from elk.plan.planning import compile as compile
+    from elk.plan.sharding import Sharding as Sharding
+    from elk.plan.sharding import shard as shard
+    from elk.points.scales import between as between
+    from elk.points.scales import linspace as linspace
+    from elk.points.scales import logspace as logspace
+    from elk.points.space import sampled as sampled
+    from elk.points.space import union as union
+    from elk.points.space import zip_axes as zip  # noqa: A004 - elk.zip, beside elk.union
+    from elk.run.run import Run as Run
     from elk.sweeps.entry import sweep as sweep
-    from elk.sweeps.scales import between as between
-    from elk.sweeps.scales import linspace as linspace
-    from elk.sweeps.scales import logspace as logspace
     from elk.sweeps.search import search as search
-    from elk.sweeps.space import sampled as sampled
-    from elk.sweeps.space import union as union
-    from elk.sweeps.space import zip_axes as zip  # noqa: A004 - elk.zip, beside elk.union
     from elk.sweeps.sweep import Sweep as Sweep
 
 # Where each public name lives; imported when it is first used.
 _LAZY = {
-    "Chip": "elk.chip",
-    "Comparison": "elk.comparison",
+    "Chip": "elk.chip.chip",
+    "Comparison": "elk.plan.comparison",
     "Limits": "elk.limits",
-    "Model": "elk.model",
-    "Plan": "elk.plan",
-    "Run": "elk.run",
-    "Sharding": "elk.sharding",
+    "Model": "elk.model.model",
+    "Plan": "elk.plan.plan",
+    "Run": "elk.run.run",
+    "Sharding": "elk.plan.sharding",
     "Sweep": "elk.sweeps.sweep",
     "__version__": "elk._core",
-    "between": "elk.sweeps.scales",
+    "between": "elk.points.scales",
     "chips": "elk.chips",
-    "compare": "elk.comparison",
-    "compile": "elk.planning",
-    "linspace": "elk.sweeps.scales",
-    "load_chip": "elk.chips",
-    "load_model": "elk.model",
-    "load_plan": "elk.plan",
-    "logspace": "elk.sweeps.scales",
+    "compare": "elk.plan.comparison",
+    "compile": "elk.plan.planning",
+    "linspace": "elk.points.scales",
+    "load_chip": "elk.chip.presets",
+    "load_model": "elk.model.model",
+    "load_plan": "elk.plan.plan",
+    "logspace": "elk.points.scales",
     "models": "elk.models",
-    "sampled": "elk.sweeps.space",
+    "sampled": "elk.points.space",
     "search": "elk.sweeps.search",
-    "shard": "elk.sharding",
+    "shard": "elk.plan.sharding",
     "sweep": "elk.sweeps.entry",
-    "union": "elk.sweeps.space",
-    "zip": "elk.sweeps.space",
+    "union": "elk.points.space",
+    "zip": "elk.points.space",
 }
 # Names that differ where they live: `zip` is Python's own there.
 _THERE = {"zip": "zip_axes"}

@@ -18,8 +18,8 @@ from onnx import numpy_helper
 from onnx.backend.base import Backend, BackendRep
 
 from elk.errors import UnsupportedModelError
-from elk.plan import Plan
-from elk.planning import compile
+from elk.plan.plan import Plan
+from elk.plan.planning import compile
 
 Array = NDArray[Any]
 

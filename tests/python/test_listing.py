@@ -12,9 +12,9 @@ from typing import Any
 import elk
 import pytest
 from elk import _core
+from elk.document.listing import CoreInstruction, Listing
+from elk.document.program_file import load_program
 from elk.errors import InvalidInputError, PlanFileError
-from elk.listing import CoreInstruction, Listing
-from elk.program_file import load_program
 from emulated_models import POLICIES, machine, model_of, product
 
 

@@ -17,7 +17,8 @@ from typing import Any
 import elk
 import numpy as np
 import pytest
-from elk import models, withheld
+from elk import models
+from elk.document import withheld
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from onnx_graphs import model_of, node

@@ -13,11 +13,11 @@ from typing import Any
 
 import elk
 import pytest
-from elk.choices import one_of
-from elk.plan import Plan
-from elk.plan_file import StoredPlan
-from elk.plan_json import preload_numbers
-from elk.readable import amount, duration, rate, share
+from elk.base.choices import one_of
+from elk.base.readable import amount, duration, rate, share
+from elk.document.compiled import preload_numbers
+from elk.document.file import StoredPlan
+from elk.plan.plan import Plan
 
 _EVIL = "<script>alert('&')</script>"
 

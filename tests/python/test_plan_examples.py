@@ -14,7 +14,14 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.mark.parametrize(
     "name",
-    ["elk.plan", "elk.plan_operands", "elk.run", "elk.readable", "elk.choices", "elk.cli.reading"],
+    [
+        "elk.plan.plan",
+        "elk.document.operands",
+        "elk.run.run",
+        "elk.base.readable",
+        "elk.base.choices",
+        "elk.cli.reading",
+    ],
 )
 def test_examples_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "models").symlink_to(ROOT / "models")

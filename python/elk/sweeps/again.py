@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from elk.carried import arrived
+from elk.document.carried import arrived
 from elk.errors import InfeasibleError
-from elk.plan import Plan
+from elk.plan.plan import Plan
 from elk.sweeps.evaluate import Evaluator
 
 if TYPE_CHECKING:
