@@ -12,8 +12,7 @@ import argparse
 import elk
 from cases import machine, named
 from elk import _core
-from elk.document.compiled import Constraints
-from elk.plan.options import core_options
+from elk.plan.options import Options
 from elk.tile.tilemodel import load_tile_model
 
 
@@ -51,14 +50,7 @@ def main() -> None:
 
 def whole(model: elk.Model, chip: elk.Chip, policy: str) -> tuple[float, float]:
     """Simulated latency and bound, in seconds, of the plan without waves."""
-    options = core_options(
-        policy=policy,
-        effort="default",
-        objective="latency",
-        pod="sharded",
-        threads=None,
-        constraints=Constraints(),
-    )
+    options = Options(policy=policy).to_core()
     options.waves = False
     tiles = load_tile_model(chip.core.tile_model)
     plan = _core.compile(model.graph, chip.to_core(), tiles, options)

@@ -252,7 +252,7 @@ def test_a_comparison_shows_no_bound_that_one_of_its_plans_undercuts(
     def wrong(*given: Any, **options: Any) -> elk.Plan:
         plan = plain(*given, **options)
         run_s = plan.simulate().latency_s
-        return claims(plan, run_s * (0.999 if options["policy"] == "basic" else 0.9))
+        return claims(plan, run_s * (0.999 if options["options"].policy == "basic" else 0.9))
 
     monkeypatch.setattr("elk.plan.comparison.compile_plan", wrong)
     proto = elk.models.transformer(CONFIGS["multi-head"], phase="decode")

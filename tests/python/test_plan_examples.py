@@ -15,7 +15,11 @@ ROOT = Path(__file__).parents[2]
 @pytest.mark.parametrize(
     "name",
     [
+        "elk.onnx_backend",
+        "elk.plan.comparison",
+        "elk.plan.options",
         "elk.plan.plan",
+        "elk.plan.planning",
         "elk.document.operands",
         "elk.run.run",
         "elk.base.readable",

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Unpack
 
 from elk.base.choices import one_of
 from elk.base.readable import deviation, duration, share
 from elk.errors import InvalidInputError
+from elk.plan.options import as_model, asked
 from elk.plan.plan import Plan
 from elk.plan.planning import compile as compile_plan
 from elk.report.card import html_row
@@ -21,9 +22,8 @@ if TYPE_CHECKING:
     from onnx import ModelProto
 
     from elk.chip.chip import Chip
-    from elk.limits import Limits
     from elk.model.model import Model
-    from elk.plan.options import TileFunction
+    from elk.plan.options import ComparedKeywords, Options
 
 POLICIES: Final = ("basic", "static", "elk-dyn", "elk-full")
 _USED: Final = ("hbm", "links")
@@ -34,7 +34,7 @@ _HEADS: Final = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class ComparisonRow:
     """One policy: its plan and its run.
 
     Attributes:
@@ -91,11 +91,11 @@ class Comparison:
 
     model: str
     chip: str
-    rows: tuple[Row, ...]
+    rows: tuple[ComparisonRow, ...]
     ideal_s: float
     lower_bound_s: float
 
-    def __getitem__(self, policy: str) -> Row:
+    def __getitem__(self, policy: str) -> ComparisonRow:
         """The row of a policy.
 
         Raises:
@@ -172,20 +172,15 @@ class Comparison:
         return f"Comparison({self.model!r} on {self.chip!r}: {found})"
 
 
-def compare(  # noqa: PLR0913 - every option is a keyword of its own
+def compare(
     model: Model | ModelProto | bytes | str | Path,
     chip: Chip | str | Path,
     *,
     bindings: Mapping[str, int] | None = None,
     policies: Iterable[str] = POLICIES,
     fidelity: str = "auto",
-    effort: str = "default",
-    pod: str = "sharded",
-    threads: int | None = None,
-    weights: str | Iterable[str] | None = None,
-    state: str | Iterable[str] | None = None,
-    limits: Limits | None = None,
-    tile_model: TileFunction | None = None,
+    options: Options | None = None,
+    **keywords: Unpack[ComparedKeywords],
 ) -> Comparison:
     """Plans a model under several policies and runs every plan on the simulator.
 
@@ -196,13 +191,8 @@ def compare(  # noqa: PLR0913 - every option is a keyword of its own
         policies: Those to compare, in the order of the table; not `ideal`, which cannot run and
             which every row is held against.
         fidelity: As in `Plan.simulate`.
-        effort: As in `elk.compile`.
-        pod: As in `elk.compile`.
-        threads: As in `elk.compile`.
-        weights: As in `elk.compile`.
-        state: As in `elk.compile`.
-        limits: As in `elk.compile`.
-        tile_model: As in `elk.compile`.
+        options: As in `elk.compile`; each row has its own policy in place of the record's.
+        keywords: As in `elk.compile`, but for `policy`.
 
     Raises:
         InvalidInputError: an option, the model or the chip is wrong; the message says which.
@@ -214,29 +204,25 @@ def compare(  # noqa: PLR0913 - every option is a keyword of its own
         >>> [row.policy for row in table.rows]
         ['basic', 'static', 'elk-dyn', 'elk-full']
     """
-    from elk.plan.options import as_model  # noqa: PLC0415 - `import elk` stays small
-
     chosen = tuple(one_of("policies", policy, POLICIES) for policy in policies)
     if not chosen:
         raise InvalidInputError("policies must name at least one policy")
-    loaded = as_model(model, bindings=bindings, weights=weights, state=state, limits=limits)
+    if "policy" in keywords:
+        raise TypeError("compare() has no keyword 'policy'; it takes policies=[...]")
+    how = asked(options, keywords)
+    loaded = as_model(model, bindings, how)
+    how = replace(how, weights=None, state=None, limits=None)  # The loaded model has them.
     plans = []
     for policy in chosen:
-        plan = compile_plan(
-            loaded,
-            chip,
-            policy=policy,
-            effort=effort,
-            pod=pod,
-            threads=threads,
-            tile_model=tile_model,
-        )
+        plan = compile_plan(loaded, chip, options=replace(how, policy=policy))
         if plan.stopped:
             raise KeyboardInterrupt
         plans.append(plan)
     ideal_s = min(plan.bounds.ideal_s for plan in plans)
     rows = [
-        Row(policy=plan.policy, plan=plan, run=plan.simulate(fidelity=fidelity), ideal_s=ideal_s)
+        ComparisonRow(
+            policy=plan.policy, plan=plan, run=plan.simulate(fidelity=fidelity), ideal_s=ideal_s
+        )
         for plan in plans
     ]
     fastest_s = min(row.run.latency_s for row in rows)
@@ -251,7 +237,7 @@ def compare(  # noqa: PLR0913 - every option is a keyword of its own
     )
 
 
-def _cells(row: Row, first_s: float) -> tuple[str, ...]:
+def _cells(row: ComparisonRow, first_s: float) -> tuple[str, ...]:
     run = row.run
     return (
         row.policy,

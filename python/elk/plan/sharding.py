@@ -12,7 +12,7 @@ from elk import _core
 from elk.base.readable import amount, duration
 from elk.chip import presets
 from elk.errors import InvalidInputError
-from elk.plan.options import as_model
+from elk.plan.options import Options, as_model
 
 if TYPE_CHECKING:
     import onnx
@@ -176,7 +176,7 @@ def shard(
             place=f"chip '{machine.name}'",
             remedy="take a pod such as 'ipu-pod4-hbm'",
         )
-    loaded = as_model(model, bindings=bindings, weights=weights, state=state, limits=limits)
+    loaded = as_model(model, bindings, Options(weights=weights, state=state, limits=limits))
     graph = loaded.graph
     tiles = load_tile_model(machine.core.tile_model)
     found = interruptible(lambda: _core.shard(graph, machine.to_core(), tiles))
