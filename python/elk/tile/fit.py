@@ -59,7 +59,7 @@ def fit(paths: Sequence[str | Path], *, name: str) -> FittedModel:
         ProfileFileError: A file is not a profile; the place is file, line and column.
 
     Example:
-        >>> model = elk.fit.fit(["data/ipu_mk2_profile/axpy.csv"], name="mine")
+        >>> model = fit(["data/ipu_mk2_profile/axpy.csv"], name="mine")
         >>> [kernel.function for kernel in model.kernels]
         ['axpy', 'axpy']
     """
@@ -91,7 +91,7 @@ def check(
 
     Example:
         >>> model = elk.tilemodel.load_tile_model("ipu-mk2")
-        >>> rows = elk.fit.check(["data/ipu_mk2_profile/axpy.csv"], model)
+        >>> rows = check(["data/ipu_mk2_profile/axpy.csv"], model)
         >>> rows[0].mean_pct < 5
         True
     """
