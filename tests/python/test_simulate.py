@@ -14,6 +14,7 @@ import onnx
 import pytest
 from elk import cli
 from elk.document.file import StoredPlan
+from elk.plan.content import Content
 from elk.plan.plan import Plan
 from onnx_graphs import model_of, node
 from plan_oracle import broken_rules
@@ -104,7 +105,7 @@ def test_no_planned_time_or_byte_count_is_read(case: Any) -> None:
     document["predicted"]["total_s"] *= 2
     fidelity = "core"
     # Not from a file: reading one compares these figures with the program.
-    again = Plan(StoredPlan(json.dumps(document))).simulate(fidelity=fidelity)
+    again = Plan(Content(StoredPlan(json.dumps(document)))).simulate(fidelity=fidelity)
     assert again.total_ps == plan.simulate(fidelity=fidelity).total_ps
 
 

@@ -11,6 +11,7 @@ from elk.document.file import StoredPlan
 from elk.document.rebuild import placed
 from elk.emulation.emulate import EmulatedPlan, _given
 from elk.emulation.parts import parts_of, run_parts
+from elk.plan.content import Content
 from elk.plan.plan import Plan
 from emulated_moves import Key, emulated_moves
 
@@ -19,7 +20,7 @@ Document = Any
 
 def stored(document: Document) -> Plan:
     """The plan that a document says."""
-    return Plan(StoredPlan(json.dumps(document)))
+    return Plan(Content(StoredPlan(json.dumps(document))))
 
 
 def run_document(

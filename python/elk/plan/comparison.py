@@ -227,7 +227,7 @@ def compare(
     ]
     fastest_s = min(row.run.latency_s for row in rows)
     for row in rows:
-        row.plan._hold_against(fastest_s)
+        row.plan._content.hold_against(fastest_s)
     return Comparison(
         model=loaded.name,
         chip=rows[0].plan.chip.name,

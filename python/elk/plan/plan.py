@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from elk.base.choices import one_of
 from elk.base.readable import duration
 from elk.base.waiting import interruptible
 from elk.chip.chip import Chip
 from elk.document.file import StoredPlan, write_plan
-from elk.document.schema import BoundsRow, PlanDocument, content
-from elk.document.source import Bounds, PlanSource
-from elk.plan.listed import Listed
+from elk.document.schema import PlanDocument, content
+from elk.document.source import Bounds
+from elk.plan.content import Content
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import ArrayLike
 
+    from elk.document.listing import Listing
     from elk.emulation.emulate import Emulation
     from elk.limits import Limits
     from elk.plan.options import TileFunction
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Plan(Listed):
+class Plan:
     """How a model runs on a chip: every operator's cut, every preload, every buffer's address.
 
     Made by `elk.compile` and `elk.load_plan`. Two plans are equal if their content is; how long
@@ -50,46 +51,20 @@ class Plan(Listed):
         True
     """
 
-    _source: PlanSource = field()
-    _runs: dict[str, Run] = field(default_factory=dict, init=False)  # the last one, by "last"
-    # What is left of bounds that a simulation undercut, by "left".
-    _bounds: dict[str, BoundsRow] = field(default_factory=dict, init=False)
+    _content: Content
 
-    @cached_property
+    @property
     def _document(self) -> PlanDocument:
-        sections = cast("PlanDocument", self._source.sections())
-        if "left" in self._bounds:
-            sections["bounds"] = self._bounds["left"].copy()
-        return sections
-
-    def __reduce__(self) -> tuple[Callable[..., Plan], tuple[Any, ...]]:
-        from elk.document.carried import carried, parts_of  # noqa: PLC0415 - few plans are pickled
-
-        run = self._runs.get("last")
-        return _arrived, (carried(self._without_run()), run and parts_of(run._run))
+        return self._content.document
 
     def __copy__(self) -> Plan:
-        twin = Plan(self._source)
-        twin._runs.update(self._runs)
-        twin._bounds.update(self._bounds)
-        return twin
+        return Plan(copy(self._content))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Plan:
         return copy(self)  # What it is made from is only read.
 
-    def _without_run(self) -> PlanDocument:
-        """The plan as a document of its own, with what is left of its bounds."""
-        document = self._source.document()
-        if "left" in self._bounds:
-            document["bounds"] = self._bounds["left"].copy()
-        return document
-
-    def _to_document(self) -> PlanDocument:
-        """The plan as a document of its own, with its last simulation."""
-        document = self._without_run()
-        if "last" in self._runs:
-            document["simulated"] = self._runs["last"].document()
-        return document
+    def __reduce__(self) -> tuple[type[Plan], tuple[Content]]:
+        return Plan, (self._content,)
 
     @property
     def latency_s(self) -> float:
@@ -213,8 +188,8 @@ class Plan(Listed):
         """
         from elk.report.timeline_plan import SOURCES, plan_timeline  # noqa: PLC0415 - as above
 
-        if one_of("of", of, SOURCES) == "simulated" and "last" in self._runs:
-            return self._runs["last"].timeline()
+        if one_of("of", of, SOURCES) == "simulated" and self._content.run is not None:
+            return self._content.run.timeline()
         return plan_timeline(self._document, of)
 
     def check(self) -> list[str]:
@@ -226,7 +201,7 @@ class Plan(Listed):
             >>> plan.check()
             []
         """
-        return [] if self.policy == "ideal" else interruptible(self._source.problems)
+        return [] if self.policy == "ideal" else interruptible(self._content.source.problems)
 
     def simulate(self, *, fidelity: str = "auto", tile_model: TileFunction | None = None) -> Run:
         """Runs the plan on the simulator: every step of every core, link and memory of the chip.
@@ -255,20 +230,48 @@ class Plan(Listed):
 
         chosen = fidelity_of(self, fidelity)
         tiles = tiles_of(self, tile_model)
-        document = self._document
-        ran = interruptible(lambda: self._source.simulate(tiles, chosen))
+        document, source = self._document, self._content.source
+        ran = interruptible(lambda: source.simulate(tiles, chosen))
         run = Run(ran, lambda: document)
-        self._hold_against(run.latency_s)
-        self._runs["last"] = run
+        self._content.hold_against(run.latency_s)
+        self._content.run = run
         return run
 
-    def _hold_against(self, simulated_s: float) -> None:
-        """Withholds the bound if a plan of this model on this chip takes no more than that."""
-        from elk.document.withheld import hold  # noqa: PLC0415 - `import elk` stays small
+    def listing(self, *, core: int = 0, op: str | int | None = None) -> Listing:
+        """What one core does: its instructions, at the addresses of the plan's buffers.
 
-        hold(self._document, simulated_s, read=isinstance(self._source, StoredPlan))
-        if "withheld" in self._document["bounds"]:
-            self._bounds["left"] = self._document["bounds"]
+        The same steps and bytes that the simulator times; `print` shows them readably. Under
+        `sharded` every chip runs the same lists.
+
+        Args:
+            core: The core's id.
+            op: The name or the id of an operator to list alone; None for all.
+
+        Raises:
+            InvalidInputError: there is no such core or operator, or the plan is a forecast of
+                policy `ideal`.
+
+        Example:
+            >>> plan.listing(core=0)[0].action
+            'allocate'
+        """
+        from elk.plan.instructions import list_core  # noqa: PLC0415 - `import elk` stays small
+
+        return list_core(self._content, core, op)
+
+    def export_program(self, path: str | Path) -> None:
+        """Writes the instructions of every core for other back ends, schema `elk.program/1`.
+
+        JSON, a line for each instruction of the program, gzipped; `docs/emulation.md` describes it
+        and `elk.load_program` reads it.
+
+        Raises:
+            PlanFileError: the file cannot be written.
+            InvalidInputError: as `listing`.
+        """
+        from elk.plan.instructions import export  # noqa: PLC0415 - `import elk` stays small
+
+        export(self._content, Path(path))
 
     def emulate(
         self,
@@ -295,7 +298,7 @@ class Plan(Listed):
         """
         from elk.emulation.emulate import emulate  # noqa: PLC0415 - `import elk` stays small
 
-        return emulate(self._source.emulated(), inputs, weights, check=check)
+        return emulate(self._content.source.emulated(), inputs, weights, check=check)
 
     def forecast_error(self) -> float:
         """The forecast's error: forecast over simulated latency, less one; it may be negative.
@@ -309,7 +312,7 @@ class Plan(Listed):
             >>> abs(plan.forecast_error()) < 0.5
             True
         """
-        run = self._runs.get("last") or self.simulate()
+        run = self._content.run or self.simulate()
         return self.latency_s / run.latency_s - 1
 
     def what_if(self, name: str, change: Any, *, model: Any = None, **options: Any) -> WhatIf:
@@ -339,7 +342,7 @@ class Plan(Listed):
             >>> plan.to_json()["schema"]
             'elk.plan/1'
         """
-        return dict(self._to_document())
+        return dict(self._content.whole())
 
     def save(self, path: str | Path) -> None:
         """Writes the plan as an `.elkplan` file: its JSON, gzipped.
@@ -349,7 +352,7 @@ class Plan(Listed):
         Raises:
             PlanFileError: the file cannot be written.
         """
-        write_plan(self._to_document(), Path(path))
+        write_plan(self._content.whole(), Path(path))
 
     @staticmethod
     def load(path: str | Path, *, limits: Limits | None = None) -> Plan:
@@ -363,18 +366,6 @@ class Plan(Listed):
 
     def __hash__(self) -> int:
         return hash((self.model_name, self.policy, self.latency_s))
-
-
-def _arrived(data: bytes, parts: dict[str, Any] | None) -> Plan:
-    """A plan from another process, and its last simulation."""
-    from elk.document.carried import arrived, run_of  # noqa: PLC0415 - few plans are pickled
-    from elk.run.run import Run  # noqa: PLC0415 - `import elk` stays small
-
-    source = arrived(data)
-    plan = Plan(source)
-    if parts is not None:
-        plan._runs["last"] = Run(run_of(parts), source.document)
-    return plan
 
 
 def load_plan(path: str | Path, *, limits: Limits | None = None) -> Plan:
@@ -397,4 +388,4 @@ def load_plan(path: str | Path, *, limits: Limits | None = None) -> Plan:
     """
     from elk.limits import DEFAULT  # noqa: PLC0415 - `import elk` stays small
 
-    return Plan(StoredPlan.read(Path(path), limits or DEFAULT))
+    return Plan(Content(StoredPlan.read(Path(path), limits or DEFAULT)))

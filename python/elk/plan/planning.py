@@ -13,6 +13,7 @@ from elk.base.waiting import watched
 from elk.chip import presets
 from elk.document.compiled import CompiledPlan
 from elk.errors import InfeasibleError
+from elk.plan.content import Content
 from elk.plan.objective import best
 from elk.plan.options import (
     Keywords,
@@ -82,7 +83,7 @@ def compile(
     plan, found = _planned(loaded, named, chosen)
     # A document is made of the plan only where there may be something to withhold.
     if found.simulated_s is not None and found.simulated_s < found.bounds.lower_bound_s:
-        plan._hold_against(found.simulated_s)
+        plan._content.hold_against(found.simulated_s)
     return plan
 
 
@@ -107,7 +108,7 @@ def _planned(loaded: Model, named: Chip, options: Options) -> tuple[Plan, _core.
         kept=kept,
         effort=options.effort,
     )
-    return Plan(compiled), found
+    return Plan(Content(compiled)), found
 
 
 def _search(

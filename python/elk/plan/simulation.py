@@ -36,7 +36,7 @@ def tiles_of(plan: Plan, function: TileFunction | None) -> _core.TileModel | Non
     from elk.document.file import StoredPlan  # noqa: PLC0415
     from elk.plan.options import asked_model  # noqa: PLC0415 - beside its only user
 
-    source = plan._source
+    source = plan._content.source
     if function is not None:
         return asked_model(source.planned_graph(), function)
     named = plan.chip.core.tile_model

@@ -152,7 +152,7 @@ def _run(plan: Plan) -> Run | None:
 def _model(plan: Plan, given: Any) -> Model:
     """The model that was planned, or the one given in its place."""
     row = plan._document["model"]
-    loaded = getattr(plan._source, "loaded", None) if given is None else given
+    loaded = getattr(plan._content.source, "loaded", None) if given is None else given
     if loaded is None:
         raise InvalidInputError(
             "the plan is from a file, or from another process, and has no model to plan again",
@@ -181,7 +181,7 @@ def _options(plan: Plan) -> dict[str, Any]:
         "objective": plan.objective,
         "pod": search.get("pod", plan.pod),
     }
-    return known | {"effort": getattr(plan._source, "effort", "default")}
+    return known | {"effort": getattr(plan._content.source, "effort", "default")}
 
 
 def _now(plan: Plan, axis: Axis, model: Model, options: Mapping[str, Any]) -> Any:

@@ -150,4 +150,4 @@ class Evaluator:
     def _packed(plan: Plan) -> bytes:
         from elk.document.carried import carried  # noqa: PLC0415 - few sweeps keep plans
 
-        return carried(plan._to_document())
+        return carried(plan._content.whole())
