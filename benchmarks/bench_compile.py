@@ -184,7 +184,9 @@ def table(threads: int | None, repeats: int) -> None:
             run = in_a_process(path, {}, threads, repeats)
             print(row(f"{layers} equal layers", run, None, None), flush=True)
     print(f"\nimport elk: {import_s('import elk'):.2f} s <= 0.5")
-    print(f"import elk, and all that elk.compile needs: {import_s('import elk.planning'):.2f} s")
+    print(
+        f"import elk, and all that elk.compile needs: {import_s('import elk.plan.planning'):.2f} s"
+    )
 
 
 def second_table(threads: int | None, repeats: int, policy: str) -> None:

@@ -16,11 +16,11 @@ from pathlib import Path
 
 import elk
 from elk import cli
-from elk.chip import Chip
-from elk.chip_confidence import Confidence, flat
-from elk.chip_published import busy_w
-from elk.quantity import BYTES, BYTES_PER_S, HERTZ, show
-from elk.tilemodel import AnalyticModel, find_record
+from elk.base.quantity import BYTES, BYTES_PER_S, HERTZ, show
+from elk.chip.chip import Chip
+from elk.chip.confidence import Confidence, flat
+from elk.chip.published import busy_w
+from elk.tile.tilemodel import AnalyticModel, find_record
 
 ROWS = Path(__file__).parents[1] / "data" / "chips.csv"
 

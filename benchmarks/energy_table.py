@@ -17,8 +17,8 @@ from pathlib import Path
 
 import elk
 from elk import models
-from elk.chip import Chip
-from elk.chip_published import matrix_flops_per_s
+from elk.chip.chip import Chip
+from elk.chip.published import matrix_flops_per_s
 
 MODELS = Path(__file__).parents[1] / "models"
 

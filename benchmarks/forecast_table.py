@@ -18,7 +18,7 @@ from pathlib import Path
 
 import elk
 from cases import CASES, OTHERS, Case
-from elk.model import Model
+from elk.model.model import Model
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 

@@ -23,7 +23,7 @@ from types import ModuleType
 
 import elk
 from cases import CASES, Case
-from elk.readable import amount
+from elk.base.readable import amount
 
 ORACLE = Path(__file__).parents[1] / "tests" / "oracle" / "check_plan.py"
 PODS = ("pooled", "sharded")

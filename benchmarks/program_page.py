@@ -13,7 +13,7 @@ from typing import Any
 import elk
 import numpy as np
 import onnx
-from elk.listing import CoreInstruction, Listing
+from elk.document.listing import CoreInstruction, Listing
 from onnx import TensorProto, helper
 
 M, K, N = 16, 64, 32

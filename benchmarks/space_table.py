@@ -11,7 +11,7 @@ import sys
 
 import elk
 from cases import CASES, Case
-from elk.explain import Explanation
+from elk.report.explain import Explanation
 
 # The least share of cores, and the most by which padding grows a tensor; 0 is free.
 SETTINGS = ((0.0, 0.0), (0.5, 1.2), (0.9, 1.05))

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import elk
 from cases import MODELS
-from elk.waiting import WORKER
+from elk.base.waiting import WORKER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import elk
-from elk.plan_json import EFFORTS, OBJECTIVES, PODS, POLICIES
-from elk.sweeps import chip_axes
-from elk.sweeps.axes import FIDELITIES, OPTIONS
-from elk.sweeps.columns import COLUMNS
+from elk.document.compiled import EFFORTS, OBJECTIVES, PODS, POLICIES
+from elk.points import chip_axes
+from elk.points.axes import FIDELITIES, OPTIONS
+from elk.points.columns import COLUMNS
 
 _WORDS = {
     "policy": POLICIES,

@@ -12,9 +12,8 @@ import argparse
 import elk
 from cases import machine, named
 from elk import _core
-from elk.compile_options import core_options
-from elk.plan_json import Constraints
-from elk.tilemodel import load_tile_model
+from elk.plan.options import Options
+from elk.tile.tilemodel import load_tile_model
 
 
 def main() -> None:
@@ -51,14 +50,7 @@ def main() -> None:
 
 def whole(model: elk.Model, chip: elk.Chip, policy: str) -> tuple[float, float]:
     """Simulated latency and bound, in seconds, of the plan without waves."""
-    options = core_options(
-        policy=policy,
-        effort="default",
-        objective="latency",
-        pod="sharded",
-        threads=None,
-        constraints=Constraints(),
-    )
+    options = Options(policy=policy).to_core()
     options.waves = False
     tiles = load_tile_model(chip.core.tile_model)
     plan = _core.compile(model.graph, chip.to_core(), tiles, options)

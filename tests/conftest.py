@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 import pytest
-from elk import withheld
+from elk.document import withheld
 from hypothesis import settings
 
 withheld.strict = True  # A bound that a simulation undercuts fails the test that finds it.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from elk import errors as errors
 from elk.errors import (
     BoundWarning,
     ChipFileError,
@@ -26,112 +27,206 @@ from elk.errors import (
 
 if TYPE_CHECKING:
     from elk import chips as chips
+    from elk import limits as limits
+    from elk import listing as listing
     from elk import models as models
+    from elk import onnx_backend as onnx_backend
+    from elk import program_file as program_file
+    from elk import tilemodel as tilemodel
+    from elk import timeline as timeline
     from elk._core import __version__ as __version__
-    from elk.chip import Chip as Chip
-    from elk.chips import load_chip as load_chip
-    from elk.comparison import Comparison as Comparison
-    from elk.comparison import compare as compare
+    from elk.chip.chip import Chip as Chip
+    from elk.chip.presets import load_chip as load_chip
+    from elk.document.listing import CoreInstruction as CoreInstruction
+    from elk.document.listing import Listing as Listing
+    from elk.document.program_file import ProgramFile as ProgramFile
+    from elk.document.program_file import load_program as load_program
+    from elk.document.source import Bounds as Bounds
+    from elk.emulation.emulate import Emulation as Emulation
+    from elk.emulation.emulate import OutputCheck as OutputCheck
     from elk.limits import Limits as Limits
-    from elk.model import Model as Model
-    from elk.model import load_model as load_model
-    from elk.plan import Plan as Plan
-    from elk.plan import load_plan as load_plan
-    from elk.planning import compile as compile
-    from elk.run import Run as Run
-    from elk.sharding import Sharding as Sharding
-    from elk.sharding import shard as shard
+    from elk.model.facts import Facts as Facts
+    from elk.model.model import Model as Model
+    from elk.model.model import load_model as load_model
+    from elk.plan.comparison import Comparison as Comparison
+    from elk.plan.comparison import ComparisonRow as ComparisonRow
+    from elk.plan.comparison import compare as compare
+    from elk.plan.options import Options as Options
+    from elk.plan.plan import Plan as Plan
+    from elk.plan.plan import load_plan as load_plan
+    from elk.plan.planning import compile as compile
+    from elk.plan.sharding import Collective as Collective
+    from elk.plan.sharding import Sharding as Sharding
+    from elk.plan.sharding import shard as shard
+    from elk.plan.what_if import WhatIf as WhatIf
+    from elk.points.scales import Range as Range
+    from elk.points.scales import Values as Values
+    from elk.points.scales import between as between
+    from elk.points.scales import linspace as linspace
+    from elk.points.scales import logspace as logspace
+    from elk.points.space import Space as Space
+    from elk.points.space import sampled as sampled
+    from elk.points.space import union as union
+    from elk.points.space import zip_axes as zip  # noqa: A004 - elk.zip, beside elk.union
+    from elk.report.explain import Candidate as Candidate
+    from elk.report.explain import Explanation as Explanation
+    from elk.report.timeline import Timeline as Timeline
+    from elk.run.intervals import Interval as Interval
+    from elk.run.run import Run as Run
+    from elk.sweeps.analysis.pareto import Pareto as Pareto
+    from elk.sweeps.analysis.ratios import Ratios as Ratios
+    from elk.sweeps.analysis.sensitivity import Sensitivity as Sensitivity
     from elk.sweeps.entry import sweep as sweep
-    from elk.sweeps.scales import between as between
-    from elk.sweeps.scales import linspace as linspace
-    from elk.sweeps.scales import logspace as logspace
     from elk.sweeps.search import search as search
-    from elk.sweeps.space import sampled as sampled
-    from elk.sweeps.space import union as union
-    from elk.sweeps.space import zip_axes as zip  # noqa: A004 - elk.zip, beside elk.union
+    from elk.sweeps.store import Progress as Progress
     from elk.sweeps.sweep import Sweep as Sweep
+    from elk.sweeps.sweep import SweepPoint as SweepPoint
 
 # Where each public name lives; imported when it is first used.
 _LAZY = {
-    "Chip": "elk.chip",
-    "Comparison": "elk.comparison",
+    "Bounds": "elk.document.source",
+    "Candidate": "elk.report.explain",
+    "Chip": "elk.chip.chip",
+    "Collective": "elk.plan.sharding",
+    "Comparison": "elk.plan.comparison",
+    "ComparisonRow": "elk.plan.comparison",
+    "CoreInstruction": "elk.document.listing",
+    "Emulation": "elk.emulation.emulate",
+    "Explanation": "elk.report.explain",
+    "Facts": "elk.model.facts",
+    "Interval": "elk.run.intervals",
     "Limits": "elk.limits",
-    "Model": "elk.model",
-    "Plan": "elk.plan",
-    "Run": "elk.run",
-    "Sharding": "elk.sharding",
+    "Listing": "elk.document.listing",
+    "Model": "elk.model.model",
+    "Options": "elk.plan.options",
+    "OutputCheck": "elk.emulation.emulate",
+    "Pareto": "elk.sweeps.analysis.pareto",
+    "Plan": "elk.plan.plan",
+    "ProgramFile": "elk.document.program_file",
+    "Progress": "elk.sweeps.store",
+    "Range": "elk.points.scales",
+    "Ratios": "elk.sweeps.analysis.ratios",
+    "Run": "elk.run.run",
+    "Sensitivity": "elk.sweeps.analysis.sensitivity",
+    "Sharding": "elk.plan.sharding",
+    "Space": "elk.points.space",
     "Sweep": "elk.sweeps.sweep",
+    "SweepPoint": "elk.sweeps.sweep",
+    "Timeline": "elk.report.timeline",
+    "Values": "elk.points.scales",
+    "WhatIf": "elk.plan.what_if",
     "__version__": "elk._core",
-    "between": "elk.sweeps.scales",
-    "chips": "elk.chips",
-    "compare": "elk.comparison",
-    "compile": "elk.planning",
-    "linspace": "elk.sweeps.scales",
-    "load_chip": "elk.chips",
-    "load_model": "elk.model",
-    "load_plan": "elk.plan",
-    "logspace": "elk.sweeps.scales",
-    "models": "elk.models",
-    "sampled": "elk.sweeps.space",
+    "between": "elk.points.scales",
+    "compare": "elk.plan.comparison",
+    "compile": "elk.plan.planning",
+    "linspace": "elk.points.scales",
+    "load_chip": "elk.chip.presets",
+    "load_model": "elk.model.model",
+    "load_plan": "elk.plan.plan",
+    "load_program": "elk.document.program_file",
+    "logspace": "elk.points.scales",
+    "sampled": "elk.points.space",
     "search": "elk.sweeps.search",
-    "shard": "elk.sharding",
+    "shard": "elk.plan.sharding",
     "sweep": "elk.sweeps.entry",
-    "union": "elk.sweeps.space",
-    "zip": "elk.sweeps.space",
+    "union": "elk.points.space",
+    "zip": "elk.points.space",
 }
 # Names that differ where they live: `zip` is Python's own there.
 _THERE = {"zip": "zip_axes"}
+_MODULES = {
+    "chips",
+    "limits",
+    "listing",
+    "models",
+    "onnx_backend",
+    "program_file",
+    "tilemodel",
+    "timeline",
+}
 
 __all__ = [
     "BoundWarning",
+    "Bounds",
+    "Candidate",
     "Chip",
     "ChipFileError",
+    "Collective",
     "Comparison",
+    "ComparisonRow",
+    "CoreInstruction",
     "ElkError",
+    "Emulation",
+    "Explanation",
+    "Facts",
     "InfeasibleError",
     "InternalError",
+    "Interval",
     "InvalidInputError",
     "LimitError",
     "Limits",
+    "Listing",
     "MissingPackageError",
     "Model",
     "ModelFileError",
+    "Options",
+    "OutputCheck",
     "OutputFileError",
+    "Pareto",
     "Plan",
     "PlanFileError",
+    "ProgramFile",
+    "Progress",
+    "Range",
+    "Ratios",
     "ReferenceRunError",
     "Run",
+    "Sensitivity",
     "Sharding",
+    "Space",
     "Sweep",
     "SweepFileError",
+    "SweepPoint",
     "SweepStoreError",
+    "Timeline",
     "UnboundSymbolsError",
     "UnsupportedModelError",
+    "Values",
+    "WhatIf",
     "__version__",
     "between",
     "chips",
     "compare",
     "compile",
+    "errors",
+    "limits",
     "linspace",
+    "listing",
     "load_chip",
     "load_model",
     "load_plan",
+    "load_program",
     "logspace",
     "models",
+    "onnx_backend",
+    "program_file",
     "sampled",
     "search",
     "shard",
     "sweep",
+    "tilemodel",
+    "timeline",
     "union",
     "zip",
 ]
 
 
 def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return importlib.import_module(f"elk.{name}")
     if name not in _LAZY:
         raise AttributeError(f"module 'elk' has no attribute {name!r}")
-    module = importlib.import_module(_LAZY[name])
-    value = module if module.__name__ == f"elk.{name}" else getattr(module, _THERE.get(name, name))
+    value = getattr(importlib.import_module(_LAZY[name]), _THERE.get(name, name))
     globals()[name] = value
     return value
 

@@ -1,9 +1,13 @@
 """ONNX's standard Backend: `prepare` plans a model on a chip, `run` emulates the plan.
 
+As in other backends, the functions of the class are the module's, too.
+
 Example:
-    >>> from elk import onnx_backend
-    >>> onnx_backend.ElkBackend.supports_device("CPU")
+    >>> elk.onnx_backend.supports_device("CPU")
     True
+    >>> model = onnx.load("models/nerf.onnx", load_external_data=False)
+    >>> elk.onnx_backend.prepare(model, bindings={"rows": 64}).plan.policy
+    'basic'
 """
 
 from __future__ import annotations
@@ -18,12 +22,20 @@ from onnx import numpy_helper
 from onnx.backend.base import Backend, BackendRep
 
 from elk.errors import UnsupportedModelError
-from elk.plan import Plan
-from elk.planning import compile
+from elk.plan.plan import Plan
+from elk.plan.planning import compile
 
 Array = NDArray[Any]
 
-__all__ = ["ElkBackend", "ElkRep"]
+__all__ = [
+    "ElkBackend",
+    "ElkRep",
+    "is_compatible",
+    "prepare",
+    "run_model",
+    "run_node",
+    "supports_device",
+]
 
 
 class ElkRep(BackendRep):
@@ -74,10 +86,7 @@ class ElkBackend(Backend):
     """Plans models and emulates the plans, by ONNX's interface.
 
     Example:
-        >>> import numpy as np
-        >>> from elk import onnx_backend
-        >>> model = "models/nerf.onnx"
-        >>> onnx_backend.ElkBackend.supports_device("CUDA")
+        >>> elk.onnx_backend.ElkBackend.supports_device("CUDA")
         False
     """
 
@@ -98,12 +107,20 @@ class ElkBackend(Backend):
             InvalidInputError: the model cannot be planned; the message says why.
         """
         del device
-        return ElkRep(model, {"chip": "tiny", "policy": "basic", **kwargs})
+        policy = {} if "options" in kwargs else {"policy": "basic"}
+        return ElkRep(model, {"chip": "tiny", **policy, **kwargs})
 
     @classmethod
     def supports_device(cls, device: str) -> bool:
         """Only the processor that emulates."""
         return device == "CPU"
+
+
+is_compatible = ElkBackend.is_compatible
+prepare = ElkBackend.prepare
+run_model = ElkBackend.run_model
+run_node = ElkBackend.run_node
+supports_device = ElkBackend.supports_device
 
 
 def _with_constants(proto: onnx.ModelProto, given: Mapping[str, Array]) -> onnx.ModelProto:

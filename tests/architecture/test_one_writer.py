@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 PYTHON = Path(__file__).parents[2] / "python" / "elk"
-WRITER = PYTHON / "atomic_file.py"
+WRITER = PYTHON / "base" / "atomic_file.py"
 # Calls that put a file somewhere, whatever they are given.
 WRITES = {"write_text", "write_bytes", "mkstemp", "NamedTemporaryFile", "savez", "tofile"}
 # Calls that write to what is their first argument: a file that was opened, or a path.

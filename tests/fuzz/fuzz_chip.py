@@ -13,7 +13,7 @@ import sys
 import atheris  # type: ignore[import-untyped]  # Only who fuzzes installs it.
 
 with atheris.instrument_imports(include=["elk"]):
-    importlib.import_module("elk.documents")  # Reading imports it late, and unseen.
+    importlib.import_module("elk.chip.documents")  # Reading imports it late, and unseen.
     from fuzz_targets import CORPUS, read_chip
 
 

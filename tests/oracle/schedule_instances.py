@@ -10,7 +10,7 @@ import elk
 import onnx
 from elk import _core
 from elk.errors import InfeasibleError
-from elk.tilemodel import load_tile_model
+from elk.tile.tilemodel import load_tile_model
 from onnx import TensorProto, helper
 from schedule_costs import Costs, measure
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from elk import _core
 from elk.errors import InvalidInputError
-from elk.tileforms import GranulesForm, SideForm
-from elk.tilemodel import AnalyticModel, FamilyRecord, KernelRecord, find_record, names
+from elk.tile.forms import GranulesForm, SideForm
+from elk.tile.tilemodel import AnalyticModel, FamilyRecord, KernelRecord, find_record, names
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -11,7 +11,9 @@ import elk
 import numpy as np
 import pytest
 from bound_cases import MIXTURES, beaten, cases, findings
-from elk import _core, planning, withheld
+from elk import _core
+from elk.document import withheld
+from elk.plan import planning
 from onnx_graphs import model_of, node
 from plan_oracle import broken_rules
 from small_chips import tiny_pod
@@ -250,9 +252,9 @@ def test_a_comparison_shows_no_bound_that_one_of_its_plans_undercuts(
     def wrong(*given: Any, **options: Any) -> elk.Plan:
         plan = plain(*given, **options)
         run_s = plan.simulate().latency_s
-        return claims(plan, run_s * (0.999 if options["policy"] == "basic" else 0.9))
+        return claims(plan, run_s * (0.999 if options["options"].policy == "basic" else 0.9))
 
-    monkeypatch.setattr("elk.comparison.compile_plan", wrong)
+    monkeypatch.setattr("elk.plan.comparison.compile_plan", wrong)
     proto = elk.models.transformer(CONFIGS["multi-head"], phase="decode")
     with pytest.warns(elk.BoundWarning):
         found = elk.compare(

@@ -9,9 +9,10 @@ from typing import Any
 
 import elk
 import pytest
-from elk import _core, quantity
-from elk.chip import Chip
-from elk.chip_replace import squarest_grid
+from elk import _core
+from elk.base import quantity
+from elk.chip.chip import Chip
+from elk.chip.replace import squarest_grid
 from hypothesis import given
 from hypothesis import strategies as st
 

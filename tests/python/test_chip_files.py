@@ -9,8 +9,8 @@ from typing import Any
 
 import elk
 import pytest
-from elk.chips import preset_file
-from elk.documents import read_document
+from elk.chip.documents import read_document
+from elk.chip.presets import preset_file
 from hypothesis import given
 from hypothesis import strategies as st
 

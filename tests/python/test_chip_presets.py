@@ -11,9 +11,9 @@ import elk
 import numpy as np
 import pytest
 from elk import _core, cli
-from elk.chip import Chip
-from elk.chip_confidence import Confidence, flat
-from elk.tilemodel import AnalyticModel, find_record, load_tile_model
+from elk.chip.chip import Chip
+from elk.chip.confidence import Confidence, flat
+from elk.tile.tilemodel import AnalyticModel, find_record, load_tile_model
 from hypothesis import given
 from hypothesis import strategies as st
 from plan_oracle import broken_rules
@@ -299,7 +299,7 @@ def test_a_tile_model_that_is_a_file_lies_beside_the_chip_file(
     folder, elsewhere = tmp_path / "chips", tmp_path / "elsewhere"
     folder.mkdir()
     elsewhere.mkdir()
-    record = (Path(elk.tilemodel.__file__).parent / "data/tile_models/a100.json").read_text()
+    record = (Path(elk.__file__).parent / "data/tile_models/a100.json").read_text()
     (folder / "own.json").write_text(record, encoding="utf-8")
     monkeypatch.chdir(folder)
     elk.chips.get("tiny").replace(tile_model="own.json").save("own.toml")

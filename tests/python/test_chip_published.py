@@ -8,9 +8,10 @@ from typing import Any
 
 import elk
 import pytest
-from elk import chip_published, cli
-from elk.chip import Chip
-from elk.tilemodel import find_record
+from elk import cli
+from elk.chip import published as chip_published
+from elk.chip.chip import Chip
+from elk.tile.tilemodel import find_record
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -11,7 +11,7 @@ from typing import Any
 import elk
 import pytest
 from elk import cli
-from elk.chips import preset_file
+from elk.chip.presets import preset_file
 from elk.cli import chip as chip_commands
 
 Capture = pytest.CaptureFixture[str]
@@ -197,7 +197,7 @@ def test_doctor_says_what_does_not_load(monkeypatch: pytest.MonkeyPatch, capsys:
     def fail() -> list[str]:
         raise elk.ChipFileError("no presets")
 
-    monkeypatch.setattr(elk.chips, "names", fail)
+    monkeypatch.setattr("elk.chip.presets.names", fail)
     assert cli.main(["doctor"]) == 1
     assert "BAD  chips" in capsys.readouterr().out
 

@@ -12,7 +12,7 @@ import elk
 import numpy as np
 import pytest
 from elk.errors import ElkError
-from elk.plan import Plan
+from elk.plan.plan import Plan
 from emulated_documents import Document, run_document, stored
 from emulated_models import MODELS, feeds_of, machine
 from emulated_moves import Key, listed_moves, uneven

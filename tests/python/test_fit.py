@@ -6,11 +6,13 @@ import dataclasses
 import json
 from pathlib import Path
 
+import elk
 import numpy as np
 import pytest
-from elk import _core, cli, fit
-from elk.tilemodel import FittedModel, TileModelFileError, load_tile_model, names, read_record
-from elk.tileprofile import ProfileFileError, held_out, read_profile
+from elk import _core, cli
+from elk.tile import fit
+from elk.tile.profile import ProfileFileError, held_out, read_profile
+from elk.tile.tilemodel import FittedModel, TileModelFileError, load_tile_model, names, read_record
 
 PROFILE = Path(__file__).parents[2] / "data" / "ipu_mk2_profile"
 DIMS = _core.TILE_DIMS
@@ -316,7 +318,7 @@ def test_an_unknown_model_is_refused(tmp_path: Path) -> None:
 
 def test_the_shipped_models_load_and_stay_small() -> None:
     assert "ipu-mk2" in names()
-    folder = Path(fit.__file__).parent / "data" / "tile_models"
+    folder = Path(elk.__file__).parent / "data" / "tile_models"
     for name in names():
         load_tile_model(name)
         assert (folder / f"{name}.json").stat().st_size < 1 << 20

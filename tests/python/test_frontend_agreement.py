@@ -11,7 +11,7 @@ import numpy as np
 import onnx
 import pytest
 from elk.errors import ElkError, UnsupportedModelError
-from elk.model import load_model
+from elk.model.model import load_model
 from onnx import numpy_helper
 from onnx_cases import DECIDING, are_tensors, array_of, cases, data_of, proto_of
 from onnx_graphs import Array, model_of, node

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
-from elk.model import Model, load_model
+from elk.model.model import Model, load_model
 from graph_reference import evaluate
 from onnx import TensorProto, numpy_helper
 from onnx_graphs import F32, Array, assert_computes, model_of, node

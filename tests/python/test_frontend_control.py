@@ -8,7 +8,7 @@ import numpy as np
 import onnx
 import pytest
 from elk.errors import UnsupportedModelError
-from elk.model import load_model
+from elk.model.model import load_model
 from onnx import TensorProto, helper
 from onnx_graphs import F32, I64, Array, assert_computes, model_of, node
 

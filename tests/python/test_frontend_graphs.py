@@ -8,7 +8,7 @@ import numpy as np
 import onnx
 import pytest
 from elk import _core
-from elk.model import Model, load_model
+from elk.model.model import Model, load_model
 from graph_reference import evaluate
 from onnx_graphs import I64, Array, assert_computes, model_of, node, random_feeds
 
@@ -27,7 +27,7 @@ def homes(model: Model) -> dict[str, str]:
 
 def dims(model: Model, op: int, operand: int) -> list[str]:
     """The index map of an operand as text."""
-    from elk.model_table import dim_text  # noqa: PLC0415 one helper
+    from elk.model.table import dim_text  # noqa: PLC0415 one helper
 
     row = model.graph.ops[op]
     return [dim_text(dim, [a.name for a in row.axes]) for dim in row.operands[operand].dims]

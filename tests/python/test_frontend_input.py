@@ -14,8 +14,8 @@ from elk.errors import (
     UnboundSymbolsError,
     UnsupportedModelError,
 )
-from elk.frontend.bind import evaluate, symbols
-from elk.model import load_model
+from elk.frontend.read.bind import evaluate, symbols
+from elk.model.model import load_model
 from hypothesis import given
 from hypothesis import strategies as st
 from onnx import TensorProto, helper

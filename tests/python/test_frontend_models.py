@@ -10,8 +10,8 @@ from pathlib import Path
 import onnx
 import pytest
 from elk.frontend import build, load
-from elk.frontend.load import fix_shapes, weightless
-from elk.model import Model, load_model
+from elk.frontend.read.load import fix_shapes, weightless
+from elk.model.model import Model, load_model
 
 MODELS = Path(__file__).parents[2] / "models"
 DECODE = {"batch": 32, "past": 2048}

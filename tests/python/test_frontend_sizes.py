@@ -6,7 +6,7 @@ import numpy as np
 import onnx
 import pytest
 from elk.errors import UnsupportedModelError
-from elk.model import load_model
+from elk.model.model import load_model
 from onnx_graphs import I64, Array, model_of, node, one
 
 HUGE = 2**37  # f32, it stays within elk.Limits: the node itself has to refuse

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from elk.frontend import views
-from elk.frontend.views import Atom, View
+from elk.frontend.views import views
+from elk.frontend.views.views import Atom, View
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray

@@ -8,7 +8,7 @@ from pathlib import Path
 import elk
 import onnx
 import pytest
-from elk.model import Model
+from elk.model.model import Model
 from plan_oracle import broken_rules
 from window_models import Builder, many_scales, shifted_windows
 

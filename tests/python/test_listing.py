@@ -12,9 +12,9 @@ from typing import Any
 import elk
 import pytest
 from elk import _core
+from elk.document.listing import CoreInstruction, Listing
+from elk.document.program_file import load_program
 from elk.errors import InvalidInputError, PlanFileError
-from elk.listing import CoreInstruction, Listing
-from elk.program_file import load_program
 from emulated_models import POLICIES, machine, model_of, product
 
 
@@ -95,7 +95,7 @@ CASES = [
 @pytest.mark.parametrize(("model", "chip", "policy"), CASES)
 def test_lists_move_the_bytes_that_the_simulator_times(model: str, chip: str, policy: str) -> None:
     plan = plan_of(model, chip, policy)
-    run = plan._source.simulate(None, _core.Fidelity.Core)
+    run = plan._content.source.simulate(None, _core.Fidelity.Core)
     lists = listings(plan)
     loads = preloads(lists)
     loaded = {
@@ -131,7 +131,7 @@ def test_lists_move_the_bytes_that_the_simulator_times(model: str, chip: str, po
 @pytest.mark.parametrize(("model", "chip"), [("vit", "little memory"), ("gpt", "mesh")])
 def test_an_execute_goes_through_the_phases_of_the_simulator(model: str, chip: str) -> None:
     plan = plan_of(model, chip)
-    run = plan._source.simulate(None, _core.Fidelity.Core)
+    run = plan._content.source.simulate(None, _core.Fidelity.Core)
     names = {kind: kind.name.lower() for kind in _core.PhaseKind}
     lists = listings(plan)
     loaded = {

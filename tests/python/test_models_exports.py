@@ -11,7 +11,7 @@ import numpy as np
 import onnx
 import pytest
 from elk import models
-from elk.model import load_model
+from elk.model.model import load_model
 from elk.models.rotary import frequencies
 from model_runs import Array, filled, run, session_of
 from onnx import numpy_helper

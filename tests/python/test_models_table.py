@@ -8,8 +8,8 @@ from dataclasses import replace
 import onnx
 import pytest
 from elk import models
-from elk.frontend.load import weightless
-from elk.model import load_model
+from elk.frontend.read.load import weightless
+from elk.model.model import load_model
 from model_table import DECODE, seen, table
 
 ROWS = list(table())

@@ -17,7 +17,8 @@ from typing import Any
 import elk
 import numpy as np
 import pytest
-from elk import models, withheld
+from elk import models
+from elk.document import withheld
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from onnx_graphs import model_of, node
@@ -172,7 +173,7 @@ def test_a_bound_that_is_withheld_stays_so(way: str, monkeypatch: pytest.MonkeyP
     plan = small_plan()
     monkeypatch.setattr(withheld, "strict", False)
     with pytest.warns(elk.BoundWarning):
-        plan._hold_against(plan.bounds.lower_bound_s / 2)
+        plan._content.hold_against(plan.bounds.lower_bound_s / 2)
     twin = WAYS[way](plan)
     assert twin.bounds == plan.bounds
     assert twin.bounds.withheld
@@ -199,7 +200,12 @@ def test_a_copy_of_limits(way: str) -> None:
 
 
 def test_a_plan_that_arrives_is_held_to_the_rules_of_files() -> None:
-    arrived, (data, run) = small_plan().__reduce__()
+    plan, (content,) = small_plan().__reduce__()
+    again, (data, run) = content.__reduce__()
+
+    def arrived(data: bytes, run: Any) -> elk.Plan:
+        return plan(again(data, run))
+
     document = json.loads(gzip.decompress(data))
     assert arrived(data, run).latency_s == document["predicted"]["total_s"]
     document["predicted"]["total_s"] /= 2

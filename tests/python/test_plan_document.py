@@ -13,11 +13,12 @@ from typing import Any
 
 import elk
 import pytest
-from elk.choices import one_of
-from elk.plan import Plan
-from elk.plan_file import StoredPlan
-from elk.plan_json import preload_numbers
-from elk.readable import amount, duration, rate, share
+from elk.base.choices import one_of
+from elk.base.readable import amount, duration, rate, share
+from elk.document.compiled import preload_numbers
+from elk.document.file import StoredPlan
+from elk.plan.content import Content
+from elk.plan.plan import Plan
 
 _EVIL = "<script>alert('&')</script>"
 
@@ -170,7 +171,7 @@ def _document() -> dict[str, Any]:
 
 
 def _plan(document: dict[str, Any]) -> Plan:
-    return Plan(StoredPlan(json.dumps(document)))
+    return Plan(Content(StoredPlan(json.dumps(document))))
 
 
 @pytest.fixture

@@ -14,7 +14,18 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.mark.parametrize(
     "name",
-    ["elk.plan", "elk.plan_operands", "elk.run", "elk.readable", "elk.choices", "elk.cli.reading"],
+    [
+        "elk.onnx_backend",
+        "elk.plan.comparison",
+        "elk.plan.options",
+        "elk.plan.plan",
+        "elk.plan.planning",
+        "elk.document.operands",
+        "elk.run.run",
+        "elk.base.readable",
+        "elk.base.choices",
+        "elk.cli.reading",
+    ],
 )
 def test_examples_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "models").symlink_to(ROOT / "models")

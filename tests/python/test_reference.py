@@ -14,8 +14,8 @@ from typing import Any
 import elk
 import numpy as np
 import pytest
-from elk import reference
-from elk.reference import _Process
+from elk.emulation import reference
+from elk.emulation.reference import _Process
 from emulated_models import product
 from onnx import parser
 
@@ -144,7 +144,7 @@ def test_a_missing_package_is_named(process: _Process, monkeypatch: pytest.Monke
 _PARENT = """
 import os, signal, sys
 import numpy as np
-from elk import reference
+from elk.emulation import reference
 reference.run(bytes.fromhex(sys.argv[1]), {"x": np.zeros((2, 3), np.float32)})
 print(reference._PROCESS._running.pid, flush=True)
 if sys.argv[2] == "killed":

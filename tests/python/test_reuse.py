@@ -12,7 +12,7 @@ from typing import Any
 import elk
 import pytest
 from elk import _core, models
-from elk.kept import Kept
+from elk.model.kept import Kept
 from small_chips import tiny_pod
 
 NERF = Path(__file__).parents[2] / "models" / "nerf.onnx"

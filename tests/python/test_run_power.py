@@ -11,10 +11,11 @@ from types import SimpleNamespace
 
 import elk
 import pytest
-from elk import chip_published, cli
-from elk.chip import Chip
-from elk.chip_confidence import flat
-from elk.chip_tables import Energy
+from elk import cli
+from elk.chip import published as chip_published
+from elk.chip.chip import Chip
+from elk.chip.confidence import flat
+from elk.chip.tables import Energy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_chips import tiny_pod

@@ -11,8 +11,8 @@ import elk
 import numpy as np
 import pytest
 from elk import models
+from elk.base.readable import duration
 from elk.models import TransformerConfig
-from elk.readable import duration
 from emulated_models import machine, model_of, pod
 
 EXCHANGES = ("distribute_ps", "gather_ps", "shift_ps", "reduce_ps")

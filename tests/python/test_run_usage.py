@@ -10,7 +10,7 @@ import elk
 import numpy as np
 import pytest
 from elk import models
-from elk.run_usage import UNITS, queue_over_time
+from elk.run.usage import UNITS, queue_over_time
 from small_chips import tiny_pod
 
 MODELS = Path(__file__).parents[2] / "models"

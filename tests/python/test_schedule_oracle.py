@@ -18,7 +18,7 @@ import pytest
 import schedule_trial
 from elk import _core
 from elk.errors import InfeasibleError
-from elk.tilemodel import load_tile_model
+from elk.tile.tilemodel import load_tile_model
 from schedule_costs import Choice, Costs
 from schedule_cp_sat import Least, least
 from schedule_forecast import forecast_s

@@ -9,7 +9,7 @@ from pathlib import Path
 import elk
 import pytest
 from elk.cli import main
-from elk.sharding import Sharding
+from elk.plan.sharding import Sharding
 
 MODELS = Path(__file__).parents[2] / "models"
 DECODE = {"batch": 32, "past": 2048}

@@ -13,8 +13,9 @@ import numpy as np
 import onnx
 import pytest
 from elk import cli
-from elk.plan import Plan
-from elk.plan_file import StoredPlan
+from elk.document.file import StoredPlan
+from elk.plan.content import Content
+from elk.plan.plan import Plan
 from onnx_graphs import model_of, node
 from plan_oracle import broken_rules
 
@@ -104,7 +105,7 @@ def test_no_planned_time_or_byte_count_is_read(case: Any) -> None:
     document["predicted"]["total_s"] *= 2
     fidelity = "core"
     # Not from a file: reading one compares these figures with the program.
-    again = Plan(StoredPlan(json.dumps(document))).simulate(fidelity=fidelity)
+    again = Plan(Content(StoredPlan(json.dumps(document)))).simulate(fidelity=fidelity)
     assert again.total_ps == plan.simulate(fidelity=fidelity).total_ps
 
 
@@ -256,7 +257,7 @@ def test_a_plan_from_a_file_is_rebuilt_once(
     planned(TINY).save(path)
     plan = elk.load_plan(path)
     first = plan.simulate(fidelity="core")
-    monkeypatch.delattr("elk.plan_rebuild._Rebuilt")
+    monkeypatch.delattr("elk.document.rebuild._Rebuilt")
     assert plan.simulate(fidelity="core").document() == first.document()
     assert plan.simulate(fidelity="symmetric").latency_s > 0.0
 

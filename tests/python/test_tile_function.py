@@ -8,7 +8,7 @@ from pathlib import Path
 import elk
 import numpy as np
 import pytest
-from elk.tilemodel import load_tile_model
+from elk.tile.tilemodel import load_tile_model
 from plan_oracle import broken_rules
 
 NERF = Path(__file__).parents[2] / "models" / "nerf.onnx"

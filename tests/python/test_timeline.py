@@ -11,9 +11,9 @@ from typing import Any
 import elk
 import pytest
 from elk.cli import main
-from elk.colours import COLLECTIVE, SLICES
-from elk.timeline import Counter, Flow, Slice, Timeline, Track, core_names, folded_cores
-from elk.timeline_plan import core_rows
+from elk.report.colours import COLLECTIVE, SLICES
+from elk.report.timeline import Counter, Flow, Slice, Timeline, Track, core_names, folded_cores
+from elk.report.timeline_plan import core_rows
 from perfetto_reader import read_trace
 
 NERF = Path(__file__).parents[2] / "models" / "nerf.onnx"
@@ -431,7 +431,7 @@ def test_the_timeline_of_a_simulated_file_has_its_times(
 
 
 def test_simulated_times_are_whole_picoseconds(plan: elk.Plan) -> None:
-    from elk.timeline_plan import plan_timeline  # noqa: PLC0415 - this test alone reads documents
+    from elk.report.timeline_plan import plan_timeline  # noqa: PLC0415 - this test alone reads documents
 
     document: Any = plan.to_json()
     end = 1_000 * len(document["ops"])

@@ -13,8 +13,9 @@ from pathlib import Path
 
 import elk
 import pytest
-from elk import _core, waiting
-from elk.waiting import interruptible, watched
+from elk import _core
+from elk.base import waiting
+from elk.base.waiting import interruptible, watched
 
 
 @pytest.fixture(scope="module")

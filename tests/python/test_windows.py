@@ -9,11 +9,11 @@ import elk
 import numpy as np
 import onnx
 import pytest
-from elk.frontend import kinds, reshaping
 from elk.frontend.inference import Result, confirm
-from elk.frontend.kind import viewed
-from elk.frontend.node import Node
-from elk.frontend.values import constant
+from elk.frontend.ops import kinds, reshaping
+from elk.frontend.ops.kind import viewed
+from elk.frontend.views.node import Node
+from elk.frontend.views.values import constant
 from onnx_graphs import assert_computes, model_of, node
 from window_cases import WindowCase, difference, drawn, listed, proto_of
 

@@ -20,8 +20,9 @@ from pathlib import Path
 
 import elk
 import pytest
-from elk import atomic_file, cli
-from elk.tilemodel import find_record, write_record
+from elk import cli
+from elk.base import atomic_file
+from elk.tile.tilemodel import find_record, write_record
 
 ROOT = Path(__file__).parents[2]
 NERF = str(ROOT / "models" / "nerf.onnx")
@@ -67,7 +68,7 @@ def sweep() -> elk.Sweep:
 
 # By the module that writes: what to call, and the suffix of the file that it writes.
 WRITERS: dict[str, dict[str, tuple[Callable[[elk.Plan, Path], Write], str]]] = {
-    "plan_file": {
+    "document/file": {
         "a plan": (lambda plan, _: plan.save, "elkplan"),
         "compile -o": (lambda *_: command(*COMPILE, "-o"), "elkplan"),
         "compile --plan-json": (lambda *_: command(*COMPILE, "--plan-json"), "json"),
@@ -77,8 +78,8 @@ WRITERS: dict[str, dict[str, tuple[Callable[[elk.Plan, Path], Write], str]]] = {
             "json",
         ),
     },
-    "program_file": {"a program": (lambda plan, _: plan.export_program, "elkprogram")},
-    "timeline": {
+    "document/program_file": {"a program": (lambda plan, _: plan.export_program, "elkprogram")},
+    "report/timeline": {
         **{
             f"a trace, {suffix}": (lambda plan, _: plan.timeline().save, suffix)
             for suffix in ("pftrace", "json", "html")
@@ -86,11 +87,11 @@ WRITERS: dict[str, dict[str, tuple[Callable[[elk.Plan, Path], Write], str]]] = {
         "a run's trace": (lambda plan, _: plan.simulate().save_trace, "pftrace"),
         "trace -o": (lambda _, saved: command("trace", str(saved), "-o"), "html"),
     },
-    "chip_write": {
+    "chip/write": {
         f"a chip, {suffix}": (lambda *_: elk.chips.get("ipu-pod4-hbm").save, suffix)
         for suffix in ("toml", "yaml", "json")
     },
-    "tilemodel": {
+    "tile/tilemodel": {
         "a tile model": (
             lambda *_: lambda path: write_record(find_record("ipu-mk2-paper"), path),
             "json",
@@ -150,7 +151,7 @@ def test_each_module_that_writes_is_tested_here() -> None:
         for path in package.rglob("*.py")
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.ImportFrom)
-        and (node.module == "elk.atomic_file" or "atomic_file" in {x.name for x in node.names})
+        and (node.module == "elk.base.atomic_file" or "atomic_file" in {x.name for x in node.names})
     }
     assert names == set(WRITERS) | OF_NO_SINGLE_FILE
 
@@ -256,7 +257,7 @@ def test_a_pipe_is_written_straight(tmp_path: Path) -> None:
 
 def test_standard_output_that_is_a_file_keeps_what_is_printed_around(tmp_path: Path) -> None:
     code = (
-        "import sys; from elk import atomic_file\n"
+        "import sys; from elk.base import atomic_file\n"
         "print('before'); atomic_file.write_text('/dev/stdout', 'between\\n'); print('after')"
     )
     with (tmp_path / "out").open("wb") as out:

@@ -7,11 +7,12 @@ from collections import Counter
 from typing import Any
 
 import elk
-from elk.emulation import EmulatedPlan, _given
-from elk.emulation_parts import parts_of, run_parts
-from elk.plan import Plan
-from elk.plan_file import StoredPlan
-from elk.plan_rebuild import placed
+from elk.document.file import StoredPlan
+from elk.document.rebuild import placed
+from elk.emulation.emulate import EmulatedPlan, _given
+from elk.emulation.parts import parts_of, run_parts
+from elk.plan.content import Content
+from elk.plan.plan import Plan
 from emulated_moves import Key, emulated_moves
 
 Document = Any
@@ -19,7 +20,7 @@ Document = Any
 
 def stored(document: Document) -> Plan:
     """The plan that a document says."""
-    return Plan(StoredPlan(json.dumps(document)))
+    return Plan(Content(StoredPlan(json.dumps(document))))
 
 
 def run_document(

@@ -25,7 +25,7 @@ _ANYONE = -9  # Of a gather: cores that hold the same piece take turns, in no gi
 
 def emulated_moves(plan: elk.Plan, tape: dict[str, Any]) -> Counter[Key]:
     """Bytes by who received them from whom."""
-    graph = plan._source.placed().graph
+    graph = plan._content.source.placed().graph
     names = [[graph.tensors[x.tensor].name for x in op.operands] for op in graph.ops]
     columns = ("core", "action", "op", "step", "operand", "sender", "bytes")
     found: Counter[Key] = Counter()
@@ -40,7 +40,7 @@ def emulated_moves(plan: elk.Plan, tape: dict[str, Any]) -> Counter[Key]:
 
 def listed_moves(plan: elk.Plan) -> Counter[Key]:
     """The same from the lists; without the values of rows, which pass through no buffer."""
-    placed = plan._source.placed()
+    placed = plan._content.source.placed()
     rows = {i for i, op in enumerate(placed.graph.ops) if op.kind.name in {"Softmax", "Norm"}}
     lists = [plan.listing(core=core) for core in range(placed.chip.core.count)]
     loaded = {
@@ -93,7 +93,7 @@ def uneven(plan: elk.Plan) -> set[tuple[int, str]]:
 def _is_even(row: Any, plan: elk.Plan) -> bool:
     """Whether all ports of a collective, and all cores beside them, move as much."""
     factors, sizes = row["execute"]["factors"], {x["name"]: x["size"] for x in row["axes"]}
-    shapes = {tensor.name: tensor.shape for tensor in plan._source.placed().graph.tensors}
+    shapes = {tensor.name: tensor.shape for tensor in plan._content.source.placed().graph.tensors}
     whole = all(
         math.prod(sizes[axis] for axis in axes) == shapes[operand["tensor"]][dim]
         for operand in row["operands"]

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 from elk import _core
-from elk.emulation_types import from_bytes, to_bytes
-from elk.model import Model
+from elk.emulation.elements import from_bytes, to_bytes
+from elk.model.model import Model
 from graph_reference import seen
 from numpy.typing import NDArray
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import elk
 import onnx
-from elk.chip import Chip
-from elk.chips import load_chip
-from elk.model import load_model
+from elk.chip.chip import Chip
+from elk.chip.presets import load_chip
+from elk.model.model import load_model
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]  # It has no stubs.
 from malformed_models import mutate
 from plan_tampers import DELETED, VALUES, tampered

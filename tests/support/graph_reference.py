@@ -14,7 +14,7 @@ import ml_dtypes
 import numpy as np
 import onnx
 from elk import _core
-from elk.model import Model
+from elk.model.model import Model
 from numpy.typing import NDArray
 from onnx import numpy_helper
 from onnx.reference import ReferenceEvaluator

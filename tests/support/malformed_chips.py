@@ -8,7 +8,7 @@ import tomllib
 from collections.abc import Iterator
 from typing import Any
 
-from elk.chips import preset_file
+from elk.chip.presets import preset_file
 
 # A name that differs, how the file is called, and what it holds.
 Files = Iterator[tuple[str, str, bytes]]

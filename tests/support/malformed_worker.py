@@ -104,8 +104,8 @@ def _read(what: str, path: Path) -> tuple[str, dict[str, Any]]:
 
 def _main(what: str, listed: str, cpu_s: float) -> None:
     import elk.chips  # noqa: PLC0415 - imports count neither as time nor as memory
-    import elk.model  # noqa: PLC0415
-    import elk.planning  # noqa: F401, PLC0415
+    import elk.model.model  # noqa: PLC0415
+    import elk.plan.planning  # noqa: F401, PLC0415
 
     own = int(Path("/proc/self/statm").read_text("ascii").split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (own + MEMORY_BYTES, own + MEMORY_BYTES))

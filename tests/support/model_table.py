@@ -8,8 +8,8 @@ from functools import cache
 from pathlib import Path
 
 from elk import models
-from elk.model import load_model
-from elk.model_facts import Facts
+from elk.model.facts import Facts
+from elk.model.model import load_model
 
 _TABLE = Path(__file__).parents[2] / "data" / "models.csv"
 DECODE = {"batch": 32, "past": 2048}

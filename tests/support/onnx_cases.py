@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import onnx
 from elk.errors import ElkError, UnsupportedModelError
-from elk.model import Model, load_model
+from elk.model.model import Model, load_model
 from numpy.typing import NDArray
 from onnx import numpy_helper
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import onnx
-from elk.model import Model, load_model
+from elk.model.model import Model, load_model
 from graph_reference import evaluate
 from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper

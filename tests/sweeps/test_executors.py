@@ -11,10 +11,11 @@ from pathlib import Path
 import elk
 import pytest
 import sweep_faults
+from elk.points.columns import DONE
 from elk.sweeps.coordinator import Coordinator, Queue
 from elk.sweeps.definition import Base, Definition, define
 from elk.sweeps.engine import GIVEN_BACK, Batch, Caps, Lost, Pace, Work
-from elk.sweeps.evaluate import DONE, Answer
+from elk.sweeps.evaluate import Answer
 from elk.sweeps.executors import engine_of
 from elk.sweeps.store import Store
 

@@ -10,7 +10,7 @@ from typing import Any
 import elk
 import numpy as np
 import pytest
-from elk.sweeps.analysis.labels import measure, said, title
+from elk.points.labels import measure, said, title
 
 pytest.importorskip("matplotlib").use("Agg")
 

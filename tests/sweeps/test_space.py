@@ -59,7 +59,7 @@ def test_values_have_units_wherever_a_number_may_stand() -> None:
 
 def test_totals_change_the_field_that_they_follow_from() -> None:
     chip = elk.chips.get("ipu-pod4-hbm")
-    from elk.sweeps.chip_axes import changed  # noqa: PLC0415
+    from elk.points.chip_axes import changed  # noqa: PLC0415
 
     made = changed(chip, {"total_cores": 2_944, "hbm_bandwidth_per_core": 2.7e9})
     assert made.core.count == 736

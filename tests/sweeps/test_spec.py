@@ -9,8 +9,8 @@ from typing import Any
 import elk
 import pytest
 import yaml
+from elk.points.formulas import comparison, product
 from elk.sweeps.definition import Base, Definition, define
-from elk.sweeps.formulas import comparison, product
 from elk.sweeps.spec import load_sweep
 
 MODELS = Path(__file__).parents[2] / "models"

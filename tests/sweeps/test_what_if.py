@@ -7,7 +7,7 @@ from typing import Any
 
 import elk
 import pytest
-from elk.sweeps import chip_axes
+from elk.points import chip_axes
 
 MODEL = Path(__file__).parents[2] / "models" / "nerf.onnx"
 

@@ -10,7 +10,7 @@ from elk.cli.output import print_json, print_table
 from elk.cli.reading import AsJson
 
 if TYPE_CHECKING:
-    from elk.chip import Chip
+    from elk.chip.chip import Chip
 
 chip_app = typer.Typer(
     help="Show, check and compare chips: presets by name, chip files by path.",
@@ -29,9 +29,9 @@ _MARKS = {"known": "", "low": "low confidence", "assumed": "assumed"}
 @chip_app.command("list")
 def list_command(*, json: AsJson = False) -> None:
     """List the presets."""
-    from elk import chips  # noqa: PLC0415 help does not wait for pydantic
+    from elk.chip import presets  # noqa: PLC0415 help does not wait for pydantic
 
-    found = [chips.get(name) for name in chips.names()]
+    found = [presets.get(name) for name in presets.names()]
     if json:
         print_json([{"name": chip.name, **chip.summary()} for chip in found])
     else:
@@ -91,7 +91,7 @@ def diff_command(chip: ChipName, other: ChipName, *, json: AsJson = False) -> No
 
     Of two numbers it gives the ratio too: the second over the first.
     """
-    from elk.chip_confidence import flat  # noqa: PLC0415 help does not wait for pydantic
+    from elk.chip.confidence import flat  # noqa: PLC0415 help does not wait for pydantic
 
     one, two = _find(chip), _find(other)
     first, second = flat(one.to_dict()), flat(two.to_dict())
@@ -118,20 +118,20 @@ def diff_command(chip: ChipName, other: ChipName, *, json: AsJson = False) -> No
 
 
 def _find(chip: str) -> Chip:
-    from elk import chips  # noqa: PLC0415 help does not wait for pydantic
+    from elk.chip import presets  # noqa: PLC0415 help does not wait for pydantic
 
-    return chips.find(chip)
+    return presets.find(chip)
 
 
 def _file_text(name: str, chip: Chip, *, yaml: bool) -> str:
     """The chip file of a preset as it ships, or one that says the same as `chip`."""
-    from elk import chips  # noqa: PLC0415 help does not wait for pydantic
-    from elk.chip_write import as_toml, as_yaml, tables_of  # noqa: PLC0415 as above
+    from elk.chip import presets  # noqa: PLC0415 help does not wait for pydantic
+    from elk.chip.write import as_toml, as_yaml, tables_of  # noqa: PLC0415 as above
 
     if yaml:
         return as_yaml(tables_of(chip))
-    if name in chips.names():
-        return chips.preset_file(name).read_text(encoding="utf-8")
+    if name in presets.names():
+        return presets.preset_file(name).read_text(encoding="utf-8")
     return as_toml(tables_of(chip))
 
 
@@ -147,9 +147,9 @@ def _times(ratio: float | None) -> str:
 
 def _leaves(chip: Chip) -> dict[str, str]:
     """Every field by its dotted name, as people read it."""
-    from elk import quantity  # noqa: PLC0415 help does not wait for it
-    from elk.chip_check import unit_of  # noqa: PLC0415 help does not wait for pydantic
-    from elk.chip_confidence import flat  # noqa: PLC0415 as above
+    from elk.base import quantity  # noqa: PLC0415 help does not wait for it
+    from elk.chip.check import unit_of  # noqa: PLC0415 help does not wait for pydantic
+    from elk.chip.confidence import flat  # noqa: PLC0415 as above
 
     shown = {}
     for key, value in flat(chip.to_dict()).items():

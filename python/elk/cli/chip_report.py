@@ -9,11 +9,11 @@ from typing import Any
 import typer
 
 from elk._core import Delivery
-from elk.chip import Chip
-from elk.chip_published import busy_w, compare
+from elk.base.quantity import BYTES, BYTES_PER_S, show
+from elk.chip.chip import Chip
+from elk.chip.published import busy_w, compare
 from elk.cli.output import print_table
-from elk.quantity import BYTES, BYTES_PER_S, show
-from elk.tilemodel import AnalyticModel, FittedModel, find_record
+from elk.tile.tilemodel import AnalyticModel, FittedModel, find_record
 
 _WIDTH = 100
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from elk import atomic_file
+from elk.base import atomic_file
 from elk.cli.output import print_json
 from elk.cli.reading import (
     AsJson,
@@ -29,7 +29,7 @@ from elk.errors import InvalidInputError, MissingPackageError
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from elk.comparison import Comparison
+    from elk.plan.comparison import Comparison
 
 _PICTURES = (".png", ".svg", ".pdf")
 
@@ -63,7 +63,7 @@ def compare_command(  # noqa: PLR0913 - every option is a flag of its own
     json: AsJson = False,
 ) -> None:
     """Plan a model under every policy, simulate the plans, and print one table."""
-    from elk.comparison import POLICIES, compare  # noqa: PLC0415 help does not wait for the core
+    from elk.plan.comparison import POLICIES, compare  # noqa: PLC0415 help does not wait for the core
 
     figure = None if plot is None else _figure(plot)
     found = compare(

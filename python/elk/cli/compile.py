@@ -25,7 +25,7 @@ from elk.cli.reading import (
 )
 
 if TYPE_CHECKING:
-    from elk.plan import Plan
+    from elk.plan.plan import Plan
 
 
 def compile_command(  # noqa: PLR0913 - every option is a flag of its own
@@ -59,8 +59,8 @@ def compile_command(  # noqa: PLR0913 - every option is a flag of its own
     json: AsJson = False,
 ) -> None:
     """Plan a model for a chip and print the plan's card. Exit code 1 if the model does not fit."""
-    from elk.plan_file import write_json  # noqa: PLC0415 as above
-    from elk.planning import compile as compile_plan  # noqa: PLC0415 help does not wait for the core
+    from elk.document.file import write_json  # noqa: PLC0415 as above
+    from elk.plan.planning import compile as compile_plan  # noqa: PLC0415 help does not wait for the core
 
     plan = compile_plan(
         model,

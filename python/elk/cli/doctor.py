@@ -108,19 +108,19 @@ def _import_onnx() -> str:
 
 
 def _load_chips() -> str:
-    from elk import chips  # noqa: PLC0415 doctor reports that it does not load
+    from elk.chip import presets  # noqa: PLC0415 doctor reports that it does not load
 
-    names = chips.names()
+    names = presets.names()
     for name in names:
-        chips.get(name)
+        presets.get(name)
     return f"{len(names)} presets: {', '.join(names)}"
 
 
 def _load_tile_models() -> str:
-    from elk import chips  # noqa: PLC0415 doctor reports that it does not load
-    from elk.tilemodel import load_tile_model  # noqa: PLC0415 as above
+    from elk.chip import presets  # noqa: PLC0415 doctor reports that it does not load
+    from elk.tile.tilemodel import load_tile_model  # noqa: PLC0415 as above
 
-    names = sorted({chips.get(name).core.tile_model for name in chips.names()})
+    names = sorted({presets.get(name).core.tile_model for name in presets.names()})
     for name in names:
         load_tile_model(name)
     return ", ".join(names)

@@ -12,7 +12,7 @@ from elk.cli.reading import AsJson
 from elk.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from elk.fit import ErrorRow
+    from elk.tile.fit import ErrorRow
 
 _DEFAULT = "ipu-mk2"
 
@@ -41,8 +41,8 @@ def fit_command(
     A fit leaves a fifth of the rows out, and prints its errors on them. Errors are in percent of
     the profile's cycles.
     """
-    from elk import fit  # noqa: PLC0415 help does not wait for numpy
-    from elk.tilemodel import load_tile_model, write_record  # noqa: PLC0415 as above
+    from elk.tile import fit  # noqa: PLC0415 help does not wait for numpy
+    from elk.tile.tilemodel import load_tile_model, write_record  # noqa: PLC0415 as above
 
     if check:
         if output is not None:

@@ -11,7 +11,7 @@ from elk.cli.output import print_json, print_table
 from elk.cli.reading import AsJson, Bind, LimitWords, State, Weights, parse_bindings, parse_limits
 
 if TYPE_CHECKING:
-    from elk.model import Model
+    from elk.model.model import Model
 
 
 def model_command(  # noqa: PLR0913 - every option is a flag of its own
@@ -30,7 +30,7 @@ def model_command(  # noqa: PLR0913 - every option is a flag of its own
 
     A model with nodes that cannot be planned is an error that lists all of them and why.
     """
-    from elk.model import load_model  # noqa: PLC0415 help does not wait for onnx
+    from elk.model.model import load_model  # noqa: PLC0415 help does not wait for onnx
 
     loaded = load_model(
         model,

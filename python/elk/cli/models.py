@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from elk import atomic_file
+from elk.base import atomic_file
 from elk.cli.output import print_json, print_table
 from elk.cli.reading import AsJson
 

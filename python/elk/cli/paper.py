@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from elk.choices import one_of
+from elk.base.choices import one_of
 from elk.cli.output import print_json, print_table
 from elk.cli.reading import AsJson
 from elk.errors import InvalidInputError

@@ -32,7 +32,7 @@ def shard_command(  # noqa: PLR0913 - every option is a flag of its own
 
     An estimate, without plans: `elk compile` makes those of the same split.
     """
-    from elk.sharding import shard  # noqa: PLC0415 help does not wait for the core
+    from elk.plan.sharding import shard  # noqa: PLC0415 help does not wait for the core
 
     found = shard(
         model,

@@ -26,8 +26,8 @@ def simulate_command(
     json: AsJson = False,
 ) -> None:
     """Run a saved plan on the simulator and print what it does with its time."""
-    from elk.plan import load_plan  # noqa: PLC0415 help does not wait for the core
-    from elk.plan_file import write_json  # noqa: PLC0415 as above
+    from elk.document.file import write_json  # noqa: PLC0415 as above
+    from elk.plan.plan import load_plan  # noqa: PLC0415 help does not wait for the core
 
     loaded = load_plan(plan, limits=parse_limits(limit or []))
     run = loaded.simulate(fidelity=fidelity)

@@ -111,7 +111,7 @@ def resume_command(  # noqa: PLR0913 - every option is a flag of its own
     json: AsJson = False,
 ) -> None:
     """Do the points of a store that have no answer yet, and print its card."""
-    from elk import sweep as sweeps  # noqa: PLC0415 help does not wait for the core
+    from elk.sweeps.entry import sweep as sweeps  # noqa: PLC0415 help does not wait for the core
 
     how = _how(workers, executor, timeout, memory, retries)
     found = sweeps.open(store)
@@ -126,7 +126,7 @@ def resume_command(  # noqa: PLR0913 - every option is a flag of its own
 @sweep_app.command("status")
 def status_command(store: StoreFile, *, json: AsJson = False) -> None:
     """Print the card of a store, whether or not it is being filled."""
-    from elk import sweep as sweeps  # noqa: PLC0415 help does not wait for the core
+    from elk.sweeps.entry import sweep as sweeps  # noqa: PLC0415 help does not wait for the core
 
     _report(sweeps.open(store), json=json)
 
@@ -147,7 +147,7 @@ def export_command(
     json: AsJson = False,
 ) -> None:
     """Write the table of a store: a row a point, columns in SI units."""
-    from elk import sweep as sweeps  # noqa: PLC0415 help does not wait for the core
+    from elk.sweeps.entry import sweep as sweeps  # noqa: PLC0415 help does not wait for the core
 
     found = sweeps.open(store)
     found.save(output, timed=timed)
@@ -177,9 +177,9 @@ def plot_command(  # noqa: PLR0913 - every option is a flag of its own
     json: AsJson = False,
 ) -> None:
     """Draw the points of a store that are done."""
-    from elk import atomic_file  # noqa: PLC0415 help does not wait for it
-    from elk import sweep as sweeps  # noqa: PLC0415 help does not wait for the core
+    from elk.base import atomic_file  # noqa: PLC0415 help does not wait for it
     from elk.cli.compare import check_picture  # noqa: PLC0415 as above
+    from elk.sweeps.entry import sweep as sweeps  # noqa: PLC0415 help does not wait for the core
 
     check_picture(output, "--output")
     axes = sweeps.open(store).plot(x=x, y=y, hue=hue, col=col, row=row, kind=kind)

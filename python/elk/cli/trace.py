@@ -32,7 +32,7 @@ def trace_command(  # noqa: PLR0913 - every option is a flag of its own
     json: AsJson = False,
 ) -> None:
     """Write a plan's timeline: for ui.perfetto.dev, Chrome's tracing page, or any browser."""
-    from elk.plan import load_plan  # noqa: PLC0415 help does not wait for the core
+    from elk.plan.plan import load_plan  # noqa: PLC0415 help does not wait for the core
 
     loaded = load_plan(plan, limits=parse_limits(limit or []))
     if of == "simulated":  # A file holds no parts of executes.

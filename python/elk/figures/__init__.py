@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Final
 
-from elk.choices import one_of
+from elk.base.choices import one_of
 
 if TYPE_CHECKING:
     from elk.figures.figure import PaperFigure

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-import elk
 from elk.errors import InvalidInputError
 from elk.figures.figure import Claim, Made, PaperFigure, Study, unknown
 
@@ -31,7 +30,7 @@ def _profiles() -> Path:
     Raises:
         InvalidInputError: this is an installation without them.
     """
-    places = [Path(elk.__file__).resolve().parents[2], Path.cwd()]
+    places = [Path(__file__).resolve().parents[3], Path.cwd()]
     found = [place / "data" / "ipu_mk2_profile" for place in places]
     for folder in found:
         if folder.is_dir():
@@ -47,9 +46,9 @@ def errors(study: Study) -> Made:
     """Figure 12."""
     import pandas as pd  # noqa: PLC0415 - optional, and slow to import
 
-    from elk.fit import predict  # noqa: PLC0415 - needs the core
-    from elk.tilemodel import load_tile_model  # noqa: PLC0415 - few figures read tiles
-    from elk.tileprofile import read_profile  # noqa: PLC0415 - few figures read tiles
+    from elk.tile.fit import predict  # noqa: PLC0415 - needs the core
+    from elk.tile.profile import read_profile  # noqa: PLC0415 - few figures read tiles
+    from elk.tile.tilemodel import load_tile_model  # noqa: PLC0415 - few figures read tiles
 
     folder, model = _profiles(), load_tile_model("ipu-mk2")
     parts = []

@@ -32,14 +32,14 @@ def _decoders(study: Study) -> Rows:
 
 
 def _diffusion(study: Study) -> Rows:
-    from elk import chips  # noqa: PLC0415 - `elk paper list` needs no chips
+    from elk.chip import presets  # noqa: PLC0415 - `elk paper list` needs no chips
 
     space = {
         "cores": study.few(_OF_ONE),
         "hbm_bandwidth_per_core": [_RATE],
         "policy": study.few(_POLICIES),
     }
-    one = chips.get(CHIP).replace(chips=1, inter_chip=None)
+    one = presets.get(CHIP).replace(chips=1, inter_chip=None)
     return study.sweep("cores-dit", space, study.model(_DIFFUSION), one, bindings={"batch": 32})
 
 

@@ -46,7 +46,7 @@ _EMPTIER: Final = "HBM binds sooner than links do; preloads may use them only as
 
 def decoding(study: Study) -> Rows:
     """Every model and batch under every policy; at batch 32 with the paper's tile times, too."""
-    from elk.sweeps.space import union  # noqa: PLC0415 - `elk paper list` needs no sweeps
+    from elk.points.space import union  # noqa: PLC0415 - `elk paper list` needs no sweeps
 
     named = {
         "model": [study.model(name) for name in study.few(LLMS)],

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from elk.colours import SPLIT
+from elk.report.colours import SPLIT
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-    from elk.sweeps.space import SpaceLike
+    from elk.points.space import SpaceLike
 
 SAME: Final = "same"
 _QUICK_LAYERS: Final = 1

@@ -37,7 +37,7 @@ _FREE: Final = "HBM or executes bind before the links of all cores are full"
 
 def rates(study: Study) -> Rows:
     """Every model on both interconnects at several rates of HBM."""
-    from elk.sweeps.space import union  # noqa: PLC0415 - `elk paper list` needs no sweeps
+    from elk.points.space import union  # noqa: PLC0415 - `elk paper list` needs no sweeps
 
     models = {name: study.model(name) for name in study.few(LLMS)}
     rate = {"hbm_bandwidth": study.few(_RATES)}

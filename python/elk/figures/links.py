@@ -26,7 +26,7 @@ _ENOUGH: Final = 40e12  # from here on faster links are of no use at 8 TB/s of H
 
 def rates(study: Study) -> Rows:
     """Llama2-70B at several rates of all links together, on both interconnects."""
-    from elk.sweeps.space import union  # noqa: PLC0415 - `elk paper list` needs no sweeps
+    from elk.points.space import union  # noqa: PLC0415 - `elk paper list` needs no sweeps
 
     rest = {"hbm_bandwidth": list(_HBM), "policy": study.few(SHOWN)}
     space = union(

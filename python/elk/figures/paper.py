@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from elk import atomic_file
+from elk.base import atomic_file
 from elk.errors import MissingPackageError
 from elk.figures.figure import SAME, Claim, Made, PaperFigure, Study
 

@@ -13,7 +13,7 @@ from elk.figures.figure import Made, PaperFigure, Study, compared, holds
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from elk.plan import Plan
+    from elk.plan.plan import Plan
 
 _BATCHES: Final = (16, 32, 64)
 _DIFFUSION: Final = "dit-xl-2"
@@ -52,8 +52,8 @@ _TABLE: Final = {
 
 def _compile(study: Study, name: str, batch: int) -> tuple[Plan, float, float]:
     """A plan that starts from nothing, with the seconds and CPU seconds that it took."""
-    from elk.model import load_model  # noqa: PLC0415 - `elk paper list` needs no models
-    from elk.planning import compile as compile_plan  # noqa: PLC0415 - few figures plan
+    from elk.model.model import load_model  # noqa: PLC0415 - `elk paper list` needs no models
+    from elk.plan.planning import compile as compile_plan  # noqa: PLC0415 - few figures plan
 
     sizes = {"batch": batch, **({} if name == _DIFFUSION else PAST)}
     model = load_model(study.model(name), bindings=sizes)

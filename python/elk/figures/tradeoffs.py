@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-    from elk.plan_schema import OpRow, PlanDocument
+    from elk.document.schema import OpRow, PlanDocument
 
 _MODELS: Final = ("llama2-13b", "gemma2-27b", "opt-30b")
 _LAYERS: Final = 2  # what is shown repeats from layer to layer
@@ -31,8 +31,8 @@ _FILLS: Final = {"MinPreload": "#4c78a8", "MaxPreload": "#e45756"}
 def _plan(study: Study, name: str) -> PlanDocument:
     """A plan of a few layers by the paper's static policy."""
     from elk import models  # noqa: PLC0415 - `elk paper list` needs no models
-    from elk.model import load_model  # noqa: PLC0415 - few figures plan
-    from elk.planning import compile as compile_plan  # noqa: PLC0415 - few figures plan
+    from elk.model.model import load_model  # noqa: PLC0415 - few figures plan
+    from elk.plan.planning import compile as compile_plan  # noqa: PLC0415 - few figures plan
 
     given = models.get(name, layers=1 if study.quick else _LAYERS)
     model = load_model(given, bindings={"batch": 32, **PAST})

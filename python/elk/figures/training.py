@@ -30,7 +30,7 @@ _SUFFICIENT: Final = 650.0  # TFLOP/s at 400 GB/s
 
 def rates(study: Study) -> Rows:
     """Llama2-13B, all tokens of all sequences at once."""
-    from elk.sweeps.space import zip_axes  # noqa: PLC0415 - `elk paper list` needs no sweeps
+    from elk.points.space import zip_axes  # noqa: PLC0415 - `elk paper list` needs no sweeps
 
     hbm, link = zip(*_RATES, strict=True)
     space = zip_axes(hbm_bandwidth=hbm, link_bandwidth=link) * {

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from elk.frontend.build import Built, build
-from elk.frontend.load import Loaded, load
+from elk.frontend.read.load import Loaded, load
 
 __all__ = ["Built", "Loaded", "build", "load"]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from elk.frontend.node import check_input, require
+from elk.frontend.views.node import check_input, require
 
 if TYPE_CHECKING:
-    from elk.frontend.node import Node
-    from elk.frontend.views import Shape
+    from elk.frontend.views.node import Node
+    from elk.frontend.views.views import Shape
 
 _AUTO_PADS = ("NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID")
 _WINDOWS_DROPPED = 22  # From this opset on, ONNX infers how many windows pools round up to.

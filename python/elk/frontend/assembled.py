@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from elk.frontend.space import Pattern
-    from elk.frontend.values import Stored, Value
+    from elk.frontend.views.space import Pattern
+    from elk.frontend.views.values import Stored, Value
 
 
 class Op(NamedTuple):

@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from elk.errors import ElkError
-from elk.frontend import control, kinds, move, reshaping
 from elk.frontend.agreement import Agreement
 from elk.frontend.assembled import Assembly, Op, Refusal
-from elk.frontend.bounds import Budget, check_pattern
-from elk.frontend.control import Scope
 from elk.frontend.inference import confirm
-from elk.frontend.node import Node, UnplannableError, attributes, content
-from elk.frontend.sequences import SEQUENCES
+from elk.frontend.ops import control, kinds, move, reshaping
+from elk.frontend.ops.control import Scope
+from elk.frontend.ops.sequences import SEQUENCES
 from elk.frontend.signature import check_types
-from elk.frontend.space import MisalignedError, Pattern, Read, with_shape
-from elk.frontend.values import Sequence, Stored, Value, constant, whole
-from elk.frontend.views import identity, is_whole
+from elk.frontend.views.bounds import Budget, check_pattern
+from elk.frontend.views.node import Node, UnplannableError, attributes, content
+from elk.frontend.views.space import MisalignedError, Pattern, Read, with_shape
+from elk.frontend.views.values import Sequence, Stored, Value, constant, whole
+from elk.frontend.views.views import identity, is_whole
 from elk.limits import DEFAULT
 
 if TYPE_CHECKING:
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     import onnx
 
     from elk.frontend.inference import Inferred
-    from elk.frontend.kind import Kind
-    from elk.frontend.values import Array
+    from elk.frontend.ops.kind import Kind
+    from elk.frontend.views.values import Array
     from elk.limits import Limits
 
 NEWEST = 23  # The version of the operator set in which parts of composed nodes are written.

@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from elk.frontend.assembled import Op
-    from elk.frontend.space import Dim, Pattern, Read
-    from elk.frontend.values import Stored, Value
+    from elk.frontend.views.space import Dim, Pattern, Read
+    from elk.frontend.views.values import Stored, Value
 
 _HOMES = {home.name.lower(): home for home in _core.Home}
 _ROLES = {role.name: role for role in _core.AxisRole}

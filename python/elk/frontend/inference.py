@@ -8,16 +8,16 @@ import onnx
 from onnx import checker, helper, numpy_helper, shape_inference
 
 from elk.errors import InternalError
-from elk.frontend.control import domain_of, resolved
-from elk.frontend.node import UnplannableError
-from elk.frontend.values import DTYPES, ONNX_TYPES
+from elk.frontend.ops.control import domain_of, resolved
+from elk.frontend.views.node import UnplannableError
+from elk.frontend.views.values import DTYPES, ONNX_TYPES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from elk.frontend.control import Scope
-    from elk.frontend.node import Node
-    from elk.frontend.values import Value
+    from elk.frontend.ops.control import Scope
+    from elk.frontend.views.node import Node
+    from elk.frontend.views.values import Value
 
 _SHOWN_ELEMENTS = 1024  # Of a known input; larger ones decide no shape.
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from elk.frontend.assembled import Op
-    from elk.frontend.values import Stored, Value
+    from elk.frontend.views.values import Stored, Value
 
 
 def alive(ops: Sequence[Op], needed: set[int]) -> list[Op]:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import onnx
 
-from elk.frontend.node import UnplannableError
-from elk.frontend.values import DTYPES
+from elk.frontend.views.node import UnplannableError
+from elk.frontend.views.values import DTYPES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from elk.frontend.values import Value
+    from elk.frontend.views.values import Value
 
 
 class _Formal(NamedTuple):

@@ -11,7 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from elk.choices import one_of
+from elk.base.choices import one_of
 from elk.errors import InvalidInputError
 from elk.models import sizes
 from elk.models.decoder_config import Experts, LatentAttention, Rope, TransformerConfig
@@ -170,7 +170,7 @@ def symbols(model: onnx.ModelProto) -> list[str]:
         >>> elk.models.symbols(elk.models.get("llama2-7b"))
         ['batch', 'past']
     """
-    from elk.frontend.bind import symbols as names_in  # noqa: PLC0415 names() does without onnx
+    from elk.frontend.read.bind import symbols as names_in  # noqa: PLC0415 names() does without onnx
 
     texts = (
         dim.dim_param

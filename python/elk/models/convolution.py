@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from elk.choices import one_of
+from elk.base.choices import one_of
 from elk.models.graph import GraphBuilder, linear
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from elk.choices import one_of
+from elk.base.choices import one_of
 from elk.errors import InvalidInputError
 
 ACTIVATIONS = ("silu", "gelu", "gelu_tanh", "relu", "clamped_swiglu")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from elk.choices import one_of
+from elk.base.choices import one_of
 from elk.models.encoders import network, self_attention
 from elk.models.graph import (
     FLOAT,

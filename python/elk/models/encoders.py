@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from elk.choices import one_of
+from elk.base.choices import one_of
 from elk.models.graph import (
     BOOL,
     INT64,

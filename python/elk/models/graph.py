@@ -10,7 +10,7 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
-from elk.choices import one_of
+from elk.base.choices import one_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

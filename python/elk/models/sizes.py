@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from elk.choices import one_of
+from elk.base.choices import one_of
 from elk.models.decoder_config import MOST_LAYERS, NORMS, positive, real, refuse, several
 
 _EVEN = 2

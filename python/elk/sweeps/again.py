@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from elk.carried import arrived
+from elk.document.carried import arrived
 from elk.errors import InfeasibleError
-from elk.plan import Plan
+from elk.plan.content import Content
+from elk.plan.plan import Plan
 from elk.sweeps.evaluate import Evaluator
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ def plan_again(store: Store, task: Task, base: Base | None) -> Plan:
     """
     kept = store.plan(task.key)
     if kept is not None:
-        return Plan(arrived(kept))
+        return Plan(Content(arrived(kept)))
     if task.problem is not None:
         raise InfeasibleError(task.problem, code="invalid_chip")
     sources = {source.digest: source for source in store.sources() if source.digest == task.source}

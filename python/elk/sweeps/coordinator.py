@@ -9,10 +9,11 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final, TypeAlias
 
-from elk.plan_json import POLICIES
+from elk.document.compiled import POLICIES
+from elk.points.columns import FAILED
 from elk.sweeps.definition import Task
 from elk.sweeps.engine import GIVEN_BACK, Batch, Engine, Lost
-from elk.sweeps.evaluate import FAILED, Answer
+from elk.sweeps.evaluate import Answer
 from elk.sweeps.store import Store
 
 _WAIT_S: Final = 0.25

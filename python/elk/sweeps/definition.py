@@ -10,14 +10,14 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from elk import _core
-from elk.chip import Chip
+from elk.chip.chip import Chip
 from elk.errors import ElkError, InvalidInputError
-from elk.model import Model
-from elk.sweeps import chip_axes
-from elk.sweeps.axes import DEFAULTS, LOADING, Axis, Parser, classify, shown
-from elk.sweeps.complaints import Complaint, complaint, refuse
+from elk.model.model import Model
+from elk.points import chip_axes
+from elk.points.axes import DEFAULTS, LOADING, Axis, Parser, classify, shown
+from elk.points.complaints import Complaint, complaint, refuse
+from elk.points.space import Space, SpaceLike, Tagged, as_space
 from elk.sweeps.sources import Source, canonical, chip_of, digest_of, source_of
-from elk.sweeps.space import Space, SpaceLike, Tagged, as_space
 
 if TYPE_CHECKING:
     from elk.limits import Limits

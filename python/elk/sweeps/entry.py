@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from elk.errors import InvalidInputError
-from elk.sweeps.axes import checked_options, sizes
-from elk.sweeps.columns import COLUMNS, chosen
-from elk.sweeps.complaints import Gathered
+from elk.points.axes import checked_options, sizes
+from elk.points.columns import COLUMNS, chosen
+from elk.points.complaints import Gathered
 from elk.sweeps.definition import Base, define
 from elk.sweeps.running import How, run, start
 from elk.sweeps.store import Store
@@ -19,8 +19,8 @@ from elk.sweeps.sweep import Sweep
 
 if TYPE_CHECKING:
     from elk.limits import Limits
+    from elk.points.space import SpaceLike
     from elk.sweeps.definition import Constraint
-    from elk.sweeps.space import SpaceLike
 
 
 class SweepCall:

@@ -9,21 +9,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from elk.chip import Chip
+from elk.chip.chip import Chip
 from elk.errors import ElkError, InfeasibleError
-from elk.planning import compile as compile_plan
-from elk.sweeps.columns import COLUMNS, MEASURED, Outcome
+from elk.plan.planning import compile as compile_plan
+from elk.points.columns import COLUMNS, DONE, FAILED, INFEASIBLE, MEASURED, Outcome
 from elk.sweeps.definition import Task, loading
 from elk.sweeps.sources import Source
 
 if TYPE_CHECKING:
     from elk.limits import Limits
-    from elk.model import Model
-    from elk.plan import Plan
+    from elk.model.model import Model
+    from elk.plan.plan import Plan
 
-DONE: Final = "done"
-INFEASIBLE: Final = "infeasible"
-FAILED: Final = "failed"
 _MOST_CHIPS: Final = 256  # of batches before the last
 _MOST_MODELS: Final = 2  # loaded at a time, each with what its compiles left for the next
 
@@ -151,6 +148,6 @@ class Evaluator:
 
     @staticmethod
     def _packed(plan: Plan) -> bytes:
-        from elk.carried import carried  # noqa: PLC0415 - few sweeps keep plans
+        from elk.document.carried import carried  # noqa: PLC0415 - few sweeps keep plans
 
-        return carried(plan._to_document())
+        return carried(plan._content.whole())

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from elk.errors import MissingPackageError
-from elk.sweeps.analysis.labels import is_number
+from elk.points.labels import is_number
 from elk.sweeps.analysis.pareto import front_of
 from elk.sweeps.analysis.sensitivity import fit, terms_of
 from elk.sweeps.definition import Definition

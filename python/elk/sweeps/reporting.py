@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from elk.readable import duration
-from elk.sweeps.evaluate import DONE, FAILED, INFEASIBLE, Answer
+from elk.base.readable import duration
+from elk.points.columns import DONE, FAILED, INFEASIBLE
+from elk.sweeps.evaluate import Answer
 
 if TYPE_CHECKING:
     from elk.sweeps.coordinator import Report

@@ -11,19 +11,20 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from elk import _core, quantity
-from elk.chip import Chip
-from elk.choices import one_of
+from elk import _core
+from elk.base import quantity
+from elk.base.choices import one_of
+from elk.chip.chip import Chip
 from elk.errors import InvalidInputError, SweepStoreError
-from elk.sweeps.complaints import Gathered
+from elk.points.columns import FAILED
+from elk.points.complaints import Gathered
+from elk.points.space import Space, as_space, listed_points
 from elk.sweeps.coordinator import Coordinator, Queue
 from elk.sweeps.definition import Base, Definition, define
 from elk.sweeps.engine import Caps, Engine, InlineEngine, Work
-from elk.sweeps.evaluate import FAILED
 from elk.sweeps.local import LocalEngine
 from elk.sweeps.reporting import reporting
 from elk.sweeps.sources import Named
-from elk.sweeps.space import Space, as_space, listed_points
 from elk.sweeps.store import Store
 
 if TYPE_CHECKING:

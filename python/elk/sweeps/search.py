@@ -17,15 +17,17 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from elk import quantity
-from elk.chip_check import nearest
+from elk.base import quantity
+from elk.chip.check import nearest
 from elk.errors import InvalidInputError
-from elk.sweeps.analysis.labels import is_number
+from elk.points.axes import checked_options, sizes
+from elk.points.columns import chosen
+from elk.points.complaints import Gathered
+from elk.points.labels import is_number
+from elk.points.scales import Range
+from elk.points.space import MOST_POINTS, SpaceLike, sampled
 from elk.sweeps.analysis.pareto import hypervolume
 from elk.sweeps.analysis.selection import Row, numeric
-from elk.sweeps.axes import checked_options, sizes
-from elk.sweeps.columns import chosen
-from elk.sweeps.complaints import Gathered
 from elk.sweeps.coordinator import Coordinator, Queue
 from elk.sweeps.definition import Base, Definition, Point, define
 from elk.sweeps.engine import Engine, Work
@@ -33,8 +35,6 @@ from elk.sweeps.entry import constraints, place_of_store
 from elk.sweeps.proposals import Coordinates, by_optuna, by_surface
 from elk.sweeps.reporting import is_shown
 from elk.sweeps.running import How, start
-from elk.sweeps.scales import Range
-from elk.sweeps.space import MOST_POINTS, SpaceLike, sampled
 from elk.sweeps.sweep import Sweep
 
 if TYPE_CHECKING:

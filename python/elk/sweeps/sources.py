@@ -10,16 +10,17 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from elk import chips, models
+from elk import models
+from elk.chip import presets
 from elk.errors import InvalidInputError, ModelFileError
-from elk.frontend.load import load
+from elk.frontend.read.load import load
 from elk.limits import DEFAULT
-from elk.model import Model, load_model
+from elk.model.model import Model, load_model
 
 if TYPE_CHECKING:
     import onnx
 
-    from elk.chip import Chip
+    from elk.chip.chip import Chip
     from elk.limits import Limits
 
 _MOST_CARRIED: Final = 64 << 20  # bytes of a model that travel; a larger file is read in place
@@ -145,7 +146,7 @@ def chip_of(given: Any) -> Chip:
     """
     if isinstance(given, Named):
         return chip_of(given.value)
-    return chips.find(given)
+    return presets.find(given)
 
 
 def digest_of(document: Mapping[str, Any]) -> str:

@@ -13,21 +13,22 @@ from typing import Any, Final, TypeVar
 
 from pydantic import Field, StrictBool, ValidationError
 
-from elk import chips, models
-from elk.chip import Chip
-from elk.chip_check import Complaint, complaints_of_pydantic, nearest
-from elk.chip_tables import Count, Table, Text
-from elk.documents import Document, KeyPath, Kind, read_document
+from elk import models
+from elk.chip import presets
+from elk.chip.check import Complaint, complaints_of_pydantic, nearest
+from elk.chip.chip import Chip
+from elk.chip.documents import Document, KeyPath, Kind, read_document
+from elk.chip.tables import Count, Table, Text
 from elk.errors import InvalidInputError, SweepFileError, UnboundSymbolsError
 from elk.limits import Limits
-from elk.sweeps.axes import checked_options, sizes
-from elk.sweeps.columns import chosen
-from elk.sweeps.complaints import SweepError, complaint
-from elk.sweeps.formulas import comparison, product
+from elk.points.axes import checked_options, sizes
+from elk.points.columns import chosen
+from elk.points.complaints import SweepError, complaint
+from elk.points.formulas import comparison, product
+from elk.points.scales import between, linspace, logspace
+from elk.points.space import Space, as_space, sampled, union, zip_axes
 from elk.sweeps.running import How
-from elk.sweeps.scales import between, linspace, logspace
 from elk.sweeps.sources import Named, Source, chip_of, source_of
-from elk.sweeps.space import Space, as_space, sampled, union, zip_axes
 from elk.sweeps.sweep import Sweep
 
 Result = TypeVar("Result")
@@ -250,7 +251,7 @@ class _Reader:
         beside = self.document.path.parent / text
         if kind == "model":
             return source_of(text if text in models.names() and not beside.exists() else beside)
-        is_file = text not in chips.names() and (Path(text).suffix or beside.exists())
+        is_file = text not in presets.names() and (Path(text).suffix or beside.exists())
         return chip_of(beside if is_file else text)
 
     def _space(self) -> Space | None:

@@ -19,7 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from elk import _core, atomic_file
+from elk import _core
+from elk.base import atomic_file
 from elk.errors import SweepStoreError
 from elk.sweeps.definition import Definition, Point, Task, task_of
 from elk.sweeps.evaluate import Answer
@@ -330,7 +331,7 @@ def _at_fault(path: Path, what: str, error: sqlite3.Error) -> SweepStoreError:
 
 
 def _ddl(axes: Sequence[str], columns: Sequence[str]) -> str:
-    from elk.sweeps.columns import COLUMNS  # noqa: PLC0415 - columns know plans
+    from elk.points.columns import COLUMNS  # noqa: PLC0415 - columns know plans
 
     typed = [_declared(name, COLUMNS[name].unit) for name in columns]
     return _DDL.format(

@@ -11,20 +11,19 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from elk import quantity
-from elk.choices import one_of
+from elk.base import quantity
+from elk.base.choices import one_of
+from elk.base.readable import duration
 from elk.errors import InvalidInputError
-from elk.readable import duration
+from elk.points.axes import unit_of
+from elk.points.columns import DONE, MEASURED
 from elk.sweeps.analysis.analysed import Analysed
-from elk.sweeps.axes import unit_of
-from elk.sweeps.columns import MEASURED
-from elk.sweeps.evaluate import DONE
 
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
-    from elk.plan import Plan
+    from elk.plan.plan import Plan
     from elk.sweeps.definition import Base, Point
     from elk.sweeps.store import Progress, Store
 

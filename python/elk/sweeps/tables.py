@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from elk import atomic_file
+from elk.base import atomic_file
+from elk.base.optional import pandas
 from elk.errors import InvalidInputError, MissingPackageError
-from elk.optional import pandas
-from elk.sweeps.columns import COLUMNS
+from elk.points.columns import COLUMNS
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from elk.colours import SERIES
-from elk.plan_json import POLICIES
-from elk.sweeps.analysis.labels import Measure, short
+from elk.document.compiled import POLICIES
+from elk.points.columns import COLUMNS, DONE, FAILED, INFEASIBLE
+from elk.points.labels import Measure, short
+from elk.report.colours import SERIES
 from elk.sweeps.analysis.selection import Row
-from elk.sweeps.columns import COLUMNS
-from elk.sweeps.evaluate import DONE, FAILED, INFEASIBLE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from elk.errors import InvalidInputError
+from elk.points.labels import Log, Measure, measure, said, title
+from elk.points.table import Card
 from elk.sweeps.analysis.drawing import Colours, Panel, draw_scatter, explain, finish
-from elk.sweeps.analysis.labels import Log, Measure, measure, said, title
 from elk.sweeps.analysis.selection import Row, Swept, Where, numeric, selected, varying
-from elk.sweeps.analysis.table import Card
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -79,7 +79,7 @@ class Pareto(Card):
             InvalidInputError: there is no such column.
             MissingPackageError: matplotlib is not installed.
         """
-        from elk.plots import new_grid  # noqa: PLC0415 - matplotlib is optional
+        from elk.report.plots import new_grid  # noqa: PLC0415 - matplotlib is optional
 
         rows = [*self.beaten, *self.points]
         first, second, *others = map(_column, self.objectives)

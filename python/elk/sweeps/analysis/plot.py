@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from elk.choices import one_of
+from elk.base.choices import one_of
 from elk.errors import InvalidInputError
-from elk.plots import new_grid
+from elk.points.labels import Log, is_number, measure, said, title
+from elk.report.plots import new_grid
 from elk.sweeps.analysis import drawing
 from elk.sweeps.analysis.drawing import Colours, Panel
-from elk.sweeps.analysis.labels import Log, is_number, measure, said, title
 from elk.sweeps.analysis.selection import (
     Row,
     Swept,

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from elk.errors import InvalidInputError
-from elk.sweeps.analysis.labels import said, unit_of
+from elk.points.labels import said, unit_of
+from elk.points.table import Card
 from elk.sweeps.analysis.selection import Row, Swept, Where, numeric, selected, varying
-from elk.sweeps.analysis.table import Card
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

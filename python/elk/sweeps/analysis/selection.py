@@ -6,10 +6,10 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, Protocol, TypeAlias
 
-from elk import quantity
-from elk.chip_check import nearest
+from elk.base import quantity
+from elk.chip.check import nearest
 from elk.errors import InvalidInputError
-from elk.sweeps.analysis.labels import is_number, quantity_of, said
+from elk.points.labels import is_number, quantity_of, said
 
 Row: TypeAlias = dict[str, Any]
 Where: TypeAlias = Mapping[str, Any] | None

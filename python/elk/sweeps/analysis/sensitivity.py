@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from elk.errors import InvalidInputError
-from elk.sweeps.analysis.labels import is_number, said
+from elk.points.labels import is_number, said
+from elk.points.table import Card
 from elk.sweeps.analysis.selection import Row, Swept, Where, numeric, selected, varying
-from elk.sweeps.analysis.table import Card
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

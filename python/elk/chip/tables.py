@@ -1,0 +1,240 @@
+"""The tables of a chip file: cores, their network, memories."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StrictBool,
+    StrictStr,
+    model_validator,
+)
+
+from elk import _core
+from elk.base import quantity
+from elk.errors import InvalidInputError
+
+Size = Annotated[
+    int, BeforeValidator(lambda value: quantity.parse(value, quantity.BYTES)), quantity.BYTES
+]
+Rate = Annotated[
+    float,
+    BeforeValidator(lambda value: quantity.parse(value, quantity.BYTES_PER_S)),
+    quantity.BYTES_PER_S,
+]
+Time = Annotated[
+    float, BeforeValidator(lambda value: quantity.parse(value, quantity.SECONDS)), quantity.SECONDS
+]
+Frequency = Annotated[
+    float, BeforeValidator(lambda value: quantity.parse(value, quantity.HERTZ)), quantity.HERTZ
+]
+Picojoules = Annotated[
+    float,
+    BeforeValidator(lambda value: quantity.parse(value, quantity.PICOJOULES)),
+    quantity.PICOJOULES,
+]
+Watts = Annotated[
+    float, BeforeValidator(lambda value: quantity.parse(value, quantity.WATTS)), quantity.WATTS
+]
+
+
+def _encodable(text: str) -> str:
+    """`text`, which must have no half of a pair of surrogates: nothing could write it."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise InvalidInputError(
+            f"must be text that UTF-8 can hold, got {text!a}", remedy="write it in plain letters"
+        ) from None
+    return text
+
+
+Text = Annotated[StrictStr, AfterValidator(_encodable)]
+Count = Annotated[int, BeforeValidator(quantity.count)]
+Topology = Literal["all_to_all", "mesh2d", "torus2d", "ring"]
+Position = Literal["nodes", "edges_left_right", "edges_all"]
+
+_TOPOLOGIES = {
+    "all_to_all": _core.Topology.AllToAll,
+    "mesh2d": _core.Topology.Mesh2d,
+    "torus2d": _core.Topology.Torus2d,
+    "ring": _core.Topology.Ring,
+}
+_POSITIONS = {
+    "nodes": _core.HbmPosition.Nodes,
+    "edges_left_right": _core.HbmPosition.EdgesLeftRight,
+    "edges_all": _core.HbmPosition.EdgesAll,
+}
+
+
+class Table(BaseModel):
+    """A table of a chip file: frozen, and no key but its own."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+def default_port_rate(hbm: Mapping[str, Any]) -> float:
+    """Rate of one module's port where none is given: its share, in bytes a second.
+
+    Not a number where the fields it follows from are missing: they have a complaint of their own.
+    """
+    modules = hbm.get("modules") or math.nan
+    return float(hbm.get("bytes_per_s", math.nan) / modules)
+
+
+class Core(Table):
+    """The cores of one chip, all alike.
+
+    Attributes:
+        count: Cores of one chip; None where `grid` says it.
+        grid: Rows and columns of cores on a mesh or a torus; None elsewhere.
+        sram_bytes: SRAM of one core.
+        reserved_bytes: The part of it that plans may not use.
+        clock_hz: Clock frequency.
+        sram_bytes_per_s: Rate of the SRAM port of one core.
+        remote_access_blocks: Whether a byte that arrives or leaves delays the compute unit.
+        tile_model: The tile-time model of these cores.
+    """
+
+    count: Count | None = Field(None, examples=[1472])
+    grid: tuple[Count, Count] | None = Field(None, examples=[[46, 32]])
+    sram_bytes: Size
+    reserved_bytes: Size = 8192
+    clock_hz: Frequency
+    sram_bytes_per_s: Rate = Field(examples=["21.3 GB/s"])
+    remote_access_blocks: StrictBool
+    tile_model: Text = Field(examples=["ipu-mk2"])
+
+    @property
+    def cores(self) -> int:
+        """Cores of one chip."""
+        return self.count if self.count is not None else math.prod(self.grid or (0,))
+
+    @model_validator(mode="after")
+    def _has_cores(self) -> Self:
+        if self.count is None and self.grid is None:
+            raise InvalidInputError(
+                "must say how many cores there are",
+                remedy="add count = 1472, or grid = [46, 32] on a mesh or torus, for example",
+            )
+        return self
+
+    def to_core(self) -> _core.Core:
+        """The core's own struct."""
+        rows, cols = self.grid or (0, 0)
+        fields = self.model_dump(exclude={"count", "grid"})
+        return _core.Core(count=self.cores, rows=rows, cols=cols, **fields)
+
+
+class Interconnect(Table):
+    """The network of one chip.
+
+    Attributes:
+        topology: How cores are connected.
+        link_bytes_per_s: Rate of one core's send port and of its receive port on all-to-all, of
+            each directed link elsewhere.
+        hop_latency_s: Latency of a hop on a mesh, torus or ring.
+        sync_latency_s: Cost of one exchange, whatever its bytes.
+        fragment_latency_s: Cost of one contiguous run received from one sender.
+        multicast: Whether a sender reaches several receivers with one transfer.
+        overlaps_compute: Whether a core computes while it exchanges.
+        native_shift: Whether a shift needs no local copy.
+    """
+
+    topology: Topology
+    link_bytes_per_s: Rate
+    hop_latency_s: Time
+    sync_latency_s: Time
+    fragment_latency_s: Time
+    multicast: StrictBool
+    overlaps_compute: StrictBool = False
+    native_shift: StrictBool = False
+
+    def to_core(self) -> _core.Interconnect:
+        """The core's own struct."""
+        fields = self.model_dump(exclude={"topology"})
+        return _core.Interconnect(topology=_TOPOLOGIES[self.topology], **fields)
+
+
+class Hbm(Table):
+    """The memory modules of one chip.
+
+    Attributes:
+        modules: Modules of one chip.
+        bytes_per_s: Rate of one chip's modules together, between refreshes.
+        port_bytes_per_s: Rate of one module's port; by default its share of `bytes_per_s`.
+        latency_s: Latency of a read after the HBM was idle.
+        channels: Channels of one module.
+        refresh_interval_s: Time between refreshes; 0 for none.
+        refresh_stall_s: How long a refresh stops the HBM.
+        outstanding_bytes: Bytes that one channel may have in flight.
+        capacity_bytes: Bytes of one chip's modules together.
+        position: Where modules are attached; "nodes" of their own on all-to-all.
+    """
+
+    modules: Count = Field(examples=[4])
+    bytes_per_s: Rate = Field(examples=["4 TB/s"])
+    port_bytes_per_s: Rate = Field(default_factory=default_port_rate, examples=["1 TB/s"])
+    latency_s: Time = Field(examples=["100 ns"])
+    channels: Count = Field(examples=[16])
+    refresh_interval_s: Time = Field(0.0, examples=["3.9 us"])
+    refresh_stall_s: Time = Field(0.0, examples=["390 ns"])
+    outstanding_bytes: Size = Field(examples=["16 KiB"])
+    capacity_bytes: Size = Field(examples=["96 GB"])
+    position: Position
+
+    def to_core(self) -> _core.Hbm:
+        """The core's own struct."""
+        fields = self.model_dump(exclude={"position"})
+        return _core.Hbm(position=_POSITIONS[self.position], **fields)
+
+
+class InterChip(Table):
+    """The network between chips.
+
+    Attributes:
+        bytes_per_s: Rate of one chip and direction.
+        latency_s: Latency of a transfer between chips.
+        sync_latency_s: Cost of a synchronisation across chips.
+        port_cores: Cores of one chip that reach other chips; by default all.
+        topology: How chips are connected.
+    """
+
+    bytes_per_s: Rate = Field(examples=["160 GB/s"])
+    latency_s: Time = Field(examples=["500 ns"])
+    sync_latency_s: Time = Field(examples=["111 ns"])
+    port_cores: Count = Field(examples=[1472])
+    topology: Literal["all_to_all", "ring", "mesh2d"]
+
+    def to_core(self) -> _core.InterChip:
+        """The core's own struct."""
+        fields = self.model_dump(exclude={"topology"})
+        return _core.InterChip(topology=_TOPOLOGIES[self.topology], **fields)
+
+
+class Host(Table):
+    """The link to the host: bytes a second in one direction."""
+
+    bytes_per_s: Rate = Field(examples=["16 GB/s"])
+
+
+class Energy(Table):
+    """What work costs, in picojoules, and what idling costs, in watts a chip."""
+
+    pj_per_flop: Picojoules
+    pj_per_sram_byte: Picojoules
+    pj_per_link_byte_hop: Picojoules
+    pj_per_hbm_byte: Picojoules
+    pj_per_inter_chip_byte: Picojoules
+    static_w: Watts
+
+    def to_core(self) -> _core.Energy:
+        """The core's own struct."""
+        return _core.Energy(**self.model_dump())

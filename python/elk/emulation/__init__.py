@@ -1,0 +1,1 @@
+"""Plans run with real numbers, and what ONNX Runtime makes of the same model."""

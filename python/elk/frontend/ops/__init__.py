@@ -1,0 +1,1 @@
+"""What each ONNX type computes, as tensor expressions."""

@@ -1,0 +1,1 @@
+"""Reading ONNX files: bounded, counted, with functions and subgraphs made plain."""

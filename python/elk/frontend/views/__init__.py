@@ -1,0 +1,1 @@
+"""What the front end knows of ONNX values and nodes: types, shapes, and where elements lie."""

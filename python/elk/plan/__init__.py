@@ -1,0 +1,1 @@
+"""Plans: compiling, comparing and changing them."""

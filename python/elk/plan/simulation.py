@@ -1,0 +1,49 @@
+"""What `Plan.simulate` is given, checked and made ready for the core."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from elk import _core
+from elk.base.choices import one_of
+from elk.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from elk.plan.options import TileFunction
+    from elk.plan.plan import Plan
+
+_FIDELITIES: Final = {"core": _core.Fidelity.Core, "symmetric": _core.Fidelity.Symmetric}
+_FUNCTION: Final = "function "  # what the chip of a plan names as tile model before a function's
+
+
+def fidelity_of(plan: Plan, fidelity: object) -> _core.Fidelity:
+    """The fidelity that is meant; refuses plans that cannot run."""
+    chosen = one_of("fidelity", fidelity, ("auto", *_FIDELITIES))
+    if plan.policy == "ideal":
+        raise InvalidInputError(
+            "a plan of policy 'ideal' is a forecast for a chip with everything twice: "
+            "no chip can run it",
+            code="no_buffers",
+            remedy='plan with another policy, such as "elk-full"',
+        )
+    if chosen != "auto":
+        return _FIDELITIES[chosen]
+    return _core.fidelity(plan.chip.to_core())
+
+
+def tiles_of(plan: Plan, function: TileFunction | None) -> _core.TileModel | None:
+    """The tile model to run with, where it is not the one that the plan's source knows."""
+    from elk.document.file import StoredPlan  # noqa: PLC0415
+    from elk.plan.options import asked_model  # noqa: PLC0415 - beside its only user
+
+    source = plan._content.source
+    if function is not None:
+        return asked_model(source.planned_graph(), function)
+    named = plan.chip.core.tile_model
+    if isinstance(source, StoredPlan) and named.startswith(_FUNCTION):
+        raise InvalidInputError(
+            f"the plan was planned with {named}, which its file does not hold",
+            place="tile_model",
+            remedy="give the function: plan.simulate(tile_model=...)",
+        )
+    return None

@@ -1,0 +1,1 @@
+"""Points of a design space: axes and their names, scales, spaces, and results by name."""
