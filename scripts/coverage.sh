@@ -27,4 +27,4 @@ say "reading the counters"
 gcovr --root . --filter cpp/ --filter bindings/ --exclude-throw-branches \
   --gcov-suspicious-hits-threshold 0 --json-summary build/coverage/cpp.json \
   build/coverage >/dev/null
-python benchmarks/coverage_table.py build/coverage/cpp.json build/coverage/python.json
+python benchmarks/tables/coverage_table.py build/coverage/cpp.json build/coverage/python.json

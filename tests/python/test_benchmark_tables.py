@@ -21,16 +21,17 @@ def _lines(*words: str) -> list[str]:
 
 def test_the_table_of_machines_says_times_or_why_not() -> None:
     words = ("--models", "resnet50", "--chips", "tiny,dojo-d1", "--pods", "pooled")
-    head, _, small, fits = _lines("machine_table.py", *words)
+    head, _, small, fits = _lines("tables/machine_table.py", *words)
     assert head.split(" | ")[-1] == "check_plan |"
     assert "distinct op(s) fit no core" in small
     assert fits.endswith("| accepts |")
-    assert _lines("machine_table.py", *words, "--matrix")[-2] == "1 plans, 0 refused by check_plan."
+    matrix = _lines("tables/machine_table.py", *words, "--matrix")
+    assert matrix[-2] == "1 plans, 0 refused by check_plan."
 
 
 def test_the_matrix_of_machines_holds_sharing_against_pooling() -> None:
     words = ("--models", "gemma", "--chips", "palm-wafer", "--policy", "basic", "--matrix")
-    _, _, pooled, shared, _, count, last = _lines("machine_table.py", *words)
+    _, _, pooled, shared, _, count, last = _lines("tables/machine_table.py", *words)
     assert count == "2 plans, 0 refused by check_plan."
     assert last.startswith("Shared slower than pooled: none.")
     # One grid of all chips is faster there, so both rows say the same.
@@ -47,12 +48,12 @@ def test_the_matrix_of_machines_holds_sharing_against_pooling() -> None:
     ],
 )
 def test_no_policy_is_slower_than_one_below_it(chips: str, models: str, cases: int) -> None:
-    last = _lines("never_worse_table.py", "--chips", chips, "--models", models)[-1]
+    last = _lines("tables/never_worse_table.py", "--chips", chips, "--models", models)[-1]
     assert last == f"Of {cases} cases, a policy is slower than one below it in 0."
 
 
 def test_the_table_of_spaces_counts_the_plans_of_every_operator() -> None:
-    lines = _lines("space_table.py", "--model", "resnet50", "--chip", "dojo-d1")
+    lines = _lines("tables/space_table.py", "--model", "resnet50", "--chip", "dojo-d1")
     rows = [line.split(" | ") for line in lines if line.startswith("| `")]
     assert len(rows) > 20
     for row in rows:
@@ -64,7 +65,7 @@ def test_the_table_of_spaces_counts_the_plans_of_every_operator() -> None:
 
 def test_the_table_of_waves_holds_them_against_whole_operators() -> None:
     words = ("--batches", "64", "--rates", "16", "--policy", "elk-dyn")
-    row = _lines("wave_table.py", *words)[-1].strip("| ").split(" | ")
+    row = _lines("tables/wave_table.py", *words)[-1].strip("| ").split(" | ")
     assert len(row) == 10
     assert row[6] == "2"  # waves
     assert float(row[7]) < float(row[3])
@@ -72,7 +73,7 @@ def test_the_table_of_waves_holds_them_against_whole_operators() -> None:
 
 def test_the_table_of_compiles_says_what_each_takes() -> None:
     words = ("--full", "--models", "opt-30b", "--repeats", "1")
-    row = _lines("bench_compile.py", *words)[-1].strip("| ").split(" | ")
+    row = _lines("python/bench_compile.py", *words)[-1].strip("| ").split(" | ")
     load, plan, both = (float(cell.split(" <= ")[0]) for cell in row[1:4])
     assert load + plan == pytest.approx(both, abs=0.011)
     assert row[5] == "yes"
@@ -84,14 +85,14 @@ def test_the_table_of_compiles_says_what_each_takes() -> None:
 
 
 def test_a_model_that_there_is_not_ends_with_those_there_are() -> None:
-    command = [sys.executable, str(BENCHMARKS / "grid_table.py"), "--models", "opt-3b"]
+    command = [sys.executable, str(BENCHMARKS / "tables" / "grid_table.py"), "--models", "opt-3b"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert "no model begins with 'opt-3b'; there are llama2-13b-decode," in done.stderr
 
 
 def test_the_table_of_bounds_puts_the_ideal_above_the_bound() -> None:
-    lines = _lines("bound_table.py", "--models", "dit", "--batches", "2", "--rates", "1,16")
+    lines = _lines("tables/bound_table.py", "--models", "dit", "--batches", "2", "--rates", "1,16")
     rows = [[float(cell) for cell in line.split(" | ")[3:8]] for line in lines[2:4]]
     for hbm, execution, links, bound, ideal in rows:
         assert max(hbm, execution, links) <= bound < ideal

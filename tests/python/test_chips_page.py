@@ -15,7 +15,7 @@ _PAGE = (_ROOT / "docs" / "chips.md").read_text(encoding="utf-8")
 
 
 def test_the_page_is_what_its_command_prints() -> None:
-    command = [sys.executable, str(_ROOT / "benchmarks" / "chip_table.py")]
+    command = [sys.executable, str(_ROOT / "benchmarks" / "tables" / "chip_table.py")]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout == _PAGE
 

@@ -28,7 +28,7 @@ def test_every_fifth_case_is_right_where_it_runs() -> None:
 @pytest.mark.nightly
 @pytest.mark.timeout(600)
 def test_every_case_that_runs_is_right() -> None:
-    command = [sys.executable, str(ROOT / "benchmarks" / "emulation_coverage.py")]
+    command = [sys.executable, str(ROOT / "benchmarks" / "tables" / "emulation_coverage.py")]
     printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     assert PAGE.read_text(encoding="utf-8").splitlines() == printed.splitlines()
     columns, total = re.findall(r"^\| (?:type|\*\*all\*\*) .*$", printed, re.MULTILINE)

@@ -41,7 +41,7 @@ def _own_codes(body: list[ast.stmt]) -> Iterator[str]:
 
 
 def test_the_page_is_what_its_command_prints() -> None:
-    command = [sys.executable, str(_ROOT / "benchmarks" / "limits_table.py")]
+    command = [sys.executable, str(_ROOT / "benchmarks" / "tables" / "limits_table.py")]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout == _PAGE
 

@@ -42,6 +42,6 @@ def test_most_cases_of_numbers_are_planned_or_folded() -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_the_page_in_the_docs_is_what_the_command_prints() -> None:
-    command = [sys.executable, str(ROOT / "benchmarks" / "onnx_coverage.py")]
+    command = [sys.executable, str(ROOT / "benchmarks" / "tables" / "onnx_coverage.py")]
     printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     assert PAGE.read_text(encoding="utf-8").splitlines() == printed.splitlines()

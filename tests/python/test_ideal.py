@@ -11,7 +11,7 @@ import elk
 import pytest
 
 ROOT = Path(__file__).parents[2]
-TABLE = ROOT / "benchmarks" / "ideal_table.py"
+TABLE = ROOT / "benchmarks" / "tables" / "ideal_table.py"
 NERF = ROOT / "models" / "nerf.onnx"
 
 # Models and chips of the whole table that policies beat where the ideal took the plans that are

@@ -12,7 +12,7 @@ _ROOT = Path(__file__).parents[2]
 
 
 def printed(*options: str) -> str:
-    command = [sys.executable, str(_ROOT / "benchmarks" / "program_page.py"), *options]
+    command = [sys.executable, str(_ROOT / "benchmarks" / "tables" / "program_page.py"), *options]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 

@@ -32,7 +32,9 @@ RATED = [
 WAFERS = ("wse2", "wse3", "wse2-streaming", "wse3-streaming")  # minutes a model
 KEYS = tuple(Energy.model_fields)
 PS = 1e12
-energy_table = SimpleNamespace(**runpy.run_path(str(ROOT / "benchmarks" / "energy_table.py")))
+energy_table = SimpleNamespace(
+    **runpy.run_path(str(ROOT / "benchmarks" / "tables" / "energy_table.py"))
+)
 
 Capture = pytest.CaptureFixture[str]
 
@@ -283,7 +285,7 @@ def test_a_language_model_stays_below_the_tdp(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["groq-lpu1", "maia100", "mtia-v2", "dojo-d1", "wormhole-n150"])
 def test_an_image_model_stays_below_the_tdp(name: str) -> None:
-    # `benchmarks/energy_table.py --power` runs it on every preset.
+    # `benchmarks/tables/energy_table.py --power` runs it on every preset.
     model = elk.load_model(MODELS / "resnet50.onnx", bindings={"batch": 1})
     below_tdp(elk.compile(model, name, policy="static", effort="fast"))
 

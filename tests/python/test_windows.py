@@ -25,7 +25,7 @@ def differences(cases: Any, **how: bool) -> list[str]:
 
 @pytest.mark.slow
 def test_windows_along_a_line_are_those_of_onnx_runtime() -> None:
-    """Every eleventh; `benchmarks/window_table.py` compares all of them."""
+    """Every eleventh; `benchmarks/tables/window_table.py` compares all of them."""
     cases = list(itertools.islice(listed(), 0, None, 11))
     assert len(cases) > 150
     assert differences(cases) == []

@@ -27,7 +27,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_tables_are_what_their_command_prints() -> None:
-    command = [sys.executable, str(ROOT / "benchmarks" / "sweep_tables.py")]
+    command = [sys.executable, str(ROOT / "benchmarks" / "tables" / "sweep_tables.py")]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     for table in done.stdout.strip().split("\n\n"):
         assert f"\n\n{table}\n\n" in PAGE

@@ -303,20 +303,17 @@ class Run(Carried):
 
         Args:
             kind: `utilisation` of HBM, links, matrix and vector units, in a hundred parts of the
-                run; or `memory`, one core's SRAM by kind of buffer.
+                run; or `memory`, one core's SRAM by kind of buffer; or one of yours
+                (`docs/extending.md`).
             ax: Where to draw; a new figure without it.
 
         Raises:
             InvalidInputError: there is no such kind.
             MissingPackageError: matplotlib is not installed.
         """
-        from elk.report import plots  # noqa: PLC0415 - few runs are drawn
+        from elk.report import run_plots  # noqa: PLC0415 - few runs are drawn
 
-        if one_of("kind", kind, ("utilisation", "memory")) == "memory":
-            ends_s = self.columns["execute_end_ps"] / _PS
-            return plots.plot_memory(self._plan, ax, ends_s=ends_s.tolist())
-        title = f"{self._plan['model']['name']}, {self._plan['policy']}, simulated"
-        return plots.plot_used_over_time(title, self.utilisation_over_time(100), ax)
+        return run_plots.plot(kind, self, self._plan, ax)
 
     def intervals(self) -> list[Interval]:
         """What HBM, cores and links did, by time: for timelines and traces."""

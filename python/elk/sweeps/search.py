@@ -2,8 +2,8 @@
 
 Half of a batch is what surfaces fitted to the points so far say would enlarge the front most, the
 other half comes from optuna's tree-structured Parzen estimator, whose study is made again from the
-store for each batch. `benchmarks/search_table.py` says how much of a front a
-third of its space gives.
+store for each batch. `benchmarks/tables/search_table.py` says how much of a front a third of its
+space gives.
 """
 
 from __future__ import annotations

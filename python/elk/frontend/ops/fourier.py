@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from elk.frontend.ops.composed import ints
+from elk.frontend.ops.kind import Kind
 from elk.frontend.views.node import UnplannableError, wrapped
 from elk.frontend.views.values import numpy_dtype
 
@@ -86,3 +87,9 @@ def _roots(make: Maker, shape: tuple[int, int], length: int, how: tuple[bool, bo
         second = np.stack([-imaginary, real], axis=-1)
         matrix = np.stack([first, second], axis=1)
     return np.asarray(matrix[:, :parts])
+
+
+KINDS: Final = {
+    "DFT": Kind(compose=dft),
+    "STFT": Kind(compose=stft),
+}

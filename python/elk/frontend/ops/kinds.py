@@ -3,12 +3,14 @@
 A node is tried in this order: `fold`, where all inputs are known; `view`, which says that nothing
 has to be computed; `compose`, which makes it of nodes of other types; `build`, the tensor
 expression. A type that is not in the table, and that ONNX does not define by others, is refused.
+The table has the tables of families, `_MODULES`, in it.
 """
 
 from __future__ import annotations
 
+import importlib
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -17,16 +19,12 @@ from elk.frontend.ops import (
     contraction,
     einsums,
     fold,
-    fourier,
     move,
     opaque,
     picking,
-    quantized,
-    recurrent,
     reshaping,
     resizing,
     rows,
-    training,
     transposed,
     windows,
 )
@@ -140,6 +138,15 @@ REFUSED: dict[str, str] = {
     ),
 }
 
+# Modules that have kinds of their own, each in a table `KINDS`, which goes before the one below.
+_MODULES: Final = ("fourier", "quantized", "recurrent", "training")
+
+
+def _of_modules() -> dict[str, Kind]:
+    modules = (importlib.import_module(f"{__package__}.{name}") for name in _MODULES)
+    return {name: kind for module in modules for name, kind in module.KINDS.items()}
+
+
 KINDS: dict[str, Kind] = {
     # Products.
     "MatMul": Kind(build=contraction.matmul),
@@ -147,11 +154,9 @@ KINDS: dict[str, Kind] = {
     "Einsum": Kind(
         build=contraction.einsum, view=reshaping.transposing_einsum, compose=einsums.einsum
     ),
-    "IntegerMatMul": Kind(build=quantized.integer_matmul),
     # Windows.
     "Conv": Kind(build=windows.conv, compose=windows.padding_only),
     "ConvTranspose": Kind(compose=transposed.conv_transpose),
-    "IntegerConv": Kind(build=quantized.integer_conv, compose=windows.padding_only),
     "PhasedConv": Kind(build=transposed.phased_conv),
     "MaxPool": Kind(build=_max_pool, compose=windows.padding_only),
     "AveragePool": Kind(
@@ -267,24 +272,9 @@ KINDS: dict[str, Kind] = {
     "CumSum": Kind(build=lambda node: rows.scan(node, "cumsum"), fold=fold.cumsum),
     "CumProd": Kind(build=lambda node: rows.scan(node, "cumprod")),
     "TopK": Kind(build=rows.top_k),
-    # Quantised.
-    "ConvInteger": Kind(compose=quantized.conv_integer),
-    "DequantizeLinear": Kind(compose=quantized.dequantize),
-    "MatMulInteger": Kind(compose=quantized.matmul_integer),
-    "QLinearConv": Kind(compose=quantized.qlinear_conv),
-    "QLinearMatMul": Kind(compose=quantized.qlinear_matmul),
-    "QuantizeLinear": Kind(compose=quantized.quantize),
-    # Steps, sizes, frequencies.
-    "GRU": Kind(compose=recurrent.recurrent),
-    "LSTM": Kind(compose=recurrent.recurrent),
-    "RNN": Kind(compose=recurrent.recurrent),
+    # Sizes.
     "Resize": Kind(compose=resizing.resize),
     "Upsample": Kind(compose=resizing.resize),
-    "DFT": Kind(compose=fourier.dft),
-    "STFT": Kind(compose=fourier.stft),
-    "ai.onnx.preview.training.Adagrad": Kind(compose=training.adagrad),
-    "ai.onnx.preview.training.Adam": Kind(compose=training.adam),
-    "ai.onnx.preview.training.Momentum": Kind(compose=training.momentum),
     # Opaque.
     "Col2Im": Kind(build=opaque.col2im),
     "DeformConv": Kind(build=opaque.deform_conv),
@@ -345,4 +335,5 @@ KINDS: dict[str, Kind] = {
     "Trilu": Kind(fold=fold.trilu, compose=composed.trilu),
     "EyeLike": Kind(compose=composed.eye_like),
     "Bernoulli": Kind(compose=composed.bernoulli),
+    **_of_modules(),
 }

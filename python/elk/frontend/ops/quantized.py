@@ -7,13 +7,14 @@ known numbers, which the kernel takes off as it reads; else the zero points are 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from elk.frontend.ops import contraction, windows
 from elk.frontend.ops.composed import cast, ints, is_known_zero, number
 from elk.frontend.ops.elementwise import scalar
+from elk.frontend.ops.kind import Kind
 from elk.frontend.views.node import UnplannableError, wrapped
 from elk.frontend.views.values import DTYPES, Value
 
@@ -203,3 +204,15 @@ def _integer(pattern: Pattern, zeros: tuple[float, float]) -> Pattern:
         raise UnplannableError("a product of single numbers")
     writes = tuple(write._replace(dtype="i32") for write in pattern.writes)
     return replace(pattern, accumulate="i32", writes=writes, scalars=(*zeros, *pattern.scalars))
+
+
+KINDS: Final = {
+    "ConvInteger": Kind(compose=conv_integer),
+    "DequantizeLinear": Kind(compose=dequantize),
+    "IntegerConv": Kind(build=integer_conv, compose=windows.padding_only),
+    "IntegerMatMul": Kind(build=integer_matmul),
+    "MatMulInteger": Kind(compose=matmul_integer),
+    "QLinearConv": Kind(compose=qlinear_conv),
+    "QLinearMatMul": Kind(compose=qlinear_matmul),
+    "QuantizeLinear": Kind(compose=quantize),
+}

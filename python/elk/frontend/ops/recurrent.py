@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
 from elk.frontend.ops.composed import filled, ints, number
 from elk.frontend.ops.control import MAX_TURNS
+from elk.frontend.ops.kind import Kind
 from elk.frontend.views.node import UnplannableError
 
 if TYPE_CHECKING:
@@ -268,3 +269,10 @@ def _gru(node: Node, make: Maker, cell: Cell) -> Step:
         return [make("Add", fresh, make("Mul", update, old))]
 
     return step
+
+
+KINDS: Final = {
+    "GRU": Kind(compose=recurrent),
+    "LSTM": Kind(compose=recurrent),
+    "RNN": Kind(compose=recurrent),
+}

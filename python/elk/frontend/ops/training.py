@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from elk.frontend.ops.composed import cast, ints, number
+from elk.frontend.ops.kind import Kind
 from elk.frontend.views.node import UnplannableError
 
 if TYPE_CHECKING:
@@ -114,3 +115,10 @@ def momentum(node: Node, make: Maker) -> list[Value]:
             way = make("Add", g, make("Mul", new, number(alpha, x)))
         results.append([make("Sub", x, make("Mul", way, rate)), new])
     return _ordered(results)
+
+
+KINDS: Final = {
+    "ai.onnx.preview.training.Adagrad": Kind(compose=adagrad),
+    "ai.onnx.preview.training.Adam": Kind(compose=adam),
+    "ai.onnx.preview.training.Momentum": Kind(compose=momentum),
+}

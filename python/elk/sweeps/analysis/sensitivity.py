@@ -4,10 +4,10 @@ The logarithm of the result is fitted by products of polynomials of degree two i
 each axis of numbers, and of one step a word of every other axis, orthonormal over the points: then
 the squares of coefficients are shares of the variance (Sudret, Reliability Engineering and System
 Safety 93(7), 2008). Terms are taken one by one, the one that explains most first, as long as points
-left out of the fit are told better by it. `benchmarks/sensitivity_table.py` holds this against
-SALib's RBD-FAST, which also works on points that are there: on samples of 32, 64, 128 and 256 of a
-product of 1,536 points the largest error of a share is 8.7, 4.4, 4.2 and 2.1 % on average,
-RBD-FAST's 17.0, 13.6, 21.7 and 24.6 %.
+left out of the fit are told better by it. `benchmarks/tables/sensitivity_table.py` holds this
+against SALib's RBD-FAST, which also works on points that are there: on samples of 32, 64, 128 and
+256 of a product of 1,536 points the largest error of a share is 8.7, 4.4, 4.2 and 2.1 % on
+average, RBD-FAST's 17.0, 13.6, 21.7 and 24.6 %.
 """
 
 from __future__ import annotations
