@@ -22,6 +22,7 @@ NUMBER = r"\d+(?:\.\d+)*"
 CITATION = re.compile(rf"\b[Dd]esign ({NUMBER}(?:(?:,| and|, and| to) {NUMBER})*)")
 HEADING = re.compile(rf"^#+ ({NUMBER})\.? ", re.MULTILINE)
 COMMENT_BREAK = re.compile(r"\n[ \t]*(?:///?|#:?|\*|>)?[ \t]*")
+ADDED = re.compile(r"^`[^`]+`, new:$", re.MULTILINE)  # in a recipe
 FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^()\s]+)\)")
 PATH = re.compile(
@@ -60,8 +61,8 @@ def broken_links(text: str, folder: Path) -> Iterator[str]:
 
 
 def broken_paths(text: str) -> Iterator[str]:
-    """The paths in backticks that are no files of the repository."""
-    for path in PATH.findall(FENCE.sub("", text)):
+    """The paths in backticks that are no files of the repository, but for those that a recipe adds."""
+    for path in PATH.findall(ADDED.sub("", FENCE.sub("", text))):
         if not any((ROOT / home / path).exists() for home in HOMES):
             yield path
 
