@@ -78,12 +78,14 @@ const char* starts(const schedule::PolicyEntry& one) {
 }
 
 void bind_options(py::module_& m) {
-  py::class_<schedule::PolicyEntry>(m, "Policy", "Who decides the schedule; a line of the registry.")
+  py::class_<schedule::PolicyEntry>(m, "Policy",
+                                    "Who decides the schedule; a line of the registry.")
       .def_readonly("name", &schedule::PolicyEntry::name)
       .def_readonly("summary", &schedule::PolicyEntry::summary)
       .def_readonly("colour", &schedule::PolicyEntry::colour)
       .def_readonly("counts_energy", &schedule::PolicyEntry::counts_energy)
-      .def_property_readonly("starts", [](const schedule::PolicyEntry& one) { return starts(one); });
+      .def_property_readonly("starts",
+                             [](const schedule::PolicyEntry& one) { return starts(one); });
   m.def("policies", [] {
     py::list all;
     for (const schedule::PolicyEntry& one : schedule::policies()) {

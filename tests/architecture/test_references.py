@@ -61,7 +61,7 @@ def broken_links(text: str, folder: Path) -> Iterator[str]:
 
 
 def broken_paths(text: str) -> Iterator[str]:
-    """The paths in backticks that are no files of the repository, but for those that a recipe adds."""
+    """The paths in backticks that are no files of the repository and none that a recipe adds."""
     for path in PATH.findall(ADDED.sub("", FENCE.sub("", text))):
         if not any((ROOT / home / path).exists() for home in HOMES):
             yield path

@@ -9,6 +9,7 @@ from functools import cached_property
 import elk
 import onnx
 from elk import _core
+from elk.base.policies import POLICIES
 from elk.errors import InfeasibleError
 from elk.tile.tilemodel import load_tile_model
 from onnx import TensorProto, helper
@@ -32,7 +33,7 @@ class Instance:
         chip = self.chip.to_core()
         tiles = load_tile_model(self.chip.core.tile_model)
         asked = _core.Options(
-            policy=_core.Policy.Basic,
+            policy=POLICIES["basic"],
             effort=_core.Effort.Default,
             pod=_core.Pod.Sharded,
             threads=1,

@@ -103,6 +103,29 @@ def test_a_recipe_does_what_it_says(title: str, copy: Copy) -> None:
         follow(block, copy)
 
 
+@pytest.mark.nightly
+@pytest.mark.slow
+@pytest.mark.parametrize("title", ["A policy"])
+def test_a_recipe_of_the_core_builds_and_does_what_it_says(title: str, copy: Copy) -> None:
+    for name in ("cpp", "bindings", "cmake"):
+        shutil.copytree(ROOT / name, copy.folder / name)
+    for name in ("CMakeLists.txt", "CMakePresets.json", "pyproject.toml"):
+        shutil.copy(ROOT / name, copy.folder / name)
+    blocks = list(BLOCK.finditer(SECTIONS[title]))
+    for block in blocks:
+        if block["verb"]:
+            follow(block, copy)
+    build = ["cmake", "-S", ".", "-B", "build", "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Debug"]
+    copy.run([*build, "-DCMAKE_UNITY_BUILD=ON", "-DCMAKE_UNITY_BUILD_BATCH_SIZE=6"])
+    copy.run(["cmake", "--build", "build", "--target", "_core"])
+    core = copy.folder / "python" / "elk" / Path(_core.__file__).name
+    core.unlink()
+    core.symlink_to(copy.folder / "build" / "bindings" / core.name)
+    for block in blocks:
+        if not block["verb"]:
+            follow(block, copy)
+
+
 @pytest.mark.parametrize("path", sorted(NAMED))
 def test_files_that_the_page_names_exist(path: str) -> None:
     is_new = f"`{path}`, new:" in PAGE

@@ -17,6 +17,7 @@ from statistics import fmean
 import pytest
 import schedule_trial
 from elk import _core
+from elk.base.policies import POLICIES
 from elk.errors import InfeasibleError
 from elk.tile.tilemodel import load_tile_model
 from schedule_costs import Choice, Costs
@@ -72,7 +73,7 @@ def cases(
             continue
         found = None
         with suppress(InfeasibleError):
-            found = one.problem.search(_core.Policy.ElkFull, 1)
+            found = one.problem.search(POLICIES["elk-full"], 1)
         costs = one.costs()
         best = least(costs, first_latency_s=one.latency_s, work=WORK)
         yield Case(seed, one, costs, found, best)

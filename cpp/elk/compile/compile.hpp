@@ -14,6 +14,7 @@
 #include "elk/ir/graph.hpp"
 #include "elk/program/program.hpp"
 #include "elk/schedule/improve/orders.hpp"
+#include "elk/schedule/policies/registry.hpp"
 #include "elk/schedule/problem/objective.hpp"
 #include "elk/schedule/problem/schedule.hpp"
 #include "elk/shard/one_chip.hpp"

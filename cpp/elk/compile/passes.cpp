@@ -177,7 +177,7 @@ void Passes::search_to(const schedule::SearchOptions& asked) {
   const std::vector<schedule::Policy> policies = schedule::policies_to(asked.policy);
   for (; reached_ < policies.size(); ++reached_) {
     schedule::SearchOptions next = asked;
-    if (keeps_ && reached_ > 0 && told_[subscript(policies[reached_ - 1])].empty()) {
+    if (keeps_ && reached_ > 0 && told_[static_cast<std::size_t>(policies[reached_ - 1])].empty()) {
       next.policy = policies[reached_ - 1];
       last_->searches.settle(next);
       passed_[reached_ - 1] = std::make_unique<Stage>(*last_);
@@ -243,7 +243,7 @@ Compiled Passes::found_by(const Options& options) {
 }
 
 Compiled Passes::compiled(const Options& options) {
-  Told& told = told_[subscript(options.policy)];
+  Told& told = told_[static_cast<std::size_t>(options.policy)];
   if (told.empty()) {
     sound_ = false;
     try {

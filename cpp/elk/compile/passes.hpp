@@ -72,9 +72,10 @@ class Passes {
   const tile::TileModel& tiles_;
   bool keeps_;  // for other policies
   Search counts_;
-  std::unique_ptr<Stage> last_;                   // of the highest policy asked for
-  std::size_t reached_ = 0;                       // policies that have proposed
-  std::vector<std::unique_ptr<Stage>> passed_{schedule::policies().size()};  // by step: those that were not
+  std::unique_ptr<Stage> last_;  // of the highest policy asked for
+  std::size_t reached_ = 0;      // policies that have proposed
+  std::vector<std::unique_ptr<Stage>> passed_{
+      schedule::policies().size()};  // by step: those that were not
   std::optional<schedule::Ideal> alone_;
   std::optional<schedule::Bounds> bounds_;
   std::vector<Told> told_{schedule::policies().size()};  // by policy

@@ -30,6 +30,7 @@ _COMMANDS = {
     "fit": "fit_command",
     "doctor": "doctor_command",
     "paper": "paper_command",
+    "policies": "policies_command",
 }
 _GROUPS = {"chip": "chip_app", "models": "models_app", "sweep": "sweep_app"}
 

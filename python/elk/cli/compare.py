@@ -63,14 +63,15 @@ def compare_command(  # noqa: PLR0913 - every option is a flag of its own
     json: AsJson = False,
 ) -> None:
     """Plan a model under every policy, simulate the plans, and print one table."""
-    from elk.plan.comparison import POLICIES, compare  # noqa: PLC0415 help does not wait for the core
+    from elk.base.policies import BUILT_UP  # noqa: PLC0415 help does not wait for the core
+    from elk.plan.comparison import compare  # noqa: PLC0415 help does not wait for the core
 
     figure = None if plot is None else _figure(plot)
     found = compare(
         model,
         chip,
         bindings=parse_bindings(bind or []),
-        policies=policy or POLICIES,
+        policies=policy or BUILT_UP,
         fidelity=fidelity,
         effort=effort,
         pod=pod,

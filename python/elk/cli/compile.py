@@ -35,7 +35,7 @@ def compile_command(  # noqa: PLR0913 - every option is a flag of its own
     bind: Bind = None,
     policy: Annotated[
         str,
-        typer.Option("--policy", help="basic, static, elk-dyn, elk-full, ideal or static-paper."),
+        typer.Option("--policy", help="Who decides the schedule: `elk policies` lists them."),
     ] = "elk-full",
     effort: Effort = "default",
     objective: Objective = "latency",

@@ -41,16 +41,7 @@ OBJECTIVES: Final = {
     "energy": _core.Objective.Energy,
     "edp": _core.Objective.Edp,
 }
-POLICIES: Final = {
-    "basic": _core.Policy.Basic,
-    "static": _core.Policy.Static,
-    "elk-dyn": _core.Policy.ElkDyn,
-    "elk-full": _core.Policy.ElkFull,
-    "ideal": _core.Policy.Ideal,
-    "static-paper": _core.Policy.StaticPaper,
-}
 PODS: Final = {"sharded": _core.Pod.Sharded, "pooled": _core.Pod.Pooled}
-_POLICY_NAMES: Final = {policy: name for name, policy in POLICIES.items()}
 _OBJECTIVE_NAMES: Final = {objective: name for name, objective in OBJECTIVES.items()}
 _OPCODES: Final = {
     _core.Opcode.Preload: "preload_async",
@@ -186,8 +177,8 @@ class CompiledPlan:
             {
                 "schema": lambda: SCHEMA,
                 "elk_version": lambda: _core.__version__,
-                "policy": lambda: _POLICY_NAMES[plan.policy],
-                "origin": lambda: _POLICY_NAMES[plan.origin],
+                "policy": lambda: plan.policy,
+                "origin": lambda: plan.origin,
                 "pod": lambda: "pooled" if self._asked_pod() else self.pod,
                 "model": lambda: {**self.model, "bindings": dict(self.model["bindings"])},
                 "chip": self.chip.to_dict,

@@ -6,7 +6,8 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final
 
 from elk import _core
-from elk.document.compiled import OBJECTIVES, PODS, POLICIES
+from elk.base.policies import POLICIES
+from elk.document.compiled import OBJECTIVES, PODS
 from elk.document.ops import KINDS
 from elk.document.rules import Path, refusal
 from elk.document.schema import OpRow, PlanDocument

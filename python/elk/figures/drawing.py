@@ -7,20 +7,14 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from elk.base.policies import POLICIES
 from elk.report.colours import SPLIT
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-COLOURS: Final = {
-    "basic": "#c9c3de",
-    "static-paper": "#e6ab02",
-    "static": "#9e93c4",
-    "elk-dyn": "#6a51a3",
-    "elk-full": "#3f007d",
-    "ideal": "#1b9e77",
-}
+COLOURS: Final = {name: policy.colour for name, policy in POLICIES.items()}
 _MARKERS: Final = {"basic": "v", "static-paper": "s", "static": "^", "elk-dyn": "D"}
 
 

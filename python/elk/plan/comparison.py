@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Unpack
 
 from elk.base.choices import one_of
+from elk.base.policies import BUILT_UP
 from elk.base.readable import deviation, duration, share
 from elk.errors import InvalidInputError
 from elk.plan.options import as_model, asked
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from elk.model.model import Model
     from elk.plan.options import ComparedKeywords, Options
 
-POLICIES: Final = ("basic", "static", "elk-dyn", "elk-full")
 _USED: Final = ("hbm", "links")
 _HEADS: Final = (
     "policy", "latency", "speed-up", "of ideal", "of bound", *SPLIT, "HBM used", "links used",
@@ -177,7 +177,7 @@ def compare(
     chip: Chip | str | Path,
     *,
     bindings: Mapping[str, int] | None = None,
-    policies: Iterable[str] = POLICIES,
+    policies: Iterable[str] = BUILT_UP,
     fidelity: str = "auto",
     options: Options | None = None,
     **keywords: Unpack[ComparedKeywords],
@@ -204,7 +204,7 @@ def compare(
         >>> [row.policy for row in table.rows]
         ['basic', 'static', 'elk-dyn', 'elk-full']
     """
-    chosen = tuple(one_of("policies", policy, POLICIES) for policy in policies)
+    chosen = tuple(one_of("policies", policy, BUILT_UP) for policy in policies)
     if not chosen:
         raise InvalidInputError("policies must name at least one policy")
     if "policy" in keywords:

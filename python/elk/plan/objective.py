@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from copy import copy
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from elk.base.policies import BUILT_UP, POLICIES
 from elk.errors import InfeasibleError, InvalidInputError
 
 if TYPE_CHECKING:
@@ -16,8 +17,7 @@ if TYPE_CHECKING:
 # What a plan costs: of its latency in seconds, its energy in joules and its HBM bytes, all chips'.
 Objective: TypeAlias = Callable[[float, float, float], float]
 
-_POLICIES: Final = ("elk-full", "elk-dyn", "static", "basic")
-_AIMED: Final = ("elk-full", "elk-dyn")  # What plans for other objectives than latency.
+_POLICIES: Final = tuple(reversed(BUILT_UP))
 
 
 def finalists(policy: str, chip: Chip) -> Iterator[tuple[str, str]]:
@@ -37,7 +37,7 @@ def finalists(policy: str, chip: Chip) -> Iterator[tuple[str, str]]:
             remedy="take a policy whose plans run on the simulator",
         )
     yield policy, "latency"
-    if chip.energy and policy in _AIMED:
+    if chip.energy and POLICIES[policy].counts_energy:
         yield policy, "energy"
         yield policy, "edp"
     for lower in _POLICIES[_POLICIES.index(policy) + 1 :]:

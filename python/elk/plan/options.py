@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypedDict
 
 from elk import _core
 from elk.base.choices import one_of
-from elk.document.compiled import EFFORTS, OBJECTIVES, PODS, POLICIES, Constraints
+from elk.base.policies import POLICIES
+from elk.document.compiled import EFFORTS, OBJECTIVES, PODS, Constraints
 from elk.errors import InvalidInputError
 from elk.plan.objective import Objective
 

@@ -12,8 +12,9 @@ from typing import Any, Final, Literal, TypeAlias
 
 from elk.base import quantity
 from elk.base.choices import one_of
+from elk.base.policies import POLICIES
 from elk.chip.check import nearest
-from elk.document.compiled import EFFORTS, OBJECTIVES, PODS, POLICIES
+from elk.document.compiled import EFFORTS, OBJECTIVES, PODS
 from elk.errors import InvalidInputError
 from elk.points import chip_axes
 from elk.points.columns import COLUMNS

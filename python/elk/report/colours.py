@@ -43,9 +43,6 @@ SPLIT: Final = {
     "interconnect": "#e45756",
 }
 
-# Policies, the better the darker; others follow in the order in which they are drawn.
-POLICIES: Final = ("#c9c3de", "#9e93c4", "#6a51a3", "#3f007d")
-
 # Series of a picture that are no parts of a whole, in the order in which they are drawn.
 SERIES: Final = (
     *("#4c78a8", "#f58518", "#59a14f", "#e45756", "#6a51a3", "#9d755d", "#1b9e9e", "#d37295"),

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from elk.base.policies import POLICIES
 from elk.document.schema import PlanDocument
 from elk.errors import InvalidInputError, MissingPackageError
-from elk.report.colours import POLICIES, ROLES, SPLIT
+from elk.report.colours import ROLES, SPLIT
 from elk.report.explain import Explanation, sram_room
 
 if TYPE_CHECKING:
@@ -168,9 +169,8 @@ def plot_used(title: str, used: dict[str, dict[str, float]], ax: Axes | None) ->
     width = 0.8 / len(used)
     for i, (policy, shares) in enumerate(used.items()):
         places = np.arange(len(units)) + (i - (len(used) - 1) / 2) * width
-        colour = POLICIES[i % len(POLICIES)]
         heights = [100 * shares[unit] for unit in units]
-        bars = ax.bar(places, heights, 0.9 * width, label=policy, color=colour)
+        bars = ax.bar(places, heights, 0.9 * width, label=policy, color=POLICIES[policy].colour)
         ax.bar_label(bars, fmt="%.2g", fontsize="small", padding=1)
     ax.set_xticks(range(len(units)), [_UNIT_NAMES.get(unit, unit) for unit in units])
     ax.set(ylabel="used (%)", ylim=(0, 120), yticks=range(0, 101, 20))

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from elk.base.choices import one_of
 from elk.base.optional import pandas
 from elk.base.readable import duration, share
 from elk.document.carried import Carried

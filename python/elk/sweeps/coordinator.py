@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final, TypeAlias
 
-from elk.document.compiled import POLICIES
+from elk.base.policies import POLICIES
 from elk.points.columns import FAILED
 from elk.sweeps.definition import Task
 from elk.sweeps.engine import GIVEN_BACK, Batch, Engine, Lost

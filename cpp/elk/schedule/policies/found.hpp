@@ -9,8 +9,8 @@
 #include "elk/base/watch.hpp"
 #include "elk/cost/forecast.hpp"
 #include "elk/program/program.hpp"
-#include "elk/schedule/policies/registry.hpp"
 #include "elk/schedule/improve/orders.hpp"
+#include "elk/schedule/policies/registry.hpp"
 #include "elk/schedule/problem/problem.hpp"
 #include "elk/schedule/problem/schedule.hpp"
 

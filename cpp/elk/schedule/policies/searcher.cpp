@@ -7,6 +7,7 @@
 #include "elk/base/parallel.hpp"
 #include "elk/schedule/improve/align.hpp"
 #include "elk/schedule/policies/finals.hpp"
+#include "elk/schedule/policies/induction.hpp"
 #include "elk/schedule/timing/evaluate.hpp"
 
 namespace elk::schedule {
@@ -23,7 +24,7 @@ Searcher::Searcher(Problem& problem, Effort effort)
     : problem_(&problem),
       effort_(effort),
       room_(chip::room(problem.chip())),
-      contention_(contention(problem)) {}
+      contention_(schedule::contention(problem)) {}
 
 void Searcher::search(Policy policy) {
   entry(policy).propose(*this);

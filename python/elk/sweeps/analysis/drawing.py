@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from elk.document.compiled import POLICIES
+from elk.base.policies import POLICIES
 from elk.points.columns import COLUMNS, DONE, FAILED, INFEASIBLE
 from elk.points.labels import Measure, short
 from elk.report.colours import SERIES

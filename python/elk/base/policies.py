@@ -1,0 +1,13 @@
+"""The policies, as the registry of the core has them (`cpp/elk/schedule/policies/registry.def`)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from elk import _core
+
+POLICIES: Final = {policy.name: policy for policy in _core.policies()}
+"""Every policy by its name, in the order of the registry."""
+
+BUILT_UP: Final = tuple(name for name, policy in POLICIES.items() if policy.starts == "below")
+"""Those that count among their candidates what the ones before them return, lowest first."""
