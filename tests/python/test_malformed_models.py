@@ -191,7 +191,7 @@ def test_a_reduction_to_a_scalar_compiles() -> None:
 
 _WATCH = """
 import json, os, sys
-import elk, elk.model
+import elk, elk.model.model
 opened = []
 sys.addaudithook(lambda name, args: name == "open" and opened.append(str(args[0])))
 found = {}
