@@ -7,6 +7,7 @@
 #include "elk/cost/front/front.hpp"
 #include "elk/cost/price/price.hpp"
 #include "elk/partition/enumerate.hpp"
+#include "elk/partition/layout/layout.hpp"
 #include "partition/ops.hpp"
 
 namespace {

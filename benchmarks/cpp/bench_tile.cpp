@@ -7,7 +7,7 @@
 
 #include "elk/tile/tile.hpp"
 
-namespace elk::cost {
+namespace elk::tile {
 namespace {
 
 using ir::TileDim;
@@ -131,4 +131,4 @@ void BM_WindowTile(benchmark::State& state) {
 BENCHMARK(BM_WindowTile);
 
 }  // namespace
-}  // namespace elk::cost
+}  // namespace elk::tile

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 
 #include "elk/base/units.hpp"
@@ -12,7 +11,6 @@ namespace elk::shard {
 
 /// How a tensor gets from one form to another. A whole tensor has every part: no exchange.
 enum class Exchange : std::uint8_t { None, AllReduce, ReduceScatter, AllGather, AllToAll };
-inline constexpr std::size_t kExchanges = 5;
 
 /// What turns `from` into `to`. Nothing turns into addends.
 [[nodiscard]] Exchange exchange(Form from, Form to);

@@ -17,8 +17,8 @@ namespace {
 using test::OneOp;
 using test::small_chip;
 
-TileModel plain_tiles() {
-  return TileModel(
+tile::TileModel plain_tiles() {
+  return tile::TileModel(
       {}, {.call_cycles = 120.0, .sram_bytes_per_cycle = 16.0, .vector_elements_per_cycle = 2.0});
 }
 
@@ -63,7 +63,7 @@ TEST(Estimate, OfWhatFitsNoCoreIsStillATime) {
 TEST(Estimate, NeedsOfAPlanAllButItsStates) {
   const chip::Chip chip = small_chip(48);
   const OneOp one = test::matmul(32, 48, 64);
-  const TileModel tiles = plain_tiles();
+  const tile::TileModel tiles = plain_tiles();
   Pricer pricer(one.graph, one.op(), chip, tiles);
   const auto plan = partition::complete_plan(one.graph, one.op(), {4, 6, 2}, {{}, {}, {}}, chip);
   const PlanOption whole = price(one.graph, one.op(), *plan, chip, pricer);
@@ -78,11 +78,11 @@ TEST(Estimate, NeedsOfAPlanAllButItsStates) {
 TEST(Rates, OfAWholeOpNeedNotKnowWhatStepsGain) {
   const chip::Chip chip = small_chip(48);
   for (const OneOp& one : {test::matmul(32, 48, 64), test::softmax(3, 1024)}) {
-    const TileModel tiles = plain_tiles();
-    TileTimes times(one.graph, one.op(), chip, tiles);
-    const Rates rates(one.op(), times);
+    const tile::TileModel tiles = plain_tiles();
+    tile::TileTimes times(one.graph, one.op(), chip, tiles);
+    const tile::Rates rates(one.op(), times);
     EXPECT_GT(rates.least(partition::sizes(one.op())), 0.0);
-    EXPECT_EQ(Rates::least_whole(one.op(), times), rates.least(partition::sizes(one.op())));
+    EXPECT_EQ(tile::Rates::least_whole(one.op(), times), rates.least(partition::sizes(one.op())));
   }
 }
 

@@ -23,8 +23,8 @@ using test::small_chip;
 using test::two_chips;
 
 /// Every function by the declared rule: call, bytes and elements.
-TileModel analytic() {
-  return TileModel(
+tile::TileModel analytic() {
+  return tile::TileModel(
       {}, {.call_cycles = 120.0, .sram_bytes_per_cycle = 16.0, .vector_elements_per_cycle = 2.0});
 }
 
@@ -57,7 +57,7 @@ std::vector<NaivePlan> found(const Front& front) {
 
 /// The search agrees with counting out: the same plans with the same space and exchange.
 void expect_agreement(const OneOp& one, const chip::Chip& chip) {
-  const TileModel tiles = analytic();
+  const tile::TileModel tiles = analytic();
   const std::vector<NaivePlan> all = test::naive_plans(one, chip, tiles);
   const std::vector<NaivePlan> fit = fitting(all, chip);
   const std::vector<NaivePlan> expected = test::naive_front(fit);
@@ -136,7 +136,7 @@ TEST_P(FrontOf, AChipThatOverlapsAgreesWithCountingOut) {
 TEST_P(FrontOf, EveryPlanCostsAtLeastACorner) {
   const OneOp one = cases()[GetParam()].one;
   const chip::Chip chip = two_chips(6);
-  const TileModel tiles = analytic();
+  const tile::TileModel tiles = analytic();
   const Floor floor = front(one.graph, one.op(), chip, tiles, {}).floor;
   for (const NaivePlan& plan : fitting(test::naive_plans(one, chip, tiles), chip)) {
     const auto full =
@@ -212,7 +212,7 @@ TEST(Front, FiltersPaddedCuts) {
 TEST(Front, OfALargeSpaceHasTheFastestPlanAndTheFloorOfAllOfIt) {
   const OneOp one = test::matmul(96, 600, 500);
   const chip::Chip chip = small_chip(700, 1 << 16);
-  const TileModel tiles = analytic();
+  const tile::TileModel tiles = analytic();
   const Front front = cost::front(one.graph, one.op(), chip, tiles, {});
   const double fastest = front.options[static_cast<std::size_t>(front.fastest)].time.value;
   Random random{.state = 7};
@@ -244,7 +244,7 @@ TEST(Front, OfALargeSpaceHasTheFastestPlanAndTheFloorOfAllOfIt) {
 TEST(Front, OfAVastSpaceHasAFloorThatPlansReachAndNoneUndercuts) {
   const OneOp one = test::matmul(512, 2048, 3000);
   const chip::Chip chip = small_chip(1472, 1 << 18);
-  const TileModel tiles = analytic();
+  const tile::TileModel tiles = analytic();
   const Front front = cost::front(one.graph, one.op(), chip, tiles, {});
   const double fastest = front.options[static_cast<std::size_t>(front.fastest)].time.value;
   EXPECT_GT(front.floor.execute.value, 0.95 * fastest);
@@ -276,7 +276,7 @@ TEST(Front, OfAVastSpaceHasThePlanOfTheLeastSpaceWhereNoOtherFits) {
       .reads(ir::Home::Activation, {8, 16, 512, 64},
              {test::along(0), test::along(1), test::along(4), test::along(3)})
       .writes({8, 16, 512, 64}, {test::along(0), test::along(1), test::along(2), test::along(3)});
-  const TileModel tiles = analytic();
+  const tile::TileModel tiles = analytic();
   chip::Chip chip = mesh(90, 90);
   const Bytes least = cost::front(one.graph, one.op(), chip, tiles, {}).smallest;
   chip.core.sram = least + chip.core.reserved;
@@ -307,7 +307,7 @@ bool leaves_even_pieces(const OneOp& one, const partition::ExecutePlan& plan,
 TEST(Front, HasTheSoonestPlanThatLeavesEvenPieces) {
   for (const OneOp& one : {test::matmul(16, 12, 40), test::matmul(13, 9, 64)}) {
     const chip::Chip chip = small_chip(24);
-    const TileModel tiles = analytic();
+    const tile::TileModel tiles = analytic();
     double expected = 1.0;
     for (const NaivePlan& plan : fitting(test::naive_plans(one, chip, tiles), chip)) {
       const auto complete =
@@ -357,18 +357,18 @@ TEST(Front, ListsParetoPlansFirstEachByTime) {
 }
 
 /// Products in blocks of eight columns, whatever part of them a tile fills.
-TileModel in_blocks() {
-  const auto cycles = [](const KernelName& /*name*/, const TileShape& shape) {
+tile::TileModel in_blocks() {
+  const auto cycles = [](const tile::KernelName& /*name*/, const tile::TileShape& shape) {
     const std::int64_t columns = ceil_div(shape[ir::TileDim::N], 8);
     return static_cast<double>(shape[ir::TileDim::M] * columns * shape[ir::TileDim::K]);
   };
-  std::vector<KernelName> names;
+  std::vector<tile::KernelName> names;
   for (const char* function : {"matmul", "partials_reduce", "slice_copy"}) {
     for (const ir::DType type : {ir::DType::F16, ir::DType::F32}) {
       names.push_back({.function = function, .compute = type, .accumulate = type});
     }
   }
-  return TileModel(names, cycles);
+  return tile::TileModel(names, cycles);
 }
 
 TEST(Front, KnowsOnAGridWhoFillsTheBlocksOfAKernel) {

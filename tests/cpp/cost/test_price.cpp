@@ -25,8 +25,8 @@ constexpr double kSync = 90e-9;
 constexpr double kLink = 5e9;
 constexpr double kFragment = 2e-9;
 
-TileModel analytic_tiles() {
-  return TileModel(
+tile::TileModel analytic_tiles() {
+  return tile::TileModel(
       {}, {.call_cycles = 120.0, .sram_bytes_per_cycle = 16.0, .vector_elements_per_cycle = 2.0});
 }
 
@@ -328,15 +328,6 @@ TEST(Gather, OfWhatIsInPlaceTakesNoTime) {
       &have, partition::start_layout(reader.graph, reader.op(), 0, read.plan, chip), 16, chip);
   const std::vector<const partition::Transition*> moved{&none, nullptr};
   EXPECT_EQ(gather_all(reader.graph, reader.op(), read, moved, chip).time, Seconds{0.0});
-}
-
-TEST(Reordered, CostsTheSameOnOneChip) {
-  const chip::Chip chip = small_chip(12);
-  const OneOp one = test::matmul(8, 6, 4);
-  const PlanOption option = priced(one, {4, 3, 1}, {}, chip);
-  const PlanOption other = reordered(one.graph, one.op(), option, {0, 1}, chip);
-  EXPECT_EQ(other.time, option.time);
-  EXPECT_EQ(other.plan.order, (std::vector<std::int32_t>{0, 1}));
 }
 
 }  // namespace

@@ -50,7 +50,7 @@ partition::ExecutePlan planned(const OneOp& one, Numbers factors, std::vector<Nu
 }
 
 PlanOption priced(const OneOp& one, const partition::ExecutePlan& plan, const chip::Chip& chip) {
-  const TileModel tiles(
+  const tile::TileModel tiles(
       {}, {.call_cycles = 100.0, .sram_bytes_per_cycle = 16.0, .vector_elements_per_cycle = 2.0});
   return price(one.graph, one.op(), plan, chip, tiles);
 }

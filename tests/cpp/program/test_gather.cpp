@@ -125,26 +125,5 @@ TEST(Gather, SendsAsMuchAsArrivesWhereNothingIsMulticast) {
   }
 }
 
-TEST(Gather, BoxesOfAPieceAreThatPieceWithoutOverlap) {
-  const chip::Chip chip = chip::small_chip();
-  const Pair pair = pair_of({3, 7, 1}, {4, 3, 5}, chip);
-  const partition::Pieces held(pair.rests);
-  const partition::Pieces needed(pair.needed);
-  const Moves found = moves(held, needed);
-  std::map<std::int32_t, std::int64_t> sum;
-  for (const Move& move : found.moves) {
-    std::int64_t volume = 1;
-    for (const partition::Indices& dim : box_of(held, needed, found, move)) {
-      volume *= partition::count(dim);
-    }
-    EXPECT_EQ(volume, move.elements);
-    sum[move.to] += volume;
-  }
-  for (std::size_t g = 0; g < found.needed.size(); ++g) {
-    EXPECT_EQ(sum[static_cast<std::int32_t>(g)],
-              static_cast<std::int64_t>(elements(needed, found.needed[g].cores.front()).size()));
-  }
-}
-
 }  // namespace
 }  // namespace elk::program

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "elk/program/code/spaces.hpp"
 #include "program/models.hpp"
 
 namespace elk::program {
@@ -53,11 +54,10 @@ TEST(ExecuteSpace, IsACopyOfAnActivationThatRotates) {
 TEST(ExecuteSpace, HoldsThePartOfAResultThatDoesNotRest) {
   Chain c = chain();
   c.ops[0] = cut(c.graph, 0, {1, 8, 4});
-  const Lifetimes lives = lifetimes(c.graph);
   const chip::Chip chip = chip::small_chip();
   const Bytes whole =
       partition::footprint(c.graph, c.graph.ops[0], c.ops[0].execute, chip).operand[2];
-  const Bytes rest = rest_space(c.graph, c.y, c.ops, lives, chip);
+  const Bytes rest = program::Spaces(c.graph, chip, c.ops).rest(c.y);
   const auto x = resting(c, c.x);
   EXPECT_EQ(rest, Bytes{32});
   EXPECT_EQ(execute_space(c.graph, c.graph.ops[0], c.ops[0], {&*x, nullptr, nullptr}, chip).back(),
@@ -77,8 +77,9 @@ TEST(ExecuteSpace, OfATensorReadTwiceAlikeIsOneCopy) {
 TEST(RestSpace, OfAnInputIsAnEvenSpread) {
   const Chain c = chain();
   const chip::Chip chip = chip::small_chip();
-  EXPECT_EQ(rest_space(c.graph, c.x, c.ops, lifetimes(c.graph), chip), Bytes{16});
-  EXPECT_EQ(rest_space(c.graph, c.w0, c.ops, lifetimes(c.graph), chip), Bytes{0});
+  program::Spaces spaces(c.graph, chip, c.ops);
+  EXPECT_EQ(spaces.rest(c.x), Bytes{16});
+  EXPECT_EQ(spaces.rest(c.w0), Bytes{0});
   EXPECT_TRUE(resting(c, c.x)->spread);
   EXPECT_FALSE(resting(c, c.w0).has_value());
 }

@@ -9,10 +9,8 @@
 #include "elk/base/text.hpp"
 #include "elk/chip/ways.hpp"
 #include "elk/cost/price/collective_price.hpp"
-#include "elk/cost/price/gather.hpp"
 #include "elk/cost/price/states.hpp"
 #include "elk/partition/needs.hpp"
-#include "elk/partition/order.hpp"
 #include "elk/partition/rotation.hpp"
 
 namespace elk::cost {
@@ -164,27 +162,6 @@ PlanOption price(const ir::Graph& graph, const ir::Op& op, const partition::Exec
   }
   Pricer pricer(graph, op, chip, tiles);
   return price(graph, op, plan, chip, pricer);
-}
-
-PlanOption reordered(const ir::Graph& graph, const ir::Op& op, const PlanOption& option,
-                     std::vector<std::int32_t> order, const chip::Chip& chip) {
-  PlanOption result = option;
-  result.plan.order = std::move(order);
-  if (chip::is_mesh(chip)) {
-    auto dims = partition::mesh_dims(result.plan.order, result.plan.factors, chip);
-    if (!dims) {
-      throw InvalidInput(text("op ", op.name, " in this order does not fit the grid"));
-    }
-    result.plan.mesh_dims = std::move(*dims);
-  }
-  partition::validate(graph, op, result.plan, chip);
-  if (chip.chips > 1) {
-    const std::vector<const partition::Transition*> nothing(op.operands.size(), nullptr);
-    result.gather = gather_all(graph, op, result, nothing, chip);
-    result.time = result.gather.time + result.compute + result.shift.time + result.reduce.time;
-    add_states(graph, op, chip, result);
-  }
-  return result;
 }
 
 }  // namespace elk::cost

@@ -17,11 +17,6 @@ namespace elk::cost {
                                const partition::ExecutePlan& plan, const chip::Chip& chip,
                                const tile::TileModel& tiles);
 
-/// The same plan with another order of its cut axes: an equal cost alone, another core map.
-[[nodiscard]] PlanOption reordered(const ir::Graph& graph, const ir::Op& op,
-                                   const PlanOption& option, std::vector<std::int32_t> order,
-                                   const chip::Chip& chip);
-
 /// `price` of a valid plan, with the memos of `pricer`, which is of the same op and chip.
 [[nodiscard]] PlanOption price(const ir::Graph& graph, const ir::Op& op,
                                const partition::ExecutePlan& plan, const chip::Chip& chip,

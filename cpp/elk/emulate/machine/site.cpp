@@ -122,7 +122,6 @@ Site::Site(const program::PlacedOp& placed)
   for (std::size_t axis = 0; axis < op.axes.size(); ++axis) {
     if (op.axes[axis].role == ir::AxisRole::Reduction &&
         !partition::contains(result, static_cast<std::int32_t>(axis))) {
-      scatter_parts_ *= placed.plan.execute.factors[axis];
       accumulates_ = accumulates_ || placed.plan.execute.factors[axis] > 1 ||
                      placed.plan.execute.pace[axis] > 0;
     }

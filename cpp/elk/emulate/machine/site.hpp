@@ -93,8 +93,6 @@ class Site {
 
   /// Whether partial results grow over cores or steps, at accumulate width.
   [[nodiscard]] bool accumulates() const { return accumulates_; }
-  /// How many cores add up their partial tiles; 1: none.
-  [[nodiscard]] std::int64_t scatter_parts() const { return scatter_parts_; }
   /// The workers that share the tile of the result, or, of a row op, its rows.
   [[nodiscard]] std::vector<std::vector<std::size_t>> partners() const;
 
@@ -116,7 +114,6 @@ class Site {
   std::vector<std::unique_ptr<partition::Layout>> layouts_;
   std::vector<std::unique_ptr<partition::Pieces>> pieces_;
   bool accumulates_ = false;
-  std::int64_t scatter_parts_ = 1;
 };
 
 /// The sets of a piece of a layout at one place.

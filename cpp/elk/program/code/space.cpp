@@ -123,18 +123,6 @@ Bytes input_space(const ir::Tensor& tensor, const chip::Chip& chip) {
   return {round_up(ceil_div(ir::bytes(tensor).value, chip::total_cores(chip)), 8)};
 }
 
-Bytes rest_space(const ir::Graph& graph, std::int32_t tensor, const std::vector<OpPlan>& ops,
-                 const Lifetimes& lives, const chip::Chip& chip) {
-  const std::int32_t producer = lives.producer[subscript(tensor)];
-  if (producer >= 0) {
-    const ir::Op& maker = graph.ops[subscript(producer)];
-    return sizes_of(graph, maker, ops[subscript(producer)].execute, chip)
-        .rest[result_operand(maker, tensor)];
-  }
-  const ir::Tensor& about = graph.tensors[subscript(tensor)];
-  return about.home == ir::Home::Input ? input_space(about, chip) : Bytes{0};
-}
-
 std::optional<partition::Layout> rest_layout(const ir::Graph& graph, std::int32_t tensor,
                                              const std::vector<OpPlan>& ops, const Lifetimes& lives,
                                              const chip::Chip& chip) {

@@ -38,12 +38,6 @@ struct ExecuteSpace {
 [[nodiscard]] std::vector<ExecuteSpace> preload_space(const ir::Graph& graph, const ir::Op& op,
                                                       const OpPlan& plan, const chip::Chip& chip);
 
-/// Bytes of a tensor at rest on every core: what its producer leaves, or an even spread of an
-/// input; none for what lives in HBM.
-[[nodiscard]] Bytes rest_space(const ir::Graph& graph, std::int32_t tensor,
-                               const std::vector<OpPlan>& ops, const Lifetimes& lives,
-                               const chip::Chip& chip);
-
 /// The layout in which a tensor rests on chip; empty for what lives in HBM only.
 [[nodiscard]] std::optional<partition::Layout> rest_layout(const ir::Graph& graph,
                                                            std::int32_t tensor,

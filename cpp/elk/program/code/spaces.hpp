@@ -62,7 +62,8 @@ class Spaces {
   [[nodiscard]] bool in_place(std::int32_t op, std::size_t k);
   [[nodiscard]] std::vector<ExecuteSpace> execute(std::int32_t op);
   [[nodiscard]] std::vector<ExecuteSpace> preload(std::int32_t op);
-  /// Bytes of a tensor at rest on every core; none for what lives in HBM.
+  /// Bytes of a tensor at rest on every core: what its producer leaves, or an even spread of an
+  /// input; none for what lives in HBM.
   [[nodiscard]] Bytes rest(std::int32_t tensor);
 
  private:

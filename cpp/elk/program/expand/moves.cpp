@@ -219,15 +219,4 @@ Moves moves(const Pieces& held, const Pieces& needed) {
   return out;
 }
 
-std::vector<Indices> box_of(const Pieces& held, const Pieces& needed, const Moves& moves,
-                            const Move& move) {
-  std::vector<Indices> box;
-  for (std::size_t dim = 0; dim < needed.dims.size(); ++dim) {
-    box.push_back(
-        shared(held.dims[dim].sets[subscript(moves.held[subscript(move.from)].sets[dim])],
-               needed.dims[dim].sets[subscript(moves.needed[subscript(move.to)].sets[dim])]));
-  }
-  return box;
-}
-
 }  // namespace elk::program

@@ -28,9 +28,4 @@ struct Moves {
 void list_moves(const partition::Pieces& held, const std::vector<partition::DimPieces>& needed,
                 Moves& out);
 
-/// The box of a move: of every dimension the indices that both pieces have.
-[[nodiscard]] std::vector<partition::Indices> box_of(const partition::Pieces& held,
-                                                     const partition::Pieces& needed,
-                                                     const Moves& moves, const Move& move);
-
 }  // namespace elk::program
