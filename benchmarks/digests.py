@@ -86,7 +86,7 @@ def answered(asked: Asked, model: elk.Model, threads: int | None) -> str:
         run = plan.simulate()
         parts["run"] = [run.total_ps, run.split_ps, run.rows()]
         if len(document["ops"]) <= FEW_OPS:
-            last = plan.chip.core.count - 1
+            last = plan.chip.core.cores - 1
             parts["listing"] = [str(plan.listing(core=core)) for core in (0, last)]
     return f"{asked}: " + " ".join(f"{name}={hashed(part)}" for name, part in parts.items())
 

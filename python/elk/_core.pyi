@@ -42,6 +42,7 @@ class Core(_Struct):
         count: int,
         rows: int,
         cols: int,
+        depth: int,
         sram_bytes: int,
         reserved_bytes: int,
         clock_hz: float,
@@ -55,6 +56,8 @@ class Core(_Struct):
     def rows(self) -> int: ...
     @property
     def cols(self) -> int: ...
+    @property
+    def depth(self) -> int: ...
     @property
     def sram_bytes(self) -> int: ...
     @property

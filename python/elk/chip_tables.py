@@ -129,7 +129,7 @@ class Core(Table):
         """The core's own struct."""
         rows, cols = self.grid or (0, 0)
         fields = self.model_dump(exclude={"count", "grid"})
-        return _core.Core(count=self.cores, rows=rows, cols=cols, **fields)
+        return _core.Core(count=self.cores, rows=rows, cols=cols, depth=0, **fields)
 
 
 class Interconnect(Table):

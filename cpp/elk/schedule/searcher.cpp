@@ -190,7 +190,7 @@ void Searcher::propose_polished() {
   for (std::size_t i = 0; i < std::min(most, candidates_.size()); ++i) {
     best.push_back(candidates_[i].proposal);
   }
-  const std::int64_t beside = chip::is_mesh(problem_->chip()) ? kPolishOnGrid : kPolish;
+  const std::int64_t beside = chip::routed(problem_->chip()) ? kPolishOnGrid : kPolish;
   std::int64_t left = loads ? beside : kPolishAtRest;
   for (std::size_t i = 0; i < best.size() && left > 0 && !stopped(); ++i) {
     left -= polish(*problem_, best[i], contention_, {.most = left, .threads = options_->threads});
