@@ -29,6 +29,8 @@ void bind_enums(py::module_& m) {
       .value("Mesh2d", chip::Topology::Mesh2d)
       .value("Torus2d", chip::Topology::Torus2d)
       .value("Ring", chip::Topology::Ring)
+      .value("Mesh3d", chip::Topology::Mesh3d)
+      .value("Groups", chip::Topology::Groups)
       .finalize();
   py::native_enum<chip::HbmPosition>(m, "HbmPosition", "enum.Enum", "Where HBM modules attach.")
       .value("Nodes", chip::HbmPosition::Nodes)

@@ -29,6 +29,8 @@ class Topology(enum.Enum):
     Mesh2d = 1
     Torus2d = 2
     Ring = 3
+    Mesh3d = 4
+    Groups = 5
 
 class HbmPosition(enum.Enum):
     Nodes = 0

@@ -18,6 +18,15 @@ from elk.chip_tables import Topology
 ROOT = Path(__file__).parents[2]
 CHIP = "cpp/elk/chip/"
 ENUMERATORS = tuple(member.name for member in _core.Topology)
+# What names a topology beside the registry: `chip_replace` gives it a grid.
+PLACES = {
+    "cpp/elk/chip/network.hpp",
+    "cpp/elk/chip/topologies.cpp",
+    "bindings/bind_chip.cpp",
+    "python/elk/_core.pyi",
+    "python/elk/chip_tables.py",
+    "python/elk/chip_replace.py",
+}
 NAMED = re.compile(r"\bTopology::[A-Z]")
 ASKED = re.compile(r"\bis_mesh\b|\bis_grid\b|\btopology\s*[!=]=|switch \([^)]*\btopology\)")
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
@@ -58,6 +67,19 @@ def test_no_module_but_chip_asks_which_topology_there_is() -> None:
     # What chips are made from, and what hashes them whole, passes the value on.
     found = [fault for path, text in sources("cpp/elk", "bindings") for fault in faults(path, text)]
     assert found == []
+
+
+@pytest.mark.parametrize("named", ['"mesh3d"|Mesh3d', r"Topology[.:]+Groups"])
+def test_a_topology_touches_few_files(named: str) -> None:
+    quoted = re.compile(named)
+    naming = {path for path, text in sources("cpp/elk", "bindings") if quoted.search(text)}
+    for path in (ROOT / "python" / "elk").rglob("*.py*"):
+        if path.suffix in {".py", ".pyi"} and quoted.search(
+            re.sub(r'""".*?"""', "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+        ):
+            naming.add(path.relative_to(ROOT).as_posix())
+    assert naming
+    assert naming <= PLACES
 
 
 def test_the_registry_the_binding_and_the_schema_name_the_same_topologies() -> None:

@@ -15,7 +15,7 @@ namespace elk::chip {
 struct Chip;
 
 /// How cores, or chips, are connected. `chip/topologies.cpp` says what each one is.
-enum class Topology : std::uint8_t { AllToAll, Mesh2d, Torus2d, Ring };
+enum class Topology : std::uint8_t { AllToAll, Mesh2d, Torus2d, Ring, Mesh3d, Groups };
 
 /// Dimensions that a network has at most.
 inline constexpr std::size_t kMostDims = 3;

@@ -24,6 +24,31 @@ Network ring(const Nodes& nodes) {
       {{.length = 1, .joint = Joint::None}, {.length = nodes.count, .joint = Joint::Circle}});
 }
 
+/// Layers of a mesh, each core joined to those above and below. One layer is a mesh.
+Network mesh3d(const Nodes& nodes) {
+  if (nodes.depth == 1) {
+    return mesh2d(nodes);
+  }
+  return Network::of_lines({{.length = nodes.rows, .joint = Joint::Open},
+                            {.length = nodes.cols, .joint = Joint::Open},
+                            {.length = nodes.depth, .joint = Joint::Open}});
+}
+
+/// Groups in rows and columns. Within a group every core reaches every other through ports, and
+/// cores at one place of neighbouring groups are joined by links. One group has ports alone, and
+/// groups of one core are a mesh.
+Network groups(const Nodes& nodes) {
+  if (nodes.rows * nodes.cols == 1) {
+    return all_to_all(nodes);
+  }
+  if (nodes.depth == 1) {
+    return mesh2d(nodes);
+  }
+  return Network::of_lines({{.length = nodes.rows, .joint = Joint::Open},
+                            {.length = nodes.cols, .joint = Joint::Open},
+                            {.length = nodes.depth, .joint = Joint::Full}});
+}
+
 constexpr std::array kTopologies = {
     Kind{.topology = Topology::AllToAll,
          .name = "all_to_all",
@@ -49,6 +74,18 @@ constexpr std::array kTopologies = {
          .depth = Depth::None,
          .joins_chips = true,
          .network = ring},
+    Kind{.topology = Topology::Mesh3d,
+         .name = "mesh3d",
+         .grid = "[rows, cols, layers], each at least 1, on a mesh3d",
+         .depth = Depth::Layers,
+         .joins_chips = false,
+         .network = mesh3d},
+    Kind{.topology = Topology::Groups,
+         .name = "groups",
+         .grid = "[rows, cols] of groups, both at least 1, beside interconnect.group_cores",
+         .depth = Depth::Groups,
+         .joins_chips = false,
+         .network = groups},
 };
 
 }  // namespace

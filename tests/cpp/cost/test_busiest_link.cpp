@@ -47,11 +47,13 @@ struct GridCase {
 };
 
 GridCase random_grid_case(Random& random) {
-  constexpr std::array kKinds{chip::Topology::Mesh2d, chip::Topology::Torus2d,
-                              chip::Topology::Ring};
-  const chip::Topology topology = kKinds[subscript(random.below(3))];
-  const chip::Places sides{topology == chip::Topology::Ring ? 1 : 1 + random.below(7),
-                           1 + random.below(9), 1};
+  constexpr std::array kKinds{chip::Topology::Mesh2d, chip::Topology::Torus2d, chip::Topology::Ring,
+                              chip::Topology::Mesh3d, chip::Topology::Groups};
+  const chip::Topology topology = kKinds[subscript(random.below(5))];
+  const bool deep = topology == chip::Topology::Mesh3d || topology == chip::Topology::Groups;
+  const chip::Places sides{topology == chip::Topology::Ring ? 1 : 1 + random.below(deep ? 4 : 7),
+                           deep ? 2 + random.below(4) : 1 + random.below(9),
+                           deep ? 1 + random.below(4) : 1};
   return {.chip = grid_with(topology, sides),
           .cores = {1 + random.below(sides[0]), 1 + random.below(sides[1]),
                     1 + random.below(sides[2])}};

@@ -374,7 +374,9 @@ TEST(Trees, LoadTheLinksOfAMulticastOnce) {
   Random random{5};
   chip::Chip line = chip::small_mesh(1, 7);
   line.interconnect.topology = chip::Topology::Ring;
-  for (chip::Chip chip : {chip::small_mesh(5, 6), torus(6, 5), torus(2, 3), line}) {
+  for (chip::Chip chip : {chip::small_mesh(5, 6), torus(6, 5), torus(2, 3), line,
+                          chip::small_deep(chip::Topology::Mesh3d, {3, 4, 3}),
+                          chip::small_deep(chip::Topology::Groups, {2, 3, 4})}) {
     chip.interconnect.multicast = true;
     const Network network(chip);
     Trees trees(network);
@@ -408,7 +410,9 @@ TEST(Trees, LoadTheLinksOfAMulticastOnce) {
 
 TEST(Trees, AddUpWhatWaysOfEitherTurnCarryOnSeveralChips) {
   Random random{6};
-  for (chip::Chip chip : {chip::small_mesh(5, 6), torus(6, 5)}) {
+  for (chip::Chip chip :
+       {chip::small_mesh(5, 6), torus(6, 5), chip::small_deep(chip::Topology::Mesh3d, {2, 5, 3}),
+        chip::small_deep(chip::Topology::Groups, {2, 3, 5})}) {
     chip.chips = 3;
     chip.inter_chip = chip::InterChip{.rate = 20e9,
                                       .latency = {500e-9},
