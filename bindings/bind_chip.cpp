@@ -29,6 +29,8 @@ void bind_enums(py::module_& m) {
       .value("Mesh2d", chip::Topology::Mesh2d)
       .value("Torus2d", chip::Topology::Torus2d)
       .value("Ring", chip::Topology::Ring)
+      .value("Mesh3d", chip::Topology::Mesh3d)
+      .value("Groups", chip::Topology::Groups)
       .finalize();
   py::native_enum<chip::HbmPosition>(m, "HbmPosition", "enum.Enum", "Where HBM modules attach.")
       .value("Nodes", chip::HbmPosition::Nodes)
@@ -39,12 +41,13 @@ void bind_enums(py::module_& m) {
 
 void bind_core(py::module_& m) {
   py::class_<chip::Core>(m, "Core", "The cores of one chip, all alike.")
-      .def(py::init([](std::int64_t count, std::int64_t rows, std::int64_t cols,
+      .def(py::init([](std::int64_t count, std::int64_t rows, std::int64_t cols, std::int64_t depth,
                        std::int64_t sram_bytes, std::int64_t reserved_bytes, double clock_hz,
                        double sram_bytes_per_s, bool remote_access_blocks, std::string tile_model) {
              return chip::Core{.count = count,
                                .rows = rows,
                                .cols = cols,
+                               .depth = depth,
                                .sram = Bytes{sram_bytes},
                                .reserved = Bytes{reserved_bytes},
                                .clock_hz = clock_hz,
@@ -52,11 +55,13 @@ void bind_core(py::module_& m) {
                                .remote_access_blocks = remote_access_blocks,
                                .tile_model = std::move(tile_model)};
            }),
-           py::kw_only(), "count"_a, "rows"_a, "cols"_a, "sram_bytes"_a, "reserved_bytes"_a,
-           "clock_hz"_a, "sram_bytes_per_s"_a, "remote_access_blocks"_a, "tile_model"_a)
+           py::kw_only(), "count"_a, "rows"_a, "cols"_a, "depth"_a, "sram_bytes"_a,
+           "reserved_bytes"_a, "clock_hz"_a, "sram_bytes_per_s"_a, "remote_access_blocks"_a,
+           "tile_model"_a)
       .def_readonly("count", &chip::Core::count)
       .def_readonly("rows", &chip::Core::rows)
       .def_readonly("cols", &chip::Core::cols)
+      .def_readonly("depth", &chip::Core::depth)
       .def_property_readonly("sram_bytes", number(&chip::Core::sram))
       .def_property_readonly("reserved_bytes", number(&chip::Core::reserved))
       .def_readonly("clock_hz", &chip::Core::clock_hz)

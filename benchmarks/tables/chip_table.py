@@ -97,7 +97,7 @@ remote_access_blocks = false     # true where what arrives takes the SRAM port f
 tile_model = "mine-tiles.json"   # beside this file; or the name of a model that ships with ELK
 
 [interconnect]
-topology = "mesh2d"              # all_to_all, mesh2d, torus2d, ring
+topology = "mesh2d"              # see below
 link_bytes_per_s = "32 GB/s"     # of each directed link; of a core's ports where all_to_all
 hop_latency_s = "2 ns"
 sync_latency_s = "50 ns"         # of one exchange, whatever it carries
@@ -131,6 +131,19 @@ PFLOP/s`. Several chips need `chips = 4` and a table `[inter_chip]` with `bytes_
 so where SRAM does not hold a model. YAML and JSON files hold the same keys and are told by their
 suffix; YAML aliases, and keys given twice, are refused in all three. `chip.save("mine.yaml")`
 writes any of them.
+
+| topology | `[core]` | how cores are joined |
+| --- | --- | --- |
+| `all_to_all` | `count = 256` | each reaches every other, through its send and receive port |
+| `ring` | `count = 256` | each with the next, the last with the first |
+| `mesh2d` | `grid = [16, 16]` | each with its neighbours in rows and columns |
+| `torus2d` | `grid = [16, 16]` | as on a mesh, and around the ends |
+| `mesh3d` | `grid = [8, 8, 4]` | layers of a mesh, each core with those above and below |
+| `groups` | `grid = [4, 8]` | groups of `interconnect.group_cores`, all to all; a mesh between |
+
+Of groups the grid counts groups; a core is joined to those at its place of neighbouring groups.
+A link carries `link_bytes_per_s` each way; so does a port, on all-to-all and within a group, where
+a transfer passes no hop. Modules at the edges of layers or groups are attached to all cores there.
 
 The times of tiles come from a tile model. `elk fit profile.csv -o mine-tiles.json` fits one to
 measured cycles; `elk.compile(..., tile_model=function)` asks a Python function of yours for those

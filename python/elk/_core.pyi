@@ -29,6 +29,8 @@ class Topology(enum.Enum):
     Mesh2d = 1
     Torus2d = 2
     Ring = 3
+    Mesh3d = 4
+    Groups = 5
 
 class HbmPosition(enum.Enum):
     Nodes = 0
@@ -42,6 +44,7 @@ class Core(_Struct):
         count: int,
         rows: int,
         cols: int,
+        depth: int,
         sram_bytes: int,
         reserved_bytes: int,
         clock_hz: float,
@@ -55,6 +58,8 @@ class Core(_Struct):
     def rows(self) -> int: ...
     @property
     def cols(self) -> int: ...
+    @property
+    def depth(self) -> int: ...
     @property
     def sram_bytes(self) -> int: ...
     @property

@@ -70,11 +70,17 @@ class Finding:
         return f"{at}: bound {100 * self.of_bound:.2f} % of {1e6 * self.simulated_s:.3f} us"
 
 
-def cases(seed: int, *, small: bool = False) -> Iterator[Case]:
-    """Cases without end, from a seed; `small`: only of machines and models of a moment."""
+def cases(seed: int, *, small: bool = False, topologies: tuple[str, ...] = ()) -> Iterator[Case]:
+    """Cases without end, from a seed; `small`: only of machines and models of a moment.
+
+    With `topologies` all of them are small, of nets and machines that are so connected.
+    """
     random = Random(seed)
     while True:
-        case = _small(random) if small or random.random() < 0.6 else _published(random)
+        if topologies:
+            case = _small(random, topologies)
+        else:
+            case = _small(random) if small or random.random() < 0.6 else _published(random)
         if case is not None:
             yield case
             if case.machine.chip.chips > 1:
@@ -134,9 +140,9 @@ def _symbols_of(proto: onnx.ModelProto) -> list[str]:
     return [name for name in found if name in _SYMBOLS]
 
 
-def _small(random: Random) -> Case | None:
+def _small(random: Random, topologies: tuple[str, ...] = ()) -> Case | None:
     """A model of few operators on a machine of few cores, or on a preset."""
-    draw = random.random()
+    draw = 1.0 if topologies else random.random()
     if draw < 0.3:
         name = random.choice([*CONFIGS])
         phase = random.choice(["decode", "prefill"])
@@ -153,7 +159,8 @@ def _small(random: Random) -> Case | None:
         "rows": random.choice([1, 16, 100]),
     }
     bindings = {key: sizes[key] for key in _symbols_of(proto)}
-    machine = _changed(_preset(random) if random.random() < 0.25 else _little(random), random)
+    preset = not topologies and random.random() < 0.25
+    machine = _changed(_preset(random) if preset else _little(random, topologies), random)
     try:
         model = elk.load_model(proto, bindings=bindings)
     except elk.UnsupportedModelError:  # More tokens than it has positions.
@@ -205,14 +212,19 @@ def _preset(random: Random) -> Machine:
             return Machine(chip=chip, name=name)
 
 
-def _little(random: Random) -> Machine:
-    """Up to a few hundred small cores, of every topology, with HBM or without."""
+def _little(random: Random, topologies: tuple[str, ...]) -> Machine:
+    """Up to a few hundred small cores, of every topology or these, with HBM or without."""
     chip = elk.chips.get("tiny") if random.random() < 0.5 else tiny_pod(random.choice([2, 3, 4]))
     sram = random.choice(["64 KiB", "256 KiB", "1 MiB"])
     changes: dict[str, Any] = {"sram_bytes": sram}
-    topology = random.choice(["all_to_all", "all_to_all", "mesh2d", "torus2d", "ring"])
+    common = ("all_to_all", "all_to_all", "mesh2d", "torus2d", "ring")
+    topology = random.choice(topologies or common)
     if topology != "all_to_all":
         changes |= {"topology": topology, "hop_latency_s": "1 ns"}
+    if topology == "groups":
+        changes["group_cores"] = random.choice([2, 4, 8])
+    if topologies:
+        changes["core_count"] = random.choice([24, 32, 64, 120])
     if random.random() < 0.4:
         changes["hbm"] = None
     name = f"{chip.name} {topology} x {chip.chips}, {sram}{', no HBM' if 'hbm' in changes else ''}"

@@ -97,7 +97,7 @@ def _machines() -> Files:
             text = TINY.replace("count = 64", f"grid = {grid}")
             text = text.replace('"all_to_all"', f'"{topology}"')
             yield f"grid_{grid}_{topology}", "c.toml", text.encode()
-    for topology in ("none", "mesh3d", "", "ALL_TO_ALL", "all-to-all"):
+    for topology in ("none", "mesh4d", "", "ALL_TO_ALL", "all-to-all"):
         text = TINY.replace('"all_to_all"', f'"{topology}"')
         yield f"topology_{topology}", "c.toml", text.encode()
     for modules in (0, 10**9, 100_000):

@@ -60,7 +60,7 @@ def test_everything_that_is_wrong_with_a_call_is_said_at_once(tmp_path: Path) ->
         ({"bindings": 3}, "bindings must be a mapping", "bindings="),
         ({"space": {"rows": [-1]}}, "rows must be at least 1, got -1", ""),
         ({"space": {"rows": 64, "sram": [float("inf")]}}, "sram must be a finite number", ""),
-        ({"space": {"rows": 64, "topology": ["mesh3d"]}}, "topology must be one of 'mesh2d'", ""),
+        ({"space": {"rows": 64, "topology": ["mesh4d"]}}, "topology must be one of 'mesh2d'", ""),
         ({"space": {3: [64]}}, "3 is no name of an axis", ""),
         ({"workers": "2"}, "workers must be a whole number", "without quotes"),
         ({"workers": 5000}, "at most 4,096, got 5000", ""),

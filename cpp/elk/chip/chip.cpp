@@ -54,26 +54,33 @@ void size(std::string_view field, Bytes value) {
   in_range<std::int64_t>(field, value.value, 1, kMostBytes, "bytes");
 }
 
-void validate_grid(const Core& core, bool grid) {
-  if (!grid) {
+/// Of a grid, the nodes at each place of rows and columns: one, where a chip says nothing.
+std::int64_t depth_of(const Core& core) { return std::max<std::int64_t>(core.depth, 1); }
+
+void validate_grid(const Core& core, const Kind& kind) {
+  if (kind.grid.empty()) {
     if (core.rows != 0 || core.cols != 0) {
       refuse("core.grid", "absent where cores do not lie in rows and columns: give core.count",
              text(core.rows, " x ", core.cols), "");
     }
     return;
   }
-  const std::string shape = text(core.rows, " x ", core.cols);
-  if (core.rows < 1 || core.cols < 1 || core.rows > kMostCount || core.cols > kMostCount) {
-    refuse("core.grid", "[rows, cols], both at least 1, on a mesh or torus", shape, "");
+  const bool deep = kind.depth != Depth::None;
+  const std::string shape = deep || core.depth > 1
+                                ? text(core.rows, " x ", core.cols, " x ", core.depth)
+                                : text(core.rows, " x ", core.cols);
+  const auto outside = [](std::int64_t side) { return side < 1 || side > kMostCount; };
+  if (outside(core.rows) || outside(core.cols) || (deep ? outside(core.depth) : core.depth > 1)) {
+    refuse("core.grid", kind.grid, shape, "");
   }
-  if (core.rows * core.cols != core.count) {
+  if (core.rows * core.cols * depth_of(core) != core.count) {
     refuse("core.grid", text("of core.count = ", core.count, " cores"), shape, "");
   }
 }
 
-void validate(const Core& core, bool grid) {
-  validate_grid(core, grid);
-  count(grid ? "core.grid" : "core.count", core.count);
+void validate(const Core& core, const Kind& kind) {
+  validate_grid(core, kind);
+  count(kind.grid.empty() ? "core.count" : "core.grid", core.count);
   size("core.sram_bytes", core.sram);
   if (core.reserved < Bytes{0} || core.reserved >= core.sram) {
     refuse("core.reserved_bytes", text("at least 0 and below core.sram_bytes = ", core.sram.value),
@@ -95,15 +102,18 @@ void validate(const Interconnect& interconnect) {
 
 /// The most modules that find a node to be attached to.
 std::int64_t attachment_points(const Chip& chip, HbmPosition position) {
-  const Core& core = chip.core;
+  const Network network = network_of(chip);
+  const std::int64_t rows = network.length(0);
+  const std::int64_t cols = network.length(1);
+  const std::int64_t depth = network.length(2);
   switch (position) {
     case HbmPosition::Nodes:
-      return is_mesh(chip) ? core.count : kMostCount;
+      return network.routed() ? chip.core.count : kMostCount;
     case HbmPosition::EdgesLeftRight:
-      return core.rows * std::min<std::int64_t>(core.cols, 2);
+      return depth * rows * std::min<std::int64_t>(cols, 2);
     case HbmPosition::EdgesAll:
-      return core.count -
-             (std::max<std::int64_t>(core.rows - 2, 0) * std::max<std::int64_t>(core.cols - 2, 0));
+      return chip.core.count -
+             (depth * std::max<std::int64_t>(rows - 2, 0) * std::max<std::int64_t>(cols - 2, 0));
   }
   throw InternalError("unknown HBM position");
 }
@@ -134,7 +144,7 @@ void validate_hbm(const Chip& chip, const Hbm& hbm) {
   validate_refresh(hbm);
   size("hbm.outstanding_bytes", hbm.outstanding);
   size("hbm.capacity_bytes", hbm.capacity);
-  if (hbm.position != HbmPosition::Nodes && !is_grid(chip)) {
+  if (hbm.position != HbmPosition::Nodes && !network_of(chip).has_edges()) {
     refuse("hbm.position", "\"nodes\" where cores do not lie in rows and columns", "edges", "");
   }
   const std::int64_t points = attachment_points(chip, hbm.position);
@@ -157,8 +167,8 @@ void validate_inter_chip(const Chip& chip) {
   latency("inter_chip.latency_s", inter.latency);
   latency("inter_chip.sync_latency_s", inter.sync_latency);
   in_range<std::int64_t>("inter_chip.port_cores", inter.port_cores, 1, chip.core.count, "cores");
-  if (inter.topology == Topology::Torus2d) {
-    refuse("inter_chip.topology", "all_to_all, ring or mesh2d", "torus2d", "");
+  if (const Kind& kind = kind_of(inter.topology); !kind.joins_chips) {
+    refuse("inter_chip.topology", "all_to_all, ring or mesh2d", kind.name, "");
   }
 }
 
@@ -181,7 +191,7 @@ void validate(const Chip& chip) {
     refuse("name", "the name of the chip", "an empty one", "");
   }
   count("chips", chip.chips);
-  validate(chip.core, is_grid(chip));
+  validate(chip.core, kind_of(chip.interconnect.topology));
   in_range<std::int64_t>("chips", chip.chips, 1, (1LL << 30) / chip.core.count, "");
   validate(chip.interconnect);
   if (chip.hbm) {
@@ -203,12 +213,5 @@ Chip one_of(const Chip& pod) {
 std::int64_t total_cores(const Chip& chip) { return chip.chips * chip.core.count; }
 
 Bytes room(const Chip& chip) { return chip.core.sram - chip.core.reserved; }
-
-bool is_mesh(const Chip& chip) { return chip.interconnect.topology != Topology::AllToAll; }
-
-bool is_grid(const Chip& chip) {
-  const Topology topology = chip.interconnect.topology;
-  return topology == Topology::Mesh2d || topology == Topology::Torus2d;
-}
 
 }  // namespace elk::chip

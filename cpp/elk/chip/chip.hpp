@@ -5,19 +5,20 @@
 #include <string>
 
 #include "elk/base/units.hpp"
+#include "elk/chip/network.hpp"
 
 namespace elk::chip {
 
 using BytesPerSecond = double;
 
-enum class Topology : std::uint8_t { AllToAll, Mesh2d, Torus2d, Ring };
 enum class HbmPosition : std::uint8_t { Nodes, EdgesLeftRight, EdgesAll };
 
 /// The cores of one chip, all alike.
 struct Core {
   std::int64_t count;  // of one chip
-  std::int64_t rows;   // rows * cols = count on a mesh or a torus; both 0 elsewhere
+  std::int64_t rows;   // of the grid, if the topology has one, of count cores; else 0, as the next
   std::int64_t cols;
+  std::int64_t depth;  // cores at each place of rows and columns: layers, or groups; else 0
   Bytes sram;
   Bytes reserved;
   double clock_hz;
@@ -109,11 +110,5 @@ void validate(const Chip& chip);
 
 /// SRAM of one core that plans may use.
 [[nodiscard]] Bytes room(const Chip& chip);
-
-/// Whether a transfer crosses other cores' routers: everything but all-to-all.
-[[nodiscard]] bool is_mesh(const Chip& chip);
-
-/// Whether cores lie in rows and columns: a mesh or a torus.
-[[nodiscard]] bool is_grid(const Chip& chip);
 
 }  // namespace elk::chip

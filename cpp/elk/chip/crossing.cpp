@@ -13,35 +13,23 @@ namespace {
 
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
-/// Directed links along a line of `length` cores that may be a circle.
-std::int64_t links_along(std::int64_t length, bool circle) {
-  return circle && length > 2 ? 2 * length : 2 * (length - 1);
-}
-
 /// Places along one dimension between the first and the last node of a module.
 struct Reach {
   std::int64_t first;
   std::int64_t last;
 };
 
-/// One dimension of a grid, across which it can be cut.
-struct Dimension {
-  std::int64_t length;
-  std::int64_t across;  // lines that a cut goes through
-  bool circle;
-  std::vector<Reach> modules;
-};
-
-/// Bytes a second that the cuts across one dimension let through.
-BytesPerSecond through(const Dimension& dim, BytesPerSecond link) {
+/// Bytes a second that the straight cuts across one dimension let through to and from modules that
+/// reach so far along it.
+BytesPerSecond through(const Network& network, std::size_t dim, const std::vector<Reach>& reaches,
+                       BytesPerSecond link) {
   BytesPerSecond least = kInfinite;
-  const std::int64_t boundaries = dim.circle && dim.length > 2 ? 2 : 1;
-  const double rate = static_cast<double>(boundaries * dim.across) * link;
-  const auto modules = static_cast<double>(dim.modules.size());
-  for (std::int64_t at = 1; at < dim.length; ++at) {
-    const auto before = std::count_if(dim.modules.begin(), dim.modules.end(),
+  const auto modules = static_cast<double>(reaches.size());
+  for (std::int64_t at = 1; at < network.length(dim); ++at) {
+    const double rate = static_cast<double>(network.links_across(dim, at)) * link;
+    const auto before = std::count_if(reaches.begin(), reaches.end(),
                                       [at](const Reach& reach) { return reach.last < at; });
-    const auto after = std::count_if(dim.modules.begin(), dim.modules.end(),
+    const auto after = std::count_if(reaches.begin(), reaches.end(),
                                      [at](const Reach& reach) { return reach.first >= at; });
     const double a = static_cast<double>(before) / modules;
     const double c = static_cast<double>(after) / modules;
@@ -52,39 +40,38 @@ BytesPerSecond through(const Dimension& dim, BytesPerSecond link) {
   return least;
 }
 
+/// How far the nodes of a module reach along one dimension.
+Reach reach_of(const Network& network, std::size_t dim, const std::vector<CoreId>& module) {
+  Reach result{.first = network.length(dim), .last = -1};
+  for (const CoreId core : module) {
+    const std::int64_t at = network.place(core.value)[dim];
+    result = {.first = std::min(result.first, at), .last = std::max(result.last, at)};
+  }
+  return result;
+}
+
 }  // namespace
 
 Crossing crossing(const Chip& chip) {
   Crossing result{.receive = kInfinite, .anywhere = kInfinite};
-  if (!is_mesh(chip)) {
+  const Network network = network_of(chip);
+  if (!network.routed()) {
     return result;
   }
-  const bool ring = chip.interconnect.topology == Topology::Ring;
-  const bool circle = ring || chip.interconnect.topology == Topology::Torus2d;
-  const std::int64_t rows = ring ? 1 : chip.core.rows;
-  const std::int64_t cols = ring ? chip.core.count : chip.core.cols;
-  Dimension down{.length = rows, .across = cols, .circle = circle, .modules = {}};
-  Dimension along{.length = cols, .across = rows, .circle = circle, .modules = {}};
+  const BytesPerSecond link = chip.interconnect.link_rate;
+  const std::vector<std::vector<CoreId>> modules = attached_cores(chip);
   std::int64_t nodes = 0;
-  for (const std::vector<CoreId>& module : attached_cores(chip)) {
-    Reach row{.first = rows, .last = -1};
-    Reach col{.first = cols, .last = -1};
-    for (const CoreId core : module) {
-      const std::int64_t r = core.value / cols;
-      const std::int64_t c = core.value % cols;
-      row = {.first = std::min(row.first, r), .last = std::max(row.last, r)};
-      col = {.first = std::min(col.first, c), .last = std::max(col.last, c)};
-    }
+  for (const std::vector<CoreId>& module : modules) {
     nodes += static_cast<std::int64_t>(module.size());
-    down.modules.push_back(row);
-    along.modules.push_back(col);
   }
-  const std::int64_t links =
-      (rows * links_along(cols, circle)) + (cols * links_along(rows, circle)) + nodes;
-  result.receive = static_cast<double>(links) * chip.interconnect.link_rate;
-  if (nodes > 0) {
-    result.anywhere = std::min(through(down, chip.interconnect.link_rate),
-                               through(along, chip.interconnect.link_rate));
+  result.receive = static_cast<double>(network.all_links() + nodes) * link;
+  for (std::size_t dim = 0; dim < network.dims() && nodes > 0; ++dim) {
+    std::vector<Reach> reaches;
+    reaches.reserve(modules.size());
+    for (const std::vector<CoreId>& module : modules) {
+      reaches.push_back(reach_of(network, dim, module));
+    }
+    result.anywhere = std::min(result.anywhere, through(network, dim, reaches, link));
   }
   return result;
 }

@@ -11,8 +11,9 @@ namespace elk::chip {
 
 /// For each HBM module, the cores of one chip through whose nodes it injects, each over one link.
 /// Modules at the edges share them evenly, clockwise from the corner of core 0 (EdgesLeftRight:
-/// left column, then right); modules at nodes sit in the middle of equal parts of the grid or ring.
-/// Empty on all-to-all, where a module has a node of its own, and without HBM.
+/// left column, then right), all those behind a place of rows and columns together; modules at
+/// nodes sit in the middle of equal parts of the grid or ring. Empty on all-to-all, where a module
+/// has a node of its own, and without HBM.
 [[nodiscard]] std::vector<std::vector<CoreId>> attached_cores(const Chip& chip);
 
 /// What HBM data meets on its way to the cores of one chip. Without a limit: infinity.
@@ -33,11 +34,9 @@ struct Delivery {
 /// The limits of preloads. Throws InvalidInput if the chip has no HBM.
 [[nodiscard]] Delivery delivery(const Chip& chip);
 
-/// Links over which a core can receive at once.
-[[nodiscard]] double receiving_links(Topology topology);
-
-/// Bytes a second that a core can receive from other chips beside what comes over these links. On
-/// grids what many cores of a chip need crosses between chips once, and port cores take it in.
+/// Bytes a second that a core can receive from other chips beside what comes over links of its own
+/// chip. On grids what many cores of a chip need crosses between chips once, and port cores take it
+/// in.
 [[nodiscard]] double receiving_between(const Chip& chip);
 
 /// Seconds to read `bytes` that lie striped over all channels of one chip:

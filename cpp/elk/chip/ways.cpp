@@ -16,52 +16,30 @@ namespace {
 enum class Edge : std::uint8_t { Left, Right, Top, Bottom };
 constexpr std::size_t kEdges = 4;
 
-struct Place {
-  std::int64_t row;
-  std::int64_t col;
-};
-
-struct Nodes {
-  std::int64_t rows;
-  std::int64_t cols;
-
-  [[nodiscard]] Place place(std::int64_t core) const {
-    return {.row = core / cols, .col = core % cols};
-  }
-};
-
-Nodes nodes_of(const Chip& chip) {
-  if (chip.interconnect.topology == Topology::Ring) {
-    return {.rows = 1, .cols = chip.core.count};
-  }
-  return {.rows = chip.core.rows, .cols = chip.core.cols};
-}
-
 /// The edge at which a node lies. Within the grid there is none, and the side does not matter.
-Edge edge_of(const Chip& chip, const Nodes& grid, std::int64_t core) {
-  const Place at = grid.place(core);
-  const bool inner_row = at.row > 0 && at.row < grid.rows - 1;
+Edge edge_of(const Chip& chip, const Network& network, const Places& at) {
+  const bool inner_row = at[0] > 0 && at[0] < network.length(0) - 1;
   if (chip.hbm->position != HbmPosition::EdgesAll || inner_row) {
-    return at.col == 0 ? Edge::Left : Edge::Right;
+    return at[1] == 0 ? Edge::Left : Edge::Right;
   }
-  return at.row == 0 ? Edge::Top : Edge::Bottom;
+  return at[0] == 0 ? Edge::Top : Edge::Bottom;
 }
 
 bool upright(Edge edge) { return edge == Edge::Left || edge == Edge::Right; }
 
 /// The nodes of a module beside an area, all of them if there is none: for each edge their
 /// positions.
-std::array<std::vector<std::int32_t>, kEdges> beside(const Chip& chip, const Nodes& grid,
+std::array<std::vector<std::int32_t>, kEdges> beside(const Chip& chip, const Network& network,
                                                      const std::vector<CoreId>& nodes,
-                                                     const Area& area) {
+                                                     const Places& area) {
   std::array<std::vector<std::int32_t>, kEdges> result;
   std::array<std::vector<std::int32_t>, kEdges> all;
   bool any = false;
   for (std::size_t node = 0; node < nodes.size(); ++node) {
-    const Edge edge = edge_of(chip, grid, nodes[node].value);
-    const Place at = grid.place(nodes[node].value);
+    const Places at = network.place(nodes[node].value);
+    const Edge edge = edge_of(chip, network, at);
     all[static_cast<std::size_t>(edge)].push_back(static_cast<std::int32_t>(node));
-    if (upright(edge) ? at.row < area.rows : at.col < area.cols) {
+    if ((upright(edge) ? at[0] < area[0] : at[1] < area[1]) && at[2] < area[2]) {
       result[static_cast<std::size_t>(edge)].push_back(static_cast<std::int32_t>(node));
       any = true;
     }
@@ -80,10 +58,16 @@ std::size_t count(const std::array<std::vector<std::int32_t>, kEdges>& members) 
 /// Deals receivers out to the nodes of one module.
 class Dealer {
  public:
-  Dealer(const Nodes& grid, const std::vector<CoreId>& nodes, std::span<const CoreId> receivers)
-      : grid_(grid), nodes_(nodes), result_(receivers.size()) {
+  Dealer(const Network& network, const std::vector<CoreId>& nodes,
+         std::span<const CoreId> receivers)
+      : network_(network), nodes_(nodes), result_(receivers.size()) {
     for (std::size_t number = 0; number < receivers.size(); ++number) {
-      left_.push_back({.core = receivers[number].value, .number = number});
+      const std::int32_t core = receivers[number].value;
+      const Places at = network.place(core);
+      left_.push_back({.core = core,
+                       .number = static_cast<std::int32_t>(number),
+                       .along = {static_cast<std::int32_t>(line_of(at, false)),
+                                 static_cast<std::int32_t>(line_of(at, true))}});
     }
   }
 
@@ -101,16 +85,17 @@ class Dealer {
     for (const std::int32_t member : members) {
       sum += along(edge, nodes_[static_cast<std::size_t>(member)].value);
     }
+    const std::size_t side = upright(edge) ? 1 : 0;
     const auto nearer = [&](const Receiver& a, const Receiver& b) {
-      return std::tuple(std::abs((count * along(edge, a.core)) - sum), a.core, a.number) <
-             std::tuple(std::abs((count * along(edge, b.core)) - sum), b.core, b.number);
+      return std::tuple(std::abs((count * a.along[side]) - sum), a.core, a.number) <
+             std::tuple(std::abs((count * b.along[side]) - sum), b.core, b.number);
     };
     std::sort(left_.begin(), left_.end(), nearer);
     std::vector<Receiver> taken(left_.begin(), left_.begin() + static_cast<std::ptrdiff_t>(share));
     left_.erase(left_.begin(), left_.begin() + static_cast<std::ptrdiff_t>(share));
     std::sort(taken.begin(), taken.end(), [&](const Receiver& a, const Receiver& b) {
-      return std::tuple(along(edge, a.core), a.core, a.number) <
-             std::tuple(along(edge, b.core), b.core, b.number);
+      return std::tuple(a.along[side], a.core, a.number) <
+             std::tuple(b.along[side], b.core, b.number);
     });
     std::sort(members.begin(), members.end(), [&](std::int32_t a, std::int32_t b) {
       const std::int64_t first = nodes_[static_cast<std::size_t>(a)].value;
@@ -118,7 +103,7 @@ class Dealer {
       return std::pair(along(edge, first), first) < std::pair(along(edge, second), second);
     });
     for (std::size_t k = 0; k < taken.size(); ++k) {
-      result_[taken[k].number] = members[k * members.size() / taken.size()];
+      result_[subscript(taken[k].number)] = members[k * members.size() / taken.size()];
     }
   }
 
@@ -126,16 +111,20 @@ class Dealer {
 
  private:
   struct Receiver {
-    std::int64_t core;
-    std::size_t number;
+    std::int32_t core;
+    std::int32_t number;
+    std::array<std::int32_t, 2> along;  // of an edge at the top or bottom, of one at a side
   };
 
+  /// The row, or column, that a place lies in, by layer.
+  [[nodiscard]] std::int64_t line_of(const Places& at, bool row) const {
+    return ((row ? at[0] : at[1]) * network_.length(2)) + at[2];
+  }
   [[nodiscard]] std::int64_t along(Edge edge, std::int64_t core) const {
-    const Place at = grid_.place(core);
-    return upright(edge) ? at.row : at.col;
+    return line_of(network_.place(core), upright(edge));
   }
 
-  const Nodes& grid_;
+  const Network& network_;
   const std::vector<CoreId>& nodes_;
   std::vector<std::int32_t> result_;
   std::vector<Receiver> left_;  // without a node
@@ -143,23 +132,23 @@ class Dealer {
 
 }  // namespace
 
-std::vector<std::int64_t> nodes_beside(const Chip& chip, const Area& area) {
+std::vector<std::int64_t> nodes_beside(const Chip& chip, const Places& area) {
   std::vector<std::int64_t> result;
-  const Nodes grid = nodes_of(chip);
+  const Network network = network_of(chip);
   for (const std::vector<CoreId>& nodes : attached_cores(chip)) {
-    result.push_back(static_cast<std::int64_t>(count(beside(chip, grid, nodes, area))));
+    result.push_back(static_cast<std::int64_t>(count(beside(chip, network, nodes, area))));
   }
   return result;
 }
 
 std::vector<std::vector<std::int32_t>> entry_nodes(const Chip& chip,
                                                    std::span<const CoreId> receivers,
-                                                   const Area& area) {
+                                                   const Places& area) {
   std::vector<std::vector<std::int32_t>> result;
-  const Nodes grid = nodes_of(chip);
+  const Network network = network_of(chip);
   for (const std::vector<CoreId>& nodes : attached_cores(chip)) {
-    const auto members = beside(chip, grid, nodes, area);
-    Dealer dealer(grid, nodes, receivers);
+    const auto members = beside(chip, network, nodes, area);
+    Dealer dealer(network, nodes, receivers);
     std::size_t later = count(members);
     for (std::size_t edge = 0; edge < kEdges; ++edge) {
       later -= members[edge].size();
@@ -182,18 +171,22 @@ std::int64_t port_core(std::int64_t core, std::int64_t cores, std::int64_t ports
   return ceil_div((core * ports / cores) * cores, ports);
 }
 
-Area area_of(const Chip& chip, std::span<const CoreId> cores) {
-  const Nodes grid = nodes_of(chip);
-  Area result{.rows = 0, .cols = 0};
+Places area_of(const Chip& chip, std::span<const CoreId> cores) {
+  const Network network = network_of(chip);
+  Places result{};
   for (const CoreId core : cores) {
-    const Place at = grid.cols > 0 ? grid.place(core.value) : Place{.row = 0, .col = core.value};
-    result = {.rows = std::max(result.rows, at.row + 1), .cols = std::max(result.cols, at.col + 1)};
+    const Places at = network.place(core.value);
+    for (std::size_t dim = 0; dim < kMostDims; ++dim) {
+      result[dim] = std::max(result[dim], at[dim] + 1);
+    }
   }
   return result;
 }
 
-bool along_row_first(const Chip& chip, CoreId core) {
-  return upright(edge_of(chip, nodes_of(chip), core.value));
+Turn turn_at(const Chip& chip, CoreId core) {
+  const Network network = network_of(chip);
+  const bool beside = upright(edge_of(chip, network, network.place(core.value)));
+  return beside ? Turn::RowFirst : Turn::ColumnFirst;
 }
 
 }  // namespace elk::chip

@@ -9,16 +9,11 @@
 
 namespace elk::chip {
 
-/// Rows and columns of one chip's grid, [0, rows) and [0, cols).
-struct Area {
-  std::int64_t rows;
-  std::int64_t cols;
-};
-
 /// For each HBM module, how many of its nodes lie at the edge beside an area: at the left and right
-/// in its rows, at the top and bottom in its columns. All of them where none does. Data for the
-/// area come in through these: from the others they would have to share the links into it.
-[[nodiscard]] std::vector<std::int64_t> nodes_beside(const Chip& chip, const Area& area);
+/// in its rows, at the top and bottom in its columns, and in its layers. All of them where none
+/// does. Data for the area, which has so many places along each dimension, come in through these:
+/// from the others they would have to share the links into it.
+[[nodiscard]] std::vector<std::int64_t> nodes_beside(const Chip& chip, const Places& area);
 
 /// For each HBM module and each of `receivers`, cores of one chip, the node through which the
 /// module's data for it pass: a position in `attached_cores(chip)[module]`. Empty where that is.
@@ -27,11 +22,11 @@ struct Area {
 /// Data lie striped over all modules, so each module serves every core. Its nodes beside the area
 /// share the receivers evenly, in runs along their edge: those of the left and right columns take
 /// rows, those of the top and bottom rows take columns, the corners with them. Together with
-/// `along_row_first` this keeps data off the links along the edge: the busiest link then carries
+/// `turn_at` this keeps data off the links along the edge: the busiest link then carries
 /// little more than a node lets in.
 [[nodiscard]] std::vector<std::vector<std::int32_t>> entry_nodes(const Chip& chip,
                                                                  std::span<const CoreId> receivers,
-                                                                 const Area& area);
+                                                                 const Places& area);
 
 /// The same where all cores are receivers, in the order of their numbers.
 [[nodiscard]] std::vector<std::vector<std::int32_t>> entry_nodes(const Chip& chip);
@@ -40,12 +35,11 @@ struct Area {
 /// lie evenly among them. Numbered on the chip.
 [[nodiscard]] std::int64_t port_core(std::int64_t core, std::int64_t cores, std::int64_t ports);
 
-/// The least area of one chip's grid that holds `cores`, which are numbered on it; all-to-all is
-/// one row.
-[[nodiscard]] Area area_of(const Chip& chip, std::span<const CoreId> cores);
+/// The least area of one chip's grid that holds `cores`, which are numbered on it.
+[[nodiscard]] Places area_of(const Chip& chip, std::span<const CoreId> cores);
 
-/// Whether data that pass the node at `core` go along its row first and then along a column: they
-/// leave an edge at a right angle. Where modules are at nodes within the grid, always.
-[[nodiscard]] bool along_row_first(const Chip& chip, CoreId core);
+/// Which way data that pass the node at `core` turn: they leave an edge at a right angle. Where
+/// modules are at nodes within the grid, they go along the row first.
+[[nodiscard]] Turn turn_at(const Chip& chip, CoreId core);
 
 }  // namespace elk::chip

@@ -17,7 +17,7 @@ double number(Bytes bytes) { return static_cast<double>(bytes.value); }
 
 /// By simulation, where cores are equal and simulated once; on a grid forecasts decide.
 schedule::Appraisal appraisal(const schedule::Problem& problem, const schedule::Aim& aim) {
-  if (problem.chip().interconnect.topology != chip::Topology::AllToAll) {
+  if (chip::routed(problem.chip())) {
     return {};
   }
   return [&problem, aim](const program::Program& program) {

@@ -139,7 +139,7 @@ Plan compile_whole(const ir::Graph& graph, const chip::Chip& chip, const tile::T
 /// machine of more cores is worth an estimate.
 Pooled pooled(const ir::Graph& graph, const chip::Chip& chip, const tile::TileModel& tiles,
               const Options& options, Spaces& spaces) {
-  const bool few_axes = chip::is_mesh(chip);
+  const bool few_axes = chip::routed(chip);
   constexpr Picoseconds kNever{std::numeric_limits<std::int64_t>::max()};
   return {.about = few_axes ? shard::pooled_time(graph, chip, tiles, options.threads) : kNever,
           .plan = [&](schedule::Policy policy) {

@@ -23,8 +23,8 @@ constexpr std::size_t kBytesOfOp = std::size_t{32} << 10U;
 /// What executes depend on: everything but the HBM, the host, energy and names.
 void add_cores(const chip::Chip& chip, KeyWriter& out) {
   const auto& [name, chips, core, links, hbm, inter_chip, host_rate, energy] = chip;
-  out.all(chips, core.count, core.rows, core.cols, core.sram, core.reserved, core.clock_hz,
-          core.sram_rate, core.remote_access_blocks, core.tile_model);
+  out.all(chips, core.count, core.rows, core.cols, core.depth, core.sram, core.reserved,
+          core.clock_hz, core.sram_rate, core.remote_access_blocks, core.tile_model);
   out.all(links.topology, links.link_rate, links.hop_latency, links.sync_latency,
           links.fragment_latency, links.multicast, links.overlaps_compute, links.native_shift);
   out.all(hbm.has_value(), inter_chip.has_value());

@@ -56,8 +56,7 @@ std::vector<sim::Run> simulated(const ir::Graph& graph, const chip::Chip& chip,
 }  // namespace
 
 sim::Fidelity fidelity(const chip::Chip& pod) {
-  const std::int64_t most =
-      pod.interconnect.topology == chip::Topology::AllToAll ? kMostCores : kMostNodes;
+  const std::int64_t most = chip::routed(pod) ? kMostNodes : kMostCores;
   return chip::total_cores(pod) <= most ? sim::Fidelity::Core : sim::Fidelity::Symmetric;
 }
 

@@ -45,7 +45,7 @@ constexpr double kToldApart = 0.01;
 /// Whether a run of the plan may be shorter than the ideal, by what the search knows of it.
 bool may_undercut(const Plan& plan, const chip::Chip& pod) {
   const bool apart = fidelity(pod) == sim::Fidelity::Core;
-  if (!plan.simulated || (apart && chip::is_mesh(pod))) {
+  if (!plan.simulated || (apart && chip::routed(pod))) {
     return to_seconds(plan.predicted.total).value < kFarApart * plan.bounds.ideal.value;
   }
   return plan.simulated->value * (apart ? 1.0 - kToldApart : 1.0) < plan.bounds.ideal.value;

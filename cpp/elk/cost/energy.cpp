@@ -26,29 +26,15 @@ chip::Energy in_joules(const chip::Chip& chip) {
           .static_w = chip.energy->static_w};
 }
 
-/// Links between two cores drawn at random, about.
-double mean_hops(const chip::Chip& chip) {
-  const auto rows = static_cast<double>(chip.core.rows);
-  const auto cols = static_cast<double>(chip.core.cols);
-  switch (chip.interconnect.topology) {
-    case chip::Topology::AllToAll:
-      return 1.0;
-    case chip::Topology::Mesh2d:
-      return (rows + cols) / 3.0;
-    case chip::Topology::Torus2d:
-      return (rows + cols) / 4.0;
-    case chip::Topology::Ring:
-      return static_cast<double>(chip.core.count) / 4.0;
-  }
-  return 1.0;
-}
-
 double as_double(Bytes bytes) { return static_cast<double>(bytes.value); }
 
 }  // namespace
 
 EnergyForecast::EnergyForecast(const ir::Graph& graph, const chip::Chip& chip)
-    : graph_(graph), chip_(chip), each_(in_joules(chip)), hops_(mean_hops(chip)) {}
+    : graph_(graph),
+      chip_(chip),
+      each_(in_joules(chip)),
+      hops_(chip::network_of(chip).mean_hops()) {}
 
 /// Read and written once, over `hops` links.
 double EnergyForecast::exchanged(double bytes, double hops) const {

@@ -34,46 +34,11 @@ const ir::Tensor& moved(const ir::Graph& graph, const ir::Operand& operand) {
   return graph.tensors[static_cast<std::size_t>(operand.tensor)];
 }
 
-/// From each chip to the next in a ring. On a grid with an even side there is one of neighbours; in
-/// a line the last message goes all the way back, in the free direction of every link.
-Passage around(chip::Topology topology, std::int64_t chips) {
-  const std::int64_t rows = rows_of_chips(chips);
-  if (topology != chip::Topology::Mesh2d || chips == 2 || (rows > 1 && chips % 2 == 0)) {
-    return {.longest = 1, .load = 1.0};
-  }
-  return {.longest = rows > 1 ? 2 : chips - 1, .load = 1.0};
-}
-
-/// From each chip to all others.
-Passage across(chip::Topology topology, std::int64_t chips) {
-  const auto others = static_cast<double>(chips - 1);
-  if (topology == chip::Topology::Ring) {
-    const std::int64_t passed = chips * chips / 4;  // The shorter way round to each.
-    return {.longest = chips / 2, .load = static_cast<double>(passed) / others};
-  }
-  if (topology == chip::Topology::Mesh2d) {
-    const std::int64_t rows = rows_of_chips(chips);
-    const std::int64_t cols = chips / rows;
-    const std::int64_t passed =
-        (cols * (rows * rows - 1) / 3) + (rows * (cols * cols - 1) / 3);  // by all of one chip
-    return {.longest = rows + cols - 2, .load = static_cast<double>(passed) / others};
-  }
-  return {.longest = 1, .load = 1.0};
-}
-
 bool sums(ir::OpKind kind) {
   return kind == ir::OpKind::AllReduce || kind == ir::OpKind::ReduceScatter;
 }
 
 }  // namespace
-
-std::int64_t rows_of_chips(std::int64_t chips) {
-  std::int64_t rows = 1;
-  for (std::int64_t r = 1; r * r <= chips; ++r) {
-    rows = chips % r == 0 ? r : rows;
-  }
-  return rows;
-}
 
 std::vector<Round> rounds(ir::OpKind kind, const Held& held, std::int64_t chips, Way way) {
   if (kind == ir::OpKind::AllGather) {
@@ -92,7 +57,12 @@ std::vector<Round> rounds(ir::OpKind kind, const Held& held, std::int64_t chips,
 }
 
 Passage passage(Way way, chip::Topology topology, std::int64_t chips) {
-  return way == Way::Ring ? around(topology, chips) : across(topology, chips);
+  const chip::Network network = chip::network_of_chips(topology, chips);
+  if (way == Way::Ring) {  // What goes all the way back takes the free direction of every link.
+    return {.longest = network.tour_step(), .load = 1.0};
+  }
+  const auto others = static_cast<double>(chips - 1);
+  return {.longest = network.longest(), .load = static_cast<double>(network.passed()) / others};
 }
 
 std::int64_t sent_bytes(const std::vector<Round>& rounds) {

@@ -82,7 +82,4 @@ struct Sum {
 /// its own. The first of them has it.
 [[nodiscard]] std::int64_t cores_of_port(const chip::Chip& chip, std::int64_t cores);
 
-/// Rows of the squarest grid of `chips`.
-[[nodiscard]] std::int64_t rows_of_chips(std::int64_t chips);
-
 }  // namespace elk::partition

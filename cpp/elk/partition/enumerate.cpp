@@ -115,7 +115,8 @@ std::optional<ExecutePlan> complete_plan(const ir::Graph& graph, const ir::Op& o
                    .loops = {},
                    .mesh_dims = {}};
   plan.order = core_order(graph, op, plan.factors);
-  std::optional<std::vector<std::int32_t>> dims = mesh_dims(plan.order, plan.factors, chip);
+  std::optional<std::vector<std::int32_t>> dims =
+      mesh_dims(plan.order, plan.factors, chip::network_of_machine(chip));
   if (!dims) {
     return std::nullopt;
   }

@@ -134,13 +134,15 @@ std::int64_t most_lacking(const Needs& needs, std::int64_t ids, std::int64_t chi
 std::int64_t ids_of_chip(const std::vector<std::int64_t>& factors,
                          const std::vector<std::int32_t>& order,
                          const std::vector<std::int32_t>& mesh_dims, const chip::Chip& chip) {
-  if (!chip::is_mesh(chip) || grid_of(chip).rows == 1) {
+  const chip::Network network = chip::network_of(chip);
+  const std::size_t stacked = network.stacked();
+  if (!network.routed() || (stacked == 0 && network.length(0) * chip.chips == 1)) {
     return chip.core.count;
   }
-  std::int64_t ids = chip.core.rows;
+  std::int64_t ids = network.length(stacked);
   for (const std::int32_t axis : order) {
     const auto a = static_cast<std::size_t>(axis);
-    ids *= mesh_dims[a] == 1 ? factors[a] : 1;
+    ids *= mesh_dims[a] != static_cast<std::int32_t>(stacked) ? factors[a] : 1;
   }
   return ids;
 }

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <tuple>
+#include <utility>
 
+#include "elk/base/ids.hpp"
 #include "elk/partition/extent.hpp"
 #include "elk/partition/plan.hpp"
 
@@ -49,29 +51,58 @@ std::vector<std::int32_t> core_order(const ir::Graph& graph, const ir::Op& op,
   return order;
 }
 
+namespace {
+
+/// The shortest dimension of at least `factor` places, of equal ones the innermost; none: -1.
+std::int32_t shortest(const chip::Network& network, std::int64_t factor) {
+  std::int32_t best = -1;
+  for (std::size_t dim = 0; dim < network.dims(); ++dim) {
+    const std::int64_t length = network.length(dim);
+    if (length >= factor && (best < 0 || length <= network.length(subscript(best)))) {
+      best = static_cast<std::int32_t>(dim);
+    }
+  }
+  return best;
+}
+
+/// Gives the axes from number `next` on the dimensions not `taken`, if they fit.
+bool fit(const std::vector<std::int32_t>& order, const std::vector<std::int64_t>& factors,
+         const chip::Network& network, std::size_t next, std::vector<std::int32_t>& dims) {
+  if (next == order.size()) {
+    return true;
+  }
+  const std::size_t axis = subscript(order[next]);
+  for (std::size_t dim = 0; dim < network.dims(); ++dim) {
+    const auto number = static_cast<std::int32_t>(dim);
+    if (factors[axis] > network.length(dim) ||
+        std::any_of(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(next),
+                    [&](std::int32_t other) { return dims[subscript(other)] == number; })) {
+      continue;
+    }
+    dims[axis] = number;
+    if (fit(order, factors, network, next + 1, dims)) {
+      return true;
+    }
+  }
+  dims[axis] = -1;
+  return false;
+}
+
+}  // namespace
+
 std::optional<std::vector<std::int32_t>> mesh_dims(const std::vector<std::int32_t>& order,
                                                    const std::vector<std::int64_t>& factors,
-                                                   const chip::Chip& chip) {
+                                                   const chip::Network& network) {
   std::vector<std::int32_t> result(factors.size(), -1);
-  if (!chip::is_mesh(chip)) {
+  if (!network.routed() || order.empty()) {
     return result;
   }
-  const Grid grid = grid_of(chip);
-  const auto factor = [&](std::size_t i) { return factors[static_cast<std::size_t>(order[i])]; };
-  const auto place = [&](std::size_t i, std::int32_t dim) {
-    result[static_cast<std::size_t>(order[i])] = dim;
-  };
-  if (order.size() == 1 && factor(0) <= std::max(grid.rows, grid.cols)) {
-    const bool along_row =
-        factor(0) <= grid.cols && (grid.cols <= grid.rows || factor(0) > grid.rows);
-    place(0, along_row ? 1 : 0);
-  } else if (order.size() == 2 && factor(0) <= grid.rows && factor(1) <= grid.cols) {
-    place(0, 0);
-    place(1, 1);
-  } else if (order.size() == 2 && factor(0) <= grid.cols && factor(1) <= grid.rows) {
-    place(0, 1);
-    place(1, 0);
-  } else if (!order.empty()) {
+  if (order.size() == 1) {
+    const std::size_t axis = subscript(order.front());
+    result[axis] = shortest(network, factors[axis]);
+    return result[axis] < 0 ? std::nullopt : std::optional(std::move(result));
+  }
+  if (order.size() > network.dims() || !fit(order, factors, network, 0, result)) {
     return std::nullopt;
   }
   return result;
@@ -82,23 +113,14 @@ std::vector<std::int64_t> strides(const std::vector<std::int64_t>& factors,
                                   const std::vector<std::int32_t>& mesh_dims,
                                   const chip::Chip& chip) {
   std::vector<std::int64_t> result(factors.size(), 0);
+  const chip::Network network = chip::network_of(chip);
   std::int64_t inner = 1;
   for (std::size_t i = order.size(); i-- > 0;) {
     const auto axis = static_cast<std::size_t>(order[i]);
-    result[axis] = inner;
-    if (mesh_dims[axis] >= 0) {
-      result[axis] = mesh_dims[axis] == 0 ? grid_of(chip).cols : 1;
-    }
+    result[axis] = mesh_dims[axis] >= 0 ? network.stride(subscript(mesh_dims[axis])) : inner;
     inner *= factors[axis];
   }
   return result;
-}
-
-Grid grid_of(const chip::Chip& chip) {
-  if (chip.interconnect.topology == chip::Topology::Ring) {
-    return {.rows = 1, .cols = chip::total_cores(chip)};
-  }
-  return {.rows = chip.chips * chip.core.rows, .cols = chip.core.cols};
 }
 
 }  // namespace elk::partition

@@ -27,7 +27,7 @@ std::int64_t number_of(const Rotation& rotation, std::span<const std::int64_t> d
   std::int64_t number = 0;
   for (std::size_t i = 0; i < rotation.axes.size(); ++i) {
     const std::int64_t factor = rotation.factors[i];
-    const bool back = rotation.snakes && i == 1 && number % 2 == 1;
+    const bool back = rotation.snakes && i > 0 && number % 2 == 1;
     number = (number * factor) + (back ? factor - 1 - digits[i] : digits[i]);
   }
   return number;
@@ -123,10 +123,10 @@ Rotation rotation(const ir::Op& op, std::size_t operand, const ExecutePlan& plan
   }
   result.ring = set_strides(plan.loops, result.circles);
   require_rings(op, operand, plan, result);
-  if (!chip::is_mesh(chip)) {
+  if (!chip::routed(chip)) {
     return result;
   }
-  result.snakes = result.axes.size() == 2;
+  result.snakes = result.axes.size() > 1;
   const bool around =
       result.axes.size() == 1 &&
       goes_around(chip, plan.mesh_dims[subscript(result.axes[0])], result.factors[0], result.ring);
@@ -181,17 +181,7 @@ std::int64_t ring_hops(std::int64_t cores, bool folds) {
 
 bool goes_around(const chip::Chip& chip, std::int32_t dim, std::int64_t factor,
                  std::int64_t cores) {
-  switch (chip.interconnect.topology) {
-    case chip::Topology::AllToAll:
-      return true;
-    case chip::Topology::Mesh2d:
-      return false;
-    case chip::Topology::Torus2d:
-      return factor == cores && cores == (dim == 0 ? chip.core.rows : chip.core.cols);
-    case chip::Topology::Ring:
-      return factor == cores && cores == chip.core.count;
-  }
-  return false;
+  return chip::network_of(chip).goes_around(subscript(std::max(dim, 0)), factor, cores);
 }
 
 std::vector<Turning> turning(const ir::Op& op, const ExecutePlan& plan, const chip::Chip& chip,

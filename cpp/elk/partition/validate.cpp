@@ -117,22 +117,34 @@ void validate_list(const ir::Op& op, std::vector<std::int32_t> listed, const cha
   }
 }
 
+/// Numbers with a cross between them.
+std::string crossed(const chip::Places& sides, std::size_t dims) {
+  std::string result;
+  for (std::size_t dim = 0; dim < dims; ++dim) {
+    result += text(dim > 0 ? " x " : "", sides[dim]);
+  }
+  return result;
+}
+
 void validate_grid(const ir::Op& op, const ExecutePlan& plan, const chip::Chip& chip) {
-  const Grid grid = grid_of(chip);
-  std::vector<std::int64_t> used{1, 1};
+  const chip::Network network = chip::network_of_machine(chip);
+  const auto dims = static_cast<std::int32_t>(network.dims());
+  chip::Places used{1, 1, 1};
   for (std::size_t axis = 0; axis < op.axes.size(); ++axis) {
     const std::int32_t dim = plan.mesh_dims[axis];
-    const bool placed = chip::is_mesh(chip) && plan.factors[axis] > 1;
-    if (dim < -1 || dim > 1 || (dim >= 0) != placed) {
+    const bool placed = network.routed() && plan.factors[axis] > 1;
+    if (dim < -1 || dim >= std::max(dims, 2) || (dim >= 0) != placed) {
       refuse(op, "axis ", op.axes[axis].name, " lies along mesh dimension ", dim);
     }
     if (dim >= 0 && std::exchange(used[static_cast<std::size_t>(dim)], plan.factors[axis]) > 1) {
       refuse(op, "two axes lie along mesh dimension ", dim);
     }
   }
-  if (chip::is_mesh(chip) && (used[0] > grid.rows || used[1] > grid.cols)) {
-    refuse(op, used[0], " x ", used[1], " cores do not fit a grid of ", grid.rows, " x ",
-           grid.cols);
+  for (std::size_t dim = 0; dim < network.dims(); ++dim) {
+    if (used[dim] > network.length(dim)) {
+      refuse(op, crossed(used, network.dims()), " cores do not fit a grid of ",
+             crossed(network.sides(), network.dims()));
+    }
   }
 }
 

@@ -24,7 +24,7 @@ _REMEDIES = {
     "core.grid": "give a mesh or torus grid = [rows, cols], other chips count; both must agree",
     "core.reserved_bytes": "reserve less, or leave reserved_bytes out for 8 KiB",
     "hbm.port_bytes_per_s": "leave port_bytes_per_s out: it is then bytes_per_s / modules",
-    "hbm.position": 'write position = "nodes", or put the cores on a mesh2d or torus2d',
+    "hbm.position": 'write position = "nodes", or put the cores on a mesh2d or another grid',
     "hbm.refresh_stall_s": "make refresh_interval_s longer, or leave both out for no refresh",
     "inter_chip.port_cores": "leave port_cores out: it is then all cores",
 }
@@ -134,8 +134,12 @@ def nearest(word: str, words: Iterable[str]) -> str:
 
 def _closest(word: str, words: Iterable[str]) -> str | None:
     by_lower = {known.lower(): known for known in words}
-    close = difflib.get_close_matches(word[:_LONGEST].lower(), list(by_lower), n=1)
-    return by_lower[close[0]] if close else None
+    meant = word[:_LONGEST].lower()
+    close = difflib.get_close_matches(meant, list(by_lower), n=2)
+    alike = {x: difflib.SequenceMatcher(None, x, meant).ratio() for x in close}
+    # Of words that are as like, the first that is listed.
+    best = max(alike.values(), default=None)
+    return next((by_lower[x] for x in by_lower if x in alike and alike[x] == best), None)
 
 
 def _names(location: Iterable[int | str]) -> Iterator[str]:

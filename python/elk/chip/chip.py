@@ -136,7 +136,8 @@ class Chip(Table):
 
         - `hbm_bandwidth` is that of all chips together, `hbm_bytes_per_s` that of one.
         - `topology="mesh2d"` gives cores that have a count the squarest grid, with HBM on all its
-          edges; `topology="all_to_all"` undoes that.
+          edges, as do `"mesh3d"` and `"groups"` with `group_cores`; `topology="all_to_all"` undoes
+          that.
         - What was a default follows what it depends on: ports of HBM modules their rate, port
           cores the count. With `chips=1` the network between chips goes.
 
@@ -181,7 +182,7 @@ class Chip(Table):
         return _core.Chip(
             name=self.name,
             chips=self.chips,
-            core=self.core.to_core(),
+            core=self.core.to_core(self.interconnect.group_cores),
             interconnect=self.interconnect.to_core(),
             hbm=self.hbm.to_core() if self.hbm else None,
             inter_chip=self.inter_chip.to_core() if self.inter_chip else None,
@@ -227,11 +228,12 @@ class Chip(Table):
     def summary(self) -> dict[str, str]:
         """The chip in a few words, by subject."""
         core, network = self.core, self.interconnect
-        cores = f"{core.cores}" if core.grid is None else f"{core.grid[0]} x {core.grid[1]}"
+        cores = f"{core.cores}" if core.grid is None else " x ".join(map(str, core.grid))
+        groups = f" groups of {network.group_cores}" if network.group_cores else ""
         several = f"{self.chips} chips of " if self.chips > 1 else ""
         link = quantity.show(network.link_bytes_per_s, quantity.BYTES_PER_S)
         lines = {
-            "cores": f"{several}{cores} cores",
+            "cores": f"{several}{cores}{groups} cores",
             "SRAM": f"{quantity.show(core.sram_bytes, quantity.BYTES)} SRAM each",
             "network": f"{network.topology} at {link}",
             "HBM": "no HBM",
@@ -271,15 +273,26 @@ def _resolved(data: Mapping[str, Any]) -> dict[str, Any]:
         core = core.model_dump(exclude_none=True)
     cores: Any = None
     if isinstance(core, dict):
-        cores, grid = core.get("count"), core.get("grid")
+        cores, grid, group = core.get("count"), core.get("grid"), _group_cores(tables)
         if isinstance(grid, list | tuple) and all(map(_is_integer, grid)):
-            if cores == math.prod(grid):
+            if group is not None:
+                tables["core"] = {"count": math.prod(grid) * group} | core
+            elif cores == math.prod(grid):
                 tables["core"] = {key: value for key, value in core.items() if key != "count"}
-            cores = math.prod(grid)
+            cores = math.prod(grid) * (group or 1)
     inter_chip = tables.get("inter_chip")
     if isinstance(inter_chip, dict) and "port_cores" not in inter_chip:
         tables["inter_chip"] = inter_chip | {"port_cores": cores if _is_integer(cores) else 1}
     return tables
+
+
+def _group_cores(tables: Mapping[str, Any]) -> int | None:
+    """Cores of a group, where there are groups and their table says how many."""
+    network = tables.get("interconnect")
+    if isinstance(network, Interconnect):
+        return network.group_cores
+    cores: Any = network.get("group_cores") if isinstance(network, dict) else None
+    return int(cores) if _is_integer(cores) else None
 
 
 def _is_integer(value: object) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from numbers import Integral
 from typing import Any
 
@@ -24,7 +24,6 @@ _TABLES: dict[str, type[BaseModel]] = {
     "energy": Energy,
 }
 _WHOLE = ("name", "chips", *_TABLES)
-_GRIDS = ("mesh2d", "torus2d")
 # Keys that several tables have, and that nevertheless mean one of them.
 _MEANT = {"topology": "interconnect"}
 
@@ -139,18 +138,26 @@ def _follow_topology(
     core, network, hbm = after["core"], after["interconnect"], after.get("hbm")
     if not isinstance(core, dict) or not isinstance(network, dict):
         return
-    on_grid = network.get("topology") in _GRIDS
-    was_on_grid = before["interconnect"]["topology"] in _GRIDS
+    if network.get("topology") != "groups" and ("interconnect", "group_cores") not in named:
+        network.pop("group_cores", None)
     if ("core", "grid") in named and ("core", "count") not in named:
         core.pop("count", None)
     if ("core", "count") in named and ("core", "grid") not in named:
         core.pop("grid", None)
-    if on_grid and "grid" not in core and _is_count(core.get("count")):
-        core["grid"] = squarest_grid(int(core.pop("count")))
-    if was_on_grid and not on_grid and "grid" in core and ("core", "grid") not in named:
-        core["count"] = math.prod(core.pop("grid"))
-    if on_grid != was_on_grid and isinstance(hbm, dict) and ("hbm", "position") not in named:
-        hbm["position"] = "edges_all" if on_grid else "nodes"
+    (grid, group), was = _shape(network), _shape(before["interconnect"])
+    if (grid, group) != was and "grid" in core and ("core", "grid") not in named:
+        core["count"] = math.prod(core.pop("grid")) * was[1]
+    count: Any = core.get("count")
+    if grid and "grid" not in core and _is_count(count) and int(count) % group == 0:
+        core["grid"] = grid(int(core.pop("count")) // group)
+    if bool(grid) != bool(was[0]) and isinstance(hbm, dict) and ("hbm", "position") not in named:
+        hbm["position"] = "edges_all" if grid else "nodes"
+
+
+def _shape(network: Mapping[str, Any]) -> tuple[Callable[[int], tuple[int, ...]] | None, int]:
+    """What gives the grid that a network needs, if any, and the cores at each of its places."""
+    group: Any = network.get("group_cores")
+    return _GRIDS.get(str(network.get("topology"))), int(group) if _is_count(group) else 1
 
 
 def _is_count(value: Any) -> bool:
@@ -182,3 +189,18 @@ def squarest_grid(cores: int) -> tuple[int, int]:
     """The rows and columns nearest to a square, rows not fewer: 1,472 cores are 46 x 32."""
     cols = next(side for side in range(math.isqrt(cores), 0, -1) if cores % side == 0)
     return cores // cols, cols
+
+
+def evenest_layers(cores: int) -> tuple[int, int, int]:
+    """Layers of the squarest grid, no more of them than it is wide: 1,472 cores are 23 x 8 x 8."""
+    layers = max(n for n in range(1, math.isqrt(cores) + 1) if n**3 <= cores and cores % n == 0)
+    return (*squarest_grid(cores // layers), layers)
+
+
+# The grid that a topology gives to a number of cores, or of groups.
+_GRIDS: dict[str, Callable[[int], tuple[int, ...]]] = {
+    "mesh2d": squarest_grid,
+    "torus2d": squarest_grid,
+    "mesh3d": evenest_layers,
+    "groups": squarest_grid,
+}

@@ -58,7 +58,7 @@ def _encodable(text: str) -> str:
 
 Text = Annotated[StrictStr, AfterValidator(_encodable)]
 Count = Annotated[int, BeforeValidator(quantity.count)]
-Topology = Literal["all_to_all", "mesh2d", "torus2d", "ring"]
+Topology = Literal["all_to_all", "mesh2d", "torus2d", "ring", "mesh3d", "groups"]
 Position = Literal["nodes", "edges_left_right", "edges_all"]
 
 _TOPOLOGIES = {
@@ -66,6 +66,8 @@ _TOPOLOGIES = {
     "mesh2d": _core.Topology.Mesh2d,
     "torus2d": _core.Topology.Torus2d,
     "ring": _core.Topology.Ring,
+    "mesh3d": _core.Topology.Mesh3d,
+    "groups": _core.Topology.Groups,
 }
 _POSITIONS = {
     "nodes": _core.HbmPosition.Nodes,
@@ -94,7 +96,8 @@ class Core(Table):
 
     Attributes:
         count: Cores of one chip; None where `grid` says it.
-        grid: Rows and columns of cores on a mesh or a torus; None elsewhere.
+        grid: Rows and columns of cores on a mesh or a torus, on a mesh3d with layers after them;
+            rows and columns of groups; None elsewhere.
         sram_bytes: SRAM of one core.
         reserved_bytes: The part of it that plans may not use.
         clock_hz: Clock frequency.
@@ -104,7 +107,7 @@ class Core(Table):
     """
 
     count: Count | None = Field(None, examples=[1472])
-    grid: tuple[Count, Count] | None = Field(None, examples=[[46, 32]])
+    grid: tuple[Count, ...] | None = Field(None, min_length=2, max_length=3, examples=[[46, 32]])
     sram_bytes: Size
     reserved_bytes: Size = 8192
     clock_hz: Frequency
@@ -126,11 +129,16 @@ class Core(Table):
             )
         return self
 
-    def to_core(self) -> _core.Core:
-        """The core's own struct."""
-        rows, cols = self.grid or (0, 0)
+    def to_core(self, group_cores: int | None = None) -> _core.Core:
+        """The core's own struct, of cores that lie in groups of so many, if they do."""
+        rows, cols, *layers = self.grid or (0, 0)
+        if layers and group_cores:
+            raise InvalidInputError(
+                f"core.grid must be [rows, cols] of groups, got {list(self.grid or ())}"
+            )
+        depth = layers[0] if layers else group_cores or 0
         fields = self.model_dump(exclude={"count", "grid"})
-        return _core.Core(count=self.cores, rows=rows, cols=cols, **fields)
+        return _core.Core(count=self.cores, rows=rows, cols=cols, depth=depth, **fields)
 
 
 class Interconnect(Table):
@@ -138,9 +146,11 @@ class Interconnect(Table):
 
     Attributes:
         topology: How cores are connected.
-        link_bytes_per_s: Rate of one core's send port and of its receive port on all-to-all, of
-            each directed link elsewhere.
-        hop_latency_s: Latency of a hop on a mesh, torus or ring.
+        group_cores: Cores of a group, each of which reaches every other through its ports; None
+            where there are no groups.
+        link_bytes_per_s: Rate of one core's send port and of its receive port on all-to-all and
+            within a group, of each directed link elsewhere.
+        hop_latency_s: Latency of a hop over a link.
         sync_latency_s: Cost of one exchange, whatever its bytes.
         fragment_latency_s: Cost of one contiguous run received from one sender.
         multicast: Whether a sender reaches several receivers with one transfer.
@@ -149,6 +159,7 @@ class Interconnect(Table):
     """
 
     topology: Topology
+    group_cores: Count | None = Field(None, examples=[8])
     link_bytes_per_s: Rate
     hop_latency_s: Time
     sync_latency_s: Time
@@ -157,9 +168,18 @@ class Interconnect(Table):
     overlaps_compute: StrictBool = False
     native_shift: StrictBool = False
 
+    @model_validator(mode="after")
+    def _has_groups(self) -> Self:
+        if (self.topology == "groups") != (self.group_cores is not None):
+            raise InvalidInputError(
+                "must have group_cores if, and only if, its topology is groups",
+                remedy="add group_cores = 8, for example, or leave it out on other topologies",
+            )
+        return self
+
     def to_core(self) -> _core.Interconnect:
         """The core's own struct."""
-        fields = self.model_dump(exclude={"topology"})
+        fields = self.model_dump(exclude={"topology", "group_cores"})
         return _core.Interconnect(topology=_TOPOLOGIES[self.topology], **fields)
 
 

@@ -11,6 +11,7 @@ inline Chip small_chip() {
           .core = {.count = 64,
                    .rows = 0,
                    .cols = 0,
+                   .depth = 0,
                    .sram = {65536},
                    .reserved = {8192},
                    .clock_hz = 1e9,
@@ -48,6 +49,15 @@ inline Chip small_mesh(std::int64_t rows, std::int64_t cols) {
   chip.core.cols = cols;
   chip.interconnect.topology = Topology::Mesh2d;
   chip.hbm->position = HbmPosition::EdgesAll;
+  return chip;
+}
+
+/// `small_mesh` of cores that lie in layers, or of groups of cores.
+inline Chip small_deep(Topology topology, const Places& sides) {
+  Chip chip = small_mesh(sides[0], sides[1]);
+  chip.core.count *= sides[2];
+  chip.core.depth = sides[2];
+  chip.interconnect.topology = topology;
   return chip;
 }
 

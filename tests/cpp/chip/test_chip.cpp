@@ -185,14 +185,5 @@ TEST(Chip, CountsTheCoresOfAllItsChips) {
 
 TEST(Chip, LeavesPlansTheSramThatIsNotReserved) { EXPECT_EQ(room(small_chip()), Bytes{57344}); }
 
-TEST(Chip, IsAMeshUnlessEveryCoreReachesEveryOther) {
-  EXPECT_FALSE(is_mesh(small_chip()));
-  EXPECT_TRUE(is_mesh(small_mesh(8, 8)));
-  Chip ring = small_chip();
-  ring.interconnect.topology = Topology::Ring;
-  EXPECT_TRUE(is_mesh(ring));
-  EXPECT_FALSE(is_grid(ring));
-}
-
 }  // namespace
 }  // namespace elk::chip

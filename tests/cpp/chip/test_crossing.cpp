@@ -91,7 +91,7 @@ class CrossingWalk {
             std::map<std::pair<std::int64_t, std::int64_t>, double>& links) const {
     std::int64_t at = from.value;
     const std::int64_t cols = chip_.core.cols;
-    const bool row_first = along_row_first(chip_, from);
+    const bool row_first = turn_at(chip_, from) == Turn::RowFirst;
     while (at != to) {
       const std::int64_t right = (to % cols) - (at % cols);
       const std::int64_t down = (to / cols) - (at / cols);

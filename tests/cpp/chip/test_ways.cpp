@@ -60,7 +60,7 @@ double links_worth(const Chip& chip, bool right_angles) {
     for (std::size_t core = 0; core < entries[module].size(); ++core) {
       const CoreId node = nodes[module][static_cast<std::size_t>(entries[module][core])];
       walk.send(node.value, static_cast<std::int64_t>(core),
-                !right_angles || along_row_first(chip, node));
+                !right_angles || turn_at(chip, node) == Turn::RowFirst);
     }
   }
   const auto sent = static_cast<double>(nodes.size() * entries.front().size());
@@ -126,25 +126,25 @@ TEST(EntryNodes, OfARingAreTheNearestRuns) {
 
 TEST(AlongRowFirst, LeavesEachEdgeAtARightAngle) {
   const Chip chip = edged(4, 5, 1, HbmPosition::EdgesAll);
-  EXPECT_FALSE(along_row_first(chip, CoreId{2}));   // top
-  EXPECT_FALSE(along_row_first(chip, CoreId{0}));   // a corner goes with its row
-  EXPECT_FALSE(along_row_first(chip, CoreId{17}));  // bottom
-  EXPECT_TRUE(along_row_first(chip, CoreId{5}));    // left
-  EXPECT_TRUE(along_row_first(chip, CoreId{14}));   // right
-  EXPECT_TRUE(along_row_first(edged(4, 5, 2, HbmPosition::EdgesLeftRight), CoreId{0}));
+  EXPECT_EQ(turn_at(chip, CoreId{2}), Turn::ColumnFirst);   // top
+  EXPECT_EQ(turn_at(chip, CoreId{0}), Turn::ColumnFirst);   // a corner goes with its row
+  EXPECT_EQ(turn_at(chip, CoreId{17}), Turn::ColumnFirst);  // bottom
+  EXPECT_EQ(turn_at(chip, CoreId{5}), Turn::RowFirst);      // left
+  EXPECT_EQ(turn_at(chip, CoreId{14}), Turn::RowFirst);     // right
+  EXPECT_EQ(turn_at(edged(4, 5, 2, HbmPosition::EdgesLeftRight), CoreId{0}), Turn::RowFirst);
 }
 
 // Of 28 nodes around 8 x 8, corners with the rows: 8 at the top, 8 at the bottom, and 3 at either
 // side are beside the first four rows.
 TEST(Ways, DataForAPartOfTheGridEnterBesideIt) {
   const Chip chip = small_mesh(8, 8);
-  EXPECT_EQ(nodes_beside(chip, {.rows = 8, .cols = 8}), std::vector<std::int64_t>{28});
-  EXPECT_EQ(nodes_beside(chip, {.rows = 4, .cols = 8}), std::vector<std::int64_t>{22});
+  EXPECT_EQ(nodes_beside(chip, {8, 8, 1}), std::vector<std::int64_t>{28});
+  EXPECT_EQ(nodes_beside(chip, {4, 8, 1}), std::vector<std::int64_t>{22});
   std::vector<CoreId> receivers;
   for (std::int32_t core = 0; core < 32; ++core) {
     receivers.push_back({core});
   }
-  EXPECT_EQ(area_of(chip, receivers).rows, 4);
+  EXPECT_EQ(area_of(chip, receivers)[0], 4);
   const auto entries = entry_nodes(chip, receivers, area_of(chip, receivers));
   const std::vector<CoreId> nodes = attached_cores(chip).front();
   for (const std::int32_t entry : entries.front()) {

@@ -18,12 +18,13 @@ namespace {
 
 using Receivers = std::vector<std::int32_t>;
 
-chip::Chip grid_with(chip::Topology topology, std::int64_t rows, std::int64_t cols) {
+chip::Chip grid_with(chip::Topology topology, const chip::Places& sides) {
   chip::Chip chip{};
   chip.chips = 1;
-  chip.core.count = rows * cols;
-  chip.core.rows = rows;
-  chip.core.cols = cols;
+  chip.core.count = sides[0] * sides[1] * sides[2];
+  chip.core.rows = sides[0];
+  chip.core.cols = sides[1];
+  chip.core.depth = sides[2];
   chip.interconnect.topology = topology;
   return chip;
 }
@@ -31,25 +32,31 @@ chip::Chip grid_with(chip::Topology topology, std::int64_t rows, std::int64_t co
 /// Some cores of a grid, as `BusiestLink` numbers them.
 struct GridCase {
   chip::Chip chip;
-  Rectangle cores;
+  chip::Places cores;
 
-  [[nodiscard]] std::int64_t count() const { return cores.rows * cores.cols; }
+  [[nodiscard]] std::int64_t count() const { return cores[0] * cores[1] * cores[2]; }
   [[nodiscard]] std::int32_t core(std::int64_t number) const {
-    const std::int64_t cols =
-        chip.interconnect.topology == chip::Topology::Ring ? chip.core.count : chip.core.cols;
-    return static_cast<std::int32_t>((number / cores.cols * cols) + (number % cores.cols));
+    const chip::Places place{number / cores[2] / cores[1], number / cores[2] % cores[1],
+                             number % cores[2]};
+    return static_cast<std::int32_t>(chip::network_of(chip).node(place));
   }
-  [[nodiscard]] bool wraps() const { return chip.interconnect.topology != chip::Topology::Mesh2d; }
+  [[nodiscard]] bool wraps() const {
+    return chip.interconnect.topology == chip::Topology::Torus2d ||
+           chip.interconnect.topology == chip::Topology::Ring;
+  }
 };
 
 GridCase random_grid_case(Random& random) {
-  constexpr std::array kKinds{chip::Topology::Mesh2d, chip::Topology::Torus2d,
-                              chip::Topology::Ring};
-  const chip::Topology topology = kKinds[subscript(random.below(3))];
-  const std::int64_t rows = topology == chip::Topology::Ring ? 1 : 1 + random.below(7);
-  const std::int64_t cols = 1 + random.below(9);
-  return {.chip = grid_with(topology, rows, cols),
-          .cores = {.rows = 1 + random.below(rows), .cols = 1 + random.below(cols)}};
+  constexpr std::array kKinds{chip::Topology::Mesh2d, chip::Topology::Torus2d, chip::Topology::Ring,
+                              chip::Topology::Mesh3d, chip::Topology::Groups};
+  const chip::Topology topology = kKinds[subscript(random.below(5))];
+  const bool deep = topology == chip::Topology::Mesh3d || topology == chip::Topology::Groups;
+  const chip::Places sides{topology == chip::Topology::Ring ? 1 : 1 + random.below(deep ? 4 : 7),
+                           deep ? 2 + random.below(4) : 1 + random.below(9),
+                           deep ? 1 + random.below(4) : 1};
+  return {.chip = grid_with(topology, sides),
+          .cores = {1 + random.below(sides[0]), 1 + random.below(sides[1]),
+                    1 + random.below(sides[2])}};
 }
 
 /// What the busiest link carries, and the links of the longest way.
@@ -70,10 +77,10 @@ LinkCount counted_on_links(const GridCase& one,
       }
     }
     if (tree) {
-      links.add(one.core(from), to, true, 1);
+      links.add(one.core(from), to, chip::Turn::RowFirst, 1);
     } else {
       for (const std::int32_t core : to) {
-        links.add(one.core(from), {&core, 1}, true, 1);
+        links.add(one.core(from), {&core, 1}, chip::Turn::RowFirst, 1);
       }
     }
   }
@@ -112,7 +119,8 @@ TEST(BusiestLink, CountsMessagesToEachOfSomeCores) {
     const LinkCount all =
         counted_on_links(one, [&](std::int64_t) { return first_cores(receivers); }, false);
     BusiestLink busiest(one.chip);
-    tally.compare(busiest.to_each(one.cores, receivers), all.most, receivers % one.cores.cols == 0);
+    tally.compare(busiest.to_each(one.cores, receivers), all.most,
+                  receivers % (one.cores[1] * one.cores[2]) == 0);
     tally.compare(busiest.hops(one.cores), all.hops, !one.wraps());
   }
   EXPECT_GT(tally.share(), 0.9);
@@ -139,7 +147,7 @@ void compare_pairs(const GridCase& one, std::int64_t level, LinkTally& tally) {
   };
   const LinkCount all = counted_on_links(one, partner, false);
   const BusiestLink busiest(one.chip);
-  const bool lines = one.cores.rows == 1 || level % one.cores.cols == 0;
+  const bool lines = one.cores[2] == 1 && (one.cores[0] == 1 || level % one.cores[1] == 0);
   tally.compare(busiest.in_pairs(one.cores, level), all.most, lines);
   tally.compare(busiest.hops_in_pairs(one.cores, level), all.hops, lines);
 }

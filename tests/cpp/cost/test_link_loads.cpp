@@ -3,6 +3,7 @@
 #include <map>
 #include <set>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -91,7 +92,7 @@ TEST(LinkLoads, CountsEveryLinkOfATreeOnce) {
   for (std::int32_t core = 0; core < 16; ++core) {
     everyone.push_back(core);
   }
-  links.add(5, everyone, true, 10);
+  links.add(5, everyone, chip::Turn::RowFirst, 10);
   EXPECT_EQ(sorted_loads(links), std::vector<std::int64_t>(15, 10));
   EXPECT_EQ(links.hops(), 4);
 }
@@ -102,7 +103,7 @@ TEST(LinkLoads, AddsUpTreesThatShareALink) {
   LinkLoads links(chip::small_mesh(1, 4));
   const std::vector<std::int32_t> row = {0, 1, 2, 3};
   for (const std::int32_t core : row) {
-    links.add(core, row, true, 10);
+    links.add(core, row, chip::Turn::RowFirst, 10);
   }
   EXPECT_EQ(links.busiest(), 30);
   EXPECT_EQ(links.hops(), 3);
@@ -112,7 +113,7 @@ TEST(LinkLoads, AddsUpTreesThatShareALink) {
 TEST(LinkLoads, GoesTheShorterWayRound) {
   LinkLoads around(grid_of(chip::Topology::Ring, 1, 6));
   const std::vector<std::int32_t> others = {0, 1, 2, 3, 4, 5};
-  around.add(5, others, true, 1);
+  around.add(5, others, chip::Turn::RowFirst, 1);
   EXPECT_EQ(sorted_loads(around), std::vector<std::int64_t>(5, 1));
   EXPECT_EQ(around.hops(), 3);
 }
@@ -137,10 +138,57 @@ TEST(LinkLoads, EqualsAWalkOfEveryWay) {
       const auto from = static_cast<std::int32_t>(random.below(rows * cols));
       const bool row_first = random.below(2) == 0;
       const std::int64_t bytes = 1 + random.below(100);
-      links.add(from, to, row_first, bytes);
+      links.add(from, to, row_first ? chip::Turn::RowFirst : chip::Turn::ColumnFirst, bytes);
       walker.add(from, to, row_first, bytes);
     }
     ASSERT_EQ(sorted_loads(links), walker.sorted()) << "round " << round;
+  }
+}
+
+chip::Network random_lines(Random& random) {
+  const auto line = [&] {
+    return chip::Line{.length = 1 + random.below(5),
+                      .joint = static_cast<chip::Joint>(1 + random.below(3))};
+  };
+  return random.below(3) == 0 ? chip::Network::of_lines({line(), line()})
+                              : chip::Network::of_lines({line(), line(), line()});
+}
+
+// Of lines that end, go around or have ports: what the links of all ways carry, each link once.
+TEST(LinkLoads, AreThoseOfTheLinksOfAllWays) {
+  Random random{12};
+  for (int round = 0; round < 300; ++round) {
+    const chip::Network network = random_lines(random);
+    LinkLoads links(network, 1);
+    std::map<std::pair<std::int64_t, std::int32_t>, std::int64_t> expected;
+    std::int64_t longest = 0;
+    for (int tree = 0; tree < 12; ++tree) {
+      std::vector<std::int32_t> to;
+      std::vector<chip::Hop> ways;
+      const auto from = static_cast<std::int32_t>(random.below(network.nodes()));
+      const auto turn = static_cast<chip::Turn>(random.below(2));
+      for (std::int64_t n = 1 + random.below(8); n > 0; --n) {
+        to.push_back(static_cast<std::int32_t>(random.below(network.nodes())));
+        network.way(from, to.back(), turn, ways);
+        longest = std::max(longest, network.hops(from, to.back()));
+      }
+      std::set<std::pair<std::int64_t, std::int32_t>> once;
+      for (const chip::Hop& hop : ways) {
+        once.insert({hop.node, hop.link});
+      }
+      const std::int64_t bytes = 1 + random.below(100);
+      for (const auto& link : once) {
+        expected[link] += bytes;
+      }
+      links.add(from, to, turn, bytes);
+    }
+    std::vector<std::int64_t> sorted;
+    for (const auto& [link, bytes] : expected) {
+      sorted.push_back(bytes);
+    }
+    std::sort(sorted.begin(), sorted.end());
+    ASSERT_EQ(sorted_loads(links), sorted) << "round " << round;
+    EXPECT_EQ(links.hops(), longest);
   }
 }
 
@@ -149,11 +197,11 @@ TEST(LinkLoads, ChipsHaveGridsOfTheirOwn) {
   two.chips = 2;
   LinkLoads links(two);
   const std::vector<std::int32_t> near{1, 7, 11};
-  links.add(0, near, true, 5);
+  links.add(0, near, chip::Turn::RowFirst, 5);
   const std::vector<std::int64_t> once = sorted_loads(links);
   EXPECT_EQ(once, std::vector<std::int64_t>(5, 5));  // three along row 0, two down column 3
   const std::vector<std::int32_t> far{13, 19, 23};   // the same places of the second chip
-  links.add(12, far, true, 5);
+  links.add(12, far, chip::Turn::RowFirst, 5);
   EXPECT_EQ(sorted_loads(links), std::vector<std::int64_t>(10, 5));
 }
 

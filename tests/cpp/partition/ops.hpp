@@ -200,6 +200,7 @@ inline chip::Chip small_chip(std::int64_t cores, std::int64_t sram = 1 << 20) {
           .core = {.count = cores,
                    .rows = 0,
                    .cols = 0,
+                   .depth = 0,
                    .sram = {sram},
                    .reserved = {8192},
                    .clock_hz = 1e9,

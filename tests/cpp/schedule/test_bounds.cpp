@@ -226,7 +226,7 @@ bool uses_ports_above_its_floor(Problem& problem, std::int32_t op,
   }
   const std::int64_t loaded = hbm_space(problem, option);  // Shifts may bring the rest.
   const std::vector<cost::PortUse>& uses = problem.front(op).floor.port_uses;
-  return problem.chip().interconnect.overlaps_compute || chip::is_mesh(problem.chip()) ||
+  return problem.chip().interconnect.overlaps_compute || chip::routed(problem.chip()) ||
          option.footprint.space > chip::room(problem.chip()) ||
          std::any_of(uses.begin(), uses.end(), [&](const cost::PortUse& use) {
            return use.idle.value <= idle * (1.0 + 1e-9) && use.carried.value <= carried &&

@@ -20,6 +20,12 @@ chip::Chip torus(std::int64_t rows, std::int64_t cols) {
   return chip;
 }
 
+/// Links beside a core, as `chip::Hop` numbers them.
+constexpr std::int32_t kEast = 0;
+constexpr std::int32_t kWest = 1;
+constexpr std::int32_t kSouth = 2;
+constexpr std::int32_t kNorth = 3;
+
 CoreId core(std::int64_t index) { return id_at<CoreId>(static_cast<std::size_t>(index)); }
 
 /// Ends of all that is under way, the last one.
@@ -217,12 +223,12 @@ TEST(Network, WritesTakeTheWayOfReadsBack) {
     EXPECT_EQ(there.hops, back.hops);
     for (std::int64_t c = 0; c < 64; ++c) {
       if (c % 8 < 7) {
-        EXPECT_EQ(loads(there, network.link(core(c), Direction::East)),
-                  loads(back, network.link(core(c + 1), Direction::West)));
+        EXPECT_EQ(loads(there, network.link(core(c), kEast)),
+                  loads(back, network.link(core(c + 1), kWest)));
       }
       if (c < 56) {
-        EXPECT_EQ(loads(there, network.link(core(c), Direction::South)),
-                  loads(back, network.link(core(c + 8), Direction::North)));
+        EXPECT_EQ(loads(there, network.link(core(c), kSouth)),
+                  loads(back, network.link(core(c + 8), kNorth)));
       }
     }
   }
@@ -368,7 +374,9 @@ TEST(Trees, LoadTheLinksOfAMulticastOnce) {
   Random random{5};
   chip::Chip line = chip::small_mesh(1, 7);
   line.interconnect.topology = chip::Topology::Ring;
-  for (chip::Chip chip : {chip::small_mesh(5, 6), torus(6, 5), torus(2, 3), line}) {
+  for (chip::Chip chip : {chip::small_mesh(5, 6), torus(6, 5), torus(2, 3), line,
+                          chip::small_deep(chip::Topology::Mesh3d, {3, 4, 3}),
+                          chip::small_deep(chip::Topology::Groups, {2, 3, 4})}) {
     chip.interconnect.multicast = true;
     const Network network(chip);
     Trees trees(network);
@@ -382,7 +390,7 @@ TEST(Trees, LoadTheLinksOfAMulticastOnce) {
       }
       std::vector<std::int64_t> amount(network.machine().resources.size(), 0);
       trees.aim(numbers);
-      const std::int64_t links = trees.add(from, Turn::RowFirst, 3);
+      const std::int64_t links = trees.add(from, chip::Turn::RowFirst, 3);
       const Path path = network.paths(from, to).front();
       EXPECT_EQ(trees.longest(), path.hops);
       trees.settle(amount);
@@ -392,6 +400,9 @@ TEST(Trees, LoadTheLinksOfAMulticastOnce) {
         expected[use.resource.index()] = port ? 0 : 3;
       }
       EXPECT_EQ(amount, expected);
+      for (std::int64_t c = 0; network.lines().full(2) && c < network.cores(); ++c) {
+        amount[network.link(core(c), chip::Network::first_link(2)).index()] = 0;  // ports out
+      }
       EXPECT_EQ(3 * links, std::accumulate(amount.begin(), amount.end(), std::int64_t{0}));
     }
   }
@@ -399,7 +410,9 @@ TEST(Trees, LoadTheLinksOfAMulticastOnce) {
 
 TEST(Trees, AddUpWhatWaysOfEitherTurnCarryOnSeveralChips) {
   Random random{6};
-  for (chip::Chip chip : {chip::small_mesh(5, 6), torus(6, 5)}) {
+  for (chip::Chip chip :
+       {chip::small_mesh(5, 6), torus(6, 5), chip::small_deep(chip::Topology::Mesh3d, {2, 5, 3}),
+        chip::small_deep(chip::Topology::Groups, {2, 3, 5})}) {
     chip.chips = 3;
     chip.inter_chip = chip::InterChip{.rate = 20e9,
                                       .latency = {500e-9},
@@ -414,16 +427,20 @@ TEST(Trees, AddUpWhatWaysOfEitherTurnCarryOnSeveralChips) {
       const std::int64_t first = 30 * random.below(3);  // of a chip
       const std::int64_t from = random.below(30);
       const std::int64_t to = random.below(30);
-      const Turn turn = random.below(2) == 0 ? Turn::RowFirst : Turn::ColumnFirst;
+      const chip::Turn turn = random.below(2) == 0 ? chip::Turn::RowFirst : chip::Turn::ColumnFirst;
       const std::int64_t bytes = 1 + random.below(9);
       const std::vector<std::int32_t> receiver{static_cast<std::int32_t>(first + to)};
-      std::vector<Hop> hops;
-      route(network.grid(), from, to, turn, hops);
-      for (const Hop& hop : hops) {
-        expected[network.link(core(first + hop.node), hop.direction).index()] += bytes;
+      std::vector<chip::Hop> hops;
+      network.lines().way(from, to, turn, hops);
+      std::int64_t links = 0;  // those into which a byte comes
+      for (const chip::Hop& hop : hops) {
+        const bool out_of_group =
+            network.lines().full(2) && hop.link == chip::Network::first_link(2);
+        expected[network.link(core(first + hop.node), hop.link).index()] += bytes;
+        links += out_of_group ? 0 : 1;
       }
       trees.aim(receiver);
-      EXPECT_EQ(trees.add(core(first + from), turn, bytes), static_cast<std::int64_t>(hops.size()));
+      EXPECT_EQ(trees.add(core(first + from), turn, bytes), links);
     }
     trees.settle(amount);
     EXPECT_EQ(amount, expected);

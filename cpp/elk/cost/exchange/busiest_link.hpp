@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "elk/base/memo.hpp"
@@ -7,14 +8,10 @@
 
 namespace elk::cost {
 
-/// Cores of a grid from its first corner on, numbered row by row; on a ring, one row.
-struct Rectangle {
-  std::int64_t rows;
-  std::int64_t cols;
-};
-
-/// How many messages of one size pass the busiest link of one chip's grid under dimension-order
-/// routing, rows first (`LinkLoads`), without going through the messages.
+/// How many messages of one size pass the busiest link, or port, of one chip whose cores lie in
+/// lines under dimension-order routing, rows first (`LinkLoads`), without going through the
+/// messages. `cores`: the sides of a box of cores from the first corner of the chip on, which are
+/// numbered with the innermost dimension fastest.
 ///
 /// On a mesh the counts are exact where the receivers fill whole rows, and where a row has a power
 /// of two of cores that exchange in pairs; elsewhere they are no more than the true ones, so that a
@@ -24,39 +21,38 @@ class BusiestLink {
   explicit BusiestLink(const chip::Chip& chip);
 
   /// Every core sends one message to each of the first `receivers` but itself.
-  [[nodiscard]] std::int64_t to_each(const Rectangle& cores, std::int64_t receivers);
+  [[nodiscard]] std::int64_t to_each(const chip::Places& cores, std::int64_t receivers);
   /// Every core sends one message to all others at once, over a tree.
-  [[nodiscard]] std::int64_t to_all(const Rectangle& cores) const;
+  [[nodiscard]] std::int64_t to_all(const chip::Places& cores) const;
   /// Cores whose numbers differ in the bit `level` exchange.
-  [[nodiscard]] std::int64_t in_pairs(const Rectangle& cores, std::int64_t level) const;
+  [[nodiscard]] std::int64_t in_pairs(const chip::Places& cores, std::int64_t level) const;
   /// Each of the `others` next to the first core sends it a message, or receives one from it.
-  [[nodiscard]] std::int64_t to_first(const Rectangle& cores, std::int64_t others) const;
-  [[nodiscard]] std::int64_t from_first(const Rectangle& cores, std::int64_t others) const;
+  [[nodiscard]] std::int64_t to_first(const chip::Places& cores, std::int64_t others) const;
+  [[nodiscard]] std::int64_t from_first(const chip::Places& cores, std::int64_t others) const;
 
   /// Links of the longest way within the cores.
-  [[nodiscard]] std::int64_t hops(const Rectangle& cores) const;
+  [[nodiscard]] std::int64_t hops(const chip::Places& cores) const;
   /// Links between the first core and the one with which it exchanges.
-  [[nodiscard]] std::int64_t hops_in_pairs(const Rectangle& cores, std::int64_t level) const;
+  [[nodiscard]] std::int64_t hops_in_pairs(const chip::Places& cores, std::int64_t level) const;
   /// Links between the first core and the farthest of the `others` next to it.
-  [[nodiscard]] std::int64_t hops_of_first(const Rectangle& cores, std::int64_t others) const;
+  [[nodiscard]] std::int64_t hops_of_first(const chip::Places& cores, std::int64_t others) const;
 
  private:
-  /// Cores of one line that wraps if it has a length, 0: it has two ends.
+  /// Cores of one line that wraps if it has a length, 0: it has two ends. A full one has ports.
   struct Line {
     std::int64_t cores;
     std::int64_t wraps;
+    bool full;
   };
 
-  [[nodiscard]] Line row(const Rectangle& cores) const { return {cores.cols, row_wraps_}; }
-  [[nodiscard]] Line column(const Rectangle& cores) const { return {cores.rows, column_wraps_}; }
+  [[nodiscard]] Line line(const chip::Places& cores, std::size_t dim) const;
   [[nodiscard]] std::int64_t to_each(const Line& line, std::int64_t receivers);
   [[nodiscard]] static std::int64_t to_all(const Line& line);
   [[nodiscard]] static std::int64_t longest(const Line& line);
   [[nodiscard]] static std::int64_t steps(std::int64_t distance, const Line& line);
   [[nodiscard]] static std::int64_t either_way(std::int64_t messages, const Line& line);
 
-  std::int64_t row_wraps_ = 0;
-  std::int64_t column_wraps_ = 0;
+  chip::Network network_;
   Memo<std::int64_t> wrapped_;  // `to_each` of lines that wrap
 };
 

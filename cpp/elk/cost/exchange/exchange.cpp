@@ -5,19 +5,17 @@
 
 #include "elk/base/rounding.hpp"
 #include "elk/chip/delivery.hpp"
-#include "elk/partition/order.hpp"
 #include "elk/partition/rotation.hpp"
 
 namespace elk::cost {
 
 Fabric::Fabric(const chip::Chip& chip)
-    : grid_(chip::is_mesh(chip)),
-      wraps_(chip.interconnect.topology == chip::Topology::Torus2d ||
-             chip.interconnect.topology == chip::Topology::Ring),
+    : chip_(chip::network_of(chip)),
+      machine_(chip_.times(chip.chips)),
+      grid_(chip_.routed()),
+      has_full_(chip_.full(0) || chip_.full(1) || chip_.full(2)),
       multicast_(chip.interconnect.multicast),
       chips_(chip.chips),
-      rows_(grid_ ? partition::grid_of(chip).rows : 1),
-      cols_(grid_ ? partition::grid_of(chip).cols : 1),
       link_(chip.interconnect.link_rate),
       sram_(grid_ && chip.core.remote_access_blocks && chip.core.sram_rate > 0.0
                 ? chip.core.sram_rate
@@ -61,20 +59,37 @@ void Fabric::gather(Traffic& traffic, std::int64_t moved) const {
   if (!grid_) {
     return;
   }
-  const std::int64_t ways = wraps_ ? 2 : 1;
-  const std::int64_t dims = (rows_ > 1 ? 1 : 0) + (cols_ > 1 ? 1 : 0);
+  std::int64_t into = 0;    // links and ports into a core in a corner
+  std::int64_t across = 0;  // bytes over a link in the middle
+  std::int64_t open = 0;    // hops from a corner, and on circles from a core to itself
+  std::int64_t circles = 0;
   const std::int64_t half = ceil_div(moved, 2);
+  for (std::size_t dim = 0; dim < machine_.dims(); ++dim) {
+    const std::int64_t length = machine_.length(dim);
+    if (length == 1) {
+      continue;
+    }
+    const bool circle = machine_.joint(dim) == chip::Joint::Circle;
+    const std::int64_t ways = circle ? 2 : 1;
+    into += ways;
+    const std::int64_t links = machine_.full(dim) ? std::max<std::int64_t>(1, machine_.nodes() / 2)
+                                                  : machine_.lines_along(dim) * ways;
+    across = std::max(across, ceil_div(half, links));
+    (circle ? circles : open) += machine_.full(dim) ? 0 : length - 1;
+  }
   const std::int64_t corner =
-      ceil_div(std::max(traffic.received, traffic.sent), std::max<std::int64_t>(1, dims * ways));
-  const std::int64_t middle = std::max(cols_ > 1 ? ceil_div(half, rows_ * ways) : 0,
-                                       rows_ > 1 ? ceil_div(half, cols_ * ways) : 0);
-  traffic.line = std::max(corner, middle);
-  traffic.hops = (rows_ + cols_ - 2) / ways;
+      ceil_div(std::max(traffic.received, traffic.sent), std::max<std::int64_t>(1, into));
+  traffic.line = std::max(corner, across);
+  traffic.hops = open + (circles / 2);
 }
 
 void Fabric::among(Traffic& traffic, const Neighbours& cores, std::int64_t piece,
                    bool multicast) const {
   if (!grid_) {
+    return;
+  }
+  if (cores.full) {
+    traffic.line += (cores.cores - 1) * piece;
     return;
   }
   const std::int64_t ways = cores.around ? 2 : 1;
@@ -86,6 +101,10 @@ void Fabric::among(Traffic& traffic, const Neighbours& cores, std::int64_t piece
 
 void Fabric::shift(Traffic& traffic, const Neighbours& ring, std::int64_t piece) const {
   if (!grid_) {
+    return;
+  }
+  if (ring.full) {
+    traffic.line = piece;
     return;
   }
   traffic.line = ring.apart * piece;

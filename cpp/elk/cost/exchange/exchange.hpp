@@ -34,11 +34,13 @@ struct Traffic {
 };
 
 /// Cores in a line of a grid, `apart` hops from one to the next, with as many such groups in turn;
-/// `around`: the last is as far from the first.
+/// `around`: the last is as far from the first; `full`: the line is a full one, so that each of
+/// them reaches every other through ports.
 struct Neighbours {
   std::int64_t cores;
   std::int64_t apart;
   bool around;
+  bool full;
 };
 
 /// The interconnect as exchanges see it.
@@ -56,7 +58,8 @@ struct Neighbours {
 /// - a shift within a ring (`partition::Rotation`): every link carries one piece each way, and
 ///   where the cores of a circle lie `apart`, one of each of as many circles.
 ///
-/// A torus and a ring halve the first; the second only among cores that go once around.
+/// A torus and a ring halve the first; the second only among cores that go once around. Along a
+/// full line what a core receives, or sends, passes its port, once, and nothing passes another.
 ///
 /// More links than one lead to a core: where remote access blocks, what comes and goes there
 /// together may outrun its SRAM port.
@@ -84,15 +87,20 @@ class Fabric {
 
   [[nodiscard]] bool multicast() const { return multicast_; }
   [[nodiscard]] bool grid() const { return grid_; }
+  /// The networks of all cores, and of those of one chip.
+  [[nodiscard]] const chip::Network& machine() const { return machine_; }
+  [[nodiscard]] const chip::Network& chip() const { return chip_; }
+  /// Whether there are full lines among its lines.
+  [[nodiscard]] bool has_full() const { return has_full_; }
   [[nodiscard]] std::int64_t chips() const { return chips_; }
 
  private:
+  chip::Network chip_;
+  chip::Network machine_;
   bool grid_;
-  bool wraps_;
+  bool has_full_;
   bool multicast_;
   std::int64_t chips_;
-  std::int64_t rows_;
-  std::int64_t cols_;
   double link_;
   double sram_;  // the rate at which an exchange on a grid passes an SRAM port, or no limit
   double hop_;

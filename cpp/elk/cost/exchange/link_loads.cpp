@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <utility>
 
 #include "elk/base/ids.hpp"
 
@@ -29,35 +30,52 @@ void LinkLoads::Reach::extend(std::int64_t steps) {
   back = std::max(back, -steps);
 }
 
-LinkLoads::LinkLoads(const chip::Chip& chip)
-    : wraps_(chip.interconnect.topology == chip::Topology::Torus2d ||
-             chip.interconnect.topology == chip::Topology::Ring),
-      chips_(chip.chips) {
-  const bool ring = chip.interconnect.topology == chip::Topology::Ring;
-  const std::int64_t rows = ring ? 1 : chip.core.rows;
-  const std::int64_t cols = ring ? chip.core.count : chip.core.cols;
-  lines_ = {Lines{.count = rows, .length = cols, .change = {}},
-            Lines{.count = cols, .length = rows, .change = {}}};
-  for (Lines& lines : lines_) {
+LinkLoads::LinkLoads(const chip::Chip& chip) : LinkLoads(chip::network_of(chip), chip.chips) {}
+
+LinkLoads::LinkLoads(const chip::Network& network, std::int64_t chips)
+    : network_(network),
+      has_ports_(network.full(0) || network.full(1) || network.full(2)),
+      chips_(chips) {
+  std::size_t most = 1;  // places along the dimensions before, in any order of them
+  for (std::size_t dim = 0; dim < network.dims(); ++dim) {
+    Lines& lines = lines_.emplace_back(Lines{.count = network.lines_along(dim),
+                                             .length = network.length(dim),
+                                             .across = {},
+                                             .change = {}});
+    std::int64_t stride = 1;
+    for (std::size_t other = network.dims(); other-- > 0;) {
+      lines.across[other] = other == dim ? 0 : stride;
+      stride *= other == dim ? 1 : network.length(other);
+    }
     for (std::vector<std::int64_t>& change : lines.change) {
       change.assign(subscript(chips_ * lines.count * (lines.length + 1)), 0);
     }
+    most = std::max(most, subscript(lines.count));
   }
-  for (std::int64_t core = 0; core < rows * cols; ++core) {
-    place_.push_back({core / cols, core % cols});
+  most = std::max(most, subscript(std::max(network.length(0), network.length(1))));
+  lay_cores();
+  const std::size_t levels = network.dims() + (has_ports_ ? 1 : 0);
+  for (std::size_t level = 0; level < levels; ++level) {
+    const std::size_t places = level == network.dims() ? cores_.size() : level == 0 ? 1 : most;
+    level_[level].reach.resize(places);
+    level_[level].reached.resize(places, 0);
+    level_[level].taken.resize(places);
   }
-  reach_.resize(subscript(std::max(rows, cols)));
-  reached_.resize(reach_.size(), 0);
 }
 
-/// Steps along a line; negative: backwards.
-std::int64_t LinkLoads::steps(std::int64_t from, std::int64_t to, std::int64_t length) const {
-  const std::int64_t ahead = to - from;
-  if (!wraps_) {
-    return ahead;
+/// The cores of one chip, in the order of their numbers.
+void LinkLoads::lay_cores() {
+  const auto [rows, cols, layers] = network_.sides();
+  cores_.resize(subscript(network_.nodes()));
+  Core* core = cores_.data();
+  for (std::int64_t row = 0; row < rows; ++row) {
+    for (std::int64_t col = 0; col < cols; ++col) {
+      for (std::int64_t layer = 0; layer < layers; ++layer) {
+        *core++ = {.place = {row, col, layer},
+                   .line = {(col * layers) + layer, (row * layers) + layer, (row * cols) + col}};
+      }
+    }
   }
-  const std::int64_t forwards = ahead < 0 ? ahead + length : ahead;
-  return 2 * forwards <= length ? forwards : forwards - length;
 }
 
 void LinkLoads::add_runs(Lines& lines, std::int64_t line, std::int64_t place, const Reach& reach,
@@ -73,49 +91,122 @@ void LinkLoads::add_runs(Lines& lines, std::int64_t line, std::int64_t place, co
   }
 }
 
-void LinkLoads::add(std::int32_t from, std::span<const std::int32_t> to, bool row_first,
-                    std::int64_t bytes) {
-  const std::size_t first = row_first ? 0 : 1;  // the dimension that ways take first
-  const std::size_t second = 1 - first;
-  const auto cores = static_cast<std::int32_t>(place_.size());
-  const std::int64_t chip = chips_ == 1 ? 0 : from / cores;
-  const auto place_of = [&](std::int32_t core) -> const std::array<std::int64_t, 2>& {
-    return place_[subscript(core - (static_cast<std::int32_t>(chip) * cores))];
-  };
-  const std::array<std::int64_t, 2>& origin = place_of(from);
-  Reach along;
-  std::size_t least = reach_.size();
-  std::size_t most = 0;
-  for (const std::int32_t core : to) {
-    const std::array<std::int64_t, 2>& place = place_of(core);
-    const std::size_t line = subscript(place[second]);
-    const std::int64_t ahead = steps(origin[second], place[second], lines_[first].length);
-    const std::int64_t after = steps(origin[first], place[first], lines_[second].length);
-    along.extend(ahead);
-    if (reached_[line] == 0) {
-      reached_[line] = 1;
-      reach_[line] = {};
-    }
-    reach_[line].extend(after);
-    least = std::min(least, line);
-    most = std::max(most, line);
-    hops_ = std::max(hops_, std::abs(ahead) + std::abs(after));
+/// Notes that the tree comes in through the port of a place of a full line.
+void LinkLoads::reach_port(std::size_t level, std::size_t place, const Core& to, Order order) {
+  const std::size_t dim = order[level];
+  level_[level].reach[place].ahead = 1;  // It leaves through one port.
+  if (level + 1 == order.size()) {
+    level_[level + 1].take((place * subscript(lines_[dim].length)) + subscript(to.place[dim]), to);
   }
-  const std::int64_t before = chip * lines_[second].count;  // lines of the chips before
-  add_runs(lines_[first], (chip * lines_[first].count) + origin[first], origin[second], along,
-           bytes);
-  for (std::size_t line = least; line <= most && line < reached_.size(); ++line) {
-    if (reached_[line] != 0) {
-      reached_[line] = 0;
-      add_runs(lines_[second], before + static_cast<std::int64_t>(line), origin[first],
-               reach_[line], bytes);
+}
+
+template <std::size_t Dims, bool Ports>
+void LinkLoads::add_tree(std::int32_t from, std::span<const std::int32_t> to, Order order,
+                         std::int64_t bytes) {
+  const auto cores = static_cast<std::int32_t>(cores_.size());
+  const std::int32_t chip = chips_ == 1 ? 0 : from / cores;
+  const Core* const first = &cores_[0];
+  const std::int32_t before = chip * cores;  // cores of the chips before
+  const Core& origin = first[from - before];
+  const chip::Network network = network_;  // A copy, which no store can change.
+  std::array<Reach*, Dims> reach{};
+  for (std::size_t k = 0; k < Dims; ++k) {
+    reach[k] = level_[k].reach.data();
+  }
+  Reach along;
+  std::int64_t longest = hops_;
+  for (const std::int32_t core : to) {
+    const Core& end = first[core - before];
+    std::size_t place = 0;
+    std::int64_t passed = 0;
+    for (std::size_t k = 0; k < Dims; ++k) {
+      const std::size_t dim = order[k];
+      if (k > 0 && level_[k].take(place, end)) {
+        reach[k][place] = {};
+      }
+      if (Ports && network.full(dim)) {
+        if (end.place[dim] != origin.place[dim]) {
+          reach_port(k, place, end, order);
+        }
+      } else {
+        const std::int64_t ahead = network.steps(dim, origin.place[dim], end.place[dim]);
+        (k == 0 ? along : reach[k][place]).extend(ahead);
+        passed += std::abs(ahead);
+      }
+      if (k + 1 < Dims) {
+        place = (place * subscript(network.length(dim))) + subscript(end.place[dim]);
+      }
     }
+    longest = std::max(longest, passed);
+  }
+  hops_ = longest;
+  if (Ports && network.full(order[0])) {
+    along = std::exchange(reach[0][0], {});
+  }
+  Lines& row = lines_[order[0]];
+  add_runs(row, (chip * row.count) + origin.line[order[0]], origin.place[order[0]], along, bytes);
+  for (std::size_t k = 1; k < (Ports ? Dims + 1 : Dims); ++k) {
+    Level& level = level_[k];
+    if (Ports && network.full(order[k - 1])) {
+      add_ports(origin, chip, k, order, bytes);
+    }
+    for (const Taken& taken : std::span(level.taken).first(level.count)) {
+      level.reached[taken.place] = 0;
+      if (k < Dims) {
+        const std::size_t dim = order[k];
+        const std::int64_t line =
+            k + 1 == Dims ? taken.beyond->line[dim] : line_at(origin, *taken.beyond, k, order);
+        add_runs(lines_[dim], (chip * lines_[dim].count) + line, origin.place[dim],
+                 reach[k][taken.place], bytes);
+      }
+    }
+    level.count = 0;
+  }
+}
+
+/// The line along the dimension number `level` where the tree comes on its way to `beyond`.
+std::int64_t LinkLoads::line_at(const Core& from, const Core& beyond, std::size_t level,
+                                Order order) const {
+  const Lines& lines = lines_[order[level]];
+  std::int64_t line = 0;
+  for (std::size_t k = 0; k < order.size(); ++k) {
+    line += (k < level ? beyond : from).place[order[k]] * lines.across[order[k]];
+  }
+  return line;
+}
+
+/// Into the places of full lines from which the tree goes on as number `level`.
+void LinkLoads::add_ports(const Core& from, std::int64_t chip, std::size_t level, Order order,
+                          std::int64_t bytes) {
+  const std::size_t dim = order[level - 1];
+  Lines& lines = lines_[dim];
+  for (const Taken& taken : std::span(level_[level].taken).first(level_[level].count)) {
+    const std::int64_t to = taken.beyond->place[dim];
+    if (to != from.place[dim]) {
+      const std::int64_t line = line_at(from, *taken.beyond, level - 1, order);
+      add_runs(lines, (chip * lines.count) + line, to, {.ahead = 0, .back = 1}, bytes);
+    }
+  }
+}
+
+void LinkLoads::add(std::int32_t from, std::span<const std::int32_t> to, chip::Turn turn,
+                    std::int64_t bytes) {
+  const Order order = network_.order(turn);
+  if (order.size() == 2 && !has_ports_) {
+    add_tree<2, false>(from, to, order, bytes);
+  } else if (order.size() == 2) {
+    add_tree<2, true>(from, to, order, bytes);
+  } else if (!has_ports_) {
+    add_tree<3, false>(from, to, order, bytes);
+  } else {
+    add_tree<3, true>(from, to, order, bytes);
   }
 }
 
 std::vector<std::int64_t> LinkLoads::loads() const {
   std::vector<std::int64_t> result;
-  for (const Lines& lines : lines_) {
+  for (const std::uint8_t dim : network_.order(chip::Turn::RowFirst)) {
+    const Lines& lines = lines_[dim];
     for (const std::vector<std::int64_t>& change : lines.change) {
       for (std::int64_t line = 0; line < chips_ * lines.count; ++line) {
         std::int64_t sum = 0;

@@ -10,23 +10,26 @@
 
 namespace elk::cost {
 
-/// Bytes over every directed link of the chips' grids, each of its own; a ring is one row that
-/// wraps.
+/// Bytes over every directed link, and through every port of a full line, of chips whose cores lie
+/// in lines; each chip has its own.
 ///
-/// Dimension order: the tree from a core to others runs along its row as far as the outermost
-/// columns of theirs, and in each of their columns from that row as far as the outermost of them;
-/// or along the column first. So a tree is a run of links on each line that it uses, and a run adds
-/// to the first difference of the loads of its line in two places: the loads are the prefix sums.
-/// On a torus the shorter way round, forwards if both are equally long.
+/// Dimension order: the tree from a core to others runs along the first dimension as far as the
+/// outermost of their places, from each place there that leads on along the second, and so forth.
+/// So a tree is a run of links on each line that it uses, and a run adds to the first difference of
+/// the loads of its line in two places: the loads are the prefix sums. On a circle the shorter way
+/// round, onwards if both are equally long. On a full line the tree leaves through one port and
+/// comes in through that of every place that it leads to.
 class LinkLoads {
  public:
   explicit LinkLoads(const chip::Chip& chip);
+  LinkLoads(const chip::Network& network, std::int64_t chips);
 
   /// One tree that carries `bytes` from a core to all of `to` on its chip.
-  void add(std::int32_t from, std::span<const std::int32_t> to, bool row_first, std::int64_t bytes);
+  void add(std::int32_t from, std::span<const std::int32_t> to, chip::Turn turn,
+           std::int64_t bytes);
 
-  /// Of each link: first those along rows, forwards then backwards, then those along columns; of
-  /// each of these chip by chip.
+  /// Of each link, in the order of `chip::Hop`; of each of these dimension by dimension, chip by
+  /// chip and line by line.
   [[nodiscard]] std::vector<std::int64_t> loads() const;
   [[nodiscard]] std::int64_t busiest() const;
   /// Links of the longest way so far.
@@ -45,19 +48,60 @@ class LinkLoads {
   struct Lines {
     std::int64_t count;  // of one chip
     std::int64_t length;
+    chip::Places across;  // from a line to the next one along each dimension, in numbers
     std::array<std::vector<std::int64_t>, 2> change;  // forwards, backwards
   };
 
-  [[nodiscard]] std::int64_t steps(std::int64_t from, std::int64_t to, std::int64_t length) const;
+  /// Where a core of a chip lies, and the line along each dimension that it lies on.
+  struct Core {
+    chip::Places place;
+    chip::Places line;
+  };
+  /// A line that the tree at hand takes: the number of the place where it comes to it, and a core
+  /// that lies on beyond.
+  struct Taken {
+    std::size_t place;
+    const Core* beyond;
+  };
+  /// What the tree at hand does along the dimension that it takes as such a number: by places along
+  /// the dimensions before. Of `taken` the first `count` are.
+  struct Level {
+    std::vector<Reach> reach;
+    std::vector<char> reached;
+    std::vector<Taken> taken;
+    std::size_t count = 0;
+
+    /// Whether the tree had not come there yet.
+    bool take(std::size_t place, const Core& beyond) {
+      if (reached[place] != 0) {
+        return false;
+      }
+      reached[place] = 1;
+      taken[count++] = {.place = place, .beyond = &beyond};
+      return true;
+    }
+  };
+
+  using Order = std::span<const std::uint8_t>;
+
+  template <std::size_t Dims, bool Ports>
+  void add_tree(std::int32_t from, std::span<const std::int32_t> to, Order order,
+                std::int64_t bytes);
+  void lay_cores();
+  void add_ports(const Core& from, std::int64_t chip, std::size_t level, Order order,
+                 std::int64_t bytes);
+  void reach_port(std::size_t level, std::size_t place, const Core& to, Order order);
+  [[nodiscard]] std::int64_t line_at(const Core& from, const Core& beyond, std::size_t level,
+                                     Order order) const;
   static void add_runs(Lines& lines, std::int64_t line, std::int64_t place, const Reach& reach,
                        std::int64_t bytes);
 
-  bool wraps_;
+  chip::Network network_;
+  bool has_ports_;  // whether a dimension is full
   std::int64_t chips_;
-  std::array<Lines, 2> lines_;                      // rows, columns
-  std::vector<std::array<std::int64_t, 2>> place_;  // of each core of a chip: its row, its column
-  std::vector<Reach> reach_;                        // of each line across, of the tree at hand
-  std::vector<char> reached_;
+  std::vector<Lines> lines_;                      // of each dimension
+  std::vector<Core> cores_;                       // of a chip
+  std::array<Level, chip::kMostDims + 1> level_;  // and the cores that ports lead to
   std::int64_t hops_ = 0;
 };
 

@@ -7,24 +7,19 @@
 #include "elk/base/rounding.hpp"
 
 namespace elk::cost {
-namespace {
-
-constexpr std::int64_t kDirections = 4;
-constexpr std::int64_t kParts = kRegions / kDirections;  // of a line
-
-}  // namespace
 
 LinkUse link_use(std::span<const std::int64_t> loads, const chip::Chip& chip, std::int64_t chips) {
-  const bool ring = chip.interconnect.topology == chip::Topology::Ring;
-  const std::array<std::int64_t, 2> length{ring ? chip.core.count : chip.core.cols,
-                                           ring ? 1 : chip.core.rows};
+  const chip::Network network = chip::network_of(chip);
+  const std::size_t directions = subscript(network.links());
+  const std::size_t parts = kRegions / directions;  // of a line
+  const auto order = network.order(chip::Turn::RowFirst);
   std::array<std::int64_t, kRegions> most{};
   std::size_t at = 0;
-  for (std::size_t direction = 0; direction < kDirections; ++direction) {
-    const std::int64_t places = length[direction / 2];
+  for (std::size_t direction = 0; direction < directions; ++direction) {
+    const std::int64_t places = network.length(order[direction / 2]);
     for (std::int64_t i = 0; i < chips * chip.core.count; ++i) {
-      const std::int64_t part = (i % places) * kParts / places;
-      std::int64_t& here = most[(direction * kParts) + subscript(part)];
+      const std::int64_t part = (i % places) * static_cast<std::int64_t>(parts) / places;
+      std::int64_t& here = most[(direction * parts) + subscript(part)];
       here = std::max(here, loads[at++]);
     }
   }

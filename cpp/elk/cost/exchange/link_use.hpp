@@ -9,7 +9,8 @@
 
 namespace elk::cost {
 
-/// Regions of a grid: the links of one direction in one quarter of their lines.
+/// Regions of a grid: the links of one direction in one part of their lines, a quarter where there
+/// are two dimensions.
 inline constexpr std::size_t kRegions = 16;
 
 /// How busy an exchange or a preload keeps the busiest link of every region, in 255ths of the

@@ -155,7 +155,7 @@ std::vector<Holding> holdings(Pricer& pricer, tile::Rates& rates, const Floor& f
                               Bytes fastest) {
   const chip::Chip& chip = pricer.chip();
   const std::int64_t cores = chip::total_cores(chip);
-  if (pricer.op().kind != ir::OpKind::MatMul || chip::is_mesh(chip) || !chip.hbm ||
+  if (pricer.op().kind != ir::OpKind::MatMul || chip::routed(chip) || !chip.hbm ||
       chip.interconnect.overlaps_compute || floor.corners.empty() ||
       kLittle * fastest.value < chip::room(chip).value ||
       count_cuts(all_factors(pricer.op(), cores), cores, kMostHeld) > kMostHeld) {

@@ -101,7 +101,7 @@ Resting::Resting(const Pricer& pricer)
       sync_(pricer.fabric().least_sync().value),
       fragment_(pricer.chip().interconnect.fragment_latency.value),
       rate_(pricer.chip().interconnect.link_rate *
-                chip::receiving_links(pricer.chip().interconnect.topology) +
+                static_cast<double>(pricer.fabric().chip().receiving_links()) +
             chip::receiving_between(pricer.chip())) {
   const std::vector<bool> single = rest_once(pricer.graph(), pricer.op());
   std::int64_t most = 0;

@@ -207,7 +207,7 @@ std::vector<StandingCut> all_cuts(Pricer& pricer, tile::Rates& rates, const Rest
 Standing standing(Pricer& pricer, tile::Rates& rates, const Floor& floor) {
   const chip::Chip& chip = pricer.chip();
   const std::int64_t cores = chip::total_cores(chip);
-  if (!is_listed(pricer.op().kind) || chip::is_mesh(chip) || chip.interconnect.overlaps_compute ||
+  if (!is_listed(pricer.op().kind) || chip::routed(chip) || chip.interconnect.overlaps_compute ||
       floor.corners.empty() ||
       count_cuts(all_factors(pricer.op(), cores), cores, kMostStanding) > kMostStanding) {
     return {};

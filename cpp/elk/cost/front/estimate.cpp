@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "elk/base/ids.hpp"
 #include "elk/cost/floor/cuts.hpp"
 #include "elk/cost/price/price.hpp"
 #include "elk/partition/enumerate.hpp"
@@ -32,7 +33,7 @@ class Walk {
 
   Estimate run() {
     static_cast<void>(visit(at_));
-    if (chip::is_grid(chip_)) {
+    if (pricer_.fabric().chip().has_edges()) {
       lay_out();
     } else {
       while (double_one()) {
@@ -69,19 +70,30 @@ class Walk {
     return next.has_value();
   }
 
-  /// Every two axes, one over the rows of the grid and one over its columns, as often as they go.
+  /// Every axis over every dimension of the grid, as often as they go.
   void lay_out() {
     const auto most = [&](std::size_t axis, std::int64_t limit) {
       const Factor& choice = factors_[axis];
       return *(std::upper_bound(choice.begin(), choice.end(), limit) - 1);
     };
-    for (std::size_t down = 0; down < at_.size(); ++down) {
-      for (std::size_t along = 0; along < at_.size(); ++along) {
-        Factor there = at_;
-        there[down] = most(down, chip_.core.rows);
-        there[along] = down == along ? there[along] : most(along, chip_.core.cols);
-        static_cast<void>(visit(there));
+    const chip::Network& network = pricer_.fabric().chip();
+    const auto axes = static_cast<std::int64_t>(at_.size());
+    std::int64_t ways =
+        1;  // to lay an axis over each dimension; of one that comes twice, the first
+    for (std::size_t dim = 0; dim < network.dims(); ++dim) {
+      ways *= axes;
+    }
+    for (std::int64_t way = 0; way < ways; ++way) {
+      Factor there = at_;
+      std::vector<bool> laid(at_.size(), false);
+      std::int64_t left = ways;
+      for (std::size_t dim = 0; dim < network.dims(); ++dim) {
+        left /= axes;
+        const std::size_t axis = subscript(way / left % axes);
+        there[axis] = laid[axis] ? there[axis] : most(axis, network.length(dim));
+        laid[axis] = true;
       }
+      static_cast<void>(visit(there));
     }
   }
 
@@ -150,7 +162,7 @@ class Walk {
   [[nodiscard]] double gather_time(const Exchange& gather) const {
     const double near = chip_.interconnect.sync_latency.value +
                         (static_cast<double>(gather.bytes.value) / chip_.interconnect.link_rate);
-    return chip::is_mesh(chip_) ? std::min(gather.time.value, near) : gather.time.value;
+    return pricer_.fabric().grid() ? std::min(gather.time.value, near) : gather.time.value;
   }
 
   const ir::Graph& graph_;

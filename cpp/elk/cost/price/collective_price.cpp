@@ -42,7 +42,7 @@ double adding(const partition::Sum& sum, partition::Way way, tile::TileTimes& ti
 }
 
 /// Ports hand on what came for the cores beside them.
-Exchange scatter(const chip::Chip& chip, const Rectangle& workers, std::int64_t piece) {
+Exchange scatter(const chip::Chip& chip, const chip::Places& workers, std::int64_t piece) {
   Traffic traffic;
   add_ports(chip, workers, piece, false, traffic);
   return Fabric(chip).exchange(traffic);
@@ -76,26 +76,27 @@ LinkPhase link_phase(ir::OpKind kind, const partition::Held& chip, const partiti
   return best;
 }
 
-Rectangle workers(const partition::ExecutePlan& plan, std::int64_t cores) {
-  Rectangle result{.rows = 1, .cols = cores};
-  for (std::size_t axis = 0; axis < plan.factors.size(); ++axis) {
-    if (plan.mesh_dims[axis] == 0) {
-      result = {.rows = plan.factors[axis], .cols = cores / plan.factors[axis]};
-    }
+chip::Places workers(const partition::ExecutePlan& plan) {
+  chip::Places result = {1, 1, 1};
+  for (const std::int32_t axis : plan.order) {
+    const auto at = static_cast<std::size_t>(axis);
+    const std::int32_t dim = plan.mesh_dims[at];
+    result[dim < 0 ? 1 : static_cast<std::size_t>(dim)] *= plan.factors[at];
   }
   return result;
 }
 
-void add_ports(const chip::Chip& chip, const Rectangle& workers, std::int64_t piece, bool collects,
-               Traffic& traffic) {
-  const std::int64_t others = partition::cores_of_port(chip, workers.rows * workers.cols) - 1;
+void add_ports(const chip::Chip& chip, const chip::Places& workers, std::int64_t piece,
+               bool collects, Traffic& traffic) {
+  const std::int64_t others =
+      partition::cores_of_port(chip, workers[0] * workers[1] * workers[2]) - 1;
   if (others == 0) {
     return;
   }
   traffic.received += (collects ? others : 1) * piece;
   traffic.sent += (collects ? 1 : others) * piece;
   traffic.fragments += collects ? others : 1;
-  if (chip::is_mesh(chip)) {
+  if (chip::routed(chip)) {
     const BusiestLink busiest(chip);
     traffic.line += piece * (collects ? busiest.to_first(workers, others)
                                       : busiest.from_first(workers, others));
@@ -124,7 +125,7 @@ PlanOption collective_option(const ir::Graph& graph, const ir::Op& op,
                     .compute = {0.0},
                     .gather = {},
                     .shift = link_exchange(link, port_bytes, adds, chip),
-                    .reduce = scatter(chip, workers(plan, cores), core.after),
+                    .reduce = scatter(chip, workers(plan), core.after),
                     .time = {0.0},
                     .exchange = {0},
                     .tree = false,

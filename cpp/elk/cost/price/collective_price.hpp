@@ -32,12 +32,12 @@ struct LinkPhase {
                                    const chip::Chip& machine);
 
 /// The cores of a plan; off a grid, in one row.
-[[nodiscard]] Rectangle workers(const partition::ExecutePlan& plan, std::int64_t cores);
+[[nodiscard]] chip::Places workers(const partition::ExecutePlan& plan);
 
 /// Adds what the cores beside a port, those before the next one, hand to it (`collects`) or take
 /// from it: `piece` bytes each.
-void add_ports(const chip::Chip& chip, const Rectangle& workers, std::int64_t piece, bool collects,
-               Traffic& traffic);
+void add_ports(const chip::Chip& chip, const chip::Places& workers, std::int64_t piece,
+               bool collects, Traffic& traffic);
 
 /// A collective under a plan: its gather is `PlanOption::gather`, its link phase with the adds
 /// `shift`, its scatter `reduce` (design 2.6).

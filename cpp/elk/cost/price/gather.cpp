@@ -86,8 +86,8 @@ Exchange gather_all(const ir::Graph& graph, const ir::Op& op, const PlanOption& 
   sum.wide = partition::is_wide(option.plan, chip);
   fabric.gather(sum, through);
   if (ir::is_collective(op.kind)) {
-    add_ports(chip, workers(option.plan, option.cores),
-              partition::held_by_core(graph, op, option.plan).before, true, sum);
+    add_ports(chip, workers(option.plan), partition::held_by_core(graph, op, option.plan).before,
+              true, sum);
   }
   return fabric.exchange(sum);
 }

@@ -134,7 +134,18 @@ bool Pricer::goes_around(const Cut& cut, std::uint64_t along, std::int64_t cores
   }
   const auto axis =
       static_cast<std::size_t>(*std::find_if(cut.order.begin(), cut.order.end(), selected));
-  return partition::goes_around(chip_, cut.mesh_dims[axis], cut.factor[axis], cores);
+  return fabric_.chip().goes_around(static_cast<std::size_t>(cut.mesh_dims[axis]), cut.factor[axis],
+                                    cores);
+}
+
+/// Whether cores that differ in their places along these axes differ in those of a full line.
+bool Pricer::by_ports(const Cut& cut, std::uint64_t along) const {
+  return fabric_.has_full() &&
+         std::any_of(cut.order.begin(), cut.order.end(), [&](std::int32_t axis) {
+           const auto at = static_cast<std::size_t>(axis);
+           return ((along >> static_cast<unsigned>(axis)) & 1U) != 0 &&
+                  fabric_.machine().full(static_cast<std::size_t>(cut.mesh_dims[at]));
+         });
 }
 
 /// One shift of a slab of `pace` indices: in chunks of the transfer buffer, each with a sync, and
@@ -155,7 +166,12 @@ Exchange Pricer::shift(const Cut& cut, const Turn& turn, const Spin& spin, std::
   traffic.chip_in = bytes * rings_across(cut, turn) * apart;
   const bool around =
       apart * spin.parts == turn.parts && goes_around(cut, ~slot.contained, turn.parts);
-  fabric_.shift(traffic, {.cores = spin.parts, .apart = apart, .around = around}, bytes);
+  fabric_.shift(traffic,
+                {.cores = spin.parts,
+                 .apart = apart,
+                 .around = around,
+                 .full = by_ports(cut, ~slot.contained)},
+                bytes);
   Exchange result = fabric_.exchange(traffic);
   const bool crosses = cut.wide || traffic.chip_in > 0;
   result.time += fabric_.sync(crosses) * static_cast<double>(chunks - 1);

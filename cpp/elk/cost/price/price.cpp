@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "elk/base/errors.hpp"
+#include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
 #include "elk/base/text.hpp"
 #include "elk/chip/ways.hpp"
@@ -51,16 +52,25 @@ std::int64_t peers_around(const partition::Rotation& turn, const partition::Exec
   return partition::goes_around(chip, dim, cores, cores) ? cores / turn.ring : 0;
 }
 
+/// Whether the sharers of one piece differ in their places along a full line.
+bool by_ports(const partition::Rotation& turn, const partition::ExecutePlan& plan,
+              const chip::Network& network) {
+  return network.routed() &&
+         std::any_of(turn.axes.begin(), turn.axes.end(), [&](std::int32_t axis) {
+           return network.full(subscript(plan.mesh_dims[subscript(axis)]));
+         });
+}
+
 /// The nodes through which data come to the cores of a plan.
 Edge edge_of(const partition::ExecutePlan& plan, const chip::Chip& chip) {
   Edge result;
-  if (!chip::is_mesh(chip)) {
+  if (!chip::routed(chip)) {
     return result;
   }
-  chip::Area area{.rows = 1, .cols = 1};
+  chip::Places area = {1, 1, 1};
   for (const std::int32_t axis : plan.order) {
     const auto at = static_cast<std::size_t>(axis);
-    (plan.mesh_dims[at] == 0 ? area.rows : area.cols) *= plan.factors[at];
+    area[static_cast<std::size_t>(plan.mesh_dims[at])] *= plan.factors[at];
   }
   const std::vector<std::int64_t> nodes = chip::nodes_beside(chip, area);
   result.modules = static_cast<std::int64_t>(nodes.size());
@@ -95,7 +105,8 @@ std::vector<HbmOperand> hbm_operands(const ir::Graph& graph, const ir::Op& op,
                       .pieces = ceil_div(std::min(option.cores, chip.core.count), sharing.copies),
                       .edge = edge,
                       .ring = turn.ring,
-                      .around = peers_around(turn, option.plan, chip)});
+                      .around = peers_around(turn, option.plan, chip),
+                      .by_ports = by_ports(turn, option.plan, chip::network_of(chip))});
   }
   return result;
 }

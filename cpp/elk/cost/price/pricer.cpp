@@ -95,7 +95,7 @@ bool Pricer::arrange(Cut& cut) const {
       cut.order.push_back(axis);
     }
   }
-  auto dims = partition::mesh_dims(cut.order, cut.factor, chip_);
+  auto dims = partition::mesh_dims(cut.order, cut.factor, fabric_.machine());
   if (!dims) {
     return false;
   }

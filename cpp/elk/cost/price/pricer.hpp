@@ -157,10 +157,11 @@ class Pricer {
  private:
   [[nodiscard]] partition::Extent extent(std::size_t slot, std::size_t dim, const Cut& cut);
   void measure_result(Cut& cut, std::size_t slot) const;
-  [[nodiscard]] Rectangle rectangle(const Cut& cut, std::uint64_t along) const;
-  void scatter_on_grid(const partition::Scatter& pieces, std::int64_t bits, const Rectangle& cores,
-                       Traffic& traffic);
+  [[nodiscard]] chip::Places box(const Cut& cut, std::uint64_t along) const;
+  void scatter_on_grid(const partition::Scatter& pieces, std::int64_t bits,
+                       const chip::Places& cores, Traffic& traffic);
   [[nodiscard]] bool goes_around(const Cut& cut, std::uint64_t along, std::int64_t cores) const;
+  [[nodiscard]] bool by_ports(const Cut& cut, std::uint64_t along) const;
   [[nodiscard]] Exchange partials(const Cut& cut, std::size_t slot);
   void reduce_rows(Cut& cut);
   [[nodiscard]] Exchange gather(const Cut& cut, std::span<const Turn* const> turns) const;

@@ -2,6 +2,7 @@
 #include <cstddef>
 #include <optional>
 
+#include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
 #include "elk/cost/price/groups.hpp"
 #include "elk/cost/price/pricer.hpp"
@@ -11,6 +12,10 @@ namespace elk::cost {
 namespace {
 
 using partition::element_bytes;
+
+constexpr chip::Places kOneCore = {1, 1, 1};
+
+std::int64_t cores_of(const chip::Places& box) { return box[0] * box[1] * box[2]; }
 
 /// Of these members those whose partner, whose number differs in the bit `level`, is none of them.
 std::int64_t pairs_across(const Members& here, std::int64_t cores, std::int64_t level) {
@@ -57,7 +62,7 @@ struct RowCut {
   std::int64_t values;           // of a core, at first for one value a row
   std::int64_t piece;            // their bytes
   std::optional<Groups> groups;  // of a cut over several chips, where they are regular
-  Rectangle here{};              // those of one chip's grid
+  chip::Places here{};           // those of one chip's grid
 };
 
 RowCut row_cut(const ir::Op& op, const Cut& cut) {
@@ -97,7 +102,7 @@ struct RowExchange {
       all.chip_in = row.piece * row.cores;
     }
     if (fabric.grid()) {
-      const std::int64_t cores = row.here.rows * row.here.cols;
+      const std::int64_t cores = cores_of(row.here);
       all.line = row.piece *
                  (fabric.multicast() ? busiest.to_all(row.here) : busiest.to_each(row.here, cores));
       all.hops = busiest.hops(row.here);
@@ -123,7 +128,7 @@ struct RowExchange {
         });
       }
       if (fabric.grid()) {
-        const bool here = level < row.here.rows * row.here.cols;
+        const bool here = level < cores_of(row.here);
         pair.line = here ? row.piece * busiest.in_pairs(row.here, level) : 0;
         pair.hops = here ? busiest.hops_in_pairs(row.here, level) : 0;
       }
@@ -138,23 +143,22 @@ struct RowExchange {
 }  // namespace
 
 /// The cores of one chip's grid that differ in their places along the cut axes selected by `along`.
-Rectangle Pricer::rectangle(const Cut& cut, std::uint64_t along) const {
-  Rectangle result{.rows = 1, .cols = 1};
+chip::Places Pricer::box(const Cut& cut, std::uint64_t along) const {
+  chip::Places result = kOneCore;
   for (const std::int32_t axis : cut.order) {
     if (((along >> static_cast<unsigned>(axis)) & 1U) != 0) {
-      const bool down = cut.mesh_dims[static_cast<std::size_t>(axis)] == 0;
-      (down ? result.rows : result.cols) = cut.factor[static_cast<std::size_t>(axis)];
+      const std::size_t dim = subscript(cut.mesh_dims[subscript(axis)]);
+      const std::int64_t of_chip = fabric_.chip().length(dim);
+      result[dim] = std::min(cut.factor[subscript(axis)], of_chip);
     }
   }
-  const bool ring = chip_.interconnect.topology == chip::Topology::Ring;
-  return {.rows = std::min(result.rows, ring ? 1 : chip_.core.rows),
-          .cols = std::min(result.cols, ring ? chip_.core.count : chip_.core.cols)};
+  return result;
 }
 
 /// Sets what a reduce-scatter of pieces of `bits` a value puts on the busiest link of a grid.
 void Pricer::scatter_on_grid(const partition::Scatter& pieces, std::int64_t bits,
-                             const Rectangle& cores, Traffic& traffic) {
-  const std::int64_t here = cores.rows * cores.cols;
+                             const chip::Places& cores, Traffic& traffic) {
+  const std::int64_t here = cores_of(cores);
   const std::int64_t whole = std::min(here, pieces.tile / pieces.piece);
   traffic.line = busiest_.to_each(cores, whole) * element_bytes(pieces.piece, bits).value;
   if (whole < here) {  // The next core keeps what is left.
@@ -189,7 +193,7 @@ Exchange Pricer::partials(const Cut& cut, std::size_t slot) {
     }
   }
   if (fabric_.grid()) {
-    scatter_on_grid(scattered, bits, rectangle(cut, along), traffic);
+    scatter_on_grid(scattered, bits, box(cut, along), traffic);
   }
   Exchange exchange = fabric_.exchange(traffic);
   add_after(exchange, tiles_.add(parts, scattered.piece));
@@ -206,7 +210,7 @@ void Pricer::reduce_rows(Cut& cut) {
   const partition::RowSums sums = partition::row_sums(op_);
   row.values *= sums.values;
   row.piece = element_bytes(row.values, wide_bits_).value;
-  row.here = rectangle(cut, row.along);
+  row.here = fabric_.grid() ? box(cut, row.along) : kOneCore;
   const RowExchange ways{fabric_, tiles_, busiest_, cut, row};
   const Exchange direct = ways.directly();
   const Exchange tree = ways.in_a_tree();

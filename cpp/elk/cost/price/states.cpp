@@ -64,7 +64,11 @@ Partial with(const Partial& before, const HbmOperand& operand, std::int64_t d,
     result.traffic.received += rest;
     result.traffic.sent += fabric.multicast() ? piece : rest;
     result.traffic.fragments += d - 1;
-    fabric.among(result.traffic, {.cores = d, .apart = operand.ring, .around = d == operand.around},
+    fabric.among(result.traffic,
+                 {.cores = d,
+                  .apart = operand.ring,
+                  .around = d == operand.around,
+                  .full = operand.by_ports},
                  piece, fabric.multicast());
   }
   return result;

@@ -23,6 +23,7 @@ struct HbmOperand {
   Edge edge;
   std::int64_t ring = 1;    // cores that its partitions rotate through: peers are as far apart
   std::int64_t around = 0;  // peers that go once around their dimension of a torus, 0: none do
+  bool by_ports = false;    // peers differ in their places along a full line
 };
 
 /// Bytes that all chips read of an operand whose cores receive one part in `d` of their piece:

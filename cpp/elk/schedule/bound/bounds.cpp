@@ -35,14 +35,14 @@ constexpr double kMostTogether = 1.03;
 /// link counts once; what comes from other chips may come in beside them.
 double receive_rate(const chip::Chip& chip) {
   const double link = chip.interconnect.link_rate;
-  if (!chip::is_mesh(chip)) {
+  if (!chip::routed(chip)) {
     return link;
   }
   if (chip.chips == 1) {
     return chip::crossing(chip).receive / static_cast<double>(chip.core.count);
   }
-  const bool ring = chip.interconnect.topology == chip::Topology::Ring;
-  return (link * (ring ? 3.0 : 5.0)) + chip::receiving_between(chip);  // One of them a module's.
+  const std::int64_t links = 1 + chip::network_of(chip).receiving_links();  // One is a module's.
+  return (link * static_cast<double>(links)) + chip::receiving_between(chip);
 }
 
 /// What a cut needs at least, in seconds of each resource.
@@ -281,7 +281,7 @@ class PortContention {
 double contended(const Problem& problem, const std::vector<Share>& shares,
                  const std::vector<double>& read, Seconds known) {
   const chip::Chip& chip = problem.chip();
-  if (chip::is_mesh(chip) || chip.interconnect.overlaps_compute) {
+  if (chip::routed(chip) || chip.interconnect.overlaps_compute) {
     return 0.0;
   }
   std::vector<double> hbm(shares.size(), 0.0);

@@ -298,7 +298,7 @@ class Hosts {
 
 /// Whether preloads meet exchanges at the ports, and no more than one thing decides how fast.
 bool meet(const chip::Chip& chip, double rate) {
-  return chip.hbm && chip.chips == 1 && !chip::is_mesh(chip) &&
+  return chip.hbm && chip.chips == 1 && !chip::routed(chip) &&
          !chip.interconnect.overlaps_compute && chip.interconnect.multicast &&
          chip.hbm->refresh_stall.value <= 0.0 && rate >= chip.hbm->rate &&
          chip::delivery(chip).hbm >= chip.hbm->rate &&

@@ -51,12 +51,12 @@ std::int32_t followed_axis(const ir::Op& op, std::size_t slot, const partition::
 
 /// Cuts `axis` by `factor`, inside all that is cut already; false where no plan can say so: cut
 /// before, it must be the innermost, and no mesh has two dimensions for it.
-bool cut_inside(std::int32_t axis, std::int64_t factor, bool is_mesh,
+bool cut_inside(std::int32_t axis, std::int64_t factor, bool in_lines,
                 partition::ExecutePlan& plan) {
   std::int64_t& cut = plan.factors[static_cast<std::size_t>(axis)];
   if (cut > 1) {
     cut *= factor;
-    return !is_mesh && plan.order.back() == axis;
+    return !in_lines && plan.order.back() == axis;
   }
   cut = factor;
   plan.order.push_back(axis);
@@ -65,7 +65,13 @@ bool cut_inside(std::int32_t axis, std::int64_t factor, bool is_mesh,
 
 /// The grid's dimension along which an axis is cut whose parts are `stride` cores apart.
 std::int32_t mesh_dim(std::int64_t stride, const chip::Chip& chip) {
-  return stride == 1 && partition::grid_of(chip).cols > 1 ? 1 : 0;
+  const chip::Network network = chip::network_of_machine(chip);
+  for (std::size_t dim = network.dims(); dim-- > 0;) {
+    if (network.stride(dim) == stride && network.length(dim) > 1) {
+      return static_cast<std::int32_t>(dim);
+    }
+  }
+  return 0;
 }
 
 partition::ExecutePlan uncut_plan(const ir::Op& op) {
@@ -146,10 +152,10 @@ std::optional<partition::ExecutePlan> follow(const ir::Op& op, std::size_t slot,
       return std::nullopt;
     }
     const auto at = static_cast<std::size_t>(cut);
-    if (!cut_inside(axis, layout.factors[at], chip::is_mesh(chip), plan)) {
+    if (!cut_inside(axis, layout.factors[at], chip::routed(chip), plan)) {
       return std::nullopt;
     }
-    if (chip::is_mesh(chip)) {
+    if (chip::routed(chip)) {
       plan.mesh_dims[static_cast<std::size_t>(axis)] = mesh_dim(layout.grid_stride[at], chip);
     }
   }

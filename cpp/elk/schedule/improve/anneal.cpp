@@ -212,7 +212,7 @@ class Annealer {
   std::optional<std::int32_t> draw_product(std::int32_t place) {
     const std::vector<std::int32_t>& readers = problem_.readers(place);
     const std::vector<ir::Op>& ops = problem_.graph().ops;
-    if (readers.empty() || chip::is_mesh(problem_.chip()) ||
+    if (readers.empty() || chip::routed(problem_.chip()) ||
         ops[static_cast<std::size_t>(place)].kind == ir::OpKind::MatMul) {
       return std::nullopt;
     }

@@ -1,6 +1,7 @@
 #include "elk/schedule/improve/carried.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -60,47 +61,50 @@ class OuterCuts {
     if (axes_.empty()) {
       return {};
     }
-    const partition::Grid grid = partition::grid_of(chip_);
-    const std::int64_t cores = chip::total_cores(chip_);
-    if (!chip::is_mesh(chip_)) {
-      add(cores, cores, -1);
-    } else {
-      add(grid.rows, grid.cols, 0);
-      add(grid.cols, grid.rows, 1);
+    const chip::Network network = chip::network_of_machine(chip_);
+    if (!network.routed()) {
+      add(network.nodes(), network.nodes(), {-1, -1});
+    }
+    for (std::size_t first = 0; first < network.dims(); ++first) {
+      for (std::size_t second = 0; second < network.dims(); ++second) {
+        if (first != second) {
+          add(network.length(first), network.length(second),
+              {static_cast<std::int32_t>(first), static_cast<std::int32_t>(second)});
+        }
+      }
     }
     return std::move(plans_);
   }
 
  private:
   using Factors = std::vector<std::int64_t>;
+  /// The dimensions along which the two axes lie, -1: there are none.
+  using Sides = std::array<std::int32_t, 2>;
 
-  /// The first axis lies along `side` of the grid, -1: there is none.
-  void add(std::int64_t most_first, std::int64_t most_second, std::int32_t side) {
+  void add(std::int64_t most_first, std::int64_t most_second, const Sides& sides) {
     const auto size = [&](std::size_t i) { return op_.axes[subscript(axes_[i])].size; };
     for (const std::int64_t first : most_parts(size(0), most_first)) {
       Factors cut(op_.axes.size(), 1);
       cut[subscript(axes_[0])] = first;
-      add(cut, side);
-      const std::int64_t left = side < 0 ? most_second / first : most_second;
+      add(cut, sides);
+      const std::int64_t left = sides[0] < 0 ? most_second / first : most_second;
       for (const std::int64_t second :
            axes_.size() < 2 ? std::set<std::int64_t>{} : most_parts(size(1), left)) {
         cut[subscript(axes_[1])] = second;
-        add(cut, side);
+        add(cut, sides);
       }
     }
   }
 
-  void add(const Factors& cut, std::int32_t side) {
+  void add(const Factors& cut, const Sides& sides) {
     auto plan = partition::complete_plan(graph_, op_, cut,
                                          std::vector<Factors>(op_.operands.size()), chip_);
     if (!plan) {
       return;
     }
-    if (side >= 0) {
-      std::int32_t next = side;
-      for (const std::int32_t axis : axes_) {
-        plan->mesh_dims[subscript(axis)] = cut[subscript(axis)] > 1 ? next : -1;
-        next = 1 - side;
+    if (sides[0] >= 0) {
+      for (std::size_t i = 0; i < axes_.size(); ++i) {
+        plan->mesh_dims[subscript(axes_[i])] = cut[subscript(axes_[i])] > 1 ? sides[i] : -1;
       }
       std::sort(plan->order.begin(), plan->order.end(), [&](std::int32_t a, std::int32_t b) {
         return plan->mesh_dims[subscript(a)] < plan->mesh_dims[subscript(b)];

@@ -60,7 +60,7 @@ void propose_polished(Searcher& search) {
       best.push_back(one.proposal);
     }
   }
-  const std::int64_t beside = chip::is_mesh(chip) ? kPolishOnGrid : kPolish;
+  const std::int64_t beside = chip::routed(chip) ? kPolishOnGrid : kPolish;
   std::int64_t left = chip.hbm ? beside : kPolishAtRest;
   for (std::size_t i = 0; i < best.size() && left > 0 && !search.stopped(); ++i) {
     left -= polish(search.problem(), best[i], search.contention(),

@@ -26,22 +26,13 @@
 namespace elk::schedule {
 namespace {
 
-/// Links that leave a core.
-constexpr std::int64_t kDirections = 4;
-
 /// The chips of a machine as cores of one chip: where they lie on a grid, messages pass the links
 /// between other chips.
 std::optional<cost::LinkLoads> links_between(const chip::Chip& chip) {
-  if (!chip.inter_chip || chip.inter_chip->topology == chip::Topology::AllToAll) {
+  if (!chip::routed_between(chip)) {
     return {};
   }
-  chip::Chip machine = chip;
-  machine.chips = 1;
-  machine.core.count = chip.chips;
-  machine.core.rows = partition::rows_of_chips(chip.chips);
-  machine.core.cols = chip.chips / machine.core.rows;
-  machine.interconnect.topology = chip.inter_chip->topology;
-  return cost::LinkLoads(machine);
+  return cost::LinkLoads(chip::network_of_chips(chip.inter_chip->topology, chip.chips), 1);
 }
 
 /// What a send to cores of another chip puts on the grids: it leaves through the port beside the
@@ -57,20 +48,21 @@ class Abroad {
   void add(std::int32_t from, std::span<const std::int32_t> receivers, std::int64_t bytes) {
     if (between_) {
       const auto there = static_cast<std::int32_t>(receivers.front() / cores_);
-      between_->add(static_cast<std::int32_t>(from / cores_), {&there, 1}, true, bytes);
+      between_->add(static_cast<std::int32_t>(from / cores_), {&there, 1}, chip::Turn::RowFirst,
+                    bytes);
     }
     if (ports_ == cores_) {
       return;  // Every core has a port of its own.
     }
     const std::int32_t out = port(from);
-    links_.add(from, {&out, 1}, true, bytes);
+    links_.add(from, {&out, 1}, chip::Turn::RowFirst, bytes);
     for (std::size_t i = 0; i < receivers.size();) {
       const std::int32_t in = port(receivers[i]);
       std::size_t end = i + 1;
       while (end < receivers.size() && port(receivers[end]) == in) {
         ++end;
       }
-      links_.add(in, receivers.subspan(i, end - i), true, bytes);
+      links_.add(in, receivers.subspan(i, end - i), chip::Turn::RowFirst, bytes);
       i = end;
     }
   }
@@ -107,7 +99,7 @@ LinkCount counted(const program::Exchange& exchange, const chip::Chip& chip) {
     const auto add_ways = [&](std::int64_t there, std::span<const std::int32_t> receivers) {
       for (const std::int32_t core : sources) {
         if (core / chip.core.count == there) {
-          links.add(core, receivers, true, bytes);
+          links.add(core, receivers, chip::Turn::RowFirst, bytes);
         } else {
           abroad.add(core, receivers, bytes);
         }
@@ -196,7 +188,7 @@ Key key_of(const ir::Op& op, std::size_t operand, const partition::ExecutePlan& 
 }  // namespace
 
 bool counts_links(const chip::Chip& chip, std::int64_t most) {
-  return chip::is_mesh(chip) && chip::total_cores(chip) <= most;
+  return chip::routed(chip) && chip::total_cores(chip) <= most;
 }
 
 cost::Exchange exchange_on_grid(const program::Exchange& exchange, const chip::Chip& chip,
@@ -261,10 +253,15 @@ std::vector<std::int32_t> Deliveries::on_one_chip(const std::vector<program::Cor
   for (std::size_t module = 0; module < nodes.size(); ++module) {
     const std::size_t first = injected.size();
     injected.resize(first + attached_[module].size(), 0);
+    std::vector<chip::Turn> turns;
+    turns.reserve(attached_[module].size());
+    for (const CoreId entry : attached_[module]) {
+      turns.push_back(chip::turn_at(chip_, entry));
+    }
     for (std::size_t slice = 0; slice < slices.size(); ++slice) {
       const CoreId entry = attached_[module][subscript(nodes[module][slice])];
       ++injected[first + subscript(nodes[module][slice])];
-      links.add(entry.value, slices[slice], chip::along_row_first(chip_, entry), 1);
+      links.add(entry.value, slices[slice], turns[subscript(nodes[module][slice])], 1);
     }
   }
   std::vector<std::int32_t> result;
@@ -307,7 +304,8 @@ LoadCount Deliveries::counted(const ir::Graph& graph, const ir::Op& op,
   if (sum.empty()) {
     return {};
   }
-  const std::int64_t grid = kDirections * chip_.core.count;  // of each chip; then its modules'
+  // Of each chip, before the links of its modules.
+  const std::int64_t grid = chip::network_of(chip_).links() * chip_.core.count;
   const auto one = static_cast<std::ptrdiff_t>(sum.size()) / chip_.chips;
   LoadCount result{.any = true};
   std::vector<std::int64_t> links(subscript(grid), 0);  // the busiest of all chips

@@ -19,11 +19,6 @@ namespace {
 /// a compile takes 15 % longer.
 constexpr std::int64_t kFewCores = 128;
 
-/// Whether what chips exchange passes links that lead from chip to chip over a grid or a ring.
-bool passes_chips(const chip::Chip& chip) {
-  return chip.chips > 1 && chip.inter_chip->topology != chip::Topology::AllToAll;
-}
-
 /// A plan of an op, as the program carries it out.
 struct Counter {
   const program::PlacedOp& placed;
@@ -104,7 +99,7 @@ cost::Exchange retimed(const cost::Exchange& known, cost::Exchange counted) {
 }  // namespace
 
 bool counts_exchanges(const chip::Chip& chip) {
-  return counts_links(chip) && (chip::total_cores(chip) <= kFewCores || passes_chips(chip));
+  return counts_links(chip) && (chip::total_cores(chip) <= kFewCores || chip::routed_between(chip));
 }
 
 void settle_exchanges(const ir::Graph& graph, const ir::Op& op, const chip::Chip& chip,

@@ -11,8 +11,8 @@ void add_circle(const partition::Circle& circle, KeyWriter& key) {
 }  // namespace
 
 void add_network(const chip::Chip& chip, KeyWriter& key) {
-  key.all(chip.chips, chip.core.count, chip.core.rows, chip.core.cols, chip.interconnect.topology,
-          chip.interconnect.multicast, chip.inter_chip.has_value());
+  key.all(chip.chips, chip.core.count, chip.core.rows, chip.core.cols, chip.core.depth,
+          chip.interconnect.topology, chip.interconnect.multicast, chip.inter_chip.has_value());
   if (chip.inter_chip) {
     key.all(chip.inter_chip->port_cores, chip.inter_chip->topology);
   }

@@ -27,7 +27,7 @@ Problem::Problem(const ir::Graph& graph, const chip::Chip& chip, const tile::Til
       moves_(chip, counts_links(chip, counting.most_cores)),
       deliveries_(chip, known_ != nullptr ? &known_->preloads : nullptr),
       counts_(counts_links(chip, counting.most_cores)),
-      recounts_(chip::is_mesh(chip) && !counts_),
+      recounts_(chip::routed(chip) && !counts_),
       fronts_(std::move(fronts.all)),
       front_of_(std::move(fronts.of)),
       lives_(program::lifetimes(graph)),
@@ -314,7 +314,7 @@ cost::Load load(const cost::PreloadState& state, const chip::Chip& chip) {
   const double port = static_cast<double>(state.link.value) / chip.interconnect.link_rate;
   return {.time = state.time,
           .share = std::min(1.0, state.wire.value / time),
-          .port = chip::is_mesh(chip) ? port / time : std::min(1.0, state.wire.value / time),
+          .port = chip::routed(chip) ? port / time : std::min(1.0, state.wire.value / time),
           .use = state.use};
 }
 
@@ -322,7 +322,7 @@ cost::Sharing sharing(const chip::Chip& chip) {
   const bool drags = chip.core.remote_access_blocks && chip.core.sram_rate > 0.0;
   return {.port_drag = drags ? chip.interconnect.link_rate / chip.core.sram_rate : 0.0,
           .hbm_latency = chip.hbm ? chip.hbm->latency : Seconds{0.0},
-          .regions = chip::is_mesh(chip)};
+          .regions = chip::routed(chip)};
 }
 
 }  // namespace elk::schedule

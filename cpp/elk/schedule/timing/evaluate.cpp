@@ -17,7 +17,7 @@ constexpr std::int64_t kWord = 8;
 
 /// What the links between a grid and its modules let through together; off a grid, without limit.
 double edge_rate(const chip::Chip& chip) {
-  if (!chip::is_mesh(chip)) {
+  if (!chip::routed(chip)) {
     return std::numeric_limits<double>::infinity();
   }
   std::size_t nodes = 0;

@@ -3,39 +3,15 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "elk/base/errors.hpp"
-#include "elk/base/text.hpp"
 #include "elk/chip/delivery.hpp"
 #include "elk/chip/ways.hpp"
 
 namespace elk::sim {
 namespace {
 
-constexpr std::int64_t kDirectionCount = 4;
-constexpr Grid kNoGrid{.rows = 1, .cols = 1, .wraps = false};
-
-Grid grid_of(const chip::Chip& chip) {
-  switch (chip.interconnect.topology) {
-    case chip::Topology::AllToAll:
-      return kNoGrid;
-    case chip::Topology::Mesh2d:
-      return {.rows = chip.core.rows, .cols = chip.core.cols, .wraps = false};
-    case chip::Topology::Torus2d:
-      return {.rows = chip.core.rows, .cols = chip.core.cols, .wraps = true};
-    case chip::Topology::Ring:
-      return {.rows = 1, .cols = chip.core.count, .wraps = true};
-  }
-  throw InternalError("unknown topology");
-}
-
-Grid chip_grid_of(const chip::Chip& chip) {
-  if (!chip.inter_chip || chip.inter_chip->topology == chip::Topology::AllToAll) {
-    return kNoGrid;
-  }
-  if (chip.inter_chip->topology == chip::Topology::Ring) {
-    return {.rows = 1, .cols = chip.chips, .wraps = true};
-  }
-  return squarest(chip.chips);
+chip::Network chip_lines_of(const chip::Chip& chip) {
+  return chip.inter_chip ? chip::network_of_chips(chip.inter_chip->topology, chip.chips)
+                         : chip::Network::of_ports(1);
 }
 
 /// What a module serves at most: its share of the peak rate, its port, and its channels, each of
@@ -68,14 +44,13 @@ struct Network::Branches {
   std::int64_t hops;                // of the longest branch
   std::int64_t branch;              // of the branch being gathered
   std::vector<std::int64_t> chips;  // other chips that have been reached
-  std::vector<Hop> route;
+  std::vector<chip::Hop> route;
 };
 
 Network::Network(const chip::Chip& chip)
-    : grid_(grid_of(chip)),
-      chip_grid_(chip_grid_of(chip)),
-      all_to_all_(!chip::is_mesh(chip)),
-      chips_all_to_all_(chip.inter_chip && chip.inter_chip->topology == chip::Topology::AllToAll),
+    : lines_(chip::network_of(chip)),
+      chip_lines_(chip_lines_of(chip)),
+      all_to_all_(!lines_.routed()),
       multicast_(chip.interconnect.multicast),
       blocks_(chip.core.remote_access_blocks),
       chips_(chip.chips),
@@ -106,7 +81,7 @@ void Network::add_chip(const chip::Chip& chip) {
   const double link = chip.interconnect.link_rate;
   add(cores_, chip.core.sram_rate, false);
   offsets_.links = here();
-  add((all_to_all_ ? 2 : kDirectionCount) * cores_, link, false);
+  add((all_to_all_ ? 2 : lines_.links()) * cores_, link, false);
   offsets_.memories = here();
   if (chip.hbm) {
     add(modules_, module_rate(*chip.hbm) * kHbmWeight, machine_.refresh.stall > Picoseconds{0});
@@ -118,7 +93,7 @@ void Network::add_chip(const chip::Chip& chip) {
   offsets_.between = here();
   if (chip.inter_chip) {
     add(2, chip.inter_chip->rate, false);
-    add(kDirectionCount, chip.inter_chip->rate, false);
+    add(kLinksOfChip, chip.inter_chip->rate, false);
   }
   offsets_.end = here();
 }
@@ -128,9 +103,7 @@ void Network::attach(const chip::Chip& chip) {
   for (const std::vector<CoreId>& cores : chip::attached_cores(chip)) {
     std::vector<Node>& nodes = nodes_.emplace_back();
     for (const CoreId core : cores) {
-      const bool row = chip::along_row_first(chip, core);
-      nodes.push_back(
-          {.core = core.value, .link = link, .turn = row ? Turn::RowFirst : Turn::ColumnFirst});
+      nodes.push_back({.core = core.value, .link = link, .turn = chip::turn_at(chip, core)});
       link += 2;
     }
   }
@@ -238,9 +211,8 @@ ResourceId Network::receive_port(CoreId core) const {
   return resource(chip_of(core), offsets_.links + cores_ + local(core));
 }
 
-ResourceId Network::link(CoreId core, Direction direction) const {
-  return resource(chip_of(core), offsets_.links + (kDirectionCount * local(core)) +
-                                     static_cast<std::int64_t>(direction));
+ResourceId Network::link(CoreId core, std::int32_t link) const {
+  return resource(chip_of(core), offsets_.links + (lines_.links() * local(core)) + link);
 }
 
 ResourceId Network::memory(ModuleId module) const {
@@ -253,8 +225,8 @@ ResourceId Network::chip_in(std::int64_t chip) const {
   return resource(chip, offsets_.between + 1);
 }
 
-ResourceId Network::chip_link(std::int64_t chip, Direction direction) const {
-  return resource(chip, offsets_.between + 2 + static_cast<std::int64_t>(direction));
+ResourceId Network::chip_link(std::int64_t chip, std::int32_t link) const {
+  return resource(chip, offsets_.between + 2 + link);
 }
 
 ResourceId Network::resource(std::int64_t chip, std::int64_t offset) const {
@@ -266,14 +238,14 @@ std::int64_t Network::port_core(std::int64_t core) const {
 }
 
 void Network::route(Branches& out, std::int64_t chip, std::int64_t from, std::int64_t to,
-                    Turn turn) const {
+                    chip::Turn turn) const {
   out.route.clear();
-  sim::route(grid_, from, to, turn, out.route);
-  for (const Hop& hop : out.route) {
-    out.once.push_back(resource(chip, offsets_.links + (kDirectionCount * hop.node) +
-                                          static_cast<std::int64_t>(hop.direction)));
+  lines_.way(from, to, turn, out.route);
+  for (const chip::Hop& hop : out.route) {
+    out.once.push_back(resource(chip, offsets_.links + (lines_.links() * hop.node) + hop.link));
   }
-  out.branch += static_cast<std::int64_t>(out.route.size());
+  const bool ports = lines_.full(0) || lines_.full(1) || lines_.full(2);  // They are no hops.
+  out.branch += ports ? lines_.hops(from, to) : static_cast<std::int64_t>(out.route.size());
 }
 
 void Network::route_chips(Branches& out, std::int64_t from, std::int64_t to) const {
@@ -283,13 +255,10 @@ void Network::route_chips(Branches& out, std::int64_t from, std::int64_t to) con
   out.chips.push_back(to);
   out.each.push_back({chip_out(from), 1});
   out.each.push_back({chip_in(to), 1});
-  if (chips_all_to_all_) {
-    return;
-  }
   out.route.clear();
-  sim::route(chip_grid_, from, to, Turn::RowFirst, out.route);
-  for (const Hop& hop : out.route) {
-    out.each.push_back({chip_link(hop.node, hop.direction), 1});
+  chip_lines_.way(from, to, chip::Turn::RowFirst, out.route);
+  for (const chip::Hop& hop : out.route) {
+    out.each.push_back({chip_link(hop.node, hop.link), 1});
   }
 }
 
@@ -325,7 +294,8 @@ Network::Entry Network::entry(ModuleId module, std::int32_t node) const {
           .link = resource(chip, offsets_.injection + through.link),
           .turn = through.turn,
           .out = resource(chip, offsets_.injection + through.link + 1),
-          .back = through.turn == Turn::RowFirst ? Turn::ColumnFirst : Turn::RowFirst};
+          .back = through.turn == chip::Turn::RowFirst ? chip::Turn::ColumnFirst
+                                                       : chip::Turn::RowFirst};
 }
 
 const Network::Node& Network::attached(ModuleId module, std::int32_t node) const {

@@ -7,11 +7,14 @@
 #include "elk/base/ids.hpp"
 #include "elk/base/units.hpp"
 #include "elk/chip/chip.hpp"
+#include "elk/chip/network.hpp"
 #include "elk/sim/flows/engine.hpp"
-#include "elk/sim/network/grid.hpp"
 #include "elk/sim/network/hbm.hpp"
 
 namespace elk::sim {
+
+/// Directed links that leave a chip, at most.
+inline constexpr std::int64_t kLinksOfChip = 4;
 
 /// A module of one chip: its number on the machine, `chip * modules + module of the chip`.
 using ModuleId = Id<struct ModuleKind>;
@@ -27,16 +30,15 @@ struct Path {
 };
 
 /// All resources of a machine, and the ways through it. Cores are numbered over the machine: chip
-/// times cores of a chip plus the number on the chip. Routes between cores of a grid run along the
-/// row first, then along the column, the shorter way round on a torus or a ring, forwards if both
-/// are equal; those from a module enter and turn as `chip/ways.hpp` says, those to one come the
-/// same way back.
+/// times cores of a chip plus the number on the chip. Ways between cores are those of
+/// `chip::Network`, along the row first; those from a module enter and turn as `chip/ways.hpp`
+/// says, and those to one turn the other way.
 ///
 /// Resources: of every core, its SRAM port (which transfers load only where remote access blocks)
-/// and its send and receive ports (all-to-all) or the directed links that leave it; of every
+/// and its send and receive ports (all-to-all) or the links and ports beside it; of every
 /// module, its memory (all its channels together, over which data lies striped evenly) and on a
 /// grid the links from and to the nodes that it is attached to; of every chip, its ways out and in,
-/// and on a ring or mesh of chips the directed links that leave it.
+/// and room for the directed links that leave it, which a ring or mesh of chips has.
 class Network {
  public:
   explicit Network(const chip::Chip& chip);
@@ -65,9 +67,9 @@ class Network {
   struct Entry {
     CoreId core;
     ResourceId link;
-    Turn turn;
+    chip::Turn turn;
     ResourceId out;
-    Turn back;
+    chip::Turn back;
   };
   [[nodiscard]] Entry entry(ModuleId module, std::int32_t node) const;
   [[nodiscard]] Picoseconds hop_latency() const { return hop_; }
@@ -77,18 +79,18 @@ class Network {
   [[nodiscard]] Path chip_path(std::int64_t from_chip, std::int64_t to_chip) const;
 
   [[nodiscard]] ResourceId sram_port(CoreId core) const;
-  [[nodiscard]] ResourceId send_port(CoreId core) const;                  // all-to-all only
-  [[nodiscard]] ResourceId receive_port(CoreId core) const;               // all-to-all only
-  [[nodiscard]] ResourceId link(CoreId core, Direction direction) const;  // all but all-to-all
+  [[nodiscard]] ResourceId send_port(CoreId core) const;                // all-to-all only
+  [[nodiscard]] ResourceId receive_port(CoreId core) const;             // all-to-all only
+  [[nodiscard]] ResourceId link(CoreId core, std::int32_t link) const;  // of `chip::Hop`
   [[nodiscard]] ResourceId memory(ModuleId module) const;
   [[nodiscard]] ResourceId chip_out(std::int64_t chip) const;  // with several chips only
   [[nodiscard]] ResourceId chip_in(std::int64_t chip) const;
-  [[nodiscard]] ResourceId chip_link(std::int64_t chip, Direction direction) const;
+  [[nodiscard]] ResourceId chip_link(std::int64_t chip, std::int32_t link) const;
   [[nodiscard]] std::int64_t modules() const { return modules_ * chips_; }
   [[nodiscard]] std::int64_t cores() const { return cores_ * chips_; }
   [[nodiscard]] std::int64_t cores_of_chip() const { return cores_; }
   [[nodiscard]] std::int64_t chips() const { return chips_; }
-  [[nodiscard]] const Grid& grid() const { return grid_; }  // of one chip
+  [[nodiscard]] const chip::Network& lines() const { return lines_; }  // of one chip's cores
 
  private:
   /// Where the resources of one chip begin, from its first.
@@ -103,7 +105,7 @@ class Network {
   struct Node {
     std::int32_t core;  // of the chip
     std::int32_t link;  // its link from the module; the next one leads back
-    Turn turn;          // of data that pass it on their way in
+    chip::Turn turn;    // of data that pass it on their way in
   };
 
   struct Branches;
@@ -116,17 +118,16 @@ class Network {
   [[nodiscard]] std::int64_t chip_of(CoreId core) const { return core.value / cores_; }
   [[nodiscard]] std::int64_t local(CoreId core) const { return core.value % cores_; }
   void route(Branches& out, std::int64_t chip, std::int64_t from, std::int64_t to,
-             Turn turn = Turn::RowFirst) const;
+             chip::Turn turn = chip::Turn::RowFirst) const;
   void route_chips(Branches& out, std::int64_t from, std::int64_t to) const;
   void reach(Branches& out, CoreId from, CoreId to) const;
   [[nodiscard]] const Node& attached(ModuleId module, std::int32_t node) const;
   [[nodiscard]] Path finish(Branches& branches) const;
 
   Machine machine_;
-  Grid grid_;       // of one chip
-  Grid chip_grid_;  // of the chips
-  bool all_to_all_;
-  bool chips_all_to_all_;
+  chip::Network lines_;       // of one chip's cores
+  chip::Network chip_lines_;  // of the chips
+  bool all_to_all_;           // whether cores have ports alone
   bool multicast_;
   bool blocks_;
   std::int64_t chips_;

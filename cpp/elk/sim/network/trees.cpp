@@ -1,14 +1,20 @@
 #include "elk/sim/network/trees.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 
 namespace elk::sim {
 namespace {
 
-constexpr std::array<std::array<Direction, 2>, 2> kAhead = {{
-    {Direction::East, Direction::West},
-    {Direction::South, Direction::North},
-}};
+/// A place on a line that a way comes to: it lies where the way began along the dimensions to come.
+chip::Places along(const chip::Places& from, const chip::Places& to,
+                   std::span<const std::uint8_t> before) {
+  chip::Places result = from;
+  for (const std::uint8_t dim : before) {
+    result[dim] = to[dim];
+  }
+  return result;
+}
 
 }  // namespace
 
@@ -19,144 +25,219 @@ void Trees::Runs::extend(std::int64_t steps) {
 
 Trees::Trees(const Network& network)
     : network_(network),
-      grid_(network.grid()),
-      lines_({Lines{.count = grid_.rows,
-                    .length = grid_.cols,
-                    .step = 1,
-                    .across = grid_.cols + 1,
-                    .change = {},
-                    .carried = {},
-                    .aimed = {},
-                    .crossing = {}},
-              Lines{.count = grid_.cols,
-                    .length = grid_.rows,
-                    .step = grid_.cols,
-                    .across = 1,
-                    .change = {},
-                    .carried = {},
-                    .aimed = {},
-                    .crossing = {}}}),
+      cores_(network.lines()),
+      straight_(true),
       used_(static_cast<std::size_t>(network.chips()), 0) {
-  for (Lines& lines : lines_) {
-    for (std::size_t way = 0; way < lines.change.size(); ++way) {
-      lines.change[way].assign(subscript(network.chips() * lines.size()), 0);
-      lines.carried[way].assign(subscript(lines.count), 0);
-    }
-    lines.aimed.assign(subscript(lines.count), {.begin = -1, .last = -1});
+  for (std::int64_t core = 0; core < cores_.nodes(); ++core) {
+    places_.push_back(cores_.place(core));
   }
-  runs_.resize(subscript(std::max(grid_.rows, grid_.cols)));
-}
-
-Trees::Place Trees::place(std::int32_t core) const {
-  const auto local = core - static_cast<std::int32_t>(chip_ * network_.cores_of_chip());
-  const auto cols = static_cast<std::int32_t>(grid_.cols);  // divided by in half the time
-  return {local / cols, local % cols};
+  for (std::size_t dim = 0; dim < cores_.dims(); ++dim) {
+    straight_ = straight_ && cores_.joint(dim) == chip::Joint::Open;
+    Lines& lines = lines_.emplace_back(Lines{.length = cores_.length(dim),
+                                             .stride = {},
+                                             .size = 1,
+                                             .change = {},
+                                             .carried = {},
+                                             .across = {}});
+    std::int64_t line = 1;
+    for (std::size_t other = cores_.dims(); other-- > 0;) {
+      lines.stride[other] = lines.size;
+      lines.size *= cores_.length(other) + (other == dim ? 1 : 0);
+      lines.across[other] = other == dim ? 0 : line;
+      line *= other == dim ? 1 : cores_.length(other);
+    }
+    for (std::size_t way = 0; way < lines.change.size(); ++way) {
+      lines.change[way].assign(subscript(network.chips() * lines.size), 0);
+      lines.carried[way].assign(subscript(line), 0);
+    }
+  }
+  for (std::size_t turn = 0; turn < aims_.size(); ++turn) {
+    std::int64_t places = 1;
+    Level* level = aims_[turn].level.data();
+    level++->known.assign(1, -1);
+    for (const std::uint8_t dim : cores_.order(static_cast<chip::Turn>(turn))) {
+      places *= cores_.length(dim);
+      level++->known.assign(subscript(places), -1);
+    }
+  }
 }
 
 void Trees::aim(std::span<const std::int32_t> to) {
   to_ = to;
   chip_ = to.empty() ? 0 : to.front() / network_.cores_of_chip();
-  for (Lines& lines : lines_) {
-    for (const std::int32_t line : lines.crossing) {
-      lines.aimed[subscript(line)].begin = -1;
-    }
-    lines.crossing.clear();
+  first_ = static_cast<std::int32_t>(chip_ * network_.cores_of_chip());
+  for (Aim& aim : aims_) {
+    aim.known = false;
   }
 }
 
-/// The lines along a dimension that are aimed at.
-const std::vector<std::int32_t>& Trees::crossing(std::size_t dim) {
-  Lines& lines = lines_[dim];
-  if (!lines.crossing.empty()) {
-    return lines.crossing;
+/// The lines that lead to the receivers, looked for when anybody asks.
+Trees::Aim& Trees::aim_of(chip::Turn turn) {
+  Aim& aim = aims_[static_cast<std::size_t>(turn)];
+  if (!aim.known) {
+    look(cores_.order(turn), aim);
+    aim.known = true;
+  }
+  return aim;
+}
+
+void Trees::look(Order order, Aim& aim) const {
+  const std::size_t levels = order.size() + (cores_.full(order.back()) ? 1 : 0);
+  for (std::size_t k = 1; k < levels; ++k) {
+    Level& level = aim.level[k];
+    for (const Aimed& one : level.aimed) {
+      std::int64_t number = 0;
+      for (std::size_t j = 0; j < k; ++j) {
+        number = (number * cores_.length(order[j])) + one.at[order[j]];
+      }
+      level.known[subscript(number)] = -1;
+    }
+    level.aimed.clear();
   }
   for (const std::int32_t core : to_) {
-    const Place at = place(core);
-    Aimed& range = lines.aimed[subscript(at[dim])];
-    const auto here = static_cast<std::int32_t>(at[1 - dim]);
-    if (range.begin < 0) {
-      range = {.begin = here, .last = here};
-      lines.crossing.push_back(static_cast<std::int32_t>(at[dim]));
-    } else {
-      range.begin = std::min(range.begin, here);
-      range.last = std::max(range.last, here);
+    const chip::Places& at = place(core);
+    std::int64_t number = 0;
+    for (std::size_t k = 1; k < levels; ++k) {
+      number = (number * cores_.length(order[k - 1])) + at[order[k - 1]];
+      Level& level = aim.level[k];
+      const std::int64_t here = k < order.size() ? at[order[k]] : 0;
+      std::int32_t& known = level.known[subscript(number)];
+      if (known < 0) {
+        known = static_cast<std::int32_t>(level.aimed.size());
+        level.aimed.push_back({.at = at, .begin = here, .last = here});
+      } else {
+        Aimed& line = level.aimed[subscript(known)];
+        line.begin = std::min(line.begin, here);
+        line.last = std::max(line.last, here);
+      }
     }
   }
-  return lines.crossing;
 }
 
-std::int64_t Trees::add(CoreId from, Turn turn, std::int64_t bytes) {
-  const std::size_t first = turn == Turn::RowFirst ? 0 : 1;  // the dimension that ways take first
-  const std::size_t second = 1 - first;
-  const Place origin = place(from.value);
-  if (grid_.wraps) {
-    return add_around(origin, first, bytes);
-  }
-  Lines& across = lines_[second];
-  Runs along;
-  std::int64_t count = 0;
-  for (const std::int32_t line : crossing(second)) {
-    const std::int64_t steps = line - origin[second];
-    const Aimed& range = across.aimed[subscript(line)];
-    const Runs there{.ahead = std::max<std::int64_t>(0, range.last - origin[first]),
-                     .back = std::max<std::int64_t>(0, origin[first] - range.begin)};
-    along.extend(steps);
-    longest_ = std::max(longest_, std::abs(steps) + there.most());
-    count += add_runs(across, line, origin[first], there, bytes);
-  }
-  return count + add_runs(lines_[first], origin[first], origin[second], along, bytes);
-}
-
-/// The same on a torus, where the shorter way round depends on where it starts from.
-std::int64_t Trees::add_around(const Place& from, std::size_t first, std::int64_t bytes) {
-  const std::size_t second = 1 - first;
-  Lines& across = lines_[second];
-  Runs along;
-  for (const std::int32_t core : to_) {
-    const Place at = place(core);
-    const std::int64_t steps = line_steps(from[second], at[second], across.count, true);
-    const std::int64_t after = line_steps(from[first], at[first], across.length, true);
-    along.extend(steps);
-    runs_[subscript(at[second])].extend(after);
-    longest_ = std::max(longest_, std::abs(steps) + std::abs(after));
-  }
-  std::int64_t count = 0;
-  for (const std::int32_t line : crossing(second)) {
-    count += add_runs(across, line, from[first], runs_[subscript(line)], bytes);
-    runs_[subscript(line)] = {};
-  }
-  return count + add_runs(lines_[first], from[first], from[second], along, bytes);
-}
-
-/// Adds the runs from a place of a line of the chip that is aimed at; returns how many links.
-std::int64_t Trees::add_runs(Lines& lines, std::int64_t line, std::int64_t from, const Runs& runs,
-                             std::int64_t bytes) {
+std::int64_t Trees::add(CoreId from, chip::Turn turn, std::int64_t bytes) {
   used_[subscript(chip_)] = 1;
-  const std::int64_t base = (chip_ * lines.size()) + (line * lines.across);
+  const Order order = cores_.order(turn);
+  Aim& aim = aim_of(turn);
+  const chip::Places& origin = place(from.value);
+  return straight_ ? add_straight(origin, order, aim, bytes)
+                   : add_around(origin, order, aim, bytes);
+}
+
+std::int64_t Trees::add_straight(const chip::Places& from, Order order, Aim& aim,
+                                 std::int64_t bytes) {
+  Runs first;
+  std::int64_t count = 0;
+  for (std::size_t k = 1; k < order.size(); ++k) {
+    const std::size_t dim = order[k];
+    for (const Aimed& line : aim.level[k].aimed) {
+      const Runs there{.ahead = std::max<std::int64_t>(0, line.last - from[dim]),
+                       .back = std::max<std::int64_t>(0, from[dim] - line.begin)};
+      chip::Places at = from;
+      std::int64_t passed = there.most();
+      for (std::size_t j = 0; j < k; ++j) {
+        at[order[j]] = line.at[order[j]];
+        passed += std::abs(at[order[j]] - from[order[j]]);
+      }
+      first.extend(at[order[0]] - from[order[0]]);
+      longest_ = std::max(longest_, passed);
+      count += add_runs(dim, at, there, bytes);
+    }
+  }
+  return count + add_runs(order[0], from, first, bytes);
+}
+
+/// Where the shorter way round depends on where it starts from, or there are ports.
+std::int64_t Trees::add_around(const chip::Places& from, Order order, Aim& aim,
+                               std::int64_t bytes) {
+  reach(from, order, aim);
+  std::int64_t count = 0;
+  for (std::size_t k = 0; k < order.size(); ++k) {
+    const std::size_t dim = order[k];
+    Level& level = aim.level[k];
+    std::int64_t links = 0;
+    for (std::size_t i = 0; i < level.runs.size(); ++i) {
+      const chip::Places at = k == 0 ? from : along(from, level.aimed[i].at, order.first(k));
+      links += add_runs(dim, at, level.runs[i], bytes);
+    }
+    count += cores_.full(dim) ? add_ports(from, order, k, aim, bytes) : links;
+  }
+  return count;
+}
+
+/// How far the tree from a core reaches along all of its lines.
+void Trees::reach(const chip::Places& from, Order order, Aim& aim) {
+  for (std::size_t k = 0; k < order.size(); ++k) {
+    aim.level[k].runs.assign(k == 0 ? 1 : aim.level[k].aimed.size(), Runs{});
+  }
+  for (const std::int32_t core : to_) {
+    const chip::Places& to = place(core);
+    std::int64_t number = 0;
+    std::int64_t passed = 0;
+    for (std::size_t k = 0; k < order.size(); ++k) {
+      const std::size_t dim = order[k];
+      Level& level = aim.level[k];
+      Runs& runs = level.runs[k == 0 ? 0 : subscript(level.known[subscript(number)])];
+      if (cores_.full(dim)) {
+        runs.ahead = to[dim] != from[dim] ? 1 : runs.ahead;
+      } else {
+        const std::int64_t steps = cores_.steps(dim, from[dim], to[dim]);
+        runs.extend(steps);
+        passed += std::abs(steps);
+      }
+      number = (number * cores_.length(dim)) + to[dim];
+    }
+    longest_ = std::max(longest_, passed);
+  }
+}
+
+/// The ports through which the tree comes in to the places of full lines; returns how many.
+std::int64_t Trees::add_ports(const chip::Places& from, Order order, std::size_t level, Aim& aim,
+                              std::int64_t bytes) {
+  const std::size_t dim = order[level];
+  std::int64_t count = 0;
+  for (const Aimed& to : aim.level[level + 1].aimed) {
+    if (to.at[dim] != from[dim]) {
+      const chip::Places at = along(from, to.at, order.first(level + 1));
+      count += add_runs(dim, at, {.ahead = 0, .back = 1}, bytes);
+    }
+  }
+  return count;
+}
+
+/// Adds the runs from a place of the chip that is aimed at along its line; returns how many links.
+std::int64_t Trees::add_runs(std::size_t dim, const chip::Places& from, const Runs& runs,
+                             std::int64_t bytes) {
+  Lines& lines = lines_[dim];
+  const std::int64_t step = lines.stride[dim];
+  std::int64_t base = chip_ * lines.size;
+  for (std::size_t other = 0; other < chip::kMostDims; ++other) {
+    base += other == dim ? 0 : from[other] * lines.stride[other];
+  }
   const auto add_run = [&](std::vector<std::int64_t>& change, std::int64_t begin,
                            std::int64_t count) {
     begin += begin < 0 ? lines.length : 0;
     const std::int64_t end = begin + count;
-    change[subscript(base + (begin * lines.step))] += bytes;
-    change[subscript(base + (std::min(end, lines.length) * lines.step))] -= bytes;
-    if (end > lines.length) {  // Around a torus.
+    change[subscript(base + (begin * step))] += bytes;
+    change[subscript(base + (std::min(end, lines.length) * step))] -= bytes;
+    if (end > lines.length) {  // Around a circle.
       change[subscript(base)] += bytes;
-      change[subscript(base + ((end - lines.length) * lines.step))] -= bytes;
+      change[subscript(base + ((end - lines.length) * step))] -= bytes;
     }
   };
   if (runs.ahead > 0) {
-    add_run(lines.change[0], from, runs.ahead);
+    add_run(lines.change[0], from[dim], runs.ahead);
   }
   if (runs.back > 0) {
-    add_run(lines.change[1], from - runs.back + 1, runs.back);
+    add_run(lines.change[1], from[dim] - runs.back + 1, runs.back);
   }
   return runs.ahead + runs.back;
 }
 
 void Trees::settle(std::vector<std::int64_t>& amount) {
   for (std::size_t chip = 0; chip < used_.size(); ++chip) {
-    for (std::size_t part = 0; used_[chip] != 0 && part < 4; ++part) {
-      settle_links(static_cast<std::int64_t>(chip), part / 2, part % 2, amount);
+    for (std::size_t dim = 0; used_[chip] != 0 && dim < lines_.size(); ++dim) {
+      settle_links(static_cast<std::int64_t>(chip), dim, 0, amount);
+      settle_links(static_cast<std::int64_t>(chip), dim, 1, amount);
     }
     used_[chip] = 0;
   }
@@ -167,21 +248,24 @@ void Trees::settle(std::vector<std::int64_t>& amount) {
 void Trees::settle_links(std::int64_t chip, std::size_t dim, std::size_t way,
                          std::vector<std::int64_t>& amount) {
   Lines& lines = lines_[dim];
-  std::int64_t* const change = &lines.change[way][subscript(chip * lines.size())];
+  std::int64_t* const change = &lines.change[way][subscript(chip * lines.size)];
   std::vector<std::int64_t>& carried = lines.carried[way];
   std::fill(carried.begin(), carried.end(), 0);
   const auto first = id_at<CoreId>(subscript(chip * network_.cores_of_chip()));
-  std::size_t link = network_.link(first, kAhead[dim][way]).index();
-  for (std::int64_t row = 0; row < grid_.rows; ++row) {
-    for (std::int64_t col = 0; col < grid_.cols; ++col) {
-      const std::int64_t line = dim == 0 ? row : col;
-      const std::int64_t at = dim == 0 ? col : row;
-      carried[subscript(line)] += change[(line * lines.across) + (at * lines.step)];
-      amount[link] += carried[subscript(line)];
-      link += kDirections.size();
+  const std::int32_t number = chip::Network::first_link(dim) + static_cast<std::int32_t>(way);
+  std::size_t link = network_.link(first, number).index();
+  for (const chip::Places& at : places_) {
+    std::int64_t line = 0;
+    std::int64_t place = 0;
+    for (std::size_t other = 0; other < chip::kMostDims; ++other) {
+      line += at[other] * lines.across[other];
+      place += at[other] * lines.stride[other];
     }
+    carried[subscript(line)] += change[place];
+    amount[link] += carried[subscript(line)];
+    link += subscript(cores_.links());
   }
-  std::fill(change, change + lines.size(), 0);
+  std::fill(change, change + lines.size, 0);
 }
 
 }  // namespace elk::sim

@@ -7,18 +7,18 @@
 #include <vector>
 
 #include "elk/base/ids.hpp"
-#include "elk/sim/network/grid.hpp"
+#include "elk/chip/network.hpp"
 #include "elk/sim/network/network.hpp"
 
 namespace elk::sim {
 
-/// Counts what trees of ways over the grids of chips carry: each link of a tree once, however many
-/// of its ways pass it.
+/// Counts what trees of ways over the lines of chips carry: each link of a tree once, however many
+/// of its ways pass it, and of a full line the port out once and the port in of each place.
 ///
-/// A tree is a run of links each way from its core along the line that ways take first, and one
-/// from there along every line across that a receiver is on. A run changes the load from one link
-/// of its line to the next in two places, so that adding a tree costs as much as it has lines,
-/// and links get their loads when all are known.
+/// A tree is a run of links each way from its core along the line that ways take first, one from
+/// each place there along the next line that a receiver is on, and so forth. A run changes the load
+/// from one link of its line to the next in two places, so that adding a tree costs as much as it
+/// has lines, and links get their loads when all are known.
 class Trees {
  public:
   explicit Trees(const Network& network);
@@ -27,7 +27,7 @@ class Trees {
   void aim(std::span<const std::int32_t> to);
 
   /// A tree that carries `bytes` from a core of that chip. Returns how many links it has.
-  std::int64_t add(CoreId from, Turn turn, std::int64_t bytes);
+  std::int64_t add(CoreId from, chip::Turn turn, std::int64_t bytes);
 
   /// Hops of the longest way of all trees.
   [[nodiscard]] std::int64_t longest() const { return longest_; }
@@ -36,12 +36,6 @@ class Trees {
   void settle(std::vector<std::int64_t>& amount);
 
  private:
-  /// Places of one line that are aimed at: the first and the last.
-  struct Aimed {
-    std::int32_t begin;
-    std::int32_t last;
-  };
-
   /// Links that a tree takes from one place of a line.
   struct Runs {
     std::int64_t ahead = 0;
@@ -51,40 +45,64 @@ class Trees {
     [[nodiscard]] std::int64_t most() const { return ahead > back ? ahead : back; }
   };
 
-  /// All lines along one dimension, chip by chip. Places lie in the order of nodes, so that what a
-  /// tree touches on lines next to each other lies together.
-  struct Lines {
-    std::int64_t count;   // of one chip
-    std::int64_t length;  // places of one
-    std::int64_t step;    // in `change`, from one place of a line to the next
-    std::int64_t across;  // the same from one line to the next
-    std::array<std::vector<std::int64_t>, 2> change;   // of load at each place, forwards, backwards
-    std::array<std::vector<std::int64_t>, 2> carried;  // of each line of a chip, while settling
-    std::vector<Aimed> aimed;                          // of each line of a chip
-    std::vector<std::int32_t> crossing;  // the lines that are aimed at, once anybody asked
-
-    /// Places of one chip, and one past the end of every line.
-    [[nodiscard]] std::int64_t size() const { return count * (length + 1); }
+  /// A line that leads to receivers, or at last a receiver: the places along the dimensions that
+  /// ways take before, and of a line the first and the last along its own.
+  struct Aimed {
+    chip::Places at;
+    std::int64_t begin;
+    std::int64_t last;
   };
 
-  /// A row and a column.
-  using Place = std::array<std::int64_t, 2>;
+  /// The lines of one dimension that lead to receivers.
+  struct Level {
+    std::vector<std::int32_t> known;  // where in `aimed`, -1: nowhere; by the number of the places
+    std::vector<Aimed> aimed;
+    std::vector<Runs> runs;  // of each, of the tree at hand that may go around
+  };
+  /// Of ways that turn alike: of every dimension in their order, and of the receivers.
+  struct Aim {
+    bool known = false;
+    std::array<Level, chip::kMostDims + 1> level;
+  };
 
-  [[nodiscard]] Place place(std::int32_t core) const;
-  const std::vector<std::int32_t>& crossing(std::size_t dim);
-  std::int64_t add_around(const Place& from, std::size_t first, std::int64_t bytes);
-  std::int64_t add_runs(Lines& lines, std::int64_t line, std::int64_t from, const Runs& runs,
+  /// All lines along one dimension, chip by chip. Places lie in the order of nodes, so that what a
+  /// tree touches on lines next to each other lies together; every line has one place more.
+  struct Lines {
+    std::int64_t length;  // places of one
+    chip::Places stride;  // in `change`, from one place to the next along each dimension
+    std::int64_t size;    // places of one chip
+    std::array<std::vector<std::int64_t>, 2> change;   // of load at each place, forwards, backwards
+    std::array<std::vector<std::int64_t>, 2> carried;  // of each line of a chip, while settling
+    chip::Places across;  // in `carried`, from one line to the next along each other dimension
+  };
+
+  using Order = std::span<const std::uint8_t>;
+
+  [[nodiscard]] const chip::Places& place(std::int32_t core) const {
+    return places_[subscript(core - first_)];
+  }
+  [[nodiscard]] Aim& aim_of(chip::Turn turn);
+  void look(Order order, Aim& aim) const;
+  std::int64_t add_straight(const chip::Places& from, Order order, Aim& aim, std::int64_t bytes);
+  std::int64_t add_around(const chip::Places& from, Order order, Aim& aim, std::int64_t bytes);
+  void reach(const chip::Places& from, Order order, Aim& aim);
+  std::int64_t add_ports(const chip::Places& from, Order order, std::size_t level, Aim& aim,
+                         std::int64_t bytes);
+  std::int64_t add_runs(std::size_t dim, const chip::Places& from, const Runs& runs,
                         std::int64_t bytes);
   void settle_links(std::int64_t chip, std::size_t dim, std::size_t way,
                     std::vector<std::int64_t>& amount);
 
   const Network& network_;
-  Grid grid_;
-  std::array<Lines, 2> lines_;  // rows, columns
+  chip::Network cores_;  // of one chip
+  bool straight_;        // whether all lines have two ends
+  std::vector<chip::Places> places_;
+  std::vector<Lines> lines_;  // of each dimension
+  std::array<Aim, 2> aims_;   // of each turn
   std::span<const std::int32_t> to_;
   std::int64_t chip_ = 0;   // that is aimed at
+  std::int32_t first_ = 0;  // its first core
   std::vector<char> used_;  // of each chip, whether links of it carry anything
-  std::vector<Runs> runs_;  // of each line across, of a tree that may go around
   std::int64_t longest_ = 0;
 };
 

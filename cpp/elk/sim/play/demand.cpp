@@ -75,7 +75,7 @@ Demand Demands::nothing() const {
 Demand Demands::of(const program::Exchange& exchange) {
   Sums sums{.amount = amount_, .tail = {}, .about = {}};
   sums.touch({kSend, kReceive, kIn, kOut});
-  const bool mesh = chip::is_mesh(chip_);
+  const bool mesh = network_.lines().routed();
   const program::Traffic traffic =
       mesh ? count_links(exchange, sums) : program::traffic(exchange, chip_);
   sums.about.busiest = {program::busiest(traffic)};
@@ -123,7 +123,8 @@ void Demands::add_path(const Path& path, std::int64_t bytes, Sums& sums) const {
       continue;  // Counted once for each chip, and for each byte that is read.
     }
     sums.amount[use.resource.index()] += bytes * use.weight;
-    sums.about.hop_bytes.value += type == kLink ? bytes : 0;
+    const bool passed = type == kLink || (network_.lines().routed() && type == kReceive);
+    sums.about.hop_bytes.value += passed ? bytes : 0;
   }
 }
 
@@ -149,7 +150,7 @@ program::Traffic Demands::count_links(const program::Exchange& exchange, Sums& s
       if (!std::exchange(aimed, true)) {
         trees_.aim(send.receivers);
       }
-      sums.about.hop_bytes.value += bytes * trees_.add(from, Turn::RowFirst, bytes);
+      sums.about.hop_bytes.value += bytes * trees_.add(from, chip::Turn::RowFirst, bytes);
       count_ports(from, send.receivers, bytes, sums);
     }
   });
@@ -207,7 +208,7 @@ Demand Demands::of(const program::Loading& loading, std::int32_t weight) {
     }
   }
   sums.about.busiest = {*std::max_element(of_core.begin(), of_core.end())};
-  if (chip::is_mesh(chip_)) {
+  if (network_.lines().routed()) {
     count_ways(loading, sums);
   } else {
     count_core_ports(loading, of_core, sums);
@@ -276,12 +277,12 @@ Demand Demands::of(const program::Crossing& crossing, const program::Collective&
   const auto ports = static_cast<std::int64_t>(collective.ports.size());
   std::int64_t chip = crossing.chip;
   for (const std::int32_t core : collective.ports) {
-    if (!chip::is_mesh(chip_)) {
+    if (!network_.lines().routed()) {
       sums.amount[network_.send_port({core}).index()] = crossing.port;
       sums.amount[network_.receive_port({core}).index()] = crossing.port;
     }
   }
-  if (chip::is_mesh(chip_)) {
+  if (network_.lines().routed()) {
     const double slowest =
         static_cast<double>(crossing.port) * chip_.inter_chip->rate / chip_.interconnect.link_rate;
     chip = std::max(chip, static_cast<std::int64_t>(std::ceil(slowest)));

@@ -6,16 +6,19 @@
 namespace elk::sim {
 
 std::vector<std::int32_t> types_of(const Network& network, const chip::Chip& chip) {
+  const chip::Network& lines = network.lines();
   std::vector<std::int32_t> types(network.machine().resources.size(), kEntry);
   for (std::int64_t c = 0; c < network.cores(); ++c) {
     types[network.sram_port(id_at<CoreId>(subscript(c))).index()] = kSram;
-    if (!chip::is_mesh(chip)) {
+    if (!lines.routed()) {
       types[network.send_port(id_at<CoreId>(subscript(c))).index()] = kSend;
       types[network.receive_port(id_at<CoreId>(subscript(c))).index()] = kReceive;
-      continue;
     }
-    for (const Direction direction : kDirections) {
-      types[network.link(id_at<CoreId>(subscript(c)), direction).index()] = kLink;
+    for (std::size_t dim = 0; dim < lines.dims(); ++dim) {
+      const std::int32_t link = chip::Network::first_link(dim);
+      const bool ports = lines.full(dim);
+      types[network.link(id_at<CoreId>(subscript(c)), link).index()] = ports ? kSend : kLink;
+      types[network.link(id_at<CoreId>(subscript(c)), link + 1).index()] = ports ? kReceive : kLink;
     }
   }
   for (std::int64_t m = 0; m < network.modules(); ++m) {
@@ -24,8 +27,8 @@ std::vector<std::int32_t> types_of(const Network& network, const chip::Chip& chi
   for (std::int64_t c = 0; c < chip.chips && chip.inter_chip; ++c) {
     types[network.chip_out(c).index()] = kOut;
     types[network.chip_in(c).index()] = kIn;
-    for (const Direction direction : kDirections) {
-      types[network.chip_link(c, direction).index()] = kBetween;
+    for (std::int32_t link = 0; link < kLinksOfChip; ++link) {
+      types[network.chip_link(c, link).index()] = kBetween;
     }
   }
   return types;

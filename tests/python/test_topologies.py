@@ -1,0 +1,147 @@
+"""Layers of a mesh, and groups of cores: planned, simulated, emulated and checked."""
+
+from __future__ import annotations
+
+import re
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import elk
+import numpy as np
+import pytest
+from bound_cases import beaten, cases, findings
+from elk.chip.check import ChipError
+from emulated_models import MODELS, feeds_of
+from onnx_graphs import model_of, node
+from plan_oracle import broken_rules
+
+ROOT = Path(__file__).parents[2]
+NEW: dict[str, dict[str, Any]] = {
+    "mesh3d": {"topology": "mesh3d", "hop_latency_s": "1 ns"},
+    "groups": {"topology": "groups", "group_cores": 8, "hop_latency_s": "1 ns"},
+}
+CASES = 25
+
+
+def tiny(topology: str, **changes: Any) -> elk.Chip:
+    return elk.chips.get("tiny").replace(**NEW.get(topology, {"topology": topology}), **changes)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("topology", NEW)
+def test_random_models_are_planned_within_bounds_and_rules(topology: str) -> None:
+    wrong: list[str] = []
+    forecasts = []
+    for case in islice(cases(3, topologies=(topology,)), CASES):
+        found = list(findings(case))
+        wrong += list(beaten(found))
+        for one in found:
+            wrong += [f"{one}: {rule}" for rule in broken_rules(one.plan)]
+            forecasts.append(abs(one.plan.forecast_error()))
+    assert wrong == []
+    assert len(forecasts) > CASES
+    assert np.mean(forecasts) < 0.02
+    assert np.quantile(forecasts, 0.9) < 0.05
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("topology", NEW)
+@pytest.mark.parametrize("file", ["nerf.onnx", "resnet18.onnx"])
+def test_forecasts_of_models_are_within_three_hundredths(topology: str, file: str) -> None:
+    sizes = {"nerf.onnx": {"rows": 65_536}, "resnet18.onnx": {"batch": 8}}[file]
+    chip = elk.chips.get("ipu-pod4-hbm-mesh-wide").replace(**NEW[topology])
+    for policy in ("basic", "elk-dyn"):
+        plan = elk.compile(ROOT / "models" / file, chip, bindings=sizes, policy=policy)
+        plan.simulate(fidelity="symmetric")
+        assert abs(plan.forecast_error()) <= 0.03
+        assert plan.bounds.lower_bound_s <= plan.simulate(fidelity="symmetric").latency_s
+
+
+@pytest.mark.parametrize("topology", NEW)
+@pytest.mark.parametrize("name", ["llama", "mixtral", "resnet"])
+def test_a_plan_computes_what_onnx_runtime_does(topology: str, name: str) -> None:
+    pytest.importorskip("onnxruntime")
+    feeds, bindings = feeds_of(MODELS[name])
+    plan = elk.compile(MODELS[name], tiny(topology), policy="elk-dyn", bindings=bindings)
+    result = plan.emulate(feeds, check=True)
+    assert result.checks
+    assert result.passed, result.checks
+
+
+def chain() -> elk.Model:
+    weights = {name: np.zeros((96, 96), np.float32) for name in ("w0", "w1")}
+    nodes = [
+        node("MatMul", "x0 w0", "x1"),
+        node("Softmax", "x1", "x2", axis=-1),
+        node("MatMul", "x2 w1", "x3"),
+    ]
+    return elk.load_model(model_of(nodes, {"x0": [64, 96]}, ["x3"], weights))
+
+
+def answers(chip: elk.Chip, policy: str) -> tuple[Any, ...]:
+    plan = elk.compile(chain(), chip, policy=policy)
+    run = plan.simulate()
+    document = {k: v for k, v in plan.to_json().items() if k not in {"chip", "digest", "search"}}
+    return document["ops"], document["bounds"], run.total_ps, run.split_ps
+
+
+@pytest.mark.parametrize("policy", ["basic", "elk-full"])
+@pytest.mark.parametrize(
+    ("new", "old"),
+    [
+        ({"topology": "mesh3d", "grid": [8, 8, 1]}, {"topology": "mesh2d"}),
+        ({"topology": "groups", "group_cores": 1}, {"topology": "mesh2d"}),
+        ({"topology": "groups", "group_cores": 64, "position": "nodes"}, {}),
+    ],
+)
+def test_one_of_a_side_is_the_simpler_topology(
+    new: dict[str, Any], old: dict[str, Any], policy: str
+) -> None:
+    base = elk.chips.get("tiny").replace(hop_latency_s="2 ns")
+    assert answers(base.replace(**new), policy) == answers(base.replace(**old), policy)
+
+
+@pytest.mark.parametrize("topology", NEW)
+def test_more_links_are_no_slower_than_a_mesh(topology: str) -> None:
+    # The best of the same plans: cores that are neighbours on the mesh have as many links more.
+    times = {
+        name: elk.compile(chain(), tiny(name, multicast=True), policy="elk-full").simulate()
+        for name in ("mesh2d", topology)
+    }
+    assert times[topology].latency_s <= 1.1 * times["mesh2d"].latency_s
+
+
+def test_a_chip_takes_the_grid_of_its_topology() -> None:
+    wide = elk.chips.get("ipu-pod4-hbm")
+    layers = wide.replace(topology="mesh3d")
+    assert layers.core.grid == (23, 8, 8)
+    groups = wide.replace(topology="groups", group_cores=16)
+    assert (groups.core.grid, groups.core.cores) == ((23, 4), 1472)
+    assert groups.hbm is not None
+    assert groups.hbm.position == "edges_all"
+    assert "23 x 4 groups of 16 cores" in repr(groups)
+    assert groups.replace(topology="all_to_all").core == wide.core
+    assert layers.replace(topology="mesh2d").core == wide.replace(topology="mesh2d").core
+    for chip in (layers, groups):
+        assert elk.Chip.from_dict(chip.to_dict()) == chip
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"topology": "groups"}, "group_cores"),
+        ({"topology": "mesh2d", "group_cores": 8}, "group_cores"),
+        ({"topology": "mesh3d", "grid": [8, 8]}, "core.grid must be"),
+        ({"topology": "mesh3d", "grid": [8, 0, 8]}, "core.grid"),
+        ({"topology": "mesh2d", "grid": [4, 4, 4]}, "core.grid must be"),
+        ({"topology": "groups", "group_cores": 7}, "core.grid"),
+        ({"topology": "groups", "group_cores": 2, "grid": [4, 4, 2]}, "core.grid must be"),
+        ({"topology": "groups", "group_cores": 64}, "hbm.position must be"),
+    ],
+)
+def test_a_chip_that_does_not_fit_its_topology_is_refused(
+    changes: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(ChipError, match=re.escape(words)):
+        elk.chips.get("tiny").replace(**changes)
