@@ -36,6 +36,20 @@ std::int64_t longest_along(const Line& line) {
   return 0;
 }
 
+/// Links, or ports, over which a place of a line can receive at once.
+std::int64_t ways_in(Joint joint) {
+  switch (joint) {
+    case Joint::None:
+      return 0;
+    case Joint::Full:
+      return 1;
+    case Joint::Open:
+    case Joint::Circle:
+      return 2;
+  }
+  return 2;
+}
+
 /// Directed links, or ports in, of one line.
 std::int64_t links_of(const Line& line) {
   if (line.length == 1) {
@@ -67,10 +81,11 @@ Places Network::sides() const { return {length(0), length(1), length(2)}; }
 
 Places Network::place(std::int64_t node) const {
   Places result{};
-  for (std::size_t dim = 0; dim < dims_; ++dim) {
+  for (std::size_t dim = 0; dim + 1 < dims_; ++dim) {
     result[dim] = node / strides_[dim];
-    node %= strides_[dim];
+    node -= result[dim] * strides_[dim];
   }
+  result[dims_ > 0 ? dims_ - 1 : 0] = dims_ > 0 ? node : 0;
   return result;
 }
 
@@ -123,7 +138,7 @@ void Network::way(std::int64_t from, std::int64_t to, Turn turn, std::vector<Hop
 std::int64_t Network::receiving_links() const {
   std::int64_t sum = routed() ? 0 : 1;
   for (std::size_t dim = 0; dim < dims_; ++dim) {
-    sum += joint(dim) == Joint::None ? 0 : full(dim) ? 1 : 2;
+    sum += ways_in(joint(dim));
   }
   return sum;
 }

@@ -145,6 +145,10 @@ class Network {
  private:
   explicit Network(std::int64_t nodes) : nodes_(nodes) {}
 
+  /// Calls `visit` for each place of a line that is joined to `place`.
+  template <class Visit>
+  static void for_each_beside(const Line& line, std::int64_t place, const Visit& visit);
+
   std::array<Line, kMostDims> lines_ = {Line{1, Joint::None}, Line{1, Joint::None},
                                         Line{1, Joint::None}};
   Places strides_ = {1, 1, 1};
@@ -156,22 +160,27 @@ template <class Visit>
 void Network::for_each_neighbour(std::int64_t node, const Visit& visit) const {
   const Places here = place(node);
   for (std::size_t dim = 0; dim < dims_; ++dim) {
-    const auto [size, joint] = lines_[dim];
     const std::int64_t first = node - (here[dim] * strides_[dim]);  // of the line
-    const auto visit_at = [&](std::int64_t at) { visit(first + (at * strides_[dim])); };
-    for (std::int64_t at = 0; joint == Joint::Full && at < size; ++at) {
-      if (at != here[dim]) {
-        visit_at(at);
-      }
+    for_each_beside(lines_[dim], here[dim],
+                    [&](std::int64_t at) { visit(first + (at * strides_[dim])); });
+  }
+}
+
+template <class Visit>
+void Network::for_each_beside(const Line& line, std::int64_t place, const Visit& visit) {
+  const std::int64_t size = line.length;
+  if (line.joint == Joint::Full) {
+    for (std::int64_t apart = 1; apart < size; ++apart) {
+      visit((place + apart) % size);
     }
-    const bool links = joint == Joint::Open || joint == Joint::Circle;
-    const bool ends = joint == Joint::Open || size < 3;
-    if (links && (here[dim] > 0 || !ends)) {
-      visit_at(here[dim] > 0 ? here[dim] - 1 : size - 1);
-    }
-    if (links && (here[dim] + 1 < size || !ends)) {
-      visit_at(here[dim] + 1 < size ? here[dim] + 1 : 0);
-    }
+    return;
+  }
+  const bool around = line.joint == Joint::Circle && size > 2;
+  if (place > 0 || around) {
+    visit(place > 0 ? place - 1 : size - 1);
+  }
+  if (place + 1 < size || around) {
+    visit(place + 1 < size ? place + 1 : 0);
   }
 }
 

@@ -55,21 +55,36 @@ std::size_t count(const std::array<std::vector<std::int32_t>, kEdges>& members) 
   return sum;
 }
 
+/// The row, or column, that a place lies in, by layer.
+std::int64_t line_of(const Network& network, const Places& at, bool row) {
+  return ((row ? at[0] : at[1]) * network.length(2)) + at[2];
+}
+
+struct Receiver {
+  std::int32_t core;
+  std::int32_t number;
+  std::array<std::int32_t, 2> along;  // of an edge at the top or bottom, of one at a side
+};
+
+std::vector<Receiver> receivers_of(const Network& network, std::span<const CoreId> cores) {
+  std::vector<Receiver> result;
+  result.reserve(cores.size());
+  for (const CoreId core : cores) {
+    const Places at = network.place(core.value);
+    result.push_back({.core = core.value,
+                      .number = static_cast<std::int32_t>(result.size()),
+                      .along = {static_cast<std::int32_t>(line_of(network, at, false)),
+                                static_cast<std::int32_t>(line_of(network, at, true))}});
+  }
+  return result;
+}
+
 /// Deals receivers out to the nodes of one module.
 class Dealer {
  public:
   Dealer(const Network& network, const std::vector<CoreId>& nodes,
-         std::span<const CoreId> receivers)
-      : network_(network), nodes_(nodes), result_(receivers.size()) {
-    for (std::size_t number = 0; number < receivers.size(); ++number) {
-      const std::int32_t core = receivers[number].value;
-      const Places at = network.place(core);
-      left_.push_back({.core = core,
-                       .number = static_cast<std::int32_t>(number),
-                       .along = {static_cast<std::int32_t>(line_of(at, false)),
-                                 static_cast<std::int32_t>(line_of(at, true))}});
-    }
-  }
+         const std::vector<Receiver>& receivers)
+      : network_(network), nodes_(nodes), result_(receivers.size()), left_(receivers) {}
 
   /// Gives the nodes `members`, which lie at `edge`, their share of the receivers that are left,
   /// with `later` nodes to come: those in the rows (columns) nearest to the middle of them, in
@@ -110,18 +125,8 @@ class Dealer {
   [[nodiscard]] std::vector<std::int32_t> result() && { return std::move(result_); }
 
  private:
-  struct Receiver {
-    std::int32_t core;
-    std::int32_t number;
-    std::array<std::int32_t, 2> along;  // of an edge at the top or bottom, of one at a side
-  };
-
-  /// The row, or column, that a place lies in, by layer.
-  [[nodiscard]] std::int64_t line_of(const Places& at, bool row) const {
-    return ((row ? at[0] : at[1]) * network_.length(2)) + at[2];
-  }
   [[nodiscard]] std::int64_t along(Edge edge, std::int64_t core) const {
-    return line_of(network_.place(core), upright(edge));
+    return line_of(network_, network_.place(core), upright(edge));
   }
 
   const Network& network_;
@@ -146,9 +151,10 @@ std::vector<std::vector<std::int32_t>> entry_nodes(const Chip& chip,
                                                    const Places& area) {
   std::vector<std::vector<std::int32_t>> result;
   const Network network = network_of(chip);
+  const std::vector<Receiver> all = receivers_of(network, receivers);
   for (const std::vector<CoreId>& nodes : attached_cores(chip)) {
     const auto members = beside(chip, network, nodes, area);
-    Dealer dealer(network, nodes, receivers);
+    Dealer dealer(network, nodes, all);
     std::size_t later = count(members);
     for (std::size_t edge = 0; edge < kEdges; ++edge) {
       later -= members[edge].size();

@@ -92,17 +92,17 @@ bool fit(const std::vector<std::int32_t>& order, const std::vector<std::int64_t>
 
 std::optional<std::vector<std::int32_t>> mesh_dims(const std::vector<std::int32_t>& order,
                                                    const std::vector<std::int64_t>& factors,
-                                                   const chip::Network& network) {
+                                                   const chip::Network& machine) {
   std::vector<std::int32_t> result(factors.size(), -1);
-  if (!network.routed() || order.empty()) {
+  if (!machine.routed() || order.empty()) {
     return result;
   }
   if (order.size() == 1) {
     const std::size_t axis = subscript(order.front());
-    result[axis] = shortest(network, factors[axis]);
+    result[axis] = shortest(machine, factors[axis]);
     return result[axis] < 0 ? std::nullopt : std::optional(std::move(result));
   }
-  if (order.size() > network.dims() || !fit(order, factors, network, 0, result)) {
+  if (order.size() > machine.dims() || !fit(order, factors, machine, 0, result)) {
     return std::nullopt;
   }
   return result;

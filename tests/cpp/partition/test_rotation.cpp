@@ -180,6 +180,35 @@ TEST(InRings, ListsSharersByTheirPlaces) {
   EXPECT_EQ(in_rings(snake), (Numbers{0, 2, 4, 3, 5, 1}));
 }
 
+// The snake of three dimensions: numbers that follow each other are neighbours, and no link carries
+// more than one piece, whichever way messages turn.
+TEST(Rings, ThroughABoxTakeTwoHopsAndOnePieceALink) {
+  for (std::int64_t number = 0; number < 64; ++number) {
+    const chip::Nodes sides{.count = 0,
+                            .rows = 1 + (number / 16),
+                            .cols = 1 + (number / 4 % 4),
+                            .depth = 1 + (number % 4)};
+    const chip::Network network = chip::kind_of(chip::Topology::Mesh3d).network(sides);
+    const std::int64_t cores = network.nodes();
+    const Rotation snake{
+        .axes = {0, 1, 2},
+        .factors = {sides.rows, sides.cols, sides.depth},
+        .ring = cores,
+        .snakes = true,
+        .circles = {{.dim = 0, .axis = 3, .parts = cores, .stride = 1, .folds = cores > 2}}};
+    const std::vector<std::int64_t> ring = in_rings(snake);
+    std::vector<chip::Hop> all;
+    for (std::size_t i = 0; i < ring.size(); ++i) {
+      const std::int64_t from = ring[(i + 1) % ring.size()];
+      EXPECT_LE(network.hops(from, ring[i]), ring_hops(cores, true));
+      network.way(from, ring[i], chip::Turn::RowFirst, all);
+    }
+    for (const chip::Hop& hop : all) {
+      EXPECT_EQ(std::count(all.begin(), all.end(), hop), 1);
+    }
+  }
+}
+
 // Weights of 7 x 12 products, cut along m: all cores of a line share each piece.
 TEST(Rings, OnALineOfAMeshTakeTwoHopsAndOnePieceALink) {
   const OneOp one = test::matmul(7, 12, 24);

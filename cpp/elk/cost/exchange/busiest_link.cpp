@@ -31,7 +31,7 @@ class First {
     for (std::size_t d = 0; d < sides_.size(); ++d) {
       const bool fixed = d == dim || ((zero >> d) & 1U) != 0;
       const std::int64_t wanted = d == dim ? place : 0;
-      const std::int64_t below = fixed ? (wanted < digits_[d] ? 1 : 0) : digits_[d];
+      const std::int64_t below = fixed ? std::int64_t{wanted < digits_[d]} : digits_[d];
       sum = (sum * (fixed ? 1 : sides_[d])) + (equal ? below : 0);
       equal = equal && (!fixed || wanted == digits_[d]);
     }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <utility>
 
 #include "elk/base/ids.hpp"
 
@@ -36,31 +35,39 @@ LinkLoads::LinkLoads(const chip::Network& network, std::int64_t chips)
     : network_(network),
       has_ports_(network.full(0) || network.full(1) || network.full(2)),
       chips_(chips) {
-  std::size_t most = 1;  // places along the dimensions before, in any order of them
-  for (std::size_t dim = 0; dim < network.dims(); ++dim) {
-    Lines& lines = lines_.emplace_back(Lines{.count = network.lines_along(dim),
-                                             .length = network.length(dim),
-                                             .across = {},
-                                             .change = {}});
-    std::int64_t stride = 1;
-    for (std::size_t other = network.dims(); other-- > 0;) {
-      lines.across[other] = other == dim ? 0 : stride;
-      stride *= other == dim ? 1 : network.length(other);
-    }
-    for (std::vector<std::int64_t>& change : lines.change) {
-      change.assign(subscript(chips_ * lines.count * (lines.length + 1)), 0);
-    }
-    most = std::max(most, subscript(lines.count));
-  }
-  most = std::max(most, subscript(std::max(network.length(0), network.length(1))));
   lay_cores();
-  const std::size_t levels = network.dims() + (has_ports_ ? 1 : 0);
-  for (std::size_t level = 0; level < levels; ++level) {
-    const std::size_t places = level == network.dims() ? cores_.size() : level == 0 ? 1 : most;
-    level_[level].reach.resize(places);
-    level_[level].reached.resize(places, 0);
-    level_[level].taken.resize(places);
+  for (std::size_t dim = 0; dim < network.dims(); ++dim) {
+    lay_lines(dim);
   }
+  // Places along the dimensions before, whichever of the outer two comes first.
+  const std::int64_t rows = network.length(0);
+  const std::int64_t cols = network.length(1);
+  const chip::Places places = {1, std::max(rows, cols), rows * cols};
+  for (std::size_t level = 0; level < network.dims(); ++level) {
+    level_[level].make_room(subscript(places[level]));
+  }
+  level_[network.dims()].make_room(has_ports_ ? cores_.size() : 0);
+}
+
+void LinkLoads::lay_lines(std::size_t dim) {
+  Lines& lines = lines_.emplace_back(Lines{.count = network_.lines_along(dim),
+                                           .length = network_.length(dim),
+                                           .across = {},
+                                           .change = {}});
+  std::int64_t stride = 1;
+  for (std::size_t other = network_.dims(); other-- > 0;) {
+    lines.across[other] = other == dim ? 0 : stride;
+    stride *= other == dim ? 1 : network_.length(other);
+  }
+  for (std::vector<std::int64_t>& change : lines.change) {
+    change.assign(subscript(chips_ * lines.count * (lines.length + 1)), 0);
+  }
+}
+
+void LinkLoads::Level::make_room(std::size_t places) {
+  reach.resize(places);
+  reached.resize(places, 0);
+  taken.resize(places);
 }
 
 /// The cores of one chip, in the order of their numbers.
@@ -91,13 +98,29 @@ void LinkLoads::add_runs(Lines& lines, std::int64_t line, std::int64_t place, co
   }
 }
 
-/// Notes that the tree comes in through the port of a place of a full line.
-void LinkLoads::reach_port(std::size_t level, std::size_t place, const Core& to, Order order) {
-  const std::size_t dim = order[level];
-  level_[level].reach[place].ahead = 1;  // It leaves through one port.
-  if (level + 1 == order.size()) {
-    level_[level + 1].take((place * subscript(lines_[dim].length)) + subscript(to.place[dim]), to);
+/// Has the tree at hand lead to a core, and returns how many links from its first.
+template <std::size_t Dims, bool Ports>
+std::int64_t LinkLoads::reach_core(const Ends& ends, const chip::Network& network, Order order,
+                                   Reach& along) {
+  const auto& [from, to] = ends;
+  std::size_t place = 0;
+  std::int64_t passed = 0;
+  for (std::size_t k = 0; k < Dims; ++k) {
+    const std::size_t dim = order[k];
+    if (k > 0 && level_[k].take(place, *to)) {
+      level_[k].reach[place] = {};
+    }
+    Reach& reach = k == 0 ? along : level_[k].reach[place];
+    if (Ports && network.full(dim)) {
+      reach_port(k, place, ends, order, reach);
+    } else {
+      const std::int64_t ahead = network.steps(dim, from->place[dim], to->place[dim]);
+      reach.extend(ahead);
+      passed += std::abs(ahead);
+    }
+    place = (place * subscript(network.length(dim))) + subscript(to->place[dim]);
   }
+  return passed;
 }
 
 template <std::size_t Dims, bool Ports>
@@ -105,63 +128,57 @@ void LinkLoads::add_tree(std::int32_t from, std::span<const std::int32_t> to, Or
                          std::int64_t bytes) {
   const auto cores = static_cast<std::int32_t>(cores_.size());
   const std::int32_t chip = chips_ == 1 ? 0 : from / cores;
-  const Core* const first = &cores_[0];
+  const Core* const first = cores_.data();
   const std::int32_t before = chip * cores;  // cores of the chips before
   const Core& origin = first[from - before];
   const chip::Network network = network_;  // A copy, which no store can change.
-  std::array<Reach*, Dims> reach{};
-  for (std::size_t k = 0; k < Dims; ++k) {
-    reach[k] = level_[k].reach.data();
-  }
   Reach along;
   std::int64_t longest = hops_;
   for (const std::int32_t core : to) {
-    const Core& end = first[core - before];
-    std::size_t place = 0;
-    std::int64_t passed = 0;
-    for (std::size_t k = 0; k < Dims; ++k) {
-      const std::size_t dim = order[k];
-      if (k > 0 && level_[k].take(place, end)) {
-        reach[k][place] = {};
-      }
-      if (Ports && network.full(dim)) {
-        if (end.place[dim] != origin.place[dim]) {
-          reach_port(k, place, end, order);
-        }
-      } else {
-        const std::int64_t ahead = network.steps(dim, origin.place[dim], end.place[dim]);
-        (k == 0 ? along : reach[k][place]).extend(ahead);
-        passed += std::abs(ahead);
-      }
-      if (k + 1 < Dims) {
-        place = (place * subscript(network.length(dim))) + subscript(end.place[dim]);
-      }
-    }
-    longest = std::max(longest, passed);
+    const Ends ends{.from = &origin, .to = first + (core - before)};
+    longest = std::max(longest, reach_core<Dims, Ports>(ends, network, order, along));
   }
   hops_ = longest;
-  if (Ports && network.full(order[0])) {
-    along = std::exchange(reach[0][0], {});
-  }
   Lines& row = lines_[order[0]];
   add_runs(row, (chip * row.count) + origin.line[order[0]], origin.place[order[0]], along, bytes);
   for (std::size_t k = 1; k < (Ports ? Dims + 1 : Dims); ++k) {
-    Level& level = level_[k];
-    if (Ports && network.full(order[k - 1])) {
-      add_ports(origin, chip, k, order, bytes);
-    }
-    for (const Taken& taken : std::span(level.taken).first(level.count)) {
-      level.reached[taken.place] = 0;
-      if (k < Dims) {
-        const std::size_t dim = order[k];
-        const std::int64_t line =
-            k + 1 == Dims ? taken.beyond->line[dim] : line_at(origin, *taken.beyond, k, order);
-        add_runs(lines_[dim], (chip * lines_[dim].count) + line, origin.place[dim],
-                 reach[k][taken.place], bytes);
-      }
-    }
-    level.count = 0;
+    add_level<Dims, Ports>(k, origin, chip, order, bytes);
   }
+}
+
+/// Notes that the tree goes from a place of a full line to another, out of the line's one port.
+void LinkLoads::reach_port(std::size_t level, std::size_t place, const Ends& ends, Order order,
+                           Reach& reach) {
+  const std::size_t dim = order[level];
+  if (ends.to->place[dim] == ends.from->place[dim]) {
+    return;
+  }
+  reach.ahead = 1;
+  if (level + 1 == order.size()) {
+    const std::size_t at = (place * subscript(lines_[dim].length)) + subscript(ends.to->place[dim]);
+    level_[level + 1].take(at, *ends.to);
+  }
+}
+
+/// Adds the lines that the tree at hand takes as number `level`, and forgets them.
+template <std::size_t Dims, bool Ports>
+void LinkLoads::add_level(std::size_t level, const Core& from, std::int64_t chip, Order order,
+                          std::int64_t bytes) {
+  Level& here = level_[level];
+  if (Ports && network_.full(order[level - 1])) {
+    add_ports(from, chip, level, order, bytes);
+  }
+  for (const Taken& taken : std::span(here.taken).first(here.count)) {
+    here.reached[taken.place] = 0;
+    if (level < Dims) {
+      const std::size_t dim = order[level];
+      const std::int64_t line =
+          level + 1 == Dims ? taken.beyond->line[dim] : line_at(from, *taken.beyond, level, order);
+      add_runs(lines_[dim], (chip * lines_[dim].count) + line, from.place[dim],
+               here.reach[taken.place], bytes);
+    }
+  }
+  here.count = 0;
 }
 
 /// The line along the dimension number `level` where the tree comes on its way to `beyond`.

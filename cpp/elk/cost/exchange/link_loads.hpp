@@ -71,6 +71,7 @@ class LinkLoads {
     std::vector<Taken> taken;
     std::size_t count = 0;
 
+    void make_room(std::size_t places);
     /// Whether the tree had not come there yet.
     bool take(std::size_t place, const Core& beyond) {
       if (reached[place] != 0) {
@@ -82,15 +83,29 @@ class LinkLoads {
     }
   };
 
+  /// Where a tree begins, and one of its ends.
+  struct Ends {
+    const Core* from;
+    const Core* to;
+  };
+
   using Order = std::span<const std::uint8_t>;
 
   template <std::size_t Dims, bool Ports>
   void add_tree(std::int32_t from, std::span<const std::int32_t> to, Order order,
                 std::int64_t bytes);
   void lay_cores();
+  void lay_lines(std::size_t dim);
+  template <std::size_t Dims, bool Ports>
+  std::int64_t reach_core(const Ends& ends, const chip::Network& network, Order order,
+                          Reach& along);
   void add_ports(const Core& from, std::int64_t chip, std::size_t level, Order order,
                  std::int64_t bytes);
-  void reach_port(std::size_t level, std::size_t place, const Core& to, Order order);
+  void reach_port(std::size_t level, std::size_t place, const Ends& ends, Order order,
+                  Reach& reach);
+  template <std::size_t Dims, bool Ports>
+  void add_level(std::size_t level, const Core& from, std::int64_t chip, Order order,
+                 std::int64_t bytes);
   [[nodiscard]] std::int64_t line_at(const Core& from, const Core& beyond, std::size_t level,
                                      Order order) const;
   static void add_runs(Lines& lines, std::int64_t line, std::int64_t place, const Reach& reach,

@@ -26,39 +26,42 @@ void Trees::Runs::extend(std::int64_t steps) {
 Trees::Trees(const Network& network)
     : network_(network),
       cores_(network.lines()),
-      straight_(true),
       used_(static_cast<std::size_t>(network.chips()), 0) {
   for (std::int64_t core = 0; core < cores_.nodes(); ++core) {
     places_.push_back(cores_.place(core));
   }
   for (std::size_t dim = 0; dim < cores_.dims(); ++dim) {
     straight_ = straight_ && cores_.joint(dim) == chip::Joint::Open;
-    Lines& lines = lines_.emplace_back(Lines{.length = cores_.length(dim),
-                                             .stride = {},
-                                             .size = 1,
-                                             .change = {},
-                                             .carried = {},
-                                             .across = {}});
-    std::int64_t line = 1;
-    for (std::size_t other = cores_.dims(); other-- > 0;) {
-      lines.stride[other] = lines.size;
-      lines.size *= cores_.length(other) + (other == dim ? 1 : 0);
-      lines.across[other] = other == dim ? 0 : line;
-      line *= other == dim ? 1 : cores_.length(other);
-    }
-    for (std::size_t way = 0; way < lines.change.size(); ++way) {
-      lines.change[way].assign(subscript(network.chips() * lines.size), 0);
-      lines.carried[way].assign(subscript(line), 0);
-    }
+    lay_lines(dim);
   }
-  for (std::size_t turn = 0; turn < aims_.size(); ++turn) {
+  for (const chip::Turn turn : {chip::Turn::RowFirst, chip::Turn::ColumnFirst}) {
     std::int64_t places = 1;
-    Level* level = aims_[turn].level.data();
+    Level* level = aims_[static_cast<std::size_t>(turn)].level.data();
     level++->known.assign(1, -1);
-    for (const std::uint8_t dim : cores_.order(static_cast<chip::Turn>(turn))) {
+    for (const std::uint8_t dim : cores_.order(turn)) {
       places *= cores_.length(dim);
       level++->known.assign(subscript(places), -1);
     }
+  }
+}
+
+void Trees::lay_lines(std::size_t dim) {
+  Lines& lines = lines_.emplace_back(Lines{.length = cores_.length(dim),
+                                           .stride = {},
+                                           .size = 1,
+                                           .change = {},
+                                           .carried = {},
+                                           .across = {}});
+  std::int64_t count = 1;
+  for (std::size_t other = cores_.dims(); other-- > 0;) {
+    lines.stride[other] = lines.size;
+    lines.size *= cores_.length(other) + (other == dim ? 1 : 0);
+    lines.across[other] = other == dim ? 0 : count;
+    count *= other == dim ? 1 : cores_.length(other);
+  }
+  for (std::size_t way = 0; way < lines.change.size(); ++way) {
+    lines.change[way].assign(subscript(network_.chips() * lines.size), 0);
+    lines.carried[way].assign(subscript(count), 0);
   }
 }
 
@@ -86,11 +89,7 @@ void Trees::look(Order order, Aim& aim) const {
   for (std::size_t k = 1; k < levels; ++k) {
     Level& level = aim.level[k];
     for (const Aimed& one : level.aimed) {
-      std::int64_t number = 0;
-      for (std::size_t j = 0; j < k; ++j) {
-        number = (number * cores_.length(order[j])) + one.at[order[j]];
-      }
-      level.known[subscript(number)] = -1;
+      level.known[number_of(one.at, order.first(k))] = -1;
     }
     level.aimed.clear();
   }
@@ -99,19 +98,30 @@ void Trees::look(Order order, Aim& aim) const {
     std::int64_t number = 0;
     for (std::size_t k = 1; k < levels; ++k) {
       number = (number * cores_.length(order[k - 1])) + at[order[k - 1]];
-      Level& level = aim.level[k];
-      const std::int64_t here = k < order.size() ? at[order[k]] : 0;
-      std::int32_t& known = level.known[subscript(number)];
-      if (known < 0) {
-        known = static_cast<std::int32_t>(level.aimed.size());
-        level.aimed.push_back({.at = at, .begin = here, .last = here});
-      } else {
-        Aimed& line = level.aimed[subscript(known)];
-        line.begin = std::min(line.begin, here);
-        line.last = std::max(line.last, here);
-      }
+      aim.level[k].look(subscript(number), at, k < order.size() ? at[order[k]] : 0);
     }
   }
+}
+
+/// The number of a place along these dimensions.
+std::size_t Trees::number_of(const chip::Places& at, Order dims) const {
+  std::int64_t number = 0;
+  for (const std::uint8_t dim : dims) {
+    number = (number * cores_.length(dim)) + at[dim];
+  }
+  return subscript(number);
+}
+
+/// Has the line with this number lead to a receiver at `at`, which is the place `here` along it.
+void Trees::Level::look(std::size_t number, const chip::Places& at, std::int64_t here) {
+  if (known[number] < 0) {
+    known[number] = static_cast<std::int32_t>(aimed.size());
+    aimed.push_back({.at = at, .begin = here, .last = here});
+    return;
+  }
+  Aimed& line = aimed[subscript(known[number])];
+  line.begin = std::min(line.begin, here);
+  line.last = std::max(line.last, here);
 }
 
 std::int64_t Trees::add(CoreId from, chip::Turn turn, std::int64_t bytes) {
@@ -166,25 +176,21 @@ std::int64_t Trees::add_around(const chip::Places& from, Order order, Aim& aim,
 
 /// How far the tree from a core reaches along all of its lines.
 void Trees::reach(const chip::Places& from, Order order, Aim& aim) {
-  for (std::size_t k = 0; k < order.size(); ++k) {
-    aim.level[k].runs.assign(k == 0 ? 1 : aim.level[k].aimed.size(), Runs{});
+  aim.level[0].runs.assign(1, Runs{});
+  for (std::size_t k = 1; k < order.size(); ++k) {
+    aim.level[k].runs.assign(aim.level[k].aimed.size(), Runs{});
   }
   for (const std::int32_t core : to_) {
     const chip::Places& to = place(core);
-    std::int64_t number = 0;
     std::int64_t passed = 0;
     for (std::size_t k = 0; k < order.size(); ++k) {
       const std::size_t dim = order[k];
       Level& level = aim.level[k];
-      Runs& runs = level.runs[k == 0 ? 0 : subscript(level.known[subscript(number)])];
-      if (cores_.full(dim)) {
-        runs.ahead = to[dim] != from[dim] ? 1 : runs.ahead;
-      } else {
-        const std::int64_t steps = cores_.steps(dim, from[dim], to[dim]);
-        runs.extend(steps);
-        passed += std::abs(steps);
-      }
-      number = (number * cores_.length(dim)) + to[dim];
+      const std::size_t line = k == 0 ? 0 : subscript(level.known[number_of(to, order.first(k))]);
+      const bool leaves = cores_.full(dim) && to[dim] != from[dim];  // Through one port.
+      const std::int64_t steps = cores_.steps(dim, from[dim], to[dim]);
+      level.runs[line].extend(leaves ? 1 : steps);
+      passed += std::abs(steps);
     }
     longest_ = std::max(longest_, passed);
   }

@@ -58,6 +58,8 @@ class Trees {
     std::vector<std::int32_t> known;  // where in `aimed`, -1: nowhere; by the number of the places
     std::vector<Aimed> aimed;
     std::vector<Runs> runs;  // of each, of the tree at hand that may go around
+
+    void look(std::size_t number, const chip::Places& at, std::int64_t here);
   };
   /// Of ways that turn alike: of every dimension in their order, and of the receivers.
   struct Aim {
@@ -82,7 +84,9 @@ class Trees {
     return places_[subscript(core - first_)];
   }
   [[nodiscard]] Aim& aim_of(chip::Turn turn);
+  void lay_lines(std::size_t dim);
   void look(Order order, Aim& aim) const;
+  [[nodiscard]] std::size_t number_of(const chip::Places& at, Order dims) const;
   std::int64_t add_straight(const chip::Places& from, Order order, Aim& aim, std::int64_t bytes);
   std::int64_t add_around(const chip::Places& from, Order order, Aim& aim, std::int64_t bytes);
   void reach(const chip::Places& from, Order order, Aim& aim);
@@ -94,8 +98,8 @@ class Trees {
                     std::vector<std::int64_t>& amount);
 
   const Network& network_;
-  chip::Network cores_;  // of one chip
-  bool straight_;        // whether all lines have two ends
+  chip::Network cores_;   // of one chip
+  bool straight_ = true;  // whether all lines have two ends
   std::vector<chip::Places> places_;
   std::vector<Lines> lines_;  // of each dimension
   std::array<Aim, 2> aims_;   // of each turn
