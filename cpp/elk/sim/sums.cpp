@@ -17,6 +17,10 @@ std::vector<std::int32_t> types_of(const Network& network, const chip::Chip& chi
     for (const Direction direction : kDirections) {
       types[network.link(id_at<CoreId>(subscript(c)), direction).index()] = kLink;
     }
+    if (network.has_node_ports()) {
+      types[network.port_in(id_at<CoreId>(subscript(c))).index()] = kPort;
+      types[network.port_out(id_at<CoreId>(subscript(c))).index()] = kPort;
+    }
   }
   for (std::int64_t m = 0; m < network.modules(); ++m) {
     types[network.memory(id_at<ModuleId>(subscript(m))).index()] = kMemory;
