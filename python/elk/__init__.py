@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from elk.sweeps.space import union as union
     from elk.sweeps.space import zip_axes as zip  # noqa: A004 - elk.zip, beside elk.union
     from elk.sweeps.sweep import Sweep as Sweep
+    from elk.transfers import play_transfers as play_transfers
 
 # Where each public name lives; imported when it is first used.
 _LAZY = {
@@ -72,6 +73,7 @@ _LAZY = {
     "load_plan": "elk.plan",
     "logspace": "elk.sweeps.scales",
     "models": "elk.models",
+    "play_transfers": "elk.transfers",
     "sampled": "elk.sweeps.space",
     "search": "elk.sweeps.search",
     "shard": "elk.sharding",
@@ -118,6 +120,7 @@ __all__ = [
     "load_plan",
     "logspace",
     "models",
+    "play_transfers",
     "sampled",
     "search",
     "shard",

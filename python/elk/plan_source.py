@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from elk.emulation import EmulatedPlan
     from elk.listing import PlacedProgram
     from elk.plan_schema import PlanDocument
+    from elk.simulation import How
 
 
 class PlanSource(Protocol):
@@ -28,7 +29,7 @@ class PlanSource(Protocol):
     def planned_graph(self) -> _core.Graph:
         """The graph whose operators are planned."""
 
-    def simulate(self, tiles: _core.TileModel | None, fidelity: _core.Fidelity) -> _core.Run:
+    def simulate(self, tiles: _core.TileModel | None, how: How) -> _core.Run:
         """Runs the plan on the simulator; None: with the tile model that it was planned with."""
 
     def placed(self) -> PlacedProgram:

@@ -13,6 +13,7 @@
 #include "elk/compile/kept.hpp"
 #include "elk/cost/tile_times.hpp"
 #include "elk/sim/executor.hpp"
+#include "elk/sim/tasks/flow_run.hpp"
 
 namespace elk::compile {
 
@@ -69,6 +70,13 @@ sim::Run simulate(const ir::Graph& graph, const chip::Chip& chip, const program:
   }
   ir::validate(graph);
   return sim::simulate(graph, chip, program, times(graph, chip, tiles), fidelity);
+}
+
+sim::Run simulate_flows(const ir::Graph& graph, const chip::Chip& chip,
+                        const program::Program& program, const cost::TileModel& tiles,
+                        sim::Links links) {
+  ir::validate(graph);
+  return sim::simulate_flows(graph, chip, program, times(graph, chip, tiles), links);
 }
 
 std::vector<sim::Run> simulate_alike(const ir::Graph& graph, const chip::Chip& chip,

@@ -86,6 +86,9 @@ class TaskGraph {
   [[nodiscard]] std::size_t streams() const { return streams_; }
   [[nodiscard]] std::size_t bodies() const { return bodies_.size(); }
   [[nodiscard]] const Body& body(BodyId id) const { return *bodies_[id.index()]; }
+  [[nodiscard]] const std::shared_ptr<const Body>& shared(BodyId id) const {
+    return bodies_[id.index()];
+  }
 
  private:
   std::size_t streams_ = 0;
