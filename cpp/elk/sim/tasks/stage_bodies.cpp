@@ -12,6 +12,25 @@
 #include "elk/sim/load_ways.hpp"
 
 namespace elk::sim {
+namespace {
+
+/// The senders of what a send brings, equal parts from each. Of a box that lies in equal shares on
+/// all cores these are as many as on a grid (`program::sources`); off grids, where nobody is near,
+/// all cores take turns, so that no send port has more to do than others.
+void find_senders(const program::Send& send, const Network& network, std::int64_t& turn,
+                  program::Cores& senders) {
+  const std::int64_t before = turn;
+  program::sources(send, network.cores(), turn, senders);
+  if (send.core >= 0 || network.grid().rows * network.grid().cols > 1) {
+    return;
+  }
+  for (std::size_t i = 0; i < senders.size(); ++i) {
+    const std::int64_t number = before + static_cast<std::int64_t>(i);
+    senders[i] = static_cast<std::int32_t>(number % network.cores());
+  }
+}
+
+}  // namespace
 
 Body StageBodies::of(const Stage& stage, const program::Execution& execution) const {
   Body body;
@@ -84,7 +103,7 @@ void StageBodies::add_sends(const program::Exchange& exchange, Picoseconds lag, 
       receivers.push_back({core});
       fragments = std::max(fragments, traffic.fragments[subscript(core)]);
     }
-    program::sources(send, network_.cores(), turn, senders);
+    find_senders(send, network_, turn, senders);
     const std::int64_t bytes = ceil_div(send.bytes, static_cast<std::int64_t>(senders.size()));
     for (const std::int32_t sender : senders) {
       if (receivers.size() == 1 && receivers.front().value == sender) {
