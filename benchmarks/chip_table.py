@@ -125,12 +125,12 @@ PFLOP/s`. Several chips need `chips = 4` and a table `[inter_chip]` with `bytes_
 `latency_s`, `sync_latency_s` and `topology`. Keys that may be left out: `chips`,
 `core.reserved_bytes` (8 KiB), `interconnect.overlaps_compute` and `native_shift` (false),
 `interconnect.node_ports` (ports of a node into the network and out of it, each as fast as a link;
-one for each of its links), `hbm.port_bytes_per_s` (`bytes_per_s / modules`), `hbm.refresh_interval_s` and `refresh_stall_s`
-(no refresh), `inter_chip.port_cores` (all), `[energy]`, `[published]`, `[confidence]`, and
-`streaming`, the preset of the same chip that keeps weights in memory off the chip: an error says
-so where SRAM does not hold a model. YAML and JSON files hold the same keys and are told by their
-suffix; YAML aliases, and keys given twice, are refused in all three. `chip.save("mine.yaml")`
-writes any of them.
+one for each of its links), `hbm.port_bytes_per_s` (`bytes_per_s / modules`),
+`hbm.refresh_interval_s` and `refresh_stall_s` (no refresh), `inter_chip.port_cores` (all),
+`[energy]`, `[published]`, `[confidence]`, and `streaming`, the preset of the same chip that keeps
+weights in memory off the chip: an error says so where SRAM does not hold a model. YAML and JSON
+files hold the same keys and are told by their suffix; YAML aliases, and keys given twice, are
+refused in all three. `chip.save("mine.yaml")` writes any of them.
 
 The times of tiles come from a tile model. `elk fit profile.csv -o mine-tiles.json` fits one to
 measured cycles; `elk.compile(..., tile_model=function)` asks a Python function of yours for those
