@@ -17,7 +17,7 @@ namespace {
 using program::Chain;
 
 /// Every call takes a microsecond, adding up and copying nothing.
-TileTimes microsecond() {
+TileTimes one_microsecond() {
   return {.sub_task = [](std::int32_t,
                          std::span<const std::int64_t>) { return Picoseconds{1'000'000}; },
           .add = [](std::int32_t, std::int64_t, std::int64_t) { return Picoseconds{0}; },
@@ -26,7 +26,7 @@ TileTimes microsecond() {
 }
 
 sim::Run flows(const Chain& chain, const chip::Chip& chip, Links links = Links::Shared) {
-  return simulate_flows(chain.graph, chip, program_of(chain, chip), microsecond(), links);
+  return simulate_flows(chain.graph, chip, program_of(chain, chip), one_microsecond(), links);
 }
 
 Bytes carried(const sim::Run& run, LinkKind kind) {
@@ -86,7 +86,7 @@ TEST(FlowRun, MovesWhatTheExecutorMoves) {
     const chip::Chip chip = mesh ? chip::small_mesh(8, 8) : chip::small_chip();
     const sim::Run done = flows(chain, chip);
     const sim::Run core =
-        simulate(chain.graph, chip, program_of(chain, chip), microsecond(), Fidelity::Core);
+        simulate(chain.graph, chip, program_of(chain, chip), one_microsecond(), Fidelity::Core);
     EXPECT_EQ(done.totals, core.totals);
     EXPECT_EQ(done.cores, core.cores);
     if (mesh) {
@@ -139,9 +139,9 @@ TEST(FlowRun, RefusesAnExecuteWithoutItsPreload) {
   const Chain chain = program::chain();
   program::Program program = program_of(chain, chip::small_chip());
   std::erase(program.code, program::Instruction{program::Opcode::Preload, 2});
-  EXPECT_THROW(
-      static_cast<void>(simulate_flows(chain.graph, chip::small_chip(), program, microsecond())),
-      InvalidInput);
+  EXPECT_THROW(static_cast<void>(
+                   simulate_flows(chain.graph, chip::small_chip(), program, one_microsecond())),
+               InvalidInput);
 }
 
 // Executes from 0 to 10 and 14 to 20, the first held up by a half; a load from 4 to 16, held up by

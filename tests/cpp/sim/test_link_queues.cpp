@@ -8,10 +8,10 @@
 namespace elk::sim {
 namespace {
 
-const std::vector<std::uint8_t> kAll{1, 1, 1};
+const std::vector<std::uint8_t> kThreeLinks{1, 1, 1};
 
 TEST(LinkQueues, WhoAskedFirstIsFirstAtEveryLink) {
-  LinkQueues queues(kAll);
+  LinkQueues queues(kThreeLinks);
   const std::vector<Use> first{{{0}, 1}, {{1}, 1}};
   const std::vector<Use> second{{{1}, 1}, {{2}, 1}};
   const std::vector<Use> third{{{2}, 1}};
@@ -62,7 +62,7 @@ TEST(ExclusiveLinks, AChainOfWaysIsServedAsItAsked) {
   graph.play(graph.add_stream(), graph.add(one_send(1'000, {1, 2})));
   graph.play(graph.add_stream(), graph.add(one_send(1'000, {2})));
   graph.play(graph.add_stream(), graph.add(one_send(1'000, {0})));
-  const TasksRun run = play_tasks(task_links(3), graph, kAll);
+  const TasksRun run = play_tasks(task_links(3), graph, kThreeLinks);
   EXPECT_EQ(run.tasks[1], span_of(0, 2'000'000));
   EXPECT_EQ(run.tasks[2], span_of(0, 3'000'000));
   EXPECT_EQ(run.tasks[3], span_of(0, 2'000'000));

@@ -13,7 +13,7 @@ namespace elk::sim {
 namespace {
 
 constexpr std::int64_t kLinks = 7;
-const std::vector<std::uint8_t> kAll(kLinks, 1);
+const std::vector<std::uint8_t> kEveryLink(kLinks, 1);
 
 Body random_body(Random& random) {
   Body body;
@@ -62,13 +62,13 @@ TaskGraph random_tasks(std::uint64_t seed) {
 
 /// Bytes that tasks put on every link, and the time that the link alone takes for each send of
 /// them.
-struct Work {
+struct LinkWork {
   std::vector<Bytes> bytes = std::vector<Bytes>(kLinks);
   std::vector<Picoseconds> time = std::vector<Picoseconds>(kLinks);
 };
 
-Work work_of(const TaskGraph& graph) {
-  Work work;
+LinkWork work_of(const TaskGraph& graph) {
+  LinkWork work;
   for (const Task& task : graph.tasks()) {
     if (!task.body) {
       continue;
@@ -103,7 +103,7 @@ TEST(RandomTasks, BytesAreKeptRatesAreKeptAndStreamsRunInOrder) {
     const TaskGraph graph = random_tasks(seed);
     const TasksRun run = play_tasks(task_links(kLinks), graph);
     expect_order(graph, run);
-    const Work work = work_of(graph);
+    const LinkWork work = work_of(graph);
     EXPECT_EQ(run.carried, work.bytes);
     for (std::size_t link = 0; link < kLinks; ++link) {
       EXPECT_GE(run.busy[link].value, run.carried[link].value * 1'000) << seed;
@@ -114,9 +114,9 @@ TEST(RandomTasks, BytesAreKeptRatesAreKeptAndStreamsRunInOrder) {
 TEST(RandomTasks, AnExclusiveLinkIsBusyForEachSendAlone) {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     const TaskGraph graph = random_tasks(seed);
-    const TasksRun run = play_tasks(task_links(kLinks), graph, kAll);
+    const TasksRun run = play_tasks(task_links(kLinks), graph, kEveryLink);
     expect_order(graph, run);
-    const Work work = work_of(graph);
+    const LinkWork work = work_of(graph);
     EXPECT_EQ(run.carried, work.bytes);
     EXPECT_EQ(run.busy, work.time) << seed;
   }
@@ -129,7 +129,7 @@ TEST(RandomTasks, LinksThatNoOtherSendCrossesAreAlikeSharedAndExclusive) {
     graph.play(graph.add_stream(), graph.add(one_send(random.below(9'000), {link})));
   }
   EXPECT_EQ(play_tasks(task_links(kLinks), graph).tasks,
-            play_tasks(task_links(kLinks), graph, kAll).tasks);
+            play_tasks(task_links(kLinks), graph, kEveryLink).tasks);
 }
 
 TEST(RandomTasks, FoldedOnesTakeAsLong) {

@@ -16,7 +16,7 @@
 namespace elk::sim {
 namespace {
 
-struct Transfer {
+struct MeshTransfer {
   std::vector<Use> uses;
   Bytes bytes;
   Rate cap;
@@ -24,8 +24,8 @@ struct Transfer {
 };
 
 /// Transfers at random on a mesh, more of them to and from some nodes than others.
-std::vector<Transfer> random_transfers(const Network& network, Random& random) {
-  std::vector<Transfer> transfers;
+std::vector<MeshTransfer> random_transfers(const Network& network, Random& random) {
+  std::vector<MeshTransfer> transfers;
   const auto core = [&] {
     const std::int64_t count = random.below(3) == 0 ? 4 : network.cores();
     return id_at<CoreId>(static_cast<std::size_t>(random.below(count)));
@@ -50,9 +50,9 @@ std::vector<Transfer> random_transfers(const Network& network, Random& random) {
 
 /// When transfers end if at every event all shares are found anew. As the engine does, it counts
 /// what has moved when a share changes.
-class Whole {
+class WholeMachine {
  public:
-  Whole(const Machine& machine, const std::vector<Transfer>& transfers)
+  WholeMachine(const Machine& machine, const std::vector<MeshTransfer>& transfers)
       : machine_(machine), transfers_(transfers), flows_(transfers.size()) {
     for (std::size_t f = 0; f < flows_.size(); ++f) {
       flows_[f].left = grains(transfers[f].bytes);
@@ -125,11 +125,12 @@ class Whole {
   }
 
   const Machine& machine_;
-  const std::vector<Transfer>& transfers_;
+  const std::vector<MeshTransfer>& transfers_;
   std::vector<Flow> flows_;
 };
 
-std::vector<Picoseconds> repaired(const Machine& machine, const std::vector<Transfer>& transfers) {
+std::vector<Picoseconds> repaired(const Machine& machine,
+                                  const std::vector<MeshTransfer>& transfers) {
   Engine engine(machine);
   for (std::size_t k = 0; k < transfers.size(); ++k) {
     engine.start(Flow{.tag = static_cast<Tag>(k),
@@ -153,8 +154,9 @@ TEST(Repair, GivesTheSharesOfTheWholeMachineFilledAnew) {
     const Network network(chip);
     Random random{blocks ? 5U : 6U};
     for (int round = 0; round < 12; ++round) {
-      const std::vector<Transfer> transfers = random_transfers(network, random);
-      EXPECT_EQ(repaired(network.machine(), transfers), Whole(network.machine(), transfers).ends())
+      const std::vector<MeshTransfer> transfers = random_transfers(network, random);
+      EXPECT_EQ(repaired(network.machine(), transfers),
+                WholeMachine(network.machine(), transfers).ends())
           << blocks << ' ' << round;
     }
   }

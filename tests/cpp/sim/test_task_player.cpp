@@ -159,7 +159,7 @@ TEST(TaskPlayer, NothingToDoTakesNoTime) {
 
 TEST(TaskPlayer, EveryResourceIsSaidToBeExclusiveOrNot) {
   const std::vector<std::uint8_t> exclusive{1};
-  EXPECT_THROW(play_tasks(task_links(2), TaskGraph{}, exclusive), InvalidInput);
+  EXPECT_THROW(static_cast<void>(play_tasks(task_links(2), TaskGraph{}, exclusive)), InvalidInput);
 }
 
 }  // namespace
