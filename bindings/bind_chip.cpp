@@ -75,7 +75,8 @@ void bind_interconnect(py::module_& m) {
   py::class_<Network>(m, "Interconnect", "The network of one chip.")
       .def(py::init([](chip::Topology topology, double link_bytes_per_s, double hop_latency_s,
                        double sync_latency_s, double fragment_latency_s, bool multicast,
-                       bool overlaps_compute, bool native_shift) {
+                       bool overlaps_compute, bool native_shift,
+                       std::optional<std::int64_t> node_ports) {
              return Network{.topology = topology,
                             .link_rate = link_bytes_per_s,
                             .hop_latency = Seconds{hop_latency_s},
@@ -83,10 +84,12 @@ void bind_interconnect(py::module_& m) {
                             .fragment_latency = Seconds{fragment_latency_s},
                             .multicast = multicast,
                             .overlaps_compute = overlaps_compute,
-                            .native_shift = native_shift};
+                            .native_shift = native_shift,
+                            .node_ports = node_ports};
            }),
            py::kw_only(), "topology"_a, "link_bytes_per_s"_a, "hop_latency_s"_a, "sync_latency_s"_a,
-           "fragment_latency_s"_a, "multicast"_a, "overlaps_compute"_a, "native_shift"_a)
+           "fragment_latency_s"_a, "multicast"_a, "overlaps_compute"_a, "native_shift"_a,
+           "node_ports"_a = py::none())
       .def_readonly("topology", &Network::topology)
       .def_readonly("link_bytes_per_s", &Network::link_rate)
       .def_property_readonly("hop_latency_s", number(&Network::hop_latency))
@@ -94,7 +97,8 @@ void bind_interconnect(py::module_& m) {
       .def_property_readonly("fragment_latency_s", number(&Network::fragment_latency))
       .def_readonly("multicast", &Network::multicast)
       .def_readonly("overlaps_compute", &Network::overlaps_compute)
-      .def_readonly("native_shift", &Network::native_shift);
+      .def_readonly("native_shift", &Network::native_shift)
+      .def_readonly("node_ports", &Network::node_ports);
 }
 
 void bind_hbm(py::module_& m) {

@@ -84,6 +84,19 @@ py::dict phase_columns(const std::vector<sim::Phase>& phases) {
   return columns;
 }
 
+py::dict link_columns(const std::vector<sim::LinkRow>& links) {
+  using sim::LinkRow;
+  py::dict columns;
+  columns["kind"] =
+      column(links, [](const LinkRow& l) { return static_cast<std::uint8_t>(l.kind); });
+  columns["from"] = column(links, [](const LinkRow& l) { return l.from; });
+  columns["to"] = column(links, [](const LinkRow& l) { return l.to; });
+  columns["bytes_per_s"] = column(links, [](const LinkRow& l) { return l.rate.value; });
+  columns["bytes"] = column(links, [](const LinkRow& l) { return l.carried.value; });
+  columns["busy_ps"] = column(links, [](const LinkRow& l) { return l.busy.value; });
+  return columns;
+}
+
 py::dict split_of(const sim::Split& split) {
   py::dict parts;
   parts["preload"] = split.preload.value;
@@ -113,6 +126,7 @@ void bind_sim(py::module_& m) {
   py::native_enum<sim::Fidelity>(m, "Fidelity", "enum.IntEnum", "What a simulation tells apart.")
       .value("Core", sim::Fidelity::Core)
       .value("Symmetric", sim::Fidelity::Symmetric)
+      .value("Flows", sim::Fidelity::Flows)
       .finalize();
   py::native_enum<sim::PhaseKind>(m, "PhaseKind", "enum.IntEnum", "What an execute does.")
       .value("Distribute", sim::PhaseKind::Distribute)
@@ -120,6 +134,17 @@ void bind_sim(py::module_& m) {
       .value("Compute", sim::PhaseKind::Compute)
       .value("Shift", sim::PhaseKind::Shift)
       .value("Reduce", sim::PhaseKind::Reduce)
+      .finalize();
+  py::native_enum<sim::LinkKind>(m, "LinkKind", "enum.IntEnum", "What a link of a run is.")
+      .value("Link", sim::LinkKind::Link)
+      .value("Send", sim::LinkKind::Send)
+      .value("Receive", sim::LinkKind::Receive)
+      .value("PortIn", sim::LinkKind::PortIn)
+      .value("PortOut", sim::LinkKind::PortOut)
+      .value("FromHbm", sim::LinkKind::FromHbm)
+      .value("ToHbm", sim::LinkKind::ToHbm)
+      .value("ChipOut", sim::LinkKind::ChipOut)
+      .value("ChipIn", sim::LinkKind::ChipIn)
       .finalize();
   bind_totals(m);
 
@@ -132,6 +157,7 @@ void bind_sim(py::module_& m) {
       .def_property_readonly("work", [](const Run& r) { return work_columns(r.ops); })
       .def_property_readonly("stores", [](const Run& r) { return store_columns(r.stores); })
       .def_property_readonly("phases", [](const Run& r) { return phase_columns(r.phases); })
+      .def_property_readonly("links", [](const Run& r) { return link_columns(r.links); })
       .def_readonly("cores", &Run::cores)
       .def_readonly("totals", &Run::totals);
 

@@ -11,6 +11,7 @@ void bind_plan(py::module_& m);
 void bind_program(py::module_& m);
 void bind_schedule(py::module_& m);
 void bind_sim(py::module_& m);
+void bind_tasks(py::module_& m);
 void bind_tile(py::module_& m);
 void bind_shard(py::module_& m);
 
@@ -27,5 +28,6 @@ PYBIND11_MODULE(_core, m) {
   bind_compile(m);
   bind_schedule(m);
   bind_sim(m);
+  bind_tasks(m);
   bind_emulate(m);
 }

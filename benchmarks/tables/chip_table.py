@@ -125,12 +125,13 @@ times `ps ns us ms s`, frequencies `Hz kHz MHz GHz THz`, operations `FLOP/s GFLO
 PFLOP/s`. Several chips need `chips = 4` and a table `[inter_chip]` with `bytes_per_s`,
 `latency_s`, `sync_latency_s` and `topology`. Keys that may be left out: `chips`,
 `core.reserved_bytes` (8 KiB), `interconnect.overlaps_compute` and `native_shift` (false),
-`hbm.port_bytes_per_s` (`bytes_per_s / modules`), `hbm.refresh_interval_s` and `refresh_stall_s`
-(no refresh), `inter_chip.port_cores` (all), `[energy]`, `[published]`, `[confidence]`, and
-`streaming`, the preset of the same chip that keeps weights in memory off the chip: an error says
-so where SRAM does not hold a model. YAML and JSON files hold the same keys and are told by their
-suffix; YAML aliases, and keys given twice, are refused in all three. `chip.save("mine.yaml")`
-writes any of them.
+`interconnect.node_ports` (ports of a node into the network and out of it, each as fast as a link;
+one for each of its links), `hbm.port_bytes_per_s` (`bytes_per_s / modules`),
+`hbm.refresh_interval_s` and `refresh_stall_s` (no refresh), `inter_chip.port_cores` (all),
+`[energy]`, `[published]`, `[confidence]`, and `streaming`, the preset of the same chip that keeps
+weights in memory off the chip: an error says so where SRAM does not hold a model. YAML and JSON
+files hold the same keys and are told by their suffix; YAML aliases, and keys given twice, are
+refused in all three. `chip.save("mine.yaml")` writes any of them.
 
 | topology | `[core]` | how cores are joined |
 | --- | --- | --- |

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from elk._core import __version__ as __version__
     from elk.chip.chip import Chip as Chip
     from elk.chip.presets import load_chip as load_chip
+    from elk.chip.transfers import play_transfers as play_transfers
     from elk.document.listing import CoreInstruction as CoreInstruction
     from elk.document.listing import Listing as Listing
     from elk.document.program_file import ProgramFile as ProgramFile
@@ -125,6 +126,7 @@ _LAZY = {
     "load_plan": "elk.plan.plan",
     "load_program": "elk.document.program_file",
     "logspace": "elk.points.scales",
+    "play_transfers": "elk.chip.transfers",
     "sampled": "elk.points.space",
     "search": "elk.sweeps.search",
     "shard": "elk.plan.sharding",
@@ -209,6 +211,7 @@ __all__ = [
     "logspace",
     "models",
     "onnx_backend",
+    "play_transfers",
     "program_file",
     "sampled",
     "search",

@@ -85,6 +85,7 @@ class Interconnect(_Struct):
         multicast: bool,
         overlaps_compute: bool,
         native_shift: bool,
+        node_ports: int | None = None,
     ) -> None: ...
     @property
     def topology(self) -> Topology: ...
@@ -102,6 +103,8 @@ class Interconnect(_Struct):
     def overlaps_compute(self) -> bool: ...
     @property
     def native_shift(self) -> bool: ...
+    @property
+    def node_ports(self) -> int | None: ...
 
 class Hbm(_Struct):
     def __init__(
@@ -904,6 +907,18 @@ class Problem(_Struct):
 class Fidelity(enum.IntEnum):
     Core = 0
     Symmetric = 1
+    Flows = 2
+
+class LinkKind(enum.IntEnum):
+    Link = 0
+    Send = 1
+    Receive = 2
+    PortIn = 3
+    PortOut = 4
+    FromHbm = 5
+    ToHbm = 6
+    ChipOut = 7
+    ChipIn = 8
 
 class PhaseKind(enum.IntEnum):
     Distribute = 0
@@ -950,6 +965,8 @@ class Run(_Struct):
     @property
     def cores(self) -> list[list[int]]: ...
     @property
+    def links(self) -> dict[str, NDArray[np.int64]]: ...
+    @property
     def totals(self) -> RunTotals: ...
 
 def fidelity(pod: Chip) -> Fidelity: ...
@@ -960,6 +977,19 @@ def simulate(
     tiles: TileModel,
     fidelity: Fidelity,
     kept: Kept | None = None,
+) -> Run: ...
+
+# --- tasks ---
+
+class Links(enum.Enum):
+    Shared = 0
+    Exclusive = 1
+
+def play_transfers(
+    chip: Chip, rows: Sequence[tuple[int, int, int, float]], links: Links
+) -> NDArray[np.int64]: ...
+def simulate_flows(
+    graph: Graph, chip: Chip, program: Program, tiles: TileModel, links: Links
 ) -> Run: ...
 
 # --- tile ---

@@ -93,11 +93,29 @@ void validate(const Core& core, const Kind& kind) {
   }
 }
 
+/// How many links lead away from a node in the middle of a network.
+std::int64_t links_of_node(Topology topology) {
+  switch (topology) {
+    case Topology::AllToAll:
+      return 1;
+    case Topology::Ring:
+      return 2;
+    case Topology::Mesh2d:
+    case Topology::Torus2d:
+      return 4;
+  }
+  throw InternalError("unknown topology");
+}
+
 void validate(const Interconnect& interconnect) {
   rate("interconnect.link_bytes_per_s", interconnect.link_rate);
   latency("interconnect.hop_latency_s", interconnect.hop_latency);
   latency("interconnect.sync_latency_s", interconnect.sync_latency);
   latency("interconnect.fragment_latency_s", interconnect.fragment_latency);
+  if (interconnect.node_ports) {
+    in_range<std::int64_t>("interconnect.node_ports", *interconnect.node_ports, 1,
+                           links_of_node(interconnect.topology), "");
+  }
 }
 
 /// The most modules that find a node to be attached to.

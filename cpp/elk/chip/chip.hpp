@@ -40,6 +40,9 @@ struct Interconnect {
   bool multicast;
   bool overlaps_compute;
   bool native_shift;
+  // Of a node of a mesh, torus or ring, into the network and out of it, each as fast as a link;
+  // absent: one for each link of the node.
+  std::optional<std::int64_t> node_ports = std::nullopt;
 
   friend bool operator==(const Interconnect&, const Interconnect&) = default;
 };

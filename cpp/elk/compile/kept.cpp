@@ -26,7 +26,8 @@ void add_cores(const chip::Chip& chip, KeyWriter& out) {
   out.all(chips, core.count, core.rows, core.cols, core.depth, core.sram, core.reserved,
           core.clock_hz, core.sram_rate, core.remote_access_blocks, core.tile_model);
   out.all(links.topology, links.link_rate, links.hop_latency, links.sync_latency,
-          links.fragment_latency, links.multicast, links.overlaps_compute, links.native_shift);
+          links.fragment_latency, links.multicast, links.overlaps_compute, links.native_shift,
+          links.node_ports.value_or(0));
   out.all(hbm.has_value(), inter_chip.has_value());
   if (inter_chip) {
     out.all(inter_chip->rate, inter_chip->latency, inter_chip->sync_latency, inter_chip->port_cores,

@@ -12,6 +12,7 @@
 #include "elk/base/units.hpp"
 #include "elk/compile/kept.hpp"
 #include "elk/sim/play/executor.hpp"
+#include "elk/sim/tasks/flow_run.hpp"
 #include "elk/tile/times.hpp"
 
 namespace elk::compile {
@@ -68,6 +69,13 @@ sim::Run simulate(const ir::Graph& graph, const chip::Chip& chip, const program:
   }
   ir::validate(graph);
   return sim::simulate(graph, chip, program, times(graph, chip, tiles), fidelity);
+}
+
+sim::Run simulate_flows(const ir::Graph& graph, const chip::Chip& chip,
+                        const program::Program& program, const tile::TileModel& tiles,
+                        sim::Links links) {
+  ir::validate(graph);
+  return sim::simulate_flows(graph, chip, program, times(graph, chip, tiles), links);
 }
 
 std::vector<sim::Run> simulate_alike(const ir::Graph& graph, const chip::Chip& chip,

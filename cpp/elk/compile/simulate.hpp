@@ -7,6 +7,7 @@
 #include "elk/ir/graph.hpp"
 #include "elk/program/code/code.hpp"
 #include "elk/sim/play/run.hpp"
+#include "elk/sim/tasks/plain_transfers.hpp"
 #include "elk/tile/tile.hpp"
 
 namespace elk::compile {
@@ -23,6 +24,11 @@ class Kept;
 [[nodiscard]] sim::Run simulate(const ir::Graph& graph, const chip::Chip& chip,
                                 const program::Program& program, const tile::TileModel& tiles,
                                 sim::Fidelity fidelity, Kept* kept = nullptr);
+
+/// Runs a program with every send a flow of its own, as `simulate` otherwise.
+[[nodiscard]] sim::Run simulate_flows(const ir::Graph& graph, const chip::Chip& chip,
+                                      const program::Program& program, const tile::TileModel& tiles,
+                                      sim::Links links);
 
 /// Runs several programs of a graph, resources of a kind loaded as the busiest.
 [[nodiscard]] std::vector<sim::Run> simulate_alike(

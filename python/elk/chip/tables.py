@@ -156,6 +156,9 @@ class Interconnect(Table):
         multicast: Whether a sender reaches several receivers with one transfer.
         overlaps_compute: Whether a core computes while it exchanges.
         native_shift: Whether a shift needs no local copy.
+        node_ports: Ports of a node into a mesh, torus or ring, and as many out of it, each as fast
+            as a link; None: one for each of its links. `play_transfers` and the fidelity `flows`
+            count them.
     """
 
     topology: Topology
@@ -167,6 +170,7 @@ class Interconnect(Table):
     multicast: StrictBool
     overlaps_compute: StrictBool = False
     native_shift: StrictBool = False
+    node_ports: Count | None = None
 
     @model_validator(mode="after")
     def _has_groups(self) -> Self:

@@ -34,7 +34,7 @@ Threads: TypeAlias = Annotated[
     int | None, typer.Option("--threads", help="Threads of the search; all cores by default.")
 ]
 Fidelity: TypeAlias = Annotated[
-    str, typer.Option("--fidelity", help="core, symmetric, or auto by the size of the chip.")
+    str, typer.Option("--fidelity", help="core, symmetric, auto by the size of the chip, or flows.")
 ]
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Bind: TypeAlias = Annotated[

@@ -28,6 +28,7 @@ from elk.document.sections import Sections
 
 if TYPE_CHECKING:
     from elk.document.listing import PlacedProgram
+    from elk.document.simulated import How
     from elk.emulation.emulate import EmulatedPlan
     from elk.model.model import Model
 
@@ -121,15 +122,16 @@ class CompiledPlan:
         """The graph whose operators are planned."""
         return self.graph
 
-    def simulate(self, tiles: _core.TileModel | None, fidelity: _core.Fidelity) -> _core.Run:
+    def simulate(self, tiles: _core.TileModel | None, how: How) -> _core.Run:
         """Runs the plan on the simulator; the run that the search ended with stands for itself."""
+        from elk.document.simulated import run_program  # noqa: PLC0415 - few plans are simulated
+
         known = self.plan.run
-        if tiles is None and known is not None and known.fidelity == fidelity:
+        if tiles is None and known is not None and known.fidelity == how:
             return known
-        machine, program = self._machine, self.plan.program
         if tiles is None:
-            return _core.simulate(self._planned, machine, program, self.tiles, fidelity, self.kept)
-        return _core.simulate(self._planned, machine, program, tiles, fidelity)
+            return run_program(self.placed(), self.tiles, how, self.kept)
+        return run_program(self.placed(), tiles, how)
 
     def problems(self) -> list[str]:
         """Every rule of the program's semantics that the plan breaks."""

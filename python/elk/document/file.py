@@ -19,6 +19,7 @@ from elk.limits import DEFAULT, Limits
 
 if TYPE_CHECKING:
     from elk.document.listing import PlacedProgram
+    from elk.document.simulated import How
 
 
 @dataclass(frozen=True)
@@ -69,13 +70,13 @@ class StoredPlan:
         """The graph whose operators are planned."""
         return self._placed.graph
 
-    def simulate(self, tiles: _core.TileModel | None, fidelity: _core.Fidelity) -> _core.Run:
+    def simulate(self, tiles: _core.TileModel | None, how: How) -> _core.Run:
         """Runs the plan on the simulator, with the tile model that its chip names."""
+        from elk.document.simulated import run_program  # noqa: PLC0415 - few files are simulated
         from elk.tile.tilemodel import load_tile_model  # noqa: PLC0415 - few files are simulated
 
-        run = self._placed
-        tiles = tiles or load_tile_model(run.chip.core.tile_model)
-        return _core.simulate(run.graph, run.chip, run.program, tiles, fidelity)
+        named = tiles or load_tile_model(self._placed.chip.core.tile_model)
+        return run_program(self._placed, named, how)
 
     def placed(self) -> PlacedProgram:
         """The program, with the graph and the chip that it is for."""

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from elk import _core
     from elk.document.listing import PlacedProgram
     from elk.document.schema import PlanDocument
+    from elk.document.simulated import How
     from elk.emulation.emulate import EmulatedPlan
 
 
@@ -28,7 +29,7 @@ class PlanSource(Protocol):
     def planned_graph(self) -> _core.Graph:
         """The graph whose operators are planned."""
 
-    def simulate(self, tiles: _core.TileModel | None, fidelity: _core.Fidelity) -> _core.Run:
+    def simulate(self, tiles: _core.TileModel | None, how: How) -> _core.Run:
         """Runs the plan on the simulator; None: with the tile model that it was planned with."""
 
     def placed(self) -> PlacedProgram:

@@ -203,20 +203,25 @@ class Plan:
         """
         return [] if self.policy == "ideal" else interruptible(self._content.source.problems)
 
-    def simulate(self, *, fidelity: str = "auto", tile_model: TileFunction | None = None) -> Run:
+    def simulate(
+        self,
+        *,
+        fidelity: str = "auto",
+        links: str = "shared",
+        tile_model: TileFunction | None = None,
+    ) -> Run:
         """Runs the plan on the simulator: every step of every core, link and memory of the chip.
 
         From then on `to_json` and `save` hold what it found, under `simulated`.
 
         Args:
-            fidelity: `core`, every core and link by itself; `symmetric`, equal ones once, each as
-                busy as the busiest; `auto`, by the size of the chip.
-            tile_model: A function as in `elk.compile`, where the plan came from a file and was
-                planned with one.
+            fidelity: `core`, every core and link by itself; `symmetric`, equal ones once, as busy
+                as the busiest; `auto`, by the size of the chip; `flows`, every send and preload.
+            links: How flows meet on a link, as in `elk.play_transfers`.
+            tile_model: A function as in `elk.compile`, for a plan of a file planned with one.
 
         Raises:
-            InvalidInputError: the plan is a forecast of policy `ideal`, which cannot run; or it
-                was planned with a function that is not given.
+            InvalidInputError: the plan is of policy `ideal`, or its tile function is not given.
 
         Warns:
             BoundWarning: the run takes less than the lower bound, which is then withheld.
@@ -225,14 +230,12 @@ class Plan:
             >>> plan.simulate().latency_s >= plan.bounds.lower_bound_s
             True
         """
-        from elk.plan.simulation import fidelity_of, tiles_of  # noqa: PLC0415
+        from elk.plan.simulation import how_to_run, tiles_of  # noqa: PLC0415
         from elk.run.run import Run  # noqa: PLC0415 - `import elk` stays small
 
-        chosen = fidelity_of(self, fidelity)
-        tiles = tiles_of(self, tile_model)
+        how, tiles = how_to_run(self, fidelity, links), tiles_of(self, tile_model)
         document, source = self._document, self._content.source
-        ran = interruptible(lambda: source.simulate(tiles, chosen))
-        run = Run(ran, lambda: document)
+        run = Run(interruptible(lambda: source.simulate(tiles, how)), lambda: document)
         self._content.hold_against(run.latency_s)
         self._content.run = run
         return run
@@ -303,10 +306,7 @@ class Plan:
     def forecast_error(self) -> float:
         """The forecast's error: forecast over simulated latency, less one; it may be negative.
 
-        Simulates the plan if that has not been done.
-
-        Raises:
-            InvalidInputError: as `simulate`.
+        Simulates the plan if that has not been done, and raises what `simulate` does.
 
         Example:
             >>> abs(plan.forecast_error()) < 0.5

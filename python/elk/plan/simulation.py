@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Final
 
 from elk import _core
 from elk.base.choices import one_of
+from elk.chip.transfers import LINKS
 from elk.errors import InvalidInputError
 
 if TYPE_CHECKING:
+    from elk.document.simulated import How
     from elk.plan.options import TileFunction
     from elk.plan.plan import Plan
 
@@ -16,9 +18,15 @@ _FIDELITIES: Final = {"core": _core.Fidelity.Core, "symmetric": _core.Fidelity.S
 _FUNCTION: Final = "function "  # what the chip of a plan names as tile model before a function's
 
 
-def fidelity_of(plan: Plan, fidelity: object) -> _core.Fidelity:
-    """The fidelity that is meant; refuses plans that cannot run."""
-    chosen = one_of("fidelity", fidelity, ("auto", *_FIDELITIES))
+def how_to_run(plan: Plan, fidelity: object, links: object) -> How:
+    """The fidelity that is meant, or how its flows share links; refuses plans that cannot run."""
+    chosen = one_of("fidelity", fidelity, ("auto", *_FIDELITIES, "flows"))
+    shared = LINKS[one_of("links", links, tuple(LINKS))]
+    if chosen != "flows" and links != "shared":
+        raise InvalidInputError(
+            f"links={links!r} is for flows, not for fidelity {chosen!r}",
+            remedy='simulate with fidelity="flows"',
+        )
     if plan.policy == "ideal":
         raise InvalidInputError(
             "a plan of policy 'ideal' is a forecast for a chip with everything twice: "
@@ -26,6 +34,8 @@ def fidelity_of(plan: Plan, fidelity: object) -> _core.Fidelity:
             code="no_buffers",
             remedy='plan with another policy, such as "elk-full"',
         )
+    if chosen == "flows":
+        return shared
     if chosen != "auto":
         return _FIDELITIES[chosen]
     return _core.fidelity(plan.chip.to_core())

@@ -54,7 +54,7 @@ class Run(Carried):
 
     @property
     def fidelity(self) -> str:
-        """What was told apart: `core`, every core and link; `symmetric`, equal ones once."""
+        """What was told apart: `core`, cores and links; `symmetric`, kinds; `flows`, sends."""
         return self._run.fidelity.name.lower()
 
     @property
@@ -185,6 +185,20 @@ class Run(Carried):
         kinds = [row["kind"] for row in self._plan["ops"]]
         return utilisation_over_time(self._run, kinds, self._capacity, bins)
 
+    def links(self) -> pd.DataFrame:
+        """Every link and port of the network: bytes and `busy_s`, in a run of fidelity `flows`.
+
+        On a sharded pod the links of one chip, for all chips do the same; cores are numbered over
+        the chips that were simulated. `used` is bytes over what the run would have let through.
+
+        Raises:
+            InvalidInputError: the run is of another fidelity.
+            MissingPackageError: pandas is not installed.
+        """
+        from elk.report.links import link_table  # noqa: PLC0415 - few runs are asked
+
+        return link_table(self._run)
+
     @property
     def flops(self) -> float:
         """Floating-point operations of the run, a multiply-add counted as two."""
@@ -236,15 +250,7 @@ class Run(Carried):
 
     @cached_property
     def _capacity(self) -> Capacity:
-        """What the chips that were simulated can do."""
-        chip, chips = self._plan["chip"], self._chips // self._copies
-        core, hbm = chip["core"], chip.get("hbm")
-        cores = chips * int(core.get("count") or int(np.prod(core["grid"])))
-        return Capacity(
-            hbm=float(hbm["bytes_per_s"]) * chips if hbm else 0.0,
-            links=float(chip["interconnect"]["link_bytes_per_s"]) * cores,
-            cores=cores,
-        )
+        return Capacity.of_chips(self._plan["chip"], self._chips // self._copies)
 
     @property
     def _chips(self) -> int:
@@ -302,8 +308,8 @@ class Run(Carried):
 
         Args:
             kind: `utilisation` of HBM, links, matrix and vector units, in a hundred parts of the
-                run; or `memory`, one core's SRAM by kind of buffer; or one of yours
-                (`docs/extending.md`).
+                run; `memory`, one core's SRAM by kind of buffer; `links`, the busiest link of each
+                core, as a heat map (of fidelity `flows`); or one of yours (`docs/extending.md`).
             ax: Where to draw; a new figure without it.
 
         Raises:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -35,6 +35,17 @@ class Capacity:
     hbm: float
     links: float
     cores: float
+
+    @classmethod
+    def of_chips(cls, chip: dict[str, Any], chips: int) -> Capacity:
+        """What so many of the chips that a plan's document describes can do."""
+        core, hbm = chip["core"], chip.get("hbm")
+        cores = chips * int(core.get("count") or int(np.prod(core["grid"])))
+        return cls(
+            hbm=float(hbm["bytes_per_s"]) * chips if hbm else 0.0,
+            links=float(chip["interconnect"]["link_bytes_per_s"]) * cores,
+            cores=cores,
+        )
 
     def of(self, unit: str) -> float:
         """The most of `hbm`, `links`, `matrix` or `vector` in a second."""

@@ -53,6 +53,24 @@ TEST(Network, AWayOnAllToAllLoadsFourPorts) {
   EXPECT_EQ(path.latency, Picoseconds{0});
 }
 
+TEST(Network, NodesWithFewerPortsThanLinksAreLoadedAtBothEnds) {
+  chip::Chip chip = chip::small_mesh(4, 4);
+  chip.core.remote_access_blocks = false;
+  const Network plain(chip);
+  EXPECT_FALSE(plain.has_node_ports());
+  chip.interconnect.node_ports = 2;
+  const Network network(chip);
+  EXPECT_EQ(network.machine().resources.size(), plain.machine().resources.size() + 32);
+  EXPECT_EQ(network.machine().resources[network.port_in({5}).index()].capacity,
+            to_rate(2 * chip.interconnect.link_rate));
+  EXPECT_EQ(network.path({5}, {6}).uses, (std::vector<Use>{{network.link({5}, 0), 1},
+                                                           {network.port_in({5}), 1},
+                                                           {network.port_out({6}), 1}}));
+  const std::vector<CoreId> both{{6}, {9}};
+  EXPECT_EQ(network.paths({5}, both).front().uses.size(), 5U);  // one way in, two links, two out
+  EXPECT_EQ(network.path({5}, {5}).uses, (std::vector<Use>{{network.sram_port({5}), 2}}));
+}
+
 TEST(Network, SramPortsAreFreeWhereRemoteAccessDoesNotBlock) {
   chip::Chip chip = chip::small_chip();
   chip.core.remote_access_blocks = false;

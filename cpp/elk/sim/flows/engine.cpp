@@ -31,6 +31,8 @@ Engine::Engine(const Machine& machine) : refresh_(machine.refresh) {
                       .level_weight = 0,
                       .weight = 0,
                       .bound = 0,
+                      .used = 0,
+                      .top = {0, 1},
                       .carried = {0},
                       .crossings = {},
                       .stamp = 0,
@@ -41,7 +43,8 @@ Engine::Engine(const Machine& machine) : refresh_(machine.refresh) {
                       .even = true,
                       .dirty = false,
                       .stale = false,
-                      .searched = false});
+                      .repaired = false,
+                      .full = false});
     sides_.push_back(
         {.capacity = grains(resource.capacity),
          .sustained = grains(resource.sustained > Rate{0} ? resource.sustained : resource.capacity),
@@ -243,10 +246,11 @@ void Engine::leave(std::int32_t id) {
     Node& crossed = node(use.resource);
     crossed.carried += leaving.bytes * use.weight;
     crossed.weight -= use.weight;
+    crossed.used -= leaving.share.num * use.weight / leaving.share.den;
     --crossed.flows;
     if (crossed.flows == 0) {
       crossed.crossings.clear();
-      crossed.searched = false;
+      crossed.repaired = false;
     }
     memory_flows_ -= crossed.refreshes ? 1 : 0;
     touch(use.resource);

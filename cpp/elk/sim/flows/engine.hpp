@@ -122,14 +122,14 @@ class Engine {
     std::int32_t first_use;
     std::int32_t use_count;
     std::int32_t use_room;  // of its block, kept when the item is free
-    std::int32_t place;     // of a computation, in the list of its port
+    std::int32_t place;     // of a computation in the list of its port, of a flow in `opened_`
     EventKind kind;
     State state;
     Share share;
     Rate cap;
     Bytes bytes;
     std::int64_t number;  // of the flow under way, all being counted; none: 0
-    std::int64_t stamp;   // of the last search that met it
+    std::int64_t stamp;   // of the last repair that gave it a share anew
   };
 
   /// That a flow is on a resource, until it has left: then its item has another number.
@@ -143,18 +143,21 @@ class Engine {
     Share level;                // that its flows have where nothing else holds them back
     std::int64_t level_weight;  // `level` was found for; 0: never
     std::int64_t weight;        // of its flows
-    std::int64_t bound;         // of those that have its level, unless it is searched
+    std::int64_t bound;         // of those that have its level, unless it is repaired
+    Wide used;                  // what its flows take, each in whole grains
+    Share top;                  // once it is repaired: the largest share of its flows
     Bytes carried;
     std::vector<Crossing> crossings;  // of listed flows, those that have left among them
     std::int64_t stamp;
     std::int32_t flows;  // on it now
     std::int32_t fresh;  // of those, how many came since shares were found
-    std::int32_t local;  // its number in the part that is searched
+    std::int32_t local;  // its number in the part that is repaired
     bool refreshes;
     bool even;      // `level` is exact
     bool dirty;     // a flow came or went
     bool stale;     // a computation came
-    bool searched;  // its flows got their shares from a search of all that they are connected with
+    bool repaired;  // its flows got their shares from a repair: `top` and `full` hold, not `bound`
+    bool full;      // those with the largest share could have more but for this resource
   };
 
   /// What is rarely asked of a resource.
@@ -164,6 +167,12 @@ class Engine {
     Wide load;           // while it is recorded
     Picoseconds loaded;  // since then
     std::vector<std::int32_t> computes;
+  };
+
+  /// What the opened flows make of a resource: the largest share on it, and whether it is full.
+  struct Weighed {
+    Share top;
+    bool full;
   };
 
   void begin(std::int32_t id, Picoseconds when);
@@ -182,26 +191,35 @@ class Engine {
 
   void refresh();
   void refresh_flows();
-  void gather(ResourceId resource);
-  void apply_part();
   void settle(ResourceId resource);
   void pace_computes(ResourceId port);
   void report(ResourceId resource);
-  [[nodiscard]] Wide load(Node& resource);
   [[nodiscard]] Wide capacity(ResourceId resource) const;
   void set_refresh_timer();
   void touch_memories();
 
   [[nodiscard]] bool refresh_lone(ResourceId resource);
-  void search(ResourceId resource);
-  void find_affected(std::int64_t first);
-  void affect(std::int32_t id, std::int64_t first);
-  void affect_listed(Node& dirty, std::int64_t first);
+  void find_affected();
+  void affect(std::int32_t id);
   void set_level(ResourceId resource);
   void find_levels();
   void rebind(const Item& flow, const Share& share);
   [[nodiscard]] bool bound(const Item& flow, const Share& share) const;
   void apply_affected();
+
+  void open_dirty();
+  void open(std::int32_t id);
+  void open_connected();
+  void repair();
+  void meet(ResourceId resource);
+  void fill_opened();
+  [[nodiscard]] Weighed weigh(ResourceId resource);
+  [[nodiscard]] Share share_now(std::int32_t id) const;
+  [[nodiscard]] bool held(std::int32_t id) const;
+  [[nodiscard]] bool open_unheld();
+  void open_unheld_on(ResourceId resource);
+  void open_above(std::int32_t id);
+  void apply_opened();
   void list_flows();
   void drop_left(Node& crossed) const;
   [[nodiscard]] const std::vector<Crossing>& listed(Node& crossed);
@@ -246,16 +264,18 @@ class Engine {
 
   std::vector<std::int32_t> affected_;  // flows that cross a dirty resource,
   std::vector<Share> levels_;           // the least level of each,
-  std::vector<ResourceId> doubtful_;    // and where that may not be its share
+  bool doubtful_ = false;               // whether those may not be the shares
 
   Wide timed_left_ = 0;  // what `time_to_move` was last asked, and what it said
   Share timed_share_{0, 1};
   Picoseconds timed_{0};
 
-  Sharing part_;  // the part of the machine that is searched
+  Sharing part_;                      // what a repair gives shares anew
+  std::vector<std::int32_t> opened_;  // its flows
   std::vector<ResourceId> part_nodes_;
-  std::vector<std::int32_t> part_flows_;
   std::vector<Share> part_shares_;
+  std::vector<Weighed> weighed_;
+  std::vector<Wide> slack_;
   FairScratch scratch_;
 };
 

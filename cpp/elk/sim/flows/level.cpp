@@ -5,7 +5,7 @@
 /// at one with that level all flows do so, then that one is full and nobody there has more: the
 /// shares are the max-min fair ones, and those that progressive filling finds. To see it takes a
 /// look at the flows that cross a resource where something changed, not at all that these are
-/// connected with. Where it does not hold the engine searches.
+/// connected with. Where it does not hold the engine repairs the shares (repair.cpp).
 #include <algorithm>
 
 #include "elk/base/ids.hpp"
@@ -34,20 +34,29 @@ void Engine::refresh_flows() {
     dirty_.clear();
     return;
   }
-  const std::int64_t first = ++stamp_;
-  for (const ResourceId resource : dirty_) {
-    if (node(resource).searched) {
-      search(resource);
+  ++stamp_;
+  opened_.clear();
+  part_nodes_.clear();
+  part_.clear();
+  part_.begin.push_back(0);
+  const bool known = std::any_of(dirty_.begin(), dirty_.end(),
+                                 [&](ResourceId resource) { return node(resource).repaired; });
+  if (known) {
+    open_dirty();
+    repair();
+  } else {
+    find_affected();
+    find_levels();
+    if (doubtful_) {
+      ++stamp_;
+      for (const std::int32_t id : affected_) {
+        open(id);
+      }
+      repair();
+    } else {
+      apply_affected();
     }
   }
-  ++stamp_;
-  find_affected(first);
-  ++stamp_;
-  find_levels();
-  for (const ResourceId resource : doubtful_) {
-    search(resource);
-  }
-  apply_affected();
   entered_.clear();
   dirty_.clear();
 }
@@ -87,7 +96,7 @@ const std::vector<Engine::Crossing>& Engine::listed(Node& crossed) {
 /// Nothing or one new flow on the one resource where something changed: it takes what there is.
 bool Engine::refresh_lone(ResourceId resource) {
   Node& lone = node(resource);
-  if (lone.flows != lone.fresh || lone.flows > 1 || lone.searched) {
+  if (lone.flows != lone.fresh || lone.flows > 1 || lone.repaired) {
     return false;
   }
   if (lone.flows == 1) {
@@ -108,45 +117,33 @@ bool Engine::refresh_lone(ResourceId resource) {
   return true;
 }
 
-/// Finds shares of all that `resource` is connected with, once under one stamp.
-void Engine::search(ResourceId resource) {
-  if (node(resource).stamp != stamp_) {
-    gather(resource);
-    apply_part();
-  }
-}
-
-/// The flows that cross a dirty resource, those apart that were searched since stamp `first`.
-void Engine::find_affected(std::int64_t first) {
+/// The flows that cross a dirty resource.
+void Engine::find_affected() {
   affected_.clear();
   for (const std::int32_t id : entered_) {
-    affect(id, first);
+    affect(id);
   }
   for (const ResourceId resource : dirty_) {
     Node& dirty = node(resource);
-    if (dirty.stamp < first && dirty.flows > 0) {
+    if (dirty.flows > 0) {
       set_level(resource);
       dirty.bound = 0;
       if (dirty.fresh < dirty.flows) {
-        affect_listed(dirty, first);
+        for (const Crossing& crossing : listed(dirty)) {
+          if (item(crossing.item).number == crossing.number) {
+            affect(crossing.item);
+          }
+        }
       }
     }
     dirty.fresh = 0;
   }
 }
 
-void Engine::affect(std::int32_t id, std::int64_t first) {
-  if (item(id).stamp < first) {
+void Engine::affect(std::int32_t id) {
+  if (item(id).stamp < stamp_) {
     item(id).stamp = stamp_;
     affected_.push_back(id);
-  }
-}
-
-void Engine::affect_listed(Node& dirty, std::int64_t first) {
-  for (const Crossing& crossing : listed(dirty)) {
-    if (item(crossing.item).number == crossing.number) {
-      affect(crossing.item, first);
-    }
   }
 }
 
@@ -161,32 +158,25 @@ void Engine::set_level(ResourceId resource) {
   levelled.even = levelled.level.num * levelled.weight == given * levelled.level.den;
 }
 
-/// The least level of each affected flow, and the resources where one may not be its share.
+/// The least level of each affected flow, and whether one may not be its share.
 void Engine::find_levels() {
   levels_.clear();
-  doubtful_.clear();
+  doubtful_ = false;
   for (const std::int32_t id : affected_) {
     const Item& flow = item(id);
     const std::span<const Use> crossed = uses_of(flow);
     const Share own{grains(flow.cap), 1};
     const Share* least = flow.cap > Rate{0} ? &own : &node(crossed.front().resource).level;
-    bool even = true;
     for (const Use& use : crossed) {
       const Node& on = node(use.resource);
-      even = even && on.even;
+      doubtful_ = doubtful_ || !on.even || on.repaired;
       least = slower(on.level, *least) ? &on.level : least;
-    }
-    if (!even) {
-      doubtful_.push_back(crossed.front().resource);
     }
     levels_.push_back(*least);
     rebind(flow, *least);
   }
-  for (std::size_t a = 0; a < affected_.size(); ++a) {
-    const Item& flow = item(affected_[a]);
-    if (!bound(flow, levels_[a])) {
-      doubtful_.push_back(uses_of(flow).front().resource);
-    }
+  for (std::size_t a = 0; a < affected_.size() && !doubtful_; ++a) {
+    doubtful_ = !bound(item(affected_[a]), levels_[a]);
   }
 }
 
@@ -203,9 +193,7 @@ void Engine::rebind(const Item& flow, const Share& share) {
       continue;
     }
     if (on.level == flow.share) {
-      if (on.bound == on.weight) {
-        doubtful_.push_back(use.resource);
-      }
+      doubtful_ = doubtful_ || on.bound == on.weight;
       on.bound -= use.weight;
     }
     on.bound += on.level == share ? use.weight : 0;
@@ -224,14 +212,11 @@ bool Engine::bound(const Item& flow, const Share& share) const {
   });
 }
 
-/// Gives the affected flows their levels, those apart that were searched.
+/// Gives the affected flows their levels.
 void Engine::apply_affected() {
   const bool watched_now = watched();
   for (std::size_t a = 0; a < affected_.size(); ++a) {
     const std::int32_t id = affected_[a];
-    if (item(id).stamp == stamp_) {
-      continue;
-    }
     const bool changed = item(id).share != levels_[a];
     set_share(id, levels_[a]);
     if (watched_now && changed) {

@@ -17,6 +17,12 @@ void Engine::set_share(std::int32_t id, Share share) {
     moving.left -= moved(moving.share, now_ - moving.since);
     moving.since = now_;
   }
+  if (moving.kind == EventKind::FlowEnd) {
+    for (const Use& use : uses_of(moving)) {
+      node(use.resource).used +=
+          (share.num * use.weight / share.den) - (moving.share.num * use.weight / moving.share.den);
+    }
+  }
   moving.share = share;
   if (moving.left != timed_left_ || share != timed_share_) {
     timed_left_ = moving.left;
@@ -52,58 +58,9 @@ void Engine::settle(ResourceId resource) {
   }
 }
 
-/// The flows and resources that `resource` is connected with, into `part_`.
-void Engine::gather(ResourceId resource) {
-  part_.clear();
-  part_nodes_.clear();
-  part_flows_.clear();
-  const auto meet = [&](ResourceId met) {
-    Node& crossed = node(met);
-    if (crossed.stamp != stamp_) {
-      crossed.stamp = stamp_;
-      crossed.local = static_cast<std::int32_t>(part_nodes_.size());
-      part_nodes_.push_back(met);
-      part_.capacity.push_back(capacity(met));
-    }
-    return crossed.local;
-  };
-  meet(resource);
-  part_.begin.push_back(0);
-  std::size_t searched = 0;
-  while (searched < part_nodes_.size()) {  // It grows as flows lead on.
-    for (const Crossing& crossing : listed(node(part_nodes_[searched++]))) {
-      Item& flow = item(crossing.item);
-      if (flow.number != crossing.number || flow.stamp == stamp_) {
-        continue;
-      }
-      flow.stamp = stamp_;
-      part_flows_.push_back(crossing.item);
-      part_.cap.push_back(grains(flow.cap));
-      for (const Use& use : uses_of(flow)) {
-        part_.uses.push_back({{meet(use.resource)}, use.weight});
-      }
-      part_.begin.push_back(static_cast<std::int32_t>(part_.uses.size()));
-    }
-  }
-}
-
-void Engine::apply_part() {
-  fair_shares(part_, scratch_, part_shares_);
-  for (std::size_t f = 0; f < part_flows_.size(); ++f) {
-    set_share(part_flows_[f], part_shares_[f]);
-  }
-  const bool watched_now = watched();
-  for (const ResourceId resource : part_nodes_) {
-    node(resource).searched = true;
-    if (watched_now) {
-      settle(resource);
-    }
-  }
-}
-
 /// Computations get what flows leave of the port.
 void Engine::pace_computes(ResourceId port) {
-  const Wide idle = std::max(sides_[port.index()].capacity - load(node(port)), Wide{0});
+  const Wide idle = std::max(sides_[port.index()].capacity - node(port).used, Wide{0});
   for (const std::int32_t id : sides_[port.index()].computes) {
     set_share(id, {idle, 1});
   }
@@ -118,7 +75,7 @@ void Engine::report(ResourceId resource) {
   if (before > 0) {
     meter_->add(resource.value, before, changed.loaded, now_);
   }
-  changed.load = load(node(resource));
+  changed.load = node(resource).used;
   changed.loaded = now_;
   if ((before > 0) != (changed.load > 0)) {
     meter_->turn(resource.value, changed.load > 0 ? 1 : -1, now_);
@@ -133,18 +90,6 @@ std::vector<Usage> Engine::usage() {
     report(id_at<ResourceId>(n));
   }
   return meter_->usage(now_);
-}
-
-/// What flows move through a resource.
-Wide Engine::load(Node& resource) {
-  Wide sum = 0;
-  for (const Crossing& crossing : listed(resource)) {
-    const Item& flow = items_[subscript(crossing.item)];
-    if (flow.number == crossing.number) {
-      sum += flow.share.num * crossing.weight / flow.share.den;
-    }
-  }
-  return sum;
 }
 
 Wide Engine::capacity(ResourceId resource) const {

@@ -53,6 +53,7 @@ Network::Network(const chip::Chip& chip)
       all_to_all_(!lines_.routed()),
       multicast_(chip.interconnect.multicast),
       blocks_(chip.core.remote_access_blocks),
+      node_ports_(chip::routed(chip) && chip.interconnect.node_ports),
       chips_(chip.chips),
       cores_(chip.core.count),
       modules_(chip.hbm ? chip.hbm->modules : 0),
@@ -95,6 +96,10 @@ void Network::add_chip(const chip::Chip& chip) {
     add(2, chip.inter_chip->rate, false);
     add(kLinksOfChip, chip.inter_chip->rate, false);
   }
+  offsets_.ports = here();
+  if (node_ports_) {
+    add(2 * cores_, link * static_cast<double>(*chip.interconnect.node_ports), false);
+  }
   offsets_.end = here();
 }
 
@@ -118,6 +123,9 @@ Path Network::path(CoreId from, CoreId to) const {
   if (all_to_all_ && from != to) {
     branches.each.push_back({send_port(from), 1});
   }
+  if (node_ports_ && from != to) {
+    branches.each.push_back({port_in(from), 1});
+  }
   return finish(branches);
 }
 
@@ -130,9 +138,11 @@ std::vector<Path> Network::paths(CoreId from, std::span<const CoreId> to) const 
     return found;
   }
   Branches branches{};
+  bool leaves = false;
   for (const CoreId core : to) {
     if (core != from) {
       reach(branches, from, core);
+      leaves = true;
     }
   }
   if (blocks_) {
@@ -140,6 +150,9 @@ std::vector<Path> Network::paths(CoreId from, std::span<const CoreId> to) const 
   }
   if (all_to_all_) {
     branches.each.push_back({send_port(from), 1});
+  }
+  if (node_ports_ && leaves) {
+    branches.each.push_back({port_in(from), 1});
   }
   found.push_back(finish(branches));
   return found;
@@ -166,6 +179,9 @@ std::vector<Path> Network::read_paths(ModuleId module, std::span<const CoreId> t
       } else {
         route(branches, chip, through->core, local(core), through->turn);
       }
+      if (node_ports_) {
+        branches.each.push_back({port_out(core), 1});
+      }
       branches.hops = std::max(branches.hops, branches.branch);
       if (blocks_) {
         branches.each.push_back({sram_port(core), 1});
@@ -187,6 +203,9 @@ Path Network::write_path(CoreId from, ModuleId module, std::int32_t weight,
     const Entry to = entry(module, node);
     branches.once.push_back(to.out);
     route(branches, chip_of(from), local(from), local(to.core), to.back);
+  }
+  if (node_ports_) {
+    branches.each.push_back({port_in(from), 1});
   }
   branches.hops = branches.branch;
   if (blocks_) {
@@ -213,6 +232,14 @@ ResourceId Network::receive_port(CoreId core) const {
 
 ResourceId Network::link(CoreId core, std::int32_t link) const {
   return resource(chip_of(core), offsets_.links + (lines_.links() * local(core)) + link);
+}
+
+ResourceId Network::port_in(CoreId core) const {
+  return resource(chip_of(core), offsets_.ports + local(core));
+}
+
+ResourceId Network::port_out(CoreId core) const {
+  return resource(chip_of(core), offsets_.ports + cores_ + local(core));
 }
 
 ResourceId Network::memory(ModuleId module) const {
@@ -284,6 +311,9 @@ void Network::reach(Branches& out, CoreId from, CoreId to) const {
   if (blocks_ || from == to) {
     out.each.push_back({sram_port(to), 1});
   }
+  if (node_ports_ && from != to) {
+    out.each.push_back({port_out(to), 1});
+  }
   out.hops = std::max(out.hops, out.branch);
 }
 
@@ -296,6 +326,10 @@ Network::Entry Network::entry(ModuleId module, std::int32_t node) const {
           .out = resource(chip, offsets_.injection + through.link + 1),
           .back = through.turn == chip::Turn::RowFirst ? chip::Turn::ColumnFirst
                                                        : chip::Turn::RowFirst};
+}
+
+std::int32_t Network::nodes_of(ModuleId module) const {
+  return static_cast<std::int32_t>(nodes_[subscript(module.value % modules_)].size());
 }
 
 const Network::Node& Network::attached(ModuleId module, std::int32_t node) const {

@@ -38,7 +38,9 @@ struct Path {
 /// and its send and receive ports (all-to-all) or the links and ports beside it; of every
 /// module, its memory (all its channels together, over which data lies striped evenly) and on a
 /// grid the links from and to the nodes that it is attached to; of every chip, its ways out and in,
-/// and room for the directed links that leave it, which a ring or mesh of chips has.
+/// and room for the directed links that leave it, which a ring or mesh of chips has; where nodes of a
+/// grid have fewer ports than links, the ports of every core into the network, together, and those
+/// out of it.
 class Network {
  public:
   explicit Network(const chip::Chip& chip);
@@ -72,6 +74,7 @@ class Network {
     chip::Turn back;
   };
   [[nodiscard]] Entry entry(ModuleId module, std::int32_t node) const;
+  [[nodiscard]] std::int32_t nodes_of(ModuleId module) const;
   [[nodiscard]] Picoseconds hop_latency() const { return hop_; }
   [[nodiscard]] bool blocks() const { return blocks_; }
 
@@ -82,6 +85,9 @@ class Network {
   [[nodiscard]] ResourceId send_port(CoreId core) const;                // all-to-all only
   [[nodiscard]] ResourceId receive_port(CoreId core) const;             // all-to-all only
   [[nodiscard]] ResourceId link(CoreId core, std::int32_t link) const;  // of `chip::Hop`
+  [[nodiscard]] bool has_node_ports() const { return node_ports_; }
+  [[nodiscard]] ResourceId port_in(CoreId core) const;   // with ports only: into the network
+  [[nodiscard]] ResourceId port_out(CoreId core) const;  // out of it
   [[nodiscard]] ResourceId memory(ModuleId module) const;
   [[nodiscard]] ResourceId chip_out(std::int64_t chip) const;  // with several chips only
   [[nodiscard]] ResourceId chip_in(std::int64_t chip) const;
@@ -99,6 +105,7 @@ class Network {
     std::int32_t memories;
     std::int32_t injection;  // of each node of each module a link in and a link out
     std::int32_t between;    // out, in, then four directed links
+    std::int32_t ports;      // of every node in, then of every node out
     std::int32_t end;
   };
 
@@ -130,6 +137,7 @@ class Network {
   bool all_to_all_;           // whether cores have ports alone
   bool multicast_;
   bool blocks_;
+  bool node_ports_;
   std::int64_t chips_;
   std::int64_t cores_;  // of one chip
   std::int64_t modules_;

@@ -9,48 +9,13 @@
 #include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
 #include "elk/chip/ways.hpp"
+#include "elk/sim/play/load_ways.hpp"
 #include "elk/sim/play/sums.hpp"
 
 namespace elk::sim {
 namespace {
 
 CoreId core_id(std::int64_t core) { return id_at<CoreId>(static_cast<std::size_t>(core)); }
-
-/// What goes to or comes from one core or, with multicast, goes to all cores of a piece.
-struct Way {
-  std::int64_t bytes;
-  program::Cores cores;
-};
-
-/// By operand and chip.
-std::map<std::pair<std::int32_t, std::int32_t>, std::vector<Way>> ways_of(
-    const program::Loading& loading, bool multicast) {
-  std::map<std::pair<std::int32_t, std::int32_t>, std::vector<Way>> ways;
-  for (const program::LoadPiece& piece : loading.pieces) {
-    std::vector<Way>& like = ways[{piece.operand, piece.chip}];
-    for (const std::int32_t core : piece.cores) {
-      if (core == piece.cores.front() || !multicast) {
-        like.push_back({.bytes = piece.bytes, .cores = {}});
-      }
-      like.back().cores.push_back(core);
-    }
-  }
-  return ways;
-}
-
-/// The node of every module that each way starts from or ends at, as chip::entry_nodes has them.
-std::vector<std::vector<std::int32_t>> entry_nodes_of(const std::vector<Way>& ways,
-                                                      const chip::Chip& chip) {
-  std::vector<CoreId> middles;  // of each way's cores, on their chip
-  std::vector<CoreId> all;
-  for (const Way& way : ways) {
-    middles.push_back(core_id(way.cores[way.cores.size() / 2] % chip.core.count));
-    for (const std::int32_t core : way.cores) {
-      all.push_back(core_id(core % chip.core.count));
-    }
-  }
-  return chip::entry_nodes(chip, middles, chip::area_of(chip, all));
-}
 
 }  // namespace
 
@@ -234,8 +199,8 @@ void Demands::count_core_ports(const program::Loading& loading,
 /// is attached to, which share the pieces of an operand evenly (`chip::entry_nodes`).
 void Demands::count_ways(const program::Loading& loading, Sums& sums) {
   const std::int64_t modules = network_.modules() / chip_.chips;
-  for (const auto& [key, like] : ways_of(loading, chip_.interconnect.multicast)) {
-    const std::vector<std::vector<std::int32_t>> nodes = entry_nodes_of(like, chip_);
+  for (const auto& [key, like] : load_ways(loading, chip_.interconnect.multicast)) {
+    const std::vector<std::vector<std::int32_t>> nodes = way_nodes(like, chip_);
     for (std::size_t k = 0; k < like.size(); ++k) {
       const std::int64_t bytes = ceil_div(like[k].bytes, modules);
       trees_.aim(like[k].cores);

@@ -15,8 +15,8 @@
 namespace elk::sim {
 
 /// How many resources are told apart: each of them, or one for all of a kind, loaded as the
-/// busiest.
-enum class Fidelity : std::uint8_t { Core, Symmetric };
+/// busiest; or each send as well (`Flows`, sim/tasks).
+enum class Fidelity : std::uint8_t { Core, Symmetric, Flows };
 
 /// What one resource has to do in one exchange, preload, store or compute step.
 struct Load {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -16,6 +17,16 @@ struct Executed {
   Work work;
   std::vector<std::int32_t> cores;
 };
+
+/// The cores that run tile calls of an execution, in order.
+[[nodiscard]] inline std::vector<std::int32_t> cores_of(const program::Execution& execution) {
+  std::vector<std::int32_t> cores;
+  for (const program::Tiles& tiles : execution.tiles) {
+    cores.insert(cores.end(), tiles.cores.begin(), tiles.cores.end());
+  }
+  std::sort(cores.begin(), cores.end());
+  return cores;
+}
 
 using ExecutedOnce = std::shared_ptr<const Executed>;
 using DemandOnce = std::shared_ptr<const Demand>;

@@ -16,6 +16,7 @@
 #include "elk/partition/plan.hpp"
 #include "elk/program/expand/expander.hpp"
 #include "elk/sim/play/executions.hpp"
+#include "elk/sim/play/run_book.hpp"
 #include "elk/sim/play/work.hpp"
 
 namespace elk::sim {
@@ -24,12 +25,8 @@ namespace {
 ExecutedOnce executed(const ir::Graph& graph, const program::Expander& expander, std::int32_t op,
                       Works& works) {
   const program::Execution execution = expander.execution(op);
-  Executed result{.work = works.of(op, graph, execution), .cores = {}};
-  for (const program::Tiles& tiles : execution.tiles) {
-    result.cores.insert(result.cores.end(), tiles.cores.begin(), tiles.cores.end());
-  }
-  std::sort(result.cores.begin(), result.cores.end());
-  return std::make_shared<const Executed>(std::move(result));
+  return std::make_shared<const Executed>(
+      Executed{.work = works.of(op, graph, execution), .cores = cores_of(execution)});
 }
 
 /// A program with its expander and what is known of each execution, or null.
@@ -57,7 +54,8 @@ class Executor {
         memory_(std::move(expanded.memory)),
         load_of_(subscript(expander_.preloads())),
         store_demand_(subscript(expander_.stores())),
-        preload_job_(graph.ops.size()) {
+        preload_job_(graph.ops.size()),
+        book_(graph, run_) {
     run_.fidelity = fidelity;
     run_.ops.resize(graph.ops.size());
     executed_.resize(subscript(expander_.executions()));
@@ -101,12 +99,7 @@ class Executor {
                     [&] { return expander_.preload(op); });
     }
     preload_job_[subscript(op)] = player_.push(demand.get());
-    count_load(*demand);
-    OpRun& row = run_.ops[subscript(op)];
-    row.hbm = demand->hbm;
-    row.link = demand->busiest;
-    row.loaded = demand->received;
-    row.load_hops = demand->hop_bytes;
+    book_.add_preload(op, *demand);
   }
 
   /// What a preload or store asks for: from what is kept, if anything is.
@@ -133,15 +126,8 @@ class Executor {
                     [&] { return expander_.store(*found); });
     }
     const std::size_t job = player_.push(demand.get());
-    count_load(*demand);
+    book_.add_load(*demand);
     stores_.push_back({.tensor = tensor, .job = job, .demand = demand.get()});
-  }
-
-  void count_load(const Demand& demand) {
-    run_.totals.hbm += demand.hbm;
-    run_.totals.received += demand.received;
-    run_.totals.loaded += demand.received;
-    run_.totals.hops += demand.hop_bytes;
   }
 
   void execute(std::int32_t op) {
@@ -157,29 +143,20 @@ class Executor {
     row.waited = player_.now() - reached;
     row.parts.assign(kPhaseKinds, Picoseconds{0});
     row.execute.begin = player_.now();
-    const Work& work = work_of(op);
-    row.execution = expander_.execution_of(op);
-    row.received = work.received;
-    row.exchange = work.exchange;
-    row.distribute = work.distribute;
-    row.work = work.totals;
-    count_work(op, work);
-    for (const Stage& stage : work.stages) {
-      play(op, stage, row);
+    const Executed& executed = executed_by(op);
+    book_.add_work(op, expander_.execution_of(op), executed);
+    for (const Stage& stage : executed.work.stages) {
+      play(op, stage);
     }
     row.execute.end = player_.now();
   }
 
-  const Work& work_of(std::int32_t op) {
-    const std::size_t at = subscript(expander_.execution_of(op));
-    ExecutedOnce& known = executed_[at];
+  const Executed& executed_by(std::int32_t op) {
+    ExecutedOnce& known = executed_[subscript(expander_.execution_of(op))];
     if (!known) {
       known = executed(graph_, expander_, op, works_);
     }
-    if (run_.cores[at].empty()) {
-      run_.cores[at] = known->cores;
-    }
-    return known->work;
+    return *known;
   }
 
   /// Numbers what stages ask for.
@@ -189,47 +166,14 @@ class Executor {
   }
 
   /// Plays the repetitions of a stage: steps that shift nothing, or one exchange.
-  void play(std::int32_t op, const Stage& stage, OpRun& row) {
+  void play(std::int32_t op, const Stage& stage) {
     const Picoseconds begin = player_.now();
     if (stage.sync.value > 0) {
       player_.pass(stage.sync);
-      row.synced += stage.sync;
     }
     const Played played = player_.play(stage.demand(), number(stage));
-    const Picoseconds late = played.end - played.begin - played.alone;
-    const bool outlasted = stage.exposed.value > 0;  // The longer of the two is what is drawn out.
-    const bool computes = stage.kind == PhaseKind::Compute && !outlasted;
-    (computes ? row.sram_contention : row.link_contention) += late;
-    const Picoseconds turn = outlasted ? player_.now() - stage.exposed - late : player_.now();
-    record(row, {op, stage.kind, {begin, turn}, stage.demand().received, stage.core_time});
-    if (outlasted) {
-      record(row, {op, PhaseKind::Shift, {turn, player_.now()}, {0}, {0.0}});
-    }
-  }
-
-  /// Adds a stretch of time to its op and to the phase that it goes on with.
-  void record(OpRun& row, const Phase& next) {
-    row.parts[static_cast<std::size_t>(next.kind)] += next.time.end - next.time.begin;
-    std::vector<Phase>& phases = run_.phases;
-    if (phases.empty() || phases.back().op != next.op || phases.back().kind != next.kind) {
-      phases.push_back(next);
-      return;
-    }
-    phases.back().time.end = next.time.end;
-    phases.back().received += next.received;
-    phases.back().core_time += next.core_time;
-  }
-
-  void count_work(std::int32_t op, const Work& work) {
-    Totals& totals = run_.totals;
-    totals.received += work.totals.received;
-    totals.hops += work.totals.hops;
-    totals.between += work.totals.between;
-    totals.operands += work.totals.operands;
-    totals.flops += work.totals.flops;
-    const ir::OpKind kind = graph_.ops[subscript(op)].kind;
-    const bool matrix = kind == ir::OpKind::MatMul || kind == ir::OpKind::Conv;
-    (matrix ? totals.matrix_s : totals.vector_s) += work.totals.matrix_s + work.totals.vector_s;
+    book_.add_stage(op, stage, {begin, player_.now()}, played.end - played.begin - played.alone,
+                    stage.exposed);
   }
 
   void finish() {
@@ -271,6 +215,7 @@ class Executor {
   std::vector<std::optional<std::size_t>> preload_job_;
   std::vector<StoreJob> stores_;
   Run run_;
+  RunBook book_;
 };
 
 }  // namespace

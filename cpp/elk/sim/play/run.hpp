@@ -78,6 +78,32 @@ struct StoreRun {
   friend bool operator==(const StoreRun&, const StoreRun&) = default;
 };
 
+/// What a link is: between neighbours of a grid; a port of a core on all-to-all, or of a node that
+/// has fewer of them than links; between a memory module and its node; the way out of a chip or in.
+enum class LinkKind : std::uint8_t {
+  Link,
+  Send,
+  Receive,
+  PortIn,
+  PortOut,
+  FromHbm,
+  ToHbm,
+  ChipOut,
+  ChipIn
+};
+
+/// One link, and what it did in a run.
+struct LinkRow {
+  LinkKind kind;
+  std::int32_t from;  // a core, or of the ways of chips a chip; -1: none
+  std::int32_t to;
+  Rate rate;
+  Bytes carried;
+  Picoseconds busy;  // with anything on it
+
+  friend bool operator==(const LinkRow&, const LinkRow&) = default;
+};
+
 /// A program as it ran.
 struct Run {
   Fidelity fidelity;
@@ -88,6 +114,7 @@ struct Run {
   std::vector<Phase> phases;
   std::vector<std::vector<std::int32_t>> cores;  // that run tile calls, by kind of execute
   Totals totals;
+  std::vector<LinkRow> links = {};  // of `Fidelity::Flows`
 };
 
 }  // namespace elk::sim

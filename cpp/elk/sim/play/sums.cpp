@@ -20,6 +20,10 @@ std::vector<std::int32_t> types_of(const Network& network, const chip::Chip& chi
       types[network.link(id_at<CoreId>(subscript(c)), link).index()] = ports ? kSend : kLink;
       types[network.link(id_at<CoreId>(subscript(c)), link + 1).index()] = ports ? kReceive : kLink;
     }
+    if (network.has_node_ports()) {
+      types[network.port_in(id_at<CoreId>(subscript(c))).index()] = kPort;
+      types[network.port_out(id_at<CoreId>(subscript(c))).index()] = kPort;
+    }
   }
   for (std::int64_t m = 0; m < network.modules(); ++m) {
     types[network.memory(id_at<ModuleId>(subscript(m))).index()] = kMemory;

@@ -26,7 +26,8 @@ inline constexpr std::int32_t kOut = 5;
 inline constexpr std::int32_t kIn = 6;
 inline constexpr std::int32_t kBetween = 7;  // on a ring or mesh of chips
 inline constexpr std::int32_t kEntry = 8;    // on a grid, from and to memory modules
-inline constexpr std::int32_t kTypes = 9;
+inline constexpr std::int32_t kPort = 9;     // of nodes that have fewer of them than links
+inline constexpr std::int32_t kTypes = 10;
 
 inline constexpr Load kNothing{.amount = 0, .tail = {0}, .rate = {1}, .computes = false};
 

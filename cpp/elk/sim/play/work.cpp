@@ -49,7 +49,7 @@ struct Works::Builder {
   }
 
   /// Adds an exchange, unless it moves nothing; returns the bytes of its busiest core.
-  Bytes exchange(PhaseKind kind, const program::Exchange& exchange) {
+  Bytes exchange(PhaseKind kind, const program::Exchange& exchange, const Origin& origin) {
     Demand demand = works.demands_.of(exchange);
     if (!moves_anything(demand)) {
       return {0};
@@ -60,6 +60,7 @@ struct Works::Builder {
     const Picoseconds synced = sync(demand);
     out.stages.push_back(stage(kind, std::move(demand)));
     out.stages.back().sync = synced;
+    out.stages.back().origin = origin;
     return busiest;
   }
 
@@ -96,8 +97,8 @@ struct Works::Builder {
     out.totals.vector_s += compute.core_time.value * static_cast<double>(execution.steps);
     std::vector<std::vector<Stage>> shifts;
     shifts.reserve(execution.rotations.size());
-    for (const program::Rotation& rotation : execution.rotations) {
-      shifts.push_back(shift(rotation));
+    for (std::size_t i = 0; i < execution.rotations.size(); ++i) {
+      shifts.push_back(shift(i));
     }
     std::map<std::vector<std::size_t>, Stage> hidden;
     for (std::int64_t step = 1; step <= execution.steps; ++step) {
@@ -119,12 +120,14 @@ struct Works::Builder {
     count_shifts(shifts);
   }
 
-  /// The shift of one rotation: its syncs and bytes, then the copy into place.
-  std::vector<Stage> shift(const program::Rotation& rotation) {
+  /// The shift of rotation number `i`: its syncs and bytes, then the copy into place.
+  std::vector<Stage> shift(std::size_t i) {
+    const program::Rotation& rotation = execution.rotations[i];
     Demand demand = works.demands_.of(rotation.exchange);
     const Picoseconds synced = sync(demand) * rotation.chunks;
     std::vector<Stage> stages{stage(PhaseKind::Shift, std::move(demand))};
     stages.front().sync = synced;
+    stages.front().origin = {.sending = Sending::Shift, .numbers = {i}};
     if (!works.chip_.interconnect.native_shift) {
       const Picoseconds once = works.tiles_.copy(op, rotation.slices, rotation.run, rotation.bits);
       stages.push_back(everywhere(once * rotation.chunks));
@@ -141,12 +144,15 @@ struct Works::Builder {
       return found->second;
     }
     Demand moved;
+    Picoseconds all{0};
     for (const std::size_t i : moving) {
       Demand next = shifts[i].front().demand();
-      next.latency += shifts[i].front().sync;
+      Picoseconds lag = shifts[i].front().sync;
       for (std::size_t more = 1; more < shifts[i].size(); ++more) {
-        next.latency += alone(shifts[i][more].demand());
+        lag += alone(shifts[i][more].demand());
       }
+      next.latency += lag;
+      all += lag;
       moved = i == moving.front() ? next : together(moved, next);
     }
     for (Load& load : moved.kinds) {
@@ -156,6 +162,7 @@ struct Works::Builder {
     Stage one = stage(PhaseKind::Compute, beside(compute.demand(), moved));
     one.exposed = alone(one.demand()) - alone(compute.demand());
     one.core_time = compute.core_time;
+    one.origin = {.sending = Sending::Shift, .numbers = moving, .lag = all};
     return known.emplace(moving, std::move(one)).first->second;
   }
 
@@ -171,7 +178,8 @@ struct Works::Builder {
   /// The link phase of a collective, the adds, and what ports hand on.
   void cross() {
     const program::Collective& moves = *execution.collective;
-    for (const program::Crossing& crossing : moves.crossings) {
+    for (std::size_t i = 0; i < moves.crossings.size(); ++i) {
+      const program::Crossing& crossing = moves.crossings[i];
       Demand demand = works.demands_.of(crossing, moves);
       count(demand, crossing.steps);
       out.received += demand.most_received * crossing.steps;
@@ -179,6 +187,7 @@ struct Works::Builder {
       const Picoseconds synced = sync(demand);
       Stage one = stage(PhaseKind::Shift, std::move(demand));
       one.sync = synced;
+      one.origin = {.sending = Sending::Crossing, .numbers = {i}};
       out.stages.insert(out.stages.end(), static_cast<std::size_t>(crossing.steps), one);
     }
     if (moves.addends > 0) {
@@ -187,12 +196,14 @@ struct Works::Builder {
       const Stage add = everywhere(works.tiles_.add(op, at_once, moves.elements));
       out.stages.insert(out.stages.end(), static_cast<std::size_t>(times), add);
     }
-    out.exchange += exchange(PhaseKind::Reduce, moves.deliver);
+    out.exchange += exchange(PhaseKind::Reduce, moves.deliver, {.sending = Sending::Deliver});
   }
 
   void reductions() {
-    for (const program::Round& round : execution.reduce) {
-      out.exchange += exchange(PhaseKind::Reduce, round.exchange);
+    for (std::size_t i = 0; i < execution.reduce.size(); ++i) {
+      const program::Round& round = execution.reduce[i];
+      out.exchange +=
+          exchange(PhaseKind::Reduce, round.exchange, {.sending = Sending::Round, .numbers = {i}});
       out.stages.push_back(everywhere(works.tiles_.add(op, round.parts, round.elements)));
     }
   }
@@ -200,8 +211,10 @@ struct Works::Builder {
 
 Work Works::of(std::int32_t op, const ir::Graph& graph, const program::Execution& execution) {
   Builder builder{.works = *this, .op = op, .execution = execution, .out = {}};
-  builder.out.distribute = builder.exchange(PhaseKind::Distribute, execution.distribute);
-  builder.out.exchange = builder.exchange(PhaseKind::Gather, execution.gather);
+  builder.out.distribute = builder.exchange(PhaseKind::Distribute, execution.distribute,
+                                            {.sending = Sending::Distribute});
+  builder.out.exchange =
+      builder.exchange(PhaseKind::Gather, execution.gather, {.sending = Sending::Gather});
   if (execution.collective) {
     builder.cross();
   } else {
@@ -222,12 +235,16 @@ Work Works::of(std::int32_t op, const ir::Graph& graph, const program::Execution
 }
 
 Demand Works::load(const program::Loading& loading) {
+  return demands_.of(loading, weight(loading));
+}
+
+std::int32_t Works::weight(const program::Loading& loading) const {
   if (loading.run == 0 || !chip_.hbm) {
-    return demands_.of(loading, kHbmWeight);
+    return kHbmWeight;
   }
   const auto channels = static_cast<double>(chip_.hbm->modules * chip_.hbm->channels);
-  return demands_.of(loading, byte_weight(kHbm3ePieces, to_rate(chip_.hbm->rate / channels),
-                                          {.run = {loading.run}, .write_share = 1.0}));
+  return byte_weight(kHbm3ePieces, to_rate(chip_.hbm->rate / channels),
+                     {.run = {loading.run}, .write_share = 1.0});
 }
 
 }  // namespace elk::sim

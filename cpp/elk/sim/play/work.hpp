@@ -12,6 +12,16 @@
 
 namespace elk::sim {
 
+/// What of an execution a stage sends; tile calls send nothing.
+enum class Sending : std::uint8_t { Nothing, Distribute, Gather, Shift, Crossing, Deliver, Round };
+
+/// Where the sends of a stage stand in its execution.
+struct Origin {
+  Sending sending = Sending::Nothing;
+  std::vector<std::size_t> numbers = {};  // of rotations, crossings or rounds
+  Picoseconds lag{0};  // of a hidden shift: its synchronisations, and copies into place
+};
+
 /// One thing after another that an execute does: a synchronisation, then a demand. Tile calls are
 /// computations whatever they do, those that add up or copy what an exchange brought included.
 struct Stage {
@@ -20,6 +30,7 @@ struct Stage {
   Picoseconds exposed;                 // by which a hidden shift alone outlasts the calls alone
   Seconds core_time;                   // of calls of the op's kernel, over all cores
   std::shared_ptr<const Demand> asks;  // equal stages share it
+  Origin origin = {};
 
   [[nodiscard]] const Demand& demand() const { return *asks; }
 };
@@ -41,6 +52,8 @@ class Works {
   [[nodiscard]] Work of(std::int32_t op, const ir::Graph& graph,
                         const program::Execution& execution);
   [[nodiscard]] Demand load(const program::Loading& loading);
+  /// With which a byte of a preload or store loads its memory module.
+  [[nodiscard]] std::int32_t weight(const program::Loading& loading) const;
 
  private:
   struct Builder;

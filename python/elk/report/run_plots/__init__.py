@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from elk.document.schema import PlanDocument
     from elk.run.run import Run
 
-KINDS: Final = ("utilisation", "memory")
+KINDS: Final = ("utilisation", "memory", "links")
 
 
 def plot(kind: str, run: Run, document: PlanDocument, ax: Axes | None) -> Axes:
