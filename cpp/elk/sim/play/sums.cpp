@@ -4,26 +4,34 @@
 #include <map>
 
 namespace elk::sim {
+namespace {
+
+/// Of the ports of a core, or of the links and ports beside it.
+void set_types(const Network& network, CoreId core, std::vector<std::int32_t>& types) {
+  const chip::Network& lines = network.lines();
+  types[network.sram_port(core).index()] = kSram;
+  if (!lines.routed()) {
+    types[network.send_port(core).index()] = kSend;
+    types[network.receive_port(core).index()] = kReceive;
+  }
+  for (std::size_t dim = 0; dim < lines.dims(); ++dim) {
+    const std::int32_t link = chip::Network::first_link(dim);
+    const bool ports = lines.full(dim);
+    types[network.link(core, link).index()] = ports ? kSend : kLink;
+    types[network.link(core, link + 1).index()] = ports ? kReceive : kLink;
+  }
+  if (network.has_node_ports()) {
+    types[network.port_in(core).index()] = kPort;
+    types[network.port_out(core).index()] = kPort;
+  }
+}
+
+}  // namespace
 
 std::vector<std::int32_t> types_of(const Network& network, const chip::Chip& chip) {
-  const chip::Network& lines = network.lines();
   std::vector<std::int32_t> types(network.machine().resources.size(), kEntry);
   for (std::int64_t c = 0; c < network.cores(); ++c) {
-    types[network.sram_port(id_at<CoreId>(subscript(c))).index()] = kSram;
-    if (!lines.routed()) {
-      types[network.send_port(id_at<CoreId>(subscript(c))).index()] = kSend;
-      types[network.receive_port(id_at<CoreId>(subscript(c))).index()] = kReceive;
-    }
-    for (std::size_t dim = 0; dim < lines.dims(); ++dim) {
-      const std::int32_t link = chip::Network::first_link(dim);
-      const bool ports = lines.full(dim);
-      types[network.link(id_at<CoreId>(subscript(c)), link).index()] = ports ? kSend : kLink;
-      types[network.link(id_at<CoreId>(subscript(c)), link + 1).index()] = ports ? kReceive : kLink;
-    }
-    if (network.has_node_ports()) {
-      types[network.port_in(id_at<CoreId>(subscript(c))).index()] = kPort;
-      types[network.port_out(id_at<CoreId>(subscript(c))).index()] = kPort;
-    }
+    set_types(network, id_at<CoreId>(subscript(c)), types);
   }
   for (std::int64_t m = 0; m < network.modules(); ++m) {
     types[network.memory(id_at<ModuleId>(subscript(m))).index()] = kMemory;
