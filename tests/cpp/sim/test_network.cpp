@@ -63,9 +63,9 @@ TEST(Network, NodesWithFewerPortsThanLinksAreLoadedAtBothEnds) {
   EXPECT_EQ(network.machine().resources.size(), plain.machine().resources.size() + 32);
   EXPECT_EQ(network.machine().resources[network.port_in({5}).index()].capacity,
             to_rate(2 * chip.interconnect.link_rate));
-  EXPECT_EQ(network.path({5}, {6}).uses, (std::vector<Use>{{network.link({5}, 0), 1},
-                                                           {network.port_in({5}), 1},
-                                                           {network.port_out({6}), 1}}));
+  EXPECT_EQ(network.path({5}, {6}).uses,
+            (std::vector<Use>{
+                {network.link({5}, 0), 1}, {network.port_in({5}), 1}, {network.port_out({6}), 1}}));
   const std::vector<CoreId> both{{6}, {9}};
   EXPECT_EQ(network.paths({5}, both).front().uses.size(), 5U);  // one way in, two links, two out
   EXPECT_EQ(network.path({5}, {5}).uses, (std::vector<Use>{{network.sram_port({5}), 2}}));

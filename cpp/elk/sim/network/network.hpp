@@ -38,9 +38,9 @@ struct Path {
 /// and its send and receive ports (all-to-all) or the links and ports beside it; of every
 /// module, its memory (all its channels together, over which data lies striped evenly) and on a
 /// grid the links from and to the nodes that it is attached to; of every chip, its ways out and in,
-/// and room for the directed links that leave it, which a ring or mesh of chips has; where nodes of a
-/// grid have fewer ports than links, the ports of every core into the network, together, and those
-/// out of it.
+/// and room for the directed links that leave it, which a ring or mesh of chips has; where nodes of
+/// a grid have fewer ports than links, the ports of every core into the network, together, and
+/// those out of it.
 class Network {
  public:
   explicit Network(const chip::Chip& chip);

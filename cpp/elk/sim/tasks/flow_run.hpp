@@ -4,8 +4,8 @@
 #include "elk/ir/graph.hpp"
 #include "elk/program/code/code.hpp"
 #include "elk/sim/play/run.hpp"
-#include "elk/sim/tasks/plain_transfers.hpp"
 #include "elk/sim/play/tile_times.hpp"
+#include "elk/sim/tasks/plain_transfers.hpp"
 
 namespace elk::sim {
 

@@ -12,10 +12,10 @@
 #include "elk/program/code/code.hpp"
 #include "elk/program/expand/expander.hpp"
 #include "elk/sim/play/executions.hpp"
-#include "elk/sim/tasks/stage_bodies.hpp"
-#include "elk/sim/tasks/task_graph.hpp"
 #include "elk/sim/play/tile_times.hpp"
 #include "elk/sim/play/work.hpp"
+#include "elk/sim/tasks/stage_bodies.hpp"
+#include "elk/sim/tasks/task_graph.hpp"
 
 namespace elk::sim {
 

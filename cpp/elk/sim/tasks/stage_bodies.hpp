@@ -7,8 +7,8 @@
 #include "elk/program/expand/execution.hpp"
 #include "elk/program/expand/loading.hpp"
 #include "elk/sim/network/network.hpp"
-#include "elk/sim/tasks/task_graph.hpp"
 #include "elk/sim/play/work.hpp"
+#include "elk/sim/tasks/task_graph.hpp"
 
 namespace elk::sim {
 
