@@ -93,29 +93,11 @@ void validate(const Core& core, const Kind& kind) {
   }
 }
 
-/// How many links lead away from a node in the middle of a network.
-std::int64_t links_of_node(Topology topology) {
-  switch (topology) {
-    case Topology::AllToAll:
-      return 1;
-    case Topology::Ring:
-      return 2;
-    case Topology::Mesh2d:
-    case Topology::Torus2d:
-      return 4;
-  }
-  throw InternalError("unknown topology");
-}
-
 void validate(const Interconnect& interconnect) {
   rate("interconnect.link_bytes_per_s", interconnect.link_rate);
   latency("interconnect.hop_latency_s", interconnect.hop_latency);
   latency("interconnect.sync_latency_s", interconnect.sync_latency);
   latency("interconnect.fragment_latency_s", interconnect.fragment_latency);
-  if (interconnect.node_ports) {
-    in_range<std::int64_t>("interconnect.node_ports", *interconnect.node_ports, 1,
-                           links_of_node(interconnect.topology), "");
-  }
 }
 
 /// The most modules that find a node to be attached to.
@@ -212,6 +194,10 @@ void validate(const Chip& chip) {
   validate(chip.core, kind_of(chip.interconnect.topology));
   in_range<std::int64_t>("chips", chip.chips, 1, (1LL << 30) / chip.core.count, "");
   validate(chip.interconnect);
+  if (chip.interconnect.node_ports) {
+    in_range<std::int64_t>("interconnect.node_ports", *chip.interconnect.node_ports, 1,
+                           std::max<std::int64_t>(network_of(chip).links(), 1), "");
+  }
   if (chip.hbm) {
     validate_hbm(chip, *chip.hbm);
   }
