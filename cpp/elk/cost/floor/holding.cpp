@@ -18,7 +18,7 @@ constexpr std::int64_t kMostHeld = 100'000;  // cuts of an op
 constexpr double kLonger = 1.15;             // than the fastest, what is listed takes at most
 constexpr std::int64_t kLittle = 20;         // what part of a core's room is little
 
-constexpr std::int64_t kUnlimited = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
 
 bool covers(const Holding& a, const Holding& b) {
   return a.execute <= b.execute && a.loaded <= b.loaded && a.beside <= b.beside;
@@ -64,7 +64,7 @@ class HoldingSearch {
     add(cut, least.execute, held);
     for (std::size_t steps = 0; steps < kStepsTold.size(); ++steps) {
       const std::int64_t part =
-          activations(cut, steps + 1 < kStepsTold.size() ? kStepsTold[steps + 1] - 1 : kUnlimited);
+          activations(cut, steps + 1 < kStepsTold.size() ? kStepsTold[steps + 1] - 1 : kNoLimit);
       if (part < held) {
         add(cut, least.turned[steps], part);
         held = part;

@@ -89,14 +89,14 @@ Group group(const Problem& problem, Standings standings, const PairBound& pairs 
 }
 
 /// What an op needs at least at some prices: all in all, and beside its execute with any other cut.
-struct Priced {
+struct PricedOp {
   double all;
   double rest;
 };
 
 /// The sum over all ops, each by its front, or with those of `group` taken together, of which a
 /// second costs `price`.
-double most_of(const std::vector<Share>& shares, const std::vector<Priced>& priced,
+double most_of(const std::vector<Share>& shares, const std::vector<PricedOp>& priced,
                const Group& group, double price) {
   double each = 0.0;
   double together = price * group.time;
@@ -148,7 +148,7 @@ double least(const Share& share, const Weights& weights) {
 }
 
 double weighed(const std::vector<Share>& shares, const Group& group, const Weights& weights) {
-  std::vector<Priced> priced;
+  std::vector<PricedOp> priced;
   for (const Share& share : shares) {
     const Weights beside{.execute = 0.0, .link = weights.link, .hbm = weights.hbm};
     priced.push_back({.all = least(share, weights), .rest = least(share, beside)});
@@ -223,7 +223,7 @@ class PortContention {
       const double below = std::min(1.0, static_cast<double>(part) / kPrices);
       const double above = std::max(0.0, (static_cast<double>(part) / kPrices) - 1.0);
       const double price = (below * filled_) + (above * (1.0 - filled_));
-      std::vector<Priced> priced;
+      std::vector<PricedOp> priced;
       for (std::size_t front = 0; front < shares_.size(); ++front) {
         priced.push_back({.all = most(front, {.execute = 1.0 - price, .preload = price}),
                           .rest = most(front, {.execute = 0.0, .preload = price})});

@@ -13,7 +13,7 @@
 namespace elk::schedule {
 namespace {
 
-constexpr std::size_t kReach = 3;  // ops after one that it is held against
+constexpr std::size_t kPairsReach = 3;  // ops after one that it is held against
 
 /// Tried for `Stretch::slack`.
 constexpr std::array<double, 6> kSlack = {8.0, 4.0, 2.0, 1.0, 0.5, 0.1};
@@ -68,7 +68,7 @@ class Pairs {
       if (floor(op).holdings.empty()) {
         continue;
       }
-      for (std::size_t back = 0; back < std::min(kReach, held.size()); ++back) {
+      for (std::size_t back = 0; back < std::min(kPairsReach, held.size()); ++back) {
         const Stretch stretch = between(held[held.size() - 1 - back], op);
         const double worth = stretch.gain - lost(stretch);
         if (gain[stretch.first] + worth > gain[op + 1]) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <utility>
 
 #include "elk/chip/delivery.hpp"
 #include "elk/chip/ways.hpp"
@@ -39,11 +40,12 @@ Refresh refresh_of(const chip::Chip& chip) {
 
 /// Routes that begin at one place, being gathered into a path.
 struct Network::Branches {
-  std::vector<ResourceId> once;     // loaded once, however many branches pass
-  std::vector<Use> each;            // added up
-  std::int64_t hops;                // of the longest branch
-  std::int64_t branch;              // of the branch being gathered
-  std::vector<std::int64_t> chips;  // other chips that have been reached
+  std::vector<ResourceId> once;      // loaded once, however many branches pass
+  std::vector<std::uint8_t> passed;  // of each resource, whether it is in `once`; of many branches
+  std::vector<Use> each;             // added up
+  std::int64_t hops;                 // of the longest branch
+  std::int64_t branch;               // of the branch being gathered
+  std::vector<std::int64_t> chips;   // other chips that have been reached
   std::vector<chip::Hop> route;
 };
 
@@ -138,6 +140,7 @@ std::vector<Path> Network::paths(CoreId from, std::span<const CoreId> to) const 
     return found;
   }
   Branches branches{};
+  expect(branches, to.size());
   bool leaves = false;
   for (const CoreId core : to) {
     if (core != from) {
@@ -166,6 +169,7 @@ std::vector<Path> Network::read_paths(ModuleId module, std::span<const CoreId> t
   for (std::size_t first = 0; first < to.size(); first += step) {
     const std::span<const CoreId> cores = to.subspan(first, step);
     Branches branches{};
+    expect(branches, cores.size());
     branches.each.push_back({memory(module), weight});
     const Node* through = nullptr;
     if (!all_to_all_) {
@@ -269,7 +273,11 @@ void Network::route(Branches& out, std::int64_t chip, std::int64_t from, std::in
   out.route.clear();
   lines_.way(from, to, turn, out.route);
   for (const chip::Hop& hop : out.route) {
-    out.once.push_back(resource(chip, offsets_.links + (lines_.links() * hop.node) + hop.link));
+    const ResourceId link =
+        resource(chip, offsets_.links + (lines_.links() * hop.node) + hop.link);
+    if (out.passed.empty() || std::exchange(out.passed[link.index()], 1) == 0) {
+      out.once.push_back(link);
+    }
   }
   const bool ports = lines_.full(0) || lines_.full(1) || lines_.full(2);  // They are no hops.
   out.branch += ports ? lines_.hops(from, to) : static_cast<std::int64_t>(out.route.size());
@@ -286,6 +294,14 @@ void Network::route_chips(Branches& out, std::int64_t from, std::int64_t to) con
   chip_lines_.way(from, to, chip::Turn::RowFirst, out.route);
   for (const chip::Hop& hop : out.route) {
     out.each.push_back({chip_link(hop.node, hop.link), 1});
+  }
+}
+
+/// Of many branches each link is kept once from the start: they share most of their ways.
+void Network::expect(Branches& out, std::size_t branches) const {
+  constexpr std::size_t kFew = 8;
+  if (!all_to_all_ && branches > kFew) {
+    out.passed.assign(machine_.resources.size(), 0);
   }
 }
 

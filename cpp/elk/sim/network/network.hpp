@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -124,6 +125,7 @@ class Network {
   [[nodiscard]] std::int64_t port_core(std::int64_t core) const;
   [[nodiscard]] std::int64_t chip_of(CoreId core) const { return core.value / cores_; }
   [[nodiscard]] std::int64_t local(CoreId core) const { return core.value % cores_; }
+  void expect(Branches& out, std::size_t branches) const;
   void route(Branches& out, std::int64_t chip, std::int64_t from, std::int64_t to,
              chip::Turn turn = chip::Turn::RowFirst) const;
   void route_chips(Branches& out, std::int64_t from, std::int64_t to) const;
