@@ -23,7 +23,7 @@ from elk.points.space import Tagged
 
 Kind: TypeAlias = Literal["model", "chip", "chip field", "binding", "option"]
 
-FIDELITIES: Final = ("auto", "core", "symmetric")
+FIDELITIES: Final = ("auto", "core", "symmetric", "flows")
 BINDING_PREFIX: Final = "bindings."
 # Columns of every table of points and results, beside those of `columns.COLUMNS`.
 RESERVED: Final = {
