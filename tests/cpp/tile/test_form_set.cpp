@@ -16,7 +16,7 @@ namespace {
 using ir::DType;
 using ir::TileDim;
 
-constexpr std::int64_t kAny = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kAnySize = std::numeric_limits<std::int64_t>::max();
 
 /// Families of `forms` with random coefficients, some below zero, each for tiles of its own.
 KernelFit random_kernel(const char* function, const std::vector<Form>& forms,
@@ -28,7 +28,7 @@ KernelFit random_kernel(const char* function, const std::vector<Form>& forms,
                 .accumulate = DType::F16,
                 .families = {},
                 .limit = {}};
-  fit.limit.fill(kAny);
+  fit.limit.fill(kAnySize);
   for (const Form& form : forms) {
     const std::int32_t width = feature_count(form);
     std::vector<double> coefficients(static_cast<std::size_t>(width) *
@@ -41,8 +41,8 @@ KernelFit random_kernel(const char* function, const std::vector<Form>& forms,
                             .most_depth = most(random),
                             .outside = {}});
   }
-  fit.families.front().most_columns = kAny;
-  fit.families.front().most_depth = kAny;
+  fit.families.front().most_columns = kAnySize;
+  fit.families.front().most_depth = kAnySize;
   Family& first = fit.families.front();
   first.outside.assign(static_cast<std::size_t>(smooth_count(first.form)), 1.0);
   return fit;

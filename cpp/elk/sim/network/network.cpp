@@ -273,8 +273,7 @@ void Network::route(Branches& out, std::int64_t chip, std::int64_t from, std::in
   out.route.clear();
   lines_.way(from, to, turn, out.route);
   for (const chip::Hop& hop : out.route) {
-    const ResourceId link =
-        resource(chip, offsets_.links + (lines_.links() * hop.node) + hop.link);
+    const ResourceId link = resource(chip, offsets_.links + (lines_.links() * hop.node) + hop.link);
     if (out.passed.empty() || std::exchange(out.passed[link.index()], 1) == 0) {
       out.once.push_back(link);
     }
