@@ -88,7 +88,7 @@ def follow(block: re.Match[str], copy: Copy) -> None:
 def test_the_page_has_a_recipe_for_what_is_added_most_often() -> None:
     assert list(SECTIONS) == [
         *("A policy", "A topology", "An operator", "A tile model", "An analysis of a run"),
-        *("A figure", "Your own plans"),
+        "A figure",
     ]
 
 
