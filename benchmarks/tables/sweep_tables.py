@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import elk
-from elk.document.compiled import EFFORTS, OBJECTIVES, PODS, POLICIES
+from elk.base.policies import POLICIES
+from elk.document.compiled import EFFORTS, OBJECTIVES, PODS
 from elk.points import chip_axes
 from elk.points.axes import FIDELITIES, OPTIONS
 from elk.points.columns import COLUMNS

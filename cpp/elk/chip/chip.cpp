@@ -93,6 +93,15 @@ void validate(const Core& core, const Kind& kind) {
   }
 }
 
+/// How many links lead away from a node in the middle of a network, ports alone being one.
+std::int64_t links_of_node(const Network& network) {
+  std::int64_t links = network.routed() ? 0 : 1;
+  for (std::size_t dim = 0; dim < network.dims(); ++dim) {
+    links += network.joint(dim) == Joint::None ? 0 : 2;
+  }
+  return links;
+}
+
 void validate(const Interconnect& interconnect) {
   rate("interconnect.link_bytes_per_s", interconnect.link_rate);
   latency("interconnect.hop_latency_s", interconnect.hop_latency);
@@ -196,7 +205,7 @@ void validate(const Chip& chip) {
   validate(chip.interconnect);
   if (chip.interconnect.node_ports) {
     in_range<std::int64_t>("interconnect.node_ports", *chip.interconnect.node_ports, 1,
-                           std::max<std::int64_t>(network_of(chip).links(), 1), "");
+                           links_of_node(network_of(chip)), "");
   }
   if (chip.hbm) {
     validate_hbm(chip, *chip.hbm);
