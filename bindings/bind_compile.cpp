@@ -15,7 +15,6 @@ namespace py = pybind11;
 namespace compile = elk::compile;
 namespace program = elk::program;
 namespace schedule = elk::schedule;
-namespace tile = elk::tile;
 using elk::Watch;
 using elk::bindings::column;
 
@@ -77,7 +76,7 @@ const char* starts(const schedule::PolicyEntry& one) {
   return "";
 }
 
-void bind_options(py::module_& m) {
+void bind_policies(py::module_& m) {
   py::class_<schedule::PolicyEntry>(m, "Policy",
                                     "Who decides the schedule; a line of the registry.")
       .def_readonly("name", &schedule::PolicyEntry::name)
@@ -93,6 +92,9 @@ void bind_options(py::module_& m) {
     }
     return all;
   });
+}
+
+void bind_options(py::module_& m) {
   py::native_enum<schedule::Objective>(m, "Objective", "enum.IntEnum", "What is to be least.")
       .value("Latency", schedule::Objective::Latency)
       .value("Energy", schedule::Objective::Energy)
@@ -198,6 +200,7 @@ void bind_search(py::module_& m) {
 }  // namespace
 
 void bind_compile(py::module_& m) {
+  bind_policies(m);
   bind_options(m);
   bind_search(m);
 

@@ -11,7 +11,7 @@ namespace elk::schedule {
 template <>
 void propose<Policy::StaticPaper>(Searcher& search) {
   const Contention alone{.share = 0.0, .drag = search.contention().drag, .late = 0.0};
-  Problem& problem = search.problem();
+  const Problem& problem = search.problem();
   const std::vector<Proposal> proposals =
       problem.chip().hbm
           ? fixed_splits(problem, alone, search.room(), kSplitsKept, search.threads())

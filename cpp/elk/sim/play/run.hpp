@@ -114,7 +114,8 @@ struct Run {
   std::vector<Phase> phases;
   std::vector<std::vector<std::int32_t>> cores;  // that run tile calls, by kind of execute
   Totals totals;
-  std::vector<LinkRow> links = {};  // of `Fidelity::Flows`
+  // Of `Fidelity::Flows`. GCC wants the initializer.
+  std::vector<LinkRow> links = {};  // NOLINT(readability-redundant-member-init)
 };
 
 }  // namespace elk::sim

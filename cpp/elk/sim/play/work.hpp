@@ -18,7 +18,8 @@ enum class Sending : std::uint8_t { Nothing, Distribute, Gather, Shift, Crossing
 /// Where the sends of a stage stand in its execution.
 struct Origin {
   Sending sending = Sending::Nothing;
-  std::vector<std::size_t> numbers = {};  // of rotations, crossings or rounds
+  // Of rotations, crossings or rounds. GCC wants the initializer.
+  std::vector<std::size_t> numbers = {};  // NOLINT(readability-redundant-member-init)
   Picoseconds lag{0};  // of a hidden shift: its synchronisations, and copies into place
 };
 
