@@ -147,3 +147,25 @@ def test_pods_run_too(pod: str) -> None:
 def test_on_all_to_all_flows_are_near_core() -> None:
     core = planned("all_to_all").simulate(fidelity="core")
     assert ran("all_to_all").total_ps == pytest.approx(core.total_ps, rel=0.03)
+
+
+@pytest.mark.parametrize(
+    ("topology", "more", "drawn"),
+    [("mesh3d", {}, (4, 16)), ("groups", {"group_cores": 4}, (4, 16))],
+)
+def test_layers_and_groups_are_drawn_side_by_side(
+    topology: str, more: dict[str, Any], drawn: tuple[int, int]
+) -> None:
+    tiny = elk.chips.get("tiny")
+    chip = tiny.replace(topology=topology, hop_latency_s="1 ns", hbm=None, **more)
+    model = Path(__file__).parents[2] / "models" / "nerf.onnx"
+    run = elk.compile(model, chip, bindings={"rows": 64}, policy="basic").simulate(fidelity="flows")
+    cells = run.plot("links").images[0].get_array()
+    table = run.links()
+    owner = table["source"].fillna(table["destination"]).astype(int)
+    most = 100 * table["used"].groupby(owner).max()
+    assert cells.shape == drawn
+    for core in (0, 1, 5, 63):  # The innermost place is the layer, or the core of a group.
+        place, layer = divmod(core, 4)
+        row, column = divmod(place, 4)
+        assert cells[row, 4 * layer + column] == pytest.approx(most[core])

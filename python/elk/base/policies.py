@@ -10,4 +10,4 @@ POLICIES: Final = {policy.name: policy for policy in _core.policies()}
 """Every policy by its name, in the order of the registry."""
 
 BUILT_UP: Final = tuple(name for name, policy in POLICIES.items() if policy.starts == "below")
-"""Those that count among their candidates what the ones before them return, lowest first."""
+"""Policies that count among their candidates what the ones before them return, lowest first."""

@@ -67,7 +67,8 @@ def plot_links(title: str, run: _core.Run, shape: Sequence[int], ax: Axes | None
     Args:
         title: What stands above it.
         run: The run, in columns.
-        shape: Rows and columns of the cores of one chip; chips stand side by side.
+        shape: Rows and columns of one chip, and cores at each place; chips stand side by side, and
+            so do the layers of a mesh and the places of groups.
         ax: Where to draw; a new figure without it.
 
     Raises:
@@ -78,12 +79,13 @@ def plot_links(title: str, run: _core.Run, shape: Sequence[int], ax: Axes | None
     ax = new_axes(ax)
     owner = np.where(links["from"] >= 0, links["from"], links["to"])
     mine = links["kind"] < _OF_CORES
-    rows, columns = shape
-    size = rows * columns
+    rows, columns, depth = shape
+    size = rows * columns * depth
     chips = -(-(int(owner[mine].max(initial=-1)) + 1) // size)
     most = np.zeros(max(1, chips) * size)
     np.maximum.at(most, owner[mine], 100 * _used(run, links)[mine])
-    cells = np.concatenate(most.reshape(-1, rows, columns), axis=1)
+    layers = most.reshape(-1, rows, columns, depth).transpose(0, 3, 1, 2)
+    cells = np.concatenate(layers.reshape(-1, rows, columns), axis=1)
     image = ax.imshow(cells, cmap="viridis", vmin=0, vmax=100, interpolation="nearest")
     ax.figure.colorbar(image, ax=ax, label="busiest link used (%)")
     ax.set(xlabel="column of cores", ylabel="row of cores")
@@ -91,19 +93,23 @@ def plot_links(title: str, run: _core.Run, shape: Sequence[int], ax: Axes | None
     return ax
 
 
-def shape_of(core: dict[str, Any]) -> tuple[int, int]:
-    """Rows and columns of a chip's cores; the squarest where they have none, as they are numbered.
+def shape_of(chip: dict[str, Any]) -> tuple[int, int, int]:
+    """Rows and columns of a chip's cores, and how many lie at each place: layers or a group.
+
+    Without a grid, the squarest rows and columns, as cores are numbered.
 
     Example:
-        >>> shape_of({"count": 12}), shape_of({"grid": [2, 5]})
-        ((3, 4), (2, 5))
+        >>> shape_of({"core": {"count": 12}}), shape_of({"core": {"grid": [2, 5, 3]}})
+        ((3, 4, 1), (2, 5, 3))
     """
+    core = chip["core"]
     if core.get("grid"):
-        rows, columns = core["grid"]
-        return int(rows), int(columns)
+        rows, columns, *layers = core["grid"]
+        group = chip.get("interconnect", {}).get("group_cores") or 1
+        return int(rows), int(columns), int(layers[0] if layers else group)
     count = int(core["count"])
     rows = next(side for side in range(math.isqrt(count), 0, -1) if count % side == 0)
-    return rows, count // rows
+    return rows, count // rows, 1
 
 
 def _counted(run: _core.Run) -> dict[str, NDArray[np.int64]]:

@@ -48,9 +48,9 @@ struct PolicyEntry {
 [[nodiscard]] const PolicyEntry& entry(Policy policy);
 [[nodiscard]] const char* name(Policy policy);
 
-/// Those that propose where a policy is asked for: lowest first, itself the last.
+/// The policies that propose where `policy` is asked for: lowest first, `policy` the last.
 [[nodiscard]] std::vector<Policy> policies_to(Policy policy);
-/// How many of these are below it.
+/// How many of `policies_to(policy)` are below `policy`.
 [[nodiscard]] std::size_t step(Policy policy);
 /// The policy that counts all others which start from below.
 [[nodiscard]] Policy highest();

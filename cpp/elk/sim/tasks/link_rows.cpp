@@ -42,7 +42,7 @@ class Rows {
     }
   }
 
-  /// Those along one dimension.
+  /// The links or ports of a core along one dimension.
   void add_line(CoreId core, std::size_t dim) {
     const chip::Network& lines = network_.lines();
     const std::int32_t onwards = chip::Network::first_link(dim);

@@ -147,15 +147,6 @@ def take(view: View, dim: int, start: int, count: int, step: int = 1) -> View | 
 
 
 @lru_cache(maxsize=4096)
-def insert_dims(view: View, dims: tuple[int, ...]) -> View:
-    """`view` with dimensions of size one at the positions `dims` of the result."""
-    out = list(view.dims)
-    for dim in sorted(dims):
-        out.insert(dim, ())
-    return View(tuple(out), view.offsets)
-
-
-@lru_cache(maxsize=4096)
 def is_whole(view: View, stored: Shape) -> bool:
     """Whether `view` holds each element of the stored tensor exactly once."""
     if any(view.offsets) or math.prod(view.shape) != math.prod(stored):

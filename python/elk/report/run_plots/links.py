@@ -16,4 +16,4 @@ if TYPE_CHECKING:
 def plot(run: Run, document: PlanDocument, ax: Axes | None) -> Axes:
     """Rows and columns of cores; of fidelity `flows` alone."""
     title = f"{document['model']['name']}, {document['policy']}, simulated"
-    return plot_links(title, run._run, shape_of(document["chip"]["core"]), ax)
+    return plot_links(title, run._run, shape_of(document["chip"]), ax)
