@@ -33,7 +33,8 @@ def main() -> None:
     for case in cases(arguments.seed, small=arguments.small):
         found: list[Finding] = list(findings(case))
         count += len(found)
-        ratios[case.machine.kind].extend(one.of_bound for one in found)
+        if found:  # There are none where no plan fits.
+            ratios[case.machine.kind].extend(one.of_bound for one in found)
         for line in beaten(found):
             print(line, file=sys.stderr, flush=True)
             wrong.append(line)

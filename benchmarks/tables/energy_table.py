@@ -247,6 +247,11 @@ def power_table(chips: list[Chip]) -> Iterator[str]:
 
 def main(words: list[str]) -> None:
     asked = [elk.chips.get(name) for name in words if name != "--power"]
+    unknown = [chip.name for chip in asked if chip.name not in SILICON]
+    if unknown:
+        sys.exit(
+            f"nobody says what silicon {', '.join(unknown)} is; known are {', '.join(SILICON)}"
+        )
     presets = asked or [elk.chips.get(name) for name in SILICON]
     if "--power" in words:
         for line in power_table(presets):

@@ -160,7 +160,7 @@ def test_layers_and_groups_are_drawn_side_by_side(
     chip = tiny.replace(topology=topology, hop_latency_s="1 ns", hbm=None, **more)
     model = Path(__file__).parents[2] / "models" / "nerf.onnx"
     run = elk.compile(model, chip, bindings={"rows": 64}, policy="basic").simulate(fidelity="flows")
-    cells = run.plot("links").images[0].get_array()
+    cells = np.asarray(run.plot("links").images[0].get_array())
     table = run.links()
     owner = table["source"].fillna(table["destination"]).astype(int)
     most = 100 * table["used"].groupby(owner).max()
