@@ -173,7 +173,7 @@ class Chip(Table):
         Raises:
             ChipFileError: The file cannot be written, or its suffix is none of these formats.
         """
-        from elk.chip.write import write_chip  # noqa: PLC0415 chip_write knows chips
+        from elk.chip.write import write_chip  # noqa: PLC0415 the writer knows chips
 
         write_chip(self, Path(fspath(path)))
 

@@ -117,7 +117,7 @@ class OperandRow(TypedDict):
 class ExecuteRow(TypedDict):
     """How an op is cut over cores, what it occupies on the busiest one, and its time in place.
 
-    `temporal` is by tensor, as `plan_operands.by_tensor` names the ways to read one.
+    `temporal` is by tensor, as `operands.by_tensor` names the ways to read one.
     """
 
     factors: dict[str, Size]
