@@ -240,6 +240,8 @@ void bind_chip(py::module_& m) {
       "chip"_a, "bytes"_a, "idle"_a, py::call_guard<py::gil_scoped_release>(),
       "Seconds to read `bytes` that lie striped over all channels of one chip.");
   m.def("one_of", &chip::one_of, "pod"_a, "One chip of a pod, for which its shard is planned.");
+  m.def("routed", &chip::routed, "chip"_a,
+        "Whether what cores of a chip send passes links beside others.");
   m.def("total_cores", &chip::total_cores, "chip"_a, "Cores of the whole machine.");
   m.def(
       "room", [](const chip::Chip& machine) { return chip::room(machine).value; }, "chip"_a,

@@ -1,5 +1,8 @@
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include <pybind11/native_enum.h>
@@ -10,6 +13,7 @@
 #include "columns.hpp"
 #include "elk/compile/compile.hpp"
 #include "elk/compile/figures.hpp"
+#include "elk/compile/named_plans.hpp"
 
 namespace py = pybind11;
 namespace compile = elk::compile;
@@ -94,6 +98,31 @@ void bind_policies(py::module_& m) {
   });
 }
 
+void bind_given(py::module_& m) {
+  using compile::NamedPlan;
+  py::class_<NamedPlan>(m, "NamedPlan", "An op's plan in the words of a plan file.")
+      .def(py::init([](std::map<std::string, std::int64_t> factors,
+                       std::map<std::string, std::vector<std::int64_t>> temporal,
+                       std::optional<std::vector<std::pair<std::string, std::int64_t>>> pace,
+                       std::optional<std::vector<std::string>> order,
+                       std::optional<std::map<std::string, std::int32_t>> mesh_dims) {
+             return NamedPlan{.factors = std::move(factors),
+                              .temporal = std::move(temporal),
+                              .pace = std::move(pace),
+                              .order = std::move(order),
+                              .mesh_dims = std::move(mesh_dims)};
+           }),
+           py::kw_only(), py::arg("factors"), py::arg("temporal"), py::arg("pace") = py::none(),
+           py::arg("order") = py::none(), py::arg("mesh_dims") = py::none());
+  using compile::GivenPlans;
+  py::class_<GivenPlans>(m, "GivenPlans", "Plans made elsewhere, all that an op may take.")
+      .def(py::init([](std::string op, std::vector<NamedPlan> plans) {
+             return GivenPlans{.op = std::move(op), .plans = std::move(plans)};
+           }),
+           py::kw_only(), py::arg("op"), py::arg("plans"))
+      .def_readonly("op", &GivenPlans::op);
+}
+
 void bind_options(py::module_& m) {
   py::native_enum<schedule::Objective>(m, "Objective", "enum.IntEnum", "What is to be least.")
       .value("Latency", schedule::Objective::Latency)
@@ -149,7 +178,8 @@ void bind_options(py::module_& m) {
            py::kw_only(), py::arg("policy"), py::arg("effort"),
            py::arg("objective") = schedule::Objective::Latency, py::arg("pod"), py::arg("threads"),
            py::arg("min_core_share"), py::arg("max_padding"))
-      .def_readwrite("waves", &compile::Options::waves);
+      .def_readwrite("waves", &compile::Options::waves)
+      .def_readwrite("plans", &compile::Options::plans);
 }
 
 void bind_search(py::module_& m) {
@@ -201,6 +231,7 @@ void bind_search(py::module_& m) {
 
 void bind_compile(py::module_& m) {
   bind_policies(m);
+  bind_given(m);
   bind_options(m);
   bind_search(m);
 

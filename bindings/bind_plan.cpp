@@ -119,7 +119,8 @@ void bind_front(py::module_& m) {
       .def_readonly("options", &Front::options)
       .def_readonly("counts", &Front::counts)
       .def_readonly("fastest", &Front::fastest)
-      .def_property_readonly("smallest_bytes", [](const Front& f) { return f.smallest.value; });
+      .def_property_readonly("smallest_bytes", [](const Front& f) { return f.smallest.value; })
+      .def_readonly("given", &Front::given);
 }
 
 }  // namespace

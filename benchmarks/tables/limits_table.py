@@ -78,6 +78,9 @@ CODES = (
     Code("external_data", "UnsupportedModelError", "A tensor in a node or a subgraph lies outside "
          "the file", "make it an initializer of the graph, or store it in the file"),
     Code("file", _INPUT, "The system cannot read or write a file", "check the path"),
+    Code("given_plan", _INPUT, "A plan of an operator that was handed in is of no form that ELK "
+         "reads, names what is not there, or breaks a rule; the message names operator, plan and "
+         "rule", "change the plan by the rule, or leave it out"),
     Code("infeasible", "InfeasibleError", "Nothing fits the chip; the message says by how much",
          "take a larger chip, or bind smaller sizes"),
     Code("internal", "InternalError", "A bug in ELK", "report it"),

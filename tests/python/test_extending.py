@@ -87,14 +87,15 @@ def follow(block: re.Match[str], copy: Copy) -> None:
 
 def test_the_page_has_a_recipe_for_what_is_added_most_often() -> None:
     assert list(SECTIONS) == [
-        *("A policy", "A topology", "An operator", "A tile model", "An analysis of a run"),
-        "A figure",
+        *("A policy", "A topology", "An operator", "A tile model", "Your own plans"),
+        *("An analysis of a run", "A figure"),
     ]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "title", ["An operator", "A tile model", "An analysis of a run", "A figure"]
+    "title",
+    ["An operator", "A tile model", "Your own plans", "An analysis of a run", "A figure"],
 )
 def test_a_recipe_does_what_it_says(title: str, copy: Copy) -> None:
     blocks = list(BLOCK.finditer(SECTIONS[title]))

@@ -47,7 +47,10 @@ class Versions {
       if (!best_ || beats(rival(*best_), rival(made.plan), tiles_, options_)) {
         best_ = std::move(made.plan);
       }
-    } catch (const Infeasible&) {
+    } catch (const Error& error) {
+      if (!is_of_one_way(error)) {
+        throw;
+      }
       why_ = why_ ? why_ : std::current_exception();
     }
   }

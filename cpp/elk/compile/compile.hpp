@@ -9,6 +9,7 @@
 #include "elk/base/watch.hpp"
 #include "elk/chip/chip.hpp"
 #include "elk/compile/kept.hpp"
+#include "elk/compile/named_plans.hpp"
 #include "elk/cost/front/front.hpp"
 #include "elk/cost/option.hpp"
 #include "elk/ir/graph.hpp"
@@ -37,6 +38,7 @@ struct Options {
   Watch* watch = nullptr;  // of ELK-Full
   Kept* kept = nullptr;    // of earlier compiles under the same tile model; null: nothing
   bool waves = true;       // whether ops that are large for SRAM may go in waves
+  std::vector<GivenPlans> plans = {};  // NOLINT(readability-redundant-member-init)
 };
 
 /// One op as planned: its option with the core map in force, and its costs in place.

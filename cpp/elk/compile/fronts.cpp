@@ -3,11 +3,16 @@
 #include <algorithm>
 #include <cstddef>
 #include <limits>
+#include <map>
 #include <string>
+#include <utility>
 
 #include "elk/base/errors.hpp"
+#include "elk/base/ids.hpp"
 #include "elk/base/parallel.hpp"
 #include "elk/base/rounding.hpp"
+#include "elk/compile/named_plans.hpp"
+#include "elk/cost/front/given.hpp"
 
 namespace elk::compile {
 namespace {
@@ -21,9 +26,18 @@ std::int64_t sum_up_to(std::int64_t limit, std::int64_t sum, std::int64_t more) 
   return more > limit - sum ? limit : sum + more;
 }
 
-void refuse_oversized(const ir::Graph& graph, const chip::Chip& chip,
-                      const std::vector<std::int32_t>& firsts,
-                      const std::vector<cost::Front>& fronts) {
+/// The first op of each front.
+std::vector<std::int32_t> first_of_each(const Fronts& fronts) {
+  std::vector<std::int32_t> result(fronts.fronts.size(), -1);
+  for (std::size_t op = fronts.front_of.size(); op-- > 0;) {
+    result[subscript(fronts.front_of[op])] = static_cast<std::int32_t>(op);
+  }
+  return result;
+}
+
+void refuse_oversized(const ir::Graph& graph, const chip::Chip& chip, const Fronts& found) {
+  const std::vector<std::int32_t> firsts = first_of_each(found);
+  const std::vector<cost::Front>& fronts = found.fronts;
   std::string lines;
   std::size_t count = 0;
   const std::int64_t room = chip::room(chip).value;
@@ -57,10 +71,39 @@ std::int64_t looks(const ir::Graph& graph, const chip::Chip& chip,
   return std::min(most, kLooks / std::max<std::int64_t>(1, vast));
 }
 
+/// The fronts of searched spaces, with those of ops whose plans are given in their place: ops that
+/// are equal and have the same plans share one.
+Fronts with_given(const ir::Graph& graph, const chip::Chip& chip, const tile::TileModel& tiles,
+                  const std::vector<std::vector<partition::ExecutePlan>>& plans, int threads,
+                  const Fronts& searched) {
+  std::map<std::pair<std::int32_t, std::vector<partition::ExecutePlan>>, std::int32_t> known;
+  std::vector<std::size_t> firsts;
+  Fronts result{.fronts = {}, .front_of = {}};
+  for (std::size_t op = 0; op < graph.ops.size(); ++op) {
+    const auto next = static_cast<std::int32_t>(firsts.size());
+    const auto [found, added] = known.try_emplace({searched.front_of[op], plans[op]}, next);
+    if (added) {
+      firsts.push_back(op);
+    }
+    result.front_of.push_back(found->second);
+  }
+  result.fronts = parallel_map(
+      firsts,
+      [&](std::size_t op) {
+        const cost::Front& front = searched.fronts[subscript(searched.front_of[op])];
+        return plans[op].empty()
+                   ? front
+                   : cost::given_front(graph, graph.ops[op], chip, tiles, plans[op], front);
+      },
+      threads);
+  return result;
+}
+
 }  // namespace
 
 Fronts fronts(const ir::Graph& graph, const chip::Chip& chip, const tile::TileModel& tiles,
               const Options& options) {
+  const auto given = given_plans(graph, chip, options.plans);
   const std::vector<std::int32_t> equal = ir::equal_ops(graph);
   std::vector<std::int32_t> firsts;
   std::vector<std::int32_t> front_at(graph.ops.size(), -1);
@@ -83,7 +126,10 @@ Fronts fronts(const ir::Graph& graph, const chip::Chip& chip, const tile::TileMo
                                        : cost::front(graph, op, chip, tiles, limits);
       },
       options.threads);
-  refuse_oversized(graph, chip, firsts, result.fronts);
+  if (!options.plans.empty()) {
+    result = with_given(graph, chip, tiles, given, options.threads, result);
+  }
+  refuse_oversized(graph, chip, result);
   return result;
 }
 

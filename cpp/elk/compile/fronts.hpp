@@ -17,8 +17,9 @@ struct Fronts {
   std::vector<std::int32_t> front_of;
 };
 
-/// One front for each set of equal ops. Throws Infeasible that names every op for which no plan
-/// fits a core's SRAM, by how many bytes, and what would make it fit.
+/// One front for each set of equal ops; of ops whose plans the options give, one for each set with
+/// equal plans. Throws Infeasible that names every op for which no plan fits a core's SRAM, by how
+/// many bytes, and what would make it fit; and what `given_plans` throws.
 [[nodiscard]] Fronts fronts(const ir::Graph& graph, const chip::Chip& chip,
                             const tile::TileModel& tiles, const Options& options);
 

@@ -108,6 +108,7 @@ std::string passes_key(const ir::Graph& graph, const chip::Chip& chip, const Opt
   if (graph.repeat) {
     out.all(graph.repeat->begin, graph.repeat->period, graph.repeat->count);
   }
+  add_given(options.plans, out);
   return std::move(out).key();
 }
 

@@ -156,6 +156,9 @@ Passes::Passes(ir::Graph graph, chip::Chip chip, const tile::TileModel& tiles,
       counts_{} {
   Fronts distinct = fronts(graph_, chip_, tiles_, options);
   counts_ = counts(distinct.fronts);
+  if (!options.plans.empty()) {  // Layers with other plans are not alike.
+    graph_.repeat = ir::find_repeat(graph_, distinct.front_of);
+  }
   schedule::Problem problem(graph_, chip_, tiles_,
                             {.all = std::move(distinct.fronts), .of = std::move(distinct.front_of)},
                             {.threads = options.threads,

@@ -23,7 +23,7 @@ namespace elk::compile {
 /// same whichever were asked before.
 class Passes {
  public:
-  /// Throws Infeasible where an op fits in no way. `tiles`, and what the options keep, must live as
+  /// Throws Infeasible where an op fits in no way, and what `given_plans` throws. `tiles`, and what the options keep, must live as
   /// long.
   Passes(ir::Graph graph, chip::Chip chip, const tile::TileModel& tiles, const Options& options);
 

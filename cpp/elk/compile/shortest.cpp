@@ -18,7 +18,8 @@ constexpr double kOverestimate = 1.5;
 /// How far the estimate of a pooled plan may be above that of the fastest sharding: both err alike.
 constexpr double kPooledOverestimate = 1.1;
 
-/// How far the pooled plan of ELK-Dyn may be above a plan that ELK-Full's pooled plan may beat.
+/// How far a pooled plan of the policy below may be above a plan that the pooled plan of one which
+/// takes effort may beat.
 constexpr double kImproved = 1.1;
 
 bool is_below(Picoseconds time, double factor, Picoseconds other) {
@@ -112,21 +113,25 @@ class Contest {
       if (!best_ || entrants_.beats(*best_, plan)) {
         best_ = std::move(plan);
       }
-    } catch (const Infeasible&) {
+    } catch (const Error& error) {
+      if (!is_of_one_way(error)) {
+        throw;
+      }
       why_ = why_ ? why_ : std::current_exception();
     }
   }
 
-  /// Whether `policy`, which has found `best`, tries all cores as one machine: ELK-Full looks first
-  /// at what ELK-Dyn finds.
+  /// Whether `policy`, which has found `best`, tries all cores as one machine: one that takes effort
+  /// looks first at what the policy below it finds.
   bool may_pool(schedule::Policy policy, Picoseconds best) {
     if (!is_below(entrants_.pooled.about, kPooledOverestimate, entrants_.proposals.front().time)) {
       return false;
     }
-    if (policy != schedule::Policy::ElkFull) {
+    const std::vector<schedule::Policy> upwards = schedule::policies_to(policy);
+    if (!schedule::entry(policy).takes_effort || upwards.size() < 2) {
       return true;
     }
-    const std::optional<Picoseconds> found = found_by(schedule::Policy::ElkDyn, pooled_);
+    const std::optional<Picoseconds> found = found_by(upwards[upwards.size() - 2], pooled_);
     return found && is_below(*found, kImproved, best);
   }
 

@@ -28,7 +28,8 @@ struct Entrants {
 /// that might undercut what it found, since the executes and HBM bytes of its graph alone do and
 /// its estimate is not far above. Where none fits, that of `resort`. Then that of `pooled`, where
 /// nothing was found, or where neither its estimate is a tenth above that of the first sharding
-/// nor, under ELK-Full, what ELK-Dyn finds is a tenth above what was found.
+/// nor, under a policy that takes effort, what the policy below it finds is a tenth above what was
+/// found.
 ///
 /// `policies` has the asked one first, then those below it. What one of these would try and the
 /// asked one does not is planned as that policy plans it: of all that was planned the best counts,

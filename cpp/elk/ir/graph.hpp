@@ -224,6 +224,10 @@ void validate(const Graph& graph);
 /// The longest periodic run of structurally equal ops, by signature and by how tensors connect
 /// them, never by name. Empty if nothing repeats at least twice.
 [[nodiscard]] std::optional<Repeat> find_repeat(const Graph& graph);
+/// The same where only ops of one of `kinds` may be like each other: a number for each op, the same
+/// for none but equal ops.
+[[nodiscard]] std::optional<Repeat> find_repeat(const Graph& graph,
+                                                std::vector<std::int32_t> kinds);
 
 /// The op of the first equal layer that stands where `op` does in its own, or `op` itself.
 [[nodiscard]] inline std::int32_t first_like(const Graph& graph, std::int32_t op) {

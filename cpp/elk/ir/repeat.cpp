@@ -137,8 +137,8 @@ std::vector<Link> links_of(const Op& op, std::int32_t position, Touches& touches
   return links;
 }
 
-Sequence sequence_of(const Graph& graph) {
-  Sequence out{.kinds = equal_ops(graph), .links = {}};
+Sequence sequence_of(const Graph& graph, std::vector<std::int32_t> kinds_of_ops) {
+  Sequence out{.kinds = std::move(kinds_of_ops), .links = {}};
   const std::vector<std::int64_t> runs = stored_runs(graph);
   std::map<std::pair<std::int32_t, std::int64_t>, std::int32_t> kinds;
   for (std::size_t i = 0; i < out.kinds.size(); ++i) {
@@ -281,7 +281,11 @@ std::vector<std::int32_t> equal_ops(const Graph& graph) {
 }
 
 std::optional<Repeat> find_repeat(const Graph& graph) {
-  const Sequence sequence = sequence_of(graph);
+  return find_repeat(graph, equal_ops(graph));
+}
+
+std::optional<Repeat> find_repeat(const Graph& graph, std::vector<std::int32_t> kinds) {
+  const Sequence sequence = sequence_of(graph, std::move(kinds));
   std::optional<Candidate> best;
   for (const std::size_t period : likely_periods(sequence)) {
     const std::optional<Candidate> found = best_run(sequence, period);

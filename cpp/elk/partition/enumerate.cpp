@@ -9,53 +9,6 @@
 #include "elk/partition/order.hpp"
 
 namespace elk::partition {
-namespace {
-
-/// The shortest partition along each axis among the tensors that rotate there (T10 4.2), else 0.
-std::vector<std::int64_t> paces(const ir::Op& op, const ExecutePlan& plan) {
-  std::vector<std::int64_t> result(op.axes.size(), 0);
-  for (std::size_t i = 0; i < op.operands.size(); ++i) {
-    for (std::size_t dim = 0; dim < plan.temporal[i].size(); ++dim) {
-      if (plan.temporal[i][dim] == 1) {
-        continue;
-      }
-      const auto axis = static_cast<std::size_t>(op.operands[i].dims[dim].axes[0]);
-      const std::int64_t tile = ceil_div(op.axes[axis].size, plan.factors[axis]);
-      const std::int64_t part = ceil_div(tile, plan.temporal[i][dim]);
-      result[axis] = result[axis] == 0 ? part : std::min(result[axis], part);
-    }
-  }
-  return result;
-}
-
-/// Rotated axes by the bytes that rotate along them, most first, ties by position (T10 4.4).
-std::vector<std::int32_t> loop_order(const ir::Graph& graph, const ir::Op& op,
-                                     const ExecutePlan& plan, const chip::Chip& chip) {
-  const Footprint held = footprint(graph, op, plan, chip);
-  std::vector<std::pair<std::int64_t, std::int32_t>> loops;
-  for (std::size_t axis = 0; axis < op.axes.size(); ++axis) {
-    std::int64_t bytes = 0;
-    for (std::size_t i = 0; i < op.operands.size(); ++i) {
-      for (std::size_t dim = 0; dim < plan.temporal[i].size(); ++dim) {
-        const bool here = plan.temporal[i][dim] > 1 && first_like(op, i) == i &&
-                          static_cast<std::size_t>(op.operands[i].dims[dim].axes[0]) == axis;
-        bytes += here ? held.operand[i].value : 0;
-      }
-    }
-    if (plan.pace[axis] > 0) {
-      loops.emplace_back(-bytes, static_cast<std::int32_t>(axis));
-    }
-  }
-  std::sort(loops.begin(), loops.end());
-  std::vector<std::int32_t> order;
-  order.reserve(loops.size());
-  for (const auto& loop : loops) {
-    order.push_back(loop.second);
-  }
-  return order;
-}
-
-}  // namespace
 
 std::vector<std::int64_t> distinct_factors(std::int64_t size, std::int64_t limit) {
   std::vector<std::int64_t> result;
@@ -102,6 +55,48 @@ bool rotates(const ir::Op& op, std::size_t operand, std::size_t dim) {
   const ir::Operand& read = op.operands[operand];
   return read.access == ir::Access::Read && !read.indirect && !ir::is_collective(op.kind) &&
          simple(read.dims[dim]) && divisible(op, read.dims[dim].axes[0]);
+}
+
+std::vector<std::int64_t> paces(const ir::Op& op, const ExecutePlan& plan) {
+  std::vector<std::int64_t> result(op.axes.size(), 0);
+  for (std::size_t i = 0; i < op.operands.size(); ++i) {
+    for (std::size_t dim = 0; dim < plan.temporal[i].size(); ++dim) {
+      if (plan.temporal[i][dim] == 1) {
+        continue;
+      }
+      const auto axis = static_cast<std::size_t>(op.operands[i].dims[dim].axes[0]);
+      const std::int64_t tile = ceil_div(op.axes[axis].size, plan.factors[axis]);
+      const std::int64_t part = ceil_div(tile, plan.temporal[i][dim]);
+      result[axis] = result[axis] == 0 ? part : std::min(result[axis], part);
+    }
+  }
+  return result;
+}
+
+std::vector<std::int32_t> loop_order(const ir::Graph& graph, const ir::Op& op,
+                                     const ExecutePlan& plan, const chip::Chip& chip) {
+  const Footprint held = footprint(graph, op, plan, chip);
+  std::vector<std::pair<std::int64_t, std::int32_t>> loops;
+  for (std::size_t axis = 0; axis < op.axes.size(); ++axis) {
+    std::int64_t bytes = 0;
+    for (std::size_t i = 0; i < op.operands.size(); ++i) {
+      for (std::size_t dim = 0; dim < plan.temporal[i].size(); ++dim) {
+        const bool here = plan.temporal[i][dim] > 1 && first_like(op, i) == i &&
+                          static_cast<std::size_t>(op.operands[i].dims[dim].axes[0]) == axis;
+        bytes += here ? held.operand[i].value : 0;
+      }
+    }
+    if (plan.pace[axis] > 0) {
+      loops.emplace_back(-bytes, static_cast<std::int32_t>(axis));
+    }
+  }
+  std::sort(loops.begin(), loops.end());
+  std::vector<std::int32_t> order;
+  order.reserve(loops.size());
+  for (const auto& loop : loops) {
+    order.push_back(loop.second);
+  }
+  return order;
 }
 
 std::optional<ExecutePlan> complete_plan(const ir::Graph& graph, const ir::Op& op,

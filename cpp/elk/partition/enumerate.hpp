@@ -25,6 +25,15 @@ namespace elk::partition {
 /// is.
 [[nodiscard]] bool rotates(const ir::Op& op, std::size_t operand, std::size_t dim);
 
+/// The shortest partition along each axis among the tensors that rotate there (T10 4.2), else 0:
+/// the longest paces of a plan with these factors and temporal factors.
+[[nodiscard]] std::vector<std::int64_t> paces(const ir::Op& op, const ExecutePlan& plan);
+
+/// Rotated axes by the bytes that rotate along them, most first, ties by position (T10 4.4): the
+/// loops, outermost first. The plan has factors, temporal factors and paces.
+[[nodiscard]] std::vector<std::int32_t> loop_order(const ir::Graph& graph, const ir::Op& op,
+                                                   const ExecutePlan& plan, const chip::Chip& chip);
+
 /// The plan with these factors and temporal factors: paces are the shortest partitions, the axis of
 /// the smaller rotating tensor is the innermost loop, cores lie in `core_order`. Empty where the
 /// cut axes do not fit the chip's grid.

@@ -129,6 +129,10 @@ struct Sharing {
 [[nodiscard]] std::vector<std::int32_t> core_order(const ir::Graph& graph, const ir::Op& op,
                                                    const std::vector<std::int64_t>& factors);
 
+/// Throws InvalidInput unless the plan has an entry for every axis and operand, and obeys the rules
+/// of factors and temporal factors: the rest of it can then be worked out by `complete_plan`.
+void validate_cut(const ir::Op& op, const ExecutePlan& plan, const chip::Chip& chip);
+
 /// Throws InvalidInput unless the plan obeys every rule of design 3.1 on this chip.
 void validate(const ir::Graph& graph, const ir::Op& op, const ExecutePlan& plan,
               const chip::Chip& chip);

@@ -32,6 +32,12 @@ void validate_shape(const ir::Op& op, const ExecutePlan& plan) {
   }
 }
 
+/// The largest factor up to `factor` that gives every core a part of an axis.
+std::int64_t useful(std::int64_t size, std::int64_t factor) {
+  const std::int64_t most = std::clamp<std::int64_t>(factor, 1, size);
+  return ceil_div(size, ceil_div(size, most));
+}
+
 void validate_factors(const ir::Op& op, const ExecutePlan& plan, const chip::Chip& chip) {
   std::int64_t cores = 1;
   for (std::size_t axis = 0; axis < op.axes.size(); ++axis) {
@@ -39,7 +45,7 @@ void validate_factors(const ir::Op& op, const ExecutePlan& plan, const chip::Chi
     const std::int64_t size = op.axes[axis].size;
     if (factor < 1 || factor > size || ceil_div(size, ceil_div(size, factor)) != factor) {
       refuse(op, "factor ", factor, " of axis ", op.axes[axis].name, " of size ", size,
-             " leaves cores without work");
+             " leaves cores without work; ", useful(size, factor), " would not");
     }
     if (factor > 1 && !divisible(op, static_cast<std::int32_t>(axis))) {
       refuse(op, "axis ", op.axes[axis].name, ", along which the op is whole, is cut by ", factor);
@@ -81,17 +87,7 @@ void validate_temporal(const ir::Op& op, std::size_t operand, const ExecutePlan&
 
 /// Paces on exactly the rotated axes, none longer than the shortest partition there.
 void validate_paces(const ir::Op& op, const ExecutePlan& plan) {
-  std::vector<std::int64_t> longest(op.axes.size(), 0);
-  for (std::size_t i = 0; i < op.operands.size(); ++i) {
-    for (std::size_t dim = 0; dim < plan.temporal[i].size(); ++dim) {
-      if (plan.temporal[i][dim] > 1) {
-        const auto axis = static_cast<std::size_t>(op.operands[i].dims[dim].axes[0]);
-        const std::int64_t tile = ceil_div(op.axes[axis].size, plan.factors[axis]);
-        const std::int64_t part = ceil_div(tile, plan.temporal[i][dim]);
-        longest[axis] = longest[axis] == 0 ? part : std::min(longest[axis], part);
-      }
-    }
-  }
+  const std::vector<std::int64_t> longest = paces(op, plan);
   for (std::size_t axis = 0; axis < op.axes.size(); ++axis) {
     if (plan.pace[axis] < 0 || plan.pace[axis] > longest[axis] ||
         (longest[axis] > 0) != (plan.pace[axis] > 0)) {
@@ -200,14 +196,18 @@ void validate_circles(const ir::Op& op, const ExecutePlan& plan, const chip::Chi
 
 }  // namespace
 
-void validate(const ir::Graph& graph, const ir::Op& op, const ExecutePlan& plan,
-              const chip::Chip& chip) {
-  static_cast<void>(graph);
+void validate_cut(const ir::Op& op, const ExecutePlan& plan, const chip::Chip& chip) {
   validate_shape(op, plan);
   validate_factors(op, plan, chip);
   for (std::size_t operand = 0; operand < op.operands.size(); ++operand) {
     validate_temporal(op, operand, plan);
   }
+}
+
+void validate(const ir::Graph& graph, const ir::Op& op, const ExecutePlan& plan,
+              const chip::Chip& chip) {
+  static_cast<void>(graph);
+  validate_cut(op, plan, chip);
   validate_paces(op, plan);
   validate_list(op, plan.order, "order", [&](std::size_t axis) { return plan.factors[axis] > 1; });
   validate_list(op, plan.loops, "loops", [&](std::size_t axis) { return plan.pace[axis] > 0; });

@@ -16,12 +16,14 @@ from elk.cli.reading import (
     LimitWords,
     ModelFile,
     Objective,
+    OwnPlans,
     Pod,
     State,
     Threads,
     Weights,
     parse_bindings,
     parse_limits,
+    read_plans,
 )
 
 if TYPE_CHECKING:
@@ -50,6 +52,7 @@ def compile_command(  # noqa: PLR0913 - every option is a flag of its own
     weights: Weights = None,
     state: State = None,
     limit: LimitWords = None,
+    plans: OwnPlans = None,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="PLAN", help="Save an .elkplan file.")
     ] = None,
@@ -76,6 +79,7 @@ def compile_command(  # noqa: PLR0913 - every option is a flag of its own
         weights=weights,
         state=state,
         limits=parse_limits(limit or []),
+        plans=read_plans(plans),
     )
     if output is not None:
         plan.save(output)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import difflib
+import json
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, TypeAlias, cast
 
 import typer
 
@@ -13,6 +14,7 @@ from elk.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from elk.limits import Limits
+    from elk.plan.given import OperatorPlans
 
 ModelFile: TypeAlias = Annotated[Path, typer.Argument(metavar="MODEL", help="An ONNX file.")]
 PlanFile: TypeAlias = Annotated[
@@ -53,6 +55,39 @@ LimitWords: TypeAlias = Annotated[
     list[str] | None,
     typer.Option("--limit", metavar="NAME=N", help="A limit of elk.Limits; repeat it."),
 ]
+
+
+OwnPlans: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        "--plans", metavar="FILE", help="Plans of operators to keep to: JSON, or a plan file."
+    ),
+]
+
+
+def read_plans(path: Path | None) -> OperatorPlans | None:
+    """Plans of operators from a file: a table of them by name, or a plan, all of whose it has.
+
+    Raises:
+        InvalidInputError: the file cannot be read, or is no JSON.
+    """
+    from elk.document.text import read_text  # noqa: PLC0415 - few commands read plans
+    from elk.limits import DEFAULT  # noqa: PLC0415 - as above
+
+    if path is None:
+        return None
+    try:
+        found = json.loads(read_text(path, DEFAULT))
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise InvalidInputError(
+            f"the file holds no JSON: {error}",
+            code="given_plan",
+            place=str(path),
+            remedy='write it as in {"operator": [{"factors": {"m": 4}}]}',
+        ) from error
+    if isinstance(found, dict) and isinstance(found.get("ops"), list):
+        return {row["name"]: [row["execute"]] for row in found["ops"]}
+    return cast("OperatorPlans", found)
 
 
 def parse_bindings(words: list[str]) -> dict[str, int]:

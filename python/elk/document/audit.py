@@ -140,7 +140,7 @@ class _Audit:
     def preloads(self) -> None:
         """Spaces and bytes of preloads, and the time that their bytes take at least."""
         hbm, link = self._chip.hbm, self._chip.interconnect.link_bytes_per_s
-        topology = self._chip.interconnect.topology
+        one_way_in = not _core.routed(self._program.chip)
         rate = hbm.bytes_per_s * self._chip.chips if hbm else math.inf
         for i, (op, figures) in enumerate(zip(self._ops, self._figures, strict=True)):
             row, at = op["preload"], ("ops", i, "preload")
@@ -157,7 +157,7 @@ class _Audit:
                 sent = figures.distribute_bytes
                 same(row["distribute_bytes"], sent, (*at, "distribute_bytes"), "the rest of it")
             at_least(row["time_s"], read / rate, (*at, "time_s"), "bytes over the HBM's rate")
-            if topology == "all_to_all":  # Elsewhere several links lead to a core.
+            if one_way_in:  # Elsewhere several links lead to a core.
                 least = row["link_bytes"] / link
                 at_least(row["time_s"], least, (*at, "time_s"), "bytes over a link's rate")
 

@@ -15,6 +15,8 @@ from elk.document.schema import (
     BoundsRow,
     BufferRow,
     FrontRow,
+    GivenFront,
+    GivenPlans,
     ModelRow,
     OpTimesRow,
     PlanDocument,
@@ -83,6 +85,7 @@ class CompiledPlan:
         tiles: The tile model that it was planned with.
         loaded: The model that was planned.
         effort: How much work the search was to do.
+        plans: Plans that were handed in, by operator.
     """
 
     plan: _core.Plan
@@ -98,6 +101,7 @@ class CompiledPlan:
     loaded: Model
     kept: _core.Kept | None
     effort: str = "default"
+    plans: GivenPlans | None = None
 
     def emulated(self) -> EmulatedPlan:
         """What emulation needs of the plan."""
@@ -340,8 +344,10 @@ def _repeat(repeat: _core.Repeat | None) -> RepeatRow | None:
 
 def _front(axes: list[str], front: _core.Front, chips: int) -> FrontRow:
     options = front.options
+    given: GivenFront = {"given": True} if front.given else {}
     return {
         "axes": axes,
+        **given,
         "complete": front.counts.complete,
         "filtered": front.counts.filtered,
         "pareto": front.counts.pareto,

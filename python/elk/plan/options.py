@@ -13,6 +13,7 @@ from elk.base.choices import one_of
 from elk.base.policies import POLICIES
 from elk.document.compiled import EFFORTS, OBJECTIVES, PODS, Constraints
 from elk.errors import InvalidInputError
+from elk.plan.given import OperatorPlans, checked
 from elk.plan.objective import Objective
 
 if TYPE_CHECKING:
@@ -63,6 +64,13 @@ class Options:
             `(function, dtype, accumulate)` such as `("matmul", "f16", "f16")`, the call's sizes
             above one by role (`{"m": 32, "n": 16, "k": 64}`) and its parameters (of a window, the
             strides). It is asked once for each op and tile and must not change its mind.
+        plans: By the name or the id of an operator, the plans that it may take, made by you or by
+            another compiler: what the search would find for it is left out. A plan is a mapping
+            with the keys of `execute` in a plan file: `factors`, and where they are not to follow
+            by ELK's rules `temporal`, `pace`, `order` and `mesh_dims`; what else stands there is
+            not read. Each is checked, priced, and considered with all its preload states, by every
+            policy. Operators like a named one keep theirs. Where a model may run in several ways,
+            over chips or in waves, those count whose operators are called so.
         progress: Whether a bar shows how far the search is; None: on a terminal, where it takes
             over a second. Ctrl-C ends the search: with the best plan so far, which says so in its
             card and file (`search.stopped`), or with KeyboardInterrupt if there is none yet.
@@ -88,6 +96,7 @@ class Options:
     state: str | Iterable[str] | None = None
     limits: Limits | None = None
     tile_model: TileFunction | None = None
+    plans: OperatorPlans | None = None
     progress: bool | None = None
 
     def __post_init__(self) -> None:
@@ -96,6 +105,8 @@ class Options:
             globs = getattr(self, name)
             if isinstance(globs, Iterable) and not isinstance(globs, str):
                 object.__setattr__(self, name, tuple(globs))
+        if self.plans is not None:
+            object.__setattr__(self, "plans", checked(self.plans))
 
     @property
     def constraints(self) -> Constraints:
@@ -129,6 +140,7 @@ class ComparedKeywords(TypedDict, total=False):
     state: str | Iterable[str] | None
     limits: Limits | None
     tile_model: TileFunction | None
+    plans: OperatorPlans | None
     progress: bool | None
 
 

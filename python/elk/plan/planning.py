@@ -12,8 +12,9 @@ from elk import _core
 from elk.base.waiting import watched
 from elk.chip import presets
 from elk.document.compiled import CompiledPlan
-from elk.errors import InfeasibleError
+from elk.errors import ElkError, InfeasibleError
 from elk.plan.content import Content
+from elk.plan.given import advise, checked, core_plans
 from elk.plan.objective import best
 from elk.plan.options import (
     Keywords,
@@ -66,6 +67,20 @@ def compile(
         >>> plan = elk.compile("models/nerf.onnx", "tiny", bindings={"rows": 64}, effort="fast")
         >>> plan.latency_s > 0
         True
+
+        Operators may be held to plans of your own, here those of the first plan but for one:
+
+        >>> rows = {op["name"]: op["execute"] for op in plan.to_json()["ops"]}
+        >>> rows["node_linear"] = {"factors": {"m": 16, "n": 4}}
+        >>> own = elk.compile(
+        ...     "models/nerf.onnx",
+        ...     "tiny",
+        ...     bindings={"rows": 64},
+        ...     effort="fast",
+        ...     plans={name: [row] for name, row in rows.items()},
+        ... )
+        >>> own.explain("node_linear").chosen.factors
+        {'m': 16, 'n': 4, 'k': 1}
     """
     chosen = asked(options, keywords)
     named = presets.find(chip)
@@ -91,8 +106,17 @@ def _planned(loaded: Model, named: Chip, options: Options) -> tuple[Plan, _core.
     """The plan of a loaded model for an objective that has a name, and what the core found."""
     tiles, machine, kept = tiles_for(loaded, named, options.tile_model)
     start = time.perf_counter()
-    request = (loaded.graph, machine.to_core(), tiles, options.to_core())
-    found, stopped = _search(request, kept, chip=named, name=loaded.name, progress=options.progress)
+    given, shares = checked(options.plans or {}), named.chips > 1 and options.pod == "sharded"
+    asked_for = options.to_core()
+    asked_for.plans = core_plans(given, loaded.graph, shares=shares)
+    request = (loaded.graph, machine.to_core(), tiles, asked_for)
+    try:
+        found, stopped = _search(
+            request, kept, chip=named, name=loaded.name, progress=options.progress
+        )
+    except ElkError as error:
+        advise(error, given, loaded.graph, shares=shares)
+        raise
     compiled = CompiledPlan(
         plan=found,
         graph=loaded.graph,
@@ -107,6 +131,7 @@ def _planned(loaded: Model, named: Chip, options: Options) -> tuple[Plan, _core.
         loaded=loaded,
         kept=kept,
         effort=options.effort,
+        plans=given or None,
     )
     return Plan(Content(compiled)), found
 

@@ -181,6 +181,7 @@ def _options(plan: Plan) -> dict[str, Any]:
         "objective": plan.objective,
         "pod": search.get("pod", plan.pod),
     }
+    known["plans"] = getattr(plan._content.source, "plans", None)
     return known | {"effort": getattr(plan._content.source, "effort", "default")}
 
 

@@ -196,12 +196,14 @@ def _schedule(document: PlanDocument) -> str:
 
 
 def _search(document: PlanDocument) -> str:
-    search = document["search"]
+    search, fronts = document["search"], document["fronts"]
+    held = sum(fronts[row["front"]].get("given", False) for row in document["ops"])
+    given = f"; {held:,} operators take plans that were handed in" if held else ""
     asked = constraints(search.get("min_core_share", 0.0), search.get("max_padding", 0.0))
     return (
         f"{search['plans_complete']:,} complete, {search['plans_filtered']:,} filtered ({asked}), "
         f"{search['plans_pareto']:,} on Pareto fronts; preload orders tried: "
-        f"{search['orders_tried']:,}{_orders(document)}"
+        f"{search['orders_tried']:,}{_orders(document)}{given}"
     )
 
 

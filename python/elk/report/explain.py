@@ -59,6 +59,7 @@ class Explanation:
         candidates: The Pareto front in (space, time, exchange, HBM bytes), and what the search
             added to suit neighbours or for room, by time.
         chosen: The candidate that the plan uses.
+        given: Whether the candidates were handed in, and are all there are.
         plans_complete: All ways to cut the operator.
         plans_filtered: Those that pass the constraints and fit SRAM.
         plans_pareto: Those on the front.
@@ -72,6 +73,7 @@ class Explanation:
     kind: str
     candidates: tuple[Candidate, ...]
     chosen: Candidate
+    given: bool
     plans_complete: int
     plans_filtered: int
     plans_pareto: int
@@ -128,6 +130,8 @@ class Explanation:
 
     def _counts(self) -> str:
         """The three spaces, as in T10's Figure 17, and what the second was filtered by."""
+        if self.given:
+            return f"{self.plans_pareto:,} plans, all that were handed in"
         asked = constraints(self.min_core_share, self.max_padding)
         return (
             f"{self.plans_complete:,} plans, {self.plans_filtered:,} pass the filters ({asked}), "
@@ -179,6 +183,7 @@ def explain(document: PlanDocument, op: str | int) -> Explanation:
         kind=row["kind"],
         candidates=candidates,
         chosen=chosen,
+        given=front.get("given", False),
         plans_complete=front["complete"],
         plans_filtered=front["filtered"],
         plans_pareto=front["pareto"],
@@ -239,7 +244,8 @@ def _candidate(front: FrontRow, index: int, rank: int) -> Candidate:
 def _reasons(
     document: PlanDocument, row: OpRow, candidates: tuple[Candidate, ...], chosen: Candidate
 ) -> list[str]:
-    reasons = [_rank(candidates, chosen)]
+    given = document["fronts"][row["front"]].get("given", False)
+    reasons = [_rank(candidates, chosen, given=given)]
     if chosen.rank > 1:
         reasons.append(_what_holds_it_back(document, row, candidates[0], chosen))
     reasons.append(_in_place(document, row))
@@ -272,12 +278,12 @@ def _exchanged(row: OpRow) -> str:
     )
 
 
-def _rank(candidates: tuple[Candidate, ...], chosen: Candidate) -> str:
+def _rank(candidates: tuple[Candidate, ...], chosen: Candidate, *, given: bool) -> str:
     """Where the choice stands between the fastest and the smallest plan."""
     if all(candidate.added for candidate in candidates):
         return "No plan passes the filters: it is the fastest of those that fit."
     if len(candidates) == 1:
-        return "It is the only plan on the front."
+        return f"It is the only plan {'that was handed in' if given else 'on the front'}."
     smallest = min(candidates, key=lambda c: (c.space_bytes, c.rank))
     text = f"Rank {chosen.rank} of {len(candidates)} in time alone"
     if chosen.space_bytes > smallest.space_bytes:

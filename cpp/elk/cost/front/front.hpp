@@ -37,7 +37,8 @@ struct Front {
   Counts counts;
   std::int32_t fastest;  // ideal's plan: fastest of the unfiltered space that fits SRAM
   Floor floor;
-  Bytes smallest;  // least space of any plan, whether it fits or not
+  Bytes smallest;      // least space of any plan, whether it fits or not
+  bool given = false;  // whether the plans were handed in: none is added
 };
 [[nodiscard]] Front front(const ir::Graph& graph, const ir::Op& op, const chip::Chip& chip,
                           const tile::TileModel& tiles, const Constraints& constraints);

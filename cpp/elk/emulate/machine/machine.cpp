@@ -72,18 +72,13 @@ class Runner {
   }
 
   void run(const program::Instruction& instruction) {
-    switch (instruction.opcode) {
-      case program::Opcode::Preload:
-        preload(operands(instruction.subject));
-        break;
-      case program::Opcode::Store:
-        machine_.stored[instruction.subject] = machine_.collect(instruction.subject);
-        break;
-      case program::Opcode::Execute:
-        execute(operands(instruction.subject));
-        loaded_.erase(instruction.subject);
-        break;
-    }
+    program::follow(
+        instruction, [&](std::int32_t op) { preload(operands(op)); },
+        [&](std::int32_t tensor) { machine_.stored[tensor] = machine_.collect(tensor); },
+        [&](std::int32_t op) {
+          execute(operands(op));
+          loaded_.erase(op);
+        });
   }
 
   void end(std::int32_t now) {

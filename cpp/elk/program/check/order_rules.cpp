@@ -26,17 +26,9 @@ class OrderChecker {
 
   void walk() {
     for (const Instruction& instruction : context_.program.code) {
-      switch (instruction.opcode) {
-        case Opcode::Preload:
-          preload(instruction.subject);
-          break;
-        case Opcode::Store:
-          store(instruction.subject);
-          break;
-        case Opcode::Execute:
-          execute(instruction.subject);
-          break;
-      }
+      follow(
+          instruction, [&](std::int32_t op) { preload(op); },
+          [&](std::int32_t tensor) { store(tensor); }, [&](std::int32_t op) { execute(op); });
     }
     if (static_cast<std::size_t>(next_) < graph_.ops.size()) {
       fail(text("the program ends before execute of ", named(graph_, next_)));

@@ -18,6 +18,23 @@ struct Instruction {
   friend bool operator==(const Instruction&, const Instruction&) = default;
 };
 
+/// Calls the function that an instruction is for, with its subject.
+template <class Preload, class Store, class Execute>
+void follow(const Instruction& instruction, const Preload& preload, const Store& store,
+            const Execute& execute) {
+  switch (instruction.opcode) {
+    case Opcode::Preload:
+      preload(instruction.subject);
+      break;
+    case Opcode::Store:
+      store(instruction.subject);
+      break;
+    case Opcode::Execute:
+      execute(instruction.subject);
+      break;
+  }
+}
+
 /// How one op runs: its cut, and how much of each HBM operand a core receives at preload.
 struct OpPlan {
   partition::ExecutePlan execute;

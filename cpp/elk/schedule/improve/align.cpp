@@ -367,7 +367,7 @@ class Alignment {
                           problem_.option(edge.other, choice(edge.other)).plan, problem_.chip());
     const std::optional<partition::ExecutePlan> plan =
         follow(graph.ops[static_cast<std::size_t>(edge.op)], edge.slot, layout, problem_.chip());
-    return plan ? problem_.add(edge.op, *plan) : -1;
+    return plan ? problem_.add(edge.op, *plan).value_or(-1) : -1;
   }
 
   Problem& problem_;

@@ -54,8 +54,9 @@ std::optional<Choice> following(Problem& problem, std::int32_t reader, std::int3
       continue;
     }
     const partition::Layout* layout = problem.resting(operand.tensor, choices);
-    if (const auto plan = follow(node, slot, *layout, problem.chip())) {
-      return Choice{.option = problem.add(reader, *plan), .state = 0};
+    const auto plan = follow(node, slot, *layout, problem.chip());
+    if (const auto option = plan ? problem.add(reader, *plan) : std::nullopt) {
+      return Choice{.option = *option, .state = 0};
     }
   }
   return std::nullopt;
@@ -73,9 +74,10 @@ std::optional<Choice> feeding(Problem& problem, std::int32_t op, std::int32_t re
     }
     const partition::Layout needed =
         partition::layout(graph, node, slot, problem.option(reader, choice).plan, problem.chip());
-    if (const auto plan =
-            feed(graph.ops[static_cast<std::size_t>(op)], problem.write_slot(tensor), needed)) {
-      return Choice{.option = problem.add(op, *plan), .state = 0};
+    const auto plan =
+        feed(graph.ops[static_cast<std::size_t>(op)], problem.write_slot(tensor), needed);
+    if (const auto option = plan ? problem.add(op, *plan) : std::nullopt) {
+      return Choice{.option = *option, .state = 0};
     }
   }
   return std::nullopt;

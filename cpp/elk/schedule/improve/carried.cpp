@@ -190,8 +190,9 @@ class Carry {
       const partition::Layout layout = partition::layout(
           problem_.graph(), node(other), other_slot,
           problem_.option(other, choices_[subscript(other)]).plan, problem_.chip());
-      if (const auto plan = follow(node(op), slot, layout, problem_.chip())) {
-        found->second = Choice{.option = problem_.add(op, *plan), .state = 0};
+      const auto plan = follow(node(op), slot, layout, problem_.chip());
+      if (const auto option = plan ? problem_.add(op, *plan) : std::nullopt) {
+        found->second = Choice{.option = *option, .state = 0};
       }
     }
     if (found->second) {
@@ -236,7 +237,11 @@ std::vector<std::vector<Choice>> carried(Problem& problem, const std::vector<Cho
                .second) {
         continue;
       }
-      std::vector<Choice> choices = carry.from(op, {.option = problem.add(op, plan), .state = 0});
+      const std::optional<std::int32_t> seed = problem.add(op, plan);
+      if (!seed) {
+        continue;
+      }
+      std::vector<Choice> choices = carry.from(op, {.option = *seed, .state = 0});
       if (alone(problem, choices) < most &&
           std::find(result.begin(), result.end(), choices) == result.end()) {
         result.push_back(std::move(choices));

@@ -21,10 +21,11 @@ std::optional<Choice> choice_of(Problem& problem, std::int32_t op,
   const std::optional<partition::ExecutePlan> plan = partition::complete_plan(
       problem.graph(), node, factors, std::vector<std::vector<std::int64_t>>(node.operands.size()),
       problem.chip());
-  if (!plan) {
+  const std::optional<std::int32_t> added = plan ? problem.add(op, *plan) : std::nullopt;
+  if (!added) {
     return {};
   }
-  Choice result{.option = problem.add(op, *plan), .state = 0};
+  Choice result{.option = *added, .state = 0};
   const cost::PlanOption& option = problem.option(op, result);
   if (option.footprint.space > room || option.states.empty()) {
     return {};

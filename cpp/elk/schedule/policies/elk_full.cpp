@@ -98,7 +98,7 @@ Rewritten annealed(const Problem& problem, const Chain& chain, const Contention&
 Proposal with_plans(Problem& problem, const Rewritten& one) {
   Proposal result = one.proposal;
   for (const auto& [op, plan] : one.added) {
-    result.choices[static_cast<std::size_t>(op)].option = problem.add(op, plan);
+    result.choices[static_cast<std::size_t>(op)].option = problem.add(op, plan).value();
   }
   return result;
 }

@@ -38,6 +38,7 @@ struct PolicyEntry {
   const char* name;
   Starts starts;
   bool counts_energy;   // whether it serves an objective that counts energy
+  bool takes_effort;    // whether it proposes more, and searches longer, the more effort is asked
   const char* colour;   // of pictures, "#rrggbb"
   const char* summary;  // one sentence
   void (*propose)(Searcher& search);

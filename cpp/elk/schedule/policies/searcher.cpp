@@ -35,7 +35,7 @@ void Searcher::search(Policy policy) {
 
 void Searcher::search_on(Policy policy, Searcher& less) {
   take(policy, less);
-  bool again = misled_ || (policy == Policy::ElkFull && problem_->chip().hbm);
+  bool again = misled_ || (entry(policy).takes_effort && problem_->chip().hbm);
   for (int more = kSearchesAgain[static_cast<std::size_t>(effort_)]; again && more > 0; --more) {
     if (stopped()) {
       return;

@@ -276,13 +276,16 @@ std::size_t Problem::foresee(const std::vector<Variant>& variants, std::vector<C
   return missing.size();
 }
 
-std::int32_t Problem::add(std::int32_t op, const partition::ExecutePlan& plan) {
-  auto& options =
-      fronts_[static_cast<std::size_t>(front_of_[static_cast<std::size_t>(op)])].options;
+std::optional<std::int32_t> Problem::add(std::int32_t op, const partition::ExecutePlan& plan) {
+  cost::Front& front = fronts_[static_cast<std::size_t>(front_of_[static_cast<std::size_t>(op)])];
+  std::vector<cost::PlanOption>& options = front.options;
   const auto same = [&](const cost::PlanOption& other) { return other.plan == plan; };
   const auto found = std::find_if(options.begin(), options.end(), same);
   if (found != options.end()) {
     return static_cast<std::int32_t>(found - options.begin());
+  }
+  if (front.given) {
+    return std::nullopt;
   }
   const ir::Op& node = graph_.ops[static_cast<std::size_t>(op)];
   options.push_back(cost::price(graph_, node, plan, chip_, tiles_));

@@ -128,8 +128,9 @@ class Problem {
     return static_cast<std::size_t>(write_slot_[static_cast<std::size_t>(tensor)]);
   }
 
-  /// Prices `plan` and adds it to the front of `op` unless it is there; tells where it is.
-  std::int32_t add(std::int32_t op, const partition::ExecutePlan& plan);
+  /// Prices `plan` and adds it to the front of `op` unless it is there; tells where it is. Empty
+  /// where the plans of the op were handed in and it is none of them.
+  std::optional<std::int32_t> add(std::int32_t op, const partition::ExecutePlan& plan);
 
   [[nodiscard]] const tile::TileModel& tiles() const { return tiles_; }
 

@@ -179,7 +179,7 @@ std::vector<Choice> Problem::take(const Problem& other, const std::vector<Choice
     const auto& options = front(op).options;
     const partition::ExecutePlan& plan = other.option(op, choices[subscript(op)]).plan;
     if (subscript(number) >= options.size() || options[subscript(number)].plan != plan) {
-      number = add(op, plan);
+      number = add(op, plan).value();
     }
   }
   for (std::int32_t op = 0; op < op_count(); ++op) {

@@ -9,13 +9,13 @@
 #include <unordered_map>
 #include <utility>
 
-#include "elk/base/errors.hpp"
 #include "elk/base/ids.hpp"
 #include "elk/base/parallel.hpp"
 #include "elk/base/watch.hpp"
 #include "elk/partition/plan.hpp"
 #include "elk/program/expand/expander.hpp"
 #include "elk/sim/play/executions.hpp"
+#include "elk/sim/play/issued.hpp"
 #include "elk/sim/play/run_book.hpp"
 #include "elk/sim/play/work.hpp"
 
@@ -65,17 +65,9 @@ class Executor {
   Run run() {
     for (const program::Instruction& instruction : program_.code) {
       Watch::check();
-      switch (instruction.opcode) {
-        case program::Opcode::Preload:
-          preload(instruction.subject);
-          break;
-        case program::Opcode::Store:
-          store(instruction.subject);
-          break;
-        case program::Opcode::Execute:
-          execute(instruction.subject);
-          break;
-      }
+      program::follow(
+          instruction, [&](std::int32_t op) { preload(op); },
+          [&](std::int32_t tensor) { store(tensor); }, [&](std::int32_t op) { execute(op); });
     }
     finish();
     return std::move(run_);
@@ -89,11 +81,7 @@ class Executor {
   };
 
   void preload(std::int32_t op) {
-    const std::int32_t id = expander_.preload_of(op);
-    if (id < 0) {
-      throw InvalidInput(text("the program preloads op ", op, ", which has nothing in HBM"));
-    }
-    DemandOnce& demand = load_of_[subscript(id)];
+    DemandOnce& demand = load_of_[subscript(issued_preload(expander_, op))];
     if (!demand) {
       demand = load([&] { return expander_.preload_signature(op); },
                     [&] { return expander_.preload(op); });
@@ -114,16 +102,15 @@ class Executor {
   }
 
   void store(std::int32_t tensor) {
-    const auto wanted = [&](const ir::Store& store) { return store.tensor == tensor; };
-    const auto found = std::find_if(graph_.stores.begin(), graph_.stores.end(), wanted);
-    if (!chip_.hbm || found == graph_.stores.end()) {
+    const std::optional<std::size_t> number = issued_store(graph_, chip_, tensor);
+    if (!number) {
       return;
     }
-    const auto number = static_cast<std::size_t>(found - graph_.stores.begin());
-    DemandOnce& demand = store_demand_[subscript(expander_.store_of(number))];
+    const ir::Store& stored = graph_.stores[*number];
+    DemandOnce& demand = store_demand_[subscript(expander_.store_of(*number))];
     if (!demand) {
-      demand = load([&] { return expander_.store_signature(*found); },
-                    [&] { return expander_.store(*found); });
+      demand = load([&] { return expander_.store_signature(stored); },
+                    [&] { return expander_.store(stored); });
     }
     const std::size_t job = player_.push(demand.get());
     book_.add_load(*demand);
@@ -134,11 +121,10 @@ class Executor {
     OpRun& row = run_.ops[subscript(op)];
     row.queued = static_cast<std::int32_t>(player_.waiting());
     const Picoseconds reached = player_.now();
-    if (expander_.preload_of(op) >= 0) {
-      if (!preload_job_[subscript(op)]) {
-        throw InvalidInput(text("the program executes op ", op, " without its preload"));
-      }
-      player_.wait(*preload_job_[subscript(op)]);
+    const std::optional<std::size_t>& preload = preload_job_[subscript(op)];
+    check_preloaded(expander_, op, preload.has_value());
+    if (preload) {
+      player_.wait(*preload);
     }
     row.waited = player_.now() - reached;
     row.parts.assign(kPhaseKinds, Picoseconds{0});

@@ -1,13 +1,11 @@
 #include "elk/sim/tasks/program_tasks.hpp"
 
-#include <algorithm>
 #include <memory>
 #include <utility>
 
-#include "elk/base/errors.hpp"
 #include "elk/base/ids.hpp"
-#include "elk/base/text.hpp"
 #include "elk/base/watch.hpp"
+#include "elk/sim/play/issued.hpp"
 
 namespace elk::sim {
 
@@ -29,26 +27,15 @@ ProgramLowering::ProgramLowering(const ir::Graph& graph, const chip::Chip& chip,
 ProgramTasks ProgramLowering::lower() {
   for (const program::Instruction& instruction : program_.code) {
     Watch::check();
-    switch (instruction.opcode) {
-      case program::Opcode::Preload:
-        preload(instruction.subject);
-        break;
-      case program::Opcode::Store:
-        store(instruction.subject);
-        break;
-      case program::Opcode::Execute:
-        execute(instruction.subject);
-        break;
-    }
+    program::follow(
+        instruction, [&](std::int32_t op) { preload(op); },
+        [&](std::int32_t tensor) { store(tensor); }, [&](std::int32_t op) { execute(op); });
   }
   return std::move(out_);
 }
 
 void ProgramLowering::preload(std::int32_t op) {
-  const std::int32_t id = expander_.preload_of(op);
-  if (id < 0) {
-    throw InvalidInput(text("the program preloads op ", op, ", which has nothing in HBM"));
-  }
+  const std::int32_t id = issued_preload(expander_, op);
   auto found = preloads_.find(id);
   if (found == preloads_.end()) {
     found = preloads_.emplace(id, load(expander_.preload(op))).first;
@@ -57,16 +44,14 @@ void ProgramLowering::preload(std::int32_t op) {
 }
 
 void ProgramLowering::store(std::int32_t tensor) {
-  const auto wanted = [&](const ir::Store& store) { return store.tensor == tensor; };
-  const auto store = std::find_if(graph_.stores.begin(), graph_.stores.end(), wanted);
-  if (!chip_.hbm || store == graph_.stores.end()) {
+  const std::optional<std::size_t> number = issued_store(graph_, chip_, tensor);
+  if (!number) {
     return;
   }
-  const std::int32_t id =
-      expander_.store_of(static_cast<std::size_t>(store - graph_.stores.begin()));
+  const std::int32_t id = expander_.store_of(*number);
   auto found = stores_.find(id);
   if (found == stores_.end()) {
-    found = stores_.emplace(id, load(expander_.store(*store))).first;
+    found = stores_.emplace(id, load(expander_.store(graph_.stores[*number]))).first;
   }
   issue(program::Opcode::Store, tensor, found->second);
 }
@@ -90,9 +75,7 @@ TaskId ProgramLowering::issue(program::Opcode opcode, std::int32_t subject, cons
 
 void ProgramLowering::execute(std::int32_t op) {
   const std::optional<TaskId> before = preload_of_[subscript(op)];
-  if (expander_.preload_of(op) >= 0 && !before) {
-    throw InvalidInput(text("the program executes op ", op, " without its preload"));
-  }
+  check_preloaded(expander_, op, before.has_value());
   const Lowered& work = lowered(op);
   const TaskId turn =
       out_.graph.wait(out_.cores, {0}, before ? std::vector{*before} : std::vector<TaskId>{});

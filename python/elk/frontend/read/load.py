@@ -173,21 +173,6 @@ def _without_initializers(proto: onnx.ModelProto) -> onnx.ModelProto:
     return copy
 
 
-def fix_shapes(proto: onnx.ModelProto, shapes: Mapping[str, tuple[int, ...]]) -> None:
-    """Puts numbers in the place of the symbols in input shapes, and drops all other shapes.
-
-    What exporters note as the shape of a result may be an expression that ONNX cannot check.
-    """
-    for value in proto.graph.input:
-        for dim, size in zip(
-            value.type.tensor_type.shape.dim, shapes.get(value.name, ()), strict=False
-        ):
-            dim.dim_value = size
-    del proto.graph.value_info[:]
-    for value in proto.graph.output:
-        value.type.tensor_type.ClearField("shape")
-
-
 def check(proto: onnx.ModelProto, place: str) -> None:
     """Runs ONNX's own checker on a model without external data.
 

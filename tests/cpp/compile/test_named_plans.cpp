@@ -1,0 +1,227 @@
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "compile/plans.hpp"
+#include "elk/base/text.hpp"
+#include "elk/compile/fronts.hpp"
+#include "elk/compile/named_plans.hpp"
+#include "elk/partition/enumerate.hpp"
+#include "schedule/models.hpp"
+
+namespace elk::compile {
+namespace {
+
+const chip::Chip kChip = test::tight_chip(16, 65536);
+
+/// Three equal products and what ends them.
+ir::Graph products() { return test::chain(3, 8, 64, false); }
+
+Options with(std::vector<GivenPlans> plans, Policy policy = Policy::ElkFull) {
+  return {.policy = policy, .pod = Pod::Pooled, .threads = 1, .plans = std::move(plans)};
+}
+
+NamedPlan cut(std::int64_t m, std::int64_t n) {
+  return {.factors = {{"m", m}, {"n", n}}, .temporal = {}, .pace = {}, .order = {}, .mesh_dims = {}};
+}
+
+/// A plan in names.
+NamedPlan named(const ir::Graph& graph, const ir::Op& op, const partition::ExecutePlan& plan) {
+  NamedPlan result = {.factors = {},
+                      .temporal = {},
+                      .pace = std::vector<std::pair<std::string, std::int64_t>>{},
+                      .order = std::vector<std::string>{},
+                      .mesh_dims = std::map<std::string, std::int32_t>{}};
+  const auto name = [&](std::int32_t axis) { return op.axes[static_cast<std::size_t>(axis)].name; };
+  for (std::size_t axis = 0; axis < op.axes.size(); ++axis) {
+    result.factors[op.axes[axis].name] = plan.factors[axis];
+    if (plan.mesh_dims[axis] >= 0) {
+      (*result.mesh_dims)[op.axes[axis].name] = plan.mesh_dims[axis];
+    }
+  }
+  for (const std::int32_t axis : plan.order) {
+    result.order->push_back(name(axis));
+  }
+  for (const std::int32_t axis : plan.loops) {
+    result.pace->emplace_back(name(axis), plan.pace[static_cast<std::size_t>(axis)]);
+  }
+  for (std::size_t k = 0; k < op.operands.size(); ++k) {
+    if (!plan.temporal[k].empty()) {
+      const auto tensor = static_cast<std::size_t>(op.operands[k].tensor);
+      result.temporal[text(graph.tensors[tensor].name, " @ operand ", k)] = plan.temporal[k];
+    }
+  }
+  return result;
+}
+
+partition::ExecutePlan meant(const ir::Graph& graph, const chip::Chip& chip, NamedPlan plan) {
+  return given_plans(graph, chip, {{.op = "op0", .plans = {std::move(plan)}}})[0].at(0);
+}
+
+TEST(NamedPlans, FollowTheRulesWhereTheySayNothing) {
+  const ir::Graph graph = products();
+  const std::vector<std::vector<std::int64_t>> temporal = {{}, {4, 1}, {}};
+  NamedPlan plan = cut(4, 4);
+  plan.temporal["t1"] = {4, 1};
+  EXPECT_EQ(meant(graph, kChip, plan),
+            *partition::complete_plan(graph, graph.ops[0], {4, 4, 1}, temporal, kChip));
+}
+
+TEST(NamedPlans, SayWhatRulesWouldSayOtherwise) {
+  const ir::Graph graph = products();
+  NamedPlan plan = cut(4, 4);
+  plan.temporal["t1 @ operand 1"] = {4, 1};
+  plan.pace = {{"k", 2}};
+  plan.order = {"m", "n"};
+  const partition::ExecutePlan found = meant(graph, kChip, plan);
+  EXPECT_EQ(found.temporal[1], (std::vector<std::int64_t>{4, 1}));
+  EXPECT_EQ(found.pace, (std::vector<std::int64_t>{0, 0, 2}));
+  EXPECT_EQ(found.loops, std::vector<std::int32_t>{2});
+  EXPECT_EQ(found.order, (std::vector<std::int32_t>{0, 1}));
+  EXPECT_NE(found.order, meant(graph, kChip, cut(4, 4)).order);
+}
+
+TEST(NamedPlans, LieOnAGridAsTheySay) {
+  const ir::Graph graph = products();
+  const chip::Chip grid = test::grid_chip(4, 4, 65536);
+  NamedPlan plan = cut(2, 4);
+  plan.mesh_dims = {{"m", 0}, {"n", 1}};
+  const partition::ExecutePlan found = meant(graph, grid, plan);
+  EXPECT_EQ(found.mesh_dims, (std::vector<std::int32_t>{0, 1, -1}));
+  EXPECT_EQ(found.order, (std::vector<std::int32_t>{0, 1}));
+}
+
+/// What is said of a plan that is refused.
+std::string refusal(const chip::Chip& chip, const NamedPlan& plan, const std::string& op = "op0") {
+  try {
+    static_cast<void>(given_plans(products(), chip, {{.op = op, .plans = {cut(2, 2), plan}}}));
+  } catch (const Error& error) {
+    EXPECT_TRUE(is_of_one_way(error));
+    return text(error.code(), ": ", error.what());
+  }
+  return "none";
+}
+
+bool says(const std::string& refusal, const std::string& words) {
+  return refusal.find(words) != std::string::npos;
+}
+
+TEST(NamedPlans, AreRefusedByOpPlanAndRule) {
+  const std::string place = "given_plan: plans['op0'][1]: ";
+  const std::string uneven = refusal(kChip, cut(7, 2));
+  EXPECT_TRUE(says(uneven, place)) << uneven;
+  EXPECT_TRUE(says(uneven, "factor 7 of axis m of size 8 leaves cores without work; 4 would not"));
+  NamedPlan plan = cut(2, 2);
+  plan.factors["q"] = 2;
+  EXPECT_TRUE(says(refusal(kChip, plan), place + "factors names axis 'q', the op has m, n, k"));
+  plan = cut(2, 2);
+  plan.temporal["w"] = {2, 1};
+  EXPECT_TRUE(says(refusal(kChip, plan), place + "temporal names 'w', the op reads t0, t1"));
+  plan = cut(2, 2);
+  plan.temporal["t1"] = {2};
+  EXPECT_TRUE(says(refusal(kChip, plan), "has 2 dimensions and 1 temporal factors"));
+  plan = cut(2, 2);
+  plan.pace = {{"k", 1}};
+  EXPECT_TRUE(says(refusal(kChip, plan), "pace 1 along axis k"));
+  plan = cut(2, 2);
+  plan.order = {"m"};
+  EXPECT_TRUE(says(refusal(kChip, plan), "order does not list exactly"));
+  EXPECT_TRUE(says(refusal(kChip, cut(8, 4)), "uses more than the 16 cores"));
+}
+
+TEST(NamedPlans, AreRefusedWhereTheyDoNotFitTheGrid) {
+  const chip::Chip grid = test::grid_chip(4, 4, 65536);
+  EXPECT_TRUE(says(refusal(grid, cut(2, 8)), "do not fit the chip's grid"));
+  NamedPlan plan = cut(2, 4);
+  plan.mesh_dims = {{"m", 0}, {"n", 1}};
+  plan.order = {"n", "m"};
+  EXPECT_TRUE(says(refusal(grid, plan), "lies along an earlier mesh dimension"));
+}
+
+TEST(NamedPlans, AreRefusedWhereNoOpIsCalledSo) {
+  const std::string unknown = refusal(kChip, cut(2, 2), "op9");
+  EXPECT_TRUE(says(unknown, "given_plan: plans['op9']: no operator of the planned graph, 'net'"));
+}
+
+TEST(NamedPlans, AreInfeasibleWhereACoreHasNoRoom) {
+  const std::string large = refusal(test::tight_chip(16, 8000), cut(1, 1));
+  EXPECT_TRUE(says(large, "sram_overflow: plans['op0'][1]: it needs 10240 bytes a core, 2240 more"))
+      << large;
+}
+
+TEST(NamedPlans, HoldTheNamedOpsAndNoOthersLikeThem) {
+  const ir::Graph graph = products();
+  const GivenPlans given = {.op = "op1", .plans = {cut(2, 2), cut(8, 2)}};
+  const Fronts found = fronts(graph, kChip, test::analytic(), with({given}));
+  const Fronts before = fronts(graph, kChip, test::analytic(), with({}));
+  EXPECT_EQ(found.front_of, (std::vector<std::int32_t>{0, 1, 0, 2}));
+  EXPECT_EQ(before.front_of, (std::vector<std::int32_t>{0, 0, 0, 1}));
+  EXPECT_EQ(found.fronts[0].options.size(), before.fronts[0].options.size());
+  EXPECT_EQ(found.fronts[1].options.size(), 2U);
+  EXPECT_TRUE(found.fronts[1].given);
+}
+
+TEST(NamedPlans, ShareAFrontWhereOpsAndPlansAreEqual) {
+  const GivenPlans first = {.op = "op0", .plans = {cut(2, 2)}};
+  const GivenPlans last = {.op = "op2", .plans = {cut(2, 2)}};
+  const Fronts found = fronts(products(), kChip, test::analytic(), with({first, last}));
+  EXPECT_EQ(found.front_of, (std::vector<std::int32_t>{0, 1, 0, 2}));
+}
+
+TEST(NamedPlans, AreAllThatEveryPolicyTakes) {
+  const ir::Graph graph = test::transformer({.layers = 4});
+  std::vector<GivenPlans> given;
+  for (const std::string op : {"op0", "op15"}) {
+    given.push_back({.op = op, .plans = {cut(2, 4), cut(4, 2)}});
+  }
+  for (const Policy policy : policies_with_all_work()) {
+    const Plan plan = compile(graph, kChip, test::analytic(), with(given, policy));
+    for (const std::size_t op : {std::size_t{0}, std::size_t{15}}) {
+      const cost::Front& front = plan.fronts[static_cast<std::size_t>(plan.front_of[op])];
+      EXPECT_EQ(front.options.size(), 2U);
+      const std::vector<std::int64_t>& factors = plan.ops[op].option.plan.factors;
+      EXPECT_TRUE(factors == (std::vector<std::int64_t>{2, 4, 1}) ||
+                  factors == (std::vector<std::int64_t>{4, 2, 1}));
+    }
+    EXPECT_LE(plan.bounds.lower_bound, to_seconds(plan.predicted.total));
+  }
+}
+
+TEST(NamedPlans, OfAPlanMakeItAgain) {
+  for (const chip::Chip& chip : {kChip, test::grid_chip(4, 4, 65536)}) {
+    const ir::Graph graph = test::transformer({.layers = 3});
+    const Plan first = compile(graph, chip, test::analytic(), with({}, Policy::Static));
+    std::vector<GivenPlans> given;
+    for (std::size_t op = 0; op < graph.ops.size(); ++op) {
+      given.push_back({.op = graph.ops[op].name,
+                       .plans = {named(graph, graph.ops[op], first.ops[op].option.plan)}});
+    }
+    const Plan again = compile(graph, chip, test::analytic(), with(given, Policy::Static));
+    for (std::size_t op = 0; op < graph.ops.size(); ++op) {
+      EXPECT_EQ(again.ops[op].option.plan, first.ops[op].option.plan);
+    }
+    EXPECT_LE(again.predicted.total, first.predicted.total);
+  }
+}
+
+TEST(NamedPlans, AreToldApartInWhatIsKept) {
+  const ir::Graph graph = products();
+  const tile::TileModel tiles = test::analytic();
+  Kept kept;
+  const auto factors = [&](std::vector<GivenPlans> plans) {
+    Options options = with(std::move(plans));
+    options.kept = &kept;
+    return compile(graph, kChip, tiles, options).ops[0].option.plan.factors;
+  };
+  const std::vector<std::int64_t> free = factors({});
+  EXPECT_EQ(factors({{.op = "op0", .plans = {cut(1, 2)}}}), (std::vector<std::int64_t>{1, 2, 1}));
+  EXPECT_EQ(factors({{.op = "op0", .plans = {cut(2, 1)}}}), (std::vector<std::int64_t>{2, 1, 1}));
+  EXPECT_EQ(factors({}), free);
+}
+
+}  // namespace
+}  // namespace elk::compile
