@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from elk import models
 from elk.cli import main
-from emulated_models import CHIPS, CLOSE, MODELS, POLICIES, machine, model_of, pod, product
+from emulated_models import CHIPS, CLOSE, POLICIES, machine, model_of, pod, product
 from plan_oracle import broken_rules
 
 NERF = Path(__file__).parents[2] / "models" / "nerf.onnx"
@@ -163,7 +163,7 @@ def test_options_hold_them_as_a_plan_file_would() -> None:
     options = elk.Options(plans={"a": [{"factors": {"m": 2}, "order": ("m",), "cores": 2}]})
     assert options.plans == {"a": ({"factors": {"m": 2}, "order": ["m"]},)}
     assert pickle.loads(pickle.dumps(options)) == options
-    with pytest.raises(elk.InvalidInputError, match="plans is .* as a keyword"):
+    with pytest.raises(elk.InvalidInputError, match=r"plans is .* as a keyword"):
         compiled(options=options, plans={"a": [{"factors": {"m": 4}}]}, effort="default")
 
 
@@ -231,9 +231,7 @@ def random_plan(rng: random.Random, axes: dict[str, int]) -> dict[str, Any]:
     if rng.random() < 0.6:
         tensor, place = rng.choice([("x", ["m", "k"]), ("w", ["k", "n"])])
         plan["temporal"] = {tensor: [rng.choice([1, 2, 4]) for _ in place]}
-        turns = [
-            axis for axis, t in zip(place, plan["temporal"][tensor], strict=True) if t > 1
-        ]
+        turns = [axis for axis, t in zip(place, plan["temporal"][tensor], strict=True) if t > 1]
         if rng.random() < 0.5:
             rng.shuffle(turns)
             plan["pace"] = {axis: rng.choice([1, 2, 3, 5]) for axis in turns}
@@ -251,7 +249,7 @@ def test_any_plan_is_refused_or_sound(seed: int, chip: str) -> None:
     rng = random.Random(f"{seed} {chip}")
     model = elk.load_model(product(), bindings={})
     x = np.random.default_rng(seed).integers(-4, 5, (12, 20)).astype(np.float32)
-    taken = refused = 0
+    taken, refusals = 0, []
     for _ in range(40):
         plan = random_plan(rng, {"m": 12, "n": 8, "k": 20})
         try:
@@ -259,10 +257,7 @@ def test_any_plan_is_refused_or_sound(seed: int, chip: str) -> None:
                 model, machine(chip), pod="pooled", policy="elk-dyn", plans={0: [plan]}
             )
         except elk.InvalidInputError as error:
-            assert error.code == "given_plan"
-            assert error.place == f"plans['{model.graph.ops[0].name}'][0]"
-            assert error.remedy
-            refused += 1
+            refusals.append(error)
             continue
         taken += 1
         (row,) = rows_of(found).values()
@@ -276,7 +271,10 @@ def test_any_plan_is_refused_or_sound(seed: int, chip: str) -> None:
         assert found.bounds.lower_bound_s <= found.simulate().latency_s
         assert np.array_equal(found.emulate({"x": x})["y"], x @ np.full((20, 8), 0.5, np.float32))
     assert taken > 5
-    assert refused > 5
+    assert len(refusals) > 5
+    places = {(error.code, error.place) for error in refusals}
+    assert places == {("given_plan", f"plans['{model.graph.ops[0].name}'][0]")}
+    assert all(error.remedy for error in refusals)
 
 
 # --- refusals ---
@@ -342,7 +340,7 @@ def test_a_wrong_plan_is_refused(plans: Any, place: str, why: str, remedy: str) 
 
 def test_a_plan_that_fits_no_core_is_infeasible() -> None:
     chip = elk.chips.get("tiny").replace(sram_bytes=16 * 1024, reserved_bytes=256)
-    with pytest.raises(elk.InfeasibleError, match="it needs .* bytes a core") as caught:
+    with pytest.raises(elk.InfeasibleError, match=r"it needs \d+ bytes a core") as caught:
         elk.compile(NERF, chip, bindings=SIZES, plans={LINEAR: [{"factors": {}}]})
     assert caught.value.code == "sram_overflow"
     assert caught.value.place == "plans['node_linear'][0]"

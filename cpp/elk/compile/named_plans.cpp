@@ -160,10 +160,10 @@ std::vector<partition::ExecutePlan> plans_of(const ir::Graph& graph, const ir::O
     }
     const std::int64_t space = partition::footprint(graph, op, result.back(), chip).space.value;
     if (space > room) {
-      throw Infeasible(text(place, "it needs ", space, " bytes a core, ", space - room,
-                            " more than the ", room,
-                            " that are usable (core.sram_bytes - core.reserved_bytes)"),
-                       "sram_overflow");
+      throw Infeasible(
+          text(place, "it needs ", space, " bytes a core, ", space - room, " more than the ", room,
+               " that are usable (core.sram_bytes - core.reserved_bytes)"),
+          "sram_overflow");
     }
   }
   return result;

@@ -23,8 +23,8 @@ namespace elk::compile {
 /// same whichever were asked before.
 class Passes {
  public:
-  /// Throws Infeasible where an op fits in no way, and what `given_plans` throws. `tiles`, and what the options keep, must live as
-  /// long.
+  /// Throws Infeasible where an op fits in no way, and what `given_plans` throws. `tiles`, and what
+  /// the options keep, must live as long.
   Passes(ir::Graph graph, chip::Chip chip, const tile::TileModel& tiles, const Options& options);
 
   /// The plan of the policy of `options`, which differ from those before in nothing but it, the

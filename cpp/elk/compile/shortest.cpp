@@ -121,8 +121,8 @@ class Contest {
     }
   }
 
-  /// Whether `policy`, which has found `best`, tries all cores as one machine: one that takes effort
-  /// looks first at what the policy below it finds.
+  /// Whether `policy`, which has found `best`, tries all cores as one machine: one that takes
+  /// effort looks first at what the policy below it finds.
   bool may_pool(schedule::Policy policy, Picoseconds best) {
     if (!is_below(entrants_.pooled.about, kPooledOverestimate, entrants_.proposals.front().time)) {
       return false;

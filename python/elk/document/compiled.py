@@ -16,7 +16,6 @@ from elk.document.schema import (
     BufferRow,
     FrontRow,
     GivenFront,
-    GivenPlans,
     ModelRow,
     OpTimesRow,
     PlanDocument,
@@ -29,6 +28,7 @@ from elk.document.schema import (
 from elk.document.sections import Sections
 
 if TYPE_CHECKING:
+    from elk.document.given import GivenPlans
     from elk.document.listing import PlacedProgram
     from elk.document.simulated import How
     from elk.emulation.emulate import EmulatedPlan

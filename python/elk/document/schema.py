@@ -6,7 +6,7 @@ plan be read back, checked and explained from its file alone.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final, Literal, NotRequired, TypeAlias
+from typing import Annotated, Any, Final, Literal, NotRequired
 
 from annotated_types import Ge, Le, Len, MinLen
 from typing_extensions import TypedDict
@@ -138,23 +138,6 @@ class ExecuteRow(TypedDict):
     reduce_s: Seconds
     time_s: Seconds
     extrapolated: Annotated[float, Ge(0.0), Le(1.0)]
-
-
-class GivenRow(TypedDict):
-    """A plan of an op that was made elsewhere, in the words of `ExecuteRow`.
-
-    Axes without a factor are whole; what else is left out follows by ELK's rules.
-    """
-
-    factors: dict[str, Size]
-    temporal: NotRequired[dict[str, list[Size]]]
-    pace: NotRequired[dict[str, Size]]
-    order: NotRequired[list[str]]
-    mesh_dims: NotRequired[dict[str, Position]]
-
-
-GivenPlans: TypeAlias = dict[str | int, tuple[GivenRow, ...]]
-"""Plans that were made elsewhere, by the name or the id of an op."""
 
 
 class PreloadRow(TypedDict):

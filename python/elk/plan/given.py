@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from elk import _core
+from elk.document.given import GivenPlans, GivenRow
 from elk.document.rules import dotted, shown
-from elk.document.schema import ExecuteRow, GivenPlans, GivenRow
+from elk.document.schema import ExecuteRow
 from elk.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -16,7 +17,8 @@ if TYPE_CHECKING:
 
 # By the name or the id of an operator, the plans that it may take: mappings with the keys of
 # `GivenRow`, or whole `execute` rows of a plan file, whose other keys follow and are not read.
-OperatorPlans: TypeAlias = Mapping[str | int, Iterable[Mapping[str, Any]]]
+_Plans: TypeAlias = Iterable[Mapping[str, Any]]
+OperatorPlans: TypeAlias = Mapping[str, _Plans] | Mapping[int, _Plans] | Mapping[str | int, _Plans]
 
 _RULES: Final = (
     "change it by the rules of docs/design.md, section 3, or leave it out; "

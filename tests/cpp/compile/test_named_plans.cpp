@@ -18,15 +18,16 @@ namespace {
 
 const chip::Chip kChip = test::tight_chip(16, 65536);
 
-/// Three equal products and what ends them.
-ir::Graph products() { return test::chain(3, 8, 64, false); }
+/// A product of the input, three equal ones, and what ends them.
+ir::Graph products() { return test::chain(4, 8, 64, false); }
 
 Options with(std::vector<GivenPlans> plans, Policy policy = Policy::ElkFull) {
   return {.policy = policy, .pod = Pod::Pooled, .threads = 1, .plans = std::move(plans)};
 }
 
 NamedPlan cut(std::int64_t m, std::int64_t n) {
-  return {.factors = {{"m", m}, {"n", n}}, .temporal = {}, .pace = {}, .order = {}, .mesh_dims = {}};
+  return {
+      .factors = {{"m", m}, {"n", n}}, .temporal = {}, .pace = {}, .order = {}, .mesh_dims = {}};
 }
 
 /// A plan in names.
@@ -155,32 +156,32 @@ TEST(NamedPlans, AreInfeasibleWhereACoreHasNoRoom) {
 
 TEST(NamedPlans, HoldTheNamedOpsAndNoOthersLikeThem) {
   const ir::Graph graph = products();
-  const GivenPlans given = {.op = "op1", .plans = {cut(2, 2), cut(8, 2)}};
+  const GivenPlans given = {.op = "op2", .plans = {cut(2, 2), cut(8, 2)}};
   const Fronts found = fronts(graph, kChip, test::analytic(), with({given}));
   const Fronts before = fronts(graph, kChip, test::analytic(), with({}));
-  EXPECT_EQ(found.front_of, (std::vector<std::int32_t>{0, 1, 0, 2}));
-  EXPECT_EQ(before.front_of, (std::vector<std::int32_t>{0, 0, 0, 1}));
-  EXPECT_EQ(found.fronts[0].options.size(), before.fronts[0].options.size());
-  EXPECT_EQ(found.fronts[1].options.size(), 2U);
-  EXPECT_TRUE(found.fronts[1].given);
+  EXPECT_EQ(found.front_of, (std::vector<std::int32_t>{0, 1, 2, 1, 3}));
+  EXPECT_EQ(before.front_of, (std::vector<std::int32_t>{0, 1, 1, 1, 2}));
+  EXPECT_EQ(found.fronts[1].options.size(), before.fronts[1].options.size());
+  EXPECT_EQ(found.fronts[2].options.size(), 2U);
+  EXPECT_TRUE(found.fronts[2].given);
 }
 
 TEST(NamedPlans, ShareAFrontWhereOpsAndPlansAreEqual) {
-  const GivenPlans first = {.op = "op0", .plans = {cut(2, 2)}};
-  const GivenPlans last = {.op = "op2", .plans = {cut(2, 2)}};
+  const GivenPlans first = {.op = "op1", .plans = {cut(2, 2)}};
+  const GivenPlans last = {.op = "op3", .plans = {cut(2, 2)}};
   const Fronts found = fronts(products(), kChip, test::analytic(), with({first, last}));
-  EXPECT_EQ(found.front_of, (std::vector<std::int32_t>{0, 1, 0, 2}));
+  EXPECT_EQ(found.front_of, (std::vector<std::int32_t>{0, 1, 2, 1, 3}));
 }
 
 TEST(NamedPlans, AreAllThatEveryPolicyTakes) {
   const ir::Graph graph = test::transformer({.layers = 4});
   std::vector<GivenPlans> given;
-  for (const std::string op : {"op0", "op15"}) {
+  for (const std::string op : {"op12", "op24"}) {
     given.push_back({.op = op, .plans = {cut(2, 4), cut(4, 2)}});
   }
   for (const Policy policy : policies_with_all_work()) {
     const Plan plan = compile(graph, kChip, test::analytic(), with(given, policy));
-    for (const std::size_t op : {std::size_t{0}, std::size_t{15}}) {
+    for (const std::size_t op : {std::size_t{12}, std::size_t{24}}) {
       const cost::Front& front = plan.fronts[static_cast<std::size_t>(plan.front_of[op])];
       EXPECT_EQ(front.options.size(), 2U);
       const std::vector<std::int64_t>& factors = plan.ops[op].option.plan.factors;

@@ -109,6 +109,19 @@ TEST(FindRepeat, FindsThousandsOfOpsAtOnce) {
   EXPECT_EQ(find_repeat(chain.graph()), (Repeat{.begin = 2, .period = 3, .count = 3000}));
 }
 
+TEST(FindRepeat, LeavesOutLayersOfAnotherKind) {
+  testing::Chain chain(8);
+  const std::int32_t mask = chain.add("exp", {chain.tensor(Home::Input)});
+  std::int32_t x = chain.add("tanh", {chain.tensor(Home::Input)});
+  for (int i = 0; i < 5; ++i) {
+    x = layer(chain, x, mask);
+  }
+  std::vector<std::int32_t> kinds = equal_ops(chain.graph());
+  EXPECT_EQ(find_repeat(chain.graph(), kinds), find_repeat(chain.graph()));
+  kinds[5] = 99;  // The first op of the second layer.
+  EXPECT_EQ(find_repeat(chain.graph(), kinds), (Repeat{.begin = 6, .period = 3, .count = 3}));
+}
+
 TEST(EqualOps, LooksAtExpressionsAndHomesOnly) {
   testing::Chain chain(8);
   const std::int32_t a = chain.add("exp", {chain.tensor(Home::Input)});

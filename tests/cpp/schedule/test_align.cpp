@@ -135,7 +135,7 @@ TEST(Feeding, AddsThePlanOnceAndGathersLess) {
   const ir::Graph graph = Pair{.rows = 16, .outs = 64, .width = 64}.graph();
   Problem problem = test::problem(graph, chip, tiles);
   const auto reader = reader_plan(graph, {1, 16, 4}, chip);
-  const Choice read{.option = problem.add(1, *reader), .state = 0};
+  const Choice read{.option = problem.add(1, *reader).value(), .state = 0};
   const Choice made = feeding(problem, 0, 1, read).value();
   EXPECT_EQ(feeding(problem, 0, 1, read), made);
   double least = 1.0;

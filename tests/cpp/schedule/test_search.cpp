@@ -37,6 +37,18 @@ std::optional<Found> result(const ir::Graph& graph, const chip::Chip& chip, Poli
   }
 }
 
+TEST(Search, LeavesOthersAsideWhereThePapersStaticIsAsked) {
+  for (const bool streams : {true, false}) {
+    chip::Chip chip = test::tight_chip(16, 65536);
+    chip = streams ? chip : test::without_hbm(chip);
+    const ir::Graph graph = test::chain(4, 8, 64, true);
+    const std::optional<Found> found = result(graph, chip, Policy::StaticPaper);
+    ASSERT_TRUE(found);
+    EXPECT_EQ(found->origin, Policy::StaticPaper);
+    EXPECT_TRUE(program::check(graph, chip, found->program).empty());
+  }
+}
+
 TEST(Search, NeverGetsWorseFromBasicToStaticToElk) {
   Random random{41};
   int models = 0;

@@ -17,9 +17,8 @@ std::int32_t issued_preload(const program::Expander& expander, std::int32_t op) 
 
 std::optional<std::size_t> issued_store(const ir::Graph& graph, const chip::Chip& chip,
                                         std::int32_t tensor) {
-  const auto found =
-      std::find_if(graph.stores.begin(), graph.stores.end(),
-                   [&](const ir::Store& store) { return store.tensor == tensor; });
+  const auto found = std::find_if(graph.stores.begin(), graph.stores.end(),
+                                  [&](const ir::Store& store) { return store.tensor == tensor; });
   if (!chip.hbm || found == graph.stores.end()) {
     return std::nullopt;
   }

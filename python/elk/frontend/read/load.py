@@ -21,8 +21,6 @@ from elk.frontend.read.scan import check_parsed_bytes, message_depth
 from elk.limits import DEFAULT
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from elk.limits import Limits
 
     Source: TypeAlias = str | Path | bytes | onnx.ModelProto
