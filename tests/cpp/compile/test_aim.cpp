@@ -49,8 +49,8 @@ TEST(Aim, CountsTheWorkOfARun) {
   const ir::Graph graph = test::transformer({.layers = 2});
   const tile::TileModel tiles = test::analytic();
   const auto joules = [&](const Plan& plan) {
-    return work_joules(
-        simulate(graph, kPowered, plan.program, tiles, sim::Fidelity::Symmetric), kPowered);
+    return work_joules(simulate(graph, kPowered, plan.program, tiles, sim::Fidelity::Symmetric),
+                       kPowered);
   };
   const double frugal = joules(aimed(Objective::Energy));
   EXPECT_GT(frugal, 0.0);

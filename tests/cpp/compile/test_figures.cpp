@@ -38,8 +38,7 @@ TEST(Figures, SayWhatAChipSendsInACollective) {
   const ir::Graph graph = test::transformer({.layers = 2, .width = 256});
   const Plan made = *plan(graph, pair, Policy::Static, 1, Pod::Sharded);
   ASSERT_TRUE(made.shard);
-  const std::vector<Figures> found =
-      figures(made.shard->graph, chip::one_of(pair), made.program);
+  const std::vector<Figures> found = figures(made.shard->graph, chip::one_of(pair), made.program);
   bool sends = false;
   for (std::size_t op = 0; op < found.size(); ++op) {
     EXPECT_EQ(found[op].sent, made.ops[op].option.shift.crossing);

@@ -13,10 +13,10 @@ namespace {
 
 /// What a function makes of a row of values each, with the numbers of its attributes.
 template <class Wide>
-std::vector<Wide> applied(const Function<Wide>* function, const std::vector<std::vector<Wide>>& rows,
+std::vector<Wide> applied(const Function<Wide>* function,
+                          const std::vector<std::vector<Wide>>& rows,
                           std::vector<double> extra = {}) {
-  Arguments<Wide> arguments{
-      .values = {}, .extra = std::move(extra), .count = rows.front().size()};
+  Arguments<Wide> arguments{.values = {}, .extra = std::move(extra), .count = rows.front().size()};
   for (const std::vector<Wide>& row : rows) {
     arguments.values.push_back({.data = row.data(), .step = row.size() == 1 ? 0 : 1});
   }
