@@ -164,6 +164,7 @@ void bind_options(py::module_& m) {
             return result;
           },
           "How many entries were found, of how many asked for, by what is kept.");
+  bind_given(m);
   py::class_<compile::Options>(m, "Options", "What the compiler is asked for.")
       .def(py::init([](const schedule::PolicyEntry& policy, schedule::Effort effort,
                        schedule::Objective objective, compile::Pod pod, std::int32_t threads,
@@ -231,7 +232,6 @@ void bind_search(py::module_& m) {
 
 void bind_compile(py::module_& m) {
   bind_policies(m);
-  bind_given(m);
   bind_options(m);
   bind_search(m);
 

@@ -71,11 +71,17 @@ std::int64_t looks(const ir::Graph& graph, const chip::Chip& chip,
   return std::min(most, kLooks / std::max<std::int64_t>(1, vast));
 }
 
+/// Plans that are given, for each op, and how many threads price them.
+struct Handed {
+  const std::vector<std::vector<partition::ExecutePlan>>& plans;
+  int threads;
+};
+
 /// The fronts of searched spaces, with those of ops whose plans are given in their place: ops that
 /// are equal and have the same plans share one.
 Fronts with_given(const ir::Graph& graph, const chip::Chip& chip, const tile::TileModel& tiles,
-                  const std::vector<std::vector<partition::ExecutePlan>>& plans, int threads,
-                  const Fronts& searched) {
+                  const Handed& handed, const Fronts& searched) {
+  const std::vector<std::vector<partition::ExecutePlan>>& plans = handed.plans;
   std::map<std::pair<std::int32_t, std::vector<partition::ExecutePlan>>, std::int32_t> known;
   std::vector<std::size_t> firsts;
   Fronts result{.fronts = {}, .front_of = {}};
@@ -91,11 +97,11 @@ Fronts with_given(const ir::Graph& graph, const chip::Chip& chip, const tile::Ti
       firsts,
       [&](std::size_t op) {
         const cost::Front& front = searched.fronts[subscript(searched.front_of[op])];
-        return plans[op].empty()
-                   ? front
-                   : cost::given_front(graph, graph.ops[op], chip, tiles, plans[op], front);
+        return plans[op].empty() ? front
+                                 : cost::given_front(graph, graph.ops[op], chip, tiles,
+                                                     {.plans = plans[op], .searched = front});
       },
-      threads);
+      handed.threads);
   return result;
 }
 
@@ -127,7 +133,7 @@ Fronts fronts(const ir::Graph& graph, const chip::Chip& chip, const tile::TileMo
       },
       options.threads);
   if (!options.plans.empty()) {
-    result = with_given(graph, chip, tiles, given, options.threads, result);
+    result = with_given(graph, chip, tiles, {.plans = given, .threads = options.threads}, result);
   }
   refuse_oversized(graph, chip, result);
   return result;

@@ -21,6 +21,27 @@ std::string listed(const Words& words) {
   return result;
 }
 
+/// Names and what they stand for.
+template <class Pairs>
+void add_pairs(const Pairs& pairs, KeyWriter& key) {
+  key.add(pairs.size());
+  for (const auto& [name, value] : pairs) {
+    key.all(name, value);
+  }
+}
+
+using Numbers = std::vector<std::pair<std::string, std::int64_t>>;
+
+/// The names of an op's axes.
+std::vector<std::string> axis_names(const ir::Op& op) {
+  std::vector<std::string> result;
+  result.reserve(op.axes.size());
+  for (const ir::Axis& axis : op.axes) {
+    result.push_back(axis.name);
+  }
+  return result;
+}
+
 /// The plan of one op that some names stand for.
 class Meant {
  public:
@@ -60,11 +81,8 @@ class Meant {
   [[nodiscard]] std::int32_t axis(const char* key, const std::string& name) const {
     const auto found = axes_.find(name);
     if (found == axes_.end()) {
-      std::vector<std::string> known;
-      for (const ir::Axis& one : op_.axes) {
-        known.push_back(one.name);
-      }
-      throw InvalidInput(text(key, " names axis '", name, "', the op has ", listed(known)));
+      throw InvalidInput(
+          text(key, " names axis '", name, "', the op has ", listed(axis_names(op_))));
     }
     return found->second;
   }
@@ -201,28 +219,12 @@ void add_given(const std::vector<GivenPlans>& given, KeyWriter& key) {
   for (const auto& [op, plans] : given) {
     key.all(op, plans.size());
     for (const auto& [factors, temporal, pace, order, mesh_dims] : plans) {
-      key.add(factors.size());
-      for (const auto& [name, factor] : factors) {
-        key.all(name, factor);
-      }
-      key.add(temporal.size());
-      for (const auto& [name, parts] : temporal) {
-        key.all(name, parts);
-      }
+      add_pairs(factors, key);
+      add_pairs(temporal, key);
       key.all(pace.has_value(), order.has_value(), mesh_dims.has_value());
-      if (pace) {
-        key.add(pace->size());
-        for (const auto& [name, length] : *pace) {
-          key.all(name, length);
-        }
-      }
+      add_pairs(pace.value_or(Numbers{}), key);
       key.add(order.value_or(std::vector<std::string>{}));
-      if (mesh_dims) {
-        key.add(mesh_dims->size());
-        for (const auto& [name, dim] : *mesh_dims) {
-          key.all(name, dim);
-        }
-      }
+      add_pairs(mesh_dims.value_or(std::map<std::string, std::int32_t>{}), key);
     }
   }
 }

@@ -19,7 +19,7 @@ namespace {
 const chip::Chip kChip = test::tight_chip(16, 65536);
 
 /// A product of the input, three equal ones, and what ends them.
-ir::Graph products() { return test::chain(4, 8, 64, false); }
+ir::Graph four_products() { return test::chain(4, 8, 64, false); }
 
 Options with(std::vector<GivenPlans> plans, Policy policy = Policy::ElkFull) {
   return {.policy = policy, .pod = Pod::Pooled, .threads = 1, .plans = std::move(plans)};
@@ -64,7 +64,7 @@ partition::ExecutePlan meant(const ir::Graph& graph, const chip::Chip& chip, Nam
 }
 
 TEST(NamedPlans, FollowTheRulesWhereTheySayNothing) {
-  const ir::Graph graph = products();
+  const ir::Graph graph = four_products();
   const std::vector<std::vector<std::int64_t>> temporal = {{}, {4, 1}, {}};
   NamedPlan plan = cut(4, 4);
   plan.temporal["t1"] = {4, 1};
@@ -73,7 +73,7 @@ TEST(NamedPlans, FollowTheRulesWhereTheySayNothing) {
 }
 
 TEST(NamedPlans, SayWhatRulesWouldSayOtherwise) {
-  const ir::Graph graph = products();
+  const ir::Graph graph = four_products();
   NamedPlan plan = cut(4, 4);
   plan.temporal["t1 @ operand 1"] = {4, 1};
   plan.pace = {{"k", 2}};
@@ -87,7 +87,7 @@ TEST(NamedPlans, SayWhatRulesWouldSayOtherwise) {
 }
 
 TEST(NamedPlans, LieOnAGridAsTheySay) {
-  const ir::Graph graph = products();
+  const ir::Graph graph = four_products();
   const chip::Chip grid = test::grid_chip(4, 4, 65536);
   NamedPlan plan = cut(2, 4);
   plan.mesh_dims = {{"m", 0}, {"n", 1}};
@@ -97,9 +97,10 @@ TEST(NamedPlans, LieOnAGridAsTheySay) {
 }
 
 /// What is said of a plan that is refused.
-std::string refusal(const chip::Chip& chip, const NamedPlan& plan, const std::string& op = "op0") {
+std::string refused_as(const chip::Chip& chip, const NamedPlan& plan,
+                       const std::string& op = "op0") {
   try {
-    static_cast<void>(given_plans(products(), chip, {{.op = op, .plans = {cut(2, 2), plan}}}));
+    static_cast<void>(given_plans(four_products(), chip, {{.op = op, .plans = {cut(2, 2), plan}}}));
   } catch (const Error& error) {
     EXPECT_TRUE(is_of_one_way(error));
     return text(error.code(), ": ", error.what());
@@ -107,55 +108,60 @@ std::string refusal(const chip::Chip& chip, const NamedPlan& plan, const std::st
   return "none";
 }
 
-bool says(const std::string& refusal, const std::string& words) {
-  return refusal.find(words) != std::string::npos;
+bool has_words(const std::string& said, const std::string& words) {
+  return said.find(words) != std::string::npos;
 }
 
 TEST(NamedPlans, AreRefusedByOpPlanAndRule) {
   const std::string place = "given_plan: plans['op0'][1]: ";
-  const std::string uneven = refusal(kChip, cut(7, 2));
-  EXPECT_TRUE(says(uneven, place)) << uneven;
-  EXPECT_TRUE(says(uneven, "factor 7 of axis m of size 8 leaves cores without work; 4 would not"));
+  const std::string uneven = refused_as(kChip, cut(7, 2));
+  EXPECT_TRUE(has_words(uneven, place)) << uneven;
+  EXPECT_TRUE(
+      has_words(uneven, "factor 7 of axis m of size 8 leaves cores without work; 4 would not"));
   NamedPlan plan = cut(2, 2);
   plan.factors["q"] = 2;
-  EXPECT_TRUE(says(refusal(kChip, plan), place + "factors names axis 'q', the op has m, n, k"));
+  EXPECT_TRUE(
+      has_words(refused_as(kChip, plan), place + "factors names axis 'q', the op has m, n, k"));
   plan = cut(2, 2);
   plan.temporal["w"] = {2, 1};
-  EXPECT_TRUE(says(refusal(kChip, plan), place + "temporal names 'w', the op reads t0, t1"));
+  EXPECT_TRUE(
+      has_words(refused_as(kChip, plan), place + "temporal names 'w', the op reads t0, t1"));
   plan = cut(2, 2);
   plan.temporal["t1"] = {2};
-  EXPECT_TRUE(says(refusal(kChip, plan), "has 2 dimensions and 1 temporal factors"));
+  EXPECT_TRUE(has_words(refused_as(kChip, plan), "has 2 dimensions and 1 temporal factors"));
   plan = cut(2, 2);
   plan.pace = {{"k", 1}};
-  EXPECT_TRUE(says(refusal(kChip, plan), "pace 1 along axis k"));
+  EXPECT_TRUE(has_words(refused_as(kChip, plan), "pace 1 along axis k"));
   plan = cut(2, 2);
   plan.order = {"m"};
-  EXPECT_TRUE(says(refusal(kChip, plan), "order does not list exactly"));
-  EXPECT_TRUE(says(refusal(kChip, cut(8, 4)), "uses more than the 16 cores"));
+  EXPECT_TRUE(has_words(refused_as(kChip, plan), "order does not list exactly"));
+  EXPECT_TRUE(has_words(refused_as(kChip, cut(8, 4)), "uses more than the 16 cores"));
 }
 
 TEST(NamedPlans, AreRefusedWhereTheyDoNotFitTheGrid) {
   const chip::Chip grid = test::grid_chip(4, 4, 65536);
-  EXPECT_TRUE(says(refusal(grid, cut(2, 8)), "do not fit the chip's grid"));
+  EXPECT_TRUE(has_words(refused_as(grid, cut(2, 8)), "do not fit the chip's grid"));
   NamedPlan plan = cut(2, 4);
   plan.mesh_dims = {{"m", 0}, {"n", 1}};
   plan.order = {"n", "m"};
-  EXPECT_TRUE(says(refusal(grid, plan), "lies along an earlier mesh dimension"));
+  EXPECT_TRUE(has_words(refused_as(grid, plan), "lies along an earlier mesh dimension"));
 }
 
 TEST(NamedPlans, AreRefusedWhereNoOpIsCalledSo) {
-  const std::string unknown = refusal(kChip, cut(2, 2), "op9");
-  EXPECT_TRUE(says(unknown, "given_plan: plans['op9']: no operator of the planned graph, 'net'"));
+  const std::string unknown = refused_as(kChip, cut(2, 2), "op9");
+  EXPECT_TRUE(
+      has_words(unknown, "given_plan: plans['op9']: no operator of the planned graph, 'net'"));
 }
 
 TEST(NamedPlans, AreInfeasibleWhereACoreHasNoRoom) {
-  const std::string large = refusal(test::tight_chip(16, 8000), cut(1, 1));
-  EXPECT_TRUE(says(large, "sram_overflow: plans['op0'][1]: it needs 10240 bytes a core, 2240 more"))
+  const std::string large = refused_as(test::tight_chip(16, 8000), cut(1, 1));
+  EXPECT_TRUE(
+      has_words(large, "sram_overflow: plans['op0'][1]: it needs 10240 bytes a core, 2240 more"))
       << large;
 }
 
 TEST(NamedPlans, HoldTheNamedOpsAndNoOthersLikeThem) {
-  const ir::Graph graph = products();
+  const ir::Graph graph = four_products();
   const GivenPlans given = {.op = "op2", .plans = {cut(2, 2), cut(8, 2)}};
   const Fronts found = fronts(graph, kChip, test::analytic(), with({given}));
   const Fronts before = fronts(graph, kChip, test::analytic(), with({}));
@@ -169,7 +175,7 @@ TEST(NamedPlans, HoldTheNamedOpsAndNoOthersLikeThem) {
 TEST(NamedPlans, ShareAFrontWhereOpsAndPlansAreEqual) {
   const GivenPlans first = {.op = "op1", .plans = {cut(2, 2)}};
   const GivenPlans last = {.op = "op3", .plans = {cut(2, 2)}};
-  const Fronts found = fronts(products(), kChip, test::analytic(), with({first, last}));
+  const Fronts found = fronts(four_products(), kChip, test::analytic(), with({first, last}));
   EXPECT_EQ(found.front_of, (std::vector<std::int32_t>{0, 1, 2, 1, 3}));
 }
 
@@ -210,7 +216,7 @@ TEST(NamedPlans, OfAPlanMakeItAgain) {
 }
 
 TEST(NamedPlans, AreToldApartInWhatIsKept) {
-  const ir::Graph graph = products();
+  const ir::Graph graph = four_products();
   const tile::TileModel tiles = test::analytic();
   Kept kept;
   const auto factors = [&](std::vector<GivenPlans> plans) {

@@ -28,7 +28,9 @@ Front searched(const test::OneOp& one) {
 }
 
 Front given(const test::OneOp& one, const std::vector<partition::ExecutePlan>& plans) {
-  return given_front(one.graph, one.op(), kChip, test::analytic(), plans, searched(one));
+  const Front all = searched(one);
+  return given_front(one.graph, one.op(), kChip, test::analytic(),
+                     {.plans = plans, .searched = all});
 }
 
 void expect_equal(const Floor& a, const Floor& b) {

@@ -43,15 +43,14 @@ bool takes_less(const PlanOption& a, const PlanOption& b) {
 }  // namespace
 
 Front given_front(const ir::Graph& graph, const ir::Op& op, const chip::Chip& chip,
-                  const tile::TileModel& tiles, const std::vector<partition::ExecutePlan>& plans,
-                  const Front& searched) {
+                  const tile::TileModel& tiles, const Given& given) {
   Front front{.options = {},
               .counts = {},
               .fastest = 0,
-              .floor = searched.floor,
-              .smallest = searched.smallest,
+              .floor = given.searched.floor,
+              .smallest = given.searched.smallest,
               .given = true};
-  for (const partition::ExecutePlan& plan : plans) {
+  for (const partition::ExecutePlan& plan : given.plans) {
     const bool known = std::any_of(front.options.begin(), front.options.end(),
                                    [&](const PlanOption& other) { return other.plan == plan; });
     if (!known) {

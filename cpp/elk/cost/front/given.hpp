@@ -10,15 +10,20 @@
 
 namespace elk::cost {
 
+/// Plans of an op that are handed in, valid and each fit for a core, at least one; and the front of
+/// its whole space.
+struct Given {
+  const std::vector<partition::ExecutePlan>& plans;
+  const Front& searched;
+};
+
 /// The front of an op whose plans are handed in: all of them, priced, by time; none is compared
-/// with another. They must be valid, fit a core and be at least one.
+/// with another.
 ///
-/// The floor is that of `searched`, the front of the op's whole space, in which the plans lie:
-/// bounds hold for any part of it. Two things lie outside and lower it: steps shorter than the
+/// The floor is that of the op's whole space, in which the plans lie: bounds hold for any part of
+/// it. Two things lie outside and lower it: steps shorter than the
 /// shortest partition, which no search takes, and a collective on other cores than its rule says.
 [[nodiscard]] Front given_front(const ir::Graph& graph, const ir::Op& op, const chip::Chip& chip,
-                                const tile::TileModel& tiles,
-                                const std::vector<partition::ExecutePlan>& plans,
-                                const Front& searched);
+                                const tile::TileModel& tiles, const Given& given);
 
 }  // namespace elk::cost
