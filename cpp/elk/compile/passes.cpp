@@ -53,7 +53,7 @@ PlannedOp planned(const schedule::Problem& problem, std::int32_t op, const sched
   return result;
 }
 
-schedule::Span span(const cost::Interval& interval) {
+schedule::Span span(const Interval<Seconds>& interval) {
   return {.begin = to_picoseconds(interval.begin), .end = to_picoseconds(interval.end)};
 }
 

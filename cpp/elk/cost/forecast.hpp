@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "elk/base/intervals.hpp"
 #include "elk/base/units.hpp"
 #include "elk/cost/exchange/link_use.hpp"
 
@@ -65,15 +66,11 @@ struct Sharing {
   bool regions = false;   // whether exchanges and preloads meet region by region, as on a grid
 };
 
-struct Interval {
-  Seconds begin;
-  Seconds end;
-};
 
 struct TimelineResult {
-  std::vector<Interval> preloads;  // per op
-  std::vector<Interval> executes;  // per op
-  std::vector<Interval> stores;    // as `write_backs`
+  std::vector<Interval<Seconds>> preloads;  // per op
+  std::vector<Interval<Seconds>> executes;  // per op
+  std::vector<Interval<Seconds>> stores;    // as `write_backs`
   Seconds total;
 };
 
