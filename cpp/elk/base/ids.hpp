@@ -3,21 +3,54 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <ostream>
 
 namespace elk {
 
-/// A position in one kind of list. Ids of different kinds do not compare, convert or mix.
+/// A position in one kind of list. Ids of different kinds do not compare, convert or mix, and none
+/// becomes a number or comes from one unasked. Positions of one kind can be counted along:
+/// `id + 1` is the next id, and `a - b` how many ids `a` comes after `b`.
 template <class Kind>
 struct Id {
   std::int32_t value{};
 
+  /// Stands where there is no id.
+  static const Id none;
+
+  constexpr Id() = default;
+  explicit constexpr Id(std::int32_t position) : value(position) {}
+
   /// The id as a subscript.
   [[nodiscard]] constexpr std::size_t index() const { return static_cast<std::size_t>(value); }
+
+  constexpr Id& operator++() {
+    ++value;
+    return *this;
+  }
+  constexpr Id operator++(int) {
+    const Id before = *this;
+    ++value;
+    return before;
+  }
+  constexpr Id& operator--() {
+    --value;
+    return *this;
+  }
+  constexpr Id& operator+=(std::int32_t count) {
+    value += count;
+    return *this;
+  }
+  friend constexpr Id operator+(Id id, std::int32_t count) { return Id{id.value + count}; }
+  friend constexpr Id operator-(Id id, std::int32_t count) { return Id{id.value - count}; }
+  friend constexpr std::int32_t operator-(Id a, Id b) { return a.value - b.value; }
 
   friend constexpr auto operator<=>(Id, Id) = default;
   friend std::ostream& operator<<(std::ostream& out, Id id) { return out << id.value; }
 };
+
+template <class Kind>
+inline constexpr Id<Kind> Id<Kind>::none{-1};
 
 /// A position, as fields of structs keep it, as a subscript.
 [[nodiscard]] constexpr std::size_t subscript(std::int64_t position) {
@@ -25,9 +58,9 @@ struct Id {
 }
 
 /// The id of the element at `index`.
-template <class IdType>
-[[nodiscard]] constexpr IdType id_at(std::size_t index) {
-  return {static_cast<std::int32_t>(index)};
+template <class IdType, class Index>
+[[nodiscard]] constexpr IdType id_at(Index index) {
+  return IdType{static_cast<std::int32_t>(index)};
 }
 
 using TensorId = Id<struct TensorKind>;
@@ -37,3 +70,10 @@ using CoreId = Id<struct CoreKind>;
 using StepId = Id<struct StepKind>;
 
 }  // namespace elk
+
+template <class Kind>
+struct std::hash<elk::Id<Kind>> {
+  [[nodiscard]] std::size_t operator()(elk::Id<Kind> id) const {
+    return std::hash<std::int32_t>{}(id.value);
+  }
+};
