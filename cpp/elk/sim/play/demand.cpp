@@ -129,7 +129,7 @@ Picoseconds Demands::send_abroad(CoreId from, std::span<const std::int32_t> rece
                                  std::int64_t bytes, Sums& sums) const {
   std::vector<CoreId> to;
   for (const std::int32_t core : receivers) {
-    to.push_back({core});
+    to.push_back(CoreId{core});
   }
   Picoseconds longest{0};
   for (const Path& path : network_.paths(from, to)) {
@@ -157,7 +157,7 @@ void Demands::count_ports(CoreId from, std::span<const std::int32_t> receivers, 
   }
   sums.amount[network_.sram_port(from).index()] += bytes;
   for (const std::int32_t core : receivers) {
-    sums.amount[network_.sram_port({core}).index()] += core != from.value ? bytes : 0;
+    sums.amount[network_.sram_port(CoreId{core}).index()] += core != from.value ? bytes : 0;
   }
 }
 
@@ -224,14 +224,14 @@ void Demands::count_ways(const program::Loading& loading, Sums& sums) {
 void Demands::store(std::int32_t core, const Network::Entry& to, std::int64_t bytes, Sums& sums) {
   trees_.aim(std::span(&to.core.value, 1));
   sums.amount[to.out.index()] += bytes;
-  sums.about.hop_bytes.value += bytes * trees_.add({core}, to.back, bytes);
+  sums.about.hop_bytes.value += bytes * trees_.add(CoreId{core}, to.back, bytes);
 }
 
 /// The SRAM ports of cores.
 void Demands::count_blocked(std::span<const std::int32_t> cores, std::int64_t bytes,
                             Sums& sums) const {
   for (const std::int32_t core : cores) {
-    sums.amount[network_.sram_port({core}).index()] += network_.blocks() ? bytes : 0;
+    sums.amount[network_.sram_port(CoreId{core}).index()] += network_.blocks() ? bytes : 0;
   }
 }
 
@@ -243,8 +243,8 @@ Demand Demands::of(const program::Crossing& crossing, const program::Collective&
   std::int64_t chip = crossing.chip;
   for (const std::int32_t core : collective.ports) {
     if (!network_.lines().routed()) {
-      sums.amount[network_.send_port({core}).index()] = crossing.port;
-      sums.amount[network_.receive_port({core}).index()] = crossing.port;
+      sums.amount[network_.send_port(CoreId{core}).index()] = crossing.port;
+      sums.amount[network_.receive_port(CoreId{core}).index()] = crossing.port;
     }
   }
   if (network_.lines().routed()) {
@@ -284,7 +284,7 @@ Demand Demands::of(std::span<const program::Tiles> tiles, std::span<const Picose
   sums.computes = true;
   for (std::size_t i = 0; i < tiles.size(); ++i) {
     for (const std::int32_t core : tiles[i].cores) {
-      sums.amount[network_.sram_port({core}).index()] = alone[i].value;
+      sums.amount[network_.sram_port(CoreId{core}).index()] = alone[i].value;
     }
   }
   return pack(sums);

@@ -100,7 +100,7 @@ void StageBodies::add_sends(const program::Exchange& exchange, Picoseconds lag, 
     std::int64_t fragments = 0;
     receivers.clear();
     for (const std::int32_t core : send.receivers) {
-      receivers.push_back({core});
+      receivers.push_back(CoreId{core});
       fragments = std::max(fragments, traffic.fragments[subscript(core)]);
     }
     find_senders(send, network_, turn, senders);
@@ -109,7 +109,7 @@ void StageBodies::add_sends(const program::Exchange& exchange, Picoseconds lag, 
       if (receivers.size() == 1 && receivers.front().value == sender) {
         continue;  // Its share of what lies on all cores is there.
       }
-      for (const Path& path : network_.paths({sender}, receivers)) {
+      for (const Path& path : network_.paths(CoreId{sender}, receivers)) {
         body.send({bytes}, path.latency + (fragment * fragments) + lag, path.uses);
       }
     }
@@ -125,7 +125,7 @@ Body StageBodies::of(const program::Loading& loading, std::int32_t weight) const
     for (std::size_t w = 0; w < ways.size(); ++w) {
       receivers.clear();
       for (const std::int32_t core : ways[w].cores) {
-        receivers.push_back({core});
+        receivers.push_back(CoreId{core});
       }
       const Bytes bytes{ceil_div(ways[w].bytes, modules)};
       for (std::size_t m = 0; m < subscript(modules); ++m) {
