@@ -336,7 +336,7 @@ Lists Coder::at(std::int32_t position, std::span<const std::int32_t> cores) {
   if (instruction.opcode == program::Opcode::Store) {
     const auto store =
         std::find_if(job_.graph.stores.begin(), job_.graph.stores.end(),
-                     [&](const ir::Store& one) { return one.tensor == instruction.subject; });
+                     [&](const ir::Store& one) { return one.tensor == instruction.tensor(); });
     const program::Buffer* rest = book_.rest(store->tensor);
     const auto area = [&](std::int32_t) {
       return Area{.tensor = store->tensor, .box = {}, .places = {book_.segment(*rest)}};
@@ -344,7 +344,7 @@ Lists Coder::at(std::int32_t position, std::span<const std::int32_t> cores) {
     add_loading(expander_.store(*store), told(Action::Store, store->op), area, asked, out);
     return out;
   }
-  const std::int32_t op = instruction.subject;
+  const std::int32_t op = instruction.op();
   const Places places(job_, book_, spaces_, op);
   if (instruction.opcode == program::Opcode::Preload) {
     const auto area = [&](std::int32_t operand) {

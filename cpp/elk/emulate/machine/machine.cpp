@@ -74,14 +74,14 @@ class Runner {
   void run(const program::Instruction& instruction) {
     switch (instruction.opcode) {
       case program::Opcode::Preload:
-        preload(operands(instruction.subject));
+        preload(operands(instruction.op()));
         break;
       case program::Opcode::Store:
-        machine_.stored[instruction.subject] = machine_.collect(instruction.subject);
+        machine_.stored[instruction.tensor()] = machine_.collect(instruction.tensor());
         break;
       case program::Opcode::Execute:
-        execute(operands(instruction.subject));
-        loaded_.erase(instruction.subject);
+        execute(operands(instruction.op()));
+        loaded_.erase(instruction.op());
         break;
     }
   }
@@ -89,7 +89,7 @@ class Runner {
   void end(std::int32_t now) {
     const program::Instruction& instruction = machine_.job.program.code[subscript(now)];
     if (instruction.opcode == program::Opcode::Execute) {
-      note_results(machine_.job.graph.ops[subscript(instruction.subject)]);
+      note_results(machine_.job.graph.ops[subscript(instruction.op())]);
     }
     end_lives(now);
   }
@@ -181,15 +181,15 @@ bool run_together(const Pod& pod, std::span<const std::int32_t> slices,
   if (pod.size() == 1 || instruction.opcode != program::Opcode::Execute) {
     return false;
   }
-  if (std::find(slices.begin(), slices.end(), instruction.subject) != slices.end()) {
-    run_slice(pod, instruction.subject);
+  if (std::find(slices.begin(), slices.end(), instruction.op()) != slices.end()) {
+    run_slice(pod, instruction.op());
     return true;
   }
-  const ir::Op& op = pod.front()->job.graph.ops[subscript(instruction.subject)];
+  const ir::Op& op = pod.front()->job.graph.ops[subscript(instruction.op())];
   if (!is_exchange(op, pod.size())) {
     return false;
   }
-  run_collective(pod, instruction.subject);
+  run_collective(pod, instruction.op());
   return true;
 }
 

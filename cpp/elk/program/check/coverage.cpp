@@ -31,7 +31,7 @@ class CoverageChecker {
     const std::vector<Instruction>& code = context.program.code;
     for (std::size_t i = 0; i < code.size(); ++i) {
       if (code[i].opcode != Opcode::Store) {
-        (code[i].opcode == Opcode::Execute ? execute_ : preload_)[index(code[i].subject)] =
+        (code[i].opcode == Opcode::Execute ? execute_ : preload_)[index(code[i].op())] =
             static_cast<std::int32_t>(i);
       }
     }
@@ -58,11 +58,11 @@ class CoverageChecker {
     std::vector<std::int32_t> under_way;
     for (const Instruction& instruction : code) {
       if (instruction.opcode == Opcode::Store) {
-        under_way.push_back(instruction.subject);
-        stored_[index(instruction.subject)] = static_cast<std::int32_t>(code.size()) - 1;
+        under_way.push_back(instruction.tensor());
+        stored_[index(instruction.tensor())] = static_cast<std::int32_t>(code.size()) - 1;
       } else if (instruction.opcode == Opcode::Preload) {
         for (const std::int32_t tensor : under_way) {
-          stored_[index(tensor)] = execute_[index(instruction.subject)];
+          stored_[index(tensor)] = execute_[index(instruction.op())];
         }
         under_way.clear();
       }

@@ -28,13 +28,13 @@ class OrderChecker {
     for (const Instruction& instruction : context_.program.code) {
       switch (instruction.opcode) {
         case Opcode::Preload:
-          preload(instruction.subject);
+          preload(instruction.op());
           break;
         case Opcode::Store:
-          store(instruction.subject);
+          store(instruction.tensor());
           break;
         case Opcode::Execute:
-          execute(instruction.subject);
+          execute(instruction.op());
           break;
       }
     }

@@ -15,6 +15,11 @@ struct Instruction {
   Opcode opcode;
   std::int32_t subject;
 
+  /// The op of a Preload or an Execute.
+  [[nodiscard]] std::int32_t op() const { return subject; }
+  /// The tensor of a Store.
+  [[nodiscard]] std::int32_t tensor() const { return subject; }
+
   friend bool operator==(const Instruction&, const Instruction&) = default;
 };
 

@@ -12,18 +12,17 @@ Positions positions(const ir::Graph& graph, const std::vector<Instruction>& code
   std::int32_t over = static_cast<std::int32_t>(code.size()) - 1;
   for (std::int32_t i = over; i >= 0; --i) {
     const Instruction& instruction = code[static_cast<std::size_t>(i)];
-    const auto subject = static_cast<std::size_t>(instruction.subject);
     switch (instruction.opcode) {
       case Opcode::Preload:
-        at.preload[subject] = i;
-        over = at.execute[subject] >= 0 ? at.execute[subject] : over;
+        at.preload[static_cast<std::size_t>(instruction.op())] = i;
+        over = at.execute[static_cast<std::size_t>(instruction.op())] >= 0 ? at.execute[static_cast<std::size_t>(instruction.op())] : over;
         break;
       case Opcode::Execute:
-        at.execute[subject] = i;
+        at.execute[static_cast<std::size_t>(instruction.op())] = i;
         break;
       case Opcode::Store:
-        at.store[subject] = i;
-        at.stored[subject] = over;
+        at.store[static_cast<std::size_t>(instruction.tensor())] = i;
+        at.stored[static_cast<std::size_t>(instruction.tensor())] = over;
         break;
     }
   }

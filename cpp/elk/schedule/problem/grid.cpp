@@ -242,9 +242,9 @@ std::vector<std::int32_t> Deliveries::on_one_chip(const std::vector<program::Cor
   std::vector<CoreId> middles;
   std::vector<CoreId> all;
   for (const program::Cores& cores : slices) {
-    middles.push_back({cores[cores.size() / 2]});
+    middles.push_back(CoreId{cores[cores.size() / 2]});
     for (const std::int32_t core : cores) {
-      all.push_back({core});
+      all.push_back(CoreId{core});
     }
   }
   const auto nodes = chip::entry_nodes(chip_, middles, chip::area_of(chip_, all));

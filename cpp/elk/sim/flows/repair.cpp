@@ -70,7 +70,7 @@ void Engine::open(std::int32_t id) {
     meet(use.resource);
     const std::int32_t local = node(use.resource).local;
     part_.capacity[subscript(local)] += taken(flow.share, use.weight);
-    part_.uses.push_back({{local}, use.weight});
+    part_.uses.push_back({ResourceId{local}, use.weight});
   }
   part_.begin.push_back(static_cast<std::int32_t>(part_.uses.size()));
 }

@@ -31,13 +31,13 @@ ProgramTasks ProgramLowering::lower() {
     Watch::check();
     switch (instruction.opcode) {
       case program::Opcode::Preload:
-        preload(instruction.subject);
+        preload(instruction.op());
         break;
       case program::Opcode::Store:
-        store(instruction.subject);
+        store(instruction.tensor());
         break;
       case program::Opcode::Execute:
-        execute(instruction.subject);
+        execute(instruction.op());
         break;
     }
   }
