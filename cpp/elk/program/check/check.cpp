@@ -15,10 +15,10 @@ namespace {
 /// Whether every position in the program lies within its table, so that rules may follow them.
 bool positions_in_range(CheckContext& context) {
   const Program& program = context.program;
-  const auto ops = static_cast<std::int32_t>(context.graph.ops.size());
-  const auto tensors = static_cast<std::int32_t>(context.graph.tensors.size());
-  const auto instructions = static_cast<std::int32_t>(program.code.size());
-  const auto within = [](std::int32_t value, std::int32_t size) {
+  const auto ops = static_cast<std::int64_t>(context.graph.ops.size());
+  const auto tensors = static_cast<std::int64_t>(context.graph.tensors.size());
+  const auto instructions = static_cast<std::int64_t>(program.code.size());
+  const auto within = [](std::int64_t value, std::int64_t size) {
     return value >= 0 && value < size;
   };
   std::vector<std::string>& broken = context.broken;
