@@ -50,7 +50,6 @@ class CoverageChecker {
   }
 
  private:
-  static std::size_t index(std::int32_t id) { return static_cast<std::size_t>(id); }
 
   /// A store is over once a preload issued after it is over: its execute has waited for that.
   void find_ends_of_stores() {

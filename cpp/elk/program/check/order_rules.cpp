@@ -49,7 +49,6 @@ class OrderChecker {
   }
 
  private:
-  static std::size_t index(std::int32_t id) { return static_cast<std::size_t>(id); }
   void fail(const std::string& what) { context_.broken.push_back(what); }
   [[nodiscard]] bool executed(std::int32_t op) const { return op < next_; }
 

@@ -44,7 +44,6 @@ class Collector {
   }
 
  private:
-  static std::size_t index(std::int32_t id) { return static_cast<std::size_t>(id); }
 
   void append(std::int32_t op, std::int32_t tensor, Role role, Bytes bytes,
               std::pair<std::int32_t, std::int32_t> life) {
