@@ -26,12 +26,12 @@ class CoverageChecker {
         preload_(graph_.ops.size(), -1),
         stored_(graph_.tensors.size(), -1) {
     for (const Buffer& buffer : context.program.buffers) {
-      by_tensor_[index(buffer.tensor)].push_back(&buffer);
+      by_tensor_[static_cast<std::size_t>(buffer.tensor)].push_back(&buffer);
     }
     const std::vector<Instruction>& code = context.program.code;
     for (std::size_t i = 0; i < code.size(); ++i) {
       if (code[i].opcode != Opcode::Store) {
-        (code[i].opcode == Opcode::Execute ? execute_ : preload_)[index(code[i].op())] =
+        (code[i].opcode == Opcode::Execute ? execute_ : preload_)[static_cast<std::size_t>(code[i].op())] =
             static_cast<std::int32_t>(i);
       }
     }
@@ -58,10 +58,10 @@ class CoverageChecker {
     for (const Instruction& instruction : code) {
       if (instruction.opcode == Opcode::Store) {
         under_way.push_back(instruction.tensor());
-        stored_[index(instruction.tensor())] = static_cast<std::int32_t>(code.size()) - 1;
+        stored_[static_cast<std::size_t>(instruction.tensor())] = static_cast<std::int32_t>(code.size()) - 1;
       } else if (instruction.opcode == Opcode::Preload) {
         for (const std::int32_t tensor : under_way) {
-          stored_[index(tensor)] = execute_[index(instruction.op())];
+          stored_[static_cast<std::size_t>(tensor)] = execute_[static_cast<std::size_t>(instruction.op())];
         }
         under_way.clear();
       }
@@ -73,7 +73,7 @@ class CoverageChecker {
   [[nodiscard]] Bytes held(std::int32_t reader, std::int32_t tensor, Life life,
                            std::initializer_list<Role> roles) const {
     Bytes sum{0};
-    for (const Buffer* buffer : by_tensor_[index(tensor)]) {
+    for (const Buffer* buffer : by_tensor_[static_cast<std::size_t>(tensor)]) {
       const bool own = buffer->role == Role::Preload || buffer->role == Role::Execute;
       if (own && buffer->op != reader) {
         continue;
@@ -94,8 +94,8 @@ class CoverageChecker {
   }
 
   void check_op(std::int32_t id) {
-    const ir::Op& op = graph_.ops[index(id)];
-    const Life now{execute_[index(id)], execute_[index(id)]};
+    const ir::Op& op = graph_.ops[static_cast<std::size_t>(id)];
+    const Life now{execute_[static_cast<std::size_t>(id)], execute_[static_cast<std::size_t>(id)]};
     const std::string who = text("execute of ", named(graph_, id));
     for (const auto& [tensor, need] : footprint(id)) {
       const Bytes bytes =
@@ -109,7 +109,7 @@ class CoverageChecker {
 
   /// The distinct tensors of an op, and the bytes of all expressions in which it names each.
   [[nodiscard]] std::vector<std::pair<std::int32_t, Bytes>> footprint(std::int32_t id) {
-    const ir::Op& op = graph_.ops[index(id)];
+    const ir::Op& op = graph_.ops[static_cast<std::size_t>(id)];
     std::vector<std::pair<std::int32_t, Bytes>> out;
     for (std::size_t k = 0; k < op.operands.size(); ++k) {
       const std::int32_t tensor = op.operands[k].tensor;
@@ -126,12 +126,12 @@ class CoverageChecker {
   }
 
   void check_preload(std::int32_t id, const ir::Op& op) {
-    if (preload_[index(id)] < 0) {
+    if (preload_[static_cast<std::size_t>(id)] < 0) {
       return;
     }
-    const Life life{preload_[index(id)], execute_[index(id)]};
+    const Life life{preload_[static_cast<std::size_t>(id)], execute_[static_cast<std::size_t>(id)]};
     for (const ExecuteSpace& piece : spaces_.preload(id)) {
-      const std::int32_t tensor = op.operands[index(piece.operand)].tensor;
+      const std::int32_t tensor = op.operands[static_cast<std::size_t>(piece.operand)].tensor;
       require(text("preload of ", named(graph_, id)), tensor,
               held(id, tensor, life, {Role::Preload}), piece.bytes);
     }
@@ -139,8 +139,8 @@ class CoverageChecker {
 
   /// An activation in another layout, or one that rotates, is in a buffer of this execute's own.
   void check_copies(std::int32_t id, const std::string& who) {
-    const ir::Op& op = graph_.ops[index(id)];
-    const Life now{execute_[index(id)], execute_[index(id)]};
+    const ir::Op& op = graph_.ops[static_cast<std::size_t>(id)];
+    const Life now{execute_[static_cast<std::size_t>(id)], execute_[static_cast<std::size_t>(id)]};
     for (std::size_t k = 0; k < op.operands.size(); ++k) {
       const ir::Operand& operand = op.operands[k];
       if (operand.access == ir::Access::Read && !partition::from_hbm(graph_, operand) &&
@@ -152,22 +152,22 @@ class CoverageChecker {
   }
 
   [[nodiscard]] bool producer_is_valid(std::int32_t tensor) const {
-    const std::int32_t producer = spaces_.lives().producer[index(tensor)];
-    return producer < 0 || (valid_[index(producer)] != 0 && execute_[index(producer)] >= 0);
+    const std::int32_t producer = spaces_.lives().producer[static_cast<std::size_t>(tensor)];
+    return producer < 0 || (valid_[static_cast<std::size_t>(producer)] != 0 && execute_[static_cast<std::size_t>(producer)] >= 0);
   }
 
   /// A tensor on chip stays where it rests until its last reader and its store are done.
   void check_rest(std::int32_t tensor) {
-    const std::size_t t = index(tensor);
+    const std::size_t t = static_cast<std::size_t>(tensor);
     const std::int32_t producer = spaces_.lives().producer[t];
     const std::int32_t first = producer >= 0 ? producer : spaces_.lives().first_reader[t];
     if (first < 0 || !producer_is_valid(tensor)) {
       return;
     }
     const Bytes need = spaces_.rest(tensor);
-    const std::int32_t from = execute_[index(first)];
+    const std::int32_t from = execute_[static_cast<std::size_t>(first)];
     const std::int32_t last = spaces_.lives().last_reader[t];
-    const std::int32_t read = last >= 0 ? execute_[index(last)] : from;
+    const std::int32_t read = last >= 0 ? execute_[static_cast<std::size_t>(last)] : from;
     const Life life{from, std::max({from, read, stored_[t]})};
     if (from >= 0) {
       require(text("from instruction ", life.first, " to ", life.second), tensor,

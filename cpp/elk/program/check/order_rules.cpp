@@ -20,7 +20,7 @@ class OrderChecker {
         store_op_(graph_.tensors.size()),
         stores_(graph_.tensors.size(), 0) {
     for (const ir::Store& store : graph_.stores) {
-      store_op_[index(store.tensor)] = store.op;
+      store_op_[static_cast<std::size_t>(store.tensor)] = store.op;
     }
   }
 
@@ -42,7 +42,7 @@ class OrderChecker {
       fail(text("the program ends before execute of ", named(graph_, next_)));
     }
     for (const ir::Store& stored : graph_.stores) {
-      if (stores_[index(stored.tensor)] == 0) {
+      if (stores_[static_cast<std::size_t>(stored.tensor)] == 0) {
         fail(text("no store of ", named_tensor(graph_, stored.tensor)));
       }
     }
@@ -57,8 +57,8 @@ class OrderChecker {
       fail(text("execute of ", named(graph_, id), " where that of op ", next_, " is due"));
       return;
     }
-    if (context_.chip.hbm && has_hbm_data(graph_, graph_.ops[index(id)]) &&
-        preloads_[index(id)] == 0) {
+    if (context_.chip.hbm && has_hbm_data(graph_, graph_.ops[static_cast<std::size_t>(id)]) &&
+        preloads_[static_cast<std::size_t>(id)] == 0) {
       fail(text("execute of ", named(graph_, id), " before its preload"));
     }
     ++next_;
@@ -66,7 +66,7 @@ class OrderChecker {
 
   void preload(std::int32_t id) {
     const std::string who = text("preload of ", named(graph_, id));
-    const ir::Op& op = graph_.ops[index(id)];
+    const ir::Op& op = graph_.ops[static_cast<std::size_t>(id)];
     if (!context_.chip.hbm) {
       fail(text(who, " on a chip without HBM"));
     }
@@ -76,7 +76,7 @@ class OrderChecker {
     if (executed(id)) {
       fail(text(who, " after its execute"));
     }
-    if (++preloads_[index(id)] > 1) {
+    if (++preloads_[static_cast<std::size_t>(id)] > 1) {
       fail(text(who, " for the second time"));
     }
     for (const ir::Operand& operand : op.operands) {
@@ -89,21 +89,21 @@ class OrderChecker {
   /// What the preload reads is in HBM by now, and known.
   void source(const std::string& who, const ir::Operand& operand) {
     if (operand.indirect) {
-      const std::int32_t made_by = lives_.producer[index(operand.indirect->index)];
+      const std::int32_t made_by = lives_.producer[static_cast<std::size_t>(operand.indirect->index)];
       if (made_by >= 0 && !executed(made_by)) {
         fail(text(who, " before execute of ", named(graph_, made_by), " makes its index ",
                   named_tensor(graph_, operand.indirect->index)));
       }
     }
-    const bool made_here = operand.spilled || lives_.producer[index(operand.tensor)] >= 0;
-    if (made_here && stores_[index(operand.tensor)] == 0) {
+    const bool made_here = operand.spilled || lives_.producer[static_cast<std::size_t>(operand.tensor)] >= 0;
+    if (made_here && stores_[static_cast<std::size_t>(operand.tensor)] == 0) {
       fail(text(who, " before the store of ", named_tensor(graph_, operand.tensor)));
     }
   }
 
   void store(std::int32_t tensor) {
     const std::string who = text("store of ", named_tensor(graph_, tensor));
-    const std::optional<std::int32_t> made_by = store_op_[index(tensor)];
+    const std::optional<std::int32_t> made_by = store_op_[static_cast<std::size_t>(tensor)];
     if (!made_by) {
       fail(text(who, ", which the graph does not store"));
       return;
@@ -111,7 +111,7 @@ class OrderChecker {
     if (!executed(*made_by)) {
       fail(text(who, " before execute of ", named(graph_, *made_by), " makes it"));
     }
-    if (++stores_[index(tensor)] > 1) {
+    if (++stores_[static_cast<std::size_t>(tensor)] > 1) {
       fail(text(who, " for the second time"));
     }
   }

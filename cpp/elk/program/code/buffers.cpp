@@ -59,19 +59,19 @@ class Collector {
   }
 
   void collect_op(std::int32_t id) {
-    const ir::Op& op = graph_.ops[index(id)];
-    const std::int32_t now = required(at_.execute[index(id)], "execute", op);
+    const ir::Op& op = graph_.ops[static_cast<std::size_t>(id)];
+    const std::int32_t now = required(at_.execute[static_cast<std::size_t>(id)], "execute", op);
     rest_inputs(id, op);
     for (const ExecuteSpace& piece : spaces_.preload(id)) {
-      const std::int32_t issued = required(at_.preload[index(id)], "preload", op);
-      append(id, op.operands[index(piece.operand)].tensor, Role::Preload, piece.bytes,
+      const std::int32_t issued = required(at_.preload[static_cast<std::size_t>(id)], "preload", op);
+      append(id, op.operands[static_cast<std::size_t>(piece.operand)].tensor, Role::Preload, piece.bytes,
              {issued, now});
     }
     if (!chip_.hbm) {
       keep_resident(id, op);
     }
     for (const ExecuteSpace& piece : spaces_.execute(id)) {
-      append(id, op.operands[index(piece.operand)].tensor, Role::Execute, piece.bytes, {now, now});
+      append(id, op.operands[static_cast<std::size_t>(piece.operand)].tensor, Role::Execute, piece.bytes, {now, now});
     }
     for (const ir::Operand& operand : op.operands) {
       if (operand.access == ir::Access::Write) {
@@ -90,8 +90,8 @@ class Collector {
   /// Inputs that the op is the first to read. A spilled one is read from HBM.
   void rest_inputs(std::int32_t id, const ir::Op& op) {
     for (std::size_t k = 0; k < op.operands.size(); ++k) {
-      const std::size_t t = index(op.operands[k].tensor);
-      const auto names_it = [&](const ir::Operand& x) { return index(x.tensor) == t; };
+      const std::size_t t = static_cast<std::size_t>(op.operands[k].tensor);
+      const auto names_it = [&](const ir::Operand& x) { return static_cast<std::size_t>(x.tensor) == t; };
       const auto before = op.operands.begin() + static_cast<std::ptrdiff_t>(k);
       if (spaces_.lives().first_reader[t] == id && spaces_.lives().producer[t] < 0 &&
           graph_.tensors[t].home == ir::Home::Input &&
@@ -103,11 +103,11 @@ class Collector {
 
   /// A tensor at rest, from the execute of `id` on.
   void rest(std::int32_t id, std::int32_t tensor) {
-    const std::int32_t from = at_.execute[index(id)];
-    const std::int32_t last_reader = spaces_.lives().last_reader[index(tensor)];
+    const std::int32_t from = at_.execute[static_cast<std::size_t>(id)];
+    const std::int32_t last_reader = spaces_.lives().last_reader[static_cast<std::size_t>(tensor)];
     const std::int32_t used =
-        last_reader >= 0 ? std::max(from, at_.execute[index(last_reader)]) : from;
-    const std::int32_t stored = at_.stored[index(tensor)];
+        last_reader >= 0 ? std::max(from, at_.execute[static_cast<std::size_t>(last_reader)]) : from;
+    const std::int32_t stored = at_.stored[static_cast<std::size_t>(tensor)];
     append(id, tensor, stored > used ? Role::Store : Role::Activation, spaces_.rest(tensor),
            {from, std::max(used, stored)});
   }
@@ -118,12 +118,12 @@ class Collector {
       if (!partition::from_hbm(graph_, op.operands[k]) || partition::first_like(op, k) != k) {
         continue;
       }
-      const partition::ExecutePlan& plan = ops_[index(id)].execute;
+      const partition::ExecutePlan& plan = ops_[static_cast<std::size_t>(id)].execute;
       Resident piece{.op = id,
                      .bytes = spaces_.sizes(id).operand[k],
                      .rotates = rotates(plan, k),
                      .layout = partition::layout(graph_, op, k, plan, chip_)};
-      std::vector<Resident>& kept = residents_[index(op.operands[k].tensor)];
+      std::vector<Resident>& kept = residents_[static_cast<std::size_t>(op.operands[k].tensor)];
       const bool shared = std::any_of(kept.begin(), kept.end(), [&](const Resident& other) {
         return other.op != id && !piece.rotates && !other.rotates && other.bytes >= piece.bytes &&
                partition::same(other.layout, piece.layout);
