@@ -1,7 +1,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
 #include "elk/chip/delivery.hpp"
 

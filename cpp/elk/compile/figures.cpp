@@ -74,8 +74,8 @@ std::vector<Figures> figures(const ir::Graph& graph, const chip::Chip& chip,
   std::vector<std::optional<Figures>> known(subscript(alike.executions()));
   std::vector<Figures> result;
   result.reserve(graph.ops.size());
-  for (std::size_t op = 0; op < graph.ops.size(); ++op) {
-    const auto id = static_cast<std::int32_t>(op);
+  for (const OpId op : graph.ops.ids()) {
+    const auto id = op;
     std::optional<Figures>& found = known[subscript(alike.execution_of(id))];
     if (!found) {
       found = figures_of({graph, graph.ops[op], program.ops[op], chip});

@@ -6,8 +6,10 @@
 #include <string>
 
 #include "elk/base/errors.hpp"
+#include "elk/base/ids.hpp"
 #include "elk/base/parallel.hpp"
 #include "elk/base/rounding.hpp"
+#include "elk/base/table.hpp"
 
 namespace elk::compile {
 namespace {
@@ -22,7 +24,7 @@ std::int64_t sum_up_to(std::int64_t limit, std::int64_t sum, std::int64_t more) 
 }
 
 void refuse_oversized(const ir::Graph& graph, const chip::Chip& chip,
-                      const std::vector<std::int32_t>& firsts,
+                      const std::vector<OpId>& firsts,
                       const std::vector<cost::Front>& fronts) {
   std::string lines;
   std::size_t count = 0;
@@ -31,7 +33,7 @@ void refuse_oversized(const ir::Graph& graph, const chip::Chip& chip,
     if (!fronts[k].options.empty()) {
       continue;
     }
-    const ir::Op& op = graph.ops[static_cast<std::size_t>(firsts[k])];
+    const ir::Op& op = graph.ops[firsts[k]];
     if (++count <= kNamed) {
       const std::int64_t least = fronts[k].smallest.value;
       lines += text("\n  op '", op.name, "' (", op.onnx_type, "): its smallest plan needs ", least,
@@ -50,9 +52,9 @@ void refuse_oversized(const ir::Graph& graph, const chip::Chip& chip,
 
 /// Of `most` looks at an op's space, those that are left to each where many ops have vast ones.
 std::int64_t looks(const ir::Graph& graph, const chip::Chip& chip,
-                   const std::vector<std::int32_t>& firsts, std::int64_t most) {
-  const auto vast = std::count_if(firsts.begin(), firsts.end(), [&](std::int32_t op) {
-    return cost::is_vast(graph.ops[static_cast<std::size_t>(op)], chip);
+                   const std::vector<OpId>& firsts, std::int64_t most) {
+  const auto vast = std::count_if(firsts.begin(), firsts.end(), [&](OpId op) {
+    return cost::is_vast(graph.ops[op], chip);
   });
   return std::min(most, kLooks / std::max<std::int64_t>(1, vast));
 }
@@ -61,12 +63,12 @@ std::int64_t looks(const ir::Graph& graph, const chip::Chip& chip,
 
 Fronts fronts(const ir::Graph& graph, const chip::Chip& chip, const tile::TileModel& tiles,
               const Options& options) {
-  const std::vector<std::int32_t> equal = ir::equal_ops(graph);
-  std::vector<std::int32_t> firsts;
-  std::vector<std::int32_t> front_at(graph.ops.size(), -1);
+  const Table<OpId, OpId> equal = ir::equal_ops(graph);
+  std::vector<OpId> firsts;
+  Table<OpId, std::int32_t> front_at(graph.ops.size(), -1);
   Fronts result{.fronts = {}, .front_of = {}};
-  for (const std::int32_t like : equal) {
-    std::int32_t& front = front_at[static_cast<std::size_t>(like)];
+  for (const OpId like : equal) {
+    std::int32_t& front = front_at[like];
     if (front < 0) {
       front = static_cast<std::int32_t>(firsts.size());
       firsts.push_back(like);
@@ -77,8 +79,8 @@ Fronts fronts(const ir::Graph& graph, const chip::Chip& chip, const tile::TileMo
   limits.looks = looks(graph, chip, firsts, limits.looks);
   result.fronts = parallel_map(
       firsts,
-      [&](std::int32_t number) {
-        const ir::Op& op = graph.ops[static_cast<std::size_t>(number)];
+      [&](OpId number) {
+        const ir::Op& op = graph.ops[number];
         return options.kept != nullptr ? options.kept->front(graph, op, chip, tiles, limits)
                                        : cost::front(graph, op, chip, tiles, limits);
       },
@@ -93,7 +95,7 @@ void check_products(const ir::Graph& graph, const chip::Chip& chip) {
   for (const ir::Op& op : graph.ops) {
     std::int64_t bytes = 0;
     for (const ir::Operand& operand : op.operands) {
-      const ir::Tensor& tensor = graph.tensors[static_cast<std::size_t>(operand.tensor)];
+      const ir::Tensor& tensor = graph.tensors[operand.tensor];
       bytes = sum_up_to(most + 1, bytes, ir::bytes(tensor).value);
     }
     if (bytes > most) {

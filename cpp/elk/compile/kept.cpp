@@ -97,7 +97,7 @@ std::string passes_key(const ir::Graph& graph, const chip::Chip& chip, const Opt
   for (const ir::Op& op : graph.ops) {
     out.all(op.name, ir::op_key(graph, op));
     for (const ir::Operand& operand : op.operands) {
-      out.all(operand.tensor, operand.indirect ? operand.indirect->index : -1);
+      out.all(operand.tensor, operand.indirect ? operand.indirect->index : TensorId::none);
     }
   }
   out.add(graph.stores.size());
@@ -112,8 +112,8 @@ std::string passes_key(const ir::Graph& graph, const chip::Chip& chip, const Opt
 }
 
 /// The tensors of a footprint, by their numbers in `op`'s graph.
-std::vector<std::int32_t> tensors_of(const ir::Op& op) {
-  std::vector<std::int32_t> result;
+std::vector<TensorId> tensors_of(const ir::Op& op) {
+  std::vector<TensorId> result;
   for (const ir::Operand& operand : op.operands) {
     if (std::find(result.begin(), result.end(), operand.tensor) == result.end()) {
       result.push_back(operand.tensor);
@@ -123,7 +123,7 @@ std::vector<std::int32_t> tensors_of(const ir::Op& op) {
 }
 
 void set_tensors(const ir::Op& op, cost::Front& front) {
-  const std::vector<std::int32_t> tensors = tensors_of(op);
+  const std::vector<TensorId> tensors = tensors_of(op);
   for (cost::PlanOption& option : front.options) {
     option.footprint.tensors = tensors;
   }

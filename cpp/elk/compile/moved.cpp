@@ -5,6 +5,7 @@
 
 #include "elk/base/ids.hpp"
 #include "elk/base/parallel.hpp"
+#include "elk/base/table.hpp"
 #include "elk/program/code/lifetimes.hpp"
 #include "elk/program/code/space.hpp"
 #include "elk/program/expand/execution.hpp"
@@ -39,25 +40,25 @@ Moved moved_by(const program::PlacedOp& placed, const program::Program& program,
 
 }  // namespace
 
-std::vector<Moved> moved(const ir::Graph& graph, const chip::Chip& chip,
+Table<OpId, Moved> moved(const ir::Graph& graph, const chip::Chip& chip,
                          const program::Program& program, int threads) {
   const program::Expander alike(graph, chip, program.ops);
   const program::Lifetimes lives = program::lifetimes(graph);
-  std::vector<std::int32_t> first(subscript(alike.executions()), -1);  // op of each execution
+  std::vector<OpId> first(subscript(alike.executions()), OpId::none);  // op of each execution
   const auto end = static_cast<std::int32_t>(graph.ops.size());
-  for (std::int32_t op = end; op-- > 0;) {
+  for (OpId op{end}; op-- > OpId{0};) {
     first[subscript(alike.execution_of(op))] = op;
   }
   const std::vector<Moved> known = parallel_map(
       first,
-      [&](std::int32_t op) {
-        const std::size_t at = subscript(op);
+      [&](OpId op) {
+        const OpId at = op;
         return moved_by({graph, graph.ops[at], program.ops[at], chip}, program, lives);
       },
       threads);
-  std::vector<Moved> result;
+  Table<OpId, Moved> result;
   result.reserve(graph.ops.size());
-  for (std::int32_t op = 0; op < end; ++op) {
+  for (const OpId op : first_ids<OpId>(end)) {
     result.push_back(known[subscript(alike.execution_of(op))]);
   }
   return result;

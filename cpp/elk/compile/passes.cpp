@@ -11,6 +11,7 @@
 #include "elk/base/errors.hpp"
 #include "elk/base/ids.hpp"
 #include "elk/base/parallel.hpp"
+#include "elk/base/table.hpp"
 #include "elk/compile/aim.hpp"
 #include "elk/compile/fronts.hpp"
 #include "elk/compile/judge.hpp"
@@ -24,11 +25,11 @@ namespace {
 constexpr std::int64_t kIdealWork = 200'000;  // of the ideal's own search, in ops that are timed
 
 /// Distinct tensors of an op in order of first operand, as a footprint lists them.
-std::vector<std::int32_t> distinct_tensors(const ir::Op& op) {
-  std::vector<std::int32_t> result;
+std::vector<TensorId> distinct_tensors(const ir::Op& op) {
+  std::vector<TensorId> result;
   for (const ir::Operand& operand : op.operands) {
     bool seen = false;
-    for (const std::int32_t tensor : result) {
+    for (const TensorId tensor : result) {
       seen = seen || tensor == operand.tensor;
     }
     if (!seen) {
@@ -38,18 +39,18 @@ std::vector<std::int32_t> distinct_tensors(const ir::Op& op) {
   return result;
 }
 
-PlannedOp planned(const schedule::Problem& problem, std::int32_t op, const schedule::Choice& choice,
+PlannedOp planned(const schedule::Problem& problem, OpId op, const schedule::Choice& choice,
                   const schedule::InPlace& in_place) {
   PlannedOp result{.option = problem.option(op, choice),
                    .state = problem.state(op, choice),
                    .has_preload = problem.is_loaded(op),
-                   .front = problem.front_of()[static_cast<std::size_t>(op)],
+                   .front = problem.front_of()[op],
                    .choice = choice.option};
   cost::PlanOption& option = result.option;
   option.gather = in_place.gather;
   option.time = option.gather.time + option.compute + option.shift.time + option.reduce.time;
   option.exchange = option.gather.bytes + option.shift.bytes + option.reduce.bytes;
-  option.footprint.tensors = distinct_tensors(problem.graph().ops[static_cast<std::size_t>(op)]);
+  option.footprint.tensors = distinct_tensors(problem.graph().ops[op]);
   return result;
 }
 
@@ -59,7 +60,7 @@ schedule::Span span(const Interval<Seconds>& interval) {
 
 schedule::Forecast forecast(const schedule::Problem& problem, const cost::TimelineResult& times) {
   schedule::Forecast result{.ops = {}, .stores = {}, .total = to_picoseconds(times.total)};
-  for (std::size_t i = 0; i < times.executes.size(); ++i) {
+  for (const OpId i : times.executes.ids()) {
     result.ops.push_back({.preload = span(times.preloads[i]), .execute = span(times.executes[i])});
   }
   const std::vector<ir::Store> stores = schedule::stores(problem);
@@ -94,8 +95,8 @@ void fill_ideal(const schedule::Problem& problem, const schedule::Ideal& ideal, 
   plan.policy = schedule::Policy::Ideal;
   plan.origin = schedule::Policy::Ideal;
   plan.schedule = ideal.schedule;
-  for (std::int32_t op = 0; op < problem.op_count(); ++op) {
-    const auto at = static_cast<std::size_t>(op);
+  for (const OpId op : first_ids<OpId>(problem.op_count())) {
+    const auto at = op;
     plan.ops.push_back(planned(problem, op, ideal.schedule.ops[at], ideal.in_place[at]));
   }
   plan.program.code =
@@ -106,11 +107,11 @@ void fill_ideal(const schedule::Problem& problem, const schedule::Ideal& ideal, 
 
 /// The plan of what was found, whose program is checked while it is counted what it moves.
 void fill_found(const schedule::Problem& problem, schedule::Found found, int threads, Plan& plan) {
-  for (std::int32_t op = 0; op < problem.op_count(); ++op) {
-    const auto at = static_cast<std::size_t>(op);
+  for (const OpId op : first_ids<OpId>(problem.op_count())) {
+    const auto at = op;
     plan.ops.push_back(planned(problem, op, found.schedule.ops[at], found.in_place[at]));
   }
-  std::vector<Moved> bytes;
+  Table<OpId, Moved> bytes;
   parallel_for_index(2, threads, [&](std::size_t job) {
     if (job == 0) {
       refuse_unsound(problem.graph(), problem.chip(), found.program);
@@ -118,7 +119,7 @@ void fill_found(const schedule::Problem& problem, schedule::Found found, int thr
       bytes = moved(problem.graph(), problem.chip(), found.program, threads);
     }
   });
-  for (std::size_t op = 0; op < plan.ops.size(); ++op) {
+  for (const OpId op : plan.ops.ids()) {
     cost::PlanOption& option = plan.ops[op].option;
     option.gather.bytes = bytes[op].gather;
     option.exchange = option.gather.bytes + option.shift.bytes + option.reduce.bytes;

@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "elk/base/ids.hpp"
 #include "elk/base/units.hpp"
 #include "elk/compile/kept.hpp"
 #include "elk/sim/play/executor.hpp"
@@ -26,18 +27,18 @@ constexpr std::int64_t kMostNodes = 256;
 /// Times of calls, for the use of one thread.
 sim::TileTimes times(const ir::Graph& graph, const chip::Chip& chip, const tile::TileModel& tiles) {
   const auto known = std::make_shared<std::unordered_map<std::int32_t, tile::TileTimes>>();
-  const auto of = [&graph, &chip, &tiles, known](std::int32_t op) -> tile::TileTimes& {
-    return known->try_emplace(op, graph, graph.ops[static_cast<std::size_t>(op)], chip, tiles)
+  const auto of = [&graph, &chip, &tiles, known](OpId op) -> tile::TileTimes& {
+    return known->try_emplace(op.value, graph, graph.ops[op], chip, tiles)
         .first->second;
   };
   return {
       .sub_task =
-          [of](std::int32_t op, std::span<const std::int64_t> size) {
+          [of](OpId op, std::span<const std::int64_t> size) {
             return to_picoseconds({of(op).sub_task(size)});
           },
-      .add = [of](std::int32_t op, std::int64_t parts,
+      .add = [of](OpId op, std::int64_t parts,
                   std::int64_t elements) { return to_picoseconds({of(op).add(parts, elements)}); },
-      .copy = [of](std::int32_t op, std::int64_t slices, std::int64_t run,
+      .copy = [of](OpId op, std::int64_t slices, std::int64_t run,
                    std::int64_t bits) { return to_picoseconds({of(op).copy(slices, run, bits)}); }};
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/partition/plan.hpp"
 
 namespace elk::compile {
@@ -24,7 +25,7 @@ double loaded_bytes(const ir::Graph& graph, const ir::Op& op) {
   double sum = 0.0;
   for (const ir::Operand& operand : op.operands) {
     if (partition::from_hbm(graph, operand) && !operand.indirect) {
-      sum += static_cast<double>(ir::bytes(graph.tensors[subscript(operand.tensor)]).value);
+      sum += static_cast<double>(ir::bytes(graph.tensors[operand.tensor]).value);
     }
   }
   return sum;
@@ -33,12 +34,12 @@ double loaded_bytes(const ir::Graph& graph, const ir::Op& op) {
 }  // namespace
 
 std::optional<ir::InWaves> large_in_waves(const ir::Graph& graph,
-                                          const std::vector<std::int32_t>& split,
+                                          const Table<OpId, std::int32_t>& split,
                                           const chip::Chip& machine, double share) {
   const double wave = share * static_cast<double>(chip::room(machine).value) *
                       static_cast<double>(chip::total_cores(machine));
-  std::vector<double> loaded;
-  std::vector<char> heavy;
+  Table<OpId, double> loaded;
+  Table<OpId, char> heavy;
   double all = 0.0;
   double large = 0.0;
   for (const ir::Op& op : graph.ops) {
@@ -54,7 +55,7 @@ std::optional<ir::InWaves> large_in_waves(const ir::Graph& graph,
   for (ir::Chain& chain : chains) {
     double most = 0.0;
     for (const ir::Chain::Link& link : chain.links) {
-      most = std::max(most, loaded[subscript(link.op)]);
+      most = std::max(most, loaded[link.op]);
     }
     chain.waves = std::min(chain.length, static_cast<std::int64_t>(std::ceil(most / wave)));
   }
@@ -67,8 +68,8 @@ std::optional<ir::InWaves> large_in_waves(const ir::Graph& graph,
 
 shard::OneChip in_parts(const shard::OneChip& one, const ir::InWaves& waves) {
   shard::OneChip result{.graph = waves.graph, .forms = {}, .whole = {}, .axes = {}};
-  for (std::size_t t = 0; t < waves.tensor_of.size(); ++t) {
-    const std::size_t from = subscript(waves.tensor_of[t]);
+  for (const TensorId t : waves.tensor_of.ids()) {
+    const TensorId from = waves.tensor_of[t];
     std::vector<std::int64_t>& whole = result.whole.emplace_back(one.whole[from]);
     if (waves.dim_of[t] >= 0) {
       const std::size_t dim = subscript(waves.dim_of[t]);
@@ -76,8 +77,8 @@ shard::OneChip in_parts(const shard::OneChip& one, const ir::InWaves& waves) {
     }
     result.forms.push_back(one.forms[from]);
   }
-  for (const std::int32_t op : waves.op_of) {
-    result.axes.push_back(one.axes[subscript(op)]);
+  for (const OpId op : waves.op_of) {
+    result.axes.push_back(one.axes[op]);
   }
   return result;
 }

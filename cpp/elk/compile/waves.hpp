@@ -4,6 +4,8 @@
 #include <optional>
 #include <vector>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/chip/chip.hpp"
 #include "elk/compile/compile.hpp"
 #include "elk/ir/graph.hpp"
@@ -20,7 +22,7 @@ constexpr double kLargeShare = 0.4;
 /// where no op is so large, can be cut, or where large ops read little of all that is read. `split`
 /// has of each op the axis that is cut over chips, or -1; it is empty where none is.
 [[nodiscard]] std::optional<ir::InWaves> large_in_waves(const ir::Graph& graph,
-                                                        const std::vector<std::int32_t>& split,
+                                                        const Table<OpId, std::int32_t>& split,
                                                         const chip::Chip& machine, double share);
 
 /// What one chip computes under `waves`, if it computes `one` without them.

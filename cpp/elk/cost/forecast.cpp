@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "elk/base/ids.hpp"
+
 namespace elk::cost {
 namespace {
 
@@ -16,12 +18,12 @@ TimelineResult forecast(const Timeline& timeline, const Sharing& sharing) {
 }
 
 inline void Forecaster::end_head() {
-  const std::int32_t head = queue_[head_];
-  if (head < 0) {
-    result_.stores[static_cast<std::size_t>(-1 - head)].end = {now_};
+  const OpId head = queue_[head_];
+  if (head == OpId::none) {
+    result_.stores[static_cast<std::size_t>(-1 - head.value)].end = {now_};
   } else {
-    result_.preloads[static_cast<std::size_t>(head)].end = {now_};
-    done_[static_cast<std::size_t>(head)] = 1;
+    result_.preloads[head].end = {now_};
+    done_[head] = 1;
   }
   free_since_ = now_;
   started_ = false;
@@ -35,16 +37,16 @@ inline void Forecaster::start_head() {
   started_ = true;
   const bool idle = head_ == 0 || free_since_ < now_;
   coming_ = idle ? sharing_.hbm_latency.value : 0.0;
-  const std::int32_t head = queue_[head_];
+  const OpId head = queue_[head_];
   const Load* load = nullptr;
-  if (head < 0) {
-    const auto store = static_cast<std::size_t>(-1 - head);
+  if (head == OpId::none) {
+    const auto store = static_cast<std::size_t>(-1 - head.value);
     result_.stores[store].begin = {now_};
     load = &timeline_.write_backs[store].load;
     remaining_ = load->time.value;
   } else {
-    result_.preloads[static_cast<std::size_t>(head)].begin = {now_};
-    load = &timeline_.loads[static_cast<std::size_t>(head)];
+    result_.preloads[head].begin = {now_};
+    load = &timeline_.loads[head];
     remaining_ = load->time.value * sharing_.slowness;
   }
   const double share = load->share;
@@ -77,7 +79,7 @@ inline void Forecaster::finish_head() {
   end_head();
 }
 
-inline void Forecaster::wait_for_preload(std::size_t op) {
+inline void Forecaster::wait_for_preload(OpId op) {
   while (done_[op] == 0 && head_ < queue_.size()) {
     finish_head();
   }
@@ -179,8 +181,8 @@ const TimelineResult& Forecaster::forecast(const Timeline& timeline, const Shari
   sharing_ = sharing;
   reset();
   std::size_t store = 0;
-  for (std::size_t op = 0; op < timeline.works.size(); ++op) {
-    issue_preloads(static_cast<std::size_t>(timeline.issued_before[op]));
+  for (const OpId op : timeline.works.ids()) {
+    issue_preloads(static_cast<std::size_t>(timeline.issued_before[op.index()]));
     if (timeline.loads[op].time.value > 0.0) {
       wait_for_preload(op);
     }
@@ -188,15 +190,15 @@ const TimelineResult& Forecaster::forecast(const Timeline& timeline, const Shari
     run(timeline.works[op]);
     result_.executes[op].end = {now_};
     while (store < timeline.write_backs.size() &&
-           timeline.write_backs[store].op == static_cast<std::int32_t>(op)) {
-      queue_.push_back(-1 - static_cast<std::int32_t>(store));
+           timeline.write_backs[store].op == op) {
+      queue_.push_back(OpId{-1 - static_cast<std::int32_t>(store)});
       ++store;
     }
   }
   const double last_execute = now_;
   double last_store = 0.0;
   while (head_ < queue_.size()) {
-    const bool is_store = queue_[head_] < 0;
+    const bool is_store = queue_[head_] == OpId::none;
     finish_head();
     last_store = is_store ? now_ : last_store;
   }

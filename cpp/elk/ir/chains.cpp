@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 
 namespace elk::ir {
 namespace {
@@ -31,21 +32,21 @@ bool is_free(const Op& op, std::int32_t axis) {
 
 /// What may not be told in parts: what leaves the graph or is stored, what a collective moves or an
 /// op without a node reads, and what picks.
-std::vector<char> kept_whole(const Graph& graph) {
-  std::vector<char> whole(graph.tensors.size(), 0);
-  for (const std::int32_t output : graph.outputs) {
-    whole[subscript(output)] = 1;
+Table<TensorId, char> kept_whole(const Graph& graph) {
+  Table<TensorId, char> whole(graph.tensors.size(), 0);
+  for (const TensorId output : graph.outputs) {
+    whole[output] = 1;
   }
   for (const Store& store : graph.stores) {
-    whole[subscript(store.tensor)] = 1;
+    whole[store.tensor] = 1;
   }
   for (const Op& op : graph.ops) {
     for (const Operand& operand : op.operands) {
       if (is_collective(op.kind) || operand.input < 0) {
-        whole[subscript(operand.tensor)] = 1;
+        whole[operand.tensor] = 1;
       }
       if (operand.indirect) {
-        whole[subscript(operand.indirect->index)] = 1;
+        whole[operand.indirect->index] = 1;
       }
     }
   }
@@ -54,9 +55,9 @@ std::vector<char> kept_whole(const Graph& graph) {
 
 /// What chains must heed.
 struct Marks {
-  const std::vector<char>& heavy;          // ops
-  const std::vector<char>& whole;          // tensors that stay so
-  const std::vector<std::int32_t>& taken;  // axes
+  const Table<OpId, char>& heavy;          // ops
+  const Table<TensorId, char>& whole;          // tensors that stay so
+  const Table<OpId, std::int32_t>& taken;  // axes
 };
 
 /// Follows one axis from op to op.
@@ -65,19 +66,19 @@ class Follower {
   Follower(const Graph& graph, const Marks& marks) : graph_(graph), marks_(marks) {}
 
   /// The chain from `first` along `axis`, without links if the op cannot go in waves.
-  Chain follow(std::size_t first, std::int32_t axis) {
+  Chain follow(OpId first, std::int32_t axis) {
     parts_.clear();
     behind_.clear();
     Chain chain{.links = {}, .length = graph_.ops[first].axes[subscript(axis)].size, .waves = 1};
     if (!join(first, axis)) {
       return chain;
     }
-    chain.links.push_back({.op = static_cast<std::int32_t>(first), .axis = axis});
+    chain.links.push_back({.op = first, .axis = axis});
     std::size_t last = 1;  // links up to the last heavy op
-    for (std::size_t i = first + 1; i < std::min(graph_.ops.size(), first + kSpan); ++i) {
+    for (OpId i = first + 1; i.index() < std::min(graph_.ops.size(), first.index() + kSpan); ++i) {
       const auto next = reader_axis(i, chain.length);
       if (next && *next >= 0 && join(i, *next)) {
-        chain.links.push_back({.op = static_cast<std::int32_t>(i), .axis = *next});
+        chain.links.push_back({.op = i, .axis = *next});
         last = marks_.heavy[i] != 0 ? chain.links.size() : last;
       } else if (next) {
         leave_behind(i);
@@ -90,7 +91,7 @@ class Follower {
  private:
   /// The axis of op `i` that goes on along the parts that it reads; -1 where none does, nothing
   /// where it reads no part and nothing made of one outside the chain.
-  [[nodiscard]] std::optional<std::int32_t> reader_axis(std::size_t i, std::int64_t length) const {
+  [[nodiscard]] std::optional<std::int32_t> reader_axis(OpId i, std::int64_t length) const {
     const Op& op = graph_.ops[i];
     std::optional<std::int32_t> found;
     for (const Operand& operand : op.operands) {
@@ -107,7 +108,7 @@ class Follower {
   }
 
   /// Notes the results of op `i` as parts along `axis`, if it can go in waves.
-  bool join(std::size_t i, std::int32_t axis) {
+  bool join(OpId i, std::int32_t axis) {
     const Op& op = graph_.ops[i];
     const bool is_taken = !marks_.taken.empty() && marks_.taken[i] == axis;
     if (!is_free(op, axis) || is_taken || is_collective(op.kind)) {
@@ -121,10 +122,10 @@ class Follower {
       }
       if (operand.access == Access::Write) {
         const auto dim = made_along(graph_, op, operand, axis);
-        if (!dim || marks_.whole[subscript(operand.tensor)] != 0) {
+        if (!dim || marks_.whole[operand.tensor] != 0) {
           return false;
         }
-        made.emplace_back(operand.tensor, *dim);
+        made.emplace_back(operand.tensor.value, *dim);
       }
     }
     parts_.insert(made.begin(), made.end());
@@ -133,7 +134,7 @@ class Follower {
 
   /// Whether `axis` counts further than the operand's tensor reaches: some wave might find nothing.
   [[nodiscard]] bool is_clipped(const Op& op, const Operand& operand, std::int32_t axis) const {
-    const Tensor& tensor = graph_.tensors[subscript(operand.tensor)];
+    const Tensor& tensor = graph_.tensors[operand.tensor];
     for (std::size_t d = 0; d < operand.dims.size(); ++d) {
       const Dim& dim = operand.dims[d];
       std::int64_t last = dim.offset;
@@ -150,13 +151,13 @@ class Follower {
 
   /// Whether every wave would read the same of an operand from HBM.
   [[nodiscard]] bool is_reread(const Operand& operand, std::int32_t axis) const {
-    return operand.access == Access::Read && in_hbm(graph_.tensors[subscript(operand.tensor)]) &&
+    return operand.access == Access::Read && in_hbm(graph_.tensors[operand.tensor]) &&
            std::ranges::none_of(operand.dims, [&](const Dim& dim) {
              return std::ranges::find(dim.axes, axis) != dim.axes.end();
            });
   }
 
-  void leave_behind(std::size_t i) {
+  void leave_behind(OpId i) {
     for (const Operand& operand : graph_.ops[i].operands) {
       if (operand.access == Access::Write) {
         behind_.insert(operand.tensor);
@@ -166,15 +167,15 @@ class Follower {
 
   const Graph& graph_;
   Marks marks_;
-  std::map<std::int32_t, std::int32_t> parts_;  // tensors that lie in parts: along which dimension
-  std::set<std::int32_t> behind_;               // tensors made of parts by ops outside
+  std::map<TensorId, std::int32_t> parts_;  // tensors that lie in parts: along which dimension
+  std::set<TensorId> behind_;               // tensors made of parts by ops outside
 };
 
 /// The axes that are alone in a dimension of what an op reads from HBM, outermost first.
 std::vector<std::int32_t> loaded_axes(const Graph& graph, const Op& op) {
   std::vector<std::int32_t> axes;
   for (const Operand& operand : op.operands) {
-    const Tensor& tensor = graph.tensors[subscript(operand.tensor)];
+    const Tensor& tensor = graph.tensors[operand.tensor];
     if (operand.access != Access::Read || !in_hbm(tensor)) {
       continue;
     }
@@ -192,7 +193,7 @@ std::vector<std::int32_t> loaded_axes(const Graph& graph, const Op& op) {
 
 std::optional<std::int32_t> made_along(const Graph& graph, const Op& op, const Operand& made,
                                        std::int32_t axis) {
-  const Tensor& tensor = graph.tensors[subscript(made.tensor)];
+  const Tensor& tensor = graph.tensors[made.tensor];
   for (std::size_t d = 0; d < made.dims.size(); ++d) {
     if (sole_axis(op, made.dims[d], tensor.shape[d]) == axis) {
       return static_cast<std::int32_t>(d);
@@ -201,13 +202,13 @@ std::optional<std::int32_t> made_along(const Graph& graph, const Op& op, const O
   return std::nullopt;
 }
 
-std::vector<Chain> chains(const Graph& graph, const std::vector<char>& heavy,
-                          const std::vector<std::int32_t>& taken) {
-  const std::vector<char> whole = kept_whole(graph);
+std::vector<Chain> chains(const Graph& graph, const Table<OpId, char>& heavy,
+                          const Table<OpId, std::int32_t>& taken) {
+  const Table<TensorId, char> whole = kept_whole(graph);
   Follower follower(graph, {.heavy = heavy, .whole = whole, .taken = taken});
   std::vector<Chain> found;
-  std::size_t free = 0;  // behind the last chain
-  for (std::size_t i = 0; i < graph.ops.size(); ++i) {
+  OpId free{0};  // behind the last chain
+  for (const OpId i : graph.ops.ids()) {
     if (heavy[i] == 0 || i < free) {
       continue;
     }
@@ -216,14 +217,14 @@ std::vector<Chain> chains(const Graph& graph, const std::vector<char>& heavy,
     for (const std::int32_t axis : loaded_axes(graph, graph.ops[i])) {
       Chain chain = follower.follow(i, axis);
       const std::ptrdiff_t count = std::ranges::count_if(
-          chain.links, [&](const Chain::Link& link) { return heavy[subscript(link.op)] != 0; });
+          chain.links, [&](const Chain::Link& link) { return heavy[link.op] != 0; });
       if (chain.length > 1 && count > most) {
         most = count;
         best = std::move(chain);
       }
     }
     if (best) {
-      free = subscript(best->links.back().op) + 1;
+      free = id_at<OpId>(best->links.back().op.index() + 1);
       found.push_back(std::move(*best));
     }
   }

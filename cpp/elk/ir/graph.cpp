@@ -14,7 +14,9 @@
 #include <vector>
 
 #include "elk/base/errors.hpp"
+#include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
+#include "elk/base/table.hpp"
 #include "elk/base/text.hpp"
 
 namespace elk::ir {
@@ -121,11 +123,11 @@ class OpChecker {
   }
 
   void check_operand(const Operand& operand) const {
-    if (!within(operand.tensor, graph_.tensors.size())) {
+    if (!within(operand.tensor.value, graph_.tensors.size())) {
       throw InvalidInput(text(where("an operand's tensor"), " must be in the graph, got ",
                               operand.tensor, " of ", graph_.tensors.size()));
     }
-    const Tensor& tensor = graph_.tensors[static_cast<std::size_t>(operand.tensor)];
+    const Tensor& tensor = graph_.tensors[operand.tensor];
     if (operand.dims.size() != tensor.shape.size()) {
       throw InvalidInput(text(where("operand '"), tensor.name, "' must have one dim for each of ",
                               tensor.shape.size(), " sizes, got ", operand.dims.size()));
@@ -169,7 +171,7 @@ class OpChecker {
   }
 
   void check_indirect(const Indirect& indirect, const Tensor& tensor) const {
-    const bool found = within(indirect.index, graph_.tensors.size()) &&
+    const bool found = within(indirect.index.value, graph_.tensors.size()) &&
                        within(indirect.dim, tensor.shape.size()) &&
                        std::ranges::all_of(indirect.axes, [this](std::int32_t axis) {
                          return within(axis, op_.axes.size());
@@ -208,9 +210,9 @@ void check_names(const Graph& graph) {
 }
 
 /// Marks what `op` makes in `made`, after all that it reads was there.
-void check_order(const Graph& graph, const Op& op, std::vector<char>& made) {
+void check_order(const Graph& graph, const Op& op, Table<TensorId, char>& made) {
   for (const Operand& operand : op.operands) {
-    const auto t = static_cast<std::size_t>(operand.tensor);
+    const auto t = operand.tensor;
     if (operand.access == Access::Write) {
       if (made[t] != 0) {
         throw InvalidInput(text("op '", op.name, "' writes '", graph.tensors[t].name,
@@ -225,16 +227,16 @@ void check_order(const Graph& graph, const Op& op, std::vector<char>& made) {
 }
 
 /// What is there before the first op: all that no op writes.
-std::vector<char> given(const Graph& graph) {
-  std::vector<char> made(graph.tensors.size());
-  for (std::size_t t = 0; t < made.size(); ++t) {
+Table<TensorId, char> given(const Graph& graph) {
+  Table<TensorId, char> made(graph.tensors.size());
+  for (const TensorId t : made.ids()) {
     const Home home = graph.tensors[t].home;
     made[t] = home == Home::Weight || home == Home::State || home == Home::Input ? 1 : 0;
   }
   for (const Op& op : graph.ops) {
     for (const Operand& operand : op.operands) {
       if (operand.access == Access::Write) {
-        made[static_cast<std::size_t>(operand.tensor)] = 0;
+        made[operand.tensor] = 0;
       }
     }
   }
@@ -243,24 +245,24 @@ std::vector<char> given(const Graph& graph) {
 
 void check_positions(const Graph& graph) {
   for (const Store& store : graph.stores) {
-    if (!within(store.tensor, graph.tensors.size()) || !within(store.op, graph.ops.size())) {
+    if (!within(store.tensor.value, graph.tensors.size()) || !within(store.op.value, graph.ops.size())) {
       throw InvalidInput(text("a store names tensor ", store.tensor, " of op ", store.op,
                               ", which are not in the graph"));
     }
-    const std::vector<Operand>& operands = graph.ops[static_cast<std::size_t>(store.op)].operands;
+    const std::vector<Operand>& operands = graph.ops[store.op].operands;
     if (std::ranges::none_of(operands, [&](const Operand& operand) {
           return operand.tensor == store.tensor && operand.access == Access::Write;
         })) {
       throw InvalidInput(text("a store names tensor '",
-                              graph.tensors[static_cast<std::size_t>(store.tensor)].name,
+                              graph.tensors[store.tensor].name,
                               "', which op ", store.op, " does not write"));
     }
     if (store.run < Bytes{1}) {
       throw InvalidInput(text("a store's run must be positive, got ", store.run.value, " bytes"));
     }
   }
-  for (const std::int32_t output : graph.outputs) {
-    if (!within(output, graph.tensors.size())) {
+  for (const TensorId output : graph.outputs) {
+    if (!within(output.value, graph.tensors.size())) {
       throw InvalidInput(text("output ", output, " is not in the graph"));
     }
   }
@@ -289,13 +291,13 @@ std::int64_t elements(const Tensor& tensor) {
 
 Bytes bytes(const Tensor& tensor) { return {ceil_div(elements(tensor) * bits(tensor.dtype), 8)}; }
 
-Op instantiate(const Op& pattern, std::string name, std::span<const std::int32_t> tensors) {
-  const auto at = [&](std::int32_t position) {
-    if (!within(position, tensors.size())) {
+Op instantiate(const Op& pattern, std::string name, TableView<TensorId, const TensorId> tensors) {
+  const auto at = [&](TensorId position) {
+    if (!within(position.value, tensors.size())) {
       throw InvalidInput(
           text("op '", name, "' needs ", position + 1, " tensors, got ", tensors.size()));
     }
-    return tensors[static_cast<std::size_t>(position)];
+    return tensors[position];
   };
   Op op = pattern;
   for (Operand& operand : op.operands) {
@@ -319,7 +321,7 @@ void validate(const Graph& graph) {
   for (const Op& op : graph.ops) {
     OpChecker(graph, op).check();
   }
-  std::vector<char> made = given(graph);
+  Table<TensorId, char> made = given(graph);
   for (const Op& op : graph.ops) {
     check_order(graph, op, made);
   }

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/base/units.hpp"
 
 namespace elk::ir {
@@ -90,7 +92,7 @@ struct Dim {
 
 /// A dimension picked by the values of another tensor: `count` axes say how many picks there are.
 struct Indirect {
-  std::int32_t index;              // position in Graph::tensors
+  TensorId index;              // position in Graph::tensors
   std::int32_t dim;                // which dimension of the operand is picked
   std::vector<std::int32_t> axes;  // product of their sizes = picks (capped by the dimension)
   double expected_picks;           // expected distinct picks over the whole op
@@ -99,7 +101,7 @@ struct Indirect {
 };
 
 struct Operand {
-  std::int32_t tensor;  // position in Graph::tensors
+  TensorId tensor;  // position in Graph::tensors
   Access access;
   std::vector<Dim> dims;  // one for each dimension of the stored tensor
   std::optional<Indirect> indirect;
@@ -181,8 +183,8 @@ struct Op {
 
 /// Rows written back to HBM after the execute of `op`: new rows of a KV cache (design 2.4).
 struct Store {
-  std::int32_t tensor;  // whose bytes are written
-  std::int32_t op;      // the op that makes it
+  TensorId tensor;  // whose bytes are written
+  OpId op;      // the op that makes it
   Bytes run;            // contiguous bytes at the destination
 
   friend bool operator==(const Store&, const Store&) = default;
@@ -190,12 +192,12 @@ struct Store {
 
 /// Ops [begin, begin + period * count) are `count` times the same `period` ops (design 2.5).
 struct Repeat {
-  std::int32_t begin;
+  OpId begin;
   std::int32_t period;
   std::int32_t count;
 
   /// The op of the first period that stands where `op` does, or `op` itself if it stands outside.
-  [[nodiscard]] std::int32_t first_like(std::int32_t op) const {
+  [[nodiscard]] OpId first_like(OpId op) const {
     const bool repeated = op >= begin && op < begin + (period * count);
     return repeated ? begin + ((op - begin) % period) : op;
   }
@@ -205,11 +207,11 @@ struct Repeat {
 
 struct Graph {
   std::string name;
-  std::vector<Tensor> tensors;
-  std::vector<Op> ops;  // in execution order
+  Table<TensorId, Tensor> tensors;
+  Table<OpId, Op> ops;  // in execution order
   std::vector<Store> stores;
   std::optional<Repeat> repeat;
-  std::vector<std::int32_t> outputs;  // tensors that leave the graph
+  std::vector<TensorId> outputs;  // tensors that leave the graph
 };
 
 /// Refuses a graph that later layers could not trust: positions out of range, dims that do not
@@ -219,18 +221,18 @@ void validate(const Graph& graph);
 /// `pattern` as an op called `name`: its operand and index positions, which count from zero in
 /// `tensors`, become the tensors found there. Models repeat few patterns many times.
 [[nodiscard]] Op instantiate(const Op& pattern, std::string name,
-                             std::span<const std::int32_t> tensors);
+                             TableView<TensorId, const TensorId> tensors);
 
 /// The longest periodic run of structurally equal ops, by signature and by how tensors connect
 /// them, never by name. Empty if nothing repeats at least twice.
 [[nodiscard]] std::optional<Repeat> find_repeat(const Graph& graph);
 
 /// The op of the first equal layer that stands where `op` does in its own, or `op` itself.
-[[nodiscard]] inline std::int32_t first_like(const Graph& graph, std::int32_t op) {
+[[nodiscard]] inline OpId first_like(const Graph& graph, OpId op) {
   return graph.repeat ? graph.repeat->first_like(op) : op;
 }
 
 /// For each op the first op with the same axes, expressions, dtypes, shapes and homes.
-[[nodiscard]] std::vector<std::int32_t> equal_ops(const Graph& graph);
+[[nodiscard]] Table<OpId, OpId> equal_ops(const Graph& graph);
 
 }  // namespace elk::ir

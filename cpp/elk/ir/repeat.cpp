@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/ir/graph.hpp"
 
 namespace elk::ir {
@@ -37,7 +39,7 @@ std::size_t hash_of(const Graph& graph, const Op& op) {
     mix_number(seed, axis.size);
   }
   for (const Operand& operand : op.operands) {
-    const Tensor& tensor = graph.tensors[static_cast<std::size_t>(operand.tensor)];
+    const Tensor& tensor = graph.tensors[operand.tensor];
     mix_number(seed, tensor.home);
     mix_number(seed, tensor.dtype);
     for (const Dim& dim : operand.dims) {
@@ -55,8 +57,8 @@ bool same_tensor(const Tensor& a, const Tensor& b) {
 }
 
 bool same_operand(const Graph& graph, const Operand& a, const Operand& b) {
-  const auto tensor = [&](std::int32_t t) -> const Tensor& {
-    return graph.tensors[static_cast<std::size_t>(t)];
+  const auto tensor = [&](TensorId t) -> const Tensor& {
+    return graph.tensors[t];
   };
   if (a.access != b.access || a.dims != b.dims || a.spilled != b.spilled || a.input != b.input ||
       !same_tensor(tensor(a.tensor), tensor(b.tensor)) ||
@@ -84,38 +86,38 @@ bool same_op(const Graph& graph, const Op& a, const Op& b) {
 /// One tensor that an op reads: how many ops before it was made or, where no op makes it, read last
 /// (0: never).
 struct Link {
-  std::int32_t tensor;
-  std::int32_t distance;
+  TensorId tensor;
+  OpId distance;
   bool made;
 };
 
 /// The ops of a graph as a sequence in which repeats can be seen.
 struct Sequence {
-  std::vector<std::int32_t> kinds;       // equal numbers: same_op and the same bytes stored
-  std::vector<std::vector<Link>> links;  // of each op, in the order of its reads
+  Table<OpId, OpId> kinds;       // equal numbers: same_op and the same bytes stored
+  Table<OpId, std::vector<Link>> links;  // of each op, in the order of its reads
 };
 
 /// What each op stores, as one number: 0 nothing, else 1 + the contiguous bytes.
-std::vector<std::int64_t> stored_runs(const Graph& graph) {
-  std::vector<std::int64_t> runs(graph.ops.size());
+Table<OpId, std::int64_t> stored_runs(const Graph& graph) {
+  Table<OpId, std::int64_t> runs(graph.ops.size());
   for (const Store& store : graph.stores) {
-    runs[static_cast<std::size_t>(store.op)] += 1 + store.run.value;
+    runs[store.op] += 1 + store.run.value;
   }
   return runs;
 }
 
 /// Where each tensor was made or, where no op makes it, read last; -1 where it was not.
 struct Touches {
-  std::vector<std::int32_t> at;
-  std::vector<char> made;
+  Table<TensorId, OpId> at;
+  Table<TensorId, char> made;
 };
 
-std::vector<Link> links_of(const Op& op, std::int32_t position, Touches& touches) {
+std::vector<Link> links_of(const Op& op, OpId position, Touches& touches) {
   std::vector<Link> links;
-  const auto add = [&](std::int32_t tensor) {
-    const auto t = static_cast<std::size_t>(tensor);
-    const std::int32_t last = touches.at[t];
-    links.push_back({tensor, last < 0 ? 0 : position - last, touches.made[t] != 0});
+  const auto add = [&](TensorId tensor) {
+    const auto t = tensor;
+    const OpId last = touches.at[t];
+    links.push_back({tensor, last == OpId::none ? 0 : position - last, touches.made[t] != 0});
   };
   for (const Operand& operand : op.operands) {
     if (operand.access == Access::Read) {
@@ -126,7 +128,7 @@ std::vector<Link> links_of(const Op& op, std::int32_t position, Touches& touches
     }
   }
   for (const Operand& operand : op.operands) {
-    const auto t = static_cast<std::size_t>(operand.tensor);
+    const auto t = operand.tensor;
     if (operand.access == Access::Write || touches.made[t] == 0) {
       touches.at[t] = position;
     }
@@ -139,16 +141,16 @@ std::vector<Link> links_of(const Op& op, std::int32_t position, Touches& touches
 
 Sequence sequence_of(const Graph& graph) {
   Sequence out{.kinds = equal_ops(graph), .links = {}};
-  const std::vector<std::int64_t> runs = stored_runs(graph);
+  const Table<OpId, std::int64_t> runs = stored_runs(graph);
   std::map<std::pair<std::int32_t, std::int64_t>, std::int32_t> kinds;
-  for (std::size_t i = 0; i < out.kinds.size(); ++i) {
+  for (const OpId i : out.kinds.ids()) {
     const auto next = static_cast<std::int32_t>(kinds.size());
-    out.kinds[i] = kinds.try_emplace({out.kinds[i], runs[i]}, next).first->second;
+    out.kinds[i] = OpId{kinds.try_emplace({out.kinds[i], runs[i]}, next).first->second};
   }
-  Touches touches{.at = std::vector<std::int32_t>(graph.tensors.size(), -1),
-                  .made = std::vector<char>(graph.tensors.size(), 0)};
-  for (std::size_t i = 0; i < graph.ops.size(); ++i) {
-    out.links.push_back(links_of(graph.ops[i], static_cast<std::int32_t>(i), touches));
+  Touches touches{.at = Table<TensorId, OpId>(graph.tensors.size(), OpId::none),
+                  .made = Table<TensorId, char>(graph.tensors.size(), 0)};
+  for (const OpId i : graph.ops.ids()) {
+    out.links.push_back(links_of(graph.ops[i], i, touches));
   }
   return out;
 }
@@ -156,13 +158,13 @@ Sequence sequence_of(const Graph& graph) {
 /// Whether what two ops a period apart read is the same, seen from where they are. What no op makes
 /// and several periods read has to be one tensor.
 bool same_link(const Link& a, const Link& b, std::size_t period) {
-  const bool near = a.made || static_cast<std::size_t>(a.distance) < period;
+  const bool near = a.made || a.distance.index() < period;
   return a.tensor == b.tensor || (a.made == b.made && a.distance == b.distance && near);
 }
 
 /// Whether op `i` and op `i + period` do the same with the same tensors, seen from where they are.
-bool repeats(const Sequence& sequence, std::size_t i, std::size_t period) {
-  const std::size_t j = i + period;
+bool repeats(const Sequence& sequence, OpId i, std::size_t period) {
+  const OpId j = id_at<OpId>(i.index() + period);
   return sequence.kinds[i] == sequence.kinds[j] &&
          std::ranges::equal(
              sequence.links[i], sequence.links[j],
@@ -171,27 +173,27 @@ bool repeats(const Sequence& sequence, std::size_t i, std::size_t period) {
 
 /// Whether op `i`, in the first period of a run from `begin`, is like op `i + period` but for
 /// what it takes from before the run.
-bool enters(const Sequence& sequence, std::size_t i, std::size_t period, std::size_t begin) {
-  const std::size_t j = i + period;
+bool enters(const Sequence& sequence, OpId i, std::size_t period, OpId begin) {
+  const OpId j = id_at<OpId>(i.index() + period);
   return sequence.kinds[i] == sequence.kinds[j] &&
          std::ranges::equal(
              sequence.links[i], sequence.links[j], [&](const Link& a, const Link& b) {
-               const std::int64_t first = static_cast<std::int64_t>(i) - a.distance;
-               const std::int64_t second = static_cast<std::int64_t>(j) - b.distance;
-               const bool carried = second < static_cast<std::int64_t>(begin + period);
-               const bool outside = a.distance == 0 || first < static_cast<std::int64_t>(begin);
+               const std::int64_t first = static_cast<std::int64_t>(i.value) - a.distance.value;
+               const std::int64_t second = static_cast<std::int64_t>(j.value) - b.distance.value;
+               const bool carried = second < static_cast<std::int64_t>(begin.index() + period);
+               const bool outside = a.distance == OpId{0} || first < static_cast<std::int64_t>(begin.value);
                return same_link(a, b, period) || (outside && carried);
              });
 }
 
 /// The first op of the run whose steady part begins at `steady`: at most one period earlier.
-std::size_t entry(const Sequence& sequence, std::size_t steady, std::size_t period) {
-  const std::size_t first = steady > period ? steady - period : 0;
-  std::size_t begin = steady;
-  while (begin > first && sequence.kinds[begin - 1] == sequence.kinds[begin - 1 + period]) {
+OpId entry(const Sequence& sequence, OpId steady, std::size_t period) {
+  const OpId first = steady.index() > period ? steady.index() - period : 0;
+  OpId begin = steady;
+  while (begin > first && sequence.kinds[begin - 1] == sequence.kinds[(id_at<OpId>(begin - 1).index() + period)]) {
     --begin;
   }
-  for (std::size_t i = steady; i-- > begin;) {
+  for (OpId i = steady; i-- > begin;) {
     if (!enters(sequence, i, period, begin)) {
       begin = i + 1;
       i = steady;
@@ -202,12 +204,12 @@ std::size_t entry(const Sequence& sequence, std::size_t steady, std::size_t peri
 
 /// Distances between like ops, the most frequent first; ties go to the shorter.
 std::vector<std::size_t> likely_periods(const Sequence& sequence) {
-  std::unordered_map<std::int32_t, std::vector<std::size_t>> places;
+  std::unordered_map<OpId, std::vector<OpId>> places;
   std::map<std::size_t, std::size_t> votes;
-  for (std::size_t i = 0; i < sequence.kinds.size(); ++i) {
-    std::vector<std::size_t>& seen = places[sequence.kinds[i]];
+  for (const OpId i : sequence.kinds.ids()) {
+    std::vector<OpId>& seen = places[sequence.kinds[i]];
     for (std::size_t back = 0; back < std::min(seen.size(), kDistances); ++back) {
-      ++votes[i - seen[seen.size() - 1 - back]];
+      ++votes[i.index() - seen[seen.size() - 1 - back].index()];
     }
     seen.push_back(i);
   }
@@ -225,7 +227,7 @@ std::vector<std::size_t> likely_periods(const Sequence& sequence) {
 struct Candidate {
   std::size_t covered;
   std::size_t period;
-  std::size_t begin;
+  OpId begin;
 };
 
 /// More ops covered is better, then a shorter period, then an earlier begin.
@@ -237,16 +239,16 @@ bool better(const Candidate& a, const Candidate& b) {
 std::optional<Candidate> best_run(const Sequence& sequence, std::size_t period) {
   std::optional<Candidate> best;
   const std::size_t count = sequence.kinds.size();
-  for (std::size_t i = 0; i + period < count; ++i) {
+  for (OpId i{0}; i.index() + period < count; ++i) {
     if (!repeats(sequence, i, period)) {
       continue;
     }
-    std::size_t end = i + 1;
-    while (end + period < count && repeats(sequence, end, period)) {
+    OpId end = i + 1;
+    while (end.index() + period < count && repeats(sequence, end, period)) {
       ++end;
     }
-    const std::size_t begin = entry(sequence, i, period);
-    const std::size_t covered = (end + period - begin) / period * period;
+    const OpId begin = entry(sequence, i, period);
+    const std::size_t covered = (end.index() + period - begin.index()) / period * period;
     const Candidate found{covered, period, begin};
     if (covered >= 2 * period && (!best || better(found, *best))) {
       best = found;
@@ -258,19 +260,19 @@ std::optional<Candidate> best_run(const Sequence& sequence, std::size_t period) 
 
 }  // namespace
 
-std::vector<std::int32_t> equal_ops(const Graph& graph) {
-  std::vector<std::int32_t> first(graph.ops.size());
-  std::unordered_map<std::size_t, std::vector<std::int32_t>> seen;
-  for (std::size_t i = 0; i < graph.ops.size(); ++i) {
-    const auto op = static_cast<std::int32_t>(i);
-    const std::int32_t copied = first_like(graph, op);
+Table<OpId, OpId> equal_ops(const Graph& graph) {
+  Table<OpId, OpId> first(graph.ops.size());
+  std::unordered_map<std::size_t, std::vector<OpId>> seen;
+  for (const OpId i : graph.ops.ids()) {
+    const auto op = i;
+    const OpId copied = first_like(graph, op);
     if (copied != op) {
-      first[i] = first[static_cast<std::size_t>(copied)];
+      first[i] = first[copied];
       continue;
     }
-    std::vector<std::int32_t>& alike = seen[hash_of(graph, graph.ops[i])];
-    const auto found = std::ranges::find_if(alike, [&](std::int32_t j) {
-      return same_op(graph, graph.ops[static_cast<std::size_t>(j)], graph.ops[i]);
+    std::vector<OpId>& alike = seen[hash_of(graph, graph.ops[i])];
+    const auto found = std::ranges::find_if(alike, [&](OpId j) {
+      return same_op(graph, graph.ops[j], graph.ops[i]);
     });
     first[i] = found != alike.end() ? *found : op;
     if (found == alike.end()) {
@@ -292,7 +294,7 @@ std::optional<Repeat> find_repeat(const Graph& graph) {
   if (!best) {
     return std::nullopt;
   }
-  return Repeat{.begin = static_cast<std::int32_t>(best->begin),
+  return Repeat{.begin = best->begin,
                 .period = static_cast<std::int32_t>(best->period),
                 .count = static_cast<std::int32_t>(best->covered / best->period)};
 }

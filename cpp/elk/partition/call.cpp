@@ -12,7 +12,7 @@ Bytes call_bytes(const ir::Graph& graph, const ir::Op& op, std::span<const std::
   const std::vector<std::int64_t> whole = sizes(op);
   Bytes sum{0};
   for (const ir::Operand& operand : op.operands) {
-    const ir::Tensor& tensor = graph.tensors[subscript(operand.tensor)];
+    const ir::Tensor& tensor = graph.tensors[operand.tensor];
     sum += element_bytes(box(tensor, operand, whole, size).elements, ir::bits(tensor.dtype));
   }
   return sum;

@@ -31,7 +31,7 @@ std::vector<Round> deal(std::int64_t part, std::int64_t chips, Way way) {
 }
 
 const ir::Tensor& moved(const ir::Graph& graph, const ir::Operand& operand) {
-  return graph.tensors[static_cast<std::size_t>(operand.tensor)];
+  return graph.tensors[operand.tensor];
 }
 
 bool sums(ir::OpKind kind) {

@@ -85,7 +85,7 @@ double share(const Projection& projection, std::int64_t begin, std::int64_t end)
 }
 
 const ir::Tensor& stored(const ir::Graph& graph, const ir::Operand& operand) {
-  return graph.tensors[static_cast<std::size_t>(operand.tensor)];
+  return graph.tensors[operand.tensor];
 }
 
 }  // namespace

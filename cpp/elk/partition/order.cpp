@@ -18,7 +18,7 @@ std::int64_t bytes_along(const ir::Graph& graph, const ir::Op& op, std::int32_t 
   for (std::size_t i = 0; i < op.operands.size(); ++i) {
     const ir::Operand& operand = op.operands[i];
     if ((!hbm || from_hbm(graph, operand)) && contains(operand, axis) && first_like(op, i) == i) {
-      sum += ir::bytes(graph.tensors[static_cast<std::size_t>(operand.tensor)]).value;
+      sum += ir::bytes(graph.tensors[operand.tensor]).value;
     }
   }
   return sum;

@@ -42,14 +42,14 @@ bool accumulates(const ir::Op& op, const ir::Operand& operand, const ExecutePlan
 
 /// Bits of a partial sum of what `operand` writes.
 std::int64_t partial_bits(const ir::Graph& graph, const ir::Op& op, std::size_t operand) {
-  const auto tensor = static_cast<std::size_t>(op.operands[operand].tensor);
+  const auto tensor = op.operands[operand].tensor;
   return std::max(ir::bits(op.accumulate), ir::bits(graph.tensors[tensor].dtype));
 }
 
 Bytes result_space(const ir::Graph& graph, const ir::Op& op, std::size_t operand,
                    const ExecutePlan& plan, const Scatter& parts) {
   const ir::Operand& result = op.operands[operand];
-  const ir::DType stored = graph.tensors[static_cast<std::size_t>(result.tensor)].dtype;
+  const ir::DType stored = graph.tensors[result.tensor].dtype;
   const std::int64_t bits =
       accumulates(op, result, plan) ? partial_bits(graph, op, operand) : ir::bits(stored);
   return aligned(element_bytes(parts.tile, bits)) +
@@ -75,7 +75,7 @@ Bytes element_bytes(std::int64_t elements, std::int64_t bits) {
 Bytes aligned(Bytes bytes) { return {round_up(bytes.value, kAlignment)}; }
 
 bool from_hbm(const ir::Graph& graph, const ir::Operand& operand) {
-  const ir::Home home = graph.tensors[static_cast<std::size_t>(operand.tensor)].home;
+  const ir::Home home = graph.tensors[operand.tensor].home;
   return operand.access == ir::Access::Read &&
          (home == ir::Home::Weight || home == ir::Home::State || operand.spilled);
 }
@@ -153,7 +153,7 @@ Scatter scatter(std::span<const std::int64_t> counts, std::int64_t parts, std::i
 Scatter scatter(const ir::Graph& graph, const ir::Op& op, std::size_t operand,
                 const ExecutePlan& plan, const chip::Chip& chip) {
   const ir::Operand& result = op.operands[operand];
-  const ir::Tensor& tensor = graph.tensors[static_cast<std::size_t>(result.tensor)];
+  const ir::Tensor& tensor = graph.tensors[result.tensor];
   const std::vector<std::int64_t> size = sizes(op);
   const std::vector<std::int64_t> tile = tiling(op, plan).tile;
   std::vector<std::int64_t> counts;
@@ -191,7 +191,7 @@ std::int64_t sharers(const ir::Op& op, std::size_t operand,
 Box held_box(const ir::Graph& graph, const ir::Op& op, std::size_t operand,
              const ExecutePlan& plan) {
   const ir::Operand& held = op.operands[operand];
-  return box(graph.tensors[static_cast<std::size_t>(held.tensor)], held, sizes(op),
+  return box(graph.tensors[held.tensor], held, sizes(op),
              held_tile(op, operand, plan));
 }
 
@@ -201,7 +201,7 @@ Footprint footprint(const ir::Graph& graph, const ir::Op& op, const ExecutePlan&
   for (std::size_t i = 0; i < op.operands.size(); ++i) {
     const ir::Operand& operand = op.operands[i];
     const bool write = operand.access == ir::Access::Write;
-    const ir::Tensor& tensor = graph.tensors[static_cast<std::size_t>(operand.tensor)];
+    const ir::Tensor& tensor = graph.tensors[operand.tensor];
     const std::int64_t bits = ir::bits(tensor.dtype);
     if (write) {
       const Scatter parts = scatter(graph, op, i, plan, chip);

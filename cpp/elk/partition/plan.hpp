@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "elk/base/ids.hpp"
 #include "elk/base/key_writer.hpp"
 #include "elk/base/units.hpp"
 #include "elk/chip/chip.hpp"
@@ -94,7 +95,7 @@ struct RowSums {
 struct Footprint {
   std::vector<Bytes> operand;  // sub-tensor / prod(f_t); of a result: its space during the execute
   std::vector<Bytes> tensor;   // the same, for each distinct tensor: parallel to `tensors`
-  std::vector<std::int32_t> tensors;  // distinct tensors in order of first operand
+  std::vector<TensorId> tensors;  // distinct tensors in order of first operand
   Bytes rest;   // the result as it rests afterwards (1/f of the tile after a reduce)
   Bytes space;  // sum of `tensor`
 };

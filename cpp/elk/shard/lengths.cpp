@@ -4,6 +4,7 @@
 
 #include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
+#include "elk/base/table.hpp"
 
 namespace elk::shard {
 namespace {
@@ -35,16 +36,16 @@ void add_grains(const ir::Op& op, const ir::Operand& operand,
 }
 
 /// For each tensor the one that stands in the first of equal layers where it stands in its own.
-std::vector<std::int32_t> first_alike(const ir::Graph& graph) {
-  std::vector<std::int32_t> result(graph.tensors.size());
+Table<TensorId, TensorId> first_alike(const ir::Graph& graph) {
+  Table<TensorId, TensorId> result(graph.tensors.size());
   std::iota(result.begin(), result.end(), 0);
-  for (std::size_t op = 0; op < graph.ops.size(); ++op) {
+  for (const OpId op : graph.ops.ids()) {
     const ir::Op& node = graph.ops[op];
     const ir::Op& first =
-        graph.ops[subscript(ir::first_like(graph, static_cast<std::int32_t>(op)))];
+        graph.ops[ir::first_like(graph, op)];
     for (std::size_t i = 0; i < node.operands.size(); ++i) {
       if (node.operands[i].access == ir::Access::Write) {
-        result[subscript(node.operands[i].tensor)] = first.operands[i].tensor;
+        result[node.operands[i].tensor] = first.operands[i].tensor;
       }
     }
   }
@@ -72,22 +73,22 @@ std::optional<std::int64_t> block_length(const ir::Op& op, const ir::Dim& dim, s
 }
 
 PartLengths::PartLengths(const ir::Graph& graph, std::int64_t chips) : chips_(chips) {
-  std::vector<std::vector<std::int64_t>> grains;
+  Table<TensorId, std::vector<std::int64_t>> grains;
   grains.reserve(graph.tensors.size());
   for (const ir::Tensor& tensor : graph.tensors) {
     grains.emplace_back(tensor.shape.size(), 1);
   }
-  const std::vector<std::int32_t> like = first_alike(graph);
+  const Table<TensorId, TensorId> like = first_alike(graph);
   for (const ir::Op& op : graph.ops) {
     for (const ir::Operand& operand : op.operands) {
-      add_grains(op, operand, graph.tensors[subscript(operand.tensor)].shape, chips,
-                 grains[subscript(like[subscript(operand.tensor)])]);
+      add_grains(op, operand, graph.tensors[operand.tensor].shape, chips,
+                 grains[like[operand.tensor]]);
     }
   }
   lengths_ = grains;
-  for (std::size_t tensor = 0; tensor < graph.tensors.size(); ++tensor) {
+  for (const TensorId tensor : graph.tensors.ids()) {
     for (std::size_t d = 0; d < lengths_[tensor].size(); ++d) {
-      const std::int64_t grain = grains[subscript(like[tensor])][d];
+      const std::int64_t grain = grains[like[tensor]][d];
       lengths_[tensor][d] = grain * ceil_div(graph.tensors[tensor].shape[d], grain * chips);
     }
   }

@@ -5,6 +5,8 @@
 #include <optional>
 #include <vector>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/ir/graph.hpp"
 
 namespace elk::shard {
@@ -31,13 +33,13 @@ class PartLengths {
   PartLengths(const ir::Graph& graph, std::int64_t chips);
 
   [[nodiscard]] std::int64_t chips() const { return chips_; }
-  [[nodiscard]] std::int64_t of(std::int32_t tensor, std::int32_t dim) const {
-    return lengths_[static_cast<std::size_t>(tensor)][static_cast<std::size_t>(dim)];
+  [[nodiscard]] std::int64_t of(TensorId tensor, std::int32_t dim) const {
+    return lengths_[tensor][static_cast<std::size_t>(dim)];
   }
 
  private:
   std::int64_t chips_;
-  std::vector<std::vector<std::int64_t>> lengths_;  // of each tensor and dimension
+  Table<TensorId, std::vector<std::int64_t>> lengths_;  // of each tensor and dimension
 };
 
 }  // namespace elk::shard

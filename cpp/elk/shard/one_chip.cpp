@@ -9,6 +9,7 @@
 #include "elk/base/errors.hpp"
 #include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
+#include "elk/base/table.hpp"
 #include "elk/base/text.hpp"
 
 namespace elk::shard {
@@ -40,9 +41,9 @@ class Builder {
 
   OneChip build() {
     std::size_t move = 0;
-    for (std::size_t op = 0; op < graph_.ops.size(); ++op) {
+    for (const OpId op : graph_.ops.ids()) {
       for (; move < sharding_.collectives.size() &&
-             sharding_.collectives[move].op == static_cast<std::int32_t>(op);
+             sharding_.collectives[move].op == op;
            ++move) {
         exchange(sharding_.collectives[move]);
       }
@@ -51,8 +52,8 @@ class Builder {
     for (const ir::Store& store : graph_.stores) {
       result_.graph.stores.push_back(stored(store));
     }
-    for (const std::int32_t output : graph_.outputs) {
-      result_.graph.outputs.push_back(versions_[subscript(output)].front());
+    for (const TensorId output : graph_.outputs) {
+      result_.graph.outputs.push_back(versions_[output].front());
     }
     ir::validate(result_.graph);
     result_.graph.repeat = ir::find_repeat(result_.graph);
@@ -62,13 +63,13 @@ class Builder {
  private:
   /// A tensor as a chip holds it, in parts of `length` where it is cut.
   struct Held {
-    std::int32_t tensor;
+    TensorId tensor;
     Form form;
     std::int64_t length;
   };
 
   /// Parts as long as what ops make has them.
-  [[nodiscard]] Held made(std::int32_t tensor, Form form) const {
+  [[nodiscard]] Held made(TensorId tensor, Form form) const {
     const bool is_cut = form.kind == Form::Kind::Cut;
     return {.tensor = tensor, .form = form, .length = is_cut ? lengths_.of(tensor, form.dim) : 0};
   }
@@ -83,11 +84,11 @@ class Builder {
   }
 
   /// The tensor that is `held`, if there is one yet.
-  [[nodiscard]] std::optional<std::int32_t> find(const Held& held) const {
-    for (const std::int32_t version : versions_[subscript(held.tensor)]) {
+  [[nodiscard]] std::optional<TensorId> find(const Held& held) const {
+    for (const TensorId version : versions_[held.tensor]) {
       const bool is_cut = held.form.kind == Form::Kind::Cut;
-      const std::vector<std::int64_t>& shape = result_.graph.tensors[subscript(version)].shape;
-      if (result_.forms[subscript(version)] == held.form &&
+      const std::vector<std::int64_t>& shape = result_.graph.tensors[version].shape;
+      if (result_.forms[version] == held.form &&
           (!is_cut || shape[subscript(held.form.dim)] == held.length)) {
         return version;
       }
@@ -95,10 +96,10 @@ class Builder {
     return std::nullopt;
   }
 
-  std::int32_t make(const Held& held, ir::DType dtype) {
+  TensorId make(const Held& held, ir::DType dtype) {
     const auto [tensor, form, length] = held;
-    const ir::Tensor& like = graph_.tensors[subscript(tensor)];
-    std::vector<std::int32_t>& versions = versions_[subscript(tensor)];
+    const ir::Tensor& like = graph_.tensors[id_at<TensorId>(tensor)];
+    std::vector<TensorId>& versions = versions_[id_at<TensorId>(tensor)];
     ir::Tensor version = like;
     version.dtype = dtype;
     if (!versions.empty()) {
@@ -108,7 +109,7 @@ class Builder {
     if (form.kind == Form::Kind::Cut) {
       version.shape[subscript(form.dim)] = length;
     }
-    versions.push_back(static_cast<std::int32_t>(result_.graph.tensors.size()));
+    versions.push_back(id_at<TensorId>(result_.graph.tensors.size()));
     result_.graph.tensors.push_back(std::move(version));
     result_.forms.push_back(form);
     result_.whole.push_back(like.shape);
@@ -117,9 +118,9 @@ class Builder {
 
   /// Whether it is held along the same dimension in parts of another length.
   [[nodiscard]] bool is_again(const Held& held) const {
-    const std::vector<std::int32_t>& versions = versions_[subscript(held.tensor)];
-    return std::any_of(versions.begin(), versions.end(), [&](std::int32_t version) {
-      return result_.forms[subscript(version)] == held.form;
+    const std::vector<TensorId>& versions = versions_[held.tensor];
+    return std::any_of(versions.begin(), versions.end(), [&](TensorId version) {
+      return result_.forms[version] == held.form;
     });
   }
 
@@ -129,19 +130,19 @@ class Builder {
   }
 
   /// What is given is there in any form; of what is made and whole, a chip takes its slice.
-  std::int32_t read(const Held& held) {
+  TensorId read(const Held& held) {
     if (const auto there = find(held)) {
       return *there;
     }
-    const ir::Tensor& like = graph_.tensors[subscript(held.tensor)];
-    if (versions_[subscript(held.tensor)].empty() || is_given(like)) {
+    const ir::Tensor& like = graph_.tensors[held.tensor];
+    if (versions_[held.tensor].empty() || is_given(like)) {
       return make(held, like.dtype);
     }
     const auto uncut = find(made(held.tensor, whole()));
     if (!uncut || held.form.kind != Form::Kind::Cut) {
       throw InternalError(text("tensor ", like.name, " is not at hand in the form it is read in"));
     }
-    const std::int32_t part = make(held, like.dtype);
+    const TensorId part = make(held, like.dtype);
     move(ir::OpKind::Copy, *uncut, part);
     return part;
   }
@@ -150,7 +151,7 @@ class Builder {
     ir::Op node = on_one_chip(op, split);
     for (std::size_t i = 0; i < node.operands.size(); ++i) {
       ir::Operand& operand = node.operands[i];
-      const std::int32_t tensor = operand.tensor;
+      const TensorId tensor = operand.tensor;
       if (operand.access == ir::Access::Read) {
         operand.tensor = read(of(op, i, split));
         note_state(op, i, split);
@@ -168,7 +169,7 @@ class Builder {
 
   /// The version of an index tensor that an op reads as an operand: a chip that computes a part of
   /// the points picks by their part of the index. All of it where no operand is the index.
-  std::int32_t index_of(const ir::Op& op, std::int32_t index, const ir::Op& node) {
+  TensorId index_of(const ir::Op& op, TensorId index, const ir::Op& node) {
     for (std::size_t i = 0; i < op.operands.size(); ++i) {
       if (op.operands[i].tensor == index && op.operands[i].access == ir::Access::Read) {
         return node.operands[i].tensor;
@@ -178,8 +179,8 @@ class Builder {
   }
 
   /// Addends keep the width that their op accumulates in.
-  [[nodiscard]] ir::DType made_dtype(const ir::Op& op, std::int32_t tensor, Form form) const {
-    const ir::DType stored = graph_.tensors[subscript(tensor)].dtype;
+  [[nodiscard]] ir::DType made_dtype(const ir::Op& op, TensorId tensor, Form form) const {
+    const ir::DType stored = graph_.tensors[tensor].dtype;
     const bool wider = ir::bits(op.accumulate) > ir::bits(stored);
     return form == partial() && wider ? op.accumulate : stored;
   }
@@ -189,7 +190,7 @@ class Builder {
     const ir::Operand& rows = op.operands[at];
     for (const ir::Operand& other : op.operands) {
       const bool beside = other.input == rows.input && other.input >= 0 &&
-                          graph_.tensors[subscript(other.tensor)].home == ir::Home::State;
+                          graph_.tensors[other.tensor].home == ir::Home::State;
       if (beside && other.tensor != rows.tensor) {
         beside_state_.emplace(rows.tensor, of(op, at, split));
       }
@@ -197,19 +198,19 @@ class Builder {
   }
 
   void exchange(const Collective& moved) {
-    const std::int32_t before = *find(made(moved.tensor, moved.from));
-    const ir::DType dtype = graph_.tensors[subscript(moved.tensor)].dtype;
-    const std::int32_t after = make(made(moved.tensor, moved.to), dtype);
+    const TensorId before = *find(made(moved.tensor, moved.from));
+    const ir::DType dtype = graph_.tensors[moved.tensor].dtype;
+    const TensorId after = make(made(moved.tensor, moved.to), dtype);
     move(kind(shard::exchange(moved.from, moved.to)), before, after);
   }
 
   /// An op that turns one version of a tensor into another: an axis for each dimension, and in
   /// front of a cut one the axis of the chips.
-  void move(ir::OpKind by, std::int32_t before, std::int32_t after) {
-    const ir::Tensor& from = result_.graph.tensors[subscript(before)];
-    const ir::Tensor& to = result_.graph.tensors[subscript(after)];
+  void move(ir::OpKind by, TensorId before, TensorId after) {
+    const ir::Tensor& from = result_.graph.tensors[before];
+    const ir::Tensor& to = result_.graph.tensors[after];
     const bool slices = by == ir::OpKind::Copy;
-    const bool sums = result_.forms[subscript(before)] == partial();
+    const bool sums = result_.forms[before] == partial();
     ir::Op op{.name = text(ir::name(by), "/", to.name),
               .kind = by,
               .onnx_type = "",
@@ -242,7 +243,7 @@ class Builder {
   /// first of them.
   void add_dim(ir::Op& op, std::size_t dim, std::int64_t before, std::int64_t after) const {
     const std::int64_t part = std::min(before, after);
-    const std::size_t rank = result_.graph.tensors[subscript(op.operands[0].tensor)].shape.size();
+    const std::size_t rank = result_.graph.tensors[op.operands[0].tensor].shape.size();
     const bool last = dim + 1 == rank;
     const std::int32_t own =
         add_axis(op, text("d", dim), part, last ? ir::TileDim::SliceElements : ir::TileDim::Slices);
@@ -269,18 +270,18 @@ class Builder {
   }
 
   [[nodiscard]] ir::Store stored(const ir::Store& store) const {
-    std::int32_t version = versions_[subscript(store.tensor)].front();
+    TensorId version = versions_[store.tensor].front();
     if (const auto beside = beside_state_.find(store.tensor); beside != beside_state_.end()) {
       version = find(beside->second).value_or(version);
     }
     return {.tensor = version, .op = maker(version), .run = run_of(store, version)};
   }
 
-  [[nodiscard]] std::int32_t maker(std::int32_t version) const {
-    for (std::size_t op = 0; op < result_.graph.ops.size(); ++op) {
+  [[nodiscard]] OpId maker(TensorId version) const {
+    for (const OpId op : result_.graph.ops.ids()) {
       for (const ir::Operand& operand : result_.graph.ops[op].operands) {
         if (operand.tensor == version && operand.access == ir::Access::Write) {
-          return static_cast<std::int32_t>(op);
+          return op;
         }
       }
     }
@@ -289,14 +290,14 @@ class Builder {
 
   /// Contiguous bytes in one chip's HBM: a chip has its part of a run that covers the whole cut
   /// dimension, and of a shorter one no more than its part of the dimension.
-  [[nodiscard]] Bytes run_of(const ir::Store& store, std::int32_t version) const {
-    const Form form = result_.forms[subscript(version)];
+  [[nodiscard]] Bytes run_of(const ir::Store& store, TensorId version) const {
+    const Form form = result_.forms[version];
     if (form.kind != Form::Kind::Cut) {
       return store.run;
     }
-    const ir::Tensor& tensor = graph_.tensors[subscript(store.tensor)];
+    const ir::Tensor& tensor = graph_.tensors[store.tensor];
     const std::int64_t whole = tensor.shape[subscript(form.dim)];
-    const std::int64_t part = result_.graph.tensors[subscript(version)].shape[subscript(form.dim)];
+    const std::int64_t part = result_.graph.tensors[version].shape[subscript(form.dim)];
     std::int64_t inner = ir::bits(tensor.dtype);  // bits of those dimensions inside the cut one
     for (std::size_t dim = subscript(form.dim) + 1; dim < tensor.shape.size(); ++dim) {
       inner *= tensor.shape[dim];
@@ -312,8 +313,8 @@ class Builder {
   const Sharding& sharding_;
   std::int64_t chips_;
   PartLengths lengths_;
-  std::vector<std::vector<std::int32_t>> versions_;  // of each whole tensor, as they were made
-  std::map<std::int32_t, Held> beside_state_;
+  Table<TensorId, std::vector<TensorId>> versions_;  // of each whole tensor, as they were made
+  std::map<TensorId, Held> beside_state_;
   OneChip result_{
       .graph = {.name = "", .tensors = {}, .ops = {}, .stores = {}, .repeat = {}, .outputs = {}},
       .forms = {},
@@ -327,14 +328,14 @@ OneChip one_chip(const ir::Graph& graph, const Sharding& sharding, std::int64_t 
   return Builder(graph, sharding, chips).build();
 }
 
-std::vector<std::int32_t> slices(const OneChip& one) {
-  std::vector<std::int32_t> found;
-  for (std::size_t i = 0; i < one.graph.ops.size(); ++i) {
+std::vector<OpId> slices(const OneChip& one) {
+  std::vector<OpId> found;
+  for (const OpId i : one.graph.ops.ids()) {
     const ir::Op& op = one.graph.ops[i];
     if (op.kind == ir::OpKind::Copy && one.axes[i] < 0 && op.operands.size() == 2 &&
-        one.forms[subscript(op.operands[0].tensor)] == whole() &&
-        one.forms[subscript(op.operands[1].tensor)].kind == Form::Kind::Cut) {
-      found.push_back(static_cast<std::int32_t>(i));
+        one.forms[op.operands[0].tensor] == whole() &&
+        one.forms[op.operands[1].tensor].kind == Form::Kind::Cut) {
+      found.push_back(i);
     }
   }
   return found;

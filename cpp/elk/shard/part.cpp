@@ -21,7 +21,7 @@ bool is_loaded(const ir::Tensor& tensor) {
 
 /// Bytes of the part of an operand's tensor that one chip holds.
 double part_bytes(const ir::Graph& graph, const ir::Op& op, const Split& split, std::size_t i) {
-  const ir::Tensor& tensor = graph.tensors[subscript(op.operands[i].tensor)];
+  const ir::Tensor& tensor = graph.tensors[op.operands[i].tensor];
   const auto bytes = static_cast<double>(ir::bytes(tensor).value);
   if (split.forms[i].kind != Form::Kind::Cut) {
     return bytes;
@@ -56,13 +56,13 @@ struct Sizes {
 
 /// What an op reads from HBM, keeps there and touches, each tensor once.
 Sizes sizes(const ir::Graph& graph, const ir::Op& op, const Split& split) {
-  std::map<std::int32_t, double> read;
-  std::map<std::int32_t, double> kept;
-  std::map<std::int32_t, double> working;
+  std::map<TensorId, double> read;
+  std::map<TensorId, double> kept;
+  std::map<TensorId, double> working;
   const auto most = [](double& known, double bytes) { known = std::max(known, bytes); };
   for (std::size_t i = 0; i < op.operands.size(); ++i) {
     const ir::Operand& operand = op.operands[i];
-    const ir::Tensor& tensor = graph.tensors[subscript(operand.tensor)];
+    const ir::Tensor& tensor = graph.tensors[operand.tensor];
     const double bytes = part_bytes(graph, op, split, i);
     const double share = touched(op, tensor, operand);
     most(working[operand.tensor], std::floor(bytes * share));
@@ -71,7 +71,7 @@ Sizes sizes(const ir::Graph& graph, const ir::Op& op, const Split& split) {
       most(read[operand.tensor], std::ceil(operand.indirect ? bytes * share : bytes));
     }
   }
-  const auto sum = [](const std::map<std::int32_t, double>& all) {
+  const auto sum = [](const std::map<TensorId, double>& all) {
     double total = 0.0;
     for (const auto& [tensor, bytes] : all) {
       total += bytes;

@@ -15,7 +15,7 @@ namespace {
 /// not fall into blocks.
 std::optional<Form> form_of(const ir::Graph& graph, const ir::Op& op, const ir::Operand& operand,
                             std::int32_t axis) {
-  const ir::Tensor& tensor = graph.tensors[subscript(operand.tensor)];
+  const ir::Tensor& tensor = graph.tensors[operand.tensor];
   std::optional<Form> form;
   for (std::size_t d = 0; d < operand.dims.size(); ++d) {
     const ir::Dim& dim = operand.dims[d];
@@ -61,7 +61,7 @@ std::optional<std::int64_t> agreed_part(const ir::Graph& graph, const ir::Op& op
   for (std::size_t i = 0; i < op.operands.size(); ++i) {
     const ir::Operand& operand = op.operands[i];
     if (split.forms[i].kind != Form::Kind::Cut ||
-        !is_made(graph.tensors[subscript(operand.tensor)])) {
+        !is_made(graph.tensors[operand.tensor])) {
       continue;
     }
     const std::int64_t length = lengths.of(operand.tensor, split.forms[i].dim);

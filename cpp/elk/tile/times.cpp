@@ -62,7 +62,7 @@ TileShape TileTimes::shape(std::span<const std::int64_t> size) const {
   if (opaque_) {  // Its rule asks for the bytes of the call, not of the op.
     result.params[0] = 0;
     for (const ir::Operand& operand : op_.operands) {
-      const ir::Tensor& tensor = graph_.tensors[static_cast<std::size_t>(operand.tensor)];
+      const ir::Tensor& tensor = graph_.tensors[operand.tensor];
       result.params[0] +=
           partition::element_bytes(partition::box(tensor, operand, whole_, size).elements,
                                    ir::bits(tensor.dtype))

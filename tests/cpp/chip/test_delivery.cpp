@@ -5,6 +5,7 @@
 
 #include "chip/chips.hpp"
 #include "elk/base/errors.hpp"
+#include "elk/base/ids.hpp"
 #include "elk/chip/delivery.hpp"
 
 namespace elk::chip {

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "chip/chips.hpp"
+#include "elk/base/ids.hpp"
 #include "elk/base/random.hpp"
 #include "elk/chip/ways.hpp"
 #include "elk/sim/network/network.hpp"

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "elk/base/ids.hpp"
 #include "elk/base/random.hpp"
 #include "elk/sim/flows/engine.hpp"
 #include "sim/obvious.hpp"

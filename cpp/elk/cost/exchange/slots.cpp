@@ -53,7 +53,7 @@ std::vector<Slot> slots(const ir::Graph& graph, const ir::Op& op) {
       continue;
     }
     const ir::Operand& operand = op.operands[i];
-    const ir::Tensor& tensor = graph.tensors[static_cast<std::size_t>(operand.tensor)];
+    const ir::Tensor& tensor = graph.tensors[operand.tensor];
     if (operand.dims.size() > kMostRank) {
       throw InvalidInput(text("tensor ", tensor.name, " has ", operand.dims.size(),
                               " dimensions; plans are made for up to ", kMostRank));

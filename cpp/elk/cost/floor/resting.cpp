@@ -68,15 +68,15 @@ bool rests_once(const ir::Op& op, const ir::Operand& operand) {
 
 /// Whether a tensor of this shape rests once wherever it is made.
 bool once(const ir::Graph& graph, const ir::Tensor& tensor) {
-  for (std::size_t i = 0; i < graph.ops.size(); ++i) {
+  for (const OpId i : graph.ops.ids()) {
     const ir::Op& op = graph.ops[i];
-    const auto number = static_cast<std::int32_t>(i);
+    const auto number = i;
     if (ir::first_like(graph, number) != number) {
       continue;  // Its tensors have the shapes of those before.
     }
     for (const ir::Operand& operand : op.operands) {
       if (operand.access == ir::Access::Write &&
-          graph.tensors[subscript(operand.tensor)].shape == tensor.shape &&
+          graph.tensors[operand.tensor].shape == tensor.shape &&
           !rests_once(op, operand)) {
         return false;
       }
@@ -91,7 +91,7 @@ std::vector<bool> rest_once(const ir::Graph& graph, const ir::Op& op) {
   std::vector<bool> result;
   result.reserve(op.operands.size());
   for (const ir::Operand& operand : op.operands) {
-    result.push_back(once(graph, graph.tensors[subscript(operand.tensor)]));
+    result.push_back(once(graph, graph.tensors[operand.tensor]));
   }
   return result;
 }
@@ -110,7 +110,7 @@ Resting::Resting(const Pricer& pricer)
     const ir::Operand& operand = pricer.op().operands[slot.operand];
     if (!slot.hbm && !slot.indirect && separable(operand, pricer.size()) && single[slot.operand]) {
       slots_.push_back({.slot = i, .bits = slot.unique * slot.bits});
-      const ir::Tensor& tensor = pricer.graph().tensors[subscript(operand.tensor)];
+      const ir::Tensor& tensor = pricer.graph().tensors[operand.tensor];
       if (slot.unique == ir::elements(tensor) && slots_.back().bits > most) {
         most = slots_.back().bits;
         largest_ = static_cast<std::int32_t>(i);

@@ -25,7 +25,7 @@ struct Reader {
 /// What one operand's gather moves if its tensor lies evenly over all cores, as a graph input does.
 Arrival from_everywhere(const Reader& reader, std::size_t operand) {
   const auto& [graph, op, plan, chip] = reader;
-  const ir::Tensor& tensor = graph.tensors[static_cast<std::size_t>(op.operands[operand].tensor)];
+  const ir::Tensor& tensor = graph.tensors[op.operands[operand].tensor];
   const std::int64_t bits = ir::bits(tensor.dtype);
   const partition::Box box = partition::held_box(graph, op, operand, plan);
   const std::vector<std::int64_t> whole = partition::sizes(op);

@@ -90,7 +90,7 @@ std::vector<HbmOperand> hbm_operands(const ir::Graph& graph, const ir::Op& op,
     double expected = 1.0;
     if (operand.indirect) {
       const auto dim = static_cast<std::size_t>(operand.indirect->dim);
-      const auto tensor = static_cast<std::size_t>(operand.tensor);
+      const auto tensor = operand.tensor;
       const partition::Tiling tiles = partition::tiling(op, option.plan);
       const std::int64_t picks =
           partition::extent(graph.tensors[tensor], operand, dim, tiles.tile, tiles.tile).count;

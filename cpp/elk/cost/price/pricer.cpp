@@ -114,7 +114,7 @@ partition::Extent Pricer::extent(std::size_t slot, std::size_t dim, const Cut& c
             .intervals = 1};
   }
   const ir::Operand& operand = op_.operands[held.operand];
-  const ir::Tensor& tensor = graph_.tensors[static_cast<std::size_t>(operand.tensor)];
+  const ir::Tensor& tensor = graph_.tensors[operand.tensor];
   if (map.kind != SlotDimKind::Mapped || map.axes.size() * kKeyBits > 64) {
     return partition::extent(tensor, operand, dim, size_, cut.tile);
   }

@@ -10,7 +10,7 @@ namespace elk::emulate {
 namespace {
 
 const ir::Tensor& tensor_of(const Tile& tile, std::size_t operand) {
-  return tile.graph.tensors[static_cast<std::size_t>(tile.op.operands[operand].tensor)];
+  return tile.graph.tensors[tile.op.operands[operand].tensor];
 }
 
 /// The operand that reads the index tensor of `operand`.

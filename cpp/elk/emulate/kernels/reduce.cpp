@@ -229,7 +229,7 @@ std::vector<double> counts(const Tile& tile) {
     if (operand.input != 0 || operand.access != ir::Access::Read) {
       continue;
     }
-    const ir::Tensor& tensor = tile.graph.tensors[static_cast<std::size_t>(operand.tensor)];
+    const ir::Tensor& tensor = tile.graph.tensors[operand.tensor];
     for (const Touched& run : touched(operand, whole(tensor), tensor.shape, parts.both)) {
       for (std::int64_t point = run.point; point < run.point + run.count; ++point) {
         result[static_cast<std::size_t>(point / inner)] += 1;

@@ -129,7 +129,7 @@ Width width(const ir::Graph& graph, const ir::Op& op) {
     if (picks || (operand.access == ir::Access::Read && operand.input < 0)) {
       continue;  // An index.
     }
-    const ir::DType dtype = graph.tensors[static_cast<std::size_t>(operand.tensor)].dtype;
+    const ir::DType dtype = graph.tensors[operand.tensor].dtype;
     if (is_real(dtype)) {
       return Width::Real;
     }
@@ -140,7 +140,7 @@ Width width(const ir::Graph& graph, const ir::Op& op) {
 
 std::string no_kernel(const ir::Graph& graph, const ir::Op& op) {
   for (const ir::Operand& operand : op.operands) {
-    const ir::DType dtype = graph.tensors[static_cast<std::size_t>(operand.tensor)].dtype;
+    const ir::DType dtype = graph.tensors[operand.tensor].dtype;
     if (!is_known(dtype)) {
       return text("elements of ", ir::name(dtype), ": which of its kinds is not in the graph");
     }

@@ -94,7 +94,7 @@ class WorkerLink {
 
   void note(std::size_t chip, std::size_t at, const Noted& one) const {
     sides_[chip]->note(at, {.action = one.action,
-                            .op = -1,
+                            .op = OpId::none,
                             .step = static_cast<std::int64_t>(one.step),
                             .operand = static_cast<std::int32_t>(one.k),
                             .from = one.from,

@@ -16,7 +16,7 @@ namespace {
 using program::Exchange;
 using Lists = std::vector<std::vector<CoreInstruction>>;
 
-CoreInstruction told(Action action, std::int32_t op) {
+CoreInstruction told(Action action, OpId op) {
   CoreInstruction one;
   one.action = action;
   one.op = op;
@@ -93,12 +93,12 @@ Parcels parcels(const Exchange& exchange, const chip::Chip& chip, const Asked& a
 /// Writes the lists of one execute.
 class ExecuteCoder {
  public:
-  ExecuteCoder(const Job& job, const Places& places, std::int32_t op, const Asked& asked)
+  ExecuteCoder(const Job& job, const Places& places, OpId op, const Asked& asked)
       : job_(job),
         places_(places),
         op_(op),
         asked_(asked),
-        placed_{job.graph, job.graph.ops[subscript(op)], job.program.ops[subscript(op)], job.chip},
+        placed_{job.graph, job.graph.ops[op], job.program.ops[op], job.chip},
         site_(placed_),
         worker_(asked.size(), kNone) {
     for (std::size_t w = 0; w < site_.workers().size(); ++w) {
@@ -277,7 +277,7 @@ class ExecuteCoder {
 
   const Job& job_;
   const Places& places_;
-  std::int32_t op_;
+  OpId op_;
   const Asked& asked_;
   program::PlacedOp placed_;
   Site site_;
@@ -321,7 +321,7 @@ Coder::Coder(const Job& job)
       spaces_(job.graph, job.chip, job.program.ops),
       expander_(job.graph, job.chip, job.program.ops) {}
 
-const program::Execution& Coder::execution(std::int32_t op) {
+const program::Execution& Coder::execution(OpId op) {
   const std::int32_t number = expander_.execution_of(op);
   const auto known = known_.find(number);
   return known != known_.end() ? known->second
@@ -344,11 +344,11 @@ Lists Coder::at(std::int32_t position, std::span<const std::int32_t> cores) {
     add_loading(expander_.store(*store), told(Action::Store, store->op), area, asked, out);
     return out;
   }
-  const std::int32_t op = instruction.op();
+  const OpId op = instruction.op();
   const Places places(job_, book_, spaces_, op);
   if (instruction.opcode == program::Opcode::Preload) {
     const auto area = [&](std::int32_t operand) {
-      return Area{.tensor = job_.graph.ops[subscript(op)].operands[subscript(operand)].tensor,
+      return Area{.tensor = job_.graph.ops[op].operands[subscript(operand)].tensor,
                   .box = {},
                   .places = places.preloaded(subscript(operand))};
     };

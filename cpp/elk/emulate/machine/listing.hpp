@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "elk/base/ids.hpp"
 #include "elk/emulate/machine/job.hpp"
 #include "elk/emulate/machine/site.hpp"
 #include "elk/emulate/machine/tape.hpp"
@@ -26,7 +27,7 @@ struct Parcel {
 /// A piece of an operand in the memory of a core: its indices, stored densely, at `places` in turn.
 /// What rotates lies in a circle along its rotated dimension.
 struct Area {
-  std::int32_t tensor;
+  TensorId tensor;
   std::vector<partition::Indices> box;  // of every dimension
   std::vector<Segment> places;
 };
@@ -34,7 +35,7 @@ struct Area {
 /// One instruction of one core. What an action has no use for is empty, 0 or -1.
 struct CoreInstruction {
   Action action = Action::Allocate;
-  std::int32_t op = -1;
+  OpId op = OpId::none;
   std::int64_t number = 0;  // of the step that is computed or just was; of the round of a reduce
   std::int32_t until = -1;  // of an allocation: the last instruction of the program that needs it
   program::Role role = program::Role::Execute;  // of an allocation
@@ -61,7 +62,7 @@ class Coder {
                                                              std::span<const std::int32_t> cores);
 
  private:
-  const program::Execution& execution(std::int32_t op);
+  const program::Execution& execution(OpId op);
 
   const Job job_;
   BufferBook book_;

@@ -47,9 +47,9 @@ void check_job(const Job& job, const Views& given, std::size_t chips) {
     }
   }
   for (const auto& [tensor, bytes] : given) {
-    const std::int64_t wanted = ir::bytes(job.graph.tensors[subscript(tensor)]).value;
+    const std::int64_t wanted = ir::bytes(job.graph.tensors[id_at<TensorId>(tensor)]).value;
     if (static_cast<std::int64_t>(bytes.size()) != wanted) {
-      throw InvalidInput(text("tensor '", job.graph.tensors[subscript(tensor)].name, "' has ",
+      throw InvalidInput(text("tensor '", job.graph.tensors[id_at<TensorId>(tensor)].name, "' has ",
                               bytes.size(), " bytes, not ", wanted),
                          "emulate_input");
     }
@@ -59,14 +59,14 @@ void check_job(const Job& job, const Views& given, std::size_t chips) {
 /// One chip on its way through the instructions of a program.
 class Runner {
  public:
-  Runner(Machine& machine, std::span<const std::int32_t> wanted)
+  Runner(Machine& machine, std::span<const TensorId> wanted)
       : machine_(machine), wanted_(wanted.begin(), wanted.end()) {}
 
   void begin(std::int32_t now) {
     begin_lives(now);
     if (now == 0 && !machine_.job.chip.hbm) {
-      for (std::size_t op = 0; op < machine_.job.graph.ops.size(); ++op) {
-        load_residents(Operands(machine_, static_cast<std::int32_t>(op)));
+      for (const OpId op : machine_.job.graph.ops.ids()) {
+        load_residents(Operands(machine_, op));
       }
     }
   }
@@ -89,7 +89,7 @@ class Runner {
   void end(std::int32_t now) {
     const program::Instruction& instruction = machine_.job.program.code[subscript(now)];
     if (instruction.opcode == program::Opcode::Execute) {
-      note_results(machine_.job.graph.ops[subscript(instruction.op())]);
+      note_results(machine_.job.graph.ops[instruction.op()]);
     }
     end_lives(now);
   }
@@ -98,7 +98,7 @@ class Runner {
 
  private:
   /// Where the operands of an op lie: found at its preload, kept until its execute.
-  const Operands& operands(std::int32_t op) {
+  const Operands& operands(OpId op) {
     std::unique_ptr<Operands>& known = loaded_[op];
     if (!known) {
       known = std::make_unique<Operands>(machine_, op);
@@ -125,7 +125,7 @@ class Runner {
     }
     poison(born);
     for (const program::Buffer* buffer : born) {
-      const ir::Tensor& tensor = machine_.job.graph.tensors[subscript(buffer->tensor)];
+      const ir::Tensor& tensor = machine_.job.graph.tensors[buffer->tensor];
       if (tensor.home == ir::Home::Input && buffer->role != program::Role::Execute &&
           buffer->role != program::Role::Preload) {
         spread_input(machine_, buffer->tensor);
@@ -169,14 +169,14 @@ class Runner {
   }
 
   Machine& machine_;
-  std::vector<std::int32_t> wanted_;
+  std::vector<TensorId> wanted_;
   std::vector<const program::Buffer*> live_;
-  std::map<std::int32_t, std::unique_ptr<Operands>> loaded_;
+  std::map<OpId, std::unique_ptr<Operands>> loaded_;
   Images results_;
 };
 
 /// Runs an instruction that differs from chip to chip or needs all of them; false: it is no such.
-bool run_together(const Pod& pod, std::span<const std::int32_t> slices,
+bool run_together(const Pod& pod, std::span<const OpId> slices,
                   const program::Instruction& instruction) {
   if (pod.size() == 1 || instruction.opcode != program::Opcode::Execute) {
     return false;
@@ -185,7 +185,7 @@ bool run_together(const Pod& pod, std::span<const std::int32_t> slices,
     run_slice(pod, instruction.op());
     return true;
   }
-  const ir::Op& op = pod.front()->job.graph.ops[subscript(instruction.op())];
+  const ir::Op& op = pod.front()->job.graph.ops[instruction.op()];
   if (!is_exchange(op, pod.size())) {
     return false;
   }
@@ -209,8 +209,8 @@ Machine::Machine(const Job& on, const Views& of)
   }
 }
 
-std::vector<std::byte> Machine::collect(std::int32_t tensor) {
-  const ir::Tensor& about = job.graph.tensors[subscript(tensor)];
+std::vector<std::byte> Machine::collect(TensorId tensor) {
+  const ir::Tensor& about = job.graph.tensors[tensor];
   const std::int64_t bits = ir::bits(about.dtype);
   std::vector<std::byte> out(subscript(ir::bytes(about).value));
   const program::Buffer* buffer = book.rest(tensor);
@@ -230,23 +230,23 @@ std::vector<std::byte> Machine::collect(std::int32_t tensor) {
   return out;
 }
 
-std::span<const std::byte> Machine::image(std::int32_t tensor, std::vector<std::byte>& room) {
+std::span<const std::byte> Machine::image(TensorId tensor, std::vector<std::byte>& room) {
   if (const auto written = stored.find(tensor); written != stored.end()) {
     return written->second;
   }
   if (const auto known = given.find(tensor); known != given.end()) {
     return known->second;
   }
-  if (spaces.lives().producer[subscript(tensor)] < 0) {
+  if (spaces.lives().producer[tensor] == OpId::none) {
     throw InvalidInput(
-        text("tensor '", job.graph.tensors[subscript(tensor)].name, "' has no value"),
+        text("tensor '", job.graph.tensors[tensor].name, "' has no value"),
         "emulate_input");
   }
   room = collect(tensor);
   return room;
 }
 
-std::vector<Emulated> emulate_pod(const Job& job, std::span<const std::int32_t> slices,
+std::vector<Emulated> emulate_pod(const Job& job, std::span<const OpId> slices,
                                   const std::vector<Views>& given,
                                   std::span<const std::int32_t> wanted) {
   Pod pod;

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "elk/base/ids.hpp"
 #include "elk/emulate/machine/job.hpp"
 #include "elk/emulate/machine/tape.hpp"
 #include "elk/emulate/memory/book.hpp"
@@ -16,9 +17,9 @@
 namespace elk::emulate {
 
 /// The bytes of whole tensors by position in Graph::tensors: as they lie in HBM or at the host.
-using Images = std::map<std::int32_t, std::vector<std::byte>>;
+using Images = std::map<TensorId, std::vector<std::byte>>;
 /// The same where a caller has them.
-using Views = std::map<std::int32_t, std::span<const std::byte>>;
+using Views = std::map<TensorId, std::span<const std::byte>>;
 
 /// Runs the program: every preload, distribution, shift and reduction is a copy of bytes between
 /// the memories of cores, at the addresses of its buffers. `given` has the inputs, weights and
@@ -41,7 +42,7 @@ struct Emulated {
 /// instruction on all of them, collectives between them. `slices` are the ops by which a chip takes
 /// its part of a tensor that it holds whole. `given` and the answer are by chip.
 [[nodiscard]] std::vector<Emulated> emulate_pod(const Job& job,
-                                                std::span<const std::int32_t> slices,
+                                                std::span<const OpId> slices,
                                                 const std::vector<Views>& given,
                                                 std::span<const std::int32_t> wanted);
 
@@ -58,9 +59,9 @@ struct Machine {
   Machine(const Job& on, const Views& of);
 
   /// All of a tensor that rests on chip, put together from the cores that hold it.
-  [[nodiscard]] std::vector<std::byte> collect(std::int32_t tensor);
+  [[nodiscard]] std::vector<std::byte> collect(TensorId tensor);
   /// The same from wherever it is: its image, or else what is collected into `room`.
-  [[nodiscard]] std::span<const std::byte> image(std::int32_t tensor, std::vector<std::byte>& room);
+  [[nodiscard]] std::span<const std::byte> image(TensorId tensor, std::vector<std::byte>& room);
 };
 
 }  // namespace elk::emulate

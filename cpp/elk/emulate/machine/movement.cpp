@@ -17,7 +17,7 @@ std::int64_t bytes_of(std::int64_t elements, std::int64_t bits) {
 
 Moved moved(Action action, std::size_t k, std::int32_t from, std::int64_t bytes) {
   return {.action = action,
-          .op = -1,
+          .op = OpId::none,
           .step = 0,
           .operand = static_cast<std::int32_t>(k),
           .from = from,
@@ -98,8 +98,8 @@ bool is_own(const Operands& operands, std::size_t k) {
 }
 
 /// What a core needs of a tensor that lies in equal shares on all cores, in ascending order.
-std::vector<std::byte> from_shares(Machine& machine, std::int32_t number, const Held& held) {
-  const ir::Tensor& tensor = machine.job.graph.tensors[subscript(number)];
+std::vector<std::byte> from_shares(Machine& machine, TensorId number, const Held& held) {
+  const ir::Tensor& tensor = machine.job.graph.tensors[number];
   const std::int64_t bits = ir::bits(tensor.dtype);
   const std::int64_t share = program::input_space(tensor, machine.job.chip).value;
   const program::Buffer* buffer = machine.book.rest(number);
@@ -172,14 +172,14 @@ class Rest {
       received += elements;
     });
     if (received != held.elements()) {
-      throw InternalError(text("tensor '", machine.job.graph.tensors[subscript(number())].name,
+      throw InternalError(text("tensor '", machine.job.graph.tensors[number()].name,
                                "': ", received, " elements arrive of ", held.elements()),
                           "emulate_exchange");
     }
   }
 
  private:
-  [[nodiscard]] std::int32_t number() const { return operands_.site().op().operands[k_].tensor; }
+  [[nodiscard]] TensorId number() const { return operands_.site().op().operands[k_].tensor; }
 
   const Operands& operands_;
   std::size_t k_;
@@ -226,7 +226,7 @@ void gather_from_rest(const Operands& operands, std::size_t k, const partition::
 
 void gather_operand(const Operands& operands, std::size_t k) {
   Machine& machine = operands.machine();
-  const std::int32_t tensor = operands.site().op().operands[k].tensor;
+  const TensorId tensor = operands.site().op().operands[k].tensor;
   const std::optional<partition::Layout> rest = program::rest_layout(
       machine.job.graph, tensor, machine.job.program.ops, machine.spaces.lives(), machine.job.chip);
   if (!rest) {
@@ -306,14 +306,14 @@ void load_residents(const Operands& operands) {
   }
 }
 
-void spread_input(Machine& machine, std::int32_t tensor) {
+void spread_input(Machine& machine, TensorId tensor) {
   const program::Buffer* buffer = machine.book.rest(tensor);
   if (buffer == nullptr) {
     return;
   }
   const std::span<const std::byte> image = machine.given.at(tensor);
   const auto share = static_cast<std::size_t>(
-      program::input_space(machine.job.graph.tensors[subscript(tensor)], machine.job.chip).value);
+      program::input_space(machine.job.graph.tensors[tensor], machine.job.chip).value);
   const Storage storage{{machine.book.segment(*buffer)}};
   for (std::size_t core = 0; core < machine.arenas.size() && core * share < image.size(); ++core) {
     const std::size_t count = std::min(share, image.size() - (core * share));

@@ -152,11 +152,11 @@ std::vector<std::size_t> Holdings::candidates(const std::vector<std::vector<char
   return fewest;
 }
 
-Operands::Operands(Machine& machine, std::int32_t op)
+Operands::Operands(Machine& machine, OpId op)
     : machine_(machine),
       id_(op),
-      placed_{machine.job.graph, machine.job.graph.ops[subscript(op)],
-              machine.job.program.ops[subscript(op)], machine.job.chip},
+      placed_{machine.job.graph, machine.job.graph.ops[op],
+              machine.job.program.ops[op], machine.job.chip},
       site_(placed_),
       places_(machine.job, machine.book, machine.spaces, op),
       picks_(placed_.op.operands.size()) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "elk/base/ids.hpp"
 #include "elk/emulate/machine/machine.hpp"
 #include "elk/emulate/machine/places.hpp"
 #include "elk/emulate/machine/positions.hpp"
@@ -45,10 +46,10 @@ class Holdings {
 /// The operands of one op in the memories of its cores.
 class Operands {
  public:
-  Operands(Machine& machine, std::int32_t op);
+  Operands(Machine& machine, OpId op);
 
   [[nodiscard]] Machine& machine() const { return machine_; }
-  [[nodiscard]] std::int32_t id() const { return id_; }
+  [[nodiscard]] OpId id() const { return id_; }
   [[nodiscard]] const Site& site() const { return site_; }
 
   /// Whether operand `k` comes from HBM, and on a chip that has one.
@@ -113,7 +114,7 @@ class Operands {
                                      const std::vector<Segment>& space) const;
 
   Machine& machine_;
-  std::int32_t id_;
+  OpId id_;
   program::PlacedOp placed_;
   Site site_;
   Places places_;

@@ -10,12 +10,12 @@ namespace elk::emulate {
 
 using program::Role;
 
-Places::Places(const Job& job, const BufferBook& book, program::Spaces& spaces, std::int32_t op)
+Places::Places(const Job& job, const BufferBook& book, program::Spaces& spaces, OpId op)
     : job_(job),
       book_(book),
       id_(op),
-      op_(job.graph.ops[subscript(op)]),
-      plan_(job.program.ops[subscript(op)]),
+      op_(job.graph.ops[op]),
+      plan_(job.program.ops[op]),
       execute_(spaces.execute(op)),
       preload_(spaces.preload(op)) {}
 
@@ -33,7 +33,7 @@ bool Places::is_gathered(std::size_t k) const {
 
 std::vector<Segment> Places::buffers(std::size_t k, Role role,
                                      const std::vector<program::ExecuteSpace>& spaces) const {
-  const std::int32_t tensor = op_.operands[k].tensor;
+  const TensorId tensor = op_.operands[k].tensor;
   std::size_t nth = 0;
   for (const program::ExecuteSpace& space : spaces) {
     if (subscript(space.operand) == k) {
@@ -53,7 +53,7 @@ std::vector<Segment> Places::buffers(std::size_t k, Role role,
 
 std::vector<Segment> Places::resident(std::size_t k) const {
   const partition::Layout layout = partition::layout(job_.graph, op_, k, plan_.execute, job_.chip);
-  const std::int32_t tensor = op_.operands[k].tensor;
+  const TensorId tensor = op_.operands[k].tensor;
   const auto own = book_.of_op(id_, Role::Resident, tensor);
   std::size_t nth = 0;
   for (std::size_t i = 0; i < k; ++i) {
@@ -65,8 +65,8 @@ std::vector<Segment> Places::resident(std::size_t k) const {
     return {book_.segment(*own[nth])};
   }
   for (const program::Buffer* buffer : book_.residents(tensor)) {
-    const ir::Op& other = job_.graph.ops[subscript(buffer->op)];
-    const program::OpPlan& plan = job_.program.ops[subscript(buffer->op)];
+    const ir::Op& other = job_.graph.ops[buffer->op];
+    const program::OpPlan& plan = job_.program.ops[buffer->op];
     for (std::size_t i = 0; i < other.operands.size(); ++i) {
       if (other.operands[i].tensor == tensor && !program::rotates(plan.execute, i) &&
           partition::same(partition::layout(job_.graph, other, i, plan.execute, job_.chip),

@@ -1,9 +1,9 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <vector>
 
+#include "elk/base/ids.hpp"
 #include "elk/emulate/machine/job.hpp"
 #include "elk/emulate/memory/book.hpp"
 #include "elk/program/code/spaces.hpp"
@@ -13,7 +13,7 @@ namespace elk::emulate {
 /// Where the operands of one op lie, the same on all cores.
 class Places {
  public:
-  Places(const Job& job, const BufferBook& book, program::Spaces& spaces, std::int32_t op);
+  Places(const Job& job, const BufferBook& book, program::Spaces& spaces, OpId op);
 
   /// Whether operand `k` comes from HBM, and on a chip that has one.
   [[nodiscard]] bool is_preloaded(std::size_t k) const;
@@ -35,7 +35,7 @@ class Places {
 
   const Job& job_;
   const BufferBook& book_;
-  std::int32_t id_;
+  OpId id_;
   const ir::Op& op_;
   const program::OpPlan& plan_;
   std::vector<program::ExecuteSpace> execute_;

@@ -241,7 +241,7 @@ void note_pass(const Operands& operands, std::size_t k, std::size_t worker, cons
   for (const auto& [from, count] : elements) {
     operands.note(worker,
                   {.action = Action::Shift,
-                   .op = -1,
+                   .op = OpId::none,
                    .step = step,
                    .operand = static_cast<std::int32_t>(k),
                    .from = operands.site().workers()[from].core,

@@ -117,7 +117,7 @@ void Scattering::receive(std::size_t worker, const std::vector<std::size_t>& gro
     }
     copy_runs(from, view, runs);
     operands_.note(worker, {.action = Action::Reduce,
-                            .op = -1,
+                            .op = OpId::none,
                             .step = 0,
                             .operand = static_cast<std::int32_t>(k),
                             .from = site_.workers()[other].core,

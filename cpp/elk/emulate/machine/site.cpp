@@ -129,7 +129,7 @@ Site::Site(const program::PlacedOp& placed)
 }
 
 const ir::Tensor& Site::tensor(std::size_t operand) const {
-  return placed_.graph.tensors[subscript(placed_.op.operands[operand].tensor)];
+  return placed_.graph.tensors[placed_.op.operands[operand].tensor];
 }
 
 std::int64_t Site::bits(std::size_t operand) const { return ir::bits(tensor(operand).dtype); }

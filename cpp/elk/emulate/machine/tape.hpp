@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "elk/base/ids.hpp"
+
 namespace elk::emulate {
 
 /// What a core does, in the words of the device interface (design 7). A gather is a
@@ -26,7 +28,7 @@ inline constexpr std::int32_t kAbroad = -3;     // another chip
 /// Bytes that a core received.
 struct Moved {
   Action action;
-  std::int32_t op;
+  OpId op;
   std::int64_t step;  // of a Shift: after which
   std::int32_t operand;
   std::int32_t from;  // a core, or one of the above

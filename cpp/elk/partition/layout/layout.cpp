@@ -28,7 +28,7 @@ bool by_number(const Rotation& rotation, std::int64_t parts) {
 Layout layout(const ir::Graph& graph, const ir::Op& op, std::size_t operand,
               const ExecutePlan& plan, const chip::Chip& chip) {
   const ir::Operand& piece = op.operands[operand];
-  Layout result{.shape = graph.tensors[static_cast<std::size_t>(piece.tensor)].shape,
+  Layout result{.shape = graph.tensors[piece.tensor].shape,
                 .dims = piece.dims,
                 .size = {},
                 .factors = plan.factors,

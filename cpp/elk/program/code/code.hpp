@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/base/units.hpp"
 #include "elk/partition/plan.hpp"
 
@@ -16,9 +18,9 @@ struct Instruction {
   std::int32_t subject;
 
   /// The op of a Preload or an Execute.
-  [[nodiscard]] std::int32_t op() const { return subject; }
+  [[nodiscard]] OpId op() const { return OpId{subject}; }
   /// The tensor of a Store.
-  [[nodiscard]] std::int32_t tensor() const { return subject; }
+  [[nodiscard]] TensorId tensor() const { return TensorId{subject}; }
 
   friend bool operator==(const Instruction&, const Instruction&) = default;
 };
@@ -37,8 +39,8 @@ enum class Role : std::uint8_t { Preload, Execute, Activation, Store, Resident }
 
 /// Bytes on every core, alive for the instructions [from, to], both inclusive (design 7, 11).
 struct Buffer {
-  std::int32_t op;
-  std::int32_t tensor;
+  OpId op;
+  TensorId tensor;
   Role role;
   Bytes offset;
   Bytes bytes;
@@ -49,7 +51,7 @@ struct Buffer {
 };
 
 struct Program {
-  std::vector<OpPlan> ops;
+  Table<OpId, OpPlan> ops;
   std::vector<Instruction> code;
   std::vector<Buffer> buffers;
 };

@@ -5,6 +5,7 @@
 
 #include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
+#include "elk/base/table.hpp"
 #include "elk/program/code/spaces.hpp"
 
 namespace elk::program {
@@ -36,7 +37,7 @@ Sizes sizes_of(const ir::Graph& graph, const ir::Op& op, const partition::Execut
     const ir::Operand& operand = op.operands[k];
     Bytes rest{0};
     if (operand.access == ir::Access::Write) {
-      const ir::DType dtype = graph.tensors[subscript(operand.tensor)].dtype;
+      const ir::DType dtype = graph.tensors[operand.tensor].dtype;
       const partition::Scatter parts = partition::scatter(graph, op, k, plan, chip);
       rest = partition::aligned(partition::element_bytes(parts.piece, ir::bits(dtype)));
     }
@@ -85,7 +86,7 @@ bool rotates(const partition::ExecutePlan& plan, std::size_t k) {
 }
 
 /// The operand by which `op` makes `tensor`.
-std::size_t result_operand(const ir::Op& op, std::int32_t tensor) {
+std::size_t result_operand(const ir::Op& op, TensorId tensor) {
   const auto made = std::find_if(op.operands.begin(), op.operands.end(), [&](const ir::Operand& x) {
     return x.tensor == tensor && x.access == ir::Access::Write;
   });
@@ -123,16 +124,16 @@ Bytes input_space(const ir::Tensor& tensor, const chip::Chip& chip) {
   return {round_up(ceil_div(ir::bytes(tensor).value, chip::total_cores(chip)), 8)};
 }
 
-std::optional<partition::Layout> rest_layout(const ir::Graph& graph, std::int32_t tensor,
-                                             const std::vector<OpPlan>& ops, const Lifetimes& lives,
+std::optional<partition::Layout> rest_layout(const ir::Graph& graph, TensorId tensor,
+                                             const Table<OpId, OpPlan>& ops, const Lifetimes& lives,
                                              const chip::Chip& chip) {
-  const std::int32_t producer = lives.producer[subscript(tensor)];
-  if (producer >= 0) {
-    const ir::Op& maker = graph.ops[subscript(producer)];
+  const OpId producer = lives.producer[tensor];
+  if (producer != OpId::none) {
+    const ir::Op& maker = graph.ops[producer];
     return partition::layout(graph, maker, result_operand(maker, tensor),
-                             ops[subscript(producer)].execute, chip);
+                             ops[producer].execute, chip);
   }
-  const ir::Tensor& about = graph.tensors[subscript(tensor)];
+  const ir::Tensor& about = graph.tensors[tensor];
   if (about.home != ir::Home::Input) {
     return std::nullopt;
   }

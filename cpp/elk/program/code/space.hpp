@@ -4,6 +4,8 @@
 #include <optional>
 #include <vector>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/base/units.hpp"
 #include "elk/chip/chip.hpp"
 #include "elk/ir/graph.hpp"
@@ -40,8 +42,8 @@ struct ExecuteSpace {
 
 /// The layout in which a tensor rests on chip; empty for what lives in HBM only.
 [[nodiscard]] std::optional<partition::Layout> rest_layout(const ir::Graph& graph,
-                                                           std::int32_t tensor,
-                                                           const std::vector<OpPlan>& ops,
+                                                           TensorId tensor,
+                                                           const Table<OpId, OpPlan>& ops,
                                                            const Lifetimes& lives,
                                                            const chip::Chip& chip);
 

@@ -46,7 +46,7 @@ std::vector<Tiles> tiles_of(const PlacedOp& placed) {
 
 Bytes held_bytes(const PlacedOp& placed, std::size_t k, std::vector<std::int64_t> tile) {
   const ir::Operand& operand = placed.op.operands[k];
-  const ir::Tensor& tensor = placed.graph.tensors[subscript(operand.tensor)];
+  const ir::Tensor& tensor = placed.graph.tensors[operand.tensor];
   const std::vector<std::int64_t>& temporal = placed.plan.execute.temporal[k];
   for (std::size_t dim = 0; dim < temporal.size(); ++dim) {
     if (temporal[dim] > 1) {

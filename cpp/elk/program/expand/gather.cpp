@@ -45,12 +45,12 @@ bool in_place(const Pieces& held, const Pieces& needed) {
 std::int64_t unique_elements(const PlacedOp& placed, std::size_t k) {
   const ir::Operand& operand = placed.op.operands[k];
   const std::vector<std::int64_t> whole = partition::sizes(placed.op);
-  return partition::box(placed.graph.tensors[subscript(operand.tensor)], operand, whole, whole)
+  return partition::box(placed.graph.tensors[operand.tensor], operand, whole, whole)
       .elements;
 }
 
 std::int64_t bits_of(const PlacedOp& placed, std::size_t k) {
-  return ir::bits(placed.graph.tensors[subscript(placed.op.operands[k].tensor)].dtype);
+  return ir::bits(placed.graph.tensors[placed.op.operands[k].tensor].dtype);
 }
 
 /// Elements of the busiest core's piece, as a picked dimension counts in every other piece.
@@ -60,7 +60,7 @@ std::int64_t picks(const PlacedOp& placed, std::size_t k) {
     return 1;
   }
   const std::vector<std::int64_t> tile = partition::tiling(placed.op, placed.plan.execute).tile;
-  return partition::extent(placed.graph.tensors[subscript(operand.tensor)], operand,
+  return partition::extent(placed.graph.tensors[operand.tensor], operand,
                            static_cast<std::size_t>(operand.indirect->dim), tile, tile)
       .count;
 }

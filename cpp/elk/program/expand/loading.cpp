@@ -25,7 +25,7 @@ double expected_share(const PlacedOp& placed, std::size_t k) {
   }
   const std::vector<std::int64_t> tile = partition::tiling(placed.op, placed.plan.execute).tile;
   const std::int64_t picks =
-      partition::extent(placed.graph.tensors[subscript(operand.tensor)], operand,
+      partition::extent(placed.graph.tensors[operand.tensor], operand,
                         static_cast<std::size_t>(operand.indirect->dim), tile, tile)
           .count;
   return std::min(1.0, operand.indirect->expected_picks / static_cast<double>(picks));
@@ -110,7 +110,7 @@ Loading store(const ir::Graph& graph, const ir::Store& store, const partition::L
   Loading out{.hbm_bytes = std::vector<std::int64_t>(subscript(chip.chips), 0),
               .pieces = {},
               .run = store.run.value};
-  const std::int64_t bits = ir::bits(graph.tensors[subscript(store.tensor)].dtype);
+  const std::int64_t bits = ir::bits(graph.tensors[store.tensor].dtype);
   const partition::Pieces pieces(rest);
   for (const PieceGroup& group : piece_groups(pieces)) {
     std::int64_t elements = 1;

@@ -12,7 +12,7 @@ namespace elk::program {
 namespace {
 
 std::int64_t wide_bits(const PlacedOp& placed, std::size_t k) {
-  const ir::DType stored = placed.graph.tensors[subscript(placed.op.operands[k].tensor)].dtype;
+  const ir::DType stored = placed.graph.tensors[placed.op.operands[k].tensor].dtype;
   return std::max(ir::bits(placed.op.accumulate), ir::bits(stored));
 }
 
@@ -25,7 +25,7 @@ struct ResultTile {
 ResultTile result_tile(const PlacedOp& placed, std::size_t k, std::int32_t cut,
                        const std::vector<std::int64_t>& tile) {
   const ir::Operand& result = placed.op.operands[k];
-  const ir::Tensor& tensor = placed.graph.tensors[subscript(result.tensor)];
+  const ir::Tensor& tensor = placed.graph.tensors[result.tensor];
   const std::vector<std::int64_t> size = partition::sizes(placed.op);
   ResultTile out{.elements = 1, .cut = 1};
   for (std::size_t dim = 0; dim < result.dims.size(); ++dim) {

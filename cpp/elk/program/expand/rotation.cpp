@@ -44,7 +44,7 @@ std::int64_t period(const partition::ExecutePlan& plan, const partition::Tiling&
 std::int64_t held_along(const PlacedOp& placed, std::size_t k, std::size_t dim,
                         const std::vector<std::int64_t>& tile) {
   const ir::Operand& operand = placed.op.operands[k];
-  const ir::Tensor& tensor = placed.graph.tensors[subscript(operand.tensor)];
+  const ir::Tensor& tensor = placed.graph.tensors[operand.tensor];
   const std::vector<std::int64_t>& temporal = placed.plan.execute.temporal[k];
   const std::int64_t count =
       temporal[dim] > 1
@@ -96,7 +96,7 @@ void add_circles(const Sharers& group, const partition::Rotation& turns,
 Rotation rotation(const PlacedOp& placed, const Spin& spin, const partition::Tiling& tiling) {
   const partition::ExecutePlan& plan = placed.plan.execute;
   const ir::Operand& operand = placed.op.operands[spin.operand];
-  const std::int64_t bits = ir::bits(placed.graph.tensors[subscript(operand.tensor)].dtype);
+  const std::int64_t bits = ir::bits(placed.graph.tensors[operand.tensor].dtype);
   const partition::Rotation turns = partition::rotation(placed.op, spin.operand, plan, placed.chip);
   const std::int64_t held = ceil_div(tiling.tile[subscript(spin.circle.axis)], spin.circle.parts);
   const std::int64_t slab = std::min(plan.pace[subscript(spin.circle.axis)], held);

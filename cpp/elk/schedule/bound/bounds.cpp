@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/chip/crossing.hpp"
 #include "elk/chip/delivery.hpp"
 #include "elk/schedule/bound/hosting_bound.hpp"
@@ -74,14 +75,14 @@ Group group(const Problem& problem, Standings standings, const PairBound& pairs 
   const StandingBound known = standing_bound(problem, standings, pairs.excess);
   Group result{.ops = std::vector<double>(problem.fronts().size(), 0.0),
                .time = known.time.value + pairs.gain.value};
-  std::vector<bool> counted(problem.front_of().size(), false);
-  for (const std::int32_t op : known.ops) {
-    counted[subscript(op)] = true;
-    result.ops[subscript(problem.front_of()[subscript(op)])] += 1.0;
+  Table<OpId, bool> counted(problem.front_of().size(), false);
+  for (const OpId op : known.ops) {
+    counted[op] = true;
+    result.ops[subscript(problem.front_of()[op])] += 1.0;
   }
-  for (const std::int32_t op : pairs.ops) {
-    if (!counted[subscript(op)]) {
-      result.ops[subscript(problem.front_of()[subscript(op)])] += 1.0;
+  for (const OpId op : pairs.ops) {
+    if (!counted[op]) {
+      result.ops[subscript(problem.front_of()[op])] += 1.0;
       result.time += problem.front(op).floor.execute.value;
     }
   }
@@ -172,8 +173,8 @@ double most_weighed(const std::vector<Share>& shares, const Group& group) {
 
 /// Bytes that every plan of an op must read, each once, over all chips; of what an index picks, as
 /// many as are expected.
-double read_once(const Problem& problem, std::int32_t op) {
-  const ir::Op& node = problem.graph().ops[static_cast<std::size_t>(op)];
+double read_once(const Problem& problem, OpId op) {
+  const ir::Op& node = problem.graph().ops[op];
   const partition::ExecutePlan whole{
       .factors = std::vector<std::int64_t>(node.axes.size(), 1),
       .temporal = std::vector<std::vector<std::int64_t>>(node.operands.size()),
@@ -193,13 +194,13 @@ double read_once(const Problem& problem, std::int32_t op) {
 }
 
 /// The same of every op; zero without HBM, where weights stay on chip.
-std::vector<double> reads(const Problem& problem) {
+Table<OpId, double> reads(const Problem& problem) {
   std::vector<double> known(problem.fronts().size(), -1.0);
-  std::vector<double> result(problem.front_of().size(), 0.0);
-  for (const std::int32_t op : problem.loaded()) {
-    double& front = known[subscript(problem.front_of()[subscript(op)])];
+  Table<OpId, double> result(problem.front_of().size(), 0.0);
+  for (const OpId op : problem.loaded()) {
+    double& front = known[subscript(problem.front_of()[op])];
     front = front < 0.0 ? read_once(problem, op) : front;
-    result[subscript(op)] = front;
+    result[op] = front;
   }
   return result;
 }
@@ -279,15 +280,15 @@ class PortContention {
 /// The same, where ports bind and exchanges do not hide behind compute. Neighbours are looked at if
 /// that may make it more than what is `known`.
 double contended(const Problem& problem, const std::vector<Share>& shares,
-                 const std::vector<double>& read, Seconds known) {
+                 const Table<OpId, double>& read, Seconds known) {
   const chip::Chip& chip = problem.chip();
   if (chip::routed(chip) || chip.interconnect.overlaps_compute) {
     return 0.0;
   }
   std::vector<double> hbm(shares.size(), 0.0);
-  for (const std::int32_t op : problem.loaded()) {
-    hbm[subscript(problem.front_of()[subscript(op)])] =
-        read[subscript(op)] / (arrival_rate(chip) * static_cast<double>(chip.chips));
+  for (const OpId op : problem.loaded()) {
+    hbm[subscript(problem.front_of()[op])] =
+        read[op] / (arrival_rate(chip) * static_cast<double>(chip.chips));
   }
   const PortContention ports(problem, shares, std::move(hbm));
   const double apart = ports.most({.ops = std::vector<double>(shares.size(), 0.0), .time = 0.0});
@@ -306,7 +307,7 @@ Bounds bounds(const Problem& problem, Seconds ideal) {
       .hbm = {0.0},
       .execute = {weighed(all, groups.front(), {.execute = 1.0, .link = 0.0, .hbm = 0.0})},
       .link = {weighed(all, groups.front(), {.execute = 0.0, .link = 1.0, .hbm = 0.0})}};
-  const std::vector<double> read = reads(problem);
+  const Table<OpId, double> read = reads(problem);
   const double rate = arrival_rate(chip) * static_cast<double>(chip.chips);
   if (chip.hbm) {
     const double bytes = std::accumulate(read.begin(), read.end(), 0.0);

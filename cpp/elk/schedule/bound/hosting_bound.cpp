@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/chip/delivery.hpp"
 #include "elk/cost/exchange/store.hpp"
 #include "elk/schedule/bound/hosting.hpp"
@@ -59,7 +60,7 @@ struct HostKind {
 
 class Hosts {
  public:
-  Hosts(const Problem& problem, const std::vector<double>& read, double rate)
+  Hosts(const Problem& problem, const Table<OpId, double>& read, double rate)
       : problem_(problem),
         ports_{.filled = std::min(1.0, rate / (problem.chip().interconnect.link_rate *
                                                static_cast<double>(problem.chip().core.count))),
@@ -88,23 +89,23 @@ class Hosts {
  private:
   static double sync(const chip::Chip& chip) { return chip.interconnect.sync_latency.value; }
 
-  void list_kinds(const std::vector<double>& read, double rate) {
-    std::vector<std::vector<Written>> written(read.size());
+  void list_kinds(const Table<OpId, double>& read, double rate) {
+    Table<OpId, std::vector<Written>> written(read.size());
     for (const ir::Store& store : stores(problem_)) {
-      written[subscript(store.op)].push_back(written_by(store));
+      written[store.op].push_back(written_by(store));
     }
     const Wiring wiring(problem_, Standings::Executes, {});
     std::map<std::tuple<std::int32_t, double, std::vector<Written>>, std::size_t> known;
-    for (std::size_t op = 0; op < read.size(); ++op) {
+    for (const OpId op : read.ids()) {
       const std::int32_t front = problem_.front_of()[op];
       const auto [at, fresh] =
           known.try_emplace(std::tuple(front, read[op], written[op]), kinds_.size());
       if (fresh) {
         kinds_.push_back({.front = front,
-                          .loads = problem_.is_loaded(static_cast<std::int32_t>(op)),
+                          .loads = problem_.is_loaded(op),
                           .hbm = read[op] / rate,
                           .written = written[op],
-                          .hangs = wiring.hangs(static_cast<std::int32_t>(op))});
+                          .hangs = wiring.hangs(op)});
       }
       kinds_[at->second].ops += 1.0;
       kind_of_.push_back(at->second);
@@ -113,9 +114,9 @@ class Hosts {
 
   [[nodiscard]] Written written_by(const ir::Store& store) const {
     const chip::Chip& chip = problem_.chip();
-    const ir::Tensor& tensor = problem_.graph().tensors[subscript(store.tensor)];
+    const ir::Tensor& tensor = problem_.graph().tensors[store.tensor];
     const double bytes = static_cast<double>(ir::bits(tensor.dtype)) / 8.0;
-    const ir::Op& op = problem_.graph().ops[subscript(store.op)];
+    const ir::Op& op = problem_.graph().ops[store.op];
     const auto writes = std::count_if(op.operands.begin(), op.operands.end(), [](const auto& one) {
       return one.access == ir::Access::Write;
     });
@@ -292,7 +293,7 @@ class Hosts {
   Ports ports_;
   std::vector<HostKind> kinds_;
   double longest_ = 0.0;                                       // seconds of a gather, on all ports
-  std::vector<std::size_t> kind_of_;                           // of each op
+  Table<OpId, std::size_t> kind_of_;                           // of each op
   std::vector<std::vector<const cost::StandingCut*>> likely_;  // of each kind
 };
 
@@ -307,7 +308,7 @@ bool meet(const chip::Chip& chip, double rate) {
 
 }  // namespace
 
-Seconds hosting_bound(const Problem& problem, const std::vector<double>& read, double rate,
+Seconds hosting_bound(const Problem& problem, const Table<OpId, double>& read, double rate,
                       const Bounds& known) {
   if (!meet(problem.chip(), rate) || known.lower_bound > known.execute * kMost) {
     return {0.0};

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/schedule/bound/standing_distance.hpp"
 #include "elk/schedule/bound/standing_pieces.hpp"
 #include "elk/schedule/bound/standing_wiring.hpp"
@@ -56,20 +57,20 @@ class Trees {
 
   StandingBound bound() {
     StandingBound result{.ops = {}, .time = {0.0}};
-    std::vector<Ticks> behind(below_.size(), 0);  // what all that hangs on an op takes in any case
+    Table<OpId, Ticks> behind(below_.size(), 0);  // what all that hangs on an op takes in any case
     Ticks sum = 0;
-    for (std::size_t op = below_.size(); op-- > 0;) {
-      const auto number = static_cast<std::int32_t>(op);
+    for (OpId op = id_at<OpId>(below_.size()); op-- > OpId{0};) {
+      const auto number = op;
       if (!wiring_.hangs(number)) {
         continue;
       }
       result.ops.push_back(number);
       const Hanging& all = hanging(number);
       const Ticks least = behind[op] + all.least;
-      const std::int32_t above = wiring_.maker(number);
-      if (above >= 0) {
-        below_[subscript(above)].push_back(all.kind);
-        behind[subscript(above)] += least;
+      const OpId above = wiring_.maker(number);
+      if (above != OpId::none) {
+        below_[above].push_back(all.kind);
+        behind[above] += least;
       } else {
         sum += least;
       }
@@ -79,24 +80,24 @@ class Trees {
   }
 
   /// The cuts of ops that take that least, after `bound`.
-  [[nodiscard]] std::vector<std::vector<std::int64_t>> cuts() {
+  [[nodiscard]] Table<OpId, std::vector<std::int64_t>> cuts() {
     using Place = std::tuple<std::size_t, std::int32_t, std::size_t>;
     std::map<Place, std::size_t> known;  // by what hangs on an op, and its maker's front and shape
-    std::vector<std::size_t> rests(below_.size(), 0);  // the shape of each op's result
-    std::vector<std::vector<std::int64_t>> result(below_.size());
-    for (std::size_t op = 0; op < below_.size(); ++op) {
-      const auto number = static_cast<std::int32_t>(op);
+    Table<OpId, std::size_t> rests(below_.size(), 0);  // the shape of each op's result
+    Table<OpId, std::vector<std::int64_t>> result(below_.size());
+    for (const OpId op : below_.ids()) {
+      const auto number = op;
       if (!wiring_.hangs(number)) {
         continue;
       }
-      const std::int32_t above = wiring_.maker(number);
-      const std::int32_t from = above < 0 ? -1 : problem_.front_of()[subscript(above)];
-      const std::size_t shape = above < 0 ? 0 : rests[subscript(above)];
+      const OpId above = wiring_.maker(number);
+      const std::int32_t from = above == OpId::none ? -1 : problem_.front_of()[above];
+      const std::size_t shape = above == OpId::none ? 0 : rests[above];
       const auto [cut, fresh] = known.emplace(Place{hanging(number).all, from, shape}, 0);
       if (fresh) {
         cut->second = best_cut(number, best_reading(number, from, shape));
       }
-      rests[op] = results_[subscript(problem_.front_of()[op])].of[cut->second];
+      rests[op] = results_[subscript(problem_.front_of()[op])].of[id_at<OpId>(cut->second)];
       result[op] = listed_[subscript(problem_.front_of()[op])].cuts[cut->second]->factors;
     }
     return result;
@@ -128,7 +129,7 @@ class Trees {
   void count(const Priced& priced) {
     excess_ = {.shapes = std::vector<Excess>(priced.times.size(), {.least = 0.0}),
                .of = priced.kind_of};
-    for (std::size_t op = 0; op < excess_.of.size(); ++op) {
+    for (const OpId op : excess_.of.ids()) {
       const std::vector<Priced::Times>& times = priced.times[excess_.of[op]];
       if (!times.empty()) {
         const std::size_t front = subscript(problem_.front_of()[op]);
@@ -139,7 +140,7 @@ class Trees {
 
   /// What of all that `op` may need is best behind the result of an op of front `from`, if any,
   /// that rests in `shape`.
-  [[nodiscard]] std::size_t best_reading(std::int32_t op, std::int32_t from, std::size_t shape) {
+  [[nodiscard]] std::size_t best_reading(OpId op, std::int32_t from, std::size_t shape) {
     const Kind& kind = kinds_[hanging(op).kind];
     if (from < 0) {
       return kind.by_time.front();
@@ -154,13 +155,13 @@ class Trees {
   }
 
   /// The cut of `op` that needs that and takes least with all that hangs on it.
-  [[nodiscard]] std::size_t best_cut(std::int32_t op, std::size_t reading) {
-    const std::int32_t front = problem_.front_of()[subscript(op)];
-    const std::vector<Ticks> times = cut_times(type_of(op), below_[subscript(op)]);
+  [[nodiscard]] std::size_t best_cut(OpId op, std::size_t reading) {
+    const std::int32_t front = problem_.front_of()[op];
+    const std::vector<Ticks> times = cut_times(type_of(op), below_[op]);
     std::size_t best = 0;
     Ticks least = kEver;
     for (std::size_t cut = 0; cut < times.size(); ++cut) {
-      if (readings_[subscript(front)].of[cut] == reading && times[cut] < least) {
+      if (readings_[subscript(front)].of[id_at<OpId>(cut)] == reading && times[cut] < least) {
         least = times[cut];
         best = cut;
       }
@@ -168,8 +169,8 @@ class Trees {
     return best;
   }
 
-  [[nodiscard]] Type type_of(std::int32_t op) const {
-    return {.front = problem_.front_of()[subscript(op)], .excess = excess_.of[subscript(op)]};
+  [[nodiscard]] Type type_of(OpId op) const {
+    return {.front = problem_.front_of()[op], .excess = excess_.of[op]};
   }
 
   [[nodiscard]] Ticks ticks(double seconds) const {
@@ -178,9 +179,9 @@ class Trees {
     return static_cast<double>(whole) > exact ? whole - 1 : whole;
   }
 
-  const Hanging& hanging(std::int32_t op) {
+  const Hanging& hanging(OpId op) {
     const Type type = type_of(op);
-    std::vector<std::size_t> below = below_[subscript(op)];
+    std::vector<std::size_t> below = below_[op];
     std::sort(below.begin(), below.end());
     const auto [place, fresh] = known_.emplace(std::pair(type, below), Hanging{});
     if (fresh) {
@@ -204,7 +205,7 @@ class Trees {
     std::vector<Ticks> times;
     times.reserve(result.of.size());
     for (std::size_t cut = 0; cut < result.of.size(); ++cut) {
-      times.push_back(ticks(own_time(type, cut)) + after[result.of[cut]]);
+      times.push_back(ticks(own_time(type, cut)) + after[result.of[id_at<OpId>(cut)]]);
     }
     return times;
   }
@@ -226,7 +227,7 @@ class Trees {
     std::vector<Ticks> times(need.shapes.size(), kEver);
     const std::vector<Ticks> of_cuts = cut_times(type, below);
     for (std::size_t cut = 0; cut < of_cuts.size(); ++cut) {
-      Ticks& time = times[need.of[cut]];
+      Ticks& time = times[need.of[id_at<OpId>(cut)]];
       time = std::min(time, of_cuts[cut]);
     }
     const Ticks least = *std::min_element(times.begin(), times.end());
@@ -339,7 +340,7 @@ class Trees {
   std::vector<Listed> listed_;  // of each front
   std::vector<Results> results_;
   std::vector<Readings> readings_;
-  std::vector<std::vector<std::size_t>> below_;  // of each op, the kinds that hang on it
+  Table<OpId, std::vector<std::size_t>> below_;  // of each op, the kinds that hang on it
   std::vector<Kind> kinds_;
   std::map<std::pair<Type, std::vector<Ticks>>, std::size_t> numbers_;
   std::map<std::pair<Type, std::vector<std::size_t>>, Hanging> known_;
@@ -385,7 +386,7 @@ StandingBound standing_bound(const Problem& problem, const Priced& priced) {
   return Trees(wiring).bound();
 }
 
-std::vector<std::vector<std::int64_t>> standing_cuts(const Problem& problem) {
+Table<OpId, std::vector<std::int64_t>> standing_cuts(const Problem& problem) {
   return together(problem, Standings::Executes, {})->cuts;
 }
 

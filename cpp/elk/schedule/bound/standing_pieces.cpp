@@ -4,6 +4,9 @@
 #include <cmath>
 #include <numeric>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
+
 namespace elk::schedule {
 namespace {
 
@@ -52,7 +55,7 @@ void add_times(const Priced::Times& cut, Reading& need) {
 
 Side<Excess> distinct(std::span<const Excess> excess, std::size_t ops) {
   if (excess.empty()) {
-    return {.shapes = {{.least = 0.0}}, .of = std::vector<std::size_t>(ops, 0)};
+    return {.shapes = {{.least = 0.0}}, .of = Table<OpId, std::size_t>(ops, 0)};
   }
   Side<Excess> found;
   for (const Excess& one : excess) {
@@ -99,7 +102,7 @@ void set_times(std::span<const Priced::Times> times, std::span<const std::size_t
     need.turned = cost::kNotTurned;
   }
   for (std::size_t cut = 0; cut < numbers.size(); ++cut) {
-    add_times(times[numbers[cut]], readings.shapes[readings.of[cut]]);
+    add_times(times[numbers[cut]], readings.shapes[readings.of[id_at<OpId>(cut)]]);
   }
 }
 
@@ -113,7 +116,7 @@ Side<std::vector<std::int64_t>> results(std::span<const cost::StandingCut* const
     if (found.shapes.empty() || found.shapes.back() != cuts[cut]->written) {
       found.shapes.push_back(cuts[cut]->written);
     }
-    found.of[cut] = found.shapes.size() - 1;
+    found.of[id_at<OpId>(cut)] = found.shapes.size() - 1;
   }
   return found;
 }

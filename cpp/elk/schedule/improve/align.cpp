@@ -8,7 +8,9 @@
 #include <unordered_map>
 #include <utility>
 
+#include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
+#include "elk/base/table.hpp"
 #include "elk/partition/order.hpp"
 #include "elk/schedule/problem/key.hpp"
 
@@ -166,9 +168,9 @@ namespace {
 
 /// A tensor between an op and a neighbour, as operands of both.
 struct Edge {
-  std::int32_t op;
+  OpId op;
   std::size_t slot;
-  std::int32_t other;
+  OpId other;
   std::size_t other_slot;
 };
 
@@ -182,7 +184,7 @@ struct Bid {
 
 class Alignment {
  public:
-  Alignment(Problem& problem, std::vector<Choice>& choices, const Contention& contention,
+  Alignment(Problem& problem, Table<OpId, Choice>& choices, const Contention& contention,
             Bytes room)
       : problem_(problem), choices_(choices), contention_(contention), room_(room) {
     for (const cost::Front& front : problem.fronts()) {
@@ -191,7 +193,7 @@ class Alignment {
   }
 
   void run() {
-    for (std::int32_t op = 0; op < problem_.op_count(); ++op) {
+    for (const OpId op : first_ids<OpId>(problem_.op_count())) {
       const Key key = neighbourhood(op);
       const auto found = known_.find(key);
       if (found != known_.end()) {
@@ -204,22 +206,22 @@ class Alignment {
   }
 
  private:
-  Choice& choice(std::int32_t op) { return choices_[static_cast<std::size_t>(op)]; }
+  Choice& choice(OpId op) { return choices_[op]; }
 
-  [[nodiscard]] std::int32_t kind(std::int32_t op) const {
-    return problem_.front_of()[static_cast<std::size_t>(op)];
+  [[nodiscard]] std::int32_t kind(OpId op) const {
+    return problem_.front_of()[op];
   }
 
-  void describe(std::int32_t op, Key& key) {
+  void describe(OpId op, Key& key) {
     key.insert(key.end(), {kind(op), choice(op).option, choice(op).state});
   }
 
   /// The op, what feeds it, its readers and what else feeds them.
-  Key neighbourhood(std::int32_t op) {
+  Key neighbourhood(OpId op) {
     Key key;
     describe(op, key);
     describe_feeders(op, key);
-    for (const std::int32_t reader : problem_.readers(op)) {
+    for (const OpId reader : problem_.readers(op)) {
       key.push_back(-2);
       describe(reader, key);
       describe_feeders(reader, key);
@@ -227,11 +229,11 @@ class Alignment {
     return key;
   }
 
-  void describe_feeders(std::int32_t op, Key& key) {
-    for (const ir::Operand& operand : problem_.graph().ops[static_cast<std::size_t>(op)].operands) {
-      const std::int32_t maker =
-          problem_.lives().producer[static_cast<std::size_t>(operand.tensor)];
-      if (operand.access == ir::Access::Read && maker >= 0) {
+  void describe_feeders(OpId op, Key& key) {
+    for (const ir::Operand& operand : problem_.graph().ops[op].operands) {
+      const OpId maker =
+          problem_.lives().producer[operand.tensor];
+      if (operand.access == ir::Access::Read && maker != OpId::none) {
         describe(maker, key);
       } else {
         key.push_back(-1);
@@ -241,7 +243,7 @@ class Alignment {
 
   /// A candidate is worked out in full only where it could still be the cheapest: what it costs
   /// with all that it and its readers gather in place already is no more than that.
-  Choice best(std::int32_t op) {
+  Choice best(OpId op) {
     const Choice now = choice(op);
     const Bytes limit =
         std::max(problem_.option(op, now).footprint.space, Bytes{room_.value / kSmallShare});
@@ -280,10 +282,10 @@ class Alignment {
   }
 
   /// Seconds of the op between its neighbours, and of what its readers then gather.
-  double cost(std::int32_t op, const Choice& candidate) {
+  double cost(OpId op, const Choice& candidate) {
     const Choice now = std::exchange(choice(op), candidate);
     double seconds = own_cost(op, candidate, problem_.in_place(op, choices_).gather);
-    for (const std::int32_t reader : problem_.readers(op)) {
+    for (const OpId reader : problem_.readers(op)) {
       const cost::Exchange gather = problem_.in_place(reader, choices_).gather;
       seconds += contention_.seconds(
           {.in = moving(gather), .compute = {0.0}, .out = moving(cost::kNoExchange)});
@@ -293,19 +295,19 @@ class Alignment {
   }
 
   /// Seconds of the op that first gathers as `gather` says.
-  double own_cost(std::int32_t op, const Choice& candidate, const cost::Exchange& gather) {
+  double own_cost(OpId op, const Choice& candidate, const cost::Exchange& gather) {
     const cost::PlanOption& plan = problem_.option(op, candidate);
     const cost::PreloadState& state = plan.states[static_cast<std::size_t>(candidate.state)];
     return contention_.seconds(work(plan, state, gather)) + (contention_.late * state.time.value);
   }
 
-  std::vector<std::int32_t> candidates(std::int32_t op) {
+  std::vector<std::int32_t> candidates(OpId op) {
     std::vector<std::int32_t> result;
     const Staircase& stairs = stairs_[static_cast<std::size_t>(kind(op))];
     for (std::size_t k = 0; k < std::min(kNearest, stairs.size()); ++k) {
       result.push_back(stairs[k].choice.option);
     }
-    const ir::Op& node = problem_.graph().ops[static_cast<std::size_t>(op)];
+    const ir::Op& node = problem_.graph().ops[op];
     for (std::size_t slot = 0; slot < node.operands.size(); ++slot) {
       if (node.operands[slot].access == ir::Access::Read) {
         follow_maker(op, slot, result);
@@ -318,20 +320,20 @@ class Alignment {
     return result;
   }
 
-  void follow_maker(std::int32_t op, std::size_t slot, std::vector<std::int32_t>& result) {
-    const std::int32_t tensor = operand(op, slot).tensor;
-    const std::int32_t maker = problem_.lives().producer[static_cast<std::size_t>(tensor)];
-    if (maker < 0) {
+  void follow_maker(OpId op, std::size_t slot, std::vector<std::int32_t>& result) {
+    const TensorId tensor = operand(op, slot).tensor;
+    const OpId maker = problem_.lives().producer[tensor];
+    if (maker == OpId::none) {
       return;
     }
     const std::size_t made = problem_.write_slot(tensor);
     try_follow({.op = op, .slot = slot, .other = maker, .other_slot = made}, result);
   }
 
-  void follow_readers(std::int32_t op, std::size_t slot, std::vector<std::int32_t>& result) {
-    const std::int32_t tensor = operand(op, slot).tensor;
-    for (const std::int32_t reader : problem_.readers(op)) {
-      const ir::Op& node = problem_.graph().ops[static_cast<std::size_t>(reader)];
+  void follow_readers(OpId op, std::size_t slot, std::vector<std::int32_t>& result) {
+    const TensorId tensor = operand(op, slot).tensor;
+    for (const OpId reader : problem_.readers(op)) {
+      const ir::Op& node = problem_.graph().ops[reader];
       for (std::size_t k = 0; k < node.operands.size(); ++k) {
         if (node.operands[k].tensor == tensor) {
           try_follow({.op = op, .slot = slot, .other = reader, .other_slot = k}, result);
@@ -340,8 +342,8 @@ class Alignment {
     }
   }
 
-  [[nodiscard]] const ir::Operand& operand(std::int32_t op, std::size_t slot) const {
-    return problem_.graph().ops[static_cast<std::size_t>(op)].operands[slot];
+  [[nodiscard]] const ir::Operand& operand(OpId op, std::size_t slot) const {
+    return problem_.graph().ops[op].operands[slot];
   }
 
   /// Adds the plan of an op that holds a tensor as its neighbour has it, if there is one.
@@ -361,17 +363,17 @@ class Alignment {
   /// The same, or -1.
   std::int32_t followed(const Edge& edge) {
     const ir::Graph& graph = problem_.graph();
-    const ir::Op& other = graph.ops[static_cast<std::size_t>(edge.other)];
+    const ir::Op& other = graph.ops[edge.other];
     const partition::Layout layout =
         partition::layout(graph, other, edge.other_slot,
                           problem_.option(edge.other, choice(edge.other)).plan, problem_.chip());
     const std::optional<partition::ExecutePlan> plan =
-        follow(graph.ops[static_cast<std::size_t>(edge.op)], edge.slot, layout, problem_.chip());
+        follow(graph.ops[edge.op], edge.slot, layout, problem_.chip());
     return plan ? problem_.add(edge.op, *plan) : -1;
   }
 
   Problem& problem_;
-  std::vector<Choice>& choices_;
+  Table<OpId, Choice>& choices_;
   const Contention& contention_;
   Bytes room_;
   std::vector<Staircase> stairs_;
@@ -381,7 +383,7 @@ class Alignment {
 
 }  // namespace
 
-void align(Problem& problem, std::vector<Choice>& choices, const Contention& contention,
+void align(Problem& problem, Table<OpId, Choice>& choices, const Contention& contention,
            Bytes room) {
   Alignment(problem, choices, contention, room).run();
 }

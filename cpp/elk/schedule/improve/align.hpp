@@ -5,6 +5,8 @@
 #include <optional>
 #include <vector>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/partition/plan.hpp"
 #include "elk/schedule/problem/problem.hpp"
 #include "elk/schedule/problem/schedule.hpp"
@@ -31,7 +33,7 @@ namespace elk::schedule {
 /// rest in and the layouts its readers need, as long as it takes no more space than the plan it has
 /// (small plans: than a small share of `room`). Fronts are made with nothing in place, so that a
 /// plan which finds its operands where they are is often missing from them: those are added.
-void align(Problem& problem, std::vector<Choice>& choices, const Contention& contention,
+void align(Problem& problem, Table<OpId, Choice>& choices, const Contention& contention,
            Bytes room);
 
 }  // namespace elk::schedule

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/schedule/improve/align.hpp"
 
 namespace elk::schedule {
@@ -44,12 +46,12 @@ std::vector<Choice> likely_choices(const cost::Front& front, const Contention& c
   return result;
 }
 
-std::optional<Choice> following(Problem& problem, std::int32_t reader, std::int32_t op,
-                                const std::vector<Choice>& choices) {
-  const ir::Op& node = problem.graph().ops[static_cast<std::size_t>(reader)];
+std::optional<Choice> following(Problem& problem, OpId reader, OpId op,
+                                const Table<OpId, Choice>& choices) {
+  const ir::Op& node = problem.graph().ops[reader];
   for (std::size_t slot = 0; slot < node.operands.size(); ++slot) {
     const ir::Operand& operand = node.operands[slot];
-    const auto tensor = static_cast<std::size_t>(operand.tensor);
+    const auto tensor = operand.tensor;
     if (operand.access != ir::Access::Read || problem.lives().producer[tensor] != op) {
       continue;
     }
@@ -61,20 +63,20 @@ std::optional<Choice> following(Problem& problem, std::int32_t reader, std::int3
   return std::nullopt;
 }
 
-std::optional<Choice> feeding(Problem& problem, std::int32_t op, std::int32_t reader,
+std::optional<Choice> feeding(Problem& problem, OpId op, OpId reader,
                               const Choice& choice) {
   const ir::Graph& graph = problem.graph();
-  const ir::Op& node = graph.ops[static_cast<std::size_t>(reader)];
+  const ir::Op& node = graph.ops[reader];
   for (std::size_t slot = 0; slot < node.operands.size(); ++slot) {
-    const std::int32_t tensor = node.operands[slot].tensor;
+    const TensorId tensor = node.operands[slot].tensor;
     if (node.operands[slot].access != ir::Access::Read ||
-        problem.lives().producer[static_cast<std::size_t>(tensor)] != op) {
+        problem.lives().producer[tensor] != op) {
       continue;
     }
     const partition::Layout needed =
         partition::layout(graph, node, slot, problem.option(reader, choice).plan, problem.chip());
     if (const auto plan =
-            feed(graph.ops[static_cast<std::size_t>(op)], problem.write_slot(tensor), needed)) {
+            feed(graph.ops[op], problem.write_slot(tensor), needed)) {
       return Choice{.option = problem.add(op, *plan), .state = 0};
     }
   }

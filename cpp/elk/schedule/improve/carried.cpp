@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/partition/enumerate.hpp"
 #include "elk/partition/order.hpp"
 #include "elk/partition/plan.hpp"
@@ -124,56 +125,56 @@ class OuterCuts {
 
 class Carry {
  public:
-  Carry(Problem& problem, const std::vector<Choice>& base) : problem_(problem), base_(base) {}
+  Carry(Problem& problem, const Table<OpId, Choice>& base) : problem_(problem), base_(base) {}
 
   /// The choices that follow from `seed` of all ops like `op`.
-  std::vector<Choice> from(std::int32_t op, const Choice& seed) {
+  Table<OpId, Choice> from(OpId op, const Choice& seed) {
     choices_ = base_;
     moved_.assign(choices_.size(), false);
-    for (std::int32_t like = op; like < problem_.op_count(); ++like) {
-      if (problem_.front_of()[subscript(like)] == problem_.front_of()[subscript(op)]) {
+    for (OpId like = op; like.value < problem_.op_count(); ++like) {
+      if (problem_.front_of()[like] == problem_.front_of()[op]) {
         take(like, seed);
       }
     }
     for (int way = 0; way < 2; ++way) {
-      for (std::int32_t next = 0; next < problem_.op_count(); ++next) {
+      for (const OpId next : first_ids<OpId>(problem_.op_count())) {
         follow_makers(next);
       }
       for (std::int32_t next = problem_.op_count(); next-- > 0;) {
-        follow_readers(next);
+        follow_readers(OpId{next});
       }
     }
     return choices_;
   }
 
  private:
-  void take(std::int32_t op, const Choice& choice) {
-    choices_[subscript(op)] = choice;
-    moved_[subscript(op)] = true;
+  void take(OpId op, const Choice& choice) {
+    choices_[op] = choice;
+    moved_[op] = true;
   }
 
-  [[nodiscard]] const ir::Op& node(std::int32_t op) const {
-    return problem_.graph().ops[subscript(op)];
+  [[nodiscard]] const ir::Op& node(OpId op) const {
+    return problem_.graph().ops[op];
   }
 
-  void follow_makers(std::int32_t op) {
+  void follow_makers(OpId op) {
     const std::vector<ir::Operand>& operands = node(op).operands;
-    for (std::size_t slot = 0; slot < operands.size() && !moved_[subscript(op)]; ++slot) {
-      const std::int32_t tensor = operands[slot].tensor;
-      const std::int32_t maker = problem_.lives().producer[subscript(tensor)];
-      if (operands[slot].access == ir::Access::Read && maker >= 0 && moved_[subscript(maker)]) {
+    for (std::size_t slot = 0; slot < operands.size() && !moved_[op]; ++slot) {
+      const TensorId tensor = operands[slot].tensor;
+      const OpId maker = problem_.lives().producer[tensor];
+      if (operands[slot].access == ir::Access::Read && maker != OpId::none && moved_[maker]) {
         hold(op, slot, maker, problem_.write_slot(tensor));
       }
     }
   }
 
-  void follow_readers(std::int32_t op) {
-    for (const std::int32_t reader : problem_.readers(op)) {
+  void follow_readers(OpId op) {
+    for (const OpId reader : problem_.readers(op)) {
       const std::vector<ir::Operand>& operands = node(reader).operands;
-      for (std::size_t slot = 0; slot < operands.size() && !moved_[subscript(op)]; ++slot) {
-        const std::int32_t tensor = operands[slot].tensor;
-        if (operands[slot].access == ir::Access::Read && moved_[subscript(reader)] &&
-            problem_.lives().producer[subscript(tensor)] == op) {
+      for (std::size_t slot = 0; slot < operands.size() && !moved_[op]; ++slot) {
+        const TensorId tensor = operands[slot].tensor;
+        if (operands[slot].access == ir::Access::Read && moved_[reader] &&
+            problem_.lives().producer[tensor] == op) {
           hold(op, problem_.write_slot(tensor), reader, slot);
         }
       }
@@ -181,15 +182,15 @@ class Carry {
   }
 
   /// Has `op` hold a tensor by operand `slot` as `other` has it by `other_slot`, if it can.
-  void hold(std::int32_t op, std::size_t slot, std::int32_t other, std::size_t other_slot) {
-    const std::vector<std::int32_t>& front = problem_.front_of();
-    const std::int32_t held = choices_[subscript(other)].option;
+  void hold(OpId op, std::size_t slot, OpId other, std::size_t other_slot) {
+    const Table<OpId, std::int32_t>& front = problem_.front_of();
+    const std::int32_t held = choices_[other].option;
     const auto [found, added] = known_.try_emplace(
-        std::tuple(front[subscript(op)], slot, front[subscript(other)], other_slot, held));
+        std::tuple(front[op], slot, front[other], other_slot, held));
     if (added) {
       const partition::Layout layout = partition::layout(
           problem_.graph(), node(other), other_slot,
-          problem_.option(other, choices_[subscript(other)]).plan, problem_.chip());
+          problem_.option(other, choices_[other]).plan, problem_.chip());
       if (const auto plan = follow(node(op), slot, layout, problem_.chip())) {
         found->second = Choice{.option = problem_.add(op, *plan), .state = 0};
       }
@@ -200,19 +201,19 @@ class Carry {
   }
 
   Problem& problem_;
-  const std::vector<Choice>& base_;
-  std::vector<Choice> choices_;
-  std::vector<bool> moved_;
+  const Table<OpId, Choice>& base_;
+  Table<OpId, Choice> choices_;
+  Table<OpId, bool> moved_;
   std::map<std::tuple<std::int32_t, std::size_t, std::int32_t, std::size_t, std::int32_t>,
            std::optional<Choice>>
       known_;
 };
 
 /// Seconds of the executes, whatever they gather.
-Seconds alone(const Problem& problem, const std::vector<Choice>& choices) {
+Seconds alone(const Problem& problem, const Table<OpId, Choice>& choices) {
   Seconds sum{0.0};
-  for (std::int32_t op = 0; op < problem.op_count(); ++op) {
-    const cost::PlanOption& option = problem.option(op, choices[subscript(op)]);
+  for (const OpId op : first_ids<OpId>(problem.op_count())) {
+    const cost::PlanOption& option = problem.option(op, choices[op]);
     sum += option.compute + option.shift.time + option.reduce.time;
   }
   return sum;
@@ -220,13 +221,13 @@ Seconds alone(const Problem& problem, const std::vector<Choice>& choices) {
 
 }  // namespace
 
-std::vector<std::vector<Choice>> carried(Problem& problem, const std::vector<Choice>& base,
+std::vector<Table<OpId, Choice>> carried(Problem& problem, const Table<OpId, Choice>& base,
                                          Seconds most) {
   Carry carry(problem, base);
   std::set<std::vector<std::vector<std::int64_t>>> known;  // sizes, and their cuts
-  std::vector<std::vector<Choice>> result;
-  for (std::int32_t op = 0; op < problem.op_count() && known.size() < kMostCuts; ++op) {
-    const ir::Op& node = problem.graph().ops[subscript(op)];
+  std::vector<Table<OpId, Choice>> result;
+  for (OpId op{0}; op.value < problem.op_count() && known.size() < kMostCuts; ++op) {
+    const ir::Op& node = problem.graph().ops[op];
     for (const partition::ExecutePlan& plan :
          OuterCuts(problem.graph(), node, problem.chip()).all()) {
       if (!known
@@ -236,7 +237,7 @@ std::vector<std::vector<Choice>> carried(Problem& problem, const std::vector<Cho
                .second) {
         continue;
       }
-      std::vector<Choice> choices = carry.from(op, {.option = problem.add(op, plan), .state = 0});
+      Table<OpId, Choice> choices = carry.from(op, {.option = problem.add(op, plan), .state = 0});
       if (alone(problem, choices) < most &&
           std::find(result.begin(), result.end(), choices) == result.end()) {
         result.push_back(std::move(choices));

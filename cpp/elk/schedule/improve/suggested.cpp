@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/partition/enumerate.hpp"
 #include "elk/schedule/bound/standing_bound.hpp"
 
@@ -15,9 +16,9 @@ namespace elk::schedule {
 namespace {
 
 /// The cut as a plan in which nothing rotates, with the preload that holds most.
-std::optional<Choice> choice_of(Problem& problem, std::int32_t op,
+std::optional<Choice> choice_of(Problem& problem, OpId op,
                                 const std::vector<std::int64_t>& factors, Bytes room) {
-  const ir::Op& node = problem.graph().ops[subscript(op)];
+  const ir::Op& node = problem.graph().ops[op];
   const std::optional<partition::ExecutePlan> plan = partition::complete_plan(
       problem.graph(), node, factors, std::vector<std::vector<std::int64_t>>(node.operands.size()),
       problem.chip());
@@ -39,12 +40,12 @@ std::optional<Choice> choice_of(Problem& problem, std::int32_t op,
 }  // namespace
 
 std::vector<std::vector<Choice>> suggested(Problem& problem, Bytes room) {
-  const std::vector<std::vector<std::int64_t>> cuts = standing_cuts(problem);
+  const Table<OpId, std::vector<std::int64_t>> cuts = standing_cuts(problem);
   std::vector<std::vector<Choice>> result(problem.fronts().size());
   std::set<std::pair<std::int32_t, std::vector<std::int64_t>>> known;
-  for (std::int32_t op = 0; op < problem.op_count(); ++op) {
-    const std::vector<std::int64_t>& factors = cuts[subscript(op)];
-    const std::int32_t front = problem.front_of()[subscript(op)];
+  for (const OpId op : first_ids<OpId>(problem.op_count())) {
+    const std::vector<std::int64_t>& factors = cuts[op];
+    const std::int32_t front = problem.front_of()[op];
     if (factors.empty() || !known.emplace(front, factors).second) {
       continue;
     }

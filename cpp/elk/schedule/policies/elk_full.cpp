@@ -5,7 +5,9 @@
 #include <cstddef>
 #include <utility>
 
+#include "elk/base/ids.hpp"
 #include "elk/base/parallel.hpp"
+#include "elk/base/table.hpp"
 #include "elk/schedule/improve/anneal.hpp"
 #include "elk/schedule/improve/sketch.hpp"
 #include "elk/schedule/improve/suggested.hpp"
@@ -86,10 +88,10 @@ Rewritten annealed(const Problem& problem, const Chain& chain, const Contention&
   Watch::expect(options.watch, options.most);
   const Annealed found = anneal(own, sketch, chain.arrangement, contention, options);
   Rewritten result{.proposal = sketch.proposal(found.arrangement), .added = {}};
-  for (std::int32_t op = 0; op < problem.op_count(); ++op) {
-    const Choice& choice = result.proposal.choices[static_cast<std::size_t>(op)];
+  for (const OpId op : first_ids<OpId>(problem.op_count())) {
+    const Choice& choice = result.proposal.choices[op];
     if (static_cast<std::size_t>(choice.option) >= problem.front(op).options.size()) {
-      result.added.emplace_back(op, own.option(op, choice).plan);
+      result.added.emplace_back(op.value, own.option(op, choice).plan);
     }
   }
   return result;
@@ -98,7 +100,7 @@ Rewritten annealed(const Problem& problem, const Chain& chain, const Contention&
 Proposal with_plans(Problem& problem, const Rewritten& one) {
   Proposal result = one.proposal;
   for (const auto& [op, plan] : one.added) {
-    result.choices[static_cast<std::size_t>(op)].option = problem.add(op, plan);
+    result.choices[id_at<OpId>(op)].option = problem.add(op, plan);
   }
   return result;
 }

@@ -117,7 +117,7 @@ void refuse(const Problem& problem, Bytes room, const std::optional<Shortage>& s
                           "give the chip more core.sram_bytes"),
                      "placement");
   }
-  const ir::Op& op = problem.graph().ops[static_cast<std::size_t>(shortage->op)];
+  const ir::Op& op = problem.graph().ops[shortage->op];
   throw Infeasible(
       text("op '", op.name, "' (", op.onnx_type, ") does not fit: its smallest workable plan ",
            "beside the tensors that must stay on chip needs ", (room + shortage->excess).value,

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "elk/base/ids.hpp"
 #include "elk/cost/forecast.hpp"
 #include "elk/schedule/policies/found.hpp"
 #include "elk/schedule/policies/registry.hpp"
@@ -28,7 +29,7 @@ struct Contender {
 };
 
 /// The order of preloads that a proposal has.
-[[nodiscard]] const std::vector<std::int32_t>& preload_order(const Problem& problem,
+[[nodiscard]] const std::vector<OpId>& preload_order(const Problem& problem,
                                                              const Proposal& proposal);
 
 /// When a proposal's preloads are issued within `space`.

@@ -159,7 +159,7 @@ std::int64_t slice_bytes(const ir::Graph& graph, const ir::Op& op, std::size_t k
   }
   const std::vector<std::int64_t> tile = partition::tiling(op, option.plan).tile;
   const std::int64_t picks =
-      partition::extent(graph.tensors[subscript(operand.tensor)], operand,
+      partition::extent(graph.tensors[operand.tensor], operand,
                         static_cast<std::size_t>(operand.indirect->dim), tile, tile)
           .count;
   const double share = operand.indirect->expected_picks / static_cast<double>(picks);

@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/base/units.hpp"
 #include "elk/chip/chip.hpp"
 #include "elk/ir/graph.hpp"
@@ -25,7 +27,7 @@ struct Choice {
 
 /// Choices that change together.
 struct Change {
-  std::int32_t op;
+  OpId op;
   Choice after;
 };
 using Variant = std::vector<Change>;
@@ -33,8 +35,8 @@ using Variant = std::vector<Change>;
 /// What is decided about a model: a plan for each op, the order of preloads, and how many of them
 /// are issued before each execute.
 struct Schedule {
-  std::vector<Choice> ops;
-  std::vector<std::int32_t> preload_order;
+  Table<OpId, Choice> ops;
+  std::vector<OpId> preload_order;
   std::vector<std::int32_t> issued_before;  // per op: preloads issued before its execute
 
   friend bool operator==(const Schedule&, const Schedule&) = default;
@@ -51,7 +53,7 @@ struct OpTimes {
 };
 
 struct StoreTimes {
-  std::int32_t tensor;
+  TensorId tensor;
   Span store;
 };
 

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "elk/base/ids.hpp"
 #include "elk/chip/delivery.hpp"
 #include "elk/chip/ways.hpp"
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "elk/base/ids.hpp"
+
 namespace elk::sim {
 namespace {
 

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "elk/base/ids.hpp"
 #include "elk/base/units.hpp"
 #include "elk/chip/chip.hpp"
 #include "elk/program/expand/execution.hpp"

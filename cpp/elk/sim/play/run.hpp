@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/base/units.hpp"
 #include "elk/sim/play/demand.hpp"
 #include "elk/sim/play/player.hpp"
@@ -23,7 +25,7 @@ inline constexpr std::size_t kPhaseKinds = 5;
 
 /// A stretch of an execute: all its steps of one kind that follow each other without another.
 struct Phase {
-  std::int32_t op;
+  OpId op;
   PhaseKind kind;
   Span time;
   Bytes received;     // by all cores, from other cores and chips
@@ -69,7 +71,7 @@ struct OpRun {
 };
 
 struct StoreRun {
-  std::int32_t tensor;
+  TensorId tensor;
   Span store;
   Bytes hbm{0};    // written over all chips
   Bytes moved{0};  // by all cores
@@ -109,7 +111,7 @@ struct Run {
   Fidelity fidelity;
   Picoseconds total{0};
   Split split;
-  std::vector<OpRun> ops;
+  Table<OpId, OpRun> ops;
   std::vector<StoreRun> stores;
   std::vector<Phase> phases;
   std::vector<std::vector<std::int32_t>> cores;  // that run tile calls, by kind of execute

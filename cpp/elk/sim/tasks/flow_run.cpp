@@ -102,12 +102,12 @@ class FlowRun {
       loads_.push_back({span, alone(load.task, rested ? lead : Picoseconds{0})});
     }
     if (load.opcode == program::Opcode::Preload) {
-      book_.add_preload(load.subject, *load.demand);
-      run_.ops[subscript(load.subject)].preload = span;
+      book_.add_preload(OpId{load.subject}, *load.demand);
+      run_.ops[id_at<OpId>(load.subject)].preload = span;
       return;
     }
     book_.add_load(*load.demand);
-    run_.stores.push_back({.tensor = load.subject,
+    run_.stores.push_back({.tensor = TensorId{load.subject},
                            .store = span,
                            .hbm = load.demand->hbm,
                            .moved = load.demand->received,
@@ -116,7 +116,7 @@ class FlowRun {
   }
 
   void write(const ExecuteTasks& execute) {
-    OpRun& row = run_.ops[subscript(execute.op)];
+    OpRun& row = run_.ops[execute.op];
     const Picoseconds reached = execute.last ? span_of(*execute.last).end : Picoseconds{0};
     while (over_ < execute.issued && span_of(tasks_.loads[over_].task).end <= reached) {
       ++over_;

@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "elk/base/ids.hpp"
 #include "elk/sim/flows/fold.hpp"
 
 namespace elk::sim {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "elk/base/errors.hpp"
+#include "elk/base/ids.hpp"
 #include "elk/base/text.hpp"
 #include "elk/sim/play/sums.hpp"
 #include "elk/sim/tasks/task_graph.hpp"

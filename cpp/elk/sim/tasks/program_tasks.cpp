@@ -44,7 +44,7 @@ ProgramTasks ProgramLowering::lower() {
   return std::move(out_);
 }
 
-void ProgramLowering::preload(std::int32_t op) {
+void ProgramLowering::preload(OpId op) {
   const std::int32_t id = expander_.preload_of(op);
   if (id < 0) {
     throw InvalidInput(text("the program preloads op ", op, ", which has nothing in HBM"));
@@ -53,10 +53,10 @@ void ProgramLowering::preload(std::int32_t op) {
   if (found == preloads_.end()) {
     found = preloads_.emplace(id, load(expander_.preload(op))).first;
   }
-  preload_of_[subscript(op)] = issue(program::Opcode::Preload, op, found->second);
+  preload_of_[op] = issue(program::Opcode::Preload, op.value, found->second);
 }
 
-void ProgramLowering::store(std::int32_t tensor) {
+void ProgramLowering::store(TensorId tensor) {
   const auto wanted = [&](const ir::Store& store) { return store.tensor == tensor; };
   const auto store = std::find_if(graph_.stores.begin(), graph_.stores.end(), wanted);
   if (!chip_.hbm || store == graph_.stores.end()) {
@@ -68,7 +68,7 @@ void ProgramLowering::store(std::int32_t tensor) {
   if (found == stores_.end()) {
     found = stores_.emplace(id, load(expander_.store(*store))).first;
   }
-  issue(program::Opcode::Store, tensor, found->second);
+  issue(program::Opcode::Store, tensor.value, found->second);
 }
 
 ProgramLowering::Load ProgramLowering::load(const program::Loading& loading) {
@@ -88,8 +88,8 @@ TaskId ProgramLowering::issue(program::Opcode opcode, std::int32_t subject, cons
   return task;
 }
 
-void ProgramLowering::execute(std::int32_t op) {
-  const std::optional<TaskId> before = preload_of_[subscript(op)];
+void ProgramLowering::execute(OpId op) {
+  const std::optional<TaskId> before = preload_of_[op];
   if (expander_.preload_of(op) >= 0 && !before) {
     throw InvalidInput(text("the program executes op ", op, " without its preload"));
   }
@@ -114,7 +114,7 @@ void ProgramLowering::execute(std::int32_t op) {
   }
 }
 
-const ProgramLowering::Lowered& ProgramLowering::lowered(std::int32_t op) {
+const ProgramLowering::Lowered& ProgramLowering::lowered(OpId op) {
   std::optional<Lowered>& known = lowered_[subscript(expander_.execution_of(op))];
   if (known) {
     return *known;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "elk/base/errors.hpp"
+#include "elk/base/ids.hpp"
 #include "elk/base/watch.hpp"
 #include "elk/sim/tasks/link_queues.hpp"
 
