@@ -1,6 +1,7 @@
 #pragma once
 
 #include <compare>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -37,12 +38,23 @@ struct Id {
     --value;
     return *this;
   }
-  constexpr Id& operator+=(std::int32_t count) {
-    value += count;
-    return *this;
+  constexpr Id operator--(int) {
+    const Id before = *this;
+    --value;
+    return before;
   }
-  friend constexpr Id operator+(Id id, std::int32_t count) { return Id{id.value + count}; }
-  friend constexpr Id operator-(Id id, std::int32_t count) { return Id{id.value - count}; }
+  template <std::integral Count>
+  constexpr Id& operator+=(Count count) {
+    return *this = *this + count;
+  }
+  template <std::integral Count>
+  friend constexpr Id operator+(Id id, Count count) {
+    return Id{id.value + static_cast<std::int32_t>(count)};
+  }
+  template <std::integral Count>
+  friend constexpr Id operator-(Id id, Count count) {
+    return Id{id.value - static_cast<std::int32_t>(count)};
+  }
   friend constexpr std::int32_t operator-(Id a, Id b) { return a.value - b.value; }
 
   friend constexpr auto operator<=>(Id, Id) = default;
@@ -58,7 +70,7 @@ inline constexpr Id<Kind> Id<Kind>::none{-1};
 }
 
 /// The id of the element at `index`.
-template <class IdType, class Index>
+template <class IdType, std::integral Index>
 [[nodiscard]] constexpr IdType id_at(Index index) {
   return IdType{static_cast<std::int32_t>(index)};
 }

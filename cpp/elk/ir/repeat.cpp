@@ -87,13 +87,13 @@ bool same_op(const Graph& graph, const Op& a, const Op& b) {
 /// (0: never).
 struct Link {
   TensorId tensor;
-  OpId distance;
+  std::int32_t distance;  // to the op that touched it last; 0: none did
   bool made;
 };
 
 /// The ops of a graph as a sequence in which repeats can be seen.
 struct Sequence {
-  Table<OpId, OpId> kinds;       // equal numbers: same_op and the same bytes stored
+  Table<OpId, std::int32_t> kinds;       // equal numbers: same_op and the same bytes stored
   Table<OpId, std::vector<Link>> links;  // of each op, in the order of its reads
 };
 
@@ -140,12 +140,13 @@ std::vector<Link> links_of(const Op& op, OpId position, Touches& touches) {
 }
 
 Sequence sequence_of(const Graph& graph) {
-  Sequence out{.kinds = equal_ops(graph), .links = {}};
+  Sequence out{.kinds = {}, .links = {}};
   const Table<OpId, std::int64_t> runs = stored_runs(graph);
-  std::map<std::pair<std::int32_t, std::int64_t>, std::int32_t> kinds;
-  for (const OpId i : out.kinds.ids()) {
+  std::map<std::pair<OpId, std::int64_t>, std::int32_t> kinds;
+  const Table<OpId, OpId> equal = equal_ops(graph);
+  for (const OpId op : equal.ids()) {
     const auto next = static_cast<std::int32_t>(kinds.size());
-    out.kinds[i] = OpId{kinds.try_emplace({out.kinds[i], runs[i]}, next).first->second};
+    out.kinds.push_back(kinds.try_emplace({equal[op], runs[op]}, next).first->second);
   }
   Touches touches{.at = Table<TensorId, OpId>(graph.tensors.size(), OpId::none),
                   .made = Table<TensorId, char>(graph.tensors.size(), 0)};
@@ -158,13 +159,13 @@ Sequence sequence_of(const Graph& graph) {
 /// Whether what two ops a period apart read is the same, seen from where they are. What no op makes
 /// and several periods read has to be one tensor.
 bool same_link(const Link& a, const Link& b, std::size_t period) {
-  const bool near = a.made || a.distance.index() < period;
+  const bool near = a.made || static_cast<std::size_t>(a.distance) < period;
   return a.tensor == b.tensor || (a.made == b.made && a.distance == b.distance && near);
 }
 
 /// Whether op `i` and op `i + period` do the same with the same tensors, seen from where they are.
 bool repeats(const Sequence& sequence, OpId i, std::size_t period) {
-  const OpId j = id_at<OpId>(i.index() + period);
+  const OpId j = i + period;
   return sequence.kinds[i] == sequence.kinds[j] &&
          std::ranges::equal(
              sequence.links[i], sequence.links[j],
@@ -174,23 +175,23 @@ bool repeats(const Sequence& sequence, OpId i, std::size_t period) {
 /// Whether op `i`, in the first period of a run from `begin`, is like op `i + period` but for
 /// what it takes from before the run.
 bool enters(const Sequence& sequence, OpId i, std::size_t period, OpId begin) {
-  const OpId j = id_at<OpId>(i.index() + period);
+  const OpId j = i + period;
   return sequence.kinds[i] == sequence.kinds[j] &&
          std::ranges::equal(
              sequence.links[i], sequence.links[j], [&](const Link& a, const Link& b) {
-               const std::int64_t first = static_cast<std::int64_t>(i.value) - a.distance.value;
-               const std::int64_t second = static_cast<std::int64_t>(j.value) - b.distance.value;
+               const std::int64_t first = std::int64_t{i.value} - a.distance;
+               const std::int64_t second = std::int64_t{j.value} - b.distance;
                const bool carried = second < static_cast<std::int64_t>(begin.index() + period);
-               const bool outside = a.distance == OpId{0} || first < static_cast<std::int64_t>(begin.value);
+               const bool outside = a.distance == 0 || first < static_cast<std::int64_t>(begin.value);
                return same_link(a, b, period) || (outside && carried);
              });
 }
 
 /// The first op of the run whose steady part begins at `steady`: at most one period earlier.
 OpId entry(const Sequence& sequence, OpId steady, std::size_t period) {
-  const OpId first = steady.index() > period ? steady.index() - period : 0;
+  const OpId first = steady.index() > period ? steady - period : OpId{0};
   OpId begin = steady;
-  while (begin > first && sequence.kinds[begin - 1] == sequence.kinds[(id_at<OpId>(begin - 1).index() + period)]) {
+  while (begin > first && sequence.kinds[begin - 1] == sequence.kinds[begin - 1 + period]) {
     --begin;
   }
   for (OpId i = steady; i-- > begin;) {
@@ -204,12 +205,12 @@ OpId entry(const Sequence& sequence, OpId steady, std::size_t period) {
 
 /// Distances between like ops, the most frequent first; ties go to the shorter.
 std::vector<std::size_t> likely_periods(const Sequence& sequence) {
-  std::unordered_map<OpId, std::vector<OpId>> places;
+  std::unordered_map<std::int32_t, std::vector<OpId>> places;
   std::map<std::size_t, std::size_t> votes;
   for (const OpId i : sequence.kinds.ids()) {
     std::vector<OpId>& seen = places[sequence.kinds[i]];
     for (std::size_t back = 0; back < std::min(seen.size(), kDistances); ++back) {
-      ++votes[i.index() - seen[seen.size() - 1 - back].index()];
+      ++votes[static_cast<std::size_t>(i - seen[seen.size() - 1 - back])];
     }
     seen.push_back(i);
   }

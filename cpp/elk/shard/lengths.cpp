@@ -38,7 +38,7 @@ void add_grains(const ir::Op& op, const ir::Operand& operand,
 /// For each tensor the one that stands in the first of equal layers where it stands in its own.
 Table<TensorId, TensorId> first_alike(const ir::Graph& graph) {
   Table<TensorId, TensorId> result(graph.tensors.size());
-  std::iota(result.begin(), result.end(), 0);
+  std::iota(result.begin(), result.end(), TensorId{0});
   for (const OpId op : graph.ops.ids()) {
     const ir::Op& node = graph.ops[op];
     const ir::Op& first =

@@ -98,8 +98,8 @@ class Builder {
 
   TensorId make(const Held& held, ir::DType dtype) {
     const auto [tensor, form, length] = held;
-    const ir::Tensor& like = graph_.tensors[id_at<TensorId>(tensor)];
-    std::vector<TensorId>& versions = versions_[id_at<TensorId>(tensor)];
+    const ir::Tensor& like = graph_.tensors[tensor];
+    std::vector<TensorId>& versions = versions_[tensor];
     ir::Tensor version = like;
     version.dtype = dtype;
     if (!versions.empty()) {

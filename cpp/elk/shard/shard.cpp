@@ -143,8 +143,8 @@ class Sharder {
     std::vector<Place> result;
     for (const Live& live : state.live) {
       const auto [maker, slot] = makers_[live.tensor];
-      const bool before = OpId{maker} < graph_.repeat->begin || uses_.spans[live.tensor] != 0;
-      result.emplace_back(before ? -maker - 1 : at.value - maker, slot, live.forms);
+      const bool before = maker < graph_.repeat->begin || uses_.spans[live.tensor] != 0;
+      result.emplace_back(before ? -maker.value - 1 : at - maker, slot, live.forms);
     }
     std::sort(result.begin(), result.end());
     return result;
@@ -191,10 +191,10 @@ class Sharder {
   /// The tensor that stands `shift` ops later for one made by a layer.
   [[nodiscard]] TensorId later(TensorId tensor, std::int32_t shift) const {
     const auto [maker, slot] = makers_[tensor];
-    if (OpId{maker} < graph_.repeat->begin || uses_.spans[tensor] != 0) {
+    if (maker < graph_.repeat->begin || uses_.spans[tensor] != 0) {
       return tensor;
     }
-    return graph_.ops[id_at<OpId>(maker + shift)].operands[subscript(slot)].tensor;
+    return graph_.ops[maker + shift].operands[subscript(slot)].tensor;
   }
 
   std::int32_t add(Node node) {

@@ -55,7 +55,7 @@ Ways::Ways(const ir::Graph& graph, const chip::Chip& chip, const ExecuteTime& ex
       of_(graph.ops.size(), -1),
       addend_bits_(graph.tensors.size(), 0) {
   const Table<OpId, OpId> equal = ir::equal_ops(graph);
-  std::map<std::pair<std::int32_t, std::vector<std::int64_t>>, std::int32_t> known;
+  std::map<std::pair<OpId, std::vector<std::int64_t>>, std::int32_t> known;
   std::vector<OpId> distinct;
   for (const OpId op : graph.ops.ids()) {
     const ir::Op& node = graph.ops[op];

@@ -47,9 +47,9 @@ void check_job(const Job& job, const Views& given, std::size_t chips) {
     }
   }
   for (const auto& [tensor, bytes] : given) {
-    const std::int64_t wanted = ir::bytes(job.graph.tensors[id_at<TensorId>(tensor)]).value;
+    const std::int64_t wanted = ir::bytes(job.graph.tensors[tensor]).value;
     if (static_cast<std::int64_t>(bytes.size()) != wanted) {
-      throw InvalidInput(text("tensor '", job.graph.tensors[id_at<TensorId>(tensor)].name, "' has ",
+      throw InvalidInput(text("tensor '", job.graph.tensors[tensor].name, "' has ",
                               bytes.size(), " bytes, not ", wanted),
                          "emulate_input");
     }
@@ -248,7 +248,7 @@ std::span<const std::byte> Machine::image(TensorId tensor, std::vector<std::byte
 
 std::vector<Emulated> emulate_pod(const Job& job, std::span<const OpId> slices,
                                   const std::vector<Views>& given,
-                                  std::span<const std::int32_t> wanted) {
+                                  std::span<const TensorId> wanted) {
   Pod pod;
   std::vector<Runner> runners;
   for (const Views& views : given) {
@@ -278,7 +278,7 @@ std::vector<Emulated> emulate_pod(const Job& job, std::span<const OpId> slices,
   return results;
 }
 
-Images emulate(const Job& job, const Views& given, std::span<const std::int32_t> wanted) {
+Images emulate(const Job& job, const Views& given, std::span<const TensorId> wanted) {
   return std::move(emulate_pod(job, {}, {given}, wanted).front().images);
 }
 

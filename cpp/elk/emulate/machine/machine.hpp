@@ -31,7 +31,7 @@ using Views = std::map<TensorId, std::span<const std::byte>>;
 /// overlap while both live ("emulate_overlap"), an exchange whose ends disagree
 /// ("emulate_exchange").
 [[nodiscard]] Images emulate(const Job& job, const Views& given,
-                             std::span<const std::int32_t> wanted);
+                             std::span<const TensorId> wanted);
 
 /// What one chip did.
 struct Emulated {
@@ -44,7 +44,7 @@ struct Emulated {
 [[nodiscard]] std::vector<Emulated> emulate_pod(const Job& job,
                                                 std::span<const OpId> slices,
                                                 const std::vector<Views>& given,
-                                                std::span<const std::int32_t> wanted);
+                                                std::span<const TensorId> wanted);
 
 /// The state of a chip between instructions.
 struct Machine {

@@ -116,7 +116,7 @@ class CoverageChecker {
     for (std::size_t k = 0; k < op.operands.size(); ++k) {
       const TensorId tensor = op.operands[k].tensor;
       auto found = std::find_if(out.begin(), out.end(),
-                                [&](const auto& entry) { return entry.first == tensor.value; });
+                                [&](const auto& entry) { return entry.first == tensor; });
       if (found == out.end()) {
         found = out.insert(found, {tensor, Bytes{0}});
       }

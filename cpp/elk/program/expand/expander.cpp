@@ -59,7 +59,7 @@ void Expander::append_makers(const ir::Op& op, const Table<OpId, OpId>& classes,
                              std::vector<std::int64_t>& key) const {
   for (const ir::Operand& operand : op.operands) {
     const OpId maker = maker_of(operand);
-    key.push_back(maker == OpId::none ? OpId::none : classes[maker]);
+    key.push_back(maker == OpId::none ? -1 : classes[maker].value);
     key.push_back(maker == OpId::none ? -1 : result_of(maker, operand.tensor));
   }
 }

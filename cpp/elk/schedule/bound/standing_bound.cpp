@@ -27,8 +27,8 @@ using Ticks = std::int64_t;
 constexpr double kTicks = 1e18;  // in what all ops could take at most
 constexpr Ticks kEver = std::numeric_limits<Ticks>::max();
 
-using Results = Side<std::vector<std::int64_t>>;
-using Readings = Side<Reading>;
+using Results = Side<CutId, std::vector<std::int64_t>>;
+using Readings = Side<CutId, Reading>;
 
 class Trees {
  public:
@@ -82,7 +82,7 @@ class Trees {
   /// The cuts of ops that take that least, after `bound`.
   [[nodiscard]] Table<OpId, std::vector<std::int64_t>> cuts() {
     using Place = std::tuple<std::size_t, std::int32_t, std::size_t>;
-    std::map<Place, std::size_t> known;  // by what hangs on an op, and its maker's front and shape
+    std::map<Place, CutId> known;  // by what hangs on an op, and its maker's front and shape
     Table<OpId, std::size_t> rests(below_.size(), 0);  // the shape of each op's result
     Table<OpId, std::vector<std::int64_t>> result(below_.size());
     for (const OpId op : below_.ids()) {
@@ -93,11 +93,11 @@ class Trees {
       const OpId above = wiring_.maker(number);
       const std::int32_t from = above == OpId::none ? -1 : problem_.front_of()[above];
       const std::size_t shape = above == OpId::none ? 0 : rests[above];
-      const auto [cut, fresh] = known.emplace(Place{hanging(number).all, from, shape}, 0);
+      const auto [cut, fresh] = known.emplace(Place{hanging(number).all, from, shape}, CutId{});
       if (fresh) {
         cut->second = best_cut(number, best_reading(number, from, shape));
       }
-      rests[op] = results_[subscript(problem_.front_of()[op])].of[id_at<OpId>(cut->second)];
+      rests[op] = results_[subscript(problem_.front_of()[op])].of[cut->second];
       result[op] = listed_[subscript(problem_.front_of()[op])].cuts[cut->second]->factors;
     }
     return result;
@@ -155,13 +155,13 @@ class Trees {
   }
 
   /// The cut of `op` that needs that and takes least with all that hangs on it.
-  [[nodiscard]] std::size_t best_cut(OpId op, std::size_t reading) {
+  [[nodiscard]] CutId best_cut(OpId op, std::size_t reading) {
     const std::int32_t front = problem_.front_of()[op];
-    const std::vector<Ticks> times = cut_times(type_of(op), below_[op]);
-    std::size_t best = 0;
+    const Table<CutId, Ticks> times = cut_times(type_of(op), below_[op]);
+    CutId best{0};
     Ticks least = kEver;
-    for (std::size_t cut = 0; cut < times.size(); ++cut) {
-      if (readings_[subscript(front)].of[id_at<OpId>(cut)] == reading && times[cut] < least) {
+    for (const CutId cut : times.ids()) {
+      if (readings_[subscript(front)].of[cut] == reading && times[cut] < least) {
         least = times[cut];
         best = cut;
       }
@@ -192,7 +192,7 @@ class Trees {
   }
 
   /// What each cut of a front takes with all that hangs on it.
-  std::vector<Ticks> cut_times(const Type& type, const std::vector<std::size_t>& below) {
+  Table<CutId, Ticks> cut_times(const Type& type, const std::vector<std::size_t>& below) {
     const std::int32_t front = type.front;
     const Results& result = results_[subscript(front)];
     std::vector<Ticks> after(result.shapes.size(), 0);
@@ -202,17 +202,17 @@ class Trees {
         after[shape] += one[shape];
       }
     }
-    std::vector<Ticks> times;
+    Table<CutId, Ticks> times;
     times.reserve(result.of.size());
-    for (std::size_t cut = 0; cut < result.of.size(); ++cut) {
-      times.push_back(ticks(own_time(type, cut)) + after[result.of[id_at<OpId>(cut)]]);
+    for (const CutId cut : result.of.ids()) {
+      times.push_back(ticks(own_time(type, cut)) + after[result.of[cut]]);
     }
     return times;
   }
 
-  [[nodiscard]] double own_time(const Type& type, std::size_t cut) const {
+  [[nodiscard]] double own_time(const Type& type, CutId cut) const {
     const Listed& known = listed_[subscript(type.front)];
-    const double most = cut + 1 == known.cuts.size() ? known.most : kInfinite;
+    const double most = cut + 1 == known.cuts.end_id() ? known.most : kInfinite;
     if (wiring_.priced() != nullptr) {
       return std::min(most, wiring_.priced()->times[type.excess][known.numbers[cut]].least);
     }
@@ -225,9 +225,9 @@ class Trees {
   Hanging make(const Type& type, const std::vector<std::size_t>& below) {
     const Readings& need = readings_[subscript(type.front)];
     std::vector<Ticks> times(need.shapes.size(), kEver);
-    const std::vector<Ticks> of_cuts = cut_times(type, below);
-    for (std::size_t cut = 0; cut < of_cuts.size(); ++cut) {
-      Ticks& time = times[need.of[id_at<OpId>(cut)]];
+    const Table<CutId, Ticks> of_cuts = cut_times(type, below);
+    for (const CutId cut : of_cuts.ids()) {
+      Ticks& time = times[need.of[cut]];
       time = std::min(time, of_cuts[cut]);
     }
     const Ticks least = *std::min_element(times.begin(), times.end());
@@ -336,7 +336,7 @@ class Trees {
   const Problem& problem_;
   Distance distance_;
   double ticks_;                // a second
-  Side<Excess> excess_;         // of each op
+  Side<OpId, Excess> excess_;         // of each op
   std::vector<Listed> listed_;  // of each front
   std::vector<Results> results_;
   std::vector<Readings> readings_;

@@ -186,7 +186,7 @@ class Annealer {
   /// The place alone or, every second time, all places alike.
   std::vector<OpId> draw_alike(OpId place) {
     const std::vector<OpId>& all = alike_.groups[group(place)];
-    return all.size() > 1 && random_.below(2) == 0 ? all : std::vector{place.value};
+    return all.size() > 1 && random_.below(2) == 0 ? all : std::vector{place};
   }
 
   [[nodiscard]] std::size_t group(OpId place) const {

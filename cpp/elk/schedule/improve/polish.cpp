@@ -69,7 +69,7 @@ class Polish {
  private:
   /// Ops that change together: those at the same place of a layer with the same choice.
   [[nodiscard]] std::vector<std::vector<OpId>> alike() const {
-    std::map<std::tuple<std::int32_t, std::int32_t, std::int32_t>, std::vector<OpId>> found;
+    std::map<std::tuple<OpId, std::int32_t, std::int32_t>, std::vector<OpId>> found;
     for (const OpId op : first_ids<OpId>(problem_.op_count())) {
       const Choice& choice = draft_.choices()[op];
       const OpId place = ir::first_like(problem_.graph(), op);

@@ -67,7 +67,7 @@ OpId Sketch::index(OpId op) const {
   if (op < last) {
     return op;
   }
-  return op - left_out >= last ? op.value - left_out : last.value + ((op - places_.begin()) % places_.period());
+  return op - left_out >= last ? op - left_out : last + ((op - places_.begin()) % places_.period());
 }
 
 void Sketch::list_ops() {
@@ -149,7 +149,7 @@ void Sketch::set(OpId place, const Choice& choice) {
       problem_.option(place, choice).footprint.rest - problem_.option(place, before).footprint.rest;
   const std::int32_t shown = places_.repeats(place) ? layers_ : 1;
   for (std::int32_t layer = 0; layer < shown && rest.value != 0; ++layer) {
-    for (const Life& life : lives_[id_at<OpId>(index(place) + (layer * places_.period()))]) {
+    for (const Life& life : lives_[index(place) + (layer * places_.period())]) {
       for (OpId at = life.first; at <= life.last; ++at) {
         situation_.base[at] += rest;
       }
@@ -259,20 +259,20 @@ double Sketch::seconds(const Arrangement& arrangement, cost::Forecaster& forecas
 
 double Sketch::execute_seconds(OpId place) const {
   const double count = places_.repeats(place) ? static_cast<double>(places_.count()) : 1.0;
-  return count * situation_.works[id_at<OpId>(index(place))].alone().value;
+  return count * situation_.works[index(place)].alone().value;
 }
 
 double Sketch::preload_seconds(OpId place) const {
   const double count = places_.repeats(place) ? static_cast<double>(places_.count()) : 1.0;
-  return count * situation_.loads[id_at<OpId>(index(place))].time.value;
+  return count * situation_.loads[index(place)].time.value;
 }
 
 Bytes Sketch::used(OpId place) const {
-  return situation_.base[id_at<OpId>(index(place))];
+  return situation_.base[index(place)];
 }
 
 Bytes Sketch::piece(std::int32_t place) const {
-  return situation_.piece[id_at<OpId>(index(OpId{place}))];
+  return situation_.piece[index(OpId{place})];
 }
 
 Proposal Sketch::proposal(const Arrangement& arrangement) const {

@@ -62,7 +62,7 @@ Budget budget(Effort effort) {
 /// A proposal with plans that the problem may not know yet.
 struct Rewritten {
   Proposal proposal;
-  std::vector<std::pair<std::int32_t, partition::ExecutePlan>> added;  // of ops
+  std::vector<std::pair<OpId, partition::ExecutePlan>> added;  // of ops
 };
 
 /// One chain of changes.
@@ -91,7 +91,7 @@ Rewritten annealed(const Problem& problem, const Chain& chain, const Contention&
   for (const OpId op : first_ids<OpId>(problem.op_count())) {
     const Choice& choice = result.proposal.choices[op];
     if (static_cast<std::size_t>(choice.option) >= problem.front(op).options.size()) {
-      result.added.emplace_back(op.value, own.option(op, choice).plan);
+      result.added.emplace_back(op, own.option(op, choice).plan);
     }
   }
   return result;
@@ -100,7 +100,7 @@ Rewritten annealed(const Problem& problem, const Chain& chain, const Contention&
 Proposal with_plans(Problem& problem, const Rewritten& one) {
   Proposal result = one.proposal;
   for (const auto& [op, plan] : one.added) {
-    result.choices[id_at<OpId>(op)].option = problem.add(op, plan);
+    result.choices[op].option = problem.add(op, plan);
   }
   return result;
 }

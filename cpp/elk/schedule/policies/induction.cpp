@@ -64,11 +64,11 @@ class Induction {
       }
       ++solved;
       const auto [before, added] = known.emplace(signature(op), op);
-      const OpId like = added ? op.value + problem_.graph().repeat->period : before->second;
+      const OpId like = added ? op + problem_.graph().repeat->period : before->second;
       if ((!added || work_ > kMostWork) && copy_layers(op, like)) {
         op = problem_.graph().repeat->begin;
       }
-      before->second = op.value;
+      before->second = op;
     }
     return {.choices = choices(), .solved_layers = solved};
   }

@@ -161,12 +161,12 @@ void Problem::recount_preloads(const Table<OpId, Choice>& choices, int threads) 
       missing.emplace(std::move(key), op);
     }
   }
-  const std::vector<std::pair<Key, std::int32_t>> asked(missing.begin(), missing.end());
+  const std::vector<std::pair<Key, OpId>> asked(missing.begin(), missing.end());
   parallel_for_index(asked.size(), threads, [&](std::size_t i) {
     const auto& [key, op] = asked[i];
     cost::PlanOption& option = fronts_[subscript(key[0])].options[subscript(key[1])];
     Deliveries(deliveries_)
-        .settle(graph_, graph_.ops[id_at<OpId>(op)], option, option.states[subscript(key[2])]);
+        .settle(graph_, graph_.ops[op], option, option.states[subscript(key[2])]);
   });
   for (const auto& [key, op] : asked) {
     settled_.insert(key);

@@ -120,7 +120,7 @@ Issue issue_early(const Problem& problem, const Situation& situation,
     use.upto(op);
     slot = use.first_fit(earliest, piece, space.room);
     if (slot > op) {
-      result.shortage = Shortage{.op = op, .excess = use.at(op.value) + piece - space.room};
+      result.shortage = Shortage{.op = op, .excess = use.at(op) + piece - space.room};
       return result;
     }
     if (space.preload_room < space.room) {

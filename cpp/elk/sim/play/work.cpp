@@ -78,11 +78,11 @@ struct Works::Builder {
         full[axis] = std::max(full[axis], tiles.size[axis]);
       }
     }
-    const Picoseconds padded = works.tiles_.sub_task(op.value, full);
+    const Picoseconds padded = works.tiles_.sub_task(op, full);
     std::vector<Picoseconds> alone;
     alone.reserve(execution.tiles.size());
     for (const program::Tiles& tiles : execution.tiles) {
-      alone.push_back(std::min(padded, works.tiles_.sub_task(op.value, tiles.size)));
+      alone.push_back(std::min(padded, works.tiles_.sub_task(op, tiles.size)));
     }
     return alone;
   }
@@ -129,7 +129,7 @@ struct Works::Builder {
     stages.front().sync = synced;
     stages.front().origin = {.sending = Sending::Shift, .numbers = {i}};
     if (!works.chip_.interconnect.native_shift) {
-      const Picoseconds once = works.tiles_.copy(op.value, rotation.slices, rotation.run, rotation.bits);
+      const Picoseconds once = works.tiles_.copy(op, rotation.slices, rotation.run, rotation.bits);
       stages.push_back(everywhere(once * rotation.chunks));
     }
     return stages;
@@ -193,7 +193,7 @@ struct Works::Builder {
     if (moves.addends > 0) {
       const std::int64_t at_once = moves.ring ? 2 : moves.addends + 1;
       const std::int64_t times = moves.ring ? moves.addends : 1;
-      const Stage add = everywhere(works.tiles_.add(op.value, at_once, moves.elements));
+      const Stage add = everywhere(works.tiles_.add(op, at_once, moves.elements));
       out.stages.insert(out.stages.end(), static_cast<std::size_t>(times), add);
     }
     out.exchange += exchange(PhaseKind::Reduce, moves.deliver, {.sending = Sending::Deliver});
@@ -204,7 +204,7 @@ struct Works::Builder {
       const program::Round& round = execution.reduce[i];
       out.exchange +=
           exchange(PhaseKind::Reduce, round.exchange, {.sending = Sending::Round, .numbers = {i}});
-      out.stages.push_back(everywhere(works.tiles_.add(op.value, round.parts, round.elements)));
+      out.stages.push_back(everywhere(works.tiles_.add(op, round.parts, round.elements)));
     }
   }
 };
