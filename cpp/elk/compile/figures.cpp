@@ -75,11 +75,10 @@ std::vector<Figures> figures(const ir::Graph& graph, const chip::Chip& chip,
   std::vector<Figures> result;
   result.reserve(graph.ops.size());
   for (const OpId op : graph.ops.ids()) {
-    const auto id = op;
-    std::optional<Figures>& found = known[subscript(alike.execution_of(id))];
+    std::optional<Figures>& found = known[subscript(alike.execution_of(op))];
     if (!found) {
       found = figures_of({graph, graph.ops[op], program.ops[op], chip});
-      add_exchanges(alike.execution(id), chip, *found);
+      add_exchanges(alike.execution(op), chip, *found);
     }
     result.push_back(*found);
   }

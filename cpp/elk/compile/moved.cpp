@@ -52,8 +52,7 @@ Table<OpId, Moved> moved(const ir::Graph& graph, const chip::Chip& chip,
   const std::vector<Moved> known = parallel_map(
       first,
       [&](OpId op) {
-        const OpId at = op;
-        return moved_by({graph, graph.ops[at], program.ops[at], chip}, program, lives);
+        return moved_by({graph, graph.ops[op], program.ops[op], chip}, program, lives);
       },
       threads);
   Table<OpId, Moved> result;

@@ -96,8 +96,7 @@ void fill_ideal(const schedule::Problem& problem, const schedule::Ideal& ideal, 
   plan.origin = schedule::Policy::Ideal;
   plan.schedule = ideal.schedule;
   for (const OpId op : first_ids<OpId>(problem.op_count())) {
-    const auto at = op;
-    plan.ops.push_back(planned(problem, op, ideal.schedule.ops[at], ideal.in_place[at]));
+    plan.ops.push_back(planned(problem, op, ideal.schedule.ops[op], ideal.in_place[op]));
   }
   plan.program.code =
       program::issue(problem.graph(), ideal.schedule.preload_order, ideal.schedule.issued_before);
@@ -108,8 +107,7 @@ void fill_ideal(const schedule::Problem& problem, const schedule::Ideal& ideal, 
 /// The plan of what was found, whose program is checked while it is counted what it moves.
 void fill_found(const schedule::Problem& problem, schedule::Found found, int threads, Plan& plan) {
   for (const OpId op : first_ids<OpId>(problem.op_count())) {
-    const auto at = op;
-    plan.ops.push_back(planned(problem, op, found.schedule.ops[at], found.in_place[at]));
+    plan.ops.push_back(planned(problem, op, found.schedule.ops[op], found.in_place[op]));
   }
   Table<OpId, Moved> bytes;
   parallel_for_index(2, threads, [&](std::size_t job) {

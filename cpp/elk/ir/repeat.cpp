@@ -115,9 +115,8 @@ struct Touches {
 std::vector<Link> links_of(const Op& op, OpId position, Touches& touches) {
   std::vector<Link> links;
   const auto add = [&](TensorId tensor) {
-    const auto t = tensor;
-    const OpId last = touches.at[t];
-    links.push_back({tensor, last == OpId::none ? 0 : position - last, touches.made[t] != 0});
+    const OpId last = touches.at[tensor];
+    links.push_back({tensor, last == OpId::none ? 0 : position - last, touches.made[tensor] != 0});
   };
   for (const Operand& operand : op.operands) {
     if (operand.access == Access::Read) {
@@ -265,9 +264,8 @@ Table<OpId, OpId> equal_ops(const Graph& graph) {
   Table<OpId, OpId> first(graph.ops.size());
   std::unordered_map<std::size_t, std::vector<OpId>> seen;
   for (const OpId i : graph.ops.ids()) {
-    const auto op = i;
-    const OpId copied = first_like(graph, op);
-    if (copied != op) {
+    const OpId copied = first_like(graph, i);
+    if (copied != i) {
       first[i] = first[copied];
       continue;
     }
@@ -275,7 +273,7 @@ Table<OpId, OpId> equal_ops(const Graph& graph) {
     const auto found = std::ranges::find_if(alike, [&](OpId j) {
       return same_op(graph, graph.ops[j], graph.ops[i]);
     });
-    first[i] = found != alike.end() ? *found : op;
+    first[i] = found != alike.end() ? *found : i;
     if (found == alike.end()) {
       alike.push_back(first[i]);
     }

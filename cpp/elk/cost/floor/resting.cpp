@@ -70,8 +70,7 @@ bool rests_once(const ir::Op& op, const ir::Operand& operand) {
 bool once(const ir::Graph& graph, const ir::Tensor& tensor) {
   for (const OpId i : graph.ops.ids()) {
     const ir::Op& op = graph.ops[i];
-    const auto number = i;
-    if (ir::first_like(graph, number) != number) {
+    if (ir::first_like(graph, i) != i) {
       continue;  // Its tensors have the shapes of those before.
     }
     for (const ir::Operand& operand : op.operands) {

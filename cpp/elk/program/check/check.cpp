@@ -82,20 +82,19 @@ std::string named_tensor(const ir::Graph& graph, TensorId tensor) {
 Table<OpId, std::int8_t> check_plans(CheckContext& context) {
   Table<OpId, std::int8_t> valid(context.graph.ops.size(), 0);
   for (const OpId i : valid.ids()) {
-    const auto id = i;
     const ir::Op& op = context.graph.ops[i];
     const OpPlan& plan = context.program.ops[i];
     if (plan.divisor.size() != op.operands.size()) {
-      context.broken.push_back(text(named(context.graph, id), ": ", plan.divisor.size(),
+      context.broken.push_back(text(named(context.graph, i), ": ", plan.divisor.size(),
                                     " divisors for ", op.operands.size(), " operands"));
       continue;
     }
     const std::size_t before = context.broken.size();
     try {
       partition::validate(context.graph, op, plan.execute, context.chip);
-      check_divisors(context, id);
+      check_divisors(context, i);
     } catch (const InvalidInput& error) {
-      context.broken.push_back(text(named(context.graph, id), ": ", error.what()));
+      context.broken.push_back(text(named(context.graph, i), ": ", error.what()));
     }
     valid[i] = context.broken.size() == before ? 1 : 0;
   }

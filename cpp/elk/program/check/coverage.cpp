@@ -160,17 +160,16 @@ class CoverageChecker {
 
   /// A tensor on chip stays where it rests until its last reader and its store are done.
   void check_rest(TensorId tensor) {
-    const TensorId t = tensor;
-    const OpId producer = spaces_.lives().producer[t];
-    const OpId first = producer != OpId::none ? producer : spaces_.lives().first_reader[t];
+    const OpId producer = spaces_.lives().producer[tensor];
+    const OpId first = producer != OpId::none ? producer : spaces_.lives().first_reader[tensor];
     if (first == OpId::none || !producer_is_valid(tensor)) {
       return;
     }
     const Bytes need = spaces_.rest(tensor);
     const std::int32_t from = execute_[first];
-    const OpId last = spaces_.lives().last_reader[t];
+    const OpId last = spaces_.lives().last_reader[tensor];
     const std::int32_t read = last != OpId::none ? execute_[last] : from;
-    const Life life{from, std::max({from, read, stored_[t]})};
+    const Life life{from, std::max({from, read, stored_[tensor]})};
     if (from >= 0) {
       require(text("from instruction ", life.first, " to ", life.second), tensor,
               held(first, tensor, life, {Role::Activation, Role::Store}), need);

@@ -16,14 +16,13 @@ Lifetimes lifetimes(const ir::Graph& graph) {
                   .last_reader = Table<TensorId, OpId>(tensors, OpId::none),
                   .stored = Table<TensorId, std::int8_t>(tensors, 0)};
   for (const OpId i : graph.ops.ids()) {
-    const auto id = i;
     for (const ir::Operand& operand : graph.ops[i].operands) {
       const auto t = operand.tensor;
       if (operand.access == ir::Access::Write) {
-        lives.producer[t] = id;
+        lives.producer[t] = i;
       } else if (!operand.spilled) {
-        lives.first_reader[t] = lives.first_reader[t] == OpId::none ? id : lives.first_reader[t];
-        lives.last_reader[t] = id;
+        lives.first_reader[t] = lives.first_reader[t] == OpId::none ? i : lives.first_reader[t];
+        lives.last_reader[t] = i;
       }
     }
   }

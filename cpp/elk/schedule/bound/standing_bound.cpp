@@ -60,14 +60,13 @@ class Trees {
     Table<OpId, Ticks> behind(below_.size(), 0);  // what all that hangs on an op takes in any case
     Ticks sum = 0;
     for (OpId op = id_at<OpId>(below_.size()); op-- > OpId{0};) {
-      const auto number = op;
-      if (!wiring_.hangs(number)) {
+      if (!wiring_.hangs(op)) {
         continue;
       }
-      result.ops.push_back(number);
-      const Hanging& all = hanging(number);
+      result.ops.push_back(op);
+      const Hanging& all = hanging(op);
       const Ticks least = behind[op] + all.least;
-      const OpId above = wiring_.maker(number);
+      const OpId above = wiring_.maker(op);
       if (above != OpId::none) {
         below_[above].push_back(all.kind);
         behind[above] += least;
@@ -86,16 +85,15 @@ class Trees {
     Table<OpId, std::size_t> rests(below_.size(), 0);  // the shape of each op's result
     Table<OpId, std::vector<std::int64_t>> result(below_.size());
     for (const OpId op : below_.ids()) {
-      const auto number = op;
-      if (!wiring_.hangs(number)) {
+      if (!wiring_.hangs(op)) {
         continue;
       }
-      const OpId above = wiring_.maker(number);
+      const OpId above = wiring_.maker(op);
       const std::int32_t from = above == OpId::none ? -1 : problem_.front_of()[above];
       const std::size_t shape = above == OpId::none ? 0 : rests[above];
-      const auto [cut, fresh] = known.emplace(Place{hanging(number).all, from, shape}, CutId{});
+      const auto [cut, fresh] = known.emplace(Place{hanging(op).all, from, shape}, CutId{});
       if (fresh) {
-        cut->second = best_cut(number, best_reading(number, from, shape));
+        cut->second = best_cut(op, best_reading(op, from, shape));
       }
       rests[op] = results_[subscript(problem_.front_of()[op])].of[cut->second];
       result[op] = listed_[subscript(problem_.front_of()[op])].cuts[cut->second]->factors;

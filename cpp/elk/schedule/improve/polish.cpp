@@ -37,8 +37,7 @@ class Polish {
         draft_(problem, proposal.choices, options.rules) {
     alike_.resize(problem.fronts().size());
     for (const OpId op : first_ids<OpId>(problem.op_count())) {
-      const auto at = op;
-      alike_[static_cast<std::size_t>(problem.front_of()[at])].push_back(op);
+      alike_[static_cast<std::size_t>(problem.front_of()[op])].push_back(op);
     }
     for (const cost::Front& front : problem.fronts()) {
       likely_.push_back(likely_choices(front, contention));
@@ -172,9 +171,8 @@ class Polish {
     for (const OpId op : ops) {
       sum -= works[op].alone().value;
       for (const OpId reader : problem_.readers(op)) {
-        const auto at = reader;
-        const auto front = static_cast<std::size_t>(problem_.front_of()[at]);
-        sum -= std::max(0.0, works[at].alone().value - least_alone_[front]);
+        const auto front = static_cast<std::size_t>(problem_.front_of()[reader]);
+        sum -= std::max(0.0, works[reader].alone().value - least_alone_[front]);
       }
     }
     return sum;

@@ -118,13 +118,12 @@ void Sketch::list_writes() {
 }
 
 void Sketch::put(OpId at, const Part& part) {
-  const auto i = at;
-  situation_.works[i] = part.work;
-  situation_.loads[i] = part.load;
-  situation_.piece[i] = part.piece;
-  situation_.base[i] += part.own - own_[i];
-  own_[i] = part.own;
-  rest_[ops_[i]] = part.rest;
+  situation_.works[at] = part.work;
+  situation_.loads[at] = part.load;
+  situation_.piece[at] = part.piece;
+  situation_.base[at] += part.own - own_[at];
+  own_[at] = part.own;
+  rest_[ops_[at]] = part.rest;
 }
 
 /// The first layer may find its inputs elsewhere; all others are alike.

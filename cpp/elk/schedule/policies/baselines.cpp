@@ -93,9 +93,8 @@ Table<OpId, Bytes> beside_live(const Problem& problem, const Table<OpId, Choice>
 Bytes room_left(const Situation& now, OpId from, OpId op, Bytes room) {
   Bytes left = room;
   for (OpId k = std::max(from, OpId{0}); k < op; ++k) {
-    const auto at = k;
-    const Bytes own = k == from ? now.piece[at] : Bytes{0};
-    left = std::min(left, room - now.base[at] - own);
+    const Bytes own = k == from ? now.piece[k] : Bytes{0};
+    left = std::min(left, room - now.base[k] - own);
   }
   return left;
 }
@@ -199,10 +198,9 @@ Proposal basic(Problem& problem, const Contention& contention, Bytes room) {
   const Situation now = estimate(problem, result.choices);
   OpId before = OpId::none;
   for (const OpId op : problem.loaded()) {
-    const auto at = op;
-    result.choices[at].state =
-        largest_state(problem.option(op, result.choices[at]), room_left(now, before, op, room));
-    result.space.not_before[at] = std::max(before, OpId{0});
+    result.choices[op].state =
+        largest_state(problem.option(op, result.choices[op]), room_left(now, before, op, room));
+    result.space.not_before[op] = std::max(before, OpId{0});
     before = op;
   }
   return result;

@@ -110,11 +110,10 @@ std::size_t Problem::context_size(OpId op) const {
 
 void Problem::write_context(OpId op, const Table<OpId, Choice>& choices,
                             std::span<std::int32_t> out) const {
-  const auto i = op;
-  out[0] = front_of_[i];
-  out[1] = choices[i].option;
+  out[0] = front_of_[op];
+  out[1] = choices[op].option;
   std::size_t at = 2;
-  for (const Feed& feed : feeds_[i]) {
+  for (const Feed& feed : feeds_[op]) {
     out[at] = feed.front;
     out[at + 1] = feed.maker == OpId::none ? -1 : choices[feed.maker].option;
     out[at + 2] = feed.slot;
@@ -138,13 +137,12 @@ std::int32_t Problem::resting_number(TensorId tensor, const Table<OpId, Choice>&
   if (maker == OpId::none) {
     return -1;
   }
-  const auto j = maker;
   const std::int32_t slot = write_slot_[tensor];
-  const auto [found, added] = layouts_.try_emplace({front_of_[j], choices[j].option, slot}, -1);
+  const auto [found, added] = layouts_.try_emplace({front_of_[maker], choices[maker].option, slot}, -1);
   if (added) {
     found->second =
-        moves_.number(partition::layout(graph_, graph_.ops[j], static_cast<std::size_t>(slot),
-                                        option(maker, choices[j]).plan, chip_));
+        moves_.number(partition::layout(graph_, graph_.ops[maker], static_cast<std::size_t>(slot),
+                                        option(maker, choices[maker]).plan, chip_));
   }
   return found->second;
 }

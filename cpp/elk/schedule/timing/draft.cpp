@@ -33,11 +33,10 @@ Part Draft::now(OpId op) {
 }
 
 void Draft::set(OpId op, const Choice& choice) {
-  const auto i = op;
-  const cost::PlanOption& before = problem_.option(op, choices_[i]);
+  const cost::PlanOption& before = problem_.option(op, choices_[op]);
   const cost::PlanOption& after = problem_.option(op, choice);
   const Bytes rest = after.footprint.rest - before.footprint.rest;
-  for (const Life& life : lives_[i]) {
+  for (const Life& life : lives_[op]) {
     for (OpId k = life.first; k <= life.last && rest.value != 0; ++k) {
       situation_.base[k] += rest;
     }
@@ -48,8 +47,8 @@ void Draft::set(OpId op, const Choice& choice) {
       base += resident;
     }
   }
-  const bool moved = choice.option != choices_[i].option;
-  choices_[i] = choice;
+  const bool moved = choice.option != choices_[op].option;
+  choices_[op] = choice;
   settle(op);
   if (moved) {
     for (const OpId reader : problem_.readers(op)) {
@@ -59,14 +58,13 @@ void Draft::set(OpId op, const Choice& choice) {
 }
 
 void Draft::settle(OpId op) {
-  const auto i = op;
   const Part part = now(op);
-  situation_.works[i] = part.work;
-  situation_.loads[i] = part.load;
-  situation_.piece[i] = part.piece;
-  situation_.rest[i] = part.rest;
-  situation_.base[i] += part.own - own_[i];
-  own_[i] = part.own;
+  situation_.works[op] = part.work;
+  situation_.loads[op] = part.load;
+  situation_.piece[op] = part.piece;
+  situation_.rest[op] = part.rest;
+  situation_.base[op] += part.own - own_[op];
+  own_[op] = part.own;
 }
 
 }  // namespace elk::schedule

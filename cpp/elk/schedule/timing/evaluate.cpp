@@ -130,8 +130,7 @@ Situation situation(Problem& problem, const Table<OpId, Choice>& choices, Rules 
       .works = {}, .loads = {}, .base = live_bytes(problem, choices), .piece = {}, .rest = {}};
   result.works.reserve(choices.size());
   for (const OpId i : choices.ids()) {
-    const auto op = i;
-    add_part(part(problem, op, choices[i], problem.in_place(op, choices), rules), i, result);
+    add_part(part(problem, i, choices[i], problem.in_place(i, choices), rules), i, result);
   }
   keep_resident(problem, choices, result);
   return result;
@@ -142,12 +141,11 @@ Situation estimate(const Problem& problem, const Table<OpId, Choice>& choices) {
       .works = {}, .loads = {}, .base = live_bytes(problem, choices), .piece = {}, .rest = {}};
   result.works.reserve(choices.size());
   for (const OpId i : choices.ids()) {
-    const auto op = i;
-    const cost::PlanOption& option = problem.option(op, choices[i]);
+    const cost::PlanOption& option = problem.option(i, choices[i]);
     const partition::Footprint& space = option.footprint;
     const InPlace nowhere{.gather = option.gather,
                           .copies = space.space - space.rest - hbm_bytes(problem, option)};
-    add_part(part(problem, op, choices[i], nowhere), i, result);
+    add_part(part(problem, i, choices[i], nowhere), i, result);
   }
   keep_resident(problem, choices, result);
   return result;

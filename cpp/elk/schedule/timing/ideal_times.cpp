@@ -28,9 +28,8 @@ class Preloads {
 
  private:
   void run(OpId op) {
-    const OpId at = op;
     double begin = end_;
-    while (held_ + situation_.piece[at] > room_ && oldest_ < next_) {
+    while (held_ + situation_.piece[op] > room_ && oldest_ < next_) {
       const OpId done = problem_.loaded()[oldest_];
       begin = std::max(begin, times_.executes[done].end.value);
       held_ -= situation_.piece[done];
@@ -42,9 +41,9 @@ class Preloads {
     }
     const bool idle = next_ == 0 || begin > end_;
     end_ =
-        begin + situation_.loads[at].time.value + (idle ? problem_.chip().hbm->latency.value : 0.0);
-    held_ += situation_.piece[at];
-    times_.preloads[at] = {.begin = {begin}, .end = {end_}};
+        begin + situation_.loads[op].time.value + (idle ? problem_.chip().hbm->latency.value : 0.0);
+    held_ += situation_.piece[op];
+    times_.preloads[op] = {.begin = {begin}, .end = {end_}};
   }
 
   const Problem& problem_;
