@@ -182,7 +182,7 @@ const TimelineResult& Forecaster::forecast(const Timeline& timeline, const Shari
   reset();
   std::size_t store = 0;
   for (const OpId op : timeline.works.ids()) {
-    issue_preloads(static_cast<std::size_t>(timeline.issued_before[op.index()]));
+    issue_preloads(static_cast<std::size_t>(timeline.issued_before[op]));
     if (timeline.loads[op].time.value > 0.0) {
       wait_for_preload(op);
     }

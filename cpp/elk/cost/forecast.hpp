@@ -56,7 +56,7 @@ struct Timeline {
   TableView<OpId, const Work> works;  // per op
   TableView<OpId, const Load> loads;  // per op; zero time: nothing is preloaded
   std::span<const OpId> preload_order;
-  std::span<const std::int32_t> issued_before;  // per op: preloads issued before its execute
+  TableView<OpId, const std::int32_t> issued_before;  // per op: preloads issued before its execute
   std::span<const WriteBack> write_backs;       // by op
 };
 

@@ -224,7 +224,7 @@ std::vector<Chain> chains(const Graph& graph, const Table<OpId, char>& heavy,
       }
     }
     if (best) {
-      free = id_at<OpId>(best->links.back().op.index() + 1);
+      free = best->links.back().op + 1;
       found.push_back(std::move(*best));
     }
   }

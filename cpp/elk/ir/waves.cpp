@@ -70,12 +70,12 @@ class WaveBuilder {
     for (const OpId i : behind) {
       add(i);
     }
-    return id_at<OpId>(chain.links.back().op.index() + 1);
+    return chain.links.back().op + 1;
   }
 
   /// The ops among those of a chain that need none of it; returns the others.
   std::vector<OpId> add_before(const Chain& chain) {
-    const OpId end = id_at<OpId>(chain.links.back().op.index() + 1);
+    const OpId end = chain.links.back().op + 1;
     std::vector<OpId> behind;
     std::set<TensorId> made;  // by the chain, or of what it made
     auto link = chain.links.begin();

@@ -109,7 +109,7 @@ class Builder {
     if (form.kind == Form::Kind::Cut) {
       version.shape[subscript(form.dim)] = length;
     }
-    versions.push_back(id_at<TensorId>(result_.graph.tensors.size()));
+    versions.push_back(result_.graph.tensors.end_id());
     result_.graph.tensors.push_back(std::move(version));
     result_.forms.push_back(form);
     result_.whole.push_back(like.shape);

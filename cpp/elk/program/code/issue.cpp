@@ -10,7 +10,7 @@ namespace elk::program {
 
 std::vector<Instruction> issue(const ir::Graph& graph,
                                const std::vector<OpId>& preload_order,
-                               const std::vector<std::int32_t>& issued_before) {
+                               const Table<OpId, std::int32_t>& issued_before) {
   if (issued_before.size() != graph.ops.size()) {
     throw InternalError(
         text("issue: preload numbers for ", issued_before.size(), " ops, not ", graph.ops.size()));
@@ -22,13 +22,13 @@ std::vector<Instruction> issue(const ir::Graph& graph,
   std::vector<Instruction> code;
   code.reserve(graph.ops.size() + preload_order.size() + graph.stores.size());
   std::size_t next = 0;
-  for (std::size_t i = 0; i < graph.ops.size(); ++i) {
-    for (; next < preload_order.size() && static_cast<std::int32_t>(next) < issued_before[i];
+  for (const OpId op : graph.ops.ids()) {
+    for (; next < preload_order.size() && static_cast<std::int32_t>(next) < issued_before[op];
          ++next) {
       code.push_back({.opcode = Opcode::Preload, .subject = preload_order[next].value});
     }
-    code.push_back({.opcode = Opcode::Execute, .subject = static_cast<std::int32_t>(i)});
-    for (const TensorId tensor : stores[id_at<OpId>(i)]) {
+    code.push_back({.opcode = Opcode::Execute, .subject = op.value});
+    for (const TensorId tensor : stores[op]) {
       code.push_back({.opcode = Opcode::Store, .subject = tensor.value});
     }
   }

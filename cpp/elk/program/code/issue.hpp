@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/ir/graph.hpp"
 #include "elk/program/code/code.hpp"
 
@@ -14,6 +15,6 @@ namespace elk::program {
 /// makes its tensor.
 [[nodiscard]] std::vector<Instruction> issue(const ir::Graph& graph,
                                              const std::vector<OpId>& preload_order,
-                                             const std::vector<std::int32_t>& issued_before);
+                                             const Table<OpId, std::int32_t>& issued_before);
 
 }  // namespace elk::program

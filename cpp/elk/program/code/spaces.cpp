@@ -9,9 +9,9 @@
 namespace elk::program {
 namespace {
 
-OpId hash_of(OpId kind, const partition::ExecutePlan& plan) {
-  OpId hash = kind;
-  const auto mix = [&](std::size_t value) { hash = id_at<OpId>((hash.index() ^ value) * 0x9e3779b97f4a7c15U); };
+std::size_t hash_of(OpId kind, const partition::ExecutePlan& plan) {
+  std::size_t hash = kind.index();
+  const auto mix = [&](std::size_t value) { hash = (hash ^ value) * 0x9e3779b97f4a7c15U; };
   for (const std::int64_t factor : plan.factors) {
     mix(static_cast<std::size_t>(factor));
   }
@@ -43,8 +43,8 @@ class Classes {
  public:
   explicit Classes(const ir::Graph& graph) : graph_(graph), kinds_(ir::equal_ops(graph)) {}
 
-  Table<OpId, OpId> of(const Table<OpId, OpPlan>& ops) {
-    Table<OpId, OpId> out;
+  Table<OpId, std::int32_t> of(const Table<OpId, OpPlan>& ops) {
+    Table<OpId, std::int32_t> out;
     out.reserve(ops.size());
     for (const OpId i : ops.ids()) {
       std::vector<Seen>& alike = seen_[hash_of(kinds_[i], ops[i].execute)];
@@ -52,7 +52,7 @@ class Classes {
         return kinds_[other.op] == kinds_[i] && *other.plan == ops[i].execute &&
                same_pattern(graph_.ops[other.op], graph_.ops[i]);
       });
-      const OpId next{before_ + static_cast<std::int32_t>(i.value)};
+      const std::int32_t next = before_ + i.value;
       out.push_back(found != alike.end() ? found->number : next);
       if (found == alike.end()) {
         alike.push_back({.op = i, .plan = &ops[i].execute, .number = next});
@@ -66,25 +66,25 @@ class Classes {
   struct Seen {
     OpId op;
     const partition::ExecutePlan* plan;
-    OpId number;
+    std::int32_t number;
   };
 
   const ir::Graph& graph_;
   Table<OpId, OpId> kinds_;
-  std::unordered_map<OpId, std::vector<Seen>> seen_;
+  std::unordered_map<std::size_t, std::vector<Seen>> seen_;
   std::int32_t before_ = 0;
 };
 
 }  // namespace
 
-Table<OpId, OpId> plan_classes(const ir::Graph& graph, const Table<OpId, OpPlan>& ops) {
+Table<OpId, std::int32_t> plan_classes(const ir::Graph& graph, const Table<OpId, OpPlan>& ops) {
   return Classes(graph).of(ops);
 }
 
-std::vector<Table<OpId, OpId>> plan_classes(const ir::Graph& graph,
+std::vector<Table<OpId, std::int32_t>> plan_classes(const ir::Graph& graph,
                                                     std::span<const Program* const> programs) {
   Classes classes(graph);
-  std::vector<Table<OpId, OpId>> out;
+  std::vector<Table<OpId, std::int32_t>> out;
   out.reserve(programs.size());
   for (const Program* program : programs) {
     out.push_back(classes.of(program->ops));
@@ -101,7 +101,7 @@ Spaces::Spaces(const ir::Graph& graph, const chip::Chip& chip, const Table<OpId,
       sizes_(ops.size()) {}
 
 const Sizes& Spaces::sizes(OpId op) {
-  std::optional<Sizes>& known = sizes_[class_of_[op]];
+  std::optional<Sizes>& known = sizes_[subscript(class_of_[op])];
   if (!known) {
     known = sizes_of(graph_, graph_.ops[op], ops_[op].execute, chip_);
   }
@@ -119,8 +119,8 @@ bool Spaces::in_place(OpId op, std::size_t k) {
   const ir::Op& maker = graph_.ops[producer];
   const std::size_t made = result_operand(maker, operand.tensor);
   const auto [known, is_new] =
-      in_place_.try_emplace({class_of_[producer].value, static_cast<std::int32_t>(made),
-                             class_of_[op].value, static_cast<std::int32_t>(k)},
+      in_place_.try_emplace({class_of_[producer], static_cast<std::int32_t>(made),
+                             class_of_[op], static_cast<std::int32_t>(k)},
                             false);
   if (is_new) {
     known->second = partition::same(

@@ -46,11 +46,11 @@ struct PlacedOp {
 [[nodiscard]] Bytes input_space(const ir::Tensor& tensor, const chip::Chip& chip);
 
 /// For each op the number of the first with the same structure and cut.
-[[nodiscard]] Table<OpId, OpId> plan_classes(const ir::Graph& graph,
+[[nodiscard]] Table<OpId, std::int32_t> plan_classes(const ir::Graph& graph,
                                                      const Table<OpId, OpPlan>& ops);
 
 /// The same of every op of several programs, whose ops are numbered one program after another.
-[[nodiscard]] std::vector<Table<OpId, OpId>> plan_classes(
+[[nodiscard]] std::vector<Table<OpId, std::int32_t>> plan_classes(
     const ir::Graph& graph, std::span<const Program* const> programs);
 
 /// The spaces of a whole program. Equal ops under equal plans are worked out once.
@@ -73,8 +73,8 @@ class Spaces {
   const chip::Chip& chip_;
   const Table<OpId, OpPlan>& ops_;
   Lifetimes lives_;
-  Table<OpId, OpId> class_of_;       // of each op, the first like it
-  Table<OpId, std::optional<Sizes>> sizes_;  // of the first ops of classes
+  Table<OpId, std::int32_t> class_of_;       // of each op, the first like it
+  std::vector<std::optional<Sizes>> sizes_;  // of the first ops of classes
   /// By the classes of producer and reader, and the operands that are the tensor.
   std::map<std::array<std::int32_t, 4>, bool> in_place_;
 };

@@ -33,13 +33,13 @@ Expander::Expander(const ir::Graph& graph, const chip::Chip& chip, const Table<O
     : Expander(graph, chip, ops, plan_classes(graph, ops)) {}
 
 Expander::Expander(const ir::Graph& graph, const chip::Chip& chip, const Table<OpId, OpPlan>& ops,
-                   const Table<OpId, OpId>& classes)
+                   const Table<OpId, std::int32_t>& classes)
     : graph_(graph), chip_(chip), ops_(ops), lives_(lifetimes(graph)) {
   std::map<Key, std::int32_t> executes;
   std::map<Key, std::int32_t> loads;
   for (const OpId i : graph.ops.ids()) {
     const ir::Op& op = graph.ops[i];
-    Key key{classes[i].value, ops[i].tree ? 1 : 0, ops[i].ring ? 1 : 0};
+    Key key{classes[i], ops[i].tree ? 1 : 0, ops[i].ring ? 1 : 0};
     key.insert(key.end(), ops[i].divisor.begin(), ops[i].divisor.end());
     preload_of_.push_back(chip.hbm && has_hbm_data(graph, op) ? number(loads, key) : -1);
     append_makers(op, classes, key);
@@ -55,20 +55,20 @@ Expander::Expander(const ir::Graph& graph, const chip::Chip& chip, const Table<O
 }
 
 /// What makes each operand, and as which of its results.
-void Expander::append_makers(const ir::Op& op, const Table<OpId, OpId>& classes,
+void Expander::append_makers(const ir::Op& op, const Table<OpId, std::int32_t>& classes,
                              std::vector<std::int64_t>& key) const {
   for (const ir::Operand& operand : op.operands) {
     const OpId maker = maker_of(operand);
-    key.push_back(maker == OpId::none ? -1 : classes[maker].value);
+    key.push_back(maker == OpId::none ? -1 : classes[maker]);
     key.push_back(maker == OpId::none ? -1 : result_of(maker, operand.tensor));
   }
 }
 
 /// Returns how many different stores there are.
-std::int32_t Expander::number_stores(const Table<OpId, OpId>& classes) {
+std::int32_t Expander::number_stores(const Table<OpId, std::int32_t>& classes) {
   std::map<Key, std::int32_t> written;
   for (const ir::Store& store : graph_.stores) {
-    store_of_.push_back(number(written, {classes[store.op].value,
+    store_of_.push_back(number(written, {classes[store.op],
                                          result_of(store.op, store.tensor), store.run.value}));
   }
   return static_cast<std::int32_t>(written.size());

@@ -24,7 +24,7 @@ class Expander {
   Expander(const ir::Graph& graph, const chip::Chip& chip, const Table<OpId, OpPlan>& ops);
   /// With the `plan_classes` of the program.
   Expander(const ir::Graph& graph, const chip::Chip& chip, const Table<OpId, OpPlan>& ops,
-           const Table<OpId, OpId>& classes);
+           const Table<OpId, std::int32_t>& classes);
 
   /// Which of the distinct executions, counted from 0, an op has.
   [[nodiscard]] std::int32_t execution_of(OpId op) const;
@@ -57,8 +57,8 @@ class Expander {
 
  private:
   /// The op that leaves on chip what `operand` reads; -1: none does.
-  void append_makers(const ir::Op& op, const Table<OpId, OpId>& classes, Key& key) const;
-  std::int32_t number_stores(const Table<OpId, OpId>& classes);
+  void append_makers(const ir::Op& op, const Table<OpId, std::int32_t>& classes, Key& key) const;
+  std::int32_t number_stores(const Table<OpId, std::int32_t>& classes);
   [[nodiscard]] OpId maker_of(const ir::Operand& operand) const;
   [[nodiscard]] std::int64_t result_of(OpId op, TensorId tensor) const;
 

@@ -23,7 +23,7 @@ constexpr double kTreesAdd = 0.03;  // to what ops take, about
 /// The ops from the first to the last. It gains the same if those between take `slack` times as
 /// much more as they do at least.
 struct Stretch {
-  std::size_t first;
+  OpId first;
   OpId last;
   double inner;  // seconds of those between, each by itself
   double gain;   // over what all take each by itself
@@ -43,10 +43,10 @@ class Pairs {
   std::vector<Stretch> best() {
     const Table<OpId, std::optional<Stretch>> chosen = choose();
     std::vector<Stretch> result;
-    for (std::size_t end = chosen.size(); end > 0;) {
-      if (chosen[id_at<OpId>(end - 1)]) {
-        result.push_back(*chosen[id_at<OpId>(end - 1)]);
-        end = chosen[id_at<OpId>(end - 1)]->first;
+    for (OpId end = chosen.end_id(); end > OpId{0};) {
+      if (chosen[end - 1]) {
+        result.push_back(*chosen[end - 1]);
+        end = chosen[end - 1]->first;
       } else {
         --end;
       }
@@ -72,8 +72,8 @@ class Pairs {
       for (std::size_t back = 0; back < std::min(kPairsReach, held.size()); ++back) {
         const Stretch stretch = between(held[held.size() - 1 - back], op);
         const double worth = stretch.gain - lost(stretch);
-        if (gain[id_at<OpId>(stretch.first)] + worth > gain[op + 1]) {
-          gain[op + 1] = gain[id_at<OpId>(stretch.first)] + worth;
+        if (gain[stretch.first] + worth > gain[op + 1]) {
+          gain[op + 1] = gain[stretch.first] + worth;
           chosen[op] = stretch;
         }
       }
@@ -108,7 +108,7 @@ class Pairs {
     }
     const auto& [time, slack] = place->second;
     const double alone = floor(first).execute.value + floor(last).execute.value;
-    return {.first = first.index(), .last = last, .inner = inner, .gain = time - alone, .slack = slack};
+    return {.first = first, .last = last, .inner = inner, .gain = time - alone, .slack = slack};
   }
 
   struct Known {
@@ -145,11 +145,11 @@ class Pairs {
 };
 
 /// Leaves out of what counts of ops what a stretch may count again.
-void spare(const Stretch& stretch, std::vector<Excess>& excess) {
+void spare(const Stretch& stretch, Table<OpId, Excess>& excess) {
   excess[stretch.first].free = stretch.gain;
-  excess[stretch.last.index()].free = stretch.gain;
-  for (OpId op = id_at<OpId>(stretch.first + 1); op < stretch.last; ++op) {
-    excess[op.index()].most = stretch.slack * excess[op.index()].least / 2.0;
+  excess[stretch.last].free = stretch.gain;
+  for (OpId op = stretch.first + 1; op < stretch.last; ++op) {
+    excess[op].most = stretch.slack * excess[op].least / 2.0;
   }
 }
 
@@ -161,7 +161,7 @@ PairBound pair_bound(const Problem& problem, const Table<OpId, double>& read, do
     result.excess.push_back({.least = problem.front(op).floor.execute.value});
   }
   for (const Stretch& stretch : Pairs(problem, read, rate).best()) {
-    for (OpId op = id_at<OpId>(stretch.first); op <= stretch.last; ++op) {
+    for (OpId op = stretch.first; op <= stretch.last; ++op) {
       result.ops.push_back(op);
     }
     result.gain.value += stretch.gain;

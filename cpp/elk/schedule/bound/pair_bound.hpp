@@ -15,7 +15,7 @@ namespace elk::schedule {
 struct PairBound {
   std::vector<OpId> ops;  // all ops in them
   Seconds gain{0.0};
-  std::vector<Excess> excess;  // of each op: what counts of it beside the gain
+  Table<OpId, Excess> excess;  // of each op: what counts of it beside the gain
 };
 
 /// Two ops i and k whose fastest cuts have so many copies of their HBM data in SRAM that one does

@@ -59,7 +59,7 @@ class Trees {
     StandingBound result{.ops = {}, .time = {0.0}};
     Table<OpId, Ticks> behind(below_.size(), 0);  // what all that hangs on an op takes in any case
     Ticks sum = 0;
-    for (OpId op = id_at<OpId>(below_.size()); op-- > OpId{0};) {
+    for (OpId op = below_.end_id(); op-- > OpId{0};) {
       if (!wiring_.hangs(op)) {
         continue;
       }

@@ -9,6 +9,8 @@
 #include <span>
 #include <vector>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/cost/floor/standing.hpp"
 #include "elk/schedule/problem/standings.hpp"
 

@@ -10,7 +10,7 @@
 namespace elk::schedule {
 namespace {
 
-constexpr OpId kLong{100};  // ops of a layer
+constexpr std::int32_t kLong = 100;  // ops of a layer
 constexpr double kImpossible = 1e9;  // seconds, and one for each byte too many
 
 /// Preloads of a second forecast: a schedule that is good only while exchanges just miss preloads
@@ -19,7 +19,7 @@ constexpr double kSlower = 1.03;
 
 /// The preloads that wait on chip reach over a few dozen ops: of long layers fewer settle.
 Shown layers_shown(const Places& places) {
-  return places.period() > kLong.value ? Shown{.settled = 1, .measured = 2, .all = 5}
+  return places.period() > kLong ? Shown{.settled = 1, .measured = 2, .all = 5}
                                  : Shown{.settled = 3, .measured = 3, .all = 8};
 }
 
@@ -36,7 +36,7 @@ Sketch::Sketch(Problem& problem, const Proposal& proposal)
     const OpId place = places_.of(op);
     const std::int32_t layer = places_.repeats(place) ? places_.count() / 2 : 0;
     choices_[op] =
-        proposal.choices[id_at<OpId>(place.value + (layer * places_.period()))];
+        proposal.choices[place + (layer * places_.period())];
   }
   list_ops();
   list_lives();
@@ -156,7 +156,7 @@ void Sketch::set(OpId place, const Choice& choice) {
   }
   const std::int32_t all = places_.repeats(place) ? places_.count() : 1;
   for (std::int32_t layer = 0; layer < all; ++layer) {
-    choices_[id_at<OpId>(place.value + (layer * places_.period()))] = choice;
+    choices_[place + (layer * places_.period())] = choice;
   }
   settle(place);
   if (stores_[place] != 0) {
@@ -210,12 +210,12 @@ double Sketch::layers_left_out(const cost::TimelineResult& times) const {
     return 0.0;
   }
   const auto end = [&](std::int32_t layer) {
-    const OpId last{places_.begin().value + ((layer + 1) * places_.period()) - 1};
+    const OpId last = places_.begin() + ((layer + 1) * places_.period()) - 1;
     return times.executes[last].end.value;
   };
   double queue = 0.0;
   for (const OpId place : places_.loaded()) {
-    queue += situation_.loads[id_at<OpId>(place.value + places_.period())].time.value;
+    queue += situation_.loads[place + places_.period()].time.value;
   }
   for (const cost::WriteBack& write : writes_) {
     queue += places_.begin() + places_.period() <= write.op &&

@@ -156,7 +156,7 @@ std::vector<Run> runs(const Problem& problem, const std::vector<Ranked>& fronts,
 std::vector<Split> timed(const Problem& problem, const Run& run, Bytes room) {
   const Situation now = estimate(problem, run.choices);
   std::vector<Split> result = run.splits;
-  std::vector<std::int32_t> issued_before;  // of the last one that fits
+  Table<OpId, std::int32_t> issued_before;  // of the last one that fits
   double seconds = 0.0;
   for (Split& split : result) {
     const Space space{.room = room, .preload_room = room - split.execute, .not_before = {}};

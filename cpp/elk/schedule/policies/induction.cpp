@@ -274,13 +274,13 @@ class Induction {
     const OpId source = repeat.begin + (from * repeat.period);
     const OpId target = repeat.begin + (to * repeat.period);
     const std::int32_t places = problem_.rank(source) - problem_.rank(target);
-    for (const OpId k : first_ids<OpId>(repeat.period)) {
-      Slot copy = model[id_at<OpId>(source.index() + k.index())];
+    for (std::int32_t k = 0; k < repeat.period; ++k) {
+      Slot copy = model[source + k];
       copy.ahead -= places;
       copy.start += shift;
       copy.load_end += shift;
       copy.load_start += shift;
-      slot(OpId{target.value + k.value}) = copy;
+      slot(target + k) = copy;
     }
   }
 

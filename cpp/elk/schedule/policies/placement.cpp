@@ -15,19 +15,19 @@ namespace {
 
 /// A candidate with the look-ahead under which it is to be placed.
 struct Trial {
-  std::vector<std::int32_t> issued_before;
+  Table<OpId, std::int32_t> issued_before;
   cost::TimelineResult times;
 };
 
 /// Bytes in use at each execute where tensors that are written back rest until the store is known
 /// to be over: at the execute of the first preload issued after it.
 Table<OpId, Bytes> with_stores(const Problem& problem, const Contender& candidate,
-                               const std::vector<std::int32_t>& issued_before) {
+                               const Table<OpId, std::int32_t>& issued_before) {
   Table<OpId, Bytes> base(candidate.situation.base);
   const std::vector<OpId>& order = preload_order(problem, candidate.proposal);
   for (const ir::Store& store : stores(problem)) {
     const auto op = store.op;
-    const auto next = static_cast<std::size_t>(issued_before[op.index()]);
+    const auto next = static_cast<std::size_t>(issued_before[op]);
     const OpId over = next < order.size() ? order[next] : OpId{problem.op_count() - 1};
     for (OpId at = last_use(problem, store.tensor) + 1;
          at <= over; ++at) {
@@ -104,7 +104,7 @@ std::vector<Trial> trials(const Problem& problem, const Contender& candidate, Se
 }
 
 Schedule schedule_of(const Problem& problem, const Contender& candidate,
-                     std::vector<std::int32_t> issued_before) {
+                     Table<OpId, std::int32_t> issued_before) {
   return {.ops = candidate.proposal.choices,
           .preload_order = preload_order(problem, candidate.proposal),
           .issued_before = std::move(issued_before)};

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/cost/forecast.hpp"
 #include "elk/schedule/policies/found.hpp"
 #include "elk/schedule/policies/registry.hpp"
@@ -48,7 +49,7 @@ struct Contender {
 /// A candidate with addresses.
 struct Placed {
   const Contender* candidate;
-  std::vector<std::int32_t> issued_before;
+  Table<OpId, std::int32_t> issued_before;
   cost::TimelineResult times;
   program::Program program;
 };

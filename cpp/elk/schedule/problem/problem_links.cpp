@@ -37,8 +37,8 @@ void Problem::settle_links(int threads) {
     return;
   }
   std::vector<const ir::Op*> first(fronts_.size(), nullptr);
-  for (std::size_t i = front_of_.size(); i-- > 0;) {
-    first[subscript(front_of_[id_at<OpId>(i)])] = &graph_.ops[id_at<OpId>(i)];
+  for (OpId op = front_of_.end_id(); op-- > OpId{0};) {
+    first[subscript(front_of_[op])] = &graph_.ops[op];
   }
   parallel_for_index(fronts_.size(), threads, [&](std::size_t front) {
     Deliveries deliveries(deliveries_);  // none share what they count on the way

@@ -37,7 +37,7 @@ using Variant = std::vector<Change>;
 struct Schedule {
   Table<OpId, Choice> ops;
   std::vector<OpId> preload_order;
-  std::vector<std::int32_t> issued_before;  // per op: preloads issued before its execute
+  Table<OpId, std::int32_t> issued_before;  // per op: preloads issued before its execute
 
   friend bool operator==(const Schedule&, const Schedule&) = default;
 };

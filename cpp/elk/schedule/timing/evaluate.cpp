@@ -114,7 +114,7 @@ Table<OpId, Bytes> live_bytes(const Problem& problem, const Table<OpId, Choice>&
         made ? problem.option(first, choices[first]).footprint.rest
              : spread_bytes(problem, t);
     change[first] += rest;
-    change[id_at<OpId>(last_use(problem, t).index() + 1)] -= rest;
+    change[last_use(problem, t) + 1] -= rest;
   }
   Table<OpId, Bytes> live(choices.size(), Bytes{0});
   Bytes sum{0};
@@ -185,7 +185,7 @@ std::vector<cost::WriteBack> write_backs(const Problem& problem, const Table<OpI
 
 cost::TimelineResult timing(const Problem& problem, const Situation& situation,
                             const std::vector<OpId>& order,
-                            const std::vector<std::int32_t>& issued_before) {
+                            const Table<OpId, std::int32_t>& issued_before) {
   return cost::forecast({.works = situation.works,
                          .loads = situation.loads,
                          .preload_order = order,

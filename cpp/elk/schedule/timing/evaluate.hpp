@@ -74,7 +74,7 @@ inline constexpr std::size_t kMostWaiting = 128;
 /// How many preloads are issued before each execute when each, in `order`, is issued as early as
 /// its space stays free until its execute; or the op that does not fit.
 struct Issue {
-  std::vector<std::int32_t> issued_before;
+  Table<OpId, std::int32_t> issued_before;
   std::optional<Shortage> shortage;
 };
 [[nodiscard]] Issue issue_early(const Problem& problem, const Situation& situation,
@@ -90,7 +90,7 @@ struct Issue {
 /// The forecast of a schedule.
 [[nodiscard]] cost::TimelineResult timing(const Problem& problem, const Situation& situation,
                                           const std::vector<OpId>& order,
-                                          const std::vector<std::int32_t>& issued_before);
+                                          const Table<OpId, std::int32_t>& issued_before);
 
 /// What is written back, in the order of the ops that make it; nothing without HBM.
 [[nodiscard]] std::vector<ir::Store> stores(const Problem& problem);

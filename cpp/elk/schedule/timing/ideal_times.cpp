@@ -37,7 +37,7 @@ class Preloads {
     }
     const OpId first = problem_.not_before(op);
     if (first > OpId{0}) {
-      begin = std::max(begin, times_.executes[id_at<OpId>(first.index() - 1)].end.value);
+      begin = std::max(begin, times_.executes[first - 1].end.value);
     }
     const bool idle = next_ == 0 || begin > end_;
     end_ =

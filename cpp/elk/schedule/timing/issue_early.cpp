@@ -53,7 +53,7 @@ class Use {
   [[nodiscard]] OpId first_wait(OpId earliest, OpId op, Bytes piece,
                                         Bytes room) const {
     const auto waiting = [&](OpId execute) {  // base - over: what has executed before it
-      return issued_ - (base_[id_at<OpId>(execute.index() + 1)] - over(execute + 1));
+      return issued_ - (base_[execute + 1] - over(execute + 1));
     };
     OpId begin = earliest;
     for (OpId end = op; begin < end;) {
@@ -102,7 +102,7 @@ std::optional<Shortage> overflow(const Situation& situation, const Table<OpId, B
 Issue issue_early(const Problem& problem, const Situation& situation,
                   const std::vector<OpId>& order, const Space& space) {
   const std::size_t count = situation.base.size();
-  Issue result{.issued_before = std::vector<std::int32_t>(count, 0), .shortage = std::nullopt};
+  Issue result{.issued_before = Table<OpId, std::int32_t>(count, 0), .shortage = std::nullopt};
   Table<OpId, Bytes> change(count + 1, Bytes{0});  // in space for preloads, from execute to execute
   Use use(situation.base);
   OpId slot{0};
@@ -129,7 +129,7 @@ Issue issue_early(const Problem& problem, const Situation& situation,
     use.issue(piece);
     change[slot] += piece;
     change[at + 1] -= piece;
-    ++result.issued_before[slot.index()];
+    ++result.issued_before[slot];
   }
   std::partial_sum(result.issued_before.begin(), result.issued_before.end(),
                    result.issued_before.begin());

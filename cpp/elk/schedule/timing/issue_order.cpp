@@ -85,7 +85,7 @@ class Occupied {
 Issue issue_in_order(const Table<OpId, Bytes>& base, const Table<OpId, Bytes>& piece,
                      const std::vector<OpId>& order,
                      const Table<OpId, OpId>& earliest, Bytes room) {
-  Issue result{.issued_before = std::vector<std::int32_t>(base.size(), 0),
+  Issue result{.issued_before = Table<OpId, std::int32_t>(base.size(), 0),
                .shortage = std::nullopt};
   Table<OpId, std::int64_t> used(base.size());  // at each execute, its own preload included
   for (OpId op{0}; op.index() < base.size(); ++op) {
@@ -116,7 +116,7 @@ Issue issue_in_order(const Table<OpId, Bytes>& base, const Table<OpId, Bytes>& p
     }
     slot = first;
     occupied.issue(at, piece[at].value);
-    ++result.issued_before[slot.index()];
+    ++result.issued_before[slot];
   }
   std::partial_sum(result.issued_before.begin(), result.issued_before.end(),
                    result.issued_before.begin());

@@ -232,7 +232,7 @@ Run simulate(const ir::Graph& graph, const chip::Chip& chip, const program::Prog
 std::vector<Run> simulate(const ir::Graph& graph, const chip::Chip& chip,
                           std::span<const program::Program* const> programs,
                           const std::function<TileTimes()>& tiles, const Simulation& how) {
-  const std::vector<Table<OpId, OpId>> classes = program::plan_classes(graph, programs);
+  const std::vector<Table<OpId, std::int32_t>> classes = program::plan_classes(graph, programs);
   std::vector<program::Expander> expanders;
   expanders.reserve(programs.size());
   for (std::size_t i = 0; i < programs.size(); ++i) {

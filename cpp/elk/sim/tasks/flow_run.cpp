@@ -103,7 +103,7 @@ class FlowRun {
     }
     if (load.opcode == program::Opcode::Preload) {
       book_.add_preload(OpId{load.subject}, *load.demand);
-      run_.ops[id_at<OpId>(load.subject)].preload = span;
+      run_.ops[OpId{load.subject}].preload = span;
       return;
     }
     book_.add_load(*load.demand);
