@@ -77,6 +77,9 @@ template <class IdType, std::integral Index>
 
 using TensorId = Id<struct TensorKind>;
 using OpId = Id<struct OperatorKind>;
+using AxisId = Id<struct AxisKind>;        // of the axes of an op
+using OperandId = Id<struct OperandKind>;  // of the operands of an op
+using DimId = Id<struct DimKind>;          // of the dimensions of a tensor
 using PlanId = Id<struct PlanKind>;
 using CoreId = Id<struct CoreKind>;
 using StepId = Id<struct StepKind>;
