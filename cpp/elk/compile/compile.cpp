@@ -114,8 +114,8 @@ class Versions {
 /// under policies for which it fits in no other way. Adds the bounds of all of these to `spaces`.
 Plan compile_best(const Whole& whole, const chip::Chip& chip, const tile::TileModel& tiles,
                   const Options& options, Spaces& spaces) {
-  const Table<OpId, std::int32_t> uncut;
-  const Table<OpId, std::int32_t>& split = whole.one != nullptr ? whole.one->axes : uncut;
+  const Table<OpId, AxisId> uncut;
+  const Table<OpId, AxisId>& split = whole.one != nullptr ? whole.one->axes : uncut;
   Versions versions(whole, chip, tiles, options, spaces);
   versions.enter(options.policy, nullptr);
   for (const double share : {kLargeShare, kLargeShare / 2, kLargeShare / 4}) {

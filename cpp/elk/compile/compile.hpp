@@ -79,7 +79,7 @@ struct Plan {
   program::Program program;  // no buffers under `Ideal`
   schedule::Forecast predicted;
   schedule::Bounds bounds;
-  Table<TensorId, std::int32_t> wave_dims;  // of each tensor: the dimension of which it is a wave's
+  Table<TensorId, DimId> wave_dims;  // of each tensor: the dimension of which it is a wave's
                                         // part, or -1; empty without waves
   Picoseconds raw;                      // the policy's own result, before "never worse"
   schedule::Policy origin;              // whose schedule the plan carries (design 6.6)

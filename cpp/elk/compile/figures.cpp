@@ -30,7 +30,7 @@ Figures figures_of(const program::PlacedOp& placed) {
   for (const program::ExecuteSpace& piece : program::preload_space(placed, sizes)) {
     result.preload_space += piece.bytes;
   }
-  for (std::size_t k = 0; placed.chip.hbm && k < placed.op.operands.size(); ++k) {
+  for (OperandId k{0}; placed.chip.hbm && k.index() < placed.op.operands.size(); ++k) {
     if (partition::from_hbm(placed.graph, placed.op.operands[k]) &&
         partition::first_like(placed.op, k) == k) {
       result.hbm_bytes +=

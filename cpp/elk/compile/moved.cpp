@@ -17,11 +17,11 @@ namespace {
 
 Moved moved_by(const program::PlacedOp& placed, const program::Program& program,
                const program::Lifetimes& lives) {
-  const std::vector<ir::Operand>& operands = placed.op.operands;
-  std::vector<std::optional<partition::Layout>> layouts(operands.size());
-  std::vector<const partition::Layout*> have(operands.size(), nullptr);
+  const Table<OperandId, ir::Operand>& operands = placed.op.operands;
+  Table<OperandId, std::optional<partition::Layout>> layouts(operands.size());
+  Table<OperandId, const partition::Layout*> have(operands.size(), nullptr);
   program::Exchange distribution;
-  for (std::size_t k = 0; k < operands.size(); ++k) {
+  for (const OperandId k : operands.ids()) {
     if (operands[k].access == ir::Access::Write || partition::first_like(placed.op, k) != k) {
       continue;
     }

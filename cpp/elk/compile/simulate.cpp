@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/base/units.hpp"
 #include "elk/compile/kept.hpp"
 #include "elk/sim/play/executor.hpp"
@@ -33,7 +34,7 @@ sim::TileTimes times(const ir::Graph& graph, const chip::Chip& chip, const tile:
   };
   return {
       .sub_task =
-          [of](OpId op, std::span<const std::int64_t> size) {
+          [of](OpId op, TableView<AxisId, const std::int64_t> size) {
             return to_picoseconds({of(op).sub_task(size)});
           },
       .add = [of](OpId op, std::int64_t parts,

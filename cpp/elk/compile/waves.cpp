@@ -34,7 +34,7 @@ double loaded_bytes(const ir::Graph& graph, const ir::Op& op) {
 }  // namespace
 
 std::optional<ir::InWaves> large_in_waves(const ir::Graph& graph,
-                                          const Table<OpId, std::int32_t>& split,
+                                          const Table<OpId, AxisId>& split,
                                           const chip::Chip& machine, double share) {
   const double wave = share * static_cast<double>(chip::room(machine).value) *
                       static_cast<double>(chip::total_cores(machine));
@@ -70,9 +70,9 @@ shard::OneChip in_parts(const shard::OneChip& one, const ir::InWaves& waves) {
   shard::OneChip result{.graph = waves.graph, .forms = {}, .whole = {}, .axes = {}};
   for (const TensorId t : waves.tensor_of.ids()) {
     const TensorId from = waves.tensor_of[t];
-    std::vector<std::int64_t>& whole = result.whole.emplace_back(one.whole[from]);
-    if (waves.dim_of[t] >= 0) {
-      const std::size_t dim = subscript(waves.dim_of[t]);
+    Table<DimId, std::int64_t>& whole = result.whole.emplace_back(one.whole[from]);
+    if (waves.dim_of[t] != DimId::none) {
+      const DimId dim = waves.dim_of[t];
       whole[dim] = waves.graph.tensors[t].shape[dim];  // No chain goes along what chips share.
     }
     result.forms.push_back(one.forms[from]);
@@ -89,7 +89,7 @@ shard::OneChip unsplit(const ir::Graph& graph) {
     result.forms.push_back(shard::whole());
     result.whole.push_back(tensor.shape);
   }
-  result.axes.assign(graph.ops.size(), -1);
+  result.axes.assign(graph.ops.size(), AxisId::none);
   return result;
 }
 

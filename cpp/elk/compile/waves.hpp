@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -22,7 +21,7 @@ constexpr double kLargeShare = 0.4;
 /// where no op is so large, can be cut, or where large ops read little of all that is read. `split`
 /// has of each op the axis that is cut over chips, or -1; it is empty where none is.
 [[nodiscard]] std::optional<ir::InWaves> large_in_waves(const ir::Graph& graph,
-                                                        const Table<OpId, std::int32_t>& split,
+                                                        const Table<OpId, AxisId>& split,
                                                         const chip::Chip& machine, double share);
 
 /// What one chip computes under `waves`, if it computes `one` without them.

@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/base/units.hpp"
 #include "elk/cost/exchange/exchange.hpp"
 #include "elk/partition/collective.hpp"
@@ -12,7 +14,7 @@ namespace elk::cost {
 
 /// A preload state of the whole op: one divisor for each operand (design 3.4).
 struct PreloadState {
-  std::vector<std::int64_t> divisor;  // per operand; 0: not from HBM
+  Table<OperandId, std::int64_t> divisor;  // per operand; 0: not from HBM
   Bytes space;                        // per core, from issue to execute
   Bytes link;                         // per core, received from HBM
   std::int64_t hbm_bytes;             // over all chips

@@ -20,14 +20,14 @@ bool in_hbm(const Tensor& tensor) {
 }
 
 /// The axis that alone counts all of a dimension of `size` indices, or -1.
-std::int32_t sole_axis(const Op& op, const Dim& dim, std::int64_t size) {
+AxisId sole_axis(const Op& op, const Dim& dim, std::int64_t size) {
   const bool alone = dim.axes.size() == 1 && dim.coef.front() == 1 && dim.offset == 0 &&
-                     op.axes[subscript(dim.axes.front())].size == size;
-  return alone ? dim.axes.front() : -1;
+                     op.axes[dim.axes.front()].size == size;
+  return alone ? dim.axes.front() : AxisId::none;
 }
 
-bool is_free(const Op& op, std::int32_t axis) {
-  return axis >= 0 && op.axes[subscript(axis)].role == AxisRole::Parallel;
+bool is_free(const Op& op, AxisId axis) {
+  return axis != AxisId::none && op.axes[axis].role == AxisRole::Parallel;
 }
 
 /// What may not be told in parts: what leaves the graph or is stored, what a collective moves or an
@@ -57,7 +57,7 @@ Table<TensorId, char> kept_whole(const Graph& graph) {
 struct Marks {
   const Table<OpId, char>& heavy;          // ops
   const Table<TensorId, char>& whole;          // tensors that stay so
-  const Table<OpId, std::int32_t>& taken;  // axes
+  const Table<OpId, AxisId>& taken;  // axes
 };
 
 /// Follows one axis from op to op.
@@ -66,10 +66,10 @@ class Follower {
   Follower(const Graph& graph, const Marks& marks) : graph_(graph), marks_(marks) {}
 
   /// The chain from `first` along `axis`, without links if the op cannot go in waves.
-  Chain follow(OpId first, std::int32_t axis) {
+  Chain follow(OpId first, AxisId axis) {
     parts_.clear();
     behind_.clear();
-    Chain chain{.links = {}, .length = graph_.ops[first].axes[subscript(axis)].size, .waves = 1};
+    Chain chain{.links = {}, .length = graph_.ops[first].axes[axis].size, .waves = 1};
     if (!join(first, axis)) {
       return chain;
     }
@@ -77,7 +77,7 @@ class Follower {
     std::size_t last = 1;  // links up to the last heavy op
     for (OpId i = first + 1; i.index() < std::min(graph_.ops.size(), first.index() + kSpan); ++i) {
       const auto next = reader_axis(i, chain.length);
-      if (next && *next >= 0 && join(i, *next)) {
+      if (next && *next != AxisId::none && join(i, *next)) {
         chain.links.push_back({.op = i, .axis = *next});
         last = marks_.heavy[i] != 0 ? chain.links.size() : last;
       } else if (next) {
@@ -91,24 +91,24 @@ class Follower {
  private:
   /// The axis of op `i` that goes on along the parts that it reads; -1 where none does, nothing
   /// where it reads no part and nothing made of one outside the chain.
-  [[nodiscard]] std::optional<std::int32_t> reader_axis(OpId i, std::int64_t length) const {
+  [[nodiscard]] std::optional<AxisId> reader_axis(OpId i, std::int64_t length) const {
     const Op& op = graph_.ops[i];
-    std::optional<std::int32_t> found;
+    std::optional<AxisId> found;
     for (const Operand& operand : op.operands) {
       if (operand.access == Access::Read && behind_.contains(operand.tensor)) {
         return -1;
       }
       const auto part = parts_.find(operand.tensor);
       if (operand.access == Access::Read && part != parts_.end()) {
-        const std::int32_t axis = sole_axis(op, operand.dims[subscript(part->second)], length);
-        found = !found || *found == axis ? axis : -1;
+        const AxisId axis = sole_axis(op, operand.dims[part->second], length);
+        found = !found || *found == axis ? axis : AxisId::none;
       }
     }
     return found;
   }
 
   /// Notes the results of op `i` as parts along `axis`, if it can go in waves.
-  bool join(OpId i, std::int32_t axis) {
+  bool join(OpId i, AxisId axis) {
     const Op& op = graph_.ops[i];
     const bool is_taken = !marks_.taken.empty() && marks_.taken[i] == axis;
     if (!is_free(op, axis) || is_taken || is_collective(op.kind)) {
@@ -125,7 +125,7 @@ class Follower {
         if (!dim || marks_.whole[operand.tensor] != 0) {
           return false;
         }
-        made.emplace_back(operand.tensor.value, *dim);
+        made.emplace_back(operand.tensor.value, *dim.value);
       }
     }
     parts_.insert(made.begin(), made.end());
@@ -133,13 +133,13 @@ class Follower {
   }
 
   /// Whether `axis` counts further than the operand's tensor reaches: some wave might find nothing.
-  [[nodiscard]] bool is_clipped(const Op& op, const Operand& operand, std::int32_t axis) const {
+  [[nodiscard]] bool is_clipped(const Op& op, const Operand& operand, AxisId axis) const {
     const Tensor& tensor = graph_.tensors[operand.tensor];
-    for (std::size_t d = 0; d < operand.dims.size(); ++d) {
+    for (const DimId d : operand.dims.ids()) {
       const Dim& dim = operand.dims[d];
       std::int64_t last = dim.offset;
       for (std::size_t k = 0; k < dim.axes.size(); ++k) {
-        last += dim.coef[k] * (op.axes[subscript(dim.axes[k])].size - 1);
+        last += dim.coef[k] * (op.axes[dim.axes[k]].size - 1);
       }
       if (std::ranges::find(dim.axes, axis) != dim.axes.end() &&
           (dim.offset < 0 || last >= tensor.shape[d])) {
@@ -150,7 +150,7 @@ class Follower {
   }
 
   /// Whether every wave would read the same of an operand from HBM.
-  [[nodiscard]] bool is_reread(const Operand& operand, std::int32_t axis) const {
+  [[nodiscard]] bool is_reread(const Operand& operand, AxisId axis) const {
     return operand.access == Access::Read && in_hbm(graph_.tensors[operand.tensor]) &&
            std::ranges::none_of(operand.dims, [&](const Dim& dim) {
              return std::ranges::find(dim.axes, axis) != dim.axes.end();
@@ -167,13 +167,13 @@ class Follower {
 
   const Graph& graph_;
   Marks marks_;
-  std::map<TensorId, std::int32_t> parts_;  // tensors that lie in parts: along which dimension
+  std::map<TensorId, DimId> parts_;  // tensors that lie in parts: along which dimension
   std::set<TensorId> behind_;               // tensors made of parts by ops outside
 };
 
 /// The axes that are alone in a dimension of what an op reads from HBM, outermost first.
-std::vector<std::int32_t> loaded_axes(const Graph& graph, const Op& op) {
-  std::vector<std::int32_t> axes;
+std::vector<AxisId> loaded_axes(const Graph& graph, const Op& op) {
+  std::vector<AxisId> axes;
   for (const Operand& operand : op.operands) {
     const Tensor& tensor = graph.tensors[operand.tensor];
     if (operand.access != Access::Read || !in_hbm(tensor)) {
@@ -191,19 +191,19 @@ std::vector<std::int32_t> loaded_axes(const Graph& graph, const Op& op) {
 
 }  // namespace
 
-std::optional<std::int32_t> made_along(const Graph& graph, const Op& op, const Operand& made,
-                                       std::int32_t axis) {
+std::optional<DimId> made_along(const Graph& graph, const Op& op, const Operand& made,
+                                       AxisId axis) {
   const Tensor& tensor = graph.tensors[made.tensor];
-  for (std::size_t d = 0; d < made.dims.size(); ++d) {
+  for (const DimId d : made.dims.ids()) {
     if (sole_axis(op, made.dims[d], tensor.shape[d]) == axis) {
-      return static_cast<std::int32_t>(d);
+      return d;
     }
   }
   return std::nullopt;
 }
 
 std::vector<Chain> chains(const Graph& graph, const Table<OpId, char>& heavy,
-                          const Table<OpId, std::int32_t>& taken) {
+                          const Table<OpId, AxisId>& taken) {
   const Table<TensorId, char> whole = kept_whole(graph);
   Follower follower(graph, {.heavy = heavy, .whole = whole, .taken = taken});
   std::vector<Chain> found;
@@ -214,7 +214,7 @@ std::vector<Chain> chains(const Graph& graph, const Table<OpId, char>& heavy,
     }
     std::optional<Chain> best;
     std::ptrdiff_t most = 0;
-    for (const std::int32_t axis : loaded_axes(graph, graph.ops[i])) {
+    for (const AxisId axis : loaded_axes(graph, graph.ops[i])) {
       Chain chain = follower.follow(i, axis);
       const std::ptrdiff_t count = std::ranges::count_if(
           chain.links, [&](const Chain::Link& link) { return heavy[link.op] != 0; });

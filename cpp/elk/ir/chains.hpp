@@ -14,7 +14,7 @@ namespace elk::ir {
 struct Chain {
   struct Link {
     OpId op;
-    std::int32_t axis;  // the parallel axis that waves cut
+    AxisId axis;  // the parallel axis that waves cut
 
     friend bool operator==(const Link&, const Link&) = default;
   };
@@ -34,11 +34,11 @@ struct Chain {
 /// Of each op the axis in `taken` (-1: none; empty: of no op) is cut already, over chips.
 /// No chain makes what leaves the graph, is stored, moves between chips or picks: that stays whole.
 [[nodiscard]] std::vector<Chain> chains(const Graph& graph, const Table<OpId, char>& heavy,
-                                        const Table<OpId, std::int32_t>& taken = {});
+                                        const Table<OpId, AxisId>& taken = {});
 
 /// The dimension of a tensor that an op makes along which its parts along `axis` follow each other.
 /// Empty if the axis indexes it in another way.
-[[nodiscard]] std::optional<std::int32_t> made_along(const Graph& graph, const Op& op,
-                                                     const Operand& made, std::int32_t axis);
+[[nodiscard]] std::optional<DimId> made_along(const Graph& graph, const Op& op,
+                                                     const Operand& made, AxisId axis);
 
 }  // namespace elk::ir

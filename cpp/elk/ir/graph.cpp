@@ -24,7 +24,7 @@ namespace elk::ir {
 namespace {
 
 constexpr std::int64_t kMaxElements = std::int64_t{1} << 56;
-constexpr std::size_t kMaxAxes = 64;  // of an op: sets of axes are bits of one word
+constexpr AxisId kMaxAxes{64};  // of an op: sets of axes are bits of one word
 
 struct DTypeInfo {
   const char* name;
@@ -76,11 +76,11 @@ class OpChecker {
   OpChecker(const Graph& graph, const Op& op) : graph_(graph), op_(op) {}
 
   void check() const {
-    if (op_.axes.size() > kMaxAxes) {
+    if (op_.axes.size() > kMaxAxes.index()) {
       throw InvalidInput(
           text(where("the axes"), " must be at most ", kMaxAxes, ", got ", op_.axes.size()));
     }
-    std::vector<std::int64_t> sizes(op_.axes.size());
+    Table<AxisId, std::int64_t> sizes(op_.axes.size());
     std::ranges::transform(op_.axes, sizes.begin(), &Axis::size);
     check_elements(sizes, [&] { return where("the axes"); });
     if (op_.flops < 0) {
@@ -132,7 +132,7 @@ class OpChecker {
       throw InvalidInput(text(where("operand '"), tensor.name, "' must have one dim for each of ",
                               tensor.shape.size(), " sizes, got ", operand.dims.size()));
     }
-    for (std::size_t d = 0; d < operand.dims.size(); ++d) {
+    for (const DimId d : operand.dims.ids()) {
       check_dim(operand.dims[d], tensor, d);
     }
     if (operand.indirect) {
@@ -140,7 +140,7 @@ class OpChecker {
     }
   }
 
-  void check_dim(const Dim& dim, const Tensor& tensor, std::size_t d) const {
+  void check_dim(const Dim& dim, const Tensor& tensor, DimId d) const {
     const auto what = [&] { return where(text("dim ", d, " of '", tensor.name, "'")); };
     if (dim.axes.size() != dim.coef.size()) {
       throw InvalidInput(text(what(), " must have one coefficient for each axis"));
@@ -152,13 +152,13 @@ class OpChecker {
     const std::int64_t low = dim.offset;
     std::int64_t high = dim.offset;
     for (std::size_t i = 0; i < dim.axes.size(); ++i) {
-      if (!within(dim.axes[i], op_.axes.size())) {
+      if (!within(dim.axes[i].value, op_.axes.size())) {
         throw InvalidInput(text(what(), " names axis ", dim.axes[i], " of ", op_.axes.size()));
       }
       if (dim.coef[i] < 1 || dim.coef[i] > kMaxElements) {
         throw InvalidInput(text(what(), " must have positive coefficients, got ", dim.coef[i]));
       }
-      const std::int64_t steps = op_.axes[static_cast<std::size_t>(dim.axes[i])].size - 1;
+      const std::int64_t steps = op_.axes[dim.axes[i]].size - 1;
       if (steps > 0 && dim.coef[i] > (kMaxElements - std::min(high, kMaxElements)) / steps) {
         throw InvalidInput(text(what(), " must index at most ", kMaxElements, " positions"));
       }
@@ -172,20 +172,20 @@ class OpChecker {
 
   void check_indirect(const Indirect& indirect, const Tensor& tensor) const {
     const bool found = within(indirect.index.value, graph_.tensors.size()) &&
-                       within(indirect.dim, tensor.shape.size()) &&
-                       std::ranges::all_of(indirect.axes, [this](std::int32_t axis) {
-                         return within(axis, op_.axes.size());
+                       within(indirect.dim.value, tensor.shape.size()) &&
+                       std::ranges::all_of(indirect.axes, [this](AxisId axis) {
+                         return within(axis.value, op_.axes.size());
                        });
     if (!found) {
       throw InvalidInput(text(where("the index into '"), tensor.name,
                               "' names a tensor, a dim or axes that are not there"));
     }
     std::int64_t picks = 1;
-    for (const std::int32_t axis : indirect.axes) {
-      picks = std::min(picks, kMaxElements / op_.axes[static_cast<std::size_t>(axis)].size) *
-              op_.axes[static_cast<std::size_t>(axis)].size;
+    for (const AxisId axis : indirect.axes) {
+      picks = std::min(picks, kMaxElements / op_.axes[axis].size) *
+              op_.axes[axis].size;
     }
-    const std::int64_t most = std::max(picks, tensor.shape[static_cast<std::size_t>(indirect.dim)]);
+    const std::int64_t most = std::max(picks, tensor.shape[indirect.dim]);
     if (!(indirect.expected_picks >= 0.0 && indirect.expected_picks <= static_cast<double>(most))) {
       throw InvalidInput(text(where("the index into '"), tensor.name, "' must pick from 0 to ",
                               most, " positions, got ", indirect.expected_picks));
@@ -249,7 +249,7 @@ void check_positions(const Graph& graph) {
       throw InvalidInput(text("a store names tensor ", store.tensor, " of op ", store.op,
                               ", which are not in the graph"));
     }
-    const std::vector<Operand>& operands = graph.ops[store.op].operands;
+    const Table<OperandId, Operand>& operands = graph.ops[store.op].operands;
     if (std::ranges::none_of(operands, [&](const Operand& operand) {
           return operand.tensor == store.tensor && operand.access == Access::Write;
         })) {

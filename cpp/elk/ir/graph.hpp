@@ -83,7 +83,7 @@ struct Axis {
 /// where an index tensor says, `Operand::indirect`). A dimension of size one with an axis is a
 /// guard: the operand is read only where the axis has the value that makes the index zero.
 struct Dim {
-  std::vector<std::int32_t> axes;
+  std::vector<AxisId> axes;
   std::vector<std::int64_t> coef;
   std::int64_t offset;
 
@@ -93,8 +93,8 @@ struct Dim {
 /// A dimension picked by the values of another tensor: `count` axes say how many picks there are.
 struct Indirect {
   TensorId index;              // position in Graph::tensors
-  std::int32_t dim;                // which dimension of the operand is picked
-  std::vector<std::int32_t> axes;  // product of their sizes = picks (capped by the dimension)
+  DimId dim;                // which dimension of the operand is picked
+  std::vector<AxisId> axes;  // product of their sizes = picks (capped by the dimension)
   double expected_picks;           // expected distinct picks over the whole op
 
   friend bool operator==(const Indirect&, const Indirect&) = default;
@@ -103,7 +103,7 @@ struct Indirect {
 struct Operand {
   TensorId tensor;  // position in Graph::tensors
   Access access;
-  std::vector<Dim> dims;  // one for each dimension of the stored tensor
+  Table<DimId, Dim> dims;  // one for each dimension of the stored tensor
   std::optional<Indirect> indirect;
   bool spilled;
   std::int32_t input = -1;  // which ONNX input or output: parts of one value share it (a state and
@@ -115,7 +115,7 @@ struct Operand {
 struct Tensor {
   std::string name;
   DType dtype;
-  std::vector<std::int64_t> shape;
+  Table<DimId, std::int64_t> shape;
   Home home;
 
   friend bool operator==(const Tensor&, const Tensor&) = default;
@@ -170,8 +170,8 @@ struct Op {
   std::vector<std::int64_t> params;
   DType compute;
   DType accumulate;
-  std::vector<Axis> axes;
-  std::vector<Operand> operands;  // reads first, then exactly one or more writes
+  Table<AxisId, Axis> axes;
+  Table<OperandId, Operand> operands;  // reads first, then exactly one or more writes
   std::int64_t flops;             // of the whole op
   // NOLINTBEGIN(readability-redundant-member-init): GCC wants it where they are left out.
   std::vector<double> scalars{};

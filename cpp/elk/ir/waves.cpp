@@ -25,7 +25,7 @@ class WaveBuilder {
     result_.graph.tensors = graph_.tensors;
     for (const TensorId t : graph_.tensors.ids()) {
       result_.tensor_of.push_back(t);
-      result_.dim_of.push_back(-1);
+      result_.dim_of.push_back(DimId::none);
       names_.insert(graph_.tensors[t].name);
     }
     OpId next{0};
@@ -52,7 +52,7 @@ class WaveBuilder {
     Stretch stretch;
   };
   struct Parts {
-    std::int32_t dim;
+    DimId dim;
     std::vector<Part> parts;
   };
 
@@ -81,7 +81,7 @@ class WaveBuilder {
     auto link = chain.links.begin();
     for (OpId i = chain.links.front().op; i < end; ++i) {
       const bool member = link->op == i;
-      const std::vector<Operand>& operands = graph_.ops[i].operands;
+      const Table<OperandId, Operand>& operands = graph_.ops[i].operands;
       const bool follows = member || std::ranges::any_of(operands, [&](const Operand& operand) {
                              return made.contains(operand.tensor);
                            });
@@ -105,7 +105,7 @@ class WaveBuilder {
     const Op& whole = graph_.ops[link.op];
     Op op = whole;
     op.name += text("#", wave);
-    std::int64_t& size = op.axes[subscript(link.axis)].size;
+    std::int64_t& size = op.axes[link.axis].size;
     op.flops = (op.flops / size * stretch.length) + (op.flops % size * stretch.length / size);
     size = stretch.length;
     op.operands.clear();
@@ -117,8 +117,8 @@ class WaveBuilder {
       }
       const bool along = made_here_.contains(operand.tensor);
       const Parts* parts = along ? &parts_.at(operand.tensor) : nullptr;
-      for (std::size_t d = 0; d < operand.dims.size(); ++d) {
-        if (!along || d != subscript(parts->dim)) {  // A part is read from its beginning.
+      for (const DimId d : operand.dims.ids()) {
+        if (!along || d != parts->dim) {  // A part is read from its beginning.
           move(operand.dims[d], link.axis, stretch.begin);
         }
       }
@@ -133,7 +133,7 @@ class WaveBuilder {
   }
 
   /// Lets `axis` count from `begin` on.
-  static void move(Dim& dim, std::int32_t axis, std::int64_t begin) {
+  static void move(Dim& dim, AxisId axis, std::int64_t begin) {
     for (std::size_t k = 0; k < dim.axes.size(); ++k) {
       dim.offset += dim.axes[k] == axis ? dim.coef[k] * begin : 0;
     }
@@ -141,7 +141,7 @@ class WaveBuilder {
 
   TensorId make(const Operand& operand, const Chain::Link& link, Stretch stretch,
                     std::int64_t wave) {
-    const std::int32_t dim =
+    const DimId dim =
         *made_along(graph_, graph_.ops[link.op], operand, link.axis);
     Parts& parts = parts_.try_emplace(operand.tensor, Parts{.dim = dim, .parts = {}}).first->second;
     Tensor part = graph_.tensors[operand.tensor];
@@ -149,7 +149,7 @@ class WaveBuilder {
     while (!names_.insert(part.name).second) {
       part.name += "#";
     }
-    part.shape[subscript(dim)] = stretch.length;
+    part.shape[dim] = stretch.length;
     const auto number = static_cast<std::int32_t>(result_.graph.tensors.size());
     result_.graph.tensors.push_back(std::move(part));
     result_.tensor_of.push_back(operand.tensor);
@@ -169,11 +169,11 @@ class WaveBuilder {
     for (const Part& part : found->second.parts) {
       Operand own = operand;
       own.tensor = part.tensor;
-      Dim& dim = own.dims[subscript(found->second.dim)];
+      Dim& dim = own.dims[found->second.dim];
       dim.offset -= part.stretch.begin;
       std::int64_t last = dim.offset;
       for (std::size_t k = 0; k < dim.axes.size(); ++k) {
-        last += dim.coef[k] * (op.axes[subscript(dim.axes[k])].size - 1);
+        last += dim.coef[k] * (op.axes[dim.axes[k]].size - 1);
       }
       if (last >= 0 && dim.offset < part.stretch.length) {
         op.operands.push_back(std::move(own));

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -16,7 +15,7 @@ struct InWaves {
   Graph graph;
   std::vector<OpId> op_of;      // of each op: the one that it is (a wave of)
   Table<TensorId, TensorId> tensor_of;  // of each tensor: the one that it is (a part of)
-  Table<TensorId, std::int32_t> dim_of;  // of each tensor: the dimension of which it is a part, or -1
+  Table<TensorId, DimId> dim_of;  // of each tensor: the dimension of which it is a part, or -1
 };
 
 /// `graph` with every op of a chain as several, `x#0`, `x#1` and so on, one a wave. Each reads its

@@ -24,11 +24,11 @@ void add_grain(std::int64_t block, std::int64_t shape, std::int64_t chips, std::
 
 /// Those that an op needs of an operand, in every dimension.
 void add_grains(const ir::Op& op, const ir::Operand& operand,
-                const std::vector<std::int64_t>& shape, std::int64_t chips,
-                std::vector<std::int64_t>& grains) {
-  for (std::size_t d = 0; d < operand.dims.size(); ++d) {
+                const Table<DimId, std::int64_t>& shape, std::int64_t chips,
+                Table<DimId, std::int64_t>& grains) {
+  for (const DimId d : operand.dims.ids()) {
     const ir::Dim& dim = operand.dims[d];
-    const std::int32_t outer = dim.axes.empty() ? -1 : dim.axes.front();
+    const AxisId outer = dim.axes.empty() ? AxisId::none : dim.axes.front();
     if (const auto block = block_length(op, dim, shape[d], outer)) {
       add_grain(*block, shape[d], chips, grains[d]);
     }
@@ -43,7 +43,7 @@ Table<TensorId, TensorId> first_alike(const ir::Graph& graph) {
     const ir::Op& node = graph.ops[op];
     const ir::Op& first =
         graph.ops[ir::first_like(graph, op)];
-    for (std::size_t i = 0; i < node.operands.size(); ++i) {
+    for (const OperandId i : node.operands.ids()) {
       if (node.operands[i].access == ir::Access::Write) {
         result[node.operands[i].tensor] = first.operands[i].tensor;
       }
@@ -55,25 +55,25 @@ Table<TensorId, TensorId> first_alike(const ir::Graph& graph) {
 }  // namespace
 
 std::optional<std::int64_t> block_length(const ir::Op& op, const ir::Dim& dim, std::int64_t shape,
-                                         std::int32_t axis) {
+                                         AxisId axis) {
   if (dim.axes.empty() || dim.axes.front() != axis || dim.coef.front() <= 0) {
     return std::nullopt;
   }
   const std::int64_t block = dim.coef.front();
   std::int64_t last = dim.offset;  // that the inner axes reach
   for (std::size_t i = 1; i < dim.axes.size(); ++i) {
-    const std::int64_t size = op.axes[subscript(dim.axes[i])].size;
+    const std::int64_t size = op.axes[dim.axes[i]].size;
     last += dim.coef[i] * (size - 1);
     if (dim.coef[i] < 0) {
       return std::nullopt;
     }
   }
-  const bool equal = block * op.axes[subscript(axis)].size == shape;
+  const bool equal = block * op.axes[axis].size == shape;
   return dim.offset >= 0 && last < block && equal ? std::optional(block) : std::nullopt;
 }
 
 PartLengths::PartLengths(const ir::Graph& graph, std::int64_t chips) : chips_(chips) {
-  Table<TensorId, std::vector<std::int64_t>> grains;
+  Table<TensorId, Table<DimId, std::int64_t>> grains;
   grains.reserve(graph.tensors.size());
   for (const ir::Tensor& tensor : graph.tensors) {
     grains.emplace_back(tensor.shape.size(), 1);
@@ -87,7 +87,7 @@ PartLengths::PartLengths(const ir::Graph& graph, std::int64_t chips) : chips_(ch
   }
   lengths_ = grains;
   for (const TensorId tensor : graph.tensors.ids()) {
-    for (std::size_t d = 0; d < lengths_[tensor].size(); ++d) {
+    for (const DimId d : lengths_[tensor].ids()) {
       const std::int64_t grain = grains[like[tensor]][d];
       lengths_[tensor][d] = grain * ceil_div(graph.tensors[tensor].shape[d], grain * chips);
     }

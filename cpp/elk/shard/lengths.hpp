@@ -15,7 +15,7 @@ namespace elk::shard {
 /// blocks: it is the outermost that indexes the dimension, and what the inner axes and the offset
 /// add never reaches the next block.
 [[nodiscard]] std::optional<std::int64_t> block_length(const ir::Op& op, const ir::Dim& dim,
-                                                       std::int64_t shape, std::int32_t axis);
+                                                       std::int64_t shape, AxisId axis);
 
 /// How long the parts are in which the chips of a pod hold what ops make, if it is cut along a
 /// dimension:
@@ -33,13 +33,13 @@ class PartLengths {
   PartLengths(const ir::Graph& graph, std::int64_t chips);
 
   [[nodiscard]] std::int64_t chips() const { return chips_; }
-  [[nodiscard]] std::int64_t of(TensorId tensor, std::int32_t dim) const {
-    return lengths_[tensor][static_cast<std::size_t>(dim)];
+  [[nodiscard]] std::int64_t of(TensorId tensor, DimId dim) const {
+    return lengths_[tensor][dim];
   }
 
  private:
   std::int64_t chips_;
-  Table<TensorId, std::vector<std::int64_t>> lengths_;  // of each tensor and dimension
+  Table<TensorId, Table<DimId, std::int64_t>> lengths_;  // of each tensor and dimension
 };
 
 }  // namespace elk::shard

@@ -75,7 +75,7 @@ class Builder {
   }
 
   /// Parts as long as the split op has them.
-  static Held of(const ir::Op& op, std::size_t place, const Split& split) {
+  static Held of(const ir::Op& op, OperandId place, const Split& split) {
     const Form form = split.forms[place];
     const bool is_cut = form.kind == Form::Kind::Cut;
     return {.tensor = op.operands[place].tensor,
@@ -87,9 +87,9 @@ class Builder {
   [[nodiscard]] std::optional<TensorId> find(const Held& held) const {
     for (const TensorId version : versions_[held.tensor]) {
       const bool is_cut = held.form.kind == Form::Kind::Cut;
-      const std::vector<std::int64_t>& shape = result_.graph.tensors[version].shape;
+      const Table<DimId, std::int64_t>& shape = result_.graph.tensors[version].shape;
       if (result_.forms[version] == held.form &&
-          (!is_cut || shape[subscript(held.form.dim)] == held.length)) {
+          (!is_cut || shape[held.form.dim] == held.length)) {
         return version;
       }
     }
@@ -107,7 +107,7 @@ class Builder {
       version.home = is_given(like) ? like.home : ir::Home::Activation;
     }
     if (form.kind == Form::Kind::Cut) {
-      version.shape[subscript(form.dim)] = length;
+      version.shape[form.dim] = length;
     }
     versions.push_back(result_.graph.tensors.end_id());
     result_.graph.tensors.push_back(std::move(version));
@@ -149,7 +149,7 @@ class Builder {
 
   void add(const ir::Op& op, const Split& split) {
     ir::Op node = on_one_chip(op, split);
-    for (std::size_t i = 0; i < node.operands.size(); ++i) {
+    for (const OperandId i : node.operands.ids()) {
       ir::Operand& operand = node.operands[i];
       const TensorId tensor = operand.tensor;
       if (operand.access == ir::Access::Read) {
@@ -159,7 +159,7 @@ class Builder {
         operand.tensor = make(of(op, i, split), made_dtype(op, tensor, split.forms[i]));
       }
     }
-    for (std::size_t i = 0; i < node.operands.size(); ++i) {
+    for (const OperandId i : node.operands.ids()) {
       if (node.operands[i].indirect) {
         node.operands[i].indirect->index = index_of(op, op.operands[i].indirect->index, node);
       }
@@ -170,7 +170,7 @@ class Builder {
   /// The version of an index tensor that an op reads as an operand: a chip that computes a part of
   /// the points picks by their part of the index. All of it where no operand is the index.
   TensorId index_of(const ir::Op& op, TensorId index, const ir::Op& node) {
-    for (std::size_t i = 0; i < op.operands.size(); ++i) {
+    for (const OperandId i : op.operands.ids()) {
       if (op.operands[i].tensor == index && op.operands[i].access == ir::Access::Read) {
         return node.operands[i].tensor;
       }
@@ -186,7 +186,7 @@ class Builder {
   }
 
   /// Rows that are read beside the state that they are appended to: the form that the state has.
-  void note_state(const ir::Op& op, std::size_t at, const Split& split) {
+  void note_state(const ir::Op& op, OperandId at, const Split& split) {
     const ir::Operand& rows = op.operands[at];
     for (const ir::Operand& other : op.operands) {
       const bool beside = other.input == rows.input && other.input >= 0 &&
@@ -231,25 +231,25 @@ class Builder {
                             .spilled = false}},
               .flops = 0};
     std::int64_t elements = 1;
-    for (std::size_t dim = 0; dim < from.shape.size(); ++dim) {
+    for (const DimId dim : from.shape.ids()) {
       add_dim(op, dim, from.shape[dim], to.shape[dim]);
       elements *= from.shape[dim];
     }
     op.flops = sums ? elements / chips_ * (chips_ - 1) : 0;
-    push(std::move(op), -1);
+    push(std::move(op), AxisId::none);
   }
 
   /// Where one side is longer, it has the parts of all chips, one after another; a slice reads the
   /// first of them.
-  void add_dim(ir::Op& op, std::size_t dim, std::int64_t before, std::int64_t after) const {
+  void add_dim(ir::Op& op, DimId dim, std::int64_t before, std::int64_t after) const {
     const std::int64_t part = std::min(before, after);
-    const std::size_t rank = result_.graph.tensors[op.operands[0].tensor].shape.size();
-    const bool last = dim + 1 == rank;
+    const std::size_t rank = result_.graph.tensors[op.operands[OperandId{0}].tensor].shape.size();
+    const bool last = (dim + 1).index() == rank;
     const std::int32_t own =
         add_axis(op, text("d", dim), part, last ? ir::TileDim::SliceElements : ir::TileDim::Slices);
     const ir::Dim plain{.axes = {own}, .coef = {1}, .offset = 0};
-    op.operands[0].dims.push_back(plain);
-    op.operands[1].dims.push_back(plain);
+    op.operands[OperandId{0}].dims.push_back(plain);
+    op.operands[OperandId{1}].dims.push_back(plain);
     if (before != after && ir::is_collective(op.kind)) {
       const std::int64_t parts = ceil_div(std::max(before, after), part);
       const std::int32_t chip = add_axis(op, text("chip", dim), parts, ir::TileDim::None);
@@ -264,7 +264,7 @@ class Builder {
     return static_cast<std::int32_t>(op.axes.size()) - 1;
   }
 
-  void push(ir::Op op, std::int32_t axis) {
+  void push(ir::Op op, AxisId axis) {
     result_.graph.ops.push_back(std::move(op));
     result_.axes.push_back(axis);
   }
@@ -296,10 +296,10 @@ class Builder {
       return store.run;
     }
     const ir::Tensor& tensor = graph_.tensors[store.tensor];
-    const std::int64_t whole = tensor.shape[subscript(form.dim)];
-    const std::int64_t part = result_.graph.tensors[version].shape[subscript(form.dim)];
+    const std::int64_t whole = tensor.shape[form.dim];
+    const std::int64_t part = result_.graph.tensors[version].shape[form.dim];
     std::int64_t inner = ir::bits(tensor.dtype);  // bits of those dimensions inside the cut one
-    for (std::size_t dim = subscript(form.dim) + 1; dim < tensor.shape.size(); ++dim) {
+    for (DimId dim = id_at<DimId>(form.dim.index() + 1); dim.index() < tensor.shape.size(); ++dim) {
       inner *= tensor.shape[dim];
     }
     const std::int64_t run = store.run.value;
@@ -332,9 +332,9 @@ std::vector<OpId> slices(const OneChip& one) {
   std::vector<OpId> found;
   for (const OpId i : one.graph.ops.ids()) {
     const ir::Op& op = one.graph.ops[i];
-    if (op.kind == ir::OpKind::Copy && one.axes[i] < 0 && op.operands.size() == 2 &&
-        one.forms[op.operands[0].tensor] == whole() &&
-        one.forms[op.operands[1].tensor].kind == Form::Kind::Cut) {
+    if (op.kind == ir::OpKind::Copy && one.axes[i] == AxisId::none && op.operands.size() == 2 &&
+        one.forms[op.operands[OperandId{0}].tensor] == whole() &&
+        one.forms[op.operands[OperandId{1}].tensor].kind == Form::Kind::Cut) {
       found.push_back(i);
     }
   }

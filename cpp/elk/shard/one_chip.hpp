@@ -16,8 +16,8 @@ namespace elk::shard {
 struct OneChip {
   ir::Graph graph;          // collectives and slices are ops of their own, without an ONNX type
   Table<TensorId, Form> forms;  // of each tensor: what the chips hold of the whole one
-  Table<TensorId, std::vector<std::int64_t>> whole;  // of each tensor: the whole one's shape
-  Table<OpId, std::int32_t> axes;  // of each op: the axis that is cut over chips, or -1
+  Table<TensorId, Table<DimId, std::int64_t>> whole;  // of each tensor: the whole one's shape
+  Table<OpId, AxisId> axes;  // of each op: the axis that is cut over chips, or -1
 };
 
 /// `graph` as each of `chips` chips computes it under `sharding`.

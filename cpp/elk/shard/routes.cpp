@@ -23,7 +23,7 @@ std::int64_t Routes::moving_time(TensorId tensor, Form from, Form to) {
   MovingTimes& known = times_[tensor];
   if (known.between.empty()) {
     const std::size_t dims = ways_.graph().tensors[tensor].shape.size();
-    known.places = subscript(Forms::place(cut(static_cast<std::int32_t>(dims))));
+    known.places = subscript(Forms::place(cut(id_at<DimId>(dims))));
     known.between.assign(known.places * known.places, -1);
   }
   const std::size_t first = subscript(Forms::place(from)) * known.places;

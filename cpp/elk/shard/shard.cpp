@@ -31,11 +31,11 @@ class Sharder {
         routes_(ways, wish.silent),
         survivors_(routes_) {
     for (const OpId op : graph_.ops.ids()) {
-      const std::vector<ir::Operand>& operands = graph_.ops[op].operands;
-      for (std::size_t slot = 0; slot < operands.size(); ++slot) {
+      const Table<OperandId, ir::Operand>& operands = graph_.ops[op].operands;
+      for (const OperandId slot : operands.ids()) {
         if (operands[slot].access == ir::Access::Write && is_made(operands[slot])) {
           makers_[operands[slot].tensor] = {op,
-                                                       static_cast<std::int32_t>(slot)};
+                                                       slot};
         }
       }
     }
@@ -194,7 +194,7 @@ class Sharder {
     if (maker < graph_.repeat->begin || uses_.spans[tensor] != 0) {
       return tensor;
     }
-    return graph_.ops[maker + shift].operands[subscript(slot)].tensor;
+    return graph_.ops[maker + shift].operands[id_at<OperandId>(slot)].tensor;
   }
 
   std::int32_t add(Node node) {
@@ -209,14 +209,14 @@ class Sharder {
     after.time +=
         part.time.value + std::llround(wish_.price * static_cast<double>(part.kept.value));
     Node node{.before = state.node, .op = op, .split = split, .moves = {}};
-    read_from(0, after, node, next);
+    read_from(OperandId{0}, after, node, next);
   }
 
   /// Brings what the operands from `slot` on read into its form, in each way that may pay.
-  void read_from(std::size_t slot, State& state, Node& node, Extended& next) {
+  void read_from(OperandId slot, State& state, Node& node, Extended& next) {
     const ir::Op& op = graph_.ops[node.op];
     const Split& split = ways_.parts(node.op)[subscript(node.split)].split;
-    for (; slot < op.operands.size(); ++slot) {
+    for (; slot.index() < op.operands.size(); ++slot) {
       const ir::Operand& operand = op.operands[slot];
       if (operand.access != ir::Access::Read || !is_made(operand)) {
         continue;
@@ -258,7 +258,7 @@ class Sharder {
   void finish(State& state, Node& node, Extended& next) {
     const ir::Op& op = graph_.ops[node.op];
     const Split& split = ways_.parts(node.op)[subscript(node.split)].split;
-    for (std::size_t slot = 0; slot < op.operands.size(); ++slot) {
+    for (const OperandId slot : op.operands.ids()) {
       const ir::Operand& operand = op.operands[slot];
       if (operand.access == ir::Access::Write && is_made(operand)) {
         state.live.push_back({.tensor = operand.tensor, .forms = Forms::of(split.forms[slot])});
@@ -289,7 +289,7 @@ class Sharder {
   Wish wish_;
   Uses uses_;
   std::vector<Node> nodes_;
-  Table<TensorId, std::pair<OpId, std::int32_t>> makers_;  // op and slot of tensors
+  Table<TensorId, std::pair<OpId, OperandId>> makers_;  // op and slot of tensors
   Routes routes_;
   Survivors survivors_;
 };

@@ -18,7 +18,7 @@ std::int64_t kept_bytes(const ir::Graph& graph, const Table<OpId, const Part*>& 
   double sum = 0.0;
   for (const OpId op : graph.ops.ids()) {
     const Split& split = chosen[op]->split;
-    for (std::size_t i = 0; i < split.forms.size(); ++i) {
+    for (const OperandId i : split.forms.ids()) {
       const TensorId number = graph.ops[op].operands[i].tensor;
       const ir::Tensor& tensor = graph.tensors[number];
       const Form form = split.forms[i];
@@ -30,7 +30,7 @@ std::int64_t kept_bytes(const ir::Graph& graph, const Table<OpId, const Part*>& 
       }
       const auto bytes = static_cast<double>(ir::bytes(tensor).value);
       sum += is_cut ? bytes * static_cast<double>(length) /
-                          static_cast<double>(tensor.shape[subscript(form.dim)])
+                          static_cast<double>(tensor.shape[form.dim])
                     : bytes;
     }
   }

@@ -73,7 +73,7 @@ std::int32_t first_to_repeat(const ir::Graph& graph, const Uses& uses) {
 }
 
 bool is_allowed(const ir::Op& op, const Split& split, const Uses& uses, bool silent) {
-  for (std::size_t i = 0; i < op.operands.size(); ++i) {
+  for (const OperandId i : op.operands.ids()) {
     const TensorId tensor = op.operands[i].tensor;
     const Form form = split.forms[i];
     const bool written = op.operands[i].access == ir::Access::Write;

@@ -38,8 +38,8 @@ std::vector<std::int64_t> part_lengths(const ir::Graph& graph, const ir::Op& op,
   std::vector<std::int64_t> result;
   for (const ir::Operand& operand : op.operands) {
     const std::size_t rank = graph.tensors[operand.tensor].shape.size();
-    for (std::size_t dim = 0; dim < rank; ++dim) {
-      result.push_back(lengths.of(operand.tensor, static_cast<std::int32_t>(dim)));
+    for (const DimId dim : first_ids<DimId>(rank)) {
+      result.push_back(lengths.of(operand.tensor, dim));
     }
   }
   return result;
@@ -87,8 +87,8 @@ Bytes Ways::held(TensorId tensor, Form form) const {
   const ir::Tensor& held = graph_.tensors[tensor];
   const std::int64_t stored = ir::bits(held.dtype);
   std::int64_t elements = 1;
-  for (std::size_t dim = 0; dim < held.shape.size(); ++dim) {
-    const bool is_cut = form == cut(static_cast<std::int32_t>(dim));
+  for (const DimId dim : held.shape.ids()) {
+    const bool is_cut = form == cut(dim);
     elements *= is_cut ? lengths_.of(tensor, form.dim) : held.shape[dim];
   }
   const std::int64_t bits =

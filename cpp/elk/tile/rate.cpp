@@ -9,6 +9,7 @@
 #include "elk/base/ids.hpp"
 #include "elk/base/random.hpp"
 #include "elk/base/rounding.hpp"
+#include "elk/base/table.hpp"
 #include "elk/partition/enumerate.hpp"
 #include "elk/partition/plan.hpp"
 
@@ -40,8 +41,8 @@ std::vector<std::int64_t> samples(std::int64_t size, std::size_t axes) {
 }
 
 /// The next tuple of indices into `choices`, or false after the last.
-bool advance(std::vector<std::size_t>& at, const std::vector<std::vector<std::int64_t>>& choices) {
-  for (std::size_t axis = at.size(); axis-- > 0;) {
+bool advance(Table<AxisId, std::size_t>& at, const Table<AxisId, std::vector<std::int64_t>>& choices) {
+  for (AxisId axis = id_at<AxisId>(at.size()); axis-- > AxisId{0};) {
     if (++at[axis] < choices[axis].size()) {
       return true;
     }
@@ -53,10 +54,10 @@ bool advance(std::vector<std::size_t>& at, const std::vector<std::vector<std::in
 /// The axes, a bit each, that some operand rotates along: only along them are there steps.
 std::uint64_t rotated(const ir::Op& op) {
   std::uint64_t axes = 0;
-  for (std::size_t i = 0; i < op.operands.size(); ++i) {
-    for (std::size_t dim = 0; dim < op.operands[i].dims.size(); ++dim) {
+  for (const OperandId i : op.operands.ids()) {
+    for (const DimId dim : op.operands[i].dims.ids()) {
       if (partition::rotates(op, i, dim)) {
-        axes |= std::uint64_t{1} << subscript(op.operands[i].dims[dim].axes.front());
+        axes |= std::uint64_t{1} << op.operands[i].dims[dim].axes.front().index();
       }
     }
   }
@@ -78,19 +79,19 @@ double Rates::least_whole(const ir::Op& op, TileTimes& tiles) {
 }
 
 Rates::Rates(const ir::Op& op, TileTimes& tiles, Learns learns) {
-  std::vector<std::vector<std::int64_t>> others;
+  Table<AxisId, std::vector<std::int64_t>> others;
   place_.assign(op.axes.size(), -1);
-  for (std::size_t axis = 0; axis < op.axes.size(); ++axis) {
+  for (const AxisId axis : op.axes.ids()) {
     if (op.axes[axis].tile_dim != ir::TileDim::None && op.axes[axis].size > 1) {
       counted_.push_back(axis);
     }
   }
-  for (std::size_t axis = 0; axis < op.axes.size(); ++axis) {
+  for (const AxisId axis : op.axes.ids()) {
     const bool counts = std::find(counted_.begin(), counted_.end(), axis) != counted_.end();
     others.push_back(counts ? samples(op.axes[axis].size, counted_.size())
                             : std::vector<std::int64_t>{op.axes[axis].size});
   }
-  for (const std::size_t axis : counted_) {
+  for (const AxisId axis : counted_) {
     const std::int64_t size = op.axes[axis].size;
     const auto root = static_cast<std::int64_t>(std::sqrt(static_cast<double>(size)));
     const std::vector<double> none(static_cast<std::size_t>(root) + 3, 0.0);
@@ -107,26 +108,26 @@ Rates::Rates(const ir::Op& op, TileTimes& tiles, Learns learns) {
 /// they are few, nothing is told apart.
 void Rates::calibrate(const ir::Op& op, TileTimes& tiles, Learns learns) {
   Random random{.state = 1};
-  std::vector<std::int64_t> size = partition::sizes(op);
+  Table<AxisId, std::int64_t> size = partition::sizes(op);
   const std::uint64_t turned = rotated(op);
   int turns = 0;
   for (int trial = 0; trial < kTrials && !axes_.empty(); ++trial) {
     for (const AxisRates& rates : axes_) {
       const auto draw = random.below(static_cast<std::int64_t>(rates.factors.size()));
-      size[rates.axis] = ceil_div(rates.size, rates.factors[static_cast<std::size_t>(draw)]);
+      size[rates.axis] = ceil_div(rates.size, rates.factors[id_at<AxisId>(draw)]);
     }
     const double time = tiles.sub_task(size);
     margin_ = std::min(margin_, kSlack * margin_ * time / least(size));
-    const std::vector<std::int64_t> whole = size;
+    const Table<AxisId, std::int64_t> whole = size;
     bool turn = true;
     std::int64_t steps = 1;
     for (int split = 0; split < kSplits; ++split) {
       const std::int64_t drawn = random.below(static_cast<std::int64_t>(axes_.size()));
-      const std::size_t axis = axes_[static_cast<std::size_t>(drawn)].axis;
+      const AxisId axis = axes_[static_cast<std::size_t>(drawn)].axis;
       const std::int64_t pace = ceil_div(size[axis], 1 + random.below(kMostSteps));
       steps *= ceil_div(size[axis], pace);
       size[axis] = pace;
-      turn = turn && ((turned >> axis) & 1U) != 0;
+      turn = turn && ((turned >> axis.index()) & 1U) != 0;
     }
     if (learns == Learns::NoGain) {
       continue;
@@ -145,22 +146,22 @@ void Rates::calibrate(const ir::Op& op, TileTimes& tiles, Learns learns) {
 }
 
 void Rates::sample(const ir::Op& op, TileTimes& tiles, AxisRates& rates,
-                   const std::vector<std::vector<std::int64_t>>& others) {
-  std::vector<std::vector<std::int64_t>> choices = others;
+                   const Table<AxisId, std::vector<std::int64_t>>& others) {
+  Table<AxisId, std::vector<std::int64_t>> choices = others;
   choices[rates.axis] = {1};
   rates.factors = partition::distinct_factors(rates.size, rates.size);
   std::reverse(rates.factors.begin(), rates.factors.end());  // Short lengths first.
   double best = std::numeric_limits<double>::infinity();
-  std::vector<std::int64_t> size(op.axes.size());
+  Table<AxisId, std::int64_t> size(op.axes.size());
   for (const std::int64_t factor : rates.factors) {
     choices[rates.axis].front() = ceil_div(rates.size, factor);
-    std::vector<std::size_t> at(choices.size(), 0);
+    Table<AxisId, std::size_t> at(choices.size(), 0);
     do {
       double volume = 1.0;
-      for (std::size_t axis = 0; axis < size.size(); ++axis) {
+      for (const AxisId axis : size.ids()) {
         size[axis] = choices[axis][at[axis]];
       }
-      for (const std::size_t axis : counted_) {
+      for (const AxisId axis : counted_) {
         volume *= static_cast<double>(size[axis]);
       }
       best = std::min(best, tiles.sub_task(size) / volume);
@@ -184,7 +185,7 @@ bool Rates::holds(double time, double least, const WholeTile& whole) {
   return by_rate && by_gain;
 }
 
-double Rates::rate(std::span<const std::int64_t> size) const {
+double Rates::rate(TableView<AxisId, const std::int64_t> size) const {
   double rate = 0.0;
   for (const AxisRates& rates : axes_) {
     rate = std::max(rate, rates.at(size[rates.axis]));
@@ -192,7 +193,7 @@ double Rates::rate(std::span<const std::int64_t> size) const {
   return margin_ * rate;
 }
 
-double Rates::volume(std::span<const std::int64_t> size) const {
+double Rates::volume(TableView<AxisId, const std::int64_t> size) const {
   double volume = 1.0;
   for (const AxisRates& rates : axes_) {
     volume *= static_cast<double>(size[rates.axis]);

@@ -5,6 +5,8 @@
 #include <limits>
 #include <vector>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/base/units.hpp"
 
 namespace elk::tile {
@@ -57,7 +59,7 @@ struct StandingCut {
   Seconds whole;                      // the same where all that a core needs is fetched at once
   TimeOfSteps turned;                 // the same where the operand may rotate
   Seconds ports;                      // as `execute`, with its exchanges spread over all ports
-  std::vector<std::int64_t> factors;  // of one that takes `execute`, by axes; empty: of none
+  Table<AxisId, std::int64_t> factors;  // of one that takes `execute`, by axes; empty: of none
   std::vector<Hosting> beside;        // of each that another does not undercut; empty: not known
 
   friend bool operator==(const StandingCut&, const StandingCut&) = default;
@@ -65,7 +67,7 @@ struct StandingCut {
 
 /// What an op needs at least by how an activation lies and its result comes to rest.
 struct Standing {
-  std::int32_t operand = -1;      // of the op; -1: nothing is known
+  OperandId operand = OperandId::none;      // of the op; -1: nothing is known
   std::int64_t elements = 0;      // of it
   double element_time = 0.0;      // seconds in which all cores together receive one
   Seconds exchange{0.0};          // that moves anything, before and after its data

@@ -4,7 +4,9 @@
 #include <limits>
 #include <utility>
 
+#include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
+#include "elk/base/table.hpp"
 #include "elk/chip/delivery.hpp"
 #include "elk/cost/floor/cuts.hpp"
 #include "elk/partition/enumerate.hpp"
@@ -118,15 +120,15 @@ void Search::look_at_front() {
 /// Cuts into many pieces come first: what they reach excludes most of the others.
 void Search::visit_all(const Factors& factors) {
   const auto many = static_cast<std::int64_t>(kManyCores * static_cast<double>(cores_));
-  visit(factors, {.begin = many + 1, .end = cores_ + 1}, 0, 1);
-  visit(factors, {.begin = 1, .end = many + 1}, 0, 1);
+  visit(factors, {.begin = many + 1, .end = cores_ + 1}, AxisId{0}, 1);
+  visit(factors, {.begin = 1, .end = many + 1}, AxisId{0}, 1);
 }
 
 /// Cuts into a number of pieces within `cores`, with factors of the axes before `axis` that make
 /// `product`.
 void Search::visit(const Factors& factors, const elk::Interval<std::int64_t>& cores,
-                   std::size_t axis, std::int64_t product) {
-  if (axis == factors.size()) {
+                   AxisId axis, std::int64_t product) {
+  if (axis.index() == factors.size()) {
     if (cores.contains(product)) {
       leaf();
     }
@@ -141,7 +143,7 @@ void Search::visit(const Factors& factors, const elk::Interval<std::int64_t>& co
   }
 }
 
-void Search::cut_by(std::size_t axis, std::int64_t factor) {
+void Search::cut_by(AxisId axis, std::int64_t factor) {
   cut_.factor[axis] = factor;
   cut_.tile[axis] = ceil_div(op_.axes[axis].size, factor);
 }
@@ -157,8 +159,8 @@ bool Search::allowed() const {
   }
   for (const Slot& slot : pricer_.slots()) {
     double padding = 1.0;
-    for (std::size_t axis = 0; axis < op_.axes.size(); ++axis) {
-      if (((slot.contained >> axis) & 1U) != 0) {
+    for (const AxisId axis : op_.axes.ids()) {
+      if (((slot.contained >> axis.index()) & 1U) != 0) {
         padding *= static_cast<double>(cut_.factor[axis] * cut_.tile[axis]) /
                    static_cast<double>(op_.axes[axis].size);
       }
@@ -349,14 +351,14 @@ void Search::compete(double time) {
 
 Candidate Search::candidate() const {
   Candidate result{.factors = cut_.factor,
-                   .temporal = std::vector<std::vector<std::int64_t>>(op_.operands.size())};
-  for (std::size_t i = 0; i < op_.operands.size(); ++i) {
-    const std::size_t first = partition::first_like(op_, i);
+                   .temporal = Table<OperandId, Table<DimId, std::int64_t>>(op_.operands.size())};
+  for (const OperandId i : op_.operands.ids()) {
+    const OperandId first = partition::first_like(op_, i);
     for (const Turn* turn : choice_) {
       if (pricer_.slots()[turn->slot].operand == first && turn->spins > 0) {
         result.temporal[i].assign(op_.operands[i].dims.size(), 1);
         for (std::size_t k = 0; k < turn->spins; ++k) {
-          result.temporal[i][static_cast<std::size_t>(turn->spin[k].dim)] = turn->spin[k].parts;
+          result.temporal[i][turn->spin[k].dim] = turn->spin[k].parts;
         }
       }
     }

@@ -9,6 +9,7 @@
 
 #include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
+#include "elk/base/table.hpp"
 #include "elk/cost/energy.hpp"
 #include "elk/cost/floor/cuts.hpp"
 #include "elk/cost/price/price.hpp"
@@ -36,7 +37,7 @@ Factors few_factors(const ir::Op& op, std::int64_t cores) {
   Factors result = spaced_factors(op, all, cores);
   if (count_cuts(result, cores, kMostCuts) > kMostCuts) {
     result = all;
-    for (std::vector<std::int64_t>& factors : result) {
+    for (Table<AxisId, std::int64_t>& factors : result) {
       const std::int64_t last = factors.back();
       std::erase_if(factors, [&](std::int64_t factor) {
         return factor != last && !std::has_single_bit(static_cast<std::uint64_t>(factor));
@@ -57,13 +58,13 @@ class Cutter {
         cut_(factors_.size(), 1) {}
 
   std::vector<Thrifty> all() {
-    visit(0, cores_);
+    visit(AxisId{0}, cores_);
     return std::move(found_);
   }
 
  private:
-  void visit(std::size_t axis, std::int64_t cores) {
-    if (axis == factors_.size()) {
+  void visit(AxisId axis, std::int64_t cores) {
+    if (axis.index() == factors_.size()) {
       look();
       return;
     }
@@ -80,7 +81,7 @@ class Cutter {
     ++looked_;
     const ir::Op& op = pricer_.op();
     const auto plan = partition::complete_plan(
-        pricer_.graph(), op, cut_, std::vector<std::vector<std::int64_t>>(op.operands.size()),
+        pricer_.graph(), op, cut_, Table<OperandId, Table<DimId, std::int64_t>>(op.operands.size()),
         pricer_.chip());
     if (!plan || !allowed()) {
       return;
@@ -105,10 +106,10 @@ class Cutter {
     }
     const auto padded = [&](const Slot& slot) {
       double ratio = 1.0;
-      for (std::size_t axis = 0; axis < cut_.size(); ++axis) {
+      for (const AxisId axis : cut_.ids()) {
         const std::int64_t size = pricer_.op().axes[axis].size;
         const std::int64_t whole = cut_[axis] * ceil_div(size, cut_[axis]);
-        const bool contained = ((slot.contained >> axis) & 1U) != 0;
+        const bool contained = ((slot.contained >> axis.index()) & 1U) != 0;
         ratio *= contained ? static_cast<double>(whole) / static_cast<double>(size) : 1.0;
       }
       return ratio;
@@ -123,7 +124,7 @@ class Cutter {
   EnergyForecast energy_;
   std::int64_t cores_;
   Factors factors_;
-  std::vector<std::int64_t> cut_;
+  Table<AxisId, std::int64_t> cut_;
   std::vector<Thrifty> found_;
   std::int64_t looked_ = 0;
 };

@@ -3,6 +3,8 @@
 #include <utility>
 
 #include "elk/base/errors.hpp"
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/emulate/kernels/elementwise.hpp"
 #include "elk/emulate/kernels/pack.hpp"
 #include "elk/emulate/kernels/product.hpp"
@@ -53,7 +55,7 @@ std::vector<Wide> moved(const Tile& tile) {
 
 /// The bits of the input as numbers of the result's type.
 Numbers recast(const Tile& tile) {
-  std::vector<Piece> pieces = tile.pieces;
+  Table<OperandId, Piece> pieces = tile.pieces;
   for (Piece& piece : pieces) {
     piece.dtype = bits_of(piece.dtype);
   }

@@ -50,11 +50,11 @@ class Asked {
 };
 
 /// By operand, what every asked core receives and sends in an exchange.
-using Parcels = std::map<std::int32_t, std::vector<Ends>>;
+using Parcels = std::map<OperandId, std::vector<Ends>>;
 
 Parcels parcels(const Exchange& exchange, const chip::Chip& chip, const Asked& asked) {
   Parcels found;
-  const auto ends = [&](std::int32_t operand) -> std::vector<Ends>& {
+  const auto ends = [&](OperandId operand) -> std::vector<Ends>& {
     std::vector<Ends>& all = found[operand];
     all.resize(asked.size());
     return all;
@@ -138,7 +138,7 @@ class ExecuteCoder {
     return works;
   }
 
-  [[nodiscard]] Area area(std::size_t k, std::size_t place, const Shifts& shifts) const {
+  [[nodiscard]] Area area(OperandId k, std::size_t place, const Shifts& shifts) const {
     Area out{.tensor = placed_.op.operands[k].tensor, .box = {}, .places = places_.segments(k)};
     if (worker_[place] != kNone) {
       out.box = site_.held(k, worker_[place], shifts).sets;
@@ -159,7 +159,7 @@ class ExecuteCoder {
           continue;
         }
         CoreInstruction one = instruction(action, 0);
-        one.areas.push_back(area(subscript(operand), place, site_.shifts(subscript(operand), 0)));
+        one.areas.push_back(area(id_at<OperandId>(operand), place, site_.shifts(id_at<OperandId>(operand), 0)));
         one.from = std::move(ends[place].from);
         one.to = std::move(ends[place].to);
         out[place].push_back(std::move(one));
@@ -174,8 +174,8 @@ class ExecuteCoder {
     if (one.sub_tasks.empty()) {
       return;  // Its tile is shorter than others'.
     }
-    for (std::size_t k = 0; k < placed_.op.operands.size(); ++k) {
-      const std::size_t source = partition::first_like(placed_.op, k);
+    for (const OperandId k : placed_.op.operands.ids()) {
+      const OperandId source = partition::first_like(placed_.op, k);
       one.areas.push_back(area(source, place, site_.shifts(source, step)));
     }
     out[place].push_back(std::move(one));
@@ -204,11 +204,11 @@ class ExecuteCoder {
 
   void add_shift(const program::Rotation& rotation, const Parcels& moved, std::int64_t step,
                  Lists& out) const {
-    const auto k = subscript(rotation.operand);
+    const auto k = rotation.operand;
     Shifts shifts = site_.shifts(k, step);  // Along dimensions in turn, this one the last of them.
     for (std::size_t i = 0; i < shifts.size(); ++i) {
       const Spin& spin = site_.spins(k)[i];
-      shifts[i] = site_.turns(spin.axis, spin.dim <= subscript(rotation.dim) ? step + 1 : step);
+      shifts[i] = site_.turns(spin.axis, spin.dim <= rotation.dim ? step + 1 : step);
     }
     for (const auto& [operand, ends] : moved) {
       for (std::size_t place = 0; place < ends.size(); ++place) {
@@ -228,8 +228,8 @@ class ExecuteCoder {
   void add_round(const program::Round& round, std::int64_t number, const std::vector<char>& works,
                  Lists& out) const {
     const Parcels moved = parcels(round.exchange, job_.chip, asked_);
-    const std::size_t k =
-        works_on_rows(placed_.op) || moved.empty() ? 0 : subscript(moved.begin()->first);
+    const OperandId k =
+        works_on_rows(placed_.op) || moved.empty() ? 0 : moved.begin()->first.index();
     for (std::size_t place = 0; place < asked_.size(); ++place) {
       CoreInstruction one = instruction(Action::Reduce, number);
       for (const auto& [operand, ends] : moved) {
@@ -299,13 +299,13 @@ void add_allocations(const BufferBook& book, std::int32_t position, Lists& out) 
 }
 
 void add_loading(const program::Loading& loading, const CoreInstruction& like,
-                 const std::function<Area(std::int32_t operand)>& area, const Asked& asked,
+                 const std::function<Area(OperandId operand)>& area, const Asked& asked,
                  Lists& out) {
   for (const program::LoadPiece& piece : loading.pieces) {
     for (const std::int32_t core : piece.cores) {
       if (asked.place(core) >= 0) {
         CoreInstruction one = like;
-        one.areas = {area(piece.operand)};
+        one.areas = {area(piece.operand.value)};
         one.bytes = piece.bytes;
         out[subscript(asked.place(core))].push_back(std::move(one));
       }
@@ -347,10 +347,10 @@ Lists Coder::at(std::int32_t position, std::span<const std::int32_t> cores) {
   const OpId op = instruction.op();
   const Places places(job_, book_, spaces_, op);
   if (instruction.opcode == program::Opcode::Preload) {
-    const auto area = [&](std::int32_t operand) {
-      return Area{.tensor = job_.graph.ops[op].operands[subscript(operand)].tensor,
+    const auto area = [&](OperandId operand) {
+      return Area{.tensor = job_.graph.ops[op].operands[operand].tensor,
                   .box = {},
-                  .places = places.preloaded(subscript(operand))};
+                  .places = places.preloaded(operand)};
     };
     add_loading(expander_.preload(op), told(Action::Preload, op), area, asked, out);
     return out;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/emulate/machine/job.hpp"
 #include "elk/emulate/machine/site.hpp"
 #include "elk/emulate/machine/tape.hpp"
@@ -28,7 +29,7 @@ struct Parcel {
 /// What rotates lies in a circle along its rotated dimension.
 struct Area {
   TensorId tensor;
-  std::vector<partition::Indices> box;  // of every dimension
+  Table<DimId, partition::Indices> box;  // of every dimension
   std::vector<Segment> places;
 };
 

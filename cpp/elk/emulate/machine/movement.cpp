@@ -15,11 +15,11 @@ std::int64_t bytes_of(std::int64_t elements, std::int64_t bits) {
   return partition::element_bytes(elements, bits).value;
 }
 
-Moved moved(Action action, std::size_t k, std::int32_t from, std::int64_t bytes) {
+Moved moved(Action action, OperandId k, std::int32_t from, std::int64_t bytes) {
   return {.action = action,
           .op = OpId::none,
           .step = 0,
-          .operand = static_cast<std::int32_t>(k),
+          .operand = k,
           .from = from,
           .bytes = bytes};
 }
@@ -37,7 +37,7 @@ std::vector<std::byte> cut_out(std::span<const std::byte> image, const ir::Tenso
 }
 
 /// Writes bytes [part.begin, part.begin + part.bytes) of a piece to where they lie.
-void write_part(const Operands& operands, std::size_t k, std::size_t worker,
+void write_part(const Operands& operands, OperandId k, std::size_t worker,
                 const std::vector<std::byte>& piece, const Segment& part) {
   const View view = operands.view(k, worker, 8);
   if (subscript(part.begin + part.bytes) <= piece.size()) {
@@ -50,13 +50,13 @@ void write_part(const Operands& operands, std::size_t k, std::size_t worker,
 }
 
 /// Whether a piece lies in ascending order of its indices, in whole bytes.
-bool lies_in_order(const Operands& operands, std::size_t k) {
+bool lies_in_order(const Operands& operands, OperandId k) {
   return !operands.site().rotates(k) && operands.site().bits(k) % 8 == 0;
 }
 
 /// The same as write_part of what is cut out of the whole tensor, run by run; the padding behind a
 /// piece is zero.
-void write_cut(const Operands& operands, std::size_t k, std::size_t worker,
+void write_cut(const Operands& operands, OperandId k, std::size_t worker,
                std::span<const std::byte> image, const Segment& part) {
   const View view = operands.view(k, worker, 8);
   const std::int64_t size = operands.site().bits(k) / 8;
@@ -80,7 +80,7 @@ void write_cut(const Operands& operands, std::size_t k, std::size_t worker,
 }
 
 /// Brings a part of a worker's piece from the whole tensor.
-void fill_part(const Operands& operands, std::size_t k, std::size_t worker,
+void fill_part(const Operands& operands, OperandId k, std::size_t worker,
                std::span<const std::byte> image, const Segment& part) {
   if (lies_in_order(operands, k)) {
     write_cut(operands, k, worker, image, part);
@@ -92,7 +92,7 @@ void fill_part(const Operands& operands, std::size_t k, std::size_t worker,
              part);
 }
 
-bool is_own(const Operands& operands, std::size_t k) {
+bool is_own(const Operands& operands, OperandId k) {
   return operands.site().op().operands[k].access == ir::Access::Read &&
          partition::first_like(operands.site().op(), k) == k;
 }
@@ -143,7 +143,7 @@ std::int32_t sender(const Holding& holding, std::int32_t core, const chip::Chip&
 /// A tensor at rest.
 class Rest {
  public:
-  Rest(const Operands& operands, std::size_t k, const partition::Layout& layout)
+  Rest(const Operands& operands, OperandId k, const partition::Layout& layout)
       : operands_(operands), k_(k), holdings_(layout) {
     const program::Buffer* buffer = operands.machine().book.rest(number());
     if (buffer != nullptr) {
@@ -182,13 +182,13 @@ class Rest {
   [[nodiscard]] TensorId number() const { return operands_.site().op().operands[k_].tensor; }
 
   const Operands& operands_;
-  std::size_t k_;
+  OperandId k_;
   Holdings holdings_;
   Storage storage_;
 };
 
 /// What a core needs of a tensor at rest, in ascending order.
-std::vector<std::byte> from_rest(const Operands& operands, std::size_t k, std::size_t worker,
+std::vector<std::byte> from_rest(const Operands& operands, OperandId k, std::size_t worker,
                                  const Rest& rest) {
   const std::int64_t bits = operands.site().bits(k);
   const std::int64_t count = operands.first_held(k, worker).elements();
@@ -202,14 +202,14 @@ std::vector<std::byte> from_rest(const Operands& operands, std::size_t k, std::s
 }
 
 /// Writes a gathered piece, in ascending order, to where it lies.
-void write_gathered(const Operands& operands, std::size_t k, std::size_t worker,
+void write_gathered(const Operands& operands, OperandId k, std::size_t worker,
                     std::vector<std::byte> found) {
   const std::vector<std::byte> piece = operands.in_place_order(k, worker, std::move(found));
   write_part(operands, k, worker, piece,
              {.begin = 0, .bytes = static_cast<std::int64_t>(piece.size()) - 8});
 }
 
-void gather_from_rest(const Operands& operands, std::size_t k, const partition::Layout& layout) {
+void gather_from_rest(const Operands& operands, OperandId k, const partition::Layout& layout) {
   const Rest rest(operands, k, layout);
   const std::int64_t bits = operands.site().bits(k);
   operands.for_each_worker(0, [&](std::size_t worker) {
@@ -224,7 +224,7 @@ void gather_from_rest(const Operands& operands, std::size_t k, const partition::
   });
 }
 
-void gather_operand(const Operands& operands, std::size_t k) {
+void gather_operand(const Operands& operands, OperandId k) {
   Machine& machine = operands.machine();
   const TensorId tensor = operands.site().op().operands[k].tensor;
   const std::optional<partition::Layout> rest = program::rest_layout(
@@ -247,7 +247,7 @@ void gather_operand(const Operands& operands, std::size_t k) {
 }
 
 /// The slices of a preloaded piece that its peers received.
-void fetch_slices(const Operands& operands, std::size_t k, std::size_t worker) {
+void fetch_slices(const Operands& operands, OperandId k, std::size_t worker) {
   const Operands::Slices cut = operands.slices(k, worker);
   const Held& held = operands.first_held(k, worker);
   const View mine = operands.view(k, worker, 8);
@@ -272,7 +272,7 @@ void fetch_slices(const Operands& operands, std::size_t k, std::size_t worker) {
 
 void preload(const Operands& operands) {
   Machine& machine = operands.machine();
-  for (std::size_t k = 0; k < operands.site().op().operands.size(); ++k) {
+  for (const OperandId k : operands.site().op().operands.ids()) {
     if (!operands.is_preloaded(k) || !is_own(operands, k)) {
       continue;
     }
@@ -289,7 +289,7 @@ void preload(const Operands& operands) {
 
 void load_residents(const Operands& operands) {
   Machine& machine = operands.machine();
-  for (std::size_t k = 0; k < operands.site().op().operands.size(); ++k) {
+  for (const OperandId k : operands.site().op().operands.ids()) {
     const ir::Operand& operand = operands.site().op().operands[k];
     if (machine.job.chip.hbm || !is_own(operands, k) ||
         !partition::from_hbm(machine.job.graph, operand)) {
@@ -323,7 +323,7 @@ void spread_input(Machine& machine, TensorId tensor) {
 }
 
 void gather(const Operands& operands) {
-  for (std::size_t k = 0; k < operands.site().op().operands.size(); ++k) {
+  for (const OperandId k : operands.site().op().operands.ids()) {
     if (is_own(operands, k) && operands.is_gathered(k)) {
       gather_operand(operands, k);
     }
@@ -331,7 +331,7 @@ void gather(const Operands& operands) {
 }
 
 void distribute(const Operands& operands) {
-  for (std::size_t k = 0; k < operands.site().op().operands.size(); ++k) {
+  for (const OperandId k : operands.site().op().operands.ids()) {
     if (operands.is_preloaded(k) && is_own(operands, k)) {
       operands.for_each_worker(0, [&](std::size_t worker) { fetch_slices(operands, k, worker); });
     }

@@ -20,7 +20,7 @@ struct Pass {
 /// One shift of an operand along its spin number `along`, after `shifts` along each of them.
 class Turn {
  public:
-  Turn(const Operands& operands, std::size_t k, std::size_t along, Shifts shifts)
+  Turn(const Operands& operands, OperandId k, std::size_t along, Shifts shifts)
       : operands_(operands),
         site_(operands.site()),
         k_(k),
@@ -151,7 +151,7 @@ class Turn {
 
   const Operands& operands_;
   const Site& site_;
-  std::size_t k_;
+  OperandId k_;
   std::size_t along_;
   Spin spin_;
   std::int64_t pace_;
@@ -179,7 +179,7 @@ std::vector<std::pair<std::size_t, SharedRun>> part_of(const Pass& pass, std::in
 /// Moves one load of the transfer buffers: into them on all cores, then to its place on all cores.
 /// The transfer buffer is the reserved bytes in front of all others. Where parts of a ring are of
 /// different lengths all cores read before any of them writes.
-void move_load(const Operands& operands, std::size_t k, const std::vector<Pass>& passes,
+void move_load(const Operands& operands, OperandId k, const std::vector<Pass>& passes,
                std::pair<std::int64_t, std::int64_t> load, std::int64_t step) {
   const Site& site = operands.site();
   const std::int64_t bits = site.bits(k);
@@ -232,7 +232,7 @@ void move_load(const Operands& operands, std::size_t k, const std::vector<Pass>&
 }
 
 /// Notes what a worker receives from each core.
-void note_pass(const Operands& operands, std::size_t k, std::size_t worker, const Pass& pass,
+void note_pass(const Operands& operands, OperandId k, std::size_t worker, const Pass& pass,
                std::int64_t step) {
   std::map<std::size_t, std::int64_t> elements;
   for (const auto& [from, run] : pass.runs) {
@@ -243,13 +243,13 @@ void note_pass(const Operands& operands, std::size_t k, std::size_t worker, cons
                   {.action = Action::Shift,
                    .op = OpId::none,
                    .step = step,
-                   .operand = static_cast<std::int32_t>(k),
+                   .operand = k,
                    .from = operands.site().workers()[from].core,
                    .bytes = partition::element_bytes(count, operands.site().bits(k)).value});
   }
 }
 
-void shift_operand(const Operands& operands, std::size_t k, std::size_t along, const Shifts& shifts,
+void shift_operand(const Operands& operands, OperandId k, std::size_t along, const Shifts& shifts,
                    std::int64_t step) {
   const Turn turn(operands, k, along, shifts);
   std::vector<Pass> passes(operands.site().workers().size());
@@ -279,7 +279,7 @@ void shift(const Operands& operands, std::int64_t step) {
   if (step + 1 >= site.tiling().steps) {
     return;
   }
-  for (std::size_t k = 0; k < site.op().operands.size(); ++k) {
+  for (const OperandId k : site.op().operands.ids()) {
     if (partition::first_like(site.op(), k) != k) {
       continue;
     }

@@ -30,7 +30,7 @@ struct Moved {
   Action action;
   OpId op;
   std::int64_t step;  // of a Shift: after which
-  std::int32_t operand;
+  OperandId operand;
   std::int32_t from;  // a core, or one of the above
   std::int64_t bytes;
 

@@ -9,7 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
+#include "elk/base/table.hpp"
 
 namespace elk::partition {
 namespace {
@@ -28,7 +30,7 @@ std::pair<std::size_t, std::size_t> places(const Pieces& pieces, std::int64_t be
 }
 
 /// A part of a tensor, one set of indices a dimension.
-using Block = std::vector<Indices>;
+using Block = Table<DimId, Indices>;
 
 /// Per dimension the union of the sets of the cores at places [first, last).
 Block around(const Pieces& pieces, std::size_t first, std::size_t last) {
@@ -48,7 +50,7 @@ Block around(const Pieces& pieces, std::size_t first, std::size_t last) {
 std::size_t end_of_run(const Layout& layout, std::size_t first, std::size_t last) {
   std::size_t inner = 1;
   for (std::size_t i = layout.order.size(); i-- > 0;) {
-    const auto axis = static_cast<std::size_t>(layout.order[i]);
+    const auto axis = layout.order[i];
     const std::size_t outer = inner * static_cast<std::size_t>(layout.factors[axis]);
     if (first % outer != 0 || first + outer > last) {
       const std::size_t end = std::min(last, ((first / outer) + 1) * outer);
@@ -83,7 +85,7 @@ std::int64_t volume(const Block& block) {
 
 std::int64_t shared_volume(const Block& a, const Block& b) {
   std::int64_t product = 1;
-  for (std::size_t dim = 0; dim < a.size(); ++dim) {
+  for (const DimId dim : a.ids()) {
     product *= common(a[dim], b[dim]);
   }
   return product;
@@ -119,7 +121,7 @@ Crossing around_chips(const Pieces* held, const Pieces& needed, const chip::Chip
 class Parts {
  public:
   Parts(std::size_t dims, std::span<const std::vector<std::vector<Block>>> all) : ends_(dims) {
-    for (std::size_t dim = 0; dim < ends_.size(); ++dim) {
+    for (const DimId dim : ends_.ids()) {
       for (const std::vector<std::vector<Block>>& chips : all) {
         for (const std::vector<Block>& blocks : chips) {
           for (const Block& block : blocks) {
@@ -151,7 +153,7 @@ class Parts {
   /// Elements of every part.
   [[nodiscard]] std::vector<std::int64_t> sizes() const {
     std::vector<std::int64_t> result{1};
-    for (std::size_t dim = 0; dim < ends_.size(); ++dim) {
+    for (const DimId dim : ends_.ids()) {
       const std::vector<std::int64_t>& ends = ends_[dim];
       std::vector<std::int64_t> next;
       next.reserve(result.size() * width(dim));
@@ -173,13 +175,13 @@ class Parts {
     }
   }
 
-  [[nodiscard]] std::size_t width(std::size_t dim) const {
+  [[nodiscard]] std::size_t width(DimId dim) const {
     return std::max<std::size_t>(1, ends_[dim].size());
   }
 
   void mark(const Block& block, std::uint64_t chip, std::vector<std::uint64_t>& result) const {
     std::vector<std::size_t> parts{0};
-    for (std::size_t dim = 0; dim < ends_.size(); ++dim) {
+    for (const DimId dim : ends_.ids()) {
       const auto at = [&](std::int64_t end) {
         return static_cast<std::size_t>(
             std::lower_bound(ends_[dim].begin(), ends_[dim].end(), end) - ends_[dim].begin());
@@ -199,7 +201,7 @@ class Parts {
     }
   }
 
-  std::vector<std::vector<std::int64_t>> ends_;  // by dimension, ascending
+  Table<DimId, std::vector<std::int64_t>> ends_;  // by dimension, ascending
   std::size_t count_ = 1;
 };
 

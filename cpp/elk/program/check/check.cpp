@@ -51,7 +51,7 @@ bool positions_in_range(CheckContext& context) {
 void check_divisors(CheckContext& context, OpId id) {
   const ir::Op& op = context.graph.ops[id];
   const OpPlan& plan = context.program.ops[id];
-  for (std::size_t k = 0; k < op.operands.size(); ++k) {
+  for (const OperandId k : op.operands.ids()) {
     const std::int64_t divisor = plan.divisor[k];
     const std::string who = text(named(context.graph, id), ", operand ", k);
     if (!context.chip.hbm || !partition::from_hbm(context.graph, op.operands[k])) {

@@ -113,7 +113,7 @@ class CoverageChecker {
   [[nodiscard]] std::vector<std::pair<TensorId, Bytes>> footprint(OpId id) {
     const ir::Op& op = graph_.ops[id];
     std::vector<std::pair<TensorId, Bytes>> out;
-    for (std::size_t k = 0; k < op.operands.size(); ++k) {
+    for (const OperandId k : op.operands.ids()) {
       const TensorId tensor = op.operands[k].tensor;
       auto found = std::find_if(out.begin(), out.end(),
                                 [&](const auto& entry) { return entry.first == tensor; });
@@ -133,7 +133,7 @@ class CoverageChecker {
     }
     const Life life{preload_[id], execute_[id]};
     for (const ExecuteSpace& piece : spaces_.preload(id)) {
-      const TensorId tensor = op.operands[static_cast<std::size_t>(piece.operand)].tensor;
+      const TensorId tensor = op.operands[piece.operand].tensor;
       require(text("preload of ", named(graph_, id)), tensor,
               held(id, tensor, life, {Role::Preload}), piece.bytes);
     }
@@ -143,7 +143,7 @@ class CoverageChecker {
   void check_copies(OpId id, const std::string& who) {
     const ir::Op& op = graph_.ops[id];
     const Life now{execute_[id], execute_[id]};
-    for (std::size_t k = 0; k < op.operands.size(); ++k) {
+    for (const OperandId k : op.operands.ids()) {
       const ir::Operand& operand = op.operands[k];
       if (operand.access == ir::Access::Read && !partition::from_hbm(graph_, operand) &&
           producer_is_valid(operand.tensor) && !spaces_.in_place(id, k)) {

@@ -66,14 +66,14 @@ class Collector {
     rest_inputs(id, op);
     for (const ExecuteSpace& piece : spaces_.preload(id)) {
       const std::int32_t issued = required(at_.preload[id], "preload", op);
-      append(id, op.operands[static_cast<std::size_t>(piece.operand)].tensor, Role::Preload, piece.bytes,
+      append(id, op.operands[piece.operand].tensor, Role::Preload, piece.bytes,
              {issued, now});
     }
     if (!chip_.hbm) {
       keep_resident(id, op);
     }
     for (const ExecuteSpace& piece : spaces_.execute(id)) {
-      append(id, op.operands[static_cast<std::size_t>(piece.operand)].tensor, Role::Execute, piece.bytes, {now, now});
+      append(id, op.operands[piece.operand].tensor, Role::Execute, piece.bytes, {now, now});
     }
     for (const ir::Operand& operand : op.operands) {
       if (operand.access == ir::Access::Write) {
@@ -91,10 +91,10 @@ class Collector {
 
   /// Inputs that the op is the first to read. A spilled one is read from HBM.
   void rest_inputs(OpId id, const ir::Op& op) {
-    for (std::size_t k = 0; k < op.operands.size(); ++k) {
+    for (const OperandId k : op.operands.ids()) {
       const TensorId t = op.operands[k].tensor;
       const auto names_it = [&](const ir::Operand& x) { return x.tensor == t; };
-      const auto before = op.operands.begin() + static_cast<std::ptrdiff_t>(k);
+      const auto before = op.operands.begin() + static_cast<std::ptrdiff_t>(k.value);
       if (spaces_.lives().first_reader[t] == id && spaces_.lives().producer[t] == OpId::none &&
           graph_.tensors[t].home == ir::Home::Input &&
           std::none_of(op.operands.begin(), before, names_it)) {
@@ -116,7 +116,7 @@ class Collector {
 
   /// Pieces of HBM operands on a chip without HBM; readers that need the same piece share it.
   void keep_resident(OpId id, const ir::Op& op) {
-    for (std::size_t k = 0; k < op.operands.size(); ++k) {
+    for (const OperandId k : op.operands.ids()) {
       if (!partition::from_hbm(graph_, op.operands[k]) || partition::first_like(op, k) != k) {
         continue;
       }

@@ -28,7 +28,7 @@ struct Instruction {
 /// How one op runs: its cut, and how much of each HBM operand a core receives at preload.
 struct OpPlan {
   partition::ExecutePlan execute;
-  std::vector<std::int64_t> divisor;  // per operand; 0: not from HBM
+  Table<OperandId, std::int64_t> divisor;  // per operand; 0: not from HBM
   bool tree = false;                  // a row op adds up in a tree, not directly
   bool ring = false;                  // a collective's chips exchange in a ring, not all at once
 

@@ -11,16 +11,16 @@
 namespace elk::program {
 namespace {
 
-void append(std::vector<ExecuteSpace>& out, std::size_t operand, Bytes bytes) {
+void append(std::vector<ExecuteSpace>& out, OperandId operand, Bytes bytes) {
   if (bytes > Bytes{0}) {
-    out.push_back({.operand = static_cast<std::int32_t>(operand), .bytes = bytes});
+    out.push_back({.operand = operand, .bytes = bytes});
   }
 }
 
 /// Whether an earlier operand works on the same tensor where it rests: a second expression of it
 /// needs room of its own.
-bool taken(const ir::Op& op, const std::vector<std::int8_t>& in_place, std::size_t k) {
-  for (std::size_t i = 0; i < k; ++i) {
+bool taken(const ir::Op& op, const Table<OperandId, std::int8_t>& in_place, OperandId k) {
+  for (OperandId i{0}; i < k; ++i) {
     if (op.operands[i].tensor == op.operands[k].tensor && in_place[i] != 0) {
       return true;
     }
@@ -33,7 +33,7 @@ bool taken(const ir::Op& op, const std::vector<std::int8_t>& in_place, std::size
 Sizes sizes_of(const ir::Graph& graph, const ir::Op& op, const partition::ExecutePlan& plan,
                const chip::Chip& chip) {
   Sizes out{.operand = partition::footprint(graph, op, plan, chip).operand, .rest = {}};
-  for (std::size_t k = 0; k < op.operands.size(); ++k) {
+  for (const OperandId k : op.operands.ids()) {
     const ir::Operand& operand = op.operands[k];
     Bytes rest{0};
     if (operand.access == ir::Access::Write) {
@@ -47,10 +47,10 @@ Sizes sizes_of(const ir::Graph& graph, const ir::Op& op, const partition::Execut
 }
 
 std::vector<ExecuteSpace> execute_space(const PlacedOp& placed, const Sizes& sizes,
-                                        const std::vector<std::int8_t>& in_place) {
+                                        const Table<OperandId, std::int8_t>& in_place) {
   const ir::Op& op = placed.op;
   std::vector<ExecuteSpace> out;
-  for (std::size_t k = 0; k < op.operands.size(); ++k) {
+  for (const OperandId k : op.operands.ids()) {
     if (partition::first_like(op, k) != k) {
       continue;
     }
@@ -68,7 +68,7 @@ std::vector<ExecuteSpace> execute_space(const PlacedOp& placed, const Sizes& siz
 
 std::vector<ExecuteSpace> preload_space(const PlacedOp& placed, const Sizes& sizes) {
   std::vector<ExecuteSpace> out;
-  for (std::size_t k = 0; k < placed.op.operands.size() && placed.chip.hbm; ++k) {
+  for (OperandId k{0}; k.index() < placed.op.operands.size() && placed.chip.hbm; ++k) {
     if (partition::from_hbm(placed.graph, placed.op.operands[k]) &&
         partition::first_like(placed.op, k) == k) {
       append(out, k, partition::preload_piece(sizes.operand[k], placed.plan.divisor[k]));
@@ -77,11 +77,11 @@ std::vector<ExecuteSpace> preload_space(const PlacedOp& placed, const Sizes& siz
   return out;
 }
 
-bool rotates(const partition::ExecutePlan& plan, std::size_t k) {
-  if (k >= plan.temporal.size()) {
+bool rotates(const partition::ExecutePlan& plan, OperandId k) {
+  if (k.index() >= plan.temporal.size()) {
     return false;
   }
-  const std::vector<std::int64_t>& factors = plan.temporal[k];
+  const Table<DimId, std::int64_t>& factors = plan.temporal[k];
   return std::any_of(factors.begin(), factors.end(), [](std::int64_t f) { return f > 1; });
 }
 
@@ -95,10 +95,10 @@ std::size_t result_operand(const ir::Op& op, TensorId tensor) {
 
 std::vector<ExecuteSpace> execute_space(const ir::Graph& graph, const ir::Op& op,
                                         const OpPlan& plan,
-                                        const std::vector<const partition::Layout*>& have,
+                                        const Table<OperandId, const partition::Layout*>& have,
                                         const chip::Chip& chip) {
-  std::vector<std::int8_t> in_place(op.operands.size(), 0);
-  for (std::size_t k = 0; k < op.operands.size(); ++k) {
+  Table<OperandId, std::int8_t> in_place(op.operands.size(), 0);
+  for (const OperandId k : op.operands.ids()) {
     if (have[k] != nullptr && !have[k]->spread && !rotates(plan.execute, k)) {
       const bool ready =
           partition::same(*have[k], partition::layout(graph, op, k, plan.execute, chip));
@@ -110,7 +110,7 @@ std::vector<ExecuteSpace> execute_space(const ir::Graph& graph, const ir::Op& op
 
 std::vector<ExecuteSpace> execute_space(const ir::Graph& graph, const ir::Op& op,
                                         const OpPlan& plan,
-                                        const std::vector<std::int8_t>& in_place,
+                                        const Table<OperandId, std::int8_t>& in_place,
                                         const chip::Chip& chip) {
   return execute_space({graph, op, plan, chip}, sizes_of(graph, op, plan.execute, chip), in_place);
 }
@@ -130,7 +130,7 @@ std::optional<partition::Layout> rest_layout(const ir::Graph& graph, TensorId te
   const OpId producer = lives.producer[tensor];
   if (producer != OpId::none) {
     const ir::Op& maker = graph.ops[producer];
-    return partition::layout(graph, maker, result_operand(maker, tensor),
+    return partition::layout(graph, maker, id_at<OperandId>(result_operand(maker, tensor)),
                              ops[producer].execute, chip);
   }
   const ir::Tensor& about = graph.tensors[tensor];

@@ -17,7 +17,7 @@ namespace elk::program {
 
 /// Bytes that one operand of an op takes on every core.
 struct ExecuteSpace {
-  std::int32_t operand;
+  OperandId operand;
   Bytes bytes;
 
   friend bool operator==(const ExecuteSpace&, const ExecuteSpace&) = default;
@@ -28,12 +28,12 @@ struct ExecuteSpace {
 /// that several operands share is counted once, at the first of them.
 [[nodiscard]] std::vector<ExecuteSpace> execute_space(
     const ir::Graph& graph, const ir::Op& op, const OpPlan& plan,
-    const std::vector<const partition::Layout*>& have, const chip::Chip& chip);
+    const Table<OperandId, const partition::Layout*>& have, const chip::Chip& chip);
 
 /// The same where it is known of each operand whether the op works on it as it rests: 1, else 0.
 [[nodiscard]] std::vector<ExecuteSpace> execute_space(const ir::Graph& graph, const ir::Op& op,
                                                       const OpPlan& plan,
-                                                      const std::vector<std::int8_t>& in_place,
+                                                      const Table<OperandId, std::int8_t>& in_place,
                                                       const chip::Chip& chip);
 
 /// The bytes a core receives at preload, by operand; empty for an op without HBM data.

@@ -11,20 +11,20 @@ namespace {
 
 std::size_t hash_of(OpId kind, const partition::ExecutePlan& plan) {
   std::size_t hash = kind.index();
-  const auto mix = [&](std::size_t value) { hash = (hash ^ value) * 0x9e3779b97f4a7c15U; };
+  const auto mix = [&](AxisId value) { hash = (hash ^ value.index()) * 0x9e3779b97f4a7c15U; };
   for (const std::int64_t factor : plan.factors) {
-    mix(static_cast<std::size_t>(factor));
+    mix(id_at<AxisId>(factor));
   }
-  for (const std::int32_t axis : plan.order) {
-    mix(subscript(axis));
+  for (const AxisId axis : plan.order) {
+    mix(axis);
   }
   return hash;
 }
 
 /// Whether the operands of two equal ops name the same tensors twice where one of them does.
 bool same_pattern(const ir::Op& a, const ir::Op& b) {
-  for (std::size_t i = 0; i < a.operands.size(); ++i) {
-    for (std::size_t j = 0; j < i; ++j) {
+  for (const OperandId i : a.operands.ids()) {
+    for (OperandId j{0}; j < i; ++j) {
       if ((a.operands[i].tensor == a.operands[j].tensor) !=
           (b.operands[i].tensor == b.operands[j].tensor)) {
         return false;
@@ -108,7 +108,7 @@ const Sizes& Spaces::sizes(OpId op) {
   return *known;
 }
 
-bool Spaces::in_place(OpId op, std::size_t k) {
+bool Spaces::in_place(OpId op, OperandId k) {
   const ir::Operand& operand = graph_.ops[op].operands[k];
   const OpId producer = lives_.producer[operand.tensor];
   if (operand.access != ir::Access::Read || partition::from_hbm(graph_, operand) || producer == OpId::none ||
@@ -117,10 +117,10 @@ bool Spaces::in_place(OpId op, std::size_t k) {
                    // count on having what it needs.
   }
   const ir::Op& maker = graph_.ops[producer];
-  const std::size_t made = result_operand(maker, operand.tensor);
+  const OperandId made = id_at<OperandId>(result_operand(maker, operand.tensor));
   const auto [known, is_new] =
-      in_place_.try_emplace({class_of_[producer], static_cast<std::int32_t>(made),
-                             class_of_[op], static_cast<std::int32_t>(k)},
+      in_place_.try_emplace({class_of_[producer], static_cast<std::int32_t>(made.value),
+                             class_of_[op], static_cast<std::int32_t>(k.value)},
                             false);
   if (is_new) {
     known->second = partition::same(
@@ -133,8 +133,8 @@ bool Spaces::in_place(OpId op, std::size_t k) {
 
 std::vector<ExecuteSpace> Spaces::execute(OpId op) {
   const ir::Op& node = graph_.ops[op];
-  std::vector<std::int8_t> held(node.operands.size(), 0);
-  for (std::size_t k = 0; k < held.size(); ++k) {
+  Table<OperandId, std::int8_t> held(node.operands.size(), 0);
+  for (const OperandId k : held.ids()) {
     held[k] = in_place(op, k) ? 1 : 0;
   }
   return execute_space({graph_, node, ops_[op], chip_}, sizes(op), held);
@@ -147,7 +147,7 @@ std::vector<ExecuteSpace> Spaces::preload(OpId op) {
 Bytes Spaces::rest(TensorId tensor) {
   const OpId producer = lives_.producer[tensor];
   if (producer != OpId::none) {
-    return sizes(producer).rest[result_operand(graph_.ops[producer], tensor)];
+    return sizes(producer).rest[id_at<OperandId>(result_operand(graph_.ops[producer], tensor))];
   }
   const ir::Tensor& about = graph_.tensors[tensor];
   return about.home == ir::Home::Input ? input_space(about, chip_) : Bytes{0};

@@ -16,8 +16,8 @@ namespace elk::program {
 
 /// What an op holds under its cut, divisors aside.
 struct Sizes {
-  std::vector<Bytes> operand;  // of each operand, as in partition::Footprint
-  std::vector<Bytes> rest;     // of each operand that is a result
+  Table<OperandId, Bytes> operand;  // of each operand, as in partition::Footprint
+  Table<OperandId, Bytes> rest;     // of each operand that is a result
 };
 
 [[nodiscard]] Sizes sizes_of(const ir::Graph& graph, const ir::Op& op,
@@ -33,14 +33,14 @@ struct PlacedOp {
 
 /// Buffers that live for the op's execute only, where operand `k` lies ready if `in_place[k]`.
 [[nodiscard]] std::vector<ExecuteSpace> execute_space(const PlacedOp& placed, const Sizes& sizes,
-                                                      const std::vector<std::int8_t>& in_place);
+                                                      const Table<OperandId, std::int8_t>& in_place);
 [[nodiscard]] std::vector<ExecuteSpace> preload_space(const PlacedOp& placed, const Sizes& sizes);
 
 /// The operand by which `op` makes `tensor`.
 [[nodiscard]] std::size_t result_operand(const ir::Op& op, TensorId tensor);
 
 /// Whether operand `k` is split over the cores that share it, so that its pieces rotate.
-[[nodiscard]] bool rotates(const partition::ExecutePlan& plan, std::size_t k);
+[[nodiscard]] bool rotates(const partition::ExecutePlan& plan, OperandId k);
 
 /// Bytes of a graph input on every core, spread evenly over all of them, in eights.
 [[nodiscard]] Bytes input_space(const ir::Tensor& tensor, const chip::Chip& chip);
@@ -61,7 +61,7 @@ class Spaces {
   [[nodiscard]] const Lifetimes& lives() const { return lives_; }
   [[nodiscard]] const Sizes& sizes(OpId op);
   /// Whether operand `k` lies, in place, where the op needs it.
-  [[nodiscard]] bool in_place(OpId op, std::size_t k);
+  [[nodiscard]] bool in_place(OpId op, OperandId k);
   [[nodiscard]] std::vector<ExecuteSpace> execute(OpId op);
   [[nodiscard]] std::vector<ExecuteSpace> preload(OpId op);
   /// Bytes of a tensor at rest on every core: what its producer leaves, or an even spread of an

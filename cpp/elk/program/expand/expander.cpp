@@ -121,9 +121,9 @@ std::int32_t Expander::preload_of(OpId op) const { return preload_of_[op]; }
 
 Execution Expander::execution(OpId op) const {
   const ir::Op& node = graph_.ops[op];
-  std::vector<std::optional<partition::Layout>> layouts(node.operands.size());
-  std::vector<const partition::Layout*> have(node.operands.size(), nullptr);
-  for (std::size_t k = 0; k < node.operands.size(); ++k) {
+  Table<OperandId, std::optional<partition::Layout>> layouts(node.operands.size());
+  Table<OperandId, const partition::Layout*> have(node.operands.size(), nullptr);
+  for (const OperandId k : node.operands.ids()) {
     const ir::Operand& operand = node.operands[k];
     if (operand.access == ir::Access::Read && !partition::from_hbm(graph_, operand)) {
       layouts[k] = rest_layout(graph_, operand.tensor, ops_, lives_, chip_);

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "elk/base/ids.hpp"
 #include "elk/chip/chip.hpp"
 #include "elk/program/expand/groups.hpp"
 
@@ -29,7 +30,7 @@ enum class Pattern : std::uint8_t {
 /// the runs of a whole piece.
 struct Transfer {
   Pattern pattern;
-  std::int32_t operand;  // whose data they are
+  OperandId operand;  // whose data they are
   std::int32_t from;     // in Exchange::groups; -1 except of Fetch
   std::int32_t to;       // in Exchange::groups
   std::int64_t unit;
@@ -51,7 +52,7 @@ struct Exchange {
 
 /// One core's sending of one part: to all receivers at once where the chip multicasts.
 struct Send {
-  std::int32_t operand;
+  OperandId operand;
   std::int32_t core;  // -1: an equal share of it lies on every core
   std::span<const std::int32_t> receivers;
   std::int64_t bytes;

@@ -176,14 +176,14 @@ double most_weighed(const std::vector<Share>& shares, const Group& group) {
 double read_once(const Problem& problem, OpId op) {
   const ir::Op& node = problem.graph().ops[op];
   const partition::ExecutePlan whole{
-      .factors = std::vector<std::int64_t>(node.axes.size(), 1),
-      .temporal = std::vector<std::vector<std::int64_t>>(node.operands.size()),
-      .pace = std::vector<std::int64_t>(node.axes.size(), 0),
+      .factors = Table<AxisId, std::int64_t>(node.axes.size(), 1),
+      .temporal = Table<OperandId, Table<DimId, std::int64_t>>(node.operands.size()),
+      .pace = Table<AxisId, std::int64_t>(node.axes.size(), 0),
       .order = {},
       .loops = {},
-      .mesh_dims = std::vector<std::int32_t>(node.axes.size(), -1)};
+      .mesh_dims = Table<AxisId, std::int32_t>(node.axes.size(), -1)};
   double sum = 0.0;
-  for (std::size_t k = 0; k < node.operands.size(); ++k) {
+  for (const OperandId k : node.operands.ids()) {
     if (partition::from_hbm(problem.graph(), node.operands[k]) &&
         partition::first_like(node, k) == k) {
       sum += static_cast<double>(

@@ -14,10 +14,10 @@ constexpr std::size_t kReach = 128;  // ops after an execute whose preloads are 
 /// Bytes of the activations that an op reads and writes, each tensor once: they rest on chip whole.
 double resting_bytes(const ir::Graph& graph, const ir::Op& op) {
   double sum = 0.0;
-  for (std::size_t k = 0; k < op.operands.size(); ++k) {
+  for (const OperandId k : op.operands.ids()) {
     const ir::Operand& operand = op.operands[k];
     const bool again =
-        std::any_of(op.operands.begin(), op.operands.begin() + static_cast<std::ptrdiff_t>(k),
+        std::any_of(op.operands.begin(), op.operands.begin() + static_cast<std::ptrdiff_t>(k.value),
                     [&](const ir::Operand& other) { return other.tensor == operand.tensor; });
     if (!again && !partition::from_hbm(graph, operand)) {
       sum += static_cast<double>(ir::bytes(graph.tensors[operand.tensor]).value);

@@ -79,11 +79,11 @@ class Trees {
   }
 
   /// The cuts of ops that take that least, after `bound`.
-  [[nodiscard]] Table<OpId, std::vector<std::int64_t>> cuts() {
+  [[nodiscard]] Table<OpId, Table<AxisId, std::int64_t>> cuts() {
     using Place = std::tuple<std::size_t, std::int32_t, std::size_t>;
     std::map<Place, CutId> known;  // by what hangs on an op, and its maker's front and shape
     Table<OpId, std::size_t> rests(below_.size(), 0);  // the shape of each op's result
-    Table<OpId, std::vector<std::int64_t>> result(below_.size());
+    Table<OpId, Table<AxisId, std::int64_t>> result(below_.size());
     for (const OpId op : below_.ids()) {
       if (!wiring_.hangs(op)) {
         continue;
@@ -384,7 +384,7 @@ StandingBound standing_bound(const Problem& problem, const Priced& priced) {
   return Trees(wiring).bound();
 }
 
-Table<OpId, std::vector<std::int64_t>> standing_cuts(const Problem& problem) {
+Table<OpId, Table<AxisId, std::int64_t>> standing_cuts(const Problem& problem) {
   return together(problem, Standings::Executes, {})->cuts;
 }
 

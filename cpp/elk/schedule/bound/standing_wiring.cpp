@@ -15,12 +15,12 @@ const cost::Standing& known_of(const cost::Front& front) {
 
 bool Wiring::hangs(OpId op) const {
   const bool small = problem_.graph().ops[op].kind != ir::OpKind::MatMul;
-  return standing(op).operand >= 0 && (small || standings_ == Standings::Executes);
+  return standing(op).operand != OperandId::none && (small || standings_ == Standings::Executes);
 }
 
 OpId Wiring::maker(OpId op) const {
   const ir::Op& node = problem_.graph().ops[op];
-  const TensorId tensor = node.operands[subscript(standing(op).operand)].tensor;
+  const TensorId tensor = node.operands[standing(op).operand].tensor;
   const OpId made_by = problem_.lives().producer[tensor];
   return made_by != OpId::none && hangs(made_by) ? made_by : OpId::none;
 }

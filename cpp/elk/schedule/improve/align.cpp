@@ -21,11 +21,11 @@ constexpr std::int64_t kSmallShare = 32;  // plans below room / 32 may grow up t
 constexpr std::size_t kNearest = 4;       // plans of the front that are tried
 
 /// The dimension of the tensor that `axis` of the layout cuts, or -1.
-std::int32_t cut_dim(const partition::Layout& layout, std::int32_t axis) {
-  for (std::size_t d = 0; d < layout.dims.size(); ++d) {
+DimId cut_dim(const partition::Layout& layout, AxisId axis) {
+  for (const DimId d : layout.dims.ids()) {
     const auto& axes = layout.dims[d].axes;
     if (std::find(axes.begin(), axes.end(), axis) != axes.end()) {
-      return static_cast<std::int32_t>(d);
+      return d;
     }
   }
   const auto& split = layout.split_axes;
@@ -35,7 +35,7 @@ std::int32_t cut_dim(const partition::Layout& layout, std::int32_t axis) {
 
 /// Whether each factor leaves a part of its axis to every core (design 3.1).
 bool every_core_works(const ir::Op& op, const partition::ExecutePlan& plan) {
-  for (std::size_t a = 0; a < op.axes.size(); ++a) {
+  for (const AxisId a : op.axes.ids()) {
     const std::int64_t tile = ceil_div(op.axes[a].size, plan.factors[a]);
     if (ceil_div(op.axes[a].size, tile) != plan.factors[a]) {
       return false;
@@ -45,17 +45,17 @@ bool every_core_works(const ir::Op& op, const partition::ExecutePlan& plan) {
 }
 
 /// The axis of `op` that must be cut as `cut` cuts the layout's, or -1 if there is none.
-std::int32_t followed_axis(const ir::Op& op, std::size_t slot, const partition::Layout& layout,
+AxisId followed_axis(const ir::Op& op, OperandId slot, const partition::Layout& layout,
                            std::int32_t cut) {
-  const std::int32_t dim = cut_dim(layout, cut);
-  return dim < 0 ? -1 : cuttable_axis(op, op.operands[slot], static_cast<std::size_t>(dim));
+  const DimId dim = cut_dim(layout, AxisId{cut});
+  return dim == DimId::none ? AxisId::none : cuttable_axis(op, op.operands[slot], dim);
 }
 
 /// Cuts `axis` by `factor`, inside all that is cut already; false where no plan can say so: cut
 /// before, it must be the innermost, and no mesh has two dimensions for it.
-bool cut_inside(std::int32_t axis, std::int64_t factor, bool in_lines,
+bool cut_inside(AxisId axis, std::int64_t factor, bool in_lines,
                 partition::ExecutePlan& plan) {
-  std::int64_t& cut = plan.factors[static_cast<std::size_t>(axis)];
+  std::int64_t& cut = plan.factors[axis];
   if (cut > 1) {
     cut *= factor;
     return !in_lines && plan.order.back() == axis;
@@ -77,25 +77,25 @@ std::int32_t mesh_dim(std::int64_t stride, const chip::Chip& chip) {
 }
 
 partition::ExecutePlan uncut_plan(const ir::Op& op) {
-  return {.factors = std::vector<std::int64_t>(op.axes.size(), 1),
-          .temporal = std::vector<std::vector<std::int64_t>>(op.operands.size()),
-          .pace = std::vector<std::int64_t>(op.axes.size(), 0),
+  return {.factors = Table<AxisId, std::int64_t>(op.axes.size(), 1),
+          .temporal = Table<OperandId, Table<DimId, std::int64_t>>(op.operands.size()),
+          .pace = Table<AxisId, std::int64_t>(op.axes.size(), 0),
           .order = {},
           .loops = {},
-          .mesh_dims = std::vector<std::int32_t>(op.axes.size(), -1)};
+          .mesh_dims = Table<AxisId, std::int32_t>(op.axes.size(), -1)};
 }
 
 /// Deals what `factor` cores need together out to them: cuts the outermost dimension of the operand
 /// that has indices left, so that what each holds is long runs. `later`: axes that are still to be
 /// cut. False if there is none.
-bool deal_out(const ir::Op& op, std::size_t slot, std::int64_t factor,
-              const std::vector<std::int32_t>& later, partition::ExecutePlan& plan) {
-  for (std::size_t dim = 0; dim < op.operands[slot].dims.size(); ++dim) {
-    const std::int32_t axis = cuttable_axis(op, op.operands[slot], dim);
-    if (axis < 0 || std::find(later.begin(), later.end(), axis) != later.end()) {
+bool deal_out(const ir::Op& op, OperandId slot, std::int64_t factor,
+              const std::vector<AxisId>& later, partition::ExecutePlan& plan) {
+  for (const DimId dim : op.operands[slot].dims.ids()) {
+    const AxisId axis = cuttable_axis(op, op.operands[slot], dim);
+    if (axis == AxisId::none || std::find(later.begin(), later.end(), axis) != later.end()) {
       continue;
     }
-    const auto at = static_cast<std::size_t>(axis);
+    const auto at = axis;
     const std::int64_t tile = ceil_div(op.axes[at].size, plan.factors[at]);
     const std::int64_t most = std::min(factor, tile);
     const bool open = plan.factors[at] == 1 || plan.order.back() == axis;
@@ -108,30 +108,30 @@ bool deal_out(const ir::Op& op, std::size_t slot, std::int64_t factor,
 
 }  // namespace
 
-std::int32_t cuttable_axis(const ir::Op& op, const ir::Operand& operand, std::size_t dim) {
+AxisId cuttable_axis(const ir::Op& op, const ir::Operand& operand, DimId dim) {
   const ir::Dim& map = operand.dims[dim];
   const bool plain = map.axes.size() == 1 && map.coef.front() == 1 && map.offset == 0;
-  const std::int32_t axis = plain ? map.axes.front() : -1;
-  return axis < 0 || op.axes[static_cast<std::size_t>(axis)].role == ir::AxisRole::Row ? -1 : axis;
+  const AxisId axis = plain ? map.axes.front() : AxisId::none;
+  return axis == AxisId::none || op.axes[axis].role == ir::AxisRole::Row ? AxisId::none : axis;
 }
 
-std::optional<partition::ExecutePlan> feed(const ir::Op& op, std::size_t slot,
+std::optional<partition::ExecutePlan> feed(const ir::Op& op, OperandId slot,
                                            const partition::Layout& layout) {
-  std::vector<std::int32_t> axes;  // for each cut of the layout, -1: its parts need the same
+  std::vector<AxisId> axes;  // for each cut of the layout, -1: its parts need the same
   for (const std::int32_t cut : layout.order) {
-    const bool shared = cut_dim(layout, cut) < 0;
-    axes.push_back(shared ? -1 : followed_axis(op, slot, layout, cut));
-    if (!shared && axes.back() < 0) {
+    const bool shared = cut_dim(layout, AxisId{cut}) == DimId::none;
+    axes.push_back(shared ? AxisId::none : followed_axis(op, slot, layout, cut));
+    if (!shared && axes.back() == AxisId::none) {
       return std::nullopt;
     }
   }
   partition::ExecutePlan plan = uncut_plan(op);
   std::int64_t left = 1;
   for (std::size_t i = 0; i < axes.size(); ++i) {
-    const std::int64_t factor = layout.factors[static_cast<std::size_t>(layout.order[i])];
-    if (axes[i] < 0) {
+    const std::int64_t factor = layout.factors[layout.order[i]];
+    if (axes[i] == AxisId::none) {
       const auto after = axes.begin() + static_cast<std::ptrdiff_t>(i);
-      const std::vector<std::int32_t> later(after, axes.end());
+      const std::vector<AxisId> later(after, axes.end());
       left *= deal_out(op, slot, factor, later, plan) ? 1 : factor;
     } else if (!cut_inside(axes[i], factor, false, plan)) {
       return std::nullopt;
@@ -141,7 +141,7 @@ std::optional<partition::ExecutePlan> feed(const ir::Op& op, std::size_t slot,
   return every_core_works(op, plan) ? std::optional(std::move(plan)) : std::nullopt;
 }
 
-std::optional<partition::ExecutePlan> follow(const ir::Op& op, std::size_t slot,
+std::optional<partition::ExecutePlan> follow(const ir::Op& op, OperandId slot,
                                              const partition::Layout& layout,
                                              const chip::Chip& chip) {
   partition::ExecutePlan plan = uncut_plan(op);
@@ -149,16 +149,16 @@ std::optional<partition::ExecutePlan> follow(const ir::Op& op, std::size_t slot,
     return std::nullopt;
   }
   for (const std::int32_t cut : layout.order) {
-    const std::int32_t axis = followed_axis(op, slot, layout, cut);
-    if (axis < 0) {
+    const AxisId axis = followed_axis(op, slot, layout, cut);
+    if (axis == AxisId::none) {
       return std::nullopt;
     }
     const auto at = static_cast<std::size_t>(cut);
-    if (!cut_inside(axis, layout.factors[at], chip::routed(chip), plan)) {
+    if (!cut_inside(axis, layout.factors[id_at<AxisId>(at)], chip::routed(chip), plan)) {
       return std::nullopt;
     }
     if (chip::routed(chip)) {
-      plan.mesh_dims[static_cast<std::size_t>(axis)] = mesh_dim(layout.grid_stride[at], chip);
+      plan.mesh_dims[axis] = mesh_dim(layout.grid_stride[id_at<AxisId>(at)], chip);
     }
   }
   return every_core_works(op, plan) ? std::optional(std::move(plan)) : std::nullopt;
@@ -169,9 +169,9 @@ namespace {
 /// A tensor between an op and a neighbour, as operands of both.
 struct Edge {
   OpId op;
-  std::size_t slot;
+  OperandId slot;
   OpId other;
-  std::size_t other_slot;
+  OperandId other_slot;
 };
 
 /// A choice and the least seconds it can cost: ties go to the earlier option.
@@ -308,7 +308,7 @@ class Alignment {
       result.push_back(stairs[k].choice.option);
     }
     const ir::Op& node = problem_.graph().ops[op];
-    for (std::size_t slot = 0; slot < node.operands.size(); ++slot) {
+    for (const OperandId slot : node.operands.ids()) {
       if (node.operands[slot].access == ir::Access::Read) {
         follow_maker(op, slot, result);
       } else {
@@ -320,21 +320,21 @@ class Alignment {
     return result;
   }
 
-  void follow_maker(OpId op, std::size_t slot, std::vector<std::int32_t>& result) {
+  void follow_maker(OpId op, OperandId slot, std::vector<std::int32_t>& result) {
     const TensorId tensor = operand(op, slot).tensor;
     const OpId maker = problem_.lives().producer[tensor];
     if (maker == OpId::none) {
       return;
     }
-    const std::size_t made = problem_.write_slot(tensor);
+    const OperandId made = problem_.write_slot(tensor);
     try_follow({.op = op, .slot = slot, .other = maker, .other_slot = made}, result);
   }
 
-  void follow_readers(OpId op, std::size_t slot, std::vector<std::int32_t>& result) {
+  void follow_readers(OpId op, OperandId slot, std::vector<std::int32_t>& result) {
     const TensorId tensor = operand(op, slot).tensor;
     for (const OpId reader : problem_.readers(op)) {
       const ir::Op& node = problem_.graph().ops[reader];
-      for (std::size_t k = 0; k < node.operands.size(); ++k) {
+      for (const OperandId k : node.operands.ids()) {
         if (node.operands[k].tensor == tensor) {
           try_follow({.op = op, .slot = slot, .other = reader, .other_slot = k}, result);
         }
@@ -342,15 +342,15 @@ class Alignment {
     }
   }
 
-  [[nodiscard]] const ir::Operand& operand(OpId op, std::size_t slot) const {
+  [[nodiscard]] const ir::Operand& operand(OpId op, OperandId slot) const {
     return problem_.graph().ops[op].operands[slot];
   }
 
   /// Adds the plan of an op that holds a tensor as its neighbour has it, if there is one.
   void try_follow(const Edge& edge, std::vector<std::int32_t>& result) {
     const std::int32_t neighbour = choice(edge.other).option;
-    const Key key{kind(edge.op), static_cast<std::int32_t>(edge.slot), kind(edge.other),
-                  static_cast<std::int32_t>(edge.other_slot), neighbour};
+    const Key key{kind(edge.op), static_cast<std::int32_t>(edge.slot.value), kind(edge.other),
+                  static_cast<std::int32_t>(edge.other_slot.value), neighbour};
     auto found = followed_.find(key);
     if (found == followed_.end()) {
       found = followed_.emplace(key, followed(edge)).first;

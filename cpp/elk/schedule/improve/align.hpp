@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -16,17 +15,17 @@ namespace elk::schedule {
 
 /// The axis of `op` that alone indexes dimension `dim` of an operand as it is and may be cut, or
 /// -1.
-[[nodiscard]] std::int32_t cuttable_axis(const ir::Op& op, const ir::Operand& operand,
-                                         std::size_t dim);
+[[nodiscard]] AxisId cuttable_axis(const ir::Op& op, const ir::Operand& operand,
+                                         DimId dim);
 
 /// A plan of `op` that holds operand `slot` as `layout` has it, where the axes of the op allow it.
-[[nodiscard]] std::optional<partition::ExecutePlan> follow(const ir::Op& op, std::size_t slot,
+[[nodiscard]] std::optional<partition::ExecutePlan> follow(const ir::Op& op, OperandId slot,
                                                            const partition::Layout& layout,
                                                            const chip::Chip& chip);
 
 /// A plan of `op` that leaves what it writes by operand `slot` as `layout` needs it, where the axes
 /// of the op allow it: what several cores need is dealt out to them in long runs. No grids.
-[[nodiscard]] std::optional<partition::ExecutePlan> feed(const ir::Op& op, std::size_t slot,
+[[nodiscard]] std::optional<partition::ExecutePlan> feed(const ir::Op& op, OperandId slot,
                                                          const partition::Layout& layout);
 
 /// In execution order, gives each op the plan that costs least between the layouts its operands

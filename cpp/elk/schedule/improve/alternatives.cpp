@@ -49,7 +49,7 @@ std::vector<Choice> likely_choices(const cost::Front& front, const Contention& c
 std::optional<Choice> following(Problem& problem, OpId reader, OpId op,
                                 const Table<OpId, Choice>& choices) {
   const ir::Op& node = problem.graph().ops[reader];
-  for (std::size_t slot = 0; slot < node.operands.size(); ++slot) {
+  for (const OperandId slot : node.operands.ids()) {
     const ir::Operand& operand = node.operands[slot];
     const auto tensor = operand.tensor;
     if (operand.access != ir::Access::Read || problem.lives().producer[tensor] != op) {
@@ -67,7 +67,7 @@ std::optional<Choice> feeding(Problem& problem, OpId op, OpId reader,
                               const Choice& choice) {
   const ir::Graph& graph = problem.graph();
   const ir::Op& node = graph.ops[reader];
-  for (std::size_t slot = 0; slot < node.operands.size(); ++slot) {
+  for (const OperandId slot : node.operands.ids()) {
     const TensorId tensor = node.operands[slot].tensor;
     if (node.operands[slot].access != ir::Access::Read ||
         problem.lives().producer[tensor] != op) {

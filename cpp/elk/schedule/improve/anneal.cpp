@@ -241,8 +241,8 @@ class Annealer {
     const ir::Op& op = problem_.graph().ops[place];
     const auto from =
         static_cast<std::size_t>(random_.below(static_cast<std::int64_t>(op.operands.size())));
-    for (std::size_t k = 0; k < op.operands.size(); ++k) {
-      const ir::Operand& operand = op.operands[(from + k) % op.operands.size()];
+    for (const OperandId k : op.operands.ids()) {
+      const ir::Operand& operand = op.operands[id_at<OperandId>((from + k.index()) % op.operands.size())];
       const OpId maker =
           problem_.lives().producer[operand.tensor];
       if (operand.access == ir::Access::Read && maker != OpId::none) {

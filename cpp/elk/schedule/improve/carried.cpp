@@ -23,14 +23,14 @@ namespace {
 constexpr std::size_t kMostCuts = 32;  // that are carried
 
 /// The cuttable axes of the first two dimensions of several indices of the result of `op`.
-std::vector<std::int32_t> outer_axes(const ir::Op& op) {
-  std::vector<std::int32_t> result;
+std::vector<AxisId> outer_axes(const ir::Op& op) {
+  std::vector<AxisId> result;
   for (const ir::Operand& operand : op.operands) {
-    for (std::size_t dim = 0; dim < operand.dims.size() && result.size() < 2; ++dim) {
-      const std::int32_t axis =
-          operand.access == ir::Access::Write ? cuttable_axis(op, operand, dim) : -1;
+    for (DimId dim{0}; dim.index() < operand.dims.size() && result.size() < 2; ++dim) {
+      const AxisId axis =
+          operand.access == ir::Access::Write ? cuttable_axis(op, operand, dim) : AxisId::none;
       const bool known = std::find(result.begin(), result.end(), axis) != result.end();
-      if (axis >= 0 && !known && op.axes[subscript(axis)].size > 1) {
+      if (axis != AxisId::none && !known && op.axes[axis].size > 1) {
         result.push_back(axis);
       }
     }
@@ -78,20 +78,20 @@ class OuterCuts {
   }
 
  private:
-  using Factors = std::vector<std::int64_t>;
+  using Factors = Table<AxisId, std::int64_t>;
   /// The dimensions along which the two axes lie, -1: there are none.
   using Sides = std::array<std::int32_t, 2>;
 
   void add(std::int64_t most_first, std::int64_t most_second, const Sides& sides) {
-    const auto size = [&](std::size_t i) { return op_.axes[subscript(axes_[i])].size; };
+    const auto size = [&](std::size_t i) { return op_.axes[axes_[i]].size; };
     for (const std::int64_t first : most_parts(size(0), most_first)) {
       Factors cut(op_.axes.size(), 1);
-      cut[subscript(axes_[0])] = first;
+      cut[axes_[0]] = first;
       add(cut, sides);
       const std::int64_t left = sides[0] < 0 ? most_second / first : most_second;
       for (const std::int64_t second :
            axes_.size() < 2 ? std::set<std::int64_t>{} : most_parts(size(1), left)) {
-        cut[subscript(axes_[1])] = second;
+        cut[axes_[1]] = second;
         add(cut, sides);
       }
     }
@@ -99,16 +99,16 @@ class OuterCuts {
 
   void add(const Factors& cut, const Sides& sides) {
     auto plan = partition::complete_plan(graph_, op_, cut,
-                                         std::vector<Factors>(op_.operands.size()), chip_);
+                                         Table<OperandId, Factors>(op_.operands.size()), chip_);
     if (!plan) {
       return;
     }
     if (sides[0] >= 0) {
       for (std::size_t i = 0; i < axes_.size(); ++i) {
-        plan->mesh_dims[subscript(axes_[i])] = cut[subscript(axes_[i])] > 1 ? sides[i] : -1;
+        plan->mesh_dims[axes_[i]] = cut[axes_[i]] > 1 ? sides[i] : -1;
       }
-      std::sort(plan->order.begin(), plan->order.end(), [&](std::int32_t a, std::int32_t b) {
-        return plan->mesh_dims[subscript(a)] < plan->mesh_dims[subscript(b)];
+      std::sort(plan->order.begin(), plan->order.end(), [&](AxisId a, AxisId b) {
+        return plan->mesh_dims[a] < plan->mesh_dims[b];
       });
     }
     if (std::find(plans_.begin(), plans_.end(), *plan) == plans_.end()) {
@@ -119,7 +119,7 @@ class OuterCuts {
   const ir::Graph& graph_;
   const ir::Op& op_;
   const chip::Chip& chip_;
-  std::vector<std::int32_t> axes_;
+  std::vector<AxisId> axes_;
   std::vector<partition::ExecutePlan> plans_;
 };
 
@@ -158,8 +158,8 @@ class Carry {
   }
 
   void follow_makers(OpId op) {
-    const std::vector<ir::Operand>& operands = node(op).operands;
-    for (std::size_t slot = 0; slot < operands.size() && !moved_[op]; ++slot) {
+    const Table<OperandId, ir::Operand>& operands = node(op).operands;
+    for (OperandId slot{0}; slot.index() < operands.size() && !moved_[op]; ++slot) {
       const TensorId tensor = operands[slot].tensor;
       const OpId maker = problem_.lives().producer[tensor];
       if (operands[slot].access == ir::Access::Read && maker != OpId::none && moved_[maker]) {
@@ -170,8 +170,8 @@ class Carry {
 
   void follow_readers(OpId op) {
     for (const OpId reader : problem_.readers(op)) {
-      const std::vector<ir::Operand>& operands = node(reader).operands;
-      for (std::size_t slot = 0; slot < operands.size() && !moved_[op]; ++slot) {
+      const Table<OperandId, ir::Operand>& operands = node(reader).operands;
+      for (OperandId slot{0}; slot.index() < operands.size() && !moved_[op]; ++slot) {
         const TensorId tensor = operands[slot].tensor;
         if (operands[slot].access == ir::Access::Read && moved_[reader] &&
             problem_.lives().producer[tensor] == op) {
@@ -182,7 +182,7 @@ class Carry {
   }
 
   /// Has `op` hold a tensor by operand `slot` as `other` has it by `other_slot`, if it can.
-  void hold(OpId op, std::size_t slot, OpId other, std::size_t other_slot) {
+  void hold(OpId op, OperandId slot, OpId other, OperandId other_slot) {
     const Table<OpId, std::int32_t>& front = problem_.front_of();
     const std::int32_t held = choices_[other].option;
     const auto [found, added] = known_.try_emplace(
@@ -224,7 +224,7 @@ Seconds alone(const Problem& problem, const Table<OpId, Choice>& choices) {
 std::vector<Table<OpId, Choice>> carried(Problem& problem, const Table<OpId, Choice>& base,
                                          Seconds most) {
   Carry carry(problem, base);
-  std::set<std::vector<std::vector<std::int64_t>>> known;  // sizes, and their cuts
+  std::set<std::vector<Table<AxisId, std::int64_t>>> known;  // sizes, and their cuts
   std::vector<Table<OpId, Choice>> result;
   for (OpId op{0}; op.value < problem.op_count() && known.size() < kMostCuts; ++op) {
     const ir::Op& node = problem.graph().ops[op];

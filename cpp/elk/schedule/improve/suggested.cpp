@@ -17,10 +17,10 @@ namespace {
 
 /// The cut as a plan in which nothing rotates, with the preload that holds most.
 std::optional<Choice> choice_of(Problem& problem, OpId op,
-                                const std::vector<std::int64_t>& factors, Bytes room) {
+                                const Table<AxisId, std::int64_t>& factors, Bytes room) {
   const ir::Op& node = problem.graph().ops[op];
   const std::optional<partition::ExecutePlan> plan = partition::complete_plan(
-      problem.graph(), node, factors, std::vector<std::vector<std::int64_t>>(node.operands.size()),
+      problem.graph(), node, factors, Table<OperandId, Table<DimId, std::int64_t>>(node.operands.size()),
       problem.chip());
   if (!plan) {
     return {};
@@ -40,11 +40,11 @@ std::optional<Choice> choice_of(Problem& problem, OpId op,
 }  // namespace
 
 std::vector<std::vector<Choice>> suggested(Problem& problem, Bytes room) {
-  const Table<OpId, std::vector<std::int64_t>> cuts = standing_cuts(problem);
+  const Table<OpId, Table<AxisId, std::int64_t>> cuts = standing_cuts(problem);
   std::vector<std::vector<Choice>> result(problem.fronts().size());
   std::set<std::pair<std::int32_t, std::vector<std::int64_t>>> known;
   for (const OpId op : first_ids<OpId>(problem.op_count())) {
-    const std::vector<std::int64_t>& factors = cuts[op];
+    const Table<AxisId, std::int64_t>& factors = cuts[op];
     const std::int32_t front = problem.front_of()[op];
     if (factors.empty() || !known.emplace(front, factors).second) {
       continue;

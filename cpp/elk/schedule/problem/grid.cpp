@@ -11,6 +11,7 @@
 #include "elk/base/ids.hpp"
 #include "elk/base/key_writer.hpp"
 #include "elk/base/rounding.hpp"
+#include "elk/base/table.hpp"
 #include "elk/chip/delivery.hpp"
 #include "elk/chip/ways.hpp"
 #include "elk/cost/exchange/link_loads.hpp"
@@ -130,11 +131,11 @@ LinkCount counted(const program::Exchange& exchange, const chip::Chip& chip) {
 using Slices = std::vector<program::Cores>;
 
 /// Of each chip the cores, numbered on it, that one slice goes to: several where it multicasts.
-std::vector<Slices> slices_of(const program::Loading& loading, std::size_t operand,
+std::vector<Slices> slices_of(const program::Loading& loading, OperandId operand,
                               const chip::Chip& chip) {
   std::vector<Slices> result(subscript(chip.chips));
   for (const program::LoadPiece& piece : loading.pieces) {
-    if (piece.operand != static_cast<std::int32_t>(operand)) {
+    if (piece.operand != operand) {
       continue;
     }
     Slices& here = result[subscript(piece.chip)];
@@ -150,24 +151,24 @@ std::vector<Slices> slices_of(const program::Loading& loading, std::size_t opera
 }
 
 /// Bytes of one slice: of an operand whose rows an index picks, those expected.
-std::int64_t slice_bytes(const ir::Graph& graph, const ir::Op& op, std::size_t k,
+std::int64_t slice_bytes(const ir::Graph& graph, const ir::Op& op, OperandId k,
                          const cost::PlanOption& option, std::int64_t divisor) {
   const ir::Operand& operand = op.operands[k];
   const std::int64_t whole = partition::preload_piece(option.footprint.operand[k], divisor).value;
   if (!operand.indirect) {
     return whole;
   }
-  const std::vector<std::int64_t> tile = partition::tiling(op, option.plan).tile;
+  const Table<AxisId, std::int64_t> tile = partition::tiling(op, option.plan).tile;
   const std::int64_t picks =
       partition::extent(graph.tensors[operand.tensor], operand,
-                        static_cast<std::size_t>(operand.indirect->dim), tile, tile)
+                        operand.indirect->dim, tile, tile)
           .count;
   const double share = operand.indirect->expected_picks / static_cast<double>(picks);
   return static_cast<std::int64_t>(std::ceil(static_cast<double>(whole) * std::min(1.0, share)));
 }
 
 /// Where the slices of an operand go: what the plan cuts, and which of the cuts tell slices apart.
-Key key_of(const ir::Op& op, std::size_t operand, const partition::ExecutePlan& plan,
+Key key_of(const ir::Op& op, OperandId operand, const partition::ExecutePlan& plan,
            std::int64_t divisor, const chip::Chip& chip) {
   const partition::Rotation rotation = partition::rotation(op, operand, plan, chip);
   Key key{static_cast<std::int32_t>(divisor), static_cast<std::int32_t>(rotation.ring),
@@ -177,9 +178,9 @@ Key key_of(const ir::Op& op, std::size_t operand, const partition::ExecutePlan& 
     key.push_back(static_cast<std::int32_t>(circle.stride));
   }
   key.push_back(0);
-  for (const std::int32_t axis : plan.order) {
-    key.push_back(static_cast<std::int32_t>(plan.factors[subscript(axis)]));
-    key.push_back(plan.mesh_dims[subscript(axis)]);
+  for (const AxisId axis : plan.order) {
+    key.push_back(static_cast<std::int32_t>(plan.factors[axis]));
+    key.push_back(plan.mesh_dims[axis]);
     key.push_back(partition::contains(op.operands[operand], axis) ? 1 : 0);
   }
   return key;
@@ -197,7 +198,7 @@ cost::Exchange exchange_on_grid(const program::Exchange& exchange, const chip::C
 }
 
 LinkCount count_gather(const ir::Graph& graph, const ir::Op& op, const partition::ExecutePlan& plan,
-                       std::span<const partition::Layout* const> have, const chip::Chip& chip) {
+                       TableView<OperandId, const partition::Layout* const> have, const chip::Chip& chip) {
   const program::OpPlan placed{.execute = plan, .divisor = {}};
   return counted(program::gather({graph, op, placed, chip}, have), chip);
 }
@@ -215,14 +216,14 @@ Deliveries::Deliveries(const chip::Chip& chip, LoadCounts* kept)
   one_.chips = 1;
 }
 
-Deliveries::Loads Deliveries::loads(const ir::Graph& graph, const ir::Op& op, std::size_t operand,
+Deliveries::Loads Deliveries::loads(const ir::Graph& graph, const ir::Op& op, OperandId operand,
                                     const cost::PlanOption& option, std::int64_t divisor) {
   Loads& known = known_[key_of(op, operand, option.plan, divisor, chip_)];
   if (known != nullptr) {
     return known;
   }
   const program::OpPlan plan{.execute = option.plan,
-                             .divisor = std::vector<std::int64_t>(op.operands.size(), divisor)};
+                             .divisor = Table<OperandId, std::int64_t>(op.operands.size(), divisor)};
   const std::vector<Slices> slices =
       slices_of(program::preload({graph, op, plan, chip_}), operand, chip_);
   std::vector<std::int32_t> all;
@@ -277,7 +278,7 @@ std::vector<std::int64_t> Deliveries::bytes_on_links(const ir::Graph& graph, con
                                                      const cost::PreloadState& state) {
   const auto modules = static_cast<std::int64_t>(attached_.size());
   std::vector<std::int64_t> sum;
-  for (std::size_t k = 0; k < op.operands.size(); ++k) {
+  for (const OperandId k : op.operands.ids()) {
     if (!partition::from_hbm(graph, op.operands[k]) || partition::first_like(op, k) != k) {
       continue;
     }

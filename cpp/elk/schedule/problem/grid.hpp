@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/chip/chip.hpp"
 #include "elk/cost/exchange/exchange.hpp"
 #include "elk/cost/option.hpp"
@@ -34,7 +35,7 @@ inline constexpr std::int64_t kMostCounted = 8192;
 /// as for `program::expand`.
 [[nodiscard]] LinkCount count_gather(const ir::Graph& graph, const ir::Op& op,
                                      const partition::ExecutePlan& plan,
-                                     std::span<const partition::Layout* const> have,
+                                     TableView<OperandId, const partition::Layout* const> have,
                                      const chip::Chip& chip);
 
 /// What takes so much.
@@ -57,7 +58,7 @@ class Deliveries {
  private:
   using Loads = std::shared_ptr<const std::vector<std::int32_t>>;
 
-  [[nodiscard]] Loads loads(const ir::Graph& graph, const ir::Op& op, std::size_t operand,
+  [[nodiscard]] Loads loads(const ir::Graph& graph, const ir::Op& op, OperandId operand,
                             const cost::PlanOption& option, std::int64_t divisor);
   [[nodiscard]] std::vector<std::int32_t> on_one_chip(
       const std::vector<program::Cores>& slices) const;

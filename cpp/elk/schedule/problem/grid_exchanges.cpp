@@ -81,7 +81,7 @@ struct Counter {
 
   [[nodiscard]] cost::Exchange distribution() const {
     program::Exchange all;
-    for (std::size_t k = 0; k < placed.op.operands.size(); ++k) {
+    for (const OperandId k : placed.op.operands.ids()) {
       if (placed.plan.divisor[k] > 1 && partition::first_like(placed.op, k) == k) {
         program::add_distribution(placed, k, all);
       }

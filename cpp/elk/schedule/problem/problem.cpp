@@ -34,7 +34,7 @@ Problem::Problem(const ir::Graph& graph, const chip::Chip& chip, const tile::Til
       front_of_(std::move(fronts.of)),
       lives_(program::lifetimes(graph)),
       readers_(graph.ops.size()),
-      write_slot_(graph.tensors.size(), -1) {
+      write_slot_(graph.tensors.size(), OperandId::none) {
   if (known_ != nullptr) {
     moves_.use(known_->handovers);
   }
@@ -54,10 +54,10 @@ Problem::Problem(const ir::Graph& graph, const chip::Chip& chip, const tile::Til
 void Problem::settle_readers() {
   for (const OpId i : graph_.ops.ids()) {
     const auto& operands = graph_.ops[i].operands;
-    for (std::size_t k = 0; k < operands.size(); ++k) {
+    for (const OperandId k : operands.ids()) {
       const auto tensor = operands[k].tensor;
       if (operands[k].access == ir::Access::Write) {
-        write_slot_[tensor] = static_cast<std::int32_t>(k);
+        write_slot_[tensor] = k;
       } else if (lives_.producer[tensor] != OpId::none) {
         auto& readers = readers_[lives_.producer[tensor]];
         if (readers.empty() || readers.back() != i) {
@@ -116,7 +116,7 @@ void Problem::write_context(OpId op, const Table<OpId, Choice>& choices,
   for (const Feed& feed : feeds_[op]) {
     out[at] = feed.front;
     out[at + 1] = feed.maker == OpId::none ? -1 : choices[feed.maker].option;
-    out[at + 2] = feed.slot;
+    out[at + 2] = feed.slot.value;
     at += 3;
   }
 }
@@ -137,11 +137,11 @@ std::int32_t Problem::resting_number(TensorId tensor, const Table<OpId, Choice>&
   if (maker == OpId::none) {
     return -1;
   }
-  const std::int32_t slot = write_slot_[tensor];
-  const auto [found, added] = layouts_.try_emplace({front_of_[maker], choices[maker].option, slot}, -1);
+  const OperandId slot = write_slot_[tensor];
+  const auto [found, added] = layouts_.try_emplace({front_of_[maker], choices[maker].option, slot.value}, -1);
   if (added) {
     found->second =
-        moves_.number(partition::layout(graph_, graph_.ops[maker], static_cast<std::size_t>(slot),
+        moves_.number(partition::layout(graph_, graph_.ops[maker], slot,
                                         option(maker, choices[maker]).plan, chip_));
   }
   return found->second;
@@ -153,8 +153,8 @@ Problem::Place Problem::place(OpId op, const Table<OpId, Choice>& choices) {
   Place result{.op = op,
                .option = option_number,
                .plan = &option(op, choices[op]),
-               .moves = std::vector<std::optional<Moves::Pair>>(node.operands.size())};
-  for (std::size_t k = 0; k < node.operands.size(); ++k) {
+               .moves = Table<OperandId, std::optional<Moves::Pair>>(node.operands.size())};
+  for (const OperandId k : node.operands.ids()) {
     const ir::Operand& operand = node.operands[k];
     if (operand.access != ir::Access::Read || from_hbm(graph_, operand) || operand.indirect) {
       continue;  // What an index picks comes from everywhere.
@@ -187,7 +187,7 @@ void Problem::learn(const std::vector<const Place*>& places, int threads) {
 }
 
 cost::Exchange Problem::gather(const Place& place,
-                               std::span<const partition::Transition* const> moved) const {
+                               TableView<OperandId, const partition::Transition* const> moved) const {
   const ir::Op& node = graph_.ops[place.op];
   return counts_ ? gathers_.at(gather_key(place))
                  : cost::gather_all(graph_, node, *place.plan, moved, chip_);
@@ -195,9 +195,9 @@ cost::Exchange Problem::gather(const Place& place,
 
 InPlace Problem::price(const Place& place) const {
   const ir::Op& node = graph_.ops[place.op];
-  std::vector<const partition::Transition*> moved(place.moves.size(), nullptr);
-  std::vector<std::int8_t> in_place(place.moves.size(), 0);
-  for (std::size_t k = 0; k < place.moves.size(); ++k) {
+  Table<OperandId, const partition::Transition*> moved(place.moves.size(), nullptr);
+  Table<OperandId, std::int8_t> in_place(place.moves.size(), 0);
+  for (const OperandId k : place.moves.ids()) {
     if (place.moves[k]) {
       const partition::Handover& known = moves_.of(*place.moves[k]);
       moved[k] = &known.moved;
@@ -209,7 +209,7 @@ InPlace Problem::price(const Place& place) const {
                                .divisor = place.plan->states.front().divisor};
   for (const program::ExecuteSpace& space :
        program::execute_space(graph_, node, placed, in_place, chip_)) {
-    if (!from_hbm(graph_, node.operands[static_cast<std::size_t>(space.operand)])) {
+    if (!from_hbm(graph_, node.operands[space.operand])) {
       result.copies += space.bytes;
     }
   }

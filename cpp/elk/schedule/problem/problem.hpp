@@ -126,8 +126,8 @@ class Problem {
                                                  const Table<OpId, Choice>& choices);
 
   /// The operand by which the op that makes `tensor` writes it.
-  [[nodiscard]] std::size_t write_slot(TensorId tensor) const {
-    return static_cast<std::size_t>(write_slot_[tensor]);
+  [[nodiscard]] OperandId write_slot(TensorId tensor) const {
+    return write_slot_[tensor];
   }
 
   /// Prices `plan` and adds it to the front of `op` unless it is there; tells where it is.
@@ -141,14 +141,14 @@ class Problem {
     OpId op;
     std::int32_t option;
     const cost::PlanOption* plan;
-    std::vector<std::optional<Moves::Pair>> moves;  // of each operand; empty: from everywhere
+    Table<OperandId, std::optional<Moves::Pair>> moves;  // of each operand; empty: from everywhere
   };
 
   /// What an op reads that does not come from HBM: who makes it, -1: no op, by which operand.
   struct Feed {
     OpId maker;
     std::int32_t front;
-    std::int32_t slot;
+    OperandId slot;
   };
 
   void settle_feeds();
@@ -172,7 +172,7 @@ class Problem {
   [[nodiscard]] std::string kept_key(const Key& key, const Place& place) const;
   [[nodiscard]] LinkCount counted(const Key& key, const Place& place) const;
   [[nodiscard]] cost::Exchange gather(const Place& place,
-                                      std::span<const partition::Transition* const> moved) const;
+                                      TableView<OperandId, const partition::Transition* const> moved) const;
   [[nodiscard]] InPlace price(const Place& place) const;
 
   const ir::Graph& graph_;
@@ -190,7 +190,7 @@ class Problem {
   Table<OpId, std::int32_t> rank_;
   Table<OpId, OpId> not_before_;
   Table<OpId, std::vector<OpId>> readers_;
-  Table<TensorId, std::int32_t> write_slot_;  // of each tensor: operand of its producer
+  Table<TensorId, OperandId> write_slot_;  // of each tensor: operand of its producer
   Table<OpId, std::vector<Feed>> feeds_;  // of each op
   std::unordered_map<Key, InPlace, KeyHash, KeyEqual> in_place_;
   std::unordered_map<Key, cost::Exchange, KeyHash> gathers_;  // on grids, by `gather_key`

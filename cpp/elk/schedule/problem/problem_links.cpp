@@ -54,7 +54,7 @@ Key Problem::gather_key(const Place& place) const {
   const ir::Op& node = graph_.ops[place.op];
   Key key;
   bool paired = !ir::is_collective(node.kind);
-  for (std::size_t k = 0; k < place.moves.size(); ++k) {
+  for (const OperandId k : place.moves.ids()) {
     const ir::Operand& operand = node.operands[k];
     if (operand.access == ir::Access::Write || partition::from_hbm(graph_, operand) ||
         partition::first_like(node, k) != k) {
@@ -95,8 +95,8 @@ std::string Problem::kept_key(const Key& key, const Place& place) const {
 /// What the gather of an op at its place puts on links, counted or known from another problem.
 LinkCount Problem::counted(const Key& key, const Place& place) const {
   const auto count = [&] {
-    std::vector<const partition::Layout*> have(place.moves.size(), nullptr);
-    for (std::size_t k = 0; k < have.size(); ++k) {
+    Table<OperandId, const partition::Layout*> have(place.moves.size(), nullptr);
+    for (const OperandId k : have.ids()) {
       have[k] = place.moves[k] ? &moves_.layout(place.moves[k]->have) : nullptr;
     }
     return count_gather(graph_, graph_.ops[place.op], place.plan->plan, have, chip_);

@@ -31,7 +31,7 @@ struct StandingBound {
 /// an op are not known, or it had better take one of those that are not listed.
 struct Together {
   StandingBound bound;
-  Table<OpId, std::vector<std::int64_t>> cuts;
+  Table<OpId, Table<AxisId, std::int64_t>> cuts;
 };
 
 /// What counts of the seconds by which a cut of an op takes longer than `least`, and of those in

@@ -185,7 +185,7 @@ Demand Demands::of(const program::Loading& loading, std::int32_t weight) {
 /// The ports through which cores receive, or send what is stored, and their SRAM ports.
 void Demands::count_core_ports(const program::Loading& loading,
                                std::span<const std::int64_t> bytes_of, Sums& sums) const {
-  const bool out = !loading.pieces.empty() && loading.pieces.front().operand < 0;
+  const bool out = !loading.pieces.empty() && loading.pieces.front().operand == OperandId::none;
   for (std::size_t c = 0; c < bytes_of.size(); ++c) {
     const auto core = id_at<CoreId>(c);
     const ResourceId port = out ? network_.send_port(core) : network_.receive_port(core);

@@ -7,9 +7,9 @@
 
 namespace elk::sim {
 
-std::map<std::pair<std::int32_t, std::int32_t>, std::vector<LoadWay>> load_ways(
+std::map<std::pair<OperandId, std::int32_t>, std::vector<LoadWay>> load_ways(
     const program::Loading& loading, bool multicast) {
-  std::map<std::pair<std::int32_t, std::int32_t>, std::vector<LoadWay>> ways;
+  std::map<std::pair<OperandId, std::int32_t>, std::vector<LoadWay>> ways;
   for (const program::LoadPiece& piece : loading.pieces) {
     std::vector<LoadWay>& like = ways[{piece.operand, piece.chip}];
     for (const std::int32_t core : piece.cores) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/partition/call.hpp"
 #include "elk/partition/plan.hpp"
 #include "elk/sim/network/hbm.hpp"
@@ -72,9 +73,9 @@ struct Works::Builder {
 
   /// Where a tile at the edge takes longer than a full one, its core pads it: it has the room.
   [[nodiscard]] std::vector<Picoseconds> calls() const {
-    std::vector<std::int64_t> full = execution.tiles.front().size;
+    Table<AxisId, std::int64_t> full = execution.tiles.front().size;
     for (const program::Tiles& tiles : execution.tiles) {
-      for (std::size_t axis = 0; axis < full.size(); ++axis) {
+      for (const AxisId axis : full.ids()) {
         full[axis] = std::max(full[axis], tiles.size[axis]);
       }
     }
@@ -225,7 +226,7 @@ Work Works::of(OpId op, const ir::Graph& graph, const program::Execution& execut
   for (const program::Tiles& tiles : execution.tiles) {
     const auto calls = static_cast<std::int64_t>(tiles.cores.size()) * execution.steps;
     auto share = static_cast<double>(calls);
-    for (std::size_t axis = 0; axis < tiles.size.size(); ++axis) {
+    for (const AxisId axis : tiles.size.ids()) {
       share *= static_cast<double>(tiles.size[axis]) / static_cast<double>(node.axes[axis].size);
     }
     builder.out.totals.flops += static_cast<double>(node.flops) * share;
