@@ -95,6 +95,9 @@ class TableView : public std::span<T> {
   constexpr TableView() = default;
   // NOLINTBEGIN(google-explicit-constructor)
   constexpr TableView(List list) : List(list) {}
+  TableView(std::span<std::remove_const_t<T>> list)
+    requires std::is_const_v<T>
+      : List(list) {}
   TableView(const Table<IdType, std::remove_const_t<T>>& table)
     requires std::is_const_v<T>
       : List(table) {}

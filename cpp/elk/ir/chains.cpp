@@ -96,7 +96,7 @@ class Follower {
     std::optional<AxisId> found;
     for (const Operand& operand : op.operands) {
       if (operand.access == Access::Read && behind_.contains(operand.tensor)) {
-        return -1;
+        return AxisId::none;
       }
       const auto part = parts_.find(operand.tensor);
       if (operand.access == Access::Read && part != parts_.end()) {
@@ -114,7 +114,7 @@ class Follower {
     if (!is_free(op, axis) || is_taken || is_collective(op.kind)) {
       return false;
     }
-    std::vector<std::pair<std::int32_t, std::int32_t>> made;
+    std::vector<std::pair<TensorId, DimId>> made;
     for (const Operand& operand : op.operands) {
       if (operand.indirect || (marks_.heavy[i] != 0 && is_reread(operand, axis)) ||
           is_clipped(op, operand, axis)) {
@@ -125,7 +125,7 @@ class Follower {
         if (!dim || marks_.whole[operand.tensor] != 0) {
           return false;
         }
-        made.emplace_back(operand.tensor.value, *dim.value);
+        made.emplace_back(operand.tensor, *dim);
       }
     }
     parts_.insert(made.begin(), made.end());

@@ -24,7 +24,7 @@ namespace elk::ir {
 namespace {
 
 constexpr std::int64_t kMaxElements = std::int64_t{1} << 56;
-constexpr AxisId kMaxAxes{64};  // of an op: sets of axes are bits of one word
+constexpr std::size_t kMaxAxes = 64;  // of an op: sets of axes are bits of one word
 
 struct DTypeInfo {
   const char* name;
@@ -76,7 +76,7 @@ class OpChecker {
   OpChecker(const Graph& graph, const Op& op) : graph_(graph), op_(op) {}
 
   void check() const {
-    if (op_.axes.size() > kMaxAxes.index()) {
+    if (op_.axes.size() > kMaxAxes) {
       throw InvalidInput(
           text(where("the axes"), " must be at most ", kMaxAxes, ", got ", op_.axes.size()));
     }

@@ -245,23 +245,23 @@ class Builder {
     const std::int64_t part = std::min(before, after);
     const std::size_t rank = result_.graph.tensors[op.operands[OperandId{0}].tensor].shape.size();
     const bool last = (dim + 1).index() == rank;
-    const std::int32_t own =
+    const AxisId own =
         add_axis(op, text("d", dim), part, last ? ir::TileDim::SliceElements : ir::TileDim::Slices);
     const ir::Dim plain{.axes = {own}, .coef = {1}, .offset = 0};
     op.operands[OperandId{0}].dims.push_back(plain);
     op.operands[OperandId{1}].dims.push_back(plain);
     if (before != after && ir::is_collective(op.kind)) {
       const std::int64_t parts = ceil_div(std::max(before, after), part);
-      const std::int32_t chip = add_axis(op, text("chip", dim), parts, ir::TileDim::None);
-      ir::Dim& longer = op.operands[before > after ? 0 : 1].dims.back();
+      const AxisId chip = add_axis(op, text("chip", dim), parts, ir::TileDim::None);
+      ir::Dim& longer = op.operands[OperandId{before > after ? 0 : 1}].dims.back();
       longer = {.axes = {chip, own}, .coef = {part, 1}, .offset = 0};
     }
   }
 
-  static std::int32_t add_axis(ir::Op& op, std::string name, std::int64_t size, ir::TileDim tile) {
+  static AxisId add_axis(ir::Op& op, std::string name, std::int64_t size, ir::TileDim tile) {
     op.axes.push_back(
         {.name = std::move(name), .size = size, .role = ir::AxisRole::Parallel, .tile_dim = tile});
-    return static_cast<std::int32_t>(op.axes.size()) - 1;
+    return op.axes.end_id() - 1;
   }
 
   void push(ir::Op op, AxisId axis) {

@@ -137,7 +137,7 @@ class Sharder {
         [&](const State& one, const State& other) { return places(one, a) == places(other, b); });
   }
 
-  using Place = std::tuple<std::int32_t, std::int32_t, Forms>;
+  using Place = std::tuple<std::int32_t, OperandId, Forms>;
 
   [[nodiscard]] std::vector<Place> places(const State& state, OpId at) const {
     std::vector<Place> result;
@@ -194,7 +194,7 @@ class Sharder {
     if (maker < graph_.repeat->begin || uses_.spans[tensor] != 0) {
       return tensor;
     }
-    return graph_.ops[maker + shift].operands[id_at<OperandId>(slot)].tensor;
+    return graph_.ops[maker + shift].operands[slot].tensor;
   }
 
   std::int32_t add(Node node) {

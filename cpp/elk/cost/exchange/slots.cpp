@@ -56,7 +56,7 @@ std::vector<Slot> slots(const ir::Graph& graph, const ir::Op& op) {
     }
     const ir::Operand& operand = op.operands[i];
     const ir::Tensor& tensor = graph.tensors[operand.tensor];
-    if (operand.dims.size() > kMostRank.index()) {
+    if (operand.dims.size() > kMostRank) {
       throw InvalidInput(text("tensor ", tensor.name, " has ", operand.dims.size(),
                               " dimensions; plans are made for up to ", kMostRank));
     }

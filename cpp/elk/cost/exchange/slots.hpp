@@ -12,7 +12,7 @@
 
 namespace elk::cost {
 
-inline constexpr DimId kMostRank{8};   // dimensions of a tensor
+inline constexpr std::size_t kMostRank = 8;   // dimensions of a tensor
 inline constexpr AxisId kMostAxes{24};  // of an op
 
 /// How one dimension of an operand follows from the tiles.

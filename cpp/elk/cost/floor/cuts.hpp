@@ -10,7 +10,7 @@
 namespace elk::cost {
 
 /// For each axis the factors that it is cut by.
-using Factors = Table<AxisId, Table<AxisId, std::int64_t>>;
+using Factors = Table<AxisId, std::vector<std::int64_t>>;
 
 /// All distinct ones.
 [[nodiscard]] Factors all_factors(const ir::Op& op, std::int64_t cores);

@@ -79,7 +79,7 @@ class Search {
  private:
   /// What the factors of some axes say of a cut's tiles.
   struct Prefix {
-    AxisId axes;      // how many, the first in `order_`
+    std::size_t axes;      // how many, the first in `order_`
     std::int64_t product;  // of the factors
     double rate;           // least seconds for each unit of volume
     double volume;         // with the others whole
@@ -90,7 +90,7 @@ class Search {
   void visit(const Factors& factors, const elk::Interval<std::int64_t>& cores, AxisId axis,
              std::int64_t product);
   void cut_by(AxisId axis, std::int64_t factor);
-  [[nodiscard]] Table<AxisId, AxisId> survey_order() const;
+  [[nodiscard]] std::vector<AxisId> survey_order() const;
   void refine();
   void look_at(const Table<AxisId, std::int64_t>& factors);
   void survey_all();
@@ -148,7 +148,7 @@ class Search {
   bool astray_ = false;             // off the trail
   bool prompt_ = false;             // whether the cut in hand may have prompt plans
   bool crossed_ = false;            // whether what only concerns several chips is known of it
-  Table<AxisId, AxisId> order_;  // in which a survey chooses the factors of axes
+  std::vector<AxisId> order_;  // in which a survey chooses the factors of axes
   std::int64_t surveyed_ = 0;
   std::int64_t looked_ = 0;
   Turns turns_;

@@ -99,9 +99,9 @@ bool Search::changes_nothing(double compute) {
 
 /// Axes that are summed over first, then by the number of their factors: what decides about bytes
 /// is then known early, and the longest list is the one that ends early.
-Table<AxisId, AxisId> Search::survey_order() const {
-  Table<AxisId, AxisId> order(all_factors_.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
+std::vector<AxisId> Search::survey_order() const {
+  std::vector<AxisId> order(all_factors_.size());
+  std::iota(order.begin(), order.end(), AxisId{0});
   std::stable_sort(order.begin(), order.end(), [&](AxisId a, AxisId b) {
     const bool first = ((pricer_.summed() >> a.index()) & 1U) != 0;
     const bool second = ((pricer_.summed() >> b.index()) & 1U) != 0;
@@ -120,13 +120,13 @@ void Search::survey_all() {
     for (const AxisId axis : all_factors_.ids()) {
       cut_by(axis, 1);
     }
-    survey({.axes = AxisId{0}, .product = 1, .rate = 0.0, .volume = rates_.volume(pricer_.size())});
+    survey({.axes = 0, .product = 1, .rate = 0.0, .volume = rates_.volume(pricer_.size())});
   } while (vast_ && !sound_);
 }
 
 /// Every cut with the factors chosen for some axes, those in `before`, and any of the others.
 void Search::survey(const Prefix& before) {
-  if (before.axes.index() == order_.size()) {
+  if (before.axes == order_.size()) {
     look(rates_.least(cut_.tile));
     return;
   }
@@ -164,7 +164,7 @@ Search::Prefix Search::extended(const Prefix& before, AxisId axis) const {
 /// Pieces into which the axes not yet cut can cut a tile at most.
 std::int64_t Search::rest(const Prefix& before) const {
   std::int64_t most = 1;
-  for (AxisId i = before.axes; i.index() < order_.size(); ++i) {
+  for (std::size_t i = before.axes; i < order_.size(); ++i) {
     most = std::min(cores_, most * all_factors_[order_[i]].back());
   }
   return std::min(most, cores_ / before.product);

@@ -37,7 +37,7 @@ Factors few_factors(const ir::Op& op, std::int64_t cores) {
   Factors result = spaced_factors(op, all, cores);
   if (count_cuts(result, cores, kMostCuts) > kMostCuts) {
     result = all;
-    for (Table<AxisId, std::int64_t>& factors : result) {
+    for (std::vector<std::int64_t>& factors : result) {
       const std::int64_t last = factors.back();
       std::erase_if(factors, [&](std::int64_t factor) {
         return factor != last && !std::has_single_bit(static_cast<std::uint64_t>(factor));

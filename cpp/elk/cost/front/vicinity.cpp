@@ -11,7 +11,7 @@ namespace elk::cost {
 Vicinity::Places Vicinity::places(TableView<AxisId, const std::int64_t> cut) const {
   Places result;
   for (const AxisId axis : cut.ids()) {
-    const Table<AxisId, std::int64_t>& all = all_[axis];
+    const std::vector<std::int64_t>& all = all_[axis];
     result.push_back(static_cast<std::size_t>(std::lower_bound(all.begin(), all.end(), cut[axis]) -
                                               all.begin()));
   }
@@ -23,7 +23,7 @@ void Vicinity::meet(const Places& places, std::vector<Table<AxisId, std::int64_t
   std::int64_t product = 1;
   bool visited = true;
   for (const AxisId axis : places.ids()) {
-    cut.push_back(all_[axis][id_at<AxisId>(places[axis])]);
+    cut.push_back(all_[axis][places[axis]]);
     product *= cut.back();
     visited =
         visited && std::binary_search(visited_[axis].begin(), visited_[axis].end(), cut.back());

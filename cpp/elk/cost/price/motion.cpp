@@ -215,7 +215,7 @@ void Pricer::move(const Cut& cut, std::span<const Turn* const> turns, const Loop
   if (motion.steps > 1) {
     for (const Turn* turn : turns) {
       for (std::size_t i = 0; i < turn->spins; ++i) {
-        const Loop& loop = nest.at(turn->spin[i].axis.value);
+        const Loop& loop = nest.at(turn->spin[i].axis);
         const Spin& spin = turn->spin[i];
         const Exchange once = loop.pace == spin.length && turn->spins == 1
                                   ? spin.once

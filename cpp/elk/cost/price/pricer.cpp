@@ -78,7 +78,7 @@ Pricer::Pricer(const ir::Graph& graph, const ir::Op& op, const chip::Chip& chip,
       tiles_(graph, op, chip, tiles),
       size_(partition::sizes(op)),
       axis_order_(partition::axis_order(graph, op)),
-      mapped_(slots_.size() * kMostRank.index()),
+      mapped_(slots_.size() * kMostRank),
       summed_(axes_with(op, ir::AxisRole::Reduction)),
       wide_bits_(ir::bits(op.accumulate)),
       least_hbm_(ceil_div(total(hbm_bytes(graph, op, slots_)), chip.chips)),
@@ -125,7 +125,7 @@ partition::Extent Pricer::extent(std::size_t slot, DimId dim, const Cut& cut) {
     key = (key << static_cast<unsigned>(kKeyBits)) ^
           static_cast<std::uint64_t>(cut.tile[axis]);
   }
-  Memo<partition::Extent>& known = mapped_[(slot * kMostRank.index()) + dim.index()];
+  Memo<partition::Extent>& known = mapped_[(slot * kMostRank) + dim.index()];
   if (const partition::Extent* found = known.find(key)) {
     return *found;
   }
@@ -139,7 +139,7 @@ void Pricer::count_sharers(Cut& cut) const {
   for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
     std::int64_t sharers = 1;
     for (const AxisId axis : cut.factor.ids()) {
-      sharers *= has(slots_[slot].contained, axis.index()) ? 1 : cut.factor[axis];
+      sharers *= has(slots_[slot].contained, axis) ? 1 : cut.factor[axis];
     }
     cut.held[slot].sharers = sharers;
   }
@@ -174,7 +174,7 @@ void Pricer::measure(Cut& cut) {
 std::int64_t Pricer::parts_of(const Cut& cut, const Slot& slot) const {
   std::int64_t parts = 1;
   for (const AxisId axis : cut.factor.ids()) {
-    parts *= has(summed_ & ~slot.contained, axis.index()) ? cut.factor[axis] : 1;
+    parts *= has(summed_ & ~slot.contained, axis) ? cut.factor[axis] : 1;
   }
   return parts;
 }
@@ -182,7 +182,7 @@ std::int64_t Pricer::parts_of(const Cut& cut, const Slot& slot) const {
 void Pricer::measure_result(Cut& cut, std::size_t slot) const {
   const Slot& result = slots_[slot];
   Held& held = cut.held[slot];
-  std::array<std::int64_t, kMostRank.index()> counts{};
+  std::array<std::int64_t, kMostRank> counts{};
   for (const DimId dim : result.dims.ids()) {
     counts[dim.index()] = held.extent[dim.index()].count;
   }

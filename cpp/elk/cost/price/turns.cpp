@@ -49,7 +49,7 @@ Turns::Turns(const Pricer& pricer, std::int64_t cores)
       sharing_(pricer.reads(), 0),
       turns_(pricer.reads()),
       divisors_(static_cast<std::size_t>(cores) + 1),
-      vectors_((kMostRank + 1).index()) {
+      vectors_(kMostRank + 1) {
   for (std::size_t one = 0; one < pricer.reads(); ++one) {
     for (std::size_t other = 0; other < one; ++other) {
       const Slot& slot = pricer.slots()[one];
@@ -151,7 +151,7 @@ bool Turns::turn_in_step(const Turn& turn, std::span<const Turn* const> others) 
 void Turns::append(const Cut& cut, std::size_t slot, DimId dim) {
   const Slot& read = pricer_.slots()[slot];
   const std::int64_t tile = cut.tile[read.dims[dim].axes[0]];
-  std::array<std::int64_t, kMostRank.index()> parts{};
+  std::array<std::int64_t, kMostRank> parts{};
   std::int64_t last = tile;
   for (const std::int64_t d : divisors(cut.held[slot].sharers)) {
     const std::int64_t part = ceil_div(tile, d);

@@ -159,7 +159,7 @@ class ExecuteCoder {
           continue;
         }
         CoreInstruction one = instruction(action, 0);
-        one.areas.push_back(area(id_at<OperandId>(operand), place, site_.shifts(id_at<OperandId>(operand), 0)));
+        one.areas.push_back(area(operand, place, site_.shifts(operand, 0)));
         one.from = std::move(ends[place].from);
         one.to = std::move(ends[place].to);
         out[place].push_back(std::move(one));
@@ -229,7 +229,7 @@ class ExecuteCoder {
                  Lists& out) const {
     const Parcels moved = parcels(round.exchange, job_.chip, asked_);
     const OperandId k =
-        works_on_rows(placed_.op) || moved.empty() ? 0 : moved.begin()->first.index();
+        works_on_rows(placed_.op) || moved.empty() ? OperandId{0} : moved.begin()->first;
     for (std::size_t place = 0; place < asked_.size(); ++place) {
       CoreInstruction one = instruction(Action::Reduce, number);
       for (const auto& [operand, ends] : moved) {
@@ -305,7 +305,7 @@ void add_loading(const program::Loading& loading, const CoreInstruction& like,
     for (const std::int32_t core : piece.cores) {
       if (asked.place(core) >= 0) {
         CoreInstruction one = like;
-        one.areas = {area(piece.operand.value)};
+        one.areas = {area(piece.operand)};
         one.bytes = piece.bytes;
         out[subscript(asked.place(core))].push_back(std::move(one));
       }
@@ -338,7 +338,7 @@ Lists Coder::at(std::int32_t position, std::span<const std::int32_t> cores) {
         std::find_if(job_.graph.stores.begin(), job_.graph.stores.end(),
                      [&](const ir::Store& one) { return one.tensor == instruction.tensor(); });
     const program::Buffer* rest = book_.rest(store->tensor);
-    const auto area = [&](std::int32_t) {
+    const auto area = [&](OperandId) {
       return Area{.tensor = store->tensor, .box = {}, .places = {book_.segment(*rest)}};
     };
     add_loading(expander_.store(*store), told(Action::Store, store->op), area, asked, out);

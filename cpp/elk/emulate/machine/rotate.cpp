@@ -117,9 +117,9 @@ class Turn {
   /// around it, and for each run of what a row is made of.
   void spread(std::size_t worker, Pass& pass) const {
     const Positions outer =
-        operands_.positions(k_, worker, shifts_, {.begin = 0, .end = spin_.dim});
+        operands_.positions(k_, worker, shifts_, {.begin = DimId{0}, .end = spin_.dim});
     const Positions inner = operands_.positions(
-        k_, worker, shifts_, {.begin = spin_.dim + 1, .end = site_.tensor(k_).shape.size()});
+        k_, worker, shifts_, {.begin = spin_.dim + 1, .end = site_.tensor(k_).shape.end_id()});
     const std::int64_t held = site_.window(spin_, worker).held;
     const auto line = std::exchange(pass.runs, {});
     for (const SharedRun& rows : outer.runs) {

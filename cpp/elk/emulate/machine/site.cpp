@@ -52,7 +52,7 @@ std::vector<std::vector<std::size_t>> grouped(
   for (std::size_t worker = 0; worker < workers.size(); ++worker) {
     std::vector<std::int64_t> key;
     for (const AxisId axis : workers[worker].digit.ids()) {
-      key.push_back(distinguish(axis.index()) ? workers[worker].digit[axis] : 0);
+      key.push_back(distinguish(axis) ? workers[worker].digit[axis] : 0);
     }
     found[std::move(key)].push_back(worker);
   }
@@ -107,7 +107,7 @@ Site::Site(const program::PlacedOp& placed)
     auto layout = std::make_unique<partition::Layout>(
         partition::layout(placed.graph, op, k, placed.plan.execute, placed.chip));
     layout->split = 1;  // A result's tile before it is dealt out.
-    layout->split_dim = -1;
+    layout->split_dim = DimId::none;
     layout->split_axes.clear();
     layouts_.push_back(std::move(layout));
     pieces_.push_back(std::make_unique<partition::Pieces>(*layouts_.back()));

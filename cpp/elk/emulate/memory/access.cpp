@@ -94,13 +94,13 @@ class Walk {
       if (at == points_.axes.end()) {
         throw InternalError(text("axis ", map.axes[i], " of an operand is not among the points"));
       }
-      const auto level = static_cast<std::size_t>(at - points_.axes.begin());
+      const auto level = id_at<AxisId>(at - points_.axes.begin());
       steps_[level].push_back({.dim = dim, .coef = map.coef[i]});
-      index_[dim] += map.coef[i] * points_.ranges[id_at<AxisId>(level)].begin;
+      index_[dim] += map.coef[i] * points_.ranges[level].begin;
     }
   }
 
-  void move(std::size_t level, std::int64_t by) {
+  void move(AxisId level, std::int64_t by) {
     for (const Step& step : steps_[level]) {
       index_[step.dim] += by * step.coef;
     }
@@ -147,7 +147,7 @@ class Walk {
 
   /// The innermost axis as one run, if it moves along at most one dimension, held as one run.
   bool straight(AxisId level) {
-    const std::vector<Step>& steps = steps_[level.index()];
+    const std::vector<Step>& steps = steps_[level];
     if (steps.size() > 1 || (steps.size() == 1 && !places_[steps[0].dim].solid())) {
       return false;
     }
@@ -222,7 +222,7 @@ class Walk {
 
   const Points& points_;
   Table<DimId, std::int64_t> index_;
-  std::vector<std::vector<Step>> steps_;
+  Table<AxisId, std::vector<Step>> steps_;
   Table<DimId, Offsets> places_;
   DimId picked_ = DimId::none;
   std::span<const std::int64_t> picks_;
@@ -237,7 +237,7 @@ class Lattice {
   /// False: some point lies outside the tensor or the piece, or the piece has gaps.
   bool lay(const ir::Operand& operand, const Held& held, TableView<DimId, const std::int64_t> shape,
            const Points& points) {
-    std::vector<std::int64_t> step(points.axes.size(), 0);
+    Table<AxisId, std::int64_t> step(points.axes.size(), 0);
     std::int64_t stride = held.elements();
     for (const DimId dim : shape.ids()) {
       if (held.sets[dim].size() != 1 || held.sets[dim].front().empty()) {
@@ -250,8 +250,8 @@ class Lattice {
         return false;
       }
     }
-    for (std::size_t level = 0; level < step.size(); ++level) {
-      push({.step = step[level], .count = points.ranges[id_at<AxisId>(level)].length()});
+    for (const AxisId level : step.ids()) {
+      push({.step = step[level], .count = points.ranges[level].length()});
     }
     return true;
   }

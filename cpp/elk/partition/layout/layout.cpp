@@ -37,7 +37,7 @@ Layout layout(const ir::Graph& graph, const ir::Op& op, OperandId operand,
                 .order = plan.order,
                 .grid_stride = strides(plan.factors, plan.order, plan.mesh_dims, chip),
                 .cores = 1,
-                .split_dim = -1,
+                .split_dim = DimId::none,
                 .split = 1,
                 .split_axes = {},
                 .circled = {},
@@ -48,7 +48,7 @@ Layout layout(const ir::Graph& graph, const ir::Op& op, OperandId operand,
   }
   if (piece.access == ir::Access::Write) {
     const Scatter parts = scatter(graph, op, operand, plan, chip);
-    result.split_dim = parts.dim.value;
+    result.split_dim = parts.dim;
     result.split = parts.parts;
     if (parts.parts > 1) {
       result.split_axes = cut_axes(plan, [&](AxisId axis) {
@@ -67,7 +67,7 @@ Layout start_layout(const ir::Graph& graph, const ir::Op& op, OperandId operand,
   for (DimId dim{0}; dim.index() < temporal.size(); ++dim) {
     if (temporal[dim] > 1) {
       result.circled.push_back(
-          {.dim = static_cast<std::int64_t>(dim.value),
+          {.dim = dim,
            .parts = temporal[dim],
            .turning = turning(op, plan, chip, op.operands[operand].dims[dim].axes[0])});
     }

@@ -17,7 +17,7 @@ namespace elk::partition {
 /// A dimension along which an operand rotates, at the start of an execute: what turns along it says
 /// where a core's part begins (`first_index`).
 struct Circled {
-  std::int64_t dim;
+  DimId dim;
   std::int64_t parts;
   std::vector<Turning> turning;
 
@@ -35,7 +35,7 @@ struct Layout {
   std::vector<AxisId> order;        // cut axes, outermost first
   Table<AxisId, std::int64_t> grid_stride;  // of each axis in the core id (mesh: by mesh dimension)
   std::int64_t cores;
-  std::int64_t split_dim;  // after a reduce-scatter: the dim of the tile that is cut ...
+  DimId split_dim;  // after a reduce-scatter: the dim of the tile that is cut ...
   std::int64_t split;      // ... into this many parts, 1: not
   std::vector<AxisId> split_axes;  // by the index over these axes, modulo `split`
   /// At the start of an execute, where `split_axes` do not tell the part: `split_dim` and any

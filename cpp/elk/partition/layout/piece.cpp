@@ -192,7 +192,7 @@ Indices window(IndexView from, std::int64_t begin, std::int64_t length, std::int
 
 /// Every core's part where operands turn together: a set for each tile and each place to begin.
 void turn(const Layout& layout, const Circled& circled, DimPieces& dim) {
-  const AxisId axis = layout.dims[id_at<DimId>(circled.dim)].axes[0];
+  const AxisId axis = layout.dims[circled.dim].axes[0];
   const std::int64_t tile = ceil_div(layout.size[axis], layout.factors[axis]);
   const auto cores = static_cast<std::size_t>(layout.cores);
   const std::vector<std::int64_t> begin = begins(layout, circled, cores, tile);
@@ -252,10 +252,10 @@ DimPieces dim_pieces(const Layout& layout, DimId dim) {
   }
   const auto circled =
       std::find_if(layout.circled.begin(), layout.circled.end(),
-                   [dim](const Circled& one) { return one.dim == static_cast<std::int64_t>(dim.value); });
+                   [dim](const Circled& one) { return one.dim == dim; });
   if (circled != layout.circled.end()) {
     turn(layout, *circled, result);
-  } else if (layout.split > 1 && static_cast<std::int64_t>(dim.value) == layout.split_dim) {
+  } else if (layout.split > 1 && dim == layout.split_dim) {
     split(layout, result);
   }
   result.counts.reserve(result.sets.size());

@@ -144,7 +144,7 @@ std::optional<partition::Layout> rest_layout(const ir::Graph& graph, TensorId te
                            .order = {},
                            .grid_stride = {},
                            .cores = chip::total_cores(chip),
-                           .split_dim = -1,
+                           .split_dim = DimId::none,
                            .split = 1,
                            .split_axes = {},
                            .circled = {},

@@ -77,20 +77,20 @@ std::int64_t add_boxes(const Read& read, const std::vector<DimPieces>& dims,
                        std::vector<PieceGroup> groups, Counted counted, Exchange& exchange) {
   const auto& [placed, k] = read;
   const partition::Box busiest =
-      partition::held_box(placed.graph, placed.op, id_at<OperandId>(k), placed.plan.execute);
-  const std::int64_t unique = unique_elements(placed, id_at<OperandId>(k));
+      partition::held_box(placed.graph, placed.op, k, placed.plan.execute);
+  const std::int64_t unique = unique_elements(placed, k);
   std::int64_t received = 0;
   for (PieceGroup& group : groups) {
-    std::int64_t elements = picks(placed, id_at<OperandId>(k));
+    std::int64_t elements = picks(placed, k);
     for (std::size_t dim = 0; dim < dims.size(); ++dim) {
       elements *= dims[dim].counts[subscript(group.sets[dim])];
     }
-    const std::int64_t bytes = partition::element_bytes(elements, bits_of(placed, id_at<OperandId>(k))).value;
+    const std::int64_t bytes = partition::element_bytes(elements, bits_of(placed, k)).value;
     const partition::Box piece{.elements = elements, .runs = std::min(busiest.runs, elements)};
     received += counted.bytes ? bytes * static_cast<std::int64_t>(group.cores.size()) : 0;
     exchange.transfers.push_back(
         {.pattern = Pattern::Spread,
-         .operand = id_at<OperandId>(k),
+         .operand = k,
          .from = -1,
          .to = static_cast<std::int32_t>(exchange.groups.size()),
          .unit = counted.bytes ? bytes : 0,

@@ -113,7 +113,7 @@ std::vector<Sharers> sharers(const ir::Op& op, const partition::ExecutePlan& pla
   Table<AxisId, std::int64_t> step(op.axes.size(), 0);
   std::int64_t count = 1;
   for (std::size_t i = plan.order.size(); i-- > 0;) {
-    if (distinguish(plan.order[i].value)) {
+    if (distinguish(plan.order[i])) {
       step[plan.order[i]] = count;
       count *= plan.factors[plan.order[i]];
     }

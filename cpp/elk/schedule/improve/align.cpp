@@ -30,7 +30,7 @@ DimId cut_dim(const partition::Layout& layout, AxisId axis) {
   }
   const auto& split = layout.split_axes;
   const bool by_split = std::find(split.begin(), split.end(), axis) != split.end();
-  return by_split && layout.split > 1 ? static_cast<std::int32_t>(layout.split_dim) : -1;
+  return by_split && layout.split > 1 ? layout.split_dim : DimId::none;
 }
 
 /// Whether each factor leaves a part of its axis to every core (design 3.1).
@@ -46,8 +46,8 @@ bool every_core_works(const ir::Op& op, const partition::ExecutePlan& plan) {
 
 /// The axis of `op` that must be cut as `cut` cuts the layout's, or -1 if there is none.
 AxisId followed_axis(const ir::Op& op, OperandId slot, const partition::Layout& layout,
-                           std::int32_t cut) {
-  const DimId dim = cut_dim(layout, AxisId{cut});
+                           AxisId cut) {
+  const DimId dim = cut_dim(layout, cut);
   return dim == DimId::none ? AxisId::none : cuttable_axis(op, op.operands[slot], dim);
 }
 
@@ -118,8 +118,8 @@ AxisId cuttable_axis(const ir::Op& op, const ir::Operand& operand, DimId dim) {
 std::optional<partition::ExecutePlan> feed(const ir::Op& op, OperandId slot,
                                            const partition::Layout& layout) {
   std::vector<AxisId> axes;  // for each cut of the layout, -1: its parts need the same
-  for (const std::int32_t cut : layout.order) {
-    const bool shared = cut_dim(layout, AxisId{cut}) == DimId::none;
+  for (const AxisId cut : layout.order) {
+    const bool shared = cut_dim(layout, cut) == DimId::none;
     axes.push_back(shared ? AxisId::none : followed_axis(op, slot, layout, cut));
     if (!shared && axes.back() == AxisId::none) {
       return std::nullopt;
@@ -148,17 +148,16 @@ std::optional<partition::ExecutePlan> follow(const ir::Op& op, OperandId slot,
   if (layout.spread) {
     return std::nullopt;
   }
-  for (const std::int32_t cut : layout.order) {
+  for (const AxisId cut : layout.order) {
     const AxisId axis = followed_axis(op, slot, layout, cut);
     if (axis == AxisId::none) {
       return std::nullopt;
     }
-    const auto at = static_cast<std::size_t>(cut);
-    if (!cut_inside(axis, layout.factors[id_at<AxisId>(at)], chip::routed(chip), plan)) {
+    if (!cut_inside(axis, layout.factors[cut], chip::routed(chip), plan)) {
       return std::nullopt;
     }
     if (chip::routed(chip)) {
-      plan.mesh_dims[axis] = mesh_dim(layout.grid_stride[id_at<AxisId>(at)], chip);
+      plan.mesh_dims[axis] = mesh_dim(layout.grid_stride[cut], chip);
     }
   }
   return every_core_works(op, plan) ? std::optional(std::move(plan)) : std::nullopt;

@@ -99,7 +99,7 @@ class OuterCuts {
 
   void add(const Factors& cut, const Sides& sides) {
     auto plan = partition::complete_plan(graph_, op_, cut,
-                                         Table<OperandId, Factors>(op_.operands.size()), chip_);
+                                         Table<OperandId, Table<DimId, std::int64_t>>(op_.operands.size()), chip_);
     if (!plan) {
       return;
     }
@@ -204,7 +204,7 @@ class Carry {
   const Table<OpId, Choice>& base_;
   Table<OpId, Choice> choices_;
   Table<OpId, bool> moved_;
-  std::map<std::tuple<std::int32_t, std::size_t, std::int32_t, std::size_t, std::int32_t>,
+  std::map<std::tuple<std::int32_t, OperandId, std::int32_t, OperandId, std::int32_t>,
            std::optional<Choice>>
       known_;
 };

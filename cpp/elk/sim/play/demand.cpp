@@ -207,7 +207,7 @@ void Demands::count_ways(const program::Loading& loading, Sums& sums) {
       for (std::size_t m = 0; m < nodes.size(); ++m) {
         const auto module = id_at<ModuleId>(subscript(key.second * modules) + m);
         const Network::Entry entry = network_.entry(module, nodes[m][k]);
-        if (key.first < 0) {
+        if (key.first == OperandId::none) {
           store(like[k].cores.front(), entry, bytes, sums);
           continue;
         }

@@ -131,7 +131,7 @@ Body StageBodies::of(const program::Loading& loading, std::int32_t weight) const
       for (std::size_t m = 0; m < subscript(modules); ++m) {
         const auto module = id_at<ModuleId>(subscript(key.second * modules) + m);
         const std::int32_t node = nodes.empty() || nodes[m].empty() ? 0 : nodes[m][w];
-        if (key.first < 0) {
+        if (key.first == OperandId::none) {
           const Path path = network_.write_path(receivers.front(), module, weight, node);
           body.send(bytes, path.latency, path.uses);
           continue;
