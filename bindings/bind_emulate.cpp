@@ -10,6 +10,7 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include "id_casters.hpp"
 #include "columns.hpp"
 #include "elk/emulate/kernels/tile.hpp"
 #include "elk/emulate/machine/listing.hpp"

@@ -12,6 +12,7 @@
 
 #include "elk/base/text.hpp"
 #include "elk/ir/graph.hpp"
+#include "id_casters.hpp"
 #include "pickled.hpp"
 
 namespace py = pybind11;

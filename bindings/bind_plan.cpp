@@ -10,6 +10,8 @@
 #include "elk/cost/option.hpp"
 #include "elk/partition/plan.hpp"
 
+#include "id_casters.hpp"
+
 namespace py = pybind11;
 namespace cost = elk::cost;
 namespace partition = elk::partition;

@@ -11,6 +11,8 @@
 #include "elk/ir/graph.hpp"
 #include "elk/program/program.hpp"
 
+#include "id_casters.hpp"
+
 namespace py = pybind11;
 namespace program = elk::program;
 

@@ -9,6 +9,7 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include "id_casters.hpp"
 #include "columns.hpp"
 #include "elk/schedule/policies/search.hpp"
 #include "elk/schedule/problem/problem.hpp"

@@ -10,6 +10,8 @@
 #include "elk/shard/pooled.hpp"
 #include "elk/shard/propose.hpp"
 
+#include "id_casters.hpp"
+
 namespace py = pybind11;
 using namespace py::literals;
 

@@ -6,6 +6,7 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include "id_casters.hpp"
 #include "columns.hpp"
 #include "elk/compile/kept.hpp"
 #include "elk/compile/simulate.hpp"

@@ -1,3 +1,4 @@
+#include "id_casters.hpp"
 #include "tile_forms.hpp"
 
 #include <cstdint>

@@ -44,7 +44,7 @@ bool read_before(const ir::Op& op, OperandId operand) {
 }  // namespace
 
 std::vector<Slot> slots(const ir::Graph& graph, const ir::Op& op) {
-  if (op.axes.size() > kMostAxes.index()) {
+  if (op.axes.size() > kMostAxes) {
     throw InvalidInput(text("op ", op.name, " has ", op.axes.size(),
                             " axes; plans are made for up to ", kMostAxes));
   }

@@ -13,7 +13,7 @@
 namespace elk::cost {
 
 inline constexpr std::size_t kMostRank = 8;   // dimensions of a tensor
-inline constexpr AxisId kMostAxes{24};  // of an op
+inline constexpr std::size_t kMostAxes = 24;  // of an op
 
 /// How one dimension of an operand follows from the tiles.
 enum class SlotDimKind : std::uint8_t {

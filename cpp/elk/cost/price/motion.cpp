@@ -84,7 +84,7 @@ class Nest {
     });
   }
 
-  std::array<Loop, kMostAxes.index()> loop_{};
+  std::array<Loop, kMostAxes> loop_{};
   std::size_t count_ = 0;
 };
 

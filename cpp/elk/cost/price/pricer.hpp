@@ -93,12 +93,12 @@ struct Rounds {
 
 /// What an execute moves and holds, and the sub-task it repeats.
 struct Motion {
-  std::array<std::int64_t, kMostAxes.index()> sub_task{};
+  std::array<std::int64_t, kMostAxes> sub_task{};
   std::int64_t steps = 0;
   std::int64_t space = 0;
   Exchange gather;
   Exchange shift;                          // not yet hidden behind compute
-  std::array<Rounds, kMostAxes.index()> rounds{};  // of each loop, outermost first: `loops` of them
+  std::array<Rounds, kMostAxes> rounds{};  // of each loop, outermost first: `loops` of them
   std::size_t loops = 0;
   std::int64_t exchange = 0;
 };
