@@ -80,10 +80,10 @@ struct Plan {
   schedule::Forecast predicted;
   schedule::Bounds bounds;
   Table<TensorId, DimId> wave_dims;  // of each tensor: the dimension of which it is a wave's
-                                        // part, or -1; empty without waves
-  Picoseconds raw;                      // the policy's own result, before "never worse"
-  schedule::Policy origin;              // whose schedule the plan carries (design 6.6)
-  std::vector<Bytes> occupancy;         // per core, at every instruction
+                                     // part, or -1; empty without waves
+  Picoseconds raw;                   // the policy's own result, before "never worse"
+  schedule::Policy origin;           // whose schedule the plan carries (design 6.6)
+  std::vector<Bytes> occupancy;      // per core, at every instruction
   Search search;
   std::optional<Aimed> aimed = std::nullopt;  // none: at latency
   Pod pod = Pod::Pooled;  // how chips work together; one chip is a pod of its own

@@ -24,8 +24,7 @@ std::int64_t sum_up_to(std::int64_t limit, std::int64_t sum, std::int64_t more) 
 }
 
 void refuse_oversized(const ir::Graph& graph, const chip::Chip& chip,
-                      const std::vector<OpId>& firsts,
-                      const std::vector<cost::Front>& fronts) {
+                      const std::vector<OpId>& firsts, const std::vector<cost::Front>& fronts) {
   std::string lines;
   std::size_t count = 0;
   const std::int64_t room = chip::room(chip).value;
@@ -51,11 +50,10 @@ void refuse_oversized(const ir::Graph& graph, const chip::Chip& chip,
 }
 
 /// Of `most` looks at an op's space, those that are left to each where many ops have vast ones.
-std::int64_t looks(const ir::Graph& graph, const chip::Chip& chip,
-                   const std::vector<OpId>& firsts, std::int64_t most) {
-  const auto vast = std::count_if(firsts.begin(), firsts.end(), [&](OpId op) {
-    return cost::is_vast(graph.ops[op], chip);
-  });
+std::int64_t looks(const ir::Graph& graph, const chip::Chip& chip, const std::vector<OpId>& firsts,
+                   std::int64_t most) {
+  const auto vast = std::count_if(firsts.begin(), firsts.end(),
+                                  [&](OpId op) { return cost::is_vast(graph.ops[op], chip); });
   return std::min(most, kLooks / std::max<std::int64_t>(1, vast));
 }
 

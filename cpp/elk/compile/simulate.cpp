@@ -29,8 +29,7 @@ constexpr std::int64_t kMostNodes = 256;
 sim::TileTimes times(const ir::Graph& graph, const chip::Chip& chip, const tile::TileModel& tiles) {
   const auto known = std::make_shared<std::unordered_map<std::int32_t, tile::TileTimes>>();
   const auto of = [&graph, &chip, &tiles, known](OpId op) -> tile::TileTimes& {
-    return known->try_emplace(op.value, graph, graph.ops[op], chip, tiles)
-        .first->second;
+    return known->try_emplace(op.value, graph, graph.ops[op], chip, tiles).first->second;
   };
   return {
       .sub_task =

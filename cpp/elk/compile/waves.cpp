@@ -33,8 +33,7 @@ double loaded_bytes(const ir::Graph& graph, const ir::Op& op) {
 
 }  // namespace
 
-std::optional<ir::InWaves> large_in_waves(const ir::Graph& graph,
-                                          const Table<OpId, AxisId>& split,
+std::optional<ir::InWaves> large_in_waves(const ir::Graph& graph, const Table<OpId, AxisId>& split,
                                           const chip::Chip& machine, double share) {
   const double wave = share * static_cast<double>(chip::room(machine).value) *
                       static_cast<double>(chip::total_cores(machine));

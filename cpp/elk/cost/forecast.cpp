@@ -189,8 +189,7 @@ const TimelineResult& Forecaster::forecast(const Timeline& timeline, const Shari
     result_.executes[op].begin = {now_};
     run(timeline.works[op]);
     result_.executes[op].end = {now_};
-    while (store < timeline.write_backs.size() &&
-           timeline.write_backs[store].op == op) {
+    while (store < timeline.write_backs.size() && timeline.write_backs[store].op == op) {
       queue_.push_back(OpId{-1 - static_cast<std::int32_t>(store)});
       ++store;
     }

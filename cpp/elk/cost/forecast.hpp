@@ -57,7 +57,7 @@ struct Timeline {
   TableView<OpId, const Load> loads;  // per op; zero time: nothing is preloaded
   std::span<const OpId> preload_order;
   TableView<OpId, const std::int32_t> issued_before;  // per op: preloads issued before its execute
-  std::span<const WriteBack> write_backs;       // by op
+  std::span<const WriteBack> write_backs;             // by op
 };
 
 /// What shapes contention on a chip.
@@ -67,7 +67,6 @@ struct Sharing {
   double slowness = 1.0;  // times that a preload takes its time
   bool regions = false;   // whether exchanges and preloads meet region by region, as on a grid
 };
-
 
 struct TimelineResult {
   Table<OpId, Interval<Seconds>> preloads;  // per op
@@ -130,8 +129,7 @@ class Forecaster {
   Timeline timeline_{};
   Sharing sharing_{};
   TimelineResult result_;
-  std::vector<OpId>
-      queue_;  // ops whose preloads, and -1 - stores that the HBM goes through
+  std::vector<OpId> queue_;  // ops whose preloads, and -1 - stores that the HBM goes through
   Table<OpId, std::int8_t> done_;
   std::size_t issued_ = 0;
   std::size_t head_ = 0;

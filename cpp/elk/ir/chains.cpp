@@ -55,9 +55,9 @@ Table<TensorId, char> kept_whole(const Graph& graph) {
 
 /// What chains must heed.
 struct Marks {
-  const Table<OpId, char>& heavy;          // ops
-  const Table<TensorId, char>& whole;          // tensors that stay so
-  const Table<OpId, AxisId>& taken;  // axes
+  const Table<OpId, char>& heavy;      // ops
+  const Table<TensorId, char>& whole;  // tensors that stay so
+  const Table<OpId, AxisId>& taken;    // axes
 };
 
 /// Follows one axis from op to op.
@@ -168,7 +168,7 @@ class Follower {
   const Graph& graph_;
   Marks marks_;
   std::map<TensorId, DimId> parts_;  // tensors that lie in parts: along which dimension
-  std::set<TensorId> behind_;               // tensors made of parts by ops outside
+  std::set<TensorId> behind_;        // tensors made of parts by ops outside
 };
 
 /// The axes that are alone in a dimension of what an op reads from HBM, outermost first.
@@ -192,7 +192,7 @@ std::vector<AxisId> loaded_axes(const Graph& graph, const Op& op) {
 }  // namespace
 
 std::optional<DimId> made_along(const Graph& graph, const Op& op, const Operand& made,
-                                       AxisId axis) {
+                                AxisId axis) {
   const Tensor& tensor = graph.tensors[made.tensor];
   for (const DimId d : made.dims.ids()) {
     if (sole_axis(op, made.dims[d], tensor.shape[d]) == axis) {

@@ -38,7 +38,7 @@ struct Chain {
 
 /// The dimension of a tensor that an op makes along which its parts along `axis` follow each other.
 /// Empty if the axis indexes it in another way.
-[[nodiscard]] std::optional<DimId> made_along(const Graph& graph, const Op& op,
-                                                     const Operand& made, AxisId axis);
+[[nodiscard]] std::optional<DimId> made_along(const Graph& graph, const Op& op, const Operand& made,
+                                              AxisId axis);
 
 }  // namespace elk::ir

@@ -182,8 +182,7 @@ class OpChecker {
     }
     std::int64_t picks = 1;
     for (const AxisId axis : indirect.axes) {
-      picks = std::min(picks, kMaxElements / op_.axes[axis].size) *
-              op_.axes[axis].size;
+      picks = std::min(picks, kMaxElements / op_.axes[axis].size) * op_.axes[axis].size;
     }
     const std::int64_t most = std::max(picks, tensor.shape[indirect.dim]);
     if (!(indirect.expected_picks >= 0.0 && indirect.expected_picks <= static_cast<double>(most))) {
@@ -245,7 +244,8 @@ Table<TensorId, char> given(const Graph& graph) {
 
 void check_positions(const Graph& graph) {
   for (const Store& store : graph.stores) {
-    if (!within(store.tensor.value, graph.tensors.size()) || !within(store.op.value, graph.ops.size())) {
+    if (!within(store.tensor.value, graph.tensors.size()) ||
+        !within(store.op.value, graph.ops.size())) {
       throw InvalidInput(text("a store names tensor ", store.tensor, " of op ", store.op,
                               ", which are not in the graph"));
     }
@@ -253,8 +253,7 @@ void check_positions(const Graph& graph) {
     if (std::ranges::none_of(operands, [&](const Operand& operand) {
           return operand.tensor == store.tensor && operand.access == Access::Write;
         })) {
-      throw InvalidInput(text("a store names tensor '",
-                              graph.tensors[store.tensor].name,
+      throw InvalidInput(text("a store names tensor '", graph.tensors[store.tensor].name,
                               "', which op ", store.op, " does not write"));
     }
     if (store.run < Bytes{1}) {

@@ -92,10 +92,10 @@ struct Dim {
 
 /// A dimension picked by the values of another tensor: `count` axes say how many picks there are.
 struct Indirect {
-  TensorId index;              // position in Graph::tensors
-  DimId dim;                // which dimension of the operand is picked
+  TensorId index;            // position in Graph::tensors
+  DimId dim;                 // which dimension of the operand is picked
   std::vector<AxisId> axes;  // product of their sizes = picks (capped by the dimension)
-  double expected_picks;           // expected distinct picks over the whole op
+  double expected_picks;     // expected distinct picks over the whole op
 
   friend bool operator==(const Indirect&, const Indirect&) = default;
 };
@@ -172,7 +172,7 @@ struct Op {
   DType accumulate;
   Table<AxisId, Axis> axes;
   Table<OperandId, Operand> operands;  // reads first, then exactly one or more writes
-  std::int64_t flops;             // of the whole op
+  std::int64_t flops;                  // of the whole op
   // NOLINTBEGIN(readability-redundant-member-init): GCC wants it where they are left out.
   std::vector<double> scalars{};
   std::vector<std::int32_t> constants{};
@@ -184,8 +184,8 @@ struct Op {
 /// Rows written back to HBM after the execute of `op`: new rows of a KV cache (design 2.4).
 struct Store {
   TensorId tensor;  // whose bytes are written
-  OpId op;      // the op that makes it
-  Bytes run;            // contiguous bytes at the destination
+  OpId op;          // the op that makes it
+  Bytes run;        // contiguous bytes at the destination
 
   friend bool operator==(const Store&, const Store&) = default;
 };

@@ -57,9 +57,7 @@ bool same_tensor(const Tensor& a, const Tensor& b) {
 }
 
 bool same_operand(const Graph& graph, const Operand& a, const Operand& b) {
-  const auto tensor = [&](TensorId t) -> const Tensor& {
-    return graph.tensors[t];
-  };
+  const auto tensor = [&](TensorId t) -> const Tensor& { return graph.tensors[t]; };
   if (a.access != b.access || a.dims != b.dims || a.spilled != b.spilled || a.input != b.input ||
       !same_tensor(tensor(a.tensor), tensor(b.tensor)) ||
       a.indirect.has_value() != b.indirect.has_value()) {
@@ -181,7 +179,8 @@ bool enters(const Sequence& sequence, OpId i, std::size_t period, OpId begin) {
                const std::int64_t first = std::int64_t{i.value} - a.distance;
                const std::int64_t second = std::int64_t{j.value} - b.distance;
                const bool carried = second < static_cast<std::int64_t>(begin.index() + period);
-               const bool outside = a.distance == 0 || first < static_cast<std::int64_t>(begin.value);
+               const bool outside =
+                   a.distance == 0 || first < static_cast<std::int64_t>(begin.value);
                return same_link(a, b, period) || (outside && carried);
              });
 }
@@ -270,9 +269,8 @@ Table<OpId, OpId> equal_ops(const Graph& graph) {
       continue;
     }
     std::vector<OpId>& alike = seen[hash_of(graph, graph.ops[i])];
-    const auto found = std::ranges::find_if(alike, [&](OpId j) {
-      return same_op(graph, graph.ops[j], graph.ops[i]);
-    });
+    const auto found = std::ranges::find_if(
+        alike, [&](OpId j) { return same_op(graph, graph.ops[j], graph.ops[i]); });
     first[i] = found != alike.end() ? *found : i;
     if (found == alike.end()) {
       alike.push_back(first[i]);

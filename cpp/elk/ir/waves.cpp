@@ -140,9 +140,8 @@ class WaveBuilder {
   }
 
   TensorId make(const Operand& operand, const Chain::Link& link, Stretch stretch,
-                    std::int64_t wave) {
-    const DimId dim =
-        *made_along(graph_, graph_.ops[link.op], operand, link.axis);
+                std::int64_t wave) {
+    const DimId dim = *made_along(graph_, graph_.ops[link.op], operand, link.axis);
     Parts& parts = parts_.try_emplace(operand.tensor, Parts{.dim = dim, .parts = {}}).first->second;
     Tensor part = graph_.tensors[operand.tensor];
     part.name += text("#", wave);

@@ -13,7 +13,7 @@ namespace elk::ir {
 /// A graph some of whose ops go in waves, and where everything in it comes from.
 struct InWaves {
   Graph graph;
-  std::vector<OpId> op_of;      // of each op: the one that it is (a wave of)
+  std::vector<OpId> op_of;              // of each op: the one that it is (a wave of)
   Table<TensorId, TensorId> tensor_of;  // of each tensor: the one that it is (a part of)
   Table<TensorId, DimId> dim_of;  // of each tensor: the dimension of which it is a part, or -1
 };

@@ -1,6 +1,5 @@
 #include "elk/partition/call.hpp"
 
-
 #include "elk/base/ids.hpp"
 #include "elk/base/table.hpp"
 #include "elk/partition/extent.hpp"
@@ -8,7 +7,8 @@
 
 namespace elk::partition {
 
-Bytes call_bytes(const ir::Graph& graph, const ir::Op& op, TableView<AxisId, const std::int64_t> size) {
+Bytes call_bytes(const ir::Graph& graph, const ir::Op& op,
+                 TableView<AxisId, const std::int64_t> size) {
   const Table<AxisId, std::int64_t> whole = sizes(op);
   Bytes sum{0};
   for (const ir::Operand& operand : op.operands) {

@@ -100,7 +100,8 @@ Sum sum_of_core(const ir::Graph& graph, const ir::Op& op, const ExecutePlan& pla
     return {.addends = 0, .elements = 0};
   }
   const std::int64_t chips = chips_of(op);
-  return {.addends = chips - 1, .elements = ceil_div(held_box(graph, op, OperandId{0}, plan).elements, chips)};
+  return {.addends = chips - 1,
+          .elements = ceil_div(held_box(graph, op, OperandId{0}, plan).elements, chips)};
 }
 
 Bytes addend_space(const ir::Graph& graph, const ir::Op& op, const ExecutePlan& plan) {
@@ -108,8 +109,8 @@ Bytes addend_space(const ir::Graph& graph, const ir::Op& op, const ExecutePlan& 
     return {0};
   }
   const Sum sum = sum_of_core(graph, op, plan);
-  return aligned(
-      element_bytes(sum.addends * sum.elements, ir::bits(moved(graph, op.operands[OperandId{0}]).dtype)));
+  return aligned(element_bytes(sum.addends * sum.elements,
+                               ir::bits(moved(graph, op.operands[OperandId{0}]).dtype)));
 }
 
 std::int64_t cores_of_port(const chip::Chip& chip, std::int64_t cores) {

@@ -31,8 +31,8 @@ Table<AxisId, std::int64_t> paces(const ir::Op& op, const ExecutePlan& plan) {
 }
 
 /// Rotated axes by the bytes that rotate along them, most first, ties by position (T10 4.4).
-std::vector<AxisId> loop_order(const ir::Graph& graph, const ir::Op& op,
-                                     const ExecutePlan& plan, const chip::Chip& chip) {
+std::vector<AxisId> loop_order(const ir::Graph& graph, const ir::Op& op, const ExecutePlan& plan,
+                               const chip::Chip& chip) {
   const Footprint held = footprint(graph, op, plan, chip);
   std::vector<std::pair<std::int64_t, AxisId>> loops;
   for (const AxisId axis : op.axes.ids()) {
@@ -123,10 +123,8 @@ std::optional<ExecutePlan> complete_plan(const ir::Graph& graph, const ir::Op& o
     return std::nullopt;
   }
   plan.mesh_dims = std::move(*dims);
-  std::stable_sort(plan.order.begin(), plan.order.end(), [&](AxisId a, AxisId b) {
-    return plan.mesh_dims[a] <
-           plan.mesh_dims[b];
-  });
+  std::stable_sort(plan.order.begin(), plan.order.end(),
+                   [&](AxisId a, AxisId b) { return plan.mesh_dims[a] < plan.mesh_dims[b]; });
   plan.pace = paces(op, plan);
   plan.loops = loop_order(graph, op, plan, chip);
   return plan;

@@ -16,7 +16,8 @@ namespace {
 /// Above this many boxes the largest is estimated from above.
 constexpr std::int64_t kMostBoxes = 4096;
 
-Extent packed_extent(const ir::Dim& dim, std::int64_t shape, TableView<AxisId, const std::int64_t> size,
+Extent packed_extent(const ir::Dim& dim, std::int64_t shape,
+                     TableView<AxisId, const std::int64_t> size,
                      TableView<AxisId, const std::int64_t> tile) {
   std::int64_t count = 1;
   std::int64_t intervals = 1;
@@ -75,7 +76,8 @@ std::int64_t busiest(const MappedBox& mapped, std::span<const std::int64_t> coun
   return best;
 }
 
-Extent mapped_extent(const ir::Dim& dim, std::int64_t shape, TableView<AxisId, const std::int64_t> size,
+Extent mapped_extent(const ir::Dim& dim, std::int64_t shape,
+                     TableView<AxisId, const std::int64_t> size,
                      TableView<AxisId, const std::int64_t> tile) {
   std::vector<std::int64_t> counts;
   std::int64_t step = 0;
@@ -138,7 +140,8 @@ Extent extent(const ir::Dim& dim, std::int64_t shape, TableView<AxisId, const st
 }
 
 Extent extent(const ir::Tensor& tensor, const ir::Operand& operand, DimId dim,
-              TableView<AxisId, const std::int64_t> size, TableView<AxisId, const std::int64_t> tile) {
+              TableView<AxisId, const std::int64_t> size,
+              TableView<AxisId, const std::int64_t> tile) {
   if (!operand.indirect || operand.indirect->dim != dim) {
     return extent(operand.dims[dim], tensor.shape[dim], size, tile);
   }
@@ -150,8 +153,8 @@ Extent extent(const ir::Tensor& tensor, const ir::Operand& operand, DimId dim,
   return {.count = picks, .intervals = picks};
 }
 
-Box box(const ir::Tensor& tensor, const ir::Operand& operand, TableView<AxisId, const std::int64_t> size,
-        TableView<AxisId, const std::int64_t> tile) {
+Box box(const ir::Tensor& tensor, const ir::Operand& operand,
+        TableView<AxisId, const std::int64_t> size, TableView<AxisId, const std::int64_t> tile) {
   Box result{.elements = 1, .runs = 1};
   bool whole = true;  // Whether all dimensions further in are whole, and so are one run.
   for (std::size_t dim = operand.dims.size(); dim-- > 0;) {

@@ -31,7 +31,8 @@ struct Extent {
 /// tensor: the interval it spans in steps of the common divisor, or the product of its axes, if
 /// that is less.
 [[nodiscard]] Extent extent(const ir::Dim& dim, std::int64_t shape,
-                            TableView<AxisId, const std::int64_t> size, TableView<AxisId, const std::int64_t> tile);
+                            TableView<AxisId, const std::int64_t> size,
+                            TableView<AxisId, const std::int64_t> tile);
 
 /// What the busiest tile touches of one operand.
 struct Box {
@@ -39,7 +40,8 @@ struct Box {
   std::int64_t runs;  // contiguous runs of the stored tensor
 };
 [[nodiscard]] Box box(const ir::Tensor& tensor, const ir::Operand& operand,
-                      TableView<AxisId, const std::int64_t> size, TableView<AxisId, const std::int64_t> tile);
+                      TableView<AxisId, const std::int64_t> size,
+                      TableView<AxisId, const std::int64_t> tile);
 
 /// Runs in which a piece arrives whose tensor, of `elements` in all, lies in equal contiguous
 /// shares on `cores`.
@@ -48,6 +50,7 @@ struct Box {
 
 /// The part of one dimension that `box` counts: picked dimensions by their picks.
 [[nodiscard]] Extent extent(const ir::Tensor& tensor, const ir::Operand& operand, DimId dim,
-                            TableView<AxisId, const std::int64_t> size, TableView<AxisId, const std::int64_t> tile);
+                            TableView<AxisId, const std::int64_t> size,
+                            TableView<AxisId, const std::int64_t> tile);
 
 }  // namespace elk::partition

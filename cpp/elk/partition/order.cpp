@@ -45,10 +45,9 @@ std::vector<AxisId> axis_order(const ir::Graph& graph, const ir::Op& op) {
 }
 
 std::vector<AxisId> core_order(const ir::Graph& graph, const ir::Op& op,
-                                     const Table<AxisId, std::int64_t>& factors) {
+                               const Table<AxisId, std::int64_t>& factors) {
   std::vector<AxisId> order = axis_order(graph, op);
-  std::erase_if(order,
-                [&](AxisId axis) { return factors[axis] == 1; });
+  std::erase_if(order, [&](AxisId axis) { return factors[axis] == 1; });
   return order;
 }
 
@@ -92,8 +91,8 @@ bool fit(const std::vector<AxisId>& order, const Table<AxisId, std::int64_t>& fa
 }  // namespace
 
 std::optional<Table<AxisId, std::int32_t>> mesh_dims(const std::vector<AxisId>& order,
-                                                   const Table<AxisId, std::int64_t>& factors,
-                                                   const chip::Network& machine) {
+                                                     const Table<AxisId, std::int64_t>& factors,
+                                                     const chip::Network& machine) {
   Table<AxisId, std::int32_t> result(factors.size(), -1);
   if (!machine.routed() || order.empty()) {
     return result;
@@ -110,9 +109,9 @@ std::optional<Table<AxisId, std::int32_t>> mesh_dims(const std::vector<AxisId>& 
 }
 
 Table<AxisId, std::int64_t> strides(const Table<AxisId, std::int64_t>& factors,
-                                  const std::vector<AxisId>& order,
-                                  const Table<AxisId, std::int32_t>& mesh_dims,
-                                  const chip::Chip& chip) {
+                                    const std::vector<AxisId>& order,
+                                    const Table<AxisId, std::int32_t>& mesh_dims,
+                                    const chip::Chip& chip) {
   Table<AxisId, std::int64_t> result(factors.size(), 0);
   const chip::Network network = chip::network_of(chip);
   std::int64_t inner = 1;

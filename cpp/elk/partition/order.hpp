@@ -25,8 +25,8 @@ namespace elk::partition {
 
 /// How far apart in core ids neighbouring places along each cut axis are, 0 for other axes.
 [[nodiscard]] Table<AxisId, std::int64_t> strides(const Table<AxisId, std::int64_t>& factors,
-                                                const std::vector<AxisId>& order,
-                                                const Table<AxisId, std::int32_t>& mesh_dims,
-                                                const chip::Chip& chip);
+                                                  const std::vector<AxisId>& order,
+                                                  const Table<AxisId, std::int32_t>& mesh_dims,
+                                                  const chip::Chip& chip);
 
 }  // namespace elk::partition

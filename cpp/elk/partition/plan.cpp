@@ -17,7 +17,7 @@ constexpr std::int64_t kAlignment = 8;
 
 /// The tile of every axis, or its part where `operand` is split over time.
 Table<AxisId, std::int64_t> held_tile(const ir::Op& op, OperandId operand,
-                                    const ExecutePlan& plan) {
+                                      const ExecutePlan& plan) {
   Table<AxisId, std::int64_t> tile = tiling(op, plan).tile;
   const Table<DimId, std::int64_t>& temporal = plan.temporal[operand];
   for (const DimId dim : temporal.ids()) {
@@ -99,8 +99,7 @@ bool divisible(const ir::Op& op, AxisId axis) {
     return std::all_of(op.operands.begin(), op.operands.end(),
                        [axis](const ir::Operand& operand) { return contains(operand, axis); });
   }
-  return op.kind != ir::OpKind::Opaque ||
-         op.axes[axis].role == ir::AxisRole::Parallel;
+  return op.kind != ir::OpKind::Opaque || op.axes[axis].role == ir::AxisRole::Parallel;
 }
 
 void add_plan(const ExecutePlan& plan, KeyWriter& key) {
@@ -164,8 +163,7 @@ Scatter scatter(const ir::Graph& graph, const ir::Op& op, OperandId operand,
   }
   std::int64_t parts = 1;
   for (const AxisId axis : op.axes.ids()) {
-    if (op.axes[axis].role == ir::AxisRole::Reduction &&
-        !contains(result, axis)) {
+    if (op.axes[axis].role == ir::AxisRole::Reduction && !contains(result, axis)) {
       parts *= plan.factors[axis];
     }
   }
@@ -190,11 +188,9 @@ std::int64_t sharers(const ir::Op& op, OperandId operand,
   return result;
 }
 
-Box held_box(const ir::Graph& graph, const ir::Op& op, OperandId operand,
-             const ExecutePlan& plan) {
+Box held_box(const ir::Graph& graph, const ir::Op& op, OperandId operand, const ExecutePlan& plan) {
   const ir::Operand& held = op.operands[operand];
-  return box(graph.tensors[held.tensor], held, sizes(op),
-             held_tile(op, operand, plan));
+  return box(graph.tensors[held.tensor], held, sizes(op), held_tile(op, operand, plan));
 }
 
 Footprint footprint(const ir::Graph& graph, const ir::Op& op, const ExecutePlan& plan,

@@ -17,12 +17,13 @@ namespace elk::partition {
 
 /// How an op is cut over cores while it runs (design 3.1; T10 4.1-4.2).
 struct ExecutePlan {
-  Table<AxisId, std::int64_t> factors;                // F_op, one for each axis of the op
-  Table<OperandId, Table<DimId, std::int64_t>> temporal;  // f_t, one row for each operand; empty: whole
-  Table<AxisId, std::int64_t> pace;                   // rp of each axis that is rotated along, else 0
-  std::vector<AxisId> order;                  // cut axes, outermost first: the core id
-  std::vector<AxisId> loops;                  // rotated axes, outermost loop first
-  Table<AxisId, std::int32_t> mesh_dims;              // mesh dimension of each axis, -1: not cut
+  Table<AxisId, std::int64_t> factors;  // F_op, one for each axis of the op
+  Table<OperandId, Table<DimId, std::int64_t>>
+      temporal;                           // f_t, one row for each operand; empty: whole
+  Table<AxisId, std::int64_t> pace;       // rp of each axis that is rotated along, else 0
+  std::vector<AxisId> order;              // cut axes, outermost first: the core id
+  std::vector<AxisId> loops;              // rotated axes, outermost loop first
+  Table<AxisId, std::int32_t> mesh_dims;  // mesh dimension of each axis, -1: not cut
 
   friend bool operator==(const ExecutePlan&, const ExecutePlan&) = default;
   friend auto operator<=>(const ExecutePlan&, const ExecutePlan&) = default;
@@ -35,9 +36,9 @@ void add_plan(const ExecutePlan& plan, KeyWriter& key);
 struct Tiling {
   Table<AxisId, std::int64_t> tile;      // ceil(L / f) of each axis
   Table<AxisId, std::int64_t> sub_task;  // the tile, at the pace of rotated axes
-  std::vector<std::int64_t> trips;     // of each loop in `loops`
-  std::int64_t cores;                  // product of the factors
-  std::int64_t steps;                  // product of the trips
+  std::vector<std::int64_t> trips;       // of each loop in `loops`
+  std::int64_t cores;                    // product of the factors
+  std::int64_t steps;                    // product of the trips
 };
 [[nodiscard]] Tiling tiling(const ir::Op& op, const ExecutePlan& plan);
 
@@ -46,7 +47,7 @@ struct Tiling {
 /// their elements and contiguous runs (ties: outermost).
 struct Scatter {
   std::int64_t parts;  // product of the factors of the reduction axes; 1: nothing to reduce
-  DimId dim;    // -1 where `parts` is 1
+  DimId dim;           // -1 where `parts` is 1
   std::int64_t tile;   // elements of a partial tile
   std::int64_t piece;  // elements of the largest part
   std::int64_t runs;   // contiguous runs of a piece within the tile
@@ -94,8 +95,9 @@ struct RowSums {
 
 /// Bytes of each operand on the busiest core, at execute (design 3.2); each piece rounded up to 8.
 struct Footprint {
-  Table<OperandId, Bytes> operand;  // sub-tensor / prod(f_t); of a result: its space during the execute
-  std::vector<Bytes> tensor;   // the same, for each distinct tensor: parallel to `tensors`
+  Table<OperandId, Bytes>
+      operand;                // sub-tensor / prod(f_t); of a result: its space during the execute
+  std::vector<Bytes> tensor;  // the same, for each distinct tensor: parallel to `tensors`
   std::vector<TensorId> tensors;  // distinct tensors in order of first operand
   Bytes rest;   // the result as it rests afterwards (1/f of the tile after a reduce)
   Bytes space;  // sum of `tensor`
@@ -129,7 +131,7 @@ struct Sharing {
 /// The cut axes' order, outermost first, that keeps HBM operands from being read on several chips
 /// and reductions within one (ties: the axis's position).
 [[nodiscard]] std::vector<AxisId> core_order(const ir::Graph& graph, const ir::Op& op,
-                                                   const Table<AxisId, std::int64_t>& factors);
+                                             const Table<AxisId, std::int64_t>& factors);
 
 /// Throws InvalidInput unless the plan obeys every rule of design 3.1 on this chip.
 void validate(const ir::Graph& graph, const ir::Op& op, const ExecutePlan& plan,

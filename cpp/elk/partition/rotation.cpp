@@ -128,9 +128,8 @@ Rotation rotation(const ir::Op& op, OperandId operand, const ExecutePlan& plan,
     return result;
   }
   result.snakes = result.axes.size() > 1;
-  const bool around =
-      result.axes.size() == 1 &&
-      goes_around(chip, plan.mesh_dims[result.axes[0]], result.factors[0], result.ring);
+  const bool around = result.axes.size() == 1 && goes_around(chip, plan.mesh_dims[result.axes[0]],
+                                                             result.factors[0], result.ring);
   for (Circle& circle : result.circles) {
     const bool outermost = circle.stride * circle.parts == result.ring;
     circle.folds = circle.parts > 2 && !(around && outermost);

@@ -41,7 +41,7 @@ struct Circle {
 /// A core at place `p` of a circle receives from the one at place `p + 1`, and the last from the
 /// first. So the cores of a ring hold all partitions at all times, each a different one.
 struct Rotation {
-  std::vector<AxisId> axes;     // cut axes that the operand does not contain, outermost first
+  std::vector<AxisId> axes;           // cut axes that the operand does not contain, outermost first
   std::vector<std::int64_t> factors;  // of these
   std::int64_t ring;                  // cores of a ring: the product of the temporal factors
   bool snakes;
@@ -55,7 +55,8 @@ struct Rotation {
 
 /// The place in its ring of the core with these digits, one for each axis of the op: its places in
 /// the circles, each times its stride.
-[[nodiscard]] std::int64_t place(const Rotation& rotation, TableView<AxisId, const std::int64_t> digits);
+[[nodiscard]] std::int64_t place(const Rotation& rotation,
+                                 TableView<AxisId, const std::int64_t> digits);
 
 /// The place of member number `member`.
 [[nodiscard]] std::int64_t place(const Rotation& rotation, std::int64_t member);
@@ -107,7 +108,8 @@ struct Turning {
   friend bool operator==(const Turning&, const Turning&) = default;
 };
 /// Indices by which a core's first sub-task begins later than that of the first core of the ring.
-[[nodiscard]] std::int64_t delay(const Turning& turning, TableView<AxisId, const std::int64_t> digits);
+[[nodiscard]] std::int64_t delay(const Turning& turning,
+                                 TableView<AxisId, const std::int64_t> digits);
 
 /// The operands whose places say where along `axis` a core begins: one of those that turn together.
 [[nodiscard]] std::vector<Turning> turning(const ir::Op& op, const ExecutePlan& plan,

@@ -41,8 +41,7 @@ Table<TensorId, TensorId> first_alike(const ir::Graph& graph) {
   std::iota(result.begin(), result.end(), TensorId{0});
   for (const OpId op : graph.ops.ids()) {
     const ir::Op& node = graph.ops[op];
-    const ir::Op& first =
-        graph.ops[ir::first_like(graph, op)];
+    const ir::Op& first = graph.ops[ir::first_like(graph, op)];
     for (const OperandId i : node.operands.ids()) {
       if (node.operands[i].access == ir::Access::Write) {
         result[node.operands[i].tensor] = first.operands[i].tensor;

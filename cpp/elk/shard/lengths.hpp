@@ -33,9 +33,7 @@ class PartLengths {
   PartLengths(const ir::Graph& graph, std::int64_t chips);
 
   [[nodiscard]] std::int64_t chips() const { return chips_; }
-  [[nodiscard]] std::int64_t of(TensorId tensor, DimId dim) const {
-    return lengths_[tensor][dim];
-  }
+  [[nodiscard]] std::int64_t of(TensorId tensor, DimId dim) const { return lengths_[tensor][dim]; }
 
  private:
   std::int64_t chips_;

@@ -42,9 +42,7 @@ class Builder {
   OneChip build() {
     std::size_t move = 0;
     for (const OpId op : graph_.ops.ids()) {
-      for (; move < sharding_.collectives.size() &&
-             sharding_.collectives[move].op == op;
-           ++move) {
+      for (; move < sharding_.collectives.size() && sharding_.collectives[move].op == op; ++move) {
         exchange(sharding_.collectives[move]);
       }
       add(graph_.ops[op], sharding_.splits[op]);
@@ -88,8 +86,7 @@ class Builder {
     for (const TensorId version : versions_[held.tensor]) {
       const bool is_cut = held.form.kind == Form::Kind::Cut;
       const Table<DimId, std::int64_t>& shape = result_.graph.tensors[version].shape;
-      if (result_.forms[version] == held.form &&
-          (!is_cut || shape[held.form.dim] == held.length)) {
+      if (result_.forms[version] == held.form && (!is_cut || shape[held.form.dim] == held.length)) {
         return version;
       }
     }
@@ -119,9 +116,8 @@ class Builder {
   /// Whether it is held along the same dimension in parts of another length.
   [[nodiscard]] bool is_again(const Held& held) const {
     const std::vector<TensorId>& versions = versions_[held.tensor];
-    return std::any_of(versions.begin(), versions.end(), [&](TensorId version) {
-      return result_.forms[version] == held.form;
-    });
+    return std::any_of(versions.begin(), versions.end(),
+                       [&](TensorId version) { return result_.forms[version] == held.form; });
   }
 
   static bool is_given(const ir::Tensor& tensor) {

@@ -14,7 +14,7 @@ namespace elk::shard {
 /// same ops on tensors of the same sizes; a slice names the part of the first chip, and chip i
 /// takes the part that lies i times its length further on.
 struct OneChip {
-  ir::Graph graph;          // collectives and slices are ops of their own, without an ONNX type
+  ir::Graph graph;              // collectives and slices are ops of their own, without an ONNX type
   Table<TensorId, Form> forms;  // of each tensor: what the chips hold of the whole one
   Table<TensorId, Table<DimId, std::int64_t>> whole;  // of each tensor: the whole one's shape
   Table<OpId, AxisId> axes;  // of each op: the axis that is cut over chips, or -1

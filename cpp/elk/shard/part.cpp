@@ -40,8 +40,7 @@ double touched(const ir::Op& op, const ir::Tensor& tensor, const ir::Operand& op
   for (const DimId d : operand.dims.ids()) {
     std::int64_t reach = 1;
     for (std::size_t k = 0; k < operand.dims[d].axes.size(); ++k) {
-      reach += std::abs(operand.dims[d].coef[k]) *
-               (op.axes[operand.dims[d].axes[k]].size - 1);
+      reach += std::abs(operand.dims[d].coef[k]) * (op.axes[operand.dims[d].axes[k]].size - 1);
     }
     share *= std::min(1.0, static_cast<double>(reach) / static_cast<double>(tensor.shape[d]));
   }

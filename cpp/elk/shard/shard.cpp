@@ -34,8 +34,7 @@ class Sharder {
       const Table<OperandId, ir::Operand>& operands = graph_.ops[op].operands;
       for (const OperandId slot : operands.ids()) {
         if (operands[slot].access == ir::Access::Write && is_made(operands[slot])) {
-          makers_[operands[slot].tensor] = {op,
-                                                       slot};
+          makers_[operands[slot].tensor] = {op, slot};
         }
       }
     }
@@ -264,9 +263,8 @@ class Sharder {
         state.live.push_back({.tensor = operand.tensor, .forms = Forms::of(split.forms[slot])});
       }
     }
-    std::erase_if(state.live, [&](const Live& live) {
-      return uses_.last_reader[live.tensor] <= node.op;
-    });
+    std::erase_if(state.live,
+                  [&](const Live& live) { return uses_.last_reader[live.tensor] <= node.op; });
     std::sort(state.live.begin(), state.live.end());
     next.states.push_back(std::move(state));
     next.nodes.push_back(std::move(node));

@@ -61,8 +61,7 @@ std::optional<std::int64_t> agreed_part(const ir::Graph& graph, const ir::Op& op
   std::optional<std::int64_t> agreed;
   for (const OperandId i : op.operands.ids()) {
     const ir::Operand& operand = op.operands[i];
-    if (split.forms[i].kind != Form::Kind::Cut ||
-        !is_made(graph.tensors[operand.tensor])) {
+    if (split.forms[i].kind != Form::Kind::Cut || !is_made(graph.tensors[operand.tensor])) {
       continue;
     }
     const std::int64_t length = lengths.of(operand.tensor, split.forms[i].dim);
@@ -103,7 +102,9 @@ std::optional<Split> split_along(const ir::Graph& graph, const ir::Op& op, AxisI
 }  // namespace
 
 Split unsplit(const ir::Op& op) {
-  return {.axis = AxisId::none, .part = 0, .forms = Table<OperandId, Form>(op.operands.size(), whole())};
+  return {.axis = AxisId::none,
+          .part = 0,
+          .forms = Table<OperandId, Form>(op.operands.size(), whole())};
 }
 
 std::vector<Split> splits(const ir::Graph& graph, const ir::Op& op, const PartLengths& lengths) {

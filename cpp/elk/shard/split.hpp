@@ -28,8 +28,8 @@ struct Form {
 /// One way to have an op computed by several chips: each takes a part of one axis, or, with no
 /// axis, all of the op. Parts are equal, but the last may be shorter, and chips behind it idle.
 struct Split {
-  AxisId axis;        // -1: every chip computes all of it
-  std::int64_t part;        // of the axis, on the first chip; 0 with no axis
+  AxisId axis;                   // -1: every chip computes all of it
+  std::int64_t part;             // of the axis, on the first chip; 0 with no axis
   Table<OperandId, Form> forms;  // of each operand: what it must be read in, what it is written in
 
   friend bool operator==(const Split&, const Split&) = default;

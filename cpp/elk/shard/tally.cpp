@@ -29,9 +29,9 @@ std::int64_t kept_bytes(const ir::Graph& graph, const Table<OpId, const Part*>& 
         continue;
       }
       const auto bytes = static_cast<double>(ir::bytes(tensor).value);
-      sum += is_cut ? bytes * static_cast<double>(length) /
-                          static_cast<double>(tensor.shape[form.dim])
-                    : bytes;
+      sum += is_cut
+                 ? bytes * static_cast<double>(length) / static_cast<double>(tensor.shape[form.dim])
+                 : bytes;
     }
   }
   return static_cast<std::int64_t>(sum);

@@ -13,8 +13,7 @@ void mark_spanning(const ir::Graph& graph, Uses& result) {
   const OpId end{begin + (period * count)};
   for (OpId op{begin}; op < OpId{begin + period}; ++op) {
     for (const ir::Operand& operand : graph.ops[op].operands) {
-      if (operand.access == ir::Access::Write &&
-          result.last_reader[operand.tensor] >= end) {
+      if (operand.access == ir::Access::Write && result.last_reader[operand.tensor] >= end) {
         result.spans[operand.tensor] = 1;
       }
     }

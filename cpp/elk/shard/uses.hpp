@@ -12,10 +12,11 @@ namespace elk::shard {
 
 /// What becomes of each tensor of a graph.
 struct Uses {
-  Table<TensorId, OpId> last_reader;  // the last op that reads it, or -1
-  Table<TensorId, std::int8_t> kept;          // whether it is stored or leaves the graph
-  Table<TensorId, std::int8_t> picks;         // whether its values pick rows of another
-  Table<TensorId, std::int8_t> spans;  // whether the first of equal layers makes it for after the last
+  Table<TensorId, OpId> last_reader;   // the last op that reads it, or -1
+  Table<TensorId, std::int8_t> kept;   // whether it is stored or leaves the graph
+  Table<TensorId, std::int8_t> picks;  // whether its values pick rows of another
+  Table<TensorId, std::int8_t>
+      spans;  // whether the first of equal layers makes it for after the last
 };
 [[nodiscard]] Uses uses(const ir::Graph& graph);
 

@@ -73,9 +73,7 @@ Ways::Ways(const ir::Graph& graph, const chip::Chip& chip, const ExecuteTime& ex
   }
   parts_ = parallel_map(
       distinct,
-      [&](OpId op) {
-        return shard::parts(graph, graph.ops[op], loading_, lengths_, execute);
-      },
+      [&](OpId op) { return shard::parts(graph, graph.ops[op], loading_, lengths_, execute); },
       threads);
   for (std::vector<Part>& parts : parts_) {
     whole_.push_back(parts.front());
@@ -91,8 +89,7 @@ Bytes Ways::held(TensorId tensor, Form form) const {
     const bool is_cut = form == cut(dim);
     elements *= is_cut ? lengths_.of(tensor, form.dim) : held.shape[dim];
   }
-  const std::int64_t bits =
-      form == partial() ? std::max(stored, addend_bits_[tensor]) : stored;
+  const std::int64_t bits = form == partial() ? std::max(stored, addend_bits_[tensor]) : stored;
   return {ceil_div(elements * bits, 8)};
 }
 

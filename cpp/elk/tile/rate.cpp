@@ -41,7 +41,8 @@ std::vector<std::int64_t> samples(std::int64_t size, std::size_t axes) {
 }
 
 /// The next tuple of indices into `choices`, or false after the last.
-bool advance(Table<AxisId, std::size_t>& at, const Table<AxisId, std::vector<std::int64_t>>& choices) {
+bool advance(Table<AxisId, std::size_t>& at,
+             const Table<AxisId, std::vector<std::int64_t>>& choices) {
   for (AxisId axis = id_at<AxisId>(at.size()); axis-- > AxisId{0};) {
     if (++at[axis] < choices[axis].size()) {
       return true;

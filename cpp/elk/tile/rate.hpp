@@ -92,8 +92,8 @@ class Rates {
   void calibrate(const ir::Op& op, TileTimes& tiles, Learns learns);
 
   std::vector<AxisRates> axes_;
-  Table<AxisId, std::int32_t> place_;   // of each axis in `axes_`, -1: not there
-  std::vector<AxisId> counted_;  // axes that make up the volume
+  Table<AxisId, std::int32_t> place_;  // of each axis in `axes_`, -1: not there
+  std::vector<AxisId> counted_;        // axes that make up the volume
   double margin_ = 0.95;
   double gain_ = 0.95;
   struct TurnGains {

@@ -43,7 +43,7 @@ class TileTimes {
   Kernel add_;
   std::vector<std::pair<std::int64_t, Kernel>> copies_;  // by bits
   bool opaque_;
-  bool asks_;                  // a caller's function
+  bool asks_;                    // a caller's function
   Table<AxisId, int> key_bits_;  // of each axis; empty where sizes do not fit one key
   Table<AxisId, std::int64_t> whole_;
   Memo<double> asked_;        // of it, all sub-tasks

@@ -29,7 +29,7 @@ std::int64_t count_from(const Factors& factors, AxisId axis, std::int64_t cores,
 }
 
 Table<AxisId, std::int64_t> spaced(const Table<AxisId, std::int64_t>& factors, std::int64_t size,
-                                 double ratio) {
+                                   double ratio) {
   const auto padded = [size](std::int64_t factor) { return factor * ceil_div(size, factor); };
   Table<AxisId, std::int64_t> result{factors.front()};
   double next = 0.0;  // from which the next step begins

@@ -106,12 +106,12 @@ class FloorSearch {
     std::vector<Pace> paces;
   };
   Table<AxisId, std::vector<std::int64_t>> lengths_;  // of each axis
-  std::vector<Paces> paces_;                        // of the axes that have a choice
+  std::vector<Paces> paces_;                          // of the axes that have a choice
   Table<AxisId, std::int64_t> size_;                  // of the sub-task in hand
-  double best_;                                     // of the cut in hand
-  TimeOfSteps by_steps_{};                          // of its tiles, shifts included
-  bool tells_steps_ = false;                        // whether these are asked for
-  bool roomy_ = false;                              // whether all its sub-tasks have room
+  double best_;                                       // of the cut in hand
+  TimeOfSteps by_steps_{};                            // of its tiles, shifts included
+  bool tells_steps_ = false;                          // whether these are asked for
+  bool roomy_ = false;                                // whether all its sub-tasks have room
 };
 
 }  // namespace elk::cost

@@ -78,7 +78,8 @@ class HoldingSearch {
     for (std::size_t i = 0; i < pricer_.reads(); ++i) {
       const Slot& slot = pricer_.slots()[i];
       if (!slot.hbm && !slot.again) {
-        const double share = part(cut, slot, {.dim = DimId{0}, .sharers = cut.held[i].sharers}, steps);
+        const double share =
+            part(cut, slot, {.dim = DimId{0}, .sharers = cut.held[i].sharers}, steps);
         const std::int64_t whole = partition::element_bytes(cut.held[i].elements, slot.bits).value;
         sum += static_cast<std::int64_t>(share * static_cast<double>(whole));
       }

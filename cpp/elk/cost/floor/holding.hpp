@@ -19,8 +19,8 @@ struct Floor;
 /// What one cut of an op needs at least of a core's SRAM, and of its time.
 struct Holding {
   Seconds execute;
-  Bytes loaded;                       // HBM data that a core needs, as far as it has room for them
-  Bytes beside;                       // activations and results that it holds at once
+  Bytes loaded;  // HBM data that a core needs, as far as it has room for them
+  Bytes beside;  // activations and results that it holds at once
   Table<AxisId, std::int64_t> factors;  // of the cut; empty: of several
 
   friend bool operator==(const Holding&, const Holding&) = default;

@@ -76,8 +76,7 @@ bool once(const ir::Graph& graph, const ir::Tensor& tensor) {
     }
     for (const ir::Operand& operand : op.operands) {
       if (operand.access == ir::Access::Write &&
-          graph.tensors[operand.tensor].shape == tensor.shape &&
-          !rests_once(op, operand)) {
+          graph.tensors[operand.tensor].shape == tensor.shape && !rests_once(op, operand)) {
         return false;
       }
     }

@@ -10,7 +10,7 @@
 namespace elk::cost {
 
 std::vector<Table<AxisId, std::int64_t>> coarser_cuts(Pricer& pricer,
-                                                    const Table<AxisId, std::int64_t>& factors) {
+                                                      const Table<AxisId, std::int64_t>& factors) {
   const ir::Op& op = pricer.op();
   Table<AxisId, std::int64_t> tile;
   for (const AxisId axis : factors.ids()) {

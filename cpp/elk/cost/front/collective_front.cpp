@@ -108,9 +108,9 @@ Front collective_front(const ir::Graph& graph, const ir::Op& op, const chip::Chi
   std::vector<PlanOption> fitting;
   CutList cuts(factors, cores);
   for (Table<AxisId, std::int64_t>& cut : cuts.all()) {
-    const auto plan =
-        partition::complete_plan(graph, op, std::move(cut),
-                                 Table<OperandId, Table<DimId, std::int64_t>>(op.operands.size()), chip);
+    const auto plan = partition::complete_plan(
+        graph, op, std::move(cut), Table<OperandId, Table<DimId, std::int64_t>>(op.operands.size()),
+        chip);
     if (!plan) {
       continue;
     }

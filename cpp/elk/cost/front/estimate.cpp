@@ -142,8 +142,9 @@ class Walk {
 
   /// What the cut costs; empty if the chip's grid has no place for it.
   std::optional<Visited> visit(const Factor& factors) {
-    const auto plan = partition::complete_plan(graph_, op_, factors,
-                                               Table<OperandId, Table<DimId, std::int64_t>>(op_.operands.size()), chip_);
+    const auto plan = partition::complete_plan(
+        graph_, op_, factors, Table<OperandId, Table<DimId, std::int64_t>>(op_.operands.size()),
+        chip_);
     if (!plan) {
       return std::nullopt;
     }

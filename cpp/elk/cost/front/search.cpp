@@ -126,8 +126,8 @@ void Search::visit_all(const Factors& factors) {
 
 /// Cuts into a number of pieces within `cores`, with factors of the axes before `axis` that make
 /// `product`.
-void Search::visit(const Factors& factors, const elk::Interval<std::int64_t>& cores,
-                   AxisId axis, std::int64_t product) {
+void Search::visit(const Factors& factors, const elk::Interval<std::int64_t>& cores, AxisId axis,
+                   std::int64_t product) {
   if (axis.index() == factors.size()) {
     if (cores.contains(product)) {
       leaf();

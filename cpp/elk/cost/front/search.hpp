@@ -140,14 +140,14 @@ class Search {
   Constraints constraints_;
   std::int64_t room_;
   std::int64_t cores_;
-  Factors all_factors_;             // distinct ones of each axis
-  Factors factors_;                 // those of the front
-  bool coarse_;                     // whether these are not all
-  bool vast_;                       // whether there may be too many to see them all
-  bool sound_ = true;               // no tile beat the rate
-  bool astray_ = false;             // off the trail
-  bool prompt_ = false;             // whether the cut in hand may have prompt plans
-  bool crossed_ = false;            // whether what only concerns several chips is known of it
+  Factors all_factors_;        // distinct ones of each axis
+  Factors factors_;            // those of the front
+  bool coarse_;                // whether these are not all
+  bool vast_;                  // whether there may be too many to see them all
+  bool sound_ = true;          // no tile beat the rate
+  bool astray_ = false;        // off the trail
+  bool prompt_ = false;        // whether the cut in hand may have prompt plans
+  bool crossed_ = false;       // whether what only concerns several chips is known of it
   std::vector<AxisId> order_;  // in which a survey chooses the factors of axes
   std::int64_t surveyed_ = 0;
   std::int64_t looked_ = 0;

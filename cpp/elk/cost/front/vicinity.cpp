@@ -33,7 +33,8 @@ void Vicinity::meet(const Places& places, std::vector<Table<AxisId, std::int64_t
   }
 }
 
-std::vector<Table<AxisId, std::int64_t>> Vicinity::around(TableView<AxisId, const std::int64_t> cut) {
+std::vector<Table<AxisId, std::int64_t>> Vicinity::around(
+    TableView<AxisId, const std::int64_t> cut) {
   std::vector<Table<AxisId, std::int64_t>> cuts;
   Places at = places(cut);
   if (!asked_.insert(at).second) {

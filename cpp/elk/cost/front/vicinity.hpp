@@ -21,7 +21,8 @@ class Vicinity {
 
   /// Cuts not yet met that take a step from `cut` to the next factor of one axis, or a step up on
   /// one and a step down on another. Empty if it was asked before.
-  [[nodiscard]] std::vector<Table<AxisId, std::int64_t>> around(TableView<AxisId, const std::int64_t> cut);
+  [[nodiscard]] std::vector<Table<AxisId, std::int64_t>> around(
+      TableView<AxisId, const std::int64_t> cut);
   [[nodiscard]] std::size_t met() const { return met_.size(); }
 
  private:

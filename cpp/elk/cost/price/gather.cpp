@@ -70,7 +70,8 @@ Arrival arrival(const Reader& reader, OperandId operand, const partition::Transi
 }  // namespace
 
 Exchange gather_all(const ir::Graph& graph, const ir::Op& op, const PlanOption& option,
-                    TableView<OperandId, const partition::Transition* const> moved, const chip::Chip& chip) {
+                    TableView<OperandId, const partition::Transition* const> moved,
+                    const chip::Chip& chip) {
   const Fabric fabric(chip);
   Traffic sum;
   std::int64_t through = 0;

@@ -133,16 +133,14 @@ bool Pricer::goes_around(const Cut& cut, std::uint64_t along, std::int64_t cores
   if (!fabric_.grid() || std::count_if(cut.order.begin(), cut.order.end(), selected) != 1) {
     return false;
   }
-  const auto axis =
-      *std::find_if(cut.order.begin(), cut.order.end(), selected);
+  const auto axis = *std::find_if(cut.order.begin(), cut.order.end(), selected);
   return fabric_.chip().goes_around(static_cast<std::size_t>(cut.mesh_dims[axis]), cut.factor[axis],
                                     cores);
 }
 
 /// Whether cores that differ in their places along these axes differ in those of a full line.
 bool Pricer::by_ports(const Cut& cut, std::uint64_t along) const {
-  return fabric_.has_full() &&
-         std::any_of(cut.order.begin(), cut.order.end(), [&](AxisId axis) {
+  return fabric_.has_full() && std::any_of(cut.order.begin(), cut.order.end(), [&](AxisId axis) {
            const auto at = axis;
            return ((along >> static_cast<unsigned>(axis.value)) & 1U) != 0 &&
                   fabric_.machine().full(static_cast<std::size_t>(cut.mesh_dims[at]));

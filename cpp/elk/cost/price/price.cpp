@@ -55,8 +55,7 @@ std::int64_t peers_around(const partition::Rotation& turn, const partition::Exec
 /// Whether the sharers of one piece differ in their places along a full line.
 bool by_ports(const partition::Rotation& turn, const partition::ExecutePlan& plan,
               const chip::Network& network) {
-  return network.routed() &&
-         std::any_of(turn.axes.begin(), turn.axes.end(), [&](AxisId axis) {
+  return network.routed() && std::any_of(turn.axes.begin(), turn.axes.end(), [&](AxisId axis) {
            return network.full(subscript(plan.mesh_dims[axis]));
          });
 }

@@ -102,9 +102,8 @@ bool Pricer::arrange(Cut& cut) const {
     return false;
   }
   cut.mesh_dims = std::move(*dims);
-  std::stable_sort(cut.order.begin(), cut.order.end(), [&](AxisId a, AxisId b) {
-    return cut.mesh_dims[a] < cut.mesh_dims[b];
-  });
+  std::stable_sort(cut.order.begin(), cut.order.end(),
+                   [&](AxisId a, AxisId b) { return cut.mesh_dims[a] < cut.mesh_dims[b]; });
   return true;
 }
 
@@ -112,8 +111,7 @@ partition::Extent Pricer::extent(std::size_t slot, DimId dim, const Cut& cut) {
   const Slot& held = slots_[slot];
   const SlotDim& map = held.dims[dim];
   if (map.kind == SlotDimKind::Plain) {
-    return {.count = std::min(map.shape, cut.tile[map.axes[0]]),
-            .intervals = 1};
+    return {.count = std::min(map.shape, cut.tile[map.axes[0]]), .intervals = 1};
   }
   const ir::Operand& operand = op_.operands[held.operand];
   const ir::Tensor& tensor = graph_.tensors[operand.tensor];
@@ -122,8 +120,7 @@ partition::Extent Pricer::extent(std::size_t slot, DimId dim, const Cut& cut) {
   }
   std::uint64_t key = 0;
   for (const AxisId axis : map.axes) {
-    key = (key << static_cast<unsigned>(kKeyBits)) ^
-          static_cast<std::uint64_t>(cut.tile[axis]);
+    key = (key << static_cast<unsigned>(kKeyBits)) ^ static_cast<std::uint64_t>(cut.tile[axis]);
   }
   Memo<partition::Extent>& known = mapped_[(slot * kMostRank) + dim.index()];
   if (const partition::Extent* found = known.find(key)) {

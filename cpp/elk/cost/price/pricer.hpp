@@ -34,9 +34,9 @@ struct Held {
 struct Cut {
   Table<AxisId, std::int64_t> factor;
   Table<AxisId, std::int64_t> tile;
-  std::vector<AxisId> order;      // cut axes, outermost first
+  std::vector<AxisId> order;              // cut axes, outermost first
   Table<AxisId, std::int32_t> mesh_dims;  // empty off a grid
-  std::vector<Held> held;               // of each slot
+  std::vector<Held> held;                 // of each slot
   std::int64_t cores;
   std::int64_t result;       // bytes of the results' tiles and the room to receive partial ones
   std::int64_t result_wide;  // the same where a reduction axis is rotated along

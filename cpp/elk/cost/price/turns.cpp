@@ -180,8 +180,9 @@ void Turns::build(const Cut& cut) {
 }
 
 bool Turns::summed(const Turn& turn) const {
-  return std::any_of(turn.spin.begin(), turn.spin.begin() + static_cast<std::ptrdiff_t>(turn.spins),
-                     [&](const Spin& spin) { return ((pricer_.summed() >> spin.axis.value) & 1U) != 0; });
+  return std::any_of(
+      turn.spin.begin(), turn.spin.begin() + static_cast<std::ptrdiff_t>(turn.spins),
+      [&](const Spin& spin) { return ((pricer_.summed() >> spin.axis.value) & 1U) != 0; });
 }
 
 bool Turns::fits_beside(const Turn& turn, std::span<const Turn* const> chosen,

@@ -128,7 +128,8 @@ std::vector<Wide> regrouped(std::vector<Wide> values, const Points& of, const Po
     if (at != wanted.axes.end()) {
       const auto place = static_cast<std::size_t>(at - wanted.axes.begin());
       stride[place] = step;
-      from += step * (wanted.ranges[id_at<AxisId>(place)].begin - of.ranges[id_at<AxisId>(i)].begin);
+      from +=
+          step * (wanted.ranges[id_at<AxisId>(place)].begin - of.ranges[id_at<AxisId>(i)].begin);
     }
     step *= of.ranges[id_at<AxisId>(i)].length();
   }

@@ -25,7 +25,7 @@ struct Tile {
   const ir::Graph& graph;
   const ir::Op& op;
   const Table<OperandId, Piece>& pieces;  // of each operand; those of results are not looked at
-  const Ranges& ranges;              // of every axis
+  const Ranges& ranges;                   // of every axis
 };
 
 /// Why no kernel computes `op`; empty if one does.

@@ -49,8 +49,8 @@ void check_job(const Job& job, const Views& given, std::size_t chips) {
   for (const auto& [tensor, bytes] : given) {
     const std::int64_t wanted = ir::bytes(job.graph.tensors[tensor]).value;
     if (static_cast<std::int64_t>(bytes.size()) != wanted) {
-      throw InvalidInput(text("tensor '", job.graph.tensors[tensor].name, "' has ",
-                              bytes.size(), " bytes, not ", wanted),
+      throw InvalidInput(text("tensor '", job.graph.tensors[tensor].name, "' has ", bytes.size(),
+                              " bytes, not ", wanted),
                          "emulate_input");
     }
   }
@@ -238,9 +238,8 @@ std::span<const std::byte> Machine::image(TensorId tensor, std::vector<std::byte
     return known->second;
   }
   if (spaces.lives().producer[tensor] == OpId::none) {
-    throw InvalidInput(
-        text("tensor '", job.graph.tensors[tensor].name, "' has no value"),
-        "emulate_input");
+    throw InvalidInput(text("tensor '", job.graph.tensors[tensor].name, "' has no value"),
+                       "emulate_input");
   }
   room = collect(tensor);
   return room;

@@ -29,8 +29,7 @@ using Views = std::map<TensorId, std::span<const std::byte>>;
 /// that nobody wrote ("emulate_poison"), an address in no buffer ("emulate_address"), buffers that
 /// overlap while both live ("emulate_overlap"), an exchange whose ends disagree
 /// ("emulate_exchange").
-[[nodiscard]] Images emulate(const Job& job, const Views& given,
-                             std::span<const TensorId> wanted);
+[[nodiscard]] Images emulate(const Job& job, const Views& given, std::span<const TensorId> wanted);
 
 /// What one chip did.
 struct Emulated {
@@ -40,8 +39,7 @@ struct Emulated {
 /// The same on chips that run one program, each on its part of a model: instruction after
 /// instruction on all of them, collectives between them. `slices` are the ops by which a chip takes
 /// its part of a tensor that it holds whole. `given` and the answer are by chip.
-[[nodiscard]] std::vector<Emulated> emulate_pod(const Job& job,
-                                                std::span<const OpId> slices,
+[[nodiscard]] std::vector<Emulated> emulate_pod(const Job& job, std::span<const OpId> slices,
                                                 const std::vector<Views>& given,
                                                 std::span<const TensorId> wanted);
 

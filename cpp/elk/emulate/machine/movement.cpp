@@ -16,12 +16,8 @@ std::int64_t bytes_of(std::int64_t elements, std::int64_t bits) {
 }
 
 Moved moved(Action action, OperandId k, std::int32_t from, std::int64_t bytes) {
-  return {.action = action,
-          .op = OpId::none,
-          .step = 0,
-          .operand = k,
-          .from = from,
-          .bytes = bytes};
+  return {
+      .action = action, .op = OpId::none, .step = 0, .operand = k, .from = from, .bytes = bytes};
 }
 
 /// A piece of a tensor in ascending order, cut out of the whole of it.

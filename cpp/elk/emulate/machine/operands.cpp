@@ -156,8 +156,8 @@ std::vector<std::size_t> Holdings::candidates(const Table<DimId, std::vector<cha
 Operands::Operands(Machine& machine, OpId op)
     : machine_(machine),
       id_(op),
-      placed_{machine.job.graph, machine.job.graph.ops[op],
-              machine.job.program.ops[op], machine.job.chip},
+      placed_{machine.job.graph, machine.job.graph.ops[op], machine.job.program.ops[op],
+              machine.job.chip},
       site_(placed_),
       places_(machine.job, machine.book, machine.spaces, op),
       picks_(placed_.op.operands.size()) {
@@ -311,8 +311,7 @@ std::byte* Operands::in_place(OperandId k, std::size_t worker) const {
   return const_cast<std::byte*>(place.reading(0, first_held(k, worker).elements()));
 }
 
-std::vector<std::byte> Operands::load(OperandId k, std::size_t worker,
-                                      const Shifts& shifts) const {
+std::vector<std::byte> Operands::load(OperandId k, std::size_t worker, const Shifts& shifts) const {
   const std::int64_t bits = site_.bits(k);
   const Held piece = held(k, worker, shifts);
   const View place = view(k, worker, bits);

@@ -40,7 +40,7 @@ class Holdings {
 
   partition::Pieces pieces_;
   std::vector<program::PieceGroup> groups_;
-  std::vector<Holding> all_;                                   // like `groups_`
+  std::vector<Holding> all_;                                    // like `groups_`
   Table<DimId, std::vector<std::vector<std::size_t>>> of_set_;  // groups by dimension and set
 };
 

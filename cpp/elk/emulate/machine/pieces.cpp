@@ -110,7 +110,8 @@ ir::DType partial_dtype(const ir::Op& op, ir::DType stored) {
   return ir::bits(op.accumulate) >= ir::bits(stored) ? op.accumulate : stored;
 }
 
-void compute_in_tiles(const ir::Graph& graph, const ir::Op& op, const Table<OperandId, Piece>& operands,
+void compute_in_tiles(const ir::Graph& graph, const ir::Op& op,
+                      const Table<OperandId, Piece>& operands,
                       const Table<AxisId, std::int64_t>& factors) {
   Ranges all;
   Table<AxisId, char> parallel;
@@ -119,8 +120,7 @@ void compute_in_tiles(const ir::Graph& graph, const ir::Op& op, const Table<Oper
     all.push_back({.begin = 0, .end = op.axes[axis].size});
     const bool independent = op.axes[axis].role == ir::AxisRole::Parallel;
     parallel.push_back(independent ? 1 : 0);
-    others.push_back(!independent && partition::divisible(op, axis) ? 1
-                                                                                               : 0);
+    others.push_back(!independent && partition::divisible(op, axis) ? 1 : 0);
   }
   for (const Ranges& ranges : tiles(all, factors, parallel)) {
     compute_parts({graph, op, operands, ranges}, tiles(ranges, factors, others));

@@ -26,9 +26,8 @@ bool Places::is_preloaded(OperandId k) const {
 bool Places::is_gathered(OperandId k) const {
   const ir::Operand& operand = op_.operands[k];
   return operand.access == ir::Access::Read && !partition::from_hbm(job_.graph, operand) &&
-         std::any_of(execute_.begin(), execute_.end(), [&](const program::ExecuteSpace& space) {
-           return space.operand == k;
-         });
+         std::any_of(execute_.begin(), execute_.end(),
+                     [&](const program::ExecuteSpace& space) { return space.operand == k; });
 }
 
 std::vector<Segment> Places::buffers(OperandId k, Role role,

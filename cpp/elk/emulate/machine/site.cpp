@@ -46,8 +46,8 @@ std::vector<Worker> workers_of(const program::PlacedOp& placed, const partition:
 }
 
 /// Workers by their places along the axes that `distinguish` selects, each list by core order.
-std::vector<std::vector<std::size_t>> grouped(
-    const std::vector<Worker>& workers, const std::function<bool(AxisId axis)>& distinguish) {
+std::vector<std::vector<std::size_t>> grouped(const std::vector<Worker>& workers,
+                                              const std::function<bool(AxisId axis)>& distinguish) {
   std::map<std::vector<std::int64_t>, std::vector<std::size_t>> found;
   for (std::size_t worker = 0; worker < workers.size(); ++worker) {
     std::vector<std::int64_t> key;
@@ -121,8 +121,7 @@ Site::Site(const program::PlacedOp& placed)
   }
   const ir::Operand& result = op.operands[result_operands(op).front()];
   for (const AxisId axis : op.axes.ids()) {
-    if (op.axes[axis].role == ir::AxisRole::Reduction &&
-        !partition::contains(result, axis)) {
+    if (op.axes[axis].role == ir::AxisRole::Reduction && !partition::contains(result, axis)) {
       accumulates_ = accumulates_ || placed.plan.execute.factors[axis] > 1 ||
                      placed.plan.execute.pace[axis] > 0;
     }
@@ -176,16 +175,13 @@ void Site::add_groups(OperandId operand) {
 void Site::add_starts(AxisId axis) {
   for (const Worker& worker : workers_) {
     const std::int64_t first =
-        partition::first_index(placed_.op, placed_.plan.execute, placed_.chip,
-                               axis, worker.digit);
+        partition::first_index(placed_.op, placed_.plan.execute, placed_.chip, axis, worker.digit);
     const std::int64_t length = worker.tile[axis].length();
     starts_[axis].push_back(length > 0 ? first % length : 0);
   }
 }
 
-std::int64_t Site::start(AxisId axis, std::size_t worker) const {
-  return starts_[axis][worker];
-}
+std::int64_t Site::start(AxisId axis, std::size_t worker) const { return starts_[axis][worker]; }
 
 Window Site::window(const Spin& spin, std::size_t worker) const {
   const std::int64_t length = workers_[worker].tile[spin.axis].length();
@@ -270,8 +266,7 @@ std::vector<Ranges> Site::sub_task(std::size_t worker, std::int64_t step) const 
 bool Site::begins_sums(std::int64_t step) const {
   const std::vector<AxisId>& loops = placed_.plan.execute.loops;
   return std::all_of(loops.begin(), loops.end(), [&](AxisId loop) {
-    return placed_.op.axes[loop].role != ir::AxisRole::Reduction ||
-           trip(loop, step) == 0;
+    return placed_.op.axes[loop].role != ir::AxisRole::Reduction || trip(loop, step) == 0;
   });
 }
 
@@ -282,8 +277,7 @@ std::vector<std::vector<std::size_t>> Site::partners() const {
     if (works_on_rows(placed_.op)) {
       return role != ir::AxisRole::Row;
     }
-    return role != ir::AxisRole::Reduction ||
-           partition::contains(result, axis);
+    return role != ir::AxisRole::Reduction || partition::contains(result, axis);
   });
 }
 

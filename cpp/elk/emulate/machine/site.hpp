@@ -64,9 +64,7 @@ class Site {
   [[nodiscard]] std::int64_t bits(OperandId operand) const;
 
   /// The dimensions along which an operand rotates.
-  [[nodiscard]] const std::vector<Spin>& spins(OperandId operand) const {
-    return spins_[operand];
-  }
+  [[nodiscard]] const std::vector<Spin>& spins(OperandId operand) const { return spins_[operand]; }
   [[nodiscard]] bool rotates(OperandId operand) const { return !spins_[operand].empty(); }
   /// Cores of a rotation ring; 1 of an operand that does not rotate.
   [[nodiscard]] std::int64_t ring(OperandId operand) const;
@@ -74,8 +72,7 @@ class Site {
     return members_[operand][worker];
   }
   /// The workers of a group, by their numbers.
-  [[nodiscard]] const std::vector<std::size_t>& group(OperandId operand,
-                                                      std::size_t group) const {
+  [[nodiscard]] const std::vector<std::size_t>& group(OperandId operand, std::size_t group) const {
     return groups_[operand][group];
   }
   [[nodiscard]] Window window(const Spin& spin, std::size_t worker) const;
@@ -111,7 +108,7 @@ class Site {
   Table<OperandId, std::vector<Spin>> spins_;
   Table<OperandId, std::vector<Member>> members_;
   Table<OperandId, std::vector<std::vector<std::size_t>>> groups_;
-  std::map<std::int32_t, std::size_t> worker_of_;  // by core
+  std::map<std::int32_t, std::size_t> worker_of_;    // by core
   Table<AxisId, std::vector<std::int64_t>> starts_;  // of every axis that is looped over, by worker
   std::vector<std::unique_ptr<partition::Layout>> layouts_;
   Table<OperandId, std::unique_ptr<partition::Pieces>> pieces_;

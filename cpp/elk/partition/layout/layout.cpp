@@ -27,8 +27,8 @@ bool by_number(const Rotation& rotation, std::int64_t parts) {
 
 }  // namespace
 
-Layout layout(const ir::Graph& graph, const ir::Op& op, OperandId operand,
-              const ExecutePlan& plan, const chip::Chip& chip) {
+Layout layout(const ir::Graph& graph, const ir::Op& op, OperandId operand, const ExecutePlan& plan,
+              const chip::Chip& chip) {
   const ir::Operand& piece = op.operands[operand];
   Layout result{.shape = graph.tensors[piece.tensor].shape,
                 .dims = piece.dims,
@@ -52,8 +52,7 @@ Layout layout(const ir::Graph& graph, const ir::Op& op, OperandId operand,
     result.split = parts.parts;
     if (parts.parts > 1) {
       result.split_axes = cut_axes(plan, [&](AxisId axis) {
-        return op.axes[axis].role == ir::AxisRole::Reduction &&
-               !contains(piece, axis);
+        return op.axes[axis].role == ir::AxisRole::Reduction && !contains(piece, axis);
       });
     }
   }

@@ -29,14 +29,14 @@ struct Circled {
 /// having what it needs.
 struct Layout {
   Table<DimId, std::int64_t> shape;
-  Table<DimId, ir::Dim> dims;              // axes are positions in `size`
+  Table<DimId, ir::Dim> dims;               // axes are positions in `size`
   Table<AxisId, std::int64_t> size;         // of each axis of the op
   Table<AxisId, std::int64_t> factors;      // of each axis
-  std::vector<AxisId> order;        // cut axes, outermost first
+  std::vector<AxisId> order;                // cut axes, outermost first
   Table<AxisId, std::int64_t> grid_stride;  // of each axis in the core id (mesh: by mesh dimension)
   std::int64_t cores;
-  DimId split_dim;  // after a reduce-scatter: the dim of the tile that is cut ...
-  std::int64_t split;      // ... into this many parts, 1: not
+  DimId split_dim;                 // after a reduce-scatter: the dim of the tile that is cut ...
+  std::int64_t split;              // ... into this many parts, 1: not
   std::vector<AxisId> split_axes;  // by the index over these axes, modulo `split`
   /// At the start of an execute, where `split_axes` do not tell the part: `split_dim` and any
   /// others along which the operand rotates.

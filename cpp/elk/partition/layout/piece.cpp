@@ -250,9 +250,8 @@ DimPieces dim_pieces(const Layout& layout, DimId dim) {
     }
     result.set_of = digit_sums<std::int32_t>(layout, step);
   }
-  const auto circled =
-      std::find_if(layout.circled.begin(), layout.circled.end(),
-                   [dim](const Circled& one) { return one.dim == dim; });
+  const auto circled = std::find_if(layout.circled.begin(), layout.circled.end(),
+                                    [dim](const Circled& one) { return one.dim == dim; });
   if (circled != layout.circled.end()) {
     turn(layout, *circled, result);
   } else if (layout.split > 1 && dim == layout.split_dim) {

@@ -61,7 +61,8 @@ Received received(const Pieces& held, const Pieces& needed, Table<DimId, Overlap
       elements *= needed.dims[dim].counts[need];
       all.enter(overlaps[id_at<DimId>(dim)].arriving(need));
       if (there > 0) {
-        const Overlap one = overlaps[id_at<DimId>(dim)](held.dims[dim].at(static_cast<std::size_t>(place)), need);
+        const Overlap one =
+            overlaps[id_at<DimId>(dim)](held.dims[dim].at(static_cast<std::size_t>(place)), need);
         there *= one.count;
         own.enter(of_one(one));
       }

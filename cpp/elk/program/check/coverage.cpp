@@ -52,7 +52,6 @@ class CoverageChecker {
   }
 
  private:
-
   /// A store is over once a preload issued after it is over: its execute has waited for that.
   void find_ends_of_stores() {
     const std::vector<Instruction>& code = context_.program.code;
@@ -181,9 +180,9 @@ class CoverageChecker {
   const Table<OpId, std::int8_t>& valid_;
   Spaces spaces_;
   Table<TensorId, std::vector<const Buffer*>> by_tensor_;
-  Table<OpId, std::int32_t> execute_;  // of each op
-  Table<OpId, std::int32_t> preload_;  // of each op
-  Table<TensorId, std::int32_t> stored_;   // of each tensor: when its store is certainly over
+  Table<OpId, std::int32_t> execute_;     // of each op
+  Table<OpId, std::int32_t> preload_;     // of each op
+  Table<TensorId, std::int32_t> stored_;  // of each tensor: when its store is certainly over
 };
 
 }  // namespace

@@ -59,8 +59,7 @@ class OrderChecker {
       fail(text("execute of ", named(graph_, id), " where that of op ", next_, " is due"));
       return;
     }
-    if (context_.chip.hbm && has_hbm_data(graph_, graph_.ops[id]) &&
-        preloads_[id] == 0) {
+    if (context_.chip.hbm && has_hbm_data(graph_, graph_.ops[id]) && preloads_[id] == 0) {
       fail(text("execute of ", named(graph_, id), " before its preload"));
     }
     ++next_;

@@ -46,7 +46,6 @@ class Collector {
   }
 
  private:
-
   void append(OpId op, TensorId tensor, Role role, Bytes bytes,
               std::pair<std::int32_t, std::int32_t> life) {
     if (bytes > Bytes{0}) {
@@ -66,8 +65,7 @@ class Collector {
     rest_inputs(id, op);
     for (const ExecuteSpace& piece : spaces_.preload(id)) {
       const std::int32_t issued = required(at_.preload[id], "preload", op);
-      append(id, op.operands[piece.operand].tensor, Role::Preload, piece.bytes,
-             {issued, now});
+      append(id, op.operands[piece.operand].tensor, Role::Preload, piece.bytes, {issued, now});
     }
     if (!chip_.hbm) {
       keep_resident(id, op);

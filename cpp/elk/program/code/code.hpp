@@ -29,8 +29,8 @@ struct Instruction {
 struct OpPlan {
   partition::ExecutePlan execute;
   Table<OperandId, std::int64_t> divisor;  // per operand; 0: not from HBM
-  bool tree = false;                  // a row op adds up in a tree, not directly
-  bool ring = false;                  // a collective's chips exchange in a ring, not all at once
+  bool tree = false;                       // a row op adds up in a tree, not directly
+  bool ring = false;  // a collective's chips exchange in a ring, not all at once
 
   friend bool operator==(const OpPlan&, const OpPlan&) = default;
 };

@@ -8,8 +8,7 @@
 
 namespace elk::program {
 
-std::vector<Instruction> issue(const ir::Graph& graph,
-                               const std::vector<OpId>& preload_order,
+std::vector<Instruction> issue(const ir::Graph& graph, const std::vector<OpId>& preload_order,
                                const Table<OpId, std::int32_t>& issued_before) {
   if (issued_before.size() != graph.ops.size()) {
     throw InternalError(

@@ -41,8 +41,7 @@ struct ExecuteSpace {
                                                       const OpPlan& plan, const chip::Chip& chip);
 
 /// The layout in which a tensor rests on chip; empty for what lives in HBM only.
-[[nodiscard]] std::optional<partition::Layout> rest_layout(const ir::Graph& graph,
-                                                           TensorId tensor,
+[[nodiscard]] std::optional<partition::Layout> rest_layout(const ir::Graph& graph, TensorId tensor,
                                                            const Table<OpId, OpPlan>& ops,
                                                            const Lifetimes& lives,
                                                            const chip::Chip& chip);

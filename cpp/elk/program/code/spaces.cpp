@@ -111,8 +111,8 @@ const Sizes& Spaces::sizes(OpId op) {
 bool Spaces::in_place(OpId op, OperandId k) {
   const ir::Operand& operand = graph_.ops[op].operands[k];
   const OpId producer = lives_.producer[operand.tensor];
-  if (operand.access != ir::Access::Read || partition::from_hbm(graph_, operand) || producer == OpId::none ||
-      operand.indirect || rotates(ops_[op].execute, k)) {
+  if (operand.access != ir::Access::Read || partition::from_hbm(graph_, operand) ||
+      producer == OpId::none || operand.indirect || rotates(ops_[op].execute, k)) {
     return false;  // An input lies spread, and which rows an index picks is not known: no core can
                    // count on having what it needs.
   }
@@ -123,10 +123,9 @@ bool Spaces::in_place(OpId op, OperandId k) {
                              class_of_[op], static_cast<std::int32_t>(k.value)},
                             false);
   if (is_new) {
-    known->second = partition::same(
-        partition::layout(graph_, maker, made, ops_[producer].execute, chip_),
-        partition::layout(graph_, graph_.ops[op], k, ops_[op].execute,
-                          chip_));
+    known->second =
+        partition::same(partition::layout(graph_, maker, made, ops_[producer].execute, chip_),
+                        partition::layout(graph_, graph_.ops[op], k, ops_[op].execute, chip_));
   }
   return known->second;
 }

@@ -32,8 +32,8 @@ struct PlacedOp {
 };
 
 /// Buffers that live for the op's execute only, where operand `k` lies ready if `in_place[k]`.
-[[nodiscard]] std::vector<ExecuteSpace> execute_space(const PlacedOp& placed, const Sizes& sizes,
-                                                      const Table<OperandId, std::int8_t>& in_place);
+[[nodiscard]] std::vector<ExecuteSpace> execute_space(
+    const PlacedOp& placed, const Sizes& sizes, const Table<OperandId, std::int8_t>& in_place);
 [[nodiscard]] std::vector<ExecuteSpace> preload_space(const PlacedOp& placed, const Sizes& sizes);
 
 /// The operand by which `op` makes `tensor`.

@@ -93,7 +93,8 @@ void add_distribution(const PlacedOp& placed, OperandId k, Exchange& exchange) {
   }
 }
 
-Execution expand(const PlacedOp& placed, TableView<OperandId, const partition::Layout* const> have) {
+Execution expand(const PlacedOp& placed,
+                 TableView<OperandId, const partition::Layout* const> have) {
   Execution out{.gather = gather(placed, have),
                 .distribute = {},
                 .tiles = tiles_of(placed),

@@ -68,8 +68,8 @@ void Expander::append_makers(const ir::Op& op, const Table<OpId, std::int32_t>& 
 std::int32_t Expander::number_stores(const Table<OpId, std::int32_t>& classes) {
   std::map<Key, std::int32_t> written;
   for (const ir::Store& store : graph_.stores) {
-    store_of_.push_back(number(written, {classes[store.op],
-                                         result_of(store.op, store.tensor), store.run.value}));
+    store_of_.push_back(
+        number(written, {classes[store.op], result_of(store.op, store.tensor), store.run.value}));
   }
   return static_cast<std::int32_t>(written.size());
 }

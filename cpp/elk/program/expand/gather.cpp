@@ -46,8 +46,7 @@ bool in_place(const Pieces& held, const Pieces& needed) {
 std::int64_t unique_elements(const PlacedOp& placed, OperandId k) {
   const ir::Operand& operand = placed.op.operands[k];
   const Table<AxisId, std::int64_t> whole = partition::sizes(placed.op);
-  return partition::box(placed.graph.tensors[operand.tensor], operand, whole, whole)
-      .elements;
+  return partition::box(placed.graph.tensors[operand.tensor], operand, whole, whole).elements;
 }
 
 std::int64_t bits_of(const PlacedOp& placed, OperandId k) {
@@ -61,8 +60,8 @@ std::int64_t picks(const PlacedOp& placed, OperandId k) {
     return 1;
   }
   const Table<AxisId, std::int64_t> tile = partition::tiling(placed.op, placed.plan.execute).tile;
-  return partition::extent(placed.graph.tensors[operand.tensor], operand,
-                           operand.indirect->dim, tile, tile)
+  return partition::extent(placed.graph.tensors[operand.tensor], operand, operand.indirect->dim,
+                           tile, tile)
       .count;
 }
 

@@ -136,9 +136,8 @@ std::vector<Sharers> sharers(const ir::Op& op, const partition::ExecutePlan& pla
 
 std::vector<Sharers> sharers_in_rings(const ir::Op& op, OperandId operand,
                                       const partition::ExecutePlan& plan, const chip::Chip& chip) {
-  std::vector<Sharers> groups = sharers(op, plan, chip, [&](AxisId axis) {
-    return partition::contains(op.operands[operand], axis);
-  });
+  std::vector<Sharers> groups = sharers(
+      op, plan, chip, [&](AxisId axis) { return partition::contains(op.operands[operand], axis); });
   const partition::Rotation rotation = partition::rotation(op, operand, plan, chip);
   if (partition::in_order(rotation)) {
     return groups;
@@ -156,7 +155,7 @@ std::vector<Sharers> sharers_in_rings(const ir::Op& op, OperandId operand,
 }
 
 Table<AxisId, std::int64_t> tile_at(const ir::Op& op, const partition::ExecutePlan& plan,
-                                  const Table<AxisId, std::int64_t>& digit) {
+                                    const Table<AxisId, std::int64_t>& digit) {
   Table<AxisId, std::int64_t> tile;
   tile.reserve(op.axes.size());
   for (const AxisId axis : op.axes.ids()) {

@@ -30,13 +30,13 @@ struct PieceGroup {
 /// Cores of an op that agree in their place along some of its axes.
 struct Sharers {
   Table<AxisId, std::int64_t> digit;  // place along every axis of the op; 0 along the others
-  Cores cores;                      // the inner axes count fastest
+  Cores cores;                        // the inner axes count fastest
 };
 
 /// The cores of an op, grouped by their places along the axes that `distinguish` selects.
-[[nodiscard]] std::vector<Sharers> sharers(
-    const ir::Op& op, const partition::ExecutePlan& plan, const chip::Chip& chip,
-    const std::function<bool(AxisId axis)>& distinguish);
+[[nodiscard]] std::vector<Sharers> sharers(const ir::Op& op, const partition::ExecutePlan& plan,
+                                           const chip::Chip& chip,
+                                           const std::function<bool(AxisId axis)>& distinguish);
 
 /// The cores that share a sub-tensor of a read operand, group by group, each ring after ring in the
 /// order of its places (`partition::Rotation`).
@@ -46,7 +46,7 @@ struct Sharers {
 
 /// The lengths of a core's tile of an op at its places along the axes; 0 beyond the end of an axis.
 [[nodiscard]] Table<AxisId, std::int64_t> tile_at(const ir::Op& op,
-                                                const partition::ExecutePlan& plan,
-                                                const Table<AxisId, std::int64_t>& digit);
+                                                  const partition::ExecutePlan& plan,
+                                                  const Table<AxisId, std::int64_t>& digit);
 
 }  // namespace elk::program

@@ -25,10 +25,9 @@ double expected_share(const PlacedOp& placed, OperandId k) {
     return 1.0;
   }
   const Table<AxisId, std::int64_t> tile = partition::tiling(placed.op, placed.plan.execute).tile;
-  const std::int64_t picks =
-      partition::extent(placed.graph.tensors[operand.tensor], operand,
-                        operand.indirect->dim, tile, tile)
-          .count;
+  const std::int64_t picks = partition::extent(placed.graph.tensors[operand.tensor], operand,
+                                               operand.indirect->dim, tile, tile)
+                                 .count;
   return std::min(1.0, operand.indirect->expected_picks / static_cast<double>(picks));
 }
 

@@ -48,7 +48,8 @@ Round scatter_round(const PlacedOp& placed, OperandId k, const partition::Scatte
   const ir::Operand& result = placed.op.operands[k];
   const std::int64_t bits = wide_bits(placed, k);
   const Table<AxisId, std::int64_t> whole = partition::tiling(placed.op, plan).tile;
-  const std::int64_t chunk = ceil_div(result_tile(placed, k, parts.dim.value, whole).cut, parts.parts);
+  const std::int64_t chunk =
+      ceil_div(result_tile(placed, k, parts.dim.value, whole).cut, parts.parts);
   Round out{.exchange = {}, .parts = parts.parts, .elements = parts.piece};
   for (Sharers& group : sharers(placed.op, plan, placed.chip, [&](AxisId axis) {
          return placed.op.axes[axis].role != ir::AxisRole::Reduction ||

@@ -1,4 +1,3 @@
-#include "elk/base/table.hpp"
 #include "elk/partition/rotation.hpp"
 
 #include <algorithm>
@@ -7,6 +6,7 @@
 
 #include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
+#include "elk/base/table.hpp"
 #include "elk/partition/extent.hpp"
 #include "elk/program/expand/execution.hpp"
 

@@ -31,8 +31,8 @@ enum class Pattern : std::uint8_t {
 struct Transfer {
   Pattern pattern;
   OperandId operand;  // whose data they are
-  std::int32_t from;     // in Exchange::groups; -1 except of Fetch
-  std::int32_t to;       // in Exchange::groups
+  std::int32_t from;  // in Exchange::groups; -1 except of Fetch
+  std::int32_t to;    // in Exchange::groups
   std::int64_t unit;
   std::int64_t extent;
   std::int64_t chunk;

@@ -55,9 +55,7 @@ class Pairs {
   }
 
  private:
-  [[nodiscard]] const cost::Floor& floor(OpId op) const {
-    return problem_.front(op).floor;
-  }
+  [[nodiscard]] const cost::Floor& floor(OpId op) const { return problem_.front(op).floor; }
 
   /// Of each op, the stretch that ends with it if that is best for all up to there.
   Table<OpId, std::optional<Stretch>> choose() {

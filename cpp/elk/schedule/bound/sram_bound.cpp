@@ -57,7 +57,8 @@ class Timeline {
     const double left = room_ - read_[op] - resting_bytes(graph, graph.ops[op]);
     double big = 0.0;
     double small = 0.0;
-    for (OpId later = op + 1; later.index() < std::min(read_.size(), (op + 1).index() + kReach); ++later) {
+    for (OpId later = op + 1; later.index() < std::min(read_.size(), (op + 1).index() + kReach);
+         ++later) {
       (read_[later] > left ? big : small) += read_[later];
       if (read_[later] > 0.0) {
         const double gap = (big + std::max(0.0, small - left)) / rate_;

@@ -334,7 +334,7 @@ class Trees {
   const Problem& problem_;
   Distance distance_;
   double ticks_;                // a second
-  Side<OpId, Excess> excess_;         // of each op
+  Side<OpId, Excess> excess_;   // of each op
   std::vector<Listed> listed_;  // of each front
   std::vector<Results> results_;
   std::vector<Readings> readings_;

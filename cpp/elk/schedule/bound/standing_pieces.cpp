@@ -106,12 +106,14 @@ void set_times(std::span<const Priced::Times> times, TableView<CutId, const std:
   }
 }
 
-Side<CutId, std::vector<std::int64_t>> results(TableView<CutId, const cost::StandingCut* const> cuts) {
+Side<CutId, std::vector<std::int64_t>> results(
+    TableView<CutId, const cost::StandingCut* const> cuts) {
   std::vector<CutId> order(cuts.size());
   std::iota(order.begin(), order.end(), CutId{0});
   std::sort(order.begin(), order.end(),
             [&](CutId a, CutId b) { return cuts[a]->written < cuts[b]->written; });
-  Side<CutId, std::vector<std::int64_t>> found{.shapes = {}, .of = Table<CutId, std::size_t>(cuts.size())};
+  Side<CutId, std::vector<std::int64_t>> found{.shapes = {},
+                                               .of = Table<CutId, std::size_t>(cuts.size())};
   for (const CutId cut : order) {
     if (found.shapes.empty() || found.shapes.back() != cuts[cut]->written) {
       found.shapes.push_back(cuts[cut]->written);

@@ -43,7 +43,7 @@ struct Reading {
 struct Listed {
   Table<CutId, const cost::StandingCut*> cuts;
   Table<CutId, std::size_t> numbers;  // of these
-  double most;                       // seconds of those that the last stands for, at least
+  double most;                        // seconds of those that the last stands for, at least
 };
 
 /// `times`: of all cuts; what takes longer than the fastest by more than it takes to fetch what an

@@ -46,15 +46,14 @@ bool every_core_works(const ir::Op& op, const partition::ExecutePlan& plan) {
 
 /// The axis of `op` that must be cut as `cut` cuts the layout's, or -1 if there is none.
 AxisId followed_axis(const ir::Op& op, OperandId slot, const partition::Layout& layout,
-                           AxisId cut) {
+                     AxisId cut) {
   const DimId dim = cut_dim(layout, cut);
   return dim == DimId::none ? AxisId::none : cuttable_axis(op, op.operands[slot], dim);
 }
 
 /// Cuts `axis` by `factor`, inside all that is cut already; false where no plan can say so: cut
 /// before, it must be the innermost, and no mesh has two dimensions for it.
-bool cut_inside(AxisId axis, std::int64_t factor, bool in_lines,
-                partition::ExecutePlan& plan) {
+bool cut_inside(AxisId axis, std::int64_t factor, bool in_lines, partition::ExecutePlan& plan) {
   std::int64_t& cut = plan.factors[axis];
   if (cut > 1) {
     cut *= factor;
@@ -207,9 +206,7 @@ class Alignment {
  private:
   Choice& choice(OpId op) { return choices_[op]; }
 
-  [[nodiscard]] std::int32_t kind(OpId op) const {
-    return problem_.front_of()[op];
-  }
+  [[nodiscard]] std::int32_t kind(OpId op) const { return problem_.front_of()[op]; }
 
   void describe(OpId op, Key& key) {
     key.insert(key.end(), {kind(op), choice(op).option, choice(op).state});
@@ -230,8 +227,7 @@ class Alignment {
 
   void describe_feeders(OpId op, Key& key) {
     for (const ir::Operand& operand : problem_.graph().ops[op].operands) {
-      const OpId maker =
-          problem_.lives().producer[operand.tensor];
+      const OpId maker = problem_.lives().producer[operand.tensor];
       if (operand.access == ir::Access::Read && maker != OpId::none) {
         describe(maker, key);
       } else {

@@ -15,8 +15,7 @@ namespace elk::schedule {
 
 /// The axis of `op` that alone indexes dimension `dim` of an operand as it is and may be cut, or
 /// -1.
-[[nodiscard]] AxisId cuttable_axis(const ir::Op& op, const ir::Operand& operand,
-                                         DimId dim);
+[[nodiscard]] AxisId cuttable_axis(const ir::Op& op, const ir::Operand& operand, DimId dim);
 
 /// A plan of `op` that holds operand `slot` as `layout` has it, where the axes of the op allow it.
 [[nodiscard]] std::optional<partition::ExecutePlan> follow(const ir::Op& op, OperandId slot,

@@ -19,8 +19,8 @@ namespace elk::schedule {
 
 /// The choice with which `reader` works on what `op` made as it lies, if there is one. Adds it to
 /// the front where it is missing.
-[[nodiscard]] std::optional<Choice> following(Problem& problem, OpId reader,
-                                              OpId op, const Table<OpId, Choice>& choices);
+[[nodiscard]] std::optional<Choice> following(Problem& problem, OpId reader, OpId op,
+                                              const Table<OpId, Choice>& choices);
 
 /// The choice with which `op` leaves its result as `reader` with the plan of `choice` needs it, if
 /// there is one. Adds it to the front where it is missing.

@@ -81,9 +81,7 @@ class Annealer {
   }
 
  private:
-  [[nodiscard]] const Choice& choice(OpId place) const {
-    return sketch_.choices()[place];
-  }
+  [[nodiscard]] const Choice& choice(OpId place) const { return sketch_.choices()[place]; }
 
   void keep() {
     least_ = now_;
@@ -194,8 +192,7 @@ class Annealer {
   }
 
   std::optional<Choice> draw_plan(OpId place) {
-    const auto front =
-        static_cast<std::size_t>(problem_.front_of()[place]);
+    const auto front = static_cast<std::size_t>(problem_.front_of()[place]);
     const std::vector<Choice>& likely = likely_[front];
     if (const std::optional<OpId> reader = draw_product(place)) {
       return fed_to(place, *reader);
@@ -214,8 +211,7 @@ class Annealer {
   std::optional<OpId> draw_product(OpId place) {
     const std::vector<OpId>& readers = problem_.readers(place);
     const Table<OpId, ir::Op>& ops = problem_.graph().ops;
-    if (readers.empty() || chip::routed(problem_.chip()) ||
-        ops[place].kind == ir::OpKind::MatMul) {
+    if (readers.empty() || chip::routed(problem_.chip()) || ops[place].kind == ir::OpKind::MatMul) {
       return std::nullopt;
     }
     const OpId reader =
@@ -242,9 +238,9 @@ class Annealer {
     const auto from =
         static_cast<std::size_t>(random_.below(static_cast<std::int64_t>(op.operands.size())));
     for (const OperandId k : op.operands.ids()) {
-      const ir::Operand& operand = op.operands[id_at<OperandId>((from + k.index()) % op.operands.size())];
-      const OpId maker =
-          problem_.lives().producer[operand.tensor];
+      const ir::Operand& operand =
+          op.operands[id_at<OperandId>((from + k.index()) % op.operands.size())];
+      const OpId maker = problem_.lives().producer[operand.tensor];
       if (operand.access == ir::Access::Read && maker != OpId::none) {
         return maker;
       }

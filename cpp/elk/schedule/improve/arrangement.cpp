@@ -14,14 +14,11 @@ namespace {
 
 /// The fronts of an op, of what makes its operands, and of what reads its results.
 std::vector<std::int32_t> surroundings(const Problem& problem, OpId op) {
-  const auto front = [&](OpId of) {
-    return of == OpId::none ? -1 : problem.front_of()[of];
-  };
+  const auto front = [&](OpId of) { return of == OpId::none ? -1 : problem.front_of()[of]; };
   std::vector<std::int32_t> result{front(op)};
   for (const ir::Operand& operand : problem.graph().ops[op].operands) {
     const bool read = operand.access == ir::Access::Read;
-    result.push_back(
-        read ? front(problem.lives().producer[operand.tensor]) : -1);
+    result.push_back(read ? front(problem.lives().producer[operand.tensor]) : -1);
   }
   for (const OpId reader : problem.readers(op)) {
     result.push_back(front(reader));
@@ -71,7 +68,7 @@ Arrangement in_order(const Places& places) {
 }
 
 std::vector<OpId> preload_order(const Problem& problem, const Places& places,
-                                        const Arrangement& arrangement) {
+                                const Arrangement& arrangement) {
   std::vector<OpId> order;
   order.reserve(problem.loaded().size());
   const auto first = static_cast<std::size_t>(problem.rank(places.begin()));
@@ -92,7 +89,7 @@ std::vector<OpId> preload_order(const Problem& problem, const Places& places,
 }
 
 Table<OpId, OpId> first_slots(const Problem& problem, const Places& places,
-                                      const Arrangement& arrangement) {
+                              const Arrangement& arrangement) {
   Table<OpId, OpId> result(static_cast<std::size_t>(problem.op_count()), OpId{0});
   for (std::size_t number = 0; number < arrangement.ahead.size(); ++number) {
     for (std::int32_t layer = 0; arrangement.ahead[number] > 0 && layer < places.count(); ++layer) {

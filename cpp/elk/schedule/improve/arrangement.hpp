@@ -41,7 +41,7 @@ class Places {
 /// one layer.
 struct Alike {
   std::vector<std::vector<OpId>> groups;  // places, in order
-  Table<OpId, std::int32_t> of;                   // the group of each op that is a place, or -1
+  Table<OpId, std::int32_t> of;           // the group of each op that is a place, or -1
 };
 [[nodiscard]] Alike alike(const Problem& problem, const Places& places);
 
@@ -59,10 +59,10 @@ struct Arrangement {
 
 /// The preload order of the whole model.
 [[nodiscard]] std::vector<OpId> preload_order(const Problem& problem, const Places& places,
-                                                      const Arrangement& arrangement);
+                                              const Arrangement& arrangement);
 
 /// The first slot of every op's preload; 0: any.
 [[nodiscard]] Table<OpId, OpId> first_slots(const Problem& problem, const Places& places,
-                                                    const Arrangement& arrangement);
+                                            const Arrangement& arrangement);
 
 }  // namespace elk::schedule

@@ -98,8 +98,8 @@ class OuterCuts {
   }
 
   void add(const Factors& cut, const Sides& sides) {
-    auto plan = partition::complete_plan(graph_, op_, cut,
-                                         Table<OperandId, Table<DimId, std::int64_t>>(op_.operands.size()), chip_);
+    auto plan = partition::complete_plan(
+        graph_, op_, cut, Table<OperandId, Table<DimId, std::int64_t>>(op_.operands.size()), chip_);
     if (!plan) {
       return;
     }
@@ -107,9 +107,8 @@ class OuterCuts {
       for (std::size_t i = 0; i < axes_.size(); ++i) {
         plan->mesh_dims[axes_[i]] = cut[axes_[i]] > 1 ? sides[i] : -1;
       }
-      std::sort(plan->order.begin(), plan->order.end(), [&](AxisId a, AxisId b) {
-        return plan->mesh_dims[a] < plan->mesh_dims[b];
-      });
+      std::sort(plan->order.begin(), plan->order.end(),
+                [&](AxisId a, AxisId b) { return plan->mesh_dims[a] < plan->mesh_dims[b]; });
     }
     if (std::find(plans_.begin(), plans_.end(), *plan) == plans_.end()) {
       plans_.push_back(std::move(*plan));
@@ -153,9 +152,7 @@ class Carry {
     moved_[op] = true;
   }
 
-  [[nodiscard]] const ir::Op& node(OpId op) const {
-    return problem_.graph().ops[op];
-  }
+  [[nodiscard]] const ir::Op& node(OpId op) const { return problem_.graph().ops[op]; }
 
   void follow_makers(OpId op) {
     const Table<OperandId, ir::Operand>& operands = node(op).operands;
@@ -185,12 +182,12 @@ class Carry {
   void hold(OpId op, OperandId slot, OpId other, OperandId other_slot) {
     const Table<OpId, std::int32_t>& front = problem_.front_of();
     const std::int32_t held = choices_[other].option;
-    const auto [found, added] = known_.try_emplace(
-        std::tuple(front[op], slot, front[other], other_slot, held));
+    const auto [found, added] =
+        known_.try_emplace(std::tuple(front[op], slot, front[other], other_slot, held));
     if (added) {
-      const partition::Layout layout = partition::layout(
-          problem_.graph(), node(other), other_slot,
-          problem_.option(other, choices_[other]).plan, problem_.chip());
+      const partition::Layout layout =
+          partition::layout(problem_.graph(), node(other), other_slot,
+                            problem_.option(other, choices_[other]).plan, problem_.chip());
       if (const auto plan = follow(node(op), slot, layout, problem_.chip())) {
         found->second = Choice{.option = problem_.add(op, *plan), .state = 0};
       }

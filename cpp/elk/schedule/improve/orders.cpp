@@ -64,9 +64,7 @@ class OrderTree {
 
 /// Bytes of an op's preload in the smallest state of the plan it has.
 Bytes smallest(const Problem& problem, const Sketch& sketch, OpId place) {
-  return problem.option(place, sketch.choices()[place])
-      .states.back()
-      .space;
+  return problem.option(place, sketch.choices()[place]).states.back().space;
 }
 
 std::vector<Heavy> weigh_heavy(const Problem& problem, const Sketch& sketch,
@@ -99,10 +97,9 @@ std::int32_t longest_fit(const Problem& problem, const Sketch& sketch) {
   std::size_t first = 0;
   std::size_t most = 0;
   for (const OpId op : first_ids<OpId>(problem.op_count())) {
-    const Bytes piece =
-        problem.is_loaded(op)
-            ? problem.option(op, sketch.choices()[op]).states.back().space
-            : Bytes{0};
+    const Bytes piece = problem.is_loaded(op)
+                            ? problem.option(op, sketch.choices()[op]).states.back().space
+                            : Bytes{0};
     sum.push_back(sum.back() + piece);
     while (sum.back() - sum[first] > room) {
       ++first;
@@ -136,9 +133,7 @@ Orders valid_orders(const std::vector<Heavy>& heavy, std::size_t most) {
 }
 
 std::vector<std::int32_t> heavy_loads(const Problem& problem, const Sketch& sketch) {
-  const auto bytes = [&](OpId op) {
-    return problem.state(op, sketch.choices()[op]).hbm_bytes;
-  };
+  const auto bytes = [&](OpId op) { return problem.state(op, sketch.choices()[op]).hbm_bytes; };
   std::int64_t all = 0;
   for (const OpId op : problem.loaded()) {
     all += bytes(op);
@@ -153,8 +148,7 @@ std::vector<std::int32_t> heavy_loads(const Problem& problem, const Sketch& sket
   return result;
 }
 
-double edit_distance(const std::vector<OpId>& usual,
-                     const std::vector<OpId>& order) {
+double edit_distance(const std::vector<OpId>& usual, const std::vector<OpId>& order) {
   std::unordered_map<OpId, std::int64_t> place;
   for (std::size_t i = 0; i < usual.size(); ++i) {
     place[usual[i]] = static_cast<std::int64_t>(i);

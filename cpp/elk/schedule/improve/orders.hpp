@@ -47,8 +47,7 @@ struct OrderSearch {
 };
 
 /// Places by which the entries of `order` are away from where `usual` has them, on average.
-[[nodiscard]] double edit_distance(const std::vector<OpId>& usual,
-                                   const std::vector<OpId>& order);
+[[nodiscard]] double edit_distance(const std::vector<OpId>& usual, const std::vector<OpId>& order);
 
 /// The order of a sketch's preloads with the shortest forecast among the valid ones, the smallest
 /// first where several are. Counts in `search`.

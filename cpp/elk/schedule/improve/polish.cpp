@@ -121,8 +121,7 @@ class Polish {
   Variant apply(const Variant& variant) {
     Variant undo;
     for (const Change& change : variant) {
-      undo.push_back(
-          {.op = change.op, .after = draft_.choices()[change.op]});
+      undo.push_back({.op = change.op, .after = draft_.choices()[change.op]});
       draft_.set(change.op, change.after);
     }
     std::reverse(undo.begin(), undo.end());
@@ -145,8 +144,7 @@ class Polish {
         lead(variant[i].op, choices, variant);
       }
       for (const Change& change : variant) {
-        choices[change.op] =
-            draft_.choices()[change.op];
+        choices[change.op] = draft_.choices()[change.op];
       }
       if (variant.size() > ops.size()) {
         result.push_back(std::move(variant));
@@ -276,9 +274,9 @@ class Polish {
   const Goal* goal_;
   Rules rules_;
   Draft draft_;
-  std::vector<std::vector<Choice>> likely_;       // of each front
-  std::vector<std::vector<OpId>> alike_;  // ops of each front
-  std::vector<double> least_alone_;               // of each front
+  std::vector<std::vector<Choice>> likely_;  // of each front
+  std::vector<std::vector<OpId>> alike_;     // ops of each front
+  std::vector<double> least_alone_;          // of each front
   double least_ = kNever;
   std::int64_t work_ = 0;
 };

@@ -35,8 +35,7 @@ Sketch::Sketch(Problem& problem, const Proposal& proposal)
   for (const OpId op : first_ids<OpId>(problem.op_count())) {
     const OpId place = places_.of(op);
     const std::int32_t layer = places_.repeats(place) ? places_.count() / 2 : 0;
-    choices_[op] =
-        proposal.choices[place + (layer * places_.period())];
+    choices_[op] = proposal.choices[place + (layer * places_.period())];
   }
   list_ops();
   list_lives();
@@ -87,8 +86,7 @@ void Sketch::list_lives() {
     }
     const OpId at{index(makers[tensor])};
     if (ops_[at] == makers[tensor]) {
-      lives_[at].push_back(
-          {.first = at, .last = OpId{index(last_use(problem_, tensor))}});
+      lives_[at].push_back({.first = at, .last = OpId{index(last_use(problem_, tensor))}});
     }
   }
 }
@@ -266,13 +264,9 @@ double Sketch::preload_seconds(OpId place) const {
   return count * situation_.loads[index(place)].time.value;
 }
 
-Bytes Sketch::used(OpId place) const {
-  return situation_.base[index(place)];
-}
+Bytes Sketch::used(OpId place) const { return situation_.base[index(place)]; }
 
-Bytes Sketch::piece(std::int32_t place) const {
-  return situation_.piece[index(OpId{place})];
-}
+Bytes Sketch::piece(std::int32_t place) const { return situation_.piece[index(OpId{place})]; }
 
 Proposal Sketch::proposal(const Arrangement& arrangement) const {
   Space space = space_;

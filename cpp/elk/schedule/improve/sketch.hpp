@@ -80,14 +80,14 @@ class Sketch {
   Space space_;
   Places places_;
   Shown shown_;
-  std::int32_t layers_;                             // shown
-  Table<OpId, Choice> choices_;                     // of all ops
+  std::int32_t layers_;                     // shown
+  Table<OpId, Choice> choices_;             // of all ops
   Table<OpId, OpId> ops_;                   // shown
-  Table<OpId, std::vector<Life>> lives_;            // of what each makes
+  Table<OpId, std::vector<Life>> lives_;    // of what each makes
   Table<OpId, std::vector<OpId>> readers_;  // of each op: places
-  Table<OpId, Bytes> own_;                          // of each shown, as in its part
+  Table<OpId, Bytes> own_;                  // of each shown, as in its part
   Table<OpId, OpId> not_before_;            // of each shown
-  Table<OpId, Bytes> rest_;  // of all ops: what lies on each core of what they make
+  Table<OpId, Bytes> rest_;                 // of all ops: what lies on each core of what they make
   Table<OpId, std::int8_t>
       stores_;  // of all ops: whether what those at a place make is written back
   std::vector<cost::WriteBack> writes_;

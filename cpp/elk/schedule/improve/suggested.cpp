@@ -20,8 +20,8 @@ std::optional<Choice> choice_of(Problem& problem, OpId op,
                                 const Table<AxisId, std::int64_t>& factors, Bytes room) {
   const ir::Op& node = problem.graph().ops[op];
   const std::optional<partition::ExecutePlan> plan = partition::complete_plan(
-      problem.graph(), node, factors, Table<OperandId, Table<DimId, std::int64_t>>(node.operands.size()),
-      problem.chip());
+      problem.graph(), node, factors,
+      Table<OperandId, Table<DimId, std::int64_t>>(node.operands.size()), problem.chip());
   if (!plan) {
     return {};
   }

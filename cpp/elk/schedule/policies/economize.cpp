@@ -37,8 +37,8 @@ void add_thrifty(Problem& problem, const Economy& economy) {
   const auto plans = parallel_map(
       firsts,
       [&](OpId op) {
-        return cost::thrifty_plans(problem.graph(), problem.graph().ops[op],
-                                   problem.chip(), problem.tiles(), economy.constraints);
+        return cost::thrifty_plans(problem.graph(), problem.graph().ops[op], problem.chip(),
+                                   problem.tiles(), economy.constraints);
       },
       economy.threads);
   for (std::size_t front = 0; front < firsts.size(); ++front) {

@@ -75,9 +75,7 @@ class Induction {
 
  private:
   Slot& slot(OpId op) { return slots_[op]; }
-  [[nodiscard]] const Slot& slot(OpId op) const {
-    return slots_[op];
-  }
+  [[nodiscard]] const Slot& slot(OpId op) const { return slots_[op]; }
 
   [[nodiscard]] const Staircase& stairs(OpId op) const {
     return stairs_[static_cast<std::size_t>(problem_.front_of()[op])];
@@ -165,8 +163,7 @@ class Induction {
 
   /// Bytes of tensors at rest that are not the op's own result.
   [[nodiscard]] Bytes others(OpId op) const {
-    return live_[op] -
-           problem_.option(op, stairs(op).front().choice).footprint.rest;
+    return live_[op] - problem_.option(op, stairs(op).front().choice).footprint.rest;
   }
 
   /// How much longer the op's preload takes than the quickest of its front.
@@ -182,8 +179,7 @@ class Induction {
   }
 
   /// The execute with the share of the port that preloads known so far take while it runs.
-  [[nodiscard]] Time duration(OpId op, const Choice& choice, Time end,
-                              std::int32_t ahead) const {
+  [[nodiscard]] Time duration(OpId op, const Choice& choice, Time end, std::int32_t ahead) const {
     const cost::PlanOption& option = problem_.option(op, choice);
     const cost::Work alone = work(option, problem_.state(op, choice), option.gather);
     const Time length = ticks(alone.alone().value);

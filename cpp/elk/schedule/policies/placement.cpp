@@ -29,8 +29,7 @@ Table<OpId, Bytes> with_stores(const Problem& problem, const Contender& candidat
     const auto op = store.op;
     const auto next = static_cast<std::size_t>(issued_before[op]);
     const OpId over = next < order.size() ? order[next] : OpId{problem.op_count() - 1};
-    for (OpId at = last_use(problem, store.tensor) + 1;
-         at <= over; ++at) {
+    for (OpId at = last_use(problem, store.tensor) + 1; at <= over; ++at) {
       base[at] += candidate.situation.rest[op];
     }
   }

@@ -31,7 +31,7 @@ struct Contender {
 
 /// The order of preloads that a proposal has.
 [[nodiscard]] const std::vector<OpId>& preload_order(const Problem& problem,
-                                                             const Proposal& proposal);
+                                                     const Proposal& proposal);
 
 /// When a proposal's preloads are issued within `space`.
 [[nodiscard]] Issue issue(const Problem& problem, const Proposal& proposal,

@@ -160,8 +160,7 @@ std::int64_t slice_bytes(const ir::Graph& graph, const ir::Op& op, OperandId k,
   }
   const Table<AxisId, std::int64_t> tile = partition::tiling(op, option.plan).tile;
   const std::int64_t picks =
-      partition::extent(graph.tensors[operand.tensor], operand,
-                        operand.indirect->dim, tile, tile)
+      partition::extent(graph.tensors[operand.tensor], operand, operand.indirect->dim, tile, tile)
           .count;
   const double share = operand.indirect->expected_picks / static_cast<double>(picks);
   return static_cast<std::int64_t>(std::ceil(static_cast<double>(whole) * std::min(1.0, share)));
@@ -198,7 +197,8 @@ cost::Exchange exchange_on_grid(const program::Exchange& exchange, const chip::C
 }
 
 LinkCount count_gather(const ir::Graph& graph, const ir::Op& op, const partition::ExecutePlan& plan,
-                       TableView<OperandId, const partition::Layout* const> have, const chip::Chip& chip) {
+                       TableView<OperandId, const partition::Layout* const> have,
+                       const chip::Chip& chip) {
   const program::OpPlan placed{.execute = plan, .divisor = {}};
   return counted(program::gather({graph, op, placed, chip}, have), chip);
 }
@@ -222,8 +222,9 @@ Deliveries::Loads Deliveries::loads(const ir::Graph& graph, const ir::Op& op, Op
   if (known != nullptr) {
     return known;
   }
-  const program::OpPlan plan{.execute = option.plan,
-                             .divisor = Table<OperandId, std::int64_t>(op.operands.size(), divisor)};
+  const program::OpPlan plan{
+      .execute = option.plan,
+      .divisor = Table<OperandId, std::int64_t>(op.operands.size(), divisor)};
   const std::vector<Slices> slices =
       slices_of(program::preload({graph, op, plan, chip_}), operand, chip_);
   std::vector<std::int32_t> all;

@@ -104,9 +104,7 @@ void Problem::settle_feeds() {
   }
 }
 
-std::size_t Problem::context_size(OpId op) const {
-  return 2 + (3 * feeds_[op].size());
-}
+std::size_t Problem::context_size(OpId op) const { return 2 + (3 * feeds_[op].size()); }
 
 void Problem::write_context(OpId op, const Table<OpId, Choice>& choices,
                             std::span<std::int32_t> out) const {
@@ -138,11 +136,11 @@ std::int32_t Problem::resting_number(TensorId tensor, const Table<OpId, Choice>&
     return -1;
   }
   const OperandId slot = write_slot_[tensor];
-  const auto [found, added] = layouts_.try_emplace({front_of_[maker], choices[maker].option, slot.value}, -1);
+  const auto [found, added] =
+      layouts_.try_emplace({front_of_[maker], choices[maker].option, slot.value}, -1);
   if (added) {
-    found->second =
-        moves_.number(partition::layout(graph_, graph_.ops[maker], slot,
-                                        option(maker, choices[maker]).plan, chip_));
+    found->second = moves_.number(partition::layout(graph_, graph_.ops[maker], slot,
+                                                    option(maker, choices[maker]).plan, chip_));
   }
   return found->second;
 }
@@ -186,8 +184,8 @@ void Problem::learn(const std::vector<const Place*>& places, int threads) {
   }
 }
 
-cost::Exchange Problem::gather(const Place& place,
-                               TableView<OperandId, const partition::Transition* const> moved) const {
+cost::Exchange Problem::gather(
+    const Place& place, TableView<OperandId, const partition::Transition* const> moved) const {
   const ir::Op& node = graph_.ops[place.op];
   return counts_ ? gathers_.at(gather_key(place))
                  : cost::gather_all(graph_, node, *place.plan, moved, chip_);
@@ -277,8 +275,7 @@ std::size_t Problem::foresee(const std::vector<Variant>& variants, Table<OpId, C
 }
 
 std::int32_t Problem::add(OpId op, const partition::ExecutePlan& plan) {
-  auto& options =
-      fronts_[static_cast<std::size_t>(front_of_[op])].options;
+  auto& options = fronts_[static_cast<std::size_t>(front_of_[op])].options;
   const auto same = [&](const cost::PlanOption& other) { return other.plan == plan; };
   const auto found = std::find_if(options.begin(), options.end(), same);
   if (found != options.end()) {

@@ -84,20 +84,14 @@ class Problem {
   /// Ops with HBM data to preload, in execution order.
   [[nodiscard]] const std::vector<OpId>& loaded() const { return loaded_; }
   /// Place of `op` in `loaded()`, or of the first loaded op after it.
-  [[nodiscard]] std::int32_t rank(OpId op) const {
-    return rank_[op];
-  }
+  [[nodiscard]] std::int32_t rank(OpId op) const { return rank_[op]; }
   [[nodiscard]] bool is_loaded(OpId op) const;
   /// The first op before whose execute the preload of `op` may be issued: an indirect operand waits
   /// for the op that makes its index (design 7).
-  [[nodiscard]] OpId not_before(OpId op) const {
-    return not_before_[op];
-  }
+  [[nodiscard]] OpId not_before(OpId op) const { return not_before_[op]; }
 
   /// Ops that read what `op` writes, in order.
-  [[nodiscard]] const std::vector<OpId>& readers(OpId op) const {
-    return readers_[op];
-  }
+  [[nodiscard]] const std::vector<OpId>& readers(OpId op) const { return readers_[op]; }
 
   /// Costs of `op` under `choices` of itself and of the ops that feed it.
   [[nodiscard]] const InPlace& in_place(OpId op, const Table<OpId, Choice>& choices);
@@ -126,9 +120,7 @@ class Problem {
                                                  const Table<OpId, Choice>& choices);
 
   /// The operand by which the op that makes `tensor` writes it.
-  [[nodiscard]] OperandId write_slot(TensorId tensor) const {
-    return write_slot_[tensor];
-  }
+  [[nodiscard]] OperandId write_slot(TensorId tensor) const { return write_slot_[tensor]; }
 
   /// Prices `plan` and adds it to the front of `op` unless it is there; tells where it is.
   std::int32_t add(OpId op, const partition::ExecutePlan& plan);
@@ -158,8 +150,7 @@ class Problem {
   void write_context(OpId op, const Table<OpId, Choice>& choices,
                      std::span<std::int32_t> out) const;
   [[nodiscard]] Key context(OpId op, const Table<OpId, Choice>& choices) const;
-  [[nodiscard]] std::int32_t resting_number(TensorId tensor,
-                                            const Table<OpId, Choice>& choices);
+  [[nodiscard]] std::int32_t resting_number(TensorId tensor, const Table<OpId, Choice>& choices);
   void learn(const std::vector<const Place*>& places, int threads);
   [[nodiscard]] Place place(OpId op, const Table<OpId, Choice>& choices);
   void settle_links(int threads);
@@ -171,8 +162,8 @@ class Problem {
   [[nodiscard]] Key gather_key(const Place& place) const;
   [[nodiscard]] std::string kept_key(const Key& key, const Place& place) const;
   [[nodiscard]] LinkCount counted(const Key& key, const Place& place) const;
-  [[nodiscard]] cost::Exchange gather(const Place& place,
-                                      TableView<OperandId, const partition::Transition* const> moved) const;
+  [[nodiscard]] cost::Exchange gather(
+      const Place& place, TableView<OperandId, const partition::Transition* const> moved) const;
   [[nodiscard]] InPlace price(const Place& place) const;
 
   const ir::Graph& graph_;
@@ -191,7 +182,7 @@ class Problem {
   Table<OpId, OpId> not_before_;
   Table<OpId, std::vector<OpId>> readers_;
   Table<TensorId, OperandId> write_slot_;  // of each tensor: operand of its producer
-  Table<OpId, std::vector<Feed>> feeds_;  // of each op
+  Table<OpId, std::vector<Feed>> feeds_;   // of each op
   std::unordered_map<Key, InPlace, KeyHash, KeyEqual> in_place_;
   std::unordered_map<Key, cost::Exchange, KeyHash> gathers_;  // on grids, by `gather_key`
   std::set<Key> recounted_;                                   // contexts

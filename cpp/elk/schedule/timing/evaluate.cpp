@@ -111,8 +111,7 @@ Table<OpId, Bytes> live_bytes(const Problem& problem, const Table<OpId, Choice>&
       continue;
     }
     const Bytes rest =
-        made ? problem.option(first, choices[first]).footprint.rest
-             : spread_bytes(problem, t);
+        made ? problem.option(first, choices[first]).footprint.rest : spread_bytes(problem, t);
     change[first] += rest;
     change[last_use(problem, t) + 1] -= rest;
   }

@@ -56,8 +56,8 @@ struct Part {
 
 /// Limits on what preloads may occupy.
 struct Space {
-  Bytes room;                            // everything together
-  Bytes preload_room;                    // preload buffers of ops that wait for their execute
+  Bytes room;                    // everything together
+  Bytes preload_room;            // preload buffers of ops that wait for their execute
   Table<OpId, OpId> not_before;  // per op: its preload's first slot; empty: no limit
 };
 

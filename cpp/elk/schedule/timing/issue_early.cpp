@@ -44,14 +44,13 @@ class Use {
     const Bytes most = room - piece - issued_;
     const auto begin = highest_.begin() + static_cast<std::ptrdiff_t>(first_.value);
     const auto end = highest_.begin() + static_cast<std::ptrdiff_t>(last_.value);
-    const auto fits = std::partition_point(
-        begin, end, [&](OpId execute) { return over(execute) > most; });
+    const auto fits =
+        std::partition_point(begin, end, [&](OpId execute) { return over(execute) > most; });
     return fits == begin ? earliest : *(fits - 1) + 1;
   }
 
   /// The same for preloads that wait for a later op; its own execute is always free.
-  [[nodiscard]] OpId first_wait(OpId earliest, OpId op, Bytes piece,
-                                        Bytes room) const {
+  [[nodiscard]] OpId first_wait(OpId earliest, OpId op, Bytes piece, Bytes room) const {
     const auto waiting = [&](OpId execute) {  // base - over: what has executed before it
       return issued_ - (base_[execute + 1] - over(execute + 1));
     };
@@ -70,14 +69,12 @@ class Use {
   void issue(Bytes piece) { issued_ += piece; }
 
  private:
-  [[nodiscard]] Bytes over(OpId execute) const {
-    return over_[execute];
-  }
+  [[nodiscard]] Bytes over(OpId execute) const { return over_[execute]; }
 
   const Table<OpId, Bytes>& base_;
-  Table<OpId, Bytes> over_;            // base less the preloads whose executes came before
+  Table<OpId, Bytes> over_;    // base less the preloads whose executes came before
   Table<OpId, OpId> highest_;  // executes that no later one is above: `over_` falls
-  OpId known_{0};             // executes taken in
+  OpId known_{0};              // executes taken in
   OpId first_{0};              // of `highest_` that a preload may still reach
   OpId last_{0};               // its end
   Bytes issued_{0};

@@ -83,16 +83,15 @@ class Occupied {
 }  // namespace
 
 Issue issue_in_order(const Table<OpId, Bytes>& base, const Table<OpId, Bytes>& piece,
-                     const std::vector<OpId>& order,
-                     const Table<OpId, OpId>& earliest, Bytes room) {
+                     const std::vector<OpId>& order, const Table<OpId, OpId>& earliest,
+                     Bytes room) {
   Issue result{.issued_before = Table<OpId, std::int32_t>(base.size(), 0),
                .shortage = std::nullopt};
   Table<OpId, std::int64_t> used(base.size());  // at each execute, its own preload included
   for (OpId op{0}; op.index() < base.size(); ++op) {
     used[op] = (base[op] + piece[op]).value;
     if (used[op] > room.value) {
-      result.shortage =
-          Shortage{.op = op, .excess = Bytes{used[op]} - room};
+      result.shortage = Shortage{.op = op, .excess = Bytes{used[op]} - room};
       return result;
     }
   }

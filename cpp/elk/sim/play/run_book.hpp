@@ -24,8 +24,7 @@ class RunBook {
 
   /// A stage of an op took `time`, its synchronisation at the start, and `late` more than with
   /// nothing else on the machine; a shift hidden in it then outlasts its calls by `exposed`.
-  void add_stage(OpId op, const Stage& stage, Span time, Picoseconds late,
-                 Picoseconds exposed);
+  void add_stage(OpId op, const Stage& stage, Span time, Picoseconds late, Picoseconds exposed);
 
  private:
   void record(OpRun& row, const Phase& next);

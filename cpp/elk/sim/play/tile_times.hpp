@@ -16,8 +16,7 @@ struct TileTimes {
   /// Of adding up `parts` partial results of `elements` each.
   std::function<Picoseconds(OpId op, std::int64_t parts, std::int64_t elements)> add;
   /// Of copying `slices` runs of `run` elements of `bits` each.
-  std::function<Picoseconds(OpId op, std::int64_t slices, std::int64_t run,
-                            std::int64_t bits)>
+  std::function<Picoseconds(OpId op, std::int64_t slices, std::int64_t run, std::int64_t bits)>
       copy;
 };
 

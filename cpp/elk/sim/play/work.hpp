@@ -51,8 +51,7 @@ class Works {
  public:
   Works(const chip::Chip& chip, Demands& demands, const TileTimes& tiles);
 
-  [[nodiscard]] Work of(OpId op, const ir::Graph& graph,
-                        const program::Execution& execution);
+  [[nodiscard]] Work of(OpId op, const ir::Graph& graph, const program::Execution& execution);
   [[nodiscard]] Demand load(const program::Loading& loading);
   /// With which a byte of a preload or store loads its memory module.
   [[nodiscard]] std::int32_t weight(const program::Loading& loading) const;
