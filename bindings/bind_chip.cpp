@@ -8,7 +8,6 @@
 
 #include "elk/chip/chip.hpp"
 #include "elk/chip/delivery.hpp"
-
 #include "id_casters.hpp"
 
 namespace py = pybind11;

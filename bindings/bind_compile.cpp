@@ -7,10 +7,10 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
-#include "id_casters.hpp"
 #include "columns.hpp"
 #include "elk/compile/compile.hpp"
 #include "elk/compile/figures.hpp"
+#include "id_casters.hpp"
 
 namespace py = pybind11;
 namespace compile = elk::compile;

@@ -7,10 +7,10 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
-#include "id_casters.hpp"
 #include "columns.hpp"
 #include "elk/compile/simulate.hpp"
 #include "elk/sim/tasks/plain_transfers.hpp"
+#include "id_casters.hpp"
 
 namespace py = pybind11;
 namespace sim = elk::sim;
@@ -21,7 +21,7 @@ namespace {
 /// Rows of source, destination, bytes and start in seconds; ends in picoseconds.
 py::array_t<std::int64_t> play_transfers(
     const elk::chip::Chip& chip,
-    const std::vector<std::tuple<std::int32_t, std::int32_t, std::int64_t, double>>& rows,
+    const std::vector<std::tuple<elk::CoreId, elk::CoreId, std::int64_t, double>>& rows,
     sim::Links links) {
   std::vector<elk::Picoseconds> ends;
   {
@@ -30,7 +30,7 @@ py::array_t<std::int64_t> play_transfers(
     transfers.reserve(rows.size());
     for (const auto& [source, destination, bytes, start_s] : rows) {
       transfers.push_back(
-          {.source = {source}, .destination = {destination}, .bytes = {bytes}, .start = {start_s}});
+          {.source = source, .destination = destination, .bytes = {bytes}, .start = {start_s}});
     }
     ends = sim::play_transfers(chip, transfers, links);
   }

@@ -1,10 +1,11 @@
-#include "id_casters.hpp"
 #include "tile_forms.hpp"
 
 #include <cstdint>
 #include <variant>
 
 #include <pybind11/stl.h>
+
+#include "id_casters.hpp"
 
 namespace elk::bindings {
 

@@ -9,6 +9,8 @@
 #include <span>
 #include <vector>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/chip/chip.hpp"
 #include "elk/schedule/bound/hosting.hpp"
 #include "elk/sim/network/hbm.hpp"
@@ -20,7 +22,7 @@ namespace elk::schedule {
 
 using Amounts = std::vector<std::int64_t>;  // bytes, of every core
 
-inline constexpr std::size_t kNoOp = std::numeric_limits<std::size_t>::max();
+inline constexpr OpId kNoOp = id_at<OpId>(std::numeric_limits<std::size_t>::max());
 
 /// An op: a gather, computations of equal length with shifts between, and a reduction.
 struct Operator {
@@ -34,8 +36,8 @@ struct Operator {
 
 /// A preload or a store.
 struct Queued {
-  std::size_t before;  // the op that it is issued before
-  std::size_t of;      // the op that waits for it; kNoOp: it is a store
+  OpId before;  // the op that it is issued before
+  OpId of;      // the op that waits for it; kNoOp: it is a store
   Amounts bytes;
   std::int64_t hbm;
   std::int32_t weight;  // of a byte at the HBM
@@ -43,7 +45,7 @@ struct Queued {
 
 struct Setting {
   chip::Chip chip;
-  std::vector<Operator> ops;
+  Table<OpId, Operator> ops;
   std::vector<Queued> queue;
   Amounts runs;  // that every core receives in an exchange
 };
@@ -127,8 +129,8 @@ struct Passing {
 /// All that the bound counts, in seconds.
 struct Counted {
   Ports ports;
-  std::vector<cost::Hosting> ops;
-  std::vector<std::size_t> steps;
+  Table<OpId, cost::Hosting> ops;
+  Table<OpId, std::size_t> steps;
   std::vector<Passing> queue;
   double longest = 0.0;  // gather
 };
@@ -190,7 +192,7 @@ inline double execute(const cost::Hosting& op, std::size_t steps, const Prices& 
 
 inline double bound(const Counted& all, const Prices& prices) {
   double sum = 0.0;
-  for (std::size_t op = 0; op < all.ops.size(); ++op) {
+  for (const OpId op : all.ops.ids()) {
     sum += execute(all.ops[op], all.steps[op], prices, all.ports);
   }
   for (const Passing& one : all.queue) {
@@ -217,7 +219,7 @@ class Played {
 
   double time() {
     std::size_t next = 0;
-    for (std::size_t op = 0; op < setting_.ops.size(); ++op) {
+    for (const OpId op : setting_.ops.ids()) {
       for (; next < setting_.queue.size() && setting_.queue[next].before <= op; ++next) {
         push(setting_.queue[next]);
       }
@@ -270,7 +272,7 @@ class Played {
       exchange.groups.push_back({sender});
       exchange.groups.push_back({core});
       exchange.transfers.push_back({.pattern = program::Pattern::Fetch,
-                                    .operand = 0,
+                                    .operand = OperandId{0},
                                     .from = from,
                                     .to = from + 1,
                                     .unit = bytes[static_cast<std::size_t>(core)],

@@ -7,6 +7,8 @@
 #include <gtest/gtest.h>
 
 #include "chip/chips.hpp"
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/program/expand/execution.hpp"
 #include "elk/program/expand/loading.hpp"
 #include "program/models.hpp"
@@ -20,13 +22,13 @@ struct Product {
   OpPlan plan;
 
   [[nodiscard]] PlacedOp placed(const chip::Chip& chip) const {
-    return {chain.graph, chain.graph.ops[0], plan, chip};
+    return {chain.graph, chain.graph.ops[OpId{0}], plan, chip};
   }
 };
 
-Product product(std::vector<std::int64_t> factors) {
+Product product(Table<AxisId, std::int64_t> factors) {
   Product out{.chain = chain(), .plan = {}};
-  out.plan = cut(out.chain.graph, 0, std::move(factors));
+  out.plan = cut(out.chain.graph, OpId{0}, std::move(factors));
   return out;
 }
 
@@ -55,9 +57,9 @@ TEST(Execution, ScattersPartialTilesAmongTheirCores) {
 TEST(Execution, SharesPreloadedPiecesAmongPeers) {
   const chip::Chip chip = chip::small_chip();
   Product one = product({4, 4, 1});
-  one.plan.divisor[1] = 4;
+  one.plan.divisor[OperandId{1}] = 4;
   Exchange exchange;
-  add_distribution(one.placed(chip), 1, exchange);
+  add_distribution(one.placed(chip), OperandId{1}, exchange);
   const Traffic moved = traffic(exchange, chip);
   for (std::size_t core = 0; core < 16; ++core) {
     EXPECT_EQ(moved.received[core], 3 * 512);
@@ -80,11 +82,11 @@ TEST(Execution, SharesPreloadedPiecesAmongPeers) {
 TEST(Execution, PassesRotatingPartsRoundTheirRing) {
   const chip::Chip chip = chip::small_chip();
   Product one = product({4, 4, 1});
-  one.plan.execute.temporal[1] = {1, 4};
-  one.plan.execute.pace[1] = 4;
+  one.plan.execute.temporal[OperandId{1}] = {1, 4};
+  one.plan.execute.pace[AxisId{1}] = 4;
   one.plan.execute.loops = {1};
   const std::vector<partition::Layout> none;
-  const std::vector<const partition::Layout*> have(3, nullptr);
+  const Table<OperandId, const partition::Layout*> have(3, nullptr);
   const Execution execution = expand(one.placed(chip), have);
   EXPECT_EQ(execution.steps, 4);
   ASSERT_EQ(execution.rotations.size(), 1U);
@@ -104,19 +106,19 @@ TEST(Execution, PassesRotatingPartsRoundTheirRing) {
 TEST(Execution, PassesPartsRoundTheCirclesOfTwoDimensions) {
   const chip::Chip chip = chip::small_chip();
   Product one = product({4, 1, 1});
-  one.plan.execute.temporal[1] = {2, 2};
+  one.plan.execute.temporal[OperandId{1}] = {2, 2};
   one.plan.execute.pace = {0, 32, 32};
   one.plan.execute.loops = {1, 2};
-  const std::vector<const partition::Layout*> have(3, nullptr);
+  const Table<OperandId, const partition::Layout*> have(3, nullptr);
   const Execution execution = expand(one.placed(chip), have);
   EXPECT_EQ(execution.steps, 4);
   ASSERT_EQ(execution.rotations.size(), 2U);
   const Rotation& along_k = execution.rotations[0];
   const Rotation& along_n = execution.rotations[1];
-  EXPECT_EQ(along_k.dim, 0);
+  EXPECT_EQ(along_k.dim, DimId{0});
   EXPECT_EQ(along_k.every, 1);
   EXPECT_EQ(along_k.exchange.groups, (std::vector<Cores>{{0, 1}, {2, 3}}));
-  EXPECT_EQ(along_n.dim, 1);
+  EXPECT_EQ(along_n.dim, DimId{1});
   EXPECT_EQ(along_n.every, 2);
   EXPECT_EQ(along_n.exchange.groups, (std::vector<Cores>{{0, 2}, {1, 3}}));
   for (const Rotation& rotation : execution.rotations) {
@@ -130,7 +132,7 @@ TEST(Execution, PassesPartsRoundTheCirclesOfTwoDimensions) {
 TEST(Execution, CountsTheRunsOfASlabByWhatIsHeldAroundIt) {
   const chip::Chip chip = chip::small_chip();
   Product one = product({4, 1, 1});
-  one.plan.execute.temporal[1] = {2, 2};
+  one.plan.execute.temporal[OperandId{1}] = {2, 2};
   one.plan.execute.pace = {0, 16, 32};
   one.plan.execute.loops = {1, 2};
   const std::vector<Rotation> turns = rotations(one.placed(chip));
@@ -145,8 +147,8 @@ TEST(Execution, CountsTheRunsOfASlabByWhatIsHeldAroundIt) {
 TEST(Execution, FoldsTheRingsOfAMeshAsThePlannerPricesThem) {
   const chip::Chip chip = chip::small_mesh(8, 8);
   Product one = product({4, 4, 1});
-  one.plan.execute.temporal[1] = {1, 4};
-  one.plan.execute.pace[1] = 4;
+  one.plan.execute.temporal[OperandId{1}] = {1, 4};
+  one.plan.execute.pace[AxisId{1}] = 4;
   one.plan.execute.loops = {1};
   one.plan.execute.order = {0, 1};
   one.plan.execute.mesh_dims = {0, 1, -1};
@@ -166,7 +168,7 @@ TEST(Execution, FoldsTheRingsOfAMeshAsThePlannerPricesThem) {
 TEST(Execution, TellsTilesAtTheEdgeApart) {
   const chip::Chip chip = chip::small_chip();
   const Product one = product({1, 7, 1});
-  const std::vector<const partition::Layout*> have(3, nullptr);
+  const Table<OperandId, const partition::Layout*> have(3, nullptr);
   const Execution execution = expand(one.placed(chip), have);
   ASSERT_EQ(execution.tiles.size(), 2U);
   EXPECT_EQ(execution.tiles[0].size, (std::vector<std::int64_t>{8, 4, 64}));
@@ -177,7 +179,7 @@ TEST(Execution, TellsTilesAtTheEdgeApart) {
 
 TEST(Transfers, DealOutPartsThatAddUpToTheWhole) {
   const Transfer transfer{.pattern = Pattern::Scatter,
-                          .operand = 0,
+                          .operand = OperandId{0},
                           .from = -1,
                           .to = 0,
                           .unit = 3,
@@ -214,7 +216,7 @@ TEST(Transfers, CountWhatTheirListOfSendsAddsUpTo) {
     for (const Pattern pattern : {Pattern::Share, Pattern::Scatter}) {
       const Exchange exchange{.groups = {{1, 4, 9, 16, 25}},
                               .transfers = {{.pattern = pattern,
-                                             .operand = 0,
+                                             .operand = OperandId{0},
                                              .from = -1,
                                              .to = 0,
                                              .unit = 8,
@@ -244,7 +246,7 @@ std::vector<std::vector<std::int64_t>> fetched(const Cores& holders, const Cores
       std::sort(to.begin(), to.end());
     }
     exchange.transfers.push_back({.pattern = Pattern::Fetch,
-                                  .operand = 0,
+                                  .operand = OperandId{0},
                                   .from = 0,
                                   .to = static_cast<std::int32_t>(exchange.groups.size()),
                                   .unit = 8,

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "elk/base/ids.hpp"
 #include "program/models.hpp"
 
 namespace elk::program {
@@ -15,19 +16,19 @@ TEST(Lifetimes, NameTheOpsThatMakeAndReadATensor) {
 
 TEST(Lifetimes, EndBeforeAReadOfWhatWasSpilled) {
   Chain c = chain();
-  c.graph.ops[1].operands[0].spilled = true;
-  c.graph.stores = {{.tensor = c.y, .op = 0, .run = {128}}};
+  c.graph.ops[OpId{1}].operands[OperandId{0}].spilled = true;
+  c.graph.stores = {{.tensor = c.y, .op = OpId{0}, .run = {128}}};
   const Lifetimes lives = lifetimes(c.graph);
-  EXPECT_EQ(lives.last_reader[static_cast<std::size_t>(c.y)], -1);
-  EXPECT_EQ(lives.stored[static_cast<std::size_t>(c.y)], 1);
-  EXPECT_EQ(lives.stored[static_cast<std::size_t>(c.z)], 0);
+  EXPECT_EQ(lives.last_reader[c.y], OpId::none);
+  EXPECT_EQ(lives.stored[c.y], 1);
+  EXPECT_EQ(lives.stored[c.z], 0);
 }
 
 TEST(Issue, LetsAsManyPreloadsAheadAsEachOpAllows) {
   Chain c = chain();
-  c.graph.stores = {{.tensor = c.z, .op = 1, .run = {128}}};
+  c.graph.stores = {{.tensor = c.z, .op = OpId{1}, .run = {128}}};
   const std::vector<Instruction> want{{Opcode::Preload, 0}, {Opcode::Execute, 0},
-                                      {Opcode::Execute, 1}, {Opcode::Store, c.z},
+                                      {Opcode::Execute, 1}, {Opcode::Store, c.z.value},
                                       {Opcode::Preload, 2}, {Opcode::Execute, 2}};
   EXPECT_EQ(issue(c.graph, {0, 2}, {1, 1, 2}), want);
 }

@@ -6,7 +6,9 @@
 
 #include <gtest/gtest.h>
 
+#include "elk/base/ids.hpp"
 #include "elk/base/random.hpp"
+#include "elk/base/table.hpp"
 #include "elk/schedule/policies/induction.hpp"
 #include "schedule/problems.hpp"
 
@@ -27,7 +29,7 @@ std::int32_t expect_copies_equal_solutions(ir::Graph graph, const chip::Chip& ch
   const Induced solved = induce_on(graph, chip);
   EXPECT_EQ(solved.solved_layers, 0);
   EXPECT_EQ(copied.choices.size(), solved.choices.size());
-  for (std::size_t op = 0; op < solved.choices.size(); ++op) {
+  for (const OpId op : solved.choices.ids()) {
     EXPECT_EQ(copied.choices[op], solved.choices[op])
         << "op " << op << " of " << solved.choices.size() << ", " << chip::room(chip).value
         << " bytes";
@@ -105,9 +107,9 @@ TEST(Induction, CopiesLayersWhoseStatesAreLoweredFromAfar) {
   flat.repeat.reset();
   const chip::Chip chip = test::prompt_chip(1 << 20);
   const tile::TileModel tiles = test::analytic();
-  std::vector<std::int32_t> front_of;
-  for (std::size_t op = 0; op < graph.ops.size(); ++op) {
-    front_of.push_back(op % 2 == 0 && op + 1 < graph.ops.size() ? 0 : 1);
+  Table<OpId, std::int32_t> front_of;
+  for (const OpId op : graph.ops.ids()) {
+    front_of.push_back(op.index() % 2 == 0 && (op + 1).index() < graph.ops.size() ? 0 : 1);
   }
   const cost::Front bent =
       test::made_front({test::made_option(0, 0.5, {test::made_state(0, 0.0, 0.0)}, 2)});
@@ -184,7 +186,7 @@ TEST_F(InductionOfTwo, SlowsTheExecuteWhereThatIsCheaperThanALatePreload) {
 /// Three loaded ops; the last one waits through the executes of the others.
 class InductionOfThree : public ::testing::Test {
  protected:
-  std::vector<Choice> choices(std::int64_t first, std::int64_t second) {
+  Table<OpId, Choice> choices(std::int64_t first, std::int64_t second) {
     const auto alone = [](std::int64_t bytes, std::int32_t weight) {
       return test::made_front(
           {test::made_option(bytes, 10.0, {test::made_state(10, 0.0, 1.0)}, weight)});
@@ -204,13 +206,13 @@ class InductionOfThree : public ::testing::Test {
 };
 
 TEST_F(InductionOfThree, LowersAStateOnlyWhereItMust) {
-  EXPECT_EQ(choices(50, 50)[2].state, 0);
-  EXPECT_EQ(choices(50, 150)[2].state, 1);
+  EXPECT_EQ(choices(50, 50)[OpId{2}].state, 0);
+  EXPECT_EQ(choices(50, 150)[OpId{2}].state, 1);
 }
 
 TEST_F(InductionOfThree, KeepsALoweredStateLowered) {
   // The execute of op 1 leaves 50 bytes; that of op 0 would leave room for all 80.
-  EXPECT_EQ(choices(10, 150)[2].state, 1);
+  EXPECT_EQ(choices(10, 150)[OpId{2}].state, 1);
 }
 
 }  // namespace

@@ -55,7 +55,7 @@ program::Exchange random_fetches(Random& random, const chip::Chip& chip, bool ab
     exchange.groups.push_back({from});
     exchange.groups.push_back({to});
     exchange.transfers.push_back({.pattern = program::Pattern::Fetch,
-                                  .operand = 0,
+                                  .operand = OperandId{0},
                                   .from = group,
                                   .to = group + 1,
                                   .unit = 8,
@@ -74,7 +74,8 @@ program::Loading random_loading(Random& random, const chip::Chip& chip) {
     const std::int32_t core = random_core(random, chip);
     const auto there = static_cast<std::int32_t>(core / chip.core.count);
     const std::int64_t bytes = 8 * (1 + random.below(500));
-    loading.pieces.push_back({.operand = 0, .chip = there, .bytes = bytes, .cores = {core}});
+    loading.pieces.push_back(
+        {.operand = OperandId{0}, .chip = there, .bytes = bytes, .cores = {core}});
     loading.hbm_bytes[subscript(there)] += bytes;
   }
   return loading;

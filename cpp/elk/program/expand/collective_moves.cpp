@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 
+#include "elk/base/ids.hpp"
 #include "elk/partition/collective.hpp"
 #include "elk/program/expand/groups.hpp"
 
