@@ -8,6 +8,7 @@
 #include <pybind11/stl.h>
 
 #include "columns.hpp"
+#include "elk/base/ids.hpp"
 #include "elk/compile/simulate.hpp"
 #include "elk/sim/tasks/plain_transfers.hpp"
 #include "id_casters.hpp"

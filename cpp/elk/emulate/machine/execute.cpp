@@ -146,7 +146,7 @@ class Execution {
   }
 
   [[nodiscard]] Arena& arena(std::size_t worker) const {
-    return operands_.machine().arenas[subscript(site_.workers()[worker].core)];
+    return operands_.machine().arenas[site_.workers()[worker].core];
   }
 
   /// Writes numbers at the points of a result into its tile.

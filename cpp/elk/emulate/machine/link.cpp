@@ -76,7 +76,7 @@ class WorkerLink {
  private:
   [[nodiscard]] const Site& site() const { return sides_.front()->site(); }
   [[nodiscard]] std::int64_t width(OperandId k) const { return site().bits(k); }
-  [[nodiscard]] std::int32_t core(std::size_t worker) const {
+  [[nodiscard]] CoreId core(std::size_t worker) const {
     return site().workers()[worker].core;
   }
   [[nodiscard]] bool ring() const { return site().placed().plan.ring; }
@@ -89,7 +89,7 @@ class WorkerLink {
     Action action;
     std::size_t step;
     OperandId k;
-    std::int32_t from;
+    CoreId from;
     std::int64_t bytes;
   };
 
@@ -104,7 +104,7 @@ class WorkerLink {
 
   /// Fills and empties the transfer buffer of a port, load after load.
   [[nodiscard]] Parts through_port(std::size_t chip, Parts parts) const {
-    Arena& arena = sides_[chip]->machine().arenas[subscript(core(port_))];
+    Arena& arena = sides_[chip]->machine().arenas[core(port_)];
     const std::int64_t room = site().placed().chip.core.reserved.value;
     const std::int64_t bytes = parts.bytes();
     for (std::int64_t begin = 0; begin < bytes && room > 0; begin += room) {

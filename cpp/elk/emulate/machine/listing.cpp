@@ -7,6 +7,7 @@
 
 #include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
+#include "elk/base/table.hpp"
 #include "elk/emulate/machine/places.hpp"
 #include "elk/partition/layout/layout.hpp"
 
@@ -32,21 +33,21 @@ struct Ends {
 /// The asked cores, found by their ids.
 class Asked {
  public:
-  Asked(std::span<const std::int32_t> cores, std::int64_t all)
+  Asked(std::span<const CoreId> cores, std::int64_t all)
       : cores_(cores), place_(subscript(all), -1) {
     for (std::size_t i = 0; i < cores.size(); ++i) {
-      place_.at(subscript(cores[i])) = static_cast<std::int32_t>(i);
+      place_.at(cores[i].index()) = static_cast<std::int32_t>(i);
     }
   }
 
   [[nodiscard]] std::size_t size() const { return cores_.size(); }
-  [[nodiscard]] std::int32_t core(std::size_t place) const { return cores_[place]; }
+  [[nodiscard]] CoreId core(std::size_t place) const { return cores_[place]; }
   /// Where a core stands in the list; -1: nowhere.
-  [[nodiscard]] std::int32_t place(std::int32_t core) const { return place_[subscript(core)]; }
+  [[nodiscard]] std::int32_t place(CoreId core) const { return place_[core]; }
 
  private:
-  std::span<const std::int32_t> cores_;
-  std::vector<std::int32_t> place_;
+  std::span<const CoreId> cores_;
+  Table<CoreId, std::int32_t> place_;
 };
 
 /// By operand, what every asked core receives and sends in an exchange.
@@ -64,14 +65,14 @@ Parcels parcels(const Exchange& exchange, const chip::Chip& chip, const Asked& a
       return;  // Fragments of bytes that other transfers bring.
     }
     const std::vector<std::int32_t> sender =
-        send.core < 0 ? std::vector<std::int32_t>{} : std::vector{send.core};
-    for (const std::int32_t core : send.receivers) {
+        send.core == CoreId::none ? std::vector<std::int32_t>{} : std::vector{send.core.value};
+    for (const CoreId core : send.receivers) {
       if (asked.place(core) >= 0) {
         ends(send.operand)[subscript(asked.place(core))].from.push_back(
             {.cores = sender, .bytes = send.bytes, .runs = send.runs});
       }
     }
-    if (send.core >= 0 && asked.place(send.core) >= 0) {
+    if (send.core != CoreId::none && asked.place(send.core) >= 0) {
       ends(send.operand)[subscript(asked.place(send.core))].to.push_back(
           {.cores = {send.receivers.begin(), send.receivers.end()},
            .bytes = send.bytes,
@@ -129,7 +130,7 @@ class ExecuteCoder {
   [[nodiscard]] std::vector<char> working(const program::Execution& execution) const {
     std::vector<char> works(asked_.size(), 0);
     for (const program::Tiles& tiles : execution.tiles) {
-      for (const std::int32_t core : tiles.cores) {
+      for (const CoreId core : tiles.cores) {
         if (asked_.place(core) >= 0) {
           works[subscript(asked_.place(core))] = 1;
         }
@@ -253,7 +254,7 @@ class ExecuteCoder {
     for (const program::Crossing& crossing : moves.crossings) {
       const Parcel abroad{.cores = {}, .bytes = crossing.port, .runs = 1};
       for (std::int64_t step = 0; step < crossing.steps; ++step, ++number) {
-        for (const std::int32_t core : moves.ports) {
+        for (const CoreId core : moves.ports) {
           if (asked_.place(core) >= 0) {
             CoreInstruction one = instruction(Action::Shift, number);
             one.from = {abroad};
@@ -302,7 +303,7 @@ void add_loading(const program::Loading& loading, const CoreInstruction& like,
                  const std::function<Area(OperandId operand)>& area, const Asked& asked,
                  Lists& out) {
   for (const program::LoadPiece& piece : loading.pieces) {
-    for (const std::int32_t core : piece.cores) {
+    for (const CoreId core : piece.cores) {
       if (asked.place(core) >= 0) {
         CoreInstruction one = like;
         one.areas = {area(piece.operand)};
@@ -328,7 +329,7 @@ const program::Execution& Coder::execution(OpId op) {
                                : known_.emplace(number, expander_.execution(op)).first->second;
 }
 
-Lists Coder::at(std::int32_t position, std::span<const std::int32_t> cores) {
+Lists Coder::at(std::int32_t position, std::span<const CoreId> cores) {
   const program::Instruction& instruction = job_.program.code.at(subscript(position));
   const Asked asked(cores, chip::total_cores(job_.chip));
   Lists out(cores.size());

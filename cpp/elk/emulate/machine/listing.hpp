@@ -60,7 +60,7 @@ class Coder {
   ///
   /// Throws InvalidInput for an operand that rotates along two dimensions.
   [[nodiscard]] std::vector<std::vector<CoreInstruction>> at(std::int32_t position,
-                                                             std::span<const std::int32_t> cores);
+                                                             std::span<const CoreId> cores);
 
  private:
   const program::Execution& execution(OpId op);

@@ -9,6 +9,7 @@
 #include "elk/base/errors.hpp"
 #include "elk/base/ids.hpp"
 #include "elk/base/parallel.hpp"
+#include "elk/base/table.hpp"
 #include "elk/base/watch.hpp"
 #include "elk/emulate/machine/collective.hpp"
 #include "elk/emulate/machine/execute.hpp"
@@ -160,7 +161,7 @@ class Runner {
     if (buffers.empty()) {
       return;
     }
-    parallel_for_index(machine_.arenas.size(), machine_.job.threads, [&](std::size_t core) {
+    parallel_for_index(machine_.arenas.size(), machine_.job.threads, [&](CoreId core) {
       for (const program::Buffer* buffer : buffers) {
         const Segment segment = machine_.book.segment(*buffer);
         machine_.arenas[core].free(segment.begin, segment.bytes);
@@ -201,8 +202,8 @@ Machine::Machine(const Job& on, const Views& of)
       spaces(on.graph, on.chip, on.program.ops),
       given(of),
       tape(subscript(chip::total_cores(on.chip))) {
-  const std::vector<std::int64_t> bytes(tape.size(), reach(on));
-  std::vector<std::unique_ptr<Arena>> made = parallel_map(
+  const Table<CoreId, std::int64_t> bytes(tape.size(), reach(on));
+  Table<CoreId, std::unique_ptr<Arena>> made = parallel_map(
       bytes, [](std::int64_t reached) { return std::make_unique<Arena>(reached); }, on.threads);
   for (std::unique_ptr<Arena>& arena : made) {
     arenas.push_back(std::move(*arena));
@@ -222,7 +223,7 @@ std::vector<std::byte> Machine::collect(TensorId tensor) {
   const Storage storage{{book.segment(*buffer)}};
   const Holdings holdings(*rest);
   for (const Holding& holding : holdings.all()) {
-    const View view(arenas[subscript(holding.cores.front())], storage, bits);
+    const View view(arenas[holding.cores.front()], storage, bits);
     for (const SharedRun& run : shared_runs(holding.held, whole(about))) {
       view.read_to(run.from, run.count, out.data(), run.to);
     }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/emulate/machine/job.hpp"
 #include "elk/emulate/machine/tape.hpp"
 #include "elk/emulate/memory/book.hpp"
@@ -48,7 +49,7 @@ struct Machine {
   const Job& job;
   BufferBook book;
   program::Spaces spaces;
-  std::vector<Arena> arenas;  // of every core of the machine
+  Table<CoreId, Arena> arenas;  // of every core of the machine
   const Views& given;
   Images stored;  // by the program: they take the place of what was given
   Tape tape;

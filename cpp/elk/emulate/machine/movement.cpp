@@ -15,7 +15,7 @@ std::int64_t bytes_of(std::int64_t elements, std::int64_t bits) {
   return partition::element_bytes(elements, bits).value;
 }
 
-Moved moved(Action action, OperandId k, std::int32_t from, std::int64_t bytes) {
+Moved moved(Action action, OperandId k, CoreId from, std::int64_t bytes) {
   return {
       .action = action, .op = OpId::none, .step = 0, .operand = k, .from = from, .bytes = bytes};
 }
@@ -110,7 +110,7 @@ std::vector<std::byte> from_shares(Machine& machine, TensorId number, const Held
     for (std::int64_t byte = begin; byte < end;) {
       const std::int64_t core = byte / share;
       const std::int64_t stop = std::min(end, (core + 1) * share);
-      View(machine.arenas[subscript(core)], storage, 8)
+      View(machine.arenas[id_at<CoreId>(core)], storage, 8)
           .read(byte - (core * share), stop - byte, part.data() + (byte - begin));
       byte = stop;
     }
@@ -122,18 +122,18 @@ std::vector<std::byte> from_shares(Machine& machine, TensorId number, const Held
 }
 
 /// The core of a holding that sends to `core`: itself, else one on the same chip; they take turns.
-std::int32_t sender(const Holding& holding, std::int32_t core, const chip::Chip& chip) {
+CoreId sender(const Holding& holding, CoreId core, const chip::Chip& chip) {
   if (std::binary_search(holding.cores.begin(), holding.cores.end(), core)) {
     return core;
   }
   const auto of_chip = static_cast<std::int32_t>(chip.core.count);
-  const std::int32_t home = core / of_chip;
-  const auto first = std::lower_bound(holding.cores.begin(), holding.cores.end(), home * of_chip);
-  const auto last = std::lower_bound(first, holding.cores.end(), (home + 1) * of_chip);
+  const std::int32_t home = core.value / of_chip;
+  const auto first = std::lower_bound(holding.cores.begin(), holding.cores.end(), CoreId{home * of_chip});
+  const auto last = std::lower_bound(first, holding.cores.end(), CoreId{(home + 1) * of_chip});
   const bool here = first != last;
   const auto begin = here ? first : holding.cores.begin();
   const auto count = (here ? last : holding.cores.end()) - begin;
-  return *(begin + (core % count));
+  return *(begin + (core.value % count));
 }
 
 /// A tensor at rest.
@@ -151,14 +151,14 @@ class Rest {
   template <class Take>
   void bring(std::size_t worker, const Take& take) const {
     Machine& machine = operands_.machine();
-    const std::int32_t core = operands_.site().workers()[worker].core;
+    const CoreId core = operands_.site().workers()[worker].core;
     const Held& held = operands_.first_held(k_, worker);
     const std::int64_t bits = operands_.site().bits(k_);
     std::int64_t received = 0;
     SharedRuns shared;
     holdings_.for_each_that_meets(held, [&](const Holding& holding) {
-      const std::int32_t from = sender(holding, core, machine.job.chip);
-      const View view(machine.arenas[subscript(from)], storage_, bits);
+      const CoreId from = sender(holding, core, machine.job.chip);
+      const View view(machine.arenas[from], storage_, bits);
       const std::vector<SharedRun>& runs = shared.between(holding.held, held);
       const std::int64_t elements = count(runs);
       take(view, runs);
@@ -253,7 +253,7 @@ void fetch_slices(const Operands& operands, OperandId k, std::size_t worker) {
       continue;
     }
     const std::size_t peer = operands.peer(k, worker, slice);
-    const std::int32_t core = operands.site().workers()[peer].core;
+    const CoreId core = operands.site().workers()[peer].core;
     if (operands.first_held(k, peer) != held) {
       throw InternalError(text("core ", core, " holds another piece of operand ", k),
                           "emulate_exchange");
@@ -311,10 +311,10 @@ void spread_input(Machine& machine, TensorId tensor) {
   const auto share = static_cast<std::size_t>(
       program::input_space(machine.job.graph.tensors[tensor], machine.job.chip).value);
   const Storage storage{{machine.book.segment(*buffer)}};
-  for (std::size_t core = 0; core < machine.arenas.size() && core * share < image.size(); ++core) {
-    const std::size_t count = std::min(share, image.size() - (core * share));
+  for (CoreId core{0}; core.index() < machine.arenas.size() && core.index() * share < image.size(); ++core) {
+    const std::size_t count = std::min(share, image.size() - (core.index() * share));
     View(machine.arenas[core], storage, 8)
-        .write(0, static_cast<std::int64_t>(count), image.data() + (core * share));
+        .write(0, static_cast<std::int64_t>(count), image.data() + (core.index() * share));
   }
 }
 

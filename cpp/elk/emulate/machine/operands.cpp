@@ -103,7 +103,7 @@ Holdings::Holdings(const partition::Layout& layout)
     : pieces_(layout), groups_(program::piece_groups(pieces_)) {
   all_.reserve(groups_.size());
   for (const program::PieceGroup& group : groups_) {
-    const auto place = static_cast<std::size_t>(pieces_.place(group.cores.front()));
+    const auto place = static_cast<std::size_t>(pieces_.place(group.cores.front().value));
     all_.push_back({.held = held_at(pieces_, place), .cores = group.cores});
   }
   for (const DimId dim : first_ids<DimId>(pieces_.dims.size())) {
@@ -300,7 +300,7 @@ std::vector<SharedRun> Operands::circle_runs(OperandId k, std::size_t worker,
 }
 
 View Operands::view(OperandId k, std::size_t worker, std::int64_t bits) const {
-  return {machine_.arenas[subscript(site_.workers()[worker].core)], storage(k, worker), bits};
+  return {machine_.arenas[site_.workers()[worker].core], storage(k, worker), bits};
 }
 
 std::byte* Operands::in_place(OperandId k, std::size_t worker) const {
@@ -343,7 +343,7 @@ std::vector<std::byte> Operands::in_place_order(OperandId k, std::size_t worker,
 void Operands::note(std::size_t worker, Moved moved) const {
   if (moved.bytes > 0) {
     moved.op = id_;
-    machine_.tape[subscript(site_.workers()[worker].core)].push_back(moved);
+    machine_.tape[site_.workers()[worker].core].push_back(moved);
   }
 }
 

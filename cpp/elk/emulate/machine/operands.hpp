@@ -20,7 +20,7 @@ namespace elk::emulate {
 /// A dense piece of a tensor, with the cores that hold it.
 struct Holding {
   Held held;
-  std::vector<std::int32_t> cores;
+  std::vector<CoreId> cores;
 };
 /// The distinct pieces of the layout in which a tensor lies.
 class Holdings {

@@ -5,6 +5,7 @@
 
 #include "elk/base/errors.hpp"
 #include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/emulate/machine/movement.hpp"
 
 namespace elk::emulate {
@@ -192,7 +193,7 @@ void move_load(const Operands& operands, OperandId k, const std::vector<Pass>& p
   const auto bytes = [&](std::int64_t elements) {
     return subscript(partition::element_bytes(elements, bits).value + 1);
   };
-  std::vector<Arena>& arenas = operands.machine().arenas;
+  Table<CoreId, Arena>& arenas = operands.machine().arenas;
   operands.for_each_worker(step, [&](std::size_t worker) {
     std::int64_t done = 0;
     std::vector<std::byte>& mine = waiting[worker];
@@ -201,19 +202,19 @@ void move_load(const Operands& operands, OperandId k, const std::vector<Pass>& p
     for (const auto& [from, run] : part_of(passes[worker], load.first, load.second)) {
       const Storage& there = operands.storage(k, from);
       part.resize(bytes(run.count));
-      View(arenas[subscript(site.workers()[from].core)], there, bits)
+      View(arenas[site.workers()[from].core], there, bits)
           .read(run.from, run.count, part.data());
       copy_elements(part.data(), mine.data(),
                     {.from = 0, .to = done, .count = run.count, .bits = bits});
       done += run.count;
     }
     if (buffered && done > 0) {
-      View(arenas[subscript(site.workers()[worker].core)], buffer, bits)
+      View(arenas[site.workers()[worker].core], buffer, bits)
           .write(0, done, mine.data());
     }
   });
   operands.for_each_worker(step, [&](std::size_t worker) {
-    Arena& arena = arenas[subscript(site.workers()[worker].core)];
+    Arena& arena = arenas[site.workers()[worker].core];
     const Storage& here = operands.storage(k, worker);
     std::int64_t done = 0;
     std::vector<std::byte> part;

@@ -40,7 +40,7 @@ class Scattering {
   }
 
   [[nodiscard]] Arena& arena(std::size_t worker) const {
-    return operands_.machine().arenas[subscript(site_.workers()[worker].core)];
+    return operands_.machine().arenas[site_.workers()[worker].core];
   }
 
   /// The room in which parts from others arrive, behind the partial tile.
@@ -76,7 +76,7 @@ void Scattering::run() {
   std::vector<Held> mine;
   std::vector<std::pair<std::size_t, std::size_t>> place(site_.workers().size());
   for (const Worker& worker : site_.workers()) {
-    mine.push_back(held_at(pieces, static_cast<std::size_t>(pieces.place(worker.core))));
+    mine.push_back(held_at(pieces, static_cast<std::size_t>(pieces.place(worker.core.value))));
   }
   const std::vector<std::vector<std::size_t>> partners = site_.partners();
   for (std::size_t group = 0; group < partners.size(); ++group) {

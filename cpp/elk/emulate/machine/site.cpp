@@ -23,7 +23,7 @@ std::vector<Worker> workers_of(const program::PlacedOp& placed, const partition:
   const Table<AxisId, std::int64_t> stride =
       partition::strides(plan.factors, plan.order, plan.mesh_dims, placed.chip);
   std::vector<Worker> workers{
-      {.core = 0, .digit = Table<AxisId, std::int64_t>(plan.factors.size(), 0), .tile = {}}};
+      {.core = CoreId{0}, .digit = Table<AxisId, std::int64_t>(plan.factors.size(), 0), .tile = {}}};
   for (const AxisId axis : plan.order) {
     std::vector<Worker> next;
     for (const Worker& worker : workers) {
@@ -163,7 +163,7 @@ void Site::add_groups(OperandId operand) {
   for (const program::Sharers& sharers :
        program::sharers_in_rings(placed_.op, operand, placed_.plan.execute, placed_.chip)) {
     std::vector<std::size_t>& group = groups_[operand].emplace_back();
-    for (const std::int32_t core : sharers.cores) {
+    for (const CoreId core : sharers.cores) {
       const std::size_t worker = worker_of_.at(core);
       members_[operand][worker] = {.group = groups_[operand].size() - 1,
                                    .number = static_cast<std::int64_t>(group.size())};
@@ -191,7 +191,7 @@ Window Site::window(const Spin& spin, std::size_t worker) const {
 
 Held Site::held(OperandId operand, std::size_t worker, const Shifts& shifts) const {
   const partition::Pieces& pieces = *pieces_[operand];
-  const std::int32_t place = pieces.place(workers_[worker].core);
+  const std::int32_t place = pieces.place(workers_[worker].core.value);
   Held result = held_at(pieces, static_cast<std::size_t>(place));
   for (std::size_t i = 0; i < spins_[operand].size(); ++i) {
     const Spin& spin = spins_[operand][i];

@@ -30,7 +30,7 @@ std::int64_t cores_of_port(const PlacedOp& placed, const Cores& all) {
 void add_neighbours(const PlacedOp& placed, std::int64_t bytes, bool to_port, Exchange& exchange) {
   const Cores all = workers(placed);
   const auto step = static_cast<std::size_t>(cores_of_port(placed, all));
-  const auto add = [&](std::int32_t from, Cores to) {
+  const auto add = [&](CoreId from, Cores to) {
     exchange.transfers.push_back({.pattern = Pattern::Fetch,
                                   .operand = OperandId{to_port ? 0 : 1},
                                   .from = static_cast<std::int32_t>(exchange.groups.size()),
@@ -40,12 +40,12 @@ void add_neighbours(const PlacedOp& placed, std::int64_t bytes, bool to_port, Ex
                                   .chunk = bytes,
                                   .runs = 1,
                                   .level = 0});
-    exchange.groups.push_back({from});
+    exchange.groups.push_back({from.value});
     exchange.groups.push_back(std::move(to));
   };
   for (std::size_t port = 0; port < all.size() && step > 1; port += step) {
     for (std::size_t core = port + 1; core < std::min(port + step, all.size()); ++core) {
-      add(to_port ? all[core] : all[port], {to_port ? all[port] : all[core]});
+      add(to_port ? all[core] : all[port], {to_port ? all[port].value : all[core].value});
     }
   }
 }

@@ -55,7 +55,7 @@ class Places {
         digit_(op.axes.size(), 0) {}
 
   [[nodiscard]] const Table<AxisId, std::int64_t>& digit() const { return digit_; }
-  [[nodiscard]] std::int32_t core() const { return static_cast<std::int32_t>(core_); }
+  [[nodiscard]] CoreId core() const { return id_at<CoreId>(core_); }
 
   /// False after the last place.
   bool advance() {
@@ -101,7 +101,7 @@ std::vector<PieceGroup> piece_groups(const partition::Pieces& pieces) {
     group.sets = sets_of(pieces, keyed[first].place);
     group.cores.reserve(last - first);
     for (; first < last; ++first) {
-      group.cores.push_back(static_cast<std::int32_t>(pieces.ids[keyed[first].place]));
+      group.cores.push_back(id_at<CoreId>(pieces.ids[keyed[first].place]));
     }
   }
   return groups;

@@ -16,7 +16,7 @@ namespace elk::program {
 
 /// Core ids: cores that hold, need or deal out the same thing. Ascending, but where they stand in
 /// the order of a ring.
-using Cores = std::vector<std::int32_t>;
+using Cores = std::vector<CoreId>;
 
 /// Cores with one and the same piece of a layout: of every dimension one of its sets of indices.
 struct PieceGroup {

@@ -69,7 +69,7 @@ void add_slices(const PlacedOp& placed, OperandId k, const Sharers& group,
   const double expected = expected_share(placed, k);
   std::map<std::pair<std::int64_t, std::size_t>, Cores> slices;  // by chip, part and slice
   for (std::size_t number = 0; number < group.cores.size(); ++number) {
-    const std::int64_t chip = group.cores[number] / placed.chip.core.count;
+    const std::int64_t chip = group.cores[number].value / placed.chip.core.count;
     slices[{chip, number % (ring * divisor)}].push_back(group.cores[number]);
   }
   for (auto& [key, cores] : slices) {
@@ -118,10 +118,10 @@ Loading store(const ir::Graph& graph, const ir::Store& store, const partition::L
       elements *= pieces.dims[dim].counts[subscript(group.sets[dim])];
     }
     const std::int64_t bytes = partition::element_bytes(elements, bits).value;
-    const std::int32_t home = group.cores.front() / static_cast<std::int32_t>(chip.core.count);
+    const std::int32_t home = group.cores.front().value / static_cast<std::int32_t>(chip.core.count);
     out.hbm_bytes[subscript(home)] += bytes;
     out.pieces.push_back(
-        {.operand = OperandId::none, .chip = home, .bytes = bytes, .cores = {group.cores.front()}});
+        {.operand = OperandId::none, .chip = home, .bytes = bytes, .cores = {group.cores.front().value}});
   }
   return out;
 }

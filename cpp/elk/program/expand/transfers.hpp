@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/chip/chip.hpp"
 #include "elk/program/expand/groups.hpp"
 
@@ -53,8 +54,8 @@ struct Exchange {
 /// One core's sending of one part: to all receivers at once where the chip multicasts.
 struct Send {
   OperandId operand;
-  std::int32_t core;  // -1: an equal share of it lies on every core
-  std::span<const std::int32_t> receivers;
+  CoreId core;  // -1: an equal share of it lies on every core
+  std::span<const CoreId> receivers;
   std::int64_t bytes;
   std::int64_t runs;
 };
@@ -74,11 +75,11 @@ void sources(const Send& send, std::int64_t cores, std::int64_t& turn, Cores& ou
 
 /// What an exchange puts on the ports of cores and chips.
 struct Traffic {
-  std::vector<std::int64_t> received;   // bytes, of every core of the machine
-  std::vector<std::int64_t> sent;       // bytes
-  std::vector<std::int64_t> fragments;  // contiguous runs that a core receives
-  std::vector<std::int64_t> chip_in;    // bytes, of every chip; a part once for each chip
-  std::vector<std::int64_t> chip_out;
+  Table<CoreId, std::int64_t> received;   // bytes, of every core of the machine
+  Table<CoreId, std::int64_t> sent;       // bytes
+  Table<CoreId, std::int64_t> fragments;  // contiguous runs that a core receives
+  Table<CoreId, std::int64_t> chip_in;    // bytes, of every chip; a part once for each chip
+  Table<CoreId, std::int64_t> chip_out;
 };
 [[nodiscard]] Traffic traffic(const Exchange& exchange, const chip::Chip& chip);
 

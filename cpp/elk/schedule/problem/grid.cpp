@@ -46,10 +46,10 @@ class Abroad {
         links_(links),
         between_(links_between(chip)) {}
 
-  void add(std::int32_t from, std::span<const std::int32_t> receivers, std::int64_t bytes) {
+  void add(CoreId from, std::span<const CoreId> receivers, std::int64_t bytes) {
     if (between_) {
-      const auto there = static_cast<std::int32_t>(receivers.front() / cores_);
-      between_->add(static_cast<std::int32_t>(from / cores_), {&there, 1}, chip::Turn::RowFirst,
+      const auto there = static_cast<std::int32_t>(receivers.front().value / cores_);
+      between_->add(static_cast<std::int32_t>(from.value / cores_), {&there, 1}, chip::Turn::RowFirst,
                     bytes);
     }
     if (ports_ == cores_) {
@@ -72,9 +72,9 @@ class Abroad {
   [[nodiscard]] std::int64_t busiest() const { return between_ ? between_->busiest() : 0; }
 
  private:
-  [[nodiscard]] std::int32_t port(std::int32_t core) const {
-    const std::int64_t first = core / cores_ * cores_;
-    return static_cast<std::int32_t>(first + chip::port_core(core - first, cores_, ports_));
+  [[nodiscard]] std::int32_t port(CoreId core) const {
+    const std::int64_t first = core.value / cores_ * cores_;
+    return static_cast<std::int32_t>(first + chip::port_core(core.value - first, cores_, ports_));
   }
 
   std::int64_t cores_;
@@ -86,7 +86,7 @@ class Abroad {
 LinkCount counted(const program::Exchange& exchange, const chip::Chip& chip) {
   program::Traffic ports = program::no_sends(exchange, chip);
   const std::int64_t cores = chip::total_cores(chip);
-  std::vector<std::int64_t> out(ports.sent.size(), 0);  // of every core, what it sends
+  Table<CoreId, std::int64_t> out(ports.sent.size(), 0);  // of every core, what it sends
   cost::LinkLoads links(chip);
   Abroad abroad(chip, links);
   program::Cores sources;
@@ -94,12 +94,12 @@ LinkCount counted(const program::Exchange& exchange, const chip::Chip& chip) {
   program::for_each_send(exchange, chip, [&](const program::Send& send) {
     program::sources(send, cores, turn, sources);
     const std::int64_t bytes = ceil_div(send.bytes, static_cast<std::int64_t>(sources.size()));
-    for (const std::int32_t core : sources) {
-      out[subscript(core)] += bytes;
+    for (const CoreId core : sources) {
+      out[core] += bytes;
     }
     const auto add_ways = [&](std::int64_t there, std::span<const std::int32_t> receivers) {
-      for (const std::int32_t core : sources) {
-        if (core / chip.core.count == there) {
+      for (const CoreId core : sources) {
+        if (core.value / chip.core.count == there) {
           links.add(core, receivers, chip::Turn::RowFirst, bytes);
         } else {
           abroad.add(core, receivers, bytes);
@@ -108,10 +108,10 @@ LinkCount counted(const program::Exchange& exchange, const chip::Chip& chip) {
     };
     program::add_send(send, chip, std::ref(add_ways), ports);  // no copy for each send
   });
-  const auto most = [](const std::vector<std::int64_t>& of) {
+  const auto most = [](const Table<CoreId, std::int64_t>& of) {
     return *std::max_element(of.begin(), of.end());
   };
-  const std::vector<std::int64_t> loads = links.loads();
+  const Table<CoreId, std::int64_t> loads = links.loads();
   cost::Traffic result{.received = most(ports.received),
                        .sent = most(ports.sent),
                        .fragments = most(ports.fragments),
@@ -121,7 +121,7 @@ LinkCount counted(const program::Exchange& exchange, const chip::Chip& chip) {
                        .chip_in = most(ports.chip_in),
                        .chip_out = std::max(most(ports.chip_out), abroad.busiest()),
                        .wide = false};
-  for (std::size_t core = 0; core < ports.received.size(); ++core) {
+  for (const CoreId core : ports.received.ids()) {
     result.through = std::max(result.through, ports.received[core] + out[core]);
   }
   return {.traffic = result, .use = cost::link_use(loads, chip, chip.chips)};
@@ -140,7 +140,7 @@ std::vector<Slices> slices_of(const program::Loading& loading, OperandId operand
     }
     Slices& here = result[subscript(piece.chip)];
     const auto first = static_cast<std::int32_t>(piece.chip * chip.core.count);
-    for (const std::int32_t core : piece.cores) {
+    for (const CoreId core : piece.cores) {
       if (core == piece.cores.front() || !chip.interconnect.multicast) {
         here.emplace_back();
       }
@@ -244,9 +244,9 @@ std::vector<std::int32_t> Deliveries::on_one_chip(const std::vector<program::Cor
   std::vector<CoreId> middles;
   std::vector<CoreId> all;
   for (const program::Cores& cores : slices) {
-    middles.push_back(CoreId{cores[cores.size() / 2]});
-    for (const std::int32_t core : cores) {
-      all.push_back(CoreId{core});
+    middles.push_back(cores[cores.size() / 2]);
+    for (const CoreId core : cores) {
+      all.push_back(core);
     }
   }
   const auto nodes = chip::entry_nodes(chip_, middles, chip::area_of(chip_, all));
@@ -310,7 +310,7 @@ LoadCount Deliveries::counted(const ir::Graph& graph, const ir::Op& op,
   const std::int64_t grid = chip::network_of(chip_).links() * chip_.core.count;
   const auto one = static_cast<std::ptrdiff_t>(sum.size()) / chip_.chips;
   LoadCount result{.any = true};
-  std::vector<std::int64_t> links(subscript(grid), 0);  // the busiest of all chips
+  Table<CoreId, std::int64_t> links(subscript(grid), 0);  // the busiest of all chips
   for (auto chip = sum.begin(); chip != sum.end(); chip += one) {
     result.link = std::max(result.link, *std::max_element(chip, chip + grid));
     result.entry = std::max(result.entry, *std::max_element(chip + grid, chip + one));

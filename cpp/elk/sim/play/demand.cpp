@@ -8,6 +8,7 @@
 
 #include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
+#include "elk/base/table.hpp"
 #include "elk/chip/ways.hpp"
 #include "elk/sim/play/load_ways.hpp"
 #include "elk/sim/play/sums.hpp"
@@ -50,10 +51,10 @@ Demand Demands::of(const program::Exchange& exchange) {
   }
   for (std::int64_t c = 0; c < chip_.chips && chip_.inter_chip; ++c) {
     const auto chip = static_cast<std::size_t>(c);
-    sums.amount[network_.chip_in(c).index()] = traffic.chip_in[chip];
-    sums.amount[network_.chip_out(c).index()] = traffic.chip_out[chip];
-    sums.about.chip_bytes.value += traffic.chip_in[chip];
-    sums.about.crosses = sums.about.crosses || traffic.chip_in[chip] > 0;
+    sums.amount[network_.chip_in(c).index()] = traffic.chip_in[id_at<CoreId>(chip)];
+    sums.amount[network_.chip_out(c).index()] = traffic.chip_out[id_at<CoreId>(chip)];
+    sums.about.chip_bytes.value += traffic.chip_in[id_at<CoreId>(chip)];
+    sums.about.crosses = sums.about.crosses || traffic.chip_in[id_at<CoreId>(chip)] > 0;
   }
   if (sums.about.crosses) {
     sums.about.latency = std::max(sums.about.latency, to_latency(chip_.inter_chip->latency));
@@ -72,7 +73,7 @@ void Demands::count_ends(const program::Traffic& traffic, Sums& sums) const {
   sums.about.hop_bytes = sums.about.received;
   sums.tail.assign(type_of_.size(), Picoseconds{0});
   for (std::int64_t c = 0; c < network_.cores(); ++c) {
-    const auto core = static_cast<std::size_t>(c);
+    const auto core = id_at<CoreId>(c);
     const ResourceId receive = network_.receive_port(core_id(c));
     sums.amount[receive.index()] = traffic.received[core];
     sums.tail[receive.index()] = fragment_ * traffic.fragments[core];
@@ -106,8 +107,8 @@ program::Traffic Demands::count_links(const program::Exchange& exchange, Sums& s
     program::sources(send, network_.cores(), turn, senders);
     const std::int64_t bytes = ceil_div(send.bytes, static_cast<std::int64_t>(senders.size()));
     bool aimed = false;
-    for (const std::int32_t sender : senders) {
-      const CoreId from{sender};
+    for (const CoreId sender : senders) {
+      const CoreId sender;
       if (!on_one_chip(from, send.receivers)) {
         longest = std::max(longest, send_abroad(from, send.receivers, bytes, sums));
         continue;
@@ -125,11 +126,11 @@ program::Traffic Demands::count_links(const program::Exchange& exchange, Sums& s
 }
 
 /// A send of which no one tree over a grid is the way. Returns its latency.
-Picoseconds Demands::send_abroad(CoreId from, std::span<const std::int32_t> receivers,
+Picoseconds Demands::send_abroad(CoreId from, std::span<const CoreId> receivers,
                                  std::int64_t bytes, Sums& sums) const {
   std::vector<CoreId> to;
-  for (const std::int32_t core : receivers) {
-    to.push_back(CoreId{core});
+  for (const CoreId core : receivers) {
+    to.push_back(core);
   }
   Picoseconds longest{0};
   for (const Path& path : network_.paths(from, to)) {
@@ -140,24 +141,24 @@ Picoseconds Demands::send_abroad(CoreId from, std::span<const std::int32_t> rece
 }
 
 /// Whether one tree, or one way, reaches all receivers.
-bool Demands::on_one_chip(CoreId from, std::span<const std::int32_t> receivers) const {
+bool Demands::on_one_chip(CoreId from, std::span<const CoreId> receivers) const {
   const bool one =
-      chip_.interconnect.multicast || (receivers.size() == 1 && receivers.front() != from.value);
+      chip_.interconnect.multicast || (receivers.size() == 1 && receivers.front() != CoreId{from.value});
   const std::int64_t chip = from.value / chip_.core.count;
   return one && (chip_.chips == 1 ||
                  std::all_of(receivers.begin(), receivers.end(),
-                             [&](std::int32_t core) { return core / chip_.core.count == chip; }));
+                             [&](CoreId core) { return core.value / chip_.core.count == chip; }));
 }
 
 /// The SRAM ports of a sender and its receivers.
-void Demands::count_ports(CoreId from, std::span<const std::int32_t> receivers, std::int64_t bytes,
+void Demands::count_ports(CoreId from, std::span<const CoreId> receivers, std::int64_t bytes,
                           Sums& sums) const {
   if (!network_.blocks()) {
     return;
   }
   sums.amount[network_.sram_port(from).index()] += bytes;
-  for (const std::int32_t core : receivers) {
-    sums.amount[network_.sram_port(CoreId{core}).index()] += core != from.value ? bytes : 0;
+  for (const CoreId core : receivers) {
+    sums.amount[network_.sram_port(core).index()] += core != CoreId{from.value} ? bytes : 0;
   }
 }
 
@@ -165,10 +166,10 @@ Demand Demands::of(const program::Loading& loading, std::int32_t weight) {
   Sums sums{.amount = amount_, .tail = {}, .about = {}};
   sums.touch({kMemory, kSram, kLink, kSend, kReceive, kEntry});
   count_memory(loading, weight, sums);
-  std::vector<std::int64_t> of_core(static_cast<std::size_t>(network_.cores()), 0);
+  Table<CoreId, std::int64_t> of_core(static_cast<std::size_t>(network_.cores()), 0);
   for (const program::LoadPiece& piece : loading.pieces) {
-    for (const std::int32_t core : piece.cores) {
-      of_core[static_cast<std::size_t>(core)] += piece.bytes;
+    for (const CoreId core : piece.cores) {
+      of_core[core] += piece.bytes;
       sums.about.received.value += piece.bytes;
     }
   }
@@ -184,9 +185,9 @@ Demand Demands::of(const program::Loading& loading, std::int32_t weight) {
 
 /// The ports through which cores receive, or send what is stored, and their SRAM ports.
 void Demands::count_core_ports(const program::Loading& loading,
-                               std::span<const std::int64_t> bytes_of, Sums& sums) const {
+                               TableView<CoreId, const std::int64_t> bytes_of, Sums& sums) const {
   const bool out = !loading.pieces.empty() && loading.pieces.front().operand == OperandId::none;
-  for (std::size_t c = 0; c < bytes_of.size(); ++c) {
+  for (const CoreId c : bytes_of.ids()) {
     const auto core = id_at<CoreId>(c);
     const ResourceId port = out ? network_.send_port(core) : network_.receive_port(core);
     sums.amount[port.index()] += bytes_of[c];
@@ -221,17 +222,17 @@ void Demands::count_ways(const program::Loading& loading, Sums& sums) {
 }
 
 /// From a core out of the grid.
-void Demands::store(std::int32_t core, const Network::Entry& to, std::int64_t bytes, Sums& sums) {
+void Demands::store(CoreId core, const Network::Entry& to, std::int64_t bytes, Sums& sums) {
   trees_.aim(std::span(&to.core.value, 1));
   sums.amount[to.out.index()] += bytes;
-  sums.about.hop_bytes.value += bytes * trees_.add(CoreId{core}, to.back, bytes);
+  sums.about.hop_bytes.value += bytes * trees_.add(core, to.back, bytes);
 }
 
 /// The SRAM ports of cores.
-void Demands::count_blocked(std::span<const std::int32_t> cores, std::int64_t bytes,
+void Demands::count_blocked(std::span<const CoreId> cores, std::int64_t bytes,
                             Sums& sums) const {
-  for (const std::int32_t core : cores) {
-    sums.amount[network_.sram_port(CoreId{core}).index()] += network_.blocks() ? bytes : 0;
+  for (const CoreId core : cores) {
+    sums.amount[network_.sram_port(core).index()] += network_.blocks() ? bytes : 0;
   }
 }
 
@@ -241,10 +242,10 @@ Demand Demands::of(const program::Crossing& crossing, const program::Collective&
   sums.touch({kSend, kReceive, kIn, kOut});
   const auto ports = static_cast<std::int64_t>(collective.ports.size());
   std::int64_t chip = crossing.chip;
-  for (const std::int32_t core : collective.ports) {
+  for (const CoreId core : collective.ports) {
     if (!network_.lines().routed()) {
-      sums.amount[network_.send_port(CoreId{core}).index()] = crossing.port;
-      sums.amount[network_.receive_port(CoreId{core}).index()] = crossing.port;
+      sums.amount[network_.send_port(core).index()] = crossing.port;
+      sums.amount[network_.receive_port(core).index()] = crossing.port;
     }
   }
   if (network_.lines().routed()) {
@@ -283,8 +284,8 @@ Demand Demands::of(std::span<const program::Tiles> tiles, std::span<const Picose
   sums.touch({kSram});
   sums.computes = true;
   for (std::size_t i = 0; i < tiles.size(); ++i) {
-    for (const std::int32_t core : tiles[i].cores) {
-      sums.amount[network_.sram_port(CoreId{core}).index()] = alone[i].value;
+    for (const CoreId core : tiles[i].cores) {
+      sums.amount[network_.sram_port(core).index()] = alone[i].value;
     }
   }
   return pack(sums);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/base/units.hpp"
 #include "elk/chip/chip.hpp"
 #include "elk/program/expand/execution.hpp"
@@ -78,16 +79,16 @@ class Demands {
  private:
   [[nodiscard]] program::Traffic count_links(const program::Exchange& exchange, Sums& sums);
   void count_ends(const program::Traffic& traffic, Sums& sums) const;
-  [[nodiscard]] bool on_one_chip(CoreId from, std::span<const std::int32_t> receivers) const;
-  [[nodiscard]] Picoseconds send_abroad(CoreId from, std::span<const std::int32_t> receivers,
+  [[nodiscard]] bool on_one_chip(CoreId from, std::span<const CoreId> receivers) const;
+  [[nodiscard]] Picoseconds send_abroad(CoreId from, std::span<const CoreId> receivers,
                                         std::int64_t bytes, Sums& sums) const;
-  void count_ports(CoreId from, std::span<const std::int32_t> receivers, std::int64_t bytes,
+  void count_ports(CoreId from, std::span<const CoreId> receivers, std::int64_t bytes,
                    Sums& sums) const;
-  void count_core_ports(const program::Loading& loading, std::span<const std::int64_t> bytes_of,
+  void count_core_ports(const program::Loading& loading, TableView<CoreId, const std::int64_t> bytes_of,
                         Sums& sums) const;
   void count_ways(const program::Loading& loading, Sums& sums);
-  void store(std::int32_t core, const Network::Entry& to, std::int64_t bytes, Sums& sums);
-  void count_blocked(std::span<const std::int32_t> cores, std::int64_t bytes, Sums& sums) const;
+  void store(CoreId core, const Network::Entry& to, std::int64_t bytes, Sums& sums);
+  void count_blocked(std::span<const CoreId> cores, std::int64_t bytes, Sums& sums) const;
   void add_path(const Path& path, std::int64_t bytes, Sums& sums) const;
   void count_memory(const program::Loading& loading, std::int32_t weight, Sums& sums) const;
   [[nodiscard]] Demand pack(Sums& sums) const;
