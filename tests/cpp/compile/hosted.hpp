@@ -20,7 +20,7 @@
 /// what the simulator says.
 namespace elk::schedule {
 
-using Amounts = std::vector<std::int64_t>;  // bytes, of every core
+using Amounts = Table<CoreId, std::int64_t>;  // bytes, of every core
 
 inline constexpr OpId kNoOp = id_at<OpId>(std::numeric_limits<std::size_t>::max());
 
@@ -79,7 +79,7 @@ inline std::vector<const Amounts*> exchanges(const Operator& op) {
 /// The fragments after the last byte of an exchange, of the core that receives fewest.
 inline double tail(const Setting& setting, const Amounts& bytes) {
   std::int64_t fewest = std::numeric_limits<std::int64_t>::max();
-  for (std::size_t core = 0; core < bytes.size(); ++core) {
+  for (const CoreId core : bytes.ids()) {
     fewest = bytes[core] > 0 ? std::min(fewest, setting.runs[core]) : fewest;
   }
   return setting.chip.interconnect.fragment_latency.value * static_cast<double>(fewest);
@@ -239,12 +239,12 @@ class Played {
  private:
   void push(const Queued& one) {
     program::Loading loading{.hbm_bytes = {one.hbm}, .pieces = {}, .run = 0};
-    for (std::size_t core = 0; core < one.bytes.size(); ++core) {
+    for (const CoreId core : one.bytes.ids()) {
       if (one.bytes[core] > 0) {
         loading.pieces.push_back({.operand = one.of == kNoOp ? -1 : 0,
                                   .chip = 0,
                                   .bytes = one.bytes[core],
-                                  .cores = {static_cast<std::int32_t>(core)}});
+                                  .cores = {static_cast<std::int32_t>(core.value)}});
       }
     }
     player_.push(&known_.emplace_back(demands_.of(loading, one.weight)));
@@ -266,19 +266,19 @@ class Played {
     }
     program::Exchange exchange;
     const auto cores = static_cast<std::int32_t>(bytes.size());
-    for (std::int32_t core = 0; core < cores; ++core) {
-      const std::int32_t sender = hot && core > 0 ? 0 : (core + 1) % cores;
+    for (const CoreId core : first_ids<CoreId>(cores)) {
+      const std::int32_t sender = hot && core > CoreId{0} ? 0 : ((core + 1).value) % cores;
       const auto from = static_cast<std::int32_t>(exchange.groups.size());
       exchange.groups.push_back({sender});
-      exchange.groups.push_back({core});
+      exchange.groups.push_back({core.value});
       exchange.transfers.push_back({.pattern = program::Pattern::Fetch,
                                     .operand = OperandId{0},
                                     .from = from,
                                     .to = from + 1,
-                                    .unit = bytes[static_cast<std::size_t>(core)],
+                                    .unit = bytes[core],
                                     .extent = 1,
                                     .chunk = 1,
-                                    .runs = setting_.runs[static_cast<std::size_t>(core)],
+                                    .runs = setting_.runs[core],
                                     .level = 0});
     }
     player_.pass(sim::to_latency(setting_.chip.interconnect.sync_latency));

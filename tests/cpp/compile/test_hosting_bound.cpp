@@ -89,7 +89,7 @@ class Maker {
     Operator one = op();
     const OpId spared = odd(3) ? below(cores_) : cores_;
     if (spared < cores_ && one.sharers == 1) {
-      one.gather[spared.index()] = 0;
+      one.gather[spared] = 0;
     }
     made.ops.assign(ops.index(), one);
     made.ops.push_back({Amounts(cores_.index(), 0), {}, Amounts(cores_.index(), 0), {1}, 1, false});
@@ -101,7 +101,7 @@ class Maker {
     for (OpId begin = OpId{0}; begin < ops; begin += few.index()) {
       const std::size_t first = shield > 0 ? std::min<std::size_t>(2, last) : 0;
       const Passage before{stretches, 0, first, shield == 1 ? filled_ / 4.0 : 0.0};
-      push_shield(made, begin, passing(before), shield == 1, spared.index());
+      push_shield(made, begin, passing(before), shield == 1, spared);
       push_even(made, begin, passing({stretches, first, last, port}), port);
     }
     return made;
@@ -141,11 +141,10 @@ class Maker {
     Amounts made(cores_.index(), most);
     const std::int64_t kind = random_.below(8);
     const OpId one = below(cores_);
-    for (std::size_t core = 0; id_at<OpId>(core) < cores_; ++core) {
+    for (OpId core = OpId{0}; core < cores_; ++core) {
       const bool few = odd(4);
-      const bool spared = (kind == 2 && id_at<OpId>(core) != one) ||
-                          (kind == 3 && !few && id_at<OpId>(core) != one) ||
-                          (kind == 4 && core % 2 != one.index() % 2);
+      const bool spared = (kind == 2 && core != one) || (kind == 3 && !few && core != one) ||
+                          (kind == 4 && core.index() % 2 != one.index() % 2);
       made[core] = spared ? 0 : most;
       made[core] = kind == 5 && few ? ceil_div(most, 2) : made[core];
     }
@@ -202,7 +201,7 @@ class Maker {
     }
     if (!odd(6)) {
       Amounts bytes = amounts(1 + random_.below(odd(8) ? 32768 : 4096));
-      for (std::size_t core = 0; id_at<OpId>(core) < cores_ && odd(6); ++core) {
+      for (OpId core = OpId{0}; core < cores_ && odd(6); ++core) {
         bytes[core] = setting.ops[op].gather[core] > 0 ? 0 : bytes[core];
       }
       push(setting, {before, op, moves(bytes) ? bytes : few_bytes(), 0, sim::kHbmWeight});
@@ -211,7 +210,7 @@ class Maker {
 
   Amounts few_bytes() {
     Amounts made(cores_.index(), 0);
-    made[below(cores_).index()] = 1 + random_.below(64);
+    made[below(cores_)] = 1 + random_.below(64);
     return made;
   }
 
@@ -283,7 +282,8 @@ class Maker {
     }
   }
 
-  void push_shield(Setting& setting, OpId before, double time, bool store, std::size_t core) {
+  void push_shield(Setting& setting, OpId before, double time, bool store,
+                   OpId core) {
     const double rate = setting.chip.interconnect.link_rate;
     if (store) {
       const double part = rate_ / (4.0 * static_cast<double>(cores_.index()));
@@ -294,8 +294,7 @@ class Maker {
       return;
     }
     Amounts one(cores_.index(), 0);
-    one[id_at<OpId>(core) < cores_ ? core : 0] =
-        static_cast<std::int64_t>(time * std::min(rate, rate_));
+    one[core < cores_ ? core : CoreId{0}] = static_cast<std::int64_t>(time * std::min(rate, rate_));
     if (moves(one)) {
       push(setting, {before, id_at<OpId>(setting.ops.size() - 1), one, 0, sim::kHbmWeight});
     }

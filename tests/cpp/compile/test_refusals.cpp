@@ -95,8 +95,7 @@ TEST(CompileRefuses, WeightsBeyondTheHbm) {
 TEST(CompileRefuses, ActivationsThatOverflowTogether) {
   // Each op fits by itself, but `kept` waits for the last.
   test::Net net;
-  const std::int32_t kept =
-      net.add(test::exp_of(64, 64), {net.tensor(ir::Home::Input, {64, 64}).value});
+  const std::int32_t kept = net.add(test::exp_of(64, 64), {net.tensor(ir::Home::Input, {64, 64}).value});
   const std::int32_t also = net.add(test::exp_of(64, 64), {kept});
   std::int32_t x = net.add(test::exp_of(64, 64), {also});
   x = net.add(test::add_of(64, 64), {x, also});

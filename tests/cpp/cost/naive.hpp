@@ -125,8 +125,7 @@ inline std::int64_t naive_elements(const OneOp& one, OperandId operand, const Nu
       }
       elements *= std::min(picks, tensor.shape[id_at<DimId>(dim)]);
     } else {
-      elements *= naive_extent(one.op(), named.dims[id_at<DimId>(dim)],
-                               tensor.shape[id_at<DimId>(dim)], tile);
+      elements *= naive_extent(one.op(), named.dims[id_at<DimId>(dim)], tensor.shape[id_at<DimId>(dim)], tile);
     }
   }
   return elements;
@@ -173,8 +172,7 @@ inline std::vector<Numbers> naive_factors(const ir::Op& op, std::int64_t cores) 
 }
 
 /// Every way to split each operand over time along at most one dimension.
-inline std::vector<Table<OperandId, Numbers>> naive_temporals(const OneOp& one,
-                                                              const Numbers& factors) {
+inline std::vector<Table<OperandId, Numbers>> naive_temporals(const OneOp& one, const Numbers& factors) {
   const ir::Op& op = one.op();
   const Numbers tile = naive_tile(op, factors);
   std::vector<std::vector<Numbers>> choices;
@@ -204,7 +202,8 @@ inline std::vector<Table<OperandId, Numbers>> naive_temporals(const OneOp& one,
 }
 
 /// The parts of a row of temporal factors, and the axis along which they lie: -1 where it is whole.
-inline std::pair<AxisId, std::int64_t> naive_spin(const ir::Operand& operand, const Numbers& row) {
+inline std::pair<AxisId, std::int64_t> naive_spin(const ir::Operand& operand,
+                                                        const Numbers& row) {
   for (std::size_t dim = 0; dim < row.size(); ++dim) {
     if (row[id_at<AxisId>(dim)] > 1) {
       return {operand.dims[id_at<DimId>(dim)].axes[0], row[id_at<AxisId>(dim)]};
@@ -262,8 +261,8 @@ inline std::int64_t naive_result(const OneOp& one, OperandId operand, const Naiv
       accumulates = accumulates || plan.factors[axis] > 1;
       for (const OperandId i : op.operands.ids()) {
         for (std::size_t dim = 0; dim < plan.temporal[i].size(); ++dim) {
-          accumulates = accumulates || (plan.temporal[i][id_at<AxisId>(dim)] > 1 &&
-                                        named(op.operands[i].dims[id_at<DimId>(dim)].axes, axis));
+          accumulates = accumulates ||
+                        (plan.temporal[i][id_at<AxisId>(dim)] > 1 && named(op.operands[i].dims[id_at<DimId>(dim)].axes, axis));
         }
       }
     }

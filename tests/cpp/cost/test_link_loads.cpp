@@ -9,7 +9,9 @@
 #include <gtest/gtest.h>
 
 #include "chip/chips.hpp"
+#include "elk/base/ids.hpp"
 #include "elk/base/random.hpp"
+#include "elk/base/table.hpp"
 #include "elk/cost/exchange/link_loads.hpp"
 
 namespace elk::cost {
@@ -32,18 +34,18 @@ class Walker {
         cols_(chip.core.count / rows_),
         wraps_(chip.interconnect.topology != chip::Topology::Mesh2d) {}
 
-  void add(std::int64_t from, const std::vector<std::int32_t>& to, bool row_first,
+  void add(std::int64_t from, const std::vector<CoreId>& to, bool row_first,
            std::int64_t bytes) {
     std::set<Link> tree;
-    for (const std::int32_t core : to) {
+    for (const CoreId core : to) {
       std::int64_t row = from / cols_;
       std::int64_t col = from % cols_;
       if (row_first) {
-        walk(row, col, col, core % cols_, cols_, true, tree);
+        walk(row, col, col, core.value % cols_, cols_, true, tree);
       }
-      walk(row, col, row, core / cols_, rows_, false, tree);
+      walk(row, col, row, core.value / cols_, rows_, false, tree);
       if (!row_first) {
-        walk(row, col, col, core % cols_, cols_, true, tree);
+        walk(row, col, col, core.value % cols_, cols_, true, tree);
       }
     }
     for (const Link& link : tree) {
@@ -77,8 +79,8 @@ class Walker {
   std::map<Link, std::int64_t> loads_;
 };
 
-std::vector<std::int64_t> sorted_loads(const LinkLoads& links) {
-  std::vector<std::int64_t> result = links.loads();
+Table<CoreId, std::int64_t> sorted_loads(const LinkLoads& links) {
+  Table<CoreId, std::int64_t> result = links.loads();
   std::erase(result, 0);
   std::sort(result.begin(), result.end());
   return result;
@@ -88,8 +90,8 @@ std::vector<std::int64_t> sorted_loads(const LinkLoads& links) {
 // column two south and one north. The farthest core is two columns and two rows away.
 TEST(LinkLoads, CountsEveryLinkOfATreeOnce) {
   LinkLoads links(chip::small_mesh(4, 4));
-  std::vector<std::int32_t> everyone;
-  for (std::int32_t core = 0; core < 16; ++core) {
+  std::vector<CoreId> everyone;
+  for (const CoreId core : first_ids<CoreId>(16)) {
     everyone.push_back(core);
   }
   links.add(5, everyone, chip::Turn::RowFirst, 10);
@@ -101,8 +103,8 @@ TEST(LinkLoads, CountsEveryLinkOfATreeOnce) {
 // towards the last carries three pieces.
 TEST(LinkLoads, AddsUpTreesThatShareALink) {
   LinkLoads links(chip::small_mesh(1, 4));
-  const std::vector<std::int32_t> row = {0, 1, 2, 3};
-  for (const std::int32_t core : row) {
+  const std::vector<CoreId> row = {0, 1, 2, 3};
+  for (const CoreId core : row) {
     links.add(core, row, chip::Turn::RowFirst, 10);
   }
   EXPECT_EQ(links.busiest(), 30);
@@ -198,7 +200,7 @@ TEST(LinkLoads, ChipsHaveGridsOfTheirOwn) {
   LinkLoads links(two);
   const std::vector<std::int32_t> near{1, 7, 11};
   links.add(0, near, chip::Turn::RowFirst, 5);
-  const std::vector<std::int64_t> once = sorted_loads(links);
+  const Table<CoreId, std::int64_t> once = sorted_loads(links);
   EXPECT_EQ(once, std::vector<std::int64_t>(5, 5));  // three along row 0, two down column 3
   const std::vector<std::int32_t> far{13, 19, 23};   // the same places of the second chip
   links.add(12, far, chip::Turn::RowFirst, 5);

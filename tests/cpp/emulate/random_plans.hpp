@@ -97,16 +97,14 @@ inline std::optional<partition::ExecutePlan> random_plan(const OneOp& one, const
     const ir::Operand& operand = one.op().operands[k];
     std::int64_t sharers = partition::sharers(one.op(), k, factors);
     for (std::size_t dim = 0; dim < operand.dims.size() && sharers > 1; ++dim) {
-      if (!partition::rotates(one.op(), k, id_at<DimId>(dim)) ||
-          (draw == Draw::Any && random.below(2) == 0)) {
+      if (!partition::rotates(one.op(), k, id_at<DimId>(dim)) || (draw == Draw::Any && random.below(2) == 0)) {
         continue;
       }
       const auto axis = operand.dims[id_at<DimId>(dim)].axes[0];
       const std::int64_t tile = (one.op().axes[axis].size + factors[axis] - 1) / factors[axis];
       temporal[k].resize(operand.dims.size(), 1);
       temporal[k][id_at<AxisId>(dim)] = one_of(random, partition::temporal_factors(tile, sharers));
-      sharers /=
-          temporal[k][id_at<AxisId>(dim)];  // What is left may rotate along other dimensions.
+      sharers /= temporal[k][id_at<AxisId>(dim)];  // What is left may rotate along other dimensions.
     }
   }
   auto plan =
@@ -132,7 +130,8 @@ inline program::Program program_of(const OneOp& one, const partition::ExecutePla
         one_of(random, partition::sharing(one.graph, one.op(), k, plan, chip).divisors));
   }
   program::Program program{.ops = {placed}, .code = {}, .buffers = {}};
-  const std::vector<OpId> order = has_hbm ? std::vector<OpId>{0} : std::vector<std::int32_t>{};
+  const std::vector<OpId> order =
+      has_hbm ? std::vector<OpId>{0} : std::vector<OpId>{};
   program.code = program::issue(one.graph, order, {has_hbm ? 1 : 0});
   program.buffers = *program::place(program::buffers(one.graph, chip, program.ops, program.code),
                                     chip::room(chip));
@@ -175,8 +174,7 @@ inline std::string described(const OneOp& one, const program::Program& program) 
   std::string out = one.op().function;
   for (const AxisId axis : one.op().axes.ids()) {
     out += text(" ", one.op().axes[axis].name, "=", one.op().axes[axis].size, "/",
-                program.ops[OpId{0}].execute.factors[axis], "@",
-                program.ops[OpId{0}].execute.pace[axis]);
+                program.ops[OpId{0}].execute.factors[axis], "@", program.ops[OpId{0}].execute.pace[axis]);
   }
   for (const OperandId k : program.ops[0].execute.temporal.ids()) {
     out += text(" d", program.ops[OpId{0}].divisor[k], " t");

@@ -26,9 +26,7 @@ ir::Operand read(Table<DimId, ir::Dim> dims) {
           .input = 0};
 }
 
-Points points(Table<AxisId, partition::Run> ranges) {
-  return all_points(Ranges(std::move(ranges)));
-}
+Points points(Table<AxisId, partition::Run> ranges) { return all_points(Ranges(std::move(ranges))); }
 
 TEST(Touched, IsOneRunWhereThePieceIsDense) {
   const ir::Operand operand = read({{{0}, {1}, 0}, {{1}, {1}, 0}});
@@ -91,7 +89,8 @@ std::vector<std::int64_t> elements_by_index(const ir::Operand& operand,
     for (const DimId dim : shape.ids()) {
       std::int64_t index = operand.dims[dim].offset;
       for (std::size_t i = 0; i < operand.dims[dim].axes.size(); ++i) {
-        index += operand.dims[dim].coef[i] * point[operand.dims[dim].axes[i]];
+        index +=
+            operand.dims[dim].coef[i] * point[operand.dims[dim].axes[i]];
       }
       inside = inside && index >= 0 && index < shape[dim];
       element = (element * shape[dim]) + index;
@@ -134,8 +133,7 @@ TEST(Touched, NamesTheElementOfEveryPoint) {
 
 TEST(Touched, FollowsPicksFromBehind) {
   ir::Operand operand = read({{{}, {}, 0}, {{1}, {1}, 0}});
-  operand.indirect =
-      ir::Indirect{.index = TensorId{1}, .dim = DimId{0}, .axes = {0}, .expected_picks = 2};
+  operand.indirect = ir::Indirect{.index = TensorId{1}, .dim = DimId{0}, .axes = {0}, .expected_picks = 2};
   const Held held{.sets = {{{0, 5}}, {{0, 2}}}};
   const std::vector<std::int64_t> picks{3, 3, -1, -1};
   const std::vector<Touched> runs =

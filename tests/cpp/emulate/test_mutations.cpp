@@ -4,8 +4,9 @@
 
 #include <gtest/gtest.h>
 
-#include "elk/base/ids.hpp"
 #include "emulate/random_plans.hpp"
+
+#include "elk/base/ids.hpp"
 
 /// Programs that are broken in one way each are found out.
 namespace elk::emulate {

@@ -64,10 +64,9 @@ std::vector<float> product_in_tiles(const Table<AxisId, std::int64_t>& factors) 
   const auto bytes = [](std::vector<float>& values) {
     return reinterpret_cast<std::byte*>(values.data());
   };
-  const Table<OperandId, Piece> pieces{
-      {whole(graph.tensors[TensorId{0}]), bytes(a), ir::DType::F32},
-      {whole(graph.tensors[TensorId{1}]), bytes(b), ir::DType::F32},
-      {whole(graph.tensors[TensorId{2}]), bytes(c), ir::DType::F32}};
+  const Table<OperandId, Piece> pieces{{whole(graph.tensors[TensorId{0}]), bytes(a), ir::DType::F32},
+                                  {whole(graph.tensors[TensorId{1}]), bytes(b), ir::DType::F32},
+                                  {whole(graph.tensors[TensorId{2}]), bytes(c), ir::DType::F32}};
   compute_in_tiles(graph, graph.ops[OpId{0}], pieces, factors);
   return c;
 }

@@ -177,10 +177,8 @@ TEST(Validate, RefusesStoresAndOutputsThatAreNotThere) {
 }
 
 TEST(Instantiate, PutsTensorsInThePlaceOfPositions) {
-  Op pattern =
-      testing::op("", "gather", 4, {testing::read(TensorId{0}), testing::write(TensorId{2})});
-  pattern.operands[OperandId{0}].indirect =
-      Indirect{.index = TensorId{1}, .dim = DimId{0}, .axes = {0}, .expected_picks = 4.0};
+  Op pattern = testing::op("", "gather", 4, {testing::read(TensorId{0}), testing::write(TensorId{2})});
+  pattern.operands[OperandId{0}].indirect = Indirect{.index = TensorId{1}, .dim = DimId{0}, .axes = {0}, .expected_picks = 4.0};
   const Table<TensorId, TensorId> tensors{7, 5, 9};
 
   const Op made = instantiate(pattern, "pick", tensors);
@@ -192,8 +190,7 @@ TEST(Instantiate, PutsTensorsInThePlaceOfPositions) {
 }
 
 TEST(Instantiate, RefusesTooFewTensors) {
-  const Op pattern =
-      testing::op("", "exp", 4, {testing::read(TensorId{0}), testing::write(TensorId{1})});
+  const Op pattern = testing::op("", "exp", 4, {testing::read(TensorId{0}), testing::write(TensorId{1})});
   const Table<TensorId, TensorId> tensors{7};
   EXPECT_THROW((void)instantiate(pattern, "exp", tensors), InvalidInput);
 }

@@ -38,12 +38,10 @@ struct Sheet {
         {.name = "j", .size = cols, .role = AxisRole::Parallel, .tile_dim = TileDim::Elements});
     op.flops = rows * cols;
     for (const TensorId input : inputs) {
-      op.operands.push_back(
-          testing::operand(input, Access::Read, {along(AxisId{0}), along(AxisId{1})}));
+      op.operands.push_back(testing::operand(input, Access::Read, {along(AxisId{0}), along(AxisId{1})}));
       op.operands.back().input = TensorId{static_cast<std::int32_t>(op.operands.size()) - 1};
     }
-    op.operands.push_back(
-        testing::operand(made, Access::Write, {along(AxisId{0}), along(AxisId{1})}));
+    op.operands.push_back(testing::operand(made, Access::Write, {along(AxisId{0}), along(AxisId{1})}));
     op.operands.back().input = TensorId{0};
     graph.ops.push_back(std::move(op));
     return made;
@@ -153,8 +151,7 @@ TEST(InWaves, EachWaveReadsItsPartOfWhatLiesWholeAndMakesATensor) {
   EXPECT_EQ(cut.graph.tensors[part].shape, (std::vector<std::int64_t>{3, 4}));
   EXPECT_EQ(cut.tensor_of[part], caches.scores);
   EXPECT_EQ(cut.dim_of[part], DimId{0});
-  EXPECT_EQ(cut.graph.ops[OpId{4}].operands[OperandId{0}].dims[DimId{0}].offset,
-            0);  // A part is read from its beginning.
+  EXPECT_EQ(cut.graph.ops[OpId{4}].operands[OperandId{0}].dims[DimId{0}].offset, 0);  // A part is read from its beginning.
 }
 
 TEST(InWaves, OthersReadThePartsOfOneValue) {
@@ -166,8 +163,7 @@ TEST(InWaves, OthersReadThePartsOfOneValue) {
   ASSERT_EQ(reader.operands.size(), 5U);
   for (const OperandId part : first_ids<OperandId>(3)) {
     EXPECT_EQ(reader.operands[part].input, TensorId{0});
-    EXPECT_EQ(reader.operands[part].dims[DimId{0}].offset,
-              -2 * static_cast<std::int64_t>(part.value));
+    EXPECT_EQ(reader.operands[part].dims[DimId{0}].offset, -2 * static_cast<std::int64_t>(part.value));
   }
   EXPECT_EQ(reader.operands[OperandId{3}].input, TensorId{1});
 }
@@ -223,16 +219,14 @@ TEST(InWaves, AWaveReadsAllPartsThatGoAlongAnotherAxis) {
   EXPECT_EQ(second.axes[AxisId{1}].size, 2);
   ASSERT_EQ(second.operands.size(), 4U);
   for (const OperandId part : first_ids<OperandId>(2)) {
-    EXPECT_EQ(second.operands[part].dims[DimId{0}].offset,
-              -3 * static_cast<std::int64_t>(part.value));
+    EXPECT_EQ(second.operands[part].dims[DimId{0}].offset, -3 * static_cast<std::int64_t>(part.value));
     EXPECT_EQ(second.operands[part].dims[DimId{1}].offset, 2);
   }
 }
 
 TEST(InWaves, PartsOfWhichNothingIsReadAreNoOperands) {
   Caches caches;
-  caches.graph.ops[OpId{3}].operands[OperandId{0}].dims[DimId{0}].offset =
-      3;  // Rows from the fourth on.
+  caches.graph.ops[OpId{3}].operands[OperandId{0}].dims[DimId{0}].offset = 3;  // Rows from the fourth on.
   std::vector<Chain> found = chains(caches.graph, caches.heavy);
   found[0].waves = 2;
   const InWaves cut = in_waves(caches.graph, found);

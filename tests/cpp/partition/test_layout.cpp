@@ -42,8 +42,7 @@ TEST(Same, HoldsForEqualCutsUnderOtherNames) {
 
 TEST(Same, FailsWhereAReaderUsesMoreCores) {
   const test::OneOp product = test::matmul(8, 6, 4);
-  EXPECT_FALSE(
-      same(of(product, OperandId{2}, {1, 1, 1}), of(test::bias_add(8, 6), OperandId{0}, {2, 1})));
+  EXPECT_FALSE(same(of(product, OperandId{2}, {1, 1, 1}), of(test::bias_add(8, 6), OperandId{0}, {2, 1})));
 }
 
 TEST(Same, FailsWhereAReaderOfOneNumberHasMoreCores) {

@@ -32,8 +32,7 @@ TEST(Footprint, AddsUpTilesInEights) {
   EXPECT_EQ(held.operand[OperandId{1}], Bytes{64 * 16 * 2});
   EXPECT_EQ(held.operand[OperandId{2}], Bytes{16 * 16 * 2});
   EXPECT_EQ(held.rest, Bytes{16 * 16 * 2});
-  EXPECT_EQ(held.space,
-            held.operand[OperandId{0}] + held.operand[OperandId{1}] + held.operand[OperandId{2}]);
+  EXPECT_EQ(held.space, held.operand[OperandId{0}] + held.operand[OperandId{1}] + held.operand[OperandId{2}]);
 }
 
 // T10, Figure 6: a tensor of 6 x 8 on 8 cores with f_s = [2, 1] is shared by 4; f_t = [1, 2] leaves
@@ -47,8 +46,7 @@ TEST(Footprint, SplitsTheTensorOfFigure6OverTime) {
   EXPECT_EQ(part(2), Bytes{24});  // 3 x 4 x 2
   EXPECT_EQ(part(4), Bytes{16});  // 3 x 2 x 2 = 12, in eights
   const auto rings = [&](std::int64_t parts) {
-    return sharing(one.graph, one.op(), OperandId{0}, plan_of(one, {2, 4, 1}, {{1, parts}}),
-                   small_chip(64))
+    return sharing(one.graph, one.op(), OperandId{0}, plan_of(one, {2, 4, 1}, {{1, parts}}), small_chip(64))
         .copies;
   };
   EXPECT_EQ(rings(2), 2);
@@ -75,8 +73,7 @@ TEST(Footprint, KeepsASumThatGrowsOverStepsAtItsWidth) {
 
 TEST(Footprint, CountsATensorThatIsNamedTwiceTheSameWayOnce) {
   test::OneOp one(ir::OpKind::Elementwise, "mul", {test::parallel("n", 64, ir::TileDim::Elements)});
-  one.reads(ir::Home::Activation, {64}, {test::along(AxisId{0})})
-      .writes({64}, {test::along(AxisId{0})});
+  one.reads(ir::Home::Activation, {64}, {test::along(AxisId{0})}).writes({64}, {test::along(AxisId{0})});
   one.op().operands.insert(one.op().operands.begin(), one.op().operands.front());
   const Footprint held = footprint(one.graph, one.op(), plan_of(one, {4}, {}), small_chip(64));
   EXPECT_EQ(held.tensors.size(), 2U);

@@ -13,13 +13,14 @@
 namespace elk::program {
 
 inline TensorId add_tensor(ir::Graph& graph, std::string name, ir::Home home,
-                           Table<DimId, std::int64_t> shape) {
+                               Table<DimId, std::int64_t> shape) {
   graph.tensors.push_back(
       {.name = std::move(name), .dtype = ir::DType::F16, .shape = std::move(shape), .home = home});
   return TensorId{static_cast<std::int32_t>(graph.tensors.size()) - 1};
 }
 
-inline ir::Operand operand(TensorId tensor, ir::Access access, const std::vector<AxisId>& axes) {
+inline ir::Operand operand(TensorId tensor, ir::Access access,
+                           const std::vector<AxisId>& axes) {
   ir::Operand out{
       .tensor = tensor, .access = access, .dims = {}, .indirect = std::nullopt, .spilled = false};
   for (const AxisId axis : axes) {
@@ -30,7 +31,9 @@ inline ir::Operand operand(TensorId tensor, ir::Access access, const std::vector
 
 /// y[m, n] = sum over k of x[m, k] * w[k, n]: axes m, n, k.
 inline OpId add_matmul(ir::Graph& graph, TensorId x, TensorId w, TensorId y) {
-  const auto shape = [&](TensorId t) { return graph.tensors[t].shape; };
+  const auto shape = [&](TensorId t) {
+    return graph.tensors[t].shape;
+  };
   graph.ops.push_back(
       {.name = "matmul" + std::to_string(graph.ops.size()),
        .kind = ir::OpKind::MatMul,
@@ -139,8 +142,7 @@ inline Chain chain() {
   add_exp(c.graph, c.y, c.z);
   add_matmul(c.graph, c.z, c.w1, c.out);
   c.graph.outputs = {c.out.value};
-  c.ops = {cut(c.graph, OpId{0}, {1, 8, 1}), cut(c.graph, OpId{1}, {1, 8}),
-           cut(c.graph, OpId{2}, {1, 8, 1})};
+  c.ops = {cut(c.graph, OpId{0}, {1, 8, 1}), cut(c.graph, OpId{1}, {1, 8}), cut(c.graph, OpId{2}, {1, 8, 1})};
   return c;
 }
 
@@ -149,8 +151,8 @@ inline Program program_of(const Chain& c, const chip::Chip& chip) {
   const bool loads = chip.hbm.has_value();
   Program program{
       .ops = c.ops,
-      .code =
-          issue(c.graph, loads ? std::vector<OpId>{0, 2} : std::vector<std::int32_t>{}, {2, 2, 2}),
+      .code = issue(c.graph, loads ? std::vector<OpId>{0, 2} : std::vector<OpId>{},
+                    {2, 2, 2}),
       .buffers = {}};
   program.buffers =
       place(buffers(c.graph, chip, program.ops, program.code), chip::room(chip)).value();

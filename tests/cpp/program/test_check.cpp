@@ -5,8 +5,9 @@
 
 #include <gtest/gtest.h>
 
-#include "elk/base/ids.hpp"
 #include "program/models.hpp"
+
+#include "elk/base/ids.hpp"
 
 namespace elk::program {
 namespace {
@@ -122,27 +123,23 @@ TEST(Check, RefusesAStoreThatIsMissingEarlyOrUnknown) {
                      p.code.insert(p.code.begin(), {Opcode::Store, c.y.value});
                    }),
                    {"store of", "(y) before execute of op 0 (matmul0)"}));
-  EXPECT_TRUE(says(
-      check_changed([](Chain& c, Program& p) { p.code.push_back({Opcode::Store, c.y.value}); }),
-      {"store of", "the graph does not store"}));
+  EXPECT_TRUE(
+      says(check_changed([](Chain& c, Program& p) { p.code.push_back({Opcode::Store, c.y.value}); }),
+           {"store of", "the graph does not store"}));
 }
 
 TEST(Check, RefusesPlansThatBreakTheRules) {
-  EXPECT_TRUE(
-      says(check_changed([](Chain&, Program& p) { p.ops[OpId{0}].execute.factors = {1, 63, 1}; }),
-           {"op 0 (matmul0)", "factor 63"}));
-  EXPECT_TRUE(
-      says(check_changed([](Chain&, Program& p) { p.ops[OpId{0}].divisor[OperandId{1}] = 3; }),
-           {"op 0 (matmul0), operand 1", "divisor 3"}));
-  EXPECT_TRUE(
-      says(check_changed([](Chain&, Program& p) { p.ops[OpId{0}].divisor[OperandId{0}] = 1; }),
-           {"op 0 (matmul0), operand 0", "without data from HBM"}));
+  EXPECT_TRUE(says(check_changed([](Chain&, Program& p) { p.ops[OpId{0}].execute.factors = {1, 63, 1}; }),
+                   {"op 0 (matmul0)", "factor 63"}));
+  EXPECT_TRUE(says(check_changed([](Chain&, Program& p) { p.ops[OpId{0}].divisor[OperandId{1}] = 3; }),
+                   {"op 0 (matmul0), operand 1", "divisor 3"}));
+  EXPECT_TRUE(says(check_changed([](Chain&, Program& p) { p.ops[OpId{0}].divisor[OperandId{0}] = 1; }),
+                   {"op 0 (matmul0), operand 0", "without data from HBM"}));
 }
 
 TEST(Check, RefusesABufferThatServesAnotherOp) {
-  EXPECT_TRUE(
-      says(check_changed([](Chain& c, Program& p) { find(p, c.w0, Role::Preload).op = OpId{2}; }),
-           {"preload of op 0", "(w0) needs"}));
+  EXPECT_TRUE(says(check_changed([](Chain& c, Program& p) { find(p, c.w0, Role::Preload).op = OpId{2}; }),
+                   {"preload of op 0", "(w0) needs"}));
 }
 
 TEST(Check, RefusesAddressesWhoseSumsDoNotFitTheirType) {

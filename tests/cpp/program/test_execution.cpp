@@ -32,7 +32,7 @@ Product product(Table<AxisId, std::int64_t> factors) {
   return out;
 }
 
-std::int64_t sum(const std::vector<std::int64_t>& values) {
+std::int64_t sum(const Table<CoreId, std::int64_t>& values) {
   return std::accumulate(values.begin(), values.end(), std::int64_t{0});
 }
 
@@ -45,7 +45,7 @@ TEST(Execution, ScattersPartialTilesAmongTheirCores) {
   ASSERT_EQ(rounds.size(), 1U);
   EXPECT_EQ(rounds[0].parts, 4);
   const Traffic moved = traffic(rounds[0].exchange, chip);
-  for (std::size_t core = 0; core < 4; ++core) {
+  for (const CoreId core : first_ids<CoreId>(4)) {
     EXPECT_EQ(moved.received[core], 3 * 256);
     EXPECT_EQ(moved.sent[core], 3 * 256);
   }
@@ -61,21 +61,21 @@ TEST(Execution, SharesPreloadedPiecesAmongPeers) {
   Exchange exchange;
   add_distribution(one.placed(chip), OperandId{1}, exchange);
   const Traffic moved = traffic(exchange, chip);
-  for (std::size_t core = 0; core < 16; ++core) {
+  for (const CoreId core : first_ids<CoreId>(16)) {
     EXPECT_EQ(moved.received[core], 3 * 512);
     EXPECT_EQ(moved.sent[core], 512);
     EXPECT_EQ(moved.fragments[core], 3);
   }
   const Loading loading = preload(one.placed(chip));
   EXPECT_EQ(loading.hbm_bytes, std::vector<std::int64_t>{64 * 64 * 2});
-  std::vector<std::int64_t> received(64, 0);
+  Table<CoreId, std::int64_t> received(64, 0);
   for (const LoadPiece& piece : loading.pieces) {
-    for (const std::int32_t core : piece.cores) {
-      received[static_cast<std::size_t>(core)] += piece.bytes;
+    for (const CoreId core : piece.cores) {
+      received[core] += piece.bytes;
     }
   }
   EXPECT_EQ(sum(received), 16 * 512);
-  EXPECT_EQ(received[0], 512);
+  EXPECT_EQ(received[CoreId{0}], 512);
 }
 
 // w rotates along n in 4 parts among 4 cores that differ in m: 4 steps, 3 shifts of 64 x 4 f16.
@@ -92,12 +92,12 @@ TEST(Execution, PassesRotatingPartsRoundTheirRing) {
   ASSERT_EQ(execution.rotations.size(), 1U);
   EXPECT_EQ(execution.rotations[0].every, 1);
   const Traffic moved = traffic(execution.rotations[0].exchange, chip);
-  for (std::size_t core = 0; core < 16; ++core) {
+  for (const CoreId core : first_ids<CoreId>(16)) {
     EXPECT_EQ(moved.received[core], 64 * 4 * 2);
     EXPECT_EQ(moved.sent[core], 64 * 4 * 2);
   }
   for_each_send(execution.rotations[0].exchange, chip, [&](const Send& send) {
-    EXPECT_EQ(send.core % 4, send.receivers.front() % 4);  // The same part of n.
+    EXPECT_EQ(send.core.value % 4, send.receivers.front().value % 4);  // The same part of n.
   });
 }
 
@@ -194,16 +194,16 @@ TEST(Transfers, DealOutPartsThatAddUpToTheWhole) {
 
 /// Traffic as the sends that are listed one by one add up to it.
 Traffic listed(const Exchange& exchange, const chip::Chip& chip) {
-  Traffic out{.received = std::vector<std::int64_t>(64, 0),
-              .sent = std::vector<std::int64_t>(64, 0),
-              .fragments = std::vector<std::int64_t>(64, 0),
+  Traffic out{.received = Table<CoreId, std::int64_t>(64, 0),
+              .sent = Table<CoreId, std::int64_t>(64, 0),
+              .fragments = Table<CoreId, std::int64_t>(64, 0),
               .chip_in = {},
               .chip_out = {}};
   for_each_send(exchange, chip, [&](const Send& send) {
-    out.sent[static_cast<std::size_t>(send.core)] += send.bytes;
-    for (const std::int32_t core : send.receivers) {
-      out.received[static_cast<std::size_t>(core)] += send.bytes;
-      out.fragments[static_cast<std::size_t>(core)] += send.runs;
+    out.sent[send.core] += send.bytes;
+    for (const CoreId core : send.receivers) {
+      out.received[core] += send.bytes;
+      out.fragments[core] += send.runs;
     }
   });
   return out;
@@ -239,8 +239,8 @@ TEST(Transfers, CountWhatTheirListOfSendsAddsUpTo) {
 std::vector<std::vector<std::int64_t>> fetched(const Cores& holders, const Cores& wanting,
                                                bool with_holder, const chip::Chip& chip) {
   Exchange exchange{.groups = {holders}, .transfers = {}, .even_bytes = 0};
-  for (const std::int32_t core : wanting) {
-    Cores to{core};
+  for (const CoreId core : wanting) {
+    Cores to{core.value};
     if (with_holder && core != holders.back()) {
       to.push_back(holders.back());
       std::sort(to.begin(), to.end());
@@ -258,7 +258,7 @@ std::vector<std::vector<std::int64_t>> fetched(const Cores& holders, const Cores
   }
   std::vector<std::vector<std::int64_t>> sends;
   for_each_send(exchange, chip, [&](const Send& send) {
-    sends.push_back({send.core, send.bytes, send.runs});
+    sends.push_back({send.core.value, send.bytes, send.runs});
     sends.back().insert(sends.back().end(), send.receivers.begin(), send.receivers.end());
   });
   return sends;

@@ -1,7 +1,8 @@
 #include <gtest/gtest.h>
 
-#include "elk/base/ids.hpp"
 #include "program/models.hpp"
+
+#include "elk/base/ids.hpp"
 
 namespace elk::program {
 namespace {

@@ -49,8 +49,8 @@ inline void add_turns(schedule::Problem& problem, OpId op,
 }
 
 /// Adds every cut of an op to its front, nothing of it split over time but for what `turns`.
-inline void add_cuts(schedule::Problem& problem, OpId op, Table<AxisId, std::int64_t>& factors,
-                     bool turns = false) {
+inline void add_cuts(schedule::Problem& problem, OpId op,
+                     Table<AxisId, std::int64_t>& factors, bool turns = false) {
   const ir::Op& node = problem.graph().ops[op];
   std::int64_t cores = chip::total_cores(problem.chip());
   for (const std::int64_t factor : factors) {
@@ -58,8 +58,8 @@ inline void add_cuts(schedule::Problem& problem, OpId op, Table<AxisId, std::int
   }
   if (factors.size() < node.axes.size()) {
     const bool divisible = partition::divisible(node, id_at<AxisId>(factors.size()));
-    for (const std::int64_t factor : partition::distinct_factors(
-             node.axes[id_at<AxisId>(factors.size())].size, divisible ? cores : 1)) {
+    for (const std::int64_t factor :
+         partition::distinct_factors(node.axes[id_at<AxisId>(factors.size())].size, divisible ? cores : 1)) {
       factors.push_back(factor);
       add_cuts(problem, op, factors, turns);
       factors.pop_back();

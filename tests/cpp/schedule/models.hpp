@@ -84,7 +84,7 @@ struct Net {
   /// Adds `one`: it reads `feeds` where it reads activations, and weights and states of its own
   /// elsewhere. Returns what it makes.
   TensorId add(const OneOp& one, const std::vector<TensorId>& feeds,
-               ir::Home made = ir::Home::Activation) {
+                   ir::Home made = ir::Home::Activation) {
     Table<TensorId, TensorId> tensors;
     std::size_t next = 0;
     TensorId result = TensorId::none;
@@ -108,9 +108,8 @@ struct Net {
 
   /// Writes `tensor`, which the last op made, back to HBM.
   void store(TensorId tensor, Bytes run = {4096}) {
-    graph.stores.push_back({.tensor = tensor,
-                            .op = OpId{static_cast<std::int32_t>(graph.ops.size()) - 1},
-                            .run = run});
+    graph.stores.push_back(
+        {.tensor = tensor, .op = OpId{static_cast<std::int32_t>(graph.ops.size()) - 1}, .run = run});
   }
 
   /// The graph with its repeated layers marked.
@@ -138,11 +137,9 @@ inline TensorId attention(Net& net, const Sizes& sizes, TensorId x) {
   net.store(key);
   const TensorId value = TensorId{net.add(project, {x.value})};
   net.store(value);
-  const std::int32_t score =
-      net.add(scores(sizes.rows, sizes.keys, sizes.width), {query, key.value});
+  const std::int32_t score = net.add(scores(sizes.rows, sizes.keys, sizes.width), {query, key.value});
   const std::int32_t weight = net.add(softmax(sizes.rows, sizes.keys), {score});
-  const std::int32_t mixed =
-      net.add(values(sizes.rows, sizes.keys, sizes.width), {weight, value.value});
+  const std::int32_t mixed = net.add(values(sizes.rows, sizes.keys, sizes.width), {weight, value.value});
   return TensorId{net.add(add_of(sizes.rows, sizes.width), {net.add(project, {mixed}), x.value})};
 }
 

@@ -219,7 +219,8 @@ class Oracle {
   [[nodiscard]] Bytes at_rest(OpId op) const {
     Bytes sum{0};
     for (const Life& life : lives_) {
-      if (life.first <= op && op <= life.last) {
+      if (life.first <= op &&
+          op <= life.last) {
         sum += rests_[life.first];
       }
     }
@@ -305,7 +306,8 @@ class Oracle {
                                 .preload_order = order_,
                                 .issued_before = std::vector<std::int32_t>(count_, 0)};
     for (const OpId op : order_) {
-      for (auto k = slot_[op]; k.index() < count_; ++k) {
+      for (auto k = slot_[op]; k.index() < count_;
+           ++k) {
         ++schedule.issued_before[k.index()];
       }
     }
@@ -336,8 +338,8 @@ class Oracle {
   schedule::Situation now_;
   std::vector<OpId> order_;
   Table<OpId, OpId> slot_;
-  std::vector<OpId> tail_;     // `order_` and what may follow
-  Table<OpId, double> ready_;  // ends of preloads
+  std::vector<OpId> tail_;  // `order_` and what may follow
+  Table<OpId, double> ready_;       // ends of preloads
   double limit_ = 0.0;
   std::int64_t looked_ = 0;
   std::int64_t most_ = 0;

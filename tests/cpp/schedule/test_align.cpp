@@ -51,9 +51,9 @@ Table<AxisId, std::int64_t> fed(const Pair& pair, const Table<AxisId, std::int64
   const chip::Chip chip = test::tight_chip(1024, 65536);
   const ir::Graph graph = pair.graph();
   const auto reader = reader_plan(graph, factors, chip);
-  const auto plan = feed(graph.ops[OpId{0}], kMade,
-                         partition::layout(graph, graph.ops[OpId{1}], OperandId{0}, *reader, chip));
-  return plan ? plan->factors : std::vector<std::int64_t>{};
+  const auto plan =
+      feed(graph.ops[OpId{0}], kMade, partition::layout(graph, graph.ops[OpId{1}], OperandId{0}, *reader, chip));
+  return plan ? plan->factors : Table<AxisId, std::int64_t>{};
 }
 
 using Factors = Table<AxisId, std::int64_t>;
@@ -74,8 +74,8 @@ TEST(Feed, CutsRowsWhereThereIsNoDimensionFurtherOut) {
 partition::Transition between(const ir::Graph& graph, const partition::ExecutePlan& maker,
                               const partition::ExecutePlan& reader, const chip::Chip& chip) {
   const partition::Layout have = partition::layout(graph, graph.ops[OpId{0}], kMade, maker, chip);
-  return partition::transition(
-      &have, partition::layout(graph, graph.ops[OpId{1}], OperandId{0}, reader, chip), 16, chip);
+  return partition::transition(&have, partition::layout(graph, graph.ops[OpId{1}], OperandId{0}, reader, chip), 16,
+                               chip);
 }
 
 /// A reader in m x n x k parts, where n cores each need the same, and what then moves to one core
@@ -87,8 +87,7 @@ std::optional<partition::Transition> moved(const Pair& pair, const Factors& part
   if (!reader) {
     return std::nullopt;
   }
-  const partition::Layout need =
-      partition::layout(graph, graph.ops[OpId{1}], OperandId{0}, *reader, chip);
+  const partition::Layout need = partition::layout(graph, graph.ops[OpId{1}], OperandId{0}, *reader, chip);
   const auto maker = feed(graph.ops[OpId{0}], kMade, need);
   const bool dealt = maker && maker->factors[AxisId{0}] == parts[AxisId{0}] * parts[AxisId{1}];
   return dealt ? std::optional(between(graph, *maker, *reader, chip)) : std::nullopt;

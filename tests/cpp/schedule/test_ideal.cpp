@@ -103,8 +103,7 @@ TEST_F(IdealOfChain, WaitsForTheHbmOnlyWhereItWasIdle) {
   EXPECT_DOUBLE_EQ(fastest_alone(roomy).times.preloads[OpId{3}].end.value, 4.25 * kLoad);
   Problem tight = this->problem(1000, 0.0);
   const cost::TimelineResult times = fastest_alone(tight).times;
-  EXPECT_NEAR((times.preloads[OpId{3}].end - times.preloads[OpId{3}].begin).value, 1.25 * kLoad,
-              1e-9 * kLoad);
+  EXPECT_NEAR((times.preloads[OpId{3}].end - times.preloads[OpId{3}].begin).value, 1.25 * kLoad, 1e-9 * kLoad);
 }
 
 TEST(Ideal, TakesTheFastestPlanAndTheSmallestPreload) {

@@ -171,7 +171,8 @@ TEST(IssueEarlyOfManyOps, LetsNoMoreThan128PreloadsWait) {
                                   {.room = {100000}, .preload_room = {100000}, .not_before = {}});
   ASSERT_GT(problem.loaded().size(), 190U);
   for (const OpId op : graph.ops.ids()) {
-    const auto executed = std::lower_bound(problem.loaded().begin(), problem.loaded().end(), op);
+    const auto executed = std::lower_bound(problem.loaded().begin(), problem.loaded().end(),
+                                           op);
     EXPECT_LE(issue.issued_before[op.index()] - (executed - problem.loaded().begin()), 128);
   }
   EXPECT_EQ(issue.issued_before.front(), 128);

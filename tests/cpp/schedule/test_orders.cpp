@@ -121,8 +121,8 @@ TEST(IssueInOrder, EqualsIssueEarlyInTheOrderOfExecutes) {
     const Bytes room{80 + random.below(60)};
     const Issue quick = issue_early(problem, now, problem.loaded(),
                                     {.room = room, .preload_room = room, .not_before = {}});
-    const Issue any = issue_in_order(now.base, now.piece, problem.loaded(),
-                                     Order(graph.ops.size(), OpId{0}), room);
+    const Issue any =
+        issue_in_order(now.base, now.piece, problem.loaded(), Order(graph.ops.size(), OpId{0}), room);
     ASSERT_EQ(quick.shortage.has_value(), any.shortage.has_value());
     if (!quick.shortage) {
       EXPECT_EQ(quick.issued_before, any.issued_before);

@@ -108,7 +108,8 @@ TEST(Situation, IsShortOfTheBuffersOnlyByWhatIsBeingStored) {
     const Occupied found = occupied(problem, choices, some_room(problem, choices));
     Bytes stored{0};
     for (const ir::Store& store : graph.stores) {
-      stored += problem.option(store.op, choices[store.op]).footprint.rest;
+      stored +=
+          problem.option(store.op, choices[store.op]).footprint.rest;
     }
     for (std::size_t i = 0; i < found.code.size(); ++i) {
       if (found.code[i].opcode == program::Opcode::Execute) {
@@ -205,14 +206,13 @@ TEST(Situation, CountsPreloadsAtTheStateThatIsChosen) {
     for (std::size_t state = 0; state < options[option].states.size(); ++state) {
       Table<OpId, Choice> choices(graph.ops.size(), {.option = 0, .state = 0});
       choices[OpId{1}] = {.option = static_cast<std::int32_t>(option),
-                          .state = static_cast<std::int32_t>(state)};
+                    .state = static_cast<std::int32_t>(state)};
       const Situation now = situation(problem, choices);
       const cost::PreloadState& chosen = options[option].states[state];
       EXPECT_EQ(now.piece[OpId{1}], chosen.space);
       EXPECT_GE(now.base[OpId{1}] + now.piece[OpId{1}], held);  // at its execute all of it is there
       const std::vector<program::ExecuteSpace> pieces = program::preload_space(
-          graph, graph.ops[OpId{1}], {.execute = options[option].plan, .divisor = chosen.divisor},
-          chip);
+          graph, graph.ops[OpId{1}], {.execute = options[option].plan, .divisor = chosen.divisor}, chip);
       Bytes sum{0};
       for (const program::ExecuteSpace& piece : pieces) {
         sum += piece.bytes;

@@ -37,7 +37,8 @@ void add_random_cut(Problem& problem, OpId op, Random& random) {
     cores = 1;
     for (const ir::Axis& axis : node.axes) {
       const Table<AxisId, std::int64_t> some = partition::distinct_factors(axis.size, all / cores);
-      factors.push_back(some[id_at<AxisId>(random.below(static_cast<std::int64_t>(some.size())))]);
+      factors.push_back(
+          some[id_at<AxisId>(random.below(static_cast<std::int64_t>(some.size())))]);
       cores *= factors.back();
     }
   }
@@ -121,8 +122,7 @@ test::OneOp exp_of_heads(std::int64_t rows, std::int64_t heads, std::int64_t wid
                    test::parallel("d", width, ir::TileDim::Elements)});
   one.reads(ir::Home::Activation, {rows, heads * width},
             {test::along(AxisId{0}), test::mapped({1, 2}, {width, 1})})
-      .writes({rows, heads, width},
-              {test::along(AxisId{0}), test::along(AxisId{1}), test::along(AxisId{2})});
+      .writes({rows, heads, width}, {test::along(AxisId{0}), test::along(AxisId{1}), test::along(AxisId{2})});
   return one;
 }
 
@@ -180,11 +180,9 @@ TEST(StandingBound, LiesBelowEveryChoiceOfCutsBehindACollective) {
     for (int round = 0; round < 10; ++round) {
       test::Net net;
       TensorId x = net.tensor(ir::Home::Input, before.shape);
-      x = TensorId{
-          net.add(test::exp_of(before.shape[DimId{0}], before.shape[DimId{1}]), {x.value})};
+      x = TensorId{net.add(test::exp_of(before.shape[DimId{0}], before.shape[DimId{1}]), {x.value})};
       x = TensorId{net.add(exchange, {x.value})};
-      net.add(test::matmul(after.shape[DimId{0}], 12, after.shape[DimId{1}]), {x.value},
-              ir::Home::Output);
+      net.add(test::matmul(after.shape[DimId{0}], 12, after.shape[DimId{1}]), {x.value}, ir::Home::Output);
       const ir::Graph graph = net.done();
       EXPECT_TRUE(cost::rest_once(graph, graph.ops[OpId{2}])[OperandId{0}]);
       const chip::Chip chip = one_of_four(random);
@@ -279,7 +277,8 @@ TEST(StandingBound, CountsNoMoreOfAnExcessThanAsked) {
     EXPECT_LE(bound(), (floor + 2e-9) * (1.0 + 1e-9));
     EXPECT_GE(bound(), floor * (1.0 - 1e-9));
     excess.assign(excess.size(), {.least = 0.0});
-    excess[op.index()] = {.least = problem.front(op).floor.execute.value, .free = 1e-9};
+    excess[op.index()] = {.least = problem.front(op).floor.execute.value,
+                  .free = 1e-9};
     EXPECT_LE(bound(), all);
     EXPECT_GE(bound(), all - 1e-9 - (1e-9 * all));
     lower += bound() < all * (1.0 - 1e-6) ? 1 : 0;

@@ -96,10 +96,8 @@ TEST(OneChip, HasAnOpForACollective) {
   EXPECT_EQ(sum.onnx_type, "");
   EXPECT_EQ(sum.params, std::vector<std::int64_t>{4});
   EXPECT_EQ(sum.operands[OperandId{0}].tensor, one.graph.ops[OpId{1}].operands.back().tensor);
-  EXPECT_EQ(one.graph.ops[OpId{3}].operands[OperandId{0}].tensor,
-            sum.operands[OperandId{1}].tensor);
-  EXPECT_EQ(tensor(one, OpId{2}, OperandId{1}).name,
-            tensor(one, OpId{2}, OperandId{0}).name + "@whole");
+  EXPECT_EQ(one.graph.ops[OpId{3}].operands[OperandId{0}].tensor, sum.operands[OperandId{1}].tensor);
+  EXPECT_EQ(tensor(one, OpId{2}, OperandId{1}).name, tensor(one, OpId{2}, OperandId{0}).name + "@whole");
   EXPECT_EQ(tensor(one, OpId{2}, OperandId{1}).home, ir::Home::Activation);
 }
 
@@ -121,10 +119,8 @@ TEST(OneChip, GathersAndScattersAlongTheAxisOfTheChips) {
   EXPECT_EQ(gather.kind, ir::OpKind::AllGather);
   ASSERT_EQ(gather.axes.size(), 3U);
   EXPECT_EQ(gather.axes[AxisId{2}].size, 4);
-  EXPECT_EQ(gather.operands[OperandId{0}].dims[DimId{1}],
-            (ir::Dim{.axes = {1}, .coef = {1}, .offset = 0}));
-  EXPECT_EQ(gather.operands[OperandId{1}].dims[DimId{1}],
-            (ir::Dim{.axes = {2, 1}, .coef = {32, 1}, .offset = 0}));
+  EXPECT_EQ(gather.operands[OperandId{0}].dims[DimId{1}], (ir::Dim{.axes = {1}, .coef = {1}, .offset = 0}));
+  EXPECT_EQ(gather.operands[OperandId{1}].dims[DimId{1}], (ir::Dim{.axes = {2, 1}, .coef = {32, 1}, .offset = 0}));
 }
 
 TEST(OneChip, GathersPartsOfWhichTheLastAreShort) {
@@ -135,8 +131,7 @@ TEST(OneChip, GathersPartsOfWhichTheLastAreShort) {
   const TensorId made = graph.ops[OpId{0}].operands.back().tensor;
   sharding.collectives = {{.op = OpId{1}, .tensor = made, .from = cut(DimId{1}), .to = whole()}};
   const OneChip one = one_chip(graph, sharding, 5);
-  EXPECT_EQ(tensor(one, OpId{0}, OperandId{1}).shape, (std::vector<std::int64_t>{64, 26}))
-      << "the weight's part";
+  EXPECT_EQ(tensor(one, OpId{0}, OperandId{1}).shape, (std::vector<std::int64_t>{64, 26})) << "the weight's part";
   EXPECT_EQ(tensor(one, OpId{1}, OperandId{0}).shape, (std::vector<std::int64_t>{8, 26}));
   EXPECT_EQ(tensor(one, OpId{1}, OperandId{1}).shape, (std::vector<std::int64_t>{8, 128}));
   EXPECT_EQ(one.graph.ops[OpId{1}].axes.back().size, 5);
@@ -153,8 +148,7 @@ TEST(OneChip, SlicesWhatIsWholeAndReadInParts) {
   EXPECT_EQ(one.graph.ops[OpId{1}].onnx_type, "");
   EXPECT_EQ(tensor(one, OpId{1}, OperandId{0}).shape, (std::vector<std::int64_t>{8, 128}));
   EXPECT_EQ(tensor(one, OpId{1}, OperandId{1}).shape, (std::vector<std::int64_t>{2, 128}));
-  EXPECT_EQ(tensor(one, OpId{1}, OperandId{1}).name,
-            tensor(one, OpId{1}, OperandId{0}).name + "@0");
+  EXPECT_EQ(tensor(one, OpId{1}, OperandId{1}).name, tensor(one, OpId{1}, OperandId{0}).name + "@0");
 }
 
 /// Scores of queries with an old cache and new rows, which the cache takes in `run` bytes at once.

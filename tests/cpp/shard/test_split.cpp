@@ -22,13 +22,11 @@ std::vector<AxisId> axes(const std::vector<Split>& splits) {
 TEST(Splits, OfAProductAreItsRowsItsColumnsAndItsDepth) {
   const test::OneOp one = test::matmul(8, 16, 32);
   const std::vector<Split> found = splits(one.graph, one.op(), PartLengths(one.graph, 4));
-  EXPECT_EQ(
-      found,
-      (std::vector<Split>{
-          {.axis = AxisId::none, .part = 0, .forms = {whole(), whole(), whole()}},
-          {.axis = AxisId{0}, .part = 2, .forms = {cut(DimId{0}), whole(), cut(DimId{0})}},
-          {.axis = AxisId{1}, .part = 4, .forms = {whole(), cut(DimId{1}), cut(DimId{1})}},
-          {.axis = AxisId{2}, .part = 8, .forms = {cut(DimId{1}), cut(DimId{0}), partial()}}}));
+  EXPECT_EQ(found,
+            (std::vector<Split>{{.axis = AxisId::none, .part = 0, .forms = {whole(), whole(), whole()}},
+                                {.axis = AxisId{0}, .part = 2, .forms = {cut(DimId{0}), whole(), cut(DimId{0})}},
+                                {.axis = AxisId{1}, .part = 4, .forms = {whole(), cut(DimId{1}), cut(DimId{1})}},
+                                {.axis = AxisId{2}, .part = 8, .forms = {cut(DimId{1}), cut(DimId{0}), partial()}}}));
 }
 
 TEST(Splits, OfSizesThatAreNoMultipleOfTheChipsLeaveTheLastLess) {
@@ -87,10 +85,9 @@ TEST(Splits, OfMergedHeadsCutTheHeadsAndNotWhatIsInside) {
   one.reads(ir::Home::Activation, {3, 32}, {test::along(AxisId{0}), test::mapped({1, 2}, {8, 1})})
       .writes({3, 4, 8}, {test::along(AxisId{0}), test::along(AxisId{1}), test::along(AxisId{2})});
   const std::vector<Split> found = splits(one.graph, one.op(), PartLengths(one.graph, 4));
-  EXPECT_EQ(found, (std::vector<Split>{
-                       {.axis = AxisId::none, .part = 0, .forms = {whole(), whole()}},
-                       {.axis = AxisId{0}, .part = 1, .forms = {cut(DimId{0}), cut(DimId{0})}},
-                       {.axis = AxisId{1}, .part = 1, .forms = {cut(DimId{1}), cut(DimId{1})}}}));
+  EXPECT_EQ(found, (std::vector<Split>{{.axis = AxisId::none, .part = 0, .forms = {whole(), whole()}},
+                                       {.axis = AxisId{0}, .part = 1, .forms = {cut(DimId{0}), cut(DimId{0})}},
+                                       {.axis = AxisId{1}, .part = 1, .forms = {cut(DimId{1}), cut(DimId{1})}}}));
 }
 
 TEST(Splits, OfAHaloAreRefused) {

@@ -53,11 +53,9 @@ TEST(Executor, HalvesAPortBetweenAPreloadAndAnExchange) {
 // + 56.
 TEST(Executor, GathersOnlyWhatIsNotInPlace) {
   const sim::Run done = run(program::chain(), chip::small_chip());
-  EXPECT_EQ(done.ops[OpId{1}].execute.end - done.ops[OpId{1}].execute.begin,
-            Picoseconds{1'000'000});
+  EXPECT_EQ(done.ops[OpId{1}].execute.end - done.ops[OpId{1}].execute.begin, Picoseconds{1'000'000});
   EXPECT_EQ(done.ops[OpId{2}].received, Bytes{7 * 128});
-  EXPECT_EQ(done.ops[OpId{2}].execute.end - done.ops[OpId{2}].execute.begin,
-            Picoseconds{1'290'000});
+  EXPECT_EQ(done.ops[OpId{2}].execute.end - done.ops[OpId{2}].execute.begin, Picoseconds{1'290'000});
   EXPECT_EQ(done.total, Picoseconds{356'000 + 1'576'000 + 1'000'000 + 1'290'000});
 }
 

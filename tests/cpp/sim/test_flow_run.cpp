@@ -76,10 +76,8 @@ TEST(FlowRun, CallsRunAtWhatFlowsLeaveOfTheirPort) {
   const sim::Run done = flows(program::chain(), chip::small_chip());
   EXPECT_EQ(done.ops[OpId{0}].sram_contention, Picoseconds{43'500});
   EXPECT_EQ(done.ops[OpId{0}].execute, (Span{{356'000}, {686'000 + 1'043'500}}));
-  EXPECT_EQ(done.ops[OpId{1}].execute.end - done.ops[OpId{1}].execute.begin,
-            Picoseconds{1'000'000});
-  EXPECT_EQ(done.ops[OpId{2}].execute.end - done.ops[OpId{2}].execute.begin,
-            Picoseconds{1'290'000});
+  EXPECT_EQ(done.ops[OpId{1}].execute.end - done.ops[OpId{1}].execute.begin, Picoseconds{1'000'000});
+  EXPECT_EQ(done.ops[OpId{2}].execute.end - done.ops[OpId{2}].execute.begin, Picoseconds{1'290'000});
   EXPECT_EQ(done.total, Picoseconds{686'000 + 1'043'500 + 1'000'000 + 1'290'000});
 }
 

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/sim/tasks/folded_tasks.hpp"
 #include "sim/tasks.hpp"
 
@@ -9,8 +11,8 @@ namespace {
 /// Every one of `count` cores sends `bytes` to the next; ports of sending come first.
 Body around(std::int32_t count, std::int64_t bytes) {
   Body body;
-  for (std::int32_t core = 0; core < count; ++core) {
-    send_over(body, bytes, {core, count + ((core + 1) % count)});
+  for (const CoreId core : first_ids<CoreId>(count)) {
+    send_over(body, bytes, {core.value, count + (((core + 1).value) % count)});
   }
   return body;
 }
@@ -21,8 +23,8 @@ TEST(FoldedTasks, WhatIsEqualIsPlayedOnce) {
   const StreamId cores = graph.add_stream();
   graph.play(cores, graph.add(around(kCores, 1'000)));
   Body work;
-  for (std::int32_t core = 0; core < kCores; ++core) {
-    work.compute({(2 * kCores) + core}, {500});
+  for (const CoreId core : first_ids<CoreId>(kCores)) {
+    work.compute({(2 * kCores) + core.value}, {500});
   }
   graph.play(cores, graph.add(std::move(work)));
   const Machine machine = task_links(std::size_t{3} * kCores);

@@ -8,6 +8,7 @@
 #include "chip/chips.hpp"
 #include "elk/base/ids.hpp"
 #include "elk/base/random.hpp"
+#include "elk/base/table.hpp"
 #include "elk/chip/ways.hpp"
 #include "elk/sim/network/network.hpp"
 #include "elk/sim/network/trees.hpp"
@@ -402,10 +403,10 @@ TEST(Trees, LoadTheLinksOfAMulticastOnce) {
     for (int round = 0; round < 200; ++round) {
       const CoreId from = core(random.below(network.cores()));
       std::vector<CoreId> to;
-      std::vector<std::int32_t> numbers;
+      Table<CoreId, CoreId> numbers;
       for (std::int64_t k = 1 + random.below(8); k > 0; --k) {
         to.push_back(core(random.below(network.cores())));
-        numbers.push_back(to.back().value);
+        numbers.push_back(CoreId{to.back().value});
       }
       std::vector<std::int64_t> amount(network.machine().resources.size(), 0);
       trees.aim(numbers);
@@ -448,7 +449,7 @@ TEST(Trees, AddUpWhatWaysOfEitherTurnCarryOnSeveralChips) {
       const std::int64_t to = random.below(30);
       const chip::Turn turn = random.below(2) == 0 ? chip::Turn::RowFirst : chip::Turn::ColumnFirst;
       const std::int64_t bytes = 1 + random.below(9);
-      const std::vector<std::int32_t> receiver{static_cast<std::int32_t>(first + to)};
+      const Table<CoreId, CoreId> receiver{static_cast<std::int32_t>(first + to)};
       std::vector<chip::Hop> hops;
       network.lines().way(from, to, turn, hops);
       std::int64_t links = 0;  // those into which a byte comes

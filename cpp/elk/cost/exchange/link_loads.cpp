@@ -125,13 +125,13 @@ std::int64_t LinkLoads::reach_core(const Ends& ends, const chip::Network& networ
 }
 
 template <std::size_t Dims, bool Ports>
-void LinkLoads::add_tree(std::int32_t from, std::span<const CoreId> to, Order order,
+void LinkLoads::add_tree(CoreId from, std::span<const CoreId> to, Order order,
                          std::int64_t bytes) {
   const auto cores = static_cast<std::int32_t>(cores_.size());
-  const std::int32_t chip = chips_ == 1 ? 0 : from / cores;
+  const std::int32_t chip = chips_ == 1 ? 0 : from.value / cores;
   const Core* const first = cores_.data();
   const std::int32_t before = chip * cores;  // cores of the chips before
-  const Core& origin = first[from - before];
+  const Core& origin = first[from.value - before];
   const chip::Network network = network_;  // A copy, which no store can change.
   Reach along;
   std::int64_t longest = hops_;
@@ -207,7 +207,7 @@ void LinkLoads::add_ports(const Core& from, std::int64_t chip, std::size_t level
   }
 }
 
-void LinkLoads::add(std::int32_t from, std::span<const CoreId> to, chip::Turn turn,
+void LinkLoads::add(CoreId from, std::span<const CoreId> to, chip::Turn turn,
                     std::int64_t bytes) {
   const Order order = network_.order(turn);
   if (order.size() == 2 && !has_ports_) {

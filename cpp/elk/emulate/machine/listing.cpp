@@ -64,8 +64,8 @@ Parcels parcels(const Exchange& exchange, const chip::Chip& chip, const Asked& a
     if (send.bytes == 0) {
       return;  // Fragments of bytes that other transfers bring.
     }
-    const std::vector<std::int32_t> sender =
-        send.core == CoreId::none ? std::vector<std::int32_t>{} : std::vector{send.core.value};
+    const std::vector<CoreId> sender =
+        send.core == CoreId::none ? std::vector<CoreId>{} : std::vector{send.core};
     for (const CoreId core : send.receivers) {
       if (asked.place(core) >= 0) {
         ends(send.operand)[subscript(asked.place(core))].from.push_back(

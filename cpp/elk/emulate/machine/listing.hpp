@@ -18,7 +18,7 @@ namespace elk::emulate {
 /// One sending of the same bytes: to all of `cores` at once, or from one of them. Without cores: of
 /// a gather all cores in equal shares, of a collective other chips.
 struct Parcel {
-  std::vector<std::int32_t> cores;
+  std::vector<CoreId> cores;
   std::int64_t bytes;
   std::int64_t runs;  // contiguous at the receiver
 

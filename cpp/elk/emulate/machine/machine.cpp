@@ -161,7 +161,8 @@ class Runner {
     if (buffers.empty()) {
       return;
     }
-    parallel_for_index(machine_.arenas.size(), machine_.job.threads, [&](CoreId core) {
+    parallel_for_index(machine_.arenas.size(), machine_.job.threads, [&](std::size_t number) {
+      const auto core = id_at<CoreId>(number);
       for (const program::Buffer* buffer : buffers) {
         const Segment segment = machine_.book.segment(*buffer);
         machine_.arenas[core].free(segment.begin, segment.bytes);
@@ -202,8 +203,8 @@ Machine::Machine(const Job& on, const Views& of)
       spaces(on.graph, on.chip, on.program.ops),
       given(of),
       tape(subscript(chip::total_cores(on.chip))) {
-  const Table<CoreId, std::int64_t> bytes(tape.size(), reach(on));
-  Table<CoreId, std::unique_ptr<Arena>> made = parallel_map(
+  const std::vector<std::int64_t> bytes(tape.size(), reach(on));
+  std::vector<std::unique_ptr<Arena>> made = parallel_map(
       bytes, [](std::int64_t reached) { return std::make_unique<Arena>(reached); }, on.threads);
   for (std::unique_ptr<Arena>& arena : made) {
     arenas.push_back(std::move(*arena));

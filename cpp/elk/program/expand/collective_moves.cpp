@@ -40,12 +40,12 @@ void add_neighbours(const PlacedOp& placed, std::int64_t bytes, bool to_port, Ex
                                   .chunk = bytes,
                                   .runs = 1,
                                   .level = 0});
-    exchange.groups.push_back({from.value});
+    exchange.groups.push_back({from});
     exchange.groups.push_back(std::move(to));
   };
   for (std::size_t port = 0; port < all.size() && step > 1; port += step) {
     for (std::size_t core = port + 1; core < std::min(port + step, all.size()); ++core) {
-      add(to_port ? all[core] : all[port], {to_port ? all[port].value : all[core].value});
+      add(to_port ? all[core] : all[port], {to_port ? all[port] : all[core]});
     }
   }
 }

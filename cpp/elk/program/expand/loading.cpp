@@ -121,7 +121,7 @@ Loading store(const ir::Graph& graph, const ir::Store& store, const partition::L
     const std::int32_t home = group.cores.front().value / static_cast<std::int32_t>(chip.core.count);
     out.hbm_bytes[subscript(home)] += bytes;
     out.pieces.push_back(
-        {.operand = OperandId::none, .chip = home, .bytes = bytes, .cores = {group.cores.front().value}});
+        {.operand = OperandId::none, .chip = home, .bytes = bytes, .cores = {group.cores.front()}});
   }
   return out;
 }

@@ -191,13 +191,13 @@ class Sender {
 void cross(std::int64_t home, std::int64_t chip, std::int64_t bytes, Traffic& sum) {
   const auto chips = static_cast<std::int64_t>(sum.chip_in.size());
   if (home >= 0 && home != chip) {
-    sum.chip_in[id_at<CoreId>(chip)] += bytes;
-    sum.chip_out[id_at<CoreId>(home)] += bytes;
+    sum.chip_in[subscript(chip)] += bytes;
+    sum.chip_out[subscript(home)] += bytes;
   } else if (home < 0 && chips > 1) {  // All but the chip's own share comes from the others.
     const std::int64_t foreign = ceil_div(bytes * (chips - 1), chips);
-    sum.chip_in[id_at<CoreId>(chip)] += foreign;
+    sum.chip_in[subscript(chip)] += foreign;
     for (std::int64_t other = 0; other < chips; ++other) {
-      sum.chip_out[id_at<CoreId>(other)] += other == chip ? 0 : ceil_div(foreign, chips - 1);
+      sum.chip_out[subscript(other)] += other == chip ? 0 : ceil_div(foreign, chips - 1);
     }
   }
 }
@@ -300,8 +300,8 @@ Traffic no_sends(const Exchange& exchange, const chip::Chip& chip) {
           .sent = Table<CoreId, std::int64_t>(
               cores, ceil_div(exchange.even_bytes, static_cast<std::int64_t>(cores))),
           .fragments = Table<CoreId, std::int64_t>(cores, 0),
-          .chip_in = Table<CoreId, std::int64_t>(subscript(chip.chips), 0),
-          .chip_out = Table<CoreId, std::int64_t>(subscript(chip.chips), 0)};
+          .chip_in = std::vector<std::int64_t>(subscript(chip.chips), 0),
+          .chip_out = std::vector<std::int64_t>(subscript(chip.chips), 0)};
 }
 
 void add_send(const Send& send, const chip::Chip& chip, const VisitReceivers& visit, Traffic& sum) {

@@ -78,15 +78,15 @@ struct Traffic {
   Table<CoreId, std::int64_t> received;   // bytes, of every core of the machine
   Table<CoreId, std::int64_t> sent;       // bytes
   Table<CoreId, std::int64_t> fragments;  // contiguous runs that a core receives
-  Table<CoreId, std::int64_t> chip_in;    // bytes, of every chip; a part once for each chip
-  Table<CoreId, std::int64_t> chip_out;
+  std::vector<std::int64_t> chip_in;    // bytes, of every chip; a part once for each chip
+  std::vector<std::int64_t> chip_out;
 };
 [[nodiscard]] Traffic traffic(const Exchange& exchange, const chip::Chip& chip);
 
 /// The same before any send: what lies in equal shares everywhere is sent from there.
 [[nodiscard]] Traffic no_sends(const Exchange& exchange, const chip::Chip& chip);
 /// Adds one send, and calls `visit` with its receivers, those of one chip after those of another.
-using VisitReceivers = std::function<void(std::int64_t chip, std::span<const std::int32_t> cores)>;
+using VisitReceivers = std::function<void(std::int64_t chip, std::span<const CoreId> cores)>;
 void add_send(const Send& send, const chip::Chip& chip, const VisitReceivers& visit, Traffic& sum);
 
 /// The bytes of the busiest core: the larger of received and sent.

@@ -48,17 +48,17 @@ class Abroad {
 
   void add(CoreId from, std::span<const CoreId> receivers, std::int64_t bytes) {
     if (between_) {
-      const auto there = static_cast<std::int32_t>(receivers.front().value / cores_);
-      between_->add(static_cast<std::int32_t>(from.value / cores_), {&there, 1}, chip::Turn::RowFirst,
+      const auto there = id_at<CoreId>(receivers.front().value / cores_);
+      between_->add(id_at<CoreId>(from.value / cores_), {&there, 1}, chip::Turn::RowFirst,
                     bytes);
     }
     if (ports_ == cores_) {
       return;  // Every core has a port of its own.
     }
-    const std::int32_t out = port(from);
+    const CoreId out = port(from);
     links_.add(from, {&out, 1}, chip::Turn::RowFirst, bytes);
     for (std::size_t i = 0; i < receivers.size();) {
-      const std::int32_t in = port(receivers[i]);
+      const CoreId in = port(receivers[i]);
       std::size_t end = i + 1;
       while (end < receivers.size() && port(receivers[end]) == in) {
         ++end;
@@ -72,9 +72,9 @@ class Abroad {
   [[nodiscard]] std::int64_t busiest() const { return between_ ? between_->busiest() : 0; }
 
  private:
-  [[nodiscard]] std::int32_t port(CoreId core) const {
+  [[nodiscard]] CoreId port(CoreId core) const {
     const std::int64_t first = core.value / cores_ * cores_;
-    return static_cast<std::int32_t>(first + chip::port_core(core.value - first, cores_, ports_));
+    return id_at<CoreId>(first + chip::port_core(core.value - first, cores_, ports_));
   }
 
   std::int64_t cores_;
@@ -97,7 +97,7 @@ LinkCount counted(const program::Exchange& exchange, const chip::Chip& chip) {
     for (const CoreId core : sources) {
       out[core] += bytes;
     }
-    const auto add_ways = [&](std::int64_t there, std::span<const std::int32_t> receivers) {
+    const auto add_ways = [&](std::int64_t there, std::span<const CoreId> receivers) {
       for (const CoreId core : sources) {
         if (core.value / chip.core.count == there) {
           links.add(core, receivers, chip::Turn::RowFirst, bytes);
@@ -263,7 +263,7 @@ std::vector<std::int32_t> Deliveries::on_one_chip(const std::vector<program::Cor
     for (std::size_t slice = 0; slice < slices.size(); ++slice) {
       const CoreId entry = attached_[module][subscript(nodes[module][slice])];
       ++injected[first + subscript(nodes[module][slice])];
-      links.add(entry.value, slices[slice], turns[subscript(nodes[module][slice])], 1);
+      links.add(entry, slices[slice], turns[subscript(nodes[module][slice])], 1);
     }
   }
   std::vector<std::int32_t> result;

@@ -51,10 +51,10 @@ Demand Demands::of(const program::Exchange& exchange) {
   }
   for (std::int64_t c = 0; c < chip_.chips && chip_.inter_chip; ++c) {
     const auto chip = static_cast<std::size_t>(c);
-    sums.amount[network_.chip_in(c).index()] = traffic.chip_in[id_at<CoreId>(chip)];
-    sums.amount[network_.chip_out(c).index()] = traffic.chip_out[id_at<CoreId>(chip)];
-    sums.about.chip_bytes.value += traffic.chip_in[id_at<CoreId>(chip)];
-    sums.about.crosses = sums.about.crosses || traffic.chip_in[id_at<CoreId>(chip)] > 0;
+    sums.amount[network_.chip_in(c).index()] = traffic.chip_in[chip];
+    sums.amount[network_.chip_out(c).index()] = traffic.chip_out[chip];
+    sums.about.chip_bytes.value += traffic.chip_in[chip];
+    sums.about.crosses = sums.about.crosses || traffic.chip_in[chip] > 0;
   }
   if (sums.about.crosses) {
     sums.about.latency = std::max(sums.about.latency, to_latency(chip_.inter_chip->latency));
@@ -97,7 +97,7 @@ void Demands::add_path(const Path& path, std::int64_t bytes, Sums& sums) const {
 /// On a grid every send takes its way over links. Returns what ports have to do.
 program::Traffic Demands::count_links(const program::Exchange& exchange, Sums& sums) {
   program::Traffic traffic = program::no_sends(exchange, chip_);
-  const program::VisitReceivers ignore = [](std::int64_t, std::span<const std::int32_t>) {};
+  const program::VisitReceivers ignore = [](std::int64_t, std::span<const CoreId>) {};
   program::Cores senders;
   std::int64_t turn = 0;
   Picoseconds longest{0};
@@ -107,8 +107,7 @@ program::Traffic Demands::count_links(const program::Exchange& exchange, Sums& s
     program::sources(send, network_.cores(), turn, senders);
     const std::int64_t bytes = ceil_div(send.bytes, static_cast<std::int64_t>(senders.size()));
     bool aimed = false;
-    for (const CoreId sender : senders) {
-      const CoreId sender;
+    for (const CoreId from : senders) {
       if (!on_one_chip(from, send.receivers)) {
         longest = std::max(longest, send_abroad(from, send.receivers, bytes, sums));
         continue;
@@ -143,7 +142,7 @@ Picoseconds Demands::send_abroad(CoreId from, std::span<const CoreId> receivers,
 /// Whether one tree, or one way, reaches all receivers.
 bool Demands::on_one_chip(CoreId from, std::span<const CoreId> receivers) const {
   const bool one =
-      chip_.interconnect.multicast || (receivers.size() == 1 && receivers.front() != CoreId{from.value});
+      chip_.interconnect.multicast || (receivers.size() == 1 && receivers.front() != from);
   const std::int64_t chip = from.value / chip_.core.count;
   return one && (chip_.chips == 1 ||
                  std::all_of(receivers.begin(), receivers.end(),
@@ -158,7 +157,7 @@ void Demands::count_ports(CoreId from, std::span<const CoreId> receivers, std::i
   }
   sums.amount[network_.sram_port(from).index()] += bytes;
   for (const CoreId core : receivers) {
-    sums.amount[network_.sram_port(core).index()] += core != CoreId{from.value} ? bytes : 0;
+    sums.amount[network_.sram_port(core).index()] += core != from ? bytes : 0;
   }
 }
 
@@ -187,12 +186,11 @@ Demand Demands::of(const program::Loading& loading, std::int32_t weight) {
 void Demands::count_core_ports(const program::Loading& loading,
                                TableView<CoreId, const std::int64_t> bytes_of, Sums& sums) const {
   const bool out = !loading.pieces.empty() && loading.pieces.front().operand == OperandId::none;
-  for (const CoreId c : bytes_of.ids()) {
-    const auto core = id_at<CoreId>(c);
+  for (const CoreId core : bytes_of.ids()) {
     const ResourceId port = out ? network_.send_port(core) : network_.receive_port(core);
-    sums.amount[port.index()] += bytes_of[c];
+    sums.amount[port.index()] += bytes_of[core];
     sums.amount[network_.sram_port(core).index()] +=
-        chip_.core.remote_access_blocks ? bytes_of[c] : 0;
+        chip_.core.remote_access_blocks ? bytes_of[core] : 0;
   }
 }
 
@@ -223,7 +221,7 @@ void Demands::count_ways(const program::Loading& loading, Sums& sums) {
 
 /// From a core out of the grid.
 void Demands::store(CoreId core, const Network::Entry& to, std::int64_t bytes, Sums& sums) {
-  trees_.aim(std::span(&to.core.value, 1));
+  trees_.aim(std::span(&to.core, 1));
   sums.amount[to.out.index()] += bytes;
   sums.about.hop_bytes.value += bytes * trees_.add(core, to.back, bytes);
 }

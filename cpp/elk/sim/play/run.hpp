@@ -114,7 +114,7 @@ struct Run {
   Table<OpId, OpRun> ops;
   std::vector<StoreRun> stores;
   std::vector<Phase> phases;
-  std::vector<std::vector<std::int32_t>> cores;  // that run tile calls, by kind of execute
+  std::vector<std::vector<CoreId>> cores;  // that run tile calls, by kind of execute
   Totals totals;
   // Of `Fidelity::Flows`. GCC wants the initializer.
   std::vector<LinkRow> links = {};  // NOLINT(readability-redundant-member-init)

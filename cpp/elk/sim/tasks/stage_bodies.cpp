@@ -88,7 +88,7 @@ void StageBodies::add_ports(const Demand& demand, Body& body) const {
 /// tail of a send is that of the receiver with the most fragments.
 void StageBodies::add_sends(const program::Exchange& exchange, Picoseconds lag, Body& body) const {
   program::Traffic traffic = program::no_sends(exchange, chip_);
-  const program::VisitReceivers ignore = [](std::int64_t, std::span<const std::int32_t>) {};
+  const program::VisitReceivers ignore = [](std::int64_t, std::span<const CoreId>) {};
   program::for_each_send(exchange, chip_, [&](const program::Send& send) {
     program::add_send(send, chip_, ignore, traffic);
   });
