@@ -26,6 +26,7 @@ using elk::bindings::column;
 using namespace pybind11::literals;
 using elk::AxisId;
 using elk::OperandId;
+using elk::CoreId;
 using elk::OpId;
 using elk::Table;
 using elk::TensorId;
@@ -78,15 +79,15 @@ using NamedBytes = std::map<TensorId, ByteArray>;
 
 /// What every core received, in columns.
 py::dict tape_columns(const emulate::Tape& tape) {
-  std::vector<std::int32_t> core;
+  std::vector<CoreId> core;
   std::vector<emulate::Moved> all;
-  for (std::size_t c = 0; c < tape.size(); ++c) {
+  for (const CoreId c : tape.ids()) {
     all.insert(all.end(), tape[c].begin(), tape[c].end());
-    core.insert(core.end(), tape[c].size(), static_cast<std::int32_t>(c));
+    core.insert(core.end(), tape[c].size(), c);
   }
   using emulate::Moved;
   py::dict columns;
-  columns["core"] = column(core, [](std::int32_t c) { return c; });
+  columns["core"] = column(core, [](CoreId c) { return c; });
   columns["action"] =
       column(all, [](const Moved& one) { return static_cast<std::uint8_t>(one.action); });
   columns["op"] = column(all, [](const Moved& one) { return one.op; });
@@ -209,7 +210,7 @@ void bind_coder(py::module_& m) {
            py::keep_alive<1, 4>())
       .def(
           "at",
-          [](emulate::Coder& coder, std::int32_t position, const std::vector<std::int32_t>& cores) {
+          [](emulate::Coder& coder, std::int32_t position, const std::vector<CoreId>& cores) {
             return coder.at(position, cores);
           },
           "position"_a, "cores"_a, py::call_guard<py::gil_scoped_release>(),

@@ -244,7 +244,7 @@ class Played {
         loading.pieces.push_back({.operand = one.of == kNoOp ? -1 : 0,
                                   .chip = 0,
                                   .bytes = one.bytes[core],
-                                  .cores = {static_cast<std::int32_t>(core.value)}});
+                                  .cores = {core}});
       }
     }
     player_.push(&known_.emplace_back(demands_.of(loading, one.weight)));
@@ -267,10 +267,10 @@ class Played {
     program::Exchange exchange;
     const auto cores = static_cast<std::int32_t>(bytes.size());
     for (const CoreId core : first_ids<CoreId>(cores)) {
-      const std::int32_t sender = hot && core > CoreId{0} ? 0 : ((core + 1).value) % cores;
+      const CoreId sender = hot && core > CoreId{0} ? 0 : ((core + 1).value) % cores;
       const auto from = static_cast<std::int32_t>(exchange.groups.size());
       exchange.groups.push_back({sender});
-      exchange.groups.push_back({core.value});
+      exchange.groups.push_back({core});
       exchange.transfers.push_back({.pattern = program::Pattern::Fetch,
                                     .operand = OperandId{0},
                                     .from = from,

@@ -123,7 +123,7 @@ TEST(GridForecast, OfShiftsDownAColumn) {
   partition::ExecutePlan cut = cut_plan({4, 1, 1}, {0, -1, -1}, 3);
   cut.temporal[OperandId{1}] = {4, 1};
   cut.pace[AxisId{2}] = 16;
-  cut.loops = {2};
+  cut.loops = {AxisId{2}};
   const Product product(cut);
   const std::vector<program::Rotation> rotations = program::rotations(product.op());
   ASSERT_EQ(rotations.size(), 1U);
@@ -139,7 +139,7 @@ TEST(GridForecast, OfShiftsAlongTwoDimensionsDownAColumn) {
   partition::ExecutePlan cut = cut_plan({4, 1, 1}, {0, -1, -1}, 3);
   cut.temporal[OperandId{1}] = {2, 2};
   cut.pace = {0, 8, 32};
-  cut.loops = {2, 1};
+  cut.loops = {AxisId{2}, AxisId{1}};
   const Product product(cut);
   const std::vector<program::Rotation> rotations = program::rotations(product.op());
   ASSERT_EQ(rotations.size(), 2U);

@@ -24,7 +24,7 @@ test::OneOp made_four_times(std::int64_t rows, std::int64_t cols) {
 /// A product as op 1, of what op 0 makes; `copied`: op 2 makes copies of something as large.
 ir::Graph product(bool copied) {
   test::Net net;
-  const std::int32_t made = net.add(test::exp_of(8, 64), {net.tensor(ir::Home::Input, {8, 64}).value});
+  const std::int32_t made = net.add(test::exp_of(8, 64), {net.tensor(ir::Home::Input, {8, 64})});
   net.add(test::matmul(8, 32, 64), {made});
   if (copied) {
     net.add(made_four_times(8, 64), {made});
@@ -101,7 +101,7 @@ TEST(Kept, FollowsSearchesAtOtherRatesOfTheHbm) {
   for (const chip::Chip& chip : {plain, grid}) {
     for (const std::int64_t rows : {8, 96}) {
       test::Net net;
-      net.add(test::matmul(rows, 1440, 960), {net.tensor(ir::Home::Input, {rows, 960}).value});
+      net.add(test::matmul(rows, 1440, 960), {net.tensor(ir::Home::Input, {rows, 960})});
       const ir::Graph graph = net.done();
       Kept kept;
       for (const double times : {1.0, 0.02, 0.3, 2.0, 9.0, 50.0}) {

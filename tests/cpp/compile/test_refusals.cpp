@@ -32,7 +32,7 @@ TEST(CompileRefuses, OpsThatFitNoCoreByNameAndBytes) {
   // The smallest plan of 64 x 64 f16 on four cores holds a quarter of it, twice.
   test::Net net;
   const TensorId x = net.tensor(ir::Home::Input, {64, 64});
-  net.add(test::exp_of(64, 64), {x.value}, ir::Home::Output);
+  net.add(test::exp_of(64, 64), {x}, ir::Home::Output);
   ir::Graph graph = net.done();
   graph.ops[OpId{0}].name = "wide_exp";
   const Infeasible error = refusal(graph, test::tight_chip(4, 4000));
@@ -46,9 +46,9 @@ TEST(CompileRefuses, OpsThatFitNoCoreByNameAndBytes) {
 TEST(CompileRefuses, AllOpsThatFitNoCoreInOneError) {
   test::Net net;
   TensorId x = net.tensor(ir::Home::Input, {64, 64});
-  x = TensorId{net.add(test::exp_of(64, 64), {x.value})};
-  x = TensorId{net.add(test::softmax(64, 64), {x.value})};
-  net.add(test::row_sum(64, 64), {x.value}, ir::Home::Output);
+  x = TensorId{net.add(test::exp_of(64, 64), {x})};
+  x = TensorId{net.add(test::softmax(64, 64), {x})};
+  net.add(test::row_sum(64, 64), {x}, ir::Home::Output);
   const Infeasible error = refusal(net.done(), test::tight_chip(4, 3000));
   EXPECT_EQ(error.code(), "sram_overflow");
   EXPECT_TRUE(says(error, "'op0'")) << error.what();
@@ -60,7 +60,7 @@ TEST(CompileRefuses, BytesTimesCoresBeyondSixtyFourBits) {
   // Two tensors of 2^24 x 2^15 f16: 2^41 bytes, which 2^17 cores bring to 2^58.
   test::Net net;
   const TensorId x = net.tensor(ir::Home::Input, {1 << 24, 1 << 15});
-  net.add(test::exp_of(1 << 24, 1 << 15), {x.value}, ir::Home::Output);
+  net.add(test::exp_of(1 << 24, 1 << 15), {x}, ir::Home::Output);
   const ir::Graph graph = net.done();
   chip::Chip chip = test::tight_chip(1 << 17, 65536);
   EXPECT_NO_THROW(check_products(graph, chip));
@@ -95,7 +95,7 @@ TEST(CompileRefuses, WeightsBeyondTheHbm) {
 TEST(CompileRefuses, ActivationsThatOverflowTogether) {
   // Each op fits by itself, but `kept` waits for the last.
   test::Net net;
-  const std::int32_t kept = net.add(test::exp_of(64, 64), {net.tensor(ir::Home::Input, {64, 64}).value});
+  const std::int32_t kept = net.add(test::exp_of(64, 64), {net.tensor(ir::Home::Input, {64, 64})});
   const std::int32_t also = net.add(test::exp_of(64, 64), {kept});
   std::int32_t x = net.add(test::exp_of(64, 64), {also});
   x = net.add(test::add_of(64, 64), {x, also});

@@ -55,7 +55,7 @@ TEST(Forecast, RunsExecutesOneAfterAnother) {
 TEST(Forecast, OverlapsAPreloadOnlyWithExecutesIssuedAfterIt) {
   const Program ahead{.works = {compute(4.0), compute(1.0)},
                       .loads = {load(0, 0), load(3.0, 0.1)},
-                      .preload_order = {1},
+                      .preload_order = {OpId{1}},
                       .issued_before = {1, 1},
                       .write_backs = {}};
   EXPECT_EQ(forecast(ahead, kFree).total, Seconds{5.0});
@@ -68,7 +68,7 @@ TEST(Forecast, OverlapsAPreloadOnlyWithExecutesIssuedAfterIt) {
 TEST(Forecast, GivesAnExchangeWhatALightPreloadLeavesOfThePort) {
   const Program timeline{.works = {exchange(3.0), compute(0.0)},
                          .loads = {load(0, 0), load(10.0, 0.25)},
-                         .preload_order = {1},
+                         .preload_order = {OpId{1}},
                          .issued_before = {1, 1},
                          .write_backs = {}};
   const TimelineResult result = forecast(timeline, kFree);
@@ -79,7 +79,7 @@ TEST(Forecast, GivesAnExchangeWhatALightPreloadLeavesOfThePort) {
 TEST(Forecast, HalvesThePortBetweenAnExchangeAndAHeavyPreload) {
   const Program timeline{.works = {exchange(1.0), compute(0.0)},
                          .loads = {load(0, 0), load(10.0, 1.0)},
-                         .preload_order = {1},
+                         .preload_order = {OpId{1}},
                          .issued_before = {1, 1},
                          .write_backs = {}};
   const TimelineResult result = forecast(timeline, kFree);
@@ -92,7 +92,7 @@ TEST(Forecast, HalvesThePortBetweenAnExchangeAndAHeavyPreload) {
 double beside_a_preload(std::uint8_t fifths, bool regions) {
   Program timeline{.works = {exchange(4.0), compute(1.0)},
                    .loads = {load(0, 0), load(4.0, 1.0)},
-                   .preload_order = {1},
+                   .preload_order = {OpId{1}},
                    .issued_before = {1, 1},
                    .write_backs = {}};
   timeline.works[OpId{0}].in.use.region[0] = static_cast<std::uint8_t>(fifths * kBusiest / 5);
@@ -120,7 +120,7 @@ TEST(Forecast, SharesThePortOnlyWhileTheExchangeAndThePreloadUseIt) {
       .works = {{.in = {.before = {1}, .wire = {1}, .after = {3}}, .compute = {0}, .out = kStill},
                 compute(0.0)},
       .loads = {load(0, 0), load(4.0, 1.0)},
-      .preload_order = {1},
+      .preload_order = {OpId{1}},
       .issued_before = {1, 1},
       .write_backs = {}};
   const TimelineResult result = forecast(timeline, {.port_drag = 0.0, .hbm_latency = {0.5}});
@@ -131,7 +131,7 @@ TEST(Forecast, SharesThePortOnlyWhileTheExchangeAndThePreloadUseIt) {
 TEST(Forecast, SlowsComputeByTheShareOfTheSramPort) {
   const Program timeline{.works = {compute(1.0), compute(0.0)},
                          .loads = {load(0, 0), load(10.0, 0.5)},
-                         .preload_order = {1},
+                         .preload_order = {OpId{1}},
                          .issued_before = {1, 1},
                          .write_backs = {}};
   const TimelineResult result = forecast(timeline, {.port_drag = 0.4, .hbm_latency = {0.0}});
@@ -141,7 +141,7 @@ TEST(Forecast, SlowsComputeByTheShareOfTheSramPort) {
 TEST(Forecast, PaysTheLatencyOnlyAfterTheHbmWasIdle) {
   const Program timeline{.works = {compute(0.0), compute(0.0), compute(0.0)},
                          .loads = {load(1.0, 0), load(1.0, 0), load(1.0, 0)},
-                         .preload_order = {0, 1, 2},
+                         .preload_order = {OpId{0}, OpId{1}, OpId{2}},
                          .issued_before = {3, 3, 3},
                          .write_backs = {}};
   EXPECT_EQ(forecast(timeline, {.port_drag = 0, .hbm_latency = {0.5}}).total, Seconds{3.5});
@@ -154,7 +154,7 @@ TEST(Forecast, PaysTheLatencyOnlyAfterTheHbmWasIdle) {
 TEST(Forecast, ServesStoresInTheQueueOfPreloadsAndWaitsForTheLast) {
   const Program timeline{.works = {compute(1.0), compute(1.0)},
                          .loads = {load(0, 0), load(1.0, 0)},
-                         .preload_order = {1},
+                         .preload_order = {OpId{1}},
                          .issued_before = {0, 1},
                          .write_backs = {{.op = OpId{0}, .tensor = TensorId{7}, .load = load(2.0, 0)},
                                          {.op = OpId{1}, .tensor = TensorId{8}, .load = load(4.0, 0)}}};
@@ -168,7 +168,7 @@ TEST(Forecast, ServesStoresInTheQueueOfPreloadsAndWaitsForTheLast) {
 TEST(Forecast, TakesPreloadsAsMuchSlowerAsAsked) {
   const Program program{.works = {compute(4.0), compute(1.0)},
                         .loads = {load(0, 0), load(4.0, 0.1)},
-                        .preload_order = {1},
+                        .preload_order = {OpId{1}},
                         .issued_before = {1, 1},
                         .write_backs = {}};
   Sharing slow = kFree;
@@ -180,12 +180,12 @@ TEST(Forecast, TakesPreloadsAsMuchSlowerAsAsked) {
 TEST(Forecast, ForgetsTheProgramBefore) {
   const Program longer{.works = {compute(1.0), exchange(1.0), compute(2.0)},
                        .loads = {load(1.0, 0.5), load(0, 0), load(3.0, 0.2)},
-                       .preload_order = {0, 2},
+                       .preload_order = {OpId{0}, OpId{2}},
                        .issued_before = {1, 2, 2},
                        .write_backs = {{.op = OpId{1}, .tensor = TensorId{0}, .load = load(1.0, 0.1)}}};
   const Program shorter{.works = {compute(2.0)},
                         .loads = {load(1.0, 0.1)},
-                        .preload_order = {0},
+                        .preload_order = {OpId{0}},
                         .issued_before = {1},
                         .write_backs = {}};
   Forecaster forecaster;

@@ -103,7 +103,7 @@ TEST(LinkLoads, CountsEveryLinkOfATreeOnce) {
 // towards the last carries three pieces.
 TEST(LinkLoads, AddsUpTreesThatShareALink) {
   LinkLoads links(chip::small_mesh(1, 4));
-  const std::vector<CoreId> row = {0, 1, 2, 3};
+  const std::vector<CoreId> row = {CoreId{0}, CoreId{1}, CoreId{2}, CoreId{3}};
   for (const CoreId core : row) {
     links.add(core, row, chip::Turn::RowFirst, 10);
   }

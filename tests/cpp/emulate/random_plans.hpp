@@ -131,7 +131,7 @@ inline program::Program program_of(const OneOp& one, const partition::ExecutePla
   }
   program::Program program{.ops = {placed}, .code = {}, .buffers = {}};
   const std::vector<OpId> order =
-      has_hbm ? std::vector<OpId>{0} : std::vector<OpId>{};
+      has_hbm ? std::vector<OpId>{OpId{0}} : std::vector<OpId>{};
   program.code = program::issue(one.graph, order, {has_hbm ? 1 : 0});
   program.buffers = *program::place(program::buffers(one.graph, chip, program.ops, program.code),
                                     chip::room(chip));

@@ -29,7 +29,7 @@ ir::Operand read(Table<DimId, ir::Dim> dims) {
 Points points(Table<AxisId, partition::Run> ranges) { return all_points(Ranges(std::move(ranges))); }
 
 TEST(Touched, IsOneRunWhereThePieceIsDense) {
-  const ir::Operand operand = read({{{0}, {1}, 0}, {{1}, {1}, 0}});
+  const ir::Operand operand = read({{{AxisId{0}}, {1}, 0}, {{AxisId{1}}, {1}, 0}});
   const Held held{.sets = {{{2, 4}}, {{0, 8}}}};
   const std::vector<Touched> runs =
       touched(operand, held, Table<DimId, std::int64_t>{4, 8}, points({{2, 4}, {0, 8}}));
@@ -39,7 +39,7 @@ TEST(Touched, IsOneRunWhereThePieceIsDense) {
 
 TEST(Touched, LeavesOutWhatLiesOutsideTheTensor) {
   // A window of three around four elements: index o + k - 1.
-  const ir::Operand operand = read({{{0, 1}, {1, 1}, -1}});
+  const ir::Operand operand = read({{{AxisId{0}, AxisId{1}}, {1, 1}, -1}});
   const Held held{.sets = {{{0, 4}}}};
   const std::vector<Touched> runs =
       touched(operand, held, Table<DimId, std::int64_t>{4}, points({{0, 1}, {0, 3}}));
@@ -48,7 +48,7 @@ TEST(Touched, LeavesOutWhatLiesOutsideTheTensor) {
 }
 
 TEST(Touched, CountsElementsOfSetsWithGaps) {
-  const ir::Operand operand = read({{{0}, {3}, 0}});
+  const ir::Operand operand = read({{{AxisId{0}}, {3}, 0}});
   const Held held{.sets = {{{0, 1}, {3, 4}, {6, 7}}}};
   const std::vector<Touched> runs =
       touched(operand, held, Table<DimId, std::int64_t>{9}, points({{0, 3}}));
@@ -57,7 +57,7 @@ TEST(Touched, CountsElementsOfSetsWithGaps) {
 }
 
 TEST(Touched, RefusesWhatTheCoreDoesNotHold) {
-  const ir::Operand operand = read({{{0}, {1}, 0}});
+  const ir::Operand operand = read({{{AxisId{0}}, {1}, 0}});
   const Held held{.sets = {{{0, 2}}}};
   EXPECT_THROW((void)touched(operand, held, std::vector<std::int64_t>{4}, points({{0, 3}})),
                InternalError);
@@ -132,8 +132,8 @@ TEST(Touched, NamesTheElementOfEveryPoint) {
 }
 
 TEST(Touched, FollowsPicksFromBehind) {
-  ir::Operand operand = read({{{}, {}, 0}, {{1}, {1}, 0}});
-  operand.indirect = ir::Indirect{.index = TensorId{1}, .dim = DimId{0}, .axes = {0}, .expected_picks = 2};
+  ir::Operand operand = read({{{}, {}, 0}, {{AxisId{1}}, {1}, 0}});
+  operand.indirect = ir::Indirect{.index = TensorId{1}, .dim = DimId{0}, .axes = {AxisId{0}}, .expected_picks = 2};
   const Held held{.sets = {{{0, 5}}, {{0, 2}}}};
   const std::vector<std::int64_t> picks{3, 3, -1, -1};
   const std::vector<Touched> runs =

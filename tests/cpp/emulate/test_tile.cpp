@@ -37,9 +37,9 @@ ir::Graph product_graph(std::int64_t m, std::int64_t n, std::int64_t k, ir::DTyp
             .axes = {Axis{"m", m, ir::AxisRole::Parallel, ir::TileDim::M},
                      Axis{"n", n, ir::AxisRole::Parallel, ir::TileDim::N},
                      Axis{"k", k, ir::AxisRole::Reduction, ir::TileDim::K}},
-            .operands = {operand(TensorId{0}, ir::Access::Read, {{{0}, {1}, 0}, {{2}, {1}, 0}}),
-                         operand(TensorId{1}, ir::Access::Read, {{{2}, {1}, 0}, {{1}, {1}, 0}}),
-                         operand(TensorId{2}, ir::Access::Write, {{{0}, {1}, 0}, {{1}, {1}, 0}})},
+            .operands = {operand(TensorId{0}, ir::Access::Read, {{{AxisId{0}}, {1}, 0}, {{AxisId{2}}, {1}, 0}}),
+                         operand(TensorId{1}, ir::Access::Read, {{{AxisId{2}}, {1}, 0}, {{AxisId{1}}, {1}, 0}}),
+                         operand(TensorId{2}, ir::Access::Write, {{{AxisId{0}}, {1}, 0}, {{AxisId{1}}, {1}, 0}})},
             .flops = 2 * m * n * k};
   return {.name = "product",
           .tensors = {tensor("a", {m, k}, dtype), tensor("b", {k, n}, dtype),
@@ -47,7 +47,7 @@ ir::Graph product_graph(std::int64_t m, std::int64_t n, std::int64_t k, ir::DTyp
           .ops = {op},
           .stores = {},
           .repeat = {},
-          .outputs = {2}};
+          .outputs = {TensorId{2}}};
 }
 
 std::vector<float> product_in_tiles(const Table<AxisId, std::int64_t>& factors) {

@@ -14,7 +14,7 @@
 namespace elk::ir::testing {
 
 /// A dimension indexed by one axis, whole and in order.
-inline Dim along(AxisId axis) { return {.axes = {axis.value}, .coef = {1}, .offset = 0}; }
+inline Dim along(AxisId axis) { return {.axes = {axis}, .coef = {1}, .offset = 0}; }
 
 inline Operand operand(TensorId tensor, Access access, Table<DimId, Dim> dims) {
   return {.tensor = tensor,

@@ -26,7 +26,7 @@ std::string refusal(const Graph& graph) {
 /// exp and then neg of an input of 8 elements.
 Graph small() {
   testing::Chain chain(8);
-  chain.graph().outputs = {chain.add("neg", {chain.add("exp", {chain.tensor(Home::Input).value})})};
+  chain.graph().outputs = {TensorId{chain.add("neg", {chain.add("exp", {chain.tensor(Home::Input)})})}};
   return chain.graph();
 }
 
@@ -81,7 +81,7 @@ TEST(Validate, RefusesDimsThatDoNotMatchTheShape) {
 
 TEST(Validate, RefusesAnAxisThatIsNotThere) {
   Graph graph = small();
-  graph.ops[OpId{0}].operands[OperandId{0}].dims[DimId{0}].axes = {1};
+  graph.ops[OpId{0}].operands[OperandId{0}].dims[DimId{0}].axes = {AxisId{1}};
   EXPECT_TRUE(mentions(refusal(graph), "names axis 1 of 1"));
 }
 
@@ -134,7 +134,7 @@ TEST(Validate, RefusesAnOpThatMakesNothing) {
 TEST(Validate, RefusesAnIndexTensorThatIsNotThere) {
   Graph graph = small();
   graph.ops[OpId{0}].operands[OperandId{0}].indirect =
-      Indirect{.index = TensorId{9}, .dim = DimId{0}, .axes = {0}, .expected_picks = 1.0};
+      Indirect{.index = TensorId{9}, .dim = DimId{0}, .axes = {AxisId{0}}, .expected_picks = 1.0};
   EXPECT_TRUE(mentions(refusal(graph), "the index into 't0'"));
 }
 
@@ -142,7 +142,7 @@ TEST(Validate, RefusesPicksThatAreNone) {
   for (const double picks : {-1.0, 9.0, 1e300, std::numeric_limits<double>::quiet_NaN()}) {
     Graph graph = small();
     graph.ops[OpId{0}].operands[OperandId{0}].indirect =
-        Indirect{.index = TensorId{0}, .dim = DimId{0}, .axes = {0}, .expected_picks = picks};
+        Indirect{.index = TensorId{0}, .dim = DimId{0}, .axes = {AxisId{0}}, .expected_picks = picks};
     EXPECT_TRUE(mentions(refusal(graph), "must pick from 0 to 8 positions"));
   }
 }
@@ -172,14 +172,14 @@ TEST(Validate, RefusesStoresAndOutputsThatAreNotThere) {
   graph.stores = {{.tensor = TensorId{1}, .op = OpId{0}, .run = Bytes{0}}};
   EXPECT_TRUE(mentions(refusal(graph), "run must be positive, got 0 bytes"));
   graph.stores.clear();
-  graph.outputs = {3};
+  graph.outputs = {TensorId{3}};
   EXPECT_TRUE(mentions(refusal(graph), "output 3 is not in the graph"));
 }
 
 TEST(Instantiate, PutsTensorsInThePlaceOfPositions) {
   Op pattern = testing::op("", "gather", 4, {testing::read(TensorId{0}), testing::write(TensorId{2})});
-  pattern.operands[OperandId{0}].indirect = Indirect{.index = TensorId{1}, .dim = DimId{0}, .axes = {0}, .expected_picks = 4.0};
-  const Table<TensorId, TensorId> tensors{7, 5, 9};
+  pattern.operands[OperandId{0}].indirect = Indirect{.index = TensorId{1}, .dim = DimId{0}, .axes = {AxisId{0}}, .expected_picks = 4.0};
+  const Table<TensorId, TensorId> tensors{TensorId{7}, TensorId{5}, TensorId{9}};
 
   const Op made = instantiate(pattern, "pick", tensors);
 
@@ -191,7 +191,7 @@ TEST(Instantiate, PutsTensorsInThePlaceOfPositions) {
 
 TEST(Instantiate, RefusesTooFewTensors) {
   const Op pattern = testing::op("", "exp", 4, {testing::read(TensorId{0}), testing::write(TensorId{1})});
-  const Table<TensorId, TensorId> tensors{7};
+  const Table<TensorId, TensorId> tensors{TensorId{7}};
   EXPECT_THROW((void)instantiate(pattern, "exp", tensors), InvalidInput);
 }
 

@@ -14,7 +14,7 @@ Tensor tensor(const char* name, Home home) {
 }
 
 Operand operand(TensorId tensor, Access access) {
-  const auto dim = [](AxisId axis) { return Dim{.axes = {axis.value}, .coef = {1}, .offset = 0}; };
+  const auto dim = [](AxisId axis) { return Dim{.axes = {axis}, .coef = {1}, .offset = 0}; };
   return {.tensor = tensor,
           .access = access,
           .dims = {dim(AxisId{0}), dim(AxisId{1})},
@@ -77,7 +77,7 @@ TEST(OpKey, TellsApartWhateverPlansDependOn) {
   others[3].operands[OperandId{0}].dims[DimId{0}].offset = 1;
   others[4].operands[OperandId{0}].dims[DimId{0}].coef = {2};
   others[5].operands[OperandId{0}].spilled = true;
-  others[6].operands[OperandId{0}].indirect = {.index = TensorId{1}, .dim = DimId{0}, .axes = {0}, .expected_picks = 4.0};
+  others[6].operands[OperandId{0}].indirect = {.index = TensorId{1}, .dim = DimId{0}, .axes = {AxisId{0}}, .expected_picks = 4.0};
   others[7].flops = 33;
   for (const Op& other : others) {
     EXPECT_NE(op_key(graph, other), key);

@@ -14,9 +14,9 @@ namespace {
 
 /// A layer of three ops with a weight of its own, a mask that all layers share, and a residual.
 TensorId layer(testing::Chain& chain, TensorId x, TensorId mask) {
-  const std::int32_t scaled = chain.add("mul", {x.value, chain.tensor(Home::Weight).value});
-  const std::int32_t masked = chain.add("add", {scaled, mask.value});
-  return TensorId{chain.add("sub", {x.value, masked})};
+  const TensorId scaled = TensorId{chain.add("mul", {x, chain.tensor(Home::Weight)})};
+  const TensorId masked = TensorId{chain.add("add", {scaled, mask})};
+  return TensorId{chain.add("sub", {x, masked})};
 }
 
 /// How often the repeat of `graph` occurs; 0 if nothing repeats.
@@ -33,19 +33,19 @@ TEST(FindRepeat, FindsNothingInOneLayer) {
 
 TEST(FindRepeat, FindsLayersBetweenOtherOps) {
   testing::Chain chain(8);
-  const TensorId mask = TensorId{chain.add("exp", {chain.tensor(Home::Input).value})};
-  TensorId x = TensorId{chain.add("tanh", {chain.tensor(Home::Input).value})};
+  const TensorId mask = TensorId{chain.add("exp", {chain.tensor(Home::Input)})};
+  TensorId x = TensorId{chain.add("tanh", {chain.tensor(Home::Input)})};
   for (int i = 0; i < 5; ++i) {
     x = layer(chain, x, mask);
   }
-  chain.add("log", {x.value});
+  chain.add("log", {x});
   EXPECT_EQ(find_repeat(chain.graph()), (Repeat{.begin = OpId{2}, .period = 3, .count = 5}));
 }
 
 TEST(FindRepeat, LetsTheFirstLayerTakeItsInputFromAnywhere) {
   testing::Chain chain(8);
-  TensorId x = TensorId{chain.add("tanh", {chain.tensor(Home::Input).value})};
-  const TensorId mask = TensorId{chain.add("exp", {chain.tensor(Home::Input).value})};
+  TensorId x = TensorId{chain.add("tanh", {chain.tensor(Home::Input)})};
+  const TensorId mask = TensorId{chain.add("exp", {chain.tensor(Home::Input)})};
   for (int i = 0; i < 3; ++i) {
     x = layer(chain, x, mask);
   }
@@ -54,9 +54,9 @@ TEST(FindRepeat, LetsTheFirstLayerTakeItsInputFromAnywhere) {
 
 TEST(FindRepeat, TakesTwoKindsOfLayersAsOnePeriod) {
   testing::Chain chain(8);
-  const TensorId near = TensorId{chain.add("exp", {chain.tensor(Home::Input).value})};
-  const TensorId far = TensorId{chain.add("exp", {chain.tensor(Home::Input).value})};
-  TensorId x = TensorId{chain.add("tanh", {chain.tensor(Home::Input).value})};
+  const TensorId near = TensorId{chain.add("exp", {chain.tensor(Home::Input)})};
+  const TensorId far = TensorId{chain.add("exp", {chain.tensor(Home::Input)})};
+  TensorId x = TensorId{chain.add("tanh", {chain.tensor(Home::Input)})};
   for (int i = 0; i < 4; ++i) {
     x = layer(chain, x, near);
     x = layer(chain, x, far);
@@ -66,13 +66,13 @@ TEST(FindRepeat, TakesTwoKindsOfLayersAsOnePeriod) {
 
 TEST(FindRepeat, SeesThatLayersAreConnectedInAnotherWay) {
   testing::Chain chain(8);
-  const std::int32_t mask = chain.add("exp", {chain.tensor(Home::Input).value});
-  std::int32_t x = chain.add("tanh", {chain.tensor(Home::Input).value});
+  const TensorId mask = TensorId{chain.add("exp", {chain.tensor(Home::Input)})};
+  TensorId x = TensorId{chain.add("tanh", {chain.tensor(Home::Input)})};
   for (int i = 0; i < 4; ++i) {
-    const std::int32_t scaled = chain.add("mul", {x, chain.tensor(Home::Weight).value});
-    const std::int32_t masked = chain.add("add", {scaled, mask});
+    const TensorId scaled = TensorId{chain.add("mul", {x, chain.tensor(Home::Weight)})};
+    const TensorId masked = TensorId{chain.add("add", {scaled, mask})};
     // From the third layer on the residual comes from elsewhere.
-    x = chain.add("sub", {i < 2 ? x : scaled, masked});
+    x = TensorId{chain.add("sub", {i < 2 ? x : scaled, masked})};
   }
   EXPECT_EQ(repeats(chain.graph()), 2);
 }
@@ -80,19 +80,19 @@ TEST(FindRepeat, SeesThatLayersAreConnectedInAnotherWay) {
 TEST(FindRepeat, DoesNotTakeASharedWeightForOneOfEachLayer) {
   testing::Chain chain(8);
   const TensorId shared = chain.tensor(Home::Weight);
-  std::int32_t x = chain.add("tanh", {chain.tensor(Home::Input).value});
+  TensorId x = TensorId{chain.add("tanh", {chain.tensor(Home::Input)})};
   for (int i = 0; i < 4; ++i) {
-    x = chain.add("mul", {x, chain.tensor(Home::Weight).value});
-    x = chain.add("add", {x, i < 2 ? shared.value : chain.tensor(Home::Weight).value});
+    x = TensorId{chain.add("mul", {x, chain.tensor(Home::Weight)})};
+    x = TensorId{chain.add("add", {x, i < 2 ? shared : chain.tensor(Home::Weight)})};
   }
   EXPECT_EQ(repeats(chain.graph()), 2);
 }
 
 TEST(FindRepeat, CountsWhatIsStored) {
   testing::Chain chain(8);
-  TensorId x = TensorId{chain.add("tanh", {chain.tensor(Home::Input).value})};
+  TensorId x = TensorId{chain.add("tanh", {chain.tensor(Home::Input)})};
   for (int i = OpId{0}; i < OpId{4}; ++i) {
-    x = TensorId{chain.add("mul", {x.value, chain.tensor(Home::Weight).value})};
+    x = TensorId{chain.add("mul", {x, chain.tensor(Home::Weight)})};
     if (i < OpId{2}) {
       chain.graph().stores.push_back({.tensor = x, .op = i + 1, .run = Bytes{16}});
     }
@@ -102,8 +102,8 @@ TEST(FindRepeat, CountsWhatIsStored) {
 
 TEST(FindRepeat, FindsThousandsOfOpsAtOnce) {
   testing::Chain chain(8);
-  const TensorId mask = TensorId{chain.add("exp", {chain.tensor(Home::Input).value})};
-  TensorId x = TensorId{chain.add("tanh", {chain.tensor(Home::Input).value})};
+  const TensorId mask = TensorId{chain.add("exp", {chain.tensor(Home::Input)})};
+  TensorId x = TensorId{chain.add("tanh", {chain.tensor(Home::Input)})};
   for (int i = 0; i < 3000; ++i) {
     x = layer(chain, x, mask);
   }
@@ -112,7 +112,7 @@ TEST(FindRepeat, FindsThousandsOfOpsAtOnce) {
 
 TEST(EqualOps, LooksAtExpressionsAndHomesOnly) {
   testing::Chain chain(8);
-  const std::int32_t a = chain.add("exp", {chain.tensor(Home::Input).value});
+  const std::int32_t a = chain.add("exp", {chain.tensor(Home::Input)});
   const std::int32_t b = chain.add("exp", {a});
   chain.add("exp", {b});
   chain.add("neg", {b});
@@ -121,7 +121,7 @@ TEST(EqualOps, LooksAtExpressionsAndHomesOnly) {
 
 TEST(EqualOps, TellsIndexMapsApart) {
   testing::Chain chain(8);
-  const std::int32_t a = chain.add("exp", {chain.tensor(Home::Input).value});
+  const std::int32_t a = chain.add("exp", {chain.tensor(Home::Input)});
   chain.add("neg", {a});
   chain.add("neg", {a});
   chain.graph().ops[OpId{2}].operands[OperandId{0}].dims[DimId{0}].offset = 1;

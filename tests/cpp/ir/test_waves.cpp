@@ -53,10 +53,10 @@ struct Caches : Sheet {
   TensorId key = tensor(Home::State);
   TensorId value = tensor(Home::State);
   TensorId x = tensor(Home::Input);
-  TensorId scores = TensorId{add({x.value, key.value})};
-  std::int32_t weights = add({scores.value});
-  TensorId mixed = TensorId{add({weights, value.value})};
-  std::int32_t out = add({mixed.value, x.value});
+  TensorId scores = TensorId{add({x, key})};
+  TensorId weights = TensorId{add({scores})};
+  TensorId mixed = TensorId{add({weights, value})};
+  std::int32_t out = add({mixed, x});
   Table<OpId, char> heavy{1, 0, 1, 0};
 };
 
@@ -128,7 +128,7 @@ TEST(Chains, LeaveAnAxisAlongWhichAnOperandEnds) {
 
 TEST(Chains, LeaveTheAxisThatIsCutOverChips) {
   const Caches caches;
-  const std::vector<Chain> found = chains(caches.graph, caches.heavy, {0, 0, 0, -1});
+  const std::vector<Chain> found = chains(caches.graph, caches.heavy, {AxisId{0}, AxisId{0}, AxisId{0}, AxisId::none});
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found[0].links[0].axis, AxisId{1});
 }
@@ -173,8 +173,8 @@ TEST(InWaves, OpsThatNeedNoneOfTheChainComeBeforeItOthersBehind) {
   const TensorId key = sheet.tensor(Home::State);
   const TensorId value = sheet.tensor(Home::State);
   const TensorId x = sheet.tensor(Home::Input);
-  const TensorId scores = TensorId{sheet.add({x.value, key.value})};
-  const std::int32_t apart = sheet.add({x.value});
+  const TensorId scores = TensorId{sheet.add({x, key})};
+  const TensorId apart = TensorId{sheet.add({x})};
   Op& whole = sheet.graph.ops.emplace_back(sheet.graph.ops.back());  // Adds up all rows.
   whole.name = "sum";
   whole.operands[OperandId{0}].tensor = scores;
@@ -182,7 +182,7 @@ TEST(InWaves, OpsThatNeedNoneOfTheChainComeBeforeItOthersBehind) {
   whole.operands.back().tensor = sheet.tensor(Home::Activation);
   whole.operands.back().dims = {along(AxisId{1})};
   sheet.graph.tensors.back().shape = {4};
-  sheet.add({scores.value, apart, value.value});
+  sheet.add({scores, apart, value});
   std::vector<Chain> found = chains(sheet.graph, {1, 0, 0, 1});
   ASSERT_EQ(found.size(), 1U);
   found[0].waves = 2;
@@ -194,8 +194,8 @@ TEST(InWaves, OpsThatNeedNoneOfTheChainComeBeforeItOthersBehind) {
 struct Sums : Sheet {
   TensorId key = tensor(Home::State);
   TensorId value = tensor(Home::State);
-  std::int32_t scores = add({tensor(Home::Input).value, key.value});
-  TensorId sum = TensorId{add({scores, value.value})};
+  TensorId scores = TensorId{add({tensor(Home::Input), key})};
+  TensorId sum = TensorId{add({scores, value})};
   std::vector<Chain> found;
 
   Sums() {
@@ -203,7 +203,7 @@ struct Sums : Sheet {
     last.axes[AxisId{0}].role = AxisRole::Reduction;
     last.operands.back().dims = {along(AxisId{1})};
     graph.tensors[sum].shape = {cols};
-    found = chains(graph, {1, 1}, {1, -1});
+    found = chains(graph, {1, 1}, {AxisId{1}, AxisId::none});
     for (Chain& chain : found) {
       chain.waves = 2;
     }

@@ -28,11 +28,11 @@ inline OneOp collective(ir::OpKind kind, std::int64_t rows, std::int64_t cols, s
   ir::Dim all_cols = along(AxisId{1});
   if (cut_before || cut_after) {
     one.op().axes.push_back(parallel("chip1", chips, ir::TileDim::None));
-    all_cols = mapped({2, 1}, {part, 1});
+    all_cols = mapped({AxisId{2}, AxisId{1}}, {part, 1});
   }
   if (kind == OpKind::AllToAll) {
     one.op().axes.push_back(parallel("chip0", chips, ir::TileDim::None));
-    all_rows = mapped({3, 0}, {band, 1});
+    all_rows = mapped({AxisId{3}, AxisId{0}}, {band, 1});
   }
   one.reads(ir::Home::Activation, {rows, cut_before ? part : cols},
             {all_rows, cut_before ? along(AxisId{1}) : all_cols});

@@ -28,7 +28,7 @@ inline ir::Axis row(std::string name, std::int64_t size, ir::TileDim dim) {
 
 /// A dimension indexed by one axis as it is, from `offset` on.
 inline ir::Dim along(AxisId axis, std::int64_t offset = 0) {
-  return {.axes = {axis.value}, .coef = {1}, .offset = offset};
+  return {.axes = {axis}, .coef = {1}, .offset = offset};
 }
 
 inline ir::Dim point() { return {.axes = {}, .coef = {}, .offset = 0}; }
@@ -119,7 +119,7 @@ inline OneOp conv(std::int64_t out, std::int64_t in_ch, std::int64_t out_ch, std
   const std::int64_t in = out * stride;
   one.reads(
          ir::Home::Activation, {in_ch, in, in},
-         {along(AxisId{3}), mapped({0, 4}, {stride, 1}, -(k / 2)), mapped({1, 5}, {stride, 1}, -(k / 2))})
+         {along(AxisId{3}), mapped({AxisId{0}, AxisId{4}}, {stride, 1}, -(k / 2)), mapped({AxisId{1}, AxisId{5}}, {stride, 1}, -(k / 2))})
       .reads(ir::Home::Weight, {out_ch, in_ch, k, k}, {along(AxisId{2}), along(AxisId{3}), along(AxisId{4}), along(AxisId{5})})
       .writes({out_ch, out, out}, {along(AxisId{2}), along(AxisId{0}), along(AxisId{1})});
   return one;
@@ -182,7 +182,7 @@ inline OneOp embedding(std::int64_t picks, std::int64_t table, std::int64_t widt
       .reads(ir::Home::Activation, {picks}, {along(AxisId{0})})
       .writes({picks, width}, {along(AxisId{0}), along(AxisId{1})});
   one.op().operands[OperandId{0}].indirect = ir::Indirect{
-      .index = TensorId{1}, .dim = DimId{0}, .axes = {0}, .expected_picks = 0.75 * static_cast<double>(picks)};
+      .index = TensorId{1}, .dim = DimId{0}, .axes = {AxisId{0}}, .expected_picks = 0.75 * static_cast<double>(picks)};
   return one;
 }
 

@@ -40,7 +40,7 @@ std::int64_t boxed(const ir::Dim& dim, std::int64_t shape, const Numbers& size,
 TEST(Extent, OfAHaloIsTheLargestClippedBox) {
   const Numbers size{14, 3};
   for (const std::int64_t stride : {1, 2, 4}) {
-    const ir::Dim dim = mapped({0, 1}, {stride, 1}, -1);
+    const ir::Dim dim = mapped({AxisId{0}, AxisId{1}}, {stride, 1}, -1);
     for (std::int64_t f = 1; f <= 14; ++f) {
       for (std::int64_t g = 1; g <= 3; ++g) {
         const Numbers tile{ceil_div(14, f), ceil_div(3, g)};
@@ -53,7 +53,7 @@ TEST(Extent, OfAHaloIsTheLargestClippedBox) {
 
 TEST(Extent, OfPackedAxesIsTheirProductInRunsOfTheInnermostCutAxis) {
   const Numbers size{4, 6};
-  const ir::Dim dim = mapped({0, 1}, {6, 1});
+  const ir::Dim dim = mapped({AxisId{0}, AxisId{1}}, {6, 1});
   EXPECT_EQ(extent(dim, 24, size, Numbers{2, 6}).count, 12);
   EXPECT_EQ(extent(dim, 24, size, Numbers{2, 6}).intervals, 1);
   EXPECT_EQ(extent(dim, 24, size, Numbers{4, 3}).count, 12);

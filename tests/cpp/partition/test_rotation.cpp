@@ -152,7 +152,7 @@ Walked walked(const OneOp& one, OperandId operand, const ExecutePlan& plan,
 }
 
 TEST(Place, OfAFoldedRingGoesUpOverEvenMembersAndBackOverOddOnes) {
-  const Rotation six{.axes = {0},
+  const Rotation six{.axes = {AxisId{0}},
                      .factors = {6},
                      .ring = 6,
                      .snakes = false,
@@ -165,7 +165,7 @@ TEST(Place, OfAFoldedRingGoesUpOverEvenMembersAndBackOverOddOnes) {
 }
 
 TEST(InRings, ListsSharersByTheirPlaces) {
-  Rotation line{.axes = {0},
+  Rotation line{.axes = {AxisId{0}},
                 .factors = {6},
                 .ring = 3,
                 .snakes = false,
@@ -174,7 +174,7 @@ TEST(InRings, ListsSharersByTheirPlaces) {
   line.circles[0].folds = true;
   EXPECT_EQ(in_rings(line), (Numbers{0, 2, 1, 3, 5, 4}));
   // Two rows of three: along the snake 0 1 2 5 4 3, folded to 0 2 4 3 5 1.
-  const Rotation snake{.axes = {0, 1},
+  const Rotation snake{.axes = {AxisId{0}, AxisId{1}},
                        .factors = {2, 3},
                        .ring = 6,
                        .snakes = true,
@@ -193,7 +193,7 @@ TEST(Rings, ThroughABoxTakeTwoHopsAndOnePieceALink) {
     const chip::Network network = chip::kind_of(chip::Topology::Mesh3d).network(sides);
     const std::int64_t cores = network.nodes();
     const Rotation snake{
-        .axes = {0, 1, 2},
+        .axes = {AxisId{0}, AxisId{1}, AxisId{2}},
         .factors = {sides.rows, sides.cols, sides.depth},
         .ring = cores,
         .snakes = true,

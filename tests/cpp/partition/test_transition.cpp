@@ -180,8 +180,8 @@ TEST(Transition, SeesPackedAxesAsStridedPieces) {
       ir::OpKind::Elementwise, "add",
       {test::parallel("r", 3, ir::TileDim::Elements), test::parallel("h", 2, ir::TileDim::Elements),
        test::parallel("k", 4, ir::TileDim::Elements)});
-  merged.reads(ir::Home::Activation, {3, 8}, {test::along(AxisId{0}), test::mapped({1, 2}, {4, 1})})
-      .writes({3, 8}, {test::along(AxisId{0}), test::mapped({1, 2}, {4, 1})});
+  merged.reads(ir::Home::Activation, {3, 8}, {test::along(AxisId{0}), test::mapped({AxisId{1}, AxisId{2}}, {4, 1})})
+      .writes({3, 8}, {test::along(AxisId{0}), test::mapped({AxisId{1}, AxisId{2}}, {4, 1})});
   expect_conservation(merged, OperandId{1}, test::softmax(3, 8), OperandId{0}, small_chip(8));
   expect_conservation(test::softmax(3, 8), OperandId{1}, merged, OperandId{0}, small_chip(8));
 }
@@ -212,7 +212,7 @@ TEST(Transition, CountsARunForEveryIndexOfAStridedPiece) {
   whole.reads(ir::Home::Activation, {16}, {test::along(AxisId{0})}).writes({16}, {test::along(AxisId{0})});
   test::OneOp strided(ir::OpKind::Elementwise, "exp",
                       {test::parallel("i", 8, ir::TileDim::Elements)});
-  strided.reads(ir::Home::Activation, {16}, {test::mapped({0}, {2})}).writes({8}, {test::along(AxisId{0})});
+  strided.reads(ir::Home::Activation, {16}, {test::mapped({AxisId{0}}, {2})}).writes({8}, {test::along(AxisId{0})});
   const chip::Chip chip = small_chip(2);
   const auto one = complete_plan(whole.graph, whole.op(), {1}, {{}, {}}, chip);
   const auto two = complete_plan(strided.graph, strided.op(), {2}, {{}, {}}, chip);

@@ -51,7 +51,7 @@ TEST_F(ValidatePlan, RefusesProductsThatDoNotFitTheirType) {
   ExecutePlan plan{.factors = {kLong, kLong, 1},
                    .temporal = {{}, {}, {}},
                    .pace = {0, 0, 0},
-                   .order = {0, 1},
+                   .order = {AxisId{0}, AxisId{1}},
                    .loops = {},
                    .mesh_dims = {-1, -1, -1}};
   EXPECT_THROW(validate(one.graph, one.op(), plan, chip_), InvalidInput);
@@ -124,7 +124,7 @@ TEST_F(ValidatePlan, RefusesAPaceLongerThanAPartition) {
 }
 
 TEST_F(ValidatePlan, RefusesAnOrderThatForgetsACutAxis) {
-  plan_.order = {1};
+  plan_.order = {AxisId{1}};
   refuses();
 }
 

@@ -24,7 +24,7 @@ inline ir::Operand operand(TensorId tensor, ir::Access access,
   ir::Operand out{
       .tensor = tensor, .access = access, .dims = {}, .indirect = std::nullopt, .spilled = false};
   for (const AxisId axis : axes) {
-    out.dims.push_back({.axes = {axis.value}, .coef = {1}, .offset = 0});
+    out.dims.push_back({.axes = {axis}, .coef = {1}, .offset = 0});
   }
   return out;
 }
@@ -54,8 +54,8 @@ inline OpId add_matmul(ir::Graph& graph, TensorId x, TensorId w, TensorId y) {
                  .size = shape(w)[DimId{0}],
                  .role = ir::AxisRole::Reduction,
                  .tile_dim = ir::TileDim::K}},
-       .operands = {operand(x, ir::Access::Read, {0, 2}), operand(w, ir::Access::Read, {2, 1}),
-                    operand(y, ir::Access::Write, {0, 1})},
+       .operands = {operand(x, ir::Access::Read, {AxisId{0}, AxisId{2}}), operand(w, ir::Access::Read, {AxisId{2}, AxisId{1}}),
+                    operand(y, ir::Access::Write, {AxisId{0}, AxisId{1}})},
        .flops = 2 * shape(x)[DimId{0}] * shape(w)[DimId{1}] * shape(w)[DimId{0}]});
   return OpId{static_cast<std::int32_t>(graph.ops.size()) - 1};
 }
@@ -79,7 +79,7 @@ inline OpId add_exp(ir::Graph& graph, TensorId x, TensorId y) {
                  .size = shape[DimId{1}],
                  .role = ir::AxisRole::Parallel,
                  .tile_dim = ir::TileDim::Elements}},
-       .operands = {operand(x, ir::Access::Read, {0, 1}), operand(y, ir::Access::Write, {0, 1})},
+       .operands = {operand(x, ir::Access::Read, {AxisId{0}, AxisId{1}}), operand(y, ir::Access::Write, {AxisId{0}, AxisId{1}})},
        .flops = shape[DimId{0}] * shape[DimId{1}]});
   return OpId{static_cast<std::int32_t>(graph.ops.size()) - 1};
 }
@@ -141,7 +141,7 @@ inline Chain chain() {
   add_matmul(c.graph, c.x, c.w0, c.y);
   add_exp(c.graph, c.y, c.z);
   add_matmul(c.graph, c.z, c.w1, c.out);
-  c.graph.outputs = {c.out.value};
+  c.graph.outputs = {c.out};
   c.ops = {cut(c.graph, OpId{0}, {1, 8, 1}), cut(c.graph, OpId{1}, {1, 8}), cut(c.graph, OpId{2}, {1, 8, 1})};
   return c;
 }
@@ -151,7 +151,7 @@ inline Program program_of(const Chain& c, const chip::Chip& chip) {
   const bool loads = chip.hbm.has_value();
   Program program{
       .ops = c.ops,
-      .code = issue(c.graph, loads ? std::vector<OpId>{0, 2} : std::vector<OpId>{},
+      .code = issue(c.graph, loads ? std::vector<OpId>{OpId{0}, OpId{2}} : std::vector<OpId>{},
                     {2, 2, 2}),
       .buffers = {}};
   program.buffers =

@@ -20,7 +20,7 @@ TEST(Buffers, LiveAsLongAsTheirContentIsNeeded) {
   const Chain c = chain();
   // preload 0, preload 2, execute 0, execute 1, execute 2
   const std::vector<Buffer> all =
-      buffers(c.graph, chip::small_chip(), c.ops, issue(c.graph, {0, 2}, {2, 2, 2}));
+      buffers(c.graph, chip::small_chip(), c.ops, issue(c.graph, {OpId{0}, OpId{2}}, {2, 2, 2}));
   const std::vector<Buffer> want{
       {OpId{0}, c.x, Role::Activation, {0}, {16}, 2, 2},  {OpId{0}, c.w0, Role::Preload, {0}, {1024}, 0, 2},
       {OpId{0}, c.x, Role::Execute, {0}, {1024}, 2, 2},   {OpId{0}, c.y, Role::Activation, {0}, {128}, 2, 3},
@@ -34,7 +34,7 @@ TEST(Buffers, OfAStoredTensorLiveUntilAPreloadBehindTheStoreIsAwaited) {
   c.graph.stores = {{.tensor = c.y, .op = OpId{0}, .run = {128}}};
   // preload 0, execute 0, store y, execute 1, preload 2, execute 2
   const std::vector<Buffer> waits =
-      buffers(c.graph, chip::small_chip(), c.ops, issue(c.graph, {0, 2}, {1, 1, 2}));
+      buffers(c.graph, chip::small_chip(), c.ops, issue(c.graph, {OpId{0}, OpId{2}}, {1, 1, 2}));
   EXPECT_EQ(buffers_of(waits, c.y), (std::vector<Buffer>{{OpId{0}, c.y, Role::Store, {0}, {128}, 1, 5}}));
 }
 
@@ -43,7 +43,7 @@ TEST(Buffers, OfAStoredTensorLiveToTheEndWhereNoPreloadFollows) {
   c.graph.stores = {{.tensor = c.y, .op = OpId{0}, .run = {128}}};
   // preload 0, preload 2, execute 0, store y, execute 1, execute 2
   const std::vector<Buffer> all =
-      buffers(c.graph, chip::small_chip(), c.ops, issue(c.graph, {0, 2}, {2, 2, 2}));
+      buffers(c.graph, chip::small_chip(), c.ops, issue(c.graph, {OpId{0}, OpId{2}}, {2, 2, 2}));
   EXPECT_EQ(buffers_of(all, c.y), (std::vector<Buffer>{{OpId{0}, c.y, Role::Store, {0}, {128}, 2, 5}}));
 }
 
@@ -52,7 +52,7 @@ TEST(Buffers, OfAStoredTensorStayActivationsWhileItIsRead) {
   c.graph.stores = {{.tensor = c.z, .op = OpId{1}, .run = {128}}};
   // preload 0, execute 0, execute 1, store z, preload 2, execute 2
   const std::vector<Buffer> all =
-      buffers(c.graph, chip::small_chip(), c.ops, issue(c.graph, {0, 2}, {1, 1, 2}));
+      buffers(c.graph, chip::small_chip(), c.ops, issue(c.graph, {OpId{0}, OpId{2}}, {1, 1, 2}));
   EXPECT_EQ(buffers_of(all, c.z).front(), (Buffer{OpId{1}, c.z, Role::Activation, {0}, {128}, 2, 5}));
 }
 

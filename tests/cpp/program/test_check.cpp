@@ -53,7 +53,7 @@ TEST(Check, AcceptsASpilledTensorThatReturns) {
   c.graph.ops[OpId{2}].operands[OperandId{0}].spilled = true;
   c.graph.stores = {{.tensor = c.z, .op = OpId{1}, .run = {128}}};
   c.ops[OpId{2}] = cut(c.graph, OpId{2}, {1, 8, 1});
-  Program program{.ops = c.ops, .code = issue(c.graph, {0, 2}, {1, 1, 2}), .buffers = {}};
+  Program program{.ops = c.ops, .code = issue(c.graph, {OpId{0}, OpId{2}}, {1, 1, 2}), .buffers = {}};
   const chip::Chip chip = chip::small_chip();
   program.buffers =
       place(buffers(c.graph, chip, program.ops, program.code), chip::room(chip)).value();
@@ -66,7 +66,7 @@ TEST(Check, AcceptsASpilledTensorThatReturns) {
 TEST(Check, TellsEqualOpsApart) {
   Chain c = chain();
   TensorId x = c.z;
-  std::vector<OpId> loads{0, 2};
+  std::vector<OpId> loads{OpId{0}, OpId{2}};
   for (int i = 0; i < 4; ++i) {
     const std::string layer = std::to_string(i);
     const TensorId w = add_tensor(c.graph, "w" + layer + "b", ir::Home::Weight, {64, 64});
@@ -108,7 +108,7 @@ TEST(Check, RefusesAMissingALateAndADoublePreload) {
 TEST(Check, RefusesAPreloadBeforeItsIndexIsMade) {
   const auto messages = check_changed([](Chain& c, Program&) {
     c.graph.ops[OpId{2}].operands[OperandId{1}].indirect =
-        ir::Indirect{.index = c.z, .dim = DimId{0}, .axes = {2}, .expected_picks = 64.0};
+        ir::Indirect{.index = c.z, .dim = DimId{0}, .axes = {AxisId{2}}, .expected_picks = 64.0};
   });
   EXPECT_TRUE(says(messages, {"preload of op 2", "before execute of op 1 (exp1)", "(z)"}));
 }

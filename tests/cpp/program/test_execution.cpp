@@ -84,7 +84,7 @@ TEST(Execution, PassesRotatingPartsRoundTheirRing) {
   Product one = product({4, 4, 1});
   one.plan.execute.temporal[OperandId{1}] = {1, 4};
   one.plan.execute.pace[AxisId{1}] = 4;
-  one.plan.execute.loops = {1};
+  one.plan.execute.loops = {AxisId{1}};
   const std::vector<partition::Layout> none;
   const Table<OperandId, const partition::Layout*> have(3, nullptr);
   const Execution execution = expand(one.placed(chip), have);
@@ -108,7 +108,7 @@ TEST(Execution, PassesPartsRoundTheCirclesOfTwoDimensions) {
   Product one = product({4, 1, 1});
   one.plan.execute.temporal[OperandId{1}] = {2, 2};
   one.plan.execute.pace = {0, 32, 32};
-  one.plan.execute.loops = {1, 2};
+  one.plan.execute.loops = {AxisId{1}, AxisId{2}};
   const Table<OperandId, const partition::Layout*> have(3, nullptr);
   const Execution execution = expand(one.placed(chip), have);
   EXPECT_EQ(execution.steps, 4);
@@ -134,7 +134,7 @@ TEST(Execution, CountsTheRunsOfASlabByWhatIsHeldAroundIt) {
   Product one = product({4, 1, 1});
   one.plan.execute.temporal[OperandId{1}] = {2, 2};
   one.plan.execute.pace = {0, 16, 32};
-  one.plan.execute.loops = {1, 2};
+  one.plan.execute.loops = {AxisId{1}, AxisId{2}};
   const std::vector<Rotation> turns = rotations(one.placed(chip));
   ASSERT_EQ(turns.size(), 2U);
   EXPECT_EQ(turns[1].bytes, 32 * 16 * 2);
@@ -149,8 +149,8 @@ TEST(Execution, FoldsTheRingsOfAMeshAsThePlannerPricesThem) {
   Product one = product({4, 4, 1});
   one.plan.execute.temporal[OperandId{1}] = {1, 4};
   one.plan.execute.pace[AxisId{1}] = 4;
-  one.plan.execute.loops = {1};
-  one.plan.execute.order = {0, 1};
+  one.plan.execute.loops = {AxisId{1}};
+  one.plan.execute.order = {AxisId{0}, AxisId{1}};
   one.plan.execute.mesh_dims = {0, 1, -1};
   const std::vector<Rotation> turns = rotations(one.placed(chip));
   ASSERT_EQ(turns.size(), 1U);
@@ -214,7 +214,7 @@ TEST(Transfers, CountWhatTheirListOfSendsAddsUpTo) {
   for (const bool multicast : {true, false}) {
     chip.interconnect.multicast = multicast;
     for (const Pattern pattern : {Pattern::Share, Pattern::Scatter}) {
-      const Exchange exchange{.groups = {{1, 4, 9, 16, 25}},
+      const Exchange exchange{.groups = {{CoreId{1}, CoreId{4}, CoreId{9}, CoreId{16}, CoreId{25}}},
                               .transfers = {{.pattern = pattern,
                                              .operand = OperandId{0},
                                              .from = -1,
@@ -240,7 +240,7 @@ std::vector<std::vector<std::int64_t>> fetched(const Cores& holders, const Cores
                                                bool with_holder, const chip::Chip& chip) {
   Exchange exchange{.groups = {holders}, .transfers = {}, .even_bytes = 0};
   for (const CoreId core : wanting) {
-    Cores to{core.value};
+    Cores to{core};
     if (with_holder && core != holders.back()) {
       to.push_back(holders.back());
       std::sort(to.begin(), to.end());
@@ -258,7 +258,7 @@ std::vector<std::vector<std::int64_t>> fetched(const Cores& holders, const Cores
   }
   std::vector<std::vector<std::int64_t>> sends;
   for_each_send(exchange, chip, [&](const Send& send) {
-    sends.push_back({send.core.value, send.bytes, send.runs});
+    sends.push_back({send.core, id_at<CoreId>(send.bytes), id_at<CoreId>(send.runs)});
     sends.back().insert(sends.back().end(), send.receivers.begin(), send.receivers.end());
   });
   return sends;
@@ -270,7 +270,7 @@ TEST(Transfers, FetchForOneCoreAsForOneOfSeveral) {
   chip.core.count = 16;
   Cores all(64);
   std::iota(all.begin(), all.end(), 0);
-  for (const Cores& holders : {Cores{5}, Cores{5, 7, 9}, Cores{3, 20, 21, 40}, all}) {
+  for (const Cores& holders : {Cores{CoreId{5}}, Cores{CoreId{5}, CoreId{7}, CoreId{9}}, Cores{CoreId{3}, CoreId{20}, CoreId{21}, CoreId{40}}, all}) {
     for (const bool multicast : {true, false}) {
       chip.interconnect.multicast = multicast;
       const auto alone = fetched(holders, all, false, chip);

@@ -31,12 +31,12 @@ TEST(Issue, LetsAsManyPreloadsAheadAsEachOpAllows) {
   const std::vector<Instruction> want{{Opcode::Preload, 0}, {Opcode::Execute, 0},
                                       {Opcode::Execute, 1}, {Opcode::Store, c.z.value},
                                       {Opcode::Preload, 2}, {Opcode::Execute, 2}};
-  EXPECT_EQ(issue(c.graph, {0, 2}, {1, 1, 2}), want);
+  EXPECT_EQ(issue(c.graph, {OpId{0}, OpId{2}}, {1, 1, 2}), want);
 }
 
 TEST(Issue, KeepsTheOrderOfPreloads) {
   const Chain c = chain();
-  const std::vector<Instruction> code = issue(c.graph, {2, 0}, {2, 2, 2});
+  const std::vector<Instruction> code = issue(c.graph, {OpId{2}, OpId{0}}, {2, 2, 2});
   EXPECT_EQ(code[0], (Instruction{Opcode::Preload, 2}));
   EXPECT_EQ(code[1], (Instruction{Opcode::Preload, 0}));
 }

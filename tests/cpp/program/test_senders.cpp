@@ -49,14 +49,14 @@ ir::Dim read_dim(Drawn& drawn, std::int64_t size, Table<AxisId, ir::Axis>& axes)
     case 1: {
       const std::int64_t step = drawn(2, 3);
       add(ceil_div(size, step));
-      return test::mapped({axis.value}, {step});
+      return test::mapped({axis}, {step});
     }
     case 2: {
       const std::int64_t window = drawn(2, 3);
       const std::int64_t step = drawn(1, 2);
       add(ceil_div(size, step));
       axes.push_back(test::reduction("k", window, ir::TileDim::Elements));
-      return test::mapped({axis.value, (axis + 1).value}, {step, 1}, -(window / 2));
+      return test::mapped({axis, axis + 1}, {step, 1}, -(window / 2));
     }
     default:
       add(size);

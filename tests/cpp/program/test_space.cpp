@@ -45,7 +45,7 @@ TEST(ExecuteSpace, IsACopyOfAnActivationThatRotates) {
   c.ops[OpId{2}] = cut(c.graph, OpId{2}, {1, 8, 1});
   c.ops[OpId{2}].execute.temporal[OperandId{0}] = {1, 8};
   c.ops[OpId{2}].execute.pace[AxisId{2}] = 8;
-  c.ops[OpId{2}].execute.loops = {2};
+  c.ops[OpId{2}].execute.loops = {AxisId{2}};
   const auto z = resting(c, c.z);
   EXPECT_EQ(
       execute_space(c.graph, c.graph.ops[OpId{2}], c.ops[OpId{2}], {&*z, nullptr, nullptr}, chip::small_chip()),

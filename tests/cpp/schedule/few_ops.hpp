@@ -24,19 +24,19 @@ inline ir::Graph few_ops(Random& random) {
   for (std::int64_t op = 2 + random.below(2); op > 0; --op) {
     switch (random.below(4)) {
       case 0:
-        x = TensorId{net.add(matmul(rows, width, width), {x.value})};
+        x = TensorId{net.add(matmul(rows, width, width), {x})};
         break;
       case 1:
-        x = TensorId{net.add(softmax(rows, width), {x.value})};
+        x = TensorId{net.add(softmax(rows, width), {x})};
         break;
       case 2:
-        x = TensorId{net.add(bias_add(rows, width), {x.value})};
+        x = TensorId{net.add(bias_add(rows, width), {x})};
         break;
       default:
-        x = TensorId{net.add(exp_of(rows, width), {x.value})};
+        x = TensorId{net.add(exp_of(rows, width), {x})};
     }
   }
-  net.add(exp_of(rows, width), {x.value}, ir::Home::Output);
+  net.add(exp_of(rows, width), {x}, ir::Home::Output);
   return net.done();
 }
 

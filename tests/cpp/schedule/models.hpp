@@ -132,22 +132,22 @@ struct Sizes {
 
 inline TensorId attention(Net& net, const Sizes& sizes, TensorId x) {
   const OneOp project = matmul(sizes.rows, sizes.width, sizes.width);
-  const std::int32_t query = net.add(project, {x.value});
-  const TensorId key = TensorId{net.add(project, {x.value})};
+  const TensorId query = TensorId{net.add(project, {x})};
+  const TensorId key = TensorId{net.add(project, {x})};
   net.store(key);
-  const TensorId value = TensorId{net.add(project, {x.value})};
+  const TensorId value = TensorId{net.add(project, {x})};
   net.store(value);
-  const std::int32_t score = net.add(scores(sizes.rows, sizes.keys, sizes.width), {query, key.value});
-  const std::int32_t weight = net.add(softmax(sizes.rows, sizes.keys), {score});
-  const std::int32_t mixed = net.add(values(sizes.rows, sizes.keys, sizes.width), {weight, value.value});
-  return TensorId{net.add(add_of(sizes.rows, sizes.width), {net.add(project, {mixed}), x.value})};
+  const std::int32_t score = net.add(scores(sizes.rows, sizes.keys, sizes.width), {query, key});
+  const TensorId weight = TensorId{net.add(softmax(sizes.rows, sizes.keys), {score})};
+  const std::int32_t mixed = net.add(values(sizes.rows, sizes.keys, sizes.width), {weight, value});
+  return TensorId{net.add(add_of(sizes.rows, sizes.width), {TensorId{net.add(project, {mixed})}, x})};
 }
 
 inline TensorId feed_forward(Net& net, const Sizes& sizes, TensorId x) {
-  const std::int32_t up = net.add(matmul(sizes.rows, sizes.inner, sizes.width), {x.value});
+  const std::int32_t up = net.add(matmul(sizes.rows, sizes.inner, sizes.width), {x});
   const std::int32_t bent = net.add(exp_of(sizes.rows, sizes.inner), {up});
-  const std::int32_t down = net.add(matmul(sizes.rows, sizes.width, sizes.inner), {bent});
-  return TensorId{net.add(add_of(sizes.rows, sizes.width), {down, x.value})};
+  const TensorId down = TensorId{net.add(matmul(sizes.rows, sizes.width, sizes.inner), {bent})};
+  return TensorId{net.add(add_of(sizes.rows, sizes.width), {down, x})};
 }
 
 /// Layers of attention, whose cache grows by stored rows, and of a feed-forward part, each around a
@@ -159,7 +159,7 @@ inline ir::Graph transformer(const Sizes& sizes) {
     x = sizes.keys > 0 ? attention(net, sizes, x) : x;
     x = sizes.inner > 0 ? feed_forward(net, sizes, x) : x;
   }
-  net.add(exp_of(sizes.rows, sizes.width), {x.value}, ir::Home::Output);
+  net.add(exp_of(sizes.rows, sizes.width), {x}, ir::Home::Output);
   return net.done();
 }
 
@@ -168,10 +168,10 @@ inline ir::Graph chain(std::int32_t layers, std::int64_t rows, std::int64_t widt
   Net net;
   TensorId x = net.tensor(ir::Home::Input, {rows, width});
   for (std::int32_t layer = 0; layer < layers; ++layer) {
-    x = TensorId{net.add(matmul(rows, width, width), {x.value})};
-    x = bent ? TensorId{net.add(exp_of(rows, width), {x.value})} : x;
+    x = TensorId{net.add(matmul(rows, width, width), {x})};
+    x = bent ? TensorId{net.add(exp_of(rows, width), {x})} : x;
   }
-  net.add(exp_of(rows, width), {x.value}, ir::Home::Output);
+  net.add(exp_of(rows, width), {x}, ir::Home::Output);
   return net.done();
 }
 
@@ -233,15 +233,15 @@ inline ir::Graph random_graph(Random& random) {
       } else if (kind == 1) {
         x = feed_forward(net, sizes, x);
       } else if (kind == 2) {
-        x = TensorId{net.add(bias_add(rows, width), {x.value})};
+        x = TensorId{net.add(bias_add(rows, width), {x})};
       } else if (kind == 3) {
-        x = TensorId{net.add(softmax(rows, width), {x.value})};
+        x = TensorId{net.add(softmax(rows, width), {x})};
       } else {
-        x = TensorId{net.add(matmul(rows, width, width), {x.value})};
+        x = TensorId{net.add(matmul(rows, width, width), {x})};
       }
     }
   }
-  net.add(exp_of(rows, width), {x.value}, ir::Home::Output);
+  net.add(exp_of(rows, width), {x}, ir::Home::Output);
   return net.done();
 }
 
@@ -266,11 +266,11 @@ inline ir::Graph two_products(Random& random) {
   const std::int64_t width = one_of<std::int64_t, 3>(random, {8, 10, 12});
   Net net;
   TensorId x = net.tensor(ir::Home::Input, {rows, width});
-  x = TensorId{net.add(matmul(rows, width, width), {x.value})};
+  x = TensorId{net.add(matmul(rows, width, width), {x})};
   if (random.below(2) == 0) {
-    x = TensorId{net.add(exp_of(rows, width), {x.value})};
+    x = TensorId{net.add(exp_of(rows, width), {x})};
   }
-  net.add(matmul(rows, width, width), {x.value}, ir::Home::Output);
+  net.add(matmul(rows, width, width), {x}, ir::Home::Output);
   return net.done();
 }
 

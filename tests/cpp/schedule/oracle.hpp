@@ -255,7 +255,7 @@ class Oracle {
   void issue_one(const Table<OpId, Bytes>& used, OpId last_slot, OpId op) {
     Table<OpId, Bytes> with(used);
     order_.push_back(op);
-    const OpId first = std::max({last_slot.value, problem_.not_before(op).value, 0});
+    const OpId first = std::max({last_slot, problem_.not_before(op), OpId{0}});
     for (OpId slot = op; slot >= first; --slot) {
       Bytes& at = with[slot];
       at += now_.piece[op];

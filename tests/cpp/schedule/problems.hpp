@@ -51,7 +51,7 @@ inline cost::PreloadState made_state(std::int64_t bytes, double distribute, doub
 /// that of one weight.
 inline cost::PlanOption made_option(std::int64_t bytes, double compute,
                                     std::vector<cost::PreloadState> states,
-                                    std::int32_t weight = 1) {
+                                    TensorId weight = TensorId{1}) {
   cost::PlanOption option{};
   option.footprint.tensors = {weight};
   option.footprint.tensor = {{bytes}};

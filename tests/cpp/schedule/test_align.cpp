@@ -28,7 +28,7 @@ struct Pair {
   [[nodiscard]] ir::Graph graph() const {
     test::Net net;
     const TensorId x = net.tensor(ir::Home::Input, {rows, width});
-    const std::int32_t y = net.add(test::exp_of(rows, width), {x.value});
+    const std::int32_t y = net.add(test::exp_of(rows, width), {x});
     net.add(test::matmul(rows, outs, width), {y}, ir::Home::Output);
     return net.done();
   }

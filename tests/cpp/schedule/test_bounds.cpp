@@ -30,13 +30,13 @@ ir::Graph tiny_graph(Random& random) {
   TensorId x = net.tensor(ir::Home::Input, {rows, width});
   const std::int64_t kind = random.below(4);
   if (kind == 0) {
-    x = TensorId{net.add(test::exp_of(rows, width), {x.value})};
+    x = TensorId{net.add(test::exp_of(rows, width), {x})};
   } else if (kind == 1) {
-    x = TensorId{net.add(test::bias_add(rows, width), {x.value})};
+    x = TensorId{net.add(test::bias_add(rows, width), {x})};
   } else if (kind == 2) {
-    x = TensorId{net.add(test::matmul(rows, width, width), {x.value})};
+    x = TensorId{net.add(test::matmul(rows, width, width), {x})};
   }
-  net.add(test::matmul(rows, width, width), {x.value}, ir::Home::Output);
+  net.add(test::matmul(rows, width, width), {x}, ir::Home::Output);
   return net.done();
 }
 

@@ -200,7 +200,7 @@ TEST(Ideal, IsTheSameOnAnyNumberOfThreads) {
 TEST(Ideal, HoldsAnIndirectOperandBackUntilItsIndexIsMade) {
   test::Net net;
   const TensorId x = net.tensor(ir::Home::Input, {8, 16});
-  const std::int32_t index = net.add(test::row_sum(8, 16), {x.value});
+  const std::int32_t index = net.add(test::row_sum(8, 16), {x});
   net.add(test::embedding(8, 64, 16), {index}, ir::Home::Output);
   const ir::Graph graph = net.done();
   const chip::Chip chip = test::tight_chip(16, 65536);

@@ -112,7 +112,7 @@ TEST(Induction, CopiesLayersWhoseStatesAreLoweredFromAfar) {
     front_of.push_back(op.index() % 2 == 0 && (op + 1).index() < graph.ops.size() ? 0 : 1);
   }
   const cost::Front bent =
-      test::made_front({test::made_option(0, 0.5, {test::made_state(0, 0.0, 0.0)}, 2)});
+      test::made_front({test::made_option(0, 0.5, {test::made_state(0, 0.0, 0.0)}, TensorId{2})});
   Random random{61};
   int copied = 0;
   for (int round = 0; round < 150; ++round) {
@@ -161,9 +161,9 @@ class InductionOfTwo : public ::testing::Test {
         test::made_front({test::made_option(100, 1.0, {test::made_state(100, 0.0, 1.0)}),
                           test::made_option(40, 1.0 + slower, {test::made_state(40, 0.0, 1.0)})});
     const cost::Front second =
-        test::made_front({test::made_option(60, 1.0, {test::made_state(60, 0.0, load)}, 3)});
+        test::made_front({test::made_option(60, 1.0, {test::made_state(60, 0.0, load)}, TensorId{3})});
     const cost::Front last =
-        test::made_front({test::made_option(0, 1.0, {test::made_state(0, 0.0, 0.0)}, 2)});
+        test::made_front({test::made_option(0, 1.0, {test::made_state(0, 0.0, 0.0)}, TensorId{2})});
     const Problem problem(graph_, chip_, tiles_, {first, second, last}, {0, 1, 2});
     return induce(problem, {.share = 0.0, .drag = 0.0}, {140}).choices.front().option;
   }
@@ -187,15 +187,15 @@ TEST_F(InductionOfTwo, SlowsTheExecuteWhereThatIsCheaperThanALatePreload) {
 class InductionOfThree : public ::testing::Test {
  protected:
   Table<OpId, Choice> choices(std::int64_t first, std::int64_t second) {
-    const auto alone = [](std::int64_t bytes, std::int32_t weight) {
+    const auto alone = [](std::int64_t bytes, TensorId weight) {
       return test::made_front(
           {test::made_option(bytes, 10.0, {test::made_state(10, 0.0, 1.0)}, weight)});
     };
     const cost::Front waits = test::made_front({test::made_option(
-        80, 10.0, {test::made_state(80, 0.0, 9.5), test::made_state(40, 1.0, 9.5)}, 5)});
+        80, 10.0, {test::made_state(80, 0.0, 9.5), test::made_state(40, 1.0, 9.5)}, TensorId{5})});
     const cost::Front last =
-        test::made_front({test::made_option(0, 1.0, {test::made_state(0, 0.0, 0.0)}, 2)});
-    const Problem problem(graph_, chip_, tiles_, {alone(first, 1), alone(second, 3), waits, last},
+        test::made_front({test::made_option(0, 1.0, {test::made_state(0, 0.0, 0.0)}, TensorId{2})});
+    const Problem problem(graph_, chip_, tiles_, {alone(first, TensorId{1}), alone(second, TensorId{3}), waits, last},
                           {0, 1, 2, 3});
     return induce(problem, {.share = 0.0, .drag = 0.0}, {200}).choices;
   }

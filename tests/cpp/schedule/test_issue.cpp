@@ -110,7 +110,7 @@ TEST_F(IssueEarly, CountsAgainstThePreloadRoomOnlyWhatWaits) {
 TEST_F(IssueEarly, ObeysTheFirstSlotOfAnOp) {
   const Situation now = of({10, 10, 10, 10, 10, 10, 10, 10}, {5, 5, 5, 5, 5, 5, 5, 0});
   Space limits = space(1000);
-  limits.not_before = {0, 0, 2, 0, 3, 0, 0, 0};
+  limits.not_before = {OpId{0}, OpId{0}, OpId{2}, OpId{0}, OpId{3}, OpId{0}, OpId{0}, OpId{0}};
   const Issue issue = issue_early(problem_, now, problem_.loaded(), limits);
   EXPECT_EQ(issue.issued_before, (std::vector<std::int32_t>{2, 2, 4, 7, 7, 7, 7, 7}));
 }
@@ -181,7 +181,7 @@ TEST(IssueEarlyOfManyOps, LetsNoMoreThan128PreloadsWait) {
 TEST(IssueEarlyOfIndirectOperands, WaitsForTheOpThatMakesTheIndex) {
   test::Net net;
   const TensorId first = net.tensor(ir::Home::Input, {8});
-  std::int32_t picked = net.add(test::embedding(8, 64, 16), {first.value});
+  std::int32_t picked = net.add(test::embedding(8, 64, 16), {first});
   picked = net.add(test::exp_of(8, 16), {picked});
   const std::int32_t index = net.add(test::row_sum(8, 16), {picked});
   net.add(test::exp_of(8, 16), {picked}, ir::Home::Output);

@@ -43,21 +43,21 @@ ir::Graph oracle_graph(Random& random) {
     const std::int64_t kind = random.below(8);
     if (kind < 5) {
       const std::int64_t wide = test::one_of(random, widths);
-      x = TensorId{net.add(test::matmul(rows, wide, width), {x.value})};
+      x = TensorId{net.add(test::matmul(rows, wide, width), {x})};
       width = wide;
       if (kind == 0) {
         net.store(x);
       }
     } else if (kind == 5) {
-      x = TensorId{net.add(test::bias_add(rows, width), {x.value})};
+      x = TensorId{net.add(test::bias_add(rows, width), {x})};
     } else if (width == kept_width) {
-      x = TensorId{net.add(test::add_of(rows, width), {x.value, kept.value})};
+      x = TensorId{net.add(test::add_of(rows, width), {x, kept})};
       kept = x;
     } else {
-      x = TensorId{net.add(test::exp_of(rows, width), {x.value})};
+      x = TensorId{net.add(test::exp_of(rows, width), {x})};
     }
   }
-  net.add(test::matmul(rows, test::one_of(random, widths), width), {x.value}, ir::Home::Output);
+  net.add(test::matmul(rows, test::one_of(random, widths), width), {x}, ir::Home::Output);
   return net.done();
 }
 

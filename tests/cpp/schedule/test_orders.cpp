@@ -89,8 +89,8 @@ TEST(Orders, BeginWithTheOrderOfTheExecutes) {
 }
 
 TEST(Orders, AreAsFarApartAsTheirEntriesMoved) {
-  EXPECT_DOUBLE_EQ(edit_distance({4, 7, 9}, {4, 7, 9}), 0.0);
-  EXPECT_DOUBLE_EQ(edit_distance({4, 7, 9, 12}, {7, 4, 9, 12}), 0.5);
+  EXPECT_DOUBLE_EQ(edit_distance({OpId{4}, OpId{7}, OpId{9}}, {OpId{4}, OpId{7}, OpId{9}}), 0.0);
+  EXPECT_DOUBLE_EQ(edit_distance({OpId{4}, OpId{7}, OpId{9}, OpId{12}}, {OpId{7}, OpId{4}, OpId{9}, OpId{12}}), 0.5);
   EXPECT_DOUBLE_EQ(edit_distance({}, {}), 0.0);
 }
 
@@ -136,7 +136,7 @@ TEST(IssueInOrder, EqualsIssueEarlyInTheOrderOfExecutes) {
 TEST(IssueInOrder, LeavesRoomForPreloadsThatComeLaterAndExecuteEarlier) {
   const Table<OpId, Bytes> base{{10}, {10}, {10}};
   const Table<OpId, Bytes> piece{{30}, {30}, {40}};
-  const Order order{2, 0, 1};
+  const Order order{OpId{2}, OpId{0}, OpId{1}};
   const Issue fits = issue_in_order(base, piece, order, Order(3, OpId{0}), {110});
   ASSERT_FALSE(fits.shortage);
   EXPECT_EQ(fits.issued_before, (Order{3, 3, 3}));  // 10 + 30 + 30 + 40 before the first execute.
@@ -150,7 +150,7 @@ TEST(IssueInOrder, KeepsFirstSlots) {
   Situation now{.works = {}, .loads = {}, .base = {{0}, {0}, {0}, {0}}, .piece = {}, .rest = {}};
   now.piece = {{1}, {1}, {1}, {1}};
   EXPECT_EQ(issue_usual(now, {10}).issued_before, (Order{4, 4, 4, 4}));
-  const Issue late = issue_in_order(now.base, now.piece, {0, 1, 2, 3}, {0, 0, 1, 3}, {10});
+  const Issue late = issue_in_order(now.base, now.piece, {OpId{0}, OpId{1}, OpId{2}, OpId{3}}, {OpId{0}, OpId{0}, OpId{1}, OpId{3}}, {10});
   EXPECT_EQ(late.issued_before, (Order{2, 3, 3, 4}));
 }
 

@@ -25,9 +25,9 @@ PairBound made_up(std::vector<cost::Holding> first, std::vector<cost::Holding> s
                   double between, double load) {
   test::Net net;
   TensorId x = net.tensor(ir::Home::Input, {4, 8});
-  x = TensorId{net.add(test::matmul(4, 8, 8), {x.value})};
-  x = TensorId{net.add(test::exp_of(4, 8), {x.value})};
-  net.add(test::matmul(4, 8, 8), {x.value}, ir::Home::Output);
+  x = TensorId{net.add(test::matmul(4, 8, 8), {x})};
+  x = TensorId{net.add(test::exp_of(4, 8), {x})};
+  net.add(test::matmul(4, 8, 8), {x}, ir::Home::Output);
   const ir::Graph graph = net.done();
   chip::Chip chip = test::tight_chip(4, 1000);
   chip.interconnect.link_rate = 1e9;
@@ -35,7 +35,7 @@ PairBound made_up(std::vector<cost::Holding> first, std::vector<cost::Holding> s
   std::vector<cost::Front> fronts(3);
   fronts[0].floor.holdings = std::move(first);
   fronts[2].floor.holdings = std::move(second);
-  for (const OpId op : {std::size_t{0}, std::size_t{2}}) {
+  for (const OpId op : {id_at<OpId>(std::size_t{0}), id_at<OpId>(std::size_t{2})}) {
     fronts[op.index()].floor.execute = fronts[op.index()].floor.holdings.front().execute;
   }
   fronts[1].floor.execute = {between};
@@ -142,9 +142,9 @@ ir::Graph normalized_product(Random& random) {
   const std::int64_t width = test::one_of<std::int64_t, 3>(random, {4, 6, 8});
   test::Net net;
   TensorId x = net.tensor(ir::Home::Input, {rows, width});
-  x = TensorId{net.add(test::matmul(rows, width, width), {x.value})};
-  x = TensorId{net.add(test::matmul(rows, width, width), {x.value})};
-  net.add(test::softmax(rows, width), {x.value}, ir::Home::Output);
+  x = TensorId{net.add(test::matmul(rows, width, width), {x})};
+  x = TensorId{net.add(test::matmul(rows, width, width), {x})};
+  net.add(test::softmax(rows, width), {x}, ir::Home::Output);
   return net.done();
 }
 

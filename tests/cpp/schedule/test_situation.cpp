@@ -228,13 +228,13 @@ TEST(Situation, CountsPreloadsAtTheStateThatIsChosen) {
 ir::Graph residual(bool late) {
   test::Net net;
   TensorId x = net.tensor(ir::Home::Input, {8, 64});
-  x = TensorId{net.add(test::matmul(8, 64, 64), {x.value})};
-  const TensorId early = TensorId{net.add(test::exp_of(8, 64), {x.value})};
+  x = TensorId{net.add(test::matmul(8, 64, 64), {x})};
+  const TensorId early = TensorId{net.add(test::exp_of(8, 64), {x})};
   x = early;
   for (int k = 0; k < 4; ++k) {
-    x = TensorId{net.add(test::matmul(8, 64, 64), {x.value})};
+    x = TensorId{net.add(test::matmul(8, 64, 64), {x})};
   }
-  net.add(test::add_of(8, 64), {x.value, late ? early.value : x.value}, ir::Home::Output);
+  net.add(test::add_of(8, 64), {x, late ? early : x}, ir::Home::Output);
   return net.done();
 }
 
@@ -261,10 +261,10 @@ TEST(Situation, CountsAResultThatWaitsForALaterReader) {
 TEST(Situation, CountsAGraphInputFromItsFirstReaderToItsLast) {
   test::Net net;
   const TensorId x = net.tensor(ir::Home::Input, {8, 64});
-  std::int32_t y = net.add(test::matmul(8, 64, 64), {net.tensor(ir::Home::Input, {8, 64}).value});
-  y = net.add(test::add_of(8, 64), {y, x.value});
-  y = net.add(test::matmul(8, 64, 64), {y});
-  y = net.add(test::add_of(8, 64), {y, x.value});
+  TensorId y = TensorId{net.add(test::matmul(8, 64, 64), {net.tensor(ir::Home::Input, {8, 64})})};
+  y = TensorId{net.add(test::add_of(8, 64), {y, x})};
+  y = TensorId{net.add(test::matmul(8, 64, 64), {y})};
+  y = TensorId{net.add(test::add_of(8, 64), {y, x})};
   net.add(test::exp_of(8, 64), {y}, ir::Home::Output);
   const ir::Graph graph = net.done();
   const chip::Chip chip = test::tight_chip(16, 1 << 20);

@@ -46,7 +46,7 @@ ir::Graph two_products(ir::DType accumulate = ir::DType::F16) {
   const TensorId x = net.tensor(ir::Home::Input, {8, 64});
   test::OneOp down = test::matmul(8, 64, 128);
   down.op().accumulate = accumulate;
-  const std::int32_t y = net.add(down, {net.add(test::matmul(8, 128, 64), {x.value})});
+  const std::int32_t y = net.add(down, {net.add(test::matmul(8, 128, 64), {x})});
   net.add(test::exp_of(8, 64), {y}, ir::Home::Output);
   return net.done();
 }
@@ -119,8 +119,8 @@ TEST(OneChip, GathersAndScattersAlongTheAxisOfTheChips) {
   EXPECT_EQ(gather.kind, ir::OpKind::AllGather);
   ASSERT_EQ(gather.axes.size(), 3U);
   EXPECT_EQ(gather.axes[AxisId{2}].size, 4);
-  EXPECT_EQ(gather.operands[OperandId{0}].dims[DimId{1}], (ir::Dim{.axes = {1}, .coef = {1}, .offset = 0}));
-  EXPECT_EQ(gather.operands[OperandId{1}].dims[DimId{1}], (ir::Dim{.axes = {2, 1}, .coef = {32, 1}, .offset = 0}));
+  EXPECT_EQ(gather.operands[OperandId{0}].dims[DimId{1}], (ir::Dim{.axes = {AxisId{1}}, .coef = {1}, .offset = 0}));
+  EXPECT_EQ(gather.operands[OperandId{1}].dims[DimId{1}], (ir::Dim{.axes = {AxisId{2}, AxisId{1}}, .coef = {32, 1}, .offset = 0}));
 }
 
 TEST(OneChip, GathersPartsOfWhichTheLastAreShort) {
@@ -155,12 +155,12 @@ TEST(OneChip, SlicesWhatIsWholeAndReadInParts) {
 ir::Graph growing_cache(Bytes run) {
   test::Net net;
   const TensorId x = net.tensor(ir::Home::Input, {8, 64});
-  const TensorId rows = TensorId{net.add(test::matmul(8, 64, 64), {x.value})};
+  const TensorId rows = TensorId{net.add(test::matmul(8, 64, 64), {x})};
   net.store(rows, run);
   test::OneOp scores = test::scores(8, 128, 64);
   scores.op().operands[OperandId{1}].input = TensorId{1};
   scores.op().operands[OperandId{2}].input = TensorId{1};
-  const std::int32_t out = net.add(scores, {net.add(test::exp_of(8, 64), {x.value}), rows.value});
+  const std::int32_t out = net.add(scores, {TensorId{net.add(test::exp_of(8, 64), {x})}, rows});
   net.add(test::exp_of(8, 128), {out}, ir::Home::Output);
   return net.done();
 }

@@ -128,14 +128,14 @@ TEST(Shard, SolvesLayersOnceBeneathATensorThatSpansThem) {
   test::Net net;
   TensorId x = net.tensor(ir::Home::Input, {8, 64});
   const TensorId condition = net.tensor(ir::Home::Input, {8, 64});
-  std::int32_t first = -1;
+  TensorId first = TensorId::none;
   for (std::int32_t layer = 0; layer < 12; ++layer) {
-    const std::int32_t bent = net.add(test::exp_of(8, 64), {condition.value});
+    const TensorId bent = TensorId{net.add(test::exp_of(8, 64), {condition})};
     first = layer == 1 ? bent : first;  // Layer 0 has another input.
     const std::int32_t scaled = net.add(test::matmul(8, 64, 64), {bent});
-    x = TensorId{net.add(test::add_of(8, 64), {net.add(test::matmul(8, 64, 64), {x.value}), scaled})};
+    x = TensorId{net.add(test::add_of(8, 64), {net.add(test::matmul(8, 64, 64), {x}), scaled})};
   }
-  net.add(test::add_of(8, 64), {x.value, first}, ir::Home::Output);
+  net.add(test::add_of(8, 64), {x, first}, ir::Home::Output);
   const ir::Graph graph = net.done();
   ASSERT_TRUE(graph.repeat);
   EXPECT_EQ(first_to_repeat(graph, uses(graph)), 2)
@@ -280,7 +280,7 @@ ir::Graph random_graph(Random& random) {
   constexpr std::int64_t kRows = 8;
   constexpr std::int64_t kWidth = 16;
   std::vector<std::int32_t> made{
-      net.add(test::exp_of(kRows, kWidth), {net.tensor(ir::Home::Input, {kRows, kWidth}).value})};
+      net.add(test::exp_of(kRows, kWidth), {net.tensor(ir::Home::Input, {kRows, kWidth})})};
   const auto any = [&] {
     return made[static_cast<std::size_t>(random.below(static_cast<std::int64_t>(made.size())))];
   };

@@ -49,7 +49,7 @@ test::OneOp heads(std::int64_t count) {
   test::OneOp one(ir::OpKind::Elementwise, "exp",
                   {test::parallel("h", count, ir::TileDim::Elements),
                    test::parallel("d", 8, ir::TileDim::Elements)});
-  one.reads(ir::Home::Activation, {count * 8}, {test::mapped({0, 1}, {8, 1})})
+  one.reads(ir::Home::Activation, {count * 8}, {test::mapped({AxisId{0}, AxisId{1}}, {8, 1})})
       .writes({count, 8}, {test::along(AxisId{0}), test::along(AxisId{1})});
   return one;
 }
@@ -82,7 +82,7 @@ TEST(Splits, OfMergedHeadsCutTheHeadsAndNotWhatIsInside) {
       ir::OpKind::Elementwise, "exp",
       {test::parallel("r", 3, ir::TileDim::Elements), test::parallel("h", 4, ir::TileDim::Elements),
        test::parallel("d", 8, ir::TileDim::Elements)});
-  one.reads(ir::Home::Activation, {3, 32}, {test::along(AxisId{0}), test::mapped({1, 2}, {8, 1})})
+  one.reads(ir::Home::Activation, {3, 32}, {test::along(AxisId{0}), test::mapped({AxisId{1}, AxisId{2}}, {8, 1})})
       .writes({3, 4, 8}, {test::along(AxisId{0}), test::along(AxisId{1}), test::along(AxisId{2})});
   const std::vector<Split> found = splits(one.graph, one.op(), PartLengths(one.graph, 4));
   EXPECT_EQ(found, (std::vector<Split>{{.axis = AxisId::none, .part = 0, .forms = {whole(), whole()}},
@@ -95,7 +95,7 @@ TEST(Splits, OfAHaloAreRefused) {
   test::OneOp one(
       ir::OpKind::Pool, "sumpool2d",
       {test::parallel("i", 8, ir::TileDim::OutW), test::reduction("k", 3, ir::TileDim::KernelW)});
-  one.reads(ir::Home::Activation, {10}, {test::mapped({0, 1}, {1, 1})})
+  one.reads(ir::Home::Activation, {10}, {test::mapped({AxisId{0}, AxisId{1}}, {1, 1})})
       .writes({8}, {test::along(AxisId{0})});
   EXPECT_EQ(axes(splits(one.graph, one.op(), PartLengths(one.graph, 2))),
             (std::vector<std::int32_t>{-1}));

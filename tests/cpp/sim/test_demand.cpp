@@ -74,7 +74,7 @@ program::Loading random_loading(Random& random, const chip::Chip& chip) {
     const CoreId core = CoreId{random_core(random, chip)};
     const auto there = static_cast<std::int32_t>(core.value / chip.core.count);
     const std::int64_t bytes = 8 * (1 + random.below(500));
-    loading.pieces.push_back({.operand = OperandId{0}, .chip = there, .bytes = bytes, .cores = {core.value}});
+    loading.pieces.push_back({.operand = OperandId{0}, .chip = there, .bytes = bytes, .cores = {core}});
     loading.hbm_bytes[subscript(there)] += bytes;
   }
   return loading;

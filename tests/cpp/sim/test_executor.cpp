@@ -104,7 +104,7 @@ TEST(Executor, SplitsTheTimeToThePicosecond) {
 TEST(Executor, DrawsComputeOutByWhatArrivesAtItsSram) {
   Chain chain = program::chain();
   program::Program program = program_of(chain, chip::small_chip());
-  program.code = program::issue(chain.graph, {0, 2}, {1, 2, 2});
+  program.code = program::issue(chain.graph, {OpId{0}, OpId{2}}, {1, 2, 2});
   const sim::Run done =
       simulate(chain.graph, chip::small_chip(), program, microsecond(), Fidelity::Core);
   EXPECT_EQ(done.ops[OpId{1}].sram_contention, Picoseconds{64'000});

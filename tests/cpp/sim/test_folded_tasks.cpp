@@ -12,7 +12,7 @@ namespace {
 Body around(std::int32_t count, std::int64_t bytes) {
   Body body;
   for (const CoreId core : first_ids<CoreId>(count)) {
-    send_over(body, bytes, {core.value, count + (((core + 1).value) % count)});
+    send_over(body, bytes, {core, CoreId{count + (((core + 1).value) % count)}});
   }
   return body;
 }
@@ -42,8 +42,8 @@ TEST(FoldedTasks, WhatIsEqualIsPlayedOnce) {
 
 TEST(FoldedTasks, WhatMovesOtherBytesStaysApart) {
   TaskGraph graph;
-  Body body = one_send(1'000, {0});
-  send_over(body, 2'000, {1});
+  Body body = one_send(1'000, {CoreId{0}});
+  send_over(body, 2'000, {CoreId{1}});
   graph.play(graph.add_stream(), graph.add(std::move(body)));
   const FoldedTasks folded = fold_tasks(task_links(3), graph);
   EXPECT_EQ(folded.machine.resources.size(), 3U);

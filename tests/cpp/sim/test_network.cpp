@@ -449,7 +449,7 @@ TEST(Trees, AddUpWhatWaysOfEitherTurnCarryOnSeveralChips) {
       const std::int64_t to = random.below(30);
       const chip::Turn turn = random.below(2) == 0 ? chip::Turn::RowFirst : chip::Turn::ColumnFirst;
       const std::int64_t bytes = 1 + random.below(9);
-      const Table<CoreId, CoreId> receiver{static_cast<std::int32_t>(first + to)};
+      const Table<CoreId, CoreId> receiver{id_at<CoreId>(first + to)};
       std::vector<chip::Hop> hops;
       network.lines().way(from, to, turn, hops);
       std::int64_t links = 0;  // those into which a byte comes

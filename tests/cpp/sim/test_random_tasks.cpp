@@ -4,8 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include "elk/base/ids.hpp"
 #include "elk/base/parallel.hpp"
 #include "elk/base/random.hpp"
+#include "elk/base/table.hpp"
 #include "elk/sim/tasks/folded_tasks.hpp"
 #include "sim/tasks.hpp"
 
@@ -18,7 +20,7 @@ const std::vector<std::uint8_t> kEveryLink(kLinks, 1);
 Body random_body(Random& random) {
   Body body;
   for (std::int64_t sends = random.below(6); sends > 0; --sends) {
-    std::vector<std::int32_t> links(kLinks);
+    std::vector<CoreId> links(kLinks);
     std::iota(links.begin(), links.end(), 0);
     for (std::size_t l = links.size(); l > 1; --l) {
       std::swap(links[l - 1],
@@ -125,7 +127,7 @@ TEST(RandomTasks, AnExclusiveLinkIsBusyForEachSendAlone) {
 TEST(RandomTasks, LinksThatNoOtherSendCrossesAreAlikeSharedAndExclusive) {
   Random random{11};
   TaskGraph graph;
-  for (std::int32_t link = 0; link < kLinks; ++link) {
+  for (const CoreId link : first_ids<CoreId>(kLinks)) {
     graph.play(graph.add_stream(), graph.add(one_send(random.below(9'000), {link})));
   }
   EXPECT_EQ(play_tasks(task_links(kLinks), graph).tasks,

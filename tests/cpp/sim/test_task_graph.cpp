@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "elk/base/errors.hpp"
+#include "elk/base/ids.hpp"
 #include "elk/sim/tasks/task_graph.hpp"
 #include "sim/tasks.hpp"
 
@@ -21,7 +22,7 @@ TEST(TaskGraph, StreamsAndBodiesHaveToBeThere) {
   EXPECT_THROW(graph.wait({0}, {1}), InvalidInput);
   const StreamId stream = graph.add_stream();
   EXPECT_THROW(graph.play(stream, {0}), InvalidInput);
-  EXPECT_NO_THROW(graph.play(stream, graph.add(one_send(1, {0}))));
+  EXPECT_NO_THROW(graph.play(stream, graph.add(one_send(1, {CoreId{0}}))));
 }
 
 TEST(TaskGraph, TimesAndBytesAreNotNegative) {
@@ -36,8 +37,8 @@ TEST(TaskGraph, TimesAndBytesAreNotNegative) {
 }
 
 TEST(TaskGraph, ABodyKnowsTheWayOfEachSend) {
-  Body body = one_send(5, {1, 2});
-  send_over(body, 6, {3});
+  Body body = one_send(5, {CoreId{1}, CoreId{2}});
+  send_over(body, 6, {CoreId{3}});
   ASSERT_EQ(body.sends().size(), 2U);
   EXPECT_EQ(body.uses_of(body.sends()[0]).size(), 2U);
   EXPECT_EQ(body.uses_of(body.sends()[1]).front(), (Use{{3}, 1}));
