@@ -18,12 +18,12 @@ TimelineResult forecast(const Timeline& timeline, const Sharing& sharing) {
 }
 
 inline void Forecaster::end_head() {
-  const OpId head = queue_[head_];
-  if (head == OpId::none) {
-    result_.stores[static_cast<std::size_t>(-1 - head.value)].end = {now_};
+  const std::int32_t head = queue_[head_];
+  if (head < 0) {
+    result_.stores[static_cast<std::size_t>(-1 - head)].end = {now_};
   } else {
-    result_.preloads[head].end = {now_};
-    done_[head] = 1;
+    result_.preloads[OpId{head}].end = {now_};
+    done_[OpId{head}] = 1;
   }
   free_since_ = now_;
   started_ = false;
@@ -37,16 +37,16 @@ inline void Forecaster::start_head() {
   started_ = true;
   const bool idle = head_ == 0 || free_since_ < now_;
   coming_ = idle ? sharing_.hbm_latency.value : 0.0;
-  const OpId head = queue_[head_];
+  const std::int32_t head = queue_[head_];
   const Load* load = nullptr;
-  if (head == OpId::none) {
-    const auto store = static_cast<std::size_t>(-1 - head.value);
+  if (head < 0) {
+    const auto store = static_cast<std::size_t>(-1 - head);
     result_.stores[store].begin = {now_};
     load = &timeline_.write_backs[store].load;
     remaining_ = load->time.value;
   } else {
-    result_.preloads[head].begin = {now_};
-    load = &timeline_.loads[head];
+    result_.preloads[OpId{head}].begin = {now_};
+    load = &timeline_.loads[OpId{head}];
     remaining_ = load->time.value * sharing_.slowness;
   }
   const double share = load->share;
@@ -190,14 +190,14 @@ const TimelineResult& Forecaster::forecast(const Timeline& timeline, const Shari
     run(timeline.works[op]);
     result_.executes[op].end = {now_};
     while (store < timeline.write_backs.size() && timeline.write_backs[store].op == op) {
-      queue_.push_back(OpId{-1 - static_cast<std::int32_t>(store)});
+      queue_.push_back(-1 - static_cast<std::int32_t>(store));
       ++store;
     }
   }
   const double last_execute = now_;
   double last_store = 0.0;
   while (head_ < queue_.size()) {
-    const bool is_store = queue_[head_] == OpId::none;
+    const bool is_store = queue_[head_] < 0;
     finish_head();
     last_store = is_store ? now_ : last_store;
   }

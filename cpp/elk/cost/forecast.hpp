@@ -107,7 +107,7 @@ class Forecaster {
   void reset();
   void issue_preloads(std::size_t upto) {
     for (; issued_ < upto; ++issued_) {
-      queue_.push_back(timeline_.preload_order[issued_]);
+      queue_.push_back(timeline_.preload_order[issued_].value);
     }
   }
   void wait_for_preload(OpId op);
@@ -129,7 +129,8 @@ class Forecaster {
   Timeline timeline_{};
   Sharing sharing_{};
   TimelineResult result_;
-  std::vector<OpId> queue_;  // ops whose preloads, and -1 - stores that the HBM goes through
+  std::vector<std::int32_t>
+      queue_;  // ops whose preloads, and -1 - stores that the HBM goes through
   Table<OpId, std::int8_t> done_;
   std::size_t issued_ = 0;
   std::size_t head_ = 0;

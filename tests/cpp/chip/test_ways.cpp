@@ -144,13 +144,13 @@ TEST(Ways, DataForAPartOfTheGridEnterBesideIt) {
   EXPECT_EQ(nodes_beside(chip, {4, 8, 1}), std::vector<std::int64_t>{22});
   std::vector<CoreId> receivers;
   for (const CoreId core : first_ids<CoreId>(32)) {
-    receivers.push_back({core.value});
+    receivers.push_back(core);
   }
   EXPECT_EQ(area_of(chip, receivers)[0], 4);
   const auto entries = entry_nodes(chip, receivers, area_of(chip, receivers));
   const std::vector<CoreId> nodes = attached_cores(chip).front();
   for (const std::int32_t entry : entries.front()) {
-    const CoreId core = CoreId{nodes[static_cast<std::size_t>(entry)].value};
+    const CoreId core{nodes[static_cast<std::size_t>(entry)].value};
     EXPECT_TRUE(core.value / 8 < 4 || core.value / 8 == 7);
   }
 }

@@ -22,7 +22,7 @@ namespace elk::schedule {
 
 using Amounts = Table<CoreId, std::int64_t>;  // bytes, of every core
 
-inline constexpr OpId kNoOp = id_at<OpId>(std::numeric_limits<std::size_t>::max());
+inline constexpr OpId kNoOp = OpId::none;
 
 /// An op: a gather, computations of equal length with shifts between, and a reduction.
 struct Operator {
@@ -241,7 +241,7 @@ class Played {
     program::Loading loading{.hbm_bytes = {one.hbm}, .pieces = {}, .run = 0};
     for (const CoreId core : one.bytes.ids()) {
       if (one.bytes[core] > 0) {
-        loading.pieces.push_back({.operand = one.of == kNoOp ? -1 : 0,
+        loading.pieces.push_back({.operand = one.of == kNoOp ? OperandId::none : OperandId{0},
                                   .chip = 0,
                                   .bytes = one.bytes[core],
                                   .cores = {core}});
@@ -267,7 +267,7 @@ class Played {
     program::Exchange exchange;
     const auto cores = static_cast<std::int32_t>(bytes.size());
     for (const CoreId core : first_ids<CoreId>(cores)) {
-      const CoreId sender = hot && core > CoreId{0} ? 0 : ((core + 1).value) % cores;
+      const CoreId sender = hot && core > CoreId{0} ? CoreId{0} : CoreId{(core.value + 1) % cores};
       const auto from = static_cast<std::int32_t>(exchange.groups.size());
       exchange.groups.push_back({sender});
       exchange.groups.push_back({core});
@@ -287,7 +287,7 @@ class Played {
 
   void compute(Picoseconds time) {
     program::Tiles tiles{.size = {}, .cores = program::Cores(setting_.runs.size())};
-    std::iota(tiles.cores.begin(), tiles.cores.end(), 0);
+    std::iota(tiles.cores.begin(), tiles.cores.end(), CoreId{0});
     play(demands_.of(std::span(&tiles, 1), std::span(&time, 1)));
   }
 

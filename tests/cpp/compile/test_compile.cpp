@@ -201,8 +201,7 @@ TEST(Compile, StoresNewRowsAfterTheOpThatMakesThem) {
   for (const schedule::StoreTimes& times : found.predicted.stores) {
     for (const ir::Store& store : graph.stores) {
       if (store.tensor == times.tensor) {
-        EXPECT_GE(times.store.begin,
-                  found.predicted.ops[store.op].execute.end);
+        EXPECT_GE(times.store.begin, found.predicted.ops[store.op].execute.end);
       }
     }
     EXPECT_LE(times.store.end, found.predicted.total);

@@ -43,7 +43,7 @@ chip::Chip mesh() {
 
 partition::ExecutePlan cut_plan(Numbers factors, Axes mesh_dims, std::size_t operands) {
   partition::ExecutePlan result{.factors = std::move(factors),
-                                .temporal = Table<OperandId, Numbers>(operands),
+                                .temporal = Table<OperandId, Table<DimId, std::int64_t>>(operands),
                                 .pace = {},
                                 .order = {},
                                 .loops = {},

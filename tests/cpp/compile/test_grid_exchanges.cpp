@@ -70,8 +70,9 @@ std::optional<partition::ExecutePlan> random_plan(Random& random, const test::On
     factors[axis] = ceil_div(size, tile);  // No core is left without work.
     left /= factors[axis];
   }
-  Table<OperandId, Numbers> temporal(one.op().operands.size());
-  const std::int64_t rows = ceil_div(one.op().axes[AxisId{2}].size, factors[AxisId{2}]);  // of a piece of w
+  Table<OperandId, Table<DimId, std::int64_t>> temporal(one.op().operands.size());
+  const std::int64_t rows =
+      ceil_div(one.op().axes[AxisId{2}].size, factors[AxisId{2}]);  // of a piece of w
   if (one.op().kind == ir::OpKind::MatMul && random.below(2) == 0 && factors[AxisId{0}] > 1 &&
       factors[AxisId{0}] <= rows) {
     temporal[OperandId{1}] = {factors[AxisId{0}], 1};
@@ -184,7 +185,8 @@ test::OneOp softmax_of_two(std::int64_t rows, std::int64_t outer, std::int64_t i
        test::row("i", inner, ir::TileDim::Cols)});
   one.reads(ir::Home::Activation, {rows, outer, inner},
             {test::along(AxisId{0}), test::along(AxisId{1}), test::along(AxisId{2})})
-      .writes({rows, outer, inner}, {test::along(AxisId{0}), test::along(AxisId{1}), test::along(AxisId{2})});
+      .writes({rows, outer, inner},
+              {test::along(AxisId{0}), test::along(AxisId{1}), test::along(AxisId{2})});
   return one;
 }
 

@@ -72,11 +72,11 @@ class Maker {
     for (std::int64_t& runs : made.runs) {
       runs += odd(4) ? random_.below(3) : 0;
     }
-    const OpId ops = id_at<OpId>(1 + below(odd(6) ? 40 : 10).index());
-    const OpId ahead = id_at<OpId>(1 + below(OpId{8}).index());
-    for (OpId number = OpId{0}; number < ops; ++number) {
+    const std::size_t ops = 1 + below(odd(6) ? 40 : 10);
+    const std::size_t ahead = 1 + below(8);
+    for (std::size_t number = 0; number < ops; ++number) {
       made.ops.push_back(op());
-      enqueue(made, number, id_at<OpId>(number.index() - std::min(number, below(ahead)).index()));
+      enqueue(made, number, number - std::min(number, below(ahead)));
     }
     return made;
   }
@@ -84,21 +84,21 @@ class Maker {
   /// Equal ops, beside which jobs pass up to some point of each or of each few.
   Setting steady() {
     Setting made = empty();
-    const OpId few = odd(2) ? 1 : 1 + below(OpId{4}).index();
-    const OpId ops = id_at<OpId>(few.index() * (1 + below(OpId{6}).index()));
+    const std::size_t few = odd(2) ? 1 : 1 + below(4);
+    const std::size_t ops = few * (1 + below(6));
     Operator one = op();
-    const OpId spared = odd(3) ? below(cores_) : cores_;
+    const std::size_t spared = odd(3) ? below(cores_) : cores_;
     if (spared < cores_ && one.sharers == 1) {
-      one.gather[spared] = 0;
+      one.gather[id_at<CoreId>(spared)] = 0;
     }
-    made.ops.assign(ops.index(), one);
-    made.ops.push_back({Amounts(cores_.index(), 0), {}, Amounts(cores_.index(), 0), {1}, 1, false});
+    made.ops.assign(ops, one);
+    made.ops.push_back({Amounts(cores_, 0), {}, Amounts(cores_, 0), {1}, 1, false});
     const double port = odd(2) ? 1.0 : std::max(std::min(1.0, filled_), random_.uniform());
     const std::vector<Stretch> stretches = all_of(made, few);
-    const OpId each = id_at<OpId>(stretches.size() / few.index());
-    const std::size_t last = stretches.size() - (odd(2) ? 0 : below(each).index());
+    const std::size_t each = stretches.size() / few;
+    const std::size_t last = stretches.size() - (odd(2) ? 0 : below(each));
     const std::int64_t shield = random_.below(3);
-    for (OpId begin = OpId{0}; begin < ops; begin += few.index()) {
+    for (std::size_t begin = 0; begin < ops; begin += few) {
       const std::size_t first = shield > 0 ? std::min<std::size_t>(2, last) : 0;
       const Passage before{stretches, 0, first, shield == 1 ? filled_ / 4.0 : 0.0};
       push_shield(made, begin, passing(before), shield == 1, spared);
@@ -109,22 +109,22 @@ class Maker {
 
  private:
   bool odd(std::int64_t of) { return random_.below(of) == 0; }
-  OpId below(OpId bound) {
-    return id_at<OpId>(random_.below(static_cast<std::int64_t>(bound.value)));
+  std::size_t below(std::size_t bound) {
+    return static_cast<std::size_t>(random_.below(static_cast<std::int64_t>(bound)));
   }
   /// Whole picoseconds.
   static Seconds whole(double seconds) { return to_seconds(sim::to_latency({seconds})); }
 
   Setting empty() {
     chip::Chip made = chip::small_chip();
-    cores_ = id_at<OpId>(4 + below(OpId{29}).index());
-    made.core.count = static_cast<std::int64_t>(cores_.value);
+    cores_ = 4 + below(29);
+    made.core.count = static_cast<std::int64_t>(cores_);
     made.core.remote_access_blocks = odd(4);
     made.interconnect.link_rate = static_cast<double>(1 + random_.below(8)) * 1e9;
     made.core.sram_rate = made.interconnect.link_rate * (odd(2) ? 1.0 : 4.0);
     filled_ = 0.1 + (1.9 * random_.uniform() * random_.uniform());
     made.hbm->rate =
-        std::floor(filled_ * made.interconnect.link_rate * static_cast<double>(cores_.index()));
+        std::floor(filled_ * made.interconnect.link_rate * static_cast<double>(cores_));
     made.hbm->port_rate = made.hbm->rate;
     unit_ = 512.0 / made.interconnect.link_rate;
     made.interconnect.sync_latency = whole(odd(4) ? 0.0 : unit_ * random_.uniform());
@@ -133,20 +133,22 @@ class Maker {
     latency_ = made.hbm->latency.value;
     late_ = latency_ - made.interconnect.sync_latency.value;
     rate_ = made.hbm->rate;
-    return {.chip = made, .ops = {}, .queue = {}, .runs = Amounts(cores_.index(), 1)};
+    return {.chip = made, .ops = {}, .queue = {}, .runs = Amounts(cores_, 1)};
   }
 
   /// Bytes of every core, `most` of the busiest.
   Amounts amounts(std::int64_t most) {
-    Amounts made(cores_.index(), most);
+    Amounts made(cores_, most);
     const std::int64_t kind = random_.below(8);
-    const OpId one = below(cores_);
-    for (OpId core = OpId{0}; core < cores_; ++core) {
+    const std::size_t one = below(cores_);
+    for (std::size_t core = 0; core < cores_; ++core) {
       const bool few = odd(4);
       const bool spared = (kind == 2 && core != one) || (kind == 3 && !few && core != one) ||
-                          (kind == 4 && core.index() % 2 != one.index() % 2);
-      made[core] = spared ? 0 : most;
-      made[core] = kind == 5 && few ? ceil_div(most, 2) : made[core];
+                          (kind == 4 && core % 2 != one % 2);
+      made[id_at<CoreId>(core)] = spared ? 0 : most;
+      if (kind == 5 && few) {
+        made[id_at<CoreId>(core)] = ceil_div(most, 2);
+      }
     }
     return made;
   }
@@ -155,10 +157,10 @@ class Maker {
   Amounts exchanged() {
     const std::int64_t kind = random_.below(8);
     if (kind == 0) {
-      return Amounts(cores_.index(), 0);
+      return Amounts(cores_, 0);
     }
     const double late = 512.0 * std::max(0.0, late_) / unit_;
-    return kind == 1 ? Amounts(cores_.index(), 1 + static_cast<std::int64_t>(late))
+    return kind == 1 ? Amounts(cores_, 1 + static_cast<std::int64_t>(late))
                      : amounts(1 + random_.below(kind == 2 ? 16 : 2048));
   }
 
@@ -167,14 +169,14 @@ class Maker {
     const double time = unit_ * (0.01 + (most * random_.uniform()));
     Operator made{.gather = exchanged(),
                   .shifts = {},
-                  .reduce = odd(4) ? exchanged() : Amounts(cores_.index(), 0),
+                  .reduce = odd(4) ? exchanged() : Amounts(cores_, 0),
                   .compute = sim::to_latency({time}),
                   .sharers = 1,
                   .hot = odd(16)};
     if (odd(4)) {
       turn(made);
     } else if (odd(4)) {
-      made.shifts.assign(1 + below(OpId{4}).index(), exchanged());
+      made.shifts.assign(1 + below(4), exchanged());
     }
     return made;
   }
@@ -184,33 +186,36 @@ class Maker {
     op.sharers = 2 + random_.below(24);
     const std::int64_t steps = 1 + random_.below(op.sharers);
     const std::int64_t all = op.sharers * steps * (1 + random_.below(16));  // that a core needs
-    op.gather.assign(cores_.index(), (all / steps) - (all / op.sharers));
-    op.shifts.assign(static_cast<std::size_t>(steps - 1), Amounts(cores_.index(), all / steps));
+    op.gather.assign(cores_, (all / steps) - (all / op.sharers));
+    op.shifts.assign(static_cast<std::size_t>(steps - 1), Amounts(cores_, all / steps));
     op.compute.value = ceil_div(op.compute.value, steps);
   }
 
-  void enqueue(Setting& setting, OpId op, OpId before) {
+  void enqueue(Setting& setting, std::size_t number, std::size_t earliest) {
+    const auto op = id_at<OpId>(number);
+    auto before = id_at<OpId>(earliest);
     before = setting.queue.empty() ? before : std::max(before, setting.queue.back().before);
     if (odd(4)) {  // A shield.
       push(setting, {before, op, few_bytes(), 0, sim::kHbmWeight});
     }
     if (odd(4)) {
       const Amounts bytes = odd(2) ? few_bytes() : amounts(1 + random_.below(1024));
-      const auto slower = static_cast<std::int32_t>(1 + below(OpId{4}).index());
+      const auto slower = static_cast<std::int32_t>(1 + below(4));
       push(setting, {before, kNoOp, bytes, 0, sim::kHbmWeight * slower});
     }
     if (!odd(6)) {
       Amounts bytes = amounts(1 + random_.below(odd(8) ? 32768 : 4096));
-      for (OpId core = OpId{0}; core < cores_ && odd(6); ++core) {
-        bytes[core] = setting.ops[op].gather[core] > 0 ? 0 : bytes[core];
+      for (std::size_t core = 0; core < cores_ && odd(6); ++core) {
+        std::int64_t& own = bytes[id_at<CoreId>(core)];
+        own = setting.ops[op].gather[id_at<CoreId>(core)] > 0 ? 0 : own;
       }
       push(setting, {before, op, moves(bytes) ? bytes : few_bytes(), 0, sim::kHbmWeight});
     }
   }
 
   Amounts few_bytes() {
-    Amounts made(cores_.index(), 0);
-    made[below(cores_)] = 1 + random_.below(64);
+    Amounts made(cores_, 0);
+    made[id_at<CoreId>(below(cores_))] = 1 + random_.below(64);
     return made;
   }
 
@@ -226,10 +231,10 @@ class Maker {
     setting.queue.push_back(std::move(one));
   }
 
-  [[nodiscard]] static std::vector<Stretch> all_of(const Setting& setting, OpId ops) {
+  [[nodiscard]] static std::vector<Stretch> all_of(const Setting& setting, std::size_t ops) {
     std::vector<Stretch> all;
-    for (OpId number = OpId{0}; number < ops; ++number) {
-      const Operator& op = setting.ops[number];
+    for (std::size_t number = 0; number < ops; ++number) {
+      const Operator& op = setting.ops[id_at<OpId>(number)];
       add_exchange(setting, op.gather, all);
       all.push_back({to_seconds(op.compute).value, false});
       for (const Amounts& shift : op.shifts) {
@@ -271,37 +276,38 @@ class Maker {
     return sum;
   }
 
-  void push_even(Setting& setting, OpId before, double time, double port) {
-    const std::size_t jobs = 1 + below(OpId{3}).index();
+  void push_even(Setting& setting, std::size_t before, double time, double port) {
+    const std::size_t jobs = 1 + below(3);
     const double rate = setting.chip.interconnect.link_rate;
     const double each = time / static_cast<double>(jobs);
     const auto bytes = static_cast<std::int64_t>(each * port * rate);
     for (std::size_t job = 0; job < jobs && bytes > 0; ++job) {
-      push(setting, {before, id_at<OpId>(setting.ops.size() - 1), Amounts(cores_.index(), bytes),
+      push(setting, {id_at<OpId>(before), setting.ops.end_id() - 1, Amounts(cores_, bytes),
                      static_cast<std::int64_t>(each * rate_), sim::kHbmWeight});
     }
   }
 
-  void push_shield(Setting& setting, OpId before, double time, bool store,
-                   OpId core) {
+  void push_shield(Setting& setting, std::size_t before, double time, bool store,
+                   std::size_t core) {
     const double rate = setting.chip.interconnect.link_rate;
     if (store) {
-      const double part = rate_ / (4.0 * static_cast<double>(cores_.index()));
+      const double part = rate_ / (4.0 * static_cast<double>(cores_));
       const auto bytes = static_cast<std::int64_t>(time * part);
       if (bytes > 0) {
-        push(setting, {before, kNoOp, Amounts(cores_.index(), bytes), 0, 4 * sim::kHbmWeight});
+        push(setting, {id_at<OpId>(before), kNoOp, Amounts(cores_, bytes), 0, 4 * sim::kHbmWeight});
       }
       return;
     }
-    Amounts one(cores_.index(), 0);
-    one[core < cores_ ? core : CoreId{0}] = static_cast<std::int64_t>(time * std::min(rate, rate_));
+    Amounts one(cores_, 0);
+    one[id_at<CoreId>(core < cores_ ? core : 0)] =
+        static_cast<std::int64_t>(time * std::min(rate, rate_));
     if (moves(one)) {
-      push(setting, {before, id_at<OpId>(setting.ops.size() - 1), one, 0, sim::kHbmWeight});
+      push(setting, {id_at<OpId>(before), setting.ops.end_id() - 1, one, 0, sim::kHbmWeight});
     }
   }
 
   Random random_;
-  OpId cores_ = OpId{0};
+  std::size_t cores_ = 0;
   double unit_ = 0.0;     // seconds in which a port passes 512 bytes
   double late_ = 0.0;     // by which its data come after a sync
   double latency_ = 0.0;  // of the HBM

@@ -24,7 +24,7 @@ test::OneOp made_four_times(std::int64_t rows, std::int64_t cols) {
 /// A product as op 1, of what op 0 makes; `copied`: op 2 makes copies of something as large.
 ir::Graph product(bool copied) {
   test::Net net;
-  const std::int32_t made = net.add(test::exp_of(8, 64), {net.tensor(ir::Home::Input, {8, 64})});
+  const TensorId made = net.add(test::exp_of(8, 64), {net.tensor(ir::Home::Input, {8, 64})});
   net.add(test::matmul(8, 32, 64), {made});
   if (copied) {
     net.add(made_four_times(8, 64), {made});

@@ -95,9 +95,9 @@ TEST(CompileRefuses, WeightsBeyondTheHbm) {
 TEST(CompileRefuses, ActivationsThatOverflowTogether) {
   // Each op fits by itself, but `kept` waits for the last.
   test::Net net;
-  const std::int32_t kept = net.add(test::exp_of(64, 64), {net.tensor(ir::Home::Input, {64, 64})});
-  const std::int32_t also = net.add(test::exp_of(64, 64), {kept});
-  std::int32_t x = net.add(test::exp_of(64, 64), {also});
+  const TensorId kept = net.add(test::exp_of(64, 64), {net.tensor(ir::Home::Input, {64, 64})});
+  const TensorId also = net.add(test::exp_of(64, 64), {kept});
+  TensorId x = net.add(test::exp_of(64, 64), {also});
   x = net.add(test::add_of(64, 64), {x, also});
   x = net.add(test::add_of(64, 64), {x, also});
   net.add(test::add_of(64, 64), {x, kept}, ir::Home::Output);

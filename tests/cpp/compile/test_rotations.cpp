@@ -74,7 +74,8 @@ Moved compared(const test::OneOp& one, const Numbers& factors, const chip::Chip&
     for (const Numbers& w : temporals(one.op(), OperandId{1}, m)) {
       auto plan = partition::complete_plan(one.graph, one.op(), factors, {x, w, {}}, chip);
       moved.plans += 1;
-      moved.several += (x[AxisId{0}] > 1 && x[AxisId{1}] > 1) || (w[AxisId{0}] > 1 && w[AxisId{1}] > 1) ? 1 : 0;
+      moved.several +=
+          (x[AxisId{0}] > 1 && x[AxisId{1}] > 1) || (w[AxisId{0}] > 1 && w[AxisId{1}] > 1) ? 1 : 0;
       expect_same_bytes(one, *plan, chip);
       std::reverse(plan->loops.begin(), plan->loops.end());
       for (std::int64_t& pace : plan->pace) {

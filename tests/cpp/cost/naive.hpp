@@ -26,7 +26,7 @@ using Numbers = Table<AxisId, std::int64_t>;
 
 struct NaivePlan {
   Numbers factors;
-  Table<OperandId, Numbers> temporal;
+  Table<OperandId, Table<DimId, std::int64_t>> temporal;
   std::int64_t space = 0;
   std::int64_t exchange = 0;
   std::int64_t hbm = 0;  // on the busiest chip
@@ -125,7 +125,8 @@ inline std::int64_t naive_elements(const OneOp& one, OperandId operand, const Nu
       }
       elements *= std::min(picks, tensor.shape[id_at<DimId>(dim)]);
     } else {
-      elements *= naive_extent(one.op(), named.dims[id_at<DimId>(dim)], tensor.shape[id_at<DimId>(dim)], tile);
+      elements *= naive_extent(one.op(), named.dims[id_at<DimId>(dim)],
+                               tensor.shape[id_at<DimId>(dim)], tile);
     }
   }
   return elements;
@@ -150,9 +151,9 @@ std::vector<std::vector<Item>> combinations(const std::vector<std::vector<Item>>
 
 /// Every F_op with different tiles on at most `cores` cores.
 inline std::vector<Numbers> naive_factors(const ir::Op& op, std::int64_t cores) {
-  std::vector<Numbers> choices;
+  std::vector<std::vector<std::int64_t>> choices;
   for (const ir::Axis& axis : op.axes) {
-    Numbers factors;
+    std::vector<std::int64_t> factors;
     for (std::int64_t f = 1; f <= std::min(axis.size, cores); ++f) {
       if (f == 1 || ceil_div(axis.size, f) != ceil_div(axis.size, f - 1)) {
         factors.push_back(f);
@@ -161,23 +162,24 @@ inline std::vector<Numbers> naive_factors(const ir::Op& op, std::int64_t cores) 
     choices.push_back(factors);
   }
   std::vector<Numbers> result;
-  for (const Numbers& factors : combinations(choices)) {
+  for (const std::vector<std::int64_t>& factors : combinations(choices)) {
     const std::int64_t product =
         std::accumulate(factors.begin(), factors.end(), std::int64_t{1}, std::multiplies<>());
     if (product <= cores) {
-      result.push_back(factors);
+      result.emplace_back(factors);
     }
   }
   return result;
 }
 
 /// Every way to split each operand over time along at most one dimension.
-inline std::vector<Table<OperandId, Numbers>> naive_temporals(const OneOp& one, const Numbers& factors) {
+inline std::vector<Table<OperandId, Table<DimId, std::int64_t>>> naive_temporals(
+    const OneOp& one, const Numbers& factors) {
   const ir::Op& op = one.op();
   const Numbers tile = naive_tile(op, factors);
-  std::vector<std::vector<Numbers>> choices;
+  std::vector<std::vector<Table<DimId, std::int64_t>>> choices;
   for (const ir::Operand& operand : op.operands) {
-    std::vector<Numbers> rows{{}};
+    std::vector<Table<DimId, std::int64_t>> rows{{}};
     const std::int64_t sharers = naive_sharers(op, operand, factors);
     for (std::size_t dim = 0; dim < operand.dims.size(); ++dim) {
       const ir::Dim& map = operand.dims[id_at<DimId>(dim)];
@@ -190,20 +192,23 @@ inline std::vector<Table<OperandId, Numbers>> naive_temporals(const OneOp& one, 
       for (std::int64_t t = 2; t <= sharers; ++t) {
         if (sharers % t == 0 && ceil_div(length, t) < last) {
           last = ceil_div(length, t);
-          Numbers row(operand.dims.size(), 1);
-          row[id_at<AxisId>(dim)] = t;
+          Table<DimId, std::int64_t> row(operand.dims.size(), 1);
+          row[id_at<DimId>(dim)] = t;
           rows.push_back(row);
         }
       }
     }
     choices.push_back(rows);
   }
-  return combinations(choices);
+  std::vector<Table<OperandId, Table<DimId, std::int64_t>>> result;
+  for (const auto& rows : combinations(choices)) {
+    result.emplace_back(rows);
+  }
+  return result;
 }
 
 /// The parts of a row of temporal factors, and the axis along which they lie: -1 where it is whole.
-inline std::pair<AxisId, std::int64_t> naive_spin(const ir::Operand& operand,
-                                                        const Numbers& row) {
+inline std::pair<AxisId, std::int64_t> naive_spin(const ir::Operand& operand, const Numbers& row) {
   for (std::size_t dim = 0; dim < row.size(); ++dim) {
     if (row[id_at<AxisId>(dim)] > 1) {
       return {operand.dims[id_at<DimId>(dim)].axes[0], row[id_at<AxisId>(dim)]};
@@ -214,7 +219,7 @@ inline std::pair<AxisId, std::int64_t> naive_spin(const ir::Operand& operand,
 
 /// Whether operands that rotate along one axis share no cut axis, or all of them in as many parts.
 inline bool naive_in_step(const ir::Op& op, const Numbers& factors,
-                          const Table<OperandId, Numbers>& temporal) {
+                          const Table<OperandId, Table<DimId, std::int64_t>>& temporal) {
   const auto shared = [&](OperandId operand) {
     std::vector<bool> axes;
     for (const AxisId axis : factors.ids()) {
@@ -223,10 +228,10 @@ inline bool naive_in_step(const ir::Op& op, const Numbers& factors,
     return axes;
   };
   for (const OperandId i : temporal.ids()) {
-    for (OperandId j = OperandId{0}; j < i; ++j) {
+    for (OperandId j{0}; j < i; ++j) {
       const auto [axis, parts] = naive_spin(op.operands[i], temporal[i]);
       const auto beside = naive_spin(op.operands[j], temporal[j]);
-      if (axis < 0 || AxisId{axis} != beside.first) {
+      if (axis == AxisId::none || axis != beside.first) {
         continue;
       }
       const std::vector<bool> one = shared(i);
@@ -261,8 +266,8 @@ inline std::int64_t naive_result(const OneOp& one, OperandId operand, const Naiv
       accumulates = accumulates || plan.factors[axis] > 1;
       for (const OperandId i : op.operands.ids()) {
         for (std::size_t dim = 0; dim < plan.temporal[i].size(); ++dim) {
-          accumulates = accumulates ||
-                        (plan.temporal[i][id_at<AxisId>(dim)] > 1 && named(op.operands[i].dims[id_at<DimId>(dim)].axes, axis));
+          accumulates = accumulates || (plan.temporal[i][id_at<DimId>(dim)] > 1 &&
+                                        named(op.operands[i].dims[id_at<DimId>(dim)].axes, axis));
         }
       }
     }
@@ -296,7 +301,7 @@ inline std::int64_t naive_shifts(const OneOp& one, const partition::ExecutePlan&
   std::int64_t bytes = 0;
   for (const OperandId i : op.operands.ids()) {
     for (std::size_t dim = 0; dim < plan.temporal[i].size(); ++dim) {
-      if (plan.temporal[i][id_at<AxisId>(dim)] == 1) {
+      if (plan.temporal[i][id_at<DimId>(dim)] == 1) {
         continue;
       }
       const AxisId axis = op.operands[i].dims[id_at<DimId>(dim)].axes[0];
@@ -337,8 +342,8 @@ inline std::int64_t naive_rows(const ir::Op& op, const Numbers& factors, bool tr
 
 /// Space and exchange by the rules of design 3.2 and 3.3; time as the library prices it.
 inline NaivePlan naive_plan(const OneOp& one, const Numbers& factors,
-                            const Table<OperandId, Numbers>& temporal, const chip::Chip& chip,
-                            const tile::TileModel& tiles) {
+                            const Table<OperandId, Table<DimId, std::int64_t>>& temporal,
+                            const chip::Chip& chip, const tile::TileModel& tiles) {
   const ir::Op& op = one.op();
   NaivePlan plan{.factors = factors, .temporal = temporal};
   const auto full = partition::complete_plan(one.graph, op, factors, temporal, chip);
@@ -357,9 +362,9 @@ inline NaivePlan naive_plan(const OneOp& one, const Numbers& factors,
     }
     Numbers tile = naive_tile(op, factors);
     for (std::size_t dim = 0; dim < temporal[i].size(); ++dim) {
-      if (temporal[i][id_at<AxisId>(dim)] > 1) {
+      if (temporal[i][id_at<DimId>(dim)] > 1) {
         auto& length = tile[op.operands[i].dims[id_at<DimId>(dim)].axes[0]];
-        length = ceil_div(length, temporal[i][id_at<AxisId>(dim)]);
+        length = ceil_div(length, temporal[i][id_at<DimId>(dim)]);
       }
     }
     const std::int64_t elements = naive_elements(one, i, tile);
@@ -386,7 +391,8 @@ inline std::vector<NaivePlan> naive_plans(const OneOp& one, const chip::Chip& ch
                                           const tile::TileModel& tiles) {
   std::vector<NaivePlan> plans;
   for (const Numbers& factors : naive_factors(one.op(), chip::total_cores(chip))) {
-    for (const Table<OperandId, Numbers>& temporal : naive_temporals(one, factors)) {
+    for (const Table<OperandId, Table<DimId, std::int64_t>>& temporal :
+         naive_temporals(one, factors)) {
       if (!naive_in_step(one.op(), factors, temporal)) {
         continue;
       }

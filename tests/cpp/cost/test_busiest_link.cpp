@@ -71,9 +71,9 @@ LinkCount counted_on_links(const GridCase& one,
   LinkLoads links(one.chip);
   for (std::int64_t from = 0; from < one.count(); ++from) {
     Receivers to;
-    for (const std::int32_t number : receivers(from)) {
-      if (number != from) {
-        to.push_back(one.core(number));
+    for (const CoreId number : receivers(from)) {
+      if (number.value != from) {
+        to.push_back(one.core(number.value));
       }
     }
     if (tree) {
@@ -89,7 +89,7 @@ LinkCount counted_on_links(const GridCase& one,
 
 Receivers first_cores(std::int64_t count) {
   Receivers result(static_cast<std::size_t>(count));
-  std::iota(result.begin(), result.end(), 0);
+  std::iota(result.begin(), result.end(), CoreId{0});
   return result;
 }
 

@@ -19,7 +19,7 @@ struct Program {
   Table<OpId, Work> works;
   Table<OpId, Load> loads;
   std::vector<OpId> preload_order;
-  std::vector<std::int32_t> issued_before;
+  Table<OpId, std::int32_t> issued_before;
   std::vector<WriteBack> write_backs;
 
   operator Timeline() const {  // NOLINT(google-explicit-constructor): as the planner's own
@@ -152,12 +152,13 @@ TEST(Forecast, PaysTheLatencyOnlyAfterTheHbmWasIdle) {
 }
 
 TEST(Forecast, ServesStoresInTheQueueOfPreloadsAndWaitsForTheLast) {
-  const Program timeline{.works = {compute(1.0), compute(1.0)},
-                         .loads = {load(0, 0), load(1.0, 0)},
-                         .preload_order = {OpId{1}},
-                         .issued_before = {0, 1},
-                         .write_backs = {{.op = OpId{0}, .tensor = TensorId{7}, .load = load(2.0, 0)},
-                                         {.op = OpId{1}, .tensor = TensorId{8}, .load = load(4.0, 0)}}};
+  const Program timeline{
+      .works = {compute(1.0), compute(1.0)},
+      .loads = {load(0, 0), load(1.0, 0)},
+      .preload_order = {OpId{1}},
+      .issued_before = {0, 1},
+      .write_backs = {{.op = OpId{0}, .tensor = TensorId{7}, .load = load(2.0, 0)},
+                      {.op = OpId{1}, .tensor = TensorId{8}, .load = load(4.0, 0)}}};
   const TimelineResult result = forecast(timeline, kFree);
   EXPECT_EQ(result.stores[0].end, Seconds{3.0});
   EXPECT_EQ(result.preloads[OpId{1}].begin, Seconds{3.0});
@@ -178,11 +179,12 @@ TEST(Forecast, TakesPreloadsAsMuchSlowerAsAsked) {
 }
 
 TEST(Forecast, ForgetsTheProgramBefore) {
-  const Program longer{.works = {compute(1.0), exchange(1.0), compute(2.0)},
-                       .loads = {load(1.0, 0.5), load(0, 0), load(3.0, 0.2)},
-                       .preload_order = {OpId{0}, OpId{2}},
-                       .issued_before = {1, 2, 2},
-                       .write_backs = {{.op = OpId{1}, .tensor = TensorId{0}, .load = load(1.0, 0.1)}}};
+  const Program longer{
+      .works = {compute(1.0), exchange(1.0), compute(2.0)},
+      .loads = {load(1.0, 0.5), load(0, 0), load(3.0, 0.2)},
+      .preload_order = {OpId{0}, OpId{2}},
+      .issued_before = {1, 2, 2},
+      .write_backs = {{.op = OpId{1}, .tensor = TensorId{0}, .load = load(1.0, 0.1)}}};
   const Program shorter{.works = {compute(2.0)},
                         .loads = {load(1.0, 0.1)},
                         .preload_order = {OpId{0}},

@@ -274,10 +274,13 @@ TEST(Front, OfAVastSpaceHasThePlanOfTheLeastSpaceWhereNoOtherFits) {
              test::parallel("h", 16, ir::TileDim::Group), test::parallel("m", 512, ir::TileDim::M),
              test::parallel("n", 64, ir::TileDim::N), test::reduction("k", 512, ir::TileDim::K)});
   one.reads(ir::Home::Activation, {8, 16, 512, 512},
-            {test::along(AxisId{0}), test::along(AxisId{1}), test::along(AxisId{2}), test::along(AxisId{4})})
+            {test::along(AxisId{0}), test::along(AxisId{1}), test::along(AxisId{2}),
+             test::along(AxisId{4})})
       .reads(ir::Home::Activation, {8, 16, 512, 64},
-             {test::along(AxisId{0}), test::along(AxisId{1}), test::along(AxisId{4}), test::along(AxisId{3})})
-      .writes({8, 16, 512, 64}, {test::along(AxisId{0}), test::along(AxisId{1}), test::along(AxisId{2}), test::along(AxisId{3})});
+             {test::along(AxisId{0}), test::along(AxisId{1}), test::along(AxisId{4}),
+              test::along(AxisId{3})})
+      .writes({8, 16, 512, 64}, {test::along(AxisId{0}), test::along(AxisId{1}),
+                                 test::along(AxisId{2}), test::along(AxisId{3})});
   const tile::TileModel tiles = analytic();
   chip::Chip chip = mesh(90, 90);
   const Bytes least = cost::front(one.graph, one.op(), chip, tiles, {}).smallest;
@@ -301,7 +304,7 @@ bool leaves_even_pieces(const OneOp& one, const partition::ExecutePlan& plan,
   if (scatter.parts == 1) {
     return true;
   }
-  const auto axis = static_cast<std::size_t>(scatter.dim);
+  const AxisId axis = id_at<AxisId>(scatter.dim.value);
   return one.op().axes[axis].size % (plan.factors[axis] * scatter.parts) == 0;
 }
 

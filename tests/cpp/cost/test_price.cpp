@@ -36,8 +36,8 @@ double call(double elements, double bytes) {
   return (120.0 + (bytes / 16.0) + (elements / 2.0)) * 1e-9;
 }
 
-PlanOption priced(const OneOp& one, Numbers factors, Table<OperandId, Numbers> temporal,
-                  const chip::Chip& chip) {
+PlanOption priced(const OneOp& one, Numbers factors,
+                  Table<OperandId, Table<DimId, std::int64_t>> temporal, const chip::Chip& chip) {
   temporal.resize(one.op().operands.size());
   return price(
       one.graph, one.op(),
@@ -324,9 +324,11 @@ TEST(Gather, OfWhatIsInPlaceTakesNoTime) {
   const OneOp reader = test::softmax(8, 6);
   const PlanOption made = priced(product, {8, 1, 1}, {}, chip);
   const PlanOption read = priced(reader, {8, 1}, {}, chip);
-  const partition::Layout have = partition::layout(product.graph, product.op(), OperandId{2}, made.plan, chip);
+  const partition::Layout have =
+      partition::layout(product.graph, product.op(), OperandId{2}, made.plan, chip);
   const partition::Transition none = partition::transition(
-      &have, partition::start_layout(reader.graph, reader.op(), OperandId{0}, read.plan, chip), 16, chip);
+      &have, partition::start_layout(reader.graph, reader.op(), OperandId{0}, read.plan, chip), 16,
+      chip);
   const Table<OperandId, const partition::Transition*> moved{&none, nullptr};
   EXPECT_EQ(gather_all(reader.graph, reader.op(), read, moved, chip).time, Seconds{0.0});
 }

@@ -44,7 +44,8 @@ OneOp product_of(std::int64_t m, std::int64_t n, std::int64_t k) {
   return one;
 }
 
-partition::ExecutePlan planned(const OneOp& one, Numbers factors, Table<OperandId, Numbers> temporal,
+partition::ExecutePlan planned(const OneOp& one, Numbers factors,
+                               Table<OperandId, Table<DimId, std::int64_t>> temporal,
                                const chip::Chip& chip) {
   temporal.resize(one.op().operands.size());
   return *partition::complete_plan(one.graph, one.op(), std::move(factors), std::move(temporal),
@@ -90,7 +91,8 @@ class Machine {
           const std::int64_t number = operand == OperandId{0} ? n : m;
           core.ring[operand.index()] = {operand == OperandId{0} ? m : n, number / turn.ring};
           core.held[operand.index()] =
-              start(one, operand, chip, (m * stride[AxisId{0}]) + (n * stride[AxisId{1}]), value(operand));
+              start(one, operand, chip, (m * stride[AxisId{0}]) + (n * stride[AxisId{1}]),
+                    value(operand));
         }
         cores_.push_back(std::move(core));
       }
@@ -116,7 +118,8 @@ class Machine {
     return cores_[static_cast<std::size_t>((m * plan_.factors[AxisId{1}]) + n)].begin;
   }
   [[nodiscard]] Held held(std::int64_t m, std::int64_t n, OperandId operand) const {
-    return cores_[static_cast<std::size_t>((m * plan_.factors[AxisId{1}]) + n)].held[operand.index()];
+    return cores_[static_cast<std::size_t>((m * plan_.factors[AxisId{1}]) + n)]
+        .held[operand.index()];
   }
 
  private:
@@ -176,7 +179,8 @@ class Machine {
     for (Core& core : cores_) {
       std::int64_t bytes = 0;
       for (const OperandId operand : first_ids<OperandId>(2)) {
-        const std::int64_t parts = operand == OperandId{0} ? parts_of(OperandId{0}, AxisId{1}) : parts_of(OperandId{1}, AxisId{0});
+        const std::int64_t parts = operand == OperandId{0} ? parts_of(OperandId{0}, DimId{1})
+                                                           : parts_of(OperandId{1}, DimId{0});
         if (parts > 1) {
           bytes += pass(core, before, operand, parts, step);
         }
@@ -186,7 +190,7 @@ class Machine {
     moved_ += most;
   }
 
-  [[nodiscard]] std::int64_t parts_of(OperandId operand, AxisId dim) const {
+  [[nodiscard]] std::int64_t parts_of(OperandId operand, DimId dim) const {
     return plan_.temporal[operand].empty() ? 1 : plan_.temporal[operand][dim];
   }
 
@@ -197,7 +201,8 @@ class Machine {
     const std::int64_t next = (core.place[operand.index()] + 1) % parts;
     const Core* from = nullptr;
     for (const Core& other : before) {
-      if (other.ring[operand.index()] == core.ring[operand.index()] && other.place[operand.index()] == next) {
+      if (other.ring[operand.index()] == core.ring[operand.index()] &&
+          other.place[operand.index()] == next) {
         from = &other;
       }
     }

@@ -92,19 +92,20 @@ inline std::optional<partition::ExecutePlan> random_plan(const OneOp& one, const
         one_of(random, partition::distinct_factors(axis.size, chip.core.count / cores)));
     cores *= factors.back();
   }
-  Table<OperandId, Numbers64> temporal(one.op().operands.size());
+  Table<OperandId, Table<DimId, std::int64_t>> temporal(one.op().operands.size());
   for (const OperandId k : temporal.ids()) {
     const ir::Operand& operand = one.op().operands[k];
     std::int64_t sharers = partition::sharers(one.op(), k, factors);
     for (std::size_t dim = 0; dim < operand.dims.size() && sharers > 1; ++dim) {
-      if (!partition::rotates(one.op(), k, id_at<DimId>(dim)) || (draw == Draw::Any && random.below(2) == 0)) {
+      if (!partition::rotates(one.op(), k, id_at<DimId>(dim)) ||
+          (draw == Draw::Any && random.below(2) == 0)) {
         continue;
       }
       const auto axis = operand.dims[id_at<DimId>(dim)].axes[0];
       const std::int64_t tile = (one.op().axes[axis].size + factors[axis] - 1) / factors[axis];
       temporal[k].resize(operand.dims.size(), 1);
-      temporal[k][id_at<AxisId>(dim)] = one_of(random, partition::temporal_factors(tile, sharers));
-      sharers /= temporal[k][id_at<AxisId>(dim)];  // What is left may rotate along other dimensions.
+      temporal[k][id_at<DimId>(dim)] = one_of(random, partition::temporal_factors(tile, sharers));
+      sharers /= temporal[k][id_at<DimId>(dim)];  // What is left may rotate along other dimensions.
     }
   }
   auto plan =
@@ -130,8 +131,7 @@ inline program::Program program_of(const OneOp& one, const partition::ExecutePla
         one_of(random, partition::sharing(one.graph, one.op(), k, plan, chip).divisors));
   }
   program::Program program{.ops = {placed}, .code = {}, .buffers = {}};
-  const std::vector<OpId> order =
-      has_hbm ? std::vector<OpId>{OpId{0}} : std::vector<OpId>{};
+  const std::vector<OpId> order = has_hbm ? std::vector<OpId>{OpId{0}} : std::vector<OpId>{};
   program.code = program::issue(one.graph, order, {has_hbm ? 1 : 0});
   program.buffers = *program::place(program::buffers(one.graph, chip, program.ops, program.code),
                                     chip::room(chip));
@@ -174,9 +174,10 @@ inline std::string described(const OneOp& one, const program::Program& program) 
   std::string out = one.op().function;
   for (const AxisId axis : one.op().axes.ids()) {
     out += text(" ", one.op().axes[axis].name, "=", one.op().axes[axis].size, "/",
-                program.ops[OpId{0}].execute.factors[axis], "@", program.ops[OpId{0}].execute.pace[axis]);
+                program.ops[OpId{0}].execute.factors[axis], "@",
+                program.ops[OpId{0}].execute.pace[axis]);
   }
-  for (const OperandId k : program.ops[0].execute.temporal.ids()) {
+  for (const OperandId k : program.ops[OpId{0}].execute.temporal.ids()) {
     out += text(" d", program.ops[OpId{0}].divisor[k], " t");
     for (const std::int64_t t : program.ops[OpId{0}].execute.temporal[k]) {
       out += text(t, ",");
@@ -193,7 +194,7 @@ struct Tried {
 
 /// The temporal factor of the second dimension along which some operand rotates, if any does.
 inline std::int64_t* second_circle(partition::ExecutePlan& plan) {
-  for (Numbers64& parts : plan.temporal) {
+  for (Table<DimId, std::int64_t>& parts : plan.temporal) {
     std::int64_t found = 0;
     for (std::int64_t& one : parts) {
       found += one > 1 ? 1 : 0;

@@ -4,9 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include "emulate/random_plans.hpp"
-
 #include "elk/base/ids.hpp"
+#include "emulate/random_plans.hpp"
 
 /// Programs that are broken in one way each are found out.
 namespace elk::emulate {

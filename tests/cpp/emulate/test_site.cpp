@@ -36,7 +36,8 @@ class TwoCircles : public ::testing::Test {
 TEST_F(TwoCircles, BringEveryPartitionToEveryCore) {
   const program::PlacedOp op = placed();
   const Site site(op);
-  ASSERT_EQ(plan_.execute.loops, (std::vector<std::int32_t>{1, 2}));  // k turns every step.
+  ASSERT_EQ(plan_.execute.loops,
+            (std::vector<AxisId>{AxisId{1}, AxisId{2}}));  // k turns every step.
   ASSERT_EQ(site.tiling().steps, 4);
   const std::vector<Begins> wanted = {{{0, 0}, {8, 0}, {0, 4}, {8, 4}},
                                       {{8, 0}, {0, 0}, {8, 4}, {0, 4}},

@@ -21,26 +21,28 @@ ir::Operand operand(TensorId number, ir::Access access, Table<DimId, ir::Dim> di
           .dims = std::move(dims),
           .indirect = {},
           .spilled = false,
-          .input = access == ir::Access::Read ? number : TensorId::none};
+          .input = access == ir::Access::Read ? number.value : -1};
 }
 
 /// c[m, n] = sum over k of a[m, k] * b[k, n].
 ir::Graph product_graph(std::int64_t m, std::int64_t n, std::int64_t k, ir::DType dtype) {
   using Axis = ir::Axis;
-  ir::Op op{.name = "product",
-            .kind = ir::OpKind::MatMul,
-            .onnx_type = "MatMul",
-            .function = "matmul",
-            .params = {},
-            .compute = dtype,
-            .accumulate = dtype,
-            .axes = {Axis{"m", m, ir::AxisRole::Parallel, ir::TileDim::M},
-                     Axis{"n", n, ir::AxisRole::Parallel, ir::TileDim::N},
-                     Axis{"k", k, ir::AxisRole::Reduction, ir::TileDim::K}},
-            .operands = {operand(TensorId{0}, ir::Access::Read, {{{AxisId{0}}, {1}, 0}, {{AxisId{2}}, {1}, 0}}),
-                         operand(TensorId{1}, ir::Access::Read, {{{AxisId{2}}, {1}, 0}, {{AxisId{1}}, {1}, 0}}),
-                         operand(TensorId{2}, ir::Access::Write, {{{AxisId{0}}, {1}, 0}, {{AxisId{1}}, {1}, 0}})},
-            .flops = 2 * m * n * k};
+  ir::Op op{
+      .name = "product",
+      .kind = ir::OpKind::MatMul,
+      .onnx_type = "MatMul",
+      .function = "matmul",
+      .params = {},
+      .compute = dtype,
+      .accumulate = dtype,
+      .axes = {Axis{"m", m, ir::AxisRole::Parallel, ir::TileDim::M},
+               Axis{"n", n, ir::AxisRole::Parallel, ir::TileDim::N},
+               Axis{"k", k, ir::AxisRole::Reduction, ir::TileDim::K}},
+      .operands =
+          {operand(TensorId{0}, ir::Access::Read, {{{AxisId{0}}, {1}, 0}, {{AxisId{2}}, {1}, 0}}),
+           operand(TensorId{1}, ir::Access::Read, {{{AxisId{2}}, {1}, 0}, {{AxisId{1}}, {1}, 0}}),
+           operand(TensorId{2}, ir::Access::Write, {{{AxisId{0}}, {1}, 0}, {{AxisId{1}}, {1}, 0}})},
+      .flops = 2 * m * n * k};
   return {.name = "product",
           .tensors = {tensor("a", {m, k}, dtype), tensor("b", {k, n}, dtype),
                       tensor("c", {m, n}, dtype)},
@@ -64,9 +66,10 @@ std::vector<float> product_in_tiles(const Table<AxisId, std::int64_t>& factors) 
   const auto bytes = [](std::vector<float>& values) {
     return reinterpret_cast<std::byte*>(values.data());
   };
-  const Table<OperandId, Piece> pieces{{whole(graph.tensors[TensorId{0}]), bytes(a), ir::DType::F32},
-                                  {whole(graph.tensors[TensorId{1}]), bytes(b), ir::DType::F32},
-                                  {whole(graph.tensors[TensorId{2}]), bytes(c), ir::DType::F32}};
+  const Table<OperandId, Piece> pieces{
+      {whole(graph.tensors[TensorId{0}]), bytes(a), ir::DType::F32},
+      {whole(graph.tensors[TensorId{1}]), bytes(b), ir::DType::F32},
+      {whole(graph.tensors[TensorId{2}]), bytes(c), ir::DType::F32}};
   compute_in_tiles(graph, graph.ops[OpId{0}], pieces, factors);
   return c;
 }

@@ -62,7 +62,7 @@ class Chain {
 
   /// Adds an op and returns the tensor that it makes.
   TensorId add(const std::string& function, const std::vector<TensorId>& inputs,
-                   Home home = Home::Activation) {
+               Home home = Home::Activation) {
     const TensorId made = tensor(home);
     Table<OperandId, Operand> operands;
     for (const TensorId input : inputs) {

@@ -26,7 +26,8 @@ std::string refusal(const Graph& graph) {
 /// exp and then neg of an input of 8 elements.
 Graph small() {
   testing::Chain chain(8);
-  chain.graph().outputs = {TensorId{chain.add("neg", {chain.add("exp", {chain.tensor(Home::Input)})})}};
+  chain.graph().outputs = {
+      TensorId{chain.add("neg", {chain.add("exp", {chain.tensor(Home::Input)})})}};
   return chain.graph();
 }
 
@@ -141,8 +142,8 @@ TEST(Validate, RefusesAnIndexTensorThatIsNotThere) {
 TEST(Validate, RefusesPicksThatAreNone) {
   for (const double picks : {-1.0, 9.0, 1e300, std::numeric_limits<double>::quiet_NaN()}) {
     Graph graph = small();
-    graph.ops[OpId{0}].operands[OperandId{0}].indirect =
-        Indirect{.index = TensorId{0}, .dim = DimId{0}, .axes = {AxisId{0}}, .expected_picks = picks};
+    graph.ops[OpId{0}].operands[OperandId{0}].indirect = Indirect{
+        .index = TensorId{0}, .dim = DimId{0}, .axes = {AxisId{0}}, .expected_picks = picks};
     EXPECT_TRUE(mentions(refusal(graph), "must pick from 0 to 8 positions"));
   }
 }
@@ -177,8 +178,10 @@ TEST(Validate, RefusesStoresAndOutputsThatAreNotThere) {
 }
 
 TEST(Instantiate, PutsTensorsInThePlaceOfPositions) {
-  Op pattern = testing::op("", "gather", 4, {testing::read(TensorId{0}), testing::write(TensorId{2})});
-  pattern.operands[OperandId{0}].indirect = Indirect{.index = TensorId{1}, .dim = DimId{0}, .axes = {AxisId{0}}, .expected_picks = 4.0};
+  Op pattern =
+      testing::op("", "gather", 4, {testing::read(TensorId{0}), testing::write(TensorId{2})});
+  pattern.operands[OperandId{0}].indirect =
+      Indirect{.index = TensorId{1}, .dim = DimId{0}, .axes = {AxisId{0}}, .expected_picks = 4.0};
   const Table<TensorId, TensorId> tensors{TensorId{7}, TensorId{5}, TensorId{9}};
 
   const Op made = instantiate(pattern, "pick", tensors);
@@ -190,7 +193,8 @@ TEST(Instantiate, PutsTensorsInThePlaceOfPositions) {
 }
 
 TEST(Instantiate, RefusesTooFewTensors) {
-  const Op pattern = testing::op("", "exp", 4, {testing::read(TensorId{0}), testing::write(TensorId{1})});
+  const Op pattern =
+      testing::op("", "exp", 4, {testing::read(TensorId{0}), testing::write(TensorId{1})});
   const Table<TensorId, TensorId> tensors{TensorId{7}};
   EXPECT_THROW((void)instantiate(pattern, "exp", tensors), InvalidInput);
 }

@@ -60,11 +60,14 @@ TEST(OpKey, IsTheSameWhateverNamesAndNumbersTensorsHave) {
 
 TEST(OpKey, TellsTensorsAndHomesApart) {
   const Graph graph = tensors();
-  EXPECT_NE(op_key(graph, sum(TensorId{0}, TensorId{1}, TensorId{3})), op_key(graph, sum(TensorId{0}, TensorId{0}, TensorId{3})));
-  EXPECT_NE(op_key(graph, sum(TensorId{0}, TensorId{1}, TensorId{3})), op_key(graph, sum(TensorId{0}, TensorId{2}, TensorId{3})));
+  EXPECT_NE(op_key(graph, sum(TensorId{0}, TensorId{1}, TensorId{3})),
+            op_key(graph, sum(TensorId{0}, TensorId{0}, TensorId{3})));
+  EXPECT_NE(op_key(graph, sum(TensorId{0}, TensorId{1}, TensorId{3})),
+            op_key(graph, sum(TensorId{0}, TensorId{2}, TensorId{3})));
   Graph wide = tensors();
   wide.tensors[TensorId{1}].dtype = DType::F32;
-  EXPECT_NE(op_key(graph, sum(TensorId{0}, TensorId{1}, TensorId{3})), op_key(wide, sum(TensorId{0}, TensorId{1}, TensorId{3})));
+  EXPECT_NE(op_key(graph, sum(TensorId{0}, TensorId{1}, TensorId{3})),
+            op_key(wide, sum(TensorId{0}, TensorId{1}, TensorId{3})));
 }
 
 TEST(OpKey, TellsApartWhateverPlansDependOn) {
@@ -77,7 +80,8 @@ TEST(OpKey, TellsApartWhateverPlansDependOn) {
   others[3].operands[OperandId{0}].dims[DimId{0}].offset = 1;
   others[4].operands[OperandId{0}].dims[DimId{0}].coef = {2};
   others[5].operands[OperandId{0}].spilled = true;
-  others[6].operands[OperandId{0}].indirect = {.index = TensorId{1}, .dim = DimId{0}, .axes = {AxisId{0}}, .expected_picks = 4.0};
+  others[6].operands[OperandId{0}].indirect = {
+      .index = TensorId{1}, .dim = DimId{0}, .axes = {AxisId{0}}, .expected_picks = 4.0};
   others[7].flops = 33;
   for (const Op& other : others) {
     EXPECT_NE(op_key(graph, other), key);

@@ -1,11 +1,11 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include <gtest/gtest.h>
 
 #include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/ir/graph.hpp"
 #include "ir/graphs.hpp"
 
@@ -14,8 +14,8 @@ namespace {
 
 /// A layer of three ops with a weight of its own, a mask that all layers share, and a residual.
 TensorId layer(testing::Chain& chain, TensorId x, TensorId mask) {
-  const TensorId scaled = TensorId{chain.add("mul", {x, chain.tensor(Home::Weight)})};
-  const TensorId masked = TensorId{chain.add("add", {scaled, mask})};
+  const TensorId scaled{chain.add("mul", {x, chain.tensor(Home::Weight)})};
+  const TensorId masked{chain.add("add", {scaled, mask})};
   return TensorId{chain.add("sub", {x, masked})};
 }
 
@@ -33,8 +33,8 @@ TEST(FindRepeat, FindsNothingInOneLayer) {
 
 TEST(FindRepeat, FindsLayersBetweenOtherOps) {
   testing::Chain chain(8);
-  const TensorId mask = TensorId{chain.add("exp", {chain.tensor(Home::Input)})};
-  TensorId x = TensorId{chain.add("tanh", {chain.tensor(Home::Input)})};
+  const TensorId mask{chain.add("exp", {chain.tensor(Home::Input)})};
+  TensorId x{chain.add("tanh", {chain.tensor(Home::Input)})};
   for (int i = 0; i < 5; ++i) {
     x = layer(chain, x, mask);
   }
@@ -44,8 +44,8 @@ TEST(FindRepeat, FindsLayersBetweenOtherOps) {
 
 TEST(FindRepeat, LetsTheFirstLayerTakeItsInputFromAnywhere) {
   testing::Chain chain(8);
-  TensorId x = TensorId{chain.add("tanh", {chain.tensor(Home::Input)})};
-  const TensorId mask = TensorId{chain.add("exp", {chain.tensor(Home::Input)})};
+  TensorId x{chain.add("tanh", {chain.tensor(Home::Input)})};
+  const TensorId mask{chain.add("exp", {chain.tensor(Home::Input)})};
   for (int i = 0; i < 3; ++i) {
     x = layer(chain, x, mask);
   }
@@ -54,9 +54,9 @@ TEST(FindRepeat, LetsTheFirstLayerTakeItsInputFromAnywhere) {
 
 TEST(FindRepeat, TakesTwoKindsOfLayersAsOnePeriod) {
   testing::Chain chain(8);
-  const TensorId near = TensorId{chain.add("exp", {chain.tensor(Home::Input)})};
-  const TensorId far = TensorId{chain.add("exp", {chain.tensor(Home::Input)})};
-  TensorId x = TensorId{chain.add("tanh", {chain.tensor(Home::Input)})};
+  const TensorId near{chain.add("exp", {chain.tensor(Home::Input)})};
+  const TensorId far{chain.add("exp", {chain.tensor(Home::Input)})};
+  TensorId x{chain.add("tanh", {chain.tensor(Home::Input)})};
   for (int i = 0; i < 4; ++i) {
     x = layer(chain, x, near);
     x = layer(chain, x, far);
@@ -66,11 +66,11 @@ TEST(FindRepeat, TakesTwoKindsOfLayersAsOnePeriod) {
 
 TEST(FindRepeat, SeesThatLayersAreConnectedInAnotherWay) {
   testing::Chain chain(8);
-  const TensorId mask = TensorId{chain.add("exp", {chain.tensor(Home::Input)})};
-  TensorId x = TensorId{chain.add("tanh", {chain.tensor(Home::Input)})};
+  const TensorId mask{chain.add("exp", {chain.tensor(Home::Input)})};
+  TensorId x{chain.add("tanh", {chain.tensor(Home::Input)})};
   for (int i = 0; i < 4; ++i) {
-    const TensorId scaled = TensorId{chain.add("mul", {x, chain.tensor(Home::Weight)})};
-    const TensorId masked = TensorId{chain.add("add", {scaled, mask})};
+    const TensorId scaled{chain.add("mul", {x, chain.tensor(Home::Weight)})};
+    const TensorId masked{chain.add("add", {scaled, mask})};
     // From the third layer on the residual comes from elsewhere.
     x = TensorId{chain.add("sub", {i < 2 ? x : scaled, masked})};
   }
@@ -80,7 +80,7 @@ TEST(FindRepeat, SeesThatLayersAreConnectedInAnotherWay) {
 TEST(FindRepeat, DoesNotTakeASharedWeightForOneOfEachLayer) {
   testing::Chain chain(8);
   const TensorId shared = chain.tensor(Home::Weight);
-  TensorId x = TensorId{chain.add("tanh", {chain.tensor(Home::Input)})};
+  TensorId x{chain.add("tanh", {chain.tensor(Home::Input)})};
   for (int i = 0; i < 4; ++i) {
     x = TensorId{chain.add("mul", {x, chain.tensor(Home::Weight)})};
     x = TensorId{chain.add("add", {x, i < 2 ? shared : chain.tensor(Home::Weight)})};
@@ -90,11 +90,11 @@ TEST(FindRepeat, DoesNotTakeASharedWeightForOneOfEachLayer) {
 
 TEST(FindRepeat, CountsWhatIsStored) {
   testing::Chain chain(8);
-  TensorId x = TensorId{chain.add("tanh", {chain.tensor(Home::Input)})};
-  for (int i = OpId{0}; i < OpId{4}; ++i) {
+  TensorId x{chain.add("tanh", {chain.tensor(Home::Input)})};
+  for (int i = 0; i < 4; ++i) {
     x = TensorId{chain.add("mul", {x, chain.tensor(Home::Weight)})};
-    if (i < OpId{2}) {
-      chain.graph().stores.push_back({.tensor = x, .op = i + 1, .run = Bytes{16}});
+    if (i < 2) {
+      chain.graph().stores.push_back({.tensor = x, .op = OpId{i + 1}, .run = Bytes{16}});
     }
   }
   EXPECT_EQ(find_repeat(chain.graph()), (Repeat{.begin = OpId{1}, .period = 1, .count = 2}));
@@ -102,8 +102,8 @@ TEST(FindRepeat, CountsWhatIsStored) {
 
 TEST(FindRepeat, FindsThousandsOfOpsAtOnce) {
   testing::Chain chain(8);
-  const TensorId mask = TensorId{chain.add("exp", {chain.tensor(Home::Input)})};
-  TensorId x = TensorId{chain.add("tanh", {chain.tensor(Home::Input)})};
+  const TensorId mask{chain.add("exp", {chain.tensor(Home::Input)})};
+  TensorId x{chain.add("tanh", {chain.tensor(Home::Input)})};
   for (int i = 0; i < 3000; ++i) {
     x = layer(chain, x, mask);
   }
@@ -112,20 +112,20 @@ TEST(FindRepeat, FindsThousandsOfOpsAtOnce) {
 
 TEST(EqualOps, LooksAtExpressionsAndHomesOnly) {
   testing::Chain chain(8);
-  const std::int32_t a = chain.add("exp", {chain.tensor(Home::Input)});
-  const std::int32_t b = chain.add("exp", {a});
+  const TensorId a = chain.add("exp", {chain.tensor(Home::Input)});
+  const TensorId b = chain.add("exp", {a});
   chain.add("exp", {b});
   chain.add("neg", {b});
-  EXPECT_EQ(equal_ops(chain.graph()), (std::vector<std::int32_t>{0, 1, 1, 3}));
+  EXPECT_EQ(equal_ops(chain.graph()), (Table<OpId, OpId>{OpId{0}, OpId{1}, OpId{1}, OpId{3}}));
 }
 
 TEST(EqualOps, TellsIndexMapsApart) {
   testing::Chain chain(8);
-  const std::int32_t a = chain.add("exp", {chain.tensor(Home::Input)});
+  const TensorId a = chain.add("exp", {chain.tensor(Home::Input)});
   chain.add("neg", {a});
   chain.add("neg", {a});
   chain.graph().ops[OpId{2}].operands[OperandId{0}].dims[DimId{0}].offset = 1;
-  EXPECT_EQ(equal_ops(chain.graph()), (std::vector<std::int32_t>{0, 1, 2}));
+  EXPECT_EQ(equal_ops(chain.graph()), (Table<OpId, OpId>{OpId{0}, OpId{1}, OpId{2}}));
 }
 
 }  // namespace

@@ -38,11 +38,13 @@ struct Sheet {
         {.name = "j", .size = cols, .role = AxisRole::Parallel, .tile_dim = TileDim::Elements});
     op.flops = rows * cols;
     for (const TensorId input : inputs) {
-      op.operands.push_back(testing::operand(input, Access::Read, {along(AxisId{0}), along(AxisId{1})}));
-      op.operands.back().input = TensorId{static_cast<std::int32_t>(op.operands.size()) - 1};
+      op.operands.push_back(
+          testing::operand(input, Access::Read, {along(AxisId{0}), along(AxisId{1})}));
+      op.operands.back().input = static_cast<std::int32_t>(op.operands.size()) - 1;
     }
-    op.operands.push_back(testing::operand(made, Access::Write, {along(AxisId{0}), along(AxisId{1})}));
-    op.operands.back().input = TensorId{0};
+    op.operands.push_back(
+        testing::operand(made, Access::Write, {along(AxisId{0}), along(AxisId{1})}));
+    op.operands.back().input = 0;
     graph.ops.push_back(std::move(op));
     return made;
   }
@@ -53,10 +55,10 @@ struct Caches : Sheet {
   TensorId key = tensor(Home::State);
   TensorId value = tensor(Home::State);
   TensorId x = tensor(Home::Input);
-  TensorId scores = TensorId{add({x, key})};
-  TensorId weights = TensorId{add({scores})};
-  TensorId mixed = TensorId{add({weights, value})};
-  std::int32_t out = add({mixed, x});
+  TensorId scores{add({x, key})};
+  TensorId weights{add({scores})};
+  TensorId mixed{add({weights, value})};
+  TensorId out = add({mixed, x});
   Table<OpId, char> heavy{1, 0, 1, 0};
 };
 
@@ -80,7 +82,7 @@ TEST(Chains, GoFromOneHeavyOpThroughWhatLiesBetweenToTheLast) {
   const Caches caches;
   const std::vector<Chain> found = chains(caches.graph, caches.heavy);
   ASSERT_EQ(found.size(), 1U);
-  EXPECT_EQ(ops(found[0]), (std::vector<std::int32_t>{0, 1, 2}));
+  EXPECT_EQ(ops(found[0]), (std::vector<OpId>{OpId{0}, OpId{1}, OpId{2}}));
   EXPECT_EQ(found[0].links[0].axis, AxisId{0});
   EXPECT_EQ(found[0].length, 6);
 }
@@ -90,8 +92,8 @@ TEST(Chains, KeepWholeWhatLeavesTheGraphOrIsStored) {
   caches.graph.outputs = {caches.weights};
   const std::vector<Chain> found = chains(caches.graph, caches.heavy);
   ASSERT_EQ(found.size(), 2U);  // What reads the whole weights is no part of the first.
-  EXPECT_EQ(ops(found[0]), (std::vector<std::int32_t>{0}));
-  EXPECT_EQ(ops(found[1]), (std::vector<std::int32_t>{2}));
+  EXPECT_EQ(ops(found[0]), (std::vector<OpId>{OpId{0}}));
+  EXPECT_EQ(ops(found[1]), (std::vector<OpId>{OpId{2}}));
   caches.graph.stores = {{.tensor = caches.scores, .op = OpId{0}, .run = {8}},
                          {.tensor = caches.mixed, .op = OpId{2}, .run = {8}}};
   EXPECT_TRUE(chains(caches.graph, caches.heavy).empty());
@@ -105,7 +107,7 @@ TEST(Chains, TakeTheAxisThatTheNextHeavyOpGoesOnAlong) {
   const std::vector<Chain> found = chains(caches.graph, caches.heavy);
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found[0].links[0].axis, AxisId{1});
-  EXPECT_EQ(ops(found[0]), (std::vector<std::int32_t>{0, 1, 2}));
+  EXPECT_EQ(ops(found[0]), (std::vector<OpId>{OpId{0}, OpId{1}, OpId{2}}));
 }
 
 TEST(Chains, ReadNothingOfAHeavyOpTwice) {
@@ -128,7 +130,8 @@ TEST(Chains, LeaveAnAxisAlongWhichAnOperandEnds) {
 
 TEST(Chains, LeaveTheAxisThatIsCutOverChips) {
   const Caches caches;
-  const std::vector<Chain> found = chains(caches.graph, caches.heavy, {AxisId{0}, AxisId{0}, AxisId{0}, AxisId::none});
+  const std::vector<Chain> found =
+      chains(caches.graph, caches.heavy, {AxisId{0}, AxisId{0}, AxisId{0}, AxisId::none});
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found[0].links[0].axis, AxisId{1});
 }
@@ -140,7 +143,8 @@ TEST(InWaves, EachWaveReadsItsPartOfWhatLiesWholeAndMakesATensor) {
   const InWaves cut = in_waves(caches.graph, found);
   EXPECT_EQ(names(cut.graph), (std::vector<std::string>{"op0#0", "op1#0", "op2#0", "op0#1", "op1#1",
                                                         "op2#1", "op3"}));
-  EXPECT_EQ(cut.op_of, (std::vector<std::int32_t>{0, 1, 2, 0, 1, 2, 3}));
+  EXPECT_EQ(cut.op_of,
+            (std::vector<OpId>{OpId{0}, OpId{1}, OpId{2}, OpId{0}, OpId{1}, OpId{2}, OpId{3}}));
   const Op& second = cut.graph.ops[OpId{3}];
   EXPECT_EQ(second.axes[AxisId{0}].size, 3);
   EXPECT_EQ(second.flops, 12);
@@ -151,7 +155,8 @@ TEST(InWaves, EachWaveReadsItsPartOfWhatLiesWholeAndMakesATensor) {
   EXPECT_EQ(cut.graph.tensors[part].shape, (std::vector<std::int64_t>{3, 4}));
   EXPECT_EQ(cut.tensor_of[part], caches.scores);
   EXPECT_EQ(cut.dim_of[part], DimId{0});
-  EXPECT_EQ(cut.graph.ops[OpId{4}].operands[OperandId{0}].dims[DimId{0}].offset, 0);  // A part is read from its beginning.
+  EXPECT_EQ(cut.graph.ops[OpId{4}].operands[OperandId{0}].dims[DimId{0}].offset,
+            0);  // A part is read from its beginning.
 }
 
 TEST(InWaves, OthersReadThePartsOfOneValue) {
@@ -162,10 +167,11 @@ TEST(InWaves, OthersReadThePartsOfOneValue) {
   const Op& reader = cut.graph.ops.back();
   ASSERT_EQ(reader.operands.size(), 5U);
   for (const OperandId part : first_ids<OperandId>(3)) {
-    EXPECT_EQ(reader.operands[part].input, TensorId{0});
-    EXPECT_EQ(reader.operands[part].dims[DimId{0}].offset, -2 * static_cast<std::int64_t>(part.value));
+    EXPECT_EQ(reader.operands[part].input, 0);
+    EXPECT_EQ(reader.operands[part].dims[DimId{0}].offset,
+              -2 * static_cast<std::int64_t>(part.value));
   }
-  EXPECT_EQ(reader.operands[OperandId{3}].input, TensorId{1});
+  EXPECT_EQ(reader.operands[OperandId{3}].input, 1);
 }
 
 TEST(InWaves, OpsThatNeedNoneOfTheChainComeBeforeItOthersBehind) {
@@ -173,8 +179,8 @@ TEST(InWaves, OpsThatNeedNoneOfTheChainComeBeforeItOthersBehind) {
   const TensorId key = sheet.tensor(Home::State);
   const TensorId value = sheet.tensor(Home::State);
   const TensorId x = sheet.tensor(Home::Input);
-  const TensorId scores = TensorId{sheet.add({x, key})};
-  const TensorId apart = TensorId{sheet.add({x})};
+  const TensorId scores{sheet.add({x, key})};
+  const TensorId apart{sheet.add({x})};
   Op& whole = sheet.graph.ops.emplace_back(sheet.graph.ops.back());  // Adds up all rows.
   whole.name = "sum";
   whole.operands[OperandId{0}].tensor = scores;
@@ -194,8 +200,8 @@ TEST(InWaves, OpsThatNeedNoneOfTheChainComeBeforeItOthersBehind) {
 struct Sums : Sheet {
   TensorId key = tensor(Home::State);
   TensorId value = tensor(Home::State);
-  TensorId scores = TensorId{add({tensor(Home::Input), key})};
-  TensorId sum = TensorId{add({scores, value})};
+  TensorId scores{add({tensor(Home::Input), key})};
+  TensorId sum{add({scores, value})};
   std::vector<Chain> found;
 
   Sums() {
@@ -219,14 +225,16 @@ TEST(InWaves, AWaveReadsAllPartsThatGoAlongAnotherAxis) {
   EXPECT_EQ(second.axes[AxisId{1}].size, 2);
   ASSERT_EQ(second.operands.size(), 4U);
   for (const OperandId part : first_ids<OperandId>(2)) {
-    EXPECT_EQ(second.operands[part].dims[DimId{0}].offset, -3 * static_cast<std::int64_t>(part.value));
+    EXPECT_EQ(second.operands[part].dims[DimId{0}].offset,
+              -3 * static_cast<std::int64_t>(part.value));
     EXPECT_EQ(second.operands[part].dims[DimId{1}].offset, 2);
   }
 }
 
 TEST(InWaves, PartsOfWhichNothingIsReadAreNoOperands) {
   Caches caches;
-  caches.graph.ops[OpId{3}].operands[OperandId{0}].dims[DimId{0}].offset = 3;  // Rows from the fourth on.
+  caches.graph.ops[OpId{3}].operands[OperandId{0}].dims[DimId{0}].offset =
+      3;  // Rows from the fourth on.
   std::vector<Chain> found = chains(caches.graph, caches.heavy);
   found[0].waves = 2;
   const InWaves cut = in_waves(caches.graph, found);

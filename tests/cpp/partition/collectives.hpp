@@ -4,9 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "partition/ops.hpp"
-
 #include "elk/base/ids.hpp"
+#include "partition/ops.hpp"
 
 /// Collectives on a matrix, as `shard::one_chip` writes them.
 namespace elk::test {
@@ -36,7 +35,8 @@ inline OneOp collective(ir::OpKind kind, std::int64_t rows, std::int64_t cols, s
   }
   one.reads(ir::Home::Activation, {rows, cut_before ? part : cols},
             {all_rows, cut_before ? along(AxisId{1}) : all_cols});
-  one.writes({band, cut_after ? part : cols}, {along(AxisId{0}), cut_after ? along(AxisId{1}) : all_cols});
+  one.writes({band, cut_after ? part : cols},
+             {along(AxisId{0}), cut_after ? along(AxisId{1}) : all_cols});
   return one;
 }
 

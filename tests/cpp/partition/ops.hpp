@@ -101,10 +101,14 @@ inline OneOp attention_scores(std::int64_t b, std::int64_t h, std::int64_t s, st
             {parallel("b", b, ir::TileDim::Group), parallel("h", h, ir::TileDim::Group),
              parallel("m", 1, ir::TileDim::M), parallel("s", s, ir::TileDim::N),
              reduction("d", d, ir::TileDim::K)});
-  one.reads(ir::Home::Activation, {b, h, 1, d}, {along(AxisId{0}), along(AxisId{1}), along(AxisId{2}), along(AxisId{4})})
-      .reads(ir::Home::State, {b, h, s - 1, d}, {along(AxisId{0}), along(AxisId{1}), along(AxisId{3}), along(AxisId{4})})
-      .reads(ir::Home::Activation, {b, h, 1, d}, {along(AxisId{0}), along(AxisId{1}), along(AxisId{3}, 1 - s), along(AxisId{4})})
-      .writes({b, h, 1, s}, {along(AxisId{0}), along(AxisId{1}), along(AxisId{2}), along(AxisId{3})});
+  one.reads(ir::Home::Activation, {b, h, 1, d},
+            {along(AxisId{0}), along(AxisId{1}), along(AxisId{2}), along(AxisId{4})})
+      .reads(ir::Home::State, {b, h, s - 1, d},
+             {along(AxisId{0}), along(AxisId{1}), along(AxisId{3}), along(AxisId{4})})
+      .reads(ir::Home::Activation, {b, h, 1, d},
+             {along(AxisId{0}), along(AxisId{1}), along(AxisId{3}, 1 - s), along(AxisId{4})})
+      .writes({b, h, 1, s},
+              {along(AxisId{0}), along(AxisId{1}), along(AxisId{2}), along(AxisId{3})});
   return one;
 }
 
@@ -117,10 +121,11 @@ inline OneOp conv(std::int64_t out, std::int64_t in_ch, std::int64_t out_ch, std
              reduction("kh", k, ir::TileDim::KernelH), reduction("kw", k, ir::TileDim::KernelW)});
   one.op().params = {stride, stride};
   const std::int64_t in = out * stride;
-  one.reads(
-         ir::Home::Activation, {in_ch, in, in},
-         {along(AxisId{3}), mapped({AxisId{0}, AxisId{4}}, {stride, 1}, -(k / 2)), mapped({AxisId{1}, AxisId{5}}, {stride, 1}, -(k / 2))})
-      .reads(ir::Home::Weight, {out_ch, in_ch, k, k}, {along(AxisId{2}), along(AxisId{3}), along(AxisId{4}), along(AxisId{5})})
+  one.reads(ir::Home::Activation, {in_ch, in, in},
+            {along(AxisId{3}), mapped({AxisId{0}, AxisId{4}}, {stride, 1}, -(k / 2)),
+             mapped({AxisId{1}, AxisId{5}}, {stride, 1}, -(k / 2))})
+      .reads(ir::Home::Weight, {out_ch, in_ch, k, k},
+             {along(AxisId{2}), along(AxisId{3}), along(AxisId{4}), along(AxisId{5})})
       .writes({out_ch, out, out}, {along(AxisId{2}), along(AxisId{0}), along(AxisId{1})});
   return one;
 }
@@ -169,7 +174,8 @@ inline OneOp softmax(std::int64_t rows, std::int64_t cols) {
 inline OneOp row_sum(std::int64_t rows, std::int64_t cols) {
   OneOp one(ir::OpKind::Reduce, "sum/inner",
             {parallel("r", rows, ir::TileDim::Rows), reduction("c", cols, ir::TileDim::Cols)});
-  one.reads(ir::Home::Activation, {rows, cols}, {along(AxisId{0}), along(AxisId{1})}).writes({rows}, {along(AxisId{0})});
+  one.reads(ir::Home::Activation, {rows, cols}, {along(AxisId{0}), along(AxisId{1})})
+      .writes({rows}, {along(AxisId{0})});
   return one;
 }
 
@@ -181,8 +187,11 @@ inline OneOp embedding(std::int64_t picks, std::int64_t table, std::int64_t widt
   one.reads(ir::Home::Weight, {table, width}, {point(), along(AxisId{1})})
       .reads(ir::Home::Activation, {picks}, {along(AxisId{0})})
       .writes({picks, width}, {along(AxisId{0}), along(AxisId{1})});
-  one.op().operands[OperandId{0}].indirect = ir::Indirect{
-      .index = TensorId{1}, .dim = DimId{0}, .axes = {AxisId{0}}, .expected_picks = 0.75 * static_cast<double>(picks)};
+  one.op().operands[OperandId{0}].indirect =
+      ir::Indirect{.index = TensorId{1},
+                   .dim = DimId{0},
+                   .axes = {AxisId{0}},
+                   .expected_picks = 0.75 * static_cast<double>(picks)};
   return one;
 }
 

@@ -56,8 +56,7 @@ TEST(Rounds, RoundPartsUp) {
 TEST(Collective, IsCutAlongAllAxesButThatOfTheChips) {
   const test::OneOp one = collective(ir::OpKind::AllGather, 8, 32, 4);
   for (const AxisId axis : one.op().axes.ids()) {
-    EXPECT_EQ(divisible(one.op(), axis),
-              one.op().axes[axis].name != "chip1");
+    EXPECT_EQ(divisible(one.op(), axis), one.op().axes[axis].name != "chip1");
   }
   const ExecutePlan cut = cut_by(one, {1, 1, 4});
   EXPECT_THROW(validate(one.graph, one.op(), cut, test::small_chip(64)), InvalidInput);

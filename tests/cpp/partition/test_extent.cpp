@@ -25,8 +25,10 @@ std::int64_t boxed(const ir::Dim& dim, std::int64_t shape, const Numbers& size,
   std::int64_t best = 1;
   for (std::int64_t i = 0; i * tile[AxisId{0}] < size[AxisId{0}]; ++i) {
     for (std::int64_t j = 0; j * tile[AxisId{1}] < size[AxisId{1}]; ++j) {
-      const std::int64_t a = std::min(size[AxisId{0}], (i + 1) * tile[AxisId{0}]) - (i * tile[AxisId{0}]);
-      const std::int64_t b = std::min(size[AxisId{1}], (j + 1) * tile[AxisId{1}]) - (j * tile[AxisId{1}]);
+      const std::int64_t a =
+          std::min(size[AxisId{0}], (i + 1) * tile[AxisId{0}]) - (i * tile[AxisId{0}]);
+      const std::int64_t b =
+          std::min(size[AxisId{1}], (j + 1) * tile[AxisId{1}]) - (j * tile[AxisId{1}]);
       const std::int64_t low =
           dim.offset + (dim.coef[0] * i * tile[AxisId{0}]) + (dim.coef[1] * j * tile[AxisId{1}]);
       const std::int64_t high = low + (dim.coef[0] * (a - 1)) + (dim.coef[1] * (b - 1));

@@ -19,16 +19,17 @@ using Numbers = Table<AxisId, std::int64_t>;
 
 Layout of(const test::OneOp& one, OperandId operand, Numbers factors) {
   const chip::Chip chip = small_chip(64);
-  const auto plan = complete_plan(one.graph, one.op(), std::move(factors),
-                                  Table<OperandId, Numbers>(one.op().operands.size()), chip);
+  const auto plan =
+      complete_plan(one.graph, one.op(), std::move(factors),
+                    Table<OperandId, Table<DimId, std::int64_t>>(one.op().operands.size()), chip);
   return layout(one.graph, one.op(), operand, *plan, chip);
 }
 
 TEST(Layout, CutsAReducedResultAmongThoseThatAddedItUp) {
   const Layout rest = of(test::matmul(8, 8, 8), OperandId{2}, {2, 2, 4});
   EXPECT_EQ(rest.split, 4);
-  EXPECT_EQ(rest.split_dim, 0);
-  EXPECT_EQ(rest.split_axes, (std::vector<std::int32_t>{2}));
+  EXPECT_EQ(rest.split_dim, DimId{0});
+  EXPECT_EQ(rest.split_axes, (std::vector<AxisId>{AxisId{2}}));
 }
 
 TEST(Same, HoldsForEqualCutsUnderOtherNames) {
@@ -42,7 +43,8 @@ TEST(Same, HoldsForEqualCutsUnderOtherNames) {
 
 TEST(Same, FailsWhereAReaderUsesMoreCores) {
   const test::OneOp product = test::matmul(8, 6, 4);
-  EXPECT_FALSE(same(of(product, OperandId{2}, {1, 1, 1}), of(test::bias_add(8, 6), OperandId{0}, {2, 1})));
+  EXPECT_FALSE(
+      same(of(product, OperandId{2}, {1, 1, 1}), of(test::bias_add(8, 6), OperandId{0}, {2, 1})));
 }
 
 TEST(Same, FailsWhereAReaderOfOneNumberHasMoreCores) {

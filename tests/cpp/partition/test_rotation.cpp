@@ -34,8 +34,8 @@ chip::Chip grid(std::int64_t rows, std::int64_t cols, chip::Topology topology) {
   return chip;
 }
 
-ExecutePlan planned(const OneOp& one, Numbers factors, Table<OperandId, Numbers> temporal,
-                    const chip::Chip& chip) {
+ExecutePlan planned(const OneOp& one, Numbers factors,
+                    Table<OperandId, Table<DimId, std::int64_t>> temporal, const chip::Chip& chip) {
   temporal.resize(one.op().operands.size());
   ExecutePlan plan =
       *complete_plan(one.graph, one.op(), std::move(factors), std::move(temporal), chip);
@@ -152,11 +152,12 @@ Walked walked(const OneOp& one, OperandId operand, const ExecutePlan& plan,
 }
 
 TEST(Place, OfAFoldedRingGoesUpOverEvenMembersAndBackOverOddOnes) {
-  const Rotation six{.axes = {AxisId{0}},
-                     .factors = {6},
-                     .ring = 6,
-                     .snakes = false,
-                     .circles = {{.dim = DimId{0}, .axis = AxisId{1}, .parts = 6, .stride = 1, .folds = true}}};
+  const Rotation six{
+      .axes = {AxisId{0}},
+      .factors = {6},
+      .ring = 6,
+      .snakes = false,
+      .circles = {{.dim = DimId{0}, .axis = AxisId{1}, .parts = 6, .stride = 1, .folds = true}}};
   std::vector<std::int64_t> members(6);
   for (std::int64_t member = 0; member < 6; ++member) {
     members[static_cast<std::size_t>(place(six, member))] = member;
@@ -165,20 +166,22 @@ TEST(Place, OfAFoldedRingGoesUpOverEvenMembersAndBackOverOddOnes) {
 }
 
 TEST(InRings, ListsSharersByTheirPlaces) {
-  Rotation line{.axes = {AxisId{0}},
-                .factors = {6},
-                .ring = 3,
-                .snakes = false,
-                .circles = {{.dim = DimId{0}, .axis = AxisId{1}, .parts = 3, .stride = 1, .folds = false}}};
+  Rotation line{
+      .axes = {AxisId{0}},
+      .factors = {6},
+      .ring = 3,
+      .snakes = false,
+      .circles = {{.dim = DimId{0}, .axis = AxisId{1}, .parts = 3, .stride = 1, .folds = false}}};
   EXPECT_EQ(in_rings(line), (Numbers{0, 1, 2, 3, 4, 5}));
   line.circles[0].folds = true;
   EXPECT_EQ(in_rings(line), (Numbers{0, 2, 1, 3, 5, 4}));
   // Two rows of three: along the snake 0 1 2 5 4 3, folded to 0 2 4 3 5 1.
-  const Rotation snake{.axes = {AxisId{0}, AxisId{1}},
-                       .factors = {2, 3},
-                       .ring = 6,
-                       .snakes = true,
-                       .circles = {{.dim = DimId{0}, .axis = AxisId{2}, .parts = 6, .stride = 1, .folds = true}}};
+  const Rotation snake{
+      .axes = {AxisId{0}, AxisId{1}},
+      .factors = {2, 3},
+      .ring = 6,
+      .snakes = true,
+      .circles = {{.dim = DimId{0}, .axis = AxisId{2}, .parts = 6, .stride = 1, .folds = true}}};
   EXPECT_EQ(in_rings(snake), (Numbers{0, 2, 4, 3, 5, 1}));
 }
 
@@ -197,7 +200,8 @@ TEST(Rings, ThroughABoxTakeTwoHopsAndOnePieceALink) {
         .factors = {sides.rows, sides.cols, sides.depth},
         .ring = cores,
         .snakes = true,
-        .circles = {{.dim = DimId{0}, .axis = AxisId{3}, .parts = cores, .stride = 1, .folds = cores > 2}}};
+        .circles = {
+            {.dim = DimId{0}, .axis = AxisId{3}, .parts = cores, .stride = 1, .folds = cores > 2}}};
     const std::vector<std::int64_t> ring = in_rings(snake);
     std::vector<chip::Hop> all;
     for (std::size_t i = 0; i < ring.size(); ++i) {
@@ -222,7 +226,9 @@ TEST(Rings, OnALineOfAMeshTakeTwoHopsAndOnePieceALink) {
     const ExecutePlan plan = planned(one, {m, 6, 1}, {{}, {m, 1}}, chip);
     const Walked found = walked(one, OperandId{1}, plan, chip);
     EXPECT_EQ(found.load, 1) << m;
-    EXPECT_EQ(found.hops, ring_hops(m, rotation(one.op(), OperandId{1}, plan, chip).circles[0].folds)) << m;
+    EXPECT_EQ(found.hops,
+              ring_hops(m, rotation(one.op(), OperandId{1}, plan, chip).circles[0].folds))
+        << m;
     EXPECT_EQ(found.hops, m == 2 ? 1 : 2);
   }
 }
@@ -358,7 +364,8 @@ TEST(FirstIndex, StaysHeldWhileAllMoveByOnePace) {
     std::set<std::int64_t> done;
     for (std::int64_t step = 0; step < 3; ++step) {
       for (std::int64_t i = 0; i < 2; ++i) {
-        done.insert((first_index(one.op(), plan, chip, AxisId{2}, core.digits) + (2 * step) + i) % 6);
+        done.insert((first_index(one.op(), plan, chip, AxisId{2}, core.digits) + (2 * step) + i) %
+                    6);
       }
     }
     EXPECT_EQ(done.size(), 6U);  // Every index of k, once.

@@ -49,7 +49,8 @@ std::map<std::int64_t, std::int64_t> read_bytes(const test::OneOp& one, OperandI
         continue;
       }
       const std::int64_t tile = ceil_div(op.axes[axis].size, plan.factors[axis]);
-      elements *= std::min(op.axes[axis].size, (digit[axis.index()] + 1) * tile) - (digit[axis.index()] * tile);
+      elements *= std::min(op.axes[axis].size, (digit[axis.index()] + 1) * tile) -
+                  (digit[axis.index()] * tile);
     }
     if (seen.insert({core / chip.core.count, digit}).second) {
       bytes[core / chip.core.count] += elements * 2;
@@ -84,22 +85,27 @@ TEST(Sharing, KeepsRingsOfPeersWithinOneChip) {
   const test::OneOp one = test::matmul(6, 4, 8);
   const auto plan = complete_plan(one.graph, one.op(), {6, 4, 1}, {{}, {}, {}}, two_chips(15));
   // The six sharers of piece n are cores 6 n to 6 n + 5; those of n = 2 lie on both sides of 15.
-  EXPECT_EQ(sharing(one.graph, one.op(), OperandId{1}, *plan, two_chips(15)).divisors, (Numbers{1, 3}));
-  EXPECT_EQ(sharing(one.graph, one.op(), OperandId{1}, *plan, two_chips(12)).divisors, (Numbers{1, 2, 3, 6}));
-  EXPECT_EQ(sharing(one.graph, one.op(), OperandId{1}, *plan, small_chip(24)).divisors, (Numbers{1, 2, 3, 6}));
+  EXPECT_EQ(sharing(one.graph, one.op(), OperandId{1}, *plan, two_chips(15)).divisors,
+            (Numbers{1, 3}));
+  EXPECT_EQ(sharing(one.graph, one.op(), OperandId{1}, *plan, two_chips(12)).divisors,
+            (Numbers{1, 2, 3, 6}));
+  EXPECT_EQ(sharing(one.graph, one.op(), OperandId{1}, *plan, small_chip(24)).divisors,
+            (Numbers{1, 2, 3, 6}));
 }
 
 TEST(Sharing, ReadsOfAStateOnlyItsRows) {
   const test::OneOp one = test::attention_scores(2, 2, 9, 4);
   const auto plan =
       complete_plan(one.graph, one.op(), {2, 1, 1, 3, 1}, {{}, {}, {}, {}}, small_chip(12));
-  EXPECT_EQ(sharing(one.graph, one.op(), OperandId{1}, *plan, small_chip(12)).hbm_bytes, 2 * 2 * 8 * 4 * 2);
+  EXPECT_EQ(sharing(one.graph, one.op(), OperandId{1}, *plan, small_chip(12)).hbm_bytes,
+            2 * 2 * 8 * 4 * 2);
 }
 
 TEST(Sharing, ReadsOfATableOnlyTheExpectedRows) {
   const test::OneOp one = test::embedding(8, 100, 16);
   const auto plan = complete_plan(one.graph, one.op(), {4, 2}, {{}, {}, {}}, small_chip(12));
-  EXPECT_EQ(sharing(one.graph, one.op(), OperandId{0}, *plan, small_chip(12)).hbm_bytes, 6 * 16 * 2);
+  EXPECT_EQ(sharing(one.graph, one.op(), OperandId{0}, *plan, small_chip(12)).hbm_bytes,
+            6 * 16 * 2);
 }
 
 }  // namespace

@@ -43,8 +43,7 @@ Elements elements(const Held& held, const chip::Chip& chip, std::int64_t core) {
   }
   std::int64_t part = 0;
   for (const AxisId axis : at.split_axes) {
-    part =
-        (part * at.factors[axis]) + digit[axis];
+    part = (part * at.factors[axis]) + digit[axis];
   }
   std::vector<std::set<std::int64_t>> indices(at.dims.size());
   for (std::size_t dim = 0; dim < at.dims.size(); ++dim) {
@@ -66,7 +65,7 @@ Elements elements(const Held& held, const chip::Chip& chip, std::int64_t core) {
         indices[dim].insert(index);
       }
     }
-    if (at.split > 1 && at.split_dim == static_cast<std::int64_t>(dim)) {
+    if (at.split > 1 && at.split_dim == id_at<DimId>(dim)) {
       const Numbers all(indices[dim].begin(), indices[dim].end());
       const std::int64_t chunk = ceil_div(
           ceil_div(at.shape[id_at<DimId>(dim)], at.factors[at.dims[id_at<DimId>(dim)].axes[0]]),
@@ -130,8 +129,9 @@ void expect_conservation(const test::OneOp& producer, OperandId result, const te
   const auto plans = [&](const test::OneOp& one) {
     std::vector<ExecutePlan> all;
     const std::int64_t cores = chip::total_cores(chip);
-    const Numbers last =
-        one.op().axes.size() > 2 ? distinct_factors(one.op().axes[AxisId{2}].size, cores) : Numbers{1};
+    const Numbers last = one.op().axes.size() > 2
+                             ? distinct_factors(one.op().axes[AxisId{2}].size, cores)
+                             : Numbers{1};
     for (const std::int64_t a : distinct_factors(one.op().axes[AxisId{0}].size, cores)) {
       for (const std::int64_t b : distinct_factors(one.op().axes[AxisId{1}].size, cores / a)) {
         for (const std::int64_t c : last) {
@@ -140,8 +140,9 @@ void expect_conservation(const test::OneOp& producer, OperandId result, const te
             if (one.op().axes.size() > 2) {
               factors.push_back(c);
             }
-            all.push_back(*complete_plan(one.graph, one.op(), factors,
-                                         Table<OperandId, Numbers>(one.op().operands.size()), chip));
+            all.push_back(*complete_plan(
+                one.graph, one.op(), factors,
+                Table<OperandId, Table<DimId, std::int64_t>>(one.op().operands.size()), chip));
           }
         }
       }
@@ -168,11 +169,13 @@ void expect_conservation(const test::OneOp& producer, OperandId result, const te
 }
 
 TEST(Transition, BringsWhatIsNeededLessWhatIsThere) {
-  expect_conservation(test::matmul(4, 6, 4), OperandId{2}, test::softmax(4, 6), OperandId{0}, small_chip(8));
+  expect_conservation(test::matmul(4, 6, 4), OperandId{2}, test::softmax(4, 6), OperandId{0},
+                      small_chip(8));
 }
 
 TEST(Transition, BringsTheRestOfAReducedResult) {
-  expect_conservation(test::matmul(5, 3, 4), OperandId{2}, test::bias_add(5, 3), OperandId{0}, small_chip(6));
+  expect_conservation(test::matmul(5, 3, 4), OperandId{2}, test::bias_add(5, 3), OperandId{0},
+                      small_chip(6));
 }
 
 TEST(Transition, SeesPackedAxesAsStridedPieces) {
@@ -180,7 +183,9 @@ TEST(Transition, SeesPackedAxesAsStridedPieces) {
       ir::OpKind::Elementwise, "add",
       {test::parallel("r", 3, ir::TileDim::Elements), test::parallel("h", 2, ir::TileDim::Elements),
        test::parallel("k", 4, ir::TileDim::Elements)});
-  merged.reads(ir::Home::Activation, {3, 8}, {test::along(AxisId{0}), test::mapped({AxisId{1}, AxisId{2}}, {4, 1})})
+  merged
+      .reads(ir::Home::Activation, {3, 8},
+             {test::along(AxisId{0}), test::mapped({AxisId{1}, AxisId{2}}, {4, 1})})
       .writes({3, 8}, {test::along(AxisId{0}), test::mapped({AxisId{1}, AxisId{2}}, {4, 1})});
   expect_conservation(merged, OperandId{1}, test::softmax(3, 8), OperandId{0}, small_chip(8));
   expect_conservation(test::softmax(3, 8), OperandId{1}, merged, OperandId{0}, small_chip(8));
@@ -201,24 +206,30 @@ TEST(Transition, FromNowhereBringsEverythingFromEvenSenders) {
 
 TEST(Transition, BringsToEachChipJustWhatNoneOfItsCoresHas) {
   // Chips end in the middle of rows, and of the parts that a result is reduced to.
-  expect_conservation(test::matmul(5, 6, 4), OperandId{2}, test::softmax(5, 6), OperandId{0}, test::two_chips(5));
-  expect_conservation(test::softmax(4, 7), OperandId{1}, test::bias_add(4, 7), OperandId{0}, test::two_chips(7));
+  expect_conservation(test::matmul(5, 6, 4), OperandId{2}, test::softmax(5, 6), OperandId{0},
+                      test::two_chips(5));
+  expect_conservation(test::softmax(4, 7), OperandId{1}, test::bias_add(4, 7), OperandId{0},
+                      test::two_chips(7));
 }
 
 TEST(Transition, CountsARunForEveryIndexOfAStridedPiece) {
   // The second core reads 8, 10, 12 and 14 of what the first one holds.
   test::OneOp whole(ir::OpKind::Elementwise, "exp",
                     {test::parallel("i", 16, ir::TileDim::Elements)});
-  whole.reads(ir::Home::Activation, {16}, {test::along(AxisId{0})}).writes({16}, {test::along(AxisId{0})});
+  whole.reads(ir::Home::Activation, {16}, {test::along(AxisId{0})})
+      .writes({16}, {test::along(AxisId{0})});
   test::OneOp strided(ir::OpKind::Elementwise, "exp",
                       {test::parallel("i", 8, ir::TileDim::Elements)});
-  strided.reads(ir::Home::Activation, {16}, {test::mapped({AxisId{0}}, {2})}).writes({8}, {test::along(AxisId{0})});
+  strided.reads(ir::Home::Activation, {16}, {test::mapped({AxisId{0}}, {2})})
+      .writes({8}, {test::along(AxisId{0})});
   const chip::Chip chip = small_chip(2);
   const auto one = complete_plan(whole.graph, whole.op(), {1}, {{}, {}}, chip);
   const auto two = complete_plan(strided.graph, strided.op(), {2}, {{}, {}}, chip);
   const Layout have = layout(whole.graph, whole.op(), OperandId{1}, *one, chip);
   EXPECT_EQ(
-      transition(&have, layout(strided.graph, strided.op(), OperandId{0}, *two, chip), 16, chip).fragments, 4);
+      transition(&have, layout(strided.graph, strided.op(), OperandId{0}, *two, chip), 16, chip)
+          .fragments,
+      4);
 }
 
 TEST(Transition, CountsAPieceOnceForEachChipThatLacksIt) {

@@ -91,7 +91,8 @@ TEST_F(ValidatePlan, RefusesPartitionsThatWouldNotMeet) {
       ir::OpKind::Elementwise, "add",
       {test::parallel("r", 4, ir::TileDim::Rows), test::parallel("c", 6, ir::TileDim::Cols),
        test::parallel("d", 8, ir::TileDim::Cols)});
-  one.reads(ir::Home::Activation, {4, 6, 8}, {test::along(AxisId{0}), test::along(AxisId{1}), test::along(AxisId{2})})
+  one.reads(ir::Home::Activation, {4, 6, 8},
+            {test::along(AxisId{0}), test::along(AxisId{1}), test::along(AxisId{2})})
       .reads(ir::Home::Weight, {6, 8}, {test::along(AxisId{1}), test::along(AxisId{2})})
       .reads(ir::Home::Weight, {8}, {test::along(AxisId{2})})
       .writes({4, 6, 8}, {test::along(AxisId{0}), test::along(AxisId{1}), test::along(AxisId{2})});

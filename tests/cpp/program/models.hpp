@@ -13,14 +13,13 @@
 namespace elk::program {
 
 inline TensorId add_tensor(ir::Graph& graph, std::string name, ir::Home home,
-                               Table<DimId, std::int64_t> shape) {
+                           Table<DimId, std::int64_t> shape) {
   graph.tensors.push_back(
       {.name = std::move(name), .dtype = ir::DType::F16, .shape = std::move(shape), .home = home});
   return TensorId{static_cast<std::int32_t>(graph.tensors.size()) - 1};
 }
 
-inline ir::Operand operand(TensorId tensor, ir::Access access,
-                           const std::vector<AxisId>& axes) {
+inline ir::Operand operand(TensorId tensor, ir::Access access, const std::vector<AxisId>& axes) {
   ir::Operand out{
       .tensor = tensor, .access = access, .dims = {}, .indirect = std::nullopt, .spilled = false};
   for (const AxisId axis : axes) {
@@ -31,56 +30,54 @@ inline ir::Operand operand(TensorId tensor, ir::Access access,
 
 /// y[m, n] = sum over k of x[m, k] * w[k, n]: axes m, n, k.
 inline OpId add_matmul(ir::Graph& graph, TensorId x, TensorId w, TensorId y) {
-  const auto shape = [&](TensorId t) {
-    return graph.tensors[t].shape;
-  };
-  graph.ops.push_back(
-      {.name = "matmul" + std::to_string(graph.ops.size()),
-       .kind = ir::OpKind::MatMul,
-       .onnx_type = "MatMul",
-       .function = "matmul",
-       .params = {},
-       .compute = ir::DType::F16,
-       .accumulate = ir::DType::F16,
-       .axes = {{.name = "m",
-                 .size = shape(x)[DimId{0}],
-                 .role = ir::AxisRole::Parallel,
-                 .tile_dim = ir::TileDim::M},
-                {.name = "n",
-                 .size = shape(w)[DimId{1}],
-                 .role = ir::AxisRole::Parallel,
-                 .tile_dim = ir::TileDim::N},
-                {.name = "k",
-                 .size = shape(w)[DimId{0}],
-                 .role = ir::AxisRole::Reduction,
-                 .tile_dim = ir::TileDim::K}},
-       .operands = {operand(x, ir::Access::Read, {AxisId{0}, AxisId{2}}), operand(w, ir::Access::Read, {AxisId{2}, AxisId{1}}),
-                    operand(y, ir::Access::Write, {AxisId{0}, AxisId{1}})},
-       .flops = 2 * shape(x)[DimId{0}] * shape(w)[DimId{1}] * shape(w)[DimId{0}]});
+  const auto shape = [&](TensorId t) { return graph.tensors[t].shape; };
+  graph.ops.push_back({.name = "matmul" + std::to_string(graph.ops.size()),
+                       .kind = ir::OpKind::MatMul,
+                       .onnx_type = "MatMul",
+                       .function = "matmul",
+                       .params = {},
+                       .compute = ir::DType::F16,
+                       .accumulate = ir::DType::F16,
+                       .axes = {{.name = "m",
+                                 .size = shape(x)[DimId{0}],
+                                 .role = ir::AxisRole::Parallel,
+                                 .tile_dim = ir::TileDim::M},
+                                {.name = "n",
+                                 .size = shape(w)[DimId{1}],
+                                 .role = ir::AxisRole::Parallel,
+                                 .tile_dim = ir::TileDim::N},
+                                {.name = "k",
+                                 .size = shape(w)[DimId{0}],
+                                 .role = ir::AxisRole::Reduction,
+                                 .tile_dim = ir::TileDim::K}},
+                       .operands = {operand(x, ir::Access::Read, {AxisId{0}, AxisId{2}}),
+                                    operand(w, ir::Access::Read, {AxisId{2}, AxisId{1}}),
+                                    operand(y, ir::Access::Write, {AxisId{0}, AxisId{1}})},
+                       .flops = 2 * shape(x)[DimId{0}] * shape(w)[DimId{1}] * shape(w)[DimId{0}]});
   return OpId{static_cast<std::int32_t>(graph.ops.size()) - 1};
 }
 
 /// y[m, n] = exp(x[m, n]): axes m, n.
 inline OpId add_exp(ir::Graph& graph, TensorId x, TensorId y) {
   const Table<DimId, std::int64_t> shape = graph.tensors[x].shape;
-  graph.ops.push_back(
-      {.name = "exp" + std::to_string(graph.ops.size()),
-       .kind = ir::OpKind::Elementwise,
-       .onnx_type = "Exp",
-       .function = "exp",
-       .params = {},
-       .compute = ir::DType::F16,
-       .accumulate = ir::DType::F16,
-       .axes = {{.name = "m",
-                 .size = shape[DimId{0}],
-                 .role = ir::AxisRole::Parallel,
-                 .tile_dim = ir::TileDim::Elements},
-                {.name = "n",
-                 .size = shape[DimId{1}],
-                 .role = ir::AxisRole::Parallel,
-                 .tile_dim = ir::TileDim::Elements}},
-       .operands = {operand(x, ir::Access::Read, {AxisId{0}, AxisId{1}}), operand(y, ir::Access::Write, {AxisId{0}, AxisId{1}})},
-       .flops = shape[DimId{0}] * shape[DimId{1}]});
+  graph.ops.push_back({.name = "exp" + std::to_string(graph.ops.size()),
+                       .kind = ir::OpKind::Elementwise,
+                       .onnx_type = "Exp",
+                       .function = "exp",
+                       .params = {},
+                       .compute = ir::DType::F16,
+                       .accumulate = ir::DType::F16,
+                       .axes = {{.name = "m",
+                                 .size = shape[DimId{0}],
+                                 .role = ir::AxisRole::Parallel,
+                                 .tile_dim = ir::TileDim::Elements},
+                                {.name = "n",
+                                 .size = shape[DimId{1}],
+                                 .role = ir::AxisRole::Parallel,
+                                 .tile_dim = ir::TileDim::Elements}},
+                       .operands = {operand(x, ir::Access::Read, {AxisId{0}, AxisId{1}}),
+                                    operand(y, ir::Access::Write, {AxisId{0}, AxisId{1}})},
+                       .flops = shape[DimId{0}] * shape[DimId{1}]});
   return OpId{static_cast<std::int32_t>(graph.ops.size()) - 1};
 }
 
@@ -142,7 +139,8 @@ inline Chain chain() {
   add_exp(c.graph, c.y, c.z);
   add_matmul(c.graph, c.z, c.w1, c.out);
   c.graph.outputs = {c.out};
-  c.ops = {cut(c.graph, OpId{0}, {1, 8, 1}), cut(c.graph, OpId{1}, {1, 8}), cut(c.graph, OpId{2}, {1, 8, 1})};
+  c.ops = {cut(c.graph, OpId{0}, {1, 8, 1}), cut(c.graph, OpId{1}, {1, 8}),
+           cut(c.graph, OpId{2}, {1, 8, 1})};
   return c;
 }
 

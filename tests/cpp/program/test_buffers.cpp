@@ -2,9 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "program/models.hpp"
-
 #include "elk/base/ids.hpp"
+#include "program/models.hpp"
 
 namespace elk::program {
 namespace {
@@ -21,11 +20,14 @@ TEST(Buffers, LiveAsLongAsTheirContentIsNeeded) {
   // preload 0, preload 2, execute 0, execute 1, execute 2
   const std::vector<Buffer> all =
       buffers(c.graph, chip::small_chip(), c.ops, issue(c.graph, {OpId{0}, OpId{2}}, {2, 2, 2}));
-  const std::vector<Buffer> want{
-      {OpId{0}, c.x, Role::Activation, {0}, {16}, 2, 2},  {OpId{0}, c.w0, Role::Preload, {0}, {1024}, 0, 2},
-      {OpId{0}, c.x, Role::Execute, {0}, {1024}, 2, 2},   {OpId{0}, c.y, Role::Activation, {0}, {128}, 2, 3},
-      {OpId{1}, c.z, Role::Activation, {0}, {128}, 3, 4}, {OpId{2}, c.w1, Role::Preload, {0}, {1024}, 1, 4},
-      {OpId{2}, c.z, Role::Execute, {0}, {1024}, 4, 4},   {OpId{2}, c.out, Role::Activation, {0}, {128}, 4, 4}};
+  const std::vector<Buffer> want{{OpId{0}, c.x, Role::Activation, {0}, {16}, 2, 2},
+                                 {OpId{0}, c.w0, Role::Preload, {0}, {1024}, 0, 2},
+                                 {OpId{0}, c.x, Role::Execute, {0}, {1024}, 2, 2},
+                                 {OpId{0}, c.y, Role::Activation, {0}, {128}, 2, 3},
+                                 {OpId{1}, c.z, Role::Activation, {0}, {128}, 3, 4},
+                                 {OpId{2}, c.w1, Role::Preload, {0}, {1024}, 1, 4},
+                                 {OpId{2}, c.z, Role::Execute, {0}, {1024}, 4, 4},
+                                 {OpId{2}, c.out, Role::Activation, {0}, {128}, 4, 4}};
   EXPECT_EQ(all, want);
 }
 
@@ -35,7 +37,8 @@ TEST(Buffers, OfAStoredTensorLiveUntilAPreloadBehindTheStoreIsAwaited) {
   // preload 0, execute 0, store y, execute 1, preload 2, execute 2
   const std::vector<Buffer> waits =
       buffers(c.graph, chip::small_chip(), c.ops, issue(c.graph, {OpId{0}, OpId{2}}, {1, 1, 2}));
-  EXPECT_EQ(buffers_of(waits, c.y), (std::vector<Buffer>{{OpId{0}, c.y, Role::Store, {0}, {128}, 1, 5}}));
+  EXPECT_EQ(buffers_of(waits, c.y),
+            (std::vector<Buffer>{{OpId{0}, c.y, Role::Store, {0}, {128}, 1, 5}}));
 }
 
 TEST(Buffers, OfAStoredTensorLiveToTheEndWhereNoPreloadFollows) {
@@ -44,7 +47,8 @@ TEST(Buffers, OfAStoredTensorLiveToTheEndWhereNoPreloadFollows) {
   // preload 0, preload 2, execute 0, store y, execute 1, execute 2
   const std::vector<Buffer> all =
       buffers(c.graph, chip::small_chip(), c.ops, issue(c.graph, {OpId{0}, OpId{2}}, {2, 2, 2}));
-  EXPECT_EQ(buffers_of(all, c.y), (std::vector<Buffer>{{OpId{0}, c.y, Role::Store, {0}, {128}, 2, 5}}));
+  EXPECT_EQ(buffers_of(all, c.y),
+            (std::vector<Buffer>{{OpId{0}, c.y, Role::Store, {0}, {128}, 2, 5}}));
 }
 
 TEST(Buffers, OfAStoredTensorStayActivationsWhileItIsRead) {
@@ -53,7 +57,8 @@ TEST(Buffers, OfAStoredTensorStayActivationsWhileItIsRead) {
   // preload 0, execute 0, execute 1, store z, preload 2, execute 2
   const std::vector<Buffer> all =
       buffers(c.graph, chip::small_chip(), c.ops, issue(c.graph, {OpId{0}, OpId{2}}, {1, 1, 2}));
-  EXPECT_EQ(buffers_of(all, c.z).front(), (Buffer{OpId{1}, c.z, Role::Activation, {0}, {128}, 2, 5}));
+  EXPECT_EQ(buffers_of(all, c.z).front(),
+            (Buffer{OpId{1}, c.z, Role::Activation, {0}, {128}, 2, 5}));
 }
 
 TEST(Buffers, OfWeightsStayForTheWholeProgramWithoutHbm) {

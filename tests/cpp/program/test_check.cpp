@@ -5,9 +5,8 @@
 
 #include <gtest/gtest.h>
 
-#include "program/models.hpp"
-
 #include "elk/base/ids.hpp"
+#include "program/models.hpp"
 
 namespace elk::program {
 namespace {
@@ -53,7 +52,8 @@ TEST(Check, AcceptsASpilledTensorThatReturns) {
   c.graph.ops[OpId{2}].operands[OperandId{0}].spilled = true;
   c.graph.stores = {{.tensor = c.z, .op = OpId{1}, .run = {128}}};
   c.ops[OpId{2}] = cut(c.graph, OpId{2}, {1, 8, 1});
-  Program program{.ops = c.ops, .code = issue(c.graph, {OpId{0}, OpId{2}}, {1, 1, 2}), .buffers = {}};
+  Program program{
+      .ops = c.ops, .code = issue(c.graph, {OpId{0}, OpId{2}}, {1, 1, 2}), .buffers = {}};
   const chip::Chip chip = chip::small_chip();
   program.buffers =
       place(buffers(c.graph, chip, program.ops, program.code), chip::room(chip)).value();
@@ -123,23 +123,27 @@ TEST(Check, RefusesAStoreThatIsMissingEarlyOrUnknown) {
                      p.code.insert(p.code.begin(), {Opcode::Store, c.y.value});
                    }),
                    {"store of", "(y) before execute of op 0 (matmul0)"}));
-  EXPECT_TRUE(
-      says(check_changed([](Chain& c, Program& p) { p.code.push_back({Opcode::Store, c.y.value}); }),
-           {"store of", "the graph does not store"}));
+  EXPECT_TRUE(says(
+      check_changed([](Chain& c, Program& p) { p.code.push_back({Opcode::Store, c.y.value}); }),
+      {"store of", "the graph does not store"}));
 }
 
 TEST(Check, RefusesPlansThatBreakTheRules) {
-  EXPECT_TRUE(says(check_changed([](Chain&, Program& p) { p.ops[OpId{0}].execute.factors = {1, 63, 1}; }),
-                   {"op 0 (matmul0)", "factor 63"}));
-  EXPECT_TRUE(says(check_changed([](Chain&, Program& p) { p.ops[OpId{0}].divisor[OperandId{1}] = 3; }),
-                   {"op 0 (matmul0), operand 1", "divisor 3"}));
-  EXPECT_TRUE(says(check_changed([](Chain&, Program& p) { p.ops[OpId{0}].divisor[OperandId{0}] = 1; }),
-                   {"op 0 (matmul0), operand 0", "without data from HBM"}));
+  EXPECT_TRUE(
+      says(check_changed([](Chain&, Program& p) { p.ops[OpId{0}].execute.factors = {1, 63, 1}; }),
+           {"op 0 (matmul0)", "factor 63"}));
+  EXPECT_TRUE(
+      says(check_changed([](Chain&, Program& p) { p.ops[OpId{0}].divisor[OperandId{1}] = 3; }),
+           {"op 0 (matmul0), operand 1", "divisor 3"}));
+  EXPECT_TRUE(
+      says(check_changed([](Chain&, Program& p) { p.ops[OpId{0}].divisor[OperandId{0}] = 1; }),
+           {"op 0 (matmul0), operand 0", "without data from HBM"}));
 }
 
 TEST(Check, RefusesABufferThatServesAnotherOp) {
-  EXPECT_TRUE(says(check_changed([](Chain& c, Program& p) { find(p, c.w0, Role::Preload).op = OpId{2}; }),
-                   {"preload of op 0", "(w0) needs"}));
+  EXPECT_TRUE(
+      says(check_changed([](Chain& c, Program& p) { find(p, c.w0, Role::Preload).op = OpId{2}; }),
+           {"preload of op 0", "(w0) needs"}));
 }
 
 TEST(Check, RefusesAddressesWhoseSumsDoNotFitTheirType) {

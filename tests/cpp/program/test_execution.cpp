@@ -117,10 +117,12 @@ TEST(Execution, PassesPartsRoundTheCirclesOfTwoDimensions) {
   const Rotation& along_n = execution.rotations[1];
   EXPECT_EQ(along_k.dim, DimId{0});
   EXPECT_EQ(along_k.every, 1);
-  EXPECT_EQ(along_k.exchange.groups, (std::vector<Cores>{{0, 1}, {2, 3}}));
+  EXPECT_EQ(along_k.exchange.groups,
+            (std::vector<Cores>{{CoreId{0}, CoreId{1}}, {CoreId{2}, CoreId{3}}}));
   EXPECT_EQ(along_n.dim, DimId{1});
   EXPECT_EQ(along_n.every, 2);
-  EXPECT_EQ(along_n.exchange.groups, (std::vector<Cores>{{0, 2}, {1, 3}}));
+  EXPECT_EQ(along_n.exchange.groups,
+            (std::vector<Cores>{{CoreId{0}, CoreId{2}}, {CoreId{1}, CoreId{3}}}));
   for (const Rotation& rotation : execution.rotations) {
     EXPECT_EQ(rotation.bytes, 32 * 32 * 2);
     const Traffic moved = traffic(rotation.exchange, chip);
@@ -155,8 +157,8 @@ TEST(Execution, FoldsTheRingsOfAMeshAsThePlannerPricesThem) {
   const std::vector<Rotation> turns = rotations(one.placed(chip));
   ASSERT_EQ(turns.size(), 1U);
   ASSERT_EQ(turns[0].exchange.groups.size(), 4U);
-  EXPECT_EQ(turns[0].exchange.groups[0], (Cores{0, 16, 24, 8}));
-  EXPECT_EQ(turns[0].exchange.groups[3], (Cores{3, 19, 27, 11}));
+  EXPECT_EQ(turns[0].exchange.groups[0], (Cores{CoreId{0}, CoreId{16}, CoreId{24}, CoreId{8}}));
+  EXPECT_EQ(turns[0].exchange.groups[3], (Cores{CoreId{3}, CoreId{19}, CoreId{27}, CoreId{11}}));
   const Loading loading = preload(one.placed(chip));
   ASSERT_EQ(loading.pieces.size(), 16U);
   EXPECT_EQ(loading.pieces[0].cores, Cores{0});
@@ -258,8 +260,10 @@ std::vector<std::vector<std::int64_t>> fetched(const Cores& holders, const Cores
   }
   std::vector<std::vector<std::int64_t>> sends;
   for_each_send(exchange, chip, [&](const Send& send) {
-    sends.push_back({send.core, id_at<CoreId>(send.bytes), id_at<CoreId>(send.runs)});
-    sends.back().insert(sends.back().end(), send.receivers.begin(), send.receivers.end());
+    sends.push_back({send.core.value, send.bytes, send.runs});
+    for (const CoreId receiver : send.receivers) {
+      sends.back().push_back(receiver.value);
+    }
   });
   return sends;
 }
@@ -269,8 +273,9 @@ TEST(Transfers, FetchForOneCoreAsForOneOfSeveral) {
   chip.chips = 4;
   chip.core.count = 16;
   Cores all(64);
-  std::iota(all.begin(), all.end(), 0);
-  for (const Cores& holders : {Cores{CoreId{5}}, Cores{CoreId{5}, CoreId{7}, CoreId{9}}, Cores{CoreId{3}, CoreId{20}, CoreId{21}, CoreId{40}}, all}) {
+  std::iota(all.begin(), all.end(), CoreId{0});
+  for (const Cores& holders : {Cores{CoreId{5}}, Cores{CoreId{5}, CoreId{7}, CoreId{9}},
+                               Cores{CoreId{3}, CoreId{20}, CoreId{21}, CoreId{40}}, all}) {
     for (const bool multicast : {true, false}) {
       chip.interconnect.multicast = multicast;
       const auto alone = fetched(holders, all, false, chip);

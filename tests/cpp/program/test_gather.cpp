@@ -30,8 +30,10 @@ Pair pair_of(const Table<AxisId, std::int64_t>& made, const Table<AxisId, std::i
   c.ops[OpId{2}] = cut(c.graph, OpId{2}, read);
   c.graph.ops[OpId{2}].operands[OperandId{0}].tensor = c.y;
   return {.chain = c,
-          .rests = partition::layout(c.graph, c.graph.ops[OpId{0}], OperandId{2}, c.ops[OpId{0}].execute, chip),
-          .needed = partition::layout(c.graph, c.graph.ops[OpId{2}], OperandId{0}, c.ops[OpId{2}].execute, chip)};
+          .rests = partition::layout(c.graph, c.graph.ops[OpId{0}], OperandId{2},
+                                     c.ops[OpId{0}].execute, chip),
+          .needed = partition::layout(c.graph, c.graph.ops[OpId{2}], OperandId{0},
+                                      c.ops[OpId{2}].execute, chip)};
 }
 
 /// Elements of a core's piece, each as one number.
@@ -55,7 +57,7 @@ std::set<std::int64_t> elements(const partition::Pieces& pieces, std::int64_t co
 }
 
 const std::vector<Table<AxisId, std::int64_t>> kCuts = {{1, 8, 1}, {8, 1, 1}, {2, 4, 2}, {1, 5, 3},
-                                                      {3, 7, 1}, {1, 1, 8}, {8, 8, 1}, {4, 3, 5}};
+                                                        {3, 7, 1}, {1, 1, 8}, {8, 8, 1}, {4, 3, 5}};
 
 TEST(Gather, BringsEveryCoreWhatItLacksAndNothingElse) {
   const chip::Chip chip = chip::small_chip();
@@ -63,8 +65,8 @@ TEST(Gather, BringsEveryCoreWhatItLacksAndNothingElse) {
     for (const Table<AxisId, std::int64_t>& read : kCuts) {
       const Pair pair = pair_of(made, read, chip);
       Exchange exchange;
-      add_gather({pair.chain.graph, pair.chain.graph.ops[OpId{2}], pair.chain.ops[OpId{2}], chip}, OperandId{0},
-                 &pair.rests, exchange);
+      add_gather({pair.chain.graph, pair.chain.graph.ops[OpId{2}], pair.chain.ops[OpId{2}], chip},
+                 OperandId{0}, &pair.rests, exchange);
       const Traffic moved = traffic(exchange, chip);
       const partition::Pieces held(pair.rests);
       const partition::Pieces needed(pair.needed);
@@ -86,8 +88,8 @@ TEST(Gather, ReceivesWhatTheTransitionSays) {
     for (const Table<AxisId, std::int64_t>& read : kCuts) {
       const Pair pair = pair_of(made, read, chip);
       Exchange exchange;
-      add_gather({pair.chain.graph, pair.chain.graph.ops[OpId{2}], pair.chain.ops[OpId{2}], chip}, OperandId{0},
-                 &pair.rests, exchange);
+      add_gather({pair.chain.graph, pair.chain.graph.ops[OpId{2}], pair.chain.ops[OpId{2}], chip},
+                 OperandId{0}, &pair.rests, exchange);
       const Traffic moved = traffic(exchange, chip);
       const partition::Transition planned =
           partition::transition(&pair.rests, pair.needed, 16, chip);
@@ -104,8 +106,8 @@ TEST(Gather, SendsOnlyWhatACoreHolds) {
   for (const Table<AxisId, std::int64_t>& made : kCuts) {
     const Pair pair = pair_of(made, {1, 8, 1}, chip);
     Exchange exchange;
-    add_gather({pair.chain.graph, pair.chain.graph.ops[OpId{2}], pair.chain.ops[OpId{2}], chip}, OperandId{0}, &pair.rests,
-               exchange);
+    add_gather({pair.chain.graph, pair.chain.graph.ops[OpId{2}], pair.chain.ops[OpId{2}], chip},
+               OperandId{0}, &pair.rests, exchange);
     const partition::Pieces held(pair.rests);
     for_each_send(exchange, chip, [&](const Send& send) {
       EXPECT_LE(send.bytes, 2 * static_cast<std::int64_t>(elements(held, send.core.value).size()));
@@ -119,8 +121,8 @@ TEST(Gather, SendsAsMuchAsArrivesWhereNothingIsMulticast) {
   for (const Table<AxisId, std::int64_t>& made : kCuts) {
     const Pair pair = pair_of(made, {2, 8, 1}, chip);
     Exchange exchange;
-    add_gather({pair.chain.graph, pair.chain.graph.ops[OpId{2}], pair.chain.ops[OpId{2}], chip}, OperandId{0}, &pair.rests,
-               exchange);
+    add_gather({pair.chain.graph, pair.chain.graph.ops[OpId{2}], pair.chain.ops[OpId{2}], chip},
+               OperandId{0}, &pair.rests, exchange);
     const Traffic moved = traffic(exchange, chip);
     EXPECT_EQ(std::accumulate(moved.sent.begin(), moved.sent.end(), std::int64_t{0}),
               std::accumulate(moved.received.begin(), moved.received.end(), std::int64_t{0}));

@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 
-#include "program/models.hpp"
-
 #include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
+#include "program/models.hpp"
 
 namespace elk::program {
 namespace {
@@ -10,9 +10,12 @@ namespace {
 TEST(Lifetimes, NameTheOpsThatMakeAndReadATensor) {
   const Chain c = chain();
   const Lifetimes lives = lifetimes(c.graph);
-  EXPECT_EQ(lives.producer, (std::vector<std::int32_t>{-1, -1, 0, 1, -1, 2}));
-  EXPECT_EQ(lives.first_reader, (std::vector<std::int32_t>{0, 0, 1, 2, 2, -1}));
-  EXPECT_EQ(lives.last_reader, (std::vector<std::int32_t>{0, 0, 1, 2, 2, -1}));
+  EXPECT_EQ(lives.producer,
+            (Table<TensorId, OpId>{OpId::none, OpId::none, OpId{0}, OpId{1}, OpId::none, OpId{2}}));
+  EXPECT_EQ(lives.first_reader,
+            (Table<TensorId, OpId>{OpId{0}, OpId{0}, OpId{1}, OpId{2}, OpId{2}, OpId::none}));
+  EXPECT_EQ(lives.last_reader,
+            (Table<TensorId, OpId>{OpId{0}, OpId{0}, OpId{1}, OpId{2}, OpId{2}, OpId::none}));
 }
 
 TEST(Lifetimes, EndBeforeAReadOfWhatWasSpilled) {

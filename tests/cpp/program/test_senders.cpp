@@ -75,8 +75,9 @@ test::OneOp reader(Drawn& drawn, std::int64_t rows, std::int64_t cols) {
   const std::int64_t copies = axes.back().size;
   test::OneOp one(ir::OpKind::Elementwise, "exp", std::move(axes));
   one.reads(ir::Home::Activation, {rows, cols}, {first, second})
-      .writes({copies, shape[AxisId{0}], shape[AxisId{1}]},
-              {test::along(AxisId{more}), test::along(AxisId{0}), test::along(AxisId{second_axis})});
+      .writes(
+          {copies, shape[AxisId{0}], shape[AxisId{1}]},
+          {test::along(AxisId{more}), test::along(AxisId{0}), test::along(AxisId{second_axis})});
   return one;
 }
 
@@ -87,12 +88,12 @@ std::optional<partition::ExecutePlan> drawn_cut(Drawn& drawn, const test::OneOp&
   std::int64_t left = chip::total_cores(chip);
   for (const ir::Axis& axis : one.op().axes) {
     const Numbers known = partition::distinct_factors(axis.size, left);
-    factors.push_back(
-        known[id_at<AxisId>(drawn(0, static_cast<std::int64_t>(known.size()) - 1))]);
+    factors.push_back(known[id_at<AxisId>(drawn(0, static_cast<std::int64_t>(known.size()) - 1))]);
     left /= factors.back();
   }
-  return partition::complete_plan(one.graph, one.op(), factors,
-                                  Table<OperandId, Numbers>(one.op().operands.size()), chip);
+  return partition::complete_plan(
+      one.graph, one.op(), factors,
+      Table<OperandId, Table<DimId, std::int64_t>>(one.op().operands.size()), chip);
 }
 
 std::int64_t most(const Table<CoreId, std::int64_t>& of) {
@@ -117,7 +118,8 @@ std::optional<Gathered> gathered(Drawn& drawn, const chip::Chip& chip) {
   }
   const OperandId result = id_at<OperandId>(from.op().operands.size() - 1);
   const partition::Layout have = partition::layout(from.graph, from.op(), result, *made, chip);
-  const partition::Layout need = partition::start_layout(to.graph, to.op(), OperandId{0}, *read, chip);
+  const partition::Layout need =
+      partition::start_layout(to.graph, to.op(), OperandId{0}, *read, chip);
   const OpPlan plan{.execute = *read, .divisor = {0, 0}};
   Exchange exchange;
   add_gather({to.graph, to.op(), plan, chip}, OperandId{0}, &have, exchange);

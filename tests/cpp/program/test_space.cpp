@@ -19,15 +19,18 @@ TEST(ExecuteSpace, HoldsWhatThePreloadLeftOut) {
   c.ops[OpId{0}] = cut(c.graph, OpId{0}, {4, 8, 1});
   c.ops[OpId{0}].divisor[OperandId{1}] = 4;
   const auto x = resting(c, c.x);
-  EXPECT_EQ(preload_space(c.graph, c.graph.ops[OpId{0}], c.ops[OpId{0}], chip), (Spaces{{OperandId{1}, {256}}}));
-  EXPECT_EQ(execute_space(c.graph, c.graph.ops[OpId{0}], c.ops[OpId{0}], {&*x, nullptr, nullptr}, chip),
-            (Spaces{{OperandId{0}, {256}}, {OperandId{1}, {768}}}));
+  EXPECT_EQ(preload_space(c.graph, c.graph.ops[OpId{0}], c.ops[OpId{0}], chip),
+            (Spaces{{OperandId{1}, {256}}}));
+  EXPECT_EQ(
+      execute_space(c.graph, c.graph.ops[OpId{0}], c.ops[OpId{0}], {&*x, nullptr, nullptr}, chip),
+      (Spaces{{OperandId{0}, {256}}, {OperandId{1}, {768}}}));
 }
 
 TEST(ExecuteSpace, IsNothingForAnActivationThatLiesReady) {
   const Chain c = chain();
   const auto y = resting(c, c.y);
-  EXPECT_EQ(execute_space(c.graph, c.graph.ops[OpId{1}], c.ops[OpId{1}], {&*y, nullptr}, chip::small_chip()),
+  EXPECT_EQ(execute_space(c.graph, c.graph.ops[OpId{1}], c.ops[OpId{1}], {&*y, nullptr},
+                          chip::small_chip()),
             Spaces{});
 }
 
@@ -35,7 +38,8 @@ TEST(ExecuteSpace, IsACopyOfAnActivationInAnotherLayout) {
   Chain c = chain();
   const auto y = resting(c, c.y);
   c.ops[OpId{1}] = cut(c.graph, OpId{1}, {8, 1});
-  EXPECT_EQ(execute_space(c.graph, c.graph.ops[OpId{1}], c.ops[OpId{1}], {&*y, nullptr}, chip::small_chip()),
+  EXPECT_EQ(execute_space(c.graph, c.graph.ops[OpId{1}], c.ops[OpId{1}], {&*y, nullptr},
+                          chip::small_chip()),
             (Spaces{{OperandId{0}, {128}}}));
 }
 
@@ -47,9 +51,9 @@ TEST(ExecuteSpace, IsACopyOfAnActivationThatRotates) {
   c.ops[OpId{2}].execute.pace[AxisId{2}] = 8;
   c.ops[OpId{2}].execute.loops = {AxisId{2}};
   const auto z = resting(c, c.z);
-  EXPECT_EQ(
-      execute_space(c.graph, c.graph.ops[OpId{2}], c.ops[OpId{2}], {&*z, nullptr, nullptr}, chip::small_chip()),
-      (Spaces{{OperandId{0}, {128}}}));
+  EXPECT_EQ(execute_space(c.graph, c.graph.ops[OpId{2}], c.ops[OpId{2}], {&*z, nullptr, nullptr},
+                          chip::small_chip()),
+            (Spaces{{OperandId{0}, {128}}}));
 }
 
 TEST(ExecuteSpace, HoldsThePartOfAResultThatDoesNotRest) {
@@ -57,12 +61,15 @@ TEST(ExecuteSpace, HoldsThePartOfAResultThatDoesNotRest) {
   c.ops[OpId{0}] = cut(c.graph, OpId{0}, {1, 8, 4});
   const chip::Chip chip = chip::small_chip();
   const Bytes whole =
-      partition::footprint(c.graph, c.graph.ops[OpId{0}], c.ops[OpId{0}].execute, chip).operand[OperandId{2}];
+      partition::footprint(c.graph, c.graph.ops[OpId{0}], c.ops[OpId{0}].execute, chip)
+          .operand[OperandId{2}];
   const Bytes rest = program::Spaces(c.graph, chip, c.ops).rest(c.y);
   const auto x = resting(c, c.x);
   EXPECT_EQ(rest, Bytes{32});
-  EXPECT_EQ(execute_space(c.graph, c.graph.ops[OpId{0}], c.ops[OpId{0}], {&*x, nullptr, nullptr}, chip).back(),
-            (ExecuteSpace{OperandId{2}, whole - rest}));
+  EXPECT_EQ(
+      execute_space(c.graph, c.graph.ops[OpId{0}], c.ops[OpId{0}], {&*x, nullptr, nullptr}, chip)
+          .back(),
+      (ExecuteSpace{OperandId{2}, whole - rest}));
 }
 
 TEST(ExecuteSpace, OfATensorReadTwiceAlikeIsOneCopy) {

@@ -14,8 +14,8 @@
 namespace elk::test {
 
 /// Partition factors over time of an op's operands, none of which is split.
-inline Table<OperandId, Table<AxisId, std::int64_t>> unturned(const ir::Op& node) {
-  Table<OperandId, Table<AxisId, std::int64_t>> whole;
+inline Table<OperandId, Table<DimId, std::int64_t>> unturned(const ir::Op& node) {
+  Table<OperandId, Table<DimId, std::int64_t>> whole;
   for (const ir::Operand& operand : node.operands) {
     whole.emplace_back(operand.dims.size(), 1);
   }
@@ -26,7 +26,7 @@ inline Table<OperandId, Table<AxisId, std::int64_t>> unturned(const ir::Op& node
 inline void add_turns(schedule::Problem& problem, OpId op,
                       const Table<AxisId, std::int64_t>& factors) {
   const ir::Op& node = problem.graph().ops[op];
-  const Table<OperandId, Table<AxisId, std::int64_t>> whole = unturned(node);
+  const Table<OperandId, Table<DimId, std::int64_t>> whole = unturned(node);
   for (const OperandId k : node.operands.ids()) {
     std::int64_t sharers = 1;
     for (const AxisId axis : factors.ids()) {
@@ -36,7 +36,7 @@ inline void add_turns(schedule::Problem& problem, OpId op,
     for (const DimId dim : first_ids<DimId>(whole[k].size())) {
       for (std::int64_t parts = 2; parts <= sharers; ++parts) {
         if (sharers % parts == 0 && partition::rotates(node, k, dim)) {
-          Table<OperandId, Table<AxisId, std::int64_t>> turned = whole;
+          Table<OperandId, Table<DimId, std::int64_t>> turned = whole;
           turned[k][dim] = parts;
           if (const auto plan = partition::complete_plan(problem.graph(), node, factors, turned,
                                                          problem.chip())) {
@@ -49,8 +49,8 @@ inline void add_turns(schedule::Problem& problem, OpId op,
 }
 
 /// Adds every cut of an op to its front, nothing of it split over time but for what `turns`.
-inline void add_cuts(schedule::Problem& problem, OpId op,
-                     Table<AxisId, std::int64_t>& factors, bool turns = false) {
+inline void add_cuts(schedule::Problem& problem, OpId op, Table<AxisId, std::int64_t>& factors,
+                     bool turns = false) {
   const ir::Op& node = problem.graph().ops[op];
   std::int64_t cores = chip::total_cores(problem.chip());
   for (const std::int64_t factor : factors) {
@@ -58,8 +58,8 @@ inline void add_cuts(schedule::Problem& problem, OpId op,
   }
   if (factors.size() < node.axes.size()) {
     const bool divisible = partition::divisible(node, id_at<AxisId>(factors.size()));
-    for (const std::int64_t factor :
-         partition::distinct_factors(node.axes[id_at<AxisId>(factors.size())].size, divisible ? cores : 1)) {
+    for (const std::int64_t factor : partition::distinct_factors(
+             node.axes[id_at<AxisId>(factors.size())].size, divisible ? cores : 1)) {
       factors.push_back(factor);
       add_cuts(problem, op, factors, turns);
       factors.pop_back();

@@ -84,7 +84,7 @@ struct Net {
   /// Adds `one`: it reads `feeds` where it reads activations, and weights and states of its own
   /// elsewhere. Returns what it makes.
   TensorId add(const OneOp& one, const std::vector<TensorId>& feeds,
-                   ir::Home made = ir::Home::Activation) {
+               ir::Home made = ir::Home::Activation) {
     Table<TensorId, TensorId> tensors;
     std::size_t next = 0;
     TensorId result = TensorId::none;
@@ -108,8 +108,9 @@ struct Net {
 
   /// Writes `tensor`, which the last op made, back to HBM.
   void store(TensorId tensor, Bytes run = {4096}) {
-    graph.stores.push_back(
-        {.tensor = tensor, .op = OpId{static_cast<std::int32_t>(graph.ops.size()) - 1}, .run = run});
+    graph.stores.push_back({.tensor = tensor,
+                            .op = OpId{static_cast<std::int32_t>(graph.ops.size()) - 1},
+                            .run = run});
   }
 
   /// The graph with its repeated layers marked.
@@ -132,21 +133,22 @@ struct Sizes {
 
 inline TensorId attention(Net& net, const Sizes& sizes, TensorId x) {
   const OneOp project = matmul(sizes.rows, sizes.width, sizes.width);
-  const TensorId query = TensorId{net.add(project, {x})};
-  const TensorId key = TensorId{net.add(project, {x})};
+  const TensorId query{net.add(project, {x})};
+  const TensorId key{net.add(project, {x})};
   net.store(key);
-  const TensorId value = TensorId{net.add(project, {x})};
+  const TensorId value{net.add(project, {x})};
   net.store(value);
-  const std::int32_t score = net.add(scores(sizes.rows, sizes.keys, sizes.width), {query, key});
-  const TensorId weight = TensorId{net.add(softmax(sizes.rows, sizes.keys), {score})};
-  const std::int32_t mixed = net.add(values(sizes.rows, sizes.keys, sizes.width), {weight, value});
-  return TensorId{net.add(add_of(sizes.rows, sizes.width), {TensorId{net.add(project, {mixed})}, x})};
+  const TensorId score = net.add(scores(sizes.rows, sizes.keys, sizes.width), {query, key});
+  const TensorId weight{net.add(softmax(sizes.rows, sizes.keys), {score})};
+  const TensorId mixed = net.add(values(sizes.rows, sizes.keys, sizes.width), {weight, value});
+  return TensorId{
+      net.add(add_of(sizes.rows, sizes.width), {TensorId{net.add(project, {mixed})}, x})};
 }
 
 inline TensorId feed_forward(Net& net, const Sizes& sizes, TensorId x) {
-  const std::int32_t up = net.add(matmul(sizes.rows, sizes.inner, sizes.width), {x});
-  const std::int32_t bent = net.add(exp_of(sizes.rows, sizes.inner), {up});
-  const TensorId down = TensorId{net.add(matmul(sizes.rows, sizes.width, sizes.inner), {bent})};
+  const TensorId up = net.add(matmul(sizes.rows, sizes.inner, sizes.width), {x});
+  const TensorId bent = net.add(exp_of(sizes.rows, sizes.inner), {up});
+  const TensorId down{net.add(matmul(sizes.rows, sizes.width, sizes.inner), {bent})};
   return TensorId{net.add(add_of(sizes.rows, sizes.width), {down, x})};
 }
 

@@ -148,7 +148,7 @@ class Oracle {
   /// Ops whose plans decide where what `op` reads lies.
   [[nodiscard]] std::vector<OpId> makers(OpId op) const {
     std::vector<OpId> result;
-    for (OpId maker = OpId{0}; maker < op; ++maker) {
+    for (OpId maker{0}; maker < op; ++maker) {
       const std::vector<OpId>& readers = problem_.readers(maker);
       if (std::count(readers.begin(), readers.end(), op) > 0) {
         result.push_back(maker);
@@ -219,8 +219,7 @@ class Oracle {
   [[nodiscard]] Bytes at_rest(OpId op) const {
     Bytes sum{0};
     for (const Life& life : lives_) {
-      if (life.first <= op &&
-          op <= life.last) {
+      if (life.first <= op && op <= life.last) {
         sum += rests_[life.first];
       }
     }
@@ -304,11 +303,10 @@ class Oracle {
     }
     schedule::Schedule schedule{.ops = choices_,
                                 .preload_order = order_,
-                                .issued_before = std::vector<std::int32_t>(count_, 0)};
+                                .issued_before = Table<OpId, std::int32_t>(count_, 0)};
     for (const OpId op : order_) {
-      for (auto k = slot_[op]; k.index() < count_;
-           ++k) {
-        ++schedule.issued_before[k.index()];
+      for (OpId k = slot_[op]; k.index() < count_; ++k) {
+        ++schedule.issued_before[k];
       }
     }
     const double seconds =
@@ -338,8 +336,8 @@ class Oracle {
   schedule::Situation now_;
   std::vector<OpId> order_;
   Table<OpId, OpId> slot_;
-  std::vector<OpId> tail_;  // `order_` and what may follow
-  Table<OpId, double> ready_;       // ends of preloads
+  std::vector<OpId> tail_;     // `order_` and what may follow
+  Table<OpId, double> ready_;  // ends of preloads
   double limit_ = 0.0;
   std::int64_t looked_ = 0;
   std::int64_t most_ = 0;

@@ -25,8 +25,7 @@ inline schedule::Problem problem(const ir::Graph& graph, const chip::Chip& chip,
   for (const OpId first : ir::equal_ops(graph)) {
     const auto [found, added] = known.emplace(first, static_cast<std::int32_t>(fronts.size()));
     if (added) {
-      fronts.push_back(
-          cost::front(graph, graph.ops[first], chip, tiles, constraints));
+      fronts.push_back(cost::front(graph, graph.ops[first], chip, tiles, constraints));
     }
     front_of.push_back(found->second);
   }

@@ -17,7 +17,7 @@
 namespace elk::schedule {
 namespace {
 
-constexpr OperandId kMade = OperandId{1};  // operand of exp that it writes
+constexpr OperandId kMade{1};  // operand of exp that it writes
 
 /// An elementwise op and a MatMul [m, n, k] that reads its rows x width results.
 struct Pair {
@@ -28,7 +28,7 @@ struct Pair {
   [[nodiscard]] ir::Graph graph() const {
     test::Net net;
     const TensorId x = net.tensor(ir::Home::Input, {rows, width});
-    const std::int32_t y = net.add(test::exp_of(rows, width), {x});
+    const TensorId y = net.add(test::exp_of(rows, width), {x});
     net.add(test::matmul(rows, outs, width), {y}, ir::Home::Output);
     return net.done();
   }
@@ -38,7 +38,7 @@ std::optional<partition::ExecutePlan> reader_plan(const ir::Graph& graph,
                                                   const Table<AxisId, std::int64_t>& factors,
                                                   const chip::Chip& chip) {
   const ir::Op& op = graph.ops[OpId{1}];
-  Table<OperandId, Table<AxisId, std::int64_t>> whole;
+  Table<OperandId, Table<DimId, std::int64_t>> whole;
   whole.reserve(op.operands.size());
   for (const ir::Operand& operand : op.operands) {
     whole.emplace_back(operand.dims.size(), 1);
@@ -51,8 +51,8 @@ Table<AxisId, std::int64_t> fed(const Pair& pair, const Table<AxisId, std::int64
   const chip::Chip chip = test::tight_chip(1024, 65536);
   const ir::Graph graph = pair.graph();
   const auto reader = reader_plan(graph, factors, chip);
-  const auto plan =
-      feed(graph.ops[OpId{0}], kMade, partition::layout(graph, graph.ops[OpId{1}], OperandId{0}, *reader, chip));
+  const auto plan = feed(graph.ops[OpId{0}], kMade,
+                         partition::layout(graph, graph.ops[OpId{1}], OperandId{0}, *reader, chip));
   return plan ? plan->factors : Table<AxisId, std::int64_t>{};
 }
 
@@ -74,8 +74,8 @@ TEST(Feed, CutsRowsWhereThereIsNoDimensionFurtherOut) {
 partition::Transition between(const ir::Graph& graph, const partition::ExecutePlan& maker,
                               const partition::ExecutePlan& reader, const chip::Chip& chip) {
   const partition::Layout have = partition::layout(graph, graph.ops[OpId{0}], kMade, maker, chip);
-  return partition::transition(&have, partition::layout(graph, graph.ops[OpId{1}], OperandId{0}, reader, chip), 16,
-                               chip);
+  return partition::transition(
+      &have, partition::layout(graph, graph.ops[OpId{1}], OperandId{0}, reader, chip), 16, chip);
 }
 
 /// A reader in m x n x k parts, where n cores each need the same, and what then moves to one core
@@ -87,7 +87,8 @@ std::optional<partition::Transition> moved(const Pair& pair, const Factors& part
   if (!reader) {
     return std::nullopt;
   }
-  const partition::Layout need = partition::layout(graph, graph.ops[OpId{1}], OperandId{0}, *reader, chip);
+  const partition::Layout need =
+      partition::layout(graph, graph.ops[OpId{1}], OperandId{0}, *reader, chip);
   const auto maker = feed(graph.ops[OpId{0}], kMade, need);
   const bool dealt = maker && maker->factors[AxisId{0}] == parts[AxisId{0}] * parts[AxisId{1}];
   return dealt ? std::optional(between(graph, *maker, *reader, chip)) : std::nullopt;
@@ -137,7 +138,7 @@ TEST(Feeding, AddsThePlanOnceAndGathersLess) {
   const ir::Graph graph = Pair{.rows = 16, .outs = 64, .width = 64}.graph();
   Problem problem = test::problem(graph, chip, tiles);
   const auto reader = reader_plan(graph, {1, 16, 4}, chip);
-  const Choice read{.option = problem.add(1, *reader), .state = 0};
+  const Choice read{.option = problem.add(OpId{1}, *reader), .state = 0};
   const Choice made = feeding(problem, OpId{0}, OpId{1}, read).value();
   EXPECT_EQ(feeding(problem, OpId{0}, OpId{1}, read), made);
   double least = 1.0;

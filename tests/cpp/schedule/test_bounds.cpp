@@ -146,8 +146,7 @@ TEST(Bounds, HoldForEveryPolicyOnRandomModels) {
       EXPECT_LE(found.lower_bound, plan->times.total) << "round " << round << name(policy);
       double read = 0.0;
       for (const OpId op : first_ids<OpId>(problem.op_count())) {
-        read += static_cast<double>(
-            problem.state(op, plan->schedule.ops[op]).hbm_bytes);
+        read += static_cast<double>(problem.state(op, plan->schedule.ops[op]).hbm_bytes);
       }
       EXPECT_LE(found.hbm.value, read / (chip.hbm->rate * static_cast<double>(chip.chips)));
     }
@@ -191,8 +190,7 @@ TEST(Bounds, HoldWithoutHbmWhereWeightsRestOnChip) {
 std::int64_t hbm_space(const Problem& problem, const cost::PlanOption& option) {
   std::int64_t sum = 0;
   for (std::size_t k = 0; k < option.footprint.tensors.size(); ++k) {
-    const auto& tensor =
-        problem.graph().tensors[option.footprint.tensors[k]];
+    const auto& tensor = problem.graph().tensors[option.footprint.tensors[k]];
     const bool stays = tensor.home == ir::Home::Weight || tensor.home == ir::Home::State;
     sum += stays ? option.footprint.tensor[k].value : 0;
   }
@@ -216,8 +214,7 @@ bool keeps_above_its_floor(Problem& problem, OpId op, const Table<OpId, Choice>&
 
 /// Whether a plan that fits uses the ports no less than the floor says, where it is they that bind
 /// and exchanges do not hide.
-bool uses_ports_above_its_floor(Problem& problem, OpId op,
-                                const Table<OpId, Choice>& choices) {
+bool uses_ports_above_its_floor(Problem& problem, OpId op, const Table<OpId, Choice>& choices) {
   const cost::PlanOption& option = problem.option(op, choices[op]);
   double idle = option.compute.value;
   std::int64_t carried = 0;
@@ -274,7 +271,7 @@ TEST(Bounds, NoExecuteUndercutsItsFloorWhateverRestsWhere) {
       static_cast<void>(search(problem, {.policy = Policy::ElkDyn, .threads = 1}));
     } catch (const Infeasible&) {
     }
-    for (OpId op = OpId{0}; round % 3 == 0 && op.value < problem.op_count(); ++op) {
+    for (OpId op{0}; round % 3 == 0 && op.value < problem.op_count(); ++op) {
       Table<AxisId, std::int64_t> factors;
       test::add_cuts(problem, op, factors);
     }
@@ -359,8 +356,7 @@ TEST(Bounds, CountCopiesThatMeetExchangesAtThePorts) {
   const auto copied = static_cast<std::int32_t>(fronts.size());
   const std::vector<OpId> loaded = priced.loaded();
   ASSERT_EQ(loaded.size(), 6);
-  fronts.push_back(
-      fronts[static_cast<std::size_t>(front_of[loaded.front()])]);
+  fronts.push_back(fronts[static_cast<std::size_t>(front_of[loaded.front()])]);
   fronts.back().floor.port_uses.front().loaded = {1250};
   for (std::size_t k = 0; k < 3; ++k) {
     front_of[loaded[k]] = copied;

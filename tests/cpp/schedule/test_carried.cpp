@@ -38,7 +38,7 @@ std::int64_t gathered(Problem& problem, const Table<OpId, Choice>& choices) {
 ir::Graph by_rows(std::int64_t rows, std::int64_t width) {
   test::Net net;
   const TensorId x = net.tensor(ir::Home::Input, {rows, width});
-  std::int32_t y = net.add(test::exp_of(rows, width), {x});
+  TensorId y = net.add(test::exp_of(rows, width), {x});
   y = net.add(test::matmul(rows, 2 * width, width), {y});
   y = net.add(test::exp_of(rows, 2 * width), {y});
   net.add(test::matmul(rows, width, 2 * width), {y}, ir::Home::Output);

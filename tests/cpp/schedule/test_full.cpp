@@ -136,8 +136,7 @@ TEST(Alike, GroupsPlacesOfEqualSurroundings) {
   }
   EXPECT_EQ(grouped, places.all().size());
   for (OpId place = places.begin(); place < places.begin() + period; ++place) {
-    EXPECT_EQ(found.of[place],
-              found.of[id_at<OpId>(place.value + period)]);
+    EXPECT_EQ(found.of[place], found.of[id_at<OpId>(place.value + period)]);
   }
 }
 

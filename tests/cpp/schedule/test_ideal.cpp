@@ -28,7 +28,7 @@ class IdealOfChain : public ::testing::Test {
     for (const OpId op : graph_.ops.ids()) {
       const partition::ExecutePlan whole{
           .factors = Table<AxisId, std::int64_t>(graph_.ops[op].axes.size(), 1),
-          .temporal = Table<OperandId, Table<AxisId, std::int64_t>>(graph_.ops[op].operands.size()),
+          .temporal = Table<OperandId, Table<DimId, std::int64_t>>(graph_.ops[op].operands.size()),
           .pace = Table<AxisId, std::int64_t>(graph_.ops[op].axes.size(), 0),
           .order = {},
           .loops = {},
@@ -57,7 +57,7 @@ class IdealOfChain : public ::testing::Test {
 TEST_F(IdealOfChain, RunsPreloadsOneAfterAnotherWhileTheyFit) {
   Problem problem = this->problem(250, 0.0);
   const cost::TimelineResult times = fastest_alone(problem).times;
-  for (OpId op = OpId{1}; op < OpId{4}; ++op) {
+  for (OpId op{1}; op < OpId{4}; ++op) {
     EXPECT_EQ(times.preloads[op].begin, times.preloads[op - 1].end);
   }
   EXPECT_EQ(times.preloads[OpId{0}].begin, Seconds{0.0});
@@ -75,7 +75,7 @@ TEST_F(IdealOfChain, RunsPreloadsAheadOnlyAsFarAsTheSecondSramHolds) {
 TEST_F(IdealOfChain, HasTheWholeSramForPreloadsWhateverExecutesTake) {
   Problem problem = this->problem(1000, 0.0);  // as much as the whole SRAM
   const cost::TimelineResult times = fastest_alone(problem).times;
-  for (OpId op = OpId{1}; op < OpId{4}; ++op) {
+  for (OpId op{1}; op < OpId{4}; ++op) {
     EXPECT_EQ(times.preloads[op].begin, times.executes[op - 1].end);
   }
 }
@@ -103,7 +103,8 @@ TEST_F(IdealOfChain, WaitsForTheHbmOnlyWhereItWasIdle) {
   EXPECT_DOUBLE_EQ(fastest_alone(roomy).times.preloads[OpId{3}].end.value, 4.25 * kLoad);
   Problem tight = this->problem(1000, 0.0);
   const cost::TimelineResult times = fastest_alone(tight).times;
-  EXPECT_NEAR((times.preloads[OpId{3}].end - times.preloads[OpId{3}].begin).value, 1.25 * kLoad, 1e-9 * kLoad);
+  EXPECT_NEAR((times.preloads[OpId{3}].end - times.preloads[OpId{3}].begin).value, 1.25 * kLoad,
+              1e-9 * kLoad);
 }
 
 TEST(Ideal, TakesTheFastestPlanAndTheSmallestPreload) {
@@ -200,7 +201,7 @@ TEST(Ideal, IsTheSameOnAnyNumberOfThreads) {
 TEST(Ideal, HoldsAnIndirectOperandBackUntilItsIndexIsMade) {
   test::Net net;
   const TensorId x = net.tensor(ir::Home::Input, {8, 16});
-  const std::int32_t index = net.add(test::row_sum(8, 16), {x});
+  const TensorId index = net.add(test::row_sum(8, 16), {x});
   net.add(test::embedding(8, 64, 16), {index}, ir::Home::Output);
   const ir::Graph graph = net.done();
   const chip::Chip chip = test::tight_chip(16, 65536);

@@ -160,8 +160,8 @@ class InductionOfTwo : public ::testing::Test {
     const cost::Front first =
         test::made_front({test::made_option(100, 1.0, {test::made_state(100, 0.0, 1.0)}),
                           test::made_option(40, 1.0 + slower, {test::made_state(40, 0.0, 1.0)})});
-    const cost::Front second =
-        test::made_front({test::made_option(60, 1.0, {test::made_state(60, 0.0, load)}, TensorId{3})});
+    const cost::Front second = test::made_front(
+        {test::made_option(60, 1.0, {test::made_state(60, 0.0, load)}, TensorId{3})});
     const cost::Front last =
         test::made_front({test::made_option(0, 1.0, {test::made_state(0, 0.0, 0.0)}, TensorId{2})});
     const Problem problem(graph_, chip_, tiles_, {first, second, last}, {0, 1, 2});
@@ -195,7 +195,8 @@ class InductionOfThree : public ::testing::Test {
         80, 10.0, {test::made_state(80, 0.0, 9.5), test::made_state(40, 1.0, 9.5)}, TensorId{5})});
     const cost::Front last =
         test::made_front({test::made_option(0, 1.0, {test::made_state(0, 0.0, 0.0)}, TensorId{2})});
-    const Problem problem(graph_, chip_, tiles_, {alone(first, TensorId{1}), alone(second, TensorId{3}), waits, last},
+    const Problem problem(graph_, chip_, tiles_,
+                          {alone(first, TensorId{1}), alone(second, TensorId{3}), waits, last},
                           {0, 1, 2, 3});
     return induce(problem, {.share = 0.0, .drag = 0.0}, {200}).choices;
   }

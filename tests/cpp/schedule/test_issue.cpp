@@ -45,11 +45,11 @@ class IssueEarly : public ::testing::Test {
 };
 
 /// The execute before which the preload at `place` is issued.
-std::int32_t slot(const Issue& issue, std::size_t place) {
+OpId slot(const Issue& issue, std::size_t place) {
   const auto at =
       std::find_if(issue.issued_before.begin(), issue.issued_before.end(),
                    [&](std::int32_t n) { return n > static_cast<std::int32_t>(place); });
-  return static_cast<std::int32_t>(at - issue.issued_before.begin());
+  return id_at<OpId>(at - issue.issued_before.begin());
 }
 
 /// Bytes in use at each execute, and of those the ones that wait for a later op.
@@ -61,7 +61,7 @@ struct Use {
 Use use(const Situation& situation, const std::vector<OpId>& order, const Issue& issue) {
   Use result{.all = situation.base, .waiting = Table<OpId, Bytes>(situation.base.size(), Bytes{0})};
   for (std::size_t place = 0; place < order.size(); ++place) {
-    for (OpId k = OpId{slot(issue, place)}; k <= order[place]; ++k) {
+    for (OpId k = slot(issue, place); k <= order[place]; ++k) {
       const Bytes piece = situation.piece[order[place]];
       result.all[k] += piece;
       result.waiting[k] += k < order[place] ? piece : Bytes{0};
@@ -136,8 +136,8 @@ TEST_F(IssueEarly, IsNeverOverCapacityAndNeverLaterThanItMustBe) {
       EXPECT_LE(used.waiting[i], limits.preload_room);
     }
     for (std::size_t place = 0; place < order.size(); ++place) {
-      const OpId at = OpId{slot(issue, place)};
-      const OpId least = place == 0 ? 0 : slot(issue, place - 1);
+      const OpId at = slot(issue, place);
+      const OpId least = place == 0 ? OpId{0} : slot(issue, place - 1);
       ASSERT_LE(least, at);
       ASSERT_LE(at, order[place]);
       if (at == least) {
@@ -171,9 +171,9 @@ TEST(IssueEarlyOfManyOps, LetsNoMoreThan128PreloadsWait) {
                                   {.room = {100000}, .preload_room = {100000}, .not_before = {}});
   ASSERT_GT(problem.loaded().size(), 190U);
   for (const OpId op : graph.ops.ids()) {
-    const auto executed = std::lower_bound(problem.loaded().begin(), problem.loaded().end(),
-                                           op);
-    EXPECT_LE(issue.issued_before[op.index()] - (executed - problem.loaded().begin()), 128);
+    const auto executed = std::lower_bound(problem.loaded().begin(), problem.loaded().end(), op);
+    EXPECT_LE(issue.issued_before[id_at<OpId>(op.index())] - (executed - problem.loaded().begin()),
+              128);
   }
   EXPECT_EQ(issue.issued_before.front(), 128);
 }
@@ -181,9 +181,9 @@ TEST(IssueEarlyOfManyOps, LetsNoMoreThan128PreloadsWait) {
 TEST(IssueEarlyOfIndirectOperands, WaitsForTheOpThatMakesTheIndex) {
   test::Net net;
   const TensorId first = net.tensor(ir::Home::Input, {8});
-  std::int32_t picked = net.add(test::embedding(8, 64, 16), {first});
+  TensorId picked = net.add(test::embedding(8, 64, 16), {first});
   picked = net.add(test::exp_of(8, 16), {picked});
-  const std::int32_t index = net.add(test::row_sum(8, 16), {picked});
+  const TensorId index = net.add(test::row_sum(8, 16), {picked});
   net.add(test::exp_of(8, 16), {picked}, ir::Home::Output);
   net.add(test::embedding(8, 64, 16), {index}, ir::Home::Output);
   const ir::Graph graph = net.done();
@@ -196,7 +196,7 @@ TEST(IssueEarlyOfIndirectOperands, WaitsForTheOpThatMakesTheIndex) {
                   {.room = chip::room(chip), .preload_room = chip::room(chip), .not_before = {}});
   EXPECT_FALSE(issue.shortage);
   // The table of op 0 is picked by an input; that of op 4 by what op 2 makes.
-  EXPECT_EQ(problem.loaded(), (std::vector<std::int32_t>{0, 4}));
+  EXPECT_EQ(problem.loaded(), (std::vector<OpId>{OpId{0}, OpId{4}}));
   EXPECT_EQ(issue.issued_before, (std::vector<std::int32_t>{1, 1, 1, 2, 2}));
 }
 

@@ -70,19 +70,19 @@ TEST(PairBound, SaysNothingWhereBothFit) {
 TEST(PairBound, TellsWhatElseMayCount) {
   const PairBound pairs = made_up({cut(1e-6, 600, 100)}, {cut(2e-6, 400, 50)}, 0.1e-6, 0.0);
   EXPECT_NEAR(pairs.gain.value, 0.1e-6, 1e-12);
-  EXPECT_EQ(pairs.ops, (std::vector<std::int32_t>{0, 1, 2}));
+  EXPECT_EQ(pairs.ops, (std::vector<OpId>{OpId{0}, OpId{1}, OpId{2}}));
   ASSERT_EQ(pairs.excess.size(), 3);
   for (const std::size_t end : {std::size_t{0}, std::size_t{2}}) {
-    EXPECT_NEAR(pairs.excess[end].free, 0.1e-6, 1e-12);
-    EXPECT_GT(pairs.excess[end].most, 1.0);
+    EXPECT_NEAR(pairs.excess[id_at<OpId>(end)].free, 0.1e-6, 1e-12);
+    EXPECT_GT(pairs.excess[id_at<OpId>(end)].most, 1.0);
   }
   // The preload takes 400 ns: 100 more than 300, or what lies between and twice as much beside.
-  EXPECT_EQ(pairs.excess[1].free, 0.0);
-  EXPECT_NEAR(pairs.excess[1].most, 0.1e-6, 1e-12);
+  EXPECT_EQ(pairs.excess[OpId{1}].free, 0.0);
+  EXPECT_NEAR(pairs.excess[OpId{1}].most, 0.1e-6, 1e-12);
   // Where it hides but for 50 ns, all that the op between takes longer hides more.
   const PairBound hidden = made_up({cut(1e-6, 600, 100)}, {cut(2e-6, 400, 50)}, 0.35e-6, 0.0);
   EXPECT_NEAR(hidden.gain.value, 0.05e-6, 1e-12);
-  EXPECT_EQ(hidden.excess[1].most, 0.0);
+  EXPECT_EQ(hidden.excess[OpId{1}].most, 0.0);
 }
 
 /// Of four cores, where links are slow for copies of weights and the HBM is not.

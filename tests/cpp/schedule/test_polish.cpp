@@ -82,8 +82,7 @@ TEST(Polish, LeavesNoPreloadStateThatIsBetter) {
     }
     for (const OpId op : proposal.choices.ids()) {
       const Choice now = proposal.choices[op];
-      const auto states = static_cast<std::int32_t>(
-          problem.option(op, now).states.size());
+      const auto states = static_cast<std::int32_t>(problem.option(op, now).states.size());
       for (std::int32_t state = 0; state < states; ++state) {
         proposal.choices[op].state = state;
         const std::optional<Seconds> other = forecast(problem, proposal);

@@ -101,7 +101,7 @@ Found row_sum_between_matmuls(std::int64_t cores) {
   test::Net net;
   TensorId x = net.tensor(ir::Home::Input, {32, 512});
   x = TensorId{net.add(test::matmul(32, 5120, 512), {x})};
-  const TensorId sum = TensorId{net.add(test::row_sum(32, 5120), {x})};
+  const TensorId sum{net.add(test::row_sum(32, 5120), {x})};
   net.add(test::exp_of(32, 5120), {x}, ir::Home::Output);
   net.graph.outputs.push_back(sum);
   const ir::Graph graph = net.done();
@@ -135,11 +135,11 @@ TEST(Search, SaysWhichOpDoesNotFitBesideWhatMustStay) {
   // Each op fits alone; the first result must stay while a chain of others runs.
   test::Net net;
   TensorId x = net.tensor(ir::Home::Input, {64, 64});
-  const TensorId kept = TensorId{net.add(test::exp_of(64, 64), {x})};
+  const TensorId kept{net.add(test::exp_of(64, 64), {x})};
   x = TensorId{net.add(test::exp_of(64, 64), {kept})};
   x = TensorId{net.add(test::add_of(64, 64), {x, kept})};
-  const TensorId again = TensorId{net.add(test::exp_of(64, 64), {x})};
-  const TensorId third = TensorId{net.add(test::add_of(64, 64), {again, x})};
+  const TensorId again{net.add(test::exp_of(64, 64), {x})};
+  const TensorId third{net.add(test::add_of(64, 64), {again, x})};
   net.add(test::add_of(64, 64), {third, kept}, ir::Home::Output);
   const ir::Graph graph = net.done();
   const chip::Chip chip = test::tight_chip(4, 3 * 64 * 64 * 2 / 4 + 512);

@@ -108,8 +108,7 @@ TEST(Situation, IsShortOfTheBuffersOnlyByWhatIsBeingStored) {
     const Occupied found = occupied(problem, choices, some_room(problem, choices));
     Bytes stored{0};
     for (const ir::Store& store : graph.stores) {
-      stored +=
-          problem.option(store.op, choices[store.op]).footprint.rest;
+      stored += problem.option(store.op, choices[store.op]).footprint.rest;
     }
     for (std::size_t i = 0; i < found.code.size(); ++i) {
       if (found.code[i].opcode == program::Opcode::Execute) {
@@ -206,13 +205,14 @@ TEST(Situation, CountsPreloadsAtTheStateThatIsChosen) {
     for (std::size_t state = 0; state < options[option].states.size(); ++state) {
       Table<OpId, Choice> choices(graph.ops.size(), {.option = 0, .state = 0});
       choices[OpId{1}] = {.option = static_cast<std::int32_t>(option),
-                    .state = static_cast<std::int32_t>(state)};
+                          .state = static_cast<std::int32_t>(state)};
       const Situation now = situation(problem, choices);
       const cost::PreloadState& chosen = options[option].states[state];
       EXPECT_EQ(now.piece[OpId{1}], chosen.space);
       EXPECT_GE(now.base[OpId{1}] + now.piece[OpId{1}], held);  // at its execute all of it is there
       const std::vector<program::ExecuteSpace> pieces = program::preload_space(
-          graph, graph.ops[OpId{1}], {.execute = options[option].plan, .divisor = chosen.divisor}, chip);
+          graph, graph.ops[OpId{1}], {.execute = options[option].plan, .divisor = chosen.divisor},
+          chip);
       Bytes sum{0};
       for (const program::ExecuteSpace& piece : pieces) {
         sum += piece.bytes;
@@ -229,7 +229,7 @@ ir::Graph residual(bool late) {
   test::Net net;
   TensorId x = net.tensor(ir::Home::Input, {8, 64});
   x = TensorId{net.add(test::matmul(8, 64, 64), {x})};
-  const TensorId early = TensorId{net.add(test::exp_of(8, 64), {x})};
+  const TensorId early{net.add(test::exp_of(8, 64), {x})};
   x = early;
   for (int k = 0; k < 4; ++k) {
     x = TensorId{net.add(test::matmul(8, 64, 64), {x})};
@@ -253,7 +253,7 @@ TEST(Situation, CountsAResultThatWaitsForALaterReader) {
   for (const OpId op : first_ids<OpId>(3)) {
     EXPECT_EQ(longer[op], base[op]);  // op 2 is a reader in both
   }
-  for (OpId op = OpId{3}; op < OpId{6}; ++op) {
+  for (OpId op{3}; op < OpId{6}; ++op) {
     EXPECT_EQ(longer[op], base[op] + rest);
   }
 }
@@ -261,7 +261,7 @@ TEST(Situation, CountsAResultThatWaitsForALaterReader) {
 TEST(Situation, CountsAGraphInputFromItsFirstReaderToItsLast) {
   test::Net net;
   const TensorId x = net.tensor(ir::Home::Input, {8, 64});
-  TensorId y = TensorId{net.add(test::matmul(8, 64, 64), {net.tensor(ir::Home::Input, {8, 64})})};
+  TensorId y{net.add(test::matmul(8, 64, 64), {net.tensor(ir::Home::Input, {8, 64})})};
   y = TensorId{net.add(test::add_of(8, 64), {y, x})};
   y = TensorId{net.add(test::matmul(8, 64, 64), {y})};
   y = TensorId{net.add(test::add_of(8, 64), {y, x})};

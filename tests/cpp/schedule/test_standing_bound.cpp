@@ -37,8 +37,7 @@ void add_random_cut(Problem& problem, OpId op, Random& random) {
     cores = 1;
     for (const ir::Axis& axis : node.axes) {
       const Table<AxisId, std::int64_t> some = partition::distinct_factors(axis.size, all / cores);
-      factors.push_back(
-          some[id_at<AxisId>(random.below(static_cast<std::int64_t>(some.size())))]);
+      factors.push_back(some[id_at<AxisId>(random.below(static_cast<std::int64_t>(some.size())))]);
       cores *= factors.back();
     }
   }
@@ -122,7 +121,8 @@ test::OneOp exp_of_heads(std::int64_t rows, std::int64_t heads, std::int64_t wid
                    test::parallel("d", width, ir::TileDim::Elements)});
   one.reads(ir::Home::Activation, {rows, heads * width},
             {test::along(AxisId{0}), test::mapped({AxisId{1}, AxisId{2}}, {width, 1})})
-      .writes({rows, heads, width}, {test::along(AxisId{0}), test::along(AxisId{1}), test::along(AxisId{2})});
+      .writes({rows, heads, width},
+              {test::along(AxisId{0}), test::along(AxisId{1}), test::along(AxisId{2})});
   return one;
 }
 
@@ -182,7 +182,8 @@ TEST(StandingBound, LiesBelowEveryChoiceOfCutsBehindACollective) {
       TensorId x = net.tensor(ir::Home::Input, before.shape);
       x = TensorId{net.add(test::exp_of(before.shape[DimId{0}], before.shape[DimId{1}]), {x})};
       x = TensorId{net.add(exchange, {x})};
-      net.add(test::matmul(after.shape[DimId{0}], 12, after.shape[DimId{1}]), {x}, ir::Home::Output);
+      net.add(test::matmul(after.shape[DimId{0}], 12, after.shape[DimId{1}]), {x},
+              ir::Home::Output);
       const ir::Graph graph = net.done();
       EXPECT_TRUE(cost::rest_once(graph, graph.ops[OpId{2}])[OperandId{0}]);
       const chip::Chip chip = one_of_four(random);
@@ -205,7 +206,7 @@ TEST(StandingBound, LiesBelowPairsOfPlansInVastSpaces) {
   const tile::TileModel tiles = test::analytic();
   test::Net net;
   const TensorId x = net.tensor(ir::Home::Input, {kRows, kWidth});
-  const std::int32_t y = net.add(test::matmul(kRows, 4 * kWidth, kWidth), {x});
+  const TensorId y = net.add(test::matmul(kRows, 4 * kWidth, kWidth), {x});
   net.add(test::exp_of(kRows, 4 * kWidth), {y}, ir::Home::Output);
   const ir::Graph graph = net.done();
   const chip::Chip chip = test::tight_chip(2800, 638'976);
@@ -277,8 +278,7 @@ TEST(StandingBound, CountsNoMoreOfAnExcessThanAsked) {
     EXPECT_LE(bound(), (floor + 2e-9) * (1.0 + 1e-9));
     EXPECT_GE(bound(), floor * (1.0 - 1e-9));
     excess.assign(excess.size(), {.least = 0.0});
-    excess[op.index()] = {.least = problem.front(op).floor.execute.value,
-                  .free = 1e-9};
+    excess[op.index()] = {.least = problem.front(op).floor.execute.value, .free = 1e-9};
     EXPECT_LE(bound(), all);
     EXPECT_GE(bound(), all - 1e-9 - (1e-9 * all));
     lower += bound() < all * (1.0 - 1e-6) ? 1 : 0;

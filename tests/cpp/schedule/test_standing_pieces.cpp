@@ -64,8 +64,8 @@ MadeUp made_up(const Maker& change_maker, const Reader& change_reader, double fr
     how(standing);
     known = std::make_shared<const cost::Standing>(std::move(standing));
   };
-  change(0, change_maker);
-  change(1, change_reader);
+  change(OpId{0}, change_maker);
+  change(OpId{1}, change_reader);
   const Problem problem(graph, chip, tiles, fronts, priced.front_of());
   const std::vector<Excess> excess{{.least = 0.0}, {.least = 20e-9, .free = free}};
   const StandingBound found = standing_bound(problem, Standings::Executes, excess);
@@ -96,7 +96,7 @@ TEST(StandingPieces, TakesTheCheapestOfAgreeingAndMoving) {
 }
 
 TEST(StandingPieces, TellsTheCutsThatItTakes) {
-  using Cuts = std::vector<std::vector<std::int64_t>>;
+  using Cuts = Table<OpId, Table<AxisId, std::int64_t>>;
   EXPECT_EQ(at_odds(5e-9, 0.0).cuts, (Cuts{{1, 16, 1}, {1, 16}}));
   EXPECT_EQ(at_odds(1e-9, 0.0).cuts, (Cuts{{2, 8, 1}, {1, 16}}));
   EXPECT_EQ(at_odds(3.5e-9, 2e-9 / 256.0).cuts, (Cuts{{1, 16, 1}, {1, 16}}));

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/shard/one_chip.hpp"
 #include "elk/shard/propose.hpp"
 #include "schedule/models.hpp"
@@ -46,7 +47,7 @@ ir::Graph two_products(ir::DType accumulate = ir::DType::F16) {
   const TensorId x = net.tensor(ir::Home::Input, {8, 64});
   test::OneOp down = test::matmul(8, 64, 128);
   down.op().accumulate = accumulate;
-  const std::int32_t y = net.add(down, {net.add(test::matmul(8, 128, 64), {x})});
+  const TensorId y = net.add(down, {net.add(test::matmul(8, 128, 64), {x})});
   net.add(test::exp_of(8, 64), {y}, ir::Home::Output);
   return net.done();
 }
@@ -85,7 +86,7 @@ TEST(OneChip, HoldsAQuarterOfWhatIsCut) {
   const auto weight = one.graph.ops[OpId{0}].operands[OperandId{1}].tensor;
   EXPECT_EQ(one.whole[weight], (std::vector<std::int64_t>{64, 128}));
   EXPECT_EQ(one.forms[weight], cut(DimId{1}));
-  EXPECT_EQ(one.axes, (std::vector<std::int32_t>{1, 2, -1, -1}));
+  EXPECT_EQ(one.axes, (Table<OpId, AxisId>{AxisId{1}, AxisId{2}, AxisId::none, AxisId::none}));
 }
 
 TEST(OneChip, HasAnOpForACollective) {
@@ -96,8 +97,10 @@ TEST(OneChip, HasAnOpForACollective) {
   EXPECT_EQ(sum.onnx_type, "");
   EXPECT_EQ(sum.params, std::vector<std::int64_t>{4});
   EXPECT_EQ(sum.operands[OperandId{0}].tensor, one.graph.ops[OpId{1}].operands.back().tensor);
-  EXPECT_EQ(one.graph.ops[OpId{3}].operands[OperandId{0}].tensor, sum.operands[OperandId{1}].tensor);
-  EXPECT_EQ(tensor(one, OpId{2}, OperandId{1}).name, tensor(one, OpId{2}, OperandId{0}).name + "@whole");
+  EXPECT_EQ(one.graph.ops[OpId{3}].operands[OperandId{0}].tensor,
+            sum.operands[OperandId{1}].tensor);
+  EXPECT_EQ(tensor(one, OpId{2}, OperandId{1}).name,
+            tensor(one, OpId{2}, OperandId{0}).name + "@whole");
   EXPECT_EQ(tensor(one, OpId{2}, OperandId{1}).home, ir::Home::Activation);
 }
 
@@ -119,8 +122,10 @@ TEST(OneChip, GathersAndScattersAlongTheAxisOfTheChips) {
   EXPECT_EQ(gather.kind, ir::OpKind::AllGather);
   ASSERT_EQ(gather.axes.size(), 3U);
   EXPECT_EQ(gather.axes[AxisId{2}].size, 4);
-  EXPECT_EQ(gather.operands[OperandId{0}].dims[DimId{1}], (ir::Dim{.axes = {AxisId{1}}, .coef = {1}, .offset = 0}));
-  EXPECT_EQ(gather.operands[OperandId{1}].dims[DimId{1}], (ir::Dim{.axes = {AxisId{2}, AxisId{1}}, .coef = {32, 1}, .offset = 0}));
+  EXPECT_EQ(gather.operands[OperandId{0}].dims[DimId{1}],
+            (ir::Dim{.axes = {AxisId{1}}, .coef = {1}, .offset = 0}));
+  EXPECT_EQ(gather.operands[OperandId{1}].dims[DimId{1}],
+            (ir::Dim{.axes = {AxisId{2}, AxisId{1}}, .coef = {32, 1}, .offset = 0}));
 }
 
 TEST(OneChip, GathersPartsOfWhichTheLastAreShort) {
@@ -131,7 +136,8 @@ TEST(OneChip, GathersPartsOfWhichTheLastAreShort) {
   const TensorId made = graph.ops[OpId{0}].operands.back().tensor;
   sharding.collectives = {{.op = OpId{1}, .tensor = made, .from = cut(DimId{1}), .to = whole()}};
   const OneChip one = one_chip(graph, sharding, 5);
-  EXPECT_EQ(tensor(one, OpId{0}, OperandId{1}).shape, (std::vector<std::int64_t>{64, 26})) << "the weight's part";
+  EXPECT_EQ(tensor(one, OpId{0}, OperandId{1}).shape, (std::vector<std::int64_t>{64, 26}))
+      << "the weight's part";
   EXPECT_EQ(tensor(one, OpId{1}, OperandId{0}).shape, (std::vector<std::int64_t>{8, 26}));
   EXPECT_EQ(tensor(one, OpId{1}, OperandId{1}).shape, (std::vector<std::int64_t>{8, 128}));
   EXPECT_EQ(one.graph.ops[OpId{1}].axes.back().size, 5);
@@ -148,26 +154,27 @@ TEST(OneChip, SlicesWhatIsWholeAndReadInParts) {
   EXPECT_EQ(one.graph.ops[OpId{1}].onnx_type, "");
   EXPECT_EQ(tensor(one, OpId{1}, OperandId{0}).shape, (std::vector<std::int64_t>{8, 128}));
   EXPECT_EQ(tensor(one, OpId{1}, OperandId{1}).shape, (std::vector<std::int64_t>{2, 128}));
-  EXPECT_EQ(tensor(one, OpId{1}, OperandId{1}).name, tensor(one, OpId{1}, OperandId{0}).name + "@0");
+  EXPECT_EQ(tensor(one, OpId{1}, OperandId{1}).name,
+            tensor(one, OpId{1}, OperandId{0}).name + "@0");
 }
 
 /// Scores of queries with an old cache and new rows, which the cache takes in `run` bytes at once.
 ir::Graph growing_cache(Bytes run) {
   test::Net net;
   const TensorId x = net.tensor(ir::Home::Input, {8, 64});
-  const TensorId rows = TensorId{net.add(test::matmul(8, 64, 64), {x})};
+  const TensorId rows{net.add(test::matmul(8, 64, 64), {x})};
   net.store(rows, run);
   test::OneOp scores = test::scores(8, 128, 64);
-  scores.op().operands[OperandId{1}].input = TensorId{1};
-  scores.op().operands[OperandId{2}].input = TensorId{1};
-  const std::int32_t out = net.add(scores, {TensorId{net.add(test::exp_of(8, 64), {x})}, rows});
+  scores.op().operands[OperandId{1}].input = 1;
+  scores.op().operands[OperandId{2}].input = 1;
+  const TensorId out = net.add(scores, {TensorId{net.add(test::exp_of(8, 64), {x})}, rows});
   net.add(test::exp_of(8, 128), {out}, ir::Home::Output);
   return net.done();
 }
 
 /// The scores split along their depth, so that chips have parts of the cache's columns.
 OneChip with_cut_cache(const ir::Graph& graph) {
-  constexpr OpId kScores = OpId{2};
+  constexpr OpId kScores{2};
   Sharding sharding = replicated(graph);
   sharding.splits[kScores] = along(graph, kScores, AxisId{2});
   const TensorId made = graph.ops[kScores].operands.back().tensor;

@@ -130,9 +130,9 @@ TEST(Shard, SolvesLayersOnceBeneathATensorThatSpansThem) {
   const TensorId condition = net.tensor(ir::Home::Input, {8, 64});
   TensorId first = TensorId::none;
   for (std::int32_t layer = 0; layer < 12; ++layer) {
-    const TensorId bent = TensorId{net.add(test::exp_of(8, 64), {condition})};
+    const TensorId bent{net.add(test::exp_of(8, 64), {condition})};
     first = layer == 1 ? bent : first;  // Layer 0 has another input.
-    const std::int32_t scaled = net.add(test::matmul(8, 64, 64), {bent});
+    const TensorId scaled = net.add(test::matmul(8, 64, 64), {bent});
     x = TensorId{net.add(test::add_of(8, 64), {net.add(test::matmul(8, 64, 64), {x}), scaled})};
   }
   net.add(test::add_of(8, 64), {x, first}, ir::Home::Output);
@@ -153,8 +153,7 @@ std::int64_t op_time(const ir::Graph& graph, const chip::Chip& chip, const Execu
                      OpId op, const Split& split) {
   std::int64_t hbm = 0;
   for (const OperandId i : split.forms.ids()) {
-    const ir::Tensor& tensor =
-        graph.tensors[graph.ops[op].operands[i].tensor];
+    const ir::Tensor& tensor = graph.tensors[graph.ops[op].operands[i].tensor];
     const bool loaded = tensor.home == ir::Home::Weight || tensor.home == ir::Home::State;
     hbm += loaded ? ir::bytes(tensor).value / (split.forms[i] == whole() ? 1 : chip.chips) : 0;
   }
@@ -171,9 +170,7 @@ std::int64_t replayed(const ir::Graph& graph, const chip::Chip& chip, const Exec
   std::int64_t time = 0;
   std::size_t next = 0;
   for (const OpId op : graph.ops.ids()) {
-    for (; next < sharding.collectives.size() &&
-           sharding.collectives[next].op == op;
-         ++next) {
+    for (; next < sharding.collectives.size() && sharding.collectives[next].op == op; ++next) {
       const Collective& move = sharding.collectives[next];
       EXPECT_TRUE(has(forms[move.tensor], move.from));
       forms[move.tensor].push_back(move.to);
@@ -213,7 +210,8 @@ class Exhaustive {
     }
     std::int64_t least = kNever;
     for (const Split& split : splits(graph_, graph_.ops[op], PartLengths(graph_, chip_.chips))) {
-      const std::int64_t rest = leaves_addends(op, split) ? kNever : from(op, split, OperandId{0}, forms);
+      const std::int64_t rest =
+          leaves_addends(op, split) ? kNever : from(op, split, OperandId{0}, forms);
       least = std::min(least, plus(rest, op_time(graph_, chip_, execute_, op, split)));
     }
     return least;
@@ -228,9 +226,8 @@ class Exhaustive {
     bool leaves = false;
     for (const OperandId i : split.forms.ids()) {
       const TensorId tensor = graph_.ops[op].operands[i].tensor;
-      leaves =
-          leaves || (split.forms[i] == partial() &&
-                     graph_.tensors[tensor].home == ir::Home::Output);
+      leaves = leaves ||
+               (split.forms[i] == partial() && graph_.tensors[tensor].home == ir::Home::Output);
     }
     return leaves;
   }
@@ -279,7 +276,7 @@ ir::Graph random_graph(Random& random) {
   test::Net net;
   constexpr std::int64_t kRows = 8;
   constexpr std::int64_t kWidth = 16;
-  std::vector<std::int32_t> made{
+  std::vector<TensorId> made{
       net.add(test::exp_of(kRows, kWidth), {net.tensor(ir::Home::Input, {kRows, kWidth})})};
   const auto any = [&] {
     return made[static_cast<std::size_t>(random.below(static_cast<std::int64_t>(made.size())))];
@@ -312,7 +309,8 @@ TEST(Shard, IsTheBestOfAllShardingsOfSmallGraphs) {
     chip::Chip chip = pod();
     chip.inter_chip->rate = static_cast<double>(1 + random.below(100)) * 1e7;
     const Sharding found = shard(graph, chip, by_size, kThreads);
-    EXPECT_EQ(found.time.value, Exhaustive(graph, chip, sizes).least(OpId{0}, {})) << "round " << round;
+    EXPECT_EQ(found.time.value, Exhaustive(graph, chip, sizes).least(OpId{0}, {}))
+        << "round " << round;
     EXPECT_EQ(found.time.value, replayed(graph, chip, by_size, found)) << "round " << round;
     EXPECT_LE(found.time, found.replicated);
     split += found.time < found.replicated ? 1 : 0;

@@ -22,17 +22,19 @@ std::vector<AxisId> axes(const std::vector<Split>& splits) {
 TEST(Splits, OfAProductAreItsRowsItsColumnsAndItsDepth) {
   const test::OneOp one = test::matmul(8, 16, 32);
   const std::vector<Split> found = splits(one.graph, one.op(), PartLengths(one.graph, 4));
-  EXPECT_EQ(found,
-            (std::vector<Split>{{.axis = AxisId::none, .part = 0, .forms = {whole(), whole(), whole()}},
-                                {.axis = AxisId{0}, .part = 2, .forms = {cut(DimId{0}), whole(), cut(DimId{0})}},
-                                {.axis = AxisId{1}, .part = 4, .forms = {whole(), cut(DimId{1}), cut(DimId{1})}},
-                                {.axis = AxisId{2}, .part = 8, .forms = {cut(DimId{1}), cut(DimId{0}), partial()}}}));
+  EXPECT_EQ(
+      found,
+      (std::vector<Split>{
+          {.axis = AxisId::none, .part = 0, .forms = {whole(), whole(), whole()}},
+          {.axis = AxisId{0}, .part = 2, .forms = {cut(DimId{0}), whole(), cut(DimId{0})}},
+          {.axis = AxisId{1}, .part = 4, .forms = {whole(), cut(DimId{1}), cut(DimId{1})}},
+          {.axis = AxisId{2}, .part = 8, .forms = {cut(DimId{1}), cut(DimId{0}), partial()}}}));
 }
 
 TEST(Splits, OfSizesThatAreNoMultipleOfTheChipsLeaveTheLastLess) {
   const test::OneOp one = test::matmul(6, 16, 32);
   const std::vector<Split> found = splits(one.graph, one.op(), PartLengths(one.graph, 4));
-  EXPECT_EQ(axes(found), (std::vector<std::int32_t>{-1, 0, 1, 2}));
+  EXPECT_EQ(axes(found), (std::vector<AxisId>{AxisId::none, AxisId{0}, AxisId{1}, AxisId{2}}));
   EXPECT_EQ(found[1].part, 2);  // 2, 2, 2 and none
   EXPECT_EQ(on_one_chip(one.op(), found[1]).axes[AxisId{0}].size, 2);
   EXPECT_EQ(on_one_chip(one.op(), found[1]).flops, one.op().flops / 3);
@@ -41,7 +43,7 @@ TEST(Splits, OfSizesThatAreNoMultipleOfTheChipsLeaveTheLastLess) {
 TEST(Splits, LeaveOutAnAxisOfOne) {
   const test::OneOp one = test::matmul(1, 16, 32);
   EXPECT_EQ(axes(splits(one.graph, one.op(), PartLengths(one.graph, 4))),
-            (std::vector<std::int32_t>{-1, 1, 2}));
+            (std::vector<AxisId>{AxisId::none, AxisId{1}, AxisId{2}}));
 }
 
 /// y[h, d] = x[h * 8 + d]: heads of eight columns.
@@ -66,14 +68,14 @@ TEST(PartLengths, KeepHeadsTogetherWhereThatLeavesFewChipsIdle) {
 TEST(Splits, NeverCutARowThatIsNormalised) {
   const test::OneOp one = test::softmax(8, 64);
   EXPECT_EQ(axes(splits(one.graph, one.op(), PartLengths(one.graph, 4))),
-            (std::vector<std::int32_t>{-1, 0}));
+            (std::vector<AxisId>{AxisId::none, AxisId{0}}));
 }
 
 TEST(Splits, NeverCutTheRowsOfACacheThatGrows) {
   // 60 old rows and 4 new ones of k: no part of them lies on one chip.
   const test::OneOp one = test::scores(4, 64, 32);
   EXPECT_EQ(axes(splits(one.graph, one.op(), PartLengths(one.graph, 4))),
-            (std::vector<std::int32_t>{-1, 0, 2}));
+            (std::vector<AxisId>{AxisId::none, AxisId{0}, AxisId{2}}));
 }
 
 TEST(Splits, OfMergedHeadsCutTheHeadsAndNotWhatIsInside) {
@@ -82,12 +84,14 @@ TEST(Splits, OfMergedHeadsCutTheHeadsAndNotWhatIsInside) {
       ir::OpKind::Elementwise, "exp",
       {test::parallel("r", 3, ir::TileDim::Elements), test::parallel("h", 4, ir::TileDim::Elements),
        test::parallel("d", 8, ir::TileDim::Elements)});
-  one.reads(ir::Home::Activation, {3, 32}, {test::along(AxisId{0}), test::mapped({AxisId{1}, AxisId{2}}, {8, 1})})
+  one.reads(ir::Home::Activation, {3, 32},
+            {test::along(AxisId{0}), test::mapped({AxisId{1}, AxisId{2}}, {8, 1})})
       .writes({3, 4, 8}, {test::along(AxisId{0}), test::along(AxisId{1}), test::along(AxisId{2})});
   const std::vector<Split> found = splits(one.graph, one.op(), PartLengths(one.graph, 4));
-  EXPECT_EQ(found, (std::vector<Split>{{.axis = AxisId::none, .part = 0, .forms = {whole(), whole()}},
-                                       {.axis = AxisId{0}, .part = 1, .forms = {cut(DimId{0}), cut(DimId{0})}},
-                                       {.axis = AxisId{1}, .part = 1, .forms = {cut(DimId{1}), cut(DimId{1})}}}));
+  EXPECT_EQ(found, (std::vector<Split>{
+                       {.axis = AxisId::none, .part = 0, .forms = {whole(), whole()}},
+                       {.axis = AxisId{0}, .part = 1, .forms = {cut(DimId{0}), cut(DimId{0})}},
+                       {.axis = AxisId{1}, .part = 1, .forms = {cut(DimId{1}), cut(DimId{1})}}}));
 }
 
 TEST(Splits, OfAHaloAreRefused) {
@@ -98,7 +102,7 @@ TEST(Splits, OfAHaloAreRefused) {
   one.reads(ir::Home::Activation, {10}, {test::mapped({AxisId{0}, AxisId{1}}, {1, 1})})
       .writes({8}, {test::along(AxisId{0})});
   EXPECT_EQ(axes(splits(one.graph, one.op(), PartLengths(one.graph, 2))),
-            (std::vector<std::int32_t>{-1}));
+            (std::vector<AxisId>{AxisId::none}));
 }
 
 TEST(Splits, OfAMaximumNeverLeaveAddends) {
@@ -108,7 +112,7 @@ TEST(Splits, OfAMaximumNeverLeaveAddends) {
   one.reads(ir::Home::Activation, {8, 64}, {test::along(AxisId{0}), test::along(AxisId{1})})
       .writes({8}, {test::along(AxisId{0})});
   EXPECT_EQ(axes(splits(one.graph, one.op(), PartLengths(one.graph, 4))),
-            (std::vector<std::int32_t>{-1, 0}));
+            (std::vector<AxisId>{AxisId::none, AxisId{0}}));
 }
 
 TEST(OnOneChip, HasAPartOfTheAxis) {

@@ -30,7 +30,7 @@ class SurvivorsTest : public testing::Test {
   /// Results of the first ops, so that each can be had in any form.
   std::vector<TensorId> made(std::size_t count) const {
     std::vector<TensorId> result;
-    for (OpId op = OpId{0}; result.size() < count; ++op) {
+    for (OpId op{0}; result.size() < count; ++op) {
       result.push_back(graph_.ops[op].operands.back().tensor);
     }
     return result;

@@ -16,17 +16,17 @@ inline Machine task_links(std::size_t count) {
 }
 
 /// A send over `links`, each with weight 1.
-inline void send_over(Body& body, std::int64_t bytes, const std::vector<CoreId>& links,
+inline void send_over(Body& body, std::int64_t bytes, const std::vector<ResourceId>& links,
                       std::int64_t tail = 0) {
   std::vector<Use> uses;
-  for (const CoreId link : links) {
-    uses.push_back({{link.value}, 1});
+  for (const ResourceId link : links) {
+    uses.push_back({link, 1});
   }
   body.send({bytes}, {tail}, uses);
 }
 
 /// A body of one send.
-inline Body one_send(std::int64_t bytes, const std::vector<CoreId>& links,
+inline Body one_send(std::int64_t bytes, const std::vector<ResourceId>& links,
                      std::int64_t tail = 0) {
   Body body;
   send_over(body, bytes, links, tail);

@@ -40,10 +40,9 @@ OpRun collective_run(ir::OpKind kind, bool ring, const chip::Chip& chip) {
       .code = {{.opcode = program::Opcode::Execute, .subject = 0}},
       .buffers = {}};
   const TileTimes tiles{
-      .sub_task = [](std::int32_t, std::span<const std::int64_t>) { return Picoseconds{0}; },
-      .add = [](std::int32_t, std::int64_t, std::int64_t) { return Picoseconds{2'000'000}; },
-      .copy = [](std::int32_t, std::int64_t, std::int64_t,
-                 std::int64_t) { return Picoseconds{0}; }};
+      .sub_task = [](OpId, std::span<const std::int64_t>) { return Picoseconds{0}; },
+      .add = [](OpId, std::int64_t, std::int64_t) { return Picoseconds{2'000'000}; },
+      .copy = [](OpId, std::int64_t, std::int64_t, std::int64_t) { return Picoseconds{0}; }};
   return simulate(one.graph, chip, program, tiles, Fidelity::Core).ops[OpId{0}];
 }
 

@@ -7,6 +7,7 @@
 #include "chip/chips.hpp"
 #include "elk/base/errors.hpp"
 #include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/sim/play/executor.hpp"
 #include "elk/sim/play/together.hpp"
 #include "program/models.hpp"
@@ -18,11 +19,9 @@ using program::Chain;
 
 /// Every call takes a microsecond, adding up and copying nothing.
 TileTimes microsecond() {
-  return {.sub_task = [](std::int32_t,
-                         std::span<const std::int64_t>) { return Picoseconds{1'000'000}; },
-          .add = [](std::int32_t, std::int64_t, std::int64_t) { return Picoseconds{0}; },
-          .copy = [](std::int32_t, std::int64_t, std::int64_t,
-                     std::int64_t) { return Picoseconds{0}; }};
+  return {.sub_task = [](OpId, std::span<const std::int64_t>) { return Picoseconds{1'000'000}; },
+          .add = [](OpId, std::int64_t, std::int64_t) { return Picoseconds{0}; },
+          .copy = [](OpId, std::int64_t, std::int64_t, std::int64_t) { return Picoseconds{0}; }};
 }
 
 Run run(const Chain& chain, const chip::Chip& chip, Fidelity fidelity = Fidelity::Core) {
@@ -53,9 +52,11 @@ TEST(Executor, HalvesAPortBetweenAPreloadAndAnExchange) {
 // + 56.
 TEST(Executor, GathersOnlyWhatIsNotInPlace) {
   const sim::Run done = run(program::chain(), chip::small_chip());
-  EXPECT_EQ(done.ops[OpId{1}].execute.end - done.ops[OpId{1}].execute.begin, Picoseconds{1'000'000});
+  EXPECT_EQ(done.ops[OpId{1}].execute.end - done.ops[OpId{1}].execute.begin,
+            Picoseconds{1'000'000});
   EXPECT_EQ(done.ops[OpId{2}].received, Bytes{7 * 128});
-  EXPECT_EQ(done.ops[OpId{2}].execute.end - done.ops[OpId{2}].execute.begin, Picoseconds{1'290'000});
+  EXPECT_EQ(done.ops[OpId{2}].execute.end - done.ops[OpId{2}].execute.begin,
+            Picoseconds{1'290'000});
   EXPECT_EQ(done.total, Picoseconds{356'000 + 1'576'000 + 1'000'000 + 1'290'000});
 }
 
@@ -79,7 +80,10 @@ TEST(Executor, SaysOfEachPhaseWhatAllCoresReceivedAndComputed) {
   for (const OpRun& op : done.ops) {
     loaded += op.loaded;
   }
-  const std::vector<std::int32_t> cores = {0, 1, 2, 3, 4, 5, 6, 7};
+  std::vector<CoreId> cores;
+  for (const CoreId core : first_ids<CoreId>(8)) {
+    cores.push_back(core);
+  }
   for (const OpRun& op : done.ops) {
     EXPECT_EQ(done.cores[static_cast<std::size_t>(op.execution)], cores);
   }

@@ -19,11 +19,9 @@ using program::Chain;
 
 /// Every call takes a microsecond, adding up and copying nothing.
 TileTimes one_microsecond() {
-  return {.sub_task = [](std::int32_t,
-                         std::span<const std::int64_t>) { return Picoseconds{1'000'000}; },
-          .add = [](std::int32_t, std::int64_t, std::int64_t) { return Picoseconds{0}; },
-          .copy = [](std::int32_t, std::int64_t, std::int64_t,
-                     std::int64_t) { return Picoseconds{0}; }};
+  return {.sub_task = [](OpId, std::span<const std::int64_t>) { return Picoseconds{1'000'000}; },
+          .add = [](OpId, std::int64_t, std::int64_t) { return Picoseconds{0}; },
+          .copy = [](OpId, std::int64_t, std::int64_t, std::int64_t) { return Picoseconds{0}; }};
 }
 
 sim::Run flows(const Chain& chain, const chip::Chip& chip, Links links = Links::Shared) {
@@ -76,8 +74,10 @@ TEST(FlowRun, CallsRunAtWhatFlowsLeaveOfTheirPort) {
   const sim::Run done = flows(program::chain(), chip::small_chip());
   EXPECT_EQ(done.ops[OpId{0}].sram_contention, Picoseconds{43'500});
   EXPECT_EQ(done.ops[OpId{0}].execute, (Span{{356'000}, {686'000 + 1'043'500}}));
-  EXPECT_EQ(done.ops[OpId{1}].execute.end - done.ops[OpId{1}].execute.begin, Picoseconds{1'000'000});
-  EXPECT_EQ(done.ops[OpId{2}].execute.end - done.ops[OpId{2}].execute.begin, Picoseconds{1'290'000});
+  EXPECT_EQ(done.ops[OpId{1}].execute.end - done.ops[OpId{1}].execute.begin,
+            Picoseconds{1'000'000});
+  EXPECT_EQ(done.ops[OpId{2}].execute.end - done.ops[OpId{2}].execute.begin,
+            Picoseconds{1'290'000});
   EXPECT_EQ(done.total, Picoseconds{686'000 + 1'043'500 + 1'000'000 + 1'290'000});
 }
 

@@ -74,7 +74,7 @@ TEST(Fold, ARotationOfAllCoresIsOneFlow) {
   Batch batch;
   for (const CoreId core : first_ids<CoreId>(64)) {
     for (const std::int32_t ahead : {1, 2, 3}) {
-      batch.add(network.path({core.value}, {(core.value + ahead) % 64}), 4096);
+      batch.add(network.path(core, CoreId{(core.value + ahead) % 64}), 4096);
     }
   }
   EXPECT_EQ(check(network, batch), 1U);
@@ -84,9 +84,9 @@ TEST(Fold, APreloadBesideAnExchangeIsTwo) {
   const Network network(chip::small_chip());
   Batch batch;
   for (const CoreId core : first_ids<CoreId>(64)) {
-    const CoreId to{core.value};
-    batch.add(network.read_paths({0}, {&to, 1}, kHbmWeight, 0).front(), 30'000);
-    batch.add(network.path({core.value}, {core.value ^ 1}), 4096);
+    const CoreId to = core;
+    batch.add(network.read_paths(ModuleId{0}, {&to, 1}, kHbmWeight, 0).front(), 30'000);
+    batch.add(network.path(core, CoreId{core.value ^ 1}), 4096);
   }
   EXPECT_EQ(check(network, batch), 2U);
 }
@@ -97,7 +97,7 @@ TEST(Fold, ACoreThatDiffersSplitsWhatItMeets) {
   const Network network(chip::small_chip());
   Batch batch;
   for (const CoreId core : first_ids<CoreId>(64)) {
-    batch.add(network.path({core.value}, {((core + 1).value) % 64}), core == CoreId{0} ? 1000 : 4096);
+    batch.add(network.path(core, CoreId{(core.value + 1) % 64}), core == CoreId{0} ? 1000 : 4096);
   }
   EXPECT_EQ(check(network, batch), 33U);
 }
@@ -115,9 +115,9 @@ TEST(Fold, TimesAreThoseOfTheWholeMachine) {
       const std::int64_t bytes = 1000 + random.below(5000);
       const std::int64_t odd = random.below(64);
       for (const CoreId core : first_ids<CoreId>(64)) {
-        const std::vector<CoreId> to = {{core.value ^ mask}, {((core + 7).value) % 64}};
+        const std::vector<CoreId> to = {CoreId{core.value ^ mask}, CoreId{(core.value + 7) % 64}};
         for (const Path& path : network.paths({core}, to)) {
-          batch.add(path, bytes + (core == odd ? random.below(2) : 0));
+          batch.add(path, bytes + (core.value == odd ? random.below(2) : 0));
         }
       }
     }

@@ -125,8 +125,7 @@ std::int64_t LinkLoads::reach_core(const Ends& ends, const chip::Network& networ
 }
 
 template <std::size_t Dims, bool Ports>
-void LinkLoads::add_tree(CoreId from, std::span<const CoreId> to, Order order,
-                         std::int64_t bytes) {
+void LinkLoads::add_tree(CoreId from, std::span<const CoreId> to, Order order, std::int64_t bytes) {
   const auto cores = static_cast<std::int32_t>(cores_.size());
   const std::int32_t chip = chips_ == 1 ? 0 : from.value / cores;
   const Core* const first = cores_.data();
@@ -207,8 +206,7 @@ void LinkLoads::add_ports(const Core& from, std::int64_t chip, std::size_t level
   }
 }
 
-void LinkLoads::add(CoreId from, std::span<const CoreId> to, chip::Turn turn,
-                    std::int64_t bytes) {
+void LinkLoads::add(CoreId from, std::span<const CoreId> to, chip::Turn turn, std::int64_t bytes) {
   const Order order = network_.order(turn);
   if (order.size() == 2 && !has_ports_) {
     add_tree<2, false>(from, to, order, bytes);

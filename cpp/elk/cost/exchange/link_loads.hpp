@@ -27,8 +27,7 @@ class LinkLoads {
   LinkLoads(const chip::Network& network, std::int64_t chips);
 
   /// One tree that carries `bytes` from a core to all of `to` on its chip.
-  void add(CoreId from, std::span<const CoreId> to, chip::Turn turn,
-           std::int64_t bytes);
+  void add(CoreId from, std::span<const CoreId> to, chip::Turn turn, std::int64_t bytes);
 
   /// Of each link, in the order of `chip::Hop`; of each of these dimension by dimension, chip by
   /// chip and line by line.
@@ -94,8 +93,7 @@ class LinkLoads {
   using Order = std::span<const std::uint8_t>;
 
   template <std::size_t Dims, bool Ports>
-  void add_tree(CoreId from, std::span<const CoreId> to, Order order,
-                std::int64_t bytes);
+  void add_tree(CoreId from, std::span<const CoreId> to, Order order, std::int64_t bytes);
   void lay_cores();
   void lay_lines(std::size_t dim);
   template <std::size_t Dims, bool Ports>

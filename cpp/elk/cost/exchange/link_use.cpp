@@ -9,7 +9,8 @@
 
 namespace elk::cost {
 
-LinkUse link_use(TableView<CoreId, const std::int64_t> loads, const chip::Chip& chip, std::int64_t chips) {
+LinkUse link_use(TableView<CoreId, const std::int64_t> loads, const chip::Chip& chip,
+                 std::int64_t chips) {
   const chip::Network network = chip::network_of(chip);
   const std::size_t directions = subscript(network.links());
   const std::size_t parts = kRegions / directions;  // of a line

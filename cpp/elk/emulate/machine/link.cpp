@@ -76,9 +76,7 @@ class WorkerLink {
  private:
   [[nodiscard]] const Site& site() const { return sides_.front()->site(); }
   [[nodiscard]] std::int64_t width(OperandId k) const { return site().bits(k); }
-  [[nodiscard]] CoreId core(std::size_t worker) const {
-    return site().workers()[worker].core;
-  }
+  [[nodiscard]] CoreId core(std::size_t worker) const { return site().workers()[worker].core; }
   [[nodiscard]] bool ring() const { return site().placed().plan.ring; }
   /// The chip `hops` further on in the ring.
   [[nodiscard]] std::size_t onward(std::size_t chip, std::size_t hops) const {

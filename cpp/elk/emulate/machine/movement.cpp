@@ -128,7 +128,8 @@ CoreId sender(const Holding& holding, CoreId core, const chip::Chip& chip) {
   }
   const auto of_chip = static_cast<std::int32_t>(chip.core.count);
   const std::int32_t home = core.value / of_chip;
-  const auto first = std::lower_bound(holding.cores.begin(), holding.cores.end(), CoreId{home * of_chip});
+  const auto first =
+      std::lower_bound(holding.cores.begin(), holding.cores.end(), CoreId{home * of_chip});
   const auto last = std::lower_bound(first, holding.cores.end(), CoreId{(home + 1) * of_chip});
   const bool here = first != last;
   const auto begin = here ? first : holding.cores.begin();
@@ -311,7 +312,8 @@ void spread_input(Machine& machine, TensorId tensor) {
   const auto share = static_cast<std::size_t>(
       program::input_space(machine.job.graph.tensors[tensor], machine.job.chip).value);
   const Storage storage{{machine.book.segment(*buffer)}};
-  for (CoreId core{0}; core.index() < machine.arenas.size() && core.index() * share < image.size(); ++core) {
+  for (CoreId core{0}; core.index() < machine.arenas.size() && core.index() * share < image.size();
+       ++core) {
     const std::size_t count = std::min(share, image.size() - (core.index() * share));
     View(machine.arenas[core], storage, 8)
         .write(0, static_cast<std::int64_t>(count), image.data() + (core.index() * share));

@@ -202,15 +202,13 @@ void move_load(const Operands& operands, OperandId k, const std::vector<Pass>& p
     for (const auto& [from, run] : part_of(passes[worker], load.first, load.second)) {
       const Storage& there = operands.storage(k, from);
       part.resize(bytes(run.count));
-      View(arenas[site.workers()[from].core], there, bits)
-          .read(run.from, run.count, part.data());
+      View(arenas[site.workers()[from].core], there, bits).read(run.from, run.count, part.data());
       copy_elements(part.data(), mine.data(),
                     {.from = 0, .to = done, .count = run.count, .bits = bits});
       done += run.count;
     }
     if (buffered && done > 0) {
-      View(arenas[site.workers()[worker].core], buffer, bits)
-          .write(0, done, mine.data());
+      View(arenas[site.workers()[worker].core], buffer, bits).write(0, done, mine.data());
     }
   });
   operands.for_each_worker(step, [&](std::size_t worker) {

@@ -22,8 +22,9 @@ std::vector<Worker> workers_of(const program::PlacedOp& placed, const partition:
   const partition::ExecutePlan& plan = placed.plan.execute;
   const Table<AxisId, std::int64_t> stride =
       partition::strides(plan.factors, plan.order, plan.mesh_dims, placed.chip);
-  std::vector<Worker> workers{
-      {.core = CoreId{0}, .digit = Table<AxisId, std::int64_t>(plan.factors.size(), 0), .tile = {}}};
+  std::vector<Worker> workers{{.core = CoreId{0},
+                               .digit = Table<AxisId, std::int64_t>(plan.factors.size(), 0),
+                               .tile = {}}};
   for (const AxisId axis : plan.order) {
     std::vector<Worker> next;
     for (const Worker& worker : workers) {

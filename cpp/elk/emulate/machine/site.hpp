@@ -108,7 +108,7 @@ class Site {
   Table<OperandId, std::vector<Spin>> spins_;
   Table<OperandId, std::vector<Member>> members_;
   Table<OperandId, std::vector<std::vector<std::size_t>>> groups_;
-  std::map<CoreId, std::size_t> worker_of_;    // by core
+  std::map<CoreId, std::size_t> worker_of_;          // by core
   Table<AxisId, std::vector<std::int64_t>> starts_;  // of every axis that is looped over, by worker
   std::vector<std::unique_ptr<partition::Layout>> layouts_;
   Table<OperandId, std::unique_ptr<partition::Pieces>> pieces_;

@@ -118,7 +118,8 @@ Loading store(const ir::Graph& graph, const ir::Store& store, const partition::L
       elements *= pieces.dims[dim].counts[subscript(group.sets[dim])];
     }
     const std::int64_t bytes = partition::element_bytes(elements, bits).value;
-    const std::int32_t home = group.cores.front().value / static_cast<std::int32_t>(chip.core.count);
+    const std::int32_t home =
+        group.cores.front().value / static_cast<std::int32_t>(chip.core.count);
     out.hbm_bytes[subscript(home)] += bytes;
     out.pieces.push_back(
         {.operand = OperandId::none, .chip = home, .bytes = bytes, .cores = {group.cores.front()}});

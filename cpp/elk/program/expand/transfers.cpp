@@ -103,8 +103,10 @@ class Sender {
                         holders.end(), std::back_inserter(wanting_));
     abroad_.clear();
     for_each_chip(wanting_, of_chip_, [&](std::int64_t chip, Run receivers) {
-      const auto first = std::lower_bound(holders.begin(), holders.end(), id_at<CoreId>(chip * of_chip_));
-      const auto last = std::lower_bound(first, holders.end(), id_at<CoreId>((chip + 1) * of_chip_));
+      const auto first =
+          std::lower_bound(holders.begin(), holders.end(), id_at<CoreId>(chip * of_chip_));
+      const auto last =
+          std::lower_bound(first, holders.end(), id_at<CoreId>((chip + 1) * of_chip_));
       if (first == last) {
         abroad_.insert(abroad_.end(), receivers.begin(), receivers.end());
       } else {
@@ -121,8 +123,10 @@ class Sender {
         return;
       }
       const std::int64_t chip = core.value / of_chip_;
-      const auto first = std::lower_bound(holders.begin(), holders.end(), id_at<CoreId>(chip * of_chip_));
-      const auto last = std::lower_bound(first, holders.end(), id_at<CoreId>((chip + 1) * of_chip_));
+      const auto first =
+          std::lower_bound(holders.begin(), holders.end(), id_at<CoreId>(chip * of_chip_));
+      const auto last =
+          std::lower_bound(first, holders.end(), id_at<CoreId>((chip + 1) * of_chip_));
       holders = first == last ? holders : Run(first, last);
     } else if (holders.front() == core) {
       return;

@@ -78,7 +78,7 @@ struct Traffic {
   Table<CoreId, std::int64_t> received;   // bytes, of every core of the machine
   Table<CoreId, std::int64_t> sent;       // bytes
   Table<CoreId, std::int64_t> fragments;  // contiguous runs that a core receives
-  std::vector<std::int64_t> chip_in;    // bytes, of every chip; a part once for each chip
+  std::vector<std::int64_t> chip_in;      // bytes, of every chip; a part once for each chip
   std::vector<std::int64_t> chip_out;
 };
 [[nodiscard]] Traffic traffic(const Exchange& exchange, const chip::Chip& chip);

@@ -49,8 +49,7 @@ class Abroad {
   void add(CoreId from, std::span<const CoreId> receivers, std::int64_t bytes) {
     if (between_) {
       const auto there = id_at<CoreId>(receivers.front().value / cores_);
-      between_->add(id_at<CoreId>(from.value / cores_), {&there, 1}, chip::Turn::RowFirst,
-                    bytes);
+      between_->add(id_at<CoreId>(from.value / cores_), {&there, 1}, chip::Turn::RowFirst, bytes);
     }
     if (ports_ == cores_) {
       return;  // Every core has a port of its own.

@@ -58,7 +58,7 @@ struct StoreTimes {
 };
 
 struct Forecast {
-  std::vector<OpTimes> ops;
+  Table<OpId, OpTimes> ops;
   std::vector<StoreTimes> stores;
   Picoseconds total;
 };

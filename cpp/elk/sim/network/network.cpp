@@ -111,7 +111,8 @@ void Network::attach(const chip::Chip& chip) {
   for (const std::vector<CoreId>& cores : chip::attached_cores(chip)) {
     std::vector<Node>& nodes = nodes_.emplace_back();
     for (const CoreId core : cores) {
-      nodes.push_back({.core = CoreId{core.value}, .link = link, .turn = chip::turn_at(chip, core)});
+      nodes.push_back(
+          {.core = CoreId{core.value}, .link = link, .turn = chip::turn_at(chip, core)});
       link += 2;
     }
   }

@@ -125,8 +125,8 @@ program::Traffic Demands::count_links(const program::Exchange& exchange, Sums& s
 }
 
 /// A send of which no one tree over a grid is the way. Returns its latency.
-Picoseconds Demands::send_abroad(CoreId from, std::span<const CoreId> receivers,
-                                 std::int64_t bytes, Sums& sums) const {
+Picoseconds Demands::send_abroad(CoreId from, std::span<const CoreId> receivers, std::int64_t bytes,
+                                 Sums& sums) const {
   std::vector<CoreId> to;
   for (const CoreId core : receivers) {
     to.push_back(core);
@@ -227,8 +227,7 @@ void Demands::store(CoreId core, const Network::Entry& to, std::int64_t bytes, S
 }
 
 /// The SRAM ports of cores.
-void Demands::count_blocked(std::span<const CoreId> cores, std::int64_t bytes,
-                            Sums& sums) const {
+void Demands::count_blocked(std::span<const CoreId> cores, std::int64_t bytes, Sums& sums) const {
   for (const CoreId core : cores) {
     sums.amount[network_.sram_port(core).index()] += network_.blocks() ? bytes : 0;
   }

@@ -84,8 +84,8 @@ class Demands {
                                         std::int64_t bytes, Sums& sums) const;
   void count_ports(CoreId from, std::span<const CoreId> receivers, std::int64_t bytes,
                    Sums& sums) const;
-  void count_core_ports(const program::Loading& loading, TableView<CoreId, const std::int64_t> bytes_of,
-                        Sums& sums) const;
+  void count_core_ports(const program::Loading& loading,
+                        TableView<CoreId, const std::int64_t> bytes_of, Sums& sums) const;
   void count_ways(const program::Loading& loading, Sums& sums);
   void store(CoreId core, const Network::Entry& to, std::int64_t bytes, Sums& sums);
   void count_blocked(std::span<const CoreId> cores, std::int64_t bytes, Sums& sums) const;
