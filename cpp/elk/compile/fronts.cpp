@@ -10,11 +10,11 @@
 #include "elk/base/parallel.hpp"
 #include "elk/base/rounding.hpp"
 #include "elk/base/table.hpp"
+#include "elk/compile/compile_tuning.hpp"
 
 namespace elk::compile {
 namespace {
 
-constexpr std::int64_t kLooks = 85'000;                       // closely, at vast spaces of a model
 constexpr std::size_t kNamed = 8;                             // ops that an error lists by name
 constexpr std::int64_t kMostProduct = std::int64_t{1} << 58;  // bytes of an op, times cores
 
@@ -54,7 +54,7 @@ std::int64_t looks(const ir::Graph& graph, const chip::Chip& chip, const std::ve
                    std::int64_t most) {
   const auto vast = std::count_if(firsts.begin(), firsts.end(),
                                   [&](OpId op) { return cost::is_vast(graph.ops[op], chip); });
-  return std::min(most, kLooks / std::max<std::int64_t>(1, vast));
+  return std::min(most, tuning::kLooks / std::max<std::int64_t>(1, vast));
 }
 
 }  // namespace

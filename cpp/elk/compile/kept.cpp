@@ -5,6 +5,7 @@
 #include "elk/base/ids.hpp"
 #include "elk/base/key_writer.hpp"
 #include "elk/compile/compile.hpp"
+#include "elk/compile/compile_tuning.hpp"
 #include "elk/compile/passes.hpp"
 #include "elk/cost/floor/resting.hpp"
 #include "elk/cost/front/front.hpp"
@@ -16,9 +17,6 @@
 
 namespace elk::compile {
 namespace {
-
-/// About what the passes hold for each op: plans of policies, and how far their search is.
-constexpr std::size_t kBytesOfOp = std::size_t{32} << 10U;
 
 /// What executes depend on: everything but the HBM, the host, energy and names.
 void add_cores(const chip::Chip& chip, KeyWriter& out) {
@@ -191,7 +189,7 @@ std::shared_ptr<Passes> Kept::passes(const ir::Graph& graph, const chip::Chip& c
     return *known;
   }
   auto fresh = std::make_shared<Passes>(graph, chip, tiles, options);
-  const std::size_t bytes = key.size() + (kBytesOfOp * graph.ops.size());
+  const std::size_t bytes = key.size() + (tuning::kBytesOfOp * graph.ops.size());
   passes_.put(std::move(key), fresh, bytes);
   return fresh;
 }

@@ -13,6 +13,7 @@
 #include "elk/base/parallel.hpp"
 #include "elk/base/table.hpp"
 #include "elk/compile/aim.hpp"
+#include "elk/compile/compile_tuning.hpp"
 #include "elk/compile/fronts.hpp"
 #include "elk/compile/judge.hpp"
 #include "elk/compile/moved.hpp"
@@ -21,8 +22,6 @@
 
 namespace elk::compile {
 namespace {
-
-constexpr std::int64_t kIdealWork = 200'000;  // of the ideal's own search, in ops that are timed
 
 /// Distinct tensors of an op in order of first operand, as a footprint lists them.
 std::vector<TensorId> distinct_tensors(const ir::Op& op) {
@@ -188,8 +187,8 @@ void Passes::search_to(const schedule::SearchOptions& asked) {
 
 Compiled Passes::made(schedule::Problem& problem, schedule::Found found,
                       const Options& options) const {
-  const schedule::Ideal ideal = schedule::ideal(problem, *alone_, found.considered,
-                                                {.most = kIdealWork, .threads = options.threads});
+  const schedule::Ideal ideal = schedule::ideal(
+      problem, *alone_, found.considered, {.most = tuning::kIdealWork, .threads = options.threads});
   Plan plan{.policy = options.policy,
             .shard = {},
             .ops = {},

@@ -12,6 +12,7 @@
 #include "elk/base/ids.hpp"
 #include "elk/base/table.hpp"
 #include "elk/base/units.hpp"
+#include "elk/compile/compile_tuning.hpp"
 #include "elk/compile/kept.hpp"
 #include "elk/sim/play/executor.hpp"
 #include "elk/sim/tasks/flow_run.hpp"
@@ -20,10 +21,6 @@
 namespace elk::compile {
 
 namespace {
-
-/// The largest machines that are played core by core; on a grid every send takes its way.
-constexpr std::int64_t kMostCores = 10'000;
-constexpr std::int64_t kMostNodes = 256;
 
 /// Times of calls, for the use of one thread.
 sim::TileTimes times(const ir::Graph& graph, const chip::Chip& chip, const tile::TileModel& tiles) {
@@ -58,7 +55,7 @@ std::vector<sim::Run> simulated(const ir::Graph& graph, const chip::Chip& chip,
 }  // namespace
 
 sim::Fidelity fidelity(const chip::Chip& pod) {
-  const std::int64_t most = chip::routed(pod) ? kMostNodes : kMostCores;
+  const std::int64_t most = chip::routed(pod) ? tuning::kMostNodes : tuning::kMostPlayed;
   return chip::total_cores(pod) <= most ? sim::Fidelity::Core : sim::Fidelity::Symmetric;
 }
 

@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include "elk/compile/compile_tuning.hpp"
 #include "elk/compile/judge.hpp"
 #include "elk/compile/simulate.hpp"
 #include "elk/schedule/bound/bounds.hpp"
@@ -46,7 +47,7 @@ constexpr double kToldApart = 0.01;
 bool may_undercut(const Plan& plan, const chip::Chip& pod) {
   const bool apart = fidelity(pod) == sim::Fidelity::Core;
   if (!plan.simulated || (apart && chip::routed(pod))) {
-    return to_seconds(plan.predicted.total).value < kFarApart * plan.bounds.ideal.value;
+    return to_seconds(plan.predicted.total).value < tuning::kFarApart * plan.bounds.ideal.value;
   }
   return plan.simulated->value * (apart ? 1.0 - kToldApart : 1.0) < plan.bounds.ideal.value;
 }

@@ -8,17 +8,11 @@
 
 #include "elk/base/ids.hpp"
 #include "elk/base/table.hpp"
+#include "elk/compile/compile_tuning.hpp"
 #include "elk/partition/plan.hpp"
 
 namespace elk::compile {
 namespace {
-
-/// Of all bytes read from HBM, those that large ops must read for waves to be worth a search.
-constexpr double kWorthwhile = 0.1;
-
-/// More waves read the parts of a tensor as more operands than a search through their rotations can
-/// go through, and a chip so small leaves nothing to preload ahead.
-constexpr std::int64_t kMostWaves = 16;
 
 /// Bytes of what an op reads from HBM, as it lies there.
 double loaded_bytes(const ir::Graph& graph, const ir::Op& op) {
@@ -47,7 +41,7 @@ std::optional<ir::InWaves> large_in_waves(const ir::Graph& graph, const Table<Op
     all += loaded.back();
     large += heavy.back() != 0 ? loaded.back() : 0.0;
   }
-  if (!machine.hbm || large == 0.0 || large < kWorthwhile * all) {
+  if (!machine.hbm || large == 0.0 || large < tuning::kWorthwhile * all) {
     return std::nullopt;
   }
   std::vector<ir::Chain> chains = ir::chains(graph, heavy, split);
@@ -58,7 +52,7 @@ std::optional<ir::InWaves> large_in_waves(const ir::Graph& graph, const Table<Op
     }
     chain.waves = std::min(chain.length, static_cast<std::int64_t>(std::ceil(most / wave)));
   }
-  std::erase_if(chains, [](const ir::Chain& chain) { return chain.waves > kMostWaves; });
+  std::erase_if(chains, [](const ir::Chain& chain) { return chain.waves > tuning::kMostWaves; });
   if (chains.empty()) {
     return std::nullopt;
   }

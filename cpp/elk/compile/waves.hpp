@@ -13,10 +13,6 @@
 
 namespace elk::compile {
 
-/// The share of all SRAM above which what an op reads from HBM is large. Of two such ops in a row
-/// the second has no room to be loaded beside the first.
-constexpr double kLargeShare = 0.4;
-
 /// `graph` with its large ops in waves of at most `share` of the SRAM of `machine` each; nothing
 /// where no op is so large, can be cut, or where large ops read little of all that is read. `split`
 /// has of each op the axis that is cut over chips, or -1; it is empty where none is.

@@ -9,11 +9,10 @@
 
 #include "elk/base/ids.hpp"
 #include "elk/base/table.hpp"
+#include "elk/ir/ir_tuning.hpp"
 
 namespace elk::ir {
 namespace {
-
-constexpr std::size_t kSpan = 64;  // ops behind the first within which a chain ends
 
 bool in_hbm(const Tensor& tensor) {
   return tensor.home == Home::Weight || tensor.home == Home::State;
@@ -75,7 +74,8 @@ class Follower {
     }
     chain.links.push_back({.op = first, .axis = axis});
     std::size_t last = 1;  // links up to the last heavy op
-    for (OpId i = first + 1; i.index() < std::min(graph_.ops.size(), first.index() + kSpan); ++i) {
+    for (OpId i = first + 1;
+         i.index() < std::min(graph_.ops.size(), first.index() + tuning::kChainSpan); ++i) {
       const auto next = reader_axis(i, chain.length);
       if (next && *next != AxisId::none && join(i, *next)) {
         chain.links.push_back({.op = i, .axis = *next});

@@ -13,15 +13,11 @@
 #include "elk/base/ids.hpp"
 #include "elk/base/table.hpp"
 #include "elk/ir/graph.hpp"
+#include "elk/ir/ir_tuning.hpp"
 
 namespace elk::ir {
 
 namespace {
-
-/// Occurrences of one class of ops whose distances are tried as periods.
-constexpr std::size_t kDistances = 8;
-/// Periods tried, the most frequent distances first.
-constexpr std::size_t kPeriods = 128;
 
 void mix(std::size_t& seed, std::size_t value) {
   seed ^= value + 0x9e3779b97f4a7c15ULL + (seed << 6U) + (seed >> 2U);
@@ -207,7 +203,7 @@ std::vector<std::size_t> likely_periods(const Sequence& sequence) {
   std::map<std::size_t, std::size_t> votes;
   for (const OpId i : sequence.kinds.ids()) {
     std::vector<OpId>& seen = places[sequence.kinds[i]];
-    for (std::size_t back = 0; back < std::min(seen.size(), kDistances); ++back) {
+    for (std::size_t back = 0; back < std::min(seen.size(), tuning::kDistances); ++back) {
       ++votes[static_cast<std::size_t>(i - seen[seen.size() - 1 - back])];
     }
     seen.push_back(i);
@@ -217,7 +213,7 @@ std::vector<std::size_t> likely_periods(const Sequence& sequence) {
     return std::tie(b.second, a.first) < std::tie(a.second, b.first);
   });
   std::vector<std::size_t> periods;
-  for (std::size_t i = 0; i < std::min(ranked.size(), kPeriods); ++i) {
+  for (std::size_t i = 0; i < std::min(ranked.size(), tuning::kPeriods); ++i) {
     periods.push_back(ranked[i].first);
   }
   return periods;

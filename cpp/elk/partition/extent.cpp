@@ -9,12 +9,10 @@
 #include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
 #include "elk/base/table.hpp"
+#include "elk/partition/partition_tuning.hpp"
 
 namespace elk::partition {
 namespace {
-
-/// Above this many boxes the largest is estimated from above.
-constexpr std::int64_t kMostBoxes = 4096;
 
 Extent packed_extent(const ir::Dim& dim, std::int64_t shape,
                      TableView<AxisId, const std::int64_t> size,
@@ -97,7 +95,7 @@ Extent mapped_extent(const ir::Dim& dim, std::int64_t shape,
   step = std::max<std::int64_t>(step, 1);
   const std::int64_t interval = (span / step) + 1;
   const std::int64_t count =
-      boxes > kMostBoxes
+      boxes > tuning::kMostBoxes
           ? std::min({shape, interval, product})
           : busiest({.dim = dim, .shape = shape, .step = step, .size = size, .tile = tile}, counts);
   const bool solid = step == 1 && interval <= product;

@@ -12,16 +12,10 @@
 #include "elk/base/table.hpp"
 #include "elk/partition/enumerate.hpp"
 #include "elk/partition/plan.hpp"
+#include "elk/tile/form/tile_tuning.hpp"
 
 namespace elk::tile {
 namespace {
-
-constexpr std::int64_t kBlock = 16;  // tiles are timed by blocks: whole ones are cheapest
-constexpr int kTrials = 1500;
-constexpr int kSplits = 2;
-constexpr int kFewTurns = kTrials / 4;
-constexpr std::int64_t kMostSteps = 8;
-constexpr double kSlack = 0.95;
 
 /// Lengths of an axis from the whole downwards to one, the fewer the more axes there are.
 std::vector<std::int64_t> samples(std::int64_t size, std::size_t axes) {
@@ -30,7 +24,8 @@ std::vector<std::int64_t> samples(std::int64_t size, std::size_t axes) {
   std::vector<std::int64_t> result;
   std::int64_t value = size;
   for (std::size_t i = 0; i < count && value > 1; ++i) {
-    const std::int64_t blocks = value >= kBlock && i > 0 ? value / kBlock * kBlock : value;
+    const std::int64_t blocks =
+        value >= tuning::kBlock && i > 0 ? value / tuning::kBlock * tuning::kBlock : value;
     if (result.empty() || blocks < result.back()) {
       result.push_back(blocks);
     }
@@ -112,20 +107,20 @@ void Rates::calibrate(const ir::Op& op, TileTimes& tiles, Learns learns) {
   Table<AxisId, std::int64_t> size = partition::sizes(op);
   const std::uint64_t turned = rotated(op);
   int turns = 0;
-  for (int trial = 0; trial < kTrials && !axes_.empty(); ++trial) {
+  for (int trial = 0; trial < tuning::kTrials && !axes_.empty(); ++trial) {
     for (const AxisRates& rates : axes_) {
       const auto draw = random.below(static_cast<std::int64_t>(rates.factors.size()));
       size[rates.axis] = ceil_div(rates.size, rates.factors[id_at<AxisId>(draw)]);
     }
     const double time = tiles.sub_task(size);
-    margin_ = std::min(margin_, kSlack * margin_ * time / least(size));
+    margin_ = std::min(margin_, tuning::kRateSlack * margin_ * time / least(size));
     const Table<AxisId, std::int64_t> whole = size;
     bool turn = true;
     std::int64_t steps = 1;
-    for (int split = 0; split < kSplits; ++split) {
+    for (int split = 0; split < tuning::kRateSplits; ++split) {
       const std::int64_t drawn = random.below(static_cast<std::int64_t>(axes_.size()));
       const AxisId axis = axes_[static_cast<std::size_t>(drawn)].axis;
-      const std::int64_t pace = ceil_div(size[axis], 1 + random.below(kMostSteps));
+      const std::int64_t pace = ceil_div(size[axis], 1 + random.below(tuning::kMostPaces));
       steps *= ceil_div(size[axis], pace);
       size[axis] = pace;
       turn = turn && ((turned >> axis.index()) & 1U) != 0;
@@ -133,7 +128,8 @@ void Rates::calibrate(const ir::Op& op, TileTimes& tiles, Learns learns) {
     if (learns == Learns::NoGain) {
       continue;
     }
-    const double gain = kSlack * static_cast<double>(steps) * tiles.sub_task(size) / time;
+    const double gain =
+        tuning::kRateSlack * static_cast<double>(steps) * tiles.sub_task(size) / time;
     gain_ = std::min(gain_, gain);
     if (turn) {
       double& least = tiles.extrapolated(whole) ? turn_gains_.beyond : turn_gains_.within;
@@ -141,7 +137,7 @@ void Rates::calibrate(const ir::Op& op, TileTimes& tiles, Learns learns) {
       ++turns;
     }
   }
-  if (turns < kFewTurns) {
+  if (turns < tuning::kFewTurns) {
     turn_gains_ = {.within = gain_, .beyond = gain_};
   }
 }
@@ -174,12 +170,12 @@ void Rates::sample(const ir::Op& op, TileTimes& tiles, AxisRates& rates,
 bool Rates::holds(double time, double least, const WholeTile& whole) {
   const bool by_rate = time >= least * kRoundedDown;
   if (!by_rate) {
-    margin_ *= kSlack * time / least;
+    margin_ *= tuning::kRateSlack * time / least;
   }
   bool by_gain = true;
   for (double* gain : {&gain_, whole.beyond ? &turn_gains_.beyond : &turn_gains_.within}) {
     if (time < *gain * whole.time * kRoundedDown) {
-      *gain = kSlack * time / whole.time;
+      *gain = tuning::kRateSlack * time / whole.time;
       by_gain = false;
     }
   }

@@ -6,14 +6,12 @@
 #include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
 #include "elk/base/table.hpp"
+#include "elk/cost/exchange/cost_tuning.hpp"
 #include "elk/partition/enumerate.hpp"
 #include "elk/partition/plan.hpp"
 
 namespace elk::cost {
 namespace {
-
-constexpr std::int64_t kMostCuts = 2000;
-constexpr double kRatio = 1.01;  // by which a grid of factors is made coarser at a time
 
 std::int64_t count_from(const Factors& factors, AxisId axis, std::int64_t cores,
                         std::int64_t most) {
@@ -61,7 +59,9 @@ std::int64_t count_cuts(const Factors& factors, std::int64_t cores, std::int64_t
 
 Factors spaced_factors(const ir::Op& op, const Factors& all, std::int64_t cores) {
   Factors kept = all;
-  for (double ratio = kRatio; count_cuts(kept, cores, kMostCuts) > kMostCuts; ratio *= kRatio) {
+  for (double ratio = tuning::kCoarser;
+       count_cuts(kept, cores, tuning::kSpacedCuts) > tuning::kSpacedCuts;
+       ratio *= tuning::kCoarser) {
     for (const AxisId axis : all.ids()) {
       kept[axis] = spaced(all[axis], op.axes[axis].size, ratio);
     }

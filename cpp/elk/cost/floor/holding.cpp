@@ -7,16 +7,13 @@
 
 #include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
+#include "elk/cost/exchange/cost_tuning.hpp"
 #include "elk/cost/floor/cuts.hpp"
 #include "elk/cost/floor/cuts_below.hpp"
 #include "elk/cost/floor/floor_search.hpp"
 
 namespace elk::cost {
 namespace {
-
-constexpr std::int64_t kMostHeld = 100'000;  // cuts of an op
-constexpr double kLonger = 1.15;             // than the fastest, what is listed takes at most
-constexpr std::int64_t kLittle = 20;         // what part of a core's room is little
 
 constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
 
@@ -158,11 +155,11 @@ std::vector<Holding> holdings(Pricer& pricer, tile::Rates& rates, const Floor& f
   const std::int64_t cores = chip::total_cores(chip);
   if (pricer.op().kind != ir::OpKind::MatMul || chip::routed(chip) || !chip.hbm ||
       chip.interconnect.overlaps_compute || floor.corners.empty() ||
-      kLittle * fastest.value < chip::room(chip).value ||
-      count_cuts(all_factors(pricer.op(), cores), cores, kMostHeld) > kMostHeld) {
+      tuning::kLittle * fastest.value < chip::room(chip).value ||
+      count_cuts(all_factors(pricer.op(), cores), cores, tuning::kMostHeld) > tuning::kMostHeld) {
     return {};
   }
-  HoldingSearch search(pricer, rates, floor.execute.value * kLonger);
+  HoldingSearch search(pricer, rates, floor.execute.value * tuning::kLonger);
   while (!search.run()) {
   }
   return search.corners();

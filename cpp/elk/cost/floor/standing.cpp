@@ -9,6 +9,7 @@
 #include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
 #include "elk/base/table.hpp"
+#include "elk/cost/exchange/cost_tuning.hpp"
 #include "elk/cost/floor/cuts.hpp"
 #include "elk/cost/floor/cuts_below.hpp"
 #include "elk/cost/floor/floor_search.hpp"
@@ -16,11 +17,6 @@
 
 namespace elk::cost {
 namespace {
-
-constexpr std::int64_t kMostStanding = 100'000;  // cuts of an op
-constexpr double kFragments = 200.0;             // that an exchange may cost more than its least
-constexpr double kAlone = 20.0;                  // times the floor: cuts of an op in no tree
-constexpr double kFewerCopies = 1.5;             // times the floor: cuts that copy less
 
 /// Whether such an op's cuts are listed.
 bool is_listed(ir::OpKind kind) {
@@ -210,7 +206,8 @@ Standing standing(Pricer& pricer, tile::Rates& rates, const Floor& floor) {
   const std::int64_t cores = chip::total_cores(chip);
   if (!is_listed(pricer.op().kind) || chip::routed(chip) || chip.interconnect.overlaps_compute ||
       floor.corners.empty() ||
-      count_cuts(all_factors(pricer.op(), cores), cores, kMostStanding) > kMostStanding) {
+      count_cuts(all_factors(pricer.op(), cores), cores, tuning::kMostStanding) >
+          tuning::kMostStanding) {
     return {};
   }
   const Resting resting(pricer);
@@ -218,7 +215,8 @@ Standing standing(Pricer& pricer, tile::Rates& rates, const Floor& floor) {
   if (resting.largest() < 0) {
     const bool loads =
         std::any_of(slots.begin(), slots.end(), [](const Slot& slot) { return slot.hbm; });
-    return loads ? Standing{.cuts = all_cuts(pricer, rates, resting, kAlone * floor.execute.value)}
+    return loads ? Standing{.cuts = all_cuts(pricer, rates, resting,
+                                             tuning::kAlone * floor.execute.value)}
                  : Standing{};
   }
   const Slot& slot = slots[subscript(resting.largest())];
@@ -226,8 +224,8 @@ Standing standing(Pricer& pricer, tile::Rates& rates, const Floor& floor) {
   const double element_time = byte_time * static_cast<double>(slot.bits) / 8.0;
   const double still = resting.still(1);
   const double fetch = still + (static_cast<double>(slot.unique) * element_time) +
-                       (kFragments * chip.interconnect.fragment_latency.value);
-  const double limit = (kFewerCopies * floor.execute.value) + (2.0 * fetch);
+                       (tuning::kFragments * chip.interconnect.fragment_latency.value);
+  const double limit = (tuning::kFewerCopies * floor.execute.value) + (2.0 * fetch);
   return {.operand = slot.operand,
           .elements = slot.unique,
           .element_time = element_time,

@@ -9,14 +9,13 @@
 
 #include "elk/base/ids.hpp"
 #include "elk/base/table.hpp"
+#include "elk/cost/exchange/cost_tuning.hpp"
 #include "elk/cost/floor/cuts.hpp"
 #include "elk/cost/price/price.hpp"
 #include "elk/partition/enumerate.hpp"
 
 namespace elk::cost {
 namespace {
-
-constexpr int kRounds = 8;
 
 /// Cuts priced one by one, and the best of them.
 class Walk {
@@ -39,7 +38,7 @@ class Walk {
       while (double_one()) {
       }
     }
-    for (int round = 0; round < kRounds && trade(); ++round) {
+    for (int round = 0; round < tuning::kTradeRounds && trade(); ++round) {
     }
     return best_ ? Estimate{.time = {best_->time}, .exchange = {best_->exchange}}
                  : Estimate{.time = {0.0}, .exchange = {0.0}};

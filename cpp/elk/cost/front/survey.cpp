@@ -9,6 +9,7 @@
 #include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
 #include "elk/base/table.hpp"
+#include "elk/cost/exchange/cost_tuning.hpp"
 #include "elk/cost/front/search.hpp"
 #include "elk/cost/front/vicinity.hpp"
 
@@ -16,9 +17,6 @@
 /// and that for the floor and the fastest plan, among all cuts of an op.
 namespace elk::cost {
 namespace {
-
-constexpr std::size_t kMostNear = 2000;  // cuts looked at near the front
-constexpr std::int64_t kSurveyed = 25;  // cuts and groups of a vast space, to one looked at closely
 
 /// The slots, a bit each, that do not contain an axis.
 std::uint64_t sharing_slots(std::span<const Slot> slots, AxisId axis) {
@@ -68,7 +66,7 @@ void Search::refine() {
     from.insert(from.end(), prompt.begin(), prompt.end());
     from.insert(from.end(), fastest_.begin(), fastest_.end());
     for (const Candidate& plan : from) {
-      if (vicinity.met() >= kMostNear) {
+      if (vicinity.met() >= tuning::kMostNear) {
         return;
       }
       for (const Table<AxisId, std::int64_t>& cut : vicinity.around(plan.factors)) {
@@ -142,7 +140,7 @@ void Search::survey(const Prefix& before) {
       continue;
     }
     ++surveyed_;
-    if (vast_ && surveyed_ > kSurveyed * constraints_.looks) {
+    if (vast_ && surveyed_ > tuning::kSurveyed * constraints_.looks) {
       floor_.assume(cut_, compute);
     } else {
       survey(here);

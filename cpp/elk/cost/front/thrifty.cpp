@@ -11,16 +11,13 @@
 #include "elk/base/rounding.hpp"
 #include "elk/base/table.hpp"
 #include "elk/cost/energy.hpp"
+#include "elk/cost/exchange/cost_tuning.hpp"
 #include "elk/cost/floor/cuts.hpp"
 #include "elk/cost/price/price.hpp"
 #include "elk/partition/enumerate.hpp"
 
 namespace elk::cost {
 namespace {
-
-constexpr std::int64_t kMostCuts = 600;
-constexpr std::size_t kMostThrifty = 12;
-constexpr double kSaved = 0.99;  // of the joules of the next faster plan that is kept, at most
 
 /// What a cut costs alone.
 struct Thrifty {
@@ -35,7 +32,7 @@ struct Thrifty {
 Factors few_factors(const ir::Op& op, std::int64_t cores) {
   const Factors all = all_factors(op, cores);
   Factors result = spaced_factors(op, all, cores);
-  if (count_cuts(result, cores, kMostCuts) > kMostCuts) {
+  if (count_cuts(result, cores, tuning::kThriftyCuts) > tuning::kThriftyCuts) {
     result = all;
     for (std::vector<std::int64_t>& factors : result) {
       const std::int64_t last = factors.back();
@@ -69,7 +66,7 @@ class Cutter {
       return;
     }
     for (const std::int64_t factor : factors_[axis]) {
-      if (factor <= cores && looked_ < 4 * kMostCuts) {
+      if (factor <= cores && looked_ < 4 * tuning::kThriftyCuts) {
         cut_[axis] = factor;
         visit(axis + 1, cores / factor);
       }
@@ -144,14 +141,14 @@ std::vector<partition::ExecutePlan> thrifty_plans(const ir::Graph& graph, const 
   std::vector<partition::ExecutePlan> result;
   double least = 0.0;
   for (Thrifty& one : all) {
-    if (result.empty() || one.joules < kSaved * least) {
+    if (result.empty() || one.joules < tuning::kSaved * least) {
       least = one.joules;
       result.push_back(std::move(one.plan));
     }
   }
   // The slowest take least; the fastest are in the front already.
-  if (result.size() > kMostThrifty) {
-    result.erase(result.begin(), result.end() - static_cast<std::ptrdiff_t>(kMostThrifty));
+  if (result.size() > tuning::kMostThrifty) {
+    result.erase(result.begin(), result.end() - static_cast<std::ptrdiff_t>(tuning::kMostThrifty));
   }
   return result;
 }

@@ -7,13 +7,12 @@
 
 #include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
+#include "elk/cost/exchange/cost_tuning.hpp"
 #include "elk/partition/enumerate.hpp"
 #include "elk/partition/rotation.hpp"
 
 namespace elk::cost {
 namespace {
-
-constexpr std::int64_t kMostListed = 1'000'000;  // combinations of turns that are gone through
 
 /// The axes along which a slot may rotate.
 std::uint64_t rotating_axes(const Slot& slot) {
@@ -236,7 +235,7 @@ std::int64_t Turns::fitting(const Cut& cut, std::int64_t room) const {
   for (const std::vector<Turn>& turns : turns_) {
     all = saturated_product(all, static_cast<std::int64_t>(turns.size()));
   }
-  if (all > kMostListed) {
+  if (all > tuning::kMostListed) {
     return all;
   }
   std::vector<const Turn*> chosen;

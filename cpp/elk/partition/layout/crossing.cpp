@@ -12,12 +12,10 @@
 #include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
 #include "elk/base/table.hpp"
+#include "elk/partition/partition_tuning.hpp"
 
 namespace elk::partition {
 namespace {
-
-constexpr std::size_t kMostParts = std::size_t{1} << 16U;
-constexpr std::int64_t kMostChips = 64;
 
 /// Places of cores [begin, end).
 std::pair<std::size_t, std::size_t> places(const Pieces& pieces, std::int64_t begin,
@@ -131,11 +129,11 @@ class Parts {
       }
       std::sort(ends_[dim].begin(), ends_[dim].end());
       ends_[dim].erase(std::unique(ends_[dim].begin(), ends_[dim].end()), ends_[dim].end());
-      count_ = count_ > kMostParts ? count_ : count_ * width(dim);
+      count_ = count_ > tuning::kMostParts ? count_ : count_ * width(dim);
     }
   }
 
-  /// More than `kMostParts` of more than that.
+  /// More than `tuning::kMostParts` of more than that.
   [[nodiscard]] std::size_t count() const { return count_; }
 
   /// The chips that have each part, by bits.
@@ -250,7 +248,7 @@ Crossing lacking_of_all(std::span<const std::int64_t> sizes, std::span<const std
 }  // namespace
 
 Crossing crossing(const Pieces* held, const Pieces& needed, const chip::Chip& chip) {
-  if (chip.chips > kMostChips) {
+  if (chip.chips > tuning::kMostChips) {
     return around_chips(held, needed, chip);
   }
   std::vector<std::vector<std::vector<Block>>> all{blocks_of(needed, chip)};
@@ -258,7 +256,7 @@ Crossing crossing(const Pieces* held, const Pieces& needed, const chip::Chip& ch
     all.push_back(blocks_of(*held, chip));
   }
   const Parts parts(needed.dims.size(), all);
-  if (parts.count() > kMostParts) {
+  if (parts.count() > tuning::kMostParts) {
     return around_chips(held, needed, chip);
   }
   const std::vector<std::int64_t> sizes = parts.sizes();

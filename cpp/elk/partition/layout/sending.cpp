@@ -8,12 +8,10 @@
 #include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
 #include "elk/base/table.hpp"
+#include "elk/partition/partition_tuning.hpp"
 
 namespace elk::partition {
 namespace {
-
-/// Keys for which a table is kept, for each core.
-constexpr std::size_t kMostKeys = 8;
 
 /// The cores that hold or need one and the same piece, by number.
 struct Groups {
@@ -27,9 +25,9 @@ Groups groups_of(const Pieces& pieces) {
   result.of.reserve(pieces.ids.size());
   std::size_t keys = 1;
   for (const DimPieces& dim : pieces.dims) {
-    keys = keys > kMostKeys * pieces.ids.size() ? keys : keys * dim.sets.size();
+    keys = keys > tuning::kMostKeys * pieces.ids.size() ? keys : keys * dim.sets.size();
   }
-  std::vector<std::int32_t> table(keys > kMostKeys * pieces.ids.size() ? 0 : keys, -1);
+  std::vector<std::int32_t> table(keys > tuning::kMostKeys * pieces.ids.size() ? 0 : keys, -1);
   std::unordered_map<std::size_t, std::int32_t> sparse;
   for (std::size_t place = 0; place < pieces.ids.size(); ++place) {
     std::size_t key = 0;

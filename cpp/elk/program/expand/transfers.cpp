@@ -5,12 +5,10 @@
 #include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
 #include "elk/base/table.hpp"
+#include "elk/program/code/program_tuning.hpp"
 
 namespace elk::program {
 namespace {
-
-/// Cores that send parts of a box which lies on all of them.
-constexpr std::int64_t kMostSources = 32;
 
 /// Cores of one chip.
 using Run = std::span<const CoreId>;
@@ -290,10 +288,10 @@ void for_each_send(const Exchange& exchange, const chip::Chip& chip,
 void sources(const Send& send, std::int64_t cores, std::int64_t& turn, Cores& out) {
   const bool even = send.core == CoreId::none;
   const std::int64_t count =
-      even ? std::clamp<std::int64_t>(send.runs, 1, std::min(cores, kMostSources)) : 1;
+      even ? std::clamp<std::int64_t>(send.runs, 1, std::min(cores, tuning::kMostSources)) : 1;
   out.clear();
   for (std::int64_t i = 0; i < count; ++i) {
-    const std::int64_t core = ((turn++) * cores / kMostSources) + i;
+    const std::int64_t core = ((turn++) * cores / tuning::kMostSources) + i;
     out.push_back(even ? id_at<CoreId>(core % cores) : send.core);
   }
 }

@@ -18,19 +18,13 @@
 #include "elk/schedule/bound/pair_bound.hpp"
 #include "elk/schedule/bound/sram_bound.hpp"
 #include "elk/schedule/bound/standing_bound.hpp"
+#include "elk/schedule/problem/schedule_tuning.hpp"
 
 namespace elk::schedule {
 namespace {
 
 /// Keeps a sum of floors a bound whatever the rounding of its additions.
 constexpr double kRoundDown = 1.0 - 1e-9;
-
-constexpr int kGrid = 16;    // weights are multiples of 1 / kGrid
-constexpr int kPrices = 32;  // of a second of a preload, below and above the share of the HBM
-constexpr int kMeans = 8;    // of what a preload takes of ports and of the HBM
-
-/// By how much neighbours could lift the bound of contention if they are worth a look.
-constexpr double kMostTogether = 1.03;
 
 /// Bytes a second that a core receives at most, on average over all. On the grid of one chip every
 /// link counts once; what comes from other chips may come in beside them.
@@ -160,12 +154,13 @@ double weighed(const std::vector<Share>& shares, const Group& group, const Weigh
 /// The most of a grid of weights.
 double most_weighed(const std::vector<Share>& shares, const Group& group) {
   double most = 0.0;
-  for (int a = 0; a <= kGrid; ++a) {
-    for (int b = 0; a + b <= kGrid; ++b) {
+  for (int a = 0; a <= tuning::kWeightGrid; ++a) {
+    for (int b = 0; a + b <= tuning::kWeightGrid; ++b) {
       most = std::max(most, weighed(shares, group,
-                                    {.execute = static_cast<double>(a) / kGrid,
-                                     .link = static_cast<double>(b) / kGrid,
-                                     .hbm = static_cast<double>(kGrid - a - b) / kGrid}));
+                                    {.execute = static_cast<double>(a) / tuning::kWeightGrid,
+                                     .link = static_cast<double>(b) / tuning::kWeightGrid,
+                                     .hbm = static_cast<double>(tuning::kWeightGrid - a - b) /
+                                            tuning::kWeightGrid}));
     }
   }
   return most;
@@ -220,9 +215,10 @@ class PortContention {
   /// With the ops of `group` taken together.
   [[nodiscard]] double most(const Group& group) const {
     double best = 0.0;
-    for (int part = 0; part <= 2 * kPrices; ++part) {
-      const double below = std::min(1.0, static_cast<double>(part) / kPrices);
-      const double above = std::max(0.0, (static_cast<double>(part) / kPrices) - 1.0);
+    for (int part = 0; part <= 2 * tuning::kPreloadPrices; ++part) {
+      const double below = std::min(1.0, static_cast<double>(part) / tuning::kPreloadPrices);
+      const double above =
+          std::max(0.0, (static_cast<double>(part) / tuning::kPreloadPrices) - 1.0);
       const double price = (below * filled_) + (above * (1.0 - filled_));
       std::vector<PricedOp> priced;
       for (std::size_t front = 0; front < shares_.size(); ++front) {
@@ -248,8 +244,8 @@ class PortContention {
     const double steepest =
         filled_ < 1.0 ? std::min(price, filled_ * (1.0 - price) / (1.0 - filled_)) : price;
     double best = 0.0;
-    for (int part = 0; part <= kMeans; ++part) {
-      best = std::max(best, least(front, prices, steepest * part / kMeans));
+    for (int part = 0; part <= tuning::kPortMeans; ++part) {
+      best = std::max(best, least(front, prices, steepest * part / tuning::kPortMeans));
       if (hbm_[front] <= 0.0) {
         break;
       }
@@ -292,7 +288,8 @@ double contended(const Problem& problem, const std::vector<Share>& shares,
   }
   const PortContention ports(problem, shares, std::move(hbm));
   const double apart = ports.most({.ops = std::vector<double>(shares.size(), 0.0), .time = 0.0});
-  return apart * kMostTogether < known.value ? apart : ports.most(group(problem, Standings::Ports));
+  return apart * tuning::kMostTogether < known.value ? apart
+                                                     : ports.most(group(problem, Standings::Ports));
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include "elk/schedule/bound/standing_bound.hpp"
 #include "elk/schedule/bound/standing_pieces.hpp"
 #include "elk/schedule/bound/standing_wiring.hpp"
+#include "elk/schedule/problem/schedule_tuning.hpp"
 #include "elk/schedule/timing/evaluate.hpp"
 
 namespace elk::schedule {
@@ -24,21 +25,10 @@ namespace {
 /// Keeps a sum a bound whatever the rounding of its parts, of which the simulator rounds some up.
 constexpr double kLessThanRounded = 1.0 - 1e-6;
 
-/// Not seen to be more than this many times what executes take.
-constexpr double kMost = 1.08;
-
-constexpr double kNear = 0.99;  // of what is known: less is not worth a look at neighbours
-
-/// Prices are tried one after another.
-constexpr std::array kPassing = {0.02, 0.03, 0.045, 0.06, 0.08, 0.1, 0.13, 0.16};
-constexpr std::array kMeeting = {0.25, 0.5, 0.7, 0.8, 0.85, 0.9, 0.95, 1.0};    // of the most
-constexpr std::array kShield = {0.05, 0.08, 0.11, 0.15, 0.2, 0.28, 0.4, 0.56};  // of the longest
-constexpr int kRounds = 2;
 constexpr Prices kFirst{.passing = 0.08, .meeting = 0.8, .shield = 0.2};
 constexpr std::array kTried = {Prices{.passing = 0.02, .meeting = 0.95, .shield = 0.2},
                                Prices{.passing = 0.06, .meeting = 0.8, .shield = 0.1},
                                Prices{.passing = 0.16, .meeting = 0.5, .shield = 0.4}};
-constexpr std::size_t kLikely = 24;  // cuts of an op, of which one is the best at any such prices
 
 /// What an op makes that is written to HBM.
 struct Written {
@@ -80,7 +70,7 @@ class Hosts {
     const Prices prices = best_prices();
     const double beside = executes.value - floors();
     const double about = apart(prices) + ((1.0 - prices.passing) * beside);
-    if (about < kNear * known.value) {
+    if (about < tuning::kHostedNear * known.value) {
       return {0.0};
     }
     return together(prices) * kLessThanRounded;
@@ -224,7 +214,7 @@ class Hosts {
       const std::vector<Priced::Times> all = times(kind, scaled(prices));
       std::vector<std::size_t> order(all.size());
       std::iota(order.begin(), order.end(), std::size_t{0});
-      const auto most = static_cast<std::ptrdiff_t>(std::min(kLikely, order.size()));
+      const auto most = static_cast<std::ptrdiff_t>(std::min(tuning::kLikelyCuts, order.size()));
       std::partial_sort(order.begin(), order.begin() + most, order.end(),
                         [&](std::size_t a, std::size_t b) { return all[a].least < all[b].least; });
       found.insert(found.end(), order.begin(), order.begin() + most);
@@ -271,18 +261,18 @@ class Hosts {
         best = prices;
       }
     };
-    for (int round = 0; round < kRounds; ++round) {
-      for (const double passing : kPassing) {
+    for (int round = 0; round < tuning::kPriceRounds; ++round) {
+      for (const double passing : tuning::kPricesOfPassing) {
         consider({.passing = passing,
                   .meeting = std::min(best.meeting, 1.0 - passing),
                   .shield = best.shield});
       }
-      for (const double part : kMeeting) {
+      for (const double part : tuning::kPricesOfMeeting) {
         consider({.passing = best.passing,
                   .meeting = part * (1.0 - best.passing),
                   .shield = best.shield});
       }
-      for (const double shield : kShield) {
+      for (const double shield : tuning::kPricesOfShields) {
         consider({.passing = best.passing, .meeting = best.meeting, .shield = shield * longest_});
       }
     }
@@ -310,7 +300,7 @@ bool meet(const chip::Chip& chip, double rate) {
 
 Seconds hosting_bound(const Problem& problem, const Table<OpId, double>& read, double rate,
                       const Bounds& known) {
-  if (!meet(problem.chip(), rate) || known.lower_bound > known.execute * kMost) {
+  if (!meet(problem.chip(), rate) || known.lower_bound > known.execute * tuning::kHostedMost) {
     return {0.0};
   }
   return Hosts(problem, read, rate).more_than(known.lower_bound, known.execute);

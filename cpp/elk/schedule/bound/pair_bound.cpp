@@ -10,15 +10,10 @@
 
 #include "elk/base/ids.hpp"
 #include "elk/base/table.hpp"
+#include "elk/schedule/problem/schedule_tuning.hpp"
 
 namespace elk::schedule {
 namespace {
-
-constexpr std::size_t kPairsReach = 3;  // ops after one that it is held against
-
-/// Tried for `Stretch::slack`.
-constexpr std::array<double, 6> kSlack = {8.0, 4.0, 2.0, 1.0, 0.5, 0.1};
-constexpr double kTreesAdd = 0.03;  // to what ops take, about
 
 /// The ops from the first to the last. It gains the same if those between take `slack` times as
 /// much more as they do at least.
@@ -67,7 +62,7 @@ class Pairs {
       if (floor(op).holdings.empty()) {
         continue;
       }
-      for (std::size_t back = 0; back < std::min(kPairsReach, held.size()); ++back) {
+      for (std::size_t back = 0; back < std::min(tuning::kPairsReach, held.size()); ++back) {
         const Stretch stretch = between(held[held.size() - 1 - back], op);
         const double worth = stretch.gain - lost(stretch);
         if (gain[stretch.first] + worth > gain[op + 1]) {
@@ -82,7 +77,7 @@ class Pairs {
 
   /// About what trees lose where the ops between do not count beyond their least.
   [[nodiscard]] static double lost(const Stretch& stretch) {
-    return stretch.slack < 1.0 ? kTreesAdd * stretch.inner : 0.0;
+    return stretch.slack < 1.0 ? tuning::kTreesAdd * stretch.inner : 0.0;
   }
 
   Stretch between(OpId first, OpId last) {
@@ -97,7 +92,7 @@ class Pairs {
       const std::vector<cost::Holding>& before = floor(first).holdings;
       const std::vector<cost::Holding>& after = floor(last).holdings;
       place->second.time = least(before, after, inner, load);
-      for (const double slack : kSlack) {
+      for (const double slack : tuning::kPairSlacks) {
         if (least(before, after, (1.0 + slack) * inner, load) >= place->second.time) {
           place->second.slack = slack;
           break;

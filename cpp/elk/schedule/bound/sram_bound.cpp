@@ -5,11 +5,10 @@
 
 #include "elk/base/ids.hpp"
 #include "elk/base/table.hpp"
+#include "elk/schedule/problem/schedule_tuning.hpp"
 
 namespace elk::schedule {
 namespace {
-
-constexpr std::size_t kReach = 128;  // ops after an execute whose preloads are held against it
 
 /// Bytes of the activations that an op reads and writes, each tensor once: they rest on chip whole.
 double resting_bytes(const ir::Graph& graph, const ir::Op& op) {
@@ -57,8 +56,8 @@ class Timeline {
     const double left = room_ - read_[op] - resting_bytes(graph, graph.ops[op]);
     double big = 0.0;
     double small = 0.0;
-    for (OpId later = op + 1; later.index() < std::min(read_.size(), (op + 1).index() + kReach);
-         ++later) {
+    for (OpId later = op + 1;
+         later.index() < std::min(read_.size(), (op + 1).index() + tuning::kSramReach); ++later) {
       (read_[later] > left ? big : small) += read_[later];
       if (read_[later] > 0.0) {
         const double gap = (big + std::max(0.0, small - left)) / rate_;

@@ -13,12 +13,10 @@
 #include "elk/base/table.hpp"
 #include "elk/partition/order.hpp"
 #include "elk/schedule/problem/key.hpp"
+#include "elk/schedule/problem/schedule_tuning.hpp"
 
 namespace elk::schedule {
 namespace {
-
-constexpr std::int64_t kSmallShare = 32;  // plans below room / 32 may grow up to it
-constexpr std::size_t kNearest = 4;       // plans of the front that are tried
 
 /// The dimension of the tensor that `axis` of the layout cuts, or -1.
 DimId cut_dim(const partition::Layout& layout, AxisId axis) {
@@ -240,9 +238,10 @@ class Alignment {
   /// with all that it and its readers gather in place already is no more than that.
   Choice best(OpId op) {
     const Choice now = choice(op);
-    const Bytes limit =
-        std::max(problem_.option(op, now).footprint.space, Bytes{room_.value / kSmallShare});
-    const Bytes waiting = std::max(problem_.state(op, now).space, Bytes{room_.value / kSmallShare});
+    const Bytes limit = std::max(problem_.option(op, now).footprint.space,
+                                 Bytes{room_.value / tuning::kSmallShare});
+    const Bytes waiting =
+        std::max(problem_.state(op, now).space, Bytes{room_.value / tuning::kSmallShare});
     Bid best{.least = cost(op, now), .choice = {.option = -1, .state = -1}};
     std::vector<Bid> bids;
     for (const std::int32_t option : candidates(op)) {
@@ -299,7 +298,7 @@ class Alignment {
   std::vector<std::int32_t> candidates(OpId op) {
     std::vector<std::int32_t> result;
     const Staircase& stairs = stairs_[static_cast<std::size_t>(kind(op))];
-    for (std::size_t k = 0; k < std::min(kNearest, stairs.size()); ++k) {
+    for (std::size_t k = 0; k < std::min(tuning::kNearest, stairs.size()); ++k) {
       result.push_back(stairs[k].choice.option);
     }
     const ir::Op& node = problem_.graph().ops[op];

@@ -6,11 +6,10 @@
 #include "elk/base/ids.hpp"
 #include "elk/base/table.hpp"
 #include "elk/schedule/improve/align.hpp"
+#include "elk/schedule/problem/schedule_tuning.hpp"
 
 namespace elk::schedule {
 namespace {
-
-constexpr std::size_t kMostSteps = 6;  // of a staircase that are tried
 
 void add_likely(const Steps& steps, std::vector<Choice>& choices) {
   Bytes most{0};
@@ -22,7 +21,7 @@ void add_likely(const Steps& steps, std::vector<Choice>& choices) {
       continue;
     }
     std::size_t found = 0;
-    for (std::size_t i = 0; i < steps.size() && found < kMostSteps; ++i) {
+    for (std::size_t i = 0; i < steps.size() && found < tuning::kMostStairs; ++i) {
       if (steps[i].space.value <= limit) {
         choices.push_back(steps[i].choice);
         ++found;

@@ -14,18 +14,10 @@
 #include "elk/base/table.hpp"
 #include "elk/base/watch.hpp"
 #include "elk/schedule/improve/alternatives.hpp"
+#include "elk/schedule/problem/schedule_tuning.hpp"
 
 namespace elk::schedule {
 namespace {
-
-constexpr double kFarAbove = 8.0;      // times what a move may cost now: not worth a forecast
-constexpr double kPlans = 0.62;        // of all moves, those that change a plan
-constexpr double kStates = 0.14;       // a preload state
-constexpr double kOrders = 0.12;       // the order; the rest how far ahead
-constexpr double kLeastChance = 1e-6;  // of a move to be taken
-constexpr std::int64_t kFurthest = 3;  // places of the order that a preload goes at once
-constexpr std::int64_t kFeeds = 2;     // moves of what a product reads, of which one is cut for it
-constexpr std::int64_t kPriced = 200;  // ops of a forecast, about, that a price takes
 
 /// What a move changed, to be taken back.
 struct Undo {
@@ -99,7 +91,8 @@ class Annealer {
       take_back(undo);
       return;
     }
-    const double most = now_ - (heat_ * std::log(std::max(random_.uniform(), kLeastChance)));
+    const double most =
+        now_ - (heat_ * std::log(std::max(random_.uniform(), tuning::kLeastChance)));
     const double after = sketch_.seconds(arrangement_, forecaster_, most);
     work_ += sketch_.work();
     if (after > most) {
@@ -115,17 +108,18 @@ class Annealer {
   /// Whether there is anything to forecast.
   bool move(Undo& undo) {
     const double kind = random_.uniform();
-    if (kind < kPlans) {
+    if (kind < tuning::kPlanMoves) {
       return change_plan(undo);
     }
-    if (kind < kPlans + kStates) {
+    if (kind < tuning::kPlanMoves + tuning::kStateMoves) {
       return change_state(undo);
     }
     if (arrangement_.sequence.empty()) {
       return false;
     }
     undo.arrangement = arrangement_;
-    return kind < kPlans + kStates + kOrders ? change_order() : change_ahead();
+    return kind < tuning::kPlanMoves + tuning::kStateMoves + tuning::kOrderMoves ? change_order()
+                                                                                 : change_ahead();
   }
 
   void take_back(const Undo& undo) {
@@ -164,7 +158,7 @@ class Annealer {
     for (const OpId each : changed) {
       lost += loss(each, *next);
     }
-    if (lost > kFarAbove * heat_) {
+    if (lost > tuning::kFarAbove * heat_) {
       return false;
     }
     for (const OpId each : changed) {
@@ -217,7 +211,7 @@ class Annealer {
     const OpId reader =
         readers[static_cast<std::size_t>(random_.below(static_cast<std::int64_t>(readers.size())))];
     const bool product = ops[reader].kind == ir::OpKind::MatMul;
-    return product && random_.below(kFeeds) == 0 ? std::optional(reader) : std::nullopt;
+    return product && random_.below(tuning::kFeeds) == 0 ? std::optional(reader) : std::nullopt;
   }
 
   /// The choice with which the op at `place` leaves its result as `reader` needs it.
@@ -227,7 +221,7 @@ class Annealer {
     const auto [known, added] = fed_.try_emplace(key);
     if (added) {
       known->second = feeding(problem_, place, reader, choice(at));
-      work_ += known->second ? kPriced : 0;
+      work_ += known->second ? tuning::kPricedOps : 0;
     }
     return known->second;
   }
@@ -250,7 +244,7 @@ class Annealer {
 
   /// Whether a plan alone costs so much more that what surrounds it could not make up for it.
   [[nodiscard]] bool hopeless(OpId place, const Choice& next) const {
-    return loss(place, next) > kFarAbove * heat_;
+    return loss(place, next) > tuning::kFarAbove * heat_;
   }
 
   /// Seconds that a plan alone costs more than the one in force with what it gathers.
@@ -291,7 +285,7 @@ class Annealer {
     const auto [known, added] = led_.try_emplace(key);
     if (added) {
       known->second = following(problem_, reader, place, sketch_.choices());
-      work_ += known->second ? kPriced : 0;
+      work_ += known->second ? tuning::kPricedOps : 0;
     }
     return known->second;
   }
@@ -320,7 +314,7 @@ class Annealer {
     const auto size = static_cast<std::int64_t>(sequence.size());
     const std::int64_t from = random_.below(size);
     const std::int64_t to = std::clamp<std::int64_t>(
-        from + random_.below((2 * kFurthest) + 1) - kFurthest, 0, size - 1);
+        from + random_.below((2 * tuning::kFurthest) + 1) - tuning::kFurthest, 0, size - 1);
     const auto begin = sequence.begin();
     if (from < to) {
       std::rotate(begin + from, begin + from + 1, begin + to + 1);

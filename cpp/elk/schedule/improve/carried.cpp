@@ -16,11 +16,10 @@
 #include "elk/partition/order.hpp"
 #include "elk/partition/plan.hpp"
 #include "elk/schedule/improve/align.hpp"
+#include "elk/schedule/problem/schedule_tuning.hpp"
 
 namespace elk::schedule {
 namespace {
-
-constexpr std::size_t kMostCuts = 32;  // that are carried
 
 /// The cuttable axes of the first two dimensions of several indices of the result of `op`.
 std::vector<AxisId> outer_axes(const ir::Op& op) {
@@ -223,7 +222,7 @@ std::vector<Table<OpId, Choice>> carried(Problem& problem, const Table<OpId, Cho
   Carry carry(problem, base);
   std::set<std::vector<Table<AxisId, std::int64_t>>> known;  // sizes, and their cuts
   std::vector<Table<OpId, Choice>> result;
-  for (OpId op{0}; op.value < problem.op_count() && known.size() < kMostCuts; ++op) {
+  for (OpId op{0}; op.value < problem.op_count() && known.size() < tuning::kCarriedCuts; ++op) {
     const ir::Op& node = problem.graph().ops[op];
     for (const partition::ExecutePlan& plan :
          OuterCuts(problem.graph(), node, problem.chip()).all()) {

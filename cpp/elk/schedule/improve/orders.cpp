@@ -9,11 +9,10 @@
 #include "elk/base/ids.hpp"
 #include "elk/base/parallel.hpp"
 #include "elk/base/table.hpp"
+#include "elk/schedule/problem/schedule_tuning.hpp"
 
 namespace elk::schedule {
 namespace {
-
-constexpr std::size_t kMostHeavy = 64;
 
 /// A suffix tree of orders, walked depth first: a node is the set of preloads that still come
 /// before those chosen.
@@ -164,8 +163,9 @@ Arrangement best_order(const Problem& problem, const Sketch& sketch, std::int64_
                        int threads, OrderSearch& search) {
   const std::vector<std::int32_t> numbers = heavy_loads(problem, sketch);
   describe(problem, sketch, numbers, search);
-  const std::int64_t most =
-      numbers.size() > kMostHeavy ? 1 : std::max<std::int64_t>(1, most_work / sketch.work());
+  const std::int64_t most = numbers.size() > tuning::kMostHeavy
+                                ? 1
+                                : std::max<std::int64_t>(1, most_work / sketch.work());
   const Orders orders =
       valid_orders(weigh_heavy(problem, sketch, numbers), static_cast<std::size_t>(most));
   const Arrangement usual = in_order(sketch.places());

@@ -13,6 +13,7 @@
 #include "elk/base/ids.hpp"
 #include "elk/base/table.hpp"
 #include "elk/schedule/improve/alternatives.hpp"
+#include "elk/schedule/problem/schedule_tuning.hpp"
 #include "elk/schedule/timing/draft.hpp"
 #include "elk/schedule/timing/evaluate.hpp"
 #include "elk/schedule/timing/ideal_times.hpp"
@@ -20,8 +21,6 @@
 namespace elk::schedule {
 namespace {
 
-/// Cores of a layout that are priced in about the time of one op in a forecast.
-constexpr std::int64_t kCores = 6;
 constexpr double kGain = 1.0 - 1e-9;  // a change must beat rounding
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
@@ -113,7 +112,8 @@ class Polish {
   void foresee(const std::vector<Variant>& variants, bool with_readers) {
     work_ -= problem_.counting_work();
     const std::size_t priced = problem_.foresee(variants, draft_.choices(), with_readers, threads_);
-    work_ += static_cast<std::int64_t>(priced) * chip::total_cores(problem_.chip()) / kCores;
+    work_ += static_cast<std::int64_t>(priced) * chip::total_cores(problem_.chip()) /
+             tuning::kPricedCores;
     work_ += problem_.counting_work();
   }
 

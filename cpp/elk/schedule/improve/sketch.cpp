@@ -6,21 +6,17 @@
 
 #include "elk/base/ids.hpp"
 #include "elk/base/table.hpp"
+#include "elk/schedule/problem/schedule_tuning.hpp"
 
 namespace elk::schedule {
 namespace {
 
-constexpr std::int32_t kLong = 100;  // ops of a layer
 constexpr double kImpossible = 1e9;  // seconds, and one for each byte too many
-
-/// Preloads of a second forecast: a schedule that is good only while exchanges just miss preloads
-/// is good in no simulation.
-constexpr double kSlower = 1.03;
 
 /// The preloads that wait on chip reach over a few dozen ops: of long layers fewer settle.
 Shown layers_shown(const Places& places) {
-  return places.period() > kLong ? Shown{.settled = 1, .measured = 2, .all = 5}
-                                 : Shown{.settled = 3, .measured = 3, .all = 8};
+  return places.period() > tuning::kLongLayer ? Shown{.settled = 1, .measured = 2, .all = 5}
+                                              : Shown{.settled = 3, .measured = 3, .all = 8};
 }
 
 }  // namespace
@@ -251,7 +247,7 @@ double Sketch::seconds(const Arrangement& arrangement, cost::Forecaster& forecas
     return times.total.value + layers_left_out(times);
   };
   const double here = play(1.0);
-  return here > most ? here : (here + play(kSlower)) / 2.0;
+  return here > most ? here : (here + play(tuning::kSlower)) / 2.0;
 }
 
 double Sketch::execute_seconds(OpId place) const {

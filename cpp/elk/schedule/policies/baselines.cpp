@@ -11,12 +11,10 @@
 #include "elk/base/ids.hpp"
 #include "elk/base/parallel.hpp"
 #include "elk/base/table.hpp"
+#include "elk/schedule/problem/schedule_tuning.hpp"
 
 namespace elk::schedule {
 namespace {
-
-constexpr std::int64_t kSplits = 64;
-constexpr std::size_t kRun = 8;  // splits that one thread times after another at most
 
 enum class Fill : std::uint8_t { Largest, Smallest };
 
@@ -139,11 +137,11 @@ Table<OpId, Bytes> limits(const Table<OpId, Bytes>& beside, Bytes execute, Bytes
 std::vector<Run> runs(const Problem& problem, const std::vector<Ranked>& fronts,
                       const Table<OpId, Bytes>& beside, Bytes room, Fill fill) {
   std::vector<Run> result;
-  for (std::int64_t k = 1; k < kSplits; ++k) {
-    const Split split{.execute = {room.value / kSplits * k}, .seconds = 0.0};
+  for (std::int64_t k = 1; k < tuning::kSplitsTried; ++k) {
+    const Split split{.execute = {room.value / tuning::kSplitsTried * k}, .seconds = 0.0};
     Table<OpId, Choice> choices = choose(problem, fronts, limits(beside, split.execute, room));
-    const bool again =
-        !result.empty() && result.back().choices == choices && result.back().splits.size() < kRun;
+    const bool again = !result.empty() && result.back().choices == choices &&
+                       result.back().splits.size() < tuning::kSplitsInARow;
     if (!again) {
       result.push_back({.fill = fill, .choices = std::move(choices), .splits = {}});
     }

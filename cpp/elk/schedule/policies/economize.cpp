@@ -15,13 +15,13 @@
 #include "elk/schedule/improve/polish.hpp"
 #include "elk/schedule/policies/induction.hpp"
 #include "elk/schedule/policies/placement.hpp"
+#include "elk/schedule/problem/schedule_tuning.hpp"
 #include "elk/schedule/timing/evaluate.hpp"
 
 namespace elk::schedule {
 namespace {
 
-constexpr std::int64_t kEconomy = 6'000'000;  // work
-constexpr double kBetter = 1.0 - 1e-9;        // must beat rounding
+constexpr double kBetter = 1.0 - 1e-9;  // must beat rounding
 
 /// The first op of each front.
 std::vector<OpId> first_ops(const Problem& problem) {
@@ -153,7 +153,7 @@ std::optional<Found> economize(Problem& problem, const Found& found, const Econo
                     .space = {.room = room, .preload_room = room, .not_before = {}}};
   const Goal aimed = goal(problem, economy.aim, ledger);
   polish(problem, proposal, contention(problem),
-         {.most = kEconomy, .threads = economy.threads, .goal = &aimed});
+         {.most = tuning::kEconomyWork, .threads = economy.threads, .goal = &aimed});
   Proposal ordered = proposal;
   ordered.order = found.schedule.preload_order;
   std::optional<Found> best;

@@ -14,20 +14,10 @@
 #include "elk/schedule/policies/placement.hpp"
 #include "elk/schedule/policies/registry.hpp"
 #include "elk/schedule/policies/searcher.hpp"
+#include "elk/schedule/problem/schedule_tuning.hpp"
 
 namespace elk::schedule {
 namespace {
-
-/// Parts of the room that chains from the best start leave unused: buffers in whole ranges of
-/// addresses need more than their sum.
-constexpr std::array<std::int64_t, 3> kLeftFree = {0, 3, 7};
-
-/// What moves may cost at first: every second chain crosses more, where places have moves enough
-/// to settle again; a part of it where the bound suggests what lies behind.
-constexpr double kWarm = 0.1;
-constexpr double kHot = 0.5;
-constexpr double kKnowing = 0.25;
-constexpr std::int64_t kMovesToSettle = 50;
 
 /// Work (ops in a forecast) by effort.
 struct Budget {
@@ -81,10 +71,10 @@ Rewritten annealed(const Problem& problem, const Chain& chain, const Contention&
                   [](const std::vector<Choice>& suggested) { return !suggested.empty(); });
   options.most =
       std::min(knows ? limits.knowing : options.most, limits.moves * places * sketch.work());
-  if (options.most < kMovesToSettle * places * sketch.work()) {
-    options.hot = kWarm;
+  if (options.most < tuning::kMovesToSettle * places * sketch.work()) {
+    options.hot = tuning::kWarm;
   }
-  options.hot *= knows ? kKnowing : 1.0;
+  options.hot *= knows ? tuning::kKnowing : 1.0;
   Watch::expect(options.watch, options.most);
   const Annealed found = anneal(own, sketch, chain.arrangement, contention, options);
   Rewritten result{.proposal = sketch.proposal(found.arrangement), .added = {}};
@@ -125,9 +115,10 @@ std::vector<Proposal> improve(Problem& problem, const std::vector<Proposal>& sta
     result.push_back(sketch.proposal(chain.arrangement));
     chains.push_back(std::move(chain));
   }
-  for (std::size_t i = 1; i < kLeftFree.size() && !starts.empty(); ++i) {
+  for (std::size_t i = 1; i < tuning::kLeftFree.size() && !starts.empty(); ++i) {
     Chain& chain = chains.emplace_back(chains.front());
-    chain.start.space.room -= Bytes{options.room.value / kPartsOfRoom * kLeftFree[i]};
+    chain.start.space.room -=
+        Bytes{options.room.value / tuning::kPartsOfRoom * tuning::kLeftFree[i]};
   }
   std::vector<std::size_t> seeds(chains.size());
   for (std::size_t i = 0; i < seeds.size(); ++i) {
@@ -140,7 +131,7 @@ std::vector<Proposal> improve(Problem& problem, const std::vector<Proposal>& sta
         return annealed(problem, chains[i], contention, limits,
                         {.most = limits.anneal,
                          .seed = i,
-                         .hot = i % 2 == 0 ? kWarm : kHot,
+                         .hot = i % 2 == 0 ? tuning::kWarm : tuning::kHot,
                          .watch = options.watch,
                          .suggested = suggestions});
       },

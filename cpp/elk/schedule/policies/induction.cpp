@@ -10,16 +10,13 @@
 
 #include "elk/base/ids.hpp"
 #include "elk/base/table.hpp"
+#include "elk/schedule/problem/schedule_tuning.hpp"
 #include "elk/schedule/timing/evaluate.hpp"
 
 namespace elk::schedule {
 namespace {
 
 using Time = std::int64_t;  // picoseconds before the end of the model
-
-/// Moves compared after which the layer in hand stands for those before it, though the state may
-/// still change from layer to layer: times are then guesses, plans and capacity stay sound.
-constexpr std::int64_t kMostWork = 4'000'000;
 
 Time ticks(double seconds) { return to_picoseconds({seconds}).value; }
 
@@ -65,7 +62,7 @@ class Induction {
       ++solved;
       const auto [before, added] = known.emplace(signature(op), op);
       const OpId like = added ? op + problem_.graph().repeat->period : before->second;
-      if ((!added || work_ > kMostWork) && copy_layers(op, like)) {
+      if ((!added || work_ > tuning::kInductionWork) && copy_layers(op, like)) {
         op = problem_.graph().repeat->begin;
       }
       before->second = op;

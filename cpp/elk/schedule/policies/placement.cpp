@@ -9,6 +9,7 @@
 #include "elk/base/ids.hpp"
 #include "elk/base/parallel.hpp"
 #include "elk/base/table.hpp"
+#include "elk/schedule/problem/schedule_tuning.hpp"
 
 namespace elk::schedule {
 namespace {
@@ -57,9 +58,9 @@ Table<OpId, OpId> after_stores(const Problem& problem, const Space& space) {
 std::vector<Issue> issues(const Problem& problem, const Contender& candidate, Bytes room) {
   const Proposal& proposal = candidate.proposal;
   std::vector<Issue> result;
-  for (const std::int64_t unused : kUnusedParts) {
+  for (const std::int64_t unused : tuning::kUnusedParts) {
     Space space = proposal.space;
-    space.room -= {room.value / kPartsOfRoom * unused};
+    space.room -= {room.value / tuning::kPartsOfRoom * unused};
     result.push_back(issue(problem, proposal, candidate.situation, space));
     if (result.back().shortage) {
       result.pop_back();

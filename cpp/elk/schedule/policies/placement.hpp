@@ -16,10 +16,6 @@
 
 namespace elk::schedule {
 
-/// Parts of the room, in 64ths, that are left unused one after another until everything fits.
-inline constexpr std::array<std::int64_t, 8> kUnusedParts = {0, 1, 2, 4, 7, 11, 16, 24};
-inline constexpr std::int64_t kPartsOfRoom = 64;
-
 /// A proposal with its forecast, before placement.
 struct Contender {
   Policy policy;

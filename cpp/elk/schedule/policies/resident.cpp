@@ -12,15 +12,11 @@
 #include "elk/base/ids.hpp"
 #include "elk/base/table.hpp"
 #include "elk/schedule/policies/placement.hpp"
+#include "elk/schedule/problem/schedule_tuning.hpp"
 #include "elk/schedule/timing/evaluate.hpp"
 
 namespace elk::schedule {
 namespace {
-
-/// Parts of the room that what passes through it may take beside what stays, and how many of
-/// `kUnusedParts` are left free for what fits in sum and not in addresses.
-constexpr std::array<std::int64_t, 9> kPassing = {1, 2, 3, 4, 5, 6, 8, 12, 16};
-constexpr std::size_t kRooms = 3;
 
 /// A plan by its cost and the bytes that it keeps on every core.
 struct Stay {
@@ -147,9 +143,9 @@ Table<OpId, Choice> reside(const Problem& problem, const Contention& contention,
 
 std::vector<Proposal> residents(const Problem& problem, const Contention& contention, Bytes room) {
   std::vector<Proposal> result;
-  for (const std::int64_t part : kPassing) {
-    for (const std::int64_t unused : std::span(kUnusedParts).first(kRooms)) {
-      const Bytes left = room - Bytes{room.value / kPartsOfRoom * unused};
+  for (const std::int64_t part : tuning::kPartsPassing) {
+    for (const std::int64_t unused : std::span(tuning::kUnusedParts).first(tuning::kRoomsLeft)) {
+      const Bytes left = room - Bytes{room.value / tuning::kPartsOfRoom * unused};
       Proposal proposal{.choices = reside(problem, contention, left, {left.value / part}),
                         .space = {.room = left, .preload_room = left, .not_before = {}}};
       const bool known = std::any_of(result.begin(), result.end(), [&](const Proposal& other) {

@@ -17,14 +17,12 @@
 #include "elk/program/expand/transfers.hpp"
 #include "elk/schedule/problem/key.hpp"
 #include "elk/schedule/problem/link_counts.hpp"
+#include "elk/schedule/problem/schedule_tuning.hpp"
 
 namespace elk::schedule {
 
-/// Cores beyond which counting every exchange link by link would take a compile minutes.
-inline constexpr std::int64_t kMostCounted = 8192;
-
 /// Whether links of the chips' grids are counted one by one, `most` cores at most.
-[[nodiscard]] bool counts_links(const chip::Chip& chip, std::int64_t most = kMostCounted);
+[[nodiscard]] bool counts_links(const chip::Chip& chip, std::int64_t most = tuning::kMostCounted);
 
 /// An exchange on such a grid. Each send loads the links of its tree, and the busiest link sets the
 /// time. `wide`: whether cores of several chips take part.

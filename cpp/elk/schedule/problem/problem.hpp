@@ -25,6 +25,7 @@
 #include "elk/schedule/problem/known.hpp"
 #include "elk/schedule/problem/moves.hpp"
 #include "elk/schedule/problem/schedule.hpp"
+#include "elk/schedule/problem/schedule_tuning.hpp"
 #include "elk/schedule/problem/standings.hpp"
 #include "elk/tile/tile.hpp"
 
@@ -39,8 +40,8 @@ struct InPlace {
 /// How what passes links of grids is counted, and what is known before.
 struct LinkCounting {
   int threads = 1;
-  std::int64_t most_cores = kMostCounted;  // on larger grids only what is recounted
-  Known* known = nullptr;                  // what other problems left; null: nothing
+  std::int64_t most_cores = tuning::kMostCounted;  // on larger grids only what is recounted
+  Known* known = nullptr;                          // what other problems left; null: nothing
 };
 
 /// Fronts of distinct ops, and the number of that of each op.

@@ -13,15 +13,10 @@
 #include "elk/partition/needs.hpp"
 #include "elk/schedule/problem/grid_exchanges.hpp"
 #include "elk/schedule/problem/problem.hpp"
+#include "elk/schedule/problem/schedule_tuning.hpp"
 
 namespace elk::schedule {
-namespace {
-
-/// Pairs of cores that a gather counted link by link goes through in about the time in which an op
-/// is forecast.
-constexpr std::int64_t kPairs = 368;
-
-}  // namespace
+namespace {}  // namespace
 
 /// On a grid the ways of HBM data, and of what chips exchange, decide how long they take.
 void Problem::settle_links(const ir::Op& op, cost::PlanOption& option,
@@ -129,7 +124,7 @@ void Problem::count_gathers(const std::vector<const Place*>& places, int threads
 
 std::int64_t Problem::counting_work() const {
   const std::int64_t cores = chip::total_cores(chip_);
-  return static_cast<std::int64_t>(gathers_.size()) * (cores * cores / kPairs);
+  return static_cast<std::int64_t>(gathers_.size()) * (cores * cores / tuning::kPairsAnOp);
 }
 
 void Problem::recount_gathers(const Table<OpId, Choice>& choices, int threads) {

@@ -67,10 +67,6 @@ struct Shortage {
   Bytes excess;
 };
 
-/// Preloads that wait for their executes at most. A model of many small ops would fill SRAM with
-/// thousands, at no gain, and their placement would take quadratic time.
-inline constexpr std::size_t kMostWaiting = 128;
-
 /// How many preloads are issued before each execute when each, in `order`, is issued as early as
 /// its space stays free until its execute; or the op that does not fit.
 struct Issue {

@@ -6,6 +6,7 @@
 
 #include "elk/base/ids.hpp"
 #include "elk/base/table.hpp"
+#include "elk/schedule/problem/schedule_tuning.hpp"
 #include "elk/schedule/timing/evaluate.hpp"
 
 namespace elk::schedule {
@@ -111,8 +112,8 @@ Issue issue_early(const Problem& problem, const Situation& situation,
     if (!space.not_before.empty()) {
       earliest = std::max(earliest, space.not_before[at]);
     }
-    if (rank >= kMostWaiting) {
-      earliest = std::max(earliest, order[rank - kMostWaiting] + 1);
+    if (rank >= tuning::kMostWaiting) {
+      earliest = std::max(earliest, order[rank - tuning::kMostWaiting] + 1);
     }
     use.upto(op);
     slot = use.first_fit(earliest, piece, space.room);

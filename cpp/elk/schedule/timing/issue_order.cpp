@@ -8,6 +8,7 @@
 
 #include "elk/base/ids.hpp"
 #include "elk/base/table.hpp"
+#include "elk/schedule/problem/schedule_tuning.hpp"
 #include "elk/schedule/timing/evaluate.hpp"
 
 namespace elk::schedule {
@@ -102,8 +103,8 @@ Issue issue_in_order(const Table<OpId, Bytes>& base, const Table<OpId, Bytes>& p
     const OpId op = order[rank];
     const auto at = op;
     OpId first = std::max(slot, earliest[at]);
-    if (rank >= kMostWaiting) {
-      first = std::max(first, last[rank - kMostWaiting] + 1);
+    if (rank >= tuning::kMostWaiting) {
+      first = std::max(first, last[rank - tuning::kMostWaiting] + 1);
     }
     occupied.upto(at);
     if (first <= op) {
