@@ -10,6 +10,7 @@
 
 #include "elk/base/errors.hpp"
 #include "elk/base/ids.hpp"
+#include "elk/base/intervals.hpp"
 #include "elk/base/parallel.hpp"
 #include "elk/base/table.hpp"
 #include "elk/compile/aim.hpp"
@@ -53,7 +54,7 @@ PlannedOp planned(const schedule::Problem& problem, OpId op, const schedule::Cho
   return result;
 }
 
-schedule::Span span(const Interval<Seconds>& interval) {
+Interval<Picoseconds> span(const Interval<Seconds>& interval) {
   return {.begin = to_picoseconds(interval.begin), .end = to_picoseconds(interval.end)};
 }
 

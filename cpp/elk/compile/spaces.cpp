@@ -11,16 +11,14 @@
 namespace elk::compile {
 namespace {
 
-schedule::Span span(const sim::Span& time) { return {.begin = time.begin, .end = time.end}; }
-
 /// What ran, as a forecast.
 schedule::Forecast forecast(const sim::Run& run) {
   schedule::Forecast result{.ops = {}, .stores = {}, .total = run.total};
   for (const sim::OpRun& op : run.ops) {
-    result.ops.push_back({.preload = span(op.preload), .execute = span(op.execute)});
+    result.ops.push_back({.preload = op.preload, .execute = op.execute});
   }
   for (const sim::StoreRun& store : run.stores) {
-    result.stores.push_back({.tensor = store.tensor, .store = span(store.store)});
+    result.stores.push_back({.tensor = store.tensor, .store = store.store});
   }
   return result;
 }

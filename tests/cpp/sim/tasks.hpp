@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "elk/base/ids.hpp"
+#include "elk/base/intervals.hpp"
 #include "elk/sim/tasks/task_graph.hpp"
 #include "elk/sim/tasks/task_player.hpp"
 
@@ -33,6 +34,8 @@ inline Body one_send(std::int64_t bytes, const std::vector<ResourceId>& links,
   return body;
 }
 
-inline Span span_of(std::int64_t begin, std::int64_t end) { return {{begin}, {end}}; }
+inline Interval<Picoseconds> span_of(std::int64_t begin, std::int64_t end) {
+  return {{begin}, {end}};
+}
 
 }  // namespace elk::sim

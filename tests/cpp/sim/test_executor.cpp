@@ -7,6 +7,7 @@
 #include "chip/chips.hpp"
 #include "elk/base/errors.hpp"
 #include "elk/base/ids.hpp"
+#include "elk/base/intervals.hpp"
 #include "elk/base/table.hpp"
 #include "elk/sim/play/executor.hpp"
 #include "elk/sim/play/together.hpp"
@@ -32,7 +33,7 @@ Run run(const Chain& chain, const chip::Chip& chip, Fidelity fidelity = Fidelity
 // 1,024 bytes: 256 ns, for which the HBM would need 128 ns; its latency is 100 ns.
 TEST(Executor, WaitsForPreloadsThatShareAPort) {
   const sim::Run done = run(program::chain(), chip::small_chip());
-  EXPECT_EQ(done.ops[OpId{0}].preload, (Span{{0}, {356'000}}));
+  EXPECT_EQ(done.ops[OpId{0}].preload, (Interval<Picoseconds>{{0}, {356'000}}));
   EXPECT_EQ(done.ops[OpId{0}].waited, Picoseconds{356'000});
   EXPECT_EQ(done.ops[OpId{0}].execute.begin, Picoseconds{356'000});
 }
@@ -42,7 +43,7 @@ TEST(Executor, WaitsForPreloadsThatShareAPort) {
 // 492 ns, and of the gather 40 bytes are left, 10 ns.
 TEST(Executor, HalvesAPortBetweenAPreloadAndAnExchange) {
   const sim::Run done = run(program::chain(), chip::small_chip());
-  EXPECT_EQ(done.ops[OpId{2}].preload, (Span{{356'000}, {858'000}}));
+  EXPECT_EQ(done.ops[OpId{2}].preload, (Interval<Picoseconds>{{356'000}, {858'000}}));
   EXPECT_EQ(done.ops[OpId{0}].parts[static_cast<std::size_t>(PhaseKind::Gather)],
             Picoseconds{10'000 + 492'000 + 10'000 + 64'000});
   EXPECT_EQ(done.ops[OpId{0}].link_contention, Picoseconds{246'000});

@@ -7,6 +7,7 @@
 #include "chip/chips.hpp"
 #include "elk/base/errors.hpp"
 #include "elk/base/ids.hpp"
+#include "elk/base/intervals.hpp"
 #include "elk/sim/play/executor.hpp"
 #include "elk/sim/tasks/flow_run.hpp"
 #include "elk/sim/tasks/flow_split.hpp"
@@ -52,7 +53,7 @@ Chain on_mesh() {
 TEST(FlowRun, APreloadAloneTakesAsLongAsItsSlowestPiece) {
   const sim::Run done = flows(program::chain(), chip::small_chip());
   EXPECT_EQ(done.fidelity, Fidelity::Flows);
-  EXPECT_EQ(done.ops[OpId{0}].preload, (Span{{0}, {356'000}}));
+  EXPECT_EQ(done.ops[OpId{0}].preload, (Interval<Picoseconds>{{0}, {356'000}}));
   EXPECT_EQ(done.ops[OpId{0}].waited, Picoseconds{356'000});
 }
 
@@ -65,7 +66,8 @@ TEST(FlowRun, APreloadIsOneFlowAmongTheSendsToItsPort) {
   EXPECT_EQ(done.ops[OpId{0}].parts[static_cast<std::size_t>(PhaseKind::Gather)],
             Picoseconds{10'000 + 256'000 + 64'000});
   EXPECT_EQ(done.ops[OpId{0}].link_contention, Picoseconds{8'000});
-  EXPECT_EQ(done.ops[OpId{2}].preload, (Span{{356'000}, {356'000 + 10'000 + 256'000 + 238'000}}));
+  EXPECT_EQ(done.ops[OpId{2}].preload,
+            (Interval<Picoseconds>{{356'000}, {356'000 + 10'000 + 256'000 + 238'000}}));
 }
 
 // From 686 to 860 ns the preload takes a quarter of the SRAM port from the calls of the first op.
@@ -73,7 +75,7 @@ TEST(FlowRun, APreloadIsOneFlowAmongTheSendsToItsPort) {
 TEST(FlowRun, CallsRunAtWhatFlowsLeaveOfTheirPort) {
   const sim::Run done = flows(program::chain(), chip::small_chip());
   EXPECT_EQ(done.ops[OpId{0}].sram_contention, Picoseconds{43'500});
-  EXPECT_EQ(done.ops[OpId{0}].execute, (Span{{356'000}, {686'000 + 1'043'500}}));
+  EXPECT_EQ(done.ops[OpId{0}].execute, (Interval<Picoseconds>{{356'000}, {686'000 + 1'043'500}}));
   EXPECT_EQ(done.ops[OpId{1}].execute.end - done.ops[OpId{1}].execute.begin,
             Picoseconds{1'000'000});
   EXPECT_EQ(done.ops[OpId{2}].execute.end - done.ops[OpId{2}].execute.begin,
@@ -125,7 +127,7 @@ TEST(FlowRun, EveryRunIsTheSame) {
 // One flow at a time at each port: the preload, which asked first, then the sends of the gather.
 TEST(FlowRun, ExclusivePortsFinishThePreloadFirst) {
   const sim::Run done = flows(program::chain(), chip::small_chip(), Links::Exclusive);
-  EXPECT_EQ(done.ops[OpId{2}].preload, (Span{{356'000}, {356'000 + 256'000}}));
+  EXPECT_EQ(done.ops[OpId{2}].preload, (Interval<Picoseconds>{{356'000}, {356'000 + 256'000}}));
   EXPECT_GE(done.ops[OpId{0}].link_contention, Picoseconds{246'000});
 }
 

@@ -2,6 +2,7 @@
 
 #include "elk/base/errors.hpp"
 #include "elk/base/ids.hpp"
+#include "elk/base/intervals.hpp"
 #include "sim/tasks.hpp"
 
 namespace elk::sim {
@@ -14,8 +15,8 @@ TEST(TaskPlayer, AStreamRunsItsTasksInOrder) {
   graph.play(stream, graph.add(one_send(2, {ResourceId{0}})));
   graph.wait(stream, {5});
   const TasksRun run = play_tasks(task_links(1), graph);
-  EXPECT_EQ(run.tasks,
-            (std::vector<Span>{span_of(0, 100), span_of(100, 2'100), span_of(2'100, 2'105)}));
+  EXPECT_EQ(run.tasks, (std::vector<Interval<Picoseconds>>{span_of(0, 100), span_of(100, 2'100),
+                                                           span_of(2'100, 2'105)}));
 }
 
 TEST(TaskPlayer, ATaskBeginsWhenItsTurnHasComeAndAllThatItNamesIsOver) {
@@ -109,7 +110,7 @@ TEST(TaskPlayer, WhatLoadsNothingLastsForItsTail) {
   graph.play(stream, graph.add(std::move(body)));
   graph.play(stream, graph.add(Body{}));
   const TasksRun run = play_tasks(task_links(1), graph);
-  EXPECT_EQ(run.tasks, (std::vector<Span>{span_of(0, 9), span_of(9, 9)}));
+  EXPECT_EQ(run.tasks, (std::vector<Interval<Picoseconds>>{span_of(0, 9), span_of(9, 9)}));
   EXPECT_EQ(run.busy.front(), Picoseconds{0});
 }
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "elk/base/ids.hpp"
+#include "elk/base/intervals.hpp"
 #include "elk/base/table.hpp"
 #include "elk/base/units.hpp"
 #include "elk/chip/chip.hpp"
@@ -42,19 +43,14 @@ struct Schedule {
   friend bool operator==(const Schedule&, const Schedule&) = default;
 };
 
-struct Span {
-  Picoseconds begin;
-  Picoseconds end;
-};
-
 struct OpTimes {
-  Span preload;  // empty at 0 for an op without HBM data
-  Span execute;
+  Interval<Picoseconds> preload;  // empty at 0 for an op without HBM data
+  Interval<Picoseconds> execute;
 };
 
 struct StoreTimes {
   TensorId tensor;
-  Span store;
+  Interval<Picoseconds> store;
 };
 
 struct Forecast {

@@ -176,7 +176,7 @@ inline constexpr std::int64_t kPolishAtRest = 4 * tuning::kPolish;
 /// addresses need more than their sum. Decision 045; the numbers were chosen by hand.
 inline constexpr std::array<std::int64_t, 3> kLeftFree = {0, 3, 7};
 
-/// What moves of a chain may cost at first, as a part of what the schedule takes. Chosen by hand,
+/// What moves of a chain may cost at first, of the mean time of a place. Chosen by hand,
 /// not measured.
 inline constexpr double kWarm = 0.1;
 

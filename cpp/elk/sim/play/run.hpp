@@ -4,19 +4,13 @@
 #include <vector>
 
 #include "elk/base/ids.hpp"
+#include "elk/base/intervals.hpp"
 #include "elk/base/table.hpp"
 #include "elk/base/units.hpp"
 #include "elk/sim/play/demand.hpp"
 #include "elk/sim/play/player.hpp"
 
 namespace elk::sim {
-
-struct Span {
-  Picoseconds begin{0};
-  Picoseconds end{0};
-
-  friend bool operator==(const Span&, const Span&) = default;
-};
 
 /// What an execute does with its time. Compute is every tile call, those that add up or copy what
 /// an exchange brought included; a shift that is hidden behind one counts where it outlasts it.
@@ -27,7 +21,7 @@ inline constexpr std::size_t kPhaseKinds = 5;
 struct Phase {
   OpId op;
   PhaseKind kind;
-  Span time;
+  Interval<Picoseconds> time;
   Bytes received;     // by all cores, from other cores and chips
   Seconds core_time;  // of calls of the op's kernel, over all cores, as if nothing drew them out
 };
@@ -49,8 +43,8 @@ struct Totals {
 
 /// One op of a run.
 struct OpRun {
-  Span preload;  // empty at 0 without one
-  Span execute;
+  Interval<Picoseconds> preload;  // empty at 0 without one
+  Interval<Picoseconds> execute;
   Picoseconds waited{0};           // before the execute, for its preload
   std::vector<Picoseconds> parts;  // of the execute, by PhaseKind, syncs inside
   Picoseconds synced{0};           // of those, synchronisations
@@ -72,7 +66,7 @@ struct OpRun {
 
 struct StoreRun {
   TensorId tensor;
-  Span store;
+  Interval<Picoseconds> store;
   Bytes hbm{0};    // written over all chips
   Bytes moved{0};  // by all cores
   Bytes hops{0};   // bytes times links passed

@@ -1,6 +1,7 @@
 #include "elk/sim/play/run_book.hpp"
 
 #include "elk/base/ids.hpp"
+#include "elk/base/intervals.hpp"
 
 namespace elk::sim {
 
@@ -42,7 +43,7 @@ void RunBook::add_work(OpId op, std::int32_t execution, const Executed& executed
   (matrix ? totals.matrix_s : totals.vector_s) += work.totals.matrix_s + work.totals.vector_s;
 }
 
-void RunBook::add_stage(OpId op, const Stage& stage, Span time, Picoseconds late,
+void RunBook::add_stage(OpId op, const Stage& stage, Interval<Picoseconds> time, Picoseconds late,
                         Picoseconds exposed) {
   OpRun& row = run_.ops[op];
   row.synced += stage.sync;

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "elk/base/ids.hpp"
+#include "elk/base/intervals.hpp"
 #include "elk/ir/graph.hpp"
 #include "elk/sim/play/executions.hpp"
 #include "elk/sim/play/run.hpp"
@@ -24,7 +25,8 @@ class RunBook {
 
   /// A stage of an op took `time`, its synchronisation at the start, and `late` more than with
   /// nothing else on the machine; a shift hidden in it then outlasts its calls by `exposed`.
-  void add_stage(OpId op, const Stage& stage, Span time, Picoseconds late, Picoseconds exposed);
+  void add_stage(OpId op, const Stage& stage, Interval<Picoseconds> time, Picoseconds late,
+                 Picoseconds exposed);
 
  private:
   void record(OpRun& row, const Phase& next);
