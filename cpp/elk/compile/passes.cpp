@@ -1,7 +1,6 @@
 #include "elk/compile/passes.hpp"
 
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string>

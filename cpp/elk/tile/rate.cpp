@@ -110,7 +110,7 @@ void Rates::calibrate(const ir::Op& op, TileTimes& tiles, Learns learns) {
   for (int trial = 0; trial < tuning::kTrials && !axes_.empty(); ++trial) {
     for (const AxisRates& rates : axes_) {
       const auto draw = random.below(static_cast<std::int64_t>(rates.factors.size()));
-      size[rates.axis] = ceil_div(rates.size, rates.factors[id_at<AxisId>(draw)]);
+      size[rates.axis] = ceil_div(rates.size, rates.factors[static_cast<std::size_t>(draw)]);
     }
     const double time = tiles.sub_task(size);
     margin_ = std::min(margin_, tuning::kRateSlack * margin_ * time / least(size));

@@ -74,7 +74,7 @@ class Rates {
     std::int64_t root;  // lengths up to it are looked up, others by how often they fit
     std::vector<double> shorter;
     std::vector<double> longer;
-    Table<AxisId, std::int64_t> factors;  // one for each length, longest last
+    std::vector<std::int64_t> factors;  // one for each length, longest last
 
     [[nodiscard]] double at(std::int64_t length) const {
       const auto index = static_cast<std::size_t>(

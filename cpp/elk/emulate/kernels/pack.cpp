@@ -128,10 +128,9 @@ std::vector<Wide> regrouped(std::vector<Wide> values, const Points& of, const Po
     if (at != wanted.axes.end()) {
       const auto place = static_cast<std::size_t>(at - wanted.axes.begin());
       stride[place] = step;
-      from +=
-          step * (wanted.ranges[id_at<AxisId>(place)].begin - of.ranges[id_at<AxisId>(i)].begin);
+      from += step * (wanted.ranges[place].begin - of.ranges[i].begin);
     }
-    step *= of.ranges[id_at<AxisId>(i)].length();
+    step *= of.ranges[i].length();
   }
   std::vector<Wide> result(static_cast<std::size_t>(wanted.count()));
   std::vector<std::int64_t> digit(wanted.axes.size(), 0);
@@ -139,7 +138,7 @@ std::vector<Wide> regrouped(std::vector<Wide> values, const Points& of, const Po
     value = values[static_cast<std::size_t>(from)];
     for (std::size_t i = digit.size(); i-- > 0;) {
       from += stride[i];
-      if (++digit[i] < wanted.ranges[id_at<AxisId>(i)].length()) {
+      if (++digit[i] < wanted.ranges[i].length()) {
         break;
       }
       from -= stride[i] * digit[i];

@@ -152,8 +152,7 @@ std::vector<std::int64_t> positions(const Tile& tile, const Points& over) {
     const std::int64_t size = tile.op.axes[over.axes[i]].size;
     std::vector<std::int64_t> next;
     for (const std::int64_t outer : result) {
-      for (std::int64_t at = over.ranges[id_at<AxisId>(i)].begin;
-           at < over.ranges[id_at<AxisId>(i)].end; ++at) {
+      for (std::int64_t at = over.ranges[i].begin; at < over.ranges[i].end; ++at) {
         next.push_back((outer * size) + at);
       }
     }

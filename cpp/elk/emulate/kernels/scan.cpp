@@ -48,8 +48,8 @@ struct Taken {
           std::find(wanted.axes.begin(), wanted.axes.end(), axis) != wanted.axes.end();
       Points& points = counts ? to : from;
       points.axes.push_back(axis);
-      points.ranges.push_back(parts.over.ranges[id_at<AxisId>(i)]);
-      (counts ? k : length) *= parts.over.ranges[id_at<AxisId>(i)].length();
+      points.ranges.push_back(parts.over.ranges[i]);
+      (counts ? k : length) *= parts.over.ranges[i].length();
     }
   }
 };

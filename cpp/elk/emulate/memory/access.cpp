@@ -78,7 +78,7 @@ class Walk {
 
   std::vector<Touched> run(std::span<const std::int64_t> picks) {
     picks_ = picks;
-    descend(AxisId{0});
+    descend(0);
     return std::move(found_);
   }
 
@@ -94,26 +94,26 @@ class Walk {
       if (at == points_.axes.end()) {
         throw InternalError(text("axis ", map.axes[i], " of an operand is not among the points"));
       }
-      const auto level = id_at<AxisId>(at - points_.axes.begin());
+      const auto level = static_cast<std::size_t>(at - points_.axes.begin());
       steps_[level].push_back({.dim = dim, .coef = map.coef[i]});
       index_[dim] += map.coef[i] * points_.ranges[level].begin;
     }
   }
 
-  void move(AxisId level, std::int64_t by) {
+  void move(std::size_t level, std::int64_t by) {
     for (const Step& step : steps_[level]) {
       index_[step.dim] += by * step.coef;
     }
   }
 
-  void descend(AxisId level) {
+  void descend(std::size_t level) {
     const std::size_t depth = points_.axes.size();
-    if (level.index() == depth) {
+    if (level == depth) {
       single();
       return;
     }
     const std::int64_t count = points_.ranges[level].length();
-    if ((level + 1).index() == depth && picked_ == DimId::none && straight(level)) {
+    if (level + 1 == depth && picked_ == DimId::none && straight(level)) {
       return;
     }
     for (std::int64_t i = 0; i < count; ++i) {
@@ -146,7 +146,7 @@ class Walk {
   }
 
   /// The innermost axis as one run, if it moves along at most one dimension, held as one run.
-  bool straight(AxisId level) {
+  bool straight(std::size_t level) {
     const std::vector<Step>& steps = steps_[level];
     if (steps.size() > 1 || (steps.size() == 1 && !places_[steps[0].dim].solid())) {
       return false;
@@ -222,7 +222,7 @@ class Walk {
 
   const Points& points_;
   Table<DimId, std::int64_t> index_;
-  Table<AxisId, std::vector<Step>> steps_;
+  std::vector<std::vector<Step>> steps_;
   Table<DimId, Offsets> places_;
   DimId picked_ = DimId::none;
   std::span<const std::int64_t> picks_;
@@ -237,7 +237,7 @@ class Lattice {
   /// False: some point lies outside the tensor or the piece, or the piece has gaps.
   bool lay(const ir::Operand& operand, const Held& held, TableView<DimId, const std::int64_t> shape,
            const Points& points) {
-    Table<AxisId, std::int64_t> step(points.axes.size(), 0);
+    std::vector<std::int64_t> step(points.axes.size(), 0);
     std::int64_t stride = held.elements();
     for (const DimId dim : shape.ids()) {
       if (held.sets[dim].size() != 1 || held.sets[dim].front().empty()) {
@@ -250,7 +250,7 @@ class Lattice {
         return false;
       }
     }
-    for (const AxisId level : step.ids()) {
+    for (std::size_t level = 0; level < step.size(); ++level) {
       push({.step = step[level], .count = points.ranges[level].length()});
     }
     return true;
@@ -292,7 +292,7 @@ class Lattice {
 
   /// Adds what a dimension moves by; false: an index of it lies outside `box`.
   bool add(const ir::Dim& map, const Run& box, const Points& points, std::int64_t stride,
-           Table<AxisId, std::int64_t>& step) {
+           std::vector<std::int64_t>& step) {
     std::int64_t low = map.offset;
     std::int64_t high = map.offset;
     std::int64_t begin = map.offset;
@@ -301,7 +301,7 @@ class Lattice {
       if (at == points.axes.end()) {
         return false;
       }
-      const auto level = id_at<AxisId>(at - points.axes.begin());
+      const auto level = static_cast<std::size_t>(at - points.axes.begin());
       const std::int64_t coef = map.coef[i];
       const Run& range = points.ranges[level];
       low += coef * (coef < 0 ? range.end - 1 : range.begin);

@@ -30,7 +30,7 @@ struct Held {
 /// The points that a call runs over: some axes of the op, outermost first, each over a range.
 struct Points {
   std::vector<AxisId> axes;
-  Ranges ranges;  // of each of `axes`
+  std::vector<partition::Run> ranges;  // of each of `axes`
 
   [[nodiscard]] std::int64_t count() const;
 };

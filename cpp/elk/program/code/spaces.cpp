@@ -11,12 +11,12 @@ namespace {
 
 std::size_t hash_of(OpId kind, const partition::ExecutePlan& plan) {
   std::size_t hash = kind.index();
-  const auto mix = [&](AxisId value) { hash = (hash ^ value.index()) * 0x9e3779b97f4a7c15U; };
+  const auto mix = [&](std::size_t value) { hash = (hash ^ value) * 0x9e3779b97f4a7c15U; };
   for (const std::int64_t factor : plan.factors) {
-    mix(id_at<AxisId>(factor));
+    mix(static_cast<std::size_t>(factor));
   }
   for (const AxisId axis : plan.order) {
-    mix(axis);
+    mix(axis.index());
   }
   return hash;
 }

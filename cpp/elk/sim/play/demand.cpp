@@ -24,23 +24,23 @@ Demands::Demands(const chip::Chip& chip, Fidelity fidelity)
     : chip_(chip),
       fidelity_(fidelity),
       network_(chip),
-      type_of_(types_of(network_, chip)),
-      ranges_(ranges_of(type_of_)),
-      amount_(type_of_.size(), 0),
+      purpose_of_(purposes_of(network_, chip)),
+      ranges_(ranges_of(purpose_of_)),
+      amount_(purpose_of_.size(), 0),
       fragment_(to_latency(chip.interconnect.fragment_latency)),
       trees_(network_) {}
 
 Demand Demands::nothing() const {
   Demand out;
   const bool folded = fidelity_ == Fidelity::Symmetric;
-  out.kind_of.assign(folded ? kTypes : type_of_.size(), 0);
+  out.kind_of.assign(folded ? kPurposes : purpose_of_.size(), 0);
   out.kinds.push_back(kNothing);
   return out;
 }
 
 Demand Demands::of(const program::Exchange& exchange) {
   Sums sums{.amount = amount_, .tail = {}, .about = {}};
-  sums.touch({kSend, kReceive, kIn, kOut});
+  sums.touch({Purpose::Send, Purpose::Receive, Purpose::In, Purpose::Out});
   const bool mesh = network_.lines().routed();
   const program::Traffic traffic =
       mesh ? count_links(exchange, sums) : program::traffic(exchange, chip_);
@@ -71,7 +71,7 @@ Demand Demands::of(const program::Exchange& exchange) {
 /// All-to-all, the ports of senders and receivers.
 void Demands::count_ends(const program::Traffic& traffic, Sums& sums) const {
   sums.about.hop_bytes = sums.about.received;
-  sums.tail.assign(type_of_.size(), Picoseconds{0});
+  sums.tail.assign(purpose_of_.size(), Picoseconds{0});
   for (std::int64_t c = 0; c < network_.cores(); ++c) {
     const auto core = id_at<CoreId>(c);
     const ResourceId receive = network_.receive_port(core_id(c));
@@ -84,12 +84,13 @@ void Demands::count_ends(const program::Traffic& traffic, Sums& sums) const {
 void Demands::add_path(const Path& path, std::int64_t bytes, Sums& sums) const {
   sums.touched.fill(true);
   for (const Use& use : path.uses) {
-    const std::int32_t type = type_of_[use.resource.index()];
-    if (type == kOut || type == kIn || type == kMemory) {
+    const Purpose purpose = purpose_of_[use.resource.index()];
+    if (purpose == Purpose::Out || purpose == Purpose::In || purpose == Purpose::Memory) {
       continue;  // Counted once for each chip, and for each byte that is read.
     }
     sums.amount[use.resource.index()] += bytes * use.weight;
-    const bool passed = type == kLink || (network_.lines().routed() && type == kReceive);
+    const bool passed =
+        purpose == Purpose::Link || (network_.lines().routed() && purpose == Purpose::Receive);
     sums.about.hop_bytes.value += passed ? bytes : 0;
   }
 }
@@ -101,7 +102,7 @@ program::Traffic Demands::count_links(const program::Exchange& exchange, Sums& s
   program::Cores senders;
   std::int64_t turn = 0;
   Picoseconds longest{0};
-  sums.touch({kLink, kSram});
+  sums.touch({Purpose::Link, Purpose::Sram});
   program::for_each_send(exchange, chip_, [&](const program::Send& send) {
     program::add_send(send, chip_, ignore, traffic);
     program::sources(send, network_.cores(), turn, senders);
@@ -163,7 +164,8 @@ void Demands::count_ports(CoreId from, std::span<const CoreId> receivers, std::i
 
 Demand Demands::of(const program::Loading& loading, std::int32_t weight) {
   Sums sums{.amount = amount_, .tail = {}, .about = {}};
-  sums.touch({kMemory, kSram, kLink, kSend, kReceive, kEntry});
+  sums.touch({Purpose::Memory, Purpose::Sram, Purpose::Link, Purpose::Send, Purpose::Receive,
+              Purpose::Entry});
   count_memory(loading, weight, sums);
   Table<CoreId, std::int64_t> of_core(static_cast<std::size_t>(network_.cores()), 0);
   for (const program::LoadPiece& piece : loading.pieces) {
@@ -236,7 +238,7 @@ void Demands::count_blocked(std::span<const CoreId> cores, std::int64_t bytes, S
 /// On a grid a port is no link of the grid: what passes through the busiest holds up the others.
 Demand Demands::of(const program::Crossing& crossing, const program::Collective& collective) {
   Sums sums{.amount = amount_, .tail = {}, .about = {}};
-  sums.touch({kSend, kReceive, kIn, kOut});
+  sums.touch({Purpose::Send, Purpose::Receive, Purpose::In, Purpose::Out});
   const auto ports = static_cast<std::int64_t>(collective.ports.size());
   std::int64_t chip = crossing.chip;
   for (const CoreId core : collective.ports) {
@@ -278,7 +280,7 @@ void Demands::count_memory(const program::Loading& loading, std::int32_t weight,
 
 Demand Demands::of(std::span<const program::Tiles> tiles, std::span<const Picoseconds> alone) {
   Sums sums{.amount = amount_, .tail = {}, .about = {}};
-  sums.touch({kSram});
+  sums.touch({Purpose::Sram});
   sums.computes = true;
   for (std::size_t i = 0; i < tiles.size(); ++i) {
     for (const CoreId core : tiles[i].cores) {
@@ -293,9 +295,9 @@ Demand Demands::pack(Sums& sums) const {
   Demand out = fidelity_ == Fidelity::Symmetric ? fold(sums, ranges_, network_.machine())
                                                 : list(sums, network_.machine());
   for (const Range& range : ranges_) {
-    if (sums.touched[subscript(range.type)]) {
-      std::fill(sums.amount.begin() + static_cast<std::ptrdiff_t>(range.begin),
-                sums.amount.begin() + static_cast<std::ptrdiff_t>(range.end), 0);
+    if (sums.touched[static_cast<std::size_t>(range.purpose)]) {
+      std::fill(sums.amount.begin() + static_cast<std::ptrdiff_t>(range.resources.begin),
+                sums.amount.begin() + static_cast<std::ptrdiff_t>(range.resources.end), 0);
     }
   }
   return out;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "elk/base/ids.hpp"
+#include "elk/base/intervals.hpp"
 #include "elk/base/table.hpp"
 #include "elk/base/units.hpp"
 #include "elk/chip/chip.hpp"
@@ -49,11 +50,25 @@ struct Demand {
 /// Two demands at the same time: a shift that is hidden behind a computation.
 [[nodiscard]] Demand beside(const Demand& a, const Demand& b);
 
-/// Resources of one kind, [begin, end).
+/// What resources are for.
+enum class Purpose : std::uint8_t {
+  Sram,
+  Receive,
+  Send,
+  Link,
+  Memory,
+  Out,
+  In,
+  Between,  // on a ring or mesh of chips
+  Entry,    // on a grid, from and to memory modules
+  Port,     // of nodes that have fewer of them than links
+};
+inline constexpr std::size_t kPurposes = 10;
+
+/// Resources for one purpose that lie beside each other.
 struct Range {
-  std::int32_t type;
-  std::size_t begin;
-  std::size_t end;
+  Purpose purpose;
+  Interval<std::size_t> resources;
 };
 
 struct Sums;
@@ -96,7 +111,7 @@ class Demands {
   const chip::Chip& chip_;
   Fidelity fidelity_;
   Network network_;
-  std::vector<std::int32_t> type_of_;  // of every resource
+  std::vector<Purpose> purpose_of_;  // of every resource
   std::vector<Range> ranges_;
   std::vector<std::int64_t> amount_;  // of every resource; zero between demands
   Picoseconds fragment_;
