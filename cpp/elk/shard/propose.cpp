@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "elk/base/parallel.hpp"
-#include "elk/shard/shard_tuning.hpp"
 
 namespace elk::shard {
 namespace {

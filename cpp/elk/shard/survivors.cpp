@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "elk/shard/layers.hpp"
-#include "elk/shard/shard_tuning.hpp"
+#include "elk/shard/propose.hpp"
 
 namespace elk::shard {
 namespace {
