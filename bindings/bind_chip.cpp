@@ -8,6 +8,7 @@
 
 #include "elk/chip/chip.hpp"
 #include "elk/chip/delivery.hpp"
+#include "id_casters.hpp"
 
 namespace py = pybind11;
 using namespace pybind11::literals;

@@ -14,6 +14,7 @@
 #include "elk/compile/compile.hpp"
 #include "elk/compile/figures.hpp"
 #include "elk/compile/named_plans.hpp"
+#include "id_casters.hpp"
 
 namespace py = pybind11;
 namespace compile = elk::compile;

@@ -11,30 +11,39 @@
 #include <pybind11/stl.h>
 
 #include "columns.hpp"
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/emulate/kernels/tile.hpp"
 #include "elk/emulate/machine/listing.hpp"
 #include "elk/emulate/machine/machine.hpp"
 #include "elk/emulate/machine/pieces.hpp"
+#include "id_casters.hpp"
 
 namespace py = pybind11;
 namespace emulate = elk::emulate;
 namespace ir = elk::ir;
 using elk::bindings::column;
 using namespace pybind11::literals;
+using elk::AxisId;
+using elk::CoreId;
+using elk::OperandId;
+using elk::OpId;
+using elk::Table;
+using elk::TensorId;
 
 namespace {
 
 using ByteArray = py::array_t<std::uint8_t, py::array::c_style>;
 
 /// The operands of an op as whole tensors: reads are copied from `given`, results are zero.
-std::vector<std::vector<std::byte>> operand_bytes(const ir::Graph& graph, const ir::Op& op,
-                                                  const std::vector<ByteArray>& given) {
-  std::vector<std::vector<std::byte>> memory;
-  for (std::size_t i = 0; i < op.operands.size(); ++i) {
-    const ir::Tensor& tensor = graph.tensors.at(static_cast<std::size_t>(op.operands[i].tensor));
+Table<OperandId, std::vector<std::byte>> operand_bytes(const ir::Graph& graph, const ir::Op& op,
+                                                       const Table<OperandId, ByteArray>& given) {
+  Table<OperandId, std::vector<std::byte>> memory;
+  for (const OperandId i : op.operands.ids()) {
+    const ir::Tensor& tensor = graph.tensors.at(op.operands[i].tensor.index());
     memory.emplace_back(static_cast<std::size_t>(ir::bytes(tensor).value));
     if (op.operands[i].access == ir::Access::Read) {
-      const ByteArray& bytes = given.at(i);
+      const ByteArray& bytes = given.at(i.index());
       if (bytes.size() != static_cast<py::ssize_t>(memory.back().size())) {
         throw py::value_error("tensor '" + tensor.name + "' has another number of bytes");
       }
@@ -45,13 +54,13 @@ std::vector<std::vector<std::byte>> operand_bytes(const ir::Graph& graph, const 
   return memory;
 }
 
-py::list compute_op(const ir::Graph& graph, std::size_t number, const std::vector<ByteArray>& given,
-                    const std::vector<std::int64_t>& factors) {
-  const ir::Op& op = graph.ops.at(number);
-  std::vector<std::vector<std::byte>> memory = operand_bytes(graph, op, given);
-  std::vector<emulate::Piece> pieces;
-  for (std::size_t i = 0; i < memory.size(); ++i) {
-    const ir::Tensor& tensor = graph.tensors[static_cast<std::size_t>(op.operands[i].tensor)];
+py::list compute_op(const ir::Graph& graph, OpId number, const Table<OperandId, ByteArray>& given,
+                    const Table<AxisId, std::int64_t>& factors) {
+  const ir::Op& op = graph.ops.at(number.index());
+  Table<OperandId, std::vector<std::byte>> memory = operand_bytes(graph, op, given);
+  Table<OperandId, emulate::Piece> pieces;
+  for (const OperandId i : memory.ids()) {
+    const ir::Tensor& tensor = graph.tensors[op.operands[i].tensor];
     pieces.push_back({emulate::whole(tensor), memory[i].data(), tensor.dtype});
   }
   {
@@ -59,26 +68,26 @@ py::list compute_op(const ir::Graph& graph, std::size_t number, const std::vecto
     emulate::compute_in_tiles(graph, op, pieces, factors);
   }
   py::list results;
-  for (const std::size_t operand : emulate::result_operands(op)) {
+  for (const OperandId operand : emulate::result_operands(op)) {
     results.append(ByteArray(static_cast<py::ssize_t>(memory[operand].size()),
                              reinterpret_cast<const std::uint8_t*>(memory[operand].data())));
   }
   return results;
 }
 
-using NamedBytes = std::map<std::int32_t, ByteArray>;
+using NamedBytes = std::map<TensorId, ByteArray>;
 
 /// What every core received, in columns.
 py::dict tape_columns(const emulate::Tape& tape) {
-  std::vector<std::int32_t> core;
+  std::vector<CoreId> core;
   std::vector<emulate::Moved> all;
-  for (std::size_t c = 0; c < tape.size(); ++c) {
+  for (const CoreId c : tape.ids()) {
     all.insert(all.end(), tape[c].begin(), tape[c].end());
-    core.insert(core.end(), tape[c].size(), static_cast<std::int32_t>(c));
+    core.insert(core.end(), tape[c].size(), c);
   }
   using emulate::Moved;
   py::dict columns;
-  columns["core"] = column(core, [](std::int32_t c) { return c; });
+  columns["core"] = column(core, [](CoreId c) { return c; });
   columns["action"] =
       column(all, [](const Moved& one) { return static_cast<std::uint8_t>(one.action); });
   columns["op"] = column(all, [](const Moved& one) { return one.op; });
@@ -90,9 +99,9 @@ py::dict tape_columns(const emulate::Tape& tape) {
 }
 
 /// Tensors as bytes by their position in the graph, in and out, for each chip, and its tape.
-py::list emulate_program(const emulate::Job& job, const std::vector<std::int32_t>& slices,
+py::list emulate_program(const emulate::Job& job, const std::vector<OpId>& slices,
                          const std::vector<NamedBytes>& given,
-                         const std::vector<std::int32_t>& wanted) {
+                         const std::vector<TensorId>& wanted) {
   std::vector<emulate::Views> views;
   std::vector<emulate::Emulated> chips;
   for (const NamedBytes& tensors : given) {
@@ -110,8 +119,9 @@ py::list emulate_program(const emulate::Job& job, const std::vector<std::int32_t
   for (const emulate::Emulated& chip : chips) {
     const py::dict results;
     for (const auto& [tensor, bytes] : chip.images) {
-      results[py::int_(tensor)] = ByteArray(static_cast<py::ssize_t>(bytes.size()),
-                                            reinterpret_cast<const std::uint8_t*>(bytes.data()));
+      results[py::int_(tensor.value)] =
+          ByteArray(static_cast<py::ssize_t>(bytes.size()),
+                    reinterpret_cast<const std::uint8_t*>(bytes.data()));
     }
     answers.append(py::make_tuple(results, tape_columns(chip.tape)));
   }
@@ -200,7 +210,7 @@ void bind_coder(py::module_& m) {
            py::keep_alive<1, 4>())
       .def(
           "at",
-          [](emulate::Coder& coder, std::int32_t position, const std::vector<std::int32_t>& cores) {
+          [](emulate::Coder& coder, std::int32_t position, const std::vector<CoreId>& cores) {
             return coder.at(position, cores);
           },
           "position"_a, "cores"_a, py::call_guard<py::gil_scoped_release>(),
@@ -213,8 +223,8 @@ void bind_emulate(py::module_& m) {
   bind_coder(m);
   m.def(
       "no_kernel",
-      [](const ir::Graph& graph, std::size_t op) {
-        return emulate::no_kernel(graph, graph.ops.at(op));
+      [](const ir::Graph& graph, OpId op) {
+        return emulate::no_kernel(graph, graph.ops.at(op.index()));
       },
       "graph"_a, "op"_a, "Why no tile kernel computes op number `op`; empty if one does.");
   m.def("compute_op", &compute_op, "graph"_a, "op"_a, "operands"_a, "factors"_a,
@@ -222,8 +232,8 @@ void bind_emulate(py::module_& m) {
   m.def(
       "emulate",
       [](const ir::Graph& graph, const elk::chip::Chip& chip, const elk::program::Program& program,
-         const std::vector<std::int32_t>& slices, const std::vector<NamedBytes>& given,
-         const std::vector<std::int32_t>& wanted) {
+         const std::vector<OpId>& slices, const std::vector<NamedBytes>& given,
+         const std::vector<TensorId>& wanted) {
         return emulate_program({graph, chip, program}, slices, given, wanted);
       },
       "graph"_a, "chip"_a, "program"_a, "slices"_a, "given"_a, "wanted"_a,

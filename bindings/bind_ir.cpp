@@ -10,23 +10,33 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/base/text.hpp"
 #include "elk/ir/graph.hpp"
+#include "id_casters.hpp"
 #include "pickled.hpp"
 
 namespace py = pybind11;
 using namespace pybind11::literals;
+using elk::AxisId;
 using elk::Bytes;
+using elk::DimId;
+using elk::id_at;
+using elk::OperandId;
+using elk::OpId;
+using elk::Table;
+using elk::TensorId;
 using elk::bindings::by_members;
 namespace ir = elk::ir;
 
 namespace {
 
 /// The members of a vector as a tuple of references that keep `self` alive: no copies.
-template <class Struct, class Member>
-auto members(std::vector<Member> Struct::*field) {
+template <class Struct, class List>
+auto members(List Struct::*field) {
   return [field](const py::object& self) {
-    const std::vector<Member>& items = self.cast<const Struct&>().*field;
+    const std::vector<typename List::value_type>& items = self.cast<const Struct&>().*field;
     py::tuple out(items.size());
     for (std::size_t i = 0; i < items.size(); ++i) {
       out[i] = py::cast(&items[i], py::return_value_policy::reference_internal, self);
@@ -64,9 +74,10 @@ void bind_items(py::module_& m, const char* name) {
           py::keep_alive<0, 1>());
 }
 
-template <class Struct, class Member>
-auto items(std::vector<Member> Struct::*field) {
-  return py::cpp_function([field](const Struct& self) { return Items<Member>{&(self.*field)}; },
+template <class Struct, class List>
+auto items(List Struct::*field) {
+  using Seen = Items<typename List::value_type>;
+  return py::cpp_function([field](const Struct& self) { return Seen{&(self.*field)}; },
                           py::keep_alive<0, 1>());
 }
 
@@ -149,15 +160,15 @@ void bind_axes(py::module_& m) {
       .def_readonly("role", &ir::Axis::role)
       .def_readonly("tile_dim", &ir::Axis::tile_dim);
   py::class_<ir::Dim>(m, "Dim", "How axes index one dimension: offset + sum of coef * axis.")
-      .def(py::init<std::vector<std::int32_t>, std::vector<std::int64_t>, std::int64_t>(),
-           py::kw_only(), "axes"_a, "coef"_a, "offset"_a)
+      .def(py::init<std::vector<AxisId>, std::vector<std::int64_t>, std::int64_t>(), py::kw_only(),
+           "axes"_a, "coef"_a, "offset"_a)
       .def(by_members(&ir::Dim::axes, &ir::Dim::coef, &ir::Dim::offset))
       .def_readonly("axes", &ir::Dim::axes)
       .def_readonly("coef", &ir::Dim::coef)
       .def_readonly("offset", &ir::Dim::offset);
   py::class_<ir::Indirect>(m, "Indirect", "A dimension that an index tensor picks.")
-      .def(py::init<std::int32_t, std::int32_t, std::vector<std::int32_t>, double>(), py::kw_only(),
-           "index"_a, "dim"_a, "axes"_a, "expected_picks"_a)
+      .def(py::init<TensorId, DimId, std::vector<AxisId>, double>(), py::kw_only(), "index"_a,
+           "dim"_a, "axes"_a, "expected_picks"_a)
       .def(by_members(&ir::Indirect::index, &ir::Indirect::dim, &ir::Indirect::axes,
                       &ir::Indirect::expected_picks))
       .def_readonly("index", &ir::Indirect::index)
@@ -168,7 +179,7 @@ void bind_axes(py::module_& m) {
 
 void bind_tensors(py::module_& m) {
   py::class_<ir::Operand>(m, "Operand", "What an op reads or writes, and where.")
-      .def(py::init([](std::int32_t tensor, ir::Access access, std::vector<ir::Dim> dims,
+      .def(py::init([](TensorId tensor, ir::Access access, Table<DimId, ir::Dim> dims,
                        std::optional<ir::Indirect> indirect, std::int32_t input) {
              return ir::Operand{tensor, access, std::move(dims), std::move(indirect), false, input};
            }),
@@ -198,8 +209,8 @@ void bind_op(py::module_& m) {
   py::class_<ir::Op>(m, "Op", "A tensor expression over named axes.")
       .def(py::init([](std::string name, ir::OpKind kind, std::string onnx_type,
                        std::string function, std::vector<std::int64_t> params, ir::DType compute,
-                       ir::DType accumulate, std::vector<ir::Axis> axes,
-                       std::vector<ir::Operand> operands, std::int64_t flops,
+                       ir::DType accumulate, Table<AxisId, ir::Axis> axes,
+                       Table<OperandId, ir::Operand> operands, std::int64_t flops,
                        std::vector<double> scalars, std::vector<std::int32_t> constants) {
              return ir::Op{
                  std::move(name),     kind,    std::move(onnx_type), std::move(function),
@@ -225,15 +236,15 @@ void bind_op(py::module_& m) {
       .def_readonly("constants", &ir::Op::constants);
 }
 
-using OpRow = std::tuple<std::string, std::size_t, std::vector<std::int32_t>>;
-using StoreRow = std::tuple<std::int32_t, std::int32_t, std::int64_t>;
+using OpRow = std::tuple<std::string, std::size_t, std::vector<TensorId>>;
+using StoreRow = std::tuple<TensorId, OpId, std::int64_t>;
 
 /// The ops that `rows` describe: each one of `patterns` under a name and over tensors of a graph.
-std::vector<ir::Op> instances(const std::vector<ir::Op>& patterns, const std::vector<OpRow>& rows) {
-  std::vector<ir::Op> ops;
+Table<OpId, ir::Op> instances(const std::vector<ir::Op>& patterns, const std::vector<OpRow>& rows) {
+  Table<OpId, ir::Op> ops;
   ops.reserve(rows.size());
   for (const auto& [name, pattern, tensors] : rows) {
-    ops.push_back(ir::instantiate(patterns.at(pattern), name, tensors));
+    ops.push_back(ir::instantiate(patterns.at(pattern), name, std::span(tensors)));
   }
   return ops;
 }
@@ -249,11 +260,11 @@ std::vector<ir::Store> stores_of(const std::vector<StoreRow>& rows) {
 
 /// `op` without its name, over tensors that count from zero in the order in which it names them
 /// first; and these: what `ir::instantiate` makes it of.
-std::pair<ir::Op, std::vector<std::int32_t>> pattern_of(ir::Op op) {
-  std::vector<std::int32_t> named;
-  const auto position = [&](std::int32_t tensor) {
+std::pair<ir::Op, std::vector<TensorId>> pattern_of(ir::Op op) {
+  std::vector<TensorId> named;
+  const auto position = [&](TensorId tensor) {
     const auto found = std::ranges::find(named, tensor);
-    const auto at = static_cast<std::int32_t>(found - named.begin());
+    const auto at = id_at<TensorId>(found - named.begin());
     if (found == named.end()) {
       named.push_back(tensor);
     }
@@ -270,7 +281,7 @@ std::pair<ir::Op, std::vector<std::int32_t>> pattern_of(ir::Op op) {
 }
 
 using GraphState = std::tuple<std::string, std::vector<ir::Tensor>, std::vector<ir::Op>,
-                              std::vector<OpRow>, std::vector<StoreRow>, std::vector<std::int32_t>>;
+                              std::vector<OpRow>, std::vector<StoreRow>, std::vector<TensorId>>;
 
 ir::Graph graph_of(GraphState state) {
   auto& [name, tensors, patterns, ops, stores, outputs] = state;
@@ -290,12 +301,12 @@ ir::Graph graph_of(GraphState state) {
 GraphState state_of(const ir::Graph& graph) {
   GraphState state{graph.name, graph.tensors, {}, {}, {}, graph.outputs};
   auto& [name, tensors, patterns, ops, stores, outputs] = state;
-  const std::vector<std::int32_t> equal = ir::equal_ops(graph);
-  std::vector<std::size_t> last(graph.ops.size(), graph.ops.size());
+  const Table<OpId, OpId> equal = ir::equal_ops(graph);
+  Table<OpId, std::size_t> last(graph.ops.size(), graph.ops.size());
   ops.reserve(graph.ops.size());
-  for (std::size_t i = 0; i < graph.ops.size(); ++i) {
+  for (const OpId i : graph.ops.ids()) {
     auto [pattern, of] = pattern_of(graph.ops[i]);
-    std::size_t& known = last[static_cast<std::size_t>(equal[i])];
+    std::size_t& known = last[equal[i]];
     if (known == graph.ops.size() || patterns[known] != pattern) {
       known = patterns.size();
       patterns.push_back(std::move(pattern));
@@ -323,7 +334,7 @@ void bind_graph(py::module_& m) {
                         "The planned graph. Validated, and its repeat found, when made.")
       .def(py::init([](std::string name, std::vector<ir::Tensor> tensors,
                        std::vector<ir::Op> patterns, std::vector<OpRow> ops,
-                       std::vector<StoreRow> stores, std::vector<std::int32_t> outputs) {
+                       std::vector<StoreRow> stores, std::vector<TensorId> outputs) {
              return graph_of({std::move(name), std::move(tensors), std::move(patterns),
                               std::move(ops), std::move(stores), std::move(outputs)});
            }),

@@ -5,18 +5,25 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/compile/compile.hpp"
 #include "elk/cost/front/front.hpp"
 #include "elk/cost/option.hpp"
 #include "elk/partition/plan.hpp"
+#include "id_casters.hpp"
 
 namespace py = pybind11;
+using elk::AxisId;
+using elk::DimId;
+using elk::OperandId;
+using elk::Table;
 namespace cost = elk::cost;
 namespace partition = elk::partition;
 
 namespace {
 
-std::vector<std::int64_t> values(const std::vector<elk::Bytes>& bytes) {
+std::vector<std::int64_t> values(const Table<OperandId, elk::Bytes>& bytes) {
   std::vector<std::int64_t> out;
   out.reserve(bytes.size());
   for (const elk::Bytes b : bytes) {
@@ -39,10 +46,10 @@ cost::Front keep(const cost::Front& front, const std::vector<std::size_t>& optio
 void bind_execute_plan(py::module_& m) {
   using partition::ExecutePlan;
   py::class_<ExecutePlan>(m, "ExecutePlan", "How an op is cut over cores while it runs.")
-      .def(py::init([](std::vector<std::int64_t> factors,
-                       std::vector<std::vector<std::int64_t>> temporal,
-                       std::vector<std::int64_t> pace, std::vector<std::int32_t> order,
-                       std::vector<std::int32_t> loops, std::vector<std::int32_t> mesh_dims) {
+      .def(py::init([](Table<AxisId, std::int64_t> factors,
+                       Table<OperandId, Table<DimId, std::int64_t>> temporal,
+                       Table<AxisId, std::int64_t> pace, std::vector<AxisId> order,
+                       std::vector<AxisId> loops, Table<AxisId, std::int32_t> mesh_dims) {
              return ExecutePlan{std::move(factors), std::move(temporal), std::move(pace),
                                 std::move(order),   std::move(loops),    std::move(mesh_dims)};
            }),

@@ -7,11 +7,18 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/chip/chip.hpp"
 #include "elk/ir/graph.hpp"
 #include "elk/program/program.hpp"
+#include "id_casters.hpp"
 
 namespace py = pybind11;
+using elk::OperandId;
+using elk::OpId;
+using elk::Table;
+using elk::TensorId;
 namespace program = elk::program;
 
 void bind_program(py::module_& m) {
@@ -30,7 +37,7 @@ void bind_program(py::module_& m) {
 
   using program::OpPlan;
   py::class_<OpPlan>(m, "OpPlan", "How one op runs, and what of it is preloaded.")
-      .def(py::init([](elk::partition::ExecutePlan execute, std::vector<std::int64_t> divisor,
+      .def(py::init([](elk::partition::ExecutePlan execute, Table<OperandId, std::int64_t> divisor,
                        bool tree, bool ring) {
              return OpPlan{std::move(execute), std::move(divisor), tree, ring};
            }),
@@ -51,9 +58,8 @@ void bind_program(py::module_& m) {
 
   using program::Buffer;
   py::class_<Buffer>(m, "Buffer", "Bytes on every core, alive for some instructions.")
-      .def(py::init([](std::int32_t op, std::int32_t tensor, program::Role role,
-                       std::int64_t offset_bytes, std::int64_t bytes,
-                       std::pair<std::int32_t, std::int32_t> span) {
+      .def(py::init([](OpId op, TensorId tensor, program::Role role, std::int64_t offset_bytes,
+                       std::int64_t bytes, std::pair<std::int32_t, std::int32_t> span) {
              return Buffer{op, tensor, role, {offset_bytes}, {bytes}, span.first, span.second};
            }),
            py::kw_only(), py::arg("op"), py::arg("tensor"), py::arg("role"),
@@ -61,7 +67,7 @@ void bind_program(py::module_& m) {
 
   using program::Program;
   py::class_<Program>(m, "Program", "What a chip runs.")
-      .def(py::init([](std::vector<OpPlan> ops, std::vector<Instruction> code,
+      .def(py::init([](Table<OpId, OpPlan> ops, std::vector<Instruction> code,
                        std::vector<Buffer> buffers) {
              return Program{std::move(ops), std::move(code), std::move(buffers)};
            }),

@@ -10,11 +10,18 @@
 #include <pybind11/stl.h>
 
 #include "columns.hpp"
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/schedule/policies/search.hpp"
 #include "elk/schedule/problem/problem.hpp"
 #include "elk/schedule/timing/evaluate.hpp"
+#include "id_casters.hpp"
 
 namespace py = pybind11;
+using elk::first_ids;
+using elk::id_at;
+using elk::OpId;
+using elk::Table;
 namespace cost = elk::cost;
 namespace schedule = elk::schedule;
 namespace tile = elk::tile;
@@ -46,23 +53,23 @@ std::unique_ptr<schedule::Problem> problem(const elk::ir::Graph& graph, const el
 }
 
 /// Of each op: the ops that read what it writes.
-std::vector<std::vector<std::int32_t>> readers(const schedule::Problem& problem) {
-  std::vector<std::vector<std::int32_t>> result;
+std::vector<std::vector<OpId>> readers(const schedule::Problem& problem) {
+  std::vector<std::vector<OpId>> result;
   result.reserve(problem.front_of().size());
-  for (std::int32_t op = 0; op < problem.op_count(); ++op) {
+  for (const OpId op : first_ids<OpId>(problem.op_count())) {
     result.push_back(problem.readers(op));
   }
   return result;
 }
 
-std::vector<schedule::Choice> checked(const schedule::Problem& problem, const Choices& choices) {
+Table<OpId, schedule::Choice> checked(const schedule::Problem& problem, const Choices& choices) {
   if (choices.size() != problem.front_of().size()) {
     throw py::value_error("choices must have a row for each op");
   }
-  std::vector<schedule::Choice> result;
+  Table<OpId, schedule::Choice> result;
   result.reserve(choices.size());
   for (const auto& [option, state] : choices) {
-    const auto& front = problem.front(static_cast<std::int32_t>(result.size()));
+    const auto& front = problem.front(id_at<OpId>(result.size()));
     const auto at = static_cast<std::size_t>(option);
     require(at < front.options.size(), "no such option");
     require(static_cast<std::size_t>(state) < front.options[at].states.size(), "no such state");

@@ -1,7 +1,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
@@ -10,6 +9,7 @@
 #include "elk/shard/one_chip.hpp"
 #include "elk/shard/pooled.hpp"
 #include "elk/shard/propose.hpp"
+#include "id_casters.hpp"
 
 namespace py = pybind11;
 using namespace py::literals;
@@ -29,7 +29,7 @@ py::object form(shard::Form form) {
     case shard::Form::Kind::Partial:
       return py::str("partial");
     case shard::Form::Kind::Cut:
-      return py::int_(form.dim);
+      return py::int_(form.dim.value);
   }
   return py::none();
 }
@@ -44,7 +44,7 @@ py::dict sharded(const ir::Graph& graph, const chip::Chip& chip, const tile::Til
   }
   py::list axes;
   for (const shard::Split& split : found->splits) {
-    axes.append(split.axis);
+    axes.append(split.axis.value);
   }
   py::list collectives;
   for (const shard::Collective& move : found->collectives) {

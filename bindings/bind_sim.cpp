@@ -7,17 +7,22 @@
 #include <pybind11/stl.h>
 
 #include "columns.hpp"
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/compile/kept.hpp"
 #include "elk/compile/simulate.hpp"
 #include "elk/sim/play/run.hpp"
+#include "id_casters.hpp"
 
 namespace py = pybind11;
+using elk::OpId;
+using elk::Table;
 namespace sim = elk::sim;
 using elk::bindings::column;
 
 namespace {
 
-py::dict op_columns(const std::vector<sim::OpRun>& ops) {
+py::dict op_columns(const Table<OpId, sim::OpRun>& ops) {
   using sim::OpRun;
   py::dict columns;
   columns["preload_begin_ps"] = column(ops, [](const OpRun& o) { return o.preload.begin.value; });
@@ -47,7 +52,7 @@ py::dict op_columns(const std::vector<sim::OpRun>& ops) {
 }
 
 /// What each execute did, over all simulated cores, and the links that each preload passed.
-py::dict work_columns(const std::vector<sim::OpRun>& ops) {
+py::dict work_columns(const Table<OpId, sim::OpRun>& ops) {
   using sim::OpRun;
   py::dict columns;
   columns["flops"] = column(ops, [](const OpRun& o) { return o.work.flops; });

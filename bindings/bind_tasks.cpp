@@ -8,8 +8,10 @@
 #include <pybind11/stl.h>
 
 #include "columns.hpp"
+#include "elk/base/ids.hpp"
 #include "elk/compile/simulate.hpp"
 #include "elk/sim/tasks/plain_transfers.hpp"
+#include "id_casters.hpp"
 
 namespace py = pybind11;
 namespace sim = elk::sim;
@@ -20,7 +22,7 @@ namespace {
 /// Rows of source, destination, bytes and start in seconds; ends in picoseconds.
 py::array_t<std::int64_t> play_transfers(
     const elk::chip::Chip& chip,
-    const std::vector<std::tuple<std::int32_t, std::int32_t, std::int64_t, double>>& rows,
+    const std::vector<std::tuple<elk::CoreId, elk::CoreId, std::int64_t, double>>& rows,
     sim::Links links) {
   std::vector<elk::Picoseconds> ends;
   {
@@ -29,7 +31,7 @@ py::array_t<std::int64_t> play_transfers(
     transfers.reserve(rows.size());
     for (const auto& [source, destination, bytes, start_s] : rows) {
       transfers.push_back(
-          {.source = {source}, .destination = {destination}, .bytes = {bytes}, .start = {start_s}});
+          {.source = source, .destination = destination, .bytes = {bytes}, .start = {start_s}});
     }
     ends = sim::play_transfers(chip, transfers, links);
   }

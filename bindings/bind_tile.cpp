@@ -16,6 +16,7 @@
 #include "elk/base/text.hpp"
 #include "elk/tile/fit/fit.hpp"
 #include "elk/tile/tile.hpp"
+#include "id_casters.hpp"
 #include "tile_forms.hpp"
 
 namespace py = pybind11;

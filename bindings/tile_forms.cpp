@@ -5,6 +5,8 @@
 
 #include <pybind11/stl.h>
 
+#include "id_casters.hpp"
+
 namespace elk::bindings {
 
 using namespace pybind11::literals;

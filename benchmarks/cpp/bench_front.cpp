@@ -93,8 +93,10 @@ void BM_Transition(benchmark::State& state) {
                                              {{}, {}, {}}, chip);
   const auto read = partition::complete_plan(reader.graph, reader.op(), {32, 20 * state.range(0)},
                                              {{}, {}}, chip);
-  const partition::Layout have = partition::layout(product.graph, product.op(), 2, *made, chip);
-  const partition::Layout need = partition::layout(reader.graph, reader.op(), 0, *read, chip);
+  const partition::Layout have =
+      partition::layout(product.graph, product.op(), OperandId{2}, *made, chip);
+  const partition::Layout need =
+      partition::layout(reader.graph, reader.op(), OperandId{0}, *read, chip);
   for (auto _ : state) {
     benchmark::DoNotOptimize(partition::transition(&have, need, 16, chip));
   }

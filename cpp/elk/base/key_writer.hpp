@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "elk/base/ids.hpp"
 #include "elk/base/units.hpp"
 
 namespace elk {
@@ -36,6 +37,10 @@ class KeyWriter {
   template <class Unit, class Rep>
   void add(Quantity<Unit, Rep> value) {
     add(value.value);
+  }
+  template <class Kind>
+  void add(Id<Kind> id) {
+    add(id.value);
   }
   void add(const std::string& word) {
     add(word.size());

@@ -6,6 +6,7 @@
 #include <limits>
 #include <vector>
 
+#include "elk/base/ids.hpp"
 #include "elk/chip/delivery.hpp"
 
 namespace elk::chip {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "elk/base/errors.hpp"
+#include "elk/base/ids.hpp"
 #include "elk/chip/crossing.hpp"
 
 namespace elk::chip {

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
 #include "elk/chip/delivery.hpp"
 
@@ -61,7 +62,7 @@ std::int64_t line_of(const Network& network, const Places& at, bool row) {
 }
 
 struct Receiver {
-  std::int32_t core;
+  CoreId core;
   std::int32_t number;
   std::array<std::int32_t, 2> along;  // of an edge at the top or bottom, of one at a side
 };
@@ -71,7 +72,7 @@ std::vector<Receiver> receivers_of(const Network& network, std::span<const CoreI
   result.reserve(cores.size());
   for (const CoreId core : cores) {
     const Places at = network.place(core.value);
-    result.push_back({.core = core.value,
+    result.push_back({.core = CoreId{core.value},
                       .number = static_cast<std::int32_t>(result.size()),
                       .along = {static_cast<std::int32_t>(line_of(network, at, false)),
                                 static_cast<std::int32_t>(line_of(network, at, true))}});

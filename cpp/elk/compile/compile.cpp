@@ -12,7 +12,10 @@
 #include <utility>
 
 #include "elk/base/errors.hpp"
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/compile/aim.hpp"
+#include "elk/compile/compile_tuning.hpp"
 #include "elk/compile/fronts.hpp"
 #include "elk/compile/judge.hpp"
 #include "elk/compile/passes.hpp"
@@ -115,12 +118,14 @@ class Versions {
 /// under policies for which it fits in no other way. Adds the bounds of all of these to `spaces`.
 Plan compile_best(const Whole& whole, const chip::Chip& chip, const tile::TileModel& tiles,
                   const Options& options, Spaces& spaces) {
-  const std::vector<std::int32_t> uncut;
-  const std::vector<std::int32_t>& split = whole.one != nullptr ? whole.one->axes : uncut;
+  const Table<OpId, AxisId> uncut;
+  const Table<OpId, AxisId>& split = whole.one != nullptr ? whole.one->axes : uncut;
   Versions versions(whole, chip, tiles, options, spaces);
   versions.enter(options.policy, nullptr);
-  for (const double share : {kLargeShare, kLargeShare / 2, kLargeShare / 4}) {
-    const auto policy = share == kLargeShare ? std::optional(options.policy) : versions.without();
+  for (const double share :
+       {tuning::kLargeShare, tuning::kLargeShare / 2, tuning::kLargeShare / 4}) {
+    const auto policy =
+        share == tuning::kLargeShare ? std::optional(options.policy) : versions.without();
     if (!options.waves || !policy || (!versions.has_none() && Watch::stops(options.watch))) {
       break;
     }

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/base/watch.hpp"
 #include "elk/chip/chip.hpp"
 #include "elk/compile/kept.hpp"
@@ -72,18 +74,18 @@ struct Plan {
   schedule::Policy policy;
   // What was planned instead of the whole graph: by one chip, or with ops in waves.
   std::optional<shard::OneChip> shard;
-  std::vector<PlannedOp> ops;
+  Table<OpId, PlannedOp> ops;
   std::vector<cost::Front> fronts;     // of the distinct ops
-  std::vector<std::int32_t> front_of;  // per op
+  Table<OpId, std::int32_t> front_of;  // per op
   schedule::Schedule schedule;
   program::Program program;  // no buffers under `Ideal`
   schedule::Forecast predicted;
   schedule::Bounds bounds;
-  std::vector<std::int32_t> wave_dims;  // of each tensor: the dimension of which it is a wave's
-                                        // part, or -1; empty without waves
-  Picoseconds raw;                      // the policy's own result, before "never worse"
-  schedule::Policy origin;              // whose schedule the plan carries (design 6.6)
-  std::vector<Bytes> occupancy;         // per core, at every instruction
+  Table<TensorId, DimId> wave_dims;  // of each tensor: the dimension of which it is a wave's
+                                     // part, or -1; empty without waves
+  Picoseconds raw;                   // the policy's own result, before "never worse"
+  schedule::Policy origin;           // whose schedule the plan carries (design 6.6)
+  std::vector<Bytes> occupancy;      // per core, at every instruction
   Search search;
   std::optional<Aimed> aimed = std::nullopt;  // none: at latency
   Pod pod = Pod::Pooled;  // how chips work together; one chip is a pod of its own

@@ -30,7 +30,7 @@ Figures figures_of(const program::PlacedOp& placed) {
   for (const program::ExecuteSpace& piece : program::preload_space(placed, sizes)) {
     result.preload_space += piece.bytes;
   }
-  for (std::size_t k = 0; placed.chip.hbm && k < placed.op.operands.size(); ++k) {
+  for (OperandId k{0}; placed.chip.hbm && k.index() < placed.op.operands.size(); ++k) {
     if (partition::from_hbm(placed.graph, placed.op.operands[k]) &&
         partition::first_like(placed.op, k) == k) {
       result.hbm_bytes +=
@@ -74,12 +74,11 @@ std::vector<Figures> figures(const ir::Graph& graph, const chip::Chip& chip,
   std::vector<std::optional<Figures>> known(subscript(alike.executions()));
   std::vector<Figures> result;
   result.reserve(graph.ops.size());
-  for (std::size_t op = 0; op < graph.ops.size(); ++op) {
-    const auto id = static_cast<std::int32_t>(op);
-    std::optional<Figures>& found = known[subscript(alike.execution_of(id))];
+  for (const OpId op : graph.ops.ids()) {
+    std::optional<Figures>& found = known[subscript(alike.execution_of(op))];
     if (!found) {
       found = figures_of({graph, graph.ops[op], program.ops[op], chip});
-      add_exchanges(alike.execution(id), chip, *found);
+      add_exchanges(alike.execution(op), chip, *found);
     }
     result.push_back(*found);
   }

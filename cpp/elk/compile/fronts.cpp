@@ -11,13 +11,14 @@
 #include "elk/base/ids.hpp"
 #include "elk/base/parallel.hpp"
 #include "elk/base/rounding.hpp"
+#include "elk/base/table.hpp"
+#include "elk/compile/compile_tuning.hpp"
 #include "elk/compile/named_plans.hpp"
 #include "elk/cost/front/given.hpp"
 
 namespace elk::compile {
 namespace {
 
-constexpr std::int64_t kLooks = 85'000;                       // closely, at vast spaces of a model
 constexpr std::size_t kNamed = 8;                             // ops that an error lists by name
 constexpr std::int64_t kMostProduct = std::int64_t{1} << 58;  // bytes of an op, times cores
 
@@ -27,16 +28,17 @@ std::int64_t sum_up_to(std::int64_t limit, std::int64_t sum, std::int64_t more) 
 }
 
 /// The first op of each front.
-std::vector<std::int32_t> first_of_each(const Fronts& fronts) {
-  std::vector<std::int32_t> result(fronts.fronts.size(), -1);
-  for (std::size_t op = fronts.front_of.size(); op-- > 0;) {
-    result[subscript(fronts.front_of[op])] = static_cast<std::int32_t>(op);
+std::vector<OpId> first_of_each(const Fronts& fronts) {
+  std::vector<OpId> result(fronts.fronts.size(), OpId::none);
+  for (OpId op = fronts.front_of.end_id(); op > OpId{0};) {
+    --op;
+    result[subscript(fronts.front_of[op])] = op;
   }
   return result;
 }
 
 void refuse_oversized(const ir::Graph& graph, const chip::Chip& chip, const Fronts& found) {
-  const std::vector<std::int32_t> firsts = first_of_each(found);
+  const std::vector<OpId> firsts = first_of_each(found);
   const std::vector<cost::Front>& fronts = found.fronts;
   std::string lines;
   std::size_t count = 0;
@@ -45,7 +47,7 @@ void refuse_oversized(const ir::Graph& graph, const chip::Chip& chip, const Fron
     if (!fronts[k].options.empty()) {
       continue;
     }
-    const ir::Op& op = graph.ops[static_cast<std::size_t>(firsts[k])];
+    const ir::Op& op = graph.ops[firsts[k]];
     if (++count <= kNamed) {
       const std::int64_t least = fronts[k].smallest.value;
       lines += text("\n  op '", op.name, "' (", op.onnx_type, "): its smallest plan needs ", least,
@@ -63,17 +65,16 @@ void refuse_oversized(const ir::Graph& graph, const chip::Chip& chip, const Fron
 }
 
 /// Of `most` looks at an op's space, those that are left to each where many ops have vast ones.
-std::int64_t looks(const ir::Graph& graph, const chip::Chip& chip,
-                   const std::vector<std::int32_t>& firsts, std::int64_t most) {
-  const auto vast = std::count_if(firsts.begin(), firsts.end(), [&](std::int32_t op) {
-    return cost::is_vast(graph.ops[static_cast<std::size_t>(op)], chip);
-  });
-  return std::min(most, kLooks / std::max<std::int64_t>(1, vast));
+std::int64_t looks(const ir::Graph& graph, const chip::Chip& chip, const std::vector<OpId>& firsts,
+                   std::int64_t most) {
+  const auto vast = std::count_if(firsts.begin(), firsts.end(),
+                                  [&](OpId op) { return cost::is_vast(graph.ops[op], chip); });
+  return std::min(most, tuning::kLooks / std::max<std::int64_t>(1, vast));
 }
 
 /// Plans that are given, for each op, and how many threads price them.
 struct Handed {
-  const std::vector<std::vector<partition::ExecutePlan>>& plans;
+  const Table<OpId, std::vector<partition::ExecutePlan>>& plans;
   int threads;
 };
 
@@ -81,11 +82,11 @@ struct Handed {
 /// are equal and have the same plans share one.
 Fronts with_given(const ir::Graph& graph, const chip::Chip& chip, const tile::TileModel& tiles,
                   const Handed& handed, const Fronts& searched) {
-  const std::vector<std::vector<partition::ExecutePlan>>& plans = handed.plans;
+  const Table<OpId, std::vector<partition::ExecutePlan>>& plans = handed.plans;
   std::map<std::pair<std::int32_t, std::vector<partition::ExecutePlan>>, std::int32_t> known;
-  std::vector<std::size_t> firsts;
+  std::vector<OpId> firsts;
   Fronts result{.fronts = {}, .front_of = {}};
-  for (std::size_t op = 0; op < graph.ops.size(); ++op) {
+  for (const OpId op : graph.ops.ids()) {
     const auto next = static_cast<std::int32_t>(firsts.size());
     const auto [found, added] = known.try_emplace({searched.front_of[op], plans[op]}, next);
     if (added) {
@@ -95,7 +96,7 @@ Fronts with_given(const ir::Graph& graph, const chip::Chip& chip, const tile::Ti
   }
   result.fronts = parallel_map(
       firsts,
-      [&](std::size_t op) {
+      [&](OpId op) {
         const cost::Front& front = searched.fronts[subscript(searched.front_of[op])];
         return plans[op].empty() ? front
                                  : cost::given_front(graph, graph.ops[op], chip, tiles,
@@ -110,12 +111,12 @@ Fronts with_given(const ir::Graph& graph, const chip::Chip& chip, const tile::Ti
 Fronts fronts(const ir::Graph& graph, const chip::Chip& chip, const tile::TileModel& tiles,
               const Options& options) {
   const auto given = given_plans(graph, chip, options.plans);
-  const std::vector<std::int32_t> equal = ir::equal_ops(graph);
-  std::vector<std::int32_t> firsts;
-  std::vector<std::int32_t> front_at(graph.ops.size(), -1);
+  const Table<OpId, OpId> equal = ir::equal_ops(graph);
+  std::vector<OpId> firsts;
+  Table<OpId, std::int32_t> front_at(graph.ops.size(), -1);
   Fronts result{.fronts = {}, .front_of = {}};
-  for (const std::int32_t like : equal) {
-    std::int32_t& front = front_at[static_cast<std::size_t>(like)];
+  for (const OpId like : equal) {
+    std::int32_t& front = front_at[like];
     if (front < 0) {
       front = static_cast<std::int32_t>(firsts.size());
       firsts.push_back(like);
@@ -126,8 +127,8 @@ Fronts fronts(const ir::Graph& graph, const chip::Chip& chip, const tile::TileMo
   limits.looks = looks(graph, chip, firsts, limits.looks);
   result.fronts = parallel_map(
       firsts,
-      [&](std::int32_t number) {
-        const ir::Op& op = graph.ops[static_cast<std::size_t>(number)];
+      [&](OpId number) {
+        const ir::Op& op = graph.ops[number];
         return options.kept != nullptr ? options.kept->front(graph, op, chip, tiles, limits)
                                        : cost::front(graph, op, chip, tiles, limits);
       },
@@ -145,7 +146,7 @@ void check_products(const ir::Graph& graph, const chip::Chip& chip) {
   for (const ir::Op& op : graph.ops) {
     std::int64_t bytes = 0;
     for (const ir::Operand& operand : op.operands) {
-      const ir::Tensor& tensor = graph.tensors[static_cast<std::size_t>(operand.tensor)];
+      const ir::Tensor& tensor = graph.tensors[operand.tensor];
       bytes = sum_up_to(most + 1, bytes, ir::bytes(tensor).value);
     }
     if (bytes > most) {

@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/chip/chip.hpp"
 #include "elk/compile/compile.hpp"
 #include "elk/cost/front/front.hpp"
@@ -14,7 +16,7 @@ namespace elk::compile {
 /// The fronts of the distinct ops of a graph, and which of them each op has.
 struct Fronts {
   std::vector<cost::Front> fronts;
-  std::vector<std::int32_t> front_of;
+  Table<OpId, std::int32_t> front_of;
 };
 
 /// One front for each set of equal ops; of ops whose plans the options give, one for each set with

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "elk/compile/aim.hpp"
+#include "elk/compile/compile_tuning.hpp"
 #include "elk/compile/simulate.hpp"
 
 namespace elk::compile {
@@ -13,7 +14,7 @@ namespace {
 bool are_near(const Plan& a, const Plan& b) {
   const auto one = static_cast<double>(a.predicted.total.value);
   const auto other = static_cast<double>(b.predicted.total.value);
-  return one < kFarApart * other && other < kFarApart * one;
+  return one < tuning::kFarApart * other && other < tuning::kFarApart * one;
 }
 
 double simulated(const Rival& rival, const tile::TileModel& tiles, const Options& options) {

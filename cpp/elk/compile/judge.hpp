@@ -13,9 +13,6 @@ namespace elk::compile {
 [[nodiscard]] schedule::Judge judge(const ir::Graph& graph, const chip::Chip& chip,
                                     const tile::TileModel& tiles, int threads, Kept* kept);
 
-/// Between forecasts of different graphs or machines this far apart, no simulation is needed.
-inline constexpr double kFarApart = 1.5;
-
 /// A plan and what runs it.
 struct Rival {
   const ir::Graph& graph;  // that is planned

@@ -5,6 +5,7 @@
 #include "elk/base/ids.hpp"
 #include "elk/base/key_writer.hpp"
 #include "elk/compile/compile.hpp"
+#include "elk/compile/compile_tuning.hpp"
 #include "elk/compile/passes.hpp"
 #include "elk/cost/floor/resting.hpp"
 #include "elk/cost/front/front.hpp"
@@ -16,9 +17,6 @@
 
 namespace elk::compile {
 namespace {
-
-/// About what the passes hold for each op: plans of policies, and how far their search is.
-constexpr std::size_t kBytesOfOp = std::size_t{32} << 10U;
 
 /// What executes depend on: everything but the HBM, the host, energy and names.
 void add_cores(const chip::Chip& chip, KeyWriter& out) {
@@ -97,7 +95,7 @@ std::string passes_key(const ir::Graph& graph, const chip::Chip& chip, const Opt
   for (const ir::Op& op : graph.ops) {
     out.all(op.name, ir::op_key(graph, op));
     for (const ir::Operand& operand : op.operands) {
-      out.all(operand.tensor, operand.indirect ? operand.indirect->index : -1);
+      out.all(operand.tensor, operand.indirect ? operand.indirect->index : TensorId::none);
     }
   }
   out.add(graph.stores.size());
@@ -113,8 +111,8 @@ std::string passes_key(const ir::Graph& graph, const chip::Chip& chip, const Opt
 }
 
 /// The tensors of a footprint, by their numbers in `op`'s graph.
-std::vector<std::int32_t> tensors_of(const ir::Op& op) {
-  std::vector<std::int32_t> result;
+std::vector<TensorId> tensors_of(const ir::Op& op) {
+  std::vector<TensorId> result;
   for (const ir::Operand& operand : op.operands) {
     if (std::find(result.begin(), result.end(), operand.tensor) == result.end()) {
       result.push_back(operand.tensor);
@@ -124,7 +122,7 @@ std::vector<std::int32_t> tensors_of(const ir::Op& op) {
 }
 
 void set_tensors(const ir::Op& op, cost::Front& front) {
-  const std::vector<std::int32_t> tensors = tensors_of(op);
+  const std::vector<TensorId> tensors = tensors_of(op);
   for (cost::PlanOption& option : front.options) {
     option.footprint.tensors = tensors;
   }
@@ -192,7 +190,7 @@ std::shared_ptr<Passes> Kept::passes(const ir::Graph& graph, const chip::Chip& c
     return *known;
   }
   auto fresh = std::make_shared<Passes>(graph, chip, tiles, options);
-  const std::size_t bytes = key.size() + (kBytesOfOp * graph.ops.size());
+  const std::size_t bytes = key.size() + (tuning::kBytesOfOp * graph.ops.size());
   passes_.put(std::move(key), fresh, bytes);
   return fresh;
 }

@@ -5,6 +5,7 @@
 
 #include "elk/base/ids.hpp"
 #include "elk/base/parallel.hpp"
+#include "elk/base/table.hpp"
 #include "elk/program/code/lifetimes.hpp"
 #include "elk/program/code/space.hpp"
 #include "elk/program/expand/execution.hpp"
@@ -16,11 +17,11 @@ namespace {
 
 Moved moved_by(const program::PlacedOp& placed, const program::Program& program,
                const program::Lifetimes& lives) {
-  const std::vector<ir::Operand>& operands = placed.op.operands;
-  std::vector<std::optional<partition::Layout>> layouts(operands.size());
-  std::vector<const partition::Layout*> have(operands.size(), nullptr);
+  const Table<OperandId, ir::Operand>& operands = placed.op.operands;
+  Table<OperandId, std::optional<partition::Layout>> layouts(operands.size());
+  Table<OperandId, const partition::Layout*> have(operands.size(), nullptr);
   program::Exchange distribution;
-  for (std::size_t k = 0; k < operands.size(); ++k) {
+  for (const OperandId k : operands.ids()) {
     if (operands[k].access == ir::Access::Write || partition::first_like(placed.op, k) != k) {
       continue;
     }
@@ -39,25 +40,24 @@ Moved moved_by(const program::PlacedOp& placed, const program::Program& program,
 
 }  // namespace
 
-std::vector<Moved> moved(const ir::Graph& graph, const chip::Chip& chip,
+Table<OpId, Moved> moved(const ir::Graph& graph, const chip::Chip& chip,
                          const program::Program& program, int threads) {
   const program::Expander alike(graph, chip, program.ops);
   const program::Lifetimes lives = program::lifetimes(graph);
-  std::vector<std::int32_t> first(subscript(alike.executions()), -1);  // op of each execution
+  std::vector<OpId> first(subscript(alike.executions()), OpId::none);  // op of each execution
   const auto end = static_cast<std::int32_t>(graph.ops.size());
-  for (std::int32_t op = end; op-- > 0;) {
+  for (OpId op{end}; op-- > OpId{0};) {
     first[subscript(alike.execution_of(op))] = op;
   }
   const std::vector<Moved> known = parallel_map(
       first,
-      [&](std::int32_t op) {
-        const std::size_t at = subscript(op);
-        return moved_by({graph, graph.ops[at], program.ops[at], chip}, program, lives);
+      [&](OpId op) {
+        return moved_by({graph, graph.ops[op], program.ops[op], chip}, program, lives);
       },
       threads);
-  std::vector<Moved> result;
+  Table<OpId, Moved> result;
   result.reserve(graph.ops.size());
-  for (std::int32_t op = 0; op < end; ++op) {
+  for (const OpId op : first_ids<OpId>(end)) {
     result.push_back(known[subscript(alike.execution_of(op))]);
   }
   return result;

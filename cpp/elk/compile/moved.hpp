@@ -2,6 +2,8 @@
 
 #include <vector>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/base/units.hpp"
 #include "elk/chip/chip.hpp"
 #include "elk/ir/graph.hpp"
@@ -17,7 +19,7 @@ struct Moved {
 
 /// The same of every op of a program, as it says who sends what: the search takes senders to be
 /// even, and pieces to be cut without a rest.
-[[nodiscard]] std::vector<Moved> moved(const ir::Graph& graph, const chip::Chip& chip,
+[[nodiscard]] Table<OpId, Moved> moved(const ir::Graph& graph, const chip::Chip& chip,
                                        const program::Program& program, int threads);
 
 }  // namespace elk::compile

@@ -47,26 +47,26 @@ class Meant {
  public:
   Meant(const ir::Graph& graph, const ir::Op& op, const chip::Chip& chip)
       : graph_(graph), op_(op), chip_(chip) {
-    for (std::size_t axis = 0; axis < op.axes.size(); ++axis) {
-      axes_.emplace(op.axes[axis].name, static_cast<std::int32_t>(axis));
+    for (const AxisId axis : op.axes.ids()) {
+      axes_.emplace(op.axes[axis].name, axis);
     }
   }
 
   /// Throws InvalidInput where it breaks a rule.
   [[nodiscard]] partition::ExecutePlan of(const NamedPlan& named) const {
     partition::ExecutePlan plan{
-        .factors = std::vector<std::int64_t>(op_.axes.size(), 1),
+        .factors = Table<AxisId, std::int64_t>(op_.axes.size(), 1),
         .temporal = temporal(named),
-        .pace = std::vector<std::int64_t>(op_.axes.size(), 0),
+        .pace = Table<AxisId, std::int64_t>(op_.axes.size(), 0),
         .order = {},
         .loops = {},
-        .mesh_dims = std::vector<std::int32_t>(op_.axes.size(), -1),
+        .mesh_dims = Table<AxisId, std::int32_t>(op_.axes.size(), -1),
     };
     for (const auto& [name, factor] : named.factors) {
-      plan.factors[subscript(axis("factors", name))] = factor;
+      plan.factors[axis("factors", name)] = factor;
     }
     partition::validate_cut(op_, plan, chip_);
-    for (std::vector<std::int64_t>& parts : plan.temporal) {
+    for (Table<DimId, std::int64_t>& parts : plan.temporal) {
       if (std::all_of(parts.begin(), parts.end(), [](std::int64_t n) { return n == 1; })) {
         parts.clear();
       }
@@ -78,7 +78,7 @@ class Meant {
   }
 
  private:
-  [[nodiscard]] std::int32_t axis(const char* key, const std::string& name) const {
+  [[nodiscard]] AxisId axis(const char* key, const std::string& name) const {
     const auto found = axes_.find(name);
     if (found == axes_.end()) {
       throw InvalidInput(
@@ -88,15 +88,15 @@ class Meant {
   }
 
   /// By the name of what an operand reads, or by that and its number where it is one of several.
-  [[nodiscard]] std::vector<std::vector<std::int64_t>> temporal(const NamedPlan& named) const {
-    std::vector<std::vector<std::int64_t>> result(op_.operands.size());
+  [[nodiscard]] Table<OperandId, Table<DimId, std::int64_t>> temporal(const NamedPlan& named) const {
+    Table<OperandId, Table<DimId, std::int64_t>> result(op_.operands.size());
     std::map<std::string, std::vector<std::int64_t>> left = named.temporal;
     std::vector<std::string> known;
-    for (std::size_t k = 0; k < op_.operands.size(); ++k) {
+    for (const OperandId k : op_.operands.ids()) {
       if (op_.operands[k].access == ir::Access::Write) {
         continue;
       }
-      known.push_back(graph_.tensors[subscript(op_.operands[k].tensor)].name);
+      known.push_back(graph_.tensors[op_.operands[k].tensor].name);
       for (const std::string& key : {known.back(), text(known.back(), " @ operand ", k)}) {
         if (const auto found = named.temporal.find(key); found != named.temporal.end()) {
           result[k] = found->second;
@@ -113,8 +113,7 @@ class Meant {
 
   /// Where the parts of the cut axes lie.
   void lay_out(const NamedPlan& named, partition::ExecutePlan& plan) const {
-    const auto by_dim = [&](std::int32_t a, std::int32_t b) {
-      return plan.mesh_dims[subscript(a)] < plan.mesh_dims[subscript(b)];
+    const auto by_dim = [&](AxisId a, AxisId b) { return plan.mesh_dims[a] < plan.mesh_dims[b];
     };
     plan.order = partition::core_order(graph_, op_, plan.factors);
     if (named.order) {
@@ -125,7 +124,7 @@ class Meant {
     }
     if (named.mesh_dims) {
       for (const auto& [name, dim] : *named.mesh_dims) {
-        plan.mesh_dims[subscript(axis("mesh_dims", name))] = dim;
+        plan.mesh_dims[axis("mesh_dims", name)] = dim;
       }
     } else if (auto dims = partition::mesh_dims(plan.order, plan.factors,
                                                 chip::network_of_machine(chip_))) {
@@ -151,8 +150,8 @@ class Meant {
       return;
     }
     for (const auto& [name, pace] : *named.pace) {
-      const std::int32_t along = axis("pace", name);
-      plan.pace[subscript(along)] = pace;
+      const AxisId along = axis("pace", name);
+      plan.pace[along] = pace;
       plan.loops.push_back(along);
     }
   }
@@ -160,7 +159,7 @@ class Meant {
   const ir::Graph& graph_;
   const ir::Op& op_;
   const chip::Chip& chip_;
-  std::map<std::string, std::int32_t> axes_;  // positions, by name
+  std::map<std::string, AxisId> axes_;  // positions, by name
 };
 
 /// The plans given for one op, as plans of `op`.
@@ -189,13 +188,11 @@ std::vector<partition::ExecutePlan> plans_of(const ir::Graph& graph, const ir::O
 
 }  // namespace
 
-std::vector<std::vector<partition::ExecutePlan>> given_plans(const ir::Graph& graph,
-                                                             const chip::Chip& chip,
-                                                             const std::vector<GivenPlans>& given) {
-  std::vector<std::vector<partition::ExecutePlan>> result(graph.ops.size());
+Table<OpId, std::vector<partition::ExecutePlan>> given_plans(const ir::Graph& graph, const chip::Chip& chip, const std::vector<GivenPlans>& given) {
+  Table<OpId, std::vector<partition::ExecutePlan>> result(graph.ops.size());
   for (const GivenPlans& one : given) {
     bool found = false;
-    for (std::size_t op = 0; op < graph.ops.size(); ++op) {
+    for (const OpId op : graph.ops.ids()) {
       if (graph.ops[op].name == one.op) {
         found = true;
         result[op] = plans_of(graph, graph.ops[op], chip, one);

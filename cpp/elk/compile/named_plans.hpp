@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "elk/base/errors.hpp"
+#include "elk/base/ids.hpp"
 #include "elk/base/key_writer.hpp"
+#include "elk/base/table.hpp"
 #include "elk/chip/chip.hpp"
 #include "elk/ir/graph.hpp"
 #include "elk/partition/plan.hpp"
@@ -34,7 +36,7 @@ struct GivenPlans {
 /// For each op of `graph` the plans that are given for its name, none where it is not named. Throws
 /// InvalidInput of code `kGivenPlan` where no op has a name or a plan breaks a rule, and Infeasible
 /// where one fits no core.
-[[nodiscard]] std::vector<std::vector<partition::ExecutePlan>> given_plans(
+[[nodiscard]] Table<OpId, std::vector<partition::ExecutePlan>> given_plans(
     const ir::Graph& graph, const chip::Chip& chip, const std::vector<GivenPlans>& given);
 
 inline constexpr const char* kGivenPlan = "given_plan";

@@ -1,7 +1,6 @@
 #include "elk/compile/passes.hpp"
 
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -10,8 +9,11 @@
 
 #include "elk/base/errors.hpp"
 #include "elk/base/ids.hpp"
+#include "elk/base/intervals.hpp"
 #include "elk/base/parallel.hpp"
+#include "elk/base/table.hpp"
 #include "elk/compile/aim.hpp"
+#include "elk/compile/compile_tuning.hpp"
 #include "elk/compile/fronts.hpp"
 #include "elk/compile/judge.hpp"
 #include "elk/compile/moved.hpp"
@@ -21,14 +23,12 @@
 namespace elk::compile {
 namespace {
 
-constexpr std::int64_t kIdealWork = 200'000;  // of the ideal's own search, in ops that are timed
-
 /// Distinct tensors of an op in order of first operand, as a footprint lists them.
-std::vector<std::int32_t> distinct_tensors(const ir::Op& op) {
-  std::vector<std::int32_t> result;
+std::vector<TensorId> distinct_tensors(const ir::Op& op) {
+  std::vector<TensorId> result;
   for (const ir::Operand& operand : op.operands) {
     bool seen = false;
-    for (const std::int32_t tensor : result) {
+    for (const TensorId tensor : result) {
       seen = seen || tensor == operand.tensor;
     }
     if (!seen) {
@@ -38,28 +38,28 @@ std::vector<std::int32_t> distinct_tensors(const ir::Op& op) {
   return result;
 }
 
-PlannedOp planned(const schedule::Problem& problem, std::int32_t op, const schedule::Choice& choice,
+PlannedOp planned(const schedule::Problem& problem, OpId op, const schedule::Choice& choice,
                   const schedule::InPlace& in_place) {
   PlannedOp result{.option = problem.option(op, choice),
                    .state = problem.state(op, choice),
                    .has_preload = problem.is_loaded(op),
-                   .front = problem.front_of()[static_cast<std::size_t>(op)],
+                   .front = problem.front_of()[op],
                    .choice = choice.option};
   cost::PlanOption& option = result.option;
   option.gather = in_place.gather;
   option.time = option.gather.time + option.compute + option.shift.time + option.reduce.time;
   option.exchange = option.gather.bytes + option.shift.bytes + option.reduce.bytes;
-  option.footprint.tensors = distinct_tensors(problem.graph().ops[static_cast<std::size_t>(op)]);
+  option.footprint.tensors = distinct_tensors(problem.graph().ops[op]);
   return result;
 }
 
-schedule::Span span(const cost::Interval& interval) {
+Interval<Picoseconds> span(const Interval<Seconds>& interval) {
   return {.begin = to_picoseconds(interval.begin), .end = to_picoseconds(interval.end)};
 }
 
 schedule::Forecast forecast(const schedule::Problem& problem, const cost::TimelineResult& times) {
   schedule::Forecast result{.ops = {}, .stores = {}, .total = to_picoseconds(times.total)};
-  for (std::size_t i = 0; i < times.executes.size(); ++i) {
+  for (const OpId i : times.executes.ids()) {
     result.ops.push_back({.preload = span(times.preloads[i]), .execute = span(times.executes[i])});
   }
   const std::vector<ir::Store> stores = schedule::stores(problem);
@@ -94,9 +94,8 @@ void fill_ideal(const schedule::Problem& problem, const schedule::Ideal& ideal, 
   plan.policy = schedule::Policy::Ideal;
   plan.origin = schedule::Policy::Ideal;
   plan.schedule = ideal.schedule;
-  for (std::int32_t op = 0; op < problem.op_count(); ++op) {
-    const auto at = static_cast<std::size_t>(op);
-    plan.ops.push_back(planned(problem, op, ideal.schedule.ops[at], ideal.in_place[at]));
+  for (const OpId op : first_ids<OpId>(problem.op_count())) {
+    plan.ops.push_back(planned(problem, op, ideal.schedule.ops[op], ideal.in_place[op]));
   }
   plan.program.code =
       program::issue(problem.graph(), ideal.schedule.preload_order, ideal.schedule.issued_before);
@@ -106,11 +105,10 @@ void fill_ideal(const schedule::Problem& problem, const schedule::Ideal& ideal, 
 
 /// The plan of what was found, whose program is checked while it is counted what it moves.
 void fill_found(const schedule::Problem& problem, schedule::Found found, int threads, Plan& plan) {
-  for (std::int32_t op = 0; op < problem.op_count(); ++op) {
-    const auto at = static_cast<std::size_t>(op);
-    plan.ops.push_back(planned(problem, op, found.schedule.ops[at], found.in_place[at]));
+  for (const OpId op : first_ids<OpId>(problem.op_count())) {
+    plan.ops.push_back(planned(problem, op, found.schedule.ops[op], found.in_place[op]));
   }
-  std::vector<Moved> bytes;
+  Table<OpId, Moved> bytes;
   parallel_for_index(2, threads, [&](std::size_t job) {
     if (job == 0) {
       refuse_unsound(problem.graph(), problem.chip(), found.program);
@@ -118,7 +116,7 @@ void fill_found(const schedule::Problem& problem, schedule::Found found, int thr
       bytes = moved(problem.graph(), problem.chip(), found.program, threads);
     }
   });
-  for (std::size_t op = 0; op < plan.ops.size(); ++op) {
+  for (const OpId op : plan.ops.ids()) {
     cost::PlanOption& option = plan.ops[op].option;
     option.gather.bytes = bytes[op].gather;
     option.exchange = option.gather.bytes + option.shift.bytes + option.reduce.bytes;
@@ -192,8 +190,8 @@ void Passes::search_to(const schedule::SearchOptions& asked) {
 
 Compiled Passes::made(schedule::Problem& problem, schedule::Found found,
                       const Options& options) const {
-  const schedule::Ideal ideal = schedule::ideal(problem, *alone_, found.considered,
-                                                {.most = kIdealWork, .threads = options.threads});
+  const schedule::Ideal ideal = schedule::ideal(
+      problem, *alone_, found.considered, {.most = tuning::kIdealWork, .threads = options.threads});
   Plan plan{.policy = options.policy,
             .shard = {},
             .ops = {},

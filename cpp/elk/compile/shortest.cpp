@@ -8,26 +8,17 @@
 #include <utility>
 
 #include "elk/base/errors.hpp"
+#include "elk/compile/compile_tuning.hpp"
 
 namespace elk::compile {
 namespace {
-
-/// How far a plan may be below the estimate of its sharding.
-constexpr double kOverestimate = 1.5;
-
-/// How far the estimate of a pooled plan may be above that of the fastest sharding: both err alike.
-constexpr double kPooledOverestimate = 1.1;
-
-/// How far a pooled plan of the policy below may be above a plan that the pooled plan of one which
-/// takes effort may beat.
-constexpr double kImproved = 1.1;
 
 bool is_below(Picoseconds time, double factor, Picoseconds other) {
   return static_cast<double>(time.value) < factor * static_cast<double>(other.value);
 }
 
 bool may_win(const shard::Sharding& sharding, Picoseconds best) {
-  return sharding.least < best && is_below(sharding.time, kOverestimate, best);
+  return sharding.least < best && is_below(sharding.time, tuning::kOverestimate, best);
 }
 
 /// One way to run the model on the pod.
@@ -124,7 +115,8 @@ class Contest {
   /// Whether `policy`, which has found `best`, tries all cores as one machine: one that takes
   /// effort looks first at what the policy below it finds.
   bool may_pool(schedule::Policy policy, Picoseconds best) {
-    if (!is_below(entrants_.pooled.about, kPooledOverestimate, entrants_.proposals.front().time)) {
+    if (!is_below(entrants_.pooled.about, tuning::kPooledOverestimate,
+                  entrants_.proposals.front().time)) {
       return false;
     }
     const std::vector<schedule::Policy> upwards = schedule::policies_to(policy);
@@ -132,7 +124,7 @@ class Contest {
       return true;
     }
     const std::optional<Picoseconds> found = found_by(upwards[upwards.size() - 2], pooled_);
-    return found && is_below(*found, kImproved, best);
+    return found && is_below(*found, tuning::kImproved, best);
   }
 
   const Entrants& entrants_;

@@ -9,7 +9,10 @@
 #include <unordered_map>
 #include <vector>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/base/units.hpp"
+#include "elk/compile/compile_tuning.hpp"
 #include "elk/compile/kept.hpp"
 #include "elk/sim/play/executor.hpp"
 #include "elk/sim/tasks/flow_run.hpp"
@@ -19,25 +22,20 @@ namespace elk::compile {
 
 namespace {
 
-/// The largest machines that are played core by core; on a grid every send takes its way.
-constexpr std::int64_t kMostCores = 10'000;
-constexpr std::int64_t kMostNodes = 256;
-
 /// Times of calls, for the use of one thread.
 sim::TileTimes times(const ir::Graph& graph, const chip::Chip& chip, const tile::TileModel& tiles) {
   const auto known = std::make_shared<std::unordered_map<std::int32_t, tile::TileTimes>>();
-  const auto of = [&graph, &chip, &tiles, known](std::int32_t op) -> tile::TileTimes& {
-    return known->try_emplace(op, graph, graph.ops[static_cast<std::size_t>(op)], chip, tiles)
-        .first->second;
+  const auto of = [&graph, &chip, &tiles, known](OpId op) -> tile::TileTimes& {
+    return known->try_emplace(op.value, graph, graph.ops[op], chip, tiles).first->second;
   };
   return {
       .sub_task =
-          [of](std::int32_t op, std::span<const std::int64_t> size) {
+          [of](OpId op, TableView<AxisId, const std::int64_t> size) {
             return to_picoseconds({of(op).sub_task(size)});
           },
-      .add = [of](std::int32_t op, std::int64_t parts,
+      .add = [of](OpId op, std::int64_t parts,
                   std::int64_t elements) { return to_picoseconds({of(op).add(parts, elements)}); },
-      .copy = [of](std::int32_t op, std::int64_t slices, std::int64_t run,
+      .copy = [of](OpId op, std::int64_t slices, std::int64_t run,
                    std::int64_t bits) { return to_picoseconds({of(op).copy(slices, run, bits)}); }};
 }
 
@@ -57,7 +55,7 @@ std::vector<sim::Run> simulated(const ir::Graph& graph, const chip::Chip& chip,
 }  // namespace
 
 sim::Fidelity fidelity(const chip::Chip& pod) {
-  const std::int64_t most = chip::routed(pod) ? kMostNodes : kMostCores;
+  const std::int64_t most = chip::routed(pod) ? tuning::kMostNodes : tuning::kMostPlayed;
   return chip::total_cores(pod) <= most ? sim::Fidelity::Core : sim::Fidelity::Symmetric;
 }
 

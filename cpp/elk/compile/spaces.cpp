@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include "elk/compile/compile_tuning.hpp"
 #include "elk/compile/judge.hpp"
 #include "elk/compile/simulate.hpp"
 #include "elk/schedule/bound/bounds.hpp"
@@ -10,16 +11,14 @@
 namespace elk::compile {
 namespace {
 
-schedule::Span span(const sim::Span& time) { return {.begin = time.begin, .end = time.end}; }
-
 /// What ran, as a forecast.
 schedule::Forecast forecast(const sim::Run& run) {
   schedule::Forecast result{.ops = {}, .stores = {}, .total = run.total};
   for (const sim::OpRun& op : run.ops) {
-    result.ops.push_back({.preload = span(op.preload), .execute = span(op.execute)});
+    result.ops.push_back({.preload = op.preload, .execute = op.execute});
   }
   for (const sim::StoreRun& store : run.stores) {
-    result.stores.push_back({.tensor = store.tensor, .store = span(store.store)});
+    result.stores.push_back({.tensor = store.tensor, .store = store.store});
   }
   return result;
 }
@@ -46,7 +45,7 @@ constexpr double kToldApart = 0.01;
 bool may_undercut(const Plan& plan, const chip::Chip& pod) {
   const bool apart = fidelity(pod) == sim::Fidelity::Core;
   if (!plan.simulated || (apart && chip::routed(pod))) {
-    return to_seconds(plan.predicted.total).value < kFarApart * plan.bounds.ideal.value;
+    return to_seconds(plan.predicted.total).value < tuning::kFarApart * plan.bounds.ideal.value;
   }
   return plan.simulated->value * (apart ? 1.0 - kToldApart : 1.0) < plan.bounds.ideal.value;
 }

@@ -1,9 +1,10 @@
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <vector>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/chip/chip.hpp"
 #include "elk/compile/compile.hpp"
 #include "elk/ir/graph.hpp"
@@ -12,15 +13,11 @@
 
 namespace elk::compile {
 
-/// The share of all SRAM above which what an op reads from HBM is large. Of two such ops in a row
-/// the second has no room to be loaded beside the first.
-constexpr double kLargeShare = 0.4;
-
 /// `graph` with its large ops in waves of at most `share` of the SRAM of `machine` each; nothing
 /// where no op is so large, can be cut, or where large ops read little of all that is read. `split`
 /// has of each op the axis that is cut over chips, or -1; it is empty where none is.
 [[nodiscard]] std::optional<ir::InWaves> large_in_waves(const ir::Graph& graph,
-                                                        const std::vector<std::int32_t>& split,
+                                                        const Table<OpId, AxisId>& split,
                                                         const chip::Chip& machine, double share);
 
 /// What one chip computes under `waves`, if it computes `one` without them.

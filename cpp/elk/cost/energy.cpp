@@ -1,8 +1,6 @@
 #include "elk/cost/energy.hpp"
 
 #include <cstddef>
-#include <cstdint>
-#include <vector>
 
 #include "elk/base/errors.hpp"
 #include "elk/base/ids.hpp"
@@ -72,7 +70,7 @@ double EnergyForecast::bring(const PlanOption& option, const PreloadState& state
 }
 
 double EnergyForecast::store(const ir::Store& store) const {
-  const double bytes = as_double(ir::bytes(graph_.tensors[subscript(store.tensor)]));
+  const double bytes = as_double(ir::bytes(graph_.tensors[store.tensor]));
   return chip_.hbm ? loaded(bytes) + (bytes * each_.pj_per_hbm_byte) : 0.0;
 }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "elk/base/ids.hpp"
+
 namespace elk::cost {
 namespace {
 
@@ -20,8 +22,8 @@ inline void Forecaster::end_head() {
   if (head < 0) {
     result_.stores[static_cast<std::size_t>(-1 - head)].end = {now_};
   } else {
-    result_.preloads[static_cast<std::size_t>(head)].end = {now_};
-    done_[static_cast<std::size_t>(head)] = 1;
+    result_.preloads[OpId{head}].end = {now_};
+    done_[OpId{head}] = 1;
   }
   free_since_ = now_;
   started_ = false;
@@ -43,8 +45,8 @@ inline void Forecaster::start_head() {
     load = &timeline_.write_backs[store].load;
     remaining_ = load->time.value;
   } else {
-    result_.preloads[static_cast<std::size_t>(head)].begin = {now_};
-    load = &timeline_.loads[static_cast<std::size_t>(head)];
+    result_.preloads[OpId{head}].begin = {now_};
+    load = &timeline_.loads[OpId{head}];
     remaining_ = load->time.value * sharing_.slowness;
   }
   const double share = load->share;
@@ -77,7 +79,7 @@ inline void Forecaster::finish_head() {
   end_head();
 }
 
-inline void Forecaster::wait_for_preload(std::size_t op) {
+inline void Forecaster::wait_for_preload(OpId op) {
   while (done_[op] == 0 && head_ < queue_.size()) {
     finish_head();
   }
@@ -179,7 +181,7 @@ const TimelineResult& Forecaster::forecast(const Timeline& timeline, const Shari
   sharing_ = sharing;
   reset();
   std::size_t store = 0;
-  for (std::size_t op = 0; op < timeline.works.size(); ++op) {
+  for (const OpId op : timeline.works.ids()) {
     issue_preloads(static_cast<std::size_t>(timeline.issued_before[op]));
     if (timeline.loads[op].time.value > 0.0) {
       wait_for_preload(op);
@@ -187,8 +189,7 @@ const TimelineResult& Forecaster::forecast(const Timeline& timeline, const Shari
     result_.executes[op].begin = {now_};
     run(timeline.works[op]);
     result_.executes[op].end = {now_};
-    while (store < timeline.write_backs.size() &&
-           timeline.write_backs[store].op == static_cast<std::int32_t>(op)) {
+    while (store < timeline.write_backs.size() && timeline.write_backs[store].op == op) {
       queue_.push_back(-1 - static_cast<std::int32_t>(store));
       ++store;
     }

@@ -6,6 +6,9 @@
 #include <span>
 #include <vector>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/intervals.hpp"
+#include "elk/base/table.hpp"
 #include "elk/base/units.hpp"
 #include "elk/cost/exchange/link_use.hpp"
 
@@ -43,18 +46,18 @@ struct Load {
 };
 
 struct WriteBack {
-  std::int32_t op;  // issued right after its execute
-  std::int32_t tensor;
+  OpId op;  // issued right after its execute
+  TensorId tensor;
   Load load;
 };
 
 /// A whole program with the time of every part of it alone on the chip.
 struct Timeline {
-  std::span<const Work> works;  // per op
-  std::span<const Load> loads;  // per op; zero time: nothing is preloaded
-  std::span<const std::int32_t> preload_order;
-  std::span<const std::int32_t> issued_before;  // per op: preloads issued before its execute
-  std::span<const WriteBack> write_backs;       // by op
+  TableView<OpId, const Work> works;  // per op
+  TableView<OpId, const Load> loads;  // per op; zero time: nothing is preloaded
+  std::span<const OpId> preload_order;
+  TableView<OpId, const std::int32_t> issued_before;  // per op: preloads issued before its execute
+  std::span<const WriteBack> write_backs;             // by op
 };
 
 /// What shapes contention on a chip.
@@ -65,15 +68,10 @@ struct Sharing {
   bool regions = false;   // whether exchanges and preloads meet region by region, as on a grid
 };
 
-struct Interval {
-  Seconds begin;
-  Seconds end;
-};
-
 struct TimelineResult {
-  std::vector<Interval> preloads;  // per op
-  std::vector<Interval> executes;  // per op
-  std::vector<Interval> stores;    // as `write_backs`
+  Table<OpId, Interval<Seconds>> preloads;  // per op
+  Table<OpId, Interval<Seconds>> executes;  // per op
+  std::vector<Interval<Seconds>> stores;    // as `write_backs`
   Seconds total;
 };
 
@@ -109,10 +107,10 @@ class Forecaster {
   void reset();
   void issue_preloads(std::size_t upto) {
     for (; issued_ < upto; ++issued_) {
-      queue_.push_back(timeline_.preload_order[issued_]);
+      queue_.push_back(timeline_.preload_order[issued_].value);
     }
   }
-  void wait_for_preload(std::size_t op);
+  void wait_for_preload(OpId op);
   void run(const Work& work);
   bool run_beside_one_load(const Work& work);
   void run_moving(const Moving& moving);
@@ -133,7 +131,7 @@ class Forecaster {
   TimelineResult result_;
   std::vector<std::int32_t>
       queue_;  // ops whose preloads, and -1 - stores that the HBM goes through
-  std::vector<std::int8_t> done_;
+  Table<OpId, std::int8_t> done_;
   std::size_t issued_ = 0;
   std::size_t head_ = 0;
   double now_ = 0.0;

@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/base/units.hpp"
 #include "elk/cost/exchange/exchange.hpp"
 #include "elk/partition/collective.hpp"
@@ -12,16 +14,16 @@ namespace elk::cost {
 
 /// A preload state of the whole op: one divisor for each operand (design 3.4).
 struct PreloadState {
-  std::vector<std::int64_t> divisor;  // per operand; 0: not from HBM
-  Bytes space;                        // per core, from issue to execute
-  Bytes link;                         // per core, received from HBM
-  std::int64_t hbm_bytes;             // over all chips
-  std::int64_t chip_hbm_bytes;        // of the busiest chip
-  Seconds hbm_time;                   // of the busiest chip, latency aside
-  Seconds time;                       // max(hbm_time, link / rate)
-  Seconds wire;                       // of that, in which the busiest port or link carries data
-  Exchange distribute;                // the rest, fetched from peers at the execute
-  LinkUse use = kEverywhere;          // of a grid, by the preload
+  Table<OperandId, std::int64_t> divisor;  // per operand; 0: not from HBM
+  Bytes space;                             // per core, from issue to execute
+  Bytes link;                              // per core, received from HBM
+  std::int64_t hbm_bytes;                  // over all chips
+  std::int64_t chip_hbm_bytes;             // of the busiest chip
+  Seconds hbm_time;                        // of the busiest chip, latency aside
+  Seconds time;                            // max(hbm_time, link / rate)
+  Seconds wire;               // of that, in which the busiest port or link carries data
+  Exchange distribute;        // the rest, fetched from peers at the execute
+  LinkUse use = kEverywhere;  // of a grid, by the preload
 };
 
 /// One way to run an op, with its cost alone on the chip.

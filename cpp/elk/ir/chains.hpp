@@ -4,6 +4,8 @@
 #include <optional>
 #include <vector>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/ir/graph.hpp"
 
 namespace elk::ir {
@@ -11,8 +13,8 @@ namespace elk::ir {
 /// Ops that go wave by wave together: each does its part of them all before the next wave begins.
 struct Chain {
   struct Link {
-    std::int32_t op;
-    std::int32_t axis;  // the parallel axis that waves cut
+    OpId op;
+    AxisId axis;  // the parallel axis that waves cut
 
     friend bool operator==(const Link&, const Link&) = default;
   };
@@ -31,12 +33,12 @@ struct Chain {
 ///
 /// Of each op the axis in `taken` (-1: none; empty: of no op) is cut already, over chips.
 /// No chain makes what leaves the graph, is stored, moves between chips or picks: that stays whole.
-[[nodiscard]] std::vector<Chain> chains(const Graph& graph, const std::vector<char>& heavy,
-                                        const std::vector<std::int32_t>& taken = {});
+[[nodiscard]] std::vector<Chain> chains(const Graph& graph, const Table<OpId, char>& heavy,
+                                        const Table<OpId, AxisId>& taken = {});
 
 /// The dimension of a tensor that an op makes along which its parts along `axis` follow each other.
 /// Empty if the axis indexes it in another way.
-[[nodiscard]] std::optional<std::int32_t> made_along(const Graph& graph, const Op& op,
-                                                     const Operand& made, std::int32_t axis);
+[[nodiscard]] std::optional<DimId> made_along(const Graph& graph, const Op& op, const Operand& made,
+                                              AxisId axis);
 
 }  // namespace elk::ir

@@ -14,7 +14,9 @@
 #include <vector>
 
 #include "elk/base/errors.hpp"
+#include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
+#include "elk/base/table.hpp"
 #include "elk/base/text.hpp"
 
 namespace elk::ir {
@@ -78,7 +80,7 @@ class OpChecker {
       throw InvalidInput(
           text(where("the axes"), " must be at most ", kMaxAxes, ", got ", op_.axes.size()));
     }
-    std::vector<std::int64_t> sizes(op_.axes.size());
+    Table<AxisId, std::int64_t> sizes(op_.axes.size());
     std::ranges::transform(op_.axes, sizes.begin(), &Axis::size);
     check_elements(sizes, [&] { return where("the axes"); });
     if (op_.flops < 0) {
@@ -121,16 +123,16 @@ class OpChecker {
   }
 
   void check_operand(const Operand& operand) const {
-    if (!within(operand.tensor, graph_.tensors.size())) {
+    if (!within(operand.tensor.value, graph_.tensors.size())) {
       throw InvalidInput(text(where("an operand's tensor"), " must be in the graph, got ",
                               operand.tensor, " of ", graph_.tensors.size()));
     }
-    const Tensor& tensor = graph_.tensors[static_cast<std::size_t>(operand.tensor)];
+    const Tensor& tensor = graph_.tensors[operand.tensor];
     if (operand.dims.size() != tensor.shape.size()) {
       throw InvalidInput(text(where("operand '"), tensor.name, "' must have one dim for each of ",
                               tensor.shape.size(), " sizes, got ", operand.dims.size()));
     }
-    for (std::size_t d = 0; d < operand.dims.size(); ++d) {
+    for (const DimId d : operand.dims.ids()) {
       check_dim(operand.dims[d], tensor, d);
     }
     if (operand.indirect) {
@@ -138,7 +140,7 @@ class OpChecker {
     }
   }
 
-  void check_dim(const Dim& dim, const Tensor& tensor, std::size_t d) const {
+  void check_dim(const Dim& dim, const Tensor& tensor, DimId d) const {
     const auto what = [&] { return where(text("dim ", d, " of '", tensor.name, "'")); };
     if (dim.axes.size() != dim.coef.size()) {
       throw InvalidInput(text(what(), " must have one coefficient for each axis"));
@@ -150,13 +152,13 @@ class OpChecker {
     const std::int64_t low = dim.offset;
     std::int64_t high = dim.offset;
     for (std::size_t i = 0; i < dim.axes.size(); ++i) {
-      if (!within(dim.axes[i], op_.axes.size())) {
+      if (!within(dim.axes[i].value, op_.axes.size())) {
         throw InvalidInput(text(what(), " names axis ", dim.axes[i], " of ", op_.axes.size()));
       }
       if (dim.coef[i] < 1 || dim.coef[i] > kMaxElements) {
         throw InvalidInput(text(what(), " must have positive coefficients, got ", dim.coef[i]));
       }
-      const std::int64_t steps = op_.axes[static_cast<std::size_t>(dim.axes[i])].size - 1;
+      const std::int64_t steps = op_.axes[dim.axes[i]].size - 1;
       if (steps > 0 && dim.coef[i] > (kMaxElements - std::min(high, kMaxElements)) / steps) {
         throw InvalidInput(text(what(), " must index at most ", kMaxElements, " positions"));
       }
@@ -169,21 +171,20 @@ class OpChecker {
   }
 
   void check_indirect(const Indirect& indirect, const Tensor& tensor) const {
-    const bool found = within(indirect.index, graph_.tensors.size()) &&
-                       within(indirect.dim, tensor.shape.size()) &&
-                       std::ranges::all_of(indirect.axes, [this](std::int32_t axis) {
-                         return within(axis, op_.axes.size());
+    const bool found = within(indirect.index.value, graph_.tensors.size()) &&
+                       within(indirect.dim.value, tensor.shape.size()) &&
+                       std::ranges::all_of(indirect.axes, [this](AxisId axis) {
+                         return within(axis.value, op_.axes.size());
                        });
     if (!found) {
       throw InvalidInput(text(where("the index into '"), tensor.name,
                               "' names a tensor, a dim or axes that are not there"));
     }
     std::int64_t picks = 1;
-    for (const std::int32_t axis : indirect.axes) {
-      picks = std::min(picks, kMaxElements / op_.axes[static_cast<std::size_t>(axis)].size) *
-              op_.axes[static_cast<std::size_t>(axis)].size;
+    for (const AxisId axis : indirect.axes) {
+      picks = std::min(picks, kMaxElements / op_.axes[axis].size) * op_.axes[axis].size;
     }
-    const std::int64_t most = std::max(picks, tensor.shape[static_cast<std::size_t>(indirect.dim)]);
+    const std::int64_t most = std::max(picks, tensor.shape[indirect.dim]);
     if (!(indirect.expected_picks >= 0.0 && indirect.expected_picks <= static_cast<double>(most))) {
       throw InvalidInput(text(where("the index into '"), tensor.name, "' must pick from 0 to ",
                               most, " positions, got ", indirect.expected_picks));
@@ -208,9 +209,9 @@ void check_names(const Graph& graph) {
 }
 
 /// Marks what `op` makes in `made`, after all that it reads was there.
-void check_order(const Graph& graph, const Op& op, std::vector<char>& made) {
+void check_order(const Graph& graph, const Op& op, Table<TensorId, char>& made) {
   for (const Operand& operand : op.operands) {
-    const auto t = static_cast<std::size_t>(operand.tensor);
+    const auto t = operand.tensor;
     if (operand.access == Access::Write) {
       if (made[t] != 0) {
         throw InvalidInput(text("op '", op.name, "' writes '", graph.tensors[t].name,
@@ -225,16 +226,16 @@ void check_order(const Graph& graph, const Op& op, std::vector<char>& made) {
 }
 
 /// What is there before the first op: all that no op writes.
-std::vector<char> given(const Graph& graph) {
-  std::vector<char> made(graph.tensors.size());
-  for (std::size_t t = 0; t < made.size(); ++t) {
+Table<TensorId, char> given(const Graph& graph) {
+  Table<TensorId, char> made(graph.tensors.size());
+  for (const TensorId t : made.ids()) {
     const Home home = graph.tensors[t].home;
     made[t] = home == Home::Weight || home == Home::State || home == Home::Input ? 1 : 0;
   }
   for (const Op& op : graph.ops) {
     for (const Operand& operand : op.operands) {
       if (operand.access == Access::Write) {
-        made[static_cast<std::size_t>(operand.tensor)] = 0;
+        made[operand.tensor] = 0;
       }
     }
   }
@@ -243,24 +244,24 @@ std::vector<char> given(const Graph& graph) {
 
 void check_positions(const Graph& graph) {
   for (const Store& store : graph.stores) {
-    if (!within(store.tensor, graph.tensors.size()) || !within(store.op, graph.ops.size())) {
+    if (!within(store.tensor.value, graph.tensors.size()) ||
+        !within(store.op.value, graph.ops.size())) {
       throw InvalidInput(text("a store names tensor ", store.tensor, " of op ", store.op,
                               ", which are not in the graph"));
     }
-    const std::vector<Operand>& operands = graph.ops[static_cast<std::size_t>(store.op)].operands;
+    const Table<OperandId, Operand>& operands = graph.ops[store.op].operands;
     if (std::ranges::none_of(operands, [&](const Operand& operand) {
           return operand.tensor == store.tensor && operand.access == Access::Write;
         })) {
-      throw InvalidInput(text("a store names tensor '",
-                              graph.tensors[static_cast<std::size_t>(store.tensor)].name,
+      throw InvalidInput(text("a store names tensor '", graph.tensors[store.tensor].name,
                               "', which op ", store.op, " does not write"));
     }
     if (store.run < Bytes{1}) {
       throw InvalidInput(text("a store's run must be positive, got ", store.run.value, " bytes"));
     }
   }
-  for (const std::int32_t output : graph.outputs) {
-    if (!within(output, graph.tensors.size())) {
+  for (const TensorId output : graph.outputs) {
+    if (!within(output.value, graph.tensors.size())) {
       throw InvalidInput(text("output ", output, " is not in the graph"));
     }
   }
@@ -289,13 +290,13 @@ std::int64_t elements(const Tensor& tensor) {
 
 Bytes bytes(const Tensor& tensor) { return {ceil_div(elements(tensor) * bits(tensor.dtype), 8)}; }
 
-Op instantiate(const Op& pattern, std::string name, std::span<const std::int32_t> tensors) {
-  const auto at = [&](std::int32_t position) {
-    if (!within(position, tensors.size())) {
+Op instantiate(const Op& pattern, std::string name, TableView<TensorId, const TensorId> tensors) {
+  const auto at = [&](TensorId position) {
+    if (!within(position.value, tensors.size())) {
       throw InvalidInput(
           text("op '", name, "' needs ", position + 1, " tensors, got ", tensors.size()));
     }
-    return tensors[static_cast<std::size_t>(position)];
+    return tensors[position];
   };
   Op op = pattern;
   for (Operand& operand : op.operands) {
@@ -319,7 +320,7 @@ void validate(const Graph& graph) {
   for (const Op& op : graph.ops) {
     OpChecker(graph, op).check();
   }
-  std::vector<char> made = given(graph);
+  Table<TensorId, char> made = given(graph);
   for (const Op& op : graph.ops) {
     check_order(graph, op, made);
   }

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/base/units.hpp"
 
 namespace elk::ir {
@@ -81,7 +83,7 @@ struct Axis {
 /// where an index tensor says, `Operand::indirect`). A dimension of size one with an axis is a
 /// guard: the operand is read only where the axis has the value that makes the index zero.
 struct Dim {
-  std::vector<std::int32_t> axes;
+  std::vector<AxisId> axes;
   std::vector<std::int64_t> coef;
   std::int64_t offset;
 
@@ -90,18 +92,18 @@ struct Dim {
 
 /// A dimension picked by the values of another tensor: `count` axes say how many picks there are.
 struct Indirect {
-  std::int32_t index;              // position in Graph::tensors
-  std::int32_t dim;                // which dimension of the operand is picked
-  std::vector<std::int32_t> axes;  // product of their sizes = picks (capped by the dimension)
-  double expected_picks;           // expected distinct picks over the whole op
+  TensorId index;            // position in Graph::tensors
+  DimId dim;                 // which dimension of the operand is picked
+  std::vector<AxisId> axes;  // product of their sizes = picks (capped by the dimension)
+  double expected_picks;     // expected distinct picks over the whole op
 
   friend bool operator==(const Indirect&, const Indirect&) = default;
 };
 
 struct Operand {
-  std::int32_t tensor;  // position in Graph::tensors
+  TensorId tensor;  // position in Graph::tensors
   Access access;
-  std::vector<Dim> dims;  // one for each dimension of the stored tensor
+  Table<DimId, Dim> dims;  // one for each dimension of the stored tensor
   std::optional<Indirect> indirect;
   bool spilled;
   std::int32_t input = -1;  // which ONNX input or output: parts of one value share it (a state and
@@ -113,7 +115,7 @@ struct Operand {
 struct Tensor {
   std::string name;
   DType dtype;
-  std::vector<std::int64_t> shape;
+  Table<DimId, std::int64_t> shape;
   Home home;
 
   friend bool operator==(const Tensor&, const Tensor&) = default;
@@ -168,9 +170,9 @@ struct Op {
   std::vector<std::int64_t> params;
   DType compute;
   DType accumulate;
-  std::vector<Axis> axes;
-  std::vector<Operand> operands;  // reads first, then exactly one or more writes
-  std::int64_t flops;             // of the whole op
+  Table<AxisId, Axis> axes;
+  Table<OperandId, Operand> operands;  // reads first, then exactly one or more writes
+  std::int64_t flops;                  // of the whole op
   // NOLINTBEGIN(readability-redundant-member-init): GCC wants it where they are left out.
   std::vector<double> scalars{};
   std::vector<std::int32_t> constants{};
@@ -181,21 +183,21 @@ struct Op {
 
 /// Rows written back to HBM after the execute of `op`: new rows of a KV cache (design 2.4).
 struct Store {
-  std::int32_t tensor;  // whose bytes are written
-  std::int32_t op;      // the op that makes it
-  Bytes run;            // contiguous bytes at the destination
+  TensorId tensor;  // whose bytes are written
+  OpId op;          // the op that makes it
+  Bytes run;        // contiguous bytes at the destination
 
   friend bool operator==(const Store&, const Store&) = default;
 };
 
 /// Ops [begin, begin + period * count) are `count` times the same `period` ops (design 2.5).
 struct Repeat {
-  std::int32_t begin;
+  OpId begin;
   std::int32_t period;
   std::int32_t count;
 
   /// The op of the first period that stands where `op` does, or `op` itself if it stands outside.
-  [[nodiscard]] std::int32_t first_like(std::int32_t op) const {
+  [[nodiscard]] OpId first_like(OpId op) const {
     const bool repeated = op >= begin && op < begin + (period * count);
     return repeated ? begin + ((op - begin) % period) : op;
   }
@@ -205,11 +207,11 @@ struct Repeat {
 
 struct Graph {
   std::string name;
-  std::vector<Tensor> tensors;
-  std::vector<Op> ops;  // in execution order
+  Table<TensorId, Tensor> tensors;
+  Table<OpId, Op> ops;  // in execution order
   std::vector<Store> stores;
   std::optional<Repeat> repeat;
-  std::vector<std::int32_t> outputs;  // tensors that leave the graph
+  std::vector<TensorId> outputs;  // tensors that leave the graph
 };
 
 /// Refuses a graph that later layers could not trust: positions out of range, dims that do not
@@ -219,22 +221,22 @@ void validate(const Graph& graph);
 /// `pattern` as an op called `name`: its operand and index positions, which count from zero in
 /// `tensors`, become the tensors found there. Models repeat few patterns many times.
 [[nodiscard]] Op instantiate(const Op& pattern, std::string name,
-                             std::span<const std::int32_t> tensors);
+                             TableView<TensorId, const TensorId> tensors);
 
 /// The longest periodic run of structurally equal ops, by signature and by how tensors connect
 /// them, never by name. Empty if nothing repeats at least twice.
 [[nodiscard]] std::optional<Repeat> find_repeat(const Graph& graph);
-/// The same where only ops of one of `kinds` may be like each other: a number for each op, the same
-/// for none but equal ops.
+/// The longest periodic run in which only ops of one of `kinds` may be like each other: a number
+/// for each op, equal for none but equal ops.
 [[nodiscard]] std::optional<Repeat> find_repeat(const Graph& graph,
-                                                std::vector<std::int32_t> kinds);
+                                                const Table<OpId, std::int32_t>& kinds);
 
 /// The op of the first equal layer that stands where `op` does in its own, or `op` itself.
-[[nodiscard]] inline std::int32_t first_like(const Graph& graph, std::int32_t op) {
+[[nodiscard]] inline OpId first_like(const Graph& graph, OpId op) {
   return graph.repeat ? graph.repeat->first_like(op) : op;
 }
 
 /// For each op the first op with the same axes, expressions, dtypes, shapes and homes.
-[[nodiscard]] std::vector<std::int32_t> equal_ops(const Graph& graph);
+[[nodiscard]] Table<OpId, OpId> equal_ops(const Graph& graph);
 
 }  // namespace elk::ir

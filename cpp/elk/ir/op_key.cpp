@@ -1,7 +1,6 @@
 #include "elk/ir/op_key.hpp"
 
 #include <algorithm>
-#include <cstdint>
 #include <utility>
 #include <vector>
 
@@ -37,12 +36,12 @@ class OperandWriter {
   }
 
  private:
-  void tensor(std::int32_t number) {
+  void tensor(TensorId number) {
     const auto found = std::find(named_.begin(), named_.end(), number);
     out_.add(found - named_.begin());
     if (found == named_.end()) {
       named_.push_back(number);
-      const Tensor& tensor = graph_.tensors[subscript(number)];
+      const Tensor& tensor = graph_.tensors[number];
       out_.add(tensor.dtype);
       out_.add(tensor.home);
       out_.add(tensor.shape);
@@ -51,7 +50,7 @@ class OperandWriter {
 
   const Graph& graph_;
   KeyWriter& out_;
-  std::vector<std::int32_t> named_;
+  std::vector<TensorId> named_;
 };
 
 }  // namespace

@@ -10,16 +10,14 @@
 #include <utility>
 #include <vector>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/ir/graph.hpp"
+#include "elk/ir/ir_tuning.hpp"
 
 namespace elk::ir {
 
 namespace {
-
-/// Occurrences of one class of ops whose distances are tried as periods.
-constexpr std::size_t kDistances = 8;
-/// Periods tried, the most frequent distances first.
-constexpr std::size_t kPeriods = 128;
 
 void mix(std::size_t& seed, std::size_t value) {
   seed ^= value + 0x9e3779b97f4a7c15ULL + (seed << 6U) + (seed >> 2U);
@@ -37,7 +35,7 @@ std::size_t hash_of(const Graph& graph, const Op& op) {
     mix_number(seed, axis.size);
   }
   for (const Operand& operand : op.operands) {
-    const Tensor& tensor = graph.tensors[static_cast<std::size_t>(operand.tensor)];
+    const Tensor& tensor = graph.tensors[operand.tensor];
     mix_number(seed, tensor.home);
     mix_number(seed, tensor.dtype);
     for (const Dim& dim : operand.dims) {
@@ -55,9 +53,7 @@ bool same_tensor(const Tensor& a, const Tensor& b) {
 }
 
 bool same_operand(const Graph& graph, const Operand& a, const Operand& b) {
-  const auto tensor = [&](std::int32_t t) -> const Tensor& {
-    return graph.tensors[static_cast<std::size_t>(t)];
-  };
+  const auto tensor = [&](TensorId t) -> const Tensor& { return graph.tensors[t]; };
   if (a.access != b.access || a.dims != b.dims || a.spilled != b.spilled || a.input != b.input ||
       !same_tensor(tensor(a.tensor), tensor(b.tensor)) ||
       a.indirect.has_value() != b.indirect.has_value()) {
@@ -84,38 +80,37 @@ bool same_op(const Graph& graph, const Op& a, const Op& b) {
 /// One tensor that an op reads: how many ops before it was made or, where no op makes it, read last
 /// (0: never).
 struct Link {
-  std::int32_t tensor;
-  std::int32_t distance;
+  TensorId tensor;
+  std::int32_t distance;  // to the op that touched it last; 0: none did
   bool made;
 };
 
 /// The ops of a graph as a sequence in which repeats can be seen.
 struct Sequence {
-  std::vector<std::int32_t> kinds;       // equal numbers: same_op and the same bytes stored
-  std::vector<std::vector<Link>> links;  // of each op, in the order of its reads
+  Table<OpId, std::int32_t> kinds;       // equal numbers: same_op and the same bytes stored
+  Table<OpId, std::vector<Link>> links;  // of each op, in the order of its reads
 };
 
 /// What each op stores, as one number: 0 nothing, else 1 + the contiguous bytes.
-std::vector<std::int64_t> stored_runs(const Graph& graph) {
-  std::vector<std::int64_t> runs(graph.ops.size());
+Table<OpId, std::int64_t> stored_runs(const Graph& graph) {
+  Table<OpId, std::int64_t> runs(graph.ops.size());
   for (const Store& store : graph.stores) {
-    runs[static_cast<std::size_t>(store.op)] += 1 + store.run.value;
+    runs[store.op] += 1 + store.run.value;
   }
   return runs;
 }
 
 /// Where each tensor was made or, where no op makes it, read last; -1 where it was not.
 struct Touches {
-  std::vector<std::int32_t> at;
-  std::vector<char> made;
+  Table<TensorId, OpId> at;
+  Table<TensorId, char> made;
 };
 
-std::vector<Link> links_of(const Op& op, std::int32_t position, Touches& touches) {
+std::vector<Link> links_of(const Op& op, OpId position, Touches& touches) {
   std::vector<Link> links;
-  const auto add = [&](std::int32_t tensor) {
-    const auto t = static_cast<std::size_t>(tensor);
-    const std::int32_t last = touches.at[t];
-    links.push_back({tensor, last < 0 ? 0 : position - last, touches.made[t] != 0});
+  const auto add = [&](TensorId tensor) {
+    const OpId last = touches.at[tensor];
+    links.push_back({tensor, last == OpId::none ? 0 : position - last, touches.made[tensor] != 0});
   };
   for (const Operand& operand : op.operands) {
     if (operand.access == Access::Read) {
@@ -126,7 +121,7 @@ std::vector<Link> links_of(const Op& op, std::int32_t position, Touches& touches
     }
   }
   for (const Operand& operand : op.operands) {
-    const auto t = static_cast<std::size_t>(operand.tensor);
+    const auto t = operand.tensor;
     if (operand.access == Access::Write || touches.made[t] == 0) {
       touches.at[t] = position;
     }
@@ -137,18 +132,18 @@ std::vector<Link> links_of(const Op& op, std::int32_t position, Touches& touches
   return links;
 }
 
-Sequence sequence_of(const Graph& graph, std::vector<std::int32_t> kinds_of_ops) {
-  Sequence out{.kinds = std::move(kinds_of_ops), .links = {}};
-  const std::vector<std::int64_t> runs = stored_runs(graph);
+Sequence sequence_of(const Graph& graph, const Table<OpId, std::int32_t>& kinds_of_ops) {
+  Sequence out{.kinds = {}, .links = {}};
+  const Table<OpId, std::int64_t> runs = stored_runs(graph);
   std::map<std::pair<std::int32_t, std::int64_t>, std::int32_t> kinds;
-  for (std::size_t i = 0; i < out.kinds.size(); ++i) {
+  for (const OpId op : kinds_of_ops.ids()) {
     const auto next = static_cast<std::int32_t>(kinds.size());
-    out.kinds[i] = kinds.try_emplace({out.kinds[i], runs[i]}, next).first->second;
+    out.kinds.push_back(kinds.try_emplace({kinds_of_ops[op], runs[op]}, next).first->second);
   }
-  Touches touches{.at = std::vector<std::int32_t>(graph.tensors.size(), -1),
-                  .made = std::vector<char>(graph.tensors.size(), 0)};
-  for (std::size_t i = 0; i < graph.ops.size(); ++i) {
-    out.links.push_back(links_of(graph.ops[i], static_cast<std::int32_t>(i), touches));
+  Touches touches{.at = Table<TensorId, OpId>(graph.tensors.size(), OpId::none),
+                  .made = Table<TensorId, char>(graph.tensors.size(), 0)};
+  for (const OpId i : graph.ops.ids()) {
+    out.links.push_back(links_of(graph.ops[i], i, touches));
   }
   return out;
 }
@@ -161,8 +156,8 @@ bool same_link(const Link& a, const Link& b, std::size_t period) {
 }
 
 /// Whether op `i` and op `i + period` do the same with the same tensors, seen from where they are.
-bool repeats(const Sequence& sequence, std::size_t i, std::size_t period) {
-  const std::size_t j = i + period;
+bool repeats(const Sequence& sequence, OpId i, std::size_t period) {
+  const OpId j = i + period;
   return sequence.kinds[i] == sequence.kinds[j] &&
          std::ranges::equal(
              sequence.links[i], sequence.links[j],
@@ -171,27 +166,28 @@ bool repeats(const Sequence& sequence, std::size_t i, std::size_t period) {
 
 /// Whether op `i`, in the first period of a run from `begin`, is like op `i + period` but for
 /// what it takes from before the run.
-bool enters(const Sequence& sequence, std::size_t i, std::size_t period, std::size_t begin) {
-  const std::size_t j = i + period;
+bool enters(const Sequence& sequence, OpId i, std::size_t period, OpId begin) {
+  const OpId j = i + period;
   return sequence.kinds[i] == sequence.kinds[j] &&
          std::ranges::equal(
              sequence.links[i], sequence.links[j], [&](const Link& a, const Link& b) {
-               const std::int64_t first = static_cast<std::int64_t>(i) - a.distance;
-               const std::int64_t second = static_cast<std::int64_t>(j) - b.distance;
-               const bool carried = second < static_cast<std::int64_t>(begin + period);
-               const bool outside = a.distance == 0 || first < static_cast<std::int64_t>(begin);
+               const std::int64_t first = std::int64_t{i.value} - a.distance;
+               const std::int64_t second = std::int64_t{j.value} - b.distance;
+               const bool carried = second < static_cast<std::int64_t>(begin.index() + period);
+               const bool outside =
+                   a.distance == 0 || first < static_cast<std::int64_t>(begin.value);
                return same_link(a, b, period) || (outside && carried);
              });
 }
 
 /// The first op of the run whose steady part begins at `steady`: at most one period earlier.
-std::size_t entry(const Sequence& sequence, std::size_t steady, std::size_t period) {
-  const std::size_t first = steady > period ? steady - period : 0;
-  std::size_t begin = steady;
+OpId entry(const Sequence& sequence, OpId steady, std::size_t period) {
+  const OpId first = steady.index() > period ? steady - period : OpId{0};
+  OpId begin = steady;
   while (begin > first && sequence.kinds[begin - 1] == sequence.kinds[begin - 1 + period]) {
     --begin;
   }
-  for (std::size_t i = steady; i-- > begin;) {
+  for (OpId i = steady; i-- > begin;) {
     if (!enters(sequence, i, period, begin)) {
       begin = i + 1;
       i = steady;
@@ -202,12 +198,12 @@ std::size_t entry(const Sequence& sequence, std::size_t steady, std::size_t peri
 
 /// Distances between like ops, the most frequent first; ties go to the shorter.
 std::vector<std::size_t> likely_periods(const Sequence& sequence) {
-  std::unordered_map<std::int32_t, std::vector<std::size_t>> places;
+  std::unordered_map<std::int32_t, std::vector<OpId>> places;
   std::map<std::size_t, std::size_t> votes;
-  for (std::size_t i = 0; i < sequence.kinds.size(); ++i) {
-    std::vector<std::size_t>& seen = places[sequence.kinds[i]];
-    for (std::size_t back = 0; back < std::min(seen.size(), kDistances); ++back) {
-      ++votes[i - seen[seen.size() - 1 - back]];
+  for (const OpId i : sequence.kinds.ids()) {
+    std::vector<OpId>& seen = places[sequence.kinds[i]];
+    for (std::size_t back = 0; back < std::min(seen.size(), tuning::kDistances); ++back) {
+      ++votes[static_cast<std::size_t>(i - seen[seen.size() - 1 - back])];
     }
     seen.push_back(i);
   }
@@ -216,7 +212,7 @@ std::vector<std::size_t> likely_periods(const Sequence& sequence) {
     return std::tie(b.second, a.first) < std::tie(a.second, b.first);
   });
   std::vector<std::size_t> periods;
-  for (std::size_t i = 0; i < std::min(ranked.size(), kPeriods); ++i) {
+  for (std::size_t i = 0; i < std::min(ranked.size(), tuning::kPeriods); ++i) {
     periods.push_back(ranked[i].first);
   }
   return periods;
@@ -225,7 +221,7 @@ std::vector<std::size_t> likely_periods(const Sequence& sequence) {
 struct Candidate {
   std::size_t covered;
   std::size_t period;
-  std::size_t begin;
+  OpId begin;
 };
 
 /// More ops covered is better, then a shorter period, then an earlier begin.
@@ -237,16 +233,16 @@ bool better(const Candidate& a, const Candidate& b) {
 std::optional<Candidate> best_run(const Sequence& sequence, std::size_t period) {
   std::optional<Candidate> best;
   const std::size_t count = sequence.kinds.size();
-  for (std::size_t i = 0; i + period < count; ++i) {
+  for (OpId i{0}; i.index() + period < count; ++i) {
     if (!repeats(sequence, i, period)) {
       continue;
     }
-    std::size_t end = i + 1;
-    while (end + period < count && repeats(sequence, end, period)) {
+    OpId end = i + 1;
+    while (end.index() + period < count && repeats(sequence, end, period)) {
       ++end;
     }
-    const std::size_t begin = entry(sequence, i, period);
-    const std::size_t covered = (end + period - begin) / period * period;
+    const OpId begin = entry(sequence, i, period);
+    const std::size_t covered = (end.index() + period - begin.index()) / period * period;
     const Candidate found{covered, period, begin};
     if (covered >= 2 * period && (!best || better(found, *best))) {
       best = found;
@@ -258,21 +254,19 @@ std::optional<Candidate> best_run(const Sequence& sequence, std::size_t period) 
 
 }  // namespace
 
-std::vector<std::int32_t> equal_ops(const Graph& graph) {
-  std::vector<std::int32_t> first(graph.ops.size());
-  std::unordered_map<std::size_t, std::vector<std::int32_t>> seen;
-  for (std::size_t i = 0; i < graph.ops.size(); ++i) {
-    const auto op = static_cast<std::int32_t>(i);
-    const std::int32_t copied = first_like(graph, op);
-    if (copied != op) {
-      first[i] = first[static_cast<std::size_t>(copied)];
+Table<OpId, OpId> equal_ops(const Graph& graph) {
+  Table<OpId, OpId> first(graph.ops.size());
+  std::unordered_map<std::size_t, std::vector<OpId>> seen;
+  for (const OpId i : graph.ops.ids()) {
+    const OpId copied = first_like(graph, i);
+    if (copied != i) {
+      first[i] = first[copied];
       continue;
     }
-    std::vector<std::int32_t>& alike = seen[hash_of(graph, graph.ops[i])];
-    const auto found = std::ranges::find_if(alike, [&](std::int32_t j) {
-      return same_op(graph, graph.ops[static_cast<std::size_t>(j)], graph.ops[i]);
-    });
-    first[i] = found != alike.end() ? *found : op;
+    std::vector<OpId>& alike = seen[hash_of(graph, graph.ops[i])];
+    const auto found = std::ranges::find_if(
+        alike, [&](OpId j) { return same_op(graph, graph.ops[j], graph.ops[i]); });
+    first[i] = found != alike.end() ? *found : i;
     if (found == alike.end()) {
       alike.push_back(first[i]);
     }
@@ -281,11 +275,15 @@ std::vector<std::int32_t> equal_ops(const Graph& graph) {
 }
 
 std::optional<Repeat> find_repeat(const Graph& graph) {
-  return find_repeat(graph, equal_ops(graph));
+  Table<OpId, std::int32_t> kinds;
+  for (const OpId like : equal_ops(graph)) {
+    kinds.push_back(like.value);
+  }
+  return find_repeat(graph, kinds);
 }
 
-std::optional<Repeat> find_repeat(const Graph& graph, std::vector<std::int32_t> kinds) {
-  const Sequence sequence = sequence_of(graph, std::move(kinds));
+std::optional<Repeat> find_repeat(const Graph& graph, const Table<OpId, std::int32_t>& kinds) {
+  const Sequence sequence = sequence_of(graph, kinds);
   std::optional<Candidate> best;
   for (const std::size_t period : likely_periods(sequence)) {
     const std::optional<Candidate> found = best_run(sequence, period);
@@ -296,7 +294,7 @@ std::optional<Repeat> find_repeat(const Graph& graph, std::vector<std::int32_t> 
   if (!best) {
     return std::nullopt;
   }
-  return Repeat{.begin = static_cast<std::int32_t>(best->begin),
+  return Repeat{.begin = best->begin,
                 .period = static_cast<std::int32_t>(best->period),
                 .count = static_cast<std::int32_t>(best->covered / best->period)};
 }

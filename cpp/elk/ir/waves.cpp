@@ -9,6 +9,7 @@
 
 #include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
+#include "elk/base/table.hpp"
 #include "elk/base/text.hpp"
 
 namespace elk::ir {
@@ -22,19 +23,19 @@ class WaveBuilder {
   InWaves build(std::span<const Chain> chains) {
     result_.graph.name = graph_.name;
     result_.graph.tensors = graph_.tensors;
-    for (std::size_t t = 0; t < graph_.tensors.size(); ++t) {
-      result_.tensor_of.push_back(static_cast<std::int32_t>(t));
-      result_.dim_of.push_back(-1);
+    for (const TensorId t : graph_.tensors.ids()) {
+      result_.tensor_of.push_back(t);
+      result_.dim_of.push_back(DimId::none);
       names_.insert(graph_.tensors[t].name);
     }
-    std::size_t next = 0;
+    OpId next{0};
     for (const Chain& chain : chains) {
-      for (; next < subscript(chain.links.front().op); ++next) {
+      for (; next < chain.links.front().op; ++next) {
         add(next);
       }
       next = add_chain(chain);
     }
-    for (; next < graph_.ops.size(); ++next) {
+    for (; next.index() < graph_.ops.size(); ++next) {
       add(next);
     }
     finish();
@@ -47,18 +48,18 @@ class WaveBuilder {
     std::int64_t length;
   };
   struct Part {
-    std::int32_t tensor;
+    TensorId tensor;
     Stretch stretch;
   };
   struct Parts {
-    std::int32_t dim;
+    DimId dim;
     std::vector<Part> parts;
   };
 
   /// The ops of a chain wave by wave, those among them that need none of it before, others behind;
   /// returns the first op after the chain.
-  std::size_t add_chain(const Chain& chain) {
-    const std::vector<std::size_t> behind = add_before(chain);
+  OpId add_chain(const Chain& chain) {
+    const std::vector<OpId> behind = add_before(chain);
     made_here_.clear();
     const std::int64_t length = ceil_div(chain.length, chain.waves);
     for (std::int64_t begin = 0, wave = 0; begin < chain.length; begin += length, ++wave) {
@@ -66,21 +67,21 @@ class WaveBuilder {
         add_wave(one, {.begin = begin, .length = std::min(length, chain.length - begin)}, wave);
       }
     }
-    for (const std::size_t i : behind) {
+    for (const OpId i : behind) {
       add(i);
     }
-    return subscript(chain.links.back().op) + 1;
+    return chain.links.back().op + 1;
   }
 
   /// The ops among those of a chain that need none of it; returns the others.
-  std::vector<std::size_t> add_before(const Chain& chain) {
-    const std::size_t end = subscript(chain.links.back().op) + 1;
-    std::vector<std::size_t> behind;
-    std::set<std::int32_t> made;  // by the chain, or of what it made
+  std::vector<OpId> add_before(const Chain& chain) {
+    const OpId end = chain.links.back().op + 1;
+    std::vector<OpId> behind;
+    std::set<TensorId> made;  // by the chain, or of what it made
     auto link = chain.links.begin();
-    for (std::size_t i = subscript(chain.links.front().op); i < end; ++i) {
-      const bool member = subscript(link->op) == i;
-      const std::vector<Operand>& operands = graph_.ops[i].operands;
+    for (OpId i = chain.links.front().op; i < end; ++i) {
+      const bool member = link->op == i;
+      const Table<OperandId, Operand>& operands = graph_.ops[i].operands;
       const bool follows = member || std::ranges::any_of(operands, [&](const Operand& operand) {
                              return made.contains(operand.tensor);
                            });
@@ -101,10 +102,10 @@ class WaveBuilder {
   }
 
   void add_wave(const Chain::Link& link, Stretch stretch, std::int64_t wave) {
-    const Op& whole = graph_.ops[subscript(link.op)];
+    const Op& whole = graph_.ops[link.op];
     Op op = whole;
     op.name += text("#", wave);
-    std::int64_t& size = op.axes[subscript(link.axis)].size;
+    std::int64_t& size = op.axes[link.axis].size;
     op.flops = (op.flops / size * stretch.length) + (op.flops % size * stretch.length / size);
     size = stretch.length;
     op.operands.clear();
@@ -116,8 +117,8 @@ class WaveBuilder {
       }
       const bool along = made_here_.contains(operand.tensor);
       const Parts* parts = along ? &parts_.at(operand.tensor) : nullptr;
-      for (std::size_t d = 0; d < operand.dims.size(); ++d) {
-        if (!along || d != subscript(parts->dim)) {  // A part is read from its beginning.
+      for (const DimId d : operand.dims.ids()) {
+        if (!along || d != parts->dim) {  // A part is read from its beginning.
           move(operand.dims[d], link.axis, stretch.begin);
         }
       }
@@ -128,34 +129,33 @@ class WaveBuilder {
         read(op, operand);
       }
     }
-    push(std::move(op), subscript(link.op));
+    push(std::move(op), link.op);
   }
 
   /// Lets `axis` count from `begin` on.
-  static void move(Dim& dim, std::int32_t axis, std::int64_t begin) {
+  static void move(Dim& dim, AxisId axis, std::int64_t begin) {
     for (std::size_t k = 0; k < dim.axes.size(); ++k) {
       dim.offset += dim.axes[k] == axis ? dim.coef[k] * begin : 0;
     }
   }
 
-  std::int32_t make(const Operand& operand, const Chain::Link& link, Stretch stretch,
-                    std::int64_t wave) {
-    const std::int32_t dim =
-        *made_along(graph_, graph_.ops[subscript(link.op)], operand, link.axis);
+  TensorId make(const Operand& operand, const Chain::Link& link, Stretch stretch,
+                std::int64_t wave) {
+    const DimId dim = *made_along(graph_, graph_.ops[link.op], operand, link.axis);
     Parts& parts = parts_.try_emplace(operand.tensor, Parts{.dim = dim, .parts = {}}).first->second;
-    Tensor part = graph_.tensors[subscript(operand.tensor)];
+    Tensor part = graph_.tensors[operand.tensor];
     part.name += text("#", wave);
     while (!names_.insert(part.name).second) {
       part.name += "#";
     }
-    part.shape[subscript(dim)] = stretch.length;
+    part.shape[dim] = stretch.length;
     const auto number = static_cast<std::int32_t>(result_.graph.tensors.size());
     result_.graph.tensors.push_back(std::move(part));
     result_.tensor_of.push_back(operand.tensor);
     result_.dim_of.push_back(dim);
-    parts.parts.push_back({.tensor = number, .stretch = stretch});
+    parts.parts.push_back({.tensor = TensorId{number}, .stretch = stretch});
     made_here_.insert(operand.tensor);
-    return number;
+    return TensorId{number};
   }
 
   /// Adds a read to `op`: of what lies in parts, of those parts of which it touches anything.
@@ -168,11 +168,11 @@ class WaveBuilder {
     for (const Part& part : found->second.parts) {
       Operand own = operand;
       own.tensor = part.tensor;
-      Dim& dim = own.dims[subscript(found->second.dim)];
+      Dim& dim = own.dims[found->second.dim];
       dim.offset -= part.stretch.begin;
       std::int64_t last = dim.offset;
       for (std::size_t k = 0; k < dim.axes.size(); ++k) {
-        last += dim.coef[k] * (op.axes[subscript(dim.axes[k])].size - 1);
+        last += dim.coef[k] * (op.axes[dim.axes[k]].size - 1);
       }
       if (last >= 0 && dim.offset < part.stretch.length) {
         op.operands.push_back(std::move(own));
@@ -181,7 +181,7 @@ class WaveBuilder {
   }
 
   /// An op as it is, reading what lies in parts part by part.
-  void add(std::size_t i) {
+  void add(OpId i) {
     Op op = graph_.ops[i];
     op.operands.clear();
     for (const Operand& operand : graph_.ops[i].operands) {
@@ -190,20 +190,20 @@ class WaveBuilder {
     push(std::move(op), i);
   }
 
-  void push(Op op, std::size_t from) {
+  void push(Op op, OpId from) {
     new_place_[from] = static_cast<std::int32_t>(result_.graph.ops.size());
     result_.graph.ops.push_back(std::move(op));
-    result_.op_of.push_back(static_cast<std::int32_t>(from));
+    result_.op_of.push_back(from);
   }
 
   /// Stores and outputs, and tensors without those that lie in parts only.
   void finish() {
-    std::vector<std::int32_t> moved(result_.graph.tensors.size(), -1);
+    Table<TensorId, std::int32_t> moved(result_.graph.tensors.size(), -1);
     InWaves packed{.graph = {}, .op_of = std::move(result_.op_of), .tensor_of = {}, .dim_of = {}};
     packed.graph = std::move(result_.graph);
-    std::vector<Tensor> tensors;
-    for (std::size_t t = 0; t < moved.size(); ++t) {
-      if (parts_.contains(static_cast<std::int32_t>(t))) {
+    Table<TensorId, Tensor> tensors;
+    for (const TensorId t : moved.ids()) {
+      if (parts_.contains(t)) {
         continue;
       }
       moved[t] = static_cast<std::int32_t>(tensors.size());
@@ -214,19 +214,19 @@ class WaveBuilder {
     packed.graph.tensors = std::move(tensors);
     for (Op& op : packed.graph.ops) {
       for (Operand& operand : op.operands) {
-        operand.tensor = moved[subscript(operand.tensor)];
+        operand.tensor = TensorId{moved[operand.tensor]};
         if (operand.indirect) {
-          operand.indirect->index = moved[subscript(operand.indirect->index)];
+          operand.indirect->index = TensorId{moved[operand.indirect->index]};
         }
       }
     }
     for (Store store : graph_.stores) {
-      store.tensor = moved[subscript(store.tensor)];
-      store.op = new_place_[subscript(store.op)];
+      store.tensor = TensorId{moved[store.tensor]};
+      store.op = OpId{new_place_[store.op]};
       packed.graph.stores.push_back(store);
     }
-    for (const std::int32_t output : graph_.outputs) {
-      packed.graph.outputs.push_back(moved[subscript(output)]);
+    for (const TensorId output : graph_.outputs) {
+      packed.graph.outputs.push_back(TensorId{moved[output]});
     }
     validate(packed.graph);
     packed.graph.repeat = find_repeat(packed.graph);
@@ -234,10 +234,10 @@ class WaveBuilder {
   }
 
   const Graph& graph_;
-  std::vector<std::int32_t> new_place_;
+  Table<OpId, std::int32_t> new_place_;
   std::set<std::string> names_;  // of tensors
-  std::map<std::int32_t, Parts> parts_;
-  std::set<std::int32_t> made_here_;  // of these, what the chain at hand makes
+  std::map<TensorId, Parts> parts_;
+  std::set<TensorId> made_here_;  // of these, what the chain at hand makes
   InWaves result_{.graph = {}, .op_of = {}, .tensor_of = {}, .dim_of = {}};
 };
 

@@ -1,9 +1,10 @@
 #pragma once
 
-#include <cstdint>
 #include <span>
 #include <vector>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/ir/chains.hpp"
 #include "elk/ir/graph.hpp"
 
@@ -12,9 +13,9 @@ namespace elk::ir {
 /// A graph some of whose ops go in waves, and where everything in it comes from.
 struct InWaves {
   Graph graph;
-  std::vector<std::int32_t> op_of;      // of each op: the one that it is (a wave of)
-  std::vector<std::int32_t> tensor_of;  // of each tensor: the one that it is (a part of)
-  std::vector<std::int32_t> dim_of;  // of each tensor: the dimension of which it is a part, or -1
+  std::vector<OpId> op_of;              // of each op: the one that it is (a wave of)
+  Table<TensorId, TensorId> tensor_of;  // of each tensor: the one that it is (a part of)
+  Table<TensorId, DimId> dim_of;  // of each tensor: the dimension of which it is a part, or -1
 };
 
 /// `graph` with every op of a chain as several, `x#0`, `x#1` and so on, one a wave. Each reads its

@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "elk/base/errors.hpp"
+#include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
 #include "elk/base/text.hpp"
 #include "elk/partition/extent.hpp"
@@ -31,7 +32,7 @@ std::vector<Round> deal(std::int64_t part, std::int64_t chips, Way way) {
 }
 
 const ir::Tensor& moved(const ir::Graph& graph, const ir::Operand& operand) {
-  return graph.tensors[static_cast<std::size_t>(operand.tensor)];
+  return graph.tensors[operand.tensor];
 }
 
 bool sums(ir::OpKind kind) {
@@ -81,17 +82,17 @@ std::int64_t chips_of(const ir::Op& op) {
 }
 
 Held held_by_chip(const ir::Graph& graph, const ir::Op& op) {
-  return {.before = ir::bytes(moved(graph, op.operands[0])).value,
-          .after = ir::bytes(moved(graph, op.operands[1])).value};
+  return {.before = ir::bytes(moved(graph, op.operands[OperandId{0}])).value,
+          .after = ir::bytes(moved(graph, op.operands[OperandId{1}])).value};
 }
 
 Held held_by_core(const ir::Graph& graph, const ir::Op& op, const ExecutePlan& plan) {
-  const auto bytes = [&](std::size_t k) {
+  const auto bytes = [&](OperandId k) {
     return element_bytes(held_box(graph, op, k, plan).elements,
                          ir::bits(moved(graph, op.operands[k]).dtype))
         .value;
   };
-  return {.before = bytes(0), .after = bytes(1)};
+  return {.before = bytes(OperandId{0}), .after = bytes(OperandId{1})};
 }
 
 Sum sum_of_core(const ir::Graph& graph, const ir::Op& op, const ExecutePlan& plan) {
@@ -99,7 +100,8 @@ Sum sum_of_core(const ir::Graph& graph, const ir::Op& op, const ExecutePlan& pla
     return {.addends = 0, .elements = 0};
   }
   const std::int64_t chips = chips_of(op);
-  return {.addends = chips - 1, .elements = ceil_div(held_box(graph, op, 0, plan).elements, chips)};
+  return {.addends = chips - 1,
+          .elements = ceil_div(held_box(graph, op, OperandId{0}, plan).elements, chips)};
 }
 
 Bytes addend_space(const ir::Graph& graph, const ir::Op& op, const ExecutePlan& plan) {
@@ -107,8 +109,8 @@ Bytes addend_space(const ir::Graph& graph, const ir::Op& op, const ExecutePlan& 
     return {0};
   }
   const Sum sum = sum_of_core(graph, op, plan);
-  return aligned(
-      element_bytes(sum.addends * sum.elements, ir::bits(moved(graph, op.operands[0]).dtype)));
+  return aligned(element_bytes(sum.addends * sum.elements,
+                               ir::bits(moved(graph, op.operands[OperandId{0}]).dtype)));
 }
 
 std::int64_t cores_of_port(const chip::Chip& chip, std::int64_t cores) {

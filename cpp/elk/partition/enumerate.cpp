@@ -4,14 +4,16 @@
 #include <cstddef>
 #include <utility>
 
+#include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
+#include "elk/base/table.hpp"
 #include "elk/partition/extent.hpp"
 #include "elk/partition/order.hpp"
 
 namespace elk::partition {
 
-std::vector<std::int64_t> distinct_factors(std::int64_t size, std::int64_t limit) {
-  std::vector<std::int64_t> result;
+Table<AxisId, std::int64_t> distinct_factors(std::int64_t size, std::int64_t limit) {
+  Table<AxisId, std::int64_t> result;
   std::int64_t factor = 1;
   while (factor <= limit) {
     result.push_back(factor);
@@ -51,20 +53,20 @@ std::vector<std::int64_t> temporal_factors(std::int64_t tile, std::int64_t share
   return result;
 }
 
-bool rotates(const ir::Op& op, std::size_t operand, std::size_t dim) {
+bool rotates(const ir::Op& op, OperandId operand, DimId dim) {
   const ir::Operand& read = op.operands[operand];
   return read.access == ir::Access::Read && !read.indirect && !ir::is_collective(op.kind) &&
          simple(read.dims[dim]) && divisible(op, read.dims[dim].axes[0]);
 }
 
-std::vector<std::int64_t> paces(const ir::Op& op, const ExecutePlan& plan) {
-  std::vector<std::int64_t> result(op.axes.size(), 0);
-  for (std::size_t i = 0; i < op.operands.size(); ++i) {
-    for (std::size_t dim = 0; dim < plan.temporal[i].size(); ++dim) {
+Table<AxisId, std::int64_t> paces(const ir::Op& op, const ExecutePlan& plan) {
+  Table<AxisId, std::int64_t> result(op.axes.size(), 0);
+  for (const OperandId i : op.operands.ids()) {
+    for (const DimId dim : plan.temporal[i].ids()) {
       if (plan.temporal[i][dim] == 1) {
         continue;
       }
-      const auto axis = static_cast<std::size_t>(op.operands[i].dims[dim].axes[0]);
+      const auto axis = op.operands[i].dims[dim].axes[0];
       const std::int64_t tile = ceil_div(op.axes[axis].size, plan.factors[axis]);
       const std::int64_t part = ceil_div(tile, plan.temporal[i][dim]);
       result[axis] = result[axis] == 0 ? part : std::min(result[axis], part);
@@ -73,25 +75,25 @@ std::vector<std::int64_t> paces(const ir::Op& op, const ExecutePlan& plan) {
   return result;
 }
 
-std::vector<std::int32_t> loop_order(const ir::Graph& graph, const ir::Op& op,
-                                     const ExecutePlan& plan, const chip::Chip& chip) {
+std::vector<AxisId> loop_order(const ir::Graph& graph, const ir::Op& op, const ExecutePlan& plan,
+                               const chip::Chip& chip) {
   const Footprint held = footprint(graph, op, plan, chip);
-  std::vector<std::pair<std::int64_t, std::int32_t>> loops;
-  for (std::size_t axis = 0; axis < op.axes.size(); ++axis) {
+  std::vector<std::pair<std::int64_t, AxisId>> loops;
+  for (const AxisId axis : op.axes.ids()) {
     std::int64_t bytes = 0;
-    for (std::size_t i = 0; i < op.operands.size(); ++i) {
-      for (std::size_t dim = 0; dim < plan.temporal[i].size(); ++dim) {
+    for (const OperandId i : op.operands.ids()) {
+      for (const DimId dim : plan.temporal[i].ids()) {
         const bool here = plan.temporal[i][dim] > 1 && first_like(op, i) == i &&
-                          static_cast<std::size_t>(op.operands[i].dims[dim].axes[0]) == axis;
+                          op.operands[i].dims[dim].axes[0] == axis;
         bytes += here ? held.operand[i].value : 0;
       }
     }
     if (plan.pace[axis] > 0) {
-      loops.emplace_back(-bytes, static_cast<std::int32_t>(axis));
+      loops.emplace_back(-bytes, static_cast<std::int32_t>(axis.value));
     }
   }
   std::sort(loops.begin(), loops.end());
-  std::vector<std::int32_t> order;
+  std::vector<AxisId> order;
   order.reserve(loops.size());
   for (const auto& loop : loops) {
     order.push_back(loop.second);
@@ -100,26 +102,24 @@ std::vector<std::int32_t> loop_order(const ir::Graph& graph, const ir::Op& op,
 }
 
 std::optional<ExecutePlan> complete_plan(const ir::Graph& graph, const ir::Op& op,
-                                         std::vector<std::int64_t> factors,
-                                         std::vector<std::vector<std::int64_t>> temporal,
+                                         Table<AxisId, std::int64_t> factors,
+                                         Table<OperandId, Table<DimId, std::int64_t>> temporal,
                                          const chip::Chip& chip) {
   ExecutePlan plan{.factors = std::move(factors),
                    .temporal = std::move(temporal),
-                   .pace = std::vector<std::int64_t>(op.axes.size(), 0),
+                   .pace = Table<AxisId, std::int64_t>(op.axes.size(), 0),
                    .order = {},
                    .loops = {},
                    .mesh_dims = {}};
   plan.order = core_order(graph, op, plan.factors);
-  std::optional<std::vector<std::int32_t>> dims =
+  std::optional<Table<AxisId, std::int32_t>> dims =
       mesh_dims(plan.order, plan.factors, chip::network_of_machine(chip));
   if (!dims) {
     return std::nullopt;
   }
   plan.mesh_dims = std::move(*dims);
-  std::stable_sort(plan.order.begin(), plan.order.end(), [&](std::int32_t a, std::int32_t b) {
-    return plan.mesh_dims[static_cast<std::size_t>(a)] <
-           plan.mesh_dims[static_cast<std::size_t>(b)];
-  });
+  std::stable_sort(plan.order.begin(), plan.order.end(),
+                   [&](AxisId a, AxisId b) { return plan.mesh_dims[a] < plan.mesh_dims[b]; });
   plan.pace = paces(op, plan);
   plan.loops = loop_order(graph, op, plan, chip);
   return plan;

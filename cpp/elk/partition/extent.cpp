@@ -8,20 +8,20 @@
 
 #include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
+#include "elk/base/table.hpp"
+#include "elk/partition/partition_tuning.hpp"
 
 namespace elk::partition {
 namespace {
 
-/// Above this many boxes the largest is estimated from above.
-constexpr std::int64_t kMostBoxes = 4096;
-
-Extent packed_extent(const ir::Dim& dim, std::int64_t shape, std::span<const std::int64_t> size,
-                     std::span<const std::int64_t> tile) {
+Extent packed_extent(const ir::Dim& dim, std::int64_t shape,
+                     TableView<AxisId, const std::int64_t> size,
+                     TableView<AxisId, const std::int64_t> tile) {
   std::int64_t count = 1;
   std::int64_t intervals = 1;
   bool cut = false;  // Whether an axis further in is not whole: every index out here is a new run.
   for (std::size_t i = dim.axes.size(); i-- > 0;) {
-    const std::size_t axis = subscript(dim.axes[i]);
+    const AxisId axis = dim.axes[i];
     count *= tile[axis];
     intervals *= cut ? tile[axis] : 1;
     cut = cut || tile[axis] < size[axis];
@@ -34,15 +34,15 @@ struct MappedBox {
   const ir::Dim& dim;
   std::int64_t shape;
   std::int64_t step;
-  std::span<const std::int64_t> size;
-  std::span<const std::int64_t> tile;
+  TableView<AxisId, const std::int64_t> size;
+  TableView<AxisId, const std::int64_t> tile;
 
   [[nodiscard]] std::int64_t count(std::span<const std::int64_t> index) const {
     std::int64_t low = dim.offset;
     std::int64_t high = dim.offset;
     std::int64_t product = 1;
     for (std::size_t i = 0; i < dim.axes.size(); ++i) {
-      const std::size_t axis = subscript(dim.axes[i]);
+      const AxisId axis = dim.axes[i];
       const std::int64_t first = index[i] * tile[axis];
       const std::int64_t last = std::min(size[axis], first + tile[axis]) - 1;
       low += std::min(dim.coef[i] * first, dim.coef[i] * last);
@@ -74,8 +74,9 @@ std::int64_t busiest(const MappedBox& mapped, std::span<const std::int64_t> coun
   return best;
 }
 
-Extent mapped_extent(const ir::Dim& dim, std::int64_t shape, std::span<const std::int64_t> size,
-                     std::span<const std::int64_t> tile) {
+Extent mapped_extent(const ir::Dim& dim, std::int64_t shape,
+                     TableView<AxisId, const std::int64_t> size,
+                     TableView<AxisId, const std::int64_t> tile) {
   std::vector<std::int64_t> counts;
   std::int64_t step = 0;
   std::int64_t boxes = 1;
@@ -83,7 +84,7 @@ Extent mapped_extent(const ir::Dim& dim, std::int64_t shape, std::span<const std
   std::int64_t unit = 1;
   std::int64_t span = 0;
   for (std::size_t i = 0; i < dim.axes.size(); ++i) {
-    const std::size_t axis = subscript(dim.axes[i]);
+    const AxisId axis = dim.axes[i];
     counts.push_back(ceil_div(size[axis], tile[axis]));
     step = std::gcd(step, dim.coef[i]);
     boxes *= counts.back();
@@ -94,7 +95,7 @@ Extent mapped_extent(const ir::Dim& dim, std::int64_t shape, std::span<const std
   step = std::max<std::int64_t>(step, 1);
   const std::int64_t interval = (span / step) + 1;
   const std::int64_t count =
-      boxes > kMostBoxes
+      boxes > tuning::kMostBoxes
           ? std::min({shape, interval, product})
           : busiest({.dim = dim, .shape = shape, .step = step, .size = size, .tile = tile}, counts);
   const bool solid = step == 1 && interval <= product;
@@ -103,8 +104,8 @@ Extent mapped_extent(const ir::Dim& dim, std::int64_t shape, std::span<const std
 
 }  // namespace
 
-bool contains(const ir::Operand& operand, std::int32_t axis) {
-  const auto holds = [axis](const std::vector<std::int32_t>& axes) {
+bool contains(const ir::Operand& operand, AxisId axis) {
+  const auto holds = [axis](const std::vector<AxisId>& axes) {
     return std::find(axes.begin(), axes.end(), axis) != axes.end();
   };
   return std::any_of(operand.dims.begin(), operand.dims.end(),
@@ -116,19 +117,19 @@ bool simple(const ir::Dim& dim) {
   return dim.axes.size() == 1 && dim.coef.front() == 1 && dim.offset == 0;
 }
 
-bool packed(const ir::Dim& dim, std::span<const std::int64_t> size) {
+bool packed(const ir::Dim& dim, TableView<AxisId, const std::int64_t> size) {
   std::int64_t inner = 1;
   for (std::size_t i = dim.axes.size(); i-- > 0;) {
     if (dim.coef[i] != inner) {
       return false;
     }
-    inner *= size[subscript(dim.axes[i])];
+    inner *= size[dim.axes[i]];
   }
   return dim.offset == 0;
 }
 
-Extent extent(const ir::Dim& dim, std::int64_t shape, std::span<const std::int64_t> size,
-              std::span<const std::int64_t> tile) {
+Extent extent(const ir::Dim& dim, std::int64_t shape, TableView<AxisId, const std::int64_t> size,
+              TableView<AxisId, const std::int64_t> tile) {
   if (dim.axes.empty()) {
     return {.count = 1, .intervals = 1};
   }
@@ -136,28 +137,29 @@ Extent extent(const ir::Dim& dim, std::int64_t shape, std::span<const std::int64
                            : mapped_extent(dim, shape, size, tile);
 }
 
-Extent extent(const ir::Tensor& tensor, const ir::Operand& operand, std::size_t dim,
-              std::span<const std::int64_t> size, std::span<const std::int64_t> tile) {
-  if (!operand.indirect || static_cast<std::size_t>(operand.indirect->dim) != dim) {
+Extent extent(const ir::Tensor& tensor, const ir::Operand& operand, DimId dim,
+              TableView<AxisId, const std::int64_t> size,
+              TableView<AxisId, const std::int64_t> tile) {
+  if (!operand.indirect || operand.indirect->dim != dim) {
     return extent(operand.dims[dim], tensor.shape[dim], size, tile);
   }
   std::int64_t picks = 1;
-  for (const std::int32_t axis : operand.indirect->axes) {
-    picks *= tile[subscript(axis)];
+  for (const AxisId axis : operand.indirect->axes) {
+    picks *= tile[axis];
   }
   picks = std::min(picks, tensor.shape[dim]);
   return {.count = picks, .intervals = picks};
 }
 
-Box box(const ir::Tensor& tensor, const ir::Operand& operand, std::span<const std::int64_t> size,
-        std::span<const std::int64_t> tile) {
+Box box(const ir::Tensor& tensor, const ir::Operand& operand,
+        TableView<AxisId, const std::int64_t> size, TableView<AxisId, const std::int64_t> tile) {
   Box result{.elements = 1, .runs = 1};
   bool whole = true;  // Whether all dimensions further in are whole, and so are one run.
   for (std::size_t dim = operand.dims.size(); dim-- > 0;) {
-    const Extent part = extent(tensor, operand, dim, size, tile);
+    const Extent part = extent(tensor, operand, id_at<DimId>(dim), size, tile);
     result.elements *= part.count;
     result.runs *= whole ? part.intervals : part.count;
-    whole = whole && part.count == tensor.shape[dim];
+    whole = whole && part.count == tensor.shape[id_at<DimId>(dim)];
   }
   return result;
 }

@@ -3,20 +3,22 @@
 #include <cstdint>
 #include <span>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/ir/graph.hpp"
 
 namespace elk::partition {
 
 /// Whether a core's part of `operand` depends on its place along `axis`: the axis indexes a
 /// dimension, or counts picks of an index tensor.
-[[nodiscard]] bool contains(const ir::Operand& operand, std::int32_t axis);
+[[nodiscard]] bool contains(const ir::Operand& operand, AxisId axis);
 
 /// One axis, as it is: the only kind of dimension that a tensor rotates along.
 [[nodiscard]] bool simple(const ir::Dim& dim);
 
 /// Whether the axes fill the dimension in mixed radix, innermost last. One axis with coefficient 1
 /// is packed, too, though the dimension may be shorter than the axis.
-[[nodiscard]] bool packed(const ir::Dim& dim, std::span<const std::int64_t> size);
+[[nodiscard]] bool packed(const ir::Dim& dim, TableView<AxisId, const std::int64_t> size);
 
 /// What the busiest tile touches of one dimension.
 struct Extent {
@@ -29,7 +31,8 @@ struct Extent {
 /// tensor: the interval it spans in steps of the common divisor, or the product of its axes, if
 /// that is less.
 [[nodiscard]] Extent extent(const ir::Dim& dim, std::int64_t shape,
-                            std::span<const std::int64_t> size, std::span<const std::int64_t> tile);
+                            TableView<AxisId, const std::int64_t> size,
+                            TableView<AxisId, const std::int64_t> tile);
 
 /// What the busiest tile touches of one operand.
 struct Box {
@@ -37,7 +40,8 @@ struct Box {
   std::int64_t runs;  // contiguous runs of the stored tensor
 };
 [[nodiscard]] Box box(const ir::Tensor& tensor, const ir::Operand& operand,
-                      std::span<const std::int64_t> size, std::span<const std::int64_t> tile);
+                      TableView<AxisId, const std::int64_t> size,
+                      TableView<AxisId, const std::int64_t> tile);
 
 /// Runs in which a piece arrives whose tensor, of `elements` in all, lies in equal contiguous
 /// shares on `cores`.
@@ -45,7 +49,8 @@ struct Box {
                                             std::int64_t cores);
 
 /// The part of one dimension that `box` counts: picked dimensions by their picks.
-[[nodiscard]] Extent extent(const ir::Tensor& tensor, const ir::Operand& operand, std::size_t dim,
-                            std::span<const std::int64_t> size, std::span<const std::int64_t> tile);
+[[nodiscard]] Extent extent(const ir::Tensor& tensor, const ir::Operand& operand, DimId dim,
+                            TableView<AxisId, const std::int64_t> size,
+                            TableView<AxisId, const std::int64_t> tile);
 
 }  // namespace elk::partition

@@ -4,7 +4,9 @@
 #include <cmath>
 #include <utility>
 
+#include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
+#include "elk/base/table.hpp"
 #include "elk/partition/extent.hpp"
 #include "elk/partition/order.hpp"
 #include "elk/partition/plan.hpp"
@@ -12,15 +14,15 @@
 namespace elk::partition {
 namespace {
 
-bool picks(const ir::Operand& operand, std::int32_t axis) {
+bool picks(const ir::Operand& operand, AxisId axis) {
   return operand.indirect && std::find(operand.indirect->axes.begin(), operand.indirect->axes.end(),
                                        axis) != operand.indirect->axes.end();
 }
 
 /// The dimension that `axis` alone indexes with coefficient 1, null if there is none: only there
 /// can part of a tile lie outside the tensor and be known from the axis alone.
-const ir::Dim* own_dim(const ir::Operand& operand, std::int32_t axis, std::size_t& dim) {
-  for (dim = 0; dim < operand.dims.size(); ++dim) {
+const ir::Dim* own_dim(const ir::Operand& operand, AxisId axis, DimId& dim) {
+  for (dim = DimId{0}; dim.index() < operand.dims.size(); ++dim) {
     const ir::Dim& map = operand.dims[dim];
     if (map.axes.size() == 1 && map.axes[0] == axis && map.coef[0] == 1) {
       return &map;
@@ -30,17 +32,17 @@ const ir::Dim* own_dim(const ir::Operand& operand, std::int32_t axis, std::size_
 }
 
 struct Cut {
-  const std::vector<std::int64_t>& factors;
-  const std::vector<std::int32_t>& order;
+  const Table<AxisId, std::int64_t>& factors;
+  const std::vector<AxisId>& order;
 };
 
 Projection projection(const ir::Tensor& tensor, const ir::Op& op, const ir::Operand& operand,
                       const Cut& cut, bool of_picks) {
   std::vector<Digit> digits;
-  for (const std::int32_t axis : cut.order) {
-    const auto a = static_cast<std::size_t>(axis);
+  for (const AxisId axis : cut.order) {
+    const auto a = axis;
     const std::int64_t size = op.axes[a].size;
-    std::size_t dim = 0;
+    DimId dim{0};
     const ir::Dim* own = own_dim(operand, axis, dim);
     digits.push_back({.factor = cut.factors[a],
                       .tile = ceil_div(size, cut.factors[a]),
@@ -54,9 +56,9 @@ Projection projection(const ir::Tensor& tensor, const ir::Op& op, const ir::Oper
 
 /// Elements of the whole operand that the op reads; picked dimensions count once.
 double unique_elements(const ir::Tensor& tensor, const ir::Op& op, const ir::Operand& operand) {
-  const std::vector<std::int64_t> size = sizes(op);
+  const Table<AxisId, std::int64_t> size = sizes(op);
   double product = 1.0;
-  for (std::size_t dim = 0; dim < operand.dims.size(); ++dim) {
+  for (const DimId dim : operand.dims.ids()) {
     product *= static_cast<double>(extent(operand.dims[dim], tensor.shape[dim], size, size).count);
   }
   return product;
@@ -68,8 +70,8 @@ double pick_count(const ir::Op& op, const ir::Operand& operand) {
     return 0.0;
   }
   double product = 1.0;
-  for (const std::int32_t axis : operand.indirect->axes) {
-    product *= static_cast<double>(op.axes[static_cast<std::size_t>(axis)].size);
+  for (const AxisId axis : operand.indirect->axes) {
+    product *= static_cast<double>(op.axes[axis].size);
   }
   return product;
 }
@@ -85,13 +87,13 @@ double share(const Projection& projection, std::int64_t begin, std::int64_t end)
 }
 
 const ir::Tensor& stored(const ir::Graph& graph, const ir::Operand& operand) {
-  return graph.tensors[static_cast<std::size_t>(operand.tensor)];
+  return graph.tensors[operand.tensor];
 }
 
 }  // namespace
 
-Needs::Needs(const ir::Graph& graph, const ir::Op& op, std::size_t operand,
-             const std::vector<std::int64_t>& factors, const std::vector<std::int32_t>& order)
+Needs::Needs(const ir::Graph& graph, const ir::Op& op, OperandId operand,
+             const Table<AxisId, std::int64_t>& factors, const std::vector<AxisId>& order)
     : pieces_(projection(stored(graph, op.operands[operand]), op, op.operands[operand],
                          {.factors = factors, .order = order}, false)),
       picks_(projection(stored(graph, op.operands[operand]), op, op.operands[operand],
@@ -131,17 +133,17 @@ std::int64_t most_lacking(const Needs& needs, std::int64_t ids, std::int64_t chi
   return lacking(most, chips);
 }
 
-std::int64_t ids_of_chip(const std::vector<std::int64_t>& factors,
-                         const std::vector<std::int32_t>& order,
-                         const std::vector<std::int32_t>& mesh_dims, const chip::Chip& chip) {
+std::int64_t ids_of_chip(const Table<AxisId, std::int64_t>& factors,
+                         const std::vector<AxisId>& order,
+                         const Table<AxisId, std::int32_t>& mesh_dims, const chip::Chip& chip) {
   const chip::Network network = chip::network_of(chip);
   const std::size_t stacked = network.stacked();
   if (!network.routed() || (stacked == 0 && network.length(0) * chip.chips == 1)) {
     return chip.core.count;
   }
   std::int64_t ids = network.length(stacked);
-  for (const std::int32_t axis : order) {
-    const auto a = static_cast<std::size_t>(axis);
+  for (const AxisId axis : order) {
+    const auto a = axis;
     ids *= mesh_dims[a] != static_cast<std::int32_t>(stacked) ? factors[a] : 1;
   }
   return ids;

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/chip/chip.hpp"
 #include "elk/ir/graph.hpp"
 #include "elk/partition/plan.hpp"
@@ -15,8 +17,8 @@ namespace elk::partition {
 /// gaps in the order of their ids.
 class Needs {
  public:
-  Needs(const ir::Graph& graph, const ir::Op& op, std::size_t operand,
-        const std::vector<std::int64_t>& factors, const std::vector<std::int32_t>& order);
+  Needs(const ir::Graph& graph, const ir::Op& op, OperandId operand,
+        const Table<AxisId, std::int64_t>& factors, const std::vector<AxisId>& order);
 
   /// Bytes that the cores [begin, end) need, each once. Of an indirect operand: what is expected,
   /// and never more than these cores can pick.
@@ -37,9 +39,9 @@ class Needs {
 };
 
 /// Cores in use on every chip but the last, numbered as in `Needs`.
-[[nodiscard]] std::int64_t ids_of_chip(const std::vector<std::int64_t>& factors,
-                                       const std::vector<std::int32_t>& order,
-                                       const std::vector<std::int32_t>& mesh_dims,
+[[nodiscard]] std::int64_t ids_of_chip(const Table<AxisId, std::int64_t>& factors,
+                                       const std::vector<AxisId>& order,
+                                       const Table<AxisId, std::int32_t>& mesh_dims,
                                        const chip::Chip& chip);
 
 /// Whether cores of several chips take part in a plan: on a grid those in more rows than a chip

@@ -4,7 +4,9 @@
 #include <cstddef>
 #include <limits>
 
+#include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
+#include "elk/base/table.hpp"
 #include "elk/partition/collective.hpp"
 #include "elk/partition/extent.hpp"
 
@@ -14,13 +16,13 @@ namespace {
 constexpr std::int64_t kAlignment = 8;
 
 /// The tile of every axis, or its part where `operand` is split over time.
-std::vector<std::int64_t> held_tile(const ir::Op& op, std::size_t operand,
-                                    const ExecutePlan& plan) {
-  std::vector<std::int64_t> tile = tiling(op, plan).tile;
-  const std::vector<std::int64_t>& temporal = plan.temporal[operand];
-  for (std::size_t dim = 0; dim < temporal.size(); ++dim) {
+Table<AxisId, std::int64_t> held_tile(const ir::Op& op, OperandId operand,
+                                      const ExecutePlan& plan) {
+  Table<AxisId, std::int64_t> tile = tiling(op, plan).tile;
+  const Table<DimId, std::int64_t>& temporal = plan.temporal[operand];
+  for (const DimId dim : temporal.ids()) {
     if (temporal[dim] > 1) {
-      std::int64_t& axis = tile[static_cast<std::size_t>(op.operands[operand].dims[dim].axes[0])];
+      std::int64_t& axis = tile[op.operands[operand].dims[dim].axes[0]];
       axis = ceil_div(axis, temporal[dim]);
     }
   }
@@ -29,8 +31,8 @@ std::vector<std::int64_t> held_tile(const ir::Op& op, std::size_t operand,
 
 /// A partial sum is kept at accumulation width while it grows over cores or over steps.
 bool accumulates(const ir::Op& op, const ir::Operand& operand, const ExecutePlan& plan) {
-  for (std::size_t axis = 0; axis < op.axes.size(); ++axis) {
-    const auto position = static_cast<std::int32_t>(axis);
+  for (const AxisId axis : op.axes.ids()) {
+    const auto position = axis;
     const bool summed =
         op.axes[axis].role == ir::AxisRole::Reduction && !contains(operand, position);
     if (summed && (plan.factors[axis] > 1 || plan.pace[axis] > 0)) {
@@ -41,15 +43,15 @@ bool accumulates(const ir::Op& op, const ir::Operand& operand, const ExecutePlan
 }
 
 /// Bits of a partial sum of what `operand` writes.
-std::int64_t partial_bits(const ir::Graph& graph, const ir::Op& op, std::size_t operand) {
-  const auto tensor = static_cast<std::size_t>(op.operands[operand].tensor);
+std::int64_t partial_bits(const ir::Graph& graph, const ir::Op& op, OperandId operand) {
+  const auto tensor = op.operands[operand].tensor;
   return std::max(ir::bits(op.accumulate), ir::bits(graph.tensors[tensor].dtype));
 }
 
-Bytes result_space(const ir::Graph& graph, const ir::Op& op, std::size_t operand,
+Bytes result_space(const ir::Graph& graph, const ir::Op& op, OperandId operand,
                    const ExecutePlan& plan, const Scatter& parts) {
   const ir::Operand& result = op.operands[operand];
-  const ir::DType stored = graph.tensors[static_cast<std::size_t>(result.tensor)].dtype;
+  const ir::DType stored = graph.tensors[result.tensor].dtype;
   const std::int64_t bits =
       accumulates(op, result, plan) ? partial_bits(graph, op, operand) : ir::bits(stored);
   return aligned(element_bytes(parts.tile, bits)) +
@@ -59,8 +61,8 @@ Bytes result_space(const ir::Graph& graph, const ir::Op& op, std::size_t operand
 
 }  // namespace
 
-std::vector<std::int64_t> sizes(const ir::Op& op) {
-  std::vector<std::int64_t> result;
+Table<AxisId, std::int64_t> sizes(const ir::Op& op) {
+  Table<AxisId, std::int64_t> result;
   result.reserve(op.axes.size());
   for (const ir::Axis& axis : op.axes) {
     result.push_back(axis.size);
@@ -75,14 +77,14 @@ Bytes element_bytes(std::int64_t elements, std::int64_t bits) {
 Bytes aligned(Bytes bytes) { return {round_up(bytes.value, kAlignment)}; }
 
 bool from_hbm(const ir::Graph& graph, const ir::Operand& operand) {
-  const ir::Home home = graph.tensors[static_cast<std::size_t>(operand.tensor)].home;
+  const ir::Home home = graph.tensors[operand.tensor].home;
   return operand.access == ir::Access::Read &&
          (home == ir::Home::Weight || home == ir::Home::State || operand.spilled);
 }
 
-std::size_t first_like(const ir::Op& op, std::size_t operand) {
+OperandId first_like(const ir::Op& op, OperandId operand) {
   const ir::Operand& one = op.operands[operand];
-  for (std::size_t i = 0; i < operand; ++i) {
+  for (OperandId i{0}; i < operand; ++i) {
     const ir::Operand& other = op.operands[i];
     if (other.tensor == one.tensor && other.access == one.access && other.dims == one.dims &&
         other.indirect == one.indirect) {
@@ -92,13 +94,12 @@ std::size_t first_like(const ir::Op& op, std::size_t operand) {
   return operand;
 }
 
-bool divisible(const ir::Op& op, std::int32_t axis) {
+bool divisible(const ir::Op& op, AxisId axis) {
   if (ir::is_collective(op.kind)) {
     return std::all_of(op.operands.begin(), op.operands.end(),
                        [axis](const ir::Operand& operand) { return contains(operand, axis); });
   }
-  return op.kind != ir::OpKind::Opaque ||
-         op.axes[static_cast<std::size_t>(axis)].role == ir::AxisRole::Parallel;
+  return op.kind != ir::OpKind::Opaque || op.axes[axis].role == ir::AxisRole::Parallel;
 }
 
 void add_plan(const ExecutePlan& plan, KeyWriter& key) {
@@ -108,14 +109,14 @@ void add_plan(const ExecutePlan& plan, KeyWriter& key) {
 
 Tiling tiling(const ir::Op& op, const ExecutePlan& plan) {
   Tiling result{.tile = {}, .sub_task = {}, .trips = {}, .cores = 1, .steps = 1};
-  for (std::size_t axis = 0; axis < op.axes.size(); ++axis) {
+  for (const AxisId axis : op.axes.ids()) {
     result.tile.push_back(ceil_div(op.axes[axis].size, plan.factors[axis]));
     const std::int64_t pace = plan.pace[axis];
     result.sub_task.push_back(pace > 0 ? pace : result.tile.back());
     result.cores *= plan.factors[axis];
   }
-  for (const std::int32_t loop : plan.loops) {
-    const auto axis = static_cast<std::size_t>(loop);
+  for (const AxisId loop : plan.loops) {
+    const auto axis = loop;
     result.trips.push_back(ceil_div(result.tile[axis], result.sub_task[axis]));
     result.steps *= result.trips.back();
   }
@@ -127,21 +128,21 @@ std::int64_t elements_of_run(std::int64_t bits, const chip::Chip& chip) {
   return static_cast<std::int64_t>(8.0 * links.fragment_latency.value * links.link_rate) / bits;
 }
 
-Scatter scatter(std::span<const std::int64_t> counts, std::int64_t parts, std::int64_t run) {
+Scatter scatter(TableView<DimId, const std::int64_t> counts, std::int64_t parts, std::int64_t run) {
   std::int64_t elements = 1;
   for (const std::int64_t count : counts) {
     elements *= count;
   }
-  Scatter best{.parts = parts, .dim = -1, .tile = elements, .piece = elements, .runs = 1};
+  Scatter best{.parts = parts, .dim = DimId::none, .tile = elements, .piece = elements, .runs = 1};
   if (parts == 1 || counts.empty()) {
     return best;
   }
-  best.dim = 0;
+  best.dim = DimId{0};
   std::int64_t outer = 1;
-  for (std::size_t dim = 0; dim < counts.size(); ++dim) {
+  for (DimId dim{0}; dim.index() < counts.size(); ++dim) {
     const std::int64_t piece = elements / counts[dim] * ceil_div(counts[dim], parts);
     if (piece + (run * outer) < best.piece + (run * best.runs)) {
-      best.dim = static_cast<std::int32_t>(dim);
+      best.dim = dim;
       best.piece = piece;
       best.runs = outer;
     }
@@ -150,20 +151,19 @@ Scatter scatter(std::span<const std::int64_t> counts, std::int64_t parts, std::i
   return best;
 }
 
-Scatter scatter(const ir::Graph& graph, const ir::Op& op, std::size_t operand,
+Scatter scatter(const ir::Graph& graph, const ir::Op& op, OperandId operand,
                 const ExecutePlan& plan, const chip::Chip& chip) {
   const ir::Operand& result = op.operands[operand];
-  const ir::Tensor& tensor = graph.tensors[static_cast<std::size_t>(result.tensor)];
-  const std::vector<std::int64_t> size = sizes(op);
-  const std::vector<std::int64_t> tile = tiling(op, plan).tile;
-  std::vector<std::int64_t> counts;
-  for (std::size_t dim = 0; dim < result.dims.size(); ++dim) {
+  const ir::Tensor& tensor = graph.tensors[result.tensor];
+  const Table<AxisId, std::int64_t> size = sizes(op);
+  const Table<AxisId, std::int64_t> tile = tiling(op, plan).tile;
+  Table<DimId, std::int64_t> counts;
+  for (const DimId dim : result.dims.ids()) {
     counts.push_back(extent(tensor, result, dim, size, tile).count);
   }
   std::int64_t parts = 1;
-  for (std::size_t axis = 0; axis < op.axes.size(); ++axis) {
-    if (op.axes[axis].role == ir::AxisRole::Reduction &&
-        !contains(result, static_cast<std::int32_t>(axis))) {
+  for (const AxisId axis : op.axes.ids()) {
+    if (op.axes[axis].role == ir::AxisRole::Reduction && !contains(result, axis)) {
       parts *= plan.factors[axis];
     }
   }
@@ -177,31 +177,29 @@ RowSums row_sums(const ir::Op& op) {
   return {.rounds = 1, .values = op.function == "rmsnorm" ? 1 : 2};
 }
 
-std::int64_t sharers(const ir::Op& op, std::size_t operand,
-                     const std::vector<std::int64_t>& factors) {
+std::int64_t sharers(const ir::Op& op, OperandId operand,
+                     const Table<AxisId, std::int64_t>& factors) {
   std::int64_t result = 1;
-  for (std::size_t axis = 0; axis < factors.size(); ++axis) {
-    if (!contains(op.operands[operand], static_cast<std::int32_t>(axis))) {
+  for (const AxisId axis : factors.ids()) {
+    if (!contains(op.operands[operand], axis)) {
       result *= factors[axis];
     }
   }
   return result;
 }
 
-Box held_box(const ir::Graph& graph, const ir::Op& op, std::size_t operand,
-             const ExecutePlan& plan) {
+Box held_box(const ir::Graph& graph, const ir::Op& op, OperandId operand, const ExecutePlan& plan) {
   const ir::Operand& held = op.operands[operand];
-  return box(graph.tensors[static_cast<std::size_t>(held.tensor)], held, sizes(op),
-             held_tile(op, operand, plan));
+  return box(graph.tensors[held.tensor], held, sizes(op), held_tile(op, operand, plan));
 }
 
 Footprint footprint(const ir::Graph& graph, const ir::Op& op, const ExecutePlan& plan,
                     const chip::Chip& chip) {
   Footprint result{.operand = {}, .tensor = {}, .tensors = {}, .rest = {0}, .space = {0}};
-  for (std::size_t i = 0; i < op.operands.size(); ++i) {
+  for (const OperandId i : op.operands.ids()) {
     const ir::Operand& operand = op.operands[i];
     const bool write = operand.access == ir::Access::Write;
-    const ir::Tensor& tensor = graph.tensors[static_cast<std::size_t>(operand.tensor)];
+    const ir::Tensor& tensor = graph.tensors[operand.tensor];
     const std::int64_t bits = ir::bits(tensor.dtype);
     if (write) {
       const Scatter parts = scatter(graph, op, i, plan, chip);

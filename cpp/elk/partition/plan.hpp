@@ -5,7 +5,9 @@
 #include <span>
 #include <vector>
 
+#include "elk/base/ids.hpp"
 #include "elk/base/key_writer.hpp"
+#include "elk/base/table.hpp"
 #include "elk/base/units.hpp"
 #include "elk/chip/chip.hpp"
 #include "elk/ir/graph.hpp"
@@ -15,12 +17,13 @@ namespace elk::partition {
 
 /// How an op is cut over cores while it runs (design 3.1; T10 4.1-4.2).
 struct ExecutePlan {
-  std::vector<std::int64_t> factors;                // F_op, one for each axis of the op
-  std::vector<std::vector<std::int64_t>> temporal;  // f_t, one row for each operand; empty: whole
-  std::vector<std::int64_t> pace;                   // rp of each axis that is rotated along, else 0
-  std::vector<std::int32_t> order;                  // cut axes, outermost first: the core id
-  std::vector<std::int32_t> loops;                  // rotated axes, outermost loop first
-  std::vector<std::int32_t> mesh_dims;              // mesh dimension of each axis, -1: not cut
+  Table<AxisId, std::int64_t> factors;  // F_op, one for each axis of the op
+  Table<OperandId, Table<DimId, std::int64_t>>
+      temporal;                           // f_t, one row for each operand; empty: whole
+  Table<AxisId, std::int64_t> pace;       // rp of each axis that is rotated along, else 0
+  std::vector<AxisId> order;              // cut axes, outermost first: the core id
+  std::vector<AxisId> loops;              // rotated axes, outermost loop first
+  Table<AxisId, std::int32_t> mesh_dims;  // mesh dimension of each axis, -1: not cut
 
   friend bool operator==(const ExecutePlan&, const ExecutePlan&) = default;
   friend auto operator<=>(const ExecutePlan&, const ExecutePlan&) = default;
@@ -31,11 +34,11 @@ void add_plan(const ExecutePlan& plan, KeyWriter& key);
 
 /// What follows from a plan by arithmetic alone.
 struct Tiling {
-  std::vector<std::int64_t> tile;      // ceil(L / f) of each axis
-  std::vector<std::int64_t> sub_task;  // the tile, at the pace of rotated axes
-  std::vector<std::int64_t> trips;     // of each loop in `loops`
-  std::int64_t cores;                  // product of the factors
-  std::int64_t steps;                  // product of the trips
+  Table<AxisId, std::int64_t> tile;      // ceil(L / f) of each axis
+  Table<AxisId, std::int64_t> sub_task;  // the tile, at the pace of rotated axes
+  std::vector<std::int64_t> trips;       // of each loop in `loops`
+  std::int64_t cores;                    // product of the factors
+  std::int64_t steps;                    // product of the trips
 };
 [[nodiscard]] Tiling tiling(const ir::Op& op, const ExecutePlan& plan);
 
@@ -44,15 +47,15 @@ struct Tiling {
 /// their elements and contiguous runs (ties: outermost).
 struct Scatter {
   std::int64_t parts;  // product of the factors of the reduction axes; 1: nothing to reduce
-  std::int32_t dim;    // -1 where `parts` is 1
+  DimId dim;           // -1 where `parts` is 1
   std::int64_t tile;   // elements of a partial tile
   std::int64_t piece;  // elements of the largest part
   std::int64_t runs;   // contiguous runs of a piece within the tile
 };
-[[nodiscard]] Scatter scatter(const ir::Graph& graph, const ir::Op& op, std::size_t operand,
+[[nodiscard]] Scatter scatter(const ir::Graph& graph, const ir::Op& op, OperandId operand,
                               const ExecutePlan& plan, const chip::Chip& chip);
 /// How a tile of `counts` indices a dimension ends up, where a run takes as long as `run` elements.
-[[nodiscard]] Scatter scatter(std::span<const std::int64_t> counts, std::int64_t parts,
+[[nodiscard]] Scatter scatter(TableView<DimId, const std::int64_t> counts, std::int64_t parts,
                               std::int64_t run);
 /// Elements of `bits` that a link carries in the time that one contiguous run adds.
 [[nodiscard]] std::int64_t elements_of_run(std::int64_t bits, const chip::Chip& chip);
@@ -68,18 +71,18 @@ struct RowSums {
 
 /// Cores that need the same sub-tensor of an operand: the product of the factors of the axes that
 /// it does not contain.
-[[nodiscard]] std::int64_t sharers(const ir::Op& op, std::size_t operand,
-                                   const std::vector<std::int64_t>& factors);
+[[nodiscard]] std::int64_t sharers(const ir::Op& op, OperandId operand,
+                                   const Table<AxisId, std::int64_t>& factors);
 
 /// Whether `operand` is brought from HBM: a weight, a state or what was spilled.
 [[nodiscard]] bool from_hbm(const ir::Graph& graph, const ir::Operand& operand);
 
 /// The first operand that names the same tensor with the same expression: its data are held and
 /// moved once for both.
-[[nodiscard]] std::size_t first_like(const ir::Op& op, std::size_t operand);
+[[nodiscard]] OperandId first_like(const ir::Op& op, OperandId operand);
 
 /// The size of every axis.
-[[nodiscard]] std::vector<std::int64_t> sizes(const ir::Op& op);
+[[nodiscard]] Table<AxisId, std::int64_t> sizes(const ir::Op& op);
 
 /// Bytes of `elements` of `bits` each, and the same rounded up to the 8 that buffers align to.
 [[nodiscard]] Bytes element_bytes(std::int64_t elements, std::int64_t bits);
@@ -87,14 +90,15 @@ struct RowSums {
 
 /// What the busiest core holds of an operand: its tile, or a partition of it where it is split over
 /// time.
-[[nodiscard]] Box held_box(const ir::Graph& graph, const ir::Op& op, std::size_t operand,
+[[nodiscard]] Box held_box(const ir::Graph& graph, const ir::Op& op, OperandId operand,
                            const ExecutePlan& plan);
 
 /// Bytes of each operand on the busiest core, at execute (design 3.2); each piece rounded up to 8.
 struct Footprint {
-  std::vector<Bytes> operand;  // sub-tensor / prod(f_t); of a result: its space during the execute
-  std::vector<Bytes> tensor;   // the same, for each distinct tensor: parallel to `tensors`
-  std::vector<std::int32_t> tensors;  // distinct tensors in order of first operand
+  Table<OperandId, Bytes>
+      operand;                // sub-tensor / prod(f_t); of a result: its space during the execute
+  std::vector<Bytes> tensor;  // the same, for each distinct tensor: parallel to `tensors`
+  std::vector<TensorId> tensors;  // distinct tensors in order of first operand
   Bytes rest;   // the result as it rests afterwards (1/f of the tile after a reduce)
   Bytes space;  // sum of `tensor`
 };
@@ -114,7 +118,7 @@ struct Sharing {
   std::int64_t unique_bytes;           // that any core needs, once
   double chip_share;                   // of the cores that are on the busiest chip
 };
-[[nodiscard]] Sharing sharing(const ir::Graph& graph, const ir::Op& op, std::size_t operand,
+[[nodiscard]] Sharing sharing(const ir::Graph& graph, const ir::Op& op, OperandId operand,
                               const ExecutePlan& plan, const chip::Chip& chip);
 
 /// Bytes of `full` that a core receives at preload under divisor `d`: ceil(full / d), in eights.
@@ -122,12 +126,12 @@ struct Sharing {
 
 /// Whether `axis` may be cut or rotated along at all: an opaque op is whole along everything that
 /// is not parallel, a collective along the axis of the chips.
-[[nodiscard]] bool divisible(const ir::Op& op, std::int32_t axis);
+[[nodiscard]] bool divisible(const ir::Op& op, AxisId axis);
 
 /// The cut axes' order, outermost first, that keeps HBM operands from being read on several chips
 /// and reductions within one (ties: the axis's position).
-[[nodiscard]] std::vector<std::int32_t> core_order(const ir::Graph& graph, const ir::Op& op,
-                                                   const std::vector<std::int64_t>& factors);
+[[nodiscard]] std::vector<AxisId> core_order(const ir::Graph& graph, const ir::Op& op,
+                                             const Table<AxisId, std::int64_t>& factors);
 
 /// Throws InvalidInput unless the plan has an entry for every axis and operand, and obeys the rules
 /// of factors and temporal factors: the rest of it can then be worked out by `complete_plan`.

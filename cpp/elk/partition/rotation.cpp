@@ -6,6 +6,7 @@
 #include "elk/base/errors.hpp"
 #include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
+#include "elk/base/table.hpp"
 #include "elk/base/text.hpp"
 #include "elk/partition/extent.hpp"
 #include "elk/partition/order.hpp"
@@ -35,9 +36,9 @@ std::int64_t number_of(const Rotation& rotation, std::span<const std::int64_t> d
 
 /// The dimensions along which an operand rotates, in no order of their loops yet.
 std::vector<Circle> circles_of(const ir::Operand& operand,
-                               const std::vector<std::int64_t>& temporal) {
+                               const Table<DimId, std::int64_t>& temporal) {
   std::vector<Circle> result;
-  for (std::size_t dim = 0; dim < temporal.size(); ++dim) {
+  for (DimId dim{0}; dim.index() < temporal.size(); ++dim) {
     if (temporal[dim] > 1) {
       result.push_back({.dim = dim,
                         .axis = operand.dims[dim].axes[0],
@@ -51,7 +52,7 @@ std::vector<Circle> circles_of(const ir::Operand& operand,
 
 /// Gives each circle its stride: the parts of those whose loops are within its own. Returns the
 /// product of all parts.
-std::int64_t set_strides(const std::vector<std::int32_t>& loops, std::vector<Circle>& circles) {
+std::int64_t set_strides(const std::vector<AxisId>& loops, std::vector<Circle>& circles) {
   std::vector<Circle*> inwards;
   inwards.reserve(circles.size());
   for (Circle& circle : circles) {
@@ -70,7 +71,7 @@ std::int64_t set_strides(const std::vector<std::int32_t>& loops, std::vector<Cir
 }
 
 /// Throws InvalidInput where sharers make no rings, or no loop turns them.
-void require_rings(const ir::Op& op, std::size_t operand, const ExecutePlan& plan,
+void require_rings(const ir::Op& op, OperandId operand, const ExecutePlan& plan,
                    const Rotation& rotation) {
   const std::int64_t cores = sharers(op, operand, plan.factors);
   if (cores % rotation.ring != 0) {
@@ -81,7 +82,7 @@ void require_rings(const ir::Op& op, std::size_t operand, const ExecutePlan& pla
   for (const Circle& circle : rotation.circles) {
     if (std::find(plan.loops.begin(), plan.loops.end(), circle.axis) == plan.loops.end()) {
       throw InvalidInput(text("plan of ", op.name, ": operand ", operand, " rotates along axis ",
-                              op.axes[subscript(circle.axis)].name, ", over which no loop goes"),
+                              op.axes[circle.axis].name, ", over which no loop goes"),
                          "invalid_plan");
     }
   }
@@ -97,28 +98,28 @@ std::int64_t place_on(const Circle& circle, std::int64_t member) {
 }
 
 /// The number of the core with these digits among the sharers.
-std::int64_t sharer(const Rotation& rotation, std::span<const std::int64_t> digits) {
+std::int64_t sharer(const Rotation& rotation, TableView<AxisId, const std::int64_t> digits) {
   std::vector<std::int64_t> own;
   own.reserve(rotation.axes.size());
-  for (const std::int32_t axis : rotation.axes) {
-    own.push_back(digits[subscript(axis)]);
+  for (const AxisId axis : rotation.axes) {
+    own.push_back(digits[axis]);
   }
   return number_of(rotation, own);
 }
 
 }  // namespace
 
-Rotation rotation(const ir::Op& op, std::size_t operand, const ExecutePlan& plan,
+Rotation rotation(const ir::Op& op, OperandId operand, const ExecutePlan& plan,
                   const chip::Chip& chip) {
   Rotation result{.axes = {},
                   .factors = {},
                   .ring = 1,
                   .snakes = false,
                   .circles = circles_of(op.operands[operand], plan.temporal[operand])};
-  for (const std::int32_t axis : plan.order) {
+  for (const AxisId axis : plan.order) {
     if (!contains(op.operands[operand], axis)) {
       result.axes.push_back(axis);
-      result.factors.push_back(plan.factors[subscript(axis)]);
+      result.factors.push_back(plan.factors[axis]);
     }
   }
   result.ring = set_strides(plan.loops, result.circles);
@@ -127,9 +128,8 @@ Rotation rotation(const ir::Op& op, std::size_t operand, const ExecutePlan& plan
     return result;
   }
   result.snakes = result.axes.size() > 1;
-  const bool around =
-      result.axes.size() == 1 &&
-      goes_around(chip, plan.mesh_dims[subscript(result.axes[0])], result.factors[0], result.ring);
+  const bool around = result.axes.size() == 1 && goes_around(chip, plan.mesh_dims[result.axes[0]],
+                                                             result.factors[0], result.ring);
   for (Circle& circle : result.circles) {
     const bool outermost = circle.stride * circle.parts == result.ring;
     circle.folds = circle.parts > 2 && !(around && outermost);
@@ -137,7 +137,7 @@ Rotation rotation(const ir::Op& op, std::size_t operand, const ExecutePlan& plan
   return result;
 }
 
-std::int64_t place(const Rotation& rotation, std::span<const std::int64_t> digits) {
+std::int64_t place(const Rotation& rotation, TableView<AxisId, const std::int64_t> digits) {
   return place(rotation, sharer(rotation, digits) % rotation.ring);
 }
 
@@ -185,10 +185,10 @@ bool goes_around(const chip::Chip& chip, std::int32_t dim, std::int64_t factor,
 }
 
 std::vector<Turning> turning(const ir::Op& op, const ExecutePlan& plan, const chip::Chip& chip,
-                             std::int32_t axis) {
+                             AxisId axis) {
   std::vector<Turning> result;
-  const std::int64_t tile = ceil_div(op.axes[subscript(axis)].size, plan.factors[subscript(axis)]);
-  for (std::size_t i = 0; i < op.operands.size(); ++i) {
+  const std::int64_t tile = ceil_div(op.axes[axis].size, plan.factors[axis]);
+  for (const OperandId i : op.operands.ids()) {
     const Rotation turns = rotation(op, i, plan, chip);
     for (const Circle& circle : turns.circles) {
       if (circle.axis == axis && first_like(op, i) == i) {
@@ -199,14 +199,14 @@ std::vector<Turning> turning(const ir::Op& op, const ExecutePlan& plan, const ch
   return result;
 }
 
-std::int64_t delay(const Turning& turning, std::span<const std::int64_t> digits) {
+std::int64_t delay(const Turning& turning, TableView<AxisId, const std::int64_t> digits) {
   const std::int64_t member = sharer(turning.rotation, digits) % turning.rotation.ring;
   return turning.length * place_on(turning.circle, member);
 }
 
 std::int64_t first_index(const ir::Op& op, const ExecutePlan& plan, const chip::Chip& chip,
-                         std::int32_t axis, std::span<const std::int64_t> digits) {
-  const std::int64_t tile = ceil_div(op.axes[subscript(axis)].size, plan.factors[subscript(axis)]);
+                         AxisId axis, TableView<AxisId, const std::int64_t> digits) {
+  const std::int64_t tile = ceil_div(op.axes[axis].size, plan.factors[axis]);
   std::int64_t index = 0;
   for (const Turning& one : turning(op, plan, chip, axis)) {
     index += delay(one, digits);

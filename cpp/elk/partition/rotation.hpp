@@ -5,6 +5,8 @@
 #include <span>
 #include <vector>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/chip/chip.hpp"
 #include "elk/ir/graph.hpp"
 #include "elk/partition/plan.hpp"
@@ -14,8 +16,8 @@ namespace elk::partition {
 /// One dimension along which an operand rotates: the cores of a ring that differ only in this digit
 /// of their numbers hand partitions around a circle.
 struct Circle {
-  std::size_t dim;
-  std::int32_t axis;
+  DimId dim;
+  AxisId axis;
   std::int64_t parts;   // f_t: cores of a circle
   std::int64_t stride;  // from one of them to the next, in numbers
   bool folds;
@@ -39,7 +41,7 @@ struct Circle {
 /// A core at place `p` of a circle receives from the one at place `p + 1`, and the last from the
 /// first. So the cores of a ring hold all partitions at all times, each a different one.
 struct Rotation {
-  std::vector<std::int32_t> axes;     // cut axes that the operand does not contain, outermost first
+  std::vector<AxisId> axes;           // cut axes that the operand does not contain, outermost first
   std::vector<std::int64_t> factors;  // of these
   std::int64_t ring;                  // cores of a ring: the product of the temporal factors
   bool snakes;
@@ -48,12 +50,13 @@ struct Rotation {
   friend bool operator==(const Rotation&, const Rotation&) = default;
 };
 /// Throws InvalidInput where the sharers make no rings, or no loop turns them.
-[[nodiscard]] Rotation rotation(const ir::Op& op, std::size_t operand, const ExecutePlan& plan,
+[[nodiscard]] Rotation rotation(const ir::Op& op, OperandId operand, const ExecutePlan& plan,
                                 const chip::Chip& chip);
 
 /// The place in its ring of the core with these digits, one for each axis of the op: its places in
 /// the circles, each times its stride.
-[[nodiscard]] std::int64_t place(const Rotation& rotation, std::span<const std::int64_t> digits);
+[[nodiscard]] std::int64_t place(const Rotation& rotation,
+                                 TableView<AxisId, const std::int64_t> digits);
 
 /// The place of member number `member`.
 [[nodiscard]] std::int64_t place(const Rotation& rotation, std::int64_t member);
@@ -93,8 +96,8 @@ struct Beat {
 /// that rotate along the same axis start apart by their own places, so that a core holds the same
 /// indices of all of them at every step (T10 4.4, Figure 10).
 [[nodiscard]] std::int64_t first_index(const ir::Op& op, const ExecutePlan& plan,
-                                       const chip::Chip& chip, std::int32_t axis,
-                                       std::span<const std::int64_t> digits);
+                                       const chip::Chip& chip, AxisId axis,
+                                       TableView<AxisId, const std::int64_t> digits);
 
 /// An operand that rotates along an axis, in partitions of `length` indices of it.
 struct Turning {
@@ -105,10 +108,11 @@ struct Turning {
   friend bool operator==(const Turning&, const Turning&) = default;
 };
 /// Indices by which a core's first sub-task begins later than that of the first core of the ring.
-[[nodiscard]] std::int64_t delay(const Turning& turning, std::span<const std::int64_t> digits);
+[[nodiscard]] std::int64_t delay(const Turning& turning,
+                                 TableView<AxisId, const std::int64_t> digits);
 
 /// The operands whose places say where along `axis` a core begins: one of those that turn together.
 [[nodiscard]] std::vector<Turning> turning(const ir::Op& op, const ExecutePlan& plan,
-                                           const chip::Chip& chip, std::int32_t axis);
+                                           const chip::Chip& chip, AxisId axis);
 
 }  // namespace elk::partition

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
 #include "elk/partition/enumerate.hpp"
 #include "elk/partition/extent.hpp"
@@ -20,7 +21,7 @@ std::vector<std::int64_t> ids_along(const ir::Operand& operand, const ExecutePla
   std::vector<std::int64_t> ids{0};
   std::int64_t stride = 1;
   for (std::size_t i = plan.order.size(); i-- > 0;) {
-    const std::int64_t factor = plan.factors[static_cast<std::size_t>(plan.order[i])];
+    const std::int64_t factor = plan.factors[plan.order[i]];
     if (contains(operand, plan.order[i]) == contained) {
       std::vector<std::int64_t> more;
       for (std::int64_t v = 0; v < factor; ++v) {
@@ -50,7 +51,7 @@ bool stays_on_chip(std::span<const std::int64_t> pieces, std::span<const std::in
 
 }  // namespace
 
-Sharing sharing(const ir::Graph& graph, const ir::Op& op, std::size_t operand,
+Sharing sharing(const ir::Graph& graph, const ir::Op& op, OperandId operand,
                 const ExecutePlan& plan, const chip::Chip& chip) {
   const ir::Operand& read = op.operands[operand];
   std::int64_t ring = 1;

@@ -5,7 +5,9 @@
 #include <vector>
 
 #include "elk/base/errors.hpp"
+#include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
+#include "elk/base/table.hpp"
 #include "elk/base/text.hpp"
 #include "elk/partition/enumerate.hpp"
 #include "elk/partition/extent.hpp"
@@ -40,14 +42,14 @@ std::int64_t useful(std::int64_t size, std::int64_t factor) {
 
 void validate_factors(const ir::Op& op, const ExecutePlan& plan, const chip::Chip& chip) {
   std::int64_t cores = 1;
-  for (std::size_t axis = 0; axis < op.axes.size(); ++axis) {
+  for (const AxisId axis : op.axes.ids()) {
     const std::int64_t factor = plan.factors[axis];
     const std::int64_t size = op.axes[axis].size;
     if (factor < 1 || factor > size || ceil_div(size, ceil_div(size, factor)) != factor) {
       refuse(op, "factor ", factor, " of axis ", op.axes[axis].name, " of size ", size,
              " leaves cores without work; ", useful(size, factor), " would not");
     }
-    if (factor > 1 && !divisible(op, static_cast<std::int32_t>(axis))) {
+    if (factor > 1 && !divisible(op, axis)) {
       refuse(op, "axis ", op.axes[axis].name, ", along which the op is whole, is cut by ", factor);
     }
     if (factor > chip::total_cores(chip) / cores) {  // The product might not fit 64 bits.
@@ -57,8 +59,8 @@ void validate_factors(const ir::Op& op, const ExecutePlan& plan, const chip::Chi
   }
 }
 
-void validate_temporal(const ir::Op& op, std::size_t operand, const ExecutePlan& plan) {
-  const std::vector<std::int64_t>& parts = plan.temporal[operand];
+void validate_temporal(const ir::Op& op, OperandId operand, const ExecutePlan& plan) {
+  const Table<DimId, std::int64_t>& parts = plan.temporal[operand];
   if (parts.empty()) {
     return;
   }
@@ -69,7 +71,7 @@ void validate_temporal(const ir::Op& op, std::size_t operand, const ExecutePlan&
   }
   const std::int64_t shared = sharers(op, operand, plan.factors);
   std::int64_t product = 1;
-  for (std::size_t dim = 0; dim < parts.size(); ++dim) {
+  for (const DimId dim : parts.ids()) {
     if (parts[dim] < 1 || (parts[dim] > 1 && !rotates(op, operand, dim))) {
       refuse(op, "operand ", operand, " cannot be cut by ", parts[dim], " over time in dimension ",
              dim);
@@ -87,8 +89,8 @@ void validate_temporal(const ir::Op& op, std::size_t operand, const ExecutePlan&
 
 /// Paces on exactly the rotated axes, none longer than the shortest partition there.
 void validate_paces(const ir::Op& op, const ExecutePlan& plan) {
-  const std::vector<std::int64_t> longest = paces(op, plan);
-  for (std::size_t axis = 0; axis < op.axes.size(); ++axis) {
+  const Table<AxisId, std::int64_t> longest = paces(op, plan);
+  for (const AxisId axis : op.axes.ids()) {
     if (plan.pace[axis] < 0 || plan.pace[axis] > longest[axis] ||
         (longest[axis] > 0) != (plan.pace[axis] > 0)) {
       refuse(op, "pace ", plan.pace[axis], " along axis ", op.axes[axis].name,
@@ -99,13 +101,13 @@ void validate_paces(const ir::Op& op, const ExecutePlan& plan) {
 
 /// `listed` holds every axis of which `wanted` is true, once, and no other.
 template <class Wanted>
-void validate_list(const ir::Op& op, std::vector<std::int32_t> listed, const char* name,
+void validate_list(const ir::Op& op, std::vector<AxisId> listed, const char* name,
                    const Wanted& wanted) {
   std::sort(listed.begin(), listed.end());
-  std::vector<std::int32_t> right;
-  for (std::size_t axis = 0; axis < op.axes.size(); ++axis) {
+  std::vector<AxisId> right;
+  for (const AxisId axis : op.axes.ids()) {
     if (wanted(axis)) {
-      right.push_back(static_cast<std::int32_t>(axis));
+      right.push_back(axis);
     }
   }
   if (listed != right) {
@@ -126,7 +128,7 @@ void validate_grid(const ir::Op& op, const ExecutePlan& plan, const chip::Chip& 
   const chip::Network network = chip::network_of_machine(chip);
   const auto dims = static_cast<std::int32_t>(network.dims());
   chip::Places used{1, 1, 1};
-  for (std::size_t axis = 0; axis < op.axes.size(); ++axis) {
+  for (const AxisId axis : op.axes.ids()) {
     const std::int32_t dim = plan.mesh_dims[axis];
     const bool placed = network.routed() && plan.factors[axis] > 1;
     if (dim < -1 || dim >= std::max(dims, 2) || (dim >= 0) != placed) {
@@ -146,18 +148,18 @@ void validate_grid(const ir::Op& op, const ExecutePlan& plan, const chip::Chip& 
 
 /// A dimension of an operand along which it rotates.
 struct Spin {
-  std::size_t operand;
+  OperandId operand;
   Circle circle;
   Beat beat;
 };
 
 std::vector<Spin> spins(const ir::Op& op, const ExecutePlan& plan, const chip::Chip& chip) {
   std::vector<Spin> result;
-  for (std::size_t operand = 0; operand < op.operands.size(); ++operand) {
+  for (OperandId operand{0}; operand.index() < op.operands.size(); ++operand) {
     const Rotation turns = rotation(op, operand, plan, chip);
     std::uint64_t axes = 0;
-    for (const std::int32_t axis : turns.axes) {
-      axes |= std::uint64_t{1} << static_cast<std::uint32_t>(axis);
+    for (const AxisId axis : turns.axes) {
+      axes |= std::uint64_t{1} << static_cast<std::uint32_t>(axis.value);
     }
     for (const Circle& circle : turns.circles) {
       result.push_back({.operand = operand,
@@ -173,7 +175,7 @@ void validate_beside(const ir::Op& op, const Spin& one, const Spin& other) {
   if (one.circle.axis != other.circle.axis) {
     return;
   }
-  const std::string& axis = op.axes[static_cast<std::size_t>(one.circle.axis)].name;
+  const std::string& axis = op.axes[one.circle.axis].name;
   if (one.operand == other.operand) {
     refuse(op, "operand ", one.operand, " rotates along axis ", axis, " in dimensions ",
            one.circle.dim, " and ", other.circle.dim);
@@ -199,7 +201,7 @@ void validate_circles(const ir::Op& op, const ExecutePlan& plan, const chip::Chi
 void validate_cut(const ir::Op& op, const ExecutePlan& plan, const chip::Chip& chip) {
   validate_shape(op, plan);
   validate_factors(op, plan, chip);
-  for (std::size_t operand = 0; operand < op.operands.size(); ++operand) {
+  for (const OperandId operand : op.operands.ids()) {
     validate_temporal(op, operand, plan);
   }
 }
@@ -209,8 +211,8 @@ void validate(const ir::Graph& graph, const ir::Op& op, const ExecutePlan& plan,
   static_cast<void>(graph);
   validate_cut(op, plan, chip);
   validate_paces(op, plan);
-  validate_list(op, plan.order, "order", [&](std::size_t axis) { return plan.factors[axis] > 1; });
-  validate_list(op, plan.loops, "loops", [&](std::size_t axis) { return plan.pace[axis] > 0; });
+  validate_list(op, plan.order, "order", [&](AxisId axis) { return plan.factors[axis] > 1; });
+  validate_list(op, plan.loops, "loops", [&](AxisId axis) { return plan.pace[axis] > 0; });
   validate_grid(op, plan, chip);
   validate_circles(op, plan, chip);
 }

@@ -4,6 +4,7 @@
 #include <compare>
 #include <cstdint>
 
+#include "elk/base/ids.hpp"
 #include "elk/shard/split.hpp"
 
 namespace elk::shard {
@@ -18,7 +19,7 @@ class Forms {
   /// The bit of a form.
   static std::int32_t place(Form form) {
     const std::int32_t other = form.kind == Form::Kind::Whole ? 0 : 1;
-    return form.kind == Form::Kind::Cut ? form.dim + kCuts : other;
+    return form.kind == Form::Kind::Cut ? form.dim.value + kCuts : other;
   }
 
   void add(Form form) { bits_ |= bit(form); }
@@ -38,7 +39,7 @@ class Forms {
 
   static Form at(std::int32_t place) {
     if (place >= kCuts) {
-      return cut(place - kCuts);
+      return cut(DimId{place - kCuts});
     }
     return place == 0 ? whole() : partial();
   }

@@ -8,8 +8,8 @@
 
 namespace elk::shard {
 
-Layer layer_between(const std::vector<Node>& nodes, std::int32_t begin,
-                    const std::vector<State>& before, const std::vector<State>& after) {
+Layer layer_between(const std::vector<Node>& nodes, OpId begin, const std::vector<State>& before,
+                    const std::vector<State>& after) {
   std::map<std::int32_t, std::size_t> place;  // of the node that ends a state before the layer
   for (std::size_t i = 0; i < before.size(); ++i) {
     place[before[i].node] = i;

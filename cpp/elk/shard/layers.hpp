@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "elk/base/ids.hpp"
 #include "elk/shard/state.hpp"
 
 namespace elk::shard {
@@ -16,7 +17,7 @@ struct Layer {
 };
 
 /// The layer that begins with op `begin`, of all decisions in `nodes`.
-[[nodiscard]] Layer layer_between(const std::vector<Node>& nodes, std::int32_t begin,
+[[nodiscard]] Layer layer_between(const std::vector<Node>& nodes, OpId begin,
                                   const std::vector<State>& before,
                                   const std::vector<State>& after);
 

@@ -5,6 +5,8 @@
 #include <optional>
 #include <vector>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/ir/graph.hpp"
 
 namespace elk::shard {
@@ -13,7 +15,7 @@ namespace elk::shard {
 /// blocks: it is the outermost that indexes the dimension, and what the inner axes and the offset
 /// add never reaches the next block.
 [[nodiscard]] std::optional<std::int64_t> block_length(const ir::Op& op, const ir::Dim& dim,
-                                                       std::int64_t shape, std::int32_t axis);
+                                                       std::int64_t shape, AxisId axis);
 
 /// How long the parts are in which the chips of a pod hold what ops make, if it is cut along a
 /// dimension:
@@ -31,13 +33,11 @@ class PartLengths {
   PartLengths(const ir::Graph& graph, std::int64_t chips);
 
   [[nodiscard]] std::int64_t chips() const { return chips_; }
-  [[nodiscard]] std::int64_t of(std::int32_t tensor, std::int32_t dim) const {
-    return lengths_[static_cast<std::size_t>(tensor)][static_cast<std::size_t>(dim)];
-  }
+  [[nodiscard]] std::int64_t of(TensorId tensor, DimId dim) const { return lengths_[tensor][dim]; }
 
  private:
   std::int64_t chips_;
-  std::vector<std::vector<std::int64_t>> lengths_;  // of each tensor and dimension
+  Table<TensorId, Table<DimId, std::int64_t>> lengths_;  // of each tensor and dimension
 };
 
 }  // namespace elk::shard

@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/ir/graph.hpp"
 #include "elk/shard/shard.hpp"
 
@@ -12,10 +14,10 @@ namespace elk::shard {
 /// same ops on tensors of the same sizes; a slice names the part of the first chip, and chip i
 /// takes the part that lies i times its length further on.
 struct OneChip {
-  ir::Graph graph;          // collectives and slices are ops of their own, without an ONNX type
-  std::vector<Form> forms;  // of each tensor: what the chips hold of the whole one
-  std::vector<std::vector<std::int64_t>> whole;  // of each tensor: the whole one's shape
-  std::vector<std::int32_t> axes;  // of each op: the axis that is cut over chips, or -1
+  ir::Graph graph;              // collectives and slices are ops of their own, without an ONNX type
+  Table<TensorId, Form> forms;  // of each tensor: what the chips hold of the whole one
+  Table<TensorId, Table<DimId, std::int64_t>> whole;  // of each tensor: the whole one's shape
+  Table<OpId, AxisId> axes;  // of each op: the axis that is cut over chips, or -1
 };
 
 /// `graph` as each of `chips` chips computes it under `sharding`.
@@ -28,6 +30,6 @@ struct OneChip {
                                std::int64_t chips);
 
 /// The ops by which every chip takes its part of a tensor that it holds whole.
-[[nodiscard]] std::vector<std::int32_t> slices(const OneChip& one);
+[[nodiscard]] std::vector<OpId> slices(const OneChip& one);
 
 }  // namespace elk::shard

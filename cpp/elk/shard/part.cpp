@@ -20,13 +20,13 @@ bool is_loaded(const ir::Tensor& tensor) {
 }
 
 /// Bytes of the part of an operand's tensor that one chip holds.
-double part_bytes(const ir::Graph& graph, const ir::Op& op, const Split& split, std::size_t i) {
-  const ir::Tensor& tensor = graph.tensors[subscript(op.operands[i].tensor)];
+double part_bytes(const ir::Graph& graph, const ir::Op& op, const Split& split, OperandId i) {
+  const ir::Tensor& tensor = graph.tensors[op.operands[i].tensor];
   const auto bytes = static_cast<double>(ir::bytes(tensor).value);
   if (split.forms[i].kind != Form::Kind::Cut) {
     return bytes;
   }
-  const std::int64_t shape = tensor.shape[subscript(split.forms[i].dim)];
+  const std::int64_t shape = tensor.shape[split.forms[i].dim];
   return bytes * static_cast<double>(part_length(op, split, i)) / static_cast<double>(shape);
 }
 
@@ -34,14 +34,13 @@ double part_bytes(const ir::Graph& graph, const ir::Op& op, const Split& split, 
 double touched(const ir::Op& op, const ir::Tensor& tensor, const ir::Operand& operand) {
   if (operand.indirect) {
     return std::min(1.0, operand.indirect->expected_picks /
-                             static_cast<double>(tensor.shape[subscript(operand.indirect->dim)]));
+                             static_cast<double>(tensor.shape[operand.indirect->dim]));
   }
   double share = 1.0;
-  for (std::size_t d = 0; d < operand.dims.size(); ++d) {
+  for (const DimId d : operand.dims.ids()) {
     std::int64_t reach = 1;
     for (std::size_t k = 0; k < operand.dims[d].axes.size(); ++k) {
-      reach += std::abs(operand.dims[d].coef[k]) *
-               (op.axes[subscript(operand.dims[d].axes[k])].size - 1);
+      reach += std::abs(operand.dims[d].coef[k]) * (op.axes[operand.dims[d].axes[k]].size - 1);
     }
     share *= std::min(1.0, static_cast<double>(reach) / static_cast<double>(tensor.shape[d]));
   }
@@ -56,13 +55,13 @@ struct Sizes {
 
 /// What an op reads from HBM, keeps there and touches, each tensor once.
 Sizes sizes(const ir::Graph& graph, const ir::Op& op, const Split& split) {
-  std::map<std::int32_t, double> read;
-  std::map<std::int32_t, double> kept;
-  std::map<std::int32_t, double> working;
+  std::map<TensorId, double> read;
+  std::map<TensorId, double> kept;
+  std::map<TensorId, double> working;
   const auto most = [](double& known, double bytes) { known = std::max(known, bytes); };
-  for (std::size_t i = 0; i < op.operands.size(); ++i) {
+  for (const OperandId i : op.operands.ids()) {
     const ir::Operand& operand = op.operands[i];
-    const ir::Tensor& tensor = graph.tensors[subscript(operand.tensor)];
+    const ir::Tensor& tensor = graph.tensors[operand.tensor];
     const double bytes = part_bytes(graph, op, split, i);
     const double share = touched(op, tensor, operand);
     most(working[operand.tensor], std::floor(bytes * share));
@@ -71,7 +70,7 @@ Sizes sizes(const ir::Graph& graph, const ir::Op& op, const Split& split) {
       most(read[operand.tensor], std::ceil(operand.indirect ? bytes * share : bytes));
     }
   }
-  const auto sum = [](const std::map<std::int32_t, double>& all) {
+  const auto sum = [](const std::map<TensorId, double>& all) {
     double total = 0.0;
     for (const auto& [tensor, bytes] : all) {
       total += bytes;

@@ -12,9 +12,6 @@
 namespace elk::shard {
 namespace {
 
-constexpr int kDoublings = 12;  // each by eight
-constexpr int kHalvings = 4;
-
 /// Bytes that one chip can keep.
 std::int64_t most_kept(const chip::Chip& chip) {
   if (!chip.hbm) {
@@ -62,11 +59,11 @@ Sharding fastest_that_fits(const Ways& ways) {
     }
     return fits;
   };
-  for (int step = 0; step < kDoublings && !fits_at(high); ++step) {
+  for (int step = 0; step < tuning::kPriceRises && !fits_at(high); ++step) {
     low = high;
     high *= 8.0;
   }
-  for (int step = 0; step < kHalvings && found.kept.value <= room; ++step) {
+  for (int step = 0; step < tuning::kPriceHalvings && found.kept.value <= room; ++step) {
     const double middle = low > 0.0 ? std::sqrt(low * high) : high / 8.0;
     (fits_at(middle) ? high : low) = middle;
   }

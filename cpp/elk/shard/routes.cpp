@@ -4,7 +4,7 @@
 
 namespace elk::shard {
 
-std::optional<Routes::Route> Routes::find(std::int32_t tensor, const Forms& forms, Form to) {
+std::optional<Routes::Route> Routes::find(TensorId tensor, const Forms& forms, Form to) {
   std::optional<Route> best;
   for (Forms left = forms; !left.empty(); left.drop_first()) {
     const Form from = left.first();
@@ -19,11 +19,11 @@ std::optional<Routes::Route> Routes::find(std::int32_t tensor, const Forms& form
   return best;
 }
 
-std::int64_t Routes::moving_time(std::int32_t tensor, Form from, Form to) {
-  MovingTimes& known = times_[subscript(tensor)];
+std::int64_t Routes::moving_time(TensorId tensor, Form from, Form to) {
+  MovingTimes& known = times_[tensor];
   if (known.between.empty()) {
-    const std::size_t dims = ways_.graph().tensors[subscript(tensor)].shape.size();
-    known.places = subscript(Forms::place(cut(static_cast<std::int32_t>(dims))));
+    const std::size_t dims = ways_.graph().tensors[tensor].shape.size();
+    known.places = subscript(Forms::place(cut(id_at<DimId>(dims))));
     known.between.assign(known.places * known.places, -1);
   }
   const std::size_t first = subscript(Forms::place(from)) * known.places;

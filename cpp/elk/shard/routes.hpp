@@ -5,6 +5,8 @@
 #include <optional>
 #include <vector>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/shard/forms.hpp"
 #include "elk/shard/ways.hpp"
 
@@ -24,7 +26,7 @@ class Routes {
 
   /// The cheapest way to a form from those at hand; empty if chips would have to exchange and must
   /// not.
-  [[nodiscard]] std::optional<Route> find(std::int32_t tensor, const Forms& forms, Form to);
+  [[nodiscard]] std::optional<Route> find(TensorId tensor, const Forms& forms, Form to);
 
  private:
   /// How long a tensor takes from form to form; -1: not known yet.
@@ -33,11 +35,11 @@ class Routes {
     std::vector<std::int64_t> between;
   };
 
-  [[nodiscard]] std::int64_t moving_time(std::int32_t tensor, Form from, Form to);
+  [[nodiscard]] std::int64_t moving_time(TensorId tensor, Form from, Form to);
 
   const Ways& ways_;
   bool silent_;
-  std::vector<MovingTimes> times_;  // of each tensor
+  Table<TensorId, MovingTimes> times_;  // of each tensor
 };
 
 }  // namespace elk::shard

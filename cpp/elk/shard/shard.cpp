@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/shard/layers.hpp"
 #include "elk/shard/routes.hpp"
 #include "elk/shard/state.hpp"
@@ -29,12 +30,11 @@ class Sharder {
         makers_(graph_.tensors.size()),
         routes_(ways, wish.silent),
         survivors_(routes_) {
-    for (std::size_t op = 0; op < graph_.ops.size(); ++op) {
-      const std::vector<ir::Operand>& operands = graph_.ops[op].operands;
-      for (std::size_t slot = 0; slot < operands.size(); ++slot) {
+    for (const OpId op : graph_.ops.ids()) {
+      const Table<OperandId, ir::Operand>& operands = graph_.ops[op].operands;
+      for (const OperandId slot : operands.ids()) {
         if (operands[slot].access == ir::Access::Write && is_made(operands[slot])) {
-          makers_[subscript(operands[slot].tensor)] = {static_cast<std::int32_t>(op),
-                                                       static_cast<std::int32_t>(slot)};
+          makers_[operands[slot].tensor] = {op, slot};
         }
       }
     }
@@ -46,11 +46,11 @@ class Sharder {
     const auto end = static_cast<std::int32_t>(graph_.ops.size());
     const auto& repeat = graph_.repeat;
     if (repeat) {
-      solve(0, repeat->begin, states);
+      solve(OpId{0}, repeat->begin, states);
       solve_layers(*repeat, states);
-      solve(repeat->begin + (repeat->period * repeat->count), end, states);
+      solve(repeat->begin + (repeat->period * repeat->count), OpId{end}, states);
     } else {
-      solve(0, end, states);
+      solve(OpId{0}, OpId{end}, states);
     }
     return states.empty() ? std::nullopt : std::optional(result(states.front()));
   }
@@ -58,7 +58,7 @@ class Sharder {
  private:
   /// Weights, states and inputs are read in any form: only what ops make is tracked.
   [[nodiscard]] bool is_made(const ir::Operand& operand) const {
-    const ir::Home home = graph_.tensors[subscript(operand.tensor)].home;
+    const ir::Home home = graph_.tensors[operand.tensor].home;
     return home == ir::Home::Activation || home == ir::Home::Output;
   }
 
@@ -69,8 +69,8 @@ class Sharder {
   };
 
   /// Ops [from, to), from the states before them to those after.
-  void solve(std::int32_t from, std::int32_t to, std::vector<State>& states) {
-    for (std::int32_t op = from; op < to; ++op) {
+  void solve(OpId from, OpId to, std::vector<State>& states) {
+    for (OpId op = from; op < to; ++op) {
       const std::vector<std::int32_t> splits = splits_of(op);
       Extended next;
       for (const State& state : states) {
@@ -87,12 +87,12 @@ class Sharder {
   }
 
   /// The splits of an op that may be of use.
-  [[nodiscard]] std::vector<std::int32_t> splits_of(std::int32_t op) const {
+  [[nodiscard]] std::vector<std::int32_t> splits_of(OpId op) const {
     const std::vector<Part>& parts = ways_.parts(op);
     std::vector<std::int32_t> result(parts.size());
     std::iota(result.begin(), result.end(), 0);
     std::erase_if(result, [&](std::int32_t k) {
-      return !is_allowed(graph_.ops[subscript(op)], parts[subscript(k)].split, uses_, wish_.silent);
+      return !is_allowed(graph_.ops[op], parts[subscript(k)].split, uses_, wish_.silent);
     });
     return result;
   }
@@ -105,7 +105,7 @@ class Sharder {
     std::vector<std::int64_t> grown;
     for (std::int32_t number = 0; number < repeat.count; ++number) {
       const std::vector<State> before = states;
-      const std::int32_t begin = repeat.begin + (number * repeat.period);
+      const OpId begin = repeat.begin + (number * repeat.period);
       const std::int32_t left = repeat.count - number - 1;
       expect(states, grown);
       survivors_.foresee(grown.empty() ? 0 : left);
@@ -129,21 +129,21 @@ class Sharder {
 
   /// Whether the states before `a` and before `b` are the same but for the time, the live tensors
   /// told by how far back they were made.
-  [[nodiscard]] bool are_alike(const std::vector<State>& at_a, std::int32_t a,
-                               const std::vector<State>& at_b, std::int32_t b) const {
+  [[nodiscard]] bool are_alike(const std::vector<State>& at_a, OpId a,
+                               const std::vector<State>& at_b, OpId b) const {
     return std::equal(
         at_a.begin(), at_a.end(), at_b.begin(), at_b.end(),
         [&](const State& one, const State& other) { return places(one, a) == places(other, b); });
   }
 
-  using Place = std::tuple<std::int32_t, std::int32_t, Forms>;
+  using Place = std::tuple<std::int32_t, OperandId, Forms>;
 
-  [[nodiscard]] std::vector<Place> places(const State& state, std::int32_t at) const {
+  [[nodiscard]] std::vector<Place> places(const State& state, OpId at) const {
     std::vector<Place> result;
     for (const Live& live : state.live) {
-      const auto [maker, slot] = makers_[subscript(live.tensor)];
-      const bool before = maker < graph_.repeat->begin || uses_.spans[subscript(live.tensor)] != 0;
-      result.emplace_back(before ? -maker - 1 : at - maker, slot, live.forms);
+      const auto [maker, slot] = makers_[live.tensor];
+      const bool before = maker < graph_.repeat->begin || uses_.spans[live.tensor] != 0;
+      result.emplace_back(before ? -maker.value - 1 : at - maker, slot, live.forms);
     }
     std::sort(result.begin(), result.end());
     return result;
@@ -188,12 +188,12 @@ class Sharder {
   }
 
   /// The tensor that stands `shift` ops later for one made by a layer.
-  [[nodiscard]] std::int32_t later(std::int32_t tensor, std::int32_t shift) const {
-    const auto [maker, slot] = makers_[subscript(tensor)];
-    if (maker < graph_.repeat->begin || uses_.spans[subscript(tensor)] != 0) {
+  [[nodiscard]] TensorId later(TensorId tensor, std::int32_t shift) const {
+    const auto [maker, slot] = makers_[tensor];
+    if (maker < graph_.repeat->begin || uses_.spans[tensor] != 0) {
       return tensor;
     }
-    return graph_.ops[subscript(maker + shift)].operands[subscript(slot)].tensor;
+    return graph_.ops[maker + shift].operands[slot].tensor;
   }
 
   std::int32_t add(Node node) {
@@ -202,20 +202,20 @@ class Sharder {
   }
 
   /// All states that the op, split in the given way, makes of one.
-  void extend(const State& state, std::int32_t op, std::int32_t split, Extended& next) {
+  void extend(const State& state, OpId op, std::int32_t split, Extended& next) {
     const Part& part = ways_.parts(op)[subscript(split)];
     State after = state;
     after.time +=
         part.time.value + std::llround(wish_.price * static_cast<double>(part.kept.value));
     Node node{.before = state.node, .op = op, .split = split, .moves = {}};
-    read_from(0, after, node, next);
+    read_from(OperandId{0}, after, node, next);
   }
 
   /// Brings what the operands from `slot` on read into its form, in each way that may pay.
-  void read_from(std::size_t slot, State& state, Node& node, Extended& next) {
-    const ir::Op& op = graph_.ops[subscript(node.op)];
+  void read_from(OperandId slot, State& state, Node& node, Extended& next) {
+    const ir::Op& op = graph_.ops[node.op];
     const Split& split = ways_.parts(node.op)[subscript(node.split)].split;
-    for (; slot < op.operands.size(); ++slot) {
+    for (; slot.index() < op.operands.size(); ++slot) {
       const ir::Operand& operand = op.operands[slot];
       if (operand.access != ir::Access::Read || !is_made(operand)) {
         continue;
@@ -224,7 +224,7 @@ class Sharder {
       if (forms.has(split.forms[slot])) {
         continue;
       }
-      const bool again = uses_.last_reader[subscript(operand.tensor)] > node.op;
+      const bool again = uses_.last_reader[operand.tensor] > node.op;
       if (again && split.forms[slot] != whole() && !forms.has(whole())) {  // It may serve others.
         State other = state;
         Node moved = node;
@@ -241,7 +241,7 @@ class Sharder {
   }
 
   /// Whether there is a way.
-  bool move(State& state, Node& node, std::int32_t tensor, Form to) {
+  bool move(State& state, Node& node, TensorId tensor, Form to) {
     Live& live = find(state, tensor);
     const auto chosen = routes_.find(tensor, live.forms, to);
     if (!chosen) {
@@ -255,28 +255,27 @@ class Sharder {
 
   /// Adds what the op makes, and drops what nothing reads any more.
   void finish(State& state, Node& node, Extended& next) {
-    const ir::Op& op = graph_.ops[subscript(node.op)];
+    const ir::Op& op = graph_.ops[node.op];
     const Split& split = ways_.parts(node.op)[subscript(node.split)].split;
-    for (std::size_t slot = 0; slot < op.operands.size(); ++slot) {
+    for (const OperandId slot : op.operands.ids()) {
       const ir::Operand& operand = op.operands[slot];
       if (operand.access == ir::Access::Write && is_made(operand)) {
         state.live.push_back({.tensor = operand.tensor, .forms = Forms::of(split.forms[slot])});
       }
     }
-    std::erase_if(state.live, [&](const Live& live) {
-      return uses_.last_reader[subscript(live.tensor)] <= node.op;
-    });
+    std::erase_if(state.live,
+                  [&](const Live& live) { return uses_.last_reader[live.tensor] <= node.op; });
     std::sort(state.live.begin(), state.live.end());
     next.states.push_back(std::move(state));
     next.nodes.push_back(std::move(node));
   }
 
   [[nodiscard]] Sharding result(const State& state) const {
-    std::vector<const Part*> chosen(graph_.ops.size(), nullptr);
+    Table<OpId, const Part*> chosen(graph_.ops.size(), nullptr);
     std::vector<Collective> moves;
     for (std::int32_t at = state.node; at >= 0; at = nodes_[subscript(at)].before) {
       const Node& node = nodes_[subscript(at)];
-      chosen[subscript(node.op)] = &ways_.parts(node.op)[subscript(node.split)];
+      chosen[node.op] = &ways_.parts(node.op)[subscript(node.split)];
       moves.insert(moves.end(), node.moves.rbegin(), node.moves.rend());
     }
     std::reverse(moves.begin(), moves.end());
@@ -288,7 +287,7 @@ class Sharder {
   Wish wish_;
   Uses uses_;
   std::vector<Node> nodes_;
-  std::vector<std::pair<std::int32_t, std::int32_t>> makers_;  // op and slot of tensors
+  Table<TensorId, std::pair<OpId, OperandId>> makers_;  // op and slot of tensors
   Routes routes_;
   Survivors survivors_;
 };
@@ -296,9 +295,9 @@ class Sharder {
 }  // namespace
 
 Sharding replicated(const Ways& ways) {
-  std::vector<const Part*> chosen;
-  for (std::size_t op = 0; op < ways.graph().ops.size(); ++op) {
-    chosen.push_back(&ways.whole_op(static_cast<std::int32_t>(op)));
+  Table<OpId, const Part*> chosen;
+  for (const OpId op : ways.graph().ops.ids()) {
+    chosen.push_back(&ways.whole_op(op));
   }
   return tally(ways, chosen, {});
 }

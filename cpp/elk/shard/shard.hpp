@@ -1,8 +1,9 @@
 #pragma once
 
-#include <cstdint>
 #include <vector>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/base/units.hpp"
 #include "elk/ir/graph.hpp"
 #include "elk/shard/conversion.hpp"
@@ -13,8 +14,8 @@ namespace elk::shard {
 
 /// A tensor brought into another form before an op reads it.
 struct Collective {
-  std::int32_t op;  // before which it happens; the number of ops at the end of the graph
-  std::int32_t tensor;
+  OpId op;  // before which it happens; the number of ops at the end of the graph
+  TensorId tensor;
   Form from;
   Form to;
 
@@ -23,7 +24,7 @@ struct Collective {
 
 /// A model cut over the chips of a pod.
 struct Sharding {
-  std::vector<Split> splits;            // of each op
+  Table<OpId, Split> splits;            // of each op
   std::vector<Collective> collectives;  // in the order of ops
   Picoseconds time;                     // by the estimate that chose it
   Picoseconds replicated;               // by the same, were every op computed by every chip

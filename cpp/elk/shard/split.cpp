@@ -7,6 +7,7 @@
 
 #include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
+#include "elk/base/table.hpp"
 
 namespace elk::shard {
 namespace {
@@ -14,10 +15,10 @@ namespace {
 /// What an operand must be read in, or is written in, where `axis` is split; empty where it does
 /// not fall into blocks.
 std::optional<Form> form_of(const ir::Graph& graph, const ir::Op& op, const ir::Operand& operand,
-                            std::int32_t axis) {
-  const ir::Tensor& tensor = graph.tensors[subscript(operand.tensor)];
+                            AxisId axis) {
+  const ir::Tensor& tensor = graph.tensors[operand.tensor];
   std::optional<Form> form;
-  for (std::size_t d = 0; d < operand.dims.size(); ++d) {
+  for (const DimId d : operand.dims.ids()) {
     const ir::Dim& dim = operand.dims[d];
     if (std::find(dim.axes.begin(), dim.axes.end(), axis) == dim.axes.end()) {
       continue;
@@ -25,12 +26,12 @@ std::optional<Form> form_of(const ir::Graph& graph, const ir::Op& op, const ir::
     if (form || !block_length(op, dim, tensor.shape[d], axis)) {
       return std::nullopt;
     }
-    form = cut(static_cast<std::int32_t>(d));
+    form = cut(d);
   }
   if (form) {
     return form;
   }
-  const bool summed = op.axes[subscript(axis)].role == ir::AxisRole::Reduction;
+  const bool summed = op.axes[axis].role == ir::AxisRole::Reduction;
   return operand.access == ir::Access::Write && summed ? partial() : whole();
 }
 
@@ -41,7 +42,7 @@ bool adds_up(const ir::Op& op) {
 }
 
 /// Picks by the part of an axis need the part of the index that stands there.
-bool picks_by(const ir::Op& op, std::int32_t axis) {
+bool picks_by(const ir::Op& op, AxisId axis) {
   return std::any_of(op.operands.begin(), op.operands.end(), [&](const ir::Operand& operand) {
     return operand.indirect &&
            std::find(operand.indirect->axes.begin(), operand.indirect->axes.end(), axis) !=
@@ -58,27 +59,26 @@ bool is_made(const ir::Tensor& tensor) {
 std::optional<std::int64_t> agreed_part(const ir::Graph& graph, const ir::Op& op,
                                         const Split& split, const PartLengths& lengths) {
   std::optional<std::int64_t> agreed;
-  for (std::size_t i = 0; i < op.operands.size(); ++i) {
+  for (const OperandId i : op.operands.ids()) {
     const ir::Operand& operand = op.operands[i];
-    if (split.forms[i].kind != Form::Kind::Cut ||
-        !is_made(graph.tensors[subscript(operand.tensor)])) {
+    if (split.forms[i].kind != Form::Kind::Cut || !is_made(graph.tensors[operand.tensor])) {
       continue;
     }
     const std::int64_t length = lengths.of(operand.tensor, split.forms[i].dim);
-    const std::int64_t block = operand.dims[subscript(split.forms[i].dim)].coef.front();
+    const std::int64_t block = operand.dims[split.forms[i].dim].coef.front();
     if (length % block != 0 || (agreed && *agreed != length / block)) {
       return std::nullopt;
     }
     agreed = length / block;
   }
-  const std::int64_t size = op.axes[subscript(split.axis)].size;
+  const std::int64_t size = op.axes[split.axis].size;
   const std::int64_t part = agreed.value_or(ceil_div(size, lengths.chips()));
   return part < size ? std::optional(part) : std::nullopt;
 }
 
-std::optional<Split> split_along(const ir::Graph& graph, const ir::Op& op, std::int32_t axis,
+std::optional<Split> split_along(const ir::Graph& graph, const ir::Op& op, AxisId axis,
                                  const PartLengths& lengths) {
-  const ir::Axis& split = op.axes[subscript(axis)];
+  const ir::Axis& split = op.axes[axis];
   const bool sums = split.role == ir::AxisRole::Reduction;
   if (split.role == ir::AxisRole::Row || (sums && !adds_up(op)) || picks_by(op, axis)) {
     return std::nullopt;
@@ -102,13 +102,15 @@ std::optional<Split> split_along(const ir::Graph& graph, const ir::Op& op, std::
 }  // namespace
 
 Split unsplit(const ir::Op& op) {
-  return {.axis = -1, .part = 0, .forms = std::vector<Form>(op.operands.size(), whole())};
+  return {.axis = AxisId::none,
+          .part = 0,
+          .forms = Table<OperandId, Form>(op.operands.size(), whole())};
 }
 
 std::vector<Split> splits(const ir::Graph& graph, const ir::Op& op, const PartLengths& lengths) {
   std::vector<Split> result{unsplit(op)};
-  for (std::size_t axis = 0; axis < op.axes.size(); ++axis) {
-    if (auto split = split_along(graph, op, static_cast<std::int32_t>(axis), lengths)) {
+  for (const AxisId axis : op.axes.ids()) {
+    if (auto split = split_along(graph, op, axis, lengths)) {
       result.push_back(std::move(*split));
     }
   }
@@ -117,16 +119,16 @@ std::vector<Split> splits(const ir::Graph& graph, const ir::Op& op, const PartLe
 
 ir::Op on_one_chip(const ir::Op& op, const Split& split) {
   ir::Op result = op;
-  if (split.axis >= 0) {
-    const std::int64_t size = op.axes[subscript(split.axis)].size;
-    result.axes[subscript(split.axis)].size = split.part;
+  if (split.axis != AxisId::none) {
+    const std::int64_t size = op.axes[split.axis].size;
+    result.axes[split.axis].size = split.part;
     result.flops = (op.flops / size * split.part) + (op.flops % size * split.part / size);
   }
   return result;
 }
 
-std::int64_t part_length(const ir::Op& op, const Split& split, std::size_t place) {
-  return op.operands[place].dims[subscript(split.forms[place].dim)].coef.front() * split.part;
+std::int64_t part_length(const ir::Op& op, const Split& split, OperandId place) {
+  return op.operands[place].dims[split.forms[place].dim].coef.front() * split.part;
 }
 
 }  // namespace elk::shard

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/ir/graph.hpp"
 #include "elk/shard/lengths.hpp"
 
@@ -14,21 +16,21 @@ namespace elk::shard {
 struct Form {
   enum class Kind : std::uint8_t { Whole, Cut, Partial };
   Kind kind;
-  std::int32_t dim;  // that is cut; -1 for the other kinds
+  DimId dim;  // that is cut; -1 for the other kinds
 
   friend auto operator<=>(const Form&, const Form&) = default;
 };
 
-[[nodiscard]] constexpr Form whole() { return {.kind = Form::Kind::Whole, .dim = -1}; }
-[[nodiscard]] constexpr Form cut(std::int32_t dim) { return {.kind = Form::Kind::Cut, .dim = dim}; }
-[[nodiscard]] constexpr Form partial() { return {.kind = Form::Kind::Partial, .dim = -1}; }
+[[nodiscard]] constexpr Form whole() { return {.kind = Form::Kind::Whole, .dim = DimId::none}; }
+[[nodiscard]] constexpr Form cut(DimId dim) { return {.kind = Form::Kind::Cut, .dim = dim}; }
+[[nodiscard]] constexpr Form partial() { return {.kind = Form::Kind::Partial, .dim = DimId::none}; }
 
 /// One way to have an op computed by several chips: each takes a part of one axis, or, with no
 /// axis, all of the op. Parts are equal, but the last may be shorter, and chips behind it idle.
 struct Split {
-  std::int32_t axis;        // -1: every chip computes all of it
-  std::int64_t part;        // of the axis, on the first chip; 0 with no axis
-  std::vector<Form> forms;  // of each operand: what it must be read in, what it is written in
+  AxisId axis;                   // -1: every chip computes all of it
+  std::int64_t part;             // of the axis, on the first chip; 0 with no axis
+  Table<OperandId, Form> forms;  // of each operand: what it must be read in, what it is written in
 
   friend bool operator==(const Split&, const Split&) = default;
 };
@@ -50,6 +52,6 @@ struct Split {
 
 /// How long the first chip's part of the operand at `place` is, along the dimension that `split`
 /// cuts.
-[[nodiscard]] std::int64_t part_length(const ir::Op& op, const Split& split, std::size_t place);
+[[nodiscard]] std::int64_t part_length(const ir::Op& op, const Split& split, OperandId place);
 
 }  // namespace elk::shard

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "elk/base/ids.hpp"
 #include "elk/shard/forms.hpp"
 #include "elk/shard/shard.hpp"
 
@@ -12,7 +13,7 @@ namespace elk::shard {
 
 /// A tensor that ops still read, and the forms of it that are at hand.
 struct Live {
-  std::int32_t tensor;
+  TensorId tensor;
   Forms forms;
 
   friend auto operator<=>(const Live&, const Live&) = default;
@@ -33,7 +34,7 @@ struct State {
 }
 
 /// What is at hand of a live tensor.
-[[nodiscard]] inline Live& find(State& state, std::int32_t tensor) {
+[[nodiscard]] inline Live& find(State& state, TensorId tensor) {
   return *std::find_if(state.live.begin(), state.live.end(),
                        [tensor](const Live& live) { return live.tensor == tensor; });
 }
@@ -41,7 +42,7 @@ struct State {
 /// The decision on one op.
 struct Node {
   std::int32_t before;  // -1: none
-  std::int32_t op;
+  OpId op;
   std::int32_t split;
   std::vector<Collective> moves;
 };

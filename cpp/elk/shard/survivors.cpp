@@ -4,11 +4,10 @@
 #include <numeric>
 
 #include "elk/shard/layers.hpp"
+#include "elk/shard/propose.hpp"
 
 namespace elk::shard {
 namespace {
-
-constexpr std::size_t kMost = 64;
 
 std::vector<std::size_t> by_time(const std::vector<State>& states) {
   std::vector<std::size_t> result(states.size());
@@ -30,7 +29,7 @@ std::vector<std::size_t> Survivors::among(const std::vector<State>& states) {
   for (const std::size_t i : by_time(states)) {
     const State& state = states[i];
     const bool opens = !open && is_whole(state);
-    if (kept.size() >= kMost && !opens) {
+    if (kept.size() >= tuning::kMostSurvivors && !opens) {
       leave_out(state, kept);
     } else if (!is_dominated(state, kept)) {
       kept.push_back(&state);

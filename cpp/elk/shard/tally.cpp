@@ -7,30 +7,31 @@
 #include <tuple>
 
 #include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 
 namespace elk::shard {
 namespace {
 
 /// Bytes of the weights and states of one chip, each part that it keeps once.
-std::int64_t kept_bytes(const ir::Graph& graph, const std::vector<const Part*>& chosen) {
+std::int64_t kept_bytes(const ir::Graph& graph, const Table<OpId, const Part*>& chosen) {
   std::set<std::tuple<std::int32_t, Form, std::int64_t>> seen;
   double sum = 0.0;
-  for (std::size_t op = 0; op < graph.ops.size(); ++op) {
+  for (const OpId op : graph.ops.ids()) {
     const Split& split = chosen[op]->split;
-    for (std::size_t i = 0; i < split.forms.size(); ++i) {
-      const std::int32_t number = graph.ops[op].operands[i].tensor;
-      const ir::Tensor& tensor = graph.tensors[subscript(number)];
+    for (const OperandId i : split.forms.ids()) {
+      const TensorId number = graph.ops[op].operands[i].tensor;
+      const ir::Tensor& tensor = graph.tensors[number];
       const Form form = split.forms[i];
       const bool is_cut = form.kind == Form::Kind::Cut;
       const std::int64_t length = is_cut ? part_length(graph.ops[op], split, i) : 0;
       if ((tensor.home != ir::Home::Weight && tensor.home != ir::Home::State) ||
-          !seen.emplace(number, form, length).second) {
+          !seen.emplace(number.value, form, length).second) {
         continue;
       }
       const auto bytes = static_cast<double>(ir::bytes(tensor).value);
-      sum += is_cut ? bytes * static_cast<double>(length) /
-                          static_cast<double>(tensor.shape[subscript(form.dim)])
-                    : bytes;
+      sum += is_cut
+                 ? bytes * static_cast<double>(length) / static_cast<double>(tensor.shape[form.dim])
+                 : bytes;
     }
   }
   return static_cast<std::int64_t>(sum);
@@ -38,7 +39,7 @@ std::int64_t kept_bytes(const ir::Graph& graph, const std::vector<const Part*>& 
 
 }  // namespace
 
-Sharding tally(const Ways& ways, const std::vector<const Part*>& chosen,
+Sharding tally(const Ways& ways, const Table<OpId, const Part*>& chosen,
                const std::vector<Collective>& moves) {
   Sharding sharding{.splits = {},
                     .collectives = {},
@@ -49,11 +50,11 @@ Sharding tally(const Ways& ways, const std::vector<const Part*>& chosen,
                     .hbm = {0},
                     .kept = {kept_bytes(ways.graph(), chosen)}};
   Bytes busiest{0};
-  for (std::size_t op = 0; op < chosen.size(); ++op) {
+  for (const OpId op : chosen.ids()) {
     const Part& part = *chosen[op];
     sharding.splits.push_back(part.split);
     sharding.time += part.time;
-    sharding.replicated += ways.whole_op(static_cast<std::int32_t>(op)).time;
+    sharding.replicated += ways.whole_op(op).time;
     sharding.least += part.least;
     sharding.hbm += part.hbm;
     busiest = std::max(busiest, Bytes{part.working.value - part.kept.value});

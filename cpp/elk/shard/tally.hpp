@@ -2,13 +2,15 @@
 
 #include <vector>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/shard/shard.hpp"
 
 namespace elk::shard {
 
 /// The sums of a sharding that computes each op by one of its parts and moves tensors in between;
 /// slices among the moves count, and are left to `one_chip`.
-[[nodiscard]] Sharding tally(const Ways& ways, const std::vector<const Part*>& chosen,
+[[nodiscard]] Sharding tally(const Ways& ways, const Table<OpId, const Part*>& chosen,
                              const std::vector<Collective>& moves);
 
 }  // namespace elk::shard

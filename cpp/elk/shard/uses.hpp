@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/ir/graph.hpp"
 #include "elk/shard/split.hpp"
 
@@ -10,10 +12,11 @@ namespace elk::shard {
 
 /// What becomes of each tensor of a graph.
 struct Uses {
-  std::vector<std::int32_t> last_reader;  // the last op that reads it, or -1
-  std::vector<std::int8_t> kept;          // whether it is stored or leaves the graph
-  std::vector<std::int8_t> picks;         // whether its values pick rows of another
-  std::vector<std::int8_t> spans;  // whether the first of equal layers makes it for after the last
+  Table<TensorId, OpId> last_reader;   // the last op that reads it, or -1
+  Table<TensorId, std::int8_t> kept;   // whether it is stored or leaves the graph
+  Table<TensorId, std::int8_t> picks;  // whether its values pick rows of another
+  Table<TensorId, std::int8_t>
+      spans;  // whether the first of equal layers makes it for after the last
 };
 [[nodiscard]] Uses uses(const ir::Graph& graph);
 

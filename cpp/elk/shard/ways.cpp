@@ -8,6 +8,7 @@
 #include "elk/base/ids.hpp"
 #include "elk/base/parallel.hpp"
 #include "elk/base/rounding.hpp"
+#include "elk/base/table.hpp"
 
 namespace elk::shard {
 namespace {
@@ -36,9 +37,9 @@ std::vector<std::int64_t> part_lengths(const ir::Graph& graph, const ir::Op& op,
                                        const PartLengths& lengths) {
   std::vector<std::int64_t> result;
   for (const ir::Operand& operand : op.operands) {
-    const std::size_t rank = graph.tensors[subscript(operand.tensor)].shape.size();
-    for (std::size_t dim = 0; dim < rank; ++dim) {
-      result.push_back(lengths.of(operand.tensor, static_cast<std::int32_t>(dim)));
+    const std::size_t rank = graph.tensors[operand.tensor].shape.size();
+    for (const DimId dim : first_ids<DimId>(rank)) {
+      result.push_back(lengths.of(operand.tensor, dim));
     }
   }
   return result;
@@ -53,28 +54,26 @@ Ways::Ways(const ir::Graph& graph, const chip::Chip& chip, const ExecuteTime& ex
       lengths_(graph, chip.chips),
       of_(graph.ops.size(), -1),
       addend_bits_(graph.tensors.size(), 0) {
-  const std::vector<std::int32_t> equal = ir::equal_ops(graph);
-  std::map<std::pair<std::int32_t, std::vector<std::int64_t>>, std::int32_t> known;
-  std::vector<std::int32_t> distinct;
-  for (std::size_t op = 0; op < graph.ops.size(); ++op) {
+  const Table<OpId, OpId> equal = ir::equal_ops(graph);
+  std::map<std::pair<OpId, std::vector<std::int64_t>>, std::int32_t> known;
+  std::vector<OpId> distinct;
+  for (const OpId op : graph.ops.ids()) {
     const ir::Op& node = graph.ops[op];
     const auto next = static_cast<std::int32_t>(distinct.size());
     of_[op] =
         known.try_emplace({equal[op], part_lengths(graph, node, lengths_)}, next).first->second;
     if (of_[op] == next) {
-      distinct.push_back(static_cast<std::int32_t>(op));
+      distinct.push_back(op);
     }
     for (const ir::Operand& operand : node.operands) {
       if (operand.access == ir::Access::Write) {
-        addend_bits_[subscript(operand.tensor)] = ir::bits(node.accumulate);
+        addend_bits_[operand.tensor] = ir::bits(node.accumulate);
       }
     }
   }
   parts_ = parallel_map(
       distinct,
-      [&](std::int32_t op) {
-        return shard::parts(graph, graph.ops[subscript(op)], loading_, lengths_, execute);
-      },
+      [&](OpId op) { return shard::parts(graph, graph.ops[op], loading_, lengths_, execute); },
       threads);
   for (std::vector<Part>& parts : parts_) {
     whole_.push_back(parts.front());
@@ -82,24 +81,23 @@ Ways::Ways(const ir::Graph& graph, const chip::Chip& chip, const ExecuteTime& ex
   }
 }
 
-Bytes Ways::held(std::int32_t tensor, Form form) const {
-  const ir::Tensor& held = graph_.tensors[subscript(tensor)];
+Bytes Ways::held(TensorId tensor, Form form) const {
+  const ir::Tensor& held = graph_.tensors[tensor];
   const std::int64_t stored = ir::bits(held.dtype);
   std::int64_t elements = 1;
-  for (std::size_t dim = 0; dim < held.shape.size(); ++dim) {
-    const bool is_cut = form == cut(static_cast<std::int32_t>(dim));
+  for (const DimId dim : held.shape.ids()) {
+    const bool is_cut = form == cut(dim);
     elements *= is_cut ? lengths_.of(tensor, form.dim) : held.shape[dim];
   }
-  const std::int64_t bits =
-      form == partial() ? std::max(stored, addend_bits_[subscript(tensor)]) : stored;
+  const std::int64_t bits = form == partial() ? std::max(stored, addend_bits_[tensor]) : stored;
   return {ceil_div(elements * bits, 8)};
 }
 
-Passing Ways::passing(std::int32_t tensor, Form from, Form to) const {
+Passing Ways::passing(TensorId tensor, Form from, Form to) const {
   return {.exchange = exchange(from, to), .before = held(tensor, from), .after = held(tensor, to)};
 }
 
-Picoseconds Ways::time(std::int32_t tensor, Form from, Form to) const {
+Picoseconds Ways::time(TensorId tensor, Form from, Form to) const {
   const Passing moved = passing(tensor, from, to);
   const double alone = cost(moved, chip_).time.value;
   return to_picoseconds({moved.exchange == Exchange::None ? alone : alone + waiting(chip_)});

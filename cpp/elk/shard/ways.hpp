@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/base/units.hpp"
 #include "elk/chip/chip.hpp"
 #include "elk/ir/graph.hpp"
@@ -25,29 +27,29 @@ class Ways {
 
   /// The splits of an op that may fit: those of which a chip's SRAM holds what the op touches, or
   /// all if it holds none.
-  [[nodiscard]] const std::vector<Part>& parts(std::int32_t op) const {
-    return parts_[static_cast<std::size_t>(of_[static_cast<std::size_t>(op)])];
+  [[nodiscard]] const std::vector<Part>& parts(OpId op) const {
+    return parts_[static_cast<std::size_t>(of_[op])];
   }
   /// All of an op.
-  [[nodiscard]] const Part& whole_op(std::int32_t op) const {
-    return whole_[static_cast<std::size_t>(of_[static_cast<std::size_t>(op)])];
+  [[nodiscard]] const Part& whole_op(OpId op) const {
+    return whole_[static_cast<std::size_t>(of_[op])];
   }
 
   /// Bytes that a chip holds of a tensor that ops make.
-  [[nodiscard]] Bytes held(std::int32_t tensor, Form form) const;
-  [[nodiscard]] Passing passing(std::int32_t tensor, Form from, Form to) const;
+  [[nodiscard]] Bytes held(TensorId tensor, Form form) const;
+  [[nodiscard]] Passing passing(TensorId tensor, Form from, Form to) const;
   /// What that costs: its time, and what chips wait for each other.
-  [[nodiscard]] Picoseconds time(std::int32_t tensor, Form from, Form to) const;
+  [[nodiscard]] Picoseconds time(TensorId tensor, Form from, Form to) const;
 
  private:
   const ir::Graph& graph_;
   const chip::Chip& chip_;
   Loading loading_;
   PartLengths lengths_;
-  std::vector<std::int32_t> of_;  // of each op: its place in the next two
+  Table<OpId, std::int32_t> of_;  // of each op: its place in the next two
   std::vector<std::vector<Part>> parts_;
   std::vector<Part> whole_;
-  std::vector<std::int64_t> addend_bits_;  // of each tensor: at which its addends are kept
+  Table<TensorId, std::int64_t> addend_bits_;  // of each tensor: at which its addends are kept
 };
 
 }  // namespace elk::shard

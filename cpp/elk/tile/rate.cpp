@@ -9,18 +9,13 @@
 #include "elk/base/ids.hpp"
 #include "elk/base/random.hpp"
 #include "elk/base/rounding.hpp"
+#include "elk/base/table.hpp"
 #include "elk/partition/enumerate.hpp"
 #include "elk/partition/plan.hpp"
+#include "elk/tile/form/tile_tuning.hpp"
 
 namespace elk::tile {
 namespace {
-
-constexpr std::int64_t kBlock = 16;  // tiles are timed by blocks: whole ones are cheapest
-constexpr int kTrials = 1500;
-constexpr int kSplits = 2;
-constexpr int kFewTurns = kTrials / 4;
-constexpr std::int64_t kMostSteps = 8;
-constexpr double kSlack = 0.95;
 
 /// Lengths of an axis from the whole downwards to one, the fewer the more axes there are.
 std::vector<std::int64_t> samples(std::int64_t size, std::size_t axes) {
@@ -29,7 +24,8 @@ std::vector<std::int64_t> samples(std::int64_t size, std::size_t axes) {
   std::vector<std::int64_t> result;
   std::int64_t value = size;
   for (std::size_t i = 0; i < count && value > 1; ++i) {
-    const std::int64_t blocks = value >= kBlock && i > 0 ? value / kBlock * kBlock : value;
+    const std::int64_t blocks =
+        value >= tuning::kBlock && i > 0 ? value / tuning::kBlock * tuning::kBlock : value;
     if (result.empty() || blocks < result.back()) {
       result.push_back(blocks);
     }
@@ -40,8 +36,9 @@ std::vector<std::int64_t> samples(std::int64_t size, std::size_t axes) {
 }
 
 /// The next tuple of indices into `choices`, or false after the last.
-bool advance(std::vector<std::size_t>& at, const std::vector<std::vector<std::int64_t>>& choices) {
-  for (std::size_t axis = at.size(); axis-- > 0;) {
+bool advance(Table<AxisId, std::size_t>& at,
+             const Table<AxisId, std::vector<std::int64_t>>& choices) {
+  for (AxisId axis = id_at<AxisId>(at.size()); axis-- > AxisId{0};) {
     if (++at[axis] < choices[axis].size()) {
       return true;
     }
@@ -53,10 +50,10 @@ bool advance(std::vector<std::size_t>& at, const std::vector<std::vector<std::in
 /// The axes, a bit each, that some operand rotates along: only along them are there steps.
 std::uint64_t rotated(const ir::Op& op) {
   std::uint64_t axes = 0;
-  for (std::size_t i = 0; i < op.operands.size(); ++i) {
-    for (std::size_t dim = 0; dim < op.operands[i].dims.size(); ++dim) {
+  for (const OperandId i : op.operands.ids()) {
+    for (const DimId dim : op.operands[i].dims.ids()) {
       if (partition::rotates(op, i, dim)) {
-        axes |= std::uint64_t{1} << subscript(op.operands[i].dims[dim].axes.front());
+        axes |= std::uint64_t{1} << op.operands[i].dims[dim].axes.front().index();
       }
     }
   }
@@ -78,19 +75,19 @@ double Rates::least_whole(const ir::Op& op, TileTimes& tiles) {
 }
 
 Rates::Rates(const ir::Op& op, TileTimes& tiles, Learns learns) {
-  std::vector<std::vector<std::int64_t>> others;
+  Table<AxisId, std::vector<std::int64_t>> others;
   place_.assign(op.axes.size(), -1);
-  for (std::size_t axis = 0; axis < op.axes.size(); ++axis) {
+  for (const AxisId axis : op.axes.ids()) {
     if (op.axes[axis].tile_dim != ir::TileDim::None && op.axes[axis].size > 1) {
       counted_.push_back(axis);
     }
   }
-  for (std::size_t axis = 0; axis < op.axes.size(); ++axis) {
+  for (const AxisId axis : op.axes.ids()) {
     const bool counts = std::find(counted_.begin(), counted_.end(), axis) != counted_.end();
     others.push_back(counts ? samples(op.axes[axis].size, counted_.size())
                             : std::vector<std::int64_t>{op.axes[axis].size});
   }
-  for (const std::size_t axis : counted_) {
+  for (const AxisId axis : counted_) {
     const std::int64_t size = op.axes[axis].size;
     const auto root = static_cast<std::int64_t>(std::sqrt(static_cast<double>(size)));
     const std::vector<double> none(static_cast<std::size_t>(root) + 3, 0.0);
@@ -107,31 +104,32 @@ Rates::Rates(const ir::Op& op, TileTimes& tiles, Learns learns) {
 /// they are few, nothing is told apart.
 void Rates::calibrate(const ir::Op& op, TileTimes& tiles, Learns learns) {
   Random random{.state = 1};
-  std::vector<std::int64_t> size = partition::sizes(op);
+  Table<AxisId, std::int64_t> size = partition::sizes(op);
   const std::uint64_t turned = rotated(op);
   int turns = 0;
-  for (int trial = 0; trial < kTrials && !axes_.empty(); ++trial) {
+  for (int trial = 0; trial < tuning::kTrials && !axes_.empty(); ++trial) {
     for (const AxisRates& rates : axes_) {
       const auto draw = random.below(static_cast<std::int64_t>(rates.factors.size()));
       size[rates.axis] = ceil_div(rates.size, rates.factors[static_cast<std::size_t>(draw)]);
     }
     const double time = tiles.sub_task(size);
-    margin_ = std::min(margin_, kSlack * margin_ * time / least(size));
-    const std::vector<std::int64_t> whole = size;
+    margin_ = std::min(margin_, tuning::kRateSlack * margin_ * time / least(size));
+    const Table<AxisId, std::int64_t> whole = size;
     bool turn = true;
     std::int64_t steps = 1;
-    for (int split = 0; split < kSplits; ++split) {
+    for (int split = 0; split < tuning::kRateSplits; ++split) {
       const std::int64_t drawn = random.below(static_cast<std::int64_t>(axes_.size()));
-      const std::size_t axis = axes_[static_cast<std::size_t>(drawn)].axis;
-      const std::int64_t pace = ceil_div(size[axis], 1 + random.below(kMostSteps));
+      const AxisId axis = axes_[static_cast<std::size_t>(drawn)].axis;
+      const std::int64_t pace = ceil_div(size[axis], 1 + random.below(tuning::kMostPaces));
       steps *= ceil_div(size[axis], pace);
       size[axis] = pace;
-      turn = turn && ((turned >> axis) & 1U) != 0;
+      turn = turn && ((turned >> axis.index()) & 1U) != 0;
     }
     if (learns == Learns::NoGain) {
       continue;
     }
-    const double gain = kSlack * static_cast<double>(steps) * tiles.sub_task(size) / time;
+    const double gain =
+        tuning::kRateSlack * static_cast<double>(steps) * tiles.sub_task(size) / time;
     gain_ = std::min(gain_, gain);
     if (turn) {
       double& least = tiles.extrapolated(whole) ? turn_gains_.beyond : turn_gains_.within;
@@ -139,28 +137,28 @@ void Rates::calibrate(const ir::Op& op, TileTimes& tiles, Learns learns) {
       ++turns;
     }
   }
-  if (turns < kFewTurns) {
+  if (turns < tuning::kFewTurns) {
     turn_gains_ = {.within = gain_, .beyond = gain_};
   }
 }
 
 void Rates::sample(const ir::Op& op, TileTimes& tiles, AxisRates& rates,
-                   const std::vector<std::vector<std::int64_t>>& others) {
-  std::vector<std::vector<std::int64_t>> choices = others;
+                   const Table<AxisId, std::vector<std::int64_t>>& others) {
+  Table<AxisId, std::vector<std::int64_t>> choices = others;
   choices[rates.axis] = {1};
   rates.factors = partition::distinct_factors(rates.size, rates.size);
   std::reverse(rates.factors.begin(), rates.factors.end());  // Short lengths first.
   double best = std::numeric_limits<double>::infinity();
-  std::vector<std::int64_t> size(op.axes.size());
+  Table<AxisId, std::int64_t> size(op.axes.size());
   for (const std::int64_t factor : rates.factors) {
     choices[rates.axis].front() = ceil_div(rates.size, factor);
-    std::vector<std::size_t> at(choices.size(), 0);
+    Table<AxisId, std::size_t> at(choices.size(), 0);
     do {
       double volume = 1.0;
-      for (std::size_t axis = 0; axis < size.size(); ++axis) {
+      for (const AxisId axis : size.ids()) {
         size[axis] = choices[axis][at[axis]];
       }
-      for (const std::size_t axis : counted_) {
+      for (const AxisId axis : counted_) {
         volume *= static_cast<double>(size[axis]);
       }
       best = std::min(best, tiles.sub_task(size) / volume);
@@ -172,19 +170,19 @@ void Rates::sample(const ir::Op& op, TileTimes& tiles, AxisRates& rates,
 bool Rates::holds(double time, double least, const WholeTile& whole) {
   const bool by_rate = time >= least * kRoundedDown;
   if (!by_rate) {
-    margin_ *= kSlack * time / least;
+    margin_ *= tuning::kRateSlack * time / least;
   }
   bool by_gain = true;
   for (double* gain : {&gain_, whole.beyond ? &turn_gains_.beyond : &turn_gains_.within}) {
     if (time < *gain * whole.time * kRoundedDown) {
-      *gain = kSlack * time / whole.time;
+      *gain = tuning::kRateSlack * time / whole.time;
       by_gain = false;
     }
   }
   return by_rate && by_gain;
 }
 
-double Rates::rate(std::span<const std::int64_t> size) const {
+double Rates::rate(TableView<AxisId, const std::int64_t> size) const {
   double rate = 0.0;
   for (const AxisRates& rates : axes_) {
     rate = std::max(rate, rates.at(size[rates.axis]));
@@ -192,7 +190,7 @@ double Rates::rate(std::span<const std::int64_t> size) const {
   return margin_ * rate;
 }
 
-double Rates::volume(std::span<const std::int64_t> size) const {
+double Rates::volume(TableView<AxisId, const std::int64_t> size) const {
   double volume = 1.0;
   for (const AxisRates& rates : axes_) {
     volume *= static_cast<double>(size[rates.axis]);

@@ -4,6 +4,8 @@
 #include <span>
 #include <vector>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/ir/graph.hpp"
 #include "elk/tile/times.hpp"
 
@@ -29,20 +31,20 @@ class Rates {
   [[nodiscard]] static double least_whole(const ir::Op& op, TileTimes& tiles);
 
   /// Seconds that tiles of `size` take at least, in however many equal steps.
-  [[nodiscard]] double least(std::span<const std::int64_t> size) const {
+  [[nodiscard]] double least(TableView<AxisId, const std::int64_t> size) const {
     return rate(size) * volume(size);
   }
   /// Seconds for each unit of volume, of tiles of at most `size`.
-  [[nodiscard]] double rate(std::span<const std::int64_t> size) const;
+  [[nodiscard]] double rate(TableView<AxisId, const std::int64_t> size) const;
   /// The same, of tiles that are at most `length` long along `axis`.
-  [[nodiscard]] double rate(std::size_t axis, std::int64_t length) const {
+  [[nodiscard]] double rate(AxisId axis, std::int64_t length) const {
     return place_[axis] < 0 ? 0.0
                             : margin_ * axes_[static_cast<std::size_t>(place_[axis])].at(length);
   }
-  [[nodiscard]] double volume(std::span<const std::int64_t> size) const;
+  [[nodiscard]] double volume(TableView<AxisId, const std::int64_t> size) const;
 
   /// Whether an axis counts in the volume.
-  [[nodiscard]] bool counts(std::size_t axis) const { return place_[axis] >= 0; }
+  [[nodiscard]] bool counts(AxisId axis) const { return place_[axis] >= 0; }
 
   /// The least part of the time of a tile that going through it in equal steps takes.
   [[nodiscard]] double gain() const { return gain_; }
@@ -67,7 +69,7 @@ class Rates {
   Rates(const ir::Op& op, TileTimes& tiles, Learns learns);
 
   struct AxisRates {
-    std::size_t axis;
+    AxisId axis;
     std::int64_t size;
     std::int64_t root;  // lengths up to it are looked up, others by how often they fit
     std::vector<double> shorter;
@@ -85,13 +87,13 @@ class Rates {
   };
 
   void sample(const ir::Op& op, TileTimes& tiles, AxisRates& rates,
-              const std::vector<std::vector<std::int64_t>>& others);
+              const Table<AxisId, std::vector<std::int64_t>>& others);
 
   void calibrate(const ir::Op& op, TileTimes& tiles, Learns learns);
 
   std::vector<AxisRates> axes_;
-  std::vector<std::int32_t> place_;   // of each axis in `axes_`, -1: not there
-  std::vector<std::size_t> counted_;  // axes that make up the volume
+  Table<AxisId, std::int32_t> place_;  // of each axis in `axes_`, -1: not there
+  std::vector<AxisId> counted_;        // axes that make up the volume
   double margin_ = 0.95;
   double gain_ = 0.95;
   struct TurnGains {

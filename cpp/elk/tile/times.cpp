@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <bit>
 
+#include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
+#include "elk/base/table.hpp"
 #include "elk/partition/extent.hpp"
 #include "elk/partition/plan.hpp"
 
@@ -49,9 +51,9 @@ TileTimes::TileTimes(const ir::Graph& graph, const ir::Op& op, const chip::Chip&
   }
 }
 
-TileShape TileTimes::shape(std::span<const std::int64_t> size) const {
+TileShape TileTimes::shape(TableView<AxisId, const std::int64_t> size) const {
   TileShape result = blank();
-  for (std::size_t axis = 0; axis < size.size(); ++axis) {
+  for (const AxisId axis : size.ids()) {
     if (op_.axes[axis].tile_dim != ir::TileDim::None) {
       extent(result, op_.axes[axis].tile_dim) *= size[axis];
     }
@@ -62,7 +64,7 @@ TileShape TileTimes::shape(std::span<const std::int64_t> size) const {
   if (opaque_) {  // Its rule asks for the bytes of the call, not of the op.
     result.params[0] = 0;
     for (const ir::Operand& operand : op_.operands) {
-      const ir::Tensor& tensor = graph_.tensors[static_cast<std::size_t>(operand.tensor)];
+      const ir::Tensor& tensor = graph_.tensors[operand.tensor];
       result.params[0] +=
           partition::element_bytes(partition::box(tensor, operand, whole_, size).elements,
                                    ir::bits(tensor.dtype))
@@ -72,12 +74,12 @@ TileShape TileTimes::shape(std::span<const std::int64_t> size) const {
   return result;
 }
 
-double TileTimes::sub_task(std::span<const std::int64_t> size) {
+double TileTimes::sub_task(TableView<AxisId, const std::int64_t> size) {
   if (key_bits_.empty()) {
     return seconds(kernel_, shape(size));
   }
   std::uint64_t key = 0;
-  for (std::size_t axis = 0; axis < size.size(); ++axis) {
+  for (const AxisId axis : size.ids()) {
     key = (key << static_cast<unsigned>(key_bits_[axis])) | static_cast<std::uint64_t>(size[axis]);
   }
   if (const double* known = asks_ ? asked_.find(key) : sub_tasks_.find(key)) {
@@ -92,7 +94,7 @@ double TileTimes::sub_task(std::span<const std::int64_t> size) {
   return time;
 }
 
-bool TileTimes::extrapolated(std::span<const std::int64_t> size) const {
+bool TileTimes::extrapolated(TableView<AxisId, const std::int64_t> size) const {
   return tiles_.extrapolated(kernel_, shape(size));
 }
 

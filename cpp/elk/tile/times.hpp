@@ -5,7 +5,9 @@
 #include <utility>
 #include <vector>
 
+#include "elk/base/ids.hpp"
 #include "elk/base/memo.hpp"
+#include "elk/base/table.hpp"
 #include "elk/chip/chip.hpp"
 #include "elk/ir/graph.hpp"
 #include "elk/tile/tile.hpp"
@@ -20,15 +22,15 @@ class TileTimes {
             const TileModel& tiles);
 
   /// One call of the op's kernel on a sub-task of these axis sizes.
-  [[nodiscard]] double sub_task(std::span<const std::int64_t> size);
-  [[nodiscard]] bool extrapolated(std::span<const std::int64_t> size) const;
+  [[nodiscard]] double sub_task(TableView<AxisId, const std::int64_t> size);
+  [[nodiscard]] bool extrapolated(TableView<AxisId, const std::int64_t> size) const;
   /// Adding up `parts` partial results of `elements` each.
   [[nodiscard]] double add(std::int64_t parts, std::int64_t elements);
   /// Copying `slices` runs of `elements` elements of `bits` within a core.
   [[nodiscard]] double copy(std::int64_t slices, std::int64_t elements, std::int64_t bits);
 
  private:
-  [[nodiscard]] TileShape shape(std::span<const std::int64_t> size) const;
+  [[nodiscard]] TileShape shape(TableView<AxisId, const std::int64_t> size) const;
   [[nodiscard]] double seconds(Kernel kernel, const TileShape& shape) const {
     return tiles_.cycles(kernel, shape) / clock_;
   }
@@ -41,9 +43,9 @@ class TileTimes {
   Kernel add_;
   std::vector<std::pair<std::int64_t, Kernel>> copies_;  // by bits
   bool opaque_;
-  bool asks_;                  // a caller's function
-  std::vector<int> key_bits_;  // of each axis; empty where sizes do not fit one key
-  std::vector<std::int64_t> whole_;
+  bool asks_;                    // a caller's function
+  Table<AxisId, int> key_bits_;  // of each axis; empty where sizes do not fit one key
+  Table<AxisId, std::int64_t> whole_;
   Memo<double> asked_;        // of it, all sub-tasks
   Recent<double> sub_tasks_;  // of a fitted kernel
   Memo<double> adds_;

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "chip/chips.hpp"
+#include "elk/base/ids.hpp"
 #include "elk/chip/crossing.hpp"
 #include "elk/chip/delivery.hpp"
 #include "elk/chip/ways.hpp"

@@ -5,6 +5,7 @@
 
 #include "chip/chips.hpp"
 #include "elk/base/errors.hpp"
+#include "elk/base/ids.hpp"
 #include "elk/chip/delivery.hpp"
 
 namespace elk::chip {
@@ -113,15 +114,18 @@ TEST(AttachedCores, TakeTheOuterColumns) {
   chip.hbm->position = HbmPosition::EdgesLeftRight;
   chip.hbm->modules = 2;
   chip.hbm->port_rate = 32e9;
-  const std::vector<std::vector<CoreId>> expected = {{{0}, {4}, {8}}, {{3}, {7}, {11}}};
+  const std::vector<std::vector<CoreId>> expected = {{CoreId{0}, CoreId{4}, CoreId{8}},
+                                                     {CoreId{3}, CoreId{7}, CoreId{11}}};
   EXPECT_EQ(attached_cores(chip), expected);
 }
 
 TEST(AttachedCores, LieInTheMiddleOfEqualParts) {
   Chip chip = pod_mesh(5.5e9);
   chip.hbm->position = HbmPosition::Nodes;
-  const std::vector<std::vector<CoreId>> expected = {
-      {{(11 * 32) + 8}}, {{(11 * 32) + 24}}, {{(34 * 32) + 8}}, {{(34 * 32) + 24}}};
+  const std::vector<std::vector<CoreId>> expected = {{CoreId{(11 * 32) + 8}},
+                                                     {CoreId{(11 * 32) + 24}},
+                                                     {CoreId{(34 * 32) + 8}},
+                                                     {CoreId{(34 * 32) + 24}}};
   EXPECT_EQ(attached_cores(chip), expected);
 }
 

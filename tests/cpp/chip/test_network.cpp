@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "chip/chips.hpp"
+#include "elk/base/ids.hpp"
 #include "elk/base/random.hpp"
 #include "elk/chip/crossing.hpp"
 #include "elk/chip/delivery.hpp"

@@ -7,6 +7,8 @@
 #include <gtest/gtest.h>
 
 #include "chip/chips.hpp"
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/chip/delivery.hpp"
 #include "elk/chip/ways.hpp"
 
@@ -119,8 +121,8 @@ TEST(EntryNodes, OfARingAreTheNearestRuns) {
   ring.hbm->position = HbmPosition::EdgesAll;
   const auto entries = entry_nodes(ring);
   ASSERT_EQ(entries.size(), 1U);
-  for (std::int32_t core = 0; core < 64; ++core) {
-    EXPECT_EQ(entries[0][static_cast<std::size_t>(core)], core);
+  for (const CoreId core : first_ids<CoreId>(64)) {
+    EXPECT_EQ(CoreId{entries[0][core.index()]}, core);
   }
 }
 
@@ -141,15 +143,15 @@ TEST(Ways, DataForAPartOfTheGridEnterBesideIt) {
   EXPECT_EQ(nodes_beside(chip, {8, 8, 1}), std::vector<std::int64_t>{28});
   EXPECT_EQ(nodes_beside(chip, {4, 8, 1}), std::vector<std::int64_t>{22});
   std::vector<CoreId> receivers;
-  for (std::int32_t core = 0; core < 32; ++core) {
-    receivers.push_back({core});
+  for (const CoreId core : first_ids<CoreId>(32)) {
+    receivers.push_back(core);
   }
   EXPECT_EQ(area_of(chip, receivers)[0], 4);
   const auto entries = entry_nodes(chip, receivers, area_of(chip, receivers));
   const std::vector<CoreId> nodes = attached_cores(chip).front();
   for (const std::int32_t entry : entries.front()) {
-    const std::int32_t core = nodes[static_cast<std::size_t>(entry)].value;
-    EXPECT_TRUE(core / 8 < 4 || core / 8 == 7);
+    const CoreId core{nodes[static_cast<std::size_t>(entry)].value};
+    EXPECT_TRUE(core.value / 8 < 4 || core.value / 8 == 7);
   }
 }
 

@@ -9,6 +9,8 @@
 #include <span>
 #include <vector>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/chip/chip.hpp"
 #include "elk/schedule/bound/hosting.hpp"
 #include "elk/sim/network/hbm.hpp"
@@ -18,9 +20,9 @@
 /// what the simulator says.
 namespace elk::schedule {
 
-using Amounts = std::vector<std::int64_t>;  // bytes, of every core
+using Amounts = Table<CoreId, std::int64_t>;  // bytes, of every core
 
-inline constexpr std::size_t kNoOp = std::numeric_limits<std::size_t>::max();
+inline constexpr OpId kNoOp = OpId::none;
 
 /// An op: a gather, computations of equal length with shifts between, and a reduction.
 struct Operator {
@@ -34,8 +36,8 @@ struct Operator {
 
 /// A preload or a store.
 struct Queued {
-  std::size_t before;  // the op that it is issued before
-  std::size_t of;      // the op that waits for it; kNoOp: it is a store
+  OpId before;  // the op that it is issued before
+  OpId of;      // the op that waits for it; kNoOp: it is a store
   Amounts bytes;
   std::int64_t hbm;
   std::int32_t weight;  // of a byte at the HBM
@@ -43,7 +45,7 @@ struct Queued {
 
 struct Setting {
   chip::Chip chip;
-  std::vector<Operator> ops;
+  Table<OpId, Operator> ops;
   std::vector<Queued> queue;
   Amounts runs;  // that every core receives in an exchange
 };
@@ -77,7 +79,7 @@ inline std::vector<const Amounts*> exchanges(const Operator& op) {
 /// The fragments after the last byte of an exchange, of the core that receives fewest.
 inline double tail(const Setting& setting, const Amounts& bytes) {
   std::int64_t fewest = std::numeric_limits<std::int64_t>::max();
-  for (std::size_t core = 0; core < bytes.size(); ++core) {
+  for (const CoreId core : bytes.ids()) {
     fewest = bytes[core] > 0 ? std::min(fewest, setting.runs[core]) : fewest;
   }
   return setting.chip.interconnect.fragment_latency.value * static_cast<double>(fewest);
@@ -127,8 +129,8 @@ struct Passing {
 /// All that the bound counts, in seconds.
 struct Counted {
   Ports ports;
-  std::vector<cost::Hosting> ops;
-  std::vector<std::size_t> steps;
+  Table<OpId, cost::Hosting> ops;
+  Table<OpId, std::size_t> steps;
   std::vector<Passing> queue;
   double longest = 0.0;  // gather
 };
@@ -190,7 +192,7 @@ inline double execute(const cost::Hosting& op, std::size_t steps, const Prices& 
 
 inline double bound(const Counted& all, const Prices& prices) {
   double sum = 0.0;
-  for (std::size_t op = 0; op < all.ops.size(); ++op) {
+  for (const OpId op : all.ops.ids()) {
     sum += execute(all.ops[op], all.steps[op], prices, all.ports);
   }
   for (const Passing& one : all.queue) {
@@ -217,7 +219,7 @@ class Played {
 
   double time() {
     std::size_t next = 0;
-    for (std::size_t op = 0; op < setting_.ops.size(); ++op) {
+    for (const OpId op : setting_.ops.ids()) {
       for (; next < setting_.queue.size() && setting_.queue[next].before <= op; ++next) {
         push(setting_.queue[next]);
       }
@@ -237,12 +239,12 @@ class Played {
  private:
   void push(const Queued& one) {
     program::Loading loading{.hbm_bytes = {one.hbm}, .pieces = {}, .run = 0};
-    for (std::size_t core = 0; core < one.bytes.size(); ++core) {
+    for (const CoreId core : one.bytes.ids()) {
       if (one.bytes[core] > 0) {
-        loading.pieces.push_back({.operand = one.of == kNoOp ? -1 : 0,
+        loading.pieces.push_back({.operand = one.of == kNoOp ? OperandId::none : OperandId{0},
                                   .chip = 0,
                                   .bytes = one.bytes[core],
-                                  .cores = {static_cast<std::int32_t>(core)}});
+                                  .cores = {core}});
       }
     }
     player_.push(&known_.emplace_back(demands_.of(loading, one.weight)));
@@ -264,19 +266,19 @@ class Played {
     }
     program::Exchange exchange;
     const auto cores = static_cast<std::int32_t>(bytes.size());
-    for (std::int32_t core = 0; core < cores; ++core) {
-      const std::int32_t sender = hot && core > 0 ? 0 : (core + 1) % cores;
+    for (const CoreId core : first_ids<CoreId>(cores)) {
+      const CoreId sender = hot && core > CoreId{0} ? CoreId{0} : CoreId{(core.value + 1) % cores};
       const auto from = static_cast<std::int32_t>(exchange.groups.size());
       exchange.groups.push_back({sender});
       exchange.groups.push_back({core});
       exchange.transfers.push_back({.pattern = program::Pattern::Fetch,
-                                    .operand = 0,
+                                    .operand = OperandId{0},
                                     .from = from,
                                     .to = from + 1,
-                                    .unit = bytes[static_cast<std::size_t>(core)],
+                                    .unit = bytes[core],
                                     .extent = 1,
                                     .chunk = 1,
-                                    .runs = setting_.runs[static_cast<std::size_t>(core)],
+                                    .runs = setting_.runs[core],
                                     .level = 0});
     }
     player_.pass(sim::to_latency(setting_.chip.interconnect.sync_latency));
@@ -285,7 +287,7 @@ class Played {
 
   void compute(Picoseconds time) {
     program::Tiles tiles{.size = {}, .cores = program::Cores(setting_.runs.size())};
-    std::iota(tiles.cores.begin(), tiles.cores.end(), 0);
+    std::iota(tiles.cores.begin(), tiles.cores.end(), CoreId{0});
     play(demands_.of(std::span(&tiles, 1), std::span(&time, 1)));
   }
 

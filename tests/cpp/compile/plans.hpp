@@ -10,6 +10,7 @@
 
 #include "base/rounds.hpp"
 #include "elk/base/errors.hpp"
+#include "elk/base/ids.hpp"
 #include "elk/compile/compile.hpp"
 #include "schedule/models.hpp"
 
@@ -67,7 +68,7 @@ inline std::vector<std::int64_t> numbers(const Search& search) {
 
 inline void expect_same_ops(const Plan& a, const Plan& b) {
   ASSERT_EQ(a.ops.size(), b.ops.size());
-  for (std::size_t i = 0; i < a.ops.size(); ++i) {
+  for (const OpId i : a.ops.ids()) {
     EXPECT_EQ(a.ops[i].option.plan, b.ops[i].option.plan);
     EXPECT_EQ(a.ops[i].option.gather, b.ops[i].option.gather);
     EXPECT_EQ(a.ops[i].option.time, b.ops[i].option.time);

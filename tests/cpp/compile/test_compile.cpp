@@ -8,6 +8,7 @@
 
 #include "base/rounds.hpp"
 #include "compile/plans.hpp"
+#include "elk/base/ids.hpp"
 #include "elk/base/random.hpp"
 #include "elk/compile/compile.hpp"
 #include "elk/compile/moved.hpp"
@@ -179,7 +180,7 @@ TEST(Compile, ChargesEachOpForItsTrueNeighbours) {
   const ir::Graph graph = test::chain(4, 8, 64, true);
   const Plan found = *plan(graph, test::tight_chip(16, 65536), Policy::ElkFull);
   int in_place = 0;
-  for (std::size_t op = 0; op < found.ops.size(); ++op) {
+  for (const OpId op : found.ops.ids()) {
     const cost::PlanOption& option = found.ops[op].option;
     EXPECT_DOUBLE_EQ(
         option.time.value,
@@ -200,8 +201,7 @@ TEST(Compile, StoresNewRowsAfterTheOpThatMakesThem) {
   for (const schedule::StoreTimes& times : found.predicted.stores) {
     for (const ir::Store& store : graph.stores) {
       if (store.tensor == times.tensor) {
-        EXPECT_GE(times.store.begin,
-                  found.predicted.ops[static_cast<std::size_t>(store.op)].execute.end);
+        EXPECT_GE(times.store.begin, found.predicted.ops[store.op].execute.end);
       }
     }
     EXPECT_LE(times.store.end, found.predicted.total);

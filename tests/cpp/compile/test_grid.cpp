@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/base/units.hpp"
 #include "elk/cost/option.hpp"
 #include "elk/cost/price/price.hpp"
@@ -23,8 +25,8 @@
 namespace elk::compile {
 namespace {
 
-using Numbers = std::vector<std::int64_t>;
-using Axes = std::vector<std::int32_t>;
+using Numbers = Table<AxisId, std::int64_t>;
+using Axes = Table<AxisId, std::int32_t>;
 
 constexpr double kNano = 1e-9;
 
@@ -41,15 +43,15 @@ chip::Chip mesh() {
 
 partition::ExecutePlan cut_plan(Numbers factors, Axes mesh_dims, std::size_t operands) {
   partition::ExecutePlan result{.factors = std::move(factors),
-                                .temporal = std::vector<Numbers>(operands),
+                                .temporal = Table<OperandId, Table<DimId, std::int64_t>>(operands),
                                 .pace = {},
                                 .order = {},
                                 .loops = {},
                                 .mesh_dims = std::move(mesh_dims)};
   result.pace.assign(result.factors.size(), 0);
-  for (std::size_t axis = 0; axis < result.factors.size(); ++axis) {
+  for (const AxisId axis : result.factors.ids()) {
     if (result.factors[axis] > 1) {
-      result.order.push_back(static_cast<std::int32_t>(axis));
+      result.order.push_back(axis);
     }
   }
   return result;
@@ -78,19 +80,19 @@ struct Product {
 /// x[16, 64] as an exp left it.
 partition::Layout resting(Numbers factors, Axes mesh_dims, const chip::Chip& chip) {
   const test::OneOp made = test::exp_of(16, 64);
-  return partition::layout(made.graph, made.op(), 1,
+  return partition::layout(made.graph, made.op(), OperandId{1},
                            cut_plan(std::move(factors), std::move(mesh_dims), 2), chip);
 }
 
 void expect_gather(const partition::Layout& rests, double nanoseconds) {
   const Product product(cut_plan({4, 4, 1}, {0, 1, -1}, 3));
-  const std::vector<const partition::Layout*> have = {&rests, nullptr, nullptr};
+  const Table<OperandId, const partition::Layout*> have = {&rests, nullptr, nullptr};
   const cost::Exchange planned =
       schedule::exchange_of(schedule::count_gather(product.one.graph, product.one.op(),
                                                    product.option.plan, have, product.chip),
                             product.chip, false);
   program::Exchange exchange;
-  program::add_gather(product.op(), 0, &rests, exchange);
+  program::add_gather(product.op(), OperandId{0}, &rests, exchange);
   EXPECT_NEAR(planned.time.value, nanoseconds * kNano, 1e-14);
   EXPECT_NEAR(product.simulated(exchange).value, nanoseconds * kNano, 1e-12);
 }
@@ -119,9 +121,9 @@ TEST(GridForecast, OfAGatherFromTheFirstRow) {
 // folded: every link carries one part each way, 102.4 ns, at most two hops, 4 ns.
 TEST(GridForecast, OfShiftsDownAColumn) {
   partition::ExecutePlan cut = cut_plan({4, 1, 1}, {0, -1, -1}, 3);
-  cut.temporal[1] = {4, 1};
-  cut.pace[2] = 16;
-  cut.loops = {2};
+  cut.temporal[OperandId{1}] = {4, 1};
+  cut.pace[AxisId{2}] = 16;
+  cut.loops = {AxisId{2}};
   const Product product(cut);
   const std::vector<program::Rotation> rotations = program::rotations(product.op());
   ASSERT_EQ(rotations.size(), 1U);
@@ -135,9 +137,9 @@ TEST(GridForecast, OfShiftsDownAColumn) {
 // link in the middle of the column each way, 204.8 ns, two hops.
 TEST(GridForecast, OfShiftsAlongTwoDimensionsDownAColumn) {
   partition::ExecutePlan cut = cut_plan({4, 1, 1}, {0, -1, -1}, 3);
-  cut.temporal[1] = {2, 2};
+  cut.temporal[OperandId{1}] = {2, 2};
   cut.pace = {0, 8, 32};
-  cut.loops = {2, 1};
+  cut.loops = {AxisId{2}, AxisId{1}};
   const Product product(cut);
   const std::vector<program::Rotation> rotations = program::rotations(product.op());
   ASSERT_EQ(rotations.size(), 2U);
@@ -167,7 +169,7 @@ void expect_delivery(const partition::ExecutePlan& cut, std::int64_t divisor, do
   deliveries.settle(product.one.graph, product.one.op(), product.option);
   std::optional<Seconds> planned;
   for (const cost::PreloadState& state : product.option.states) {
-    planned = state.divisor[1] == divisor ? std::optional(state.time) : planned;
+    planned = state.divisor[OperandId{1}] == divisor ? std::optional(state.time) : planned;
   }
   ASSERT_TRUE(planned);
   sim::Demands demands(product.chip, sim::Fidelity::Core);

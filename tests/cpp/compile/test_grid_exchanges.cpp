@@ -2,7 +2,6 @@
 #include <cstdint>
 #include <optional>
 #include <utility>
-#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -10,6 +9,7 @@
 #include "elk/base/ids.hpp"
 #include "elk/base/random.hpp"
 #include "elk/base/rounding.hpp"
+#include "elk/base/table.hpp"
 #include "elk/base/units.hpp"
 #include "elk/cost/option.hpp"
 #include "elk/cost/price/price.hpp"
@@ -27,7 +27,7 @@
 namespace elk::compile {
 namespace {
 
-using Numbers = std::vector<std::int64_t>;
+using Numbers = Table<AxisId, std::int64_t>;
 
 /// 3 to 62 chips of 2 x 2 cores in a mesh or a ring, slow between chips.
 chip::Chip random_pod(Random& random) {
@@ -64,17 +64,18 @@ std::optional<partition::ExecutePlan> random_plan(Random& random, const test::On
   Numbers factors(3);
   const std::int64_t first = random.below(3);
   for (std::int64_t i = 0; i < 3; ++i) {
-    const std::size_t axis = subscript((first + i) % 3);
+    const AxisId axis = id_at<AxisId>((first + i) % 3);
     const std::int64_t size = one.op().axes[axis].size;
     const std::int64_t tile = ceil_div(size, 1 + random.below(left));
     factors[axis] = ceil_div(size, tile);  // No core is left without work.
     left /= factors[axis];
   }
-  std::vector<Numbers> temporal(one.op().operands.size());
-  const std::int64_t rows = ceil_div(one.op().axes[2].size, factors[2]);  // of a piece of w
-  if (one.op().kind == ir::OpKind::MatMul && random.below(2) == 0 && factors[0] > 1 &&
-      factors[0] <= rows) {
-    temporal[1] = {factors[0], 1};
+  Table<OperandId, Table<DimId, std::int64_t>> temporal(one.op().operands.size());
+  const std::int64_t rows =
+      ceil_div(one.op().axes[AxisId{2}].size, factors[AxisId{2}]);  // of a piece of w
+  if (one.op().kind == ir::OpKind::MatMul && random.below(2) == 0 && factors[AxisId{0}] > 1 &&
+      factors[AxisId{0}] <= rows) {
+    temporal[OperandId{1}] = {factors[AxisId{0}], 1};
   }
   auto plan = partition::complete_plan(one.graph, one.op(), factors, temporal, chip);
   return plan;
@@ -123,7 +124,7 @@ struct Held {
 
   [[nodiscard]] double distribution() const {
     program::Exchange all;
-    program::add_distribution({one.graph, one.op(), plan, chip}, 1, all);
+    program::add_distribution({one.graph, one.op(), plan, chip}, OperandId{1}, all);
     return sync() + simulated(all);
   }
 };
@@ -183,8 +184,9 @@ test::OneOp softmax_of_two(std::int64_t rows, std::int64_t outer, std::int64_t i
       {test::parallel("r", rows, ir::TileDim::Rows), test::row("o", outer, ir::TileDim::Cols),
        test::row("i", inner, ir::TileDim::Cols)});
   one.reads(ir::Home::Activation, {rows, outer, inner},
-            {test::along(0), test::along(1), test::along(2)})
-      .writes({rows, outer, inner}, {test::along(0), test::along(1), test::along(2)});
+            {test::along(AxisId{0}), test::along(AxisId{1}), test::along(AxisId{2})})
+      .writes({rows, outer, inner},
+              {test::along(AxisId{0}), test::along(AxisId{1}), test::along(AxisId{2})});
   return one;
 }
 

@@ -11,6 +11,7 @@
 #include "base/rounds.hpp"
 #include "chip/chips.hpp"
 #include "compile/hosted.hpp"
+#include "elk/base/ids.hpp"
 #include "elk/base/random.hpp"
 #include "elk/base/rounding.hpp"
 
@@ -88,7 +89,7 @@ class Maker {
     Operator one = op();
     const std::size_t spared = odd(3) ? below(cores_) : cores_;
     if (spared < cores_ && one.sharers == 1) {
-      one.gather[spared] = 0;
+      one.gather[id_at<CoreId>(spared)] = 0;
     }
     made.ops.assign(ops, one);
     made.ops.push_back({Amounts(cores_, 0), {}, Amounts(cores_, 0), {1}, 1, false});
@@ -144,8 +145,10 @@ class Maker {
       const bool few = odd(4);
       const bool spared = (kind == 2 && core != one) || (kind == 3 && !few && core != one) ||
                           (kind == 4 && core % 2 != one % 2);
-      made[core] = spared ? 0 : most;
-      made[core] = kind == 5 && few ? ceil_div(most, 2) : made[core];
+      made[id_at<CoreId>(core)] = spared ? 0 : most;
+      if (kind == 5 && few) {
+        made[id_at<CoreId>(core)] = ceil_div(most, 2);
+      }
     }
     return made;
   }
@@ -188,7 +191,9 @@ class Maker {
     op.compute.value = ceil_div(op.compute.value, steps);
   }
 
-  void enqueue(Setting& setting, std::size_t op, std::size_t before) {
+  void enqueue(Setting& setting, std::size_t number, std::size_t earliest) {
+    const auto op = id_at<OpId>(number);
+    auto before = id_at<OpId>(earliest);
     before = setting.queue.empty() ? before : std::max(before, setting.queue.back().before);
     if (odd(4)) {  // A shield.
       push(setting, {before, op, few_bytes(), 0, sim::kHbmWeight});
@@ -201,7 +206,8 @@ class Maker {
     if (!odd(6)) {
       Amounts bytes = amounts(1 + random_.below(odd(8) ? 32768 : 4096));
       for (std::size_t core = 0; core < cores_ && odd(6); ++core) {
-        bytes[core] = setting.ops[op].gather[core] > 0 ? 0 : bytes[core];
+        std::int64_t& own = bytes[id_at<CoreId>(core)];
+        own = setting.ops[op].gather[id_at<CoreId>(core)] > 0 ? 0 : own;
       }
       push(setting, {before, op, moves(bytes) ? bytes : few_bytes(), 0, sim::kHbmWeight});
     }
@@ -209,7 +215,7 @@ class Maker {
 
   Amounts few_bytes() {
     Amounts made(cores_, 0);
-    made[below(cores_)] = 1 + random_.below(64);
+    made[id_at<CoreId>(below(cores_))] = 1 + random_.below(64);
     return made;
   }
 
@@ -228,7 +234,7 @@ class Maker {
   [[nodiscard]] static std::vector<Stretch> all_of(const Setting& setting, std::size_t ops) {
     std::vector<Stretch> all;
     for (std::size_t number = 0; number < ops; ++number) {
-      const Operator& op = setting.ops[number];
+      const Operator& op = setting.ops[id_at<OpId>(number)];
       add_exchange(setting, op.gather, all);
       all.push_back({to_seconds(op.compute).value, false});
       for (const Amounts& shift : op.shifts) {
@@ -276,7 +282,7 @@ class Maker {
     const double each = time / static_cast<double>(jobs);
     const auto bytes = static_cast<std::int64_t>(each * port * rate);
     for (std::size_t job = 0; job < jobs && bytes > 0; ++job) {
-      push(setting, {before, setting.ops.size() - 1, Amounts(cores_, bytes),
+      push(setting, {id_at<OpId>(before), setting.ops.end_id() - 1, Amounts(cores_, bytes),
                      static_cast<std::int64_t>(each * rate_), sim::kHbmWeight});
     }
   }
@@ -288,14 +294,15 @@ class Maker {
       const double part = rate_ / (4.0 * static_cast<double>(cores_));
       const auto bytes = static_cast<std::int64_t>(time * part);
       if (bytes > 0) {
-        push(setting, {before, kNoOp, Amounts(cores_, bytes), 0, 4 * sim::kHbmWeight});
+        push(setting, {id_at<OpId>(before), kNoOp, Amounts(cores_, bytes), 0, 4 * sim::kHbmWeight});
       }
       return;
     }
     Amounts one(cores_, 0);
-    one[core < cores_ ? core : 0] = static_cast<std::int64_t>(time * std::min(rate, rate_));
+    one[id_at<CoreId>(core < cores_ ? core : 0)] =
+        static_cast<std::int64_t>(time * std::min(rate, rate_));
     if (moves(one)) {
-      push(setting, {before, setting.ops.size() - 1, one, 0, sim::kHbmWeight});
+      push(setting, {id_at<OpId>(before), setting.ops.end_id() - 1, one, 0, sim::kHbmWeight});
     }
   }
 
@@ -356,7 +363,7 @@ TEST(HostingBound, CountsOpsThatGatherAtOnceInOneTerm) {
   for (int round = 0; round < 200; ++round) {
     const Counted all = counted(Maker(random.next()).any());
     const Prices prices = random_prices(random, all.longest);
-    for (std::size_t op = 0; op < all.ops.size(); ++op) {
+    for (const OpId op : all.ops.ids()) {
       const double one = at_once(all.ops[op], prices, all.ports);
       EXPECT_NEAR(counted_executes(all.ops[op], prices, all.ports).whole, one, 1e-15);
     }

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "compile/plans.hpp"
+#include "elk/base/ids.hpp"
 #include "elk/compile/kept.hpp"
 #include "elk/cost/front/front.hpp"
 #include "elk/cost/option.hpp"
@@ -15,15 +16,15 @@ test::OneOp made_four_times(std::int64_t rows, std::int64_t cols) {
                   {test::parallel("r", rows, ir::TileDim::Elements),
                    test::parallel("c", cols, ir::TileDim::Elements),
                    test::parallel("z", 4, ir::TileDim::Elements)});
-  one.reads(ir::Home::Activation, {rows, cols}, {test::along(0), test::along(1)})
-      .writes({rows, cols}, {test::along(0), test::along(1)});
+  one.reads(ir::Home::Activation, {rows, cols}, {test::along(AxisId{0}), test::along(AxisId{1})})
+      .writes({rows, cols}, {test::along(AxisId{0}), test::along(AxisId{1})});
   return one;
 }
 
 /// A product as op 1, of what op 0 makes; `copied`: op 2 makes copies of something as large.
 ir::Graph product(bool copied) {
   test::Net net;
-  const std::int32_t made = net.add(test::exp_of(8, 64), {net.tensor(ir::Home::Input, {8, 64})});
+  const TensorId made = net.add(test::exp_of(8, 64), {net.tensor(ir::Home::Input, {8, 64})});
   net.add(test::matmul(8, 32, 64), {made});
   if (copied) {
     net.add(made_four_times(8, 64), {made});
@@ -36,14 +37,14 @@ TEST(Kept, TellsFloorsApartByHowElseTensorsAreMade) {
   const chip::Chip chip = test::tight_chip(16, 65536);
   const tile::TileModel tiles = test::analytic();
   const auto afresh = [&](const ir::Graph& graph) {
-    return cost::front(graph, graph.ops[1], chip, tiles, {}).floor.corners;
+    return cost::front(graph, graph.ops[OpId{1}], chip, tiles, {}).floor.corners;
   };
   const ir::Graph once = product(false);
   const ir::Graph copied = product(true);
   ASSERT_NE(afresh(once), afresh(copied));
   Kept kept;
-  EXPECT_EQ(kept.front(once, once.ops[1], chip, tiles, {}).floor.corners, afresh(once));
-  EXPECT_EQ(kept.front(copied, copied.ops[1], chip, tiles, {}).floor.corners, afresh(copied));
+  EXPECT_EQ(kept.front(once, once.ops[OpId{1}], chip, tiles, {}).floor.corners, afresh(once));
+  EXPECT_EQ(kept.front(copied, copied.ops[OpId{1}], chip, tiles, {}).floor.corners, afresh(copied));
 }
 
 void expect_same(const cost::PreloadState& a, const cost::PreloadState& b) {
@@ -105,8 +106,8 @@ TEST(Kept, FollowsSearchesAtOtherRatesOfTheHbm) {
       Kept kept;
       for (const double times : {1.0, 0.02, 0.3, 2.0, 9.0, 50.0}) {
         const chip::Chip other = at_rate(chip, times);
-        expect_same(kept.front(graph, graph.ops[0], other, test::analytic(), {}),
-                    cost::front(graph, graph.ops[0], other, test::analytic(), {}));
+        expect_same(kept.front(graph, graph.ops[OpId{0}], other, test::analytic(), {}),
+                    cost::front(graph, graph.ops[OpId{0}], other, test::analytic(), {}));
       }
       for (const auto& [name, reuse] : kept.reuse()) {
         EXPECT_EQ(reuse.found, name == "searches" || name == "rates" ? 5 : 0);

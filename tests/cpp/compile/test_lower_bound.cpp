@@ -9,7 +9,9 @@
 #include <gtest/gtest.h>
 
 #include "base/rounds.hpp"
+#include "elk/base/ids.hpp"
 #include "elk/base/random.hpp"
+#include "elk/base/table.hpp"
 #include "elk/compile/simulate.hpp"
 #include "elk/program/program.hpp"
 #include "elk/schedule/bound/bounds.hpp"
@@ -27,9 +29,9 @@ constexpr int kPrograms = test::rounds(2000);
 constexpr int kProblems = 150;
 constexpr int kTries = 40;  // for each problem, whether they fit or not
 
-std::vector<Choice> random_choices(const Problem& problem, Random& random) {
-  std::vector<Choice> result;
-  for (std::int32_t op = 0; op < problem.op_count(); ++op) {
+Table<OpId, Choice> random_choices(const Problem& problem, Random& random) {
+  Table<OpId, Choice> result;
+  for (const OpId op : first_ids<OpId>(problem.op_count())) {
     const auto& options = problem.front(op).options;
     const std::int64_t option = random.below(static_cast<std::int64_t>(options.size()));
     const auto states =
@@ -41,8 +43,8 @@ std::vector<Choice> random_choices(const Problem& problem, Random& random) {
 }
 
 /// The order of executes, with a few neighbours exchanged.
-std::vector<std::int32_t> random_order(const Problem& problem, Random& random) {
-  std::vector<std::int32_t> order = problem.loaded();
+std::vector<OpId> random_order(const Problem& problem, Random& random) {
+  std::vector<OpId> order = problem.loaded();
   for (std::int64_t k = random.below(4); k > 0 && order.size() > 1; --k) {
     const auto at =
         static_cast<std::size_t>(random.below(static_cast<std::int64_t>(order.size()) - 1));
@@ -54,9 +56,9 @@ std::vector<std::int32_t> random_order(const Problem& problem, Random& random) {
 /// A program of random plans, states, order and look-ahead, placed and checked; empty if it does
 /// not fit.
 std::optional<program::Program> random_program(Problem& problem, Random& random) {
-  const std::vector<Choice> choices = random_choices(problem, random);
+  const Table<OpId, Choice> choices = random_choices(problem, random);
   const schedule::Situation now = schedule::situation(problem, choices);
-  const std::vector<std::int32_t> order = random_order(problem, random);
+  const std::vector<OpId> order = random_order(problem, random);
   const Bytes room = chip::room(problem.chip());
   const Bytes ahead{room.value / (1 + random.below(4))};
   const schedule::Issue issue = schedule::issue_early(

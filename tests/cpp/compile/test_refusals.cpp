@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "elk/base/errors.hpp"
+#include "elk/base/ids.hpp"
 #include "elk/compile/compile.hpp"
 #include "elk/compile/fronts.hpp"
 #include "schedule/models.hpp"
@@ -30,10 +31,10 @@ bool says(const Infeasible& error, const std::string& words) {
 TEST(CompileRefuses, OpsThatFitNoCoreByNameAndBytes) {
   // The smallest plan of 64 x 64 f16 on four cores holds a quarter of it, twice.
   test::Net net;
-  const std::int32_t x = net.tensor(ir::Home::Input, {64, 64});
+  const TensorId x = net.tensor(ir::Home::Input, {64, 64});
   net.add(test::exp_of(64, 64), {x}, ir::Home::Output);
   ir::Graph graph = net.done();
-  graph.ops[0].name = "wide_exp";
+  graph.ops[OpId{0}].name = "wide_exp";
   const Infeasible error = refusal(graph, test::tight_chip(4, 4000));
   EXPECT_EQ(error.code(), "sram_overflow");
   EXPECT_TRUE(says(error, "'wide_exp'")) << error.what();
@@ -44,9 +45,9 @@ TEST(CompileRefuses, OpsThatFitNoCoreByNameAndBytes) {
 
 TEST(CompileRefuses, AllOpsThatFitNoCoreInOneError) {
   test::Net net;
-  std::int32_t x = net.tensor(ir::Home::Input, {64, 64});
-  x = net.add(test::exp_of(64, 64), {x});
-  x = net.add(test::softmax(64, 64), {x});
+  TensorId x = net.tensor(ir::Home::Input, {64, 64});
+  x = TensorId{net.add(test::exp_of(64, 64), {x})};
+  x = TensorId{net.add(test::softmax(64, 64), {x})};
   net.add(test::row_sum(64, 64), {x}, ir::Home::Output);
   const Infeasible error = refusal(net.done(), test::tight_chip(4, 3000));
   EXPECT_EQ(error.code(), "sram_overflow");
@@ -58,7 +59,7 @@ TEST(CompileRefuses, AllOpsThatFitNoCoreInOneError) {
 TEST(CompileRefuses, BytesTimesCoresBeyondSixtyFourBits) {
   // Two tensors of 2^24 x 2^15 f16: 2^41 bytes, which 2^17 cores bring to 2^58.
   test::Net net;
-  const std::int32_t x = net.tensor(ir::Home::Input, {1 << 24, 1 << 15});
+  const TensorId x = net.tensor(ir::Home::Input, {1 << 24, 1 << 15});
   net.add(test::exp_of(1 << 24, 1 << 15), {x}, ir::Home::Output);
   const ir::Graph graph = net.done();
   chip::Chip chip = test::tight_chip(1 << 17, 65536);
@@ -94,9 +95,9 @@ TEST(CompileRefuses, WeightsBeyondTheHbm) {
 TEST(CompileRefuses, ActivationsThatOverflowTogether) {
   // Each op fits by itself, but `kept` waits for the last.
   test::Net net;
-  const std::int32_t kept = net.add(test::exp_of(64, 64), {net.tensor(ir::Home::Input, {64, 64})});
-  const std::int32_t also = net.add(test::exp_of(64, 64), {kept});
-  std::int32_t x = net.add(test::exp_of(64, 64), {also});
+  const TensorId kept = net.add(test::exp_of(64, 64), {net.tensor(ir::Home::Input, {64, 64})});
+  const TensorId also = net.add(test::exp_of(64, 64), {kept});
+  TensorId x = net.add(test::exp_of(64, 64), {also});
   x = net.add(test::add_of(64, 64), {x, also});
   x = net.add(test::add_of(64, 64), {x, also});
   net.add(test::add_of(64, 64), {x, kept}, ir::Home::Output);

@@ -5,7 +5,9 @@
 
 #include <gtest/gtest.h>
 
+#include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
+#include "elk/base/table.hpp"
 #include "elk/cost/option.hpp"
 #include "elk/cost/price/price.hpp"
 #include "elk/partition/enumerate.hpp"
@@ -19,10 +21,10 @@
 namespace elk::compile {
 namespace {
 
-using Numbers = std::vector<std::int64_t>;
+using Numbers = Table<AxisId, std::int64_t>;
 
 /// Temporal factors of an operand along any of its dimensions, whose product divides `sharers`.
-std::vector<Numbers> temporals(const ir::Op& op, std::size_t operand, std::int64_t sharers) {
+std::vector<Numbers> temporals(const ir::Op& op, OperandId operand, std::int64_t sharers) {
   std::vector<Numbers> result{{}};
   for (std::size_t dim = 0; dim < op.operands[operand].dims.size(); ++dim) {
     std::vector<Numbers> longer;
@@ -66,13 +68,14 @@ void expect_same_bytes(const test::OneOp& one, const partition::ExecutePlan& pla
 
 Moved compared(const test::OneOp& one, const Numbers& factors, const chip::Chip& chip) {
   Moved moved;
-  const std::int64_t n = factors[1];
-  const std::int64_t m = factors[0];
-  for (const Numbers& x : temporals(one.op(), 0, n)) {
-    for (const Numbers& w : temporals(one.op(), 1, m)) {
+  const std::int64_t n = factors[AxisId{1}];
+  const std::int64_t m = factors[AxisId{0}];
+  for (const Numbers& x : temporals(one.op(), OperandId{0}, n)) {
+    for (const Numbers& w : temporals(one.op(), OperandId{1}, m)) {
       auto plan = partition::complete_plan(one.graph, one.op(), factors, {x, w, {}}, chip);
       moved.plans += 1;
-      moved.several += (x[0] > 1 && x[1] > 1) || (w[0] > 1 && w[1] > 1) ? 1 : 0;
+      moved.several +=
+          (x[AxisId{0}] > 1 && x[AxisId{1}] > 1) || (w[AxisId{0}] > 1 && w[AxisId{1}] > 1) ? 1 : 0;
       expect_same_bytes(one, *plan, chip);
       std::reverse(plan->loops.begin(), plan->loops.end());
       for (std::int64_t& pace : plan->pace) {

@@ -13,6 +13,7 @@
 #include "base/rounds.hpp"
 #include "compile/plans.hpp"
 #include "elk/base/errors.hpp"
+#include "elk/base/ids.hpp"
 #include "elk/base/random.hpp"
 #include "elk/base/text.hpp"
 #include "elk/compile/shortest.hpp"
@@ -56,7 +57,7 @@ TEST(CompileSharded, PlansOneChipWithCollectivesAsOps) {
   EXPECT_GE(collectives(found), 8);
   EXPECT_EQ(found.ops.size(), found.shard->graph.ops.size());
   EXPECT_EQ(broken(found, graph, chip), std::vector<std::string>{});
-  for (std::size_t op = 0; op < found.ops.size(); ++op) {
+  for (const OpId op : found.ops.ids()) {
     const cost::PlanOption& option = found.ops[op].option;
     if (ir::is_collective(found.shard->graph.ops[op].kind)) {
       EXPECT_GT(option.shift.crossing, Bytes{0});

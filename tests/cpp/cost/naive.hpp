@@ -8,7 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
+#include "elk/base/table.hpp"
 #include "elk/chip/chip.hpp"
 #include "elk/cost/option.hpp"
 #include "elk/cost/price/price.hpp"
@@ -20,11 +22,11 @@
 /// with. Only small shapes.
 namespace elk::test {
 
-using Numbers = std::vector<std::int64_t>;
+using Numbers = Table<AxisId, std::int64_t>;
 
 struct NaivePlan {
   Numbers factors;
-  std::vector<Numbers> temporal;
+  Table<OperandId, Table<DimId, std::int64_t>> temporal;
   std::int64_t space = 0;
   std::int64_t exchange = 0;
   std::int64_t hbm = 0;  // on the busiest chip
@@ -45,7 +47,7 @@ inline std::int64_t naive_extent(const ir::Op& op, const ir::Dim& dim, std::int6
   std::int64_t inner = 1;
   bool packed = dim.offset == 0;
   for (std::size_t i = dim.axes.size(); i-- > 0;) {
-    const auto axis = static_cast<std::size_t>(dim.axes[i]);
+    const auto axis = dim.axes[i];
     packed = packed && dim.coef[i] == inner;
     inner *= op.axes[axis].size;
     product *= tile[axis];
@@ -63,31 +65,31 @@ inline std::int64_t naive_extent(const ir::Op& op, const ir::Dim& dim, std::int6
     std::int64_t low = dim.offset;
     std::int64_t high = dim.offset;
     std::int64_t points = 1;
-    for (std::size_t i = 0; i < index.size(); ++i) {
-      const auto axis = static_cast<std::size_t>(dim.axes[i]);
+    for (const AxisId i : index.ids()) {
+      const auto axis = dim.axes[i.index()];
       const std::int64_t first = index[i] * tile[axis];
       const std::int64_t last = std::min(op.axes[axis].size, first + tile[axis]) - 1;
-      low += dim.coef[i] * first;
-      high += dim.coef[i] * last;
+      low += dim.coef[i.index()] * first;
+      high += dim.coef[i.index()] * last;
       points *= last - first + 1;
     }
     const std::int64_t span = std::min(high, shape - 1) - std::max<std::int64_t>(low, 0);
     best = std::max(best, std::min((span / step) + 1, points));
     more = false;
     for (std::size_t i = index.size(); i-- > 0 && !more;) {
-      const auto axis = static_cast<std::size_t>(dim.axes[i]);
-      more = ++index[i] * tile[axis] < op.axes[axis].size;
-      index[i] = more ? index[i] : 0;
+      const auto axis = dim.axes[i];
+      more = ++index[id_at<AxisId>(i)] * tile[axis] < op.axes[axis].size;
+      index[id_at<AxisId>(i)] = more ? index[id_at<AxisId>(i)] : 0;
     }
   }
   return best;
 }
 
-inline bool named(const std::vector<std::int32_t>& axes, std::size_t axis) {
-  return std::find(axes.begin(), axes.end(), static_cast<std::int32_t>(axis)) != axes.end();
+inline bool named(const std::vector<AxisId>& axes, AxisId axis) {
+  return std::find(axes.begin(), axes.end(), axis) != axes.end();
 }
 
-inline bool naive_contains(const ir::Operand& operand, std::size_t axis) {
+inline bool naive_contains(const ir::Operand& operand, AxisId axis) {
   return (operand.indirect && named(operand.indirect->axes, axis)) ||
          std::any_of(operand.dims.begin(), operand.dims.end(),
                      [&](const ir::Dim& dim) { return named(dim.axes, axis); });
@@ -96,7 +98,7 @@ inline bool naive_contains(const ir::Operand& operand, std::size_t axis) {
 inline std::int64_t naive_sharers(const ir::Op& op, const ir::Operand& operand,
                                   const Numbers& factors) {
   std::int64_t product = 1;
-  for (std::size_t axis = 0; axis < factors.size(); ++axis) {
+  for (const AxisId axis : factors.ids()) {
     product *= naive_contains(operand, axis) ? 1 : factors[axis];
   }
   static_cast<void>(op);
@@ -105,25 +107,26 @@ inline std::int64_t naive_sharers(const ir::Op& op, const ir::Operand& operand,
 
 inline Numbers naive_tile(const ir::Op& op, const Numbers& factors) {
   Numbers tile;
-  for (std::size_t axis = 0; axis < factors.size(); ++axis) {
+  for (const AxisId axis : factors.ids()) {
     tile.push_back(ceil_div(op.axes[axis].size, factors[axis]));
   }
   return tile;
 }
 
-inline std::int64_t naive_elements(const OneOp& one, std::size_t operand, const Numbers& tile) {
+inline std::int64_t naive_elements(const OneOp& one, OperandId operand, const Numbers& tile) {
   const ir::Operand& named = one.op().operands[operand];
-  const ir::Tensor& tensor = one.graph.tensors[static_cast<std::size_t>(named.tensor)];
+  const ir::Tensor& tensor = one.graph.tensors[named.tensor];
   std::int64_t elements = 1;
   for (std::size_t dim = 0; dim < named.dims.size(); ++dim) {
-    if (named.indirect && static_cast<std::size_t>(named.indirect->dim) == dim) {
+    if (named.indirect && named.indirect->dim.index() == dim) {
       std::int64_t picks = 1;
-      for (const std::int32_t axis : named.indirect->axes) {
-        picks *= tile[static_cast<std::size_t>(axis)];
+      for (const AxisId axis : named.indirect->axes) {
+        picks *= tile[axis];
       }
-      elements *= std::min(picks, tensor.shape[dim]);
+      elements *= std::min(picks, tensor.shape[id_at<DimId>(dim)]);
     } else {
-      elements *= naive_extent(one.op(), named.dims[dim], tensor.shape[dim], tile);
+      elements *= naive_extent(one.op(), named.dims[id_at<DimId>(dim)],
+                               tensor.shape[id_at<DimId>(dim)], tile);
     }
   }
   return elements;
@@ -148,9 +151,9 @@ std::vector<std::vector<Item>> combinations(const std::vector<std::vector<Item>>
 
 /// Every F_op with different tiles on at most `cores` cores.
 inline std::vector<Numbers> naive_factors(const ir::Op& op, std::int64_t cores) {
-  std::vector<Numbers> choices;
+  std::vector<std::vector<std::int64_t>> choices;
   for (const ir::Axis& axis : op.axes) {
-    Numbers factors;
+    std::vector<std::int64_t> factors;
     for (std::int64_t f = 1; f <= std::min(axis.size, cores); ++f) {
       if (f == 1 || ceil_div(axis.size, f) != ceil_div(axis.size, f - 1)) {
         factors.push_back(f);
@@ -159,72 +162,76 @@ inline std::vector<Numbers> naive_factors(const ir::Op& op, std::int64_t cores) 
     choices.push_back(factors);
   }
   std::vector<Numbers> result;
-  for (const Numbers& factors : combinations(choices)) {
+  for (const std::vector<std::int64_t>& factors : combinations(choices)) {
     const std::int64_t product =
         std::accumulate(factors.begin(), factors.end(), std::int64_t{1}, std::multiplies<>());
     if (product <= cores) {
-      result.push_back(factors);
+      result.emplace_back(factors);
     }
   }
   return result;
 }
 
 /// Every way to split each operand over time along at most one dimension.
-inline std::vector<std::vector<Numbers>> naive_temporals(const OneOp& one, const Numbers& factors) {
+inline std::vector<Table<OperandId, Table<DimId, std::int64_t>>> naive_temporals(
+    const OneOp& one, const Numbers& factors) {
   const ir::Op& op = one.op();
   const Numbers tile = naive_tile(op, factors);
-  std::vector<std::vector<Numbers>> choices;
+  std::vector<std::vector<Table<DimId, std::int64_t>>> choices;
   for (const ir::Operand& operand : op.operands) {
-    std::vector<Numbers> rows{{}};
+    std::vector<Table<DimId, std::int64_t>> rows{{}};
     const std::int64_t sharers = naive_sharers(op, operand, factors);
     for (std::size_t dim = 0; dim < operand.dims.size(); ++dim) {
-      const ir::Dim& map = operand.dims[dim];
+      const ir::Dim& map = operand.dims[id_at<DimId>(dim)];
       if (operand.access == ir::Access::Write || operand.indirect || map.axes.size() != 1 ||
           map.coef[0] != 1 || map.offset != 0) {
         continue;
       }
-      const std::int64_t length = tile[static_cast<std::size_t>(map.axes[0])];
+      const std::int64_t length = tile[map.axes[0]];
       std::int64_t last = length;
       for (std::int64_t t = 2; t <= sharers; ++t) {
         if (sharers % t == 0 && ceil_div(length, t) < last) {
           last = ceil_div(length, t);
-          Numbers row(operand.dims.size(), 1);
-          row[dim] = t;
+          Table<DimId, std::int64_t> row(operand.dims.size(), 1);
+          row[id_at<DimId>(dim)] = t;
           rows.push_back(row);
         }
       }
     }
     choices.push_back(rows);
   }
-  return combinations(choices);
+  std::vector<Table<OperandId, Table<DimId, std::int64_t>>> result;
+  for (const auto& rows : combinations(choices)) {
+    result.emplace_back(rows);
+  }
+  return result;
 }
 
 /// The parts of a row of temporal factors, and the axis along which they lie: -1 where it is whole.
-inline std::pair<std::int32_t, std::int64_t> naive_spin(const ir::Operand& operand,
-                                                        const Numbers& row) {
+inline std::pair<AxisId, std::int64_t> naive_spin(const ir::Operand& operand, const Numbers& row) {
   for (std::size_t dim = 0; dim < row.size(); ++dim) {
-    if (row[dim] > 1) {
-      return {operand.dims[dim].axes[0], row[dim]};
+    if (row[id_at<AxisId>(dim)] > 1) {
+      return {operand.dims[id_at<DimId>(dim)].axes[0], row[id_at<AxisId>(dim)]};
     }
   }
-  return {-1, 1};
+  return {AxisId::none, 1};
 }
 
 /// Whether operands that rotate along one axis share no cut axis, or all of them in as many parts.
 inline bool naive_in_step(const ir::Op& op, const Numbers& factors,
-                          const std::vector<Numbers>& temporal) {
-  const auto shared = [&](std::size_t operand) {
+                          const Table<OperandId, Table<DimId, std::int64_t>>& temporal) {
+  const auto shared = [&](OperandId operand) {
     std::vector<bool> axes;
-    for (std::size_t axis = 0; axis < factors.size(); ++axis) {
+    for (const AxisId axis : factors.ids()) {
       axes.push_back(factors[axis] > 1 && !naive_contains(op.operands[operand], axis));
     }
     return axes;
   };
-  for (std::size_t i = 0; i < temporal.size(); ++i) {
-    for (std::size_t j = 0; j < i; ++j) {
+  for (const OperandId i : temporal.ids()) {
+    for (OperandId j{0}; j < i; ++j) {
       const auto [axis, parts] = naive_spin(op.operands[i], temporal[i]);
       const auto beside = naive_spin(op.operands[j], temporal[j]);
-      if (axis < 0 || axis != beside.first) {
+      if (axis == AxisId::none || axis != beside.first) {
         continue;
       }
       const std::vector<bool> one = shared(i);
@@ -246,21 +253,21 @@ inline std::int64_t in_eights(std::int64_t elements, std::int64_t bits) {
 /// Space of a result: its tile, and a partial one with the room to receive those of others. Partial
 /// tiles are dealt out along the dimension of which a part arrives soonest, a run of neighbouring
 /// elements counted as what a link carries in the time that one adds.
-inline std::int64_t naive_result(const OneOp& one, std::size_t operand, const NaivePlan& plan,
+inline std::int64_t naive_result(const OneOp& one, OperandId operand, const NaivePlan& plan,
                                  const chip::Chip& chip, std::int64_t& parts, std::int64_t& piece) {
   const ir::Op& op = one.op();
   const ir::Operand& result = op.operands[operand];
   const Numbers tile = naive_tile(op, plan.factors);
   bool accumulates = false;
   parts = 1;
-  for (std::size_t axis = 0; axis < op.axes.size(); ++axis) {
+  for (const AxisId axis : op.axes.ids()) {
     if (op.axes[axis].role == ir::AxisRole::Reduction && !naive_contains(result, axis)) {
       parts *= plan.factors[axis];
       accumulates = accumulates || plan.factors[axis] > 1;
-      for (std::size_t i = 0; i < op.operands.size(); ++i) {
+      for (const OperandId i : op.operands.ids()) {
         for (std::size_t dim = 0; dim < plan.temporal[i].size(); ++dim) {
-          accumulates = accumulates ||
-                        (plan.temporal[i][dim] > 1 && named(op.operands[i].dims[dim].axes, axis));
+          accumulates = accumulates || (plan.temporal[i][id_at<DimId>(dim)] > 1 &&
+                                        named(op.operands[i].dims[id_at<DimId>(dim)].axes, axis));
         }
       }
     }
@@ -276,8 +283,8 @@ inline std::int64_t naive_result(const OneOp& one, std::size_t operand, const Na
   std::int64_t least = elements + run;
   for (std::size_t dim = 0; dim < result.dims.size() && parts > 1; ++dim) {
     const std::int64_t count =
-        naive_extent(op, result.dims[dim],
-                     one.graph.tensors[static_cast<std::size_t>(result.tensor)].shape[dim], tile);
+        naive_extent(op, result.dims[id_at<DimId>(dim)],
+                     one.graph.tensors[result.tensor].shape[id_at<DimId>(dim)], tile);
     const std::int64_t part = elements / count * ceil_div(count, parts);
     if (part + (runs * run) < least) {
       least = part + (runs * run);
@@ -292,22 +299,22 @@ inline std::int64_t naive_result(const OneOp& one, std::size_t operand, const Na
 inline std::int64_t naive_shifts(const OneOp& one, const partition::ExecutePlan& plan) {
   const ir::Op& op = one.op();
   std::int64_t bytes = 0;
-  for (std::size_t i = 0; i < op.operands.size(); ++i) {
+  for (const OperandId i : op.operands.ids()) {
     for (std::size_t dim = 0; dim < plan.temporal[i].size(); ++dim) {
-      if (plan.temporal[i][dim] == 1) {
+      if (plan.temporal[i][id_at<DimId>(dim)] == 1) {
         continue;
       }
-      const std::int32_t axis = op.operands[i].dims[dim].axes[0];
+      const AxisId axis = op.operands[i].dims[id_at<DimId>(dim)].axes[0];
       Numbers tile = naive_tile(op, plan.factors);
       std::int64_t trips = 1;
-      for (const std::int32_t loop : plan.loops) {
-        const auto at = static_cast<std::size_t>(loop);
+      for (const AxisId loop : plan.loops) {
+        const auto at = loop;
         trips *= ceil_div(tile[at], plan.pace[at]);
         if (loop == axis) {
           break;
         }
       }
-      tile[static_cast<std::size_t>(axis)] = plan.pace[static_cast<std::size_t>(axis)];
+      tile[axis] = plan.pace[axis];
       bytes += (trips - 1) * ceil_div(naive_elements(one, i, tile) * ir::bits(op.compute), 8);
     }
   }
@@ -319,7 +326,7 @@ inline std::int64_t naive_shifts(const OneOp& one, const partition::ExecutePlan&
 inline std::int64_t naive_rows(const ir::Op& op, const Numbers& factors, bool tree) {
   std::int64_t cut = 1;
   std::int64_t rows = 1;
-  for (std::size_t axis = 0; axis < factors.size(); ++axis) {
+  for (const AxisId axis : factors.ids()) {
     if (op.axes[axis].role == ir::AxisRole::Row) {
       cut *= factors[axis];
     } else {
@@ -335,8 +342,8 @@ inline std::int64_t naive_rows(const ir::Op& op, const Numbers& factors, bool tr
 
 /// Space and exchange by the rules of design 3.2 and 3.3; time as the library prices it.
 inline NaivePlan naive_plan(const OneOp& one, const Numbers& factors,
-                            const std::vector<Numbers>& temporal, const chip::Chip& chip,
-                            const tile::TileModel& tiles) {
+                            const Table<OperandId, Table<DimId, std::int64_t>>& temporal,
+                            const chip::Chip& chip, const tile::TileModel& tiles) {
   const ir::Op& op = one.op();
   NaivePlan plan{.factors = factors, .temporal = temporal};
   const auto full = partition::complete_plan(one.graph, op, factors, temporal, chip);
@@ -345,7 +352,7 @@ inline NaivePlan naive_plan(const OneOp& one, const Numbers& factors,
     return plan;
   }
   const std::int64_t bits = ir::bits(op.compute);
-  for (std::size_t i = 0; i < op.operands.size(); ++i) {
+  for (const OperandId i : op.operands.ids()) {
     if (op.operands[i].access == ir::Access::Write) {
       std::int64_t parts = 1;
       std::int64_t piece = 0;
@@ -355,14 +362,14 @@ inline NaivePlan naive_plan(const OneOp& one, const Numbers& factors,
     }
     Numbers tile = naive_tile(op, factors);
     for (std::size_t dim = 0; dim < temporal[i].size(); ++dim) {
-      if (temporal[i][dim] > 1) {
-        auto& length = tile[static_cast<std::size_t>(op.operands[i].dims[dim].axes[0])];
-        length = ceil_div(length, temporal[i][dim]);
+      if (temporal[i][id_at<DimId>(dim)] > 1) {
+        auto& length = tile[op.operands[i].dims[id_at<DimId>(dim)].axes[0]];
+        length = ceil_div(length, temporal[i][id_at<DimId>(dim)]);
       }
     }
     const std::int64_t elements = naive_elements(one, i, tile);
     plan.space += in_eights(elements, bits);
-    const ir::Home home = one.graph.tensors[static_cast<std::size_t>(op.operands[i].tensor)].home;
+    const ir::Home home = one.graph.tensors[op.operands[i].tensor].home;
     if (home == ir::Home::Activation) {
       plan.exchange += ceil_div(elements * bits, 8);
     }
@@ -371,7 +378,7 @@ inline NaivePlan naive_plan(const OneOp& one, const Numbers& factors,
   const cost::PlanOption option = cost::price(one.graph, op, *full, chip, tiles);
   plan.time = option.time.value;
   plan.exchange += naive_rows(op, factors, option.tree);
-  for (std::size_t i = 0; i < op.operands.size(); ++i) {
+  for (const OperandId i : op.operands.ids()) {
     if (partition::from_hbm(one.graph, op.operands[i])) {
       plan.hbm += partition::sharing(one.graph, op, i, *full, chip).chip_hbm_bytes;
     }
@@ -384,7 +391,8 @@ inline std::vector<NaivePlan> naive_plans(const OneOp& one, const chip::Chip& ch
                                           const tile::TileModel& tiles) {
   std::vector<NaivePlan> plans;
   for (const Numbers& factors : naive_factors(one.op(), chip::total_cores(chip))) {
-    for (const std::vector<Numbers>& temporal : naive_temporals(one, factors)) {
+    for (const Table<OperandId, Table<DimId, std::int64_t>>& temporal :
+         naive_temporals(one, factors)) {
       if (!naive_in_step(one.op(), factors, temporal)) {
         continue;
       }

@@ -16,7 +16,7 @@
 namespace elk::cost {
 namespace {
 
-using Receivers = std::vector<std::int32_t>;
+using Receivers = std::vector<CoreId>;
 
 chip::Chip grid_with(chip::Topology topology, const chip::Places& sides) {
   chip::Chip chip{};
@@ -35,10 +35,10 @@ struct GridCase {
   chip::Places cores;
 
   [[nodiscard]] std::int64_t count() const { return cores[0] * cores[1] * cores[2]; }
-  [[nodiscard]] std::int32_t core(std::int64_t number) const {
+  [[nodiscard]] CoreId core(std::int64_t number) const {
     const chip::Places place{number / cores[2] / cores[1], number / cores[2] % cores[1],
                              number % cores[2]};
-    return static_cast<std::int32_t>(chip::network_of(chip).node(place));
+    return id_at<CoreId>(chip::network_of(chip).node(place));
   }
   [[nodiscard]] bool wraps() const {
     return chip.interconnect.topology == chip::Topology::Torus2d ||
@@ -71,15 +71,15 @@ LinkCount counted_on_links(const GridCase& one,
   LinkLoads links(one.chip);
   for (std::int64_t from = 0; from < one.count(); ++from) {
     Receivers to;
-    for (const std::int32_t number : receivers(from)) {
-      if (number != from) {
-        to.push_back(one.core(number));
+    for (const CoreId number : receivers(from)) {
+      if (number.value != from) {
+        to.push_back(one.core(number.value));
       }
     }
     if (tree) {
       links.add(one.core(from), to, chip::Turn::RowFirst, 1);
     } else {
-      for (const std::int32_t core : to) {
+      for (const CoreId core : to) {
         links.add(one.core(from), {&core, 1}, chip::Turn::RowFirst, 1);
       }
     }
@@ -89,7 +89,7 @@ LinkCount counted_on_links(const GridCase& one,
 
 Receivers first_cores(std::int64_t count) {
   Receivers result(static_cast<std::size_t>(count));
-  std::iota(result.begin(), result.end(), 0);
+  std::iota(result.begin(), result.end(), CoreId{0});
   return result;
 }
 

@@ -1,9 +1,10 @@
 #include <algorithm>
 #include <cstdint>
-#include <vector>
 
 #include <gtest/gtest.h>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/cost/front/front.hpp"
 #include "elk/cost/option.hpp"
 #include "elk/cost/price/collective_price.hpp"
@@ -28,7 +29,7 @@ chip::Chip one_of_four(chip::Topology topology = chip::Topology::AllToAll) {
   return chip;
 }
 
-PlanOption priced(const test::OneOp& one, std::vector<std::int64_t> factors,
+PlanOption priced(const test::OneOp& one, Table<AxisId, std::int64_t> factors,
                   const chip::Chip& chip) {
   const auto plan =
       partition::complete_plan(one.graph, one.op(), std::move(factors), {{}, {}}, chip);
@@ -101,10 +102,10 @@ TEST(FrontOfACollective, IsAboveItsFloorAndDominatesEveryCut) {
     const Front found = front(one.graph, one.op(), chip, test::analytic(), {});
     ASSERT_FALSE(found.options.empty());
     EXPECT_EQ(found.counts.pareto, static_cast<std::int64_t>(found.options.size()));
-    std::vector<std::int64_t> factors(one.op().axes.size(), 1);
-    for (factors[0] = 1; factors[0] <= 2; ++factors[0]) {
+    Table<AxisId, std::int64_t> factors(one.op().axes.size(), 1);
+    for (factors[AxisId{0}] = 1; factors[AxisId{0}] <= 2; ++factors[AxisId{0}]) {
       for (const std::int64_t cut : {1, 2, 4, 8}) {
-        factors[1] = cut;
+        factors[AxisId{1}] = cut;
         const PlanOption option = priced(one, factors, chip);
         EXPECT_GE(option.time - option.gather.time, found.floor.execute);
         EXPECT_TRUE(

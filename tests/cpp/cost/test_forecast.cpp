@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/cost/forecast.hpp"
 
 namespace elk::cost {
@@ -14,10 +16,10 @@ constexpr Moving kStill{.before = {0}, .wire = {0}, .after = {0}};
 
 /// What a timeline looks at.
 struct Program {
-  std::vector<Work> works;
-  std::vector<Load> loads;
-  std::vector<std::int32_t> preload_order;
-  std::vector<std::int32_t> issued_before;
+  Table<OpId, Work> works;
+  Table<OpId, Load> loads;
+  std::vector<OpId> preload_order;
+  Table<OpId, std::int32_t> issued_before;
   std::vector<WriteBack> write_backs;
 
   operator Timeline() const {  // NOLINT(google-explicit-constructor): as the planner's own
@@ -46,43 +48,43 @@ TEST(Forecast, RunsExecutesOneAfterAnother) {
                          .issued_before = {0, 0},
                          .write_backs = {}};
   const TimelineResult result = forecast(timeline, kFree);
-  EXPECT_EQ(result.executes[1].begin, Seconds{2.0});
+  EXPECT_EQ(result.executes[OpId{1}].begin, Seconds{2.0});
   EXPECT_EQ(result.total, Seconds{5.0});
 }
 
 TEST(Forecast, OverlapsAPreloadOnlyWithExecutesIssuedAfterIt) {
   const Program ahead{.works = {compute(4.0), compute(1.0)},
                       .loads = {load(0, 0), load(3.0, 0.1)},
-                      .preload_order = {1},
+                      .preload_order = {OpId{1}},
                       .issued_before = {1, 1},
                       .write_backs = {}};
   EXPECT_EQ(forecast(ahead, kFree).total, Seconds{5.0});
   Program late = ahead;
   late.issued_before = {0, 1};
-  EXPECT_EQ(forecast(late, kFree).preloads[1].begin, Seconds{4.0});
+  EXPECT_EQ(forecast(late, kFree).preloads[OpId{1}].begin, Seconds{4.0});
   EXPECT_EQ(forecast(late, kFree).total, Seconds{8.0});
 }
 
 TEST(Forecast, GivesAnExchangeWhatALightPreloadLeavesOfThePort) {
   const Program timeline{.works = {exchange(3.0), compute(0.0)},
                          .loads = {load(0, 0), load(10.0, 0.25)},
-                         .preload_order = {1},
+                         .preload_order = {OpId{1}},
                          .issued_before = {1, 1},
                          .write_backs = {}};
   const TimelineResult result = forecast(timeline, kFree);
-  EXPECT_DOUBLE_EQ(result.executes[0].end.value, 4.0);  // 3 s at 3/4 of the port
-  EXPECT_DOUBLE_EQ(result.preloads[1].end.value, 10.0);
+  EXPECT_DOUBLE_EQ(result.executes[OpId{0}].end.value, 4.0);  // 3 s at 3/4 of the port
+  EXPECT_DOUBLE_EQ(result.preloads[OpId{1}].end.value, 10.0);
 }
 
 TEST(Forecast, HalvesThePortBetweenAnExchangeAndAHeavyPreload) {
   const Program timeline{.works = {exchange(1.0), compute(0.0)},
                          .loads = {load(0, 0), load(10.0, 1.0)},
-                         .preload_order = {1},
+                         .preload_order = {OpId{1}},
                          .issued_before = {1, 1},
                          .write_backs = {}};
   const TimelineResult result = forecast(timeline, kFree);
-  EXPECT_DOUBLE_EQ(result.executes[0].end.value, 2.0);
-  EXPECT_DOUBLE_EQ(result.preloads[1].end.value, 11.0);  // the bytes of both pass one port
+  EXPECT_DOUBLE_EQ(result.executes[OpId{0}].end.value, 2.0);
+  EXPECT_DOUBLE_EQ(result.preloads[OpId{1}].end.value, 11.0);  // the bytes of both pass one port
 }
 
 /// What an exchange and the preload beside it take, which streams at full rate through one region.
@@ -90,12 +92,12 @@ TEST(Forecast, HalvesThePortBetweenAnExchangeAndAHeavyPreload) {
 double beside_a_preload(std::uint8_t fifths, bool regions) {
   Program timeline{.works = {exchange(4.0), compute(1.0)},
                    .loads = {load(0, 0), load(4.0, 1.0)},
-                   .preload_order = {1},
+                   .preload_order = {OpId{1}},
                    .issued_before = {1, 1},
                    .write_backs = {}};
-  timeline.works[0].in.use.region[0] = static_cast<std::uint8_t>(fifths * kBusiest / 5);
-  timeline.loads[1].use = {};
-  timeline.loads[1].use.region[0] = kBusiest;
+  timeline.works[OpId{0}].in.use.region[0] = static_cast<std::uint8_t>(fifths * kBusiest / 5);
+  timeline.loads[OpId{1}].use = {};
+  timeline.loads[OpId{1}].use.region[0] = kBusiest;
   Sharing sharing = kFree;
   sharing.regions = regions;
   return forecast(timeline, sharing).total.value;
@@ -118,28 +120,28 @@ TEST(Forecast, SharesThePortOnlyWhileTheExchangeAndThePreloadUseIt) {
       .works = {{.in = {.before = {1}, .wire = {1}, .after = {3}}, .compute = {0}, .out = kStill},
                 compute(0.0)},
       .loads = {load(0, 0), load(4.0, 1.0)},
-      .preload_order = {1},
+      .preload_order = {OpId{1}},
       .issued_before = {1, 1},
       .write_backs = {}};
   const TimelineResult result = forecast(timeline, {.port_drag = 0.0, .hbm_latency = {0.5}});
-  EXPECT_DOUBLE_EQ(result.executes[0].end.value, 6.0);
-  EXPECT_DOUBLE_EQ(result.preloads[1].end.value, 5.5);
+  EXPECT_DOUBLE_EQ(result.executes[OpId{0}].end.value, 6.0);
+  EXPECT_DOUBLE_EQ(result.preloads[OpId{1}].end.value, 5.5);
 }
 
 TEST(Forecast, SlowsComputeByTheShareOfTheSramPort) {
   const Program timeline{.works = {compute(1.0), compute(0.0)},
                          .loads = {load(0, 0), load(10.0, 0.5)},
-                         .preload_order = {1},
+                         .preload_order = {OpId{1}},
                          .issued_before = {1, 1},
                          .write_backs = {}};
   const TimelineResult result = forecast(timeline, {.port_drag = 0.4, .hbm_latency = {0.0}});
-  EXPECT_DOUBLE_EQ(result.executes[0].end.value, 1.0 / 0.8);
+  EXPECT_DOUBLE_EQ(result.executes[OpId{0}].end.value, 1.0 / 0.8);
 }
 
 TEST(Forecast, PaysTheLatencyOnlyAfterTheHbmWasIdle) {
   const Program timeline{.works = {compute(0.0), compute(0.0), compute(0.0)},
                          .loads = {load(1.0, 0), load(1.0, 0), load(1.0, 0)},
-                         .preload_order = {0, 1, 2},
+                         .preload_order = {OpId{0}, OpId{1}, OpId{2}},
                          .issued_before = {3, 3, 3},
                          .write_backs = {}};
   EXPECT_EQ(forecast(timeline, {.port_drag = 0, .hbm_latency = {0.5}}).total, Seconds{3.5});
@@ -150,23 +152,24 @@ TEST(Forecast, PaysTheLatencyOnlyAfterTheHbmWasIdle) {
 }
 
 TEST(Forecast, ServesStoresInTheQueueOfPreloadsAndWaitsForTheLast) {
-  const Program timeline{.works = {compute(1.0), compute(1.0)},
-                         .loads = {load(0, 0), load(1.0, 0)},
-                         .preload_order = {1},
-                         .issued_before = {0, 1},
-                         .write_backs = {{.op = 0, .tensor = 7, .load = load(2.0, 0)},
-                                         {.op = 1, .tensor = 8, .load = load(4.0, 0)}}};
+  const Program timeline{
+      .works = {compute(1.0), compute(1.0)},
+      .loads = {load(0, 0), load(1.0, 0)},
+      .preload_order = {OpId{1}},
+      .issued_before = {0, 1},
+      .write_backs = {{.op = OpId{0}, .tensor = TensorId{7}, .load = load(2.0, 0)},
+                      {.op = OpId{1}, .tensor = TensorId{8}, .load = load(4.0, 0)}}};
   const TimelineResult result = forecast(timeline, kFree);
   EXPECT_EQ(result.stores[0].end, Seconds{3.0});
-  EXPECT_EQ(result.preloads[1].begin, Seconds{3.0});
-  EXPECT_EQ(result.executes[1].end, Seconds{5.0});
+  EXPECT_EQ(result.preloads[OpId{1}].begin, Seconds{3.0});
+  EXPECT_EQ(result.executes[OpId{1}].end, Seconds{5.0});
   EXPECT_EQ(result.total, Seconds{9.0});
 }
 
 TEST(Forecast, TakesPreloadsAsMuchSlowerAsAsked) {
   const Program program{.works = {compute(4.0), compute(1.0)},
                         .loads = {load(0, 0), load(4.0, 0.1)},
-                        .preload_order = {1},
+                        .preload_order = {OpId{1}},
                         .issued_before = {1, 1},
                         .write_backs = {}};
   Sharing slow = kFree;
@@ -176,14 +179,15 @@ TEST(Forecast, TakesPreloadsAsMuchSlowerAsAsked) {
 }
 
 TEST(Forecast, ForgetsTheProgramBefore) {
-  const Program longer{.works = {compute(1.0), exchange(1.0), compute(2.0)},
-                       .loads = {load(1.0, 0.5), load(0, 0), load(3.0, 0.2)},
-                       .preload_order = {0, 2},
-                       .issued_before = {1, 2, 2},
-                       .write_backs = {{.op = 1, .tensor = 0, .load = load(1.0, 0.1)}}};
+  const Program longer{
+      .works = {compute(1.0), exchange(1.0), compute(2.0)},
+      .loads = {load(1.0, 0.5), load(0, 0), load(3.0, 0.2)},
+      .preload_order = {OpId{0}, OpId{2}},
+      .issued_before = {1, 2, 2},
+      .write_backs = {{.op = OpId{1}, .tensor = TensorId{0}, .load = load(1.0, 0.1)}}};
   const Program shorter{.works = {compute(2.0)},
                         .loads = {load(1.0, 0.1)},
-                        .preload_order = {0},
+                        .preload_order = {OpId{0}},
                         .issued_before = {1},
                         .write_backs = {}};
   Forecaster forecaster;

@@ -7,8 +7,10 @@
 #include <gtest/gtest.h>
 
 #include "cost/naive.hpp"
+#include "elk/base/ids.hpp"
 #include "elk/base/random.hpp"
 #include "elk/base/rounding.hpp"
+#include "elk/base/table.hpp"
 #include "elk/cost/floor/floor.hpp"
 #include "elk/cost/front/front.hpp"
 #include "elk/cost/option.hpp"
@@ -201,9 +203,9 @@ TEST(Front, FiltersPaddedCuts) {
       cost::front(one.graph, one.op(), small_chip(12), analytic(), {.max_padding = 1.0});
   for (const PlanOption& option : front.options) {
     if (option.plan != front.options[static_cast<std::size_t>(front.fastest)].plan) {
-      EXPECT_EQ(5 % option.plan.factors[0], 0);
-      EXPECT_EQ(6 % option.plan.factors[1], 0);
-      EXPECT_EQ(7 % option.plan.factors[2], 0);
+      EXPECT_EQ(5 % option.plan.factors[AxisId{0}], 0);
+      EXPECT_EQ(6 % option.plan.factors[AxisId{1}], 0);
+      EXPECT_EQ(7 % option.plan.factors[AxisId{2}], 0);
     }
   }
 }
@@ -217,7 +219,7 @@ TEST(Front, OfALargeSpaceHasTheFastestPlanAndTheFloorOfAllOfIt) {
   const double fastest = front.options[static_cast<std::size_t>(front.fastest)].time.value;
   Random random{.state = 7};
   const auto drawn = [&](const test::Numbers& from) {
-    return from[static_cast<std::size_t>(random.below(static_cast<std::int64_t>(from.size())))];
+    return from[id_at<AxisId>(random.below(static_cast<std::int64_t>(from.size())))];
   };
   int fitting = 0;
   while (fitting < 500) {
@@ -250,7 +252,7 @@ TEST(Front, OfAVastSpaceHasAFloorThatPlansReachAndNoneUndercuts) {
   EXPECT_GT(front.floor.execute.value, 0.95 * fastest);
   Random random{.state = 11};
   const auto drawn = [&](const test::Numbers& from) {
-    return from[static_cast<std::size_t>(random.below(static_cast<std::int64_t>(from.size())))];
+    return from[id_at<AxisId>(random.below(static_cast<std::int64_t>(from.size())))];
   };
   for (int draw = 0; draw < 1000; ++draw) {
     const std::int64_t m = drawn(partition::distinct_factors(512, 64));
@@ -272,10 +274,13 @@ TEST(Front, OfAVastSpaceHasThePlanOfTheLeastSpaceWhereNoOtherFits) {
              test::parallel("h", 16, ir::TileDim::Group), test::parallel("m", 512, ir::TileDim::M),
              test::parallel("n", 64, ir::TileDim::N), test::reduction("k", 512, ir::TileDim::K)});
   one.reads(ir::Home::Activation, {8, 16, 512, 512},
-            {test::along(0), test::along(1), test::along(2), test::along(4)})
+            {test::along(AxisId{0}), test::along(AxisId{1}), test::along(AxisId{2}),
+             test::along(AxisId{4})})
       .reads(ir::Home::Activation, {8, 16, 512, 64},
-             {test::along(0), test::along(1), test::along(4), test::along(3)})
-      .writes({8, 16, 512, 64}, {test::along(0), test::along(1), test::along(2), test::along(3)});
+             {test::along(AxisId{0}), test::along(AxisId{1}), test::along(AxisId{4}),
+              test::along(AxisId{3})})
+      .writes({8, 16, 512, 64}, {test::along(AxisId{0}), test::along(AxisId{1}),
+                                 test::along(AxisId{2}), test::along(AxisId{3})});
   const tile::TileModel tiles = analytic();
   chip::Chip chip = mesh(90, 90);
   const Bytes least = cost::front(one.graph, one.op(), chip, tiles, {}).smallest;
@@ -294,12 +299,12 @@ double from_preload(const PlanOption& option) {
 
 bool leaves_even_pieces(const OneOp& one, const partition::ExecutePlan& plan,
                         const chip::Chip& chip) {
-  const std::size_t result = one.op().operands.size() - 1;
+  const OperandId result = id_at<OperandId>(one.op().operands.size() - 1);
   const partition::Scatter scatter = partition::scatter(one.graph, one.op(), result, plan, chip);
   if (scatter.parts == 1) {
     return true;
   }
-  const auto axis = static_cast<std::size_t>(scatter.dim);
+  const AxisId axis = id_at<AxisId>(scatter.dim.value);
   return one.op().axes[axis].size % (plan.factors[axis] * scatter.parts) == 0;
 }
 
@@ -377,7 +382,7 @@ TEST(Front, KnowsOnAGridWhoFillsTheBlocksOfAKernel) {
   const Front front = cost::front(one.graph, one.op(), mesh(8, 8), in_blocks(), {});
   const PlanOption& fastest = front.options[static_cast<std::size_t>(front.fastest)];
   ASSERT_EQ(fastest.plan.factors, (std::vector<std::int64_t>{8, 8, 1}));
-  const std::vector<std::int64_t> filled{8, 2, 1};
+  const Table<AxisId, std::int64_t> filled{8, 2, 1};
   const auto found =
       std::find_if(front.options.begin() + front.counts.pareto, front.options.end(),
                    [&](const PlanOption& option) { return option.plan.factors == filled; });

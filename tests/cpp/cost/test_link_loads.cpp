@@ -9,7 +9,9 @@
 #include <gtest/gtest.h>
 
 #include "chip/chips.hpp"
+#include "elk/base/ids.hpp"
 #include "elk/base/random.hpp"
+#include "elk/base/table.hpp"
 #include "elk/cost/exchange/link_loads.hpp"
 
 namespace elk::cost {
@@ -32,18 +34,17 @@ class Walker {
         cols_(chip.core.count / rows_),
         wraps_(chip.interconnect.topology != chip::Topology::Mesh2d) {}
 
-  void add(std::int64_t from, const std::vector<std::int32_t>& to, bool row_first,
-           std::int64_t bytes) {
+  void add(std::int64_t from, const std::vector<CoreId>& to, bool row_first, std::int64_t bytes) {
     std::set<Link> tree;
-    for (const std::int32_t core : to) {
+    for (const CoreId core : to) {
       std::int64_t row = from / cols_;
       std::int64_t col = from % cols_;
       if (row_first) {
-        walk(row, col, col, core % cols_, cols_, true, tree);
+        walk(row, col, col, core.value % cols_, cols_, true, tree);
       }
-      walk(row, col, row, core / cols_, rows_, false, tree);
+      walk(row, col, row, core.value / cols_, rows_, false, tree);
       if (!row_first) {
-        walk(row, col, col, core % cols_, cols_, true, tree);
+        walk(row, col, col, core.value % cols_, cols_, true, tree);
       }
     }
     for (const Link& link : tree) {
@@ -77,8 +78,8 @@ class Walker {
   std::map<Link, std::int64_t> loads_;
 };
 
-std::vector<std::int64_t> sorted_loads(const LinkLoads& links) {
-  std::vector<std::int64_t> result = links.loads();
+Table<CoreId, std::int64_t> sorted_loads(const LinkLoads& links) {
+  Table<CoreId, std::int64_t> result = links.loads();
   std::erase(result, 0);
   std::sort(result.begin(), result.end());
   return result;
@@ -88,11 +89,11 @@ std::vector<std::int64_t> sorted_loads(const LinkLoads& links) {
 // column two south and one north. The farthest core is two columns and two rows away.
 TEST(LinkLoads, CountsEveryLinkOfATreeOnce) {
   LinkLoads links(chip::small_mesh(4, 4));
-  std::vector<std::int32_t> everyone;
-  for (std::int32_t core = 0; core < 16; ++core) {
+  std::vector<CoreId> everyone;
+  for (const CoreId core : first_ids<CoreId>(16)) {
     everyone.push_back(core);
   }
-  links.add(5, everyone, chip::Turn::RowFirst, 10);
+  links.add(CoreId{5}, everyone, chip::Turn::RowFirst, 10);
   EXPECT_EQ(sorted_loads(links), std::vector<std::int64_t>(15, 10));
   EXPECT_EQ(links.hops(), 4);
 }
@@ -101,8 +102,8 @@ TEST(LinkLoads, CountsEveryLinkOfATreeOnce) {
 // towards the last carries three pieces.
 TEST(LinkLoads, AddsUpTreesThatShareALink) {
   LinkLoads links(chip::small_mesh(1, 4));
-  const std::vector<std::int32_t> row = {0, 1, 2, 3};
-  for (const std::int32_t core : row) {
+  const std::vector<CoreId> row = {CoreId{0}, CoreId{1}, CoreId{2}, CoreId{3}};
+  for (const CoreId core : row) {
     links.add(core, row, chip::Turn::RowFirst, 10);
   }
   EXPECT_EQ(links.busiest(), 30);
@@ -112,8 +113,9 @@ TEST(LinkLoads, AddsUpTreesThatShareALink) {
 // A ring of six: three hops ahead to the opposite core, and never more than two back.
 TEST(LinkLoads, GoesTheShorterWayRound) {
   LinkLoads around(grid_of(chip::Topology::Ring, 1, 6));
-  const std::vector<std::int32_t> others = {0, 1, 2, 3, 4, 5};
-  around.add(5, others, chip::Turn::RowFirst, 1);
+  const std::vector<CoreId> others = {CoreId{0}, CoreId{1}, CoreId{2},
+                                      CoreId{3}, CoreId{4}, CoreId{5}};
+  around.add(CoreId{5}, others, chip::Turn::RowFirst, 1);
   EXPECT_EQ(sorted_loads(around), std::vector<std::int64_t>(5, 1));
   EXPECT_EQ(around.hops(), 3);
 }
@@ -131,15 +133,15 @@ TEST(LinkLoads, EqualsAWalkOfEveryWay) {
     LinkLoads links(chip);
     Walker walker(chip);
     for (int tree = 0; tree < 12; ++tree) {
-      std::vector<std::int32_t> to;
+      std::vector<CoreId> to;
       for (std::int64_t n = 1 + random.below(8); n > 0; --n) {
-        to.push_back(static_cast<std::int32_t>(random.below(rows * cols)));
+        to.push_back(id_at<CoreId>(random.below(rows * cols)));
       }
-      const auto from = static_cast<std::int32_t>(random.below(rows * cols));
+      const auto from = id_at<CoreId>(random.below(rows * cols));
       const bool row_first = random.below(2) == 0;
       const std::int64_t bytes = 1 + random.below(100);
       links.add(from, to, row_first ? chip::Turn::RowFirst : chip::Turn::ColumnFirst, bytes);
-      walker.add(from, to, row_first, bytes);
+      walker.add(from.value, to, row_first, bytes);
     }
     ASSERT_EQ(sorted_loads(links), walker.sorted()) << "round " << round;
   }
@@ -163,14 +165,14 @@ TEST(LinkLoads, AreThoseOfTheLinksOfAllWays) {
     std::map<std::pair<std::int64_t, std::int32_t>, std::int64_t> expected;
     std::int64_t longest = 0;
     for (int tree = 0; tree < 12; ++tree) {
-      std::vector<std::int32_t> to;
+      std::vector<CoreId> to;
       std::vector<chip::Hop> ways;
       const auto from = static_cast<std::int32_t>(random.below(network.nodes()));
       const auto turn = static_cast<chip::Turn>(random.below(2));
       for (std::int64_t n = 1 + random.below(8); n > 0; --n) {
-        to.push_back(static_cast<std::int32_t>(random.below(network.nodes())));
-        network.way(from, to.back(), turn, ways);
-        longest = std::max(longest, network.hops(from, to.back()));
+        to.push_back(id_at<CoreId>(random.below(network.nodes())));
+        network.way(from, to.back().value, turn, ways);
+        longest = std::max(longest, network.hops(from, to.back().value));
       }
       std::set<std::pair<std::int64_t, std::int32_t>> once;
       for (const chip::Hop& hop : ways) {
@@ -180,7 +182,7 @@ TEST(LinkLoads, AreThoseOfTheLinksOfAllWays) {
       for (const auto& link : once) {
         expected[link] += bytes;
       }
-      links.add(from, to, turn, bytes);
+      links.add(CoreId{from}, to, turn, bytes);
     }
     std::vector<std::int64_t> sorted;
     for (const auto& [link, bytes] : expected) {
@@ -196,12 +198,13 @@ TEST(LinkLoads, ChipsHaveGridsOfTheirOwn) {
   chip::Chip two = chip::small_mesh(3, 4);
   two.chips = 2;
   LinkLoads links(two);
-  const std::vector<std::int32_t> near{1, 7, 11};
-  links.add(0, near, chip::Turn::RowFirst, 5);
+  const std::vector<CoreId> near{CoreId{1}, CoreId{7}, CoreId{11}};
+  links.add(CoreId{0}, near, chip::Turn::RowFirst, 5);
   const std::vector<std::int64_t> once = sorted_loads(links);
   EXPECT_EQ(once, std::vector<std::int64_t>(5, 5));  // three along row 0, two down column 3
-  const std::vector<std::int32_t> far{13, 19, 23};   // the same places of the second chip
-  links.add(12, far, chip::Turn::RowFirst, 5);
+  const std::vector<CoreId> far{CoreId{13}, CoreId{19},
+                                CoreId{23}};  // the same places of the second chip
+  links.add(CoreId{12}, far, chip::Turn::RowFirst, 5);
   EXPECT_EQ(sorted_loads(links), std::vector<std::int64_t>(10, 5));
 }
 

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "chip/chips.hpp"
+#include "elk/base/ids.hpp"
 #include "elk/cost/exchange/link_loads.hpp"
 #include "elk/cost/exchange/link_use.hpp"
 
@@ -15,10 +16,10 @@ TEST(LinkUse, IsThatOfTheBusiestLinkOfEveryRegion) {
   // Along row 0 of 4 x 8 from its left end to the sixth core, then down; another half as large.
   const chip::Chip mesh = chip::small_mesh(4, 8);
   LinkLoads links(mesh);
-  const std::vector<std::int32_t> far{29};
-  const std::vector<std::int32_t> near{8};
-  links.add(0, far, chip::Turn::RowFirst, 10);
-  links.add(16, near, chip::Turn::RowFirst, 5);
+  const std::vector<CoreId> far{CoreId{29}};
+  const std::vector<CoreId> near{CoreId{8}};
+  links.add(CoreId{0}, far, chip::Turn::RowFirst, 10);
+  links.add(CoreId{16}, near, chip::Turn::RowFirst, 5);
   const LinkUse use = link_use(links.loads(), mesh, 1);
   const std::array<std::uint8_t, kRegions> expected{255, 255, 255, 0, 0, 0, 0,   0,
                                                     255, 255, 255, 0, 0, 0, 128, 0};

@@ -1,10 +1,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <utility>
-#include <vector>
 
 #include <gtest/gtest.h>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/cost/front/front.hpp"
 #include "elk/cost/option.hpp"
 #include "elk/cost/price/gather.hpp"
@@ -19,7 +20,7 @@ using test::OneOp;
 using test::small_chip;
 using test::two_chips;
 
-using Numbers = std::vector<std::int64_t>;
+using Numbers = Table<AxisId, std::int64_t>;
 
 constexpr double kSync = 90e-9;
 constexpr double kLink = 5e9;
@@ -35,8 +36,8 @@ double call(double elements, double bytes) {
   return (120.0 + (bytes / 16.0) + (elements / 2.0)) * 1e-9;
 }
 
-PlanOption priced(const OneOp& one, Numbers factors, std::vector<Numbers> temporal,
-                  const chip::Chip& chip) {
+PlanOption priced(const OneOp& one, Numbers factors,
+                  Table<OperandId, Table<DimId, std::int64_t>> temporal, const chip::Chip& chip) {
   temporal.resize(one.op().operands.size());
   return price(
       one.graph, one.op(),
@@ -63,8 +64,8 @@ TEST(Price, TradesSpaceForShiftsAsInFigure3) {
   const PlanOption half = priced(one, {2, 1, 1}, {{}, {1, 2}}, small_chip(2));
   EXPECT_EQ(whole.steps, 1);
   EXPECT_EQ(half.steps, 2);
-  EXPECT_EQ(whole.footprint.operand[1], Bytes{64});
-  EXPECT_EQ(half.footprint.operand[1], Bytes{32});
+  EXPECT_EQ(whole.footprint.operand[OperandId{1}], Bytes{64});
+  EXPECT_EQ(half.footprint.operand[OperandId{1}], Bytes{32});
   EXPECT_EQ(whole.shift.bytes, Bytes{0});
   EXPECT_EQ(half.shift.bytes, Bytes{32});
   const double copy = call(16.0, 8.0 * 16);  // A call without bytes of its own: two f32 an element.
@@ -77,7 +78,7 @@ TEST(Price, ShiftsAlongTwoDimensionsByTheirLoops) {
   const OneOp one = test::matmul(4, 8, 16);
   const PlanOption option = priced(one, {4, 1, 1}, {{}, {2, 2}}, small_chip(4));
   EXPECT_EQ(option.steps, 4);
-  EXPECT_EQ(option.footprint.operand[1], Bytes{64});
+  EXPECT_EQ(option.footprint.operand[OperandId{1}], Bytes{64});
   EXPECT_EQ(option.shift.bytes, Bytes{(3 + 1) * 64});
   const double copy = call(32.0, 8.0 * 32);
   EXPECT_DOUBLE_EQ(option.shift.time.value, 4 * (kSync + (64.0 / kLink) + copy));
@@ -180,7 +181,7 @@ TEST(States, OfPeersBetweenRotatingPartsShareTheLinksOfTheirLine) {
   // peers two hops apart exchange halves of 4,096 on the same links.
   const auto half = [&](const PlanOption& option) {
     for (const PreloadState& state : option.states) {
-      if (state.divisor[1] == 2) {
+      if (state.divisor[OperandId{1}] == 2) {
         return state.distribute;
       }
     }
@@ -250,7 +251,7 @@ TEST(Price, PaysForCrossingChips) {
 TEST(Price, OfAnOpWithoutActivationsHasNoGather) {
   const OneOp one = test::matmul(8, 8, 8);
   OneOp constant = one;
-  constant.graph.tensors[0].home = ir::Home::Weight;
+  constant.graph.tensors[TensorId{0}].home = ir::Home::Weight;
   EXPECT_EQ(priced(constant, {2, 2, 1}, {}, small_chip(8)).gather.time, Seconds{0.0});
 }
 
@@ -264,7 +265,7 @@ TEST(States, FallInSpaceAndRiseInDistributeTime) {
   const std::int64_t full = 64 * 64 * 2;
   for (std::size_t i = 0; i < option.states.size(); ++i) {
     const PreloadState& state = option.states[i];
-    const std::int64_t d = state.divisor[1];
+    const std::int64_t d = state.divisor[OperandId{1}];
     EXPECT_EQ(state.space, partition::preload_piece({full}, d));
     EXPECT_EQ(state.link, state.space);
     EXPECT_EQ(state.hbm_bytes, full);
@@ -312,7 +313,7 @@ TEST(Gather, FromNowhereIsWhatThePlanWasPricedWith) {
   for (const chip::Chip& chip : {small_chip(12), two_chips(6)}) {
     const OneOp one = test::matmul(8, 6, 10, ir::Home::Activation);
     const PlanOption option = priced(one, {2, 3, 2}, {{1, 3}}, chip);
-    const std::vector<const partition::Transition*> nothing(3, nullptr);
+    const Table<OperandId, const partition::Transition*> nothing(3, nullptr);
     EXPECT_EQ(gather_all(one.graph, one.op(), option, nothing, chip), option.gather);
   }
 }
@@ -323,10 +324,12 @@ TEST(Gather, OfWhatIsInPlaceTakesNoTime) {
   const OneOp reader = test::softmax(8, 6);
   const PlanOption made = priced(product, {8, 1, 1}, {}, chip);
   const PlanOption read = priced(reader, {8, 1}, {}, chip);
-  const partition::Layout have = partition::layout(product.graph, product.op(), 2, made.plan, chip);
+  const partition::Layout have =
+      partition::layout(product.graph, product.op(), OperandId{2}, made.plan, chip);
   const partition::Transition none = partition::transition(
-      &have, partition::start_layout(reader.graph, reader.op(), 0, read.plan, chip), 16, chip);
-  const std::vector<const partition::Transition*> moved{&none, nullptr};
+      &have, partition::start_layout(reader.graph, reader.op(), OperandId{0}, read.plan, chip), 16,
+      chip);
+  const Table<OperandId, const partition::Transition*> moved{&none, nullptr};
   EXPECT_EQ(gather_all(reader.graph, reader.op(), read, moved, chip).time, Seconds{0.0});
 }
 

@@ -5,12 +5,14 @@
 
 #include <gtest/gtest.h>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/cost/front/vicinity.hpp"
 
 namespace elk::cost {
 namespace {
 
-using Cut = std::vector<std::int64_t>;
+using Cut = Table<AxisId, std::int64_t>;
 
 const Factors kAll{{1, 2, 3, 4, 6, 12}, {1, 2, 5, 10}};
 const Factors kFirst{{1, 12}, {1, 10}};
@@ -37,8 +39,8 @@ TEST(Vicinity, MeetsEachCutOnceAndLeavesOutThoseVisited) {
     EXPECT_TRUE(vicinity.around(cut).empty());
   }
   std::set<Cut> expected;
-  for (const std::int64_t a : kAll[0]) {
-    for (const std::int64_t b : kAll[1]) {
+  for (const std::int64_t a : kAll[AxisId{0}]) {
+    for (const std::int64_t b : kAll[AxisId{1}]) {
       const bool visited = (a == 1 || a == 12) && (b == 1 || b == 10);
       if (a * b <= 40 && !visited) {
         expected.insert({a, b});

@@ -8,6 +8,8 @@
 #include <gtest/gtest.h>
 
 #include "elk/base/errors.hpp"
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/cost/option.hpp"
 #include "elk/cost/price/price.hpp"
 #include "elk/partition/enumerate.hpp"
@@ -26,7 +28,7 @@ namespace {
 using test::OneOp;
 using test::small_chip;
 
-using Numbers = std::vector<std::int64_t>;
+using Numbers = Table<AxisId, std::int64_t>;
 
 constexpr std::int64_t kElement = 8;  // bytes
 
@@ -36,13 +38,14 @@ OneOp product_of(std::int64_t m, std::int64_t n, std::int64_t k) {
             {test::parallel("m", m, ir::TileDim::M), test::parallel("n", n, ir::TileDim::N),
              test::reduction("k", k, ir::TileDim::K)},
             ir::DType::F64);
-  one.reads(ir::Home::Activation, {m, k}, {test::along(0), test::along(2)})
-      .reads(ir::Home::Activation, {k, n}, {test::along(2), test::along(1)})
-      .writes({m, n}, {test::along(0), test::along(1)});
+  one.reads(ir::Home::Activation, {m, k}, {test::along(AxisId{0}), test::along(AxisId{2})})
+      .reads(ir::Home::Activation, {k, n}, {test::along(AxisId{2}), test::along(AxisId{1})})
+      .writes({m, n}, {test::along(AxisId{0}), test::along(AxisId{1})});
   return one;
 }
 
-partition::ExecutePlan planned(const OneOp& one, Numbers factors, std::vector<Numbers> temporal,
+partition::ExecutePlan planned(const OneOp& one, Numbers factors,
+                               Table<OperandId, Table<DimId, std::int64_t>> temporal,
                                const chip::Chip& chip) {
   temporal.resize(one.op().operands.size());
   return *partition::complete_plan(one.graph, one.op(), std::move(factors), std::move(temporal),
@@ -77,18 +80,19 @@ class Machine {
   Machine(const OneOp& one, const partition::ExecutePlan& plan, const chip::Chip& chip)
       : op_(one.op()), plan_(plan), tiles_(partition::tiling(one.op(), plan)) {
     const Numbers stride = partition::strides(plan.factors, plan.order, plan.mesh_dims, chip);
-    for (std::int64_t m = 0; m < plan.factors[0]; ++m) {
-      for (std::int64_t n = 0; n < plan.factors[1]; ++n) {
+    for (std::int64_t m = 0; m < plan.factors[AxisId{0}]; ++m) {
+      for (std::int64_t n = 0; n < plan.factors[AxisId{1}]; ++n) {
         Core core{.digits = {m, n, 0}, .begin = 0, .place = {}, .ring = {}, .held = {}};
-        core.begin = partition::first_index(op_, plan, chip, 2, core.digits);
-        for (std::size_t operand = 0; operand < 2; ++operand) {
+        core.begin = partition::first_index(op_, plan, chip, AxisId{2}, core.digits);
+        for (const OperandId operand : first_ids<OperandId>(2)) {
           const partition::Rotation turn = partition::rotation(op_, operand, plan, chip);
-          core.place[operand] = partition::place(turn, core.digits);
+          core.place[operand.index()] = partition::place(turn, core.digits);
           // The sharers of A are the cores of a row, those of B the cores of a column.
-          const std::int64_t number = operand == 0 ? n : m;
-          core.ring[operand] = {operand == 0 ? m : n, number / turn.ring};
-          core.held[operand] =
-              start(one, operand, chip, (m * stride[0]) + (n * stride[1]), value(operand));
+          const std::int64_t number = operand == OperandId{0} ? n : m;
+          core.ring[operand.index()] = {operand == OperandId{0} ? m : n, number / turn.ring};
+          core.held[operand.index()] =
+              start(one, operand, chip, (m * stride[AxisId{0}]) + (n * stride[AxisId{1}]),
+                    value(operand));
         }
         cores_.push_back(std::move(core));
       }
@@ -111,10 +115,11 @@ class Machine {
   /// Bytes that the busiest core received in all shifts.
   [[nodiscard]] std::int64_t moved() const { return moved_; }
   [[nodiscard]] std::int64_t begin(std::int64_t m, std::int64_t n) const {
-    return cores_[static_cast<std::size_t>((m * plan_.factors[1]) + n)].begin;
+    return cores_[static_cast<std::size_t>((m * plan_.factors[AxisId{1}]) + n)].begin;
   }
-  [[nodiscard]] Held held(std::int64_t m, std::int64_t n, std::size_t operand) const {
-    return cores_[static_cast<std::size_t>((m * plan_.factors[1]) + n)].held[operand];
+  [[nodiscard]] Held held(std::int64_t m, std::int64_t n, OperandId operand) const {
+    return cores_[static_cast<std::size_t>((m * plan_.factors[AxisId{1}]) + n)]
+        .held[operand.index()];
   }
 
  private:
@@ -128,10 +133,10 @@ class Machine {
     std::array<Held, 2> held;
   };
 
-  static Value value(std::size_t operand) { return operand == 0 ? &value_a : &value_b; }
+  static Value value(OperandId operand) { return operand == OperandId{0} ? &value_a : &value_b; }
 
   /// What the layout at the start of the execute puts on a core.
-  [[nodiscard]] Held start(const OneOp& one, std::size_t operand, const chip::Chip& chip,
+  [[nodiscard]] Held start(const OneOp& one, OperandId operand, const chip::Chip& chip,
                            std::int64_t id, Value of) const {
     const partition::Layout layout = partition::start_layout(one.graph, op_, operand, plan_, chip);
     const partition::Pieces pieces(layout);
@@ -150,13 +155,13 @@ class Machine {
   }
 
   void compute(const Core& core, std::int64_t step) {
-    const std::int64_t size = op_.axes[2].size;
-    for (std::int64_t i = 0; i < tiles_.tile[0]; ++i) {
-      for (std::int64_t j = 0; j < tiles_.tile[1]; ++j) {
-        for (std::int64_t s = 0; s < tiles_.sub_task[2]; ++s) {
-          const std::int64_t m = (core.digits[0] * tiles_.tile[0]) + i;
-          const std::int64_t n = (core.digits[1] * tiles_.tile[1]) + j;
-          const std::int64_t k = (core.begin + (step * tiles_.sub_task[2]) + s) % size;
+    const std::int64_t size = op_.axes[AxisId{2}].size;
+    for (std::int64_t i = 0; i < tiles_.tile[AxisId{0}]; ++i) {
+      for (std::int64_t j = 0; j < tiles_.tile[AxisId{1}]; ++j) {
+        for (std::int64_t s = 0; s < tiles_.sub_task[AxisId{2}]; ++s) {
+          const std::int64_t m = (core.digits[AxisId{0}] * tiles_.tile[AxisId{0}]) + i;
+          const std::int64_t n = (core.digits[AxisId{1}] * tiles_.tile[AxisId{1}]) + j;
+          const std::int64_t k = (core.begin + (step * tiles_.sub_task[AxisId{2}]) + s) % size;
           const auto a = core.held[0].find({m, k});
           const auto b = core.held[1].find({k, n});
           ASSERT_NE(a, core.held[0].end()) << "no A[" << m << ", " << k << "] at step " << step;
@@ -173,8 +178,9 @@ class Machine {
     std::int64_t most = 0;
     for (Core& core : cores_) {
       std::int64_t bytes = 0;
-      for (std::size_t operand = 0; operand < 2; ++operand) {
-        const std::int64_t parts = operand == 0 ? parts_of(0, 1) : parts_of(1, 0);
+      for (const OperandId operand : first_ids<OperandId>(2)) {
+        const std::int64_t parts = operand == OperandId{0} ? parts_of(OperandId{0}, DimId{1})
+                                                           : parts_of(OperandId{1}, DimId{0});
         if (parts > 1) {
           bytes += pass(core, before, operand, parts, step);
         }
@@ -184,18 +190,19 @@ class Machine {
     moved_ += most;
   }
 
-  [[nodiscard]] std::int64_t parts_of(std::size_t operand, std::size_t dim) const {
+  [[nodiscard]] std::int64_t parts_of(OperandId operand, DimId dim) const {
     return plan_.temporal[operand].empty() ? 1 : plan_.temporal[operand][dim];
   }
 
-  std::int64_t pass(Core& core, const std::vector<Core>& before, std::size_t operand,
+  std::int64_t pass(Core& core, const std::vector<Core>& before, OperandId operand,
                     std::int64_t parts, std::int64_t step) {
-    const std::int64_t size = op_.axes[2].size;
-    const std::int64_t pace = tiles_.sub_task[2];
-    const std::int64_t next = (core.place[operand] + 1) % parts;
+    const std::int64_t size = op_.axes[AxisId{2}].size;
+    const std::int64_t pace = tiles_.sub_task[AxisId{2}];
+    const std::int64_t next = (core.place[operand.index()] + 1) % parts;
     const Core* from = nullptr;
     for (const Core& other : before) {
-      if (other.ring[operand] == core.ring[operand] && other.place[operand] == next) {
+      if (other.ring[operand.index()] == core.ring[operand.index()] &&
+          other.place[operand.index()] == next) {
         from = &other;
       }
     }
@@ -203,17 +210,17 @@ class Machine {
     Held kept;
     for (std::int64_t s = 0; s < size / parts; ++s) {
       const std::int64_t k = (core.begin + ((step + 1) * pace) + s) % size;
-      const Held& own = core.held[operand];
-      for (const Held* held : {&own, &from->held[operand]}) {
+      const Held& own = core.held[operand.index()];
+      for (const Held* held : {&own, &from->held[operand.index()]}) {
         for (const auto& [at, value] : *held) {
-          const bool wanted = (operand == 0 ? at.second : at.first) == k;
+          const bool wanted = (operand == OperandId{0} ? at.second : at.first) == k;
           if (wanted && kept.emplace(at, value).second && held != &own) {
             bytes += kElement;
           }
         }
       }
     }
-    core.held[operand] = std::move(kept);
+    core.held[operand.index()] = std::move(kept);
     return bytes;
   }
 
@@ -271,15 +278,15 @@ class Figure6 : public ::testing::Test {
 };
 
 TEST_F(Figure6, SharesASubTensorAmongFourCores) {
-  EXPECT_EQ(partition::sharers(one_.op(), 0, {2, 4, 1}), 4);
+  EXPECT_EQ(partition::sharers(one_.op(), OperandId{0}, {2, 4, 1}), 4);
   EXPECT_EQ(partition::tiling(one_.op(), plan(1)).tile, (Numbers{3, 1, 8}));
 }
 
 // (b) f_t = [1, 2]: partitions of [3, 4] on 4 / 2 = 2 rings of two cores.
 TEST_F(Figure6, MakesTwoRingsOfTwo) {
   const PlanOption option = priced(one_, plan(2), chip_);
-  EXPECT_EQ(option.footprint.operand[0], Bytes{kElement * 3 * 4});
-  EXPECT_EQ(partition::sharing(one_.graph, one_.op(), 0, plan(2), chip_).copies, 2);
+  EXPECT_EQ(option.footprint.operand[OperandId{0}], Bytes{kElement * 3 * 4});
+  EXPECT_EQ(partition::sharing(one_.graph, one_.op(), OperandId{0}, plan(2), chip_).copies, 2);
   EXPECT_EQ(option.steps, 2);
   EXPECT_EQ(option.shift.bytes, Bytes{kElement * 1 * (3 * 4)});
 }
@@ -287,8 +294,8 @@ TEST_F(Figure6, MakesTwoRingsOfTwo) {
 // (c) f_t = [1, 4], rp = [0, 2]: partitions of [3, 2] on one ring of four, 8 / 2 = 4 steps.
 TEST_F(Figure6, MakesOneRingOfFourAndFourSteps) {
   const PlanOption option = priced(one_, plan(4), chip_);
-  EXPECT_EQ(option.footprint.operand[0], Bytes{kElement * 3 * 2});
-  EXPECT_EQ(partition::sharing(one_.graph, one_.op(), 0, plan(4), chip_).copies, 1);
+  EXPECT_EQ(option.footprint.operand[OperandId{0}], Bytes{kElement * 3 * 2});
+  EXPECT_EQ(partition::sharing(one_.graph, one_.op(), OperandId{0}, plan(4), chip_).copies, 1);
   EXPECT_EQ(option.plan.pace, (Numbers{0, 0, 2}));
   EXPECT_EQ(option.steps, 4);
   EXPECT_EQ(option.shift.bytes, Bytes{kElement * 3 * (3 * 2)});  // Three shifts of [3, 2].
@@ -303,7 +310,7 @@ TEST_F(Figure6, TakesEightStepsAtHalfThePace) {
   partition::ExecutePlan slow = plan(4);
   slow.pace = {0, 0, 1};
   const PlanOption option = priced(one_, slow, chip_);
-  EXPECT_EQ(option.footprint.operand[0], Bytes{kElement * 3 * 2});
+  EXPECT_EQ(option.footprint.operand[OperandId{0}], Bytes{kElement * 3 * 2});
   EXPECT_EQ(option.steps, 8);
   EXPECT_EQ(option.shift.bytes, Bytes{kElement * 7 * (3 * 1)});  // Seven shifts of [3, 1].
   Machine machine(one_, slow, chip_);
@@ -319,8 +326,8 @@ TEST(Figure7, AlignsThePacesOfAandB) {
   const chip::Chip chip = small_chip(6);
   const partition::ExecutePlan plan = planned(one, {2, 3, 1}, {{1, 3}, {2, 1}}, chip);
   const PlanOption option = priced(one, plan, chip);
-  EXPECT_EQ(partition::sharers(one.op(), 0, plan.factors), 3);
-  EXPECT_EQ(partition::sharers(one.op(), 1, plan.factors), 2);
+  EXPECT_EQ(partition::sharers(one.op(), OperandId{0}, plan.factors), 3);
+  EXPECT_EQ(partition::sharers(one.op(), OperandId{1}, plan.factors), 2);
   EXPECT_EQ(plan.pace, (Numbers{0, 0, 2}));
   EXPECT_EQ(option.steps, 3);
   EXPECT_EQ(partition::tiling(one.op(), plan).sub_task, (Numbers{1, 1, 2}));
@@ -356,8 +363,8 @@ TEST(Figure10, PlacesPartsWhereTheyMeet) {
     for (std::int64_t j = 0; j < 3; ++j) {
       const std::int64_t k = (i + j) % 3;
       EXPECT_EQ(machine.begin(i, j), k);
-      EXPECT_EQ(machine.held(i, j, 0), (Held{{{i, k}, value_a({i, k})}}));
-      EXPECT_EQ(machine.held(i, j, 1), (Held{{{k, j}, value_b({k, j})}}));
+      EXPECT_EQ(machine.held(i, j, OperandId{0}), (Held{{{i, k}, value_a({i, k})}}));
+      EXPECT_EQ(machine.held(i, j, OperandId{1}), (Held{{{k, j}, value_b({k, j})}}));
     }
   }
   machine.run();

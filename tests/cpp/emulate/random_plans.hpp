@@ -11,7 +11,9 @@
 #include <gtest/gtest.h>
 
 #include "elk/base/errors.hpp"
+#include "elk/base/ids.hpp"
 #include "elk/base/random.hpp"
+#include "elk/base/table.hpp"
 #include "elk/emulate/machine/machine.hpp"
 #include "elk/emulate/machine/pieces.hpp"
 #include "elk/partition/enumerate.hpp"
@@ -28,14 +30,14 @@ using test::mapped;
 using test::OneOp;
 using test::parallel;
 using test::reduction;
-using Numbers64 = std::vector<std::int64_t>;
+using Numbers64 = Table<AxisId, std::int64_t>;
 
 /// An op whose reads are inputs 0, 1, ... and whose activations come from the host.
 inline OneOp runnable(OneOp one, ir::DType accumulate = ir::DType::F32) {
   one.op().accumulate = accumulate;
   std::int32_t input = 0;
   for (ir::Operand& operand : one.op().operands) {
-    ir::Tensor& tensor = one.graph.tensors[static_cast<std::size_t>(operand.tensor)];
+    ir::Tensor& tensor = one.graph.tensors[operand.tensor];
     if (operand.access == ir::Access::Read) {
       operand.input = input++;
       tensor.home = tensor.home == ir::Home::Activation ? ir::Home::Input : tensor.home;
@@ -50,9 +52,9 @@ inline OneOp batched(std::int64_t b, std::int64_t m, std::int64_t n, std::int64_
   OneOp one(ir::OpKind::MatMul, "matmul",
             {parallel("b", b, ir::TileDim::Group), parallel("m", m, ir::TileDim::M),
              parallel("n", n, ir::TileDim::N), reduction("k", k, ir::TileDim::K)});
-  one.reads(ir::Home::Activation, {b, m, k}, {along(0), along(1), along(3)})
-      .reads(ir::Home::Weight, {k, n}, {along(3), along(2)})
-      .writes({b, m, n}, {along(0), along(1), along(2)});
+  one.reads(ir::Home::Activation, {b, m, k}, {along(AxisId{0}), along(AxisId{1}), along(AxisId{3})})
+      .reads(ir::Home::Weight, {k, n}, {along(AxisId{3}), along(AxisId{2})})
+      .writes({b, m, n}, {along(AxisId{0}), along(AxisId{1}), along(AxisId{2})});
   return one;
 }
 
@@ -74,7 +76,7 @@ inline OneOp random_op(Random& random) {
 }
 
 inline std::int64_t one_of(Random& random, const Numbers64& choices) {
-  return choices[static_cast<std::size_t>(random.below(static_cast<std::int64_t>(choices.size())))];
+  return choices[id_at<AxisId>(random.below(static_cast<std::int64_t>(choices.size())))];
 }
 
 /// Which plans are drawn: any, or those in which some operand rotates along several dimensions.
@@ -90,19 +92,20 @@ inline std::optional<partition::ExecutePlan> random_plan(const OneOp& one, const
         one_of(random, partition::distinct_factors(axis.size, chip.core.count / cores)));
     cores *= factors.back();
   }
-  std::vector<Numbers64> temporal(one.op().operands.size());
-  for (std::size_t k = 0; k < temporal.size(); ++k) {
+  Table<OperandId, Table<DimId, std::int64_t>> temporal(one.op().operands.size());
+  for (const OperandId k : temporal.ids()) {
     const ir::Operand& operand = one.op().operands[k];
     std::int64_t sharers = partition::sharers(one.op(), k, factors);
     for (std::size_t dim = 0; dim < operand.dims.size() && sharers > 1; ++dim) {
-      if (!partition::rotates(one.op(), k, dim) || (draw == Draw::Any && random.below(2) == 0)) {
+      if (!partition::rotates(one.op(), k, id_at<DimId>(dim)) ||
+          (draw == Draw::Any && random.below(2) == 0)) {
         continue;
       }
-      const auto axis = static_cast<std::size_t>(operand.dims[dim].axes[0]);
+      const auto axis = operand.dims[id_at<DimId>(dim)].axes[0];
       const std::int64_t tile = (one.op().axes[axis].size + factors[axis] - 1) / factors[axis];
       temporal[k].resize(operand.dims.size(), 1);
-      temporal[k][dim] = one_of(random, partition::temporal_factors(tile, sharers));
-      sharers /= temporal[k][dim];  // What is left may rotate along other dimensions.
+      temporal[k][id_at<DimId>(dim)] = one_of(random, partition::temporal_factors(tile, sharers));
+      sharers /= temporal[k][id_at<DimId>(dim)];  // What is left may rotate along other dimensions.
     }
   }
   auto plan =
@@ -118,7 +121,7 @@ inline program::Program program_of(const OneOp& one, const partition::ExecutePla
                                    const chip::Chip& chip, Random& random) {
   program::OpPlan placed{.execute = plan, .divisor = {}};
   bool has_hbm = false;
-  for (std::size_t k = 0; k < one.op().operands.size(); ++k) {
+  for (const OperandId k : one.op().operands.ids()) {
     if (!partition::from_hbm(one.graph, one.op().operands[k])) {
       placed.divisor.push_back(0);
       continue;
@@ -128,8 +131,7 @@ inline program::Program program_of(const OneOp& one, const partition::ExecutePla
         one_of(random, partition::sharing(one.graph, one.op(), k, plan, chip).divisors));
   }
   program::Program program{.ops = {placed}, .code = {}, .buffers = {}};
-  const std::vector<std::int32_t> order =
-      has_hbm ? std::vector<std::int32_t>{0} : std::vector<std::int32_t>{};
+  const std::vector<OpId> order = has_hbm ? std::vector<OpId>{OpId{0}} : std::vector<OpId>{};
   program.code = program::issue(one.graph, order, {has_hbm ? 1 : 0});
   program.buffers = *program::place(program::buffers(one.graph, chip, program.ops, program.code),
                                     chip::room(chip));
@@ -139,7 +141,7 @@ inline program::Program program_of(const OneOp& one, const partition::ExecutePla
 /// Small whole numbers, whose sums are exact in any order.
 inline Images random_images(const ir::Graph& graph, Random& random) {
   Images images;
-  for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
+  for (const TensorId i : graph.tensors.ids()) {
     const ir::Tensor& tensor = graph.tensors[i];
     std::int64_t elements = 1;
     for (const std::int64_t size : tensor.shape) {
@@ -149,7 +151,7 @@ inline Images random_images(const ir::Graph& graph, Random& random) {
     for (double& value : values) {
       value = static_cast<double>(random.below(9) - 4);
     }
-    std::vector<std::byte>& bytes = images[static_cast<std::int32_t>(i)];
+    std::vector<std::byte>& bytes = images[i];
     bytes.resize(static_cast<std::size_t>(ir::bytes(tensor).value));
     save(values.data(), {.first = 0, .step = 1, .count = elements},
          {.data = bytes.data(), .dtype = tensor.dtype});
@@ -159,9 +161,9 @@ inline Images random_images(const ir::Graph& graph, Random& random) {
 
 /// The result of one op computed as one tile.
 inline std::vector<std::byte> wanted(const OneOp& one, Images images) {
-  std::vector<Piece> pieces;
+  Table<OperandId, Piece> pieces;
   for (const ir::Operand& operand : one.op().operands) {
-    const ir::Tensor& tensor = one.graph.tensors[static_cast<std::size_t>(operand.tensor)];
+    const ir::Tensor& tensor = one.graph.tensors[operand.tensor];
     pieces.push_back({whole(tensor), images[operand.tensor].data(), tensor.dtype});
   }
   compute_in_tiles(one.graph, one.op(), pieces, Numbers64(one.op().axes.size(), 1));
@@ -170,13 +172,14 @@ inline std::vector<std::byte> wanted(const OneOp& one, Images images) {
 
 inline std::string described(const OneOp& one, const program::Program& program) {
   std::string out = one.op().function;
-  for (std::size_t axis = 0; axis < one.op().axes.size(); ++axis) {
+  for (const AxisId axis : one.op().axes.ids()) {
     out += text(" ", one.op().axes[axis].name, "=", one.op().axes[axis].size, "/",
-                program.ops[0].execute.factors[axis], "@", program.ops[0].execute.pace[axis]);
+                program.ops[OpId{0}].execute.factors[axis], "@",
+                program.ops[OpId{0}].execute.pace[axis]);
   }
-  for (std::size_t k = 0; k < program.ops[0].execute.temporal.size(); ++k) {
-    out += text(" d", program.ops[0].divisor[k], " t");
-    for (const std::int64_t t : program.ops[0].execute.temporal[k]) {
+  for (const OperandId k : program.ops[OpId{0}].execute.temporal.ids()) {
+    out += text(" d", program.ops[OpId{0}].divisor[k], " t");
+    for (const std::int64_t t : program.ops[OpId{0}].execute.temporal[k]) {
       out += text(t, ",");
     }
   }
@@ -191,7 +194,7 @@ struct Tried {
 
 /// The temporal factor of the second dimension along which some operand rotates, if any does.
 inline std::int64_t* second_circle(partition::ExecutePlan& plan) {
-  for (Numbers64& parts : plan.temporal) {
+  for (Table<DimId, std::int64_t>& parts : plan.temporal) {
     std::int64_t found = 0;
     for (std::int64_t& one : parts) {
       found += one > 1 ? 1 : 0;
@@ -231,7 +234,7 @@ inline Views views_of(const Images& images) { return {images.begin(), images.end
 inline std::vector<std::byte> emulated(const Tried& run, const chip::Chip& chip) {
   Images given = run.images;
   given.erase(run.one.graph.outputs.front());
-  const std::int32_t result = run.one.graph.outputs.front();
+  const TensorId result = run.one.graph.outputs.front();
   try {
     return emulate({run.one.graph, chip, run.program, 1}, views_of(given), run.one.graph.outputs)
         .at(result);

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "elk/base/ids.hpp"
 #include "emulate/random_plans.hpp"
 
 namespace elk::emulate {
@@ -20,17 +21,18 @@ TEST(Machine, ComputesWhatOneTileDoesUnderRandomPlans) {
     const Tried run = tried(chip, seed);
     ASSERT_EQ(emulated(run, chip), wanted(run.one, run.images))
         << "seed " << seed << ": " << described(run.one, run.program);
-    const program::OpPlan& plan = run.program.ops[0];
+    const program::OpPlan& plan = run.program.ops[OpId{0}];
     rotating += plan.execute.loops.empty() ? 0 : 1;
     divided +=
         std::any_of(plan.divisor.begin(), plan.divisor.end(), [](std::int64_t d) { return d > 1; })
             ? 1
             : 0;
-    summed += partition::scatter(run.one.graph, run.one.op(), run.one.op().operands.size() - 1,
-                                 plan.execute, chip)
-                          .parts > 1
-                  ? 1
-                  : 0;
+    summed +=
+        partition::scatter(run.one.graph, run.one.op(),
+                           id_at<OperandId>(run.one.op().operands.size() - 1), plan.execute, chip)
+                    .parts > 1
+            ? 1
+            : 0;
   }
   EXPECT_GT(rotating, 200);
   EXPECT_GT(divided, 200);
@@ -44,15 +46,18 @@ OneOp random_spread_sum(Random& random) {
   };
   const auto columns = test::parallel("c", 1 + random.below(14), ir::TileDim::Cols);
   OneOp one(ir::OpKind::Elementwise, "add", {rows("p"), rows("q"), rows("r"), columns});
-  const auto size = [&](std::size_t axis) { return one.op().axes[axis].size; };
-  one.reads(ir::Home::Activation, {size(0), size(3)}, {test::along(0), test::along(3)});
+  const auto size = [&](AxisId axis) { return one.op().axes[axis].size; };
+  one.reads(ir::Home::Activation, {size(AxisId{0}), size(AxisId{3})},
+            {test::along(AxisId{0}), test::along(AxisId{3})});
   if (random.below(2) == 0) {
-    one.reads(ir::Home::Weight, {size(3)}, {test::along(3)});
+    one.reads(ir::Home::Weight, {size(AxisId{3})}, {test::along(AxisId{3})});
   } else {
-    one.reads(ir::Home::Weight, {size(1), size(3)}, {test::along(1), test::along(3)});
+    one.reads(ir::Home::Weight, {size(AxisId{1}), size(AxisId{3})},
+              {test::along(AxisId{1}), test::along(AxisId{3})});
   }
-  one.writes({size(0), size(1), size(2), size(3)},
-             {test::along(0), test::along(1), test::along(2), test::along(3)});
+  one.writes({size(AxisId{0}), size(AxisId{1}), size(AxisId{2}), size(AxisId{3})},
+             {test::along(AxisId{0}), test::along(AxisId{1}), test::along(AxisId{2}),
+              test::along(AxisId{3})});
   return runnable(one);
 }
 
@@ -69,8 +74,8 @@ TEST(Machine, ComputesWhatOneTileDoesWhereSeveralOperandsRotateAlongOneAxis) {
       continue;
     }
     const auto& temporal = plan->temporal;
-    both += !temporal[0].empty() && !temporal[1].empty() && temporal[0].back() > 1 &&
-                    temporal[1].back() > 1
+    both += !temporal[OperandId{0}].empty() && !temporal[OperandId{1}].empty() &&
+                    temporal[OperandId{0}].back() > 1 && temporal[OperandId{1}].back() > 1
                 ? 1
                 : 0;
     program::Program program = program_of(one, *plan, chip, random);
@@ -91,7 +96,7 @@ TEST(Machine, ComputesWhatOneTileDoesWhereOperandsRotateAlongSeveralDimensions) 
     const Tried run = tried(chip, seed, Draw::Several);
     ASSERT_EQ(emulated(run, chip), wanted(run.one, run.images))
         << "seed " << seed << ": " << described(run.one, run.program);
-    const program::OpPlan& plan = run.program.ops[0];
+    const program::OpPlan& plan = run.program.ops[OpId{0}];
     divided +=
         std::any_of(plan.divisor.begin(), plan.divisor.end(), [](std::int64_t d) { return d > 1; })
             ? 1

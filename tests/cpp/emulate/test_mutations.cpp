@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "elk/base/ids.hpp"
 #include "emulate/random_plans.hpp"
 
 /// Programs that are broken in one way each are found out.
@@ -132,7 +133,7 @@ TEST(Mutation, FindsABufferThatIsFreedTooEarly) {
 
 TEST(Mutation, FindsAPaceBeyondThePartition) {
   EXPECT_GT(broken_and_caught([](program::Program& program) {
-              partition::ExecutePlan& plan = program.ops[0].execute;
+              partition::ExecutePlan& plan = program.ops[OpId{0}].execute;
               for (std::int64_t& pace : plan.pace) {
                 pace = pace > 0 ? pace * 64 : 0;
               }
@@ -144,7 +145,7 @@ TEST(Mutation, FindsAPaceBeyondThePartition) {
 TEST(Mutation, FindsASecondCircleOfMoreCoresThanThereAre) {
   EXPECT_EQ(broken_and_caught(
                 [](program::Program& program) {
-                  *second_circle(program.ops[0].execute) *= 24;
+                  *second_circle(program.ops[OpId{0}].execute) *= 24;
                   return true;
                 },
                 Draw::Several),
@@ -154,7 +155,7 @@ TEST(Mutation, FindsASecondCircleOfMoreCoresThanThereAre) {
 TEST(Mutation, FindsADivisorThatNoRingHas) {
   EXPECT_GT(broken_and_caught([](program::Program& program) {
               bool has = false;
-              for (std::int64_t& divisor : program.ops[0].divisor) {
+              for (std::int64_t& divisor : program.ops[OpId{0}].divisor) {
                 has = has || divisor > 1;
                 divisor = divisor > 1 ? divisor * 24 : divisor;
               }

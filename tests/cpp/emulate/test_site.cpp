@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "elk/base/errors.hpp"
+#include "elk/base/ids.hpp"
 #include "elk/emulate/machine/site.hpp"
 #include "elk/partition/enumerate.hpp"
 #include "partition/ops.hpp"
@@ -35,7 +36,8 @@ class TwoCircles : public ::testing::Test {
 TEST_F(TwoCircles, BringEveryPartitionToEveryCore) {
   const program::PlacedOp op = placed();
   const Site site(op);
-  ASSERT_EQ(plan_.execute.loops, (std::vector<std::int32_t>{1, 2}));  // k turns every step.
+  ASSERT_EQ(plan_.execute.loops,
+            (std::vector<AxisId>{AxisId{1}, AxisId{2}}));  // k turns every step.
   ASSERT_EQ(site.tiling().steps, 4);
   const std::vector<Begins> wanted = {{{0, 0}, {8, 0}, {0, 4}, {8, 4}},
                                       {{8, 0}, {0, 0}, {8, 4}, {0, 4}},
@@ -44,15 +46,15 @@ TEST_F(TwoCircles, BringEveryPartitionToEveryCore) {
   for (std::size_t worker = 0; worker < 4; ++worker) {
     Begins found;
     for (std::int64_t step = 0; step < 4; ++step) {
-      const Held held = site.held(1, worker, site.shifts(1, step));
-      const std::int64_t k = held.sets[0].front().begin;
-      const std::int64_t n = held.sets[1].front().begin;
-      EXPECT_EQ(held.sets[0], (partition::Indices{{.begin = k, .end = k + 8}}));
-      EXPECT_EQ(held.sets[1], (partition::Indices{{.begin = n, .end = n + 4}}));
+      const Held held = site.held(OperandId{1}, worker, site.shifts(OperandId{1}, step));
+      const std::int64_t k = held.sets[DimId{0}].front().begin;
+      const std::int64_t n = held.sets[DimId{1}].front().begin;
+      EXPECT_EQ(held.sets[DimId{0}], (partition::Indices{{.begin = k, .end = k + 8}}));
+      EXPECT_EQ(held.sets[DimId{1}], (partition::Indices{{.begin = n, .end = n + 4}}));
       const std::vector<Ranges> parts = site.sub_task(worker, step);
       ASSERT_EQ(parts.size(), 1U);
-      EXPECT_EQ(parts[0][2], held.sets[0].front());
-      EXPECT_EQ(parts[0][1], held.sets[1].front());
+      EXPECT_EQ(parts[0][AxisId{2}], held.sets[DimId{0}].front());
+      EXPECT_EQ(parts[0][AxisId{1}], held.sets[DimId{1}].front());
       found.push_back({k, n});
     }
     EXPECT_EQ(found, wanted[worker]) << "core " << worker;
@@ -60,7 +62,7 @@ TEST_F(TwoCircles, BringEveryPartitionToEveryCore) {
 }
 
 TEST_F(TwoCircles, OfMoreCoresThanShareAreNoRings) {
-  plan_.execute.temporal[1] = {2, 4};
+  plan_.execute.temporal[OperandId{1}] = {2, 4};
   const program::PlacedOp op = placed();
   EXPECT_THROW(Site site(op), InvalidInput);
 }

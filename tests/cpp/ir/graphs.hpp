@@ -6,15 +6,17 @@
 #include <utility>
 #include <vector>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/base/text.hpp"
 #include "elk/ir/graph.hpp"
 
 namespace elk::ir::testing {
 
 /// A dimension indexed by one axis, whole and in order.
-inline Dim along(std::int32_t axis) { return {.axes = {axis}, .coef = {1}, .offset = 0}; }
+inline Dim along(AxisId axis) { return {.axes = {axis}, .coef = {1}, .offset = 0}; }
 
-inline Operand operand(std::int32_t tensor, Access access, std::vector<Dim> dims) {
+inline Operand operand(TensorId tensor, Access access, Table<DimId, Dim> dims) {
   return {.tensor = tensor,
           .access = access,
           .dims = std::move(dims),
@@ -22,9 +24,9 @@ inline Operand operand(std::int32_t tensor, Access access, std::vector<Dim> dims
           .spilled = false};
 }
 
-inline Operand read(std::int32_t tensor) { return operand(tensor, Access::Read, {along(0)}); }
+inline Operand read(TensorId tensor) { return operand(tensor, Access::Read, {along(AxisId{0})}); }
 
-inline Operand write(std::int32_t tensor) { return operand(tensor, Access::Write, {along(0)}); }
+inline Operand write(TensorId tensor) { return operand(tensor, Access::Write, {along(AxisId{0})}); }
 
 inline Tensor vector_of(std::string name, std::int64_t size, Home home) {
   return {.name = std::move(name), .dtype = DType::F16, .shape = {size}, .home = home};
@@ -32,7 +34,7 @@ inline Tensor vector_of(std::string name, std::int64_t size, Home home) {
 
 /// An elementwise op over one axis.
 inline Op op(std::string name, std::string function, std::int64_t size,
-             std::vector<Operand> operands) {
+             Table<OperandId, Operand> operands) {
   return {.name = std::move(name),
           .kind = OpKind::Elementwise,
           .onnx_type = "Test",
@@ -53,17 +55,17 @@ class Chain {
  public:
   explicit Chain(std::int64_t size) : size_(size) {}
 
-  std::int32_t tensor(Home home) {
+  TensorId tensor(Home home) {
     graph_.tensors.push_back(vector_of(text("t", graph_.tensors.size()), size_, home));
-    return static_cast<std::int32_t>(graph_.tensors.size()) - 1;
+    return TensorId{static_cast<std::int32_t>(graph_.tensors.size()) - 1};
   }
 
   /// Adds an op and returns the tensor that it makes.
-  std::int32_t add(const std::string& function, const std::vector<std::int32_t>& inputs,
-                   Home home = Home::Activation) {
-    const std::int32_t made = tensor(home);
-    std::vector<Operand> operands;
-    for (const std::int32_t input : inputs) {
+  TensorId add(const std::string& function, const std::vector<TensorId>& inputs,
+               Home home = Home::Activation) {
+    const TensorId made = tensor(home);
+    Table<OperandId, Operand> operands;
+    for (const TensorId input : inputs) {
       operands.push_back(read(input));
     }
     operands.push_back(write(made));

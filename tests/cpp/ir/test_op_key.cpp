@@ -1,9 +1,9 @@
-#include <cstdint>
 #include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "elk/base/ids.hpp"
 #include "elk/ir/op_key.hpp"
 
 namespace elk::ir {
@@ -13,17 +13,17 @@ Tensor tensor(const char* name, Home home) {
   return {.name = name, .dtype = DType::F16, .shape = {8, 4}, .home = home};
 }
 
-Operand operand(std::int32_t tensor, Access access) {
-  const auto dim = [](std::int32_t axis) { return Dim{.axes = {axis}, .coef = {1}, .offset = 0}; };
+Operand operand(TensorId tensor, Access access) {
+  const auto dim = [](AxisId axis) { return Dim{.axes = {axis}, .coef = {1}, .offset = 0}; };
   return {.tensor = tensor,
           .access = access,
-          .dims = {dim(0), dim(1)},
+          .dims = {dim(AxisId{0}), dim(AxisId{1})},
           .indirect = std::nullopt,
           .spilled = false};
 }
 
 /// y = a + b, with `a` and `b` at these positions.
-Op sum(std::int32_t a, std::int32_t b, std::int32_t y) {
+Op sum(TensorId a, TensorId b, TensorId y) {
   return {
       .name = "sum",
       .kind = OpKind::Elementwise,
@@ -51,33 +51,37 @@ Graph tensors() {
 TEST(OpKey, IsTheSameWhateverNamesAndNumbersTensorsHave) {
   const Graph graph = tensors();
   Graph other = tensors();
-  std::swap(other.tensors[0], other.tensors[3]);
-  Op renamed = sum(3, 1, 0);
+  std::swap(other.tensors[TensorId{0}], other.tensors[TensorId{3}]);
+  Op renamed = sum(TensorId{3}, TensorId{1}, TensorId{0});
   renamed.name = "another";
   renamed.scalars = {2.0};
-  EXPECT_EQ(op_key(graph, sum(0, 1, 3)), op_key(other, renamed));
+  EXPECT_EQ(op_key(graph, sum(TensorId{0}, TensorId{1}, TensorId{3})), op_key(other, renamed));
 }
 
 TEST(OpKey, TellsTensorsAndHomesApart) {
   const Graph graph = tensors();
-  EXPECT_NE(op_key(graph, sum(0, 1, 3)), op_key(graph, sum(0, 0, 3)));
-  EXPECT_NE(op_key(graph, sum(0, 1, 3)), op_key(graph, sum(0, 2, 3)));
+  EXPECT_NE(op_key(graph, sum(TensorId{0}, TensorId{1}, TensorId{3})),
+            op_key(graph, sum(TensorId{0}, TensorId{0}, TensorId{3})));
+  EXPECT_NE(op_key(graph, sum(TensorId{0}, TensorId{1}, TensorId{3})),
+            op_key(graph, sum(TensorId{0}, TensorId{2}, TensorId{3})));
   Graph wide = tensors();
-  wide.tensors[1].dtype = DType::F32;
-  EXPECT_NE(op_key(graph, sum(0, 1, 3)), op_key(wide, sum(0, 1, 3)));
+  wide.tensors[TensorId{1}].dtype = DType::F32;
+  EXPECT_NE(op_key(graph, sum(TensorId{0}, TensorId{1}, TensorId{3})),
+            op_key(wide, sum(TensorId{0}, TensorId{1}, TensorId{3})));
 }
 
 TEST(OpKey, TellsApartWhateverPlansDependOn) {
   const Graph graph = tensors();
-  const std::string key = op_key(graph, sum(0, 1, 3));
-  std::vector<Op> others(8, sum(0, 1, 3));
+  const std::string key = op_key(graph, sum(TensorId{0}, TensorId{1}, TensorId{3}));
+  std::vector<Op> others(8, sum(TensorId{0}, TensorId{1}, TensorId{3}));
   others[0].function = "mul";
-  others[1].axes[0].size = 9;
-  others[2].axes[1].role = AxisRole::Reduction;
-  others[3].operands[0].dims[0].offset = 1;
-  others[4].operands[0].dims[0].coef = {2};
-  others[5].operands[0].spilled = true;
-  others[6].operands[0].indirect = {.index = 1, .dim = 0, .axes = {0}, .expected_picks = 4.0};
+  others[1].axes[AxisId{0}].size = 9;
+  others[2].axes[AxisId{1}].role = AxisRole::Reduction;
+  others[3].operands[OperandId{0}].dims[DimId{0}].offset = 1;
+  others[4].operands[OperandId{0}].dims[DimId{0}].coef = {2};
+  others[5].operands[OperandId{0}].spilled = true;
+  others[6].operands[OperandId{0}].indirect = {
+      .index = TensorId{1}, .dim = DimId{0}, .axes = {AxisId{0}}, .expected_picks = 4.0};
   others[7].flops = 33;
   for (const Op& other : others) {
     EXPECT_NE(op_key(graph, other), key);

@@ -1,10 +1,11 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include <gtest/gtest.h>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/ir/graph.hpp"
 #include "ir/graphs.hpp"
 
@@ -12,10 +13,10 @@ namespace elk::ir {
 namespace {
 
 /// A layer of three ops with a weight of its own, a mask that all layers share, and a residual.
-std::int32_t layer(testing::Chain& chain, std::int32_t x, std::int32_t mask) {
-  const std::int32_t scaled = chain.add("mul", {x, chain.tensor(Home::Weight)});
-  const std::int32_t masked = chain.add("add", {scaled, mask});
-  return chain.add("sub", {x, masked});
+TensorId layer(testing::Chain& chain, TensorId x, TensorId mask) {
+  const TensorId scaled{chain.add("mul", {x, chain.tensor(Home::Weight)})};
+  const TensorId masked{chain.add("add", {scaled, mask})};
+  return TensorId{chain.add("sub", {x, masked})};
 }
 
 /// How often the repeat of `graph` occurs; 0 if nothing repeats.
@@ -32,81 +33,81 @@ TEST(FindRepeat, FindsNothingInOneLayer) {
 
 TEST(FindRepeat, FindsLayersBetweenOtherOps) {
   testing::Chain chain(8);
-  const std::int32_t mask = chain.add("exp", {chain.tensor(Home::Input)});
-  std::int32_t x = chain.add("tanh", {chain.tensor(Home::Input)});
+  const TensorId mask{chain.add("exp", {chain.tensor(Home::Input)})};
+  TensorId x{chain.add("tanh", {chain.tensor(Home::Input)})};
   for (int i = 0; i < 5; ++i) {
     x = layer(chain, x, mask);
   }
   chain.add("log", {x});
-  EXPECT_EQ(find_repeat(chain.graph()), (Repeat{.begin = 2, .period = 3, .count = 5}));
+  EXPECT_EQ(find_repeat(chain.graph()), (Repeat{.begin = OpId{2}, .period = 3, .count = 5}));
 }
 
 TEST(FindRepeat, LetsTheFirstLayerTakeItsInputFromAnywhere) {
   testing::Chain chain(8);
-  std::int32_t x = chain.add("tanh", {chain.tensor(Home::Input)});
-  const std::int32_t mask = chain.add("exp", {chain.tensor(Home::Input)});
+  TensorId x{chain.add("tanh", {chain.tensor(Home::Input)})};
+  const TensorId mask{chain.add("exp", {chain.tensor(Home::Input)})};
   for (int i = 0; i < 3; ++i) {
     x = layer(chain, x, mask);
   }
-  EXPECT_EQ(find_repeat(chain.graph()), (Repeat{.begin = 2, .period = 3, .count = 3}));
+  EXPECT_EQ(find_repeat(chain.graph()), (Repeat{.begin = OpId{2}, .period = 3, .count = 3}));
 }
 
 TEST(FindRepeat, TakesTwoKindsOfLayersAsOnePeriod) {
   testing::Chain chain(8);
-  const std::int32_t near = chain.add("exp", {chain.tensor(Home::Input)});
-  const std::int32_t far = chain.add("exp", {chain.tensor(Home::Input)});
-  std::int32_t x = chain.add("tanh", {chain.tensor(Home::Input)});
+  const TensorId near{chain.add("exp", {chain.tensor(Home::Input)})};
+  const TensorId far{chain.add("exp", {chain.tensor(Home::Input)})};
+  TensorId x{chain.add("tanh", {chain.tensor(Home::Input)})};
   for (int i = 0; i < 4; ++i) {
     x = layer(chain, x, near);
     x = layer(chain, x, far);
   }
-  EXPECT_EQ(find_repeat(chain.graph()), (Repeat{.begin = 3, .period = 6, .count = 4}));
+  EXPECT_EQ(find_repeat(chain.graph()), (Repeat{.begin = OpId{3}, .period = 6, .count = 4}));
 }
 
 TEST(FindRepeat, SeesThatLayersAreConnectedInAnotherWay) {
   testing::Chain chain(8);
-  const std::int32_t mask = chain.add("exp", {chain.tensor(Home::Input)});
-  std::int32_t x = chain.add("tanh", {chain.tensor(Home::Input)});
+  const TensorId mask{chain.add("exp", {chain.tensor(Home::Input)})};
+  TensorId x{chain.add("tanh", {chain.tensor(Home::Input)})};
   for (int i = 0; i < 4; ++i) {
-    const std::int32_t scaled = chain.add("mul", {x, chain.tensor(Home::Weight)});
-    const std::int32_t masked = chain.add("add", {scaled, mask});
+    const TensorId scaled{chain.add("mul", {x, chain.tensor(Home::Weight)})};
+    const TensorId masked{chain.add("add", {scaled, mask})};
     // From the third layer on the residual comes from elsewhere.
-    x = chain.add("sub", {i < 2 ? x : scaled, masked});
+    x = TensorId{chain.add("sub", {i < 2 ? x : scaled, masked})};
   }
   EXPECT_EQ(repeats(chain.graph()), 2);
 }
 
 TEST(FindRepeat, DoesNotTakeASharedWeightForOneOfEachLayer) {
   testing::Chain chain(8);
-  const std::int32_t shared = chain.tensor(Home::Weight);
-  std::int32_t x = chain.add("tanh", {chain.tensor(Home::Input)});
+  const TensorId shared = chain.tensor(Home::Weight);
+  TensorId x{chain.add("tanh", {chain.tensor(Home::Input)})};
   for (int i = 0; i < 4; ++i) {
-    x = chain.add("mul", {x, chain.tensor(Home::Weight)});
-    x = chain.add("add", {x, i < 2 ? shared : chain.tensor(Home::Weight)});
+    x = TensorId{chain.add("mul", {x, chain.tensor(Home::Weight)})};
+    x = TensorId{chain.add("add", {x, i < 2 ? shared : chain.tensor(Home::Weight)})};
   }
   EXPECT_EQ(repeats(chain.graph()), 2);
 }
 
 TEST(FindRepeat, CountsWhatIsStored) {
   testing::Chain chain(8);
-  std::int32_t x = chain.add("tanh", {chain.tensor(Home::Input)});
+  TensorId x{chain.add("tanh", {chain.tensor(Home::Input)})};
   for (int i = 0; i < 4; ++i) {
-    x = chain.add("mul", {x, chain.tensor(Home::Weight)});
+    x = TensorId{chain.add("mul", {x, chain.tensor(Home::Weight)})};
     if (i < 2) {
-      chain.graph().stores.push_back({.tensor = x, .op = i + 1, .run = Bytes{16}});
+      chain.graph().stores.push_back({.tensor = x, .op = OpId{i + 1}, .run = Bytes{16}});
     }
   }
-  EXPECT_EQ(find_repeat(chain.graph()), (Repeat{.begin = 1, .period = 1, .count = 2}));
+  EXPECT_EQ(find_repeat(chain.graph()), (Repeat{.begin = OpId{1}, .period = 1, .count = 2}));
 }
 
 TEST(FindRepeat, FindsThousandsOfOpsAtOnce) {
   testing::Chain chain(8);
-  const std::int32_t mask = chain.add("exp", {chain.tensor(Home::Input)});
-  std::int32_t x = chain.add("tanh", {chain.tensor(Home::Input)});
+  const TensorId mask{chain.add("exp", {chain.tensor(Home::Input)})};
+  TensorId x{chain.add("tanh", {chain.tensor(Home::Input)})};
   for (int i = 0; i < 3000; ++i) {
     x = layer(chain, x, mask);
   }
-  EXPECT_EQ(find_repeat(chain.graph()), (Repeat{.begin = 2, .period = 3, .count = 3000}));
+  EXPECT_EQ(find_repeat(chain.graph()), (Repeat{.begin = OpId{2}, .period = 3, .count = 3000}));
 }
 
 TEST(FindRepeat, LeavesOutLayersOfAnotherKind) {
@@ -124,20 +125,20 @@ TEST(FindRepeat, LeavesOutLayersOfAnotherKind) {
 
 TEST(EqualOps, LooksAtExpressionsAndHomesOnly) {
   testing::Chain chain(8);
-  const std::int32_t a = chain.add("exp", {chain.tensor(Home::Input)});
-  const std::int32_t b = chain.add("exp", {a});
+  const TensorId a = chain.add("exp", {chain.tensor(Home::Input)});
+  const TensorId b = chain.add("exp", {a});
   chain.add("exp", {b});
   chain.add("neg", {b});
-  EXPECT_EQ(equal_ops(chain.graph()), (std::vector<std::int32_t>{0, 1, 1, 3}));
+  EXPECT_EQ(equal_ops(chain.graph()), (Table<OpId, OpId>{OpId{0}, OpId{1}, OpId{1}, OpId{3}}));
 }
 
 TEST(EqualOps, TellsIndexMapsApart) {
   testing::Chain chain(8);
-  const std::int32_t a = chain.add("exp", {chain.tensor(Home::Input)});
+  const TensorId a = chain.add("exp", {chain.tensor(Home::Input)});
   chain.add("neg", {a});
   chain.add("neg", {a});
-  chain.graph().ops[2].operands[0].dims[0].offset = 1;
-  EXPECT_EQ(equal_ops(chain.graph()), (std::vector<std::int32_t>{0, 1, 2}));
+  chain.graph().ops[OpId{2}].operands[OperandId{0}].dims[DimId{0}].offset = 1;
+  EXPECT_EQ(equal_ops(chain.graph()), (Table<OpId, OpId>{OpId{0}, OpId{1}, OpId{2}}));
 }
 
 }  // namespace

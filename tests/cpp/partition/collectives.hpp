@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "elk/base/ids.hpp"
 #include "partition/ops.hpp"
 
 /// Collectives on a matrix, as `shard::one_chip` writes them.
@@ -22,19 +23,20 @@ inline OneOp collective(ir::OpKind kind, std::int64_t rows, std::int64_t cols, s
              parallel("d1", part, ir::TileDim::SliceElements)});
   one.op().onnx_type = "";
   one.op().params = {chips};
-  ir::Dim all_rows = along(0);
-  ir::Dim all_cols = along(1);
+  ir::Dim all_rows = along(AxisId{0});
+  ir::Dim all_cols = along(AxisId{1});
   if (cut_before || cut_after) {
     one.op().axes.push_back(parallel("chip1", chips, ir::TileDim::None));
-    all_cols = mapped({2, 1}, {part, 1});
+    all_cols = mapped({AxisId{2}, AxisId{1}}, {part, 1});
   }
   if (kind == OpKind::AllToAll) {
     one.op().axes.push_back(parallel("chip0", chips, ir::TileDim::None));
-    all_rows = mapped({3, 0}, {band, 1});
+    all_rows = mapped({AxisId{3}, AxisId{0}}, {band, 1});
   }
   one.reads(ir::Home::Activation, {rows, cut_before ? part : cols},
-            {all_rows, cut_before ? along(1) : all_cols});
-  one.writes({band, cut_after ? part : cols}, {along(0), cut_after ? along(1) : all_cols});
+            {all_rows, cut_before ? along(AxisId{1}) : all_cols});
+  one.writes({band, cut_after ? part : cols},
+             {along(AxisId{0}), cut_after ? along(AxisId{1}) : all_cols});
   return one;
 }
 

@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/base/text.hpp"
 #include "elk/chip/chip.hpp"
 #include "elk/ir/graph.hpp"
@@ -25,13 +27,13 @@ inline ir::Axis row(std::string name, std::int64_t size, ir::TileDim dim) {
 }
 
 /// A dimension indexed by one axis as it is, from `offset` on.
-inline ir::Dim along(std::int32_t axis, std::int64_t offset = 0) {
+inline ir::Dim along(AxisId axis, std::int64_t offset = 0) {
   return {.axes = {axis}, .coef = {1}, .offset = offset};
 }
 
 inline ir::Dim point() { return {.axes = {}, .coef = {}, .offset = 0}; }
 
-inline ir::Dim mapped(std::vector<std::int32_t> axes, std::vector<std::int64_t> coef,
+inline ir::Dim mapped(std::vector<AxisId> axes, std::vector<std::int64_t> coef,
                       std::int64_t offset = 0) {
   return {.axes = std::move(axes), .coef = std::move(coef), .offset = offset};
 }
@@ -40,7 +42,7 @@ inline ir::Dim mapped(std::vector<std::int32_t> axes, std::vector<std::int64_t> 
 struct OneOp {
   ir::Graph graph;
 
-  OneOp(ir::OpKind kind, std::string function, std::vector<ir::Axis> axes,
+  OneOp(ir::OpKind kind, std::string function, Table<AxisId, ir::Axis> axes,
         ir::DType dtype = ir::DType::F16)
       : graph{.name = "one", .tensors = {}, .ops = {}, .stores = {}, .repeat = {}, .outputs = {}} {
     graph.ops.push_back({.name = std::string("op"),
@@ -58,9 +60,9 @@ struct OneOp {
   [[nodiscard]] ir::Op& op() { return graph.ops.front(); }
   [[nodiscard]] const ir::Op& op() const { return graph.ops.front(); }
 
-  OneOp& operand(ir::Access access, ir::Home home, std::vector<std::int64_t> shape,
-                 std::vector<ir::Dim> dims) {
-    const auto tensor = static_cast<std::int32_t>(graph.tensors.size());
+  OneOp& operand(ir::Access access, ir::Home home, Table<DimId, std::int64_t> shape,
+                 Table<DimId, ir::Dim> dims) {
+    const auto tensor = id_at<TensorId>(graph.tensors.size());
     graph.tensors.push_back({.name = text("t", tensor),
                              .dtype = op().compute,
                              .shape = std::move(shape),
@@ -72,10 +74,10 @@ struct OneOp {
                              .spilled = false});
     return *this;
   }
-  OneOp& reads(ir::Home home, std::vector<std::int64_t> shape, std::vector<ir::Dim> dims) {
+  OneOp& reads(ir::Home home, Table<DimId, std::int64_t> shape, Table<DimId, ir::Dim> dims) {
     return operand(ir::Access::Read, home, std::move(shape), std::move(dims));
   }
-  OneOp& writes(std::vector<std::int64_t> shape, std::vector<ir::Dim> dims) {
+  OneOp& writes(Table<DimId, std::int64_t> shape, Table<DimId, ir::Dim> dims) {
     return operand(ir::Access::Write, ir::Home::Activation, std::move(shape), std::move(dims));
   }
 };
@@ -86,9 +88,9 @@ inline OneOp matmul(std::int64_t m, std::int64_t n, std::int64_t k,
   OneOp one(ir::OpKind::MatMul, "matmul",
             {parallel("m", m, ir::TileDim::M), parallel("n", n, ir::TileDim::N),
              reduction("k", k, ir::TileDim::K)});
-  one.reads(ir::Home::Activation, {m, k}, {along(0), along(2)})
-      .reads(weights, {k, n}, {along(2), along(1)})
-      .writes({m, n}, {along(0), along(1)});
+  one.reads(ir::Home::Activation, {m, k}, {along(AxisId{0}), along(AxisId{2})})
+      .reads(weights, {k, n}, {along(AxisId{2}), along(AxisId{1})})
+      .writes({m, n}, {along(AxisId{0}), along(AxisId{1})});
   return one;
 }
 
@@ -99,10 +101,14 @@ inline OneOp attention_scores(std::int64_t b, std::int64_t h, std::int64_t s, st
             {parallel("b", b, ir::TileDim::Group), parallel("h", h, ir::TileDim::Group),
              parallel("m", 1, ir::TileDim::M), parallel("s", s, ir::TileDim::N),
              reduction("d", d, ir::TileDim::K)});
-  one.reads(ir::Home::Activation, {b, h, 1, d}, {along(0), along(1), along(2), along(4)})
-      .reads(ir::Home::State, {b, h, s - 1, d}, {along(0), along(1), along(3), along(4)})
-      .reads(ir::Home::Activation, {b, h, 1, d}, {along(0), along(1), along(3, 1 - s), along(4)})
-      .writes({b, h, 1, s}, {along(0), along(1), along(2), along(3)});
+  one.reads(ir::Home::Activation, {b, h, 1, d},
+            {along(AxisId{0}), along(AxisId{1}), along(AxisId{2}), along(AxisId{4})})
+      .reads(ir::Home::State, {b, h, s - 1, d},
+             {along(AxisId{0}), along(AxisId{1}), along(AxisId{3}), along(AxisId{4})})
+      .reads(ir::Home::Activation, {b, h, 1, d},
+             {along(AxisId{0}), along(AxisId{1}), along(AxisId{3}, 1 - s), along(AxisId{4})})
+      .writes({b, h, 1, s},
+              {along(AxisId{0}), along(AxisId{1}), along(AxisId{2}), along(AxisId{3})});
   return one;
 }
 
@@ -115,11 +121,12 @@ inline OneOp conv(std::int64_t out, std::int64_t in_ch, std::int64_t out_ch, std
              reduction("kh", k, ir::TileDim::KernelH), reduction("kw", k, ir::TileDim::KernelW)});
   one.op().params = {stride, stride};
   const std::int64_t in = out * stride;
-  one.reads(
-         ir::Home::Activation, {in_ch, in, in},
-         {along(3), mapped({0, 4}, {stride, 1}, -(k / 2)), mapped({1, 5}, {stride, 1}, -(k / 2))})
-      .reads(ir::Home::Weight, {out_ch, in_ch, k, k}, {along(2), along(3), along(4), along(5)})
-      .writes({out_ch, out, out}, {along(2), along(0), along(1)});
+  one.reads(ir::Home::Activation, {in_ch, in, in},
+            {along(AxisId{3}), mapped({AxisId{0}, AxisId{4}}, {stride, 1}, -(k / 2)),
+             mapped({AxisId{1}, AxisId{5}}, {stride, 1}, -(k / 2))})
+      .reads(ir::Home::Weight, {out_ch, in_ch, k, k},
+             {along(AxisId{2}), along(AxisId{3}), along(AxisId{4}), along(AxisId{5})})
+      .writes({out_ch, out, out}, {along(AxisId{2}), along(AxisId{0}), along(AxisId{1})});
   return one;
 }
 
@@ -127,9 +134,9 @@ inline OneOp conv(std::int64_t out, std::int64_t in_ch, std::int64_t out_ch, std
 inline OneOp bias_add(std::int64_t rows, std::int64_t cols) {
   OneOp one(ir::OpKind::Elementwise, "add/col_vector",
             {parallel("r", rows, ir::TileDim::Rows), parallel("c", cols, ir::TileDim::Cols)});
-  one.reads(ir::Home::Activation, {rows, cols}, {along(0), along(1)})
-      .reads(ir::Home::Weight, {cols}, {along(1)})
-      .writes({rows, cols}, {along(0), along(1)});
+  one.reads(ir::Home::Activation, {rows, cols}, {along(AxisId{0}), along(AxisId{1})})
+      .reads(ir::Home::Weight, {cols}, {along(AxisId{1})})
+      .writes({rows, cols}, {along(AxisId{0}), along(AxisId{1})});
   return one;
 }
 
@@ -137,10 +144,10 @@ inline OneOp bias_add(std::int64_t rows, std::int64_t cols) {
 inline OneOp scale_and_shift(std::int64_t rows, std::int64_t cols) {
   OneOp one(ir::OpKind::Elementwise, "add/col_vector",
             {parallel("r", rows, ir::TileDim::Rows), parallel("c", cols, ir::TileDim::Cols)});
-  one.reads(ir::Home::Activation, {rows, cols}, {along(0), along(1)})
-      .reads(ir::Home::Weight, {cols}, {along(1)})
-      .reads(ir::Home::Weight, {cols}, {along(1)})
-      .writes({rows, cols}, {along(0), along(1)});
+  one.reads(ir::Home::Activation, {rows, cols}, {along(AxisId{0}), along(AxisId{1})})
+      .reads(ir::Home::Weight, {cols}, {along(AxisId{1})})
+      .reads(ir::Home::Weight, {cols}, {along(AxisId{1})})
+      .writes({rows, cols}, {along(AxisId{0}), along(AxisId{1})});
   return one;
 }
 
@@ -149,25 +156,26 @@ inline OneOp spread_sum(std::int64_t p, std::int64_t q, std::int64_t cols) {
   OneOp one(ir::OpKind::Elementwise, "add/col_vector",
             {parallel("p", p, ir::TileDim::Rows), parallel("q", q, ir::TileDim::Rows),
              parallel("c", cols, ir::TileDim::Cols)});
-  one.reads(ir::Home::Activation, {p, cols}, {along(0), along(2)})
-      .reads(ir::Home::Weight, {cols}, {along(2)})
-      .reads(ir::Home::Weight, {q, cols}, {along(1), along(2)})
-      .writes({p, q, cols}, {along(0), along(1), along(2)});
+  one.reads(ir::Home::Activation, {p, cols}, {along(AxisId{0}), along(AxisId{2})})
+      .reads(ir::Home::Weight, {cols}, {along(AxisId{2})})
+      .reads(ir::Home::Weight, {q, cols}, {along(AxisId{1}), along(AxisId{2})})
+      .writes({p, q, cols}, {along(AxisId{0}), along(AxisId{1}), along(AxisId{2})});
   return one;
 }
 
 inline OneOp softmax(std::int64_t rows, std::int64_t cols) {
   OneOp one(ir::OpKind::Softmax, "softmax",
             {parallel("r", rows, ir::TileDim::Rows), row("c", cols, ir::TileDim::Cols)});
-  one.reads(ir::Home::Activation, {rows, cols}, {along(0), along(1)})
-      .writes({rows, cols}, {along(0), along(1)});
+  one.reads(ir::Home::Activation, {rows, cols}, {along(AxisId{0}), along(AxisId{1})})
+      .writes({rows, cols}, {along(AxisId{0}), along(AxisId{1})});
   return one;
 }
 
 inline OneOp row_sum(std::int64_t rows, std::int64_t cols) {
   OneOp one(ir::OpKind::Reduce, "sum/inner",
             {parallel("r", rows, ir::TileDim::Rows), reduction("c", cols, ir::TileDim::Cols)});
-  one.reads(ir::Home::Activation, {rows, cols}, {along(0), along(1)}).writes({rows}, {along(0)});
+  one.reads(ir::Home::Activation, {rows, cols}, {along(AxisId{0}), along(AxisId{1})})
+      .writes({rows}, {along(AxisId{0})});
   return one;
 }
 
@@ -176,11 +184,14 @@ inline OneOp embedding(std::int64_t picks, std::int64_t table, std::int64_t widt
   OneOp one(ir::OpKind::Gather, "gather",
             {parallel("p", picks, ir::TileDim::Slices),
              parallel("c", width, ir::TileDim::SliceElements)});
-  one.reads(ir::Home::Weight, {table, width}, {point(), along(1)})
-      .reads(ir::Home::Activation, {picks}, {along(0)})
-      .writes({picks, width}, {along(0), along(1)});
-  one.op().operands[0].indirect = ir::Indirect{
-      .index = 1, .dim = 0, .axes = {0}, .expected_picks = 0.75 * static_cast<double>(picks)};
+  one.reads(ir::Home::Weight, {table, width}, {point(), along(AxisId{1})})
+      .reads(ir::Home::Activation, {picks}, {along(AxisId{0})})
+      .writes({picks, width}, {along(AxisId{0}), along(AxisId{1})});
+  one.op().operands[OperandId{0}].indirect =
+      ir::Indirect{.index = TensorId{1},
+                   .dim = DimId{0},
+                   .axes = {AxisId{0}},
+                   .expected_picks = 0.75 * static_cast<double>(picks)};
   return one;
 }
 
@@ -189,8 +200,8 @@ inline OneOp transposed_copy(std::int64_t rows, std::int64_t cols) {
   OneOp one(
       ir::OpKind::Copy, "slice_copy",
       {parallel("r", rows, ir::TileDim::Slices), parallel("c", cols, ir::TileDim::SliceElements)});
-  one.reads(ir::Home::Activation, {cols, rows}, {along(1), along(0)})
-      .writes({rows + 3, cols}, {along(0, 3), along(1)});
+  one.reads(ir::Home::Activation, {cols, rows}, {along(AxisId{1}), along(AxisId{0})})
+      .writes({rows + 3, cols}, {along(AxisId{0}, 3), along(AxisId{1})});
   return one;
 }
 

@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "elk/base/errors.hpp"
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/partition/collective.hpp"
 #include "elk/partition/enumerate.hpp"
 #include "partition/collectives.hpp"
@@ -15,7 +17,7 @@ namespace {
 
 using test::collective;
 
-ExecutePlan cut_by(const test::OneOp& one, std::vector<std::int64_t> factors) {
+ExecutePlan cut_by(const test::OneOp& one, Table<AxisId, std::int64_t> factors) {
   return complete_plan(one.graph, one.op(), std::move(factors), {{}, {}}, test::small_chip(64))
       .value();
 }
@@ -53,13 +55,12 @@ TEST(Rounds, RoundPartsUp) {
 
 TEST(Collective, IsCutAlongAllAxesButThatOfTheChips) {
   const test::OneOp one = collective(ir::OpKind::AllGather, 8, 32, 4);
-  for (std::size_t axis = 0; axis < one.op().axes.size(); ++axis) {
-    EXPECT_EQ(divisible(one.op(), static_cast<std::int32_t>(axis)),
-              one.op().axes[axis].name != "chip1");
+  for (const AxisId axis : one.op().axes.ids()) {
+    EXPECT_EQ(divisible(one.op(), axis), one.op().axes[axis].name != "chip1");
   }
   const ExecutePlan cut = cut_by(one, {1, 1, 4});
   EXPECT_THROW(validate(one.graph, one.op(), cut, test::small_chip(64)), InvalidInput);
-  EXPECT_FALSE(rotates(one.op(), 0, 0));
+  EXPECT_FALSE(rotates(one.op(), OperandId{0}, DimId{0}));
 }
 
 TEST(Collective, HoldsOfAGatheredTensorTheSamePartOfEveryChips) {

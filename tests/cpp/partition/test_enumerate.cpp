@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
+#include "elk/base/table.hpp"
 #include "elk/partition/enumerate.hpp"
 #include "partition/ops.hpp"
 
@@ -13,7 +15,7 @@ namespace {
 using test::matmul;
 using test::small_chip;
 
-using Numbers = std::vector<std::int64_t>;
+using Numbers = Table<AxisId, std::int64_t>;
 
 TEST(DistinctFactors, AreTheFirstOfEveryTileSize) {
   for (const std::int64_t size : {1, 2, 7, 12, 100, 129}) {
@@ -44,7 +46,7 @@ TEST(CompletePlan, RotatesTheWeightsOfFigure3InTwoSteps) {
   const auto plan = complete_plan(one.graph, one.op(), {2, 1, 1}, {{}, {1, 2}, {}}, small_chip(2));
   ASSERT_TRUE(plan.has_value());
   EXPECT_EQ(plan->pace, (Numbers{0, 1, 0}));
-  EXPECT_EQ(plan->loops, (std::vector<std::int32_t>{1}));
+  EXPECT_EQ(plan->loops, (std::vector<AxisId>{AxisId{1}}));
   EXPECT_EQ(tiling(one.op(), *plan).steps, 2);
   EXPECT_EQ(tiling(one.op(), *plan).sub_task, (Numbers{1, 1, 4}));
 }
@@ -76,7 +78,7 @@ TEST(CompletePlan, PutsTheLoopOfTheSmallerTensorInside) {
   const auto plan =
       complete_plan(one.graph, one.op(), {2, 2, 1}, {{2, 1}, {1, 2}, {}}, small_chip(4));
   ASSERT_TRUE(plan.has_value());
-  EXPECT_EQ(plan->loops, (std::vector<std::int32_t>{1, 0}));  // The weights hold more.
+  EXPECT_EQ(plan->loops, (std::vector<AxisId>{AxisId{1}, AxisId{0}}));  // The weights hold more.
 }
 
 TEST(CompletePlan, FitsTwoAxesOnAGridAndNoMore) {
@@ -85,7 +87,7 @@ TEST(CompletePlan, FitsTwoAxesOnAGridAndNoMore) {
   chip.core.rows = 4;
   chip.core.cols = 3;
   const test::OneOp one = matmul(8, 8, 8);
-  const std::vector<Numbers> whole(3);
+  const Table<OperandId, Table<DimId, std::int64_t>> whole(3);
   const auto fits = complete_plan(one.graph, one.op(), {3, 4, 1}, whole, chip);
   ASSERT_TRUE(fits.has_value());
   EXPECT_EQ(fits->mesh_dims, (std::vector<std::int32_t>{1, 0, -1}));
@@ -97,7 +99,7 @@ TEST(CompletePlan, FitsOneAxisOnARing) {
   chip::Chip chip = small_chip(12);
   chip.interconnect.topology = chip::Topology::Ring;
   const test::OneOp one = matmul(8, 12, 8);
-  const std::vector<Numbers> whole(3);
+  const Table<OperandId, Table<DimId, std::int64_t>> whole(3);
   const auto fits = complete_plan(one.graph, one.op(), {1, 12, 1}, whole, chip);
   ASSERT_TRUE(fits.has_value());
   EXPECT_EQ(fits->mesh_dims, (std::vector<std::int32_t>{-1, 1, -1}));

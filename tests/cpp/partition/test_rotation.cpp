@@ -8,7 +8,9 @@
 
 #include <gtest/gtest.h>
 
+#include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
+#include "elk/base/table.hpp"
 #include "elk/partition/enumerate.hpp"
 #include "elk/partition/extent.hpp"
 #include "elk/partition/layout/layout.hpp"
@@ -22,7 +24,7 @@ namespace {
 
 using test::OneOp;
 
-using Numbers = std::vector<std::int64_t>;
+using Numbers = Table<AxisId, std::int64_t>;
 
 chip::Chip grid(std::int64_t rows, std::int64_t cols, chip::Topology topology) {
   chip::Chip chip = test::small_chip(rows * cols);
@@ -32,8 +34,8 @@ chip::Chip grid(std::int64_t rows, std::int64_t cols, chip::Topology topology) {
   return chip;
 }
 
-ExecutePlan planned(const OneOp& one, Numbers factors, std::vector<Numbers> temporal,
-                    const chip::Chip& chip) {
+ExecutePlan planned(const OneOp& one, Numbers factors,
+                    Table<OperandId, Table<DimId, std::int64_t>> temporal, const chip::Chip& chip) {
   temporal.resize(one.op().operands.size());
   ExecutePlan plan =
       *complete_plan(one.graph, one.op(), std::move(factors), std::move(temporal), chip);
@@ -50,7 +52,7 @@ struct Placed {
 std::vector<Placed> placed(const ExecutePlan& plan, const chip::Chip& chip) {
   const Numbers stride = strides(plan.factors, plan.order, plan.mesh_dims, chip);
   std::vector<Placed> all{{.digits = Numbers(plan.factors.size(), 0), .id = 0}};
-  for (std::size_t axis = 0; axis < plan.factors.size(); ++axis) {
+  for (const AxisId axis : plan.factors.ids()) {
     std::vector<Placed> more;
     for (const Placed& one : all) {
       for (std::int64_t digit = 0; digit < plan.factors[axis]; ++digit) {
@@ -117,19 +119,19 @@ struct Walked {
   std::int64_t load = 0;
 };
 
-Walked walked(const OneOp& one, std::size_t operand, const ExecutePlan& plan,
+Walked walked(const OneOp& one, OperandId operand, const ExecutePlan& plan,
               const chip::Chip& chip) {
   const Rotation turn = rotation(one.op(), operand, plan, chip);
   std::map<Numbers, std::map<std::int64_t, std::int64_t>> rings;  // core id by place
   for (const Placed& core : placed(plan, chip)) {
     Numbers key;  // What the operand contains, and which run of sharers.
-    for (std::size_t axis = 0; axis < core.digits.size(); ++axis) {
-      const bool own = contains(one.op().operands[operand], static_cast<std::int32_t>(axis));
+    for (const AxisId axis : core.digits.ids()) {
+      const bool own = contains(one.op().operands[operand], axis);
       key.push_back(own ? core.digits[axis] : -1);
     }
     std::int64_t number = 0;
     for (std::size_t i = 0; i < turn.axes.size(); ++i) {
-      const std::int64_t digit = core.digits[static_cast<std::size_t>(turn.axes[i])];
+      const std::int64_t digit = core.digits[turn.axes[i]];
       const bool back = turn.snakes && i == 1 && number % 2 == 1;
       number = (number * turn.factors[i]) + (back ? turn.factors[i] - 1 - digit : digit);
     }
@@ -150,11 +152,12 @@ Walked walked(const OneOp& one, std::size_t operand, const ExecutePlan& plan,
 }
 
 TEST(Place, OfAFoldedRingGoesUpOverEvenMembersAndBackOverOddOnes) {
-  const Rotation six{.axes = {0},
-                     .factors = {6},
-                     .ring = 6,
-                     .snakes = false,
-                     .circles = {{.dim = 0, .axis = 1, .parts = 6, .stride = 1, .folds = true}}};
+  const Rotation six{
+      .axes = {AxisId{0}},
+      .factors = {6},
+      .ring = 6,
+      .snakes = false,
+      .circles = {{.dim = DimId{0}, .axis = AxisId{1}, .parts = 6, .stride = 1, .folds = true}}};
   std::vector<std::int64_t> members(6);
   for (std::int64_t member = 0; member < 6; ++member) {
     members[static_cast<std::size_t>(place(six, member))] = member;
@@ -163,20 +166,22 @@ TEST(Place, OfAFoldedRingGoesUpOverEvenMembersAndBackOverOddOnes) {
 }
 
 TEST(InRings, ListsSharersByTheirPlaces) {
-  Rotation line{.axes = {0},
-                .factors = {6},
-                .ring = 3,
-                .snakes = false,
-                .circles = {{.dim = 0, .axis = 1, .parts = 3, .stride = 1, .folds = false}}};
+  Rotation line{
+      .axes = {AxisId{0}},
+      .factors = {6},
+      .ring = 3,
+      .snakes = false,
+      .circles = {{.dim = DimId{0}, .axis = AxisId{1}, .parts = 3, .stride = 1, .folds = false}}};
   EXPECT_EQ(in_rings(line), (Numbers{0, 1, 2, 3, 4, 5}));
   line.circles[0].folds = true;
   EXPECT_EQ(in_rings(line), (Numbers{0, 2, 1, 3, 5, 4}));
   // Two rows of three: along the snake 0 1 2 5 4 3, folded to 0 2 4 3 5 1.
-  const Rotation snake{.axes = {0, 1},
-                       .factors = {2, 3},
-                       .ring = 6,
-                       .snakes = true,
-                       .circles = {{.dim = 0, .axis = 2, .parts = 6, .stride = 1, .folds = true}}};
+  const Rotation snake{
+      .axes = {AxisId{0}, AxisId{1}},
+      .factors = {2, 3},
+      .ring = 6,
+      .snakes = true,
+      .circles = {{.dim = DimId{0}, .axis = AxisId{2}, .parts = 6, .stride = 1, .folds = true}}};
   EXPECT_EQ(in_rings(snake), (Numbers{0, 2, 4, 3, 5, 1}));
 }
 
@@ -191,11 +196,12 @@ TEST(Rings, ThroughABoxTakeTwoHopsAndOnePieceALink) {
     const chip::Network network = chip::kind_of(chip::Topology::Mesh3d).network(sides);
     const std::int64_t cores = network.nodes();
     const Rotation snake{
-        .axes = {0, 1, 2},
+        .axes = {AxisId{0}, AxisId{1}, AxisId{2}},
         .factors = {sides.rows, sides.cols, sides.depth},
         .ring = cores,
         .snakes = true,
-        .circles = {{.dim = 0, .axis = 3, .parts = cores, .stride = 1, .folds = cores > 2}}};
+        .circles = {
+            {.dim = DimId{0}, .axis = AxisId{3}, .parts = cores, .stride = 1, .folds = cores > 2}}};
     const std::vector<std::int64_t> ring = in_rings(snake);
     std::vector<chip::Hop> all;
     for (std::size_t i = 0; i < ring.size(); ++i) {
@@ -218,9 +224,11 @@ TEST(Rings, OnALineOfAMeshTakeTwoHopsAndOnePieceALink) {
     }
     const chip::Chip chip = grid(7, 6, chip::Topology::Mesh2d);
     const ExecutePlan plan = planned(one, {m, 6, 1}, {{}, {m, 1}}, chip);
-    const Walked found = walked(one, 1, plan, chip);
+    const Walked found = walked(one, OperandId{1}, plan, chip);
     EXPECT_EQ(found.load, 1) << m;
-    EXPECT_EQ(found.hops, ring_hops(m, rotation(one.op(), 1, plan, chip).circles[0].folds)) << m;
+    EXPECT_EQ(found.hops,
+              ring_hops(m, rotation(one.op(), OperandId{1}, plan, chip).circles[0].folds))
+        << m;
     EXPECT_EQ(found.hops, m == 2 ? 1 : 2);
   }
 }
@@ -229,9 +237,9 @@ TEST(Rings, AroundATorusTakeOneHop) {
   const OneOp one = test::matmul(6, 12, 24);
   const chip::Chip chip = grid(6, 6, chip::Topology::Torus2d);
   const ExecutePlan around = planned(one, {6, 6, 1}, {{}, {6, 1}}, chip);
-  EXPECT_FALSE(rotation(one.op(), 1, around, chip).circles[0].folds);
-  EXPECT_EQ(walked(one, 1, around, chip).hops, 1);
-  EXPECT_EQ(walked(one, 1, around, chip).load, 1);
+  EXPECT_FALSE(rotation(one.op(), OperandId{1}, around, chip).circles[0].folds);
+  EXPECT_EQ(walked(one, OperandId{1}, around, chip).hops, 1);
+  EXPECT_EQ(walked(one, OperandId{1}, around, chip).load, 1);
 }
 
 // Half the way around, the last is no neighbour of the first.
@@ -239,13 +247,13 @@ TEST(Rings, ThatDoNotGoAroundATorusAreFolded) {
   const OneOp one = test::matmul(6, 12, 24);
   const chip::Chip chip = grid(6, 6, chip::Topology::Torus2d);
   const ExecutePlan half = planned(one, {6, 6, 1}, {{}, {3, 1}}, chip);
-  EXPECT_TRUE(rotation(one.op(), 1, half, chip).circles[0].folds);
-  EXPECT_EQ(walked(one, 1, half, chip).hops, 2);
-  EXPECT_EQ(walked(one, 1, half, chip).load, 1);
+  EXPECT_TRUE(rotation(one.op(), OperandId{1}, half, chip).circles[0].folds);
+  EXPECT_EQ(walked(one, OperandId{1}, half, chip).hops, 2);
+  EXPECT_EQ(walked(one, OperandId{1}, half, chip).load, 1);
   const chip::Chip wide = grid(8, 8, chip::Topology::Torus2d);
   const ExecutePlan part = planned(one, {6, 6, 1}, {{}, {6, 1}}, wide);
-  EXPECT_TRUE(rotation(one.op(), 1, part, wide).circles[0].folds);
-  EXPECT_EQ(walked(one, 1, part, wide).hops, 2);
+  EXPECT_TRUE(rotation(one.op(), OperandId{1}, part, wide).circles[0].folds);
+  EXPECT_EQ(walked(one, OperandId{1}, part, wide).hops, 2);
 }
 
 // Weights of a convolution cut along both output dimensions: the sharers are a rectangle.
@@ -258,8 +266,8 @@ TEST(Rings, ThroughARectangleFollowASnake) {
         for (const std::int64_t ring : divisors(high * wide)) {
           const ExecutePlan plan =
               planned(one, {high, wide, 1, 1, 1, 1}, {{}, {1, ring, 1, 1}}, chip);
-          ASSERT_TRUE(rotation(one.op(), 1, plan, chip).snakes);
-          const Walked found = walked(one, 1, plan, chip);
+          ASSERT_TRUE(rotation(one.op(), OperandId{1}, plan, chip).snakes);
+          const Walked found = walked(one, OperandId{1}, plan, chip);
           EXPECT_LE(found.hops, ring_hops(ring, true)) << high << " x " << wide << ": " << ring;
           EXPECT_EQ(found.load, ring > 1 ? 1 : 0) << high << " x " << wide << ": " << ring;
         }
@@ -269,7 +277,7 @@ TEST(Rings, ThroughARectangleFollowASnake) {
 }
 
 /// The indices along `axis` that a core holds of an operand at its start, by the layout.
-std::set<std::int64_t> held(const OneOp& one, std::size_t operand, std::size_t dim,
+std::set<std::int64_t> held(const OneOp& one, OperandId operand, std::size_t dim,
                             const ExecutePlan& plan, const chip::Chip& chip, std::int64_t id) {
   const Layout start = start_layout(one.graph, one.op(), operand, plan, chip);
   const Pieces pieces(start);
@@ -286,14 +294,14 @@ std::set<std::int64_t> held(const OneOp& one, std::size_t operand, std::size_t d
 /// Checks that at the start every core holds all that its first sub-task needs of both operands of
 /// a product that rotate along k, and that every ring holds each index.
 void expect_aligned(const OneOp& one, const ExecutePlan& plan, const chip::Chip& chip) {
-  const std::int64_t size = one.op().axes[2].size;
-  const std::int64_t tile = ceil_div(size, plan.factors[2]);
+  const std::int64_t size = one.op().axes[AxisId{2}].size;
+  const std::int64_t tile = ceil_div(size, plan.factors[AxisId{2}]);
   for (const Placed& core : placed(plan, chip)) {
-    const std::int64_t first = first_index(one.op(), plan, chip, 2, core.digits);
-    const std::set<std::int64_t> a = held(one, 0, 1, plan, chip, core.id);
-    const std::set<std::int64_t> b = held(one, 1, 0, plan, chip, core.id);
-    for (std::int64_t i = 0; i < plan.pace[2]; ++i) {
-      const std::int64_t index = (core.digits[2] * tile) + ((first + i) % tile);
+    const std::int64_t first = first_index(one.op(), plan, chip, AxisId{2}, core.digits);
+    const std::set<std::int64_t> a = held(one, OperandId{0}, 1, plan, chip, core.id);
+    const std::set<std::int64_t> b = held(one, OperandId{1}, 0, plan, chip, core.id);
+    for (std::int64_t i = 0; i < plan.pace[AxisId{2}]; ++i) {
+      const std::int64_t index = (core.digits[AxisId{2}] * tile) + ((first + i) % tile);
       EXPECT_TRUE(index >= size || a.contains(index)) << core.id << " lacks " << index << " of A";
       EXPECT_TRUE(index >= size || b.contains(index)) << core.id << " lacks " << index << " of B";
     }
@@ -312,9 +320,9 @@ TEST(FirstIndex, IsHeldOfEveryOperandThatRotatesThere) {
                                    {{6, 4, 20}, {6, 4, 1}, 2, 6}, {{5, 6, 17}, {5, 6, 1}, 6, 5},
                                    {{4, 6, 12}, {4, 6, 1}, 6, 1}};
   for (const Case& at : cases) {
-    const OneOp one = test::matmul(at.size[0], at.size[1], at.size[2]);
+    const OneOp one = test::matmul(at.size[AxisId{0}], at.size[AxisId{1}], at.size[AxisId{2}]);
     for (const chip::Chip& chip : {test::small_chip(64), grid(8, 8, chip::Topology::Mesh2d)}) {
-      if (chip::routed(chip) && at.factors[2] > 1) {
+      if (chip::routed(chip) && at.factors[AxisId{2}] > 1) {
         continue;
       }
       expect_aligned(one, planned(one, at.factors, {{1, at.a}, {at.b, 1}}, chip), chip);
@@ -327,10 +335,10 @@ OneOp scaled(std::int64_t rows, std::int64_t cols) {
   OneOp one(
       ir::OpKind::Elementwise, "add",
       {test::parallel("r", rows, ir::TileDim::Rows), test::parallel("c", cols, ir::TileDim::Cols)});
-  one.reads(ir::Home::Activation, {rows, cols}, {test::along(0), test::along(1)})
-      .reads(ir::Home::Weight, {cols}, {test::along(1)})
-      .reads(ir::Home::Weight, {cols}, {test::along(1)})
-      .writes({rows, cols}, {test::along(0), test::along(1)});
+  one.reads(ir::Home::Activation, {rows, cols}, {test::along(AxisId{0}), test::along(AxisId{1})})
+      .reads(ir::Home::Weight, {cols}, {test::along(AxisId{1})})
+      .reads(ir::Home::Weight, {cols}, {test::along(AxisId{1})})
+      .writes({rows, cols}, {test::along(AxisId{0}), test::along(AxisId{1})});
   return one;
 }
 
@@ -340,9 +348,9 @@ TEST(FirstIndex, OfOperandsWithTheSameSharersIsThatOfOne) {
   const ExecutePlan plan = planned(one, {4, 1}, {{}, {4}, {4}}, chip);
   for (std::int64_t r = 0; r < 4; ++r) {
     const Numbers digits{r, 0};
-    EXPECT_EQ(first_index(one.op(), plan, chip, 1, digits), 6 * r);
-    EXPECT_EQ(held(one, 1, 0, plan, chip, r).size(), 6U);
-    EXPECT_EQ(held(one, 1, 0, plan, chip, r), held(one, 2, 0, plan, chip, r));
+    EXPECT_EQ(first_index(one.op(), plan, chip, AxisId{1}, digits), 6 * r);
+    EXPECT_EQ(held(one, OperandId{1}, 0, plan, chip, r).size(), 6U);
+    EXPECT_EQ(held(one, OperandId{1}, 0, plan, chip, r), held(one, OperandId{2}, 0, plan, chip, r));
   }
 }
 
@@ -351,12 +359,13 @@ TEST(FirstIndex, StaysHeldWhileAllMoveByOnePace) {
   const OneOp one = test::matmul(2, 3, 6);
   const chip::Chip chip = test::small_chip(6);
   const ExecutePlan plan = planned(one, {2, 3, 1}, {{1, 3}, {2, 1}}, chip);
-  ASSERT_EQ(plan.pace[2], 2);
+  ASSERT_EQ(plan.pace[AxisId{2}], 2);
   for (const Placed& core : placed(plan, chip)) {
     std::set<std::int64_t> done;
     for (std::int64_t step = 0; step < 3; ++step) {
       for (std::int64_t i = 0; i < 2; ++i) {
-        done.insert((first_index(one.op(), plan, chip, 2, core.digits) + (2 * step) + i) % 6);
+        done.insert((first_index(one.op(), plan, chip, AxisId{2}, core.digits) + (2 * step) + i) %
+                    6);
       }
     }
     EXPECT_EQ(done.size(), 6U);  // Every index of k, once.

@@ -5,7 +5,9 @@
 
 #include <gtest/gtest.h>
 
+#include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
+#include "elk/base/table.hpp"
 #include "elk/partition/enumerate.hpp"
 #include "elk/partition/layout/layout.hpp"
 #include "partition/ops.hpp"
@@ -15,12 +17,12 @@ namespace {
 
 using test::small_chip;
 
-using Numbers = std::vector<std::int64_t>;
+using Numbers = Table<AxisId, std::int64_t>;
 using Elements = std::set<Numbers>;
 
 struct Held {
   const test::OneOp& one;
-  std::size_t operand;
+  OperandId operand;
   ExecutePlan plan;
 };
 
@@ -35,44 +37,43 @@ Elements elements(const Held& held, const chip::Chip& chip, std::int64_t core) {
   Numbers digit(op.axes.size(), 0);
   std::int64_t rest = core;
   for (std::size_t i = held.plan.order.size(); i-- > 0;) {
-    const auto axis = static_cast<std::size_t>(held.plan.order[i]);
+    const auto axis = held.plan.order[i];
     digit[axis] = rest % held.plan.factors[axis];
     rest /= held.plan.factors[axis];
   }
   std::int64_t part = 0;
-  for (const std::int32_t axis : at.split_axes) {
-    part =
-        (part * at.factors[static_cast<std::size_t>(axis)]) + digit[static_cast<std::size_t>(axis)];
+  for (const AxisId axis : at.split_axes) {
+    part = (part * at.factors[axis]) + digit[axis];
   }
   std::vector<std::set<std::int64_t>> indices(at.dims.size());
   for (std::size_t dim = 0; dim < at.dims.size(); ++dim) {
-    std::set<std::int64_t> sums{at.dims[dim].offset};
-    for (std::size_t i = 0; i < at.dims[dim].axes.size(); ++i) {
-      const auto axis = static_cast<std::size_t>(at.dims[dim].axes[i]);
+    std::set<std::int64_t> sums{at.dims[id_at<DimId>(dim)].offset};
+    for (std::size_t i = 0; i < at.dims[id_at<DimId>(dim)].axes.size(); ++i) {
+      const auto axis = at.dims[id_at<DimId>(dim)].axes[i];
       const std::int64_t tile = ceil_div(at.size[axis], at.factors[axis]);
       std::set<std::int64_t> more;
       for (const std::int64_t sum : sums) {
         for (std::int64_t v = digit[axis] * tile;
              v < std::min(at.size[axis], (digit[axis] + 1) * tile); ++v) {
-          more.insert(sum + (at.dims[dim].coef[i] * v));
+          more.insert(sum + (at.dims[id_at<DimId>(dim)].coef[i] * v));
         }
       }
       sums = more;
     }
     for (const std::int64_t index : sums) {
-      if (index >= 0 && index < at.shape[dim]) {
+      if (index >= 0 && index < at.shape[id_at<DimId>(dim)]) {
         indices[dim].insert(index);
       }
     }
-    if (at.split > 1 && at.split_dim == static_cast<std::int64_t>(dim)) {
+    if (at.split > 1 && at.split_dim == id_at<DimId>(dim)) {
       const Numbers all(indices[dim].begin(), indices[dim].end());
       const std::int64_t chunk = ceil_div(
-          ceil_div(at.shape[dim], at.factors[static_cast<std::size_t>(at.dims[dim].axes[0])]),
+          ceil_div(at.shape[id_at<DimId>(dim)], at.factors[at.dims[id_at<DimId>(dim)].axes[0]]),
           at.split);
       indices[dim].clear();
       for (std::size_t i = 0; i < all.size(); ++i) {
         if (static_cast<std::int64_t>(i) / chunk == part) {
-          indices[dim].insert(all[i]);
+          indices[dim].insert(all[id_at<AxisId>(i)]);
         }
       }
     }
@@ -123,23 +124,25 @@ Moved moved(const Held& from, const Held& to, const chip::Chip& chip) {
 }
 
 /// Every pair of cuts of a producer and a reader of the same tensor.
-void expect_conservation(const test::OneOp& producer, std::size_t result, const test::OneOp& reader,
-                         std::size_t operand, const chip::Chip& chip) {
+void expect_conservation(const test::OneOp& producer, OperandId result, const test::OneOp& reader,
+                         OperandId operand, const chip::Chip& chip) {
   const auto plans = [&](const test::OneOp& one) {
     std::vector<ExecutePlan> all;
     const std::int64_t cores = chip::total_cores(chip);
-    const Numbers last =
-        one.op().axes.size() > 2 ? distinct_factors(one.op().axes[2].size, cores) : Numbers{1};
-    for (const std::int64_t a : distinct_factors(one.op().axes[0].size, cores)) {
-      for (const std::int64_t b : distinct_factors(one.op().axes[1].size, cores / a)) {
+    const Numbers last = one.op().axes.size() > 2
+                             ? distinct_factors(one.op().axes[AxisId{2}].size, cores)
+                             : Numbers{1};
+    for (const std::int64_t a : distinct_factors(one.op().axes[AxisId{0}].size, cores)) {
+      for (const std::int64_t b : distinct_factors(one.op().axes[AxisId{1}].size, cores / a)) {
         for (const std::int64_t c : last) {
           if (a * b * c <= cores) {
             Numbers factors{a, b};
             if (one.op().axes.size() > 2) {
               factors.push_back(c);
             }
-            all.push_back(*complete_plan(one.graph, one.op(), factors,
-                                         std::vector<Numbers>(one.op().operands.size()), chip));
+            all.push_back(*complete_plan(
+                one.graph, one.op(), factors,
+                Table<OperandId, Table<DimId, std::int64_t>>(one.op().operands.size()), chip));
           }
         }
       }
@@ -166,11 +169,13 @@ void expect_conservation(const test::OneOp& producer, std::size_t result, const 
 }
 
 TEST(Transition, BringsWhatIsNeededLessWhatIsThere) {
-  expect_conservation(test::matmul(4, 6, 4), 2, test::softmax(4, 6), 0, small_chip(8));
+  expect_conservation(test::matmul(4, 6, 4), OperandId{2}, test::softmax(4, 6), OperandId{0},
+                      small_chip(8));
 }
 
 TEST(Transition, BringsTheRestOfAReducedResult) {
-  expect_conservation(test::matmul(5, 3, 4), 2, test::bias_add(5, 3), 0, small_chip(6));
+  expect_conservation(test::matmul(5, 3, 4), OperandId{2}, test::bias_add(5, 3), OperandId{0},
+                      small_chip(6));
 }
 
 TEST(Transition, SeesPackedAxesAsStridedPieces) {
@@ -178,10 +183,12 @@ TEST(Transition, SeesPackedAxesAsStridedPieces) {
       ir::OpKind::Elementwise, "add",
       {test::parallel("r", 3, ir::TileDim::Elements), test::parallel("h", 2, ir::TileDim::Elements),
        test::parallel("k", 4, ir::TileDim::Elements)});
-  merged.reads(ir::Home::Activation, {3, 8}, {test::along(0), test::mapped({1, 2}, {4, 1})})
-      .writes({3, 8}, {test::along(0), test::mapped({1, 2}, {4, 1})});
-  expect_conservation(merged, 1, test::softmax(3, 8), 0, small_chip(8));
-  expect_conservation(test::softmax(3, 8), 1, merged, 0, small_chip(8));
+  merged
+      .reads(ir::Home::Activation, {3, 8},
+             {test::along(AxisId{0}), test::mapped({AxisId{1}, AxisId{2}}, {4, 1})})
+      .writes({3, 8}, {test::along(AxisId{0}), test::mapped({AxisId{1}, AxisId{2}}, {4, 1})});
+  expect_conservation(merged, OperandId{1}, test::softmax(3, 8), OperandId{0}, small_chip(8));
+  expect_conservation(test::softmax(3, 8), OperandId{1}, merged, OperandId{0}, small_chip(8));
 }
 
 TEST(Transition, FromNowhereBringsEverythingFromEvenSenders) {
@@ -189,7 +196,7 @@ TEST(Transition, FromNowhereBringsEverythingFromEvenSenders) {
   const chip::Chip chip = small_chip(8);
   const auto plan = complete_plan(one.graph, one.op(), {2, 4, 1}, {{}, {}, {}}, chip);
   const Transition crossing =
-      transition(nullptr, layout(one.graph, one.op(), 0, *plan, chip), 16, chip);
+      transition(nullptr, layout(one.graph, one.op(), OperandId{0}, *plan, chip), 16, chip);
   EXPECT_EQ(crossing.received, Bytes{4 * 6 * 2});
   EXPECT_EQ(crossing.sent, Bytes{8 * 6 * 2 / 8});
   EXPECT_EQ(crossing.total, Bytes{8 * 4 * 6 * 2});
@@ -199,24 +206,30 @@ TEST(Transition, FromNowhereBringsEverythingFromEvenSenders) {
 
 TEST(Transition, BringsToEachChipJustWhatNoneOfItsCoresHas) {
   // Chips end in the middle of rows, and of the parts that a result is reduced to.
-  expect_conservation(test::matmul(5, 6, 4), 2, test::softmax(5, 6), 0, test::two_chips(5));
-  expect_conservation(test::softmax(4, 7), 1, test::bias_add(4, 7), 0, test::two_chips(7));
+  expect_conservation(test::matmul(5, 6, 4), OperandId{2}, test::softmax(5, 6), OperandId{0},
+                      test::two_chips(5));
+  expect_conservation(test::softmax(4, 7), OperandId{1}, test::bias_add(4, 7), OperandId{0},
+                      test::two_chips(7));
 }
 
 TEST(Transition, CountsARunForEveryIndexOfAStridedPiece) {
   // The second core reads 8, 10, 12 and 14 of what the first one holds.
   test::OneOp whole(ir::OpKind::Elementwise, "exp",
                     {test::parallel("i", 16, ir::TileDim::Elements)});
-  whole.reads(ir::Home::Activation, {16}, {test::along(0)}).writes({16}, {test::along(0)});
+  whole.reads(ir::Home::Activation, {16}, {test::along(AxisId{0})})
+      .writes({16}, {test::along(AxisId{0})});
   test::OneOp strided(ir::OpKind::Elementwise, "exp",
                       {test::parallel("i", 8, ir::TileDim::Elements)});
-  strided.reads(ir::Home::Activation, {16}, {test::mapped({0}, {2})}).writes({8}, {test::along(0)});
+  strided.reads(ir::Home::Activation, {16}, {test::mapped({AxisId{0}}, {2})})
+      .writes({8}, {test::along(AxisId{0})});
   const chip::Chip chip = small_chip(2);
   const auto one = complete_plan(whole.graph, whole.op(), {1}, {{}, {}}, chip);
   const auto two = complete_plan(strided.graph, strided.op(), {2}, {{}, {}}, chip);
-  const Layout have = layout(whole.graph, whole.op(), 1, *one, chip);
+  const Layout have = layout(whole.graph, whole.op(), OperandId{1}, *one, chip);
   EXPECT_EQ(
-      transition(&have, layout(strided.graph, strided.op(), 0, *two, chip), 16, chip).fragments, 4);
+      transition(&have, layout(strided.graph, strided.op(), OperandId{0}, *two, chip), 16, chip)
+          .fragments,
+      4);
 }
 
 TEST(Transition, CountsAPieceOnceForEachChipThatLacksIt) {
@@ -225,8 +238,8 @@ TEST(Transition, CountsAPieceOnceForEachChipThatLacksIt) {
   const chip::Chip chip = test::two_chips(4);
   const auto rows = complete_plan(product.graph, product.op(), {8, 1, 1}, {{}, {}, {}}, chip);
   const auto cols = complete_plan(reader.graph, reader.op(), {1, 4}, {{}, {}}, chip);
-  const Layout have = layout(product.graph, product.op(), 2, *rows, chip);
-  const Layout need = layout(reader.graph, reader.op(), 0, *cols, chip);
+  const Layout have = layout(product.graph, product.op(), OperandId{2}, *rows, chip);
+  const Layout need = layout(reader.graph, reader.op(), OperandId{0}, *cols, chip);
   const Transition crossing = transition(&have, need, 16, chip);
   EXPECT_EQ(crossing.chip_in, Bytes{4 * 4 * 2});  // The rows of the second chip.
 }

@@ -2,11 +2,12 @@
 #include <cstdint>
 #include <limits>
 #include <utility>
-#include <vector>
 
 #include <gtest/gtest.h>
 
 #include "elk/base/errors.hpp"
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/partition/enumerate.hpp"
 #include "elk/partition/plan.hpp"
 #include "partition/ops.hpp"
@@ -50,30 +51,30 @@ TEST_F(ValidatePlan, RefusesProductsThatDoNotFitTheirType) {
   ExecutePlan plan{.factors = {kLong, kLong, 1},
                    .temporal = {{}, {}, {}},
                    .pace = {0, 0, 0},
-                   .order = {0, 1},
+                   .order = {AxisId{0}, AxisId{1}},
                    .loops = {},
                    .mesh_dims = {-1, -1, -1}};
   EXPECT_THROW(validate(one.graph, one.op(), plan, chip_), InvalidInput);
-  plan_.temporal[0] = {1, std::numeric_limits<std::int64_t>::max()};
+  plan_.temporal[OperandId{0}] = {1, std::numeric_limits<std::int64_t>::max()};
   refuses();
 }
 
 TEST_F(ValidatePlan, RefusesPacesAndMeshDimensionsBelowTheirLeast) {
-  plan_.pace[0] = -3;
+  plan_.pace[AxisId{0}] = -3;
   refuses();
   SetUp();
-  plan_.mesh_dims[2] = -5;
+  plan_.mesh_dims[AxisId{2}] = -5;
   refuses();
 }
 
 TEST_F(ValidatePlan, RefusesPartsThatDoNotDivideTheSharers) {
-  plan_.temporal[0] = {1, 2};
+  plan_.temporal[OperandId{0}] = {1, 2};
   refuses();
 }
 
 TEST_F(ValidatePlan, AcceptsAnOperandThatRotatesAlongSeveralDimensions) {
   const test::OneOp one = test::matmul(4, 4, 8);
-  const auto with = [&](std::vector<std::int64_t> parts) {
+  const auto with = [&](Table<AxisId, std::int64_t> parts) {
     const auto plan =
         complete_plan(one.graph, one.op(), {4, 1, 1}, {{}, std::move(parts), {}}, chip_);
     validate(one.graph, one.op(), *plan, chip_);
@@ -90,11 +91,12 @@ TEST_F(ValidatePlan, RefusesPartitionsThatWouldNotMeet) {
       ir::OpKind::Elementwise, "add",
       {test::parallel("r", 4, ir::TileDim::Rows), test::parallel("c", 6, ir::TileDim::Cols),
        test::parallel("d", 8, ir::TileDim::Cols)});
-  one.reads(ir::Home::Activation, {4, 6, 8}, {test::along(0), test::along(1), test::along(2)})
-      .reads(ir::Home::Weight, {6, 8}, {test::along(1), test::along(2)})
-      .reads(ir::Home::Weight, {8}, {test::along(2)})
-      .writes({4, 6, 8}, {test::along(0), test::along(1), test::along(2)});
-  const auto with = [&](std::vector<std::int64_t> a, std::vector<std::int64_t> b) {
+  one.reads(ir::Home::Activation, {4, 6, 8},
+            {test::along(AxisId{0}), test::along(AxisId{1}), test::along(AxisId{2})})
+      .reads(ir::Home::Weight, {6, 8}, {test::along(AxisId{1}), test::along(AxisId{2})})
+      .reads(ir::Home::Weight, {8}, {test::along(AxisId{2})})
+      .writes({4, 6, 8}, {test::along(AxisId{0}), test::along(AxisId{1}), test::along(AxisId{2})});
+  const auto with = [&](Table<AxisId, std::int64_t> a, Table<AxisId, std::int64_t> b) {
     auto plan =
         complete_plan(one.graph, one.op(), {4, 1, 1}, {{}, std::move(a), std::move(b), {}}, chip_);
     std::sort(plan->loops.begin(), plan->loops.end());  // d is the inner loop.
@@ -111,19 +113,19 @@ TEST_F(ValidatePlan, RefusesAnOperandThatRotatesTwiceAlongOneAxis) {
   test::OneOp one(
       ir::OpKind::Elementwise, "diagonal",
       {test::parallel("r", 4, ir::TileDim::Rows), test::parallel("c", 8, ir::TileDim::Cols)});
-  one.reads(ir::Home::Weight, {8, 8}, {test::along(1), test::along(1)})
-      .writes({4, 8}, {test::along(0), test::along(1)});
+  one.reads(ir::Home::Weight, {8, 8}, {test::along(AxisId{1}), test::along(AxisId{1})})
+      .writes({4, 8}, {test::along(AxisId{0}), test::along(AxisId{1})});
   const auto plan = complete_plan(one.graph, one.op(), {4, 1}, {{2, 2}, {}}, chip_);
   EXPECT_THROW(validate(one.graph, one.op(), *plan, chip_), InvalidInput);
 }
 
 TEST_F(ValidatePlan, RefusesAPaceLongerThanAPartition) {
-  plan_.pace[2] = 3;
+  plan_.pace[AxisId{2}] = 3;
   refuses();
 }
 
 TEST_F(ValidatePlan, RefusesAnOrderThatForgetsACutAxis) {
-  plan_.order = {1};
+  plan_.order = {AxisId{1}};
   refuses();
 }
 
@@ -131,8 +133,8 @@ TEST_F(ValidatePlan, RefusesToCutAnOpaqueOpAlongItsRow) {
   test::OneOp sort(
       ir::OpKind::Opaque, "sort",
       {test::parallel("r", 4, ir::TileDim::Elements), test::row("c", 4, ir::TileDim::Elements)});
-  sort.reads(ir::Home::Activation, {4, 4}, {test::along(0), test::along(1)})
-      .writes({4, 4}, {test::along(0), test::along(1)});
+  sort.reads(ir::Home::Activation, {4, 4}, {test::along(AxisId{0}), test::along(AxisId{1})})
+      .writes({4, 4}, {test::along(AxisId{0}), test::along(AxisId{1})});
   const auto plan = complete_plan(sort.graph, sort.op(), {1, 2}, {{}, {}}, chip_);
   EXPECT_THROW(validate(sort.graph, sort.op(), *plan, chip_), InvalidInput);
 }

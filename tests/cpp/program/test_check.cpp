@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "elk/base/ids.hpp"
 #include "program/models.hpp"
 
 namespace elk::program {
@@ -27,7 +28,7 @@ std::vector<std::string> check_changed(const std::function<void(Chain&, Program&
   return check(c.graph, chip, program);
 }
 
-Buffer& find(Program& program, std::int32_t tensor, Role role) {
+Buffer& find(Program& program, TensorId tensor, Role role) {
   return *std::find_if(program.buffers.begin(), program.buffers.end(),
                        [&](const Buffer& b) { return b.tensor == tensor && b.role == role; });
 }
@@ -48,10 +49,11 @@ TEST(Check, AcceptsASoundProgramWithoutHbm) {
 
 TEST(Check, AcceptsASpilledTensorThatReturns) {
   Chain c = chain();
-  c.graph.ops[2].operands[0].spilled = true;
-  c.graph.stores = {{.tensor = c.z, .op = 1, .run = {128}}};
-  c.ops[2] = cut(c.graph, 2, {1, 8, 1});
-  Program program{.ops = c.ops, .code = issue(c.graph, {0, 2}, {1, 1, 2}), .buffers = {}};
+  c.graph.ops[OpId{2}].operands[OperandId{0}].spilled = true;
+  c.graph.stores = {{.tensor = c.z, .op = OpId{1}, .run = {128}}};
+  c.ops[OpId{2}] = cut(c.graph, OpId{2}, {1, 8, 1});
+  Program program{
+      .ops = c.ops, .code = issue(c.graph, {OpId{0}, OpId{2}}, {1, 1, 2}), .buffers = {}};
   const chip::Chip chip = chip::small_chip();
   program.buffers =
       place(buffers(c.graph, chip, program.ops, program.code), chip::room(chip)).value();
@@ -63,12 +65,12 @@ TEST(Check, AcceptsASpilledTensorThatReturns) {
 
 TEST(Check, TellsEqualOpsApart) {
   Chain c = chain();
-  std::int32_t x = c.z;
-  std::vector<std::int32_t> loads{0, 2};
+  TensorId x = c.z;
+  std::vector<OpId> loads{OpId{0}, OpId{2}};
   for (int i = 0; i < 4; ++i) {
     const std::string layer = std::to_string(i);
-    const std::int32_t w = add_tensor(c.graph, "w" + layer + "b", ir::Home::Weight, {64, 64});
-    const std::int32_t y = add_tensor(c.graph, "y" + layer, ir::Home::Activation, {8, 64});
+    const TensorId w = add_tensor(c.graph, "w" + layer + "b", ir::Home::Weight, {64, 64});
+    const TensorId y = add_tensor(c.graph, "y" + layer, ir::Home::Activation, {8, 64});
     loads.push_back(add_matmul(c.graph, x, w, y));
     c.ops.push_back(cut(c.graph, loads.back(), {1, 8, 1}));
     x = y;
@@ -105,39 +107,43 @@ TEST(Check, RefusesAMissingALateAndADoublePreload) {
 
 TEST(Check, RefusesAPreloadBeforeItsIndexIsMade) {
   const auto messages = check_changed([](Chain& c, Program&) {
-    c.graph.ops[2].operands[1].indirect =
-        ir::Indirect{.index = c.z, .dim = 0, .axes = {2}, .expected_picks = 64.0};
+    c.graph.ops[OpId{2}].operands[OperandId{1}].indirect =
+        ir::Indirect{.index = c.z, .dim = DimId{0}, .axes = {AxisId{2}}, .expected_picks = 64.0};
   });
   EXPECT_TRUE(says(messages, {"preload of op 2", "before execute of op 1 (exp1)", "(z)"}));
 }
 
 TEST(Check, RefusesAStoreThatIsMissingEarlyOrUnknown) {
   EXPECT_TRUE(says(check_changed([](Chain& c, Program&) {
-                     c.graph.stores = {{.tensor = c.y, .op = 0, .run = {128}}};
+                     c.graph.stores = {{.tensor = c.y, .op = OpId{0}, .run = {128}}};
                    }),
                    {"no store of", "(y)"}));
   EXPECT_TRUE(says(check_changed([](Chain& c, Program& p) {
-                     c.graph.stores = {{.tensor = c.y, .op = 0, .run = {128}}};
-                     p.code.insert(p.code.begin(), {Opcode::Store, c.y});
+                     c.graph.stores = {{.tensor = c.y, .op = OpId{0}, .run = {128}}};
+                     p.code.insert(p.code.begin(), {Opcode::Store, c.y.value});
                    }),
                    {"store of", "(y) before execute of op 0 (matmul0)"}));
-  EXPECT_TRUE(
-      says(check_changed([](Chain& c, Program& p) { p.code.push_back({Opcode::Store, c.y}); }),
-           {"store of", "the graph does not store"}));
+  EXPECT_TRUE(says(
+      check_changed([](Chain& c, Program& p) { p.code.push_back({Opcode::Store, c.y.value}); }),
+      {"store of", "the graph does not store"}));
 }
 
 TEST(Check, RefusesPlansThatBreakTheRules) {
-  EXPECT_TRUE(says(check_changed([](Chain&, Program& p) { p.ops[0].execute.factors = {1, 63, 1}; }),
-                   {"op 0 (matmul0)", "factor 63"}));
-  EXPECT_TRUE(says(check_changed([](Chain&, Program& p) { p.ops[0].divisor[1] = 3; }),
-                   {"op 0 (matmul0), operand 1", "divisor 3"}));
-  EXPECT_TRUE(says(check_changed([](Chain&, Program& p) { p.ops[0].divisor[0] = 1; }),
-                   {"op 0 (matmul0), operand 0", "without data from HBM"}));
+  EXPECT_TRUE(
+      says(check_changed([](Chain&, Program& p) { p.ops[OpId{0}].execute.factors = {1, 63, 1}; }),
+           {"op 0 (matmul0)", "factor 63"}));
+  EXPECT_TRUE(
+      says(check_changed([](Chain&, Program& p) { p.ops[OpId{0}].divisor[OperandId{1}] = 3; }),
+           {"op 0 (matmul0), operand 1", "divisor 3"}));
+  EXPECT_TRUE(
+      says(check_changed([](Chain&, Program& p) { p.ops[OpId{0}].divisor[OperandId{0}] = 1; }),
+           {"op 0 (matmul0), operand 0", "without data from HBM"}));
 }
 
 TEST(Check, RefusesABufferThatServesAnotherOp) {
-  EXPECT_TRUE(says(check_changed([](Chain& c, Program& p) { find(p, c.w0, Role::Preload).op = 2; }),
-                   {"preload of op 0", "(w0) needs"}));
+  EXPECT_TRUE(
+      says(check_changed([](Chain& c, Program& p) { find(p, c.w0, Role::Preload).op = OpId{2}; }),
+           {"preload of op 0", "(w0) needs"}));
 }
 
 TEST(Check, RefusesAddressesWhoseSumsDoNotFitTheirType) {

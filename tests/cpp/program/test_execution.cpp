@@ -7,6 +7,8 @@
 #include <gtest/gtest.h>
 
 #include "chip/chips.hpp"
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/program/expand/execution.hpp"
 #include "elk/program/expand/loading.hpp"
 #include "program/models.hpp"
@@ -20,17 +22,17 @@ struct Product {
   OpPlan plan;
 
   [[nodiscard]] PlacedOp placed(const chip::Chip& chip) const {
-    return {chain.graph, chain.graph.ops[0], plan, chip};
+    return {chain.graph, chain.graph.ops[OpId{0}], plan, chip};
   }
 };
 
-Product product(std::vector<std::int64_t> factors) {
+Product product(Table<AxisId, std::int64_t> factors) {
   Product out{.chain = chain(), .plan = {}};
-  out.plan = cut(out.chain.graph, 0, std::move(factors));
+  out.plan = cut(out.chain.graph, OpId{0}, std::move(factors));
   return out;
 }
 
-std::int64_t sum(const std::vector<std::int64_t>& values) {
+std::int64_t sum(const Table<CoreId, std::int64_t>& values) {
   return std::accumulate(values.begin(), values.end(), std::int64_t{0});
 }
 
@@ -43,7 +45,7 @@ TEST(Execution, ScattersPartialTilesAmongTheirCores) {
   ASSERT_EQ(rounds.size(), 1U);
   EXPECT_EQ(rounds[0].parts, 4);
   const Traffic moved = traffic(rounds[0].exchange, chip);
-  for (std::size_t core = 0; core < 4; ++core) {
+  for (const CoreId core : first_ids<CoreId>(4)) {
     EXPECT_EQ(moved.received[core], 3 * 256);
     EXPECT_EQ(moved.sent[core], 3 * 256);
   }
@@ -55,47 +57,47 @@ TEST(Execution, ScattersPartialTilesAmongTheirCores) {
 TEST(Execution, SharesPreloadedPiecesAmongPeers) {
   const chip::Chip chip = chip::small_chip();
   Product one = product({4, 4, 1});
-  one.plan.divisor[1] = 4;
+  one.plan.divisor[OperandId{1}] = 4;
   Exchange exchange;
-  add_distribution(one.placed(chip), 1, exchange);
+  add_distribution(one.placed(chip), OperandId{1}, exchange);
   const Traffic moved = traffic(exchange, chip);
-  for (std::size_t core = 0; core < 16; ++core) {
+  for (const CoreId core : first_ids<CoreId>(16)) {
     EXPECT_EQ(moved.received[core], 3 * 512);
     EXPECT_EQ(moved.sent[core], 512);
     EXPECT_EQ(moved.fragments[core], 3);
   }
   const Loading loading = preload(one.placed(chip));
   EXPECT_EQ(loading.hbm_bytes, std::vector<std::int64_t>{64 * 64 * 2});
-  std::vector<std::int64_t> received(64, 0);
+  Table<CoreId, std::int64_t> received(64, 0);
   for (const LoadPiece& piece : loading.pieces) {
-    for (const std::int32_t core : piece.cores) {
-      received[static_cast<std::size_t>(core)] += piece.bytes;
+    for (const CoreId core : piece.cores) {
+      received[core] += piece.bytes;
     }
   }
   EXPECT_EQ(sum(received), 16 * 512);
-  EXPECT_EQ(received[0], 512);
+  EXPECT_EQ(received[CoreId{0}], 512);
 }
 
 // w rotates along n in 4 parts among 4 cores that differ in m: 4 steps, 3 shifts of 64 x 4 f16.
 TEST(Execution, PassesRotatingPartsRoundTheirRing) {
   const chip::Chip chip = chip::small_chip();
   Product one = product({4, 4, 1});
-  one.plan.execute.temporal[1] = {1, 4};
-  one.plan.execute.pace[1] = 4;
-  one.plan.execute.loops = {1};
+  one.plan.execute.temporal[OperandId{1}] = {1, 4};
+  one.plan.execute.pace[AxisId{1}] = 4;
+  one.plan.execute.loops = {AxisId{1}};
   const std::vector<partition::Layout> none;
-  const std::vector<const partition::Layout*> have(3, nullptr);
+  const Table<OperandId, const partition::Layout*> have(3, nullptr);
   const Execution execution = expand(one.placed(chip), have);
   EXPECT_EQ(execution.steps, 4);
   ASSERT_EQ(execution.rotations.size(), 1U);
   EXPECT_EQ(execution.rotations[0].every, 1);
   const Traffic moved = traffic(execution.rotations[0].exchange, chip);
-  for (std::size_t core = 0; core < 16; ++core) {
+  for (const CoreId core : first_ids<CoreId>(16)) {
     EXPECT_EQ(moved.received[core], 64 * 4 * 2);
     EXPECT_EQ(moved.sent[core], 64 * 4 * 2);
   }
   for_each_send(execution.rotations[0].exchange, chip, [&](const Send& send) {
-    EXPECT_EQ(send.core % 4, send.receivers.front() % 4);  // The same part of n.
+    EXPECT_EQ(send.core.value % 4, send.receivers.front().value % 4);  // The same part of n.
   });
 }
 
@@ -104,21 +106,23 @@ TEST(Execution, PassesRotatingPartsRoundTheirRing) {
 TEST(Execution, PassesPartsRoundTheCirclesOfTwoDimensions) {
   const chip::Chip chip = chip::small_chip();
   Product one = product({4, 1, 1});
-  one.plan.execute.temporal[1] = {2, 2};
+  one.plan.execute.temporal[OperandId{1}] = {2, 2};
   one.plan.execute.pace = {0, 32, 32};
-  one.plan.execute.loops = {1, 2};
-  const std::vector<const partition::Layout*> have(3, nullptr);
+  one.plan.execute.loops = {AxisId{1}, AxisId{2}};
+  const Table<OperandId, const partition::Layout*> have(3, nullptr);
   const Execution execution = expand(one.placed(chip), have);
   EXPECT_EQ(execution.steps, 4);
   ASSERT_EQ(execution.rotations.size(), 2U);
   const Rotation& along_k = execution.rotations[0];
   const Rotation& along_n = execution.rotations[1];
-  EXPECT_EQ(along_k.dim, 0);
+  EXPECT_EQ(along_k.dim, DimId{0});
   EXPECT_EQ(along_k.every, 1);
-  EXPECT_EQ(along_k.exchange.groups, (std::vector<Cores>{{0, 1}, {2, 3}}));
-  EXPECT_EQ(along_n.dim, 1);
+  EXPECT_EQ(along_k.exchange.groups,
+            (std::vector<Cores>{{CoreId{0}, CoreId{1}}, {CoreId{2}, CoreId{3}}}));
+  EXPECT_EQ(along_n.dim, DimId{1});
   EXPECT_EQ(along_n.every, 2);
-  EXPECT_EQ(along_n.exchange.groups, (std::vector<Cores>{{0, 2}, {1, 3}}));
+  EXPECT_EQ(along_n.exchange.groups,
+            (std::vector<Cores>{{CoreId{0}, CoreId{2}}, {CoreId{1}, CoreId{3}}}));
   for (const Rotation& rotation : execution.rotations) {
     EXPECT_EQ(rotation.bytes, 32 * 32 * 2);
     const Traffic moved = traffic(rotation.exchange, chip);
@@ -130,9 +134,9 @@ TEST(Execution, PassesPartsRoundTheCirclesOfTwoDimensions) {
 TEST(Execution, CountsTheRunsOfASlabByWhatIsHeldAroundIt) {
   const chip::Chip chip = chip::small_chip();
   Product one = product({4, 1, 1});
-  one.plan.execute.temporal[1] = {2, 2};
+  one.plan.execute.temporal[OperandId{1}] = {2, 2};
   one.plan.execute.pace = {0, 16, 32};
-  one.plan.execute.loops = {1, 2};
+  one.plan.execute.loops = {AxisId{1}, AxisId{2}};
   const std::vector<Rotation> turns = rotations(one.placed(chip));
   ASSERT_EQ(turns.size(), 2U);
   EXPECT_EQ(turns[1].bytes, 32 * 16 * 2);
@@ -145,16 +149,16 @@ TEST(Execution, CountsTheRunsOfASlabByWhatIsHeldAroundIt) {
 TEST(Execution, FoldsTheRingsOfAMeshAsThePlannerPricesThem) {
   const chip::Chip chip = chip::small_mesh(8, 8);
   Product one = product({4, 4, 1});
-  one.plan.execute.temporal[1] = {1, 4};
-  one.plan.execute.pace[1] = 4;
-  one.plan.execute.loops = {1};
-  one.plan.execute.order = {0, 1};
+  one.plan.execute.temporal[OperandId{1}] = {1, 4};
+  one.plan.execute.pace[AxisId{1}] = 4;
+  one.plan.execute.loops = {AxisId{1}};
+  one.plan.execute.order = {AxisId{0}, AxisId{1}};
   one.plan.execute.mesh_dims = {0, 1, -1};
   const std::vector<Rotation> turns = rotations(one.placed(chip));
   ASSERT_EQ(turns.size(), 1U);
   ASSERT_EQ(turns[0].exchange.groups.size(), 4U);
-  EXPECT_EQ(turns[0].exchange.groups[0], (Cores{0, 16, 24, 8}));
-  EXPECT_EQ(turns[0].exchange.groups[3], (Cores{3, 19, 27, 11}));
+  EXPECT_EQ(turns[0].exchange.groups[0], (Cores{CoreId{0}, CoreId{16}, CoreId{24}, CoreId{8}}));
+  EXPECT_EQ(turns[0].exchange.groups[3], (Cores{CoreId{3}, CoreId{19}, CoreId{27}, CoreId{11}}));
   const Loading loading = preload(one.placed(chip));
   ASSERT_EQ(loading.pieces.size(), 16U);
   EXPECT_EQ(loading.pieces[0].cores, Cores{0});
@@ -166,7 +170,7 @@ TEST(Execution, FoldsTheRingsOfAMeshAsThePlannerPricesThem) {
 TEST(Execution, TellsTilesAtTheEdgeApart) {
   const chip::Chip chip = chip::small_chip();
   const Product one = product({1, 7, 1});
-  const std::vector<const partition::Layout*> have(3, nullptr);
+  const Table<OperandId, const partition::Layout*> have(3, nullptr);
   const Execution execution = expand(one.placed(chip), have);
   ASSERT_EQ(execution.tiles.size(), 2U);
   EXPECT_EQ(execution.tiles[0].size, (std::vector<std::int64_t>{8, 4, 64}));
@@ -177,7 +181,7 @@ TEST(Execution, TellsTilesAtTheEdgeApart) {
 
 TEST(Transfers, DealOutPartsThatAddUpToTheWhole) {
   const Transfer transfer{.pattern = Pattern::Scatter,
-                          .operand = 0,
+                          .operand = OperandId{0},
                           .from = -1,
                           .to = 0,
                           .unit = 3,
@@ -192,16 +196,16 @@ TEST(Transfers, DealOutPartsThatAddUpToTheWhole) {
 
 /// Traffic as the sends that are listed one by one add up to it.
 Traffic listed(const Exchange& exchange, const chip::Chip& chip) {
-  Traffic out{.received = std::vector<std::int64_t>(64, 0),
-              .sent = std::vector<std::int64_t>(64, 0),
-              .fragments = std::vector<std::int64_t>(64, 0),
+  Traffic out{.received = Table<CoreId, std::int64_t>(64, 0),
+              .sent = Table<CoreId, std::int64_t>(64, 0),
+              .fragments = Table<CoreId, std::int64_t>(64, 0),
               .chip_in = {},
               .chip_out = {}};
   for_each_send(exchange, chip, [&](const Send& send) {
-    out.sent[static_cast<std::size_t>(send.core)] += send.bytes;
-    for (const std::int32_t core : send.receivers) {
-      out.received[static_cast<std::size_t>(core)] += send.bytes;
-      out.fragments[static_cast<std::size_t>(core)] += send.runs;
+    out.sent[send.core] += send.bytes;
+    for (const CoreId core : send.receivers) {
+      out.received[core] += send.bytes;
+      out.fragments[core] += send.runs;
     }
   });
   return out;
@@ -212,9 +216,9 @@ TEST(Transfers, CountWhatTheirListOfSendsAddsUpTo) {
   for (const bool multicast : {true, false}) {
     chip.interconnect.multicast = multicast;
     for (const Pattern pattern : {Pattern::Share, Pattern::Scatter}) {
-      const Exchange exchange{.groups = {{1, 4, 9, 16, 25}},
+      const Exchange exchange{.groups = {{CoreId{1}, CoreId{4}, CoreId{9}, CoreId{16}, CoreId{25}}},
                               .transfers = {{.pattern = pattern,
-                                             .operand = 0,
+                                             .operand = OperandId{0},
                                              .from = -1,
                                              .to = 0,
                                              .unit = 8,
@@ -237,14 +241,14 @@ TEST(Transfers, CountWhatTheirListOfSendsAddsUpTo) {
 std::vector<std::vector<std::int64_t>> fetched(const Cores& holders, const Cores& wanting,
                                                bool with_holder, const chip::Chip& chip) {
   Exchange exchange{.groups = {holders}, .transfers = {}, .even_bytes = 0};
-  for (const std::int32_t core : wanting) {
+  for (const CoreId core : wanting) {
     Cores to{core};
     if (with_holder && core != holders.back()) {
       to.push_back(holders.back());
       std::sort(to.begin(), to.end());
     }
     exchange.transfers.push_back({.pattern = Pattern::Fetch,
-                                  .operand = 0,
+                                  .operand = OperandId{0},
                                   .from = 0,
                                   .to = static_cast<std::int32_t>(exchange.groups.size()),
                                   .unit = 8,
@@ -256,8 +260,10 @@ std::vector<std::vector<std::int64_t>> fetched(const Cores& holders, const Cores
   }
   std::vector<std::vector<std::int64_t>> sends;
   for_each_send(exchange, chip, [&](const Send& send) {
-    sends.push_back({send.core, send.bytes, send.runs});
-    sends.back().insert(sends.back().end(), send.receivers.begin(), send.receivers.end());
+    sends.push_back({send.core.value, send.bytes, send.runs});
+    for (const CoreId receiver : send.receivers) {
+      sends.back().push_back(receiver.value);
+    }
   });
   return sends;
 }
@@ -267,8 +273,9 @@ TEST(Transfers, FetchForOneCoreAsForOneOfSeveral) {
   chip.chips = 4;
   chip.core.count = 16;
   Cores all(64);
-  std::iota(all.begin(), all.end(), 0);
-  for (const Cores& holders : {Cores{5}, Cores{5, 7, 9}, Cores{3, 20, 21, 40}, all}) {
+  std::iota(all.begin(), all.end(), CoreId{0});
+  for (const Cores& holders : {Cores{CoreId{5}}, Cores{CoreId{5}, CoreId{7}, CoreId{9}},
+                               Cores{CoreId{3}, CoreId{20}, CoreId{21}, CoreId{40}}, all}) {
     for (const bool multicast : {true, false}) {
       chip.interconnect.multicast = multicast;
       const auto alone = fetched(holders, all, false, chip);

@@ -7,6 +7,8 @@
 #include <gtest/gtest.h>
 
 #include "chip/chips.hpp"
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/partition/layout/layout.hpp"
 #include "elk/program/expand/gather.hpp"
 #include "program/models.hpp"
@@ -21,15 +23,17 @@ struct Pair {
   partition::Layout needed;
 };
 
-Pair pair_of(const std::vector<std::int64_t>& made, const std::vector<std::int64_t>& read,
+Pair pair_of(const Table<AxisId, std::int64_t>& made, const Table<AxisId, std::int64_t>& read,
              const chip::Chip& chip) {
   Chain c = chain();
-  c.ops[0] = cut(c.graph, 0, made);
-  c.ops[2] = cut(c.graph, 2, read);
-  c.graph.ops[2].operands[0].tensor = c.y;
+  c.ops[OpId{0}] = cut(c.graph, OpId{0}, made);
+  c.ops[OpId{2}] = cut(c.graph, OpId{2}, read);
+  c.graph.ops[OpId{2}].operands[OperandId{0}].tensor = c.y;
   return {.chain = c,
-          .rests = partition::layout(c.graph, c.graph.ops[0], 2, c.ops[0].execute, chip),
-          .needed = partition::layout(c.graph, c.graph.ops[2], 0, c.ops[2].execute, chip)};
+          .rests = partition::layout(c.graph, c.graph.ops[OpId{0}], OperandId{2},
+                                     c.ops[OpId{0}].execute, chip),
+          .needed = partition::layout(c.graph, c.graph.ops[OpId{2}], OperandId{0},
+                                      c.ops[OpId{2}].execute, chip)};
 }
 
 /// Elements of a core's piece, each as one number.
@@ -52,17 +56,17 @@ std::set<std::int64_t> elements(const partition::Pieces& pieces, std::int64_t co
   return out;
 }
 
-const std::vector<std::vector<std::int64_t>> kCuts = {{1, 8, 1}, {8, 1, 1}, {2, 4, 2}, {1, 5, 3},
-                                                      {3, 7, 1}, {1, 1, 8}, {8, 8, 1}, {4, 3, 5}};
+const std::vector<Table<AxisId, std::int64_t>> kCuts = {{1, 8, 1}, {8, 1, 1}, {2, 4, 2}, {1, 5, 3},
+                                                        {3, 7, 1}, {1, 1, 8}, {8, 8, 1}, {4, 3, 5}};
 
 TEST(Gather, BringsEveryCoreWhatItLacksAndNothingElse) {
   const chip::Chip chip = chip::small_chip();
-  for (const std::vector<std::int64_t>& made : kCuts) {
-    for (const std::vector<std::int64_t>& read : kCuts) {
+  for (const Table<AxisId, std::int64_t>& made : kCuts) {
+    for (const Table<AxisId, std::int64_t>& read : kCuts) {
       const Pair pair = pair_of(made, read, chip);
       Exchange exchange;
-      add_gather({pair.chain.graph, pair.chain.graph.ops[2], pair.chain.ops[2], chip}, 0,
-                 &pair.rests, exchange);
+      add_gather({pair.chain.graph, pair.chain.graph.ops[OpId{2}], pair.chain.ops[OpId{2}], chip},
+                 OperandId{0}, &pair.rests, exchange);
       const Traffic moved = traffic(exchange, chip);
       const partition::Pieces held(pair.rests);
       const partition::Pieces needed(pair.needed);
@@ -71,7 +75,7 @@ TEST(Gather, BringsEveryCoreWhatItLacksAndNothingElse) {
         for (const std::int64_t element : elements(held, core)) {
           lacking.erase(element);
         }
-        EXPECT_EQ(moved.received[static_cast<std::size_t>(core)],
+        EXPECT_EQ(moved.received[id_at<CoreId>(core)],
                   2 * static_cast<std::int64_t>(lacking.size()));
       }
     }
@@ -80,12 +84,12 @@ TEST(Gather, BringsEveryCoreWhatItLacksAndNothingElse) {
 
 TEST(Gather, ReceivesWhatTheTransitionSays) {
   const chip::Chip chip = chip::small_chip();
-  for (const std::vector<std::int64_t>& made : kCuts) {
-    for (const std::vector<std::int64_t>& read : kCuts) {
+  for (const Table<AxisId, std::int64_t>& made : kCuts) {
+    for (const Table<AxisId, std::int64_t>& read : kCuts) {
       const Pair pair = pair_of(made, read, chip);
       Exchange exchange;
-      add_gather({pair.chain.graph, pair.chain.graph.ops[2], pair.chain.ops[2], chip}, 0,
-                 &pair.rests, exchange);
+      add_gather({pair.chain.graph, pair.chain.graph.ops[OpId{2}], pair.chain.ops[OpId{2}], chip},
+                 OperandId{0}, &pair.rests, exchange);
       const Traffic moved = traffic(exchange, chip);
       const partition::Transition planned =
           partition::transition(&pair.rests, pair.needed, 16, chip);
@@ -99,14 +103,14 @@ TEST(Gather, ReceivesWhatTheTransitionSays) {
 
 TEST(Gather, SendsOnlyWhatACoreHolds) {
   const chip::Chip chip = chip::small_chip();
-  for (const std::vector<std::int64_t>& made : kCuts) {
+  for (const Table<AxisId, std::int64_t>& made : kCuts) {
     const Pair pair = pair_of(made, {1, 8, 1}, chip);
     Exchange exchange;
-    add_gather({pair.chain.graph, pair.chain.graph.ops[2], pair.chain.ops[2], chip}, 0, &pair.rests,
-               exchange);
+    add_gather({pair.chain.graph, pair.chain.graph.ops[OpId{2}], pair.chain.ops[OpId{2}], chip},
+               OperandId{0}, &pair.rests, exchange);
     const partition::Pieces held(pair.rests);
     for_each_send(exchange, chip, [&](const Send& send) {
-      EXPECT_LE(send.bytes, 2 * static_cast<std::int64_t>(elements(held, send.core).size()));
+      EXPECT_LE(send.bytes, 2 * static_cast<std::int64_t>(elements(held, send.core.value).size()));
     });
   }
 }
@@ -114,11 +118,11 @@ TEST(Gather, SendsOnlyWhatACoreHolds) {
 TEST(Gather, SendsAsMuchAsArrivesWhereNothingIsMulticast) {
   chip::Chip chip = chip::small_chip();
   chip.interconnect.multicast = false;
-  for (const std::vector<std::int64_t>& made : kCuts) {
+  for (const Table<AxisId, std::int64_t>& made : kCuts) {
     const Pair pair = pair_of(made, {2, 8, 1}, chip);
     Exchange exchange;
-    add_gather({pair.chain.graph, pair.chain.graph.ops[2], pair.chain.ops[2], chip}, 0, &pair.rests,
-               exchange);
+    add_gather({pair.chain.graph, pair.chain.graph.ops[OpId{2}], pair.chain.ops[OpId{2}], chip},
+               OperandId{0}, &pair.rests, exchange);
     const Traffic moved = traffic(exchange, chip);
     EXPECT_EQ(std::accumulate(moved.sent.begin(), moved.sent.end(), std::int64_t{0}),
               std::accumulate(moved.received.begin(), moved.received.end(), std::int64_t{0}));

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "program/models.hpp"
 
 namespace elk::program {
@@ -8,33 +10,36 @@ namespace {
 TEST(Lifetimes, NameTheOpsThatMakeAndReadATensor) {
   const Chain c = chain();
   const Lifetimes lives = lifetimes(c.graph);
-  EXPECT_EQ(lives.producer, (std::vector<std::int32_t>{-1, -1, 0, 1, -1, 2}));
-  EXPECT_EQ(lives.first_reader, (std::vector<std::int32_t>{0, 0, 1, 2, 2, -1}));
-  EXPECT_EQ(lives.last_reader, (std::vector<std::int32_t>{0, 0, 1, 2, 2, -1}));
+  EXPECT_EQ(lives.producer,
+            (Table<TensorId, OpId>{OpId::none, OpId::none, OpId{0}, OpId{1}, OpId::none, OpId{2}}));
+  EXPECT_EQ(lives.first_reader,
+            (Table<TensorId, OpId>{OpId{0}, OpId{0}, OpId{1}, OpId{2}, OpId{2}, OpId::none}));
+  EXPECT_EQ(lives.last_reader,
+            (Table<TensorId, OpId>{OpId{0}, OpId{0}, OpId{1}, OpId{2}, OpId{2}, OpId::none}));
 }
 
 TEST(Lifetimes, EndBeforeAReadOfWhatWasSpilled) {
   Chain c = chain();
-  c.graph.ops[1].operands[0].spilled = true;
-  c.graph.stores = {{.tensor = c.y, .op = 0, .run = {128}}};
+  c.graph.ops[OpId{1}].operands[OperandId{0}].spilled = true;
+  c.graph.stores = {{.tensor = c.y, .op = OpId{0}, .run = {128}}};
   const Lifetimes lives = lifetimes(c.graph);
-  EXPECT_EQ(lives.last_reader[static_cast<std::size_t>(c.y)], -1);
-  EXPECT_EQ(lives.stored[static_cast<std::size_t>(c.y)], 1);
-  EXPECT_EQ(lives.stored[static_cast<std::size_t>(c.z)], 0);
+  EXPECT_EQ(lives.last_reader[c.y], OpId::none);
+  EXPECT_EQ(lives.stored[c.y], 1);
+  EXPECT_EQ(lives.stored[c.z], 0);
 }
 
 TEST(Issue, LetsAsManyPreloadsAheadAsEachOpAllows) {
   Chain c = chain();
-  c.graph.stores = {{.tensor = c.z, .op = 1, .run = {128}}};
+  c.graph.stores = {{.tensor = c.z, .op = OpId{1}, .run = {128}}};
   const std::vector<Instruction> want{{Opcode::Preload, 0}, {Opcode::Execute, 0},
-                                      {Opcode::Execute, 1}, {Opcode::Store, c.z},
+                                      {Opcode::Execute, 1}, {Opcode::Store, c.z.value},
                                       {Opcode::Preload, 2}, {Opcode::Execute, 2}};
-  EXPECT_EQ(issue(c.graph, {0, 2}, {1, 1, 2}), want);
+  EXPECT_EQ(issue(c.graph, {OpId{0}, OpId{2}}, {1, 1, 2}), want);
 }
 
 TEST(Issue, KeepsTheOrderOfPreloads) {
   const Chain c = chain();
-  const std::vector<Instruction> code = issue(c.graph, {2, 0}, {2, 2, 2});
+  const std::vector<Instruction> code = issue(c.graph, {OpId{2}, OpId{0}}, {2, 2, 2});
   EXPECT_EQ(code[0], (Instruction{Opcode::Preload, 2}));
   EXPECT_EQ(code[1], (Instruction{Opcode::Preload, 0}));
 }

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "elk/base/ids.hpp"
 #include "elk/program/code/buffers.hpp"
 #include "elk/program/place/period.hpp"
 #include "elk/program/place/place.hpp"
@@ -12,7 +13,7 @@ namespace elk::program {
 namespace {
 
 Buffer buffer(std::int64_t bytes, std::int32_t from, std::int32_t to) {
-  return {0, 0, Role::Activation, {0}, {bytes}, from, to};
+  return {OpId{0}, TensorId{0}, Role::Activation, {0}, {bytes}, from, to};
 }
 
 /// Fails unless no two buffers overlap in address and time and all lie in `room`, on 8 bytes.

@@ -2,12 +2,13 @@
 #include <cstdint>
 #include <optional>
 #include <utility>
-#include <vector>
 
 #include <gtest/gtest.h>
 
+#include "elk/base/ids.hpp"
 #include "elk/base/random.hpp"
 #include "elk/base/rounding.hpp"
+#include "elk/base/table.hpp"
 #include "elk/partition/enumerate.hpp"
 #include "elk/partition/layout/layout.hpp"
 #include "elk/program/expand/gather.hpp"
@@ -16,7 +17,7 @@
 namespace elk::program {
 namespace {
 
-using Numbers = std::vector<std::int64_t>;
+using Numbers = Table<AxisId, std::int64_t>;
 
 /// A number from `least` to `most`.
 struct Drawn {
@@ -34,8 +35,8 @@ test::OneOp maker(Drawn& drawn, std::int64_t rows, std::int64_t cols) {
 
 /// A dimension of `size` indices, and the axes that a reader runs over it: all of it, a strip,
 /// every second or third index, or windows.
-ir::Dim read_dim(Drawn& drawn, std::int64_t size, std::vector<ir::Axis>& axes) {
-  const auto axis = static_cast<std::int32_t>(axes.size());
+ir::Dim read_dim(Drawn& drawn, std::int64_t size, Table<AxisId, ir::Axis>& axes) {
+  const auto axis = id_at<AxisId>(axes.size());
   const auto add = [&](std::int64_t length) {
     axes.push_back(test::parallel("p", length, ir::TileDim::Elements));
   };
@@ -64,18 +65,19 @@ ir::Dim read_dim(Drawn& drawn, std::int64_t size, std::vector<ir::Axis>& axes) {
 }
 
 test::OneOp reader(Drawn& drawn, std::int64_t rows, std::int64_t cols) {
-  std::vector<ir::Axis> axes;
+  Table<AxisId, ir::Axis> axes;
   const ir::Dim first = read_dim(drawn, rows, axes);
   const auto second_axis = static_cast<std::int32_t>(axes.size());
   const ir::Dim second = read_dim(drawn, cols, axes);
-  const Numbers shape{axes[0].size, axes[static_cast<std::size_t>(second_axis)].size};
+  const Numbers shape{axes[AxisId{0}].size, axes[id_at<AxisId>(second_axis)].size};
   axes.push_back(test::parallel("more", drawn(1, 4), ir::TileDim::Elements));
   const auto more = static_cast<std::int32_t>(axes.size()) - 1;
   const std::int64_t copies = axes.back().size;
   test::OneOp one(ir::OpKind::Elementwise, "exp", std::move(axes));
   one.reads(ir::Home::Activation, {rows, cols}, {first, second})
-      .writes({copies, shape[0], shape[1]},
-              {test::along(more), test::along(0), test::along(second_axis)});
+      .writes(
+          {copies, shape[AxisId{0}], shape[AxisId{1}]},
+          {test::along(AxisId{more}), test::along(AxisId{0}), test::along(AxisId{second_axis})});
   return one;
 }
 
@@ -86,15 +88,15 @@ std::optional<partition::ExecutePlan> drawn_cut(Drawn& drawn, const test::OneOp&
   std::int64_t left = chip::total_cores(chip);
   for (const ir::Axis& axis : one.op().axes) {
     const Numbers known = partition::distinct_factors(axis.size, left);
-    factors.push_back(
-        known[static_cast<std::size_t>(drawn(0, static_cast<std::int64_t>(known.size()) - 1))]);
+    factors.push_back(known[id_at<AxisId>(drawn(0, static_cast<std::int64_t>(known.size()) - 1))]);
     left /= factors.back();
   }
-  return partition::complete_plan(one.graph, one.op(), factors,
-                                  std::vector<Numbers>(one.op().operands.size()), chip);
+  return partition::complete_plan(
+      one.graph, one.op(), factors,
+      Table<OperandId, Table<DimId, std::int64_t>>(one.op().operands.size()), chip);
 }
 
-std::int64_t most(const std::vector<std::int64_t>& of) {
+std::int64_t most(const Table<CoreId, std::int64_t>& of) {
   return *std::max_element(of.begin(), of.end());
 }
 
@@ -114,12 +116,13 @@ std::optional<Gathered> gathered(Drawn& drawn, const chip::Chip& chip) {
   if (!made || !read) {
     return {};
   }
-  const std::size_t result = from.op().operands.size() - 1;
+  const OperandId result = id_at<OperandId>(from.op().operands.size() - 1);
   const partition::Layout have = partition::layout(from.graph, from.op(), result, *made, chip);
-  const partition::Layout need = partition::start_layout(to.graph, to.op(), 0, *read, chip);
+  const partition::Layout need =
+      partition::start_layout(to.graph, to.op(), OperandId{0}, *read, chip);
   const OpPlan plan{.execute = *read, .divisor = {0, 0}};
   Exchange exchange;
-  add_gather({to.graph, to.op(), plan, chip}, 0, &have, exchange);
+  add_gather({to.graph, to.op(), plan, chip}, OperandId{0}, &have, exchange);
   return Gathered{.planned = partition::transition(&have, need, 16, chip),
                   .sent = traffic(exchange, chip)};
 }

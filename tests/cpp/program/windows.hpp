@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "elk/base/ids.hpp"
 #include "elk/base/random.hpp"
 #include "elk/program/code/code.hpp"
 
@@ -70,12 +71,16 @@ class WindowIssue {
     for (std::int32_t i = 0; i < count_; ++i) {
       const std::int32_t now = execute[static_cast<std::size_t>(i)];
       const std::int32_t last = execute[static_cast<std::size_t>(last_reader(i))];
-      window.buffers.push_back({i, 0, Role::Activation, {0}, {op(i).activation}, now, last});
-      window.buffers.push_back({i, 1, Role::Execute, {0}, {op(i).scratch}, now, now});
-      window.buffers.push_back({i, 2, Role::Execute, {0}, {op(i).scratch}, now, now});
+      window.buffers.push_back(
+          {OpId{i}, TensorId{0}, Role::Activation, {0}, {op(i).activation}, now, last});
+      window.buffers.push_back(
+          {OpId{i}, TensorId{1}, Role::Execute, {0}, {op(i).scratch}, now, now});
+      window.buffers.push_back(
+          {OpId{i}, TensorId{2}, Role::Execute, {0}, {op(i).scratch}, now, now});
       if (op(i).weight > 0) {
         const std::int32_t issued = preload[static_cast<std::size_t>(i)];
-        window.buffers.push_back({i, 3, Role::Preload, {0}, {op(i).weight}, issued, now});
+        window.buffers.push_back(
+            {OpId{i}, TensorId{3}, Role::Preload, {0}, {op(i).weight}, issued, now});
       }
     }
     return window;

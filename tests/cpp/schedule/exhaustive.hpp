@@ -6,6 +6,8 @@
 #include <limits>
 #include <vector>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/base/units.hpp"
 #include "elk/chip/chip.hpp"
 #include "elk/schedule/problem/problem.hpp"
@@ -21,7 +23,7 @@ class Exhaustive {
 
   /// The least forecast of all choices and preload numbers that fit.
   double least() {
-    std::vector<schedule::Choice> choices;
+    Table<OpId, schedule::Choice> choices;
     choose(choices);
     return least_;
   }
@@ -30,11 +32,11 @@ class Exhaustive {
   [[nodiscard]] double least_stretch() const { return least_stretch_; }
 
  private:
-  void choose(std::vector<schedule::Choice>& choices) {
-    const auto op = static_cast<std::int32_t>(choices.size());
-    if (op == problem_.op_count()) {
+  void choose(Table<OpId, schedule::Choice>& choices) {
+    const auto op = id_at<OpId>(choices.size());
+    if (op.value == problem_.op_count()) {
       const schedule::Situation now = schedule::situation(problem_, choices);
-      std::vector<std::int32_t> slots;
+      std::vector<OpId> slots;
       issue(now, slots);
       return;
     }
@@ -50,29 +52,29 @@ class Exhaustive {
   }
 
   /// All slots of the preloads, in order.
-  void issue(const schedule::Situation& now, std::vector<std::int32_t>& slots) {
+  void issue(const schedule::Situation& now, std::vector<OpId>& slots) {
     if (slots.size() == problem_.loaded().size()) {
       run(now, slots);
       return;
     }
-    const std::int32_t op = problem_.loaded()[slots.size()];
-    for (std::int32_t slot = slots.empty() ? 0 : slots.back(); slot <= op; ++slot) {
+    const OpId op = problem_.loaded()[slots.size()];
+    for (OpId slot = slots.empty() ? OpId{0} : slots.back(); slot <= op; ++slot) {
       slots.push_back(slot);
       issue(now, slots);
       slots.pop_back();
     }
   }
 
-  void run(const schedule::Situation& now, const std::vector<std::int32_t>& slots) {
-    std::vector<Bytes> used = now.base;
+  void run(const schedule::Situation& now, const std::vector<OpId>& slots) {
+    Table<OpId, Bytes> used = now.base;
     std::vector<std::int32_t> before(used.size(), 0);
     for (std::size_t place = 0; place < slots.size(); ++place) {
-      const std::int32_t op = problem_.loaded()[place];
-      for (std::int32_t k = slots[place]; k <= op; ++k) {
-        used[static_cast<std::size_t>(k)] += now.piece[static_cast<std::size_t>(op)];
+      const OpId op = problem_.loaded()[place];
+      for (OpId k = slots[place]; k <= op; ++k) {
+        used[k] += now.piece[op];
       }
-      for (std::size_t k = static_cast<std::size_t>(slots[place]); k < before.size(); ++k) {
-        ++before[k];
+      for (OpId k = slots[place]; k.index() < before.size(); ++k) {
+        ++before[k.index()];
       }
     }
     if (*std::max_element(used.begin(), used.end()) <= room_) {

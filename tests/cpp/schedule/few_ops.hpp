@@ -8,6 +8,7 @@
 
 #include "elk/base/ids.hpp"
 #include "elk/base/random.hpp"
+#include "elk/base/table.hpp"
 #include "elk/schedule/problem/problem.hpp"
 #include "partition/ops.hpp"
 #include "schedule/problems.hpp"
@@ -19,20 +20,20 @@ inline ir::Graph few_ops(Random& random) {
   const std::int64_t rows = one_of<std::int64_t, 3>(random, {2, 4, 6});
   const std::int64_t width = one_of<std::int64_t, 3>(random, {8, 10, 12});
   Net net;
-  std::int32_t x = net.tensor(ir::Home::Input, {rows, width});
+  TensorId x = net.tensor(ir::Home::Input, {rows, width});
   for (std::int64_t op = 2 + random.below(2); op > 0; --op) {
     switch (random.below(4)) {
       case 0:
-        x = net.add(matmul(rows, width, width), {x});
+        x = TensorId{net.add(matmul(rows, width, width), {x})};
         break;
       case 1:
-        x = net.add(softmax(rows, width), {x});
+        x = TensorId{net.add(softmax(rows, width), {x})};
         break;
       case 2:
-        x = net.add(bias_add(rows, width), {x});
+        x = TensorId{net.add(bias_add(rows, width), {x})};
         break;
       default:
-        x = net.add(exp_of(rows, width), {x});
+        x = TensorId{net.add(exp_of(rows, width), {x})};
     }
   }
   net.add(exp_of(rows, width), {x}, ir::Home::Output);
@@ -49,9 +50,9 @@ inline chip::Chip few_cores(Random& random) {
 }
 
 /// What an execute takes alone, behind those chosen before it.
-inline double execute_time(schedule::Problem& problem, std::int32_t op,
-                           const std::vector<schedule::Choice>& choices) {
-  const cost::PlanOption& option = problem.option(op, choices[subscript(op)]);
+inline double execute_time(schedule::Problem& problem, OpId op,
+                           const Table<OpId, schedule::Choice>& choices) {
+  const cost::PlanOption& option = problem.option(op, choices[op]);
   return problem.in_place(op, choices).gather.time.value + option.compute.value +
          option.shift.time.value + option.reduce.time.value;
 }
@@ -59,14 +60,14 @@ inline double execute_time(schedule::Problem& problem, std::int32_t op,
 /// The least time of all executes over `some` choices of each front, by trial.
 inline double least_of(schedule::Problem& problem,
                        const std::vector<std::vector<schedule::Choice>>& some,
-                       std::vector<schedule::Choice> choices = {}, double so_far = 0.0) {
-  const auto op = static_cast<std::int32_t>(choices.size());
-  if (op == problem.op_count()) {
+                       Table<OpId, schedule::Choice> choices = {}, double so_far = 0.0) {
+  const auto op = id_at<OpId>(choices.size());
+  if (op.value == problem.op_count()) {
     return so_far;
   }
   double best = std::numeric_limits<double>::infinity();
   choices.emplace_back();
-  for (const schedule::Choice& choice : some[subscript(problem.front_of()[subscript(op)])]) {
+  for (const schedule::Choice& choice : some[subscript(problem.front_of()[op])]) {
     choices.back() = choice;
     const double now = so_far + execute_time(problem, op, choices);
     best = std::min(best, least_of(problem, some, choices, now));

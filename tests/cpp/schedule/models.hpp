@@ -7,7 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "elk/base/ids.hpp"
 #include "elk/base/random.hpp"
+#include "elk/base/table.hpp"
 #include "elk/base/text.hpp"
 #include "elk/chip/chip.hpp"
 #include "elk/ir/graph.hpp"
@@ -27,8 +29,8 @@ inline OneOp exp_of(std::int64_t rows, std::int64_t cols) {
   OneOp one(
       ir::OpKind::Elementwise, "exp",
       {parallel("r", rows, ir::TileDim::Elements), parallel("c", cols, ir::TileDim::Elements)});
-  one.reads(ir::Home::Activation, {rows, cols}, {along(0), along(1)})
-      .writes({rows, cols}, {along(0), along(1)});
+  one.reads(ir::Home::Activation, {rows, cols}, {along(AxisId{0}), along(AxisId{1})})
+      .writes({rows, cols}, {along(AxisId{0}), along(AxisId{1})});
   return one;
 }
 
@@ -36,9 +38,9 @@ inline OneOp add_of(std::int64_t rows, std::int64_t cols) {
   OneOp one(
       ir::OpKind::Elementwise, "add",
       {parallel("r", rows, ir::TileDim::Elements), parallel("c", cols, ir::TileDim::Elements)});
-  one.reads(ir::Home::Activation, {rows, cols}, {along(0), along(1)})
-      .reads(ir::Home::Activation, {rows, cols}, {along(0), along(1)})
-      .writes({rows, cols}, {along(0), along(1)});
+  one.reads(ir::Home::Activation, {rows, cols}, {along(AxisId{0}), along(AxisId{1})})
+      .reads(ir::Home::Activation, {rows, cols}, {along(AxisId{0}), along(AxisId{1})})
+      .writes({rows, cols}, {along(AxisId{0}), along(AxisId{1})});
   return one;
 }
 
@@ -47,10 +49,10 @@ inline OneOp scores(std::int64_t m, std::int64_t s, std::int64_t d) {
   OneOp one(ir::OpKind::MatMul, "matmul",
             {parallel("m", m, ir::TileDim::M), parallel("s", s, ir::TileDim::N),
              reduction("d", d, ir::TileDim::K)});
-  one.reads(ir::Home::Activation, {m, d}, {along(0), along(2)})
-      .reads(ir::Home::State, {s - m, d}, {along(1), along(2)})
-      .reads(ir::Home::Activation, {m, d}, {along(1, m - s), along(2)})
-      .writes({m, s}, {along(0), along(1)});
+  one.reads(ir::Home::Activation, {m, d}, {along(AxisId{0}), along(AxisId{2})})
+      .reads(ir::Home::State, {s - m, d}, {along(AxisId{1}), along(AxisId{2})})
+      .reads(ir::Home::Activation, {m, d}, {along(AxisId{1}, m - s), along(AxisId{2})})
+      .writes({m, s}, {along(AxisId{0}), along(AxisId{1})});
   return one;
 }
 
@@ -59,10 +61,10 @@ inline OneOp values(std::int64_t m, std::int64_t s, std::int64_t d) {
   OneOp one(ir::OpKind::MatMul, "matmul",
             {parallel("m", m, ir::TileDim::M), parallel("d", d, ir::TileDim::N),
              reduction("s", s, ir::TileDim::K)});
-  one.reads(ir::Home::Activation, {m, s}, {along(0), along(2)})
-      .reads(ir::Home::State, {s - m, d}, {along(2), along(1)})
-      .reads(ir::Home::Activation, {m, d}, {along(2, m - s), along(1)})
-      .writes({m, d}, {along(0), along(1)});
+  one.reads(ir::Home::Activation, {m, s}, {along(AxisId{0}), along(AxisId{2})})
+      .reads(ir::Home::State, {s - m, d}, {along(AxisId{2}), along(AxisId{1})})
+      .reads(ir::Home::Activation, {m, d}, {along(AxisId{2}, m - s), along(AxisId{1})})
+      .writes({m, d}, {along(AxisId{0}), along(AxisId{1})});
   return one;
 }
 
@@ -71,23 +73,23 @@ struct Net {
   ir::Graph graph{
       .name = "net", .tensors = {}, .ops = {}, .stores = {}, .repeat = {}, .outputs = {}};
 
-  std::int32_t tensor(ir::Home home, std::vector<std::int64_t> shape) {
+  TensorId tensor(ir::Home home, Table<DimId, std::int64_t> shape) {
     graph.tensors.push_back({.name = text("t", graph.tensors.size()),
                              .dtype = ir::DType::F16,
                              .shape = std::move(shape),
                              .home = home});
-    return static_cast<std::int32_t>(graph.tensors.size()) - 1;
+    return TensorId{static_cast<std::int32_t>(graph.tensors.size()) - 1};
   }
 
   /// Adds `one`: it reads `feeds` where it reads activations, and weights and states of its own
   /// elsewhere. Returns what it makes.
-  std::int32_t add(const OneOp& one, const std::vector<std::int32_t>& feeds,
-                   ir::Home made = ir::Home::Activation) {
-    std::vector<std::int32_t> tensors;
+  TensorId add(const OneOp& one, const std::vector<TensorId>& feeds,
+               ir::Home made = ir::Home::Activation) {
+    Table<TensorId, TensorId> tensors;
     std::size_t next = 0;
-    std::int32_t result = -1;
+    TensorId result = TensorId::none;
     for (const ir::Operand& operand : one.op().operands) {
-      const ir::Tensor& like = one.graph.tensors[static_cast<std::size_t>(operand.tensor)];
+      const ir::Tensor& like = one.graph.tensors[operand.tensor];
       if (operand.access == ir::Access::Write) {
         result = tensor(made, like.shape);
         tensors.push_back(result);
@@ -105,9 +107,10 @@ struct Net {
   }
 
   /// Writes `tensor`, which the last op made, back to HBM.
-  void store(std::int32_t tensor, Bytes run = {4096}) {
-    graph.stores.push_back(
-        {.tensor = tensor, .op = static_cast<std::int32_t>(graph.ops.size()) - 1, .run = run});
+  void store(TensorId tensor, Bytes run = {4096}) {
+    graph.stores.push_back({.tensor = tensor,
+                            .op = OpId{static_cast<std::int32_t>(graph.ops.size()) - 1},
+                            .run = run});
   }
 
   /// The graph with its repeated layers marked.
@@ -128,31 +131,32 @@ struct Sizes {
   std::int64_t keys = 128;   // old and new rows of the cache; 0: no attention
 };
 
-inline std::int32_t attention(Net& net, const Sizes& sizes, std::int32_t x) {
+inline TensorId attention(Net& net, const Sizes& sizes, TensorId x) {
   const OneOp project = matmul(sizes.rows, sizes.width, sizes.width);
-  const std::int32_t query = net.add(project, {x});
-  const std::int32_t key = net.add(project, {x});
+  const TensorId query{net.add(project, {x})};
+  const TensorId key{net.add(project, {x})};
   net.store(key);
-  const std::int32_t value = net.add(project, {x});
+  const TensorId value{net.add(project, {x})};
   net.store(value);
-  const std::int32_t score = net.add(scores(sizes.rows, sizes.keys, sizes.width), {query, key});
-  const std::int32_t weight = net.add(softmax(sizes.rows, sizes.keys), {score});
-  const std::int32_t mixed = net.add(values(sizes.rows, sizes.keys, sizes.width), {weight, value});
-  return net.add(add_of(sizes.rows, sizes.width), {net.add(project, {mixed}), x});
+  const TensorId score = net.add(scores(sizes.rows, sizes.keys, sizes.width), {query, key});
+  const TensorId weight{net.add(softmax(sizes.rows, sizes.keys), {score})};
+  const TensorId mixed = net.add(values(sizes.rows, sizes.keys, sizes.width), {weight, value});
+  return TensorId{
+      net.add(add_of(sizes.rows, sizes.width), {TensorId{net.add(project, {mixed})}, x})};
 }
 
-inline std::int32_t feed_forward(Net& net, const Sizes& sizes, std::int32_t x) {
-  const std::int32_t up = net.add(matmul(sizes.rows, sizes.inner, sizes.width), {x});
-  const std::int32_t bent = net.add(exp_of(sizes.rows, sizes.inner), {up});
-  const std::int32_t down = net.add(matmul(sizes.rows, sizes.width, sizes.inner), {bent});
-  return net.add(add_of(sizes.rows, sizes.width), {down, x});
+inline TensorId feed_forward(Net& net, const Sizes& sizes, TensorId x) {
+  const TensorId up = net.add(matmul(sizes.rows, sizes.inner, sizes.width), {x});
+  const TensorId bent = net.add(exp_of(sizes.rows, sizes.inner), {up});
+  const TensorId down{net.add(matmul(sizes.rows, sizes.width, sizes.inner), {bent})};
+  return TensorId{net.add(add_of(sizes.rows, sizes.width), {down, x})};
 }
 
 /// Layers of attention, whose cache grows by stored rows, and of a feed-forward part, each around a
 /// residual stream; from a graph input to a graph output.
 inline ir::Graph transformer(const Sizes& sizes) {
   Net net;
-  std::int32_t x = net.tensor(ir::Home::Input, {sizes.rows, sizes.width});
+  TensorId x = net.tensor(ir::Home::Input, {sizes.rows, sizes.width});
   for (std::int32_t layer = 0; layer < sizes.layers; ++layer) {
     x = sizes.keys > 0 ? attention(net, sizes, x) : x;
     x = sizes.inner > 0 ? feed_forward(net, sizes, x) : x;
@@ -164,10 +168,10 @@ inline ir::Graph transformer(const Sizes& sizes) {
 /// Square matmuls one after another, each followed by an elementwise op if `bent`.
 inline ir::Graph chain(std::int32_t layers, std::int64_t rows, std::int64_t width, bool bent) {
   Net net;
-  std::int32_t x = net.tensor(ir::Home::Input, {rows, width});
+  TensorId x = net.tensor(ir::Home::Input, {rows, width});
   for (std::int32_t layer = 0; layer < layers; ++layer) {
-    x = net.add(matmul(rows, width, width), {x});
-    x = bent ? net.add(exp_of(rows, width), {x}) : x;
+    x = TensorId{net.add(matmul(rows, width, width), {x})};
+    x = bent ? TensorId{net.add(exp_of(rows, width), {x})} : x;
   }
   net.add(exp_of(rows, width), {x}, ir::Home::Output);
   return net.done();
@@ -223,7 +227,7 @@ inline ir::Graph random_graph(Random& random) {
     kinds.push_back(random.below(5));
   }
   Net net;
-  std::int32_t x = net.tensor(ir::Home::Input, {rows, width});
+  TensorId x = net.tensor(ir::Home::Input, {rows, width});
   for (std::int64_t layer = 0; layer < layers; ++layer) {
     for (const std::int64_t kind : kinds) {
       if (kind == 0) {
@@ -231,11 +235,11 @@ inline ir::Graph random_graph(Random& random) {
       } else if (kind == 1) {
         x = feed_forward(net, sizes, x);
       } else if (kind == 2) {
-        x = net.add(bias_add(rows, width), {x});
+        x = TensorId{net.add(bias_add(rows, width), {x})};
       } else if (kind == 3) {
-        x = net.add(softmax(rows, width), {x});
+        x = TensorId{net.add(softmax(rows, width), {x})};
       } else {
-        x = net.add(matmul(rows, width, width), {x});
+        x = TensorId{net.add(matmul(rows, width, width), {x})};
       }
     }
   }
@@ -263,10 +267,10 @@ inline ir::Graph two_products(Random& random) {
   const std::int64_t rows = one_of<std::int64_t, 3>(random, {4, 6, 8});
   const std::int64_t width = one_of<std::int64_t, 3>(random, {8, 10, 12});
   Net net;
-  std::int32_t x = net.tensor(ir::Home::Input, {rows, width});
-  x = net.add(matmul(rows, width, width), {x});
+  TensorId x = net.tensor(ir::Home::Input, {rows, width});
+  x = TensorId{net.add(matmul(rows, width, width), {x})};
   if (random.below(2) == 0) {
-    x = net.add(exp_of(rows, width), {x});
+    x = TensorId{net.add(exp_of(rows, width), {x})};
   }
   net.add(matmul(rows, width, width), {x}, ir::Home::Output);
   return net.done();

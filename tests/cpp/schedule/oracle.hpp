@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/chip/chip.hpp"
 #include "elk/program/program.hpp"
 #include "elk/schedule/policies/placement.hpp"
@@ -76,7 +78,7 @@ class Oracle {
         execute_(count_, 0.0),
         load_(count_, 0.0),
         rests_(count_, Bytes{0}),
-        slot_(count_, 0),
+        slot_(count_, OpId{0}),
         ready_(count_, 0.0) {
     list_lives();
     find_least();
@@ -89,11 +91,11 @@ class Oracle {
     constexpr double kGrowth = 1.15;
     constexpr double kLast = 1e4;
     most_ = most;
-    const double floor = bound(0, 0.0, first_latency());
+    const double floor = bound(OpId{0}, 0.0, first_latency());
     for (double growth = kFirst; !found_ && looked_ < most_; growth *= kGrowth) {
       const bool last = growth > kLast;
       limit_ = last ? std::numeric_limits<double>::infinity() : floor * growth;
-      choose(0, 0.0, first_latency());
+      choose(OpId{0}, 0.0, first_latency());
       if (last) {
         break;
       }
@@ -104,17 +106,17 @@ class Oracle {
  private:
   /// What is made by one op, and used up to another.
   struct Life {
-    std::int32_t first;
-    std::int32_t last;
+    OpId first;
+    OpId last;
   };
 
   void list_lives() {
     const program::Lifetimes& lives = problem_.lives();
-    for (std::size_t tensor = 0; tensor < lives.producer.size(); ++tensor) {
-      if (lives.producer[tensor] >= 0) {
+    for (const TensorId tensor : lives.producer.ids()) {
+      if (lives.producer[tensor] != OpId::none) {
         lives_.push_back({.first = lives.producer[tensor],
                           .last = std::max(lives.producer[tensor], lives.last_reader[tensor])});
-        const std::int32_t until = schedule::last_use(problem_, tensor);
+        const OpId until = schedule::last_use(problem_, tensor);
         kept_.push_back({.first = lives_.back().last + 1, .last = until});
       }
     }
@@ -126,8 +128,8 @@ class Oracle {
 
   /// Calls `visit` for every choice of `op`.
   template <class Visit>
-  void for_each_choice(std::size_t op, const Visit& visit) {
-    const auto& options = problem_.front(static_cast<std::int32_t>(op)).options;
+  void for_each_choice(OpId op, const Visit& visit) {
+    const auto& options = problem_.front(op).options;
     for (std::size_t option = 0; option < options.size(); ++option) {
       for (std::size_t state = 0; state < options[option].states.size(); ++state) {
         choices_[op] = {.option = static_cast<std::int32_t>(option),
@@ -138,17 +140,17 @@ class Oracle {
     choices_[op] = {.option = 0, .state = 0};
   }
 
-  [[nodiscard]] schedule::Part part(std::size_t op) {
-    const auto id = static_cast<std::int32_t>(op);
+  [[nodiscard]] schedule::Part part(OpId op) {
+    const auto id = op;
     return schedule::part(problem_, id, choices_[op], problem_.in_place(id, choices_));
   }
 
   /// Ops whose plans decide where what `op` reads lies.
-  [[nodiscard]] std::vector<std::size_t> makers(std::size_t op) const {
-    std::vector<std::size_t> result;
-    for (std::size_t maker = 0; maker < op; ++maker) {
-      const std::vector<std::int32_t>& readers = problem_.readers(static_cast<std::int32_t>(maker));
-      if (std::count(readers.begin(), readers.end(), static_cast<std::int32_t>(op)) > 0) {
+  [[nodiscard]] std::vector<OpId> makers(OpId op) const {
+    std::vector<OpId> result;
+    for (OpId maker{0}; maker < op; ++maker) {
+      const std::vector<OpId>& readers = problem_.readers(maker);
+      if (std::count(readers.begin(), readers.end(), op) > 0) {
         result.push_back(maker);
       }
     }
@@ -160,14 +162,14 @@ class Oracle {
     constexpr double kNever = std::numeric_limits<double>::infinity();
     least_execute_.assign(count_, kNever);
     least_load_.assign(count_, kNever);
-    for (std::size_t op = 0; op < count_; ++op) {
+    for (const OpId op : first_ids<OpId>(count_)) {
       for_each_pair(op, makers(op), 0);
     }
   }
 
-  void for_each_pair(std::size_t op, const std::vector<std::size_t>& makers, std::size_t at) {
+  void for_each_pair(OpId op, const std::vector<OpId>& makers, std::size_t at) {
     if (at < makers.size()) {
-      const auto& options = problem_.front(static_cast<std::int32_t>(makers[at])).options;
+      const auto& options = problem_.front(makers[at]).options;
       for (std::size_t option = 0; option < options.size(); ++option) {
         choices_[makers[at]].option = static_cast<std::int32_t>(option);
         for_each_pair(op, makers, at + 1);
@@ -184,24 +186,24 @@ class Oracle {
 
   /// The least end of a model whose ops before `op` are chosen: their executes end at `execute`,
   /// their preloads at `load`.
-  [[nodiscard]] double bound(std::size_t op, double execute, double load) const {
-    for (; op < count_; ++op) {
+  [[nodiscard]] double bound(OpId op, double execute, double load) const {
+    for (; op.index() < count_; ++op) {
       load += least_load_[op];
       execute = std::max(execute, least_load_[op] > 0.0 ? load : 0.0) + least_execute_[op];
     }
     return execute * kRoundDown;
   }
 
-  void choose(std::size_t op, double execute, double load) {
-    if (op == count_) {
+  void choose(OpId op, double execute, double load) {
+    if (op.index() == count_) {
       now_ = schedule::situation(problem_, choices_);
       forget_stores();
-      issue(now_.base, -1);
+      issue(now_.base, OpId::none);
       return;
     }
     for_each_choice(op, [&] {
       const schedule::Part here = part(op);
-      rests_[op] = problem_.option(static_cast<std::int32_t>(op), choices_[op]).footprint.rest;
+      rests_[op] = problem_.option(op, choices_[op]).footprint.rest;
       execute_[op] = here.work.alone().value;
       load_[op] = here.load.time.value;
       const double loaded = load + load_[op];
@@ -214,12 +216,11 @@ class Oracle {
   }
 
   /// Bytes of what ops up to `op` made and it or later ones read.
-  [[nodiscard]] Bytes at_rest(std::size_t op) const {
+  [[nodiscard]] Bytes at_rest(OpId op) const {
     Bytes sum{0};
     for (const Life& life : lives_) {
-      if (life.first <= static_cast<std::int32_t>(op) &&
-          static_cast<std::int32_t>(op) <= life.last) {
-        sum += rests_[static_cast<std::size_t>(life.first)];
+      if (life.first <= op && op <= life.last) {
+        sum += rests_[life.first];
       }
     }
     return sum;
@@ -229,19 +230,19 @@ class Oracle {
   /// buffers of the program tell.
   void forget_stores() {
     for (std::size_t i = 0; i < kept_.size(); ++i) {
-      for (std::int32_t k = kept_[i].first; k <= kept_[i].last; ++k) {
-        now_.base[static_cast<std::size_t>(k)] -= rests_[static_cast<std::size_t>(lives_[i].first)];
+      for (OpId k = kept_[i].first; k <= kept_[i].last; ++k) {
+        now_.base[k] -= rests_[lives_[i].first];
       }
     }
   }
 
   /// All that may come after the preloads in `order_`, with `used` bytes at each execute.
-  void issue(const std::vector<Bytes>& used, std::int32_t last_slot) {
+  void issue(const Table<OpId, Bytes>& used, OpId last_slot) {
     if (order_.size() == problem_.loaded().size()) {
       consider(used);
       return;
     }
-    for (const std::int32_t op : problem_.loaded()) {
+    for (const OpId op : problem_.loaded()) {
       const bool issued = std::count(order_.begin(), order_.end(), op) > 0;
       if (!issued && op >= last_slot) {
         issue_one(used, last_slot, op);
@@ -250,17 +251,17 @@ class Oracle {
   }
 
   /// All slots of the preload of `op`, the next in order, from its own execute on back.
-  void issue_one(const std::vector<Bytes>& used, std::int32_t last_slot, std::int32_t op) {
-    std::vector<Bytes> with(used);
+  void issue_one(const Table<OpId, Bytes>& used, OpId last_slot, OpId op) {
+    Table<OpId, Bytes> with(used);
     order_.push_back(op);
-    const std::int32_t first = std::max({last_slot, problem_.not_before(op), 0});
-    for (std::int32_t slot = op; slot >= first; --slot) {
-      Bytes& at = with[static_cast<std::size_t>(slot)];
-      at += now_.piece[static_cast<std::size_t>(op)];
+    const OpId first = std::max({last_slot, problem_.not_before(op), OpId{0}});
+    for (OpId slot = op; slot >= first; --slot) {
+      Bytes& at = with[slot];
+      at += now_.piece[op];
       if (at > room_) {
         break;
       }
-      slot_[static_cast<std::size_t>(op)] = slot;
+      slot_[op] = slot;
       ++looked_;
       if (looked_ < most_ && soonest(slot) < limit_) {
         issue(with, slot);
@@ -271,21 +272,21 @@ class Oracle {
 
   /// The end without contention, stores and waits of the HBM, if the preloads that are not in
   /// `order_` follow as soon as they may, in the order of their executes: none is sooner.
-  [[nodiscard]] double soonest(std::int32_t last_slot) {
+  [[nodiscard]] double soonest(OpId last_slot) {
     tail_ = order_;
-    for (const std::int32_t op : problem_.loaded()) {
+    for (const OpId op : problem_.loaded()) {
       if (std::find(order_.begin(), order_.end(), op) == order_.end()) {
         tail_.push_back(op);
-        slot_[static_cast<std::size_t>(op)] = last_slot;
+        slot_[op] = last_slot;
       }
     }
     double execute = 0.0;
     double load = first_latency();
     std::size_t next = 0;
-    for (std::size_t op = 0; op < count_; ++op) {
+    for (const OpId op : first_ids<OpId>(count_)) {
       for (; next < tail_.size(); ++next) {
-        const auto issued = static_cast<std::size_t>(tail_[next]);
-        if (slot_[issued] > static_cast<std::int32_t>(op)) {
+        const auto issued = tail_[next];
+        if (slot_[issued] > op) {
           break;
         }
         load = std::max(load, execute) + load_[issued];
@@ -296,16 +297,15 @@ class Oracle {
     return execute * kRoundDown;
   }
 
-  void consider(const std::vector<Bytes>& used) {
+  void consider(const Table<OpId, Bytes>& used) {
     if (*std::max_element(used.begin(), used.end()) > room_) {
       return;
     }
     schedule::Schedule schedule{.ops = choices_,
                                 .preload_order = order_,
-                                .issued_before = std::vector<std::int32_t>(count_, 0)};
-    for (const std::int32_t op : order_) {
-      for (auto k = static_cast<std::size_t>(slot_[static_cast<std::size_t>(op)]); k < count_;
-           ++k) {
+                                .issued_before = Table<OpId, std::int32_t>(count_, 0)};
+    for (const OpId op : order_) {
+      for (OpId k = slot_[op]; k.index() < count_; ++k) {
         ++schedule.issued_before[k];
       }
     }
@@ -326,18 +326,18 @@ class Oracle {
   std::size_t count_;
   std::vector<Life> lives_;
   std::vector<Life> kept_;  // as `lives_`: executes at which it only waits for its store
-  std::vector<double> least_execute_;
-  std::vector<double> least_load_;
+  Table<OpId, double> least_execute_;
+  Table<OpId, double> least_load_;
 
-  std::vector<schedule::Choice> choices_;
-  std::vector<double> execute_;  // of each op, alone
-  std::vector<double> load_;
-  std::vector<Bytes> rests_;
+  Table<OpId, schedule::Choice> choices_;
+  Table<OpId, double> execute_;  // of each op, alone
+  Table<OpId, double> load_;
+  Table<OpId, Bytes> rests_;
   schedule::Situation now_;
-  std::vector<std::int32_t> order_;
-  std::vector<std::int32_t> slot_;
-  std::vector<std::int32_t> tail_;  // `order_` and what may follow
-  std::vector<double> ready_;       // ends of preloads
+  std::vector<OpId> order_;
+  Table<OpId, OpId> slot_;
+  std::vector<OpId> tail_;     // `order_` and what may follow
+  Table<OpId, double> ready_;  // ends of preloads
   double limit_ = 0.0;
   std::int64_t looked_ = 0;
   std::int64_t most_ = 0;

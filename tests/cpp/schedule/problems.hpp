@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/schedule/problem/problem.hpp"
 #include "schedule/models.hpp"
 
@@ -18,13 +20,12 @@ inline schedule::Problem problem(const ir::Graph& graph, const chip::Chip& chip,
                                  const cost::Constraints& constraints = {},
                                  const schedule::LinkCounting& counting = {}) {
   std::vector<cost::Front> fronts;
-  std::vector<std::int32_t> front_of;
-  std::map<std::int32_t, std::int32_t> known;
-  for (const std::int32_t first : ir::equal_ops(graph)) {
+  Table<OpId, std::int32_t> front_of;
+  std::map<OpId, std::int32_t> known;
+  for (const OpId first : ir::equal_ops(graph)) {
     const auto [found, added] = known.emplace(first, static_cast<std::int32_t>(fronts.size()));
     if (added) {
-      fronts.push_back(
-          cost::front(graph, graph.ops[static_cast<std::size_t>(first)], chip, tiles, constraints));
+      fronts.push_back(cost::front(graph, graph.ops[first], chip, tiles, constraints));
     }
     front_of.push_back(found->second);
   }
@@ -49,7 +50,7 @@ inline cost::PreloadState made_state(std::int64_t bytes, double distribute, doub
 /// that of one weight.
 inline cost::PlanOption made_option(std::int64_t bytes, double compute,
                                     std::vector<cost::PreloadState> states,
-                                    std::int32_t weight = 1) {
+                                    TensorId weight = TensorId{1}) {
   cost::PlanOption option{};
   option.footprint.tensors = {weight};
   option.footprint.tensor = {{bytes}};

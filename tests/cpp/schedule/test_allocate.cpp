@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "elk/base/ids.hpp"
 #include "elk/base/random.hpp"
 #include "elk/schedule/timing/allocate.hpp"
 #include "schedule/problems.hpp"
@@ -22,7 +23,7 @@ class Allocate : public ::testing::Test {
   }
 
   static Bytes space(const Problem& problem, const Allocation& allocation) {
-    Bytes sum = problem.option(0, allocation.choice).footprint.space;
+    Bytes sum = problem.option(OpId{0}, allocation.choice).footprint.space;
     for (const Resident& resident : allocation.residents) {
       sum += problem.state(resident.op, resident.choice).space;
     }
@@ -43,9 +44,9 @@ std::vector<cost::PlanOption> two_plans() {
 
 TEST_F(Allocate, KeepsTheFastestWhereEverythingFits) {
   const Problem problem = this->problem(two_plans());
-  const Staircase stairs = staircase(problem.front(0), kAlone);
-  const Allocation found =
-      allocate(problem, stairs, {{.op = 1, .choice = {.option = 0, .state = 0}}}, {200}, kAlone);
+  const Staircase stairs = staircase(problem.front(OpId{0}), kAlone);
+  const Allocation found = allocate(
+      problem, stairs, {{.op = OpId{1}, .choice = {.option = 0, .state = 0}}}, {200}, kAlone);
   EXPECT_TRUE(found.fits);
   EXPECT_EQ(found.choice, (Choice{.option = 0, .state = 0}));
   EXPECT_EQ(found.residents.front().choice.state, 0);
@@ -54,21 +55,21 @@ TEST_F(Allocate, KeepsTheFastestWhereEverythingFits) {
 
 TEST_F(Allocate, TakesTheStepThatFreesMostBytesForEachSecond) {
   const Problem problem = this->problem(two_plans());
-  const Staircase stairs = staircase(problem.front(0), kAlone);
+  const Staircase stairs = staircase(problem.front(OpId{0}), kAlone);
   // 50 bytes for 5 s at the preload, 60 bytes for 10 s at the execute.
-  const Allocation first =
-      allocate(problem, stairs, {{.op = 1, .choice = {.option = 0, .state = 0}}}, {199}, kAlone);
+  const Allocation first = allocate(
+      problem, stairs, {{.op = OpId{1}, .choice = {.option = 0, .state = 0}}}, {199}, kAlone);
   EXPECT_TRUE(first.fits);
   EXPECT_EQ(first.choice.option, 0);
   EXPECT_EQ(first.residents.front().choice.state, 1);
   EXPECT_DOUBLE_EQ(first.added, 5.0);
   // Then 25 bytes for 1 s, and the execute last.
-  const Allocation second =
-      allocate(problem, stairs, {{.op = 1, .choice = {.option = 0, .state = 0}}}, {149}, kAlone);
+  const Allocation second = allocate(
+      problem, stairs, {{.op = OpId{1}, .choice = {.option = 0, .state = 0}}}, {149}, kAlone);
   EXPECT_EQ(second.choice.option, 0);
   EXPECT_EQ(second.residents.front().choice.state, 2);
-  const Allocation third =
-      allocate(problem, stairs, {{.op = 1, .choice = {.option = 0, .state = 0}}}, {124}, kAlone);
+  const Allocation third = allocate(
+      problem, stairs, {{.op = OpId{1}, .choice = {.option = 0, .state = 0}}}, {124}, kAlone);
   EXPECT_TRUE(third.fits);
   EXPECT_EQ(third.choice.option, 1);
 }
@@ -77,9 +78,9 @@ TEST_F(Allocate, TakesTheExecutesStepWhereThatIsCheaper) {
   auto plans = two_plans();
   plans[1].compute = {2.0};  // 60 bytes for 1 s
   const Problem problem = this->problem(std::move(plans));
-  const Staircase stairs = staircase(problem.front(0), kAlone);
-  const Allocation found =
-      allocate(problem, stairs, {{.op = 1, .choice = {.option = 0, .state = 0}}}, {199}, kAlone);
+  const Staircase stairs = staircase(problem.front(OpId{0}), kAlone);
+  const Allocation found = allocate(
+      problem, stairs, {{.op = OpId{1}, .choice = {.option = 0, .state = 0}}}, {199}, kAlone);
   EXPECT_TRUE(found.fits);
   EXPECT_EQ(found.choice.option, 1);
   EXPECT_EQ(found.residents.front().choice.state, 0);
@@ -88,13 +89,13 @@ TEST_F(Allocate, TakesTheExecutesStepWhereThatIsCheaper) {
 
 TEST_F(Allocate, SaysThatItDoesNotFit) {
   const Problem problem = this->problem(two_plans());
-  const Staircase stairs = staircase(problem.front(0), kAlone);
-  const Allocation found =
-      allocate(problem, stairs, {{.op = 1, .choice = {.option = 0, .state = 0}}}, {64}, kAlone);
+  const Staircase stairs = staircase(problem.front(OpId{0}), kAlone);
+  const Allocation found = allocate(
+      problem, stairs, {{.op = OpId{1}, .choice = {.option = 0, .state = 0}}}, {64}, kAlone);
   EXPECT_FALSE(found.fits);  // 40 and 25 are the least
-  EXPECT_TRUE(
-      allocate(problem, stairs, {{.op = 1, .choice = {.option = 0, .state = 0}}}, {65}, kAlone)
-          .fits);
+  EXPECT_TRUE(allocate(problem, stairs, {{.op = OpId{1}, .choice = {.option = 0, .state = 0}}},
+                       {65}, kAlone)
+                  .fits);
 }
 
 TEST_F(Allocate, NeverRaisesAStateAndNeverTakesAStepTooMany) {
@@ -112,11 +113,11 @@ TEST_F(Allocate, NeverRaisesAStateAndNeverTakesAStepTooMany) {
     options.push_back(test::made_option(bytes, 1.0 + random.uniform(), std::move(states)));
   }
   const Problem problem = this->problem(std::move(options));
-  const Staircase stairs = staircase(problem.front(0), kAlone);
+  const Staircase stairs = staircase(problem.front(OpId{0}), kAlone);
   int lowered = 0;
   for (int round = 0; round < 200; ++round) {
     std::vector<Resident> residents;
-    for (std::int32_t op = 1; op < 4; ++op) {
+    for (OpId op{1}; op < OpId{4}; ++op) {
       residents.push_back({.op = op,
                            .choice = {.option = static_cast<std::int32_t>(random.below(6)),
                                       .state = static_cast<std::int32_t>(random.below(4))}});

@@ -9,7 +9,9 @@
 #include <gtest/gtest.h>
 
 #include "elk/base/errors.hpp"
+#include "elk/base/ids.hpp"
 #include "elk/base/random.hpp"
+#include "elk/base/table.hpp"
 #include "elk/schedule/bound/bounds.hpp"
 #include "elk/schedule/policies/ideal.hpp"
 #include "elk/schedule/policies/search.hpp"
@@ -25,14 +27,14 @@ ir::Graph tiny_graph(Random& random) {
   const std::int64_t rows = test::one_of<std::int64_t, 3>(random, {1, 2, 4});
   const std::int64_t width = test::one_of<std::int64_t, 3>(random, {8, 12, 16});
   test::Net net;
-  std::int32_t x = net.tensor(ir::Home::Input, {rows, width});
+  TensorId x = net.tensor(ir::Home::Input, {rows, width});
   const std::int64_t kind = random.below(4);
   if (kind == 0) {
-    x = net.add(test::exp_of(rows, width), {x});
+    x = TensorId{net.add(test::exp_of(rows, width), {x})};
   } else if (kind == 1) {
-    x = net.add(test::bias_add(rows, width), {x});
+    x = TensorId{net.add(test::bias_add(rows, width), {x})};
   } else if (kind == 2) {
-    x = net.add(test::matmul(rows, width, width), {x});
+    x = TensorId{net.add(test::matmul(rows, width, width), {x})};
   }
   net.add(test::matmul(rows, width, width), {x}, ir::Home::Output);
   return net.done();
@@ -143,9 +145,8 @@ TEST(Bounds, HoldForEveryPolicyOnRandomModels) {
       ++models;
       EXPECT_LE(found.lower_bound, plan->times.total) << "round " << round << name(policy);
       double read = 0.0;
-      for (std::int32_t op = 0; op < problem.op_count(); ++op) {
-        read += static_cast<double>(
-            problem.state(op, plan->schedule.ops[static_cast<std::size_t>(op)]).hbm_bytes);
+      for (const OpId op : first_ids<OpId>(problem.op_count())) {
+        read += static_cast<double>(problem.state(op, plan->schedule.ops[op]).hbm_bytes);
       }
       EXPECT_LE(found.hbm.value, read / (chip.hbm->rate * static_cast<double>(chip.chips)));
     }
@@ -189,8 +190,7 @@ TEST(Bounds, HoldWithoutHbmWhereWeightsRestOnChip) {
 std::int64_t hbm_space(const Problem& problem, const cost::PlanOption& option) {
   std::int64_t sum = 0;
   for (std::size_t k = 0; k < option.footprint.tensors.size(); ++k) {
-    const auto& tensor =
-        problem.graph().tensors[static_cast<std::size_t>(option.footprint.tensors[k])];
+    const auto& tensor = problem.graph().tensors[option.footprint.tensors[k]];
     const bool stays = tensor.home == ir::Home::Weight || tensor.home == ir::Home::State;
     sum += stays ? option.footprint.tensor[k].value : 0;
   }
@@ -199,8 +199,8 @@ std::int64_t hbm_space(const Problem& problem, const cost::PlanOption& option) {
 
 /// Whether an execute of `op` is no less than some corner of its floor in time and in what its
 /// busiest core receives.
-bool keeps_above_its_floor(Problem& problem, std::int32_t op, const std::vector<Choice>& choices) {
-  const cost::PlanOption& option = problem.option(op, choices[static_cast<std::size_t>(op)]);
+bool keeps_above_its_floor(Problem& problem, OpId op, const Table<OpId, Choice>& choices) {
+  const cost::PlanOption& option = problem.option(op, choices[op]);
   const cost::Exchange gather = problem.in_place(op, choices).gather;
   const double time =
       gather.time.value + option.compute.value + option.shift.time.value + option.reduce.time.value;
@@ -214,9 +214,8 @@ bool keeps_above_its_floor(Problem& problem, std::int32_t op, const std::vector<
 
 /// Whether a plan that fits uses the ports no less than the floor says, where it is they that bind
 /// and exchanges do not hide.
-bool uses_ports_above_its_floor(Problem& problem, std::int32_t op,
-                                const std::vector<Choice>& choices) {
-  const cost::PlanOption& option = problem.option(op, choices[static_cast<std::size_t>(op)]);
+bool uses_ports_above_its_floor(Problem& problem, OpId op, const Table<OpId, Choice>& choices) {
+  const cost::PlanOption& option = problem.option(op, choices[op]);
   double idle = option.compute.value;
   std::int64_t carried = 0;
   for (const cost::Exchange& exchange :
@@ -239,16 +238,16 @@ bool uses_ports_above_its_floor(Problem& problem, std::int32_t op,
 int draw_choices(Problem& problem, Random& random, int draws) {
   int checked = 0;
   for (int draw = 0; draw < draws; ++draw) {
-    std::vector<Choice> choices;
-    for (std::int32_t op = 0; op < problem.op_count(); ++op) {
+    Table<OpId, Choice> choices;
+    for (const OpId op : first_ids<OpId>(problem.op_count())) {
       const auto options = static_cast<std::int64_t>(problem.front(op).options.size());
       choices.push_back({.option = static_cast<std::int32_t>(random.below(options)), .state = 0});
     }
-    for (std::int32_t op = 0; op < problem.op_count(); ++op) {
+    for (const OpId op : first_ids<OpId>(problem.op_count())) {
       EXPECT_TRUE(keeps_above_its_floor(problem, op, choices))
-          << problem.graph().ops[static_cast<std::size_t>(op)].name << " draw " << draw;
+          << problem.graph().ops[op].name << " draw " << draw;
       EXPECT_TRUE(uses_ports_above_its_floor(problem, op, choices))
-          << problem.graph().ops[static_cast<std::size_t>(op)].name << " draw " << draw;
+          << problem.graph().ops[op].name << " draw " << draw;
       ++checked;
     }
   }
@@ -272,8 +271,8 @@ TEST(Bounds, NoExecuteUndercutsItsFloorWhateverRestsWhere) {
       static_cast<void>(search(problem, {.policy = Policy::ElkDyn, .threads = 1}));
     } catch (const Infeasible&) {
     }
-    for (std::int32_t op = 0; round % 3 == 0 && op < problem.op_count(); ++op) {
-      std::vector<std::int64_t> factors;
+    for (OpId op{0}; round % 3 == 0 && op.value < problem.op_count(); ++op) {
+      Table<AxisId, std::int64_t> factors;
       test::add_cuts(problem, op, factors);
     }
     checked += draw_choices(problem, random, 60);
@@ -353,15 +352,14 @@ TEST(Bounds, CountCopiesThatMeetExchangesAtThePorts) {
   const Problem priced = test::problem(graph, chip, tiles);
   std::vector<cost::Front> fronts = priced.fronts();
   use_ports(fronts, {40e-9}, {150e-9});
-  std::vector<std::int32_t> front_of = priced.front_of();
+  Table<OpId, std::int32_t> front_of = priced.front_of();
   const auto copied = static_cast<std::int32_t>(fronts.size());
-  const std::vector<std::int32_t> loaded = priced.loaded();
+  const std::vector<OpId> loaded = priced.loaded();
   ASSERT_EQ(loaded.size(), 6);
-  fronts.push_back(
-      fronts[static_cast<std::size_t>(front_of[static_cast<std::size_t>(loaded.front())])]);
+  fronts.push_back(fronts[static_cast<std::size_t>(front_of[loaded.front()])]);
   fronts.back().floor.port_uses.front().loaded = {1250};
   for (std::size_t k = 0; k < 3; ++k) {
-    front_of[static_cast<std::size_t>(loaded[k])] = copied;
+    front_of[loaded[k]] = copied;
   }
   const Problem problem(graph, chip, tiles, fronts, front_of);
   EXPECT_NEAR(bounds(problem, {1.0}).lower_bound.value,

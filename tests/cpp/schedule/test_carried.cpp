@@ -7,6 +7,7 @@
 
 #include "elk/base/ids.hpp"
 #include "elk/base/random.hpp"
+#include "elk/base/table.hpp"
 #include "elk/partition/plan.hpp"
 #include "elk/schedule/improve/carried.hpp"
 #include "schedule/problems.hpp"
@@ -16,18 +17,18 @@ namespace {
 
 constexpr Seconds kLong{1.0};
 
-std::vector<Choice> fastest_of(const Problem& problem) {
-  std::vector<Choice> result;
-  for (std::int32_t op = 0; op < problem.op_count(); ++op) {
+Table<OpId, Choice> fastest_of(const Problem& problem) {
+  Table<OpId, Choice> result;
+  for (const OpId op : first_ids<OpId>(problem.op_count())) {
     result.push_back({.option = problem.front(op).fastest, .state = 0});
   }
   return result;
 }
 
 /// Bytes that all ops gather of what others made.
-std::int64_t gathered(Problem& problem, const std::vector<Choice>& choices) {
+std::int64_t gathered(Problem& problem, const Table<OpId, Choice>& choices) {
   std::int64_t sum = 0;
-  for (std::int32_t op = 0; op < problem.op_count(); ++op) {
+  for (const OpId op : first_ids<OpId>(problem.op_count())) {
     sum += problem.in_place(op, choices).gather.bytes.value;
   }
   return sum;
@@ -36,8 +37,8 @@ std::int64_t gathered(Problem& problem, const std::vector<Choice>& choices) {
 /// Row by row, so that one cut of the rows serves all ops.
 ir::Graph by_rows(std::int64_t rows, std::int64_t width) {
   test::Net net;
-  const std::int32_t x = net.tensor(ir::Home::Input, {rows, width});
-  std::int32_t y = net.add(test::exp_of(rows, width), {x});
+  const TensorId x = net.tensor(ir::Home::Input, {rows, width});
+  TensorId y = net.add(test::exp_of(rows, width), {x});
   y = net.add(test::matmul(rows, 2 * width, width), {y});
   y = net.add(test::exp_of(rows, 2 * width), {y});
   net.add(test::matmul(rows, width, 2 * width), {y}, ir::Home::Output);
@@ -50,12 +51,12 @@ TEST(Carried, CutsAModelAlikeWhereSizesAndCoresHaveNoCommonFactor) {
     const ir::Graph graph = by_rows(rows, 64);
     const chip::Chip chip = test::tight_chip(8, 1 << 18);
     Problem problem = test::problem(graph, chip, tiles);
-    const std::vector<std::vector<Choice>> found = carried(problem, fastest_of(problem), kLong);
+    const std::vector<Table<OpId, Choice>> found = carried(problem, fastest_of(problem), kLong);
     // The first op gathers the input, which lies on all cores: nothing else has to move.
     EXPECT_TRUE(std::any_of(found.begin(), found.end(), [&](const std::vector<Choice>& choices) {
       std::int64_t later = gathered(problem, choices);
-      later -= problem.in_place(0, choices).gather.bytes.value;
-      return later == 0 && problem.option(1, choices[1]).cores == rows;
+      later -= problem.in_place(OpId{0}, choices).gather.bytes.value;
+      return later == 0 && problem.option(OpId{1}, choices[1]).cores == rows;
     })) << rows;
   }
 }
@@ -77,12 +78,12 @@ TEST(Carried, GivesValidChoicesOfEveryOpOnRandomModels) {
     const ir::Graph graph = test::random_graph(random);
     const chip::Chip chip = test::random_chip(random);
     Problem problem = test::problem(graph, chip, tiles);
-    const std::vector<Choice> base = fastest_of(problem);
-    for (const std::vector<Choice>& choices : carried(problem, base, kLong)) {
+    const Table<OpId, Choice> base = fastest_of(problem);
+    for (const Table<OpId, Choice>& choices : carried(problem, base, kLong)) {
       ASSERT_EQ(choices.size(), base.size());
-      for (std::int32_t op = 0; op < problem.op_count(); ++op) {
-        const cost::PlanOption& option = problem.option(op, choices[subscript(op)]);
-        EXPECT_NO_THROW(partition::validate(graph, graph.ops[subscript(op)], option.plan, chip));
+      for (const OpId op : first_ids<OpId>(problem.op_count())) {
+        const cost::PlanOption& option = problem.option(op, choices[op]);
+        EXPECT_NO_THROW(partition::validate(graph, graph.ops[op], option.plan, chip));
       }
       ++all;
     }

@@ -12,6 +12,7 @@
 
 #include "base/rounds.hpp"
 #include "elk/base/errors.hpp"
+#include "elk/base/ids.hpp"
 #include "elk/base/random.hpp"
 #include "elk/schedule/policies/finals.hpp"
 #include "elk/schedule/policies/search.hpp"
@@ -32,7 +33,9 @@ std::vector<Seconds> by_chance(std::span<const program::Program* const> programs
     };
     for (const program::OpPlan& op : program->ops) {
       std::for_each(op.execute.factors.begin(), op.execute.factors.end(), mix);
-      std::for_each(op.execute.order.begin(), op.execute.order.end(), mix);
+      for (const AxisId axis : op.execute.order) {
+        mix(axis.value);
+      }
       std::for_each(op.divisor.begin(), op.divisor.end(), mix);
     }
     for (const program::Instruction& step : program->code) {

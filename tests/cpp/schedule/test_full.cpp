@@ -7,7 +7,9 @@
 
 #include <gtest/gtest.h>
 
+#include "elk/base/ids.hpp"
 #include "elk/base/random.hpp"
+#include "elk/base/table.hpp"
 #include "elk/schedule/improve/anneal.hpp"
 #include "elk/schedule/improve/sketch.hpp"
 #include "elk/schedule/policies/elk_full.hpp"
@@ -21,7 +23,7 @@ namespace {
 Proposal fastest_plans(const Problem& problem) {
   const Bytes room = chip::room(problem.chip());
   Proposal result{.choices = {}, .space = {.room = room, .preload_room = room, .not_before = {}}};
-  for (std::int32_t op = 0; op < problem.op_count(); ++op) {
+  for (const OpId op : first_ids<OpId>(problem.op_count())) {
     result.choices.push_back({.option = problem.front(op).fastest, .state = 0});
   }
   return result;
@@ -30,9 +32,9 @@ Proposal fastest_plans(const Problem& problem) {
 /// The forecast of a proposal on the whole model.
 std::optional<double> whole(Problem& problem, const Proposal& proposal) {
   const Situation now = situation(problem, proposal.choices);
-  std::vector<std::int32_t> earliest = proposal.space.not_before;
-  for (std::size_t op = 0; op < earliest.size(); ++op) {
-    earliest[op] = std::max(earliest[op], problem.not_before(static_cast<std::int32_t>(op)));
+  Table<OpId, OpId> earliest = proposal.space.not_before;
+  for (const OpId op : earliest.ids()) {
+    earliest[op] = std::max(earliest[op], problem.not_before(op));
   }
   const Issue issue =
       issue_in_order(now.base, now.piece, proposal.order, earliest, proposal.space.room);
@@ -126,16 +128,15 @@ TEST(Alike, GroupsPlacesOfEqualSurroundings) {
   const Alike found = alike(problem, places);
   std::size_t grouped = 0;
   for (std::size_t group = 0; group < found.groups.size(); ++group) {
-    for (const std::int32_t place : found.groups[group]) {
-      EXPECT_EQ(found.of[static_cast<std::size_t>(place)], static_cast<std::int32_t>(group));
+    for (const OpId place : found.groups[group]) {
+      EXPECT_EQ(found.of[place], static_cast<std::int32_t>(group));
       EXPECT_EQ(&problem.front(place), &problem.front(found.groups[group].front()));
       ++grouped;
     }
   }
   EXPECT_EQ(grouped, places.all().size());
-  for (std::int32_t place = places.begin(); place < places.begin() + period; ++place) {
-    EXPECT_EQ(found.of[static_cast<std::size_t>(place)],
-              found.of[static_cast<std::size_t>(place + period)]);
+  for (OpId place = places.begin(); place < places.begin() + period; ++place) {
+    EXPECT_EQ(found.of[place], found.of[id_at<OpId>(place.value + period)]);
   }
 }
 
@@ -150,8 +151,8 @@ TEST(Sketch, FollowsChanges) {
     Sketch sketch(problem, fastest_plans(problem));
     const Arrangement usual = in_order(sketch.places());
     for (int change = 0; change < 20; ++change) {
-      const std::vector<std::int32_t>& all = sketch.places().all();
-      const std::int32_t place =
+      const std::vector<OpId>& all = sketch.places().all();
+      const OpId place =
           all[static_cast<std::size_t>(random.below(static_cast<std::int64_t>(all.size())))];
       const auto options = static_cast<std::int64_t>(problem.front(place).options.size());
       sketch.set(place, {.option = static_cast<std::int32_t>(random.below(options)), .state = 0});

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "elk/base/ids.hpp"
 #include "elk/chip/chip.hpp"
 #include "elk/cost/front/front.hpp"
 #include "elk/cost/option.hpp"
@@ -43,7 +44,7 @@ TEST(Deliveries, TakeAsLongAsOnTheBusiestChip) {
     return option.states.front();
   };
   const double link = chip.interconnect.link_rate;
-  ASSERT_EQ(price(5).divisor[1], 1);
+  ASSERT_EQ(price(5).divisor[OperandId{1}], 1);
   EXPECT_DOUBLE_EQ(price(3).time.value, 64 / link);
   EXPECT_DOUBLE_EQ(price(5).time.value, 2 * 64 / link);
 }

@@ -1,11 +1,10 @@
 #include <algorithm>
-#include <cstdint>
-#include <vector>
 
 #include <gtest/gtest.h>
 
 #include "elk/base/ids.hpp"
 #include "elk/base/random.hpp"
+#include "elk/base/table.hpp"
 #include "elk/schedule/bound/bounds.hpp"
 #include "elk/schedule/bound/hosting.hpp"
 #include "elk/schedule/bound/hosting_bound.hpp"
@@ -100,12 +99,12 @@ chip::Chip few_ports(Random& random) {
 }
 
 /// Bytes of the weights that each op reads.
-std::vector<double> read_by(const Problem& problem) {
-  std::vector<double> result;
+Table<OpId, double> read_by(const Problem& problem) {
+  Table<OpId, double> result;
   for (const ir::Op& op : problem.graph().ops) {
     double bytes = 0.0;
     for (const ir::Operand& operand : op.operands) {
-      const ir::Tensor& tensor = problem.graph().tensors[subscript(operand.tensor)];
+      const ir::Tensor& tensor = problem.graph().tensors[operand.tensor];
       bytes += tensor.home == ir::Home::Weight ? static_cast<double>(ir::bytes(tensor).value) : 0.0;
     }
     result.push_back(bytes);

@@ -6,7 +6,9 @@
 
 #include <gtest/gtest.h>
 
+#include "elk/base/ids.hpp"
 #include "elk/base/random.hpp"
+#include "elk/base/table.hpp"
 #include "elk/schedule/policies/ideal.hpp"
 #include "elk/schedule/timing/ideal_times.hpp"
 #include "schedule/problems.hpp"
@@ -22,15 +24,15 @@ class IdealOfChain : public ::testing::Test {
   /// `space` of each preload and seconds that fetching from peers takes.
   Problem problem(std::int64_t space, double distribute) {
     std::vector<cost::Front> fronts;
-    std::vector<std::int32_t> front_of;
-    for (std::size_t op = 0; op < graph_.ops.size(); ++op) {
+    Table<OpId, std::int32_t> front_of;
+    for (const OpId op : graph_.ops.ids()) {
       const partition::ExecutePlan whole{
-          .factors = std::vector<std::int64_t>(graph_.ops[op].axes.size(), 1),
-          .temporal = std::vector<std::vector<std::int64_t>>(graph_.ops[op].operands.size()),
-          .pace = std::vector<std::int64_t>(graph_.ops[op].axes.size(), 0),
+          .factors = Table<AxisId, std::int64_t>(graph_.ops[op].axes.size(), 1),
+          .temporal = Table<OperandId, Table<DimId, std::int64_t>>(graph_.ops[op].operands.size()),
+          .pace = Table<AxisId, std::int64_t>(graph_.ops[op].axes.size(), 0),
           .order = {},
           .loops = {},
-          .mesh_dims = std::vector<std::int32_t>(graph_.ops[op].axes.size(), -1)};
+          .mesh_dims = Table<AxisId, std::int32_t>(graph_.ops[op].axes.size(), -1)};
       cost::PlanOption option = cost::price(graph_, graph_.ops[op], whole, chip_, tiles_);
       option.compute = {1.5 * kLoad};
       for (cost::PreloadState& state : option.states) {
@@ -41,7 +43,7 @@ class IdealOfChain : public ::testing::Test {
           state.distribute.time = {distribute};
         }
       }
-      front_of.push_back(static_cast<std::int32_t>(op));
+      front_of.push_back(static_cast<std::int32_t>(op.value));
       fronts.push_back(test::made_front({std::move(option)}));
     }
     return {graph_, chip_, tiles_, std::move(fronts), std::move(front_of)};
@@ -55,25 +57,25 @@ class IdealOfChain : public ::testing::Test {
 TEST_F(IdealOfChain, RunsPreloadsOneAfterAnotherWhileTheyFit) {
   Problem problem = this->problem(250, 0.0);
   const cost::TimelineResult times = fastest_alone(problem).times;
-  for (std::size_t op = 1; op < 4; ++op) {
+  for (OpId op{1}; op < OpId{4}; ++op) {
     EXPECT_EQ(times.preloads[op].begin, times.preloads[op - 1].end);
   }
-  EXPECT_EQ(times.preloads[0].begin, Seconds{0.0});
-  EXPECT_DOUBLE_EQ(times.preloads[3].end.value, 4.0 * kLoad);
+  EXPECT_EQ(times.preloads[OpId{0}].begin, Seconds{0.0});
+  EXPECT_DOUBLE_EQ(times.preloads[OpId{3}].end.value, 4.0 * kLoad);
 }
 
 TEST_F(IdealOfChain, RunsPreloadsAheadOnlyAsFarAsTheSecondSramHolds) {
   Problem problem = this->problem(400, 0.0);  // two of them fit
   const cost::TimelineResult times = fastest_alone(problem).times;
-  EXPECT_EQ(times.preloads[1].begin, times.preloads[0].end);
-  EXPECT_EQ(times.preloads[2].begin, times.executes[0].end);
-  EXPECT_EQ(times.preloads[3].begin, times.executes[1].end);
+  EXPECT_EQ(times.preloads[OpId{1}].begin, times.preloads[OpId{0}].end);
+  EXPECT_EQ(times.preloads[OpId{2}].begin, times.executes[OpId{0}].end);
+  EXPECT_EQ(times.preloads[OpId{3}].begin, times.executes[OpId{1}].end);
 }
 
 TEST_F(IdealOfChain, HasTheWholeSramForPreloadsWhateverExecutesTake) {
   Problem problem = this->problem(1000, 0.0);  // as much as the whole SRAM
   const cost::TimelineResult times = fastest_alone(problem).times;
-  for (std::size_t op = 1; op < 4; ++op) {
+  for (OpId op{1}; op < OpId{4}; ++op) {
     EXPECT_EQ(times.preloads[op].begin, times.executes[op - 1].end);
   }
 }
@@ -98,10 +100,11 @@ TEST_F(IdealOfChain, PaysForGatheringActivations) {
 TEST_F(IdealOfChain, WaitsForTheHbmOnlyWhereItWasIdle) {
   chip_.hbm->latency = {kLoad / 4.0};
   Problem roomy = this->problem(250, 0.0);
-  EXPECT_DOUBLE_EQ(fastest_alone(roomy).times.preloads[3].end.value, 4.25 * kLoad);
+  EXPECT_DOUBLE_EQ(fastest_alone(roomy).times.preloads[OpId{3}].end.value, 4.25 * kLoad);
   Problem tight = this->problem(1000, 0.0);
   const cost::TimelineResult times = fastest_alone(tight).times;
-  EXPECT_NEAR((times.preloads[3].end - times.preloads[3].begin).value, 1.25 * kLoad, 1e-9 * kLoad);
+  EXPECT_NEAR((times.preloads[OpId{3}].end - times.preloads[OpId{3}].begin).value, 1.25 * kLoad,
+              1e-9 * kLoad);
 }
 
 TEST(Ideal, TakesTheFastestPlanAndTheSmallestPreload) {
@@ -111,8 +114,8 @@ TEST(Ideal, TakesTheFastestPlanAndTheSmallestPreload) {
   Problem problem = test::problem(graph, chip, tiles);
   const Ideal found = fastest_alone(problem);
   int shared = 0;
-  for (std::int32_t op = 0; op < problem.op_count(); ++op) {
-    const Choice& choice = found.schedule.ops[static_cast<std::size_t>(op)];
+  for (const OpId op : first_ids<OpId>(problem.op_count())) {
+    const Choice& choice = found.schedule.ops[op];
     EXPECT_EQ(choice.option, problem.front(op).fastest);
     for (const cost::PreloadState& state : problem.option(op, choice).states) {
       EXPECT_LE(problem.state(op, choice).space, state.space);
@@ -126,9 +129,9 @@ TEST(Ideal, TakesTheFastestPlanAndTheSmallestPreload) {
 }
 
 /// Any plan of each op in any of its states.
-std::vector<Choice> any_choices(const Problem& problem, Random& random) {
-  std::vector<Choice> result;
-  for (std::int32_t op = 0; op < problem.op_count(); ++op) {
+Table<OpId, Choice> any_choices(const Problem& problem, Random& random) {
+  Table<OpId, Choice> result;
+  for (const OpId op : first_ids<OpId>(problem.op_count())) {
     const auto& options = problem.front(op).options;
     const auto option = random.below(static_cast<std::int64_t>(options.size()));
     const auto& states = options[static_cast<std::size_t>(option)].states;
@@ -140,9 +143,9 @@ std::vector<Choice> any_choices(const Problem& problem, Random& random) {
 }
 
 /// Seconds of choices under the ideal's rules.
-Seconds ideally(Problem& problem, std::vector<Choice> choices) {
-  for (std::int32_t op = 0; op < problem.op_count(); ++op) {
-    Choice& choice = choices[static_cast<std::size_t>(op)];
+Seconds ideally(Problem& problem, Table<OpId, Choice> choices) {
+  for (const OpId op : first_ids<OpId>(problem.op_count())) {
+    Choice& choice = choices[op];
     choice = least_preloaded(problem, op, choice);
   }
   return ideal_times(problem, situation(problem, choices, Rules::Ideal)).total;
@@ -159,7 +162,7 @@ TEST(Ideal, TakesTheBestOfWhatItIsGivenAndSearchesOn) {
     chip.core.sram = {1 << 20};
     Problem problem = test::problem(graph, chip, tiles);
     const Ideal alone = fastest_alone(problem);
-    std::vector<std::vector<Choice>> found;
+    std::vector<Table<OpId, Choice>> found;
     Seconds least = alone.times.total;
     for (int i = 0; i < 60; ++i) {
       found.push_back(any_choices(problem, random));
@@ -171,8 +174,8 @@ TEST(Ideal, TakesTheBestOfWhatItIsGivenAndSearchesOn) {
     const Ideal further = ideal(problem, alone, found, {.most = 1'000'000});
     EXPECT_LE(further.times.total, least);
     EXPECT_EQ(ideally(problem, further.schedule.ops), further.times.total);
-    for (std::int32_t op = 0; op < problem.op_count(); ++op) {
-      EXPECT_TRUE(fits_ideally(problem, op, further.schedule.ops[static_cast<std::size_t>(op)]));
+    for (const OpId op : first_ids<OpId>(problem.op_count())) {
+      EXPECT_TRUE(fits_ideally(problem, op, further.schedule.ops[op]));
     }
     taken += least < alone.times.total ? 1 : 0;
     shorter += further.times.total < least ? 1 : 0;
@@ -197,15 +200,15 @@ TEST(Ideal, IsTheSameOnAnyNumberOfThreads) {
 
 TEST(Ideal, HoldsAnIndirectOperandBackUntilItsIndexIsMade) {
   test::Net net;
-  const std::int32_t x = net.tensor(ir::Home::Input, {8, 16});
-  const std::int32_t index = net.add(test::row_sum(8, 16), {x});
+  const TensorId x = net.tensor(ir::Home::Input, {8, 16});
+  const TensorId index = net.add(test::row_sum(8, 16), {x});
   net.add(test::embedding(8, 64, 16), {index}, ir::Home::Output);
   const ir::Graph graph = net.done();
   const chip::Chip chip = test::tight_chip(16, 65536);
   const tile::TileModel tiles = test::analytic();
   Problem problem = test::problem(graph, chip, tiles);
   const Ideal found = fastest_alone(problem);
-  EXPECT_EQ(found.times.preloads[1].begin, found.times.executes[0].end);
+  EXPECT_EQ(found.times.preloads[OpId{1}].begin, found.times.executes[OpId{0}].end);
   EXPECT_EQ(found.schedule.issued_before, (std::vector<std::int32_t>{0, 1}));
 }
 

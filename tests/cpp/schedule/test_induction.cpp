@@ -6,7 +6,9 @@
 
 #include <gtest/gtest.h>
 
+#include "elk/base/ids.hpp"
 #include "elk/base/random.hpp"
+#include "elk/base/table.hpp"
 #include "elk/schedule/policies/induction.hpp"
 #include "schedule/problems.hpp"
 
@@ -27,7 +29,7 @@ std::int32_t expect_copies_equal_solutions(ir::Graph graph, const chip::Chip& ch
   const Induced solved = induce_on(graph, chip);
   EXPECT_EQ(solved.solved_layers, 0);
   EXPECT_EQ(copied.choices.size(), solved.choices.size());
-  for (std::size_t op = 0; op < solved.choices.size(); ++op) {
+  for (const OpId op : solved.choices.ids()) {
     EXPECT_EQ(copied.choices[op], solved.choices[op])
         << "op " << op << " of " << solved.choices.size() << ", " << chip::room(chip).value
         << " bytes";
@@ -105,12 +107,12 @@ TEST(Induction, CopiesLayersWhoseStatesAreLoweredFromAfar) {
   flat.repeat.reset();
   const chip::Chip chip = test::prompt_chip(1 << 20);
   const tile::TileModel tiles = test::analytic();
-  std::vector<std::int32_t> front_of;
-  for (std::size_t op = 0; op < graph.ops.size(); ++op) {
-    front_of.push_back(op % 2 == 0 && op + 1 < graph.ops.size() ? 0 : 1);
+  Table<OpId, std::int32_t> front_of;
+  for (const OpId op : graph.ops.ids()) {
+    front_of.push_back(op.index() % 2 == 0 && (op + 1).index() < graph.ops.size() ? 0 : 1);
   }
   const cost::Front bent =
-      test::made_front({test::made_option(0, 0.5, {test::made_state(0, 0.0, 0.0)}, 2)});
+      test::made_front({test::made_option(0, 0.5, {test::made_state(0, 0.0, 0.0)}, TensorId{2})});
   Random random{61};
   int copied = 0;
   for (int round = 0; round < 150; ++round) {
@@ -158,10 +160,10 @@ class InductionOfTwo : public ::testing::Test {
     const cost::Front first =
         test::made_front({test::made_option(100, 1.0, {test::made_state(100, 0.0, 1.0)}),
                           test::made_option(40, 1.0 + slower, {test::made_state(40, 0.0, 1.0)})});
-    const cost::Front second =
-        test::made_front({test::made_option(60, 1.0, {test::made_state(60, 0.0, load)}, 3)});
+    const cost::Front second = test::made_front(
+        {test::made_option(60, 1.0, {test::made_state(60, 0.0, load)}, TensorId{3})});
     const cost::Front last =
-        test::made_front({test::made_option(0, 1.0, {test::made_state(0, 0.0, 0.0)}, 2)});
+        test::made_front({test::made_option(0, 1.0, {test::made_state(0, 0.0, 0.0)}, TensorId{2})});
     const Problem problem(graph_, chip_, tiles_, {first, second, last}, {0, 1, 2});
     return induce(problem, {.share = 0.0, .drag = 0.0}, {140}).choices.front().option;
   }
@@ -184,16 +186,17 @@ TEST_F(InductionOfTwo, SlowsTheExecuteWhereThatIsCheaperThanALatePreload) {
 /// Three loaded ops; the last one waits through the executes of the others.
 class InductionOfThree : public ::testing::Test {
  protected:
-  std::vector<Choice> choices(std::int64_t first, std::int64_t second) {
-    const auto alone = [](std::int64_t bytes, std::int32_t weight) {
+  Table<OpId, Choice> choices(std::int64_t first, std::int64_t second) {
+    const auto alone = [](std::int64_t bytes, TensorId weight) {
       return test::made_front(
           {test::made_option(bytes, 10.0, {test::made_state(10, 0.0, 1.0)}, weight)});
     };
     const cost::Front waits = test::made_front({test::made_option(
-        80, 10.0, {test::made_state(80, 0.0, 9.5), test::made_state(40, 1.0, 9.5)}, 5)});
+        80, 10.0, {test::made_state(80, 0.0, 9.5), test::made_state(40, 1.0, 9.5)}, TensorId{5})});
     const cost::Front last =
-        test::made_front({test::made_option(0, 1.0, {test::made_state(0, 0.0, 0.0)}, 2)});
-    const Problem problem(graph_, chip_, tiles_, {alone(first, 1), alone(second, 3), waits, last},
+        test::made_front({test::made_option(0, 1.0, {test::made_state(0, 0.0, 0.0)}, TensorId{2})});
+    const Problem problem(graph_, chip_, tiles_,
+                          {alone(first, TensorId{1}), alone(second, TensorId{3}), waits, last},
                           {0, 1, 2, 3});
     return induce(problem, {.share = 0.0, .drag = 0.0}, {200}).choices;
   }
@@ -204,13 +207,13 @@ class InductionOfThree : public ::testing::Test {
 };
 
 TEST_F(InductionOfThree, LowersAStateOnlyWhereItMust) {
-  EXPECT_EQ(choices(50, 50)[2].state, 0);
-  EXPECT_EQ(choices(50, 150)[2].state, 1);
+  EXPECT_EQ(choices(50, 50)[OpId{2}].state, 0);
+  EXPECT_EQ(choices(50, 150)[OpId{2}].state, 1);
 }
 
 TEST_F(InductionOfThree, KeepsALoweredStateLowered) {
   // The execute of op 1 leaves 50 bytes; that of op 0 would leave room for all 80.
-  EXPECT_EQ(choices(10, 150)[2].state, 1);
+  EXPECT_EQ(choices(10, 150)[OpId{2}].state, 1);
 }
 
 }  // namespace

@@ -13,7 +13,9 @@
 
 #include "base/rounds.hpp"
 #include "elk/base/errors.hpp"
+#include "elk/base/ids.hpp"
 #include "elk/base/random.hpp"
+#include "elk/base/table.hpp"
 #include "elk/schedule/bound/bounds.hpp"
 #include "elk/schedule/policies/ideal.hpp"
 #include "elk/schedule/policies/search.hpp"
@@ -34,25 +36,25 @@ ir::Graph oracle_graph(Random& random) {
   const std::int64_t ops = 3 + random.below(4);
   test::Net net;
   std::int64_t width = test::one_of(random, widths);
-  std::int32_t x = net.tensor(ir::Home::Input, {rows, width});
-  std::int32_t kept = x;
+  TensorId x = net.tensor(ir::Home::Input, {rows, width});
+  TensorId kept = x;
   std::int64_t kept_width = width;
   for (std::int64_t op = 0; op + 1 < ops; ++op) {
     const std::int64_t kind = random.below(8);
     if (kind < 5) {
       const std::int64_t wide = test::one_of(random, widths);
-      x = net.add(test::matmul(rows, wide, width), {x});
+      x = TensorId{net.add(test::matmul(rows, wide, width), {x})};
       width = wide;
       if (kind == 0) {
         net.store(x);
       }
     } else if (kind == 5) {
-      x = net.add(test::bias_add(rows, width), {x});
+      x = TensorId{net.add(test::bias_add(rows, width), {x})};
     } else if (width == kept_width) {
-      x = net.add(test::add_of(rows, width), {x, kept});
+      x = TensorId{net.add(test::add_of(rows, width), {x, kept})};
       kept = x;
     } else {
-      x = net.add(test::exp_of(rows, width), {x});
+      x = TensorId{net.add(test::exp_of(rows, width), {x})};
     }
   }
   net.add(test::matmul(rows, test::one_of(random, widths), width), {x}, ir::Home::Output);
@@ -90,7 +92,7 @@ struct Instance {
   chip::Chip chip;
   tile::TileModel tiles;
   std::vector<cost::Front> fronts;
-  std::vector<std::int32_t> front_of;
+  Table<OpId, std::int32_t> front_of;
 
   explicit Instance(std::uint64_t seed) : Instance(Random{seed}) {}
 
@@ -210,10 +212,10 @@ class PlainTrial {
 
  private:
   void choose() {
-    const auto op = static_cast<std::int32_t>(choices_.size());
-    if (op == problem_.op_count()) {
+    const auto op = id_at<OpId>(choices_.size());
+    if (op.value == problem_.op_count()) {
       now_ = situation(problem_, choices_);
-      issue(std::vector<std::int32_t>(choices_.size(), 0), 0);
+      issue(std::vector<std::int32_t>(choices_.size(), 0), OpId{0});
       return;
     }
     const auto& options = problem_.front(op).options;
@@ -227,19 +229,19 @@ class PlainTrial {
     }
   }
 
-  void issue(const std::vector<std::int32_t>& before, std::int32_t first) {
+  void issue(const std::vector<std::int32_t>& before, OpId first) {
     if (order_.size() == problem_.loaded().size()) {
       run(before);
     }
-    for (const std::int32_t op : problem_.loaded()) {
+    for (const OpId op : problem_.loaded()) {
       if (std::find(order_.begin(), order_.end(), op) != order_.end()) {
         continue;
       }
       order_.push_back(op);
-      for (std::int32_t slot = first; slot <= op; ++slot) {
+      for (OpId slot = first; slot <= op; ++slot) {
         std::vector<std::int32_t> with(before);
-        for (auto k = static_cast<std::size_t>(slot); k < with.size(); ++k) {
-          ++with[k];
+        for (auto k = slot; k.index() < with.size(); ++k) {
+          ++with[k.index()];
         }
         issue(with, slot);
       }
@@ -257,8 +259,8 @@ class PlainTrial {
 
   Problem& problem_;
   Bytes room_;
-  std::vector<Choice> choices_;
-  std::vector<std::int32_t> order_;
+  Table<OpId, Choice> choices_;
+  std::vector<OpId> order_;
   Situation now_;
   double least_ = std::numeric_limits<double>::infinity();
 };
@@ -268,7 +270,7 @@ TEST(Oracle, AgreesWithTrialWithoutShortcuts) {
   for_each_instance(2000, test::rounds(150), [&](std::uint64_t seed, const Instance& instance) {
     Problem problem = instance.problem();
     std::int64_t choices = 1;
-    for (std::int32_t op = 0; op < problem.op_count(); ++op) {
+    for (const OpId op : first_ids<OpId>(problem.op_count())) {
       std::int64_t own = 0;
       for (const cost::PlanOption& option : problem.front(op).options) {
         own += static_cast<std::int64_t>(option.states.size());

@@ -7,7 +7,9 @@
 
 #include <gtest/gtest.h>
 
+#include "elk/base/ids.hpp"
 #include "elk/base/random.hpp"
+#include "elk/base/table.hpp"
 #include "elk/schedule/improve/orders.hpp"
 #include "elk/schedule/timing/evaluate.hpp"
 #include "schedule/problems.hpp"
@@ -15,7 +17,9 @@
 namespace elk::schedule {
 namespace {
 
-using Order = std::vector<std::int32_t>;
+using Order = std::vector<std::int32_t>;  // numbers of what is heavy
+using Slots = Table<OpId, OpId>;
+using Counts = Table<OpId, std::int32_t>;
 
 /// Whether, at every execute, what was preloaded before it and executes later fits beside it.
 bool is_valid(const Order& order, const std::vector<Heavy>& heavy) {
@@ -87,15 +91,17 @@ TEST(Orders, BeginWithTheOrderOfTheExecutes) {
 }
 
 TEST(Orders, AreAsFarApartAsTheirEntriesMoved) {
-  EXPECT_DOUBLE_EQ(edit_distance({4, 7, 9}, {4, 7, 9}), 0.0);
-  EXPECT_DOUBLE_EQ(edit_distance({4, 7, 9, 12}, {7, 4, 9, 12}), 0.5);
+  EXPECT_DOUBLE_EQ(edit_distance({OpId{4}, OpId{7}, OpId{9}}, {OpId{4}, OpId{7}, OpId{9}}), 0.0);
+  EXPECT_DOUBLE_EQ(
+      edit_distance({OpId{4}, OpId{7}, OpId{9}, OpId{12}}, {OpId{7}, OpId{4}, OpId{9}, OpId{12}}),
+      0.5);
   EXPECT_DOUBLE_EQ(edit_distance({}, {}), 0.0);
 }
 
 Issue issue_usual(const Situation& now, Bytes room) {
-  Order order(now.base.size());
-  std::iota(order.begin(), order.end(), 0);
-  return issue_in_order(now.base, now.piece, order, Order(order.size(), 0), room);
+  std::vector<OpId> order(now.base.size());
+  std::iota(order.begin(), order.end(), OpId{0});
+  return issue_in_order(now.base, now.piece, order, Slots(order.size(), OpId{0}), room);
 }
 
 /// In the order of executes the rule for any order gives what the quick one does.
@@ -106,21 +112,21 @@ TEST(IssueInOrder, EqualsIssueEarlyInTheOrderOfExecutes) {
   const Problem problem(
       graph, chip, tiles,
       {test::made_front({test::made_option(100, 1.0, {test::made_state(100, 0.0, 1.0)})})},
-      std::vector<std::int32_t>(graph.ops.size(), 0));
+      Table<OpId, std::int32_t>(graph.ops.size(), 0));
   Random random{7};
   int fits = 0;
   for (int round = 0; round < 300; ++round) {
     Situation now{.works = {}, .loads = {}, .base = {}, .piece = {}, .rest = {}};
-    for (std::size_t i = 0; i < graph.ops.size(); ++i) {
-      const bool loaded = problem.is_loaded(static_cast<std::int32_t>(i));
+    for (const OpId i : graph.ops.ids()) {
+      const bool loaded = problem.is_loaded(i);
       now.base.push_back({random.below(60)});
       now.piece.push_back({loaded ? random.below(50) : 0});
     }
     const Bytes room{80 + random.below(60)};
     const Issue quick = issue_early(problem, now, problem.loaded(),
                                     {.room = room, .preload_room = room, .not_before = {}});
-    const Issue any =
-        issue_in_order(now.base, now.piece, problem.loaded(), Order(graph.ops.size(), 0), room);
+    const Issue any = issue_in_order(now.base, now.piece, problem.loaded(),
+                                     Slots(graph.ops.size(), OpId{0}), room);
     ASSERT_EQ(quick.shortage.has_value(), any.shortage.has_value());
     if (!quick.shortage) {
       EXPECT_EQ(quick.issued_before, any.issued_before);
@@ -132,24 +138,25 @@ TEST(IssueInOrder, EqualsIssueEarlyInTheOrderOfExecutes) {
 
 /// Op 2's preload comes first: it lies beside op 0 and op 1, each with its own piece.
 TEST(IssueInOrder, LeavesRoomForPreloadsThatComeLaterAndExecuteEarlier) {
-  const std::vector<Bytes> base{{10}, {10}, {10}};
-  const std::vector<Bytes> piece{{30}, {30}, {40}};
-  const Order order{2, 0, 1};
-  const Issue fits = issue_in_order(base, piece, order, Order(3, 0), {110});
+  const Table<OpId, Bytes> base{{10}, {10}, {10}};
+  const Table<OpId, Bytes> piece{{30}, {30}, {40}};
+  const std::vector<OpId> order{OpId{2}, OpId{0}, OpId{1}};
+  const Issue fits = issue_in_order(base, piece, order, Slots(3, OpId{0}), {110});
   ASSERT_FALSE(fits.shortage);
-  EXPECT_EQ(fits.issued_before, (Order{3, 3, 3}));  // 10 + 30 + 30 + 40 before the first execute.
-  const Issue tight = issue_in_order(base, piece, order, Order(3, 0), {80});
+  EXPECT_EQ(fits.issued_before, (Counts{3, 3, 3}));  // 10 + 30 + 30 + 40 before the first execute.
+  const Issue tight = issue_in_order(base, piece, order, Slots(3, OpId{0}), {80});
   ASSERT_FALSE(tight.shortage);
-  EXPECT_EQ(tight.issued_before, (Order{2, 3, 3}));  // Op 1's waits until op 0 has gone.
-  EXPECT_TRUE(issue_in_order(base, piece, order, Order(3, 0), {79}).shortage);
+  EXPECT_EQ(tight.issued_before, (Counts{2, 3, 3}));  // Op 1's waits until op 0 has gone.
+  EXPECT_TRUE(issue_in_order(base, piece, order, Slots(3, OpId{0}), {79}).shortage);
 }
 
 TEST(IssueInOrder, KeepsFirstSlots) {
   Situation now{.works = {}, .loads = {}, .base = {{0}, {0}, {0}, {0}}, .piece = {}, .rest = {}};
   now.piece = {{1}, {1}, {1}, {1}};
-  EXPECT_EQ(issue_usual(now, {10}).issued_before, (Order{4, 4, 4, 4}));
-  const Issue late = issue_in_order(now.base, now.piece, {0, 1, 2, 3}, {0, 0, 1, 3}, {10});
-  EXPECT_EQ(late.issued_before, (Order{2, 3, 3, 4}));
+  EXPECT_EQ(issue_usual(now, {10}).issued_before, (Counts{4, 4, 4, 4}));
+  const Issue late = issue_in_order(now.base, now.piece, {OpId{0}, OpId{1}, OpId{2}, OpId{3}},
+                                    {OpId{0}, OpId{0}, OpId{1}, OpId{3}}, {10});
+  EXPECT_EQ(late.issued_before, (Counts{2, 3, 3, 4}));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "elk/base/ids.hpp"
 #include "elk/base/random.hpp"
+#include "elk/base/table.hpp"
 #include "elk/cost/front/front.hpp"
 #include "elk/schedule/bound/bounds.hpp"
 #include "elk/schedule/bound/pair_bound.hpp"
@@ -23,9 +24,9 @@ namespace {
 PairBound made_up(std::vector<cost::Holding> first, std::vector<cost::Holding> second,
                   double between, double load) {
   test::Net net;
-  std::int32_t x = net.tensor(ir::Home::Input, {4, 8});
-  x = net.add(test::matmul(4, 8, 8), {x});
-  x = net.add(test::exp_of(4, 8), {x});
+  TensorId x = net.tensor(ir::Home::Input, {4, 8});
+  x = TensorId{net.add(test::matmul(4, 8, 8), {x})};
+  x = TensorId{net.add(test::exp_of(4, 8), {x})};
   net.add(test::matmul(4, 8, 8), {x}, ir::Home::Output);
   const ir::Graph graph = net.done();
   chip::Chip chip = test::tight_chip(4, 1000);
@@ -34,8 +35,8 @@ PairBound made_up(std::vector<cost::Holding> first, std::vector<cost::Holding> s
   std::vector<cost::Front> fronts(3);
   fronts[0].floor.holdings = std::move(first);
   fronts[2].floor.holdings = std::move(second);
-  for (const std::size_t op : {std::size_t{0}, std::size_t{2}}) {
-    fronts[op].floor.execute = fronts[op].floor.holdings.front().execute;
+  for (const OpId op : {id_at<OpId>(std::size_t{0}), id_at<OpId>(std::size_t{2})}) {
+    fronts[op.index()].floor.execute = fronts[op.index()].floor.holdings.front().execute;
   }
   fronts[1].floor.execute = {between};
   const Problem problem(graph, chip, tiles, fronts, {0, 1, 2});
@@ -69,19 +70,19 @@ TEST(PairBound, SaysNothingWhereBothFit) {
 TEST(PairBound, TellsWhatElseMayCount) {
   const PairBound pairs = made_up({cut(1e-6, 600, 100)}, {cut(2e-6, 400, 50)}, 0.1e-6, 0.0);
   EXPECT_NEAR(pairs.gain.value, 0.1e-6, 1e-12);
-  EXPECT_EQ(pairs.ops, (std::vector<std::int32_t>{0, 1, 2}));
+  EXPECT_EQ(pairs.ops, (std::vector<OpId>{OpId{0}, OpId{1}, OpId{2}}));
   ASSERT_EQ(pairs.excess.size(), 3);
   for (const std::size_t end : {std::size_t{0}, std::size_t{2}}) {
-    EXPECT_NEAR(pairs.excess[end].free, 0.1e-6, 1e-12);
-    EXPECT_GT(pairs.excess[end].most, 1.0);
+    EXPECT_NEAR(pairs.excess[id_at<OpId>(end)].free, 0.1e-6, 1e-12);
+    EXPECT_GT(pairs.excess[id_at<OpId>(end)].most, 1.0);
   }
   // The preload takes 400 ns: 100 more than 300, or what lies between and twice as much beside.
-  EXPECT_EQ(pairs.excess[1].free, 0.0);
-  EXPECT_NEAR(pairs.excess[1].most, 0.1e-6, 1e-12);
+  EXPECT_EQ(pairs.excess[OpId{1}].free, 0.0);
+  EXPECT_NEAR(pairs.excess[OpId{1}].most, 0.1e-6, 1e-12);
   // Where it hides but for 50 ns, all that the op between takes longer hides more.
   const PairBound hidden = made_up({cut(1e-6, 600, 100)}, {cut(2e-6, 400, 50)}, 0.35e-6, 0.0);
   EXPECT_NEAR(hidden.gain.value, 0.05e-6, 1e-12);
-  EXPECT_EQ(hidden.excess[1].most, 0.0);
+  EXPECT_EQ(hidden.excess[OpId{1}].most, 0.0);
 }
 
 /// Of four cores, where links are slow for copies of weights and the HBM is not.
@@ -96,12 +97,12 @@ chip::Chip slow_links(Random& random, std::int64_t sram) {
 }
 
 PairBound pairs_of(const Problem& problem) {
-  return pair_bound(problem, std::vector<double>(subscript(problem.op_count()), 0.0), 1.0);
+  return pair_bound(problem, Table<OpId, double>(subscript(problem.op_count()), 0.0), 1.0);
 }
 
-double floors(const Problem& problem, const std::vector<std::int32_t>& ops) {
+double floors(const Problem& problem, const std::vector<OpId>& ops) {
   double sum = 0.0;
-  for (const std::int32_t op : ops) {
+  for (const OpId op : ops) {
     sum += problem.front(op).floor.execute.value;
   }
   return sum;
@@ -140,9 +141,9 @@ ir::Graph normalized_product(Random& random) {
   const std::int64_t rows = test::one_of<std::int64_t, 3>(random, {2, 4, 6});
   const std::int64_t width = test::one_of<std::int64_t, 3>(random, {4, 6, 8});
   test::Net net;
-  std::int32_t x = net.tensor(ir::Home::Input, {rows, width});
-  x = net.add(test::matmul(rows, width, width), {x});
-  x = net.add(test::matmul(rows, width, width), {x});
+  TensorId x = net.tensor(ir::Home::Input, {rows, width});
+  x = TensorId{net.add(test::matmul(rows, width, width), {x})};
+  x = TensorId{net.add(test::matmul(rows, width, width), {x})};
   net.add(test::softmax(rows, width), {x}, ir::Home::Output);
   return net.done();
 }

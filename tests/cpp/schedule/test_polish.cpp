@@ -5,7 +5,9 @@
 
 #include <gtest/gtest.h>
 
+#include "elk/base/ids.hpp"
 #include "elk/base/random.hpp"
+#include "elk/base/table.hpp"
 #include "elk/schedule/improve/polish.hpp"
 #include "elk/schedule/policies/induction.hpp"
 #include "elk/schedule/timing/evaluate.hpp"
@@ -29,7 +31,7 @@ std::optional<Seconds> forecast(Problem& problem, const Proposal& proposal) {
 Proposal fastest(const Problem& problem) {
   const Bytes room = chip::room(problem.chip());
   Proposal result{.choices = {}, .space = {.room = room, .preload_room = room, .not_before = {}}};
-  for (std::int32_t op = 0; op < problem.op_count(); ++op) {
+  for (const OpId op : first_ids<OpId>(problem.op_count())) {
     result.choices.push_back({.option = problem.front(op).fastest, .state = 0});
   }
   return result;
@@ -78,10 +80,9 @@ TEST(Polish, LeavesNoPreloadStateThatIsBetter) {
     if (!least) {
       continue;
     }
-    for (std::size_t op = 0; op < proposal.choices.size(); ++op) {
+    for (const OpId op : proposal.choices.ids()) {
       const Choice now = proposal.choices[op];
-      const auto states = static_cast<std::int32_t>(
-          problem.option(static_cast<std::int32_t>(op), now).states.size());
+      const auto states = static_cast<std::int32_t>(problem.option(op, now).states.size());
       for (std::int32_t state = 0; state < states; ++state) {
         proposal.choices[op].state = state;
         const std::optional<Seconds> other = forecast(problem, proposal);
@@ -96,7 +97,7 @@ TEST(Polish, DependsNeitherOnThreadsNorOnWorkUnspent) {
   const ir::Graph graph = test::transformer({.layers = 4});
   const chip::Chip chip = test::tight_chip(16, 1 << 18);
   const tile::TileModel tiles = test::analytic();
-  std::vector<std::vector<Choice>> found;
+  std::vector<Table<OpId, Choice>> found;
   for (const int threads : {1, 2, 4}) {
     Problem problem = test::problem(graph, chip, tiles);
     Proposal proposal = fastest(problem);
@@ -115,7 +116,7 @@ TEST(Polish, StopsWhenItsWorkIsDone) {
   const tile::TileModel tiles = test::analytic();
   Problem problem = test::problem(graph, chip, tiles);
   Proposal proposal = fastest(problem);
-  const std::vector<Choice> before = proposal.choices;
+  const Table<OpId, Choice> before = proposal.choices;
   polish(problem, proposal, contention(problem), {.most = 0, .threads = 1});
   EXPECT_EQ(proposal.choices, before);
 }

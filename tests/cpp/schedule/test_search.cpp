@@ -9,7 +9,9 @@
 
 #include "base/rounds.hpp"
 #include "elk/base/errors.hpp"
+#include "elk/base/ids.hpp"
 #include "elk/base/random.hpp"
+#include "elk/base/table.hpp"
 #include "elk/schedule/policies/induction.hpp"
 #include "elk/schedule/policies/search.hpp"
 #include "elk/schedule/timing/evaluate.hpp"
@@ -109,9 +111,9 @@ TEST(Search, GivesSoundProgramsThatAgreeWithTheirForecast) {
 /// 32 x 5,120 between two matmuls, on `cores` of 624 KiB.
 Found row_sum_between_matmuls(std::int64_t cores) {
   test::Net net;
-  std::int32_t x = net.tensor(ir::Home::Input, {32, 512});
-  x = net.add(test::matmul(32, 5120, 512), {x});
-  const std::int32_t sum = net.add(test::row_sum(32, 5120), {x});
+  TensorId x = net.tensor(ir::Home::Input, {32, 512});
+  x = TensorId{net.add(test::matmul(32, 5120, 512), {x})};
+  const TensorId sum{net.add(test::row_sum(32, 5120), {x})};
   net.add(test::exp_of(32, 5120), {x}, ir::Home::Output);
   net.graph.outputs.push_back(sum);
   const ir::Graph graph = net.done();
@@ -124,11 +126,11 @@ TEST(Search, DoesNotForceASmallRowSumOntoMostCores) {
   const Found few = row_sum_between_matmuls(64);
   const Found many = row_sum_between_matmuls(512);
   const auto seconds = [](const Found& found) {
-    return (found.times.executes[1].end - found.times.executes[1].begin).value;
+    return (found.times.executes[OpId{1}].end - found.times.executes[OpId{1}].begin).value;
   };
   EXPECT_LE(seconds(many), seconds(few) * 1.01);
-  const std::vector<std::int64_t>& factors = many.program.ops[1].execute.factors;
-  EXPECT_LT(factors[1], 286) << "pieces a row";
+  const Table<AxisId, std::int64_t>& factors = many.program.ops[OpId{1}].execute.factors;
+  EXPECT_LT(factors[AxisId{1}], 286) << "pieces a row";
 }
 
 TEST(Search, AddsPartialResultsOnlyWhereThatPaysForItself) {
@@ -136,20 +138,20 @@ TEST(Search, AddsPartialResultsOnlyWhereThatPaysForItself) {
   const chip::Chip chip = test::tight_chip(512, 624 << 10);
   const tile::TileModel tiles = test::analytic();
   const Problem problem = test::problem(one.graph, chip, tiles);
-  const Staircase stairs = staircase(problem.front(0), contention(problem));
-  const cost::PlanOption& chosen = problem.option(0, stairs.front().choice);
+  const Staircase stairs = staircase(problem.front(OpId{0}), contention(problem));
+  const cost::PlanOption& chosen = problem.option(OpId{0}, stairs.front().choice);
   EXPECT_LT(chosen.reduce.time.value, 0.5 * chosen.time.value);
 }
 
 TEST(Search, SaysWhichOpDoesNotFitBesideWhatMustStay) {
   // Each op fits alone; the first result must stay while a chain of others runs.
   test::Net net;
-  std::int32_t x = net.tensor(ir::Home::Input, {64, 64});
-  const std::int32_t kept = net.add(test::exp_of(64, 64), {x});
-  x = net.add(test::exp_of(64, 64), {kept});
-  x = net.add(test::add_of(64, 64), {x, kept});
-  const std::int32_t again = net.add(test::exp_of(64, 64), {x});
-  const std::int32_t third = net.add(test::add_of(64, 64), {again, x});
+  TensorId x = net.tensor(ir::Home::Input, {64, 64});
+  const TensorId kept{net.add(test::exp_of(64, 64), {x})};
+  x = TensorId{net.add(test::exp_of(64, 64), {kept})};
+  x = TensorId{net.add(test::add_of(64, 64), {x, kept})};
+  const TensorId again{net.add(test::exp_of(64, 64), {x})};
+  const TensorId third{net.add(test::add_of(64, 64), {again, x})};
   net.add(test::add_of(64, 64), {third, kept}, ir::Home::Output);
   const ir::Graph graph = net.done();
   const chip::Chip chip = test::tight_chip(4, 3 * 64 * 64 * 2 / 4 + 512);

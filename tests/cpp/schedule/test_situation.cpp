@@ -5,7 +5,9 @@
 
 #include <gtest/gtest.h>
 
+#include "elk/base/ids.hpp"
 #include "elk/base/random.hpp"
+#include "elk/base/table.hpp"
 #include "elk/program/program.hpp"
 #include "elk/schedule/timing/draft.hpp"
 #include "elk/schedule/timing/evaluate.hpp"
@@ -14,9 +16,9 @@
 namespace elk::schedule {
 namespace {
 
-std::vector<Choice> random_choices(const Problem& problem, Random& random) {
-  std::vector<Choice> result;
-  for (std::int32_t op = 0; op < problem.op_count(); ++op) {
+Table<OpId, Choice> random_choices(const Problem& problem, Random& random) {
+  Table<OpId, Choice> result;
+  for (const OpId op : first_ids<OpId>(problem.op_count())) {
     const auto& options = problem.front(op).options;
     const auto option =
         static_cast<std::size_t>(random.below(static_cast<std::int64_t>(options.size())));
@@ -34,14 +36,14 @@ struct Occupied {
   std::vector<Bytes> actual;
 };
 
-Occupied occupied(Problem& problem, const std::vector<Choice>& choices, Bytes room) {
+Occupied occupied(Problem& problem, const Table<OpId, Choice>& choices, Bytes room) {
   const Situation now = situation(problem, choices);
   const Issue issue = issue_early(problem, now, problem.loaded(),
                                   {.room = room, .preload_room = room, .not_before = {}});
   EXPECT_FALSE(issue.shortage);
-  std::vector<program::OpPlan> ops;
-  for (std::int32_t op = 0; op < problem.op_count(); ++op) {
-    const Choice& choice = choices[static_cast<std::size_t>(op)];
+  Table<OpId, program::OpPlan> ops;
+  for (const OpId op : first_ids<OpId>(problem.op_count())) {
+    const Choice& choice = choices[op];
     ops.push_back(
         {.execute = problem.option(op, choice).plan, .divisor = problem.state(op, choice).divisor});
   }
@@ -53,7 +55,7 @@ Occupied occupied(Problem& problem, const std::vector<Choice>& choices, Bytes ro
   std::vector<Bytes> waiting;
   Bytes held{0};
   for (const program::Instruction& step : result.code) {
-    const auto op = static_cast<std::size_t>(step.subject);
+    const auto op = id_at<OpId>(step.subject);
     held += step.opcode == program::Opcode::Preload ? now.piece[op] : Bytes{0};
     result.believed.push_back(step.opcode == program::Opcode::Execute ? now.base[op] + held : held);
     held -= step.opcode == program::Opcode::Execute ? now.piece[op] : Bytes{0};
@@ -62,10 +64,10 @@ Occupied occupied(Problem& problem, const std::vector<Choice>& choices, Bytes ro
 }
 
 /// Room for the op that needs most, and a part of that for preloads.
-Bytes some_room(Problem& problem, const std::vector<Choice>& choices) {
+Bytes some_room(Problem& problem, const Table<OpId, Choice>& choices) {
   const Situation now = situation(problem, choices);
   Bytes most{0};
-  for (std::size_t i = 0; i < now.base.size(); ++i) {
+  for (const OpId i : now.base.ids()) {
     most = std::max(most, now.base[i] + now.piece[i]);
   }
   return most + Bytes{most.value / 4};
@@ -80,7 +82,7 @@ TEST(Situation, IsWhatTheBuffersOfTheProgramOccupy) {
     chip::Chip chip = test::random_chip(random);
     chip.core.sram = {1 << 20};
     Problem problem = test::problem(graph, chip, tiles);
-    const std::vector<Choice> choices = random_choices(problem, random);
+    const Table<OpId, Choice> choices = random_choices(problem, random);
     const Occupied found = occupied(problem, choices, some_room(problem, choices));
     Bytes next{0};
     for (std::size_t i = found.code.size(); i-- > 0;) {
@@ -102,12 +104,11 @@ TEST(Situation, IsShortOfTheBuffersOnlyByWhatIsBeingStored) {
   const chip::Chip chip = test::tight_chip(16, 1 << 20);
   Problem problem = test::problem(graph, chip, tiles);
   for (int round = 0; round < 20; ++round) {
-    const std::vector<Choice> choices = random_choices(problem, random);
+    const Table<OpId, Choice> choices = random_choices(problem, random);
     const Occupied found = occupied(problem, choices, some_room(problem, choices));
     Bytes stored{0};
     for (const ir::Store& store : graph.stores) {
-      stored +=
-          problem.option(store.op, choices[static_cast<std::size_t>(store.op)]).footprint.rest;
+      stored += problem.option(store.op, choices[store.op]).footprint.rest;
     }
     for (std::size_t i = 0; i < found.code.size(); ++i) {
       if (found.code[i].opcode == program::Opcode::Execute) {
@@ -130,15 +131,15 @@ TEST(Draft, KeepsItsSituationTrue) {
     Problem problem = test::problem(graph, chip, tiles);
     Draft draft(problem, random_choices(problem, random));
     for (int change = 0; change < 30; ++change) {
-      const auto op = static_cast<std::int32_t>(random.below(problem.op_count()));
-      draft.set(op, random_choices(problem, random)[static_cast<std::size_t>(op)]);
+      const auto op = id_at<OpId>(random.below(problem.op_count()));
+      draft.set(op, random_choices(problem, random)[op]);
     }
     const Situation expected = situation(problem, draft.choices());
     EXPECT_EQ(draft.situation().base, expected.base);
     EXPECT_EQ(draft.situation().piece, expected.piece);
     EXPECT_EQ(draft.situation().loads, expected.loads);
     EXPECT_EQ(draft.situation().rest, expected.rest);
-    for (std::size_t op = 0; op < expected.works.size(); ++op) {
+    for (const OpId op : expected.works.ids()) {
       EXPECT_EQ(draft.situation().works[op].alone(), expected.works[op].alone());
       EXPECT_EQ(draft.situation().works[op].in.wire, expected.works[op].in.wire);
     }
@@ -151,8 +152,8 @@ TEST(WriteBacks, LoadThePortsOfTheCoresOnWhichTheirTensorsRest) {
   const tile::TileModel tiles = test::analytic();
   const Problem problem = test::problem(graph, chip, tiles);
   const double link = chip.interconnect.link_rate;
-  const std::vector<Bytes> spread(graph.ops.size(), Bytes{8});
-  const std::vector<Bytes> heaped(graph.ops.size(), Bytes{1 << 20});
+  const Table<OpId, Bytes> spread(graph.ops.size(), Bytes{8});
+  const Table<OpId, Bytes> heaped(graph.ops.size(), Bytes{1 << 20});
   ASSERT_FALSE(write_backs(problem, spread).empty());
   const cost::Load quick = write_backs(problem, spread).front().load;
   const cost::Load slow = write_backs(problem, heaped).front().load;
@@ -172,14 +173,14 @@ TEST(Timing, NeverBooksAPortForMoreThanItCarries) {
   Random random{19};
   int bound = 0;
   for (int round = 0; round < 100; ++round) {
-    const std::vector<Choice> choices = random_choices(problem, random);
+    const Table<OpId, Choice> choices = random_choices(problem, random);
     const Situation now = situation(problem, choices);
     const Bytes room = some_room(problem, choices);
     const Issue issue = issue_early(problem, now, problem.loaded(),
                                     {.room = room, .preload_room = room, .not_before = {}});
     double booked = 0.0;  // seconds of a port that carries all of it alone
     double executes = 0.0;
-    for (std::size_t op = 0; op < now.works.size(); ++op) {
+    for (const OpId op : now.works.ids()) {
       booked += (now.works[op].in.wire + now.works[op].out.wire).value +
                 (now.loads[op].time.value * now.loads[op].share);
       executes += now.works[op].alone().value;
@@ -197,20 +198,21 @@ TEST(Situation, CountsPreloadsAtTheStateThatIsChosen) {
   const chip::Chip chip = test::tight_chip(16, 1 << 20);
   const tile::TileModel tiles = test::analytic();
   Problem problem = test::problem(graph, chip, tiles);
-  const auto& options = problem.front(0).options;
+  const auto& options = problem.front(OpId{0}).options;
   int states = 0;
   for (std::size_t option = 0; option < options.size(); ++option) {
     const Bytes held = hbm_bytes(problem, options[option]);
     for (std::size_t state = 0; state < options[option].states.size(); ++state) {
-      std::vector<Choice> choices(graph.ops.size(), {.option = 0, .state = 0});
-      choices[1] = {.option = static_cast<std::int32_t>(option),
-                    .state = static_cast<std::int32_t>(state)};
+      Table<OpId, Choice> choices(graph.ops.size(), {.option = 0, .state = 0});
+      choices[OpId{1}] = {.option = static_cast<std::int32_t>(option),
+                          .state = static_cast<std::int32_t>(state)};
       const Situation now = situation(problem, choices);
       const cost::PreloadState& chosen = options[option].states[state];
-      EXPECT_EQ(now.piece[1], chosen.space);
-      EXPECT_GE(now.base[1] + now.piece[1], held);  // at its execute all of it is there
+      EXPECT_EQ(now.piece[OpId{1}], chosen.space);
+      EXPECT_GE(now.base[OpId{1}] + now.piece[OpId{1}], held);  // at its execute all of it is there
       const std::vector<program::ExecuteSpace> pieces = program::preload_space(
-          graph, graph.ops[1], {.execute = options[option].plan, .divisor = chosen.divisor}, chip);
+          graph, graph.ops[OpId{1}], {.execute = options[option].plan, .divisor = chosen.divisor},
+          chip);
       Bytes sum{0};
       for (const program::ExecuteSpace& piece : pieces) {
         sum += piece.bytes;
@@ -225,12 +227,12 @@ TEST(Situation, CountsPreloadsAtTheStateThatIsChosen) {
 /// x -> matmul -> exp -> four matmuls -> add of the last and, if `late`, of the exp.
 ir::Graph residual(bool late) {
   test::Net net;
-  std::int32_t x = net.tensor(ir::Home::Input, {8, 64});
-  x = net.add(test::matmul(8, 64, 64), {x});
-  const std::int32_t early = net.add(test::exp_of(8, 64), {x});
+  TensorId x = net.tensor(ir::Home::Input, {8, 64});
+  x = TensorId{net.add(test::matmul(8, 64, 64), {x})};
+  const TensorId early{net.add(test::exp_of(8, 64), {x})};
   x = early;
   for (int k = 0; k < 4; ++k) {
-    x = net.add(test::matmul(8, 64, 64), {x});
+    x = TensorId{net.add(test::matmul(8, 64, 64), {x})};
   }
   net.add(test::add_of(8, 64), {x, late ? early : x}, ir::Home::Output);
   return net.done();
@@ -243,40 +245,40 @@ TEST(Situation, CountsAResultThatWaitsForALaterReader) {
   const ir::Graph late = residual(true);
   Problem once = test::problem(now, chip, tiles);
   Problem twice = test::problem(late, chip, tiles);
-  const std::vector<Choice> choices(now.ops.size(), {.option = 0, .state = 0});
-  const std::vector<Bytes> base = situation(once, choices).base;
-  const std::vector<Bytes> longer = situation(twice, choices).base;
-  const Bytes rest = once.option(1, choices[1]).footprint.rest;
+  const Table<OpId, Choice> choices(now.ops.size(), {.option = 0, .state = 0});
+  const Table<OpId, Bytes> base = situation(once, choices).base;
+  const Table<OpId, Bytes> longer = situation(twice, choices).base;
+  const Bytes rest = once.option(OpId{1}, choices[OpId{1}]).footprint.rest;
   EXPECT_GT(rest, Bytes{0});
-  for (std::size_t op = 0; op < 3; ++op) {
+  for (const OpId op : first_ids<OpId>(3)) {
     EXPECT_EQ(longer[op], base[op]);  // op 2 is a reader in both
   }
-  for (std::size_t op = 3; op < 6; ++op) {
+  for (OpId op{3}; op < OpId{6}; ++op) {
     EXPECT_EQ(longer[op], base[op] + rest);
   }
 }
 
 TEST(Situation, CountsAGraphInputFromItsFirstReaderToItsLast) {
   test::Net net;
-  const std::int32_t x = net.tensor(ir::Home::Input, {8, 64});
-  std::int32_t y = net.add(test::matmul(8, 64, 64), {net.tensor(ir::Home::Input, {8, 64})});
-  y = net.add(test::add_of(8, 64), {y, x});
-  y = net.add(test::matmul(8, 64, 64), {y});
-  y = net.add(test::add_of(8, 64), {y, x});
+  const TensorId x = net.tensor(ir::Home::Input, {8, 64});
+  TensorId y{net.add(test::matmul(8, 64, 64), {net.tensor(ir::Home::Input, {8, 64})})};
+  y = TensorId{net.add(test::add_of(8, 64), {y, x})};
+  y = TensorId{net.add(test::matmul(8, 64, 64), {y})};
+  y = TensorId{net.add(test::add_of(8, 64), {y, x})};
   net.add(test::exp_of(8, 64), {y}, ir::Home::Output);
   const ir::Graph graph = net.done();
   const chip::Chip chip = test::tight_chip(16, 1 << 20);
   const tile::TileModel tiles = test::analytic();
   const Problem problem = test::problem(graph, chip, tiles);
-  const std::vector<Choice> choices(graph.ops.size(), {.option = 0, .state = 0});
-  const std::vector<Bytes> live = live_bytes(problem, choices);
-  const auto rest = [&](std::int32_t op) { return problem.option(op, choices[0]).footprint.rest; };
+  const Table<OpId, Choice> choices(graph.ops.size(), {.option = 0, .state = 0});
+  const Table<OpId, Bytes> live = live_bytes(problem, choices);
+  const auto rest = [&](OpId op) { return problem.option(op, choices[OpId{0}]).footprint.rest; };
   const Bytes spread{8 * 64 * 2 / 16};
-  EXPECT_EQ(live[0], spread + rest(0));
-  EXPECT_EQ(live[1], spread + rest(0) + rest(1));
-  EXPECT_EQ(live[2], spread + rest(1) + rest(2));
-  EXPECT_EQ(live[3], spread + rest(2) + rest(3));
-  EXPECT_EQ(live[4], rest(3) + rest(4));
+  EXPECT_EQ(live[OpId{0}], spread + rest(OpId{0}));
+  EXPECT_EQ(live[OpId{1}], spread + rest(OpId{0}) + rest(OpId{1}));
+  EXPECT_EQ(live[OpId{2}], spread + rest(OpId{1}) + rest(OpId{2}));
+  EXPECT_EQ(live[OpId{3}], spread + rest(OpId{2}) + rest(OpId{3}));
+  EXPECT_EQ(live[OpId{4}], rest(OpId{3}) + rest(OpId{4}));
 }
 
 TEST(Situation, KeepsWeightsForTheWholeProgramOnAChipWithoutHbm) {
@@ -286,7 +288,7 @@ TEST(Situation, KeepsWeightsForTheWholeProgramOnAChipWithoutHbm) {
   Problem problem = test::problem(graph, chip, tiles);
   Random random{17};
   for (int round = 0; round < 20; ++round) {
-    const std::vector<Choice> choices = random_choices(problem, random);
+    const Table<OpId, Choice> choices = random_choices(problem, random);
     const Occupied found = occupied(problem, choices, chip::room(chip));
     for (std::size_t i = 0; i < found.code.size(); ++i) {
       EXPECT_EQ(found.code[i].opcode, program::Opcode::Execute);

@@ -9,6 +9,7 @@
 
 #include "elk/base/ids.hpp"
 #include "elk/base/random.hpp"
+#include "elk/base/table.hpp"
 #include "elk/cost/floor/resting.hpp"
 #include "elk/cost/front/front.hpp"
 #include "elk/partition/enumerate.hpp"
@@ -26,18 +27,17 @@ namespace elk::schedule {
 namespace {
 
 /// Adds a cut drawn at random into more than half as many pieces as there are cores.
-void add_random_cut(Problem& problem, std::int32_t op, Random& random) {
-  const ir::Op& node = problem.graph().ops[subscript(op)];
+void add_random_cut(Problem& problem, OpId op, Random& random) {
+  const ir::Op& node = problem.graph().ops[op];
   const std::int64_t all = chip::total_cores(problem.chip());
-  std::vector<std::int64_t> factors;
+  Table<AxisId, std::int64_t> factors;
   std::int64_t cores = 0;
   while (2 * cores < all) {
     factors.clear();
     cores = 1;
     for (const ir::Axis& axis : node.axes) {
-      const std::vector<std::int64_t> some = partition::distinct_factors(axis.size, all / cores);
-      factors.push_back(
-          some[static_cast<std::size_t>(random.below(static_cast<std::int64_t>(some.size())))]);
+      const Table<AxisId, std::int64_t> some = partition::distinct_factors(axis.size, all / cores);
+      factors.push_back(some[id_at<AxisId>(random.below(static_cast<std::int64_t>(some.size())))]);
       cores *= factors.back();
     }
   }
@@ -49,7 +49,7 @@ void add_random_cut(Problem& problem, std::int32_t op, Random& random) {
 
 double floors(const Problem& problem) {
   double sum = 0.0;
-  for (std::int32_t op = 0; op < problem.op_count(); ++op) {
+  for (const OpId op : first_ids<OpId>(problem.op_count())) {
     sum += problem.front(op).floor.execute.value;
   }
   return sum;
@@ -91,8 +91,8 @@ TEST(StandingBound, LiesBelowEveryChoiceOfCutsAndTurns) {
     const std::int64_t rows = test::one_of<std::int64_t, 3>(random, {2, 3, 4});
     const std::int64_t width = test::one_of<std::int64_t, 3>(random, {60, 128, 500});
     test::Net net;
-    std::int32_t x = net.tensor(ir::Home::Input, {rows, width});
-    x = net.add(test::matmul(rows, width, width), {x});
+    TensorId x = net.tensor(ir::Home::Input, {rows, width});
+    x = TensorId{net.add(test::matmul(rows, width, width), {x})};
     net.add(test::matmul(rows, width, width), {x}, ir::Home::Output);
     const ir::Graph graph = net.done();
     chip::Chip chip = test::few_cores(random);
@@ -120,8 +120,9 @@ test::OneOp exp_of_heads(std::int64_t rows, std::int64_t heads, std::int64_t wid
                    test::parallel("h", heads, ir::TileDim::Elements),
                    test::parallel("d", width, ir::TileDim::Elements)});
   one.reads(ir::Home::Activation, {rows, heads * width},
-            {test::along(0), test::mapped({1, 2}, {width, 1})})
-      .writes({rows, heads, width}, {test::along(0), test::along(1), test::along(2)});
+            {test::along(AxisId{0}), test::mapped({AxisId{1}, AxisId{2}}, {width, 1})})
+      .writes({rows, heads, width},
+              {test::along(AxisId{0}), test::along(AxisId{1}), test::along(AxisId{2})});
   return one;
 }
 
@@ -136,8 +137,8 @@ TEST(StandingBound, LiesBelowEveryChoiceOfCutsOfHeads) {
     const std::int64_t heads = test::one_of<std::int64_t, 3>(random, {2, 3, 4});
     const std::int64_t width = test::one_of<std::int64_t, 3>(random, {6, 16, 50});
     test::Net net;
-    std::int32_t x = net.tensor(ir::Home::Input, {rows, 500});
-    x = net.add(test::matmul(rows, heads * width, 500), {x});
+    TensorId x = net.tensor(ir::Home::Input, {rows, 500});
+    x = TensorId{net.add(test::matmul(rows, heads * width, 500), {x})};
     net.add(exp_of_heads(rows, heads, width), {x}, ir::Home::Output);
     const ir::Graph graph = net.done();
     chip::Chip chip = test::few_cores(random);
@@ -174,24 +175,25 @@ TEST(StandingBound, LiesBelowEveryChoiceOfCutsBehindACollective) {
   for (const ir::OpKind kind : {ir::OpKind::AllReduce, ir::OpKind::AllGather,
                                 ir::OpKind::ReduceScatter, ir::OpKind::AllToAll}) {
     const test::OneOp exchange = test::collective(kind, 8, 32, 4);
-    const ir::Tensor& before = exchange.graph.tensors[0];
-    const ir::Tensor& after = exchange.graph.tensors[1];
+    const ir::Tensor& before = exchange.graph.tensors[TensorId{0}];
+    const ir::Tensor& after = exchange.graph.tensors[TensorId{1}];
     for (int round = 0; round < 10; ++round) {
       test::Net net;
-      std::int32_t x = net.tensor(ir::Home::Input, before.shape);
-      x = net.add(test::exp_of(before.shape[0], before.shape[1]), {x});
-      x = net.add(exchange, {x});
-      net.add(test::matmul(after.shape[0], 12, after.shape[1]), {x}, ir::Home::Output);
+      TensorId x = net.tensor(ir::Home::Input, before.shape);
+      x = TensorId{net.add(test::exp_of(before.shape[DimId{0}], before.shape[DimId{1}]), {x})};
+      x = TensorId{net.add(exchange, {x})};
+      net.add(test::matmul(after.shape[DimId{0}], 12, after.shape[DimId{1}]), {x},
+              ir::Home::Output);
       const ir::Graph graph = net.done();
-      EXPECT_TRUE(cost::rest_once(graph, graph.ops[2])[0]);
+      EXPECT_TRUE(cost::rest_once(graph, graph.ops[OpId{2}])[OperandId{0}]);
       const chip::Chip chip = one_of_four(random);
       Problem problem = test::problem(graph, chip, tiles);
       const StandingBound found = standing_bound(problem, Standings::Executes);
-      EXPECT_EQ(found.ops.back(), 0);
-      EXPECT_EQ(found.ops.front(), 2);
+      EXPECT_EQ(found.ops.back(), OpId{0});
+      EXPECT_EQ(found.ops.front(), OpId{2});
       test::add_cuts(problem);
       const double least = test::least_of_all(problem);
-      const double rest = problem.front(1).floor.execute.value;
+      const double rest = problem.front(OpId{1}).floor.execute.value;
       EXPECT_LE(found.time.value + rest, least * (1.0 + 1e-9)) << "round " << round;
       EXPECT_GE(found.time.value + rest, floors(problem) * (1.0 - 1e-9)) << "round " << round;
     }
@@ -203,18 +205,18 @@ TEST(StandingBound, LiesBelowPairsOfPlansInVastSpaces) {
   constexpr std::int64_t kWidth = 1152;
   const tile::TileModel tiles = test::analytic();
   test::Net net;
-  const std::int32_t x = net.tensor(ir::Home::Input, {kRows, kWidth});
-  const std::int32_t y = net.add(test::matmul(kRows, 4 * kWidth, kWidth), {x});
+  const TensorId x = net.tensor(ir::Home::Input, {kRows, kWidth});
+  const TensorId y = net.add(test::matmul(kRows, 4 * kWidth, kWidth), {x});
   net.add(test::exp_of(kRows, 4 * kWidth), {y}, ir::Home::Output);
   const ir::Graph graph = net.done();
   const chip::Chip chip = test::tight_chip(2800, 638'976);
-  ASSERT_TRUE(cost::is_vast(graph.ops[0], chip));
+  ASSERT_TRUE(cost::is_vast(graph.ops[OpId{0}], chip));
   Problem problem = test::problem(graph, chip, tiles);
   const StandingBound found = standing_bound(problem, Standings::Executes);
   ASSERT_EQ(found.ops.size(), 2);
   EXPECT_GT(found.time.value, floors(problem) * (1.0 + 1e-6));
   Random random{47};
-  for (std::int32_t op = 0; op < problem.op_count(); ++op) {
+  for (const OpId op : first_ids<OpId>(problem.op_count())) {
     for (int round = 0; round < 50; ++round) {
       add_random_cut(problem, op, random);
     }
@@ -241,7 +243,7 @@ TEST(StandingBound, IsKeptForTheSameFrontsAlone) {
     EXPECT_EQ(standing_bound(again, Standings::Executes).time.value, all);
     EXPECT_EQ(known.together.reuse().found, 1);
     std::vector<Excess> excess;
-    for (std::int32_t op = 0; op < again.op_count(); ++op) {
+    for (const OpId op : first_ids<OpId>(again.op_count())) {
       excess.push_back({.least = again.front(op).floor.execute.value});
     }
     EXPECT_EQ(standing_bound(again, Standings::Executes, excess).time.value, all);
@@ -264,20 +266,19 @@ TEST(StandingBound, CountsNoMoreOfAnExcessThanAsked) {
     const double all = standing_bound(problem, Standings::Executes).time.value;
     const double floor = floors(problem);
     std::vector<Excess> excess;
-    for (std::int32_t op = 0; op < problem.op_count(); ++op) {
+    for (const OpId op : first_ids<OpId>(problem.op_count())) {
       excess.push_back({.least = problem.front(op).floor.execute.value, .most = 0.0});
     }
     const auto bound = [&] {
       return standing_bound(problem, Standings::Executes, excess).time.value;
     };
     EXPECT_NEAR(bound(), floor, 1e-9 * floor);
-    const auto op = static_cast<std::size_t>(random.below(problem.op_count()));
-    excess[op].most = 1e-9;  // of its cut, and of what it fetches
+    const auto op = id_at<OpId>(random.below(problem.op_count()));
+    excess[op.index()].most = 1e-9;  // of its cut, and of what it fetches
     EXPECT_LE(bound(), (floor + 2e-9) * (1.0 + 1e-9));
     EXPECT_GE(bound(), floor * (1.0 - 1e-9));
     excess.assign(excess.size(), {.least = 0.0});
-    excess[op] = {.least = problem.front(static_cast<std::int32_t>(op)).floor.execute.value,
-                  .free = 1e-9};
+    excess[op.index()] = {.least = problem.front(op).floor.execute.value, .free = 1e-9};
     EXPECT_LE(bound(), all);
     EXPECT_GE(bound(), all - 1e-9 - (1e-9 * all));
     lower += bound() < all * (1.0 - 1e-6) ? 1 : 0;

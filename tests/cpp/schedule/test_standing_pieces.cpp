@@ -9,6 +9,7 @@
 
 #include "elk/base/ids.hpp"
 #include "elk/base/random.hpp"
+#include "elk/base/table.hpp"
 #include "elk/cost/front/front.hpp"
 #include "elk/schedule/bound/standing_bound.hpp"
 #include "elk/schedule/bound/standing_pieces.hpp"
@@ -19,7 +20,7 @@ namespace {
 
 /// A made-up cut.
 cost::StandingCut cut(std::vector<std::int64_t> read, std::vector<std::int64_t> written,
-                      double time, std::vector<std::int64_t> factors = {}) {
+                      double time, Table<AxisId, std::int64_t> factors = {}) {
   return {.read = std::move(read),
           .written = std::move(written),
           .moves = false,
@@ -44,7 +45,7 @@ const cost::StandingCut kAnyOther{.read = {},
 /// What a MatMul and what reads its 8 x 64 results take at least, and with which cuts.
 struct MadeUp {
   double time;
-  std::vector<std::vector<std::int64_t>> cuts;
+  Table<OpId, Table<AxisId, std::int64_t>> cuts;
 };
 
 /// On 16 cores, with what is known of the maker and of the reader changed. `free` seconds of what
@@ -56,15 +57,15 @@ MadeUp made_up(const Maker& change_maker, const Reader& change_reader, double fr
   const tile::TileModel tiles = test::analytic();
   const Problem priced = test::problem(graph, chip, tiles);
   std::vector<cost::Front> fronts = priced.fronts();
-  const auto change = [&](std::size_t op, const auto& how) {
+  const auto change = [&](OpId op, const auto& how) {
     std::shared_ptr<const cost::Standing>& known =
         fronts[subscript(priced.front_of()[op])].floor.standing;
     cost::Standing standing = *known;
     how(standing);
     known = std::make_shared<const cost::Standing>(std::move(standing));
   };
-  change(0, change_maker);
-  change(1, change_reader);
+  change(OpId{0}, change_maker);
+  change(OpId{1}, change_reader);
   const Problem problem(graph, chip, tiles, fronts, priced.front_of());
   const std::vector<Excess> excess{{.least = 0.0}, {.least = 20e-9, .free = free}};
   const StandingBound found = standing_bound(problem, Standings::Executes, excess);
@@ -95,7 +96,7 @@ TEST(StandingPieces, TakesTheCheapestOfAgreeingAndMoving) {
 }
 
 TEST(StandingPieces, TellsTheCutsThatItTakes) {
-  using Cuts = std::vector<std::vector<std::int64_t>>;
+  using Cuts = Table<OpId, Table<AxisId, std::int64_t>>;
   EXPECT_EQ(at_odds(5e-9, 0.0).cuts, (Cuts{{1, 16, 1}, {1, 16}}));
   EXPECT_EQ(at_odds(1e-9, 0.0).cuts, (Cuts{{2, 8, 1}, {1, 16}}));
   EXPECT_EQ(at_odds(3.5e-9, 2e-9 / 256.0).cuts, (Cuts{{1, 16, 1}, {1, 16}}));

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "elk/base/errors.hpp"
+#include "elk/base/ids.hpp"
 #include "elk/shard/conversion.hpp"
 #include "schedule/models.hpp"
 
@@ -22,12 +23,12 @@ chip::Chip pod(chip::Topology topology) {
 
 TEST(ExchangeOf, FormsIsWhatTurnsOneIntoTheOther) {
   EXPECT_EQ(exchange(partial(), whole()), Exchange::AllReduce);
-  EXPECT_EQ(exchange(partial(), cut(1)), Exchange::ReduceScatter);
-  EXPECT_EQ(exchange(cut(0), whole()), Exchange::AllGather);
-  EXPECT_EQ(exchange(cut(0), cut(1)), Exchange::AllToAll);
-  EXPECT_EQ(exchange(cut(1), cut(1)), Exchange::None);
-  EXPECT_EQ(exchange(whole(), cut(1)), Exchange::None);
-  EXPECT_THROW(static_cast<void>(exchange(cut(0), partial())), InternalError);
+  EXPECT_EQ(exchange(partial(), cut(DimId{1})), Exchange::ReduceScatter);
+  EXPECT_EQ(exchange(cut(DimId{0}), whole()), Exchange::AllGather);
+  EXPECT_EQ(exchange(cut(DimId{0}), cut(DimId{1})), Exchange::AllToAll);
+  EXPECT_EQ(exchange(cut(DimId{1}), cut(DimId{1})), Exchange::None);
+  EXPECT_EQ(exchange(whole(), cut(DimId{1})), Exchange::None);
+  EXPECT_THROW(static_cast<void>(exchange(cut(DimId{0}), partial())), InternalError);
 }
 
 /// What four chips pass on of a tensor.

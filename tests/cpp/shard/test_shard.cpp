@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "elk/base/ids.hpp"
 #include "elk/base/random.hpp"
 #include "elk/shard/propose.hpp"
 #include "elk/shard/uses.hpp"
@@ -57,10 +58,10 @@ TEST(Shard, FindsMegatronsSplitOfAFeedForwardLayer) {
       test::transformer({.layers = 4, .rows = 6, .width = 256, .inner = 1024, .keys = 0});
   const Sharding found = shard(graph, pod(), nothing, kThreads);
   for (std::size_t layer = 0; layer < 4; ++layer) {
-    const std::size_t first = 4 * layer;
-    EXPECT_EQ(found.splits[first].axis, 1) << "columns of the first product";
-    EXPECT_EQ(found.splits[first + 1].axis, 1) << "what is between";
-    EXPECT_EQ(found.splits[first + 2].axis, 2) << "depth of the second product";
+    const OpId first = id_at<OpId>(4 * layer);
+    EXPECT_EQ(found.splits[first].axis, AxisId{1}) << "columns of the first product";
+    EXPECT_EQ(found.splits[first + 1].axis, AxisId{1}) << "what is between";
+    EXPECT_EQ(found.splits[first + 2].axis, AxisId{2}) << "depth of the second product";
   }
   std::map<Exchange, int> times = count(found);
   EXPECT_EQ(times[Exchange::AllReduce] + times[Exchange::ReduceScatter], 4);
@@ -125,14 +126,14 @@ TEST(Shard, SolvesLayersOnceWhereStatesDriftApart) {
 /// Layers that each make the same of a condition; what ends the model reads an early one.
 TEST(Shard, SolvesLayersOnceBeneathATensorThatSpansThem) {
   test::Net net;
-  std::int32_t x = net.tensor(ir::Home::Input, {8, 64});
-  const std::int32_t condition = net.tensor(ir::Home::Input, {8, 64});
-  std::int32_t first = -1;
+  TensorId x = net.tensor(ir::Home::Input, {8, 64});
+  const TensorId condition = net.tensor(ir::Home::Input, {8, 64});
+  TensorId first = TensorId::none;
   for (std::int32_t layer = 0; layer < 12; ++layer) {
-    const std::int32_t bent = net.add(test::exp_of(8, 64), {condition});
+    const TensorId bent{net.add(test::exp_of(8, 64), {condition})};
     first = layer == 1 ? bent : first;  // Layer 0 has another input.
-    const std::int32_t scaled = net.add(test::matmul(8, 64, 64), {bent});
-    x = net.add(test::add_of(8, 64), {net.add(test::matmul(8, 64, 64), {x}), scaled});
+    const TensorId scaled = net.add(test::matmul(8, 64, 64), {bent});
+    x = TensorId{net.add(test::add_of(8, 64), {net.add(test::matmul(8, 64, 64), {x}), scaled})};
   }
   net.add(test::add_of(8, 64), {x, first}, ir::Home::Output);
   const ir::Graph graph = net.done();
@@ -149,11 +150,10 @@ bool has(const std::vector<Form>& at_hand, Form form) {
 
 /// Picoseconds of an op by one of its splits: its execute, or the bytes of its weights.
 std::int64_t op_time(const ir::Graph& graph, const chip::Chip& chip, const ExecuteTime& execute,
-                     std::size_t op, const Split& split) {
+                     OpId op, const Split& split) {
   std::int64_t hbm = 0;
-  for (std::size_t i = 0; i < split.forms.size(); ++i) {
-    const ir::Tensor& tensor =
-        graph.tensors[static_cast<std::size_t>(graph.ops[op].operands[i].tensor)];
+  for (const OperandId i : split.forms.ids()) {
+    const ir::Tensor& tensor = graph.tensors[graph.ops[op].operands[i].tensor];
     const bool loaded = tensor.home == ir::Home::Weight || tensor.home == ir::Home::State;
     hbm += loaded ? ir::bytes(tensor).value / (split.forms[i] == whole() ? 1 : chip.chips) : 0;
   }
@@ -166,22 +166,20 @@ std::int64_t op_time(const ir::Graph& graph, const chip::Chip& chip, const Execu
 std::int64_t replayed(const ir::Graph& graph, const chip::Chip& chip, const ExecuteTime& execute,
                       const Sharding& sharding) {
   const Ways ways(graph, chip, execute, kThreads);
-  std::map<std::int32_t, std::vector<Form>> forms;
+  std::map<TensorId, std::vector<Form>> forms;
   std::int64_t time = 0;
   std::size_t next = 0;
-  for (std::size_t op = 0; op < graph.ops.size(); ++op) {
-    for (; next < sharding.collectives.size() &&
-           sharding.collectives[next].op == static_cast<std::int32_t>(op);
-         ++next) {
+  for (const OpId op : graph.ops.ids()) {
+    for (; next < sharding.collectives.size() && sharding.collectives[next].op == op; ++next) {
       const Collective& move = sharding.collectives[next];
       EXPECT_TRUE(has(forms[move.tensor], move.from));
       forms[move.tensor].push_back(move.to);
       time += ways.time(move.tensor, move.from, move.to).value;
     }
     const Split& split = sharding.splits[op];
-    for (std::size_t i = 0; i < split.forms.size(); ++i) {
+    for (const OperandId i : split.forms.ids()) {
       const ir::Operand& operand = graph.ops[op].operands[i];
-      const ir::Tensor& tensor = graph.tensors[static_cast<std::size_t>(operand.tensor)];
+      const ir::Tensor& tensor = graph.tensors[operand.tensor];
       if (operand.access == ir::Access::Write) {
         forms[operand.tensor] = {split.forms[i]};
       } else if (tensor.home == ir::Home::Activation &&
@@ -201,18 +199,19 @@ std::int64_t replayed(const ir::Graph& graph, const chip::Chip& chip, const Exec
 /// read, at once or by way of the whole.
 class Exhaustive {
  public:
-  using AtHand = std::map<std::int32_t, std::vector<Form>>;
+  using AtHand = std::map<TensorId, std::vector<Form>>;
 
   Exhaustive(const ir::Graph& graph, const chip::Chip& chip, const ExecuteTime& execute)
       : graph_(graph), chip_(chip), execute_(execute), ways_(graph, chip, execute, kThreads) {}
 
-  std::int64_t least(std::size_t op, const AtHand& forms) {
-    if (op == graph_.ops.size()) {
+  std::int64_t least(OpId op, const AtHand& forms) {
+    if (op.index() == graph_.ops.size()) {
       return 0;
     }
     std::int64_t least = kNever;
     for (const Split& split : splits(graph_, graph_.ops[op], PartLengths(graph_, chip_.chips))) {
-      const std::int64_t rest = leaves_addends(op, split) ? kNever : from(op, split, 0, forms);
+      const std::int64_t rest =
+          leaves_addends(op, split) ? kNever : from(op, split, OperandId{0}, forms);
       least = std::min(least, plus(rest, op_time(graph_, chip_, execute_, op, split)));
     }
     return least;
@@ -223,21 +222,20 @@ class Exhaustive {
 
   static std::int64_t plus(std::int64_t a, std::int64_t b) { return a == kNever ? a : a + b; }
 
-  [[nodiscard]] bool leaves_addends(std::size_t op, const Split& split) const {
+  [[nodiscard]] bool leaves_addends(OpId op, const Split& split) const {
     bool leaves = false;
-    for (std::size_t i = 0; i < split.forms.size(); ++i) {
-      const std::int32_t tensor = graph_.ops[op].operands[i].tensor;
-      leaves =
-          leaves || (split.forms[i] == partial() &&
-                     graph_.tensors[static_cast<std::size_t>(tensor)].home == ir::Home::Output);
+    for (const OperandId i : split.forms.ids()) {
+      const TensorId tensor = graph_.ops[op].operands[i].tensor;
+      leaves = leaves ||
+               (split.forms[i] == partial() && graph_.tensors[tensor].home == ir::Home::Output);
     }
     return leaves;
   }
 
-  std::int64_t from(std::size_t op, const Split& split, std::size_t slot, AtHand forms) {
+  std::int64_t from(OpId op, const Split& split, OperandId slot, AtHand forms) {
     const ir::Op& node = graph_.ops[op];
-    if (slot == node.operands.size()) {
-      for (std::size_t i = 0; i < node.operands.size(); ++i) {
+    if (slot.index() == node.operands.size()) {
+      for (const OperandId i : node.operands.ids()) {
         if (node.operands[i].access == ir::Access::Write) {
           forms[node.operands[i].tensor] = {split.forms[i]};
         }
@@ -245,7 +243,7 @@ class Exhaustive {
       return least(op + 1, forms);
     }
     const ir::Operand& operand = node.operands[slot];
-    const ir::Home home = graph_.tensors[static_cast<std::size_t>(operand.tensor)].home;
+    const ir::Home home = graph_.tensors[operand.tensor].home;
     const std::vector<Form> at_hand = forms[operand.tensor];
     if (operand.access == ir::Access::Write || home != ir::Home::Activation ||
         has(at_hand, split.forms[slot])) {
@@ -278,7 +276,7 @@ ir::Graph random_graph(Random& random) {
   test::Net net;
   constexpr std::int64_t kRows = 8;
   constexpr std::int64_t kWidth = 16;
-  std::vector<std::int32_t> made{
+  std::vector<TensorId> made{
       net.add(test::exp_of(kRows, kWidth), {net.tensor(ir::Home::Input, {kRows, kWidth})})};
   const auto any = [&] {
     return made[static_cast<std::size_t>(random.below(static_cast<std::int64_t>(made.size())))];
@@ -311,7 +309,8 @@ TEST(Shard, IsTheBestOfAllShardingsOfSmallGraphs) {
     chip::Chip chip = pod();
     chip.inter_chip->rate = static_cast<double>(1 + random.below(100)) * 1e7;
     const Sharding found = shard(graph, chip, by_size, kThreads);
-    EXPECT_EQ(found.time.value, Exhaustive(graph, chip, sizes).least(0, {})) << "round " << round;
+    EXPECT_EQ(found.time.value, Exhaustive(graph, chip, sizes).least(OpId{0}, {}))
+        << "round " << round;
     EXPECT_EQ(found.time.value, replayed(graph, chip, by_size, found)) << "round " << round;
     EXPECT_LE(found.time, found.replicated);
     split += found.time < found.replicated ? 1 : 0;

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "elk/base/ids.hpp"
 #include "elk/base/random.hpp"
 #include "elk/shard/survivors.hpp"
 #include "schedule/models.hpp"
@@ -27,17 +28,17 @@ class SurvivorsTest : public testing::Test {
   }
 
   /// Results of the first ops, so that each can be had in any form.
-  std::vector<std::int32_t> made(std::size_t count) const {
-    std::vector<std::int32_t> result;
-    for (std::size_t op = 0; result.size() < count; ++op) {
+  std::vector<TensorId> made(std::size_t count) const {
+    std::vector<TensorId> result;
+    for (OpId op{0}; result.size() < count; ++op) {
       result.push_back(graph_.ops[op].operands.back().tensor);
     }
     return result;
   }
 
   static Forms some_forms(Random& random) {
-    Forms forms = Forms::of(cut(static_cast<std::int32_t>(random.below(2))));
-    for (const Form form : {whole(), cut(0), cut(1)}) {
+    Forms forms = Forms::of(cut(id_at<DimId>(random.below(2))));
+    for (const Form form : {whole(), cut(DimId{0}), cut(DimId{1})}) {
       if (random.below(4) == 0) {
         forms.add(form);
       }
@@ -54,7 +55,7 @@ class SurvivorsTest : public testing::Test {
                                                .time = step * random.below(40 * 50 / step),
                                                .pace = random.below(4),
                                                .node = -1});
-      for (const std::int32_t tensor : made(4)) {
+      for (const TensorId tensor : made(4)) {
         state.live.push_back({.tensor = tensor, .forms = some_forms(random)});
       }
     }

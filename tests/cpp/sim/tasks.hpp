@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/intervals.hpp"
 #include "elk/sim/tasks/task_graph.hpp"
 #include "elk/sim/tasks/task_player.hpp"
 
@@ -15,23 +17,25 @@ inline Machine task_links(std::size_t count) {
 }
 
 /// A send over `links`, each with weight 1.
-inline void send_over(Body& body, std::int64_t bytes, const std::vector<std::int32_t>& links,
+inline void send_over(Body& body, std::int64_t bytes, const std::vector<ResourceId>& links,
                       std::int64_t tail = 0) {
   std::vector<Use> uses;
-  for (const std::int32_t link : links) {
-    uses.push_back({{link}, 1});
+  for (const ResourceId link : links) {
+    uses.push_back({link, 1});
   }
   body.send({bytes}, {tail}, uses);
 }
 
 /// A body of one send.
-inline Body one_send(std::int64_t bytes, const std::vector<std::int32_t>& links,
+inline Body one_send(std::int64_t bytes, const std::vector<ResourceId>& links,
                      std::int64_t tail = 0) {
   Body body;
   send_over(body, bytes, links, tail);
   return body;
 }
 
-inline Span span_of(std::int64_t begin, std::int64_t end) { return {{begin}, {end}}; }
+inline Interval<Picoseconds> span_of(std::int64_t begin, std::int64_t end) {
+  return {{begin}, {end}};
+}
 
 }  // namespace elk::sim

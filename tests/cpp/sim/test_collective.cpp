@@ -1,10 +1,11 @@
 #include <cstdint>
 #include <span>
-#include <vector>
 
 #include <gtest/gtest.h>
 
 #include "chip/chips.hpp"
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/partition/enumerate.hpp"
 #include "elk/sim/play/executor.hpp"
 #include "partition/collectives.hpp"
@@ -27,9 +28,9 @@ chip::Chip one_of_four(chip::Topology topology = chip::Topology::AllToAll) {
 /// A matrix of 8 x 32 f16 in all, 512 bytes, on four cores of each chip. Adding up takes 2 us.
 OpRun collective_run(ir::OpKind kind, bool ring, const chip::Chip& chip) {
   test::OneOp one = test::collective(kind, 8, 32, 4);
-  one.graph.tensors[0].home = ir::Home::Input;
-  std::vector<std::int64_t> factors(one.op().axes.size(), 1);
-  factors[0] = 4;
+  one.graph.tensors[TensorId{0}].home = ir::Home::Input;
+  Table<AxisId, std::int64_t> factors(one.op().axes.size(), 1);
+  factors[AxisId{0}] = 4;
   const program::Program program{
       .ops = {{.execute =
                    partition::complete_plan(one.graph, one.op(), factors, {{}, {}}, chip).value(),
@@ -39,11 +40,10 @@ OpRun collective_run(ir::OpKind kind, bool ring, const chip::Chip& chip) {
       .code = {{.opcode = program::Opcode::Execute, .subject = 0}},
       .buffers = {}};
   const TileTimes tiles{
-      .sub_task = [](std::int32_t, std::span<const std::int64_t>) { return Picoseconds{0}; },
-      .add = [](std::int32_t, std::int64_t, std::int64_t) { return Picoseconds{2'000'000}; },
-      .copy = [](std::int32_t, std::int64_t, std::int64_t,
-                 std::int64_t) { return Picoseconds{0}; }};
-  return simulate(one.graph, chip, program, tiles, Fidelity::Core).ops[0];
+      .sub_task = [](OpId, std::span<const std::int64_t>) { return Picoseconds{0}; },
+      .add = [](OpId, std::int64_t, std::int64_t) { return Picoseconds{2'000'000}; },
+      .copy = [](OpId, std::int64_t, std::int64_t, std::int64_t) { return Picoseconds{0}; }};
+  return simulate(one.graph, chip, program, tiles, Fidelity::Core).ops[OpId{0}];
 }
 
 Picoseconds part(const OpRun& run, PhaseKind kind) {

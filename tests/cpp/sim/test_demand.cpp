@@ -52,10 +52,10 @@ program::Exchange random_fetches(Random& random, const chip::Chip& chip, bool ab
       to = random_core(random, chip);
     }
     const auto group = static_cast<std::int32_t>(exchange.groups.size());
-    exchange.groups.push_back({from});
-    exchange.groups.push_back({to});
+    exchange.groups.push_back({CoreId{from}});
+    exchange.groups.push_back({CoreId{to}});
     exchange.transfers.push_back({.pattern = program::Pattern::Fetch,
-                                  .operand = 0,
+                                  .operand = OperandId{0},
                                   .from = group,
                                   .to = group + 1,
                                   .unit = 8,
@@ -71,10 +71,11 @@ program::Loading random_loading(Random& random, const chip::Chip& chip) {
   program::Loading loading{
       .hbm_bytes = std::vector<std::int64_t>(subscript(chip.chips), 0), .pieces = {}, .run = 0};
   for (std::int64_t i = 1 + random.below(8); i > 0; --i) {
-    const std::int32_t core = random_core(random, chip);
-    const auto there = static_cast<std::int32_t>(core / chip.core.count);
+    const CoreId core{random_core(random, chip)};
+    const auto there = static_cast<std::int32_t>(core.value / chip.core.count);
     const std::int64_t bytes = 8 * (1 + random.below(500));
-    loading.pieces.push_back({.operand = 0, .chip = there, .bytes = bytes, .cores = {core}});
+    loading.pieces.push_back(
+        {.operand = OperandId{0}, .chip = there, .bytes = bytes, .cores = {core}});
     loading.hbm_bytes[subscript(there)] += bytes;
   }
   return loading;

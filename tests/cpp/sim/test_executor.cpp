@@ -6,6 +6,9 @@
 
 #include "chip/chips.hpp"
 #include "elk/base/errors.hpp"
+#include "elk/base/ids.hpp"
+#include "elk/base/intervals.hpp"
+#include "elk/base/table.hpp"
 #include "elk/sim/play/executor.hpp"
 #include "elk/sim/play/together.hpp"
 #include "program/models.hpp"
@@ -17,11 +20,9 @@ using program::Chain;
 
 /// Every call takes a microsecond, adding up and copying nothing.
 TileTimes microsecond() {
-  return {.sub_task = [](std::int32_t,
-                         std::span<const std::int64_t>) { return Picoseconds{1'000'000}; },
-          .add = [](std::int32_t, std::int64_t, std::int64_t) { return Picoseconds{0}; },
-          .copy = [](std::int32_t, std::int64_t, std::int64_t,
-                     std::int64_t) { return Picoseconds{0}; }};
+  return {.sub_task = [](OpId, std::span<const std::int64_t>) { return Picoseconds{1'000'000}; },
+          .add = [](OpId, std::int64_t, std::int64_t) { return Picoseconds{0}; },
+          .copy = [](OpId, std::int64_t, std::int64_t, std::int64_t) { return Picoseconds{0}; }};
 }
 
 Run run(const Chain& chain, const chip::Chip& chip, Fidelity fidelity = Fidelity::Core) {
@@ -32,9 +33,9 @@ Run run(const Chain& chain, const chip::Chip& chip, Fidelity fidelity = Fidelity
 // 1,024 bytes: 256 ns, for which the HBM would need 128 ns; its latency is 100 ns.
 TEST(Executor, WaitsForPreloadsThatShareAPort) {
   const sim::Run done = run(program::chain(), chip::small_chip());
-  EXPECT_EQ(done.ops[0].preload, (Span{{0}, {356'000}}));
-  EXPECT_EQ(done.ops[0].waited, Picoseconds{356'000});
-  EXPECT_EQ(done.ops[0].execute.begin, Picoseconds{356'000});
+  EXPECT_EQ(done.ops[OpId{0}].preload, (Interval<Picoseconds>{{0}, {356'000}}));
+  EXPECT_EQ(done.ops[OpId{0}].waited, Picoseconds{356'000});
+  EXPECT_EQ(done.ops[OpId{0}].execute.begin, Picoseconds{356'000});
 }
 
 // The gather of x, 1,024 bytes in 64 fragments of 1 ns, follows a sync of 10 ns, in which the
@@ -42,19 +43,21 @@ TEST(Executor, WaitsForPreloadsThatShareAPort) {
 // 492 ns, and of the gather 40 bytes are left, 10 ns.
 TEST(Executor, HalvesAPortBetweenAPreloadAndAnExchange) {
   const sim::Run done = run(program::chain(), chip::small_chip());
-  EXPECT_EQ(done.ops[2].preload, (Span{{356'000}, {858'000}}));
-  EXPECT_EQ(done.ops[0].parts[static_cast<std::size_t>(PhaseKind::Gather)],
+  EXPECT_EQ(done.ops[OpId{2}].preload, (Interval<Picoseconds>{{356'000}, {858'000}}));
+  EXPECT_EQ(done.ops[OpId{0}].parts[static_cast<std::size_t>(PhaseKind::Gather)],
             Picoseconds{10'000 + 492'000 + 10'000 + 64'000});
-  EXPECT_EQ(done.ops[0].link_contention, Picoseconds{246'000});
+  EXPECT_EQ(done.ops[OpId{0}].link_contention, Picoseconds{246'000});
 }
 
 // exp works in place. The second matmul gathers 7 parts of 128 bytes, each in 8 runs: 10 + 224
 // + 56.
 TEST(Executor, GathersOnlyWhatIsNotInPlace) {
   const sim::Run done = run(program::chain(), chip::small_chip());
-  EXPECT_EQ(done.ops[1].execute.end - done.ops[1].execute.begin, Picoseconds{1'000'000});
-  EXPECT_EQ(done.ops[2].received, Bytes{7 * 128});
-  EXPECT_EQ(done.ops[2].execute.end - done.ops[2].execute.begin, Picoseconds{1'290'000});
+  EXPECT_EQ(done.ops[OpId{1}].execute.end - done.ops[OpId{1}].execute.begin,
+            Picoseconds{1'000'000});
+  EXPECT_EQ(done.ops[OpId{2}].received, Bytes{7 * 128});
+  EXPECT_EQ(done.ops[OpId{2}].execute.end - done.ops[OpId{2}].execute.begin,
+            Picoseconds{1'290'000});
   EXPECT_EQ(done.total, Picoseconds{356'000 + 1'576'000 + 1'000'000 + 1'290'000});
 }
 
@@ -78,7 +81,10 @@ TEST(Executor, SaysOfEachPhaseWhatAllCoresReceivedAndComputed) {
   for (const OpRun& op : done.ops) {
     loaded += op.loaded;
   }
-  const std::vector<std::int32_t> cores = {0, 1, 2, 3, 4, 5, 6, 7};
+  std::vector<CoreId> cores;
+  for (const CoreId core : first_ids<CoreId>(8)) {
+    cores.push_back(core);
+  }
   for (const OpRun& op : done.ops) {
     EXPECT_EQ(done.cores[static_cast<std::size_t>(op.execution)], cores);
   }
@@ -103,14 +109,14 @@ TEST(Executor, SplitsTheTimeToThePicosecond) {
 TEST(Executor, DrawsComputeOutByWhatArrivesAtItsSram) {
   Chain chain = program::chain();
   program::Program program = program_of(chain, chip::small_chip());
-  program.code = program::issue(chain.graph, {0, 2}, {1, 2, 2});
+  program.code = program::issue(chain.graph, {OpId{0}, OpId{2}}, {1, 2, 2});
   const sim::Run done =
       simulate(chain.graph, chip::small_chip(), program, microsecond(), Fidelity::Core);
-  EXPECT_EQ(done.ops[1].sram_contention, Picoseconds{64'000});
+  EXPECT_EQ(done.ops[OpId{1}].sram_contention, Picoseconds{64'000});
   chip::Chip apart = chip::small_chip();
   apart.core.remote_access_blocks = false;
   const sim::Run free = simulate(chain.graph, apart, program, microsecond(), Fidelity::Core);
-  EXPECT_EQ(free.ops[1].sram_contention, Picoseconds{0});
+  EXPECT_EQ(free.ops[OpId{1}].sram_contention, Picoseconds{0});
 }
 
 TEST(Executor, FindsTheSameWithEqualCoresTakenTogether) {
@@ -128,7 +134,7 @@ TEST(Executor, StandsStillWhileTheHbmRefreshes) {
   chip.hbm->refresh_interval = {100e-9};
   chip.hbm->refresh_stall = {20e-9};
   const sim::Run done = run(program::chain(), chip);
-  EXPECT_EQ(done.ops[0].preload.end, Picoseconds{100'000 + 256'000 + 4 * 20'000});
+  EXPECT_EQ(done.ops[OpId{0}].preload.end, Picoseconds{100'000 + 256'000 + 4 * 20'000});
 }
 
 TEST(Executor, ExchangesAtTheSameTimeAddUpWhereTheyMeet) {
@@ -169,7 +175,7 @@ TEST(Executor, RunsOnAMesh) {
   const Chain chain = program::chain();
   Chain placed = chain;
   for (program::OpPlan& op : placed.ops) {
-    op.execute.mesh_dims[1] = 1;
+    op.execute.mesh_dims[AxisId{1}] = 1;
   }
   const sim::Run mesh = run(placed, chip::small_mesh(8, 8));
   EXPECT_GT(mesh.total, Picoseconds{3'000'000});

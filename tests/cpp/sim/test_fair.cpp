@@ -25,7 +25,7 @@ Sharing random_sharing(Random& random) {
     const std::int32_t first = static_cast<std::int32_t>(random.below(resources));
     for (std::int32_t r = first; r < resources;
          r += 1 + static_cast<std::int32_t>(random.below(3))) {
-      sharing.uses.push_back({{r}, 1 + static_cast<std::int32_t>(random.below(3))});
+      sharing.uses.push_back({ResourceId{r}, 1 + static_cast<std::int32_t>(random.below(3))});
     }
     sharing.begin.push_back(static_cast<std::int32_t>(sharing.uses.size()));
   }
@@ -100,7 +100,7 @@ TEST(FairShares, DoNotDependOnTheOrderOfFlowsAndResources) {
     for (std::size_t f = flows; f-- > 0;) {
       for (std::int32_t u = sharing.begin[f]; u < sharing.begin[f + 1]; ++u) {
         const Use& use = sharing.uses[static_cast<std::size_t>(u)];
-        turned.uses.push_back({{resources - 1 - use.resource.value}, use.weight});
+        turned.uses.push_back({ResourceId{resources - 1 - use.resource.value}, use.weight});
       }
       turned.begin.push_back(static_cast<std::int32_t>(turned.uses.size()));
     }

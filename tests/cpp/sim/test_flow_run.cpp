@@ -6,6 +6,8 @@
 
 #include "chip/chips.hpp"
 #include "elk/base/errors.hpp"
+#include "elk/base/ids.hpp"
+#include "elk/base/intervals.hpp"
 #include "elk/sim/play/executor.hpp"
 #include "elk/sim/tasks/flow_run.hpp"
 #include "elk/sim/tasks/flow_split.hpp"
@@ -18,11 +20,9 @@ using program::Chain;
 
 /// Every call takes a microsecond, adding up and copying nothing.
 TileTimes one_microsecond() {
-  return {.sub_task = [](std::int32_t,
-                         std::span<const std::int64_t>) { return Picoseconds{1'000'000}; },
-          .add = [](std::int32_t, std::int64_t, std::int64_t) { return Picoseconds{0}; },
-          .copy = [](std::int32_t, std::int64_t, std::int64_t,
-                     std::int64_t) { return Picoseconds{0}; }};
+  return {.sub_task = [](OpId, std::span<const std::int64_t>) { return Picoseconds{1'000'000}; },
+          .add = [](OpId, std::int64_t, std::int64_t) { return Picoseconds{0}; },
+          .copy = [](OpId, std::int64_t, std::int64_t, std::int64_t) { return Picoseconds{0}; }};
 }
 
 sim::Run flows(const Chain& chain, const chip::Chip& chip, Links links = Links::Shared) {
@@ -44,7 +44,7 @@ Picoseconds whole(const Split& split) {
 Chain on_mesh() {
   Chain placed = program::chain();
   for (program::OpPlan& op : placed.ops) {
-    op.execute.mesh_dims[1] = 1;
+    op.execute.mesh_dims[AxisId{1}] = 1;
   }
   return placed;
 }
@@ -53,8 +53,8 @@ Chain on_mesh() {
 TEST(FlowRun, APreloadAloneTakesAsLongAsItsSlowestPiece) {
   const sim::Run done = flows(program::chain(), chip::small_chip());
   EXPECT_EQ(done.fidelity, Fidelity::Flows);
-  EXPECT_EQ(done.ops[0].preload, (Span{{0}, {356'000}}));
-  EXPECT_EQ(done.ops[0].waited, Picoseconds{356'000});
+  EXPECT_EQ(done.ops[OpId{0}].preload, (Interval<Picoseconds>{{0}, {356'000}}));
+  EXPECT_EQ(done.ops[OpId{0}].waited, Picoseconds{356'000});
 }
 
 // The gather of x is 32 sends of 32 bytes to each core, one of them its own, after a sync of 10 ns
@@ -63,20 +63,23 @@ TEST(FlowRun, APreloadAloneTakesAsLongAsItsSlowestPiece) {
 // left: 238 ns.
 TEST(FlowRun, APreloadIsOneFlowAmongTheSendsToItsPort) {
   const sim::Run done = flows(program::chain(), chip::small_chip());
-  EXPECT_EQ(done.ops[0].parts[static_cast<std::size_t>(PhaseKind::Gather)],
+  EXPECT_EQ(done.ops[OpId{0}].parts[static_cast<std::size_t>(PhaseKind::Gather)],
             Picoseconds{10'000 + 256'000 + 64'000});
-  EXPECT_EQ(done.ops[0].link_contention, Picoseconds{8'000});
-  EXPECT_EQ(done.ops[2].preload, (Span{{356'000}, {356'000 + 10'000 + 256'000 + 238'000}}));
+  EXPECT_EQ(done.ops[OpId{0}].link_contention, Picoseconds{8'000});
+  EXPECT_EQ(done.ops[OpId{2}].preload,
+            (Interval<Picoseconds>{{356'000}, {356'000 + 10'000 + 256'000 + 238'000}}));
 }
 
 // From 686 to 860 ns the preload takes a quarter of the SRAM port from the calls of the first op.
 // exp then works in place, and the second matmul gathers 7 parts of 128 bytes, each in 8 runs.
 TEST(FlowRun, CallsRunAtWhatFlowsLeaveOfTheirPort) {
   const sim::Run done = flows(program::chain(), chip::small_chip());
-  EXPECT_EQ(done.ops[0].sram_contention, Picoseconds{43'500});
-  EXPECT_EQ(done.ops[0].execute, (Span{{356'000}, {686'000 + 1'043'500}}));
-  EXPECT_EQ(done.ops[1].execute.end - done.ops[1].execute.begin, Picoseconds{1'000'000});
-  EXPECT_EQ(done.ops[2].execute.end - done.ops[2].execute.begin, Picoseconds{1'290'000});
+  EXPECT_EQ(done.ops[OpId{0}].sram_contention, Picoseconds{43'500});
+  EXPECT_EQ(done.ops[OpId{0}].execute, (Interval<Picoseconds>{{356'000}, {686'000 + 1'043'500}}));
+  EXPECT_EQ(done.ops[OpId{1}].execute.end - done.ops[OpId{1}].execute.begin,
+            Picoseconds{1'000'000});
+  EXPECT_EQ(done.ops[OpId{2}].execute.end - done.ops[OpId{2}].execute.begin,
+            Picoseconds{1'290'000});
   EXPECT_EQ(done.total, Picoseconds{686'000 + 1'043'500 + 1'000'000 + 1'290'000});
 }
 
@@ -124,8 +127,8 @@ TEST(FlowRun, EveryRunIsTheSame) {
 // One flow at a time at each port: the preload, which asked first, then the sends of the gather.
 TEST(FlowRun, ExclusivePortsFinishThePreloadFirst) {
   const sim::Run done = flows(program::chain(), chip::small_chip(), Links::Exclusive);
-  EXPECT_EQ(done.ops[2].preload, (Span{{356'000}, {356'000 + 256'000}}));
-  EXPECT_GE(done.ops[0].link_contention, Picoseconds{246'000});
+  EXPECT_EQ(done.ops[OpId{2}].preload, (Interval<Picoseconds>{{356'000}, {356'000 + 256'000}}));
+  EXPECT_GE(done.ops[OpId{0}].link_contention, Picoseconds{246'000});
 }
 
 TEST(FlowRun, NodesWithOnePortAreSlower) {

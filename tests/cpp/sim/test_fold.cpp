@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "chip/chips.hpp"
+#include "elk/base/ids.hpp"
 #include "elk/base/random.hpp"
+#include "elk/base/table.hpp"
 #include "elk/sim/flows/fold.hpp"
 #include "elk/sim/network/network.hpp"
 
@@ -70,9 +72,9 @@ std::size_t check(const Network& network, Batch batch) {
 TEST(Fold, ARotationOfAllCoresIsOneFlow) {
   const Network network(chip::small_chip());
   Batch batch;
-  for (std::int32_t core = 0; core < 64; ++core) {
+  for (const CoreId core : first_ids<CoreId>(64)) {
     for (const std::int32_t ahead : {1, 2, 3}) {
-      batch.add(network.path({core}, {(core + ahead) % 64}), 4096);
+      batch.add(network.path(core, CoreId{(core.value + ahead) % 64}), 4096);
     }
   }
   EXPECT_EQ(check(network, batch), 1U);
@@ -81,10 +83,10 @@ TEST(Fold, ARotationOfAllCoresIsOneFlow) {
 TEST(Fold, APreloadBesideAnExchangeIsTwo) {
   const Network network(chip::small_chip());
   Batch batch;
-  for (std::int32_t core = 0; core < 64; ++core) {
-    const CoreId to{core};
-    batch.add(network.read_paths({0}, {&to, 1}, kHbmWeight, 0).front(), 30'000);
-    batch.add(network.path({core}, {core ^ 1}), 4096);
+  for (const CoreId core : first_ids<CoreId>(64)) {
+    const CoreId to = core;
+    batch.add(network.read_paths(ModuleId{0}, {&to, 1}, kHbmWeight, 0).front(), 30'000);
+    batch.add(network.path(core, CoreId{core.value ^ 1}), 4096);
   }
   EXPECT_EQ(check(network, batch), 2U);
 }
@@ -94,8 +96,8 @@ TEST(Fold, ACoreThatDiffersSplitsWhatItMeets) {
   // side: 1 + 31 pairs + 1.
   const Network network(chip::small_chip());
   Batch batch;
-  for (std::int32_t core = 0; core < 64; ++core) {
-    batch.add(network.path({core}, {(core + 1) % 64}), core == 0 ? 1000 : 4096);
+  for (const CoreId core : first_ids<CoreId>(64)) {
+    batch.add(network.path(core, CoreId{(core.value + 1) % 64}), core == CoreId{0} ? 1000 : 4096);
   }
   EXPECT_EQ(check(network, batch), 33U);
 }
@@ -112,10 +114,10 @@ TEST(Fold, TimesAreThoseOfTheWholeMachine) {
       const auto mask = static_cast<std::int32_t>(1 + random.below(63));
       const std::int64_t bytes = 1000 + random.below(5000);
       const std::int64_t odd = random.below(64);
-      for (std::int32_t core = 0; core < 64; ++core) {
-        const std::vector<CoreId> to = {{core ^ mask}, {(core + 7) % 64}};
+      for (const CoreId core : first_ids<CoreId>(64)) {
+        const std::vector<CoreId> to = {CoreId{core.value ^ mask}, CoreId{(core.value + 7) % 64}};
         for (const Path& path : network.paths({core}, to)) {
-          batch.add(path, bytes + (core == odd ? random.below(2) : 0));
+          batch.add(path, bytes + (core.value == odd ? random.below(2) : 0));
         }
       }
     }

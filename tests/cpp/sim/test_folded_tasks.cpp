@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/sim/tasks/folded_tasks.hpp"
 #include "sim/tasks.hpp"
 
@@ -10,7 +12,7 @@ namespace {
 Body around(std::int32_t count, std::int64_t bytes) {
   Body body;
   for (std::int32_t core = 0; core < count; ++core) {
-    send_over(body, bytes, {core, count + ((core + 1) % count)});
+    send_over(body, bytes, {ResourceId{core}, ResourceId{count + ((core + 1) % count)}});
   }
   return body;
 }
@@ -22,14 +24,14 @@ TEST(FoldedTasks, WhatIsEqualIsPlayedOnce) {
   graph.play(cores, graph.add(around(kCores, 1'000)));
   Body work;
   for (std::int32_t core = 0; core < kCores; ++core) {
-    work.compute({(2 * kCores) + core}, {500});
+    work.compute(ResourceId{(2 * kCores) + core}, {500});
   }
   graph.play(cores, graph.add(std::move(work)));
   const Machine machine = task_links(std::size_t{3} * kCores);
   const FoldedTasks folded = fold_tasks(machine, graph);
   EXPECT_EQ(folded.machine.resources.size(), 2U);  // ports of sending and receiving, and of SRAM
-  EXPECT_EQ(folded.graph.body({0}).sends().size(), 1U);
-  EXPECT_EQ(folded.graph.body({1}).computations().size(), 1U);
+  EXPECT_EQ(folded.graph.body(BodyId{0}).sends().size(), 1U);
+  EXPECT_EQ(folded.graph.body(BodyId{1}).computations().size(), 1U);
   const TasksRun run = folded.unfold(play_tasks(folded.machine, folded.graph));
   const TasksRun whole = play_tasks(machine, graph);
   EXPECT_EQ(run.tasks, whole.tasks);
@@ -40,12 +42,12 @@ TEST(FoldedTasks, WhatIsEqualIsPlayedOnce) {
 
 TEST(FoldedTasks, WhatMovesOtherBytesStaysApart) {
   TaskGraph graph;
-  Body body = one_send(1'000, {0});
-  send_over(body, 2'000, {1});
+  Body body = one_send(1'000, {ResourceId{0}});
+  send_over(body, 2'000, {ResourceId{1}});
   graph.play(graph.add_stream(), graph.add(std::move(body)));
   const FoldedTasks folded = fold_tasks(task_links(3), graph);
   EXPECT_EQ(folded.machine.resources.size(), 3U);
-  EXPECT_EQ(folded.graph.body({0}).sends().size(), 2U);
+  EXPECT_EQ(folded.graph.body(BodyId{0}).sends().size(), 2U);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "elk/base/ids.hpp"
 #include "elk/sim/tasks/link_queues.hpp"
 #include "sim/tasks.hpp"
 
@@ -12,9 +13,9 @@ const std::vector<std::uint8_t> kThreeLinks{1, 1, 1};
 
 TEST(LinkQueues, WhoAskedFirstIsFirstAtEveryLink) {
   LinkQueues queues(kThreeLinks);
-  const std::vector<Use> first{{{0}, 1}, {{1}, 1}};
-  const std::vector<Use> second{{{1}, 1}, {{2}, 1}};
-  const std::vector<Use> third{{{2}, 1}};
+  const std::vector<Use> first{{ResourceId{0}, 1}, {ResourceId{1}, 1}};
+  const std::vector<Use> second{{ResourceId{1}, 1}, {ResourceId{2}, 1}};
+  const std::vector<Use> third{{ResourceId{2}, 1}};
   EXPECT_TRUE(queues.ask(1, first));
   EXPECT_FALSE(queues.ask(2, second));
   EXPECT_FALSE(queues.ask(3, third));  // link 2 is idle, and promised to 2
@@ -28,7 +29,7 @@ TEST(LinkQueues, WhoAskedFirstIsFirstAtEveryLink) {
 
 TEST(LinkQueues, WhatIsNotExclusiveKeepsNobodyBack) {
   LinkQueues queues(std::vector<std::uint8_t>{0, 1});
-  const std::vector<Use> shared{{{0}, 1}};
+  const std::vector<Use> shared{{ResourceId{0}, 1}};
   EXPECT_TRUE(queues.ask(1, shared));
   EXPECT_TRUE(queues.ask(2, shared));
 }
@@ -36,7 +37,7 @@ TEST(LinkQueues, WhatIsNotExclusiveKeepsNobodyBack) {
 TEST(ExclusiveLinks, SendsOfALinkAreServedOneAfterAnother) {
   TaskGraph graph;
   for (const std::int64_t bytes : {3'000, 1'000, 2'000}) {
-    graph.play(graph.add_stream(), graph.add(one_send(bytes, {0}, 10)));
+    graph.play(graph.add_stream(), graph.add(one_send(bytes, {ResourceId{0}}, 10)));
   }
   const TasksRun run = play_tasks(task_links(1), graph, std::vector<std::uint8_t>{1});
   EXPECT_EQ(run.tasks[0].end, Picoseconds{3'000'010});
@@ -48,8 +49,8 @@ TEST(ExclusiveLinks, SendsOfALinkAreServedOneAfterAnother) {
 TEST(ExclusiveLinks, TheOrderIsThatOfAskingNotOfIds) {
   TaskGraph graph;
   const TaskId late = graph.wait(graph.add_stream(), {10});
-  graph.play(graph.add_stream(), graph.add(one_send(1'000, {0})), {late});
-  graph.play(graph.add_stream(), graph.add(one_send(1'000, {0})));
+  graph.play(graph.add_stream(), graph.add(one_send(1'000, {ResourceId{0}})), {late});
+  graph.play(graph.add_stream(), graph.add(one_send(1'000, {ResourceId{0}})));
   const TasksRun run = play_tasks(task_links(1), graph, std::vector<std::uint8_t>{1});
   EXPECT_EQ(run.tasks[2].end, Picoseconds{1'000'000});
   EXPECT_EQ(run.tasks[1].end, Picoseconds{2'000'000});
@@ -58,10 +59,10 @@ TEST(ExclusiveLinks, TheOrderIsThatOfAskingNotOfIds) {
 TEST(ExclusiveLinks, AChainOfWaysIsServedAsItAsked) {
   // 0-1, 1-2, 2: the second waits for the first at link 1, the third for the second at link 2.
   TaskGraph graph;
-  graph.play(graph.add_stream(), graph.add(one_send(1'000, {0, 1})));
-  graph.play(graph.add_stream(), graph.add(one_send(1'000, {1, 2})));
-  graph.play(graph.add_stream(), graph.add(one_send(1'000, {2})));
-  graph.play(graph.add_stream(), graph.add(one_send(1'000, {0})));
+  graph.play(graph.add_stream(), graph.add(one_send(1'000, {ResourceId{0}, ResourceId{1}})));
+  graph.play(graph.add_stream(), graph.add(one_send(1'000, {ResourceId{1}, ResourceId{2}})));
+  graph.play(graph.add_stream(), graph.add(one_send(1'000, {ResourceId{2}})));
+  graph.play(graph.add_stream(), graph.add(one_send(1'000, {ResourceId{0}})));
   const TasksRun run = play_tasks(task_links(3), graph, kThreeLinks);
   EXPECT_EQ(run.tasks[1], span_of(0, 2'000'000));
   EXPECT_EQ(run.tasks[2], span_of(0, 3'000'000));
@@ -69,8 +70,8 @@ TEST(ExclusiveLinks, AChainOfWaysIsServedAsItAsked) {
 }
 
 TEST(ExclusiveLinks, SendsOfOneBodyAskInTheirOrder) {
-  Body body = one_send(1'000, {0}, 5'000'000);
-  send_over(body, 1'000, {0}, 0);
+  Body body = one_send(1'000, {ResourceId{0}}, 5'000'000);
+  send_over(body, 1'000, {ResourceId{0}}, 0);
   TaskGraph graph;
   graph.play(graph.add_stream(), graph.add(std::move(body)));
   const TasksRun run = play_tasks(task_links(1), graph, std::vector<std::uint8_t>{1});

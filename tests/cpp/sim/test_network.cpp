@@ -6,7 +6,9 @@
 #include <gtest/gtest.h>
 
 #include "chip/chips.hpp"
+#include "elk/base/ids.hpp"
 #include "elk/base/random.hpp"
+#include "elk/base/table.hpp"
 #include "elk/chip/ways.hpp"
 #include "elk/sim/network/network.hpp"
 #include "elk/sim/network/trees.hpp"
@@ -44,11 +46,11 @@ void send(Engine& engine, const Path& path, std::int64_t bytes) {
 
 TEST(Network, AWayOnAllToAllLoadsFourPorts) {
   const Network network(chip::small_chip());
-  const Path path = network.path({3}, {5});
-  EXPECT_EQ(path.uses, (std::vector<Use>{{network.sram_port({3}), 1},
-                                         {network.sram_port({5}), 1},
-                                         {network.send_port({3}), 1},
-                                         {network.receive_port({5}), 1}}));
+  const Path path = network.path(CoreId{3}, CoreId{5});
+  EXPECT_EQ(path.uses, (std::vector<Use>{{network.sram_port(CoreId{3}), 1},
+                                         {network.sram_port(CoreId{5}), 1},
+                                         {network.send_port(CoreId{3}), 1},
+                                         {network.receive_port(CoreId{5}), 1}}));
   EXPECT_EQ(path.hops, 1);
   EXPECT_EQ(path.latency, Picoseconds{0});
 }
@@ -61,21 +63,24 @@ TEST(Network, NodesWithFewerPortsThanLinksAreLoadedAtBothEnds) {
   chip.interconnect.node_ports = 2;
   const Network network(chip);
   EXPECT_EQ(network.machine().resources.size(), plain.machine().resources.size() + 32);
-  EXPECT_EQ(network.machine().resources[network.port_in({5}).index()].capacity,
+  EXPECT_EQ(network.machine().resources[network.port_in(CoreId{5}).index()].capacity,
             to_rate(2 * chip.interconnect.link_rate));
-  EXPECT_EQ(network.path({5}, {6}).uses,
-            (std::vector<Use>{
-                {network.link({5}, 0), 1}, {network.port_in({5}), 1}, {network.port_out({6}), 1}}));
-  const std::vector<CoreId> both{{6}, {9}};
-  EXPECT_EQ(network.paths({5}, both).front().uses.size(), 5U);  // one way in, two links, two out
-  EXPECT_EQ(network.path({5}, {5}).uses, (std::vector<Use>{{network.sram_port({5}), 2}}));
+  EXPECT_EQ(network.path(CoreId{5}, CoreId{6}).uses,
+            (std::vector<Use>{{network.link(CoreId{5}, 0), 1},
+                              {network.port_in(CoreId{5}), 1},
+                              {network.port_out(CoreId{6}), 1}}));
+  const std::vector<CoreId> both{CoreId{6}, CoreId{9}};
+  EXPECT_EQ(network.paths(CoreId{5}, both).front().uses.size(),
+            5U);  // one way in, two links, two out
+  EXPECT_EQ(network.path(CoreId{5}, CoreId{5}).uses,
+            (std::vector<Use>{{network.sram_port(CoreId{5}), 2}}));
 }
 
 TEST(Network, SramPortsAreFreeWhereRemoteAccessDoesNotBlock) {
   chip::Chip chip = chip::small_chip();
   chip.core.remote_access_blocks = false;
   const Network network(chip);
-  EXPECT_EQ(network.path({3}, {5}).uses.size(), 2U);
+  EXPECT_EQ(network.path(CoreId{3}, CoreId{5}).uses.size(), 2U);
 }
 
 TEST(Network, HopsOnAMeshAreTheDistanceInRowsAndColumns) {
@@ -110,7 +115,7 @@ TEST(Network, ABroadcastOnAMeshTakesOneTransferAndTheLongestWay) {
   for (std::int64_t c = 1; c < 64; ++c) {
     others.push_back(core(c));
   }
-  const std::vector<Path> paths = network.paths({0}, others);
+  const std::vector<Path> paths = network.paths(CoreId{0}, others);
   ASSERT_EQ(paths.size(), 1U);
   EXPECT_EQ(paths[0].hops, 14);
   EXPECT_EQ(paths[0].uses.size(), 64U + 63U);  // SRAM ports, and a link into each other core
@@ -129,7 +134,7 @@ TEST(Network, WithoutMulticastABroadcastIsCopiesThatShareTheSendPort) {
     others.push_back(core(c));
   }
   Engine engine(network.machine());
-  for (const Path& path : network.paths({0}, others)) {
+  for (const Path& path : network.paths(CoreId{0}, others)) {
     send(engine, path, 4000);
   }
   EXPECT_EQ(last_end(engine), Picoseconds{63'000'000});
@@ -150,11 +155,12 @@ TEST(Network, SixteenReadersShareFourChannelsEvenly) {
   for (std::int32_t reader = 0; reader < 16; ++reader) {
     for (std::int32_t module = 0; module < 4; ++module) {
       const CoreId to{reader};
-      send(engine, network.read_paths({module}, {&to, 1}, kHbmWeight, 0).front(), 16'000'000);
+      send(engine, network.read_paths(ModuleId{module}, {&to, 1}, kHbmWeight, 0).front(),
+           16'000'000);
     }
   }
   EXPECT_EQ(last_end(engine), Picoseconds{1'000'000'000});
-  EXPECT_EQ(engine.carried(network.memory({2})).value / kHbmWeight, 256'000'000);
+  EXPECT_EQ(engine.carried(network.memory(ModuleId{2})).value / kHbmWeight, 256'000'000);
 }
 
 TEST(Network, APieceCrossesOnceForEachChipThatNeedsIt) {
@@ -169,12 +175,13 @@ TEST(Network, APieceCrossesOnceForEachChipThatNeedsIt) {
                      .sync_latency = {0},
                      .port_cores = 64,
                      .topology = chip::Topology::AllToAll};
-  const std::vector<CoreId> to = {{64}, {65}, {128}, {129}, {192}, {193}};
+  const std::vector<CoreId> to = {CoreId{64},  CoreId{65},  CoreId{128},
+                                  CoreId{129}, CoreId{192}, CoreId{193}};
   for (const bool multicast : {true, false}) {
     chip.interconnect.multicast = multicast;
     const Network network(chip);
     Engine engine(network.machine());
-    for (const Path& path : network.paths({0}, to)) {
+    for (const Path& path : network.paths(CoreId{0}, to)) {
       send(engine, path, 64'000);
     }
     EXPECT_EQ(last_end(engine), Picoseconds{(multicast ? 6'000'000 : 12'000'000) + 500'000});
@@ -203,7 +210,7 @@ TEST(Network, ModulesAtTheEdgesShareTheCoresEvenly) {
   const chip::Chip chip = chip::small_mesh(8, 8);
   const Network network(chip);
   const std::vector<std::int64_t> served = delivered(chip, network);
-  const std::size_t first = network.memory({0}).index() + 1;
+  const std::size_t first = network.memory(ModuleId{0}).index() + 1;
   EXPECT_EQ(served[first - 1], 64);
   for (std::size_t node = 0; node < 28; ++node) {
     EXPECT_TRUE(served[first + (2 * node)] == 2 || served[first + (2 * node)] == 3);
@@ -220,7 +227,8 @@ TEST(Network, DataLeaveTheEdgesOfAMeshAtARightAngle) {
   const std::vector<std::int64_t> served = delivered(chip, network);
   std::int64_t busiest = 0;
   for (std::size_t r = 0; r < served.size(); ++r) {
-    const bool memory = r >= network.memory({0}).index() && r <= network.memory({3}).index();
+    const bool memory =
+        r >= network.memory(ModuleId{0}).index() && r <= network.memory(ModuleId{3}).index();
     busiest = std::max(busiest, memory ? 0 : served[r]);
   }
   EXPECT_EQ(busiest, 41);
@@ -236,8 +244,8 @@ TEST(Network, WritesTakeTheWayOfReadsBack) {
   const Network network(chip::small_mesh(8, 8));
   const CoreId to{(5 * 8) + 3};
   for (std::int32_t node = 0; node < 28; ++node) {
-    const Path there = network.read_paths({0}, {&to, 1}, 1, node).front();
-    const Path back = network.write_path(to, {0}, 1, node);
+    const Path there = network.read_paths(ModuleId{0}, {&to, 1}, 1, node).front();
+    const Path back = network.write_path(to, ModuleId{0}, 1, node);
     EXPECT_EQ(there.hops, back.hops);
     for (std::int64_t c = 0; c < 64; ++c) {
       if (c % 8 < 7) {
@@ -312,8 +320,9 @@ TEST(Network, PortCoresLieEvenlyAndLeadOffTheMesh) {
                      .port_cores = 2,
                      .topology = chip::Topology::AllToAll};
   const Network network(chip);
-  EXPECT_EQ(network.path({7}, {16 + 9}).hops, 4 + 1);  // 7 to 0: one row, three columns; 8 to 9
-  EXPECT_EQ(network.path({8}, {16}).hops, 0);
+  EXPECT_EQ(network.path(CoreId{7}, CoreId{16 + 9}).hops,
+            4 + 1);  // 7 to 0: one row, three columns; 8 to 9
+  EXPECT_EQ(network.path(CoreId{8}, CoreId{16}).hops, 0);
 }
 
 struct Transfer {
@@ -401,10 +410,10 @@ TEST(Trees, LoadTheLinksOfAMulticastOnce) {
     for (int round = 0; round < 200; ++round) {
       const CoreId from = core(random.below(network.cores()));
       std::vector<CoreId> to;
-      std::vector<std::int32_t> numbers;
+      Table<CoreId, CoreId> numbers;
       for (std::int64_t k = 1 + random.below(8); k > 0; --k) {
         to.push_back(core(random.below(network.cores())));
-        numbers.push_back(to.back().value);
+        numbers.push_back(CoreId{to.back().value});
       }
       std::vector<std::int64_t> amount(network.machine().resources.size(), 0);
       trees.aim(numbers);
@@ -447,7 +456,7 @@ TEST(Trees, AddUpWhatWaysOfEitherTurnCarryOnSeveralChips) {
       const std::int64_t to = random.below(30);
       const chip::Turn turn = random.below(2) == 0 ? chip::Turn::RowFirst : chip::Turn::ColumnFirst;
       const std::int64_t bytes = 1 + random.below(9);
-      const std::vector<std::int32_t> receiver{static_cast<std::int32_t>(first + to)};
+      const Table<CoreId, CoreId> receiver{id_at<CoreId>(first + to)};
       std::vector<chip::Hop> hops;
       network.lines().way(from, to, turn, hops);
       std::int64_t links = 0;  // those into which a byte comes

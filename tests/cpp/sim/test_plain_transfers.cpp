@@ -2,6 +2,7 @@
 
 #include "chip/chips.hpp"
 #include "elk/base/errors.hpp"
+#include "elk/base/ids.hpp"
 #include "elk/sim/tasks/plain_transfers.hpp"
 
 namespace elk::sim {
@@ -20,7 +21,10 @@ chip::Chip slow_mesh(std::int64_t rows, std::int64_t cols) {
 
 PlainTransfer row(std::int32_t source, std::int32_t destination, std::int64_t bytes,
                   double start = 0.0) {
-  return {.source = {source}, .destination = {destination}, .bytes = {bytes}, .start = {start}};
+  return {.source = CoreId{source},
+          .destination = CoreId{destination},
+          .bytes = {bytes},
+          .start = {start}};
 }
 
 TEST(PlainTransfers, ATransferTakesBytesOverRateAndItsHops) {

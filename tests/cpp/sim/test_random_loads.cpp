@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "elk/base/ids.hpp"
 #include "elk/base/random.hpp"
 #include "elk/sim/flows/engine.hpp"
 #include "sim/obvious.hpp"
@@ -36,7 +37,7 @@ RandomLoad random_load(Random& random) {
     std::vector<Use>& uses = load.uses.emplace_back();
     for (std::int32_t r = 0; r < resources; ++r) {
       if (random.below(3) == 0 || (r + 1 == resources && uses.empty())) {
-        uses.push_back({{r}, 1 + static_cast<std::int32_t>(random.below(3))});
+        uses.push_back({ResourceId{r}, 1 + static_cast<std::int32_t>(random.below(3))});
       }
     }
     load.bytes.push_back(random.below(5000));
@@ -206,10 +207,10 @@ RandomLoad random_exchange(Random& random) {
   const std::int64_t flows = 4 + random.below(9);
   for (std::int64_t k = 0; k < flows; ++k) {
     const std::int64_t from = random.below(resources);
-    load.uses.push_back({{{static_cast<std::int32_t>(from)}, 1}});
+    load.uses.push_back({{id_at<ResourceId>(from), 1}});
     if (random.below(3) > 0) {
       const std::int64_t to = (from + 1 + random.below(resources - 1)) % resources;
-      load.uses.back().push_back({{static_cast<std::int32_t>(to)}, 1});
+      load.uses.back().push_back({id_at<ResourceId>(to), 1});
     }
     load.bytes.push_back(random.below(2) == 0 ? 120 : 1 + random.below(500));
     load.start.push_back({40 * random.below(3)});
@@ -252,7 +253,7 @@ TEST(EngineOnRandomLoads, EndsAreThoseOfASlowEngineInExactFractions) {
       std::vector<Use>& uses = load.uses.emplace_back();
       for (std::int32_t r = 0; r < resources; ++r) {
         if (random.below(2) == 0 || (r + 1 == resources && uses.empty())) {
-          uses.push_back({{r}, 1 + static_cast<std::int32_t>(random.below(2))});
+          uses.push_back({ResourceId{r}, 1 + static_cast<std::int32_t>(random.below(2))});
         }
       }
       load.bytes.push_back(1 + random.below(500));

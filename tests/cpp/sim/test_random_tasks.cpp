@@ -4,8 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include "elk/base/ids.hpp"
 #include "elk/base/parallel.hpp"
 #include "elk/base/random.hpp"
+#include "elk/base/table.hpp"
 #include "elk/sim/tasks/folded_tasks.hpp"
 #include "sim/tasks.hpp"
 
@@ -18,8 +20,8 @@ const std::vector<std::uint8_t> kEveryLink(kLinks, 1);
 Body random_body(Random& random) {
   Body body;
   for (std::int64_t sends = random.below(6); sends > 0; --sends) {
-    std::vector<std::int32_t> links(kLinks);
-    std::iota(links.begin(), links.end(), 0);
+    std::vector<ResourceId> links(kLinks);
+    std::iota(links.begin(), links.end(), ResourceId{0});
     for (std::size_t l = links.size(); l > 1; --l) {
       std::swap(links[l - 1],
                 links[static_cast<std::size_t>(random.below(static_cast<std::int64_t>(l)))]);
@@ -29,7 +31,7 @@ Body random_body(Random& random) {
     send_over(body, random.below(5'000), links, random.below(3) * 1'000);
   }
   for (std::int64_t calls = random.below(3); calls > 0; --calls) {
-    body.compute({static_cast<std::int32_t>(random.below(kLinks))}, {random.below(4'000'000)});
+    body.compute(id_at<ResourceId>(random.below(kLinks)), {random.below(4'000'000)});
   }
   return body;
 }
@@ -46,7 +48,7 @@ TaskGraph random_tasks(std::uint64_t seed) {
   for (std::int32_t task = 0; task < 30; ++task) {
     std::vector<TaskId> after;
     for (std::int64_t more = random.below(3); more > 0 && task > 0; --more) {
-      after.push_back({static_cast<std::int32_t>(random.below(task))});
+      after.push_back(id_at<TaskId>(random.below(task)));
     }
     const StreamId stream{static_cast<std::int32_t>(random.below(4))};
     const bool plays = random.below(4) > 0;
@@ -125,7 +127,7 @@ TEST(RandomTasks, AnExclusiveLinkIsBusyForEachSendAlone) {
 TEST(RandomTasks, LinksThatNoOtherSendCrossesAreAlikeSharedAndExclusive) {
   Random random{11};
   TaskGraph graph;
-  for (std::int32_t link = 0; link < kLinks; ++link) {
+  for (const ResourceId link : first_ids<ResourceId>(kLinks)) {
     graph.play(graph.add_stream(), graph.add(one_send(random.below(9'000), {link})));
   }
   EXPECT_EQ(play_tasks(task_links(kLinks), graph).tasks,

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "chip/chips.hpp"
+#include "elk/base/ids.hpp"
 #include "elk/base/random.hpp"
 #include "elk/sim/flows/engine.hpp"
 #include "elk/sim/network/network.hpp"

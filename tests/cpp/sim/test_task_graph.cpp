@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "elk/base/errors.hpp"
+#include "elk/base/ids.hpp"
 #include "elk/sim/tasks/task_graph.hpp"
 #include "sim/tasks.hpp"
 
@@ -10,18 +11,18 @@ namespace {
 TEST(TaskGraph, ATaskWaitsForEarlierTasksOnly) {
   TaskGraph graph;
   const StreamId stream = graph.add_stream();
-  EXPECT_THROW(graph.wait(stream, {1}, {{0}}), InvalidInput);
+  EXPECT_THROW(graph.wait(stream, {1}, {TaskId{0}}), InvalidInput);
   const TaskId first = graph.wait(stream, {1});
   EXPECT_NO_THROW(graph.wait(stream, {1}, {first}));
-  EXPECT_THROW(graph.wait(stream, {1}, {{7}}), InvalidInput);
+  EXPECT_THROW(graph.wait(stream, {1}, {TaskId{7}}), InvalidInput);
 }
 
 TEST(TaskGraph, StreamsAndBodiesHaveToBeThere) {
   TaskGraph graph;
-  EXPECT_THROW(graph.wait({0}, {1}), InvalidInput);
+  EXPECT_THROW(graph.wait(StreamId{0}, {1}), InvalidInput);
   const StreamId stream = graph.add_stream();
-  EXPECT_THROW(graph.play(stream, {0}), InvalidInput);
-  EXPECT_NO_THROW(graph.play(stream, graph.add(one_send(1, {0}))));
+  EXPECT_THROW(graph.play(stream, BodyId{0}), InvalidInput);
+  EXPECT_NO_THROW(graph.play(stream, graph.add(one_send(1, {ResourceId{0}}))));
 }
 
 TEST(TaskGraph, TimesAndBytesAreNotNegative) {
@@ -32,15 +33,15 @@ TEST(TaskGraph, TimesAndBytesAreNotNegative) {
   EXPECT_THROW(body.send({-1}, {0}, {}), InvalidInput);
   EXPECT_THROW(body.send({kMostFlowBytes + 1}, {0}, {}), InvalidInput);
   EXPECT_THROW(body.send({1}, {-1}, {}), InvalidInput);
-  EXPECT_THROW(body.compute({0}, {-1}), InvalidInput);
+  EXPECT_THROW(body.compute(ResourceId{0}, {-1}), InvalidInput);
 }
 
 TEST(TaskGraph, ABodyKnowsTheWayOfEachSend) {
-  Body body = one_send(5, {1, 2});
-  send_over(body, 6, {3});
+  Body body = one_send(5, {ResourceId{1}, ResourceId{2}});
+  send_over(body, 6, {ResourceId{3}});
   ASSERT_EQ(body.sends().size(), 2U);
   EXPECT_EQ(body.uses_of(body.sends()[0]).size(), 2U);
-  EXPECT_EQ(body.uses_of(body.sends()[1]).front(), (Use{{3}, 1}));
+  EXPECT_EQ(body.uses_of(body.sends()[1]).front(), (Use{ResourceId{3}, 1}));
 }
 
 }  // namespace

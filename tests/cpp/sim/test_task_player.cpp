@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 
 #include "elk/base/errors.hpp"
+#include "elk/base/ids.hpp"
+#include "elk/base/intervals.hpp"
 #include "sim/tasks.hpp"
 
 namespace elk::sim {
@@ -10,11 +12,11 @@ TEST(TaskPlayer, AStreamRunsItsTasksInOrder) {
   TaskGraph graph;
   const StreamId stream = graph.add_stream();
   graph.wait(stream, {100});
-  graph.play(stream, graph.add(one_send(2, {0})));
+  graph.play(stream, graph.add(one_send(2, {ResourceId{0}})));
   graph.wait(stream, {5});
   const TasksRun run = play_tasks(task_links(1), graph);
-  EXPECT_EQ(run.tasks,
-            (std::vector<Span>{span_of(0, 100), span_of(100, 2'100), span_of(2'100, 2'105)}));
+  EXPECT_EQ(run.tasks, (std::vector<Interval<Picoseconds>>{span_of(0, 100), span_of(100, 2'100),
+                                                           span_of(2'100, 2'105)}));
 }
 
 TEST(TaskPlayer, ATaskBeginsWhenItsTurnHasComeAndAllThatItNamesIsOver) {
@@ -35,8 +37,8 @@ TEST(TaskPlayer, ATaskBeginsWhenItsTurnHasComeAndAllThatItNamesIsOver) {
 TEST(TaskPlayer, SendsOfStreamsShareALinkMaxMinFairly) {
   // 1 and 3 kB on one link: a half each until 2 us, then the second alone with 2 kB: 4 us.
   TaskGraph graph;
-  graph.play(graph.add_stream(), graph.add(one_send(1'000, {0})));
-  graph.play(graph.add_stream(), graph.add(one_send(3'000, {0, 1})));
+  graph.play(graph.add_stream(), graph.add(one_send(1'000, {ResourceId{0}})));
+  graph.play(graph.add_stream(), graph.add(one_send(3'000, {ResourceId{0}, ResourceId{1}})));
   const TasksRun run = play_tasks(task_links(2), graph);
   EXPECT_EQ(run.tasks[0].end, Picoseconds{2'000'000});
   EXPECT_EQ(run.tasks[1].end, Picoseconds{4'000'000});
@@ -47,18 +49,18 @@ TEST(TaskPlayer, SendsOfStreamsShareALinkMaxMinFairly) {
 TEST(TaskPlayer, ABodyIsOverWhenTheLastOfItIs) {
   // The send of 1 kB ends at 1 us and has 700,000 ps of tail; that of 2 kB has none and ends later.
   TaskGraph graph;
-  Body body = one_send(1'000, {0}, 700'000);
-  send_over(body, 1'500, {1});
-  body.compute({2}, {1'600'000});
+  Body body = one_send(1'000, {ResourceId{0}}, 700'000);
+  send_over(body, 1'500, {ResourceId{1}});
+  body.compute(ResourceId{2}, {1'600'000});
   graph.play(graph.add_stream(), graph.add(std::move(body)));
   EXPECT_EQ(play_tasks(task_links(3), graph).tasks.front().end, Picoseconds{1'700'000});
 }
 
 TEST(TaskPlayer, ALinkIsFreeWhenTheLastByteHasLeft) {
   TaskGraph graph;
-  graph.play(graph.add_stream(), graph.add(one_send(1'000, {0}, 5'000'000)));
+  graph.play(graph.add_stream(), graph.add(one_send(1'000, {ResourceId{0}}, 5'000'000)));
   const TaskId late = graph.wait(graph.add_stream(), {1'000'000});
-  graph.play(graph.add_stream(), graph.add(one_send(1'000, {0})), {late});
+  graph.play(graph.add_stream(), graph.add(one_send(1'000, {ResourceId{0}})), {late});
   const TasksRun run = play_tasks(task_links(1), graph);
   EXPECT_EQ(run.tasks[0].end, Picoseconds{6'000'000});
   EXPECT_EQ(run.tasks[2].end, Picoseconds{2'000'000});
@@ -70,9 +72,9 @@ TEST(TaskPlayer, AComputationRunsAtWhatSendsLeaveOfItsPort) {
   // computation stands still, then takes its 2 us.
   TaskGraph graph;
   Body work;
-  work.compute({0}, {2'000'000});
+  work.compute(ResourceId{0}, {2'000'000});
   graph.play(graph.add_stream(), graph.add(std::move(work)));
-  graph.play(graph.add_stream(), graph.add(one_send(1'000, {0, 1})));
+  graph.play(graph.add_stream(), graph.add(one_send(1'000, {ResourceId{0}, ResourceId{1}})));
   EXPECT_EQ(play_tasks(task_links(2), graph).tasks.front().end, Picoseconds{3'000'000});
 }
 
@@ -80,7 +82,7 @@ TEST(TaskPlayer, ALeadFromRestPassesOnlyWhereTheStreamStoodStill) {
   TaskGraph graph;
   const StreamId memory = graph.add_stream();
   const StreamId other = graph.add_stream();
-  const BodyId body = graph.add(one_send(1, {0}));
+  const BodyId body = graph.add(one_send(1, {ResourceId{0}}));
   const TaskId late = graph.wait(other, {10'000});
   const auto load = [&](std::vector<TaskId> after) {
     graph.add({.stream = memory,
@@ -102,20 +104,20 @@ TEST(TaskPlayer, WhatLoadsNothingLastsForItsTail) {
   TaskGraph graph;
   const StreamId stream = graph.add_stream();
   Body body;
-  body.send({0}, {7}, std::vector<Use>{{{0}, 1}});
+  body.send({0}, {7}, std::vector<Use>{{ResourceId{0}, 1}});
   body.send({100}, {9}, {});
-  body.compute({0}, {0});
+  body.compute(ResourceId{0}, {0});
   graph.play(stream, graph.add(std::move(body)));
   graph.play(stream, graph.add(Body{}));
   const TasksRun run = play_tasks(task_links(1), graph);
-  EXPECT_EQ(run.tasks, (std::vector<Span>{span_of(0, 9), span_of(9, 9)}));
+  EXPECT_EQ(run.tasks, (std::vector<Interval<Picoseconds>>{span_of(0, 9), span_of(9, 9)}));
   EXPECT_EQ(run.busy.front(), Picoseconds{0});
 }
 
 TEST(TaskPlayer, ABodyThatIsAloneTakesAsLongEachTime) {
   TaskGraph graph;
   const StreamId stream = graph.add_stream();
-  const BodyId body = graph.add(one_send(1'000, {0}, 50));
+  const BodyId body = graph.add(one_send(1'000, {ResourceId{0}}, 50));
   for (int times = 0; times < 3; ++times) {
     graph.play(stream, body);
   }
@@ -129,7 +131,7 @@ TEST(TaskPlayer, ABodyThatIsAloneTakesAsLongEachTime) {
 TEST(TaskPlayer, ABodyThatIsAloneOnceIsPlayedAnewInCompany) {
   TaskGraph graph;
   const StreamId a = graph.add_stream();
-  const BodyId body = graph.add(one_send(1'000, {0}));
+  const BodyId body = graph.add(one_send(1'000, {ResourceId{0}}));
   const TaskId alone = graph.play(a, body);
   graph.play(a, body);
   graph.play(graph.add_stream(), body, {alone});
@@ -145,7 +147,7 @@ TEST(TaskPlayer, MemoriesThatRefreshKnowWhatTimeItIs) {
   machine.refresh = {.interval = {1'500'000}, .stall = {200'000}, .fresh = {0}};
   TaskGraph graph;
   const StreamId stream = graph.add_stream();
-  const BodyId body = graph.add(one_send(1'000, {0}));
+  const BodyId body = graph.add(one_send(1'000, {ResourceId{0}}));
   graph.play(stream, body);
   graph.play(stream, body);
   const TasksRun run = play_tasks(machine, graph);

@@ -4,6 +4,7 @@
 
 #include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
+#include "elk/base/table.hpp"
 #include "elk/cost/exchange/link_loads.hpp"
 
 namespace elk::cost {
@@ -75,8 +76,8 @@ std::int64_t BusiestLink::to_each(const Line& line, std::int64_t receivers) {
   LinkLoads links(chip::Network::of_lines({{.length = 1, .joint = chip::Joint::None},
                                            {.length = line.wraps, .joint = chip::Joint::Circle}}),
                   1);
-  for (std::int32_t to = 0; to < receivers; ++to) {
-    for (std::int32_t from = 0; from < n; ++from) {
+  for (const CoreId to : first_ids<CoreId>(receivers)) {
+    for (const CoreId from : first_ids<CoreId>(n)) {
       links.add(from, {&to, 1}, chip::Turn::RowFirst, 1);
     }
   }

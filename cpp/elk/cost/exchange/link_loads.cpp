@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 
 namespace elk::cost {
 namespace {
@@ -124,18 +125,17 @@ std::int64_t LinkLoads::reach_core(const Ends& ends, const chip::Network& networ
 }
 
 template <std::size_t Dims, bool Ports>
-void LinkLoads::add_tree(std::int32_t from, std::span<const std::int32_t> to, Order order,
-                         std::int64_t bytes) {
+void LinkLoads::add_tree(CoreId from, std::span<const CoreId> to, Order order, std::int64_t bytes) {
   const auto cores = static_cast<std::int32_t>(cores_.size());
-  const std::int32_t chip = chips_ == 1 ? 0 : from / cores;
+  const std::int32_t chip = chips_ == 1 ? 0 : from.value / cores;
   const Core* const first = cores_.data();
   const std::int32_t before = chip * cores;  // cores of the chips before
-  const Core& origin = first[from - before];
+  const Core& origin = first[from.value - before];
   const chip::Network network = network_;  // A copy, which no store can change.
   Reach along;
   std::int64_t longest = hops_;
-  for (const std::int32_t core : to) {
-    const Ends ends{.from = &origin, .to = first + (core - before)};
+  for (const CoreId core : to) {
+    const Ends ends{.from = &origin, .to = first + (core.value - before)};
     longest = std::max(longest, reach_core<Dims, Ports>(ends, network, order, along));
   }
   hops_ = longest;
@@ -206,8 +206,7 @@ void LinkLoads::add_ports(const Core& from, std::int64_t chip, std::size_t level
   }
 }
 
-void LinkLoads::add(std::int32_t from, std::span<const std::int32_t> to, chip::Turn turn,
-                    std::int64_t bytes) {
+void LinkLoads::add(CoreId from, std::span<const CoreId> to, chip::Turn turn, std::int64_t bytes) {
   const Order order = network_.order(turn);
   if (order.size() == 2 && !has_ports_) {
     add_tree<2, false>(from, to, order, bytes);
@@ -220,8 +219,8 @@ void LinkLoads::add(std::int32_t from, std::span<const std::int32_t> to, chip::T
   }
 }
 
-std::vector<std::int64_t> LinkLoads::loads() const {
-  std::vector<std::int64_t> result;
+Table<CoreId, std::int64_t> LinkLoads::loads() const {
+  Table<CoreId, std::int64_t> result;
   for (const std::uint8_t dim : network_.order(chip::Turn::RowFirst)) {
     const Lines& lines = lines_[dim];
     for (const std::vector<std::int64_t>& change : lines.change) {
@@ -238,7 +237,7 @@ std::vector<std::int64_t> LinkLoads::loads() const {
 }
 
 std::int64_t LinkLoads::busiest() const {
-  const std::vector<std::int64_t> all = loads();
+  const Table<CoreId, std::int64_t> all = loads();
   return all.empty() ? 0 : *std::max_element(all.begin(), all.end());
 }
 

@@ -6,6 +6,8 @@
 #include <span>
 #include <vector>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/chip/chip.hpp"
 
 namespace elk::cost {
@@ -25,12 +27,11 @@ class LinkLoads {
   LinkLoads(const chip::Network& network, std::int64_t chips);
 
   /// One tree that carries `bytes` from a core to all of `to` on its chip.
-  void add(std::int32_t from, std::span<const std::int32_t> to, chip::Turn turn,
-           std::int64_t bytes);
+  void add(CoreId from, std::span<const CoreId> to, chip::Turn turn, std::int64_t bytes);
 
   /// Of each link, in the order of `chip::Hop`; of each of these dimension by dimension, chip by
   /// chip and line by line.
-  [[nodiscard]] std::vector<std::int64_t> loads() const;
+  [[nodiscard]] Table<CoreId, std::int64_t> loads() const;
   [[nodiscard]] std::int64_t busiest() const;
   /// Links of the longest way so far.
   [[nodiscard]] std::int64_t hops() const { return hops_; }
@@ -92,8 +93,7 @@ class LinkLoads {
   using Order = std::span<const std::uint8_t>;
 
   template <std::size_t Dims, bool Ports>
-  void add_tree(std::int32_t from, std::span<const std::int32_t> to, Order order,
-                std::int64_t bytes);
+  void add_tree(CoreId from, std::span<const CoreId> to, Order order, std::int64_t bytes);
   void lay_cores();
   void lay_lines(std::size_t dim);
   template <std::size_t Dims, bool Ports>

@@ -5,16 +5,18 @@
 
 #include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
+#include "elk/base/table.hpp"
 
 namespace elk::cost {
 
-LinkUse link_use(std::span<const std::int64_t> loads, const chip::Chip& chip, std::int64_t chips) {
+LinkUse link_use(TableView<CoreId, const std::int64_t> loads, const chip::Chip& chip,
+                 std::int64_t chips) {
   const chip::Network network = chip::network_of(chip);
   const std::size_t directions = subscript(network.links());
   const std::size_t parts = kRegions / directions;  // of a line
   const auto order = network.order(chip::Turn::RowFirst);
   std::array<std::int64_t, kRegions> most{};
-  std::size_t at = 0;
+  CoreId at{0};
   for (std::size_t direction = 0; direction < directions; ++direction) {
     const std::int64_t places = network.length(order[direction / 2]);
     for (std::int64_t i = 0; i < chips * chip.core.count; ++i) {

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <span>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/chip/chip.hpp"
 
 namespace elk::cost {
@@ -29,7 +31,7 @@ inline constexpr LinkUse kEverywhere = [] {
 }();
 
 /// From the loads of all links of one chip or more, in the order of `LinkLoads::loads`.
-[[nodiscard]] LinkUse link_use(std::span<const std::int64_t> loads, const chip::Chip& chip,
+[[nodiscard]] LinkUse link_use(TableView<CoreId, const std::int64_t> loads, const chip::Chip& chip,
                                std::int64_t chips);
 
 /// What two phases after each other keep busy: the mean over the time `wire` of each.

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "elk/base/errors.hpp"
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/base/text.hpp"
 #include "elk/partition/enumerate.hpp"
 #include "elk/partition/extent.hpp"
@@ -11,15 +13,15 @@
 namespace elk::cost {
 namespace {
 
-SlotDim slot_dim(const ir::Op& op, std::size_t operand, std::size_t dim, std::int64_t shape,
-                 std::span<const std::int64_t> size) {
+SlotDim slot_dim(const ir::Op& op, OperandId operand, DimId dim, std::int64_t shape,
+                 TableView<AxisId, const std::int64_t> size) {
   const ir::Operand& named = op.operands[operand];
   const ir::Dim& map = named.dims[dim];
   SlotDim result{.kind = SlotDimKind::Point,
                  .shape = shape,
                  .axes = map.axes,
                  .rotates = partition::rotates(op, operand, dim),
-                 .picks = named.indirect && static_cast<std::size_t>(named.indirect->dim) == dim};
+                 .picks = named.indirect && named.indirect->dim == dim};
   if (result.picks) {
     result.kind = SlotDimKind::Product;
     result.axes = named.indirect->axes;
@@ -32,8 +34,8 @@ SlotDim slot_dim(const ir::Op& op, std::size_t operand, std::size_t dim, std::in
 }
 
 /// Whether an operand before `operand` reads its tensor.
-bool read_before(const ir::Op& op, std::size_t operand) {
-  const auto end = op.operands.begin() + static_cast<std::ptrdiff_t>(operand);
+bool read_before(const ir::Op& op, OperandId operand) {
+  const auto end = op.operands.begin() + static_cast<std::ptrdiff_t>(operand.value);
   return std::any_of(op.operands.begin(), end, [&](const ir::Operand& other) {
     return other.tensor == op.operands[operand].tensor && other.access == ir::Access::Read;
   });
@@ -46,14 +48,14 @@ std::vector<Slot> slots(const ir::Graph& graph, const ir::Op& op) {
     throw InvalidInput(text("op ", op.name, " has ", op.axes.size(),
                             " axes; plans are made for up to ", kMostAxes));
   }
-  const std::vector<std::int64_t> size = partition::sizes(op);
+  const Table<AxisId, std::int64_t> size = partition::sizes(op);
   std::vector<Slot> result;
-  for (std::size_t i = 0; i < op.operands.size(); ++i) {
+  for (const OperandId i : op.operands.ids()) {
     if (partition::first_like(op, i) != i) {
       continue;
     }
     const ir::Operand& operand = op.operands[i];
-    const ir::Tensor& tensor = graph.tensors[static_cast<std::size_t>(operand.tensor)];
+    const ir::Tensor& tensor = graph.tensors[operand.tensor];
     if (operand.dims.size() > kMostRank) {
       throw InvalidInput(text("tensor ", tensor.name, " has ", operand.dims.size(),
                               " dimensions; plans are made for up to ", kMostRank));
@@ -67,11 +69,11 @@ std::vector<Slot> slots(const ir::Graph& graph, const ir::Op& op) {
               .contained = 0,
               .unique = partition::box(tensor, operand, size, size).elements,
               .dims = {}};
-    for (std::size_t axis = 0; axis < op.axes.size(); ++axis) {
-      const bool contained = partition::contains(operand, static_cast<std::int32_t>(axis));
-      slot.contained |= static_cast<std::uint64_t>(contained ? 1 : 0) << axis;
+    for (const AxisId axis : op.axes.ids()) {
+      const bool contained = partition::contains(operand, axis);
+      slot.contained |= static_cast<std::uint64_t>(contained ? 1 : 0) << axis.index();
     }
-    for (std::size_t dim = 0; dim < operand.dims.size(); ++dim) {
+    for (const DimId dim : operand.dims.ids()) {
       slot.dims.push_back(slot_dim(op, i, dim, tensor.shape[dim], size));
     }
     result.push_back(std::move(slot));

@@ -5,6 +5,8 @@
 #include <span>
 #include <vector>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/chip/chip.hpp"
 #include "elk/ir/graph.hpp"
 
@@ -24,14 +26,14 @@ enum class SlotDimKind : std::uint8_t {
 struct SlotDim {
   SlotDimKind kind;
   std::int64_t shape;
-  std::vector<std::int32_t> axes;
+  std::vector<AxisId> axes;
   bool rotates;
   bool picks;
 };
 
 /// A distinct operand of an op: what is held and moved once, however often it is named.
 struct Slot {
-  std::size_t operand;
+  OperandId operand;
   std::int64_t bits;
   bool write;
   bool hbm;  // brought from HBM, or resident where a chip has none
@@ -39,7 +41,7 @@ struct Slot {
   bool again;               // not from HBM, and of a tensor that an earlier operand reads
   std::uint64_t contained;  // a bit for each axis
   std::int64_t unique;      // elements that the whole op touches
-  std::vector<SlotDim> dims;
+  Table<DimId, SlotDim> dims;
 };
 
 /// The distinct operands of `op`, in order.

@@ -3,12 +3,14 @@
 #include <cstdint>
 #include <vector>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/ir/graph.hpp"
 
 namespace elk::cost {
 
 /// For each axis the factors that it is cut by.
-using Factors = std::vector<std::vector<std::int64_t>>;
+using Factors = Table<AxisId, std::vector<std::int64_t>>;
 
 /// All distinct ones.
 [[nodiscard]] Factors all_factors(const ir::Op& op, std::int64_t cores);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
 
 namespace elk::cost {
@@ -17,16 +18,17 @@ CutsBelow::CutsBelow(Pricer& pricer, tile::Rates& rates, double limit)
       cut_(uncut(factors_.size())) {}
 
 void CutsBelow::each(const Look& look) {
-  visit({.axes = 0, .product = 1, .rate = 0.0, .volume = rates_.volume(pricer_.size())}, look);
+  visit({.axes = AxisId{0}, .product = 1, .rate = 0.0, .volume = rates_.volume(pricer_.size())},
+        look);
 }
 
 /// Every cut with the factors of `before`, the axes after these in any way.
 void CutsBelow::visit(const Prefix& before, const Look& look) {
-  if (before.axes == factors_.size()) {
+  if (before.axes.index() == factors_.size()) {
     arrive(before.rate * before.volume, look);
     return;
   }
-  const std::size_t axis = before.axes;
+  const AxisId axis = before.axes;
   const std::int64_t size = pricer_.op().axes[axis].size;
   for (const std::int64_t factor : factors_[axis]) {
     if (before.product * factor > cores_) {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <vector>
 
+#include "elk/base/ids.hpp"
 #include "elk/cost/floor/cuts.hpp"
 #include "elk/cost/floor/floor_search.hpp"
 #include "elk/cost/price/pricer.hpp"
@@ -34,7 +35,7 @@ class CutsBelow {
  private:
   /// What the factors of the first axes say of a cut's tiles.
   struct Prefix {
-    std::size_t axes;
+    AxisId axes;
     std::int64_t product;  // of the factors
     double rate;           // least seconds for each unit of volume
     double volume;         // with the other axes whole

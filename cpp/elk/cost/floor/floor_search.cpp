@@ -8,6 +8,7 @@
 
 #include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
+#include "elk/base/table.hpp"
 #include "elk/partition/plan.hpp"
 
 namespace elk::cost {
@@ -209,13 +210,13 @@ void FloorSearch::time_tiles(const Cut& cut, const tile::WholeTile& whole, Turns
 
 /// Whether a core has room for what a step on a sub-task of `size` reads, and for the results. What
 /// two operands read of one activation may lie in one place.
-bool FloorSearch::fits(const Cut& cut, std::span<const std::int64_t> size) const {
+bool FloorSearch::fits(const Cut& cut, TableView<AxisId, const std::int64_t> size) const {
   std::int64_t space = std::min(cut.result, cut.result_wide);
   for (std::size_t i = 0; i < pricer_.reads(); ++i) {
     const Slot& slot = pricer_.slots()[i];
     if (!slot.again) {
       std::int64_t elements = 1;
-      for (std::size_t dim = 0; dim < slot.dims.size(); ++dim) {
+      for (const DimId dim : slot.dims.ids()) {
         elements *= least_extent(cut, i, dim, size);
       }
       space += partition::element_bytes(elements, slot.bits).value;
@@ -245,17 +246,17 @@ std::int64_t held_from_hbm(const Pricer& pricer, const Cut& cut) {
 }
 
 /// Indices of a dimension that a sub-task reads at least.
-std::int64_t FloorSearch::least_extent(const Cut& cut, std::size_t slot, std::size_t dim,
-                                       std::span<const std::int64_t> size) const {
+std::int64_t FloorSearch::least_extent(const Cut& cut, std::size_t slot, DimId dim,
+                                       TableView<AxisId, const std::int64_t> size) const {
   const SlotDim& map = pricer_.slots()[slot].dims[dim];
   bool whole = true;
   std::int64_t product = 1;
-  for (const std::int32_t axis : map.axes) {
-    whole = whole && size[subscript(axis)] == cut.tile[subscript(axis)];
-    product *= size[subscript(axis)];
+  for (const AxisId axis : map.axes) {
+    whole = whole && size[axis] == cut.tile[axis];
+    product *= size[axis];
   }
   if (whole) {
-    return cut.held[slot].extent[dim].count;
+    return cut.held[slot].extent[dim.index()].count;
   }
   const bool counted = map.kind == SlotDimKind::Plain || map.kind == SlotDimKind::Product;
   return counted && !map.picks ? std::min(map.shape, product) : 1;
@@ -263,7 +264,7 @@ std::int64_t FloorSearch::least_extent(const Cut& cut, std::size_t slot, std::si
 
 /// Every length of the sub-tasks along each axis to which some operand's rotation could lead.
 void FloorSearch::list_lengths(const Cut& cut, Turns& turns) {
-  for (std::size_t axis = 0; axis < lengths_.size(); ++axis) {
+  for (const AxisId axis : lengths_.ids()) {
     lengths_[axis].assign(1, cut.tile[axis]);
   }
   for (std::size_t i = 0; i < pricer_.reads(); ++i) {
@@ -271,7 +272,7 @@ void FloorSearch::list_lengths(const Cut& cut, Turns& turns) {
       if (!dim.rotates) {
         continue;
       }
-      std::vector<std::int64_t>& lengths = lengths_[static_cast<std::size_t>(dim.axes[0])];
+      std::vector<std::int64_t>& lengths = lengths_[dim.axes[0]];
       for (const std::int64_t d : turns.divisors(cut.held[i].sharers)) {
         lengths.push_back(ceil_div(lengths.front(), d));
       }
@@ -282,7 +283,7 @@ void FloorSearch::list_lengths(const Cut& cut, Turns& turns) {
 void FloorSearch::list_paces(const Cut& cut, Turns& turns) {
   list_lengths(cut, turns);
   paces_.clear();
-  for (std::size_t axis = 0; axis < lengths_.size(); ++axis) {
+  for (AxisId axis{0}; axis.index() < lengths_.size(); ++axis) {
     std::vector<std::int64_t>& lengths = lengths_[axis];
     std::sort(lengths.begin(), lengths.end(), std::greater<>());
     lengths.erase(std::unique(lengths.begin(), lengths.end()), lengths.end());
@@ -311,7 +312,7 @@ void FloorSearch::split(std::size_t at, const Steps& steps, double limit, const 
     }
     return;
   }
-  const std::size_t axis = paces_[at].axis;
+  const AxisId axis = paces_[at].axis;
   for (const Pace& pace : paces_[at].paces) {
     const double count = steps.count * pace.count;
     const double shifts = (count - 1.0) * resting_.shift();

@@ -4,6 +4,8 @@
 #include <span>
 #include <vector>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/cost/floor/floor.hpp"
 #include "elk/cost/floor/resting.hpp"
 #include "elk/cost/price/pricer.hpp"
@@ -78,10 +80,10 @@ class FloorSearch {
   };
   void split(std::size_t at, const Steps& steps, double limit, const Cut& cut);
   void take(double steps, double time);
-  [[nodiscard]] bool fits(const Cut& cut, std::span<const std::int64_t> size) const;
+  [[nodiscard]] bool fits(const Cut& cut, TableView<AxisId, const std::int64_t> size) const;
   [[nodiscard]] std::int64_t overflow(const Cut& cut) const;
-  [[nodiscard]] std::int64_t least_extent(const Cut& cut, std::size_t slot, std::size_t dim,
-                                          std::span<const std::int64_t> size) const;
+  [[nodiscard]] std::int64_t least_extent(const Cut& cut, std::size_t slot, DimId dim,
+                                          TableView<AxisId, const std::int64_t> size) const;
 
   Pricer& pricer_;
   tile::Rates& rates_;
@@ -100,16 +102,16 @@ class FloorSearch {
     double rate;    // least, of tiles no longer
   };
   struct Paces {
-    std::size_t axis;
+    AxisId axis;
     std::vector<Pace> paces;
   };
-  std::vector<std::vector<std::int64_t>> lengths_;  // of each axis
-  std::vector<Paces> paces_;                        // of the axes that have a choice
-  std::vector<std::int64_t> size_;                  // of the sub-task in hand
-  double best_;                                     // of the cut in hand
-  TimeOfSteps by_steps_{};                          // of its tiles, shifts included
-  bool tells_steps_ = false;                        // whether these are asked for
-  bool roomy_ = false;                              // whether all its sub-tasks have room
+  Table<AxisId, std::vector<std::int64_t>> lengths_;  // of each axis
+  std::vector<Paces> paces_;                          // of the axes that have a choice
+  Table<AxisId, std::int64_t> size_;                  // of the sub-task in hand
+  double best_;                                       // of the cut in hand
+  TimeOfSteps by_steps_{};                            // of its tiles, shifts included
+  bool tells_steps_ = false;                          // whether these are asked for
+  bool roomy_ = false;                                // whether all its sub-tasks have room
 };
 
 }  // namespace elk::cost

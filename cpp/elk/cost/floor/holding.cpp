@@ -7,16 +7,13 @@
 
 #include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
+#include "elk/cost/exchange/cost_tuning.hpp"
 #include "elk/cost/floor/cuts.hpp"
 #include "elk/cost/floor/cuts_below.hpp"
 #include "elk/cost/floor/floor_search.hpp"
 
 namespace elk::cost {
 namespace {
-
-constexpr std::int64_t kMostHeld = 100'000;  // cuts of an op
-constexpr double kLonger = 1.15;             // than the fastest, what is listed takes at most
-constexpr std::int64_t kLittle = 20;         // what part of a core's room is little
 
 constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
 
@@ -78,7 +75,8 @@ class HoldingSearch {
     for (std::size_t i = 0; i < pricer_.reads(); ++i) {
       const Slot& slot = pricer_.slots()[i];
       if (!slot.hbm && !slot.again) {
-        const double share = part(cut, slot, {.dim = 0, .sharers = cut.held[i].sharers}, steps);
+        const double share =
+            part(cut, slot, {.dim = DimId{0}, .sharers = cut.held[i].sharers}, steps);
         const std::int64_t whole = partition::element_bytes(cut.held[i].elements, slot.bits).value;
         sum += static_cast<std::int64_t>(share * static_cast<double>(whole));
       }
@@ -88,14 +86,14 @@ class HoldingSearch {
 
   /// The dimensions of a slot that are not split over time yet, and by how much they may be.
   struct Rest {
-    std::size_t dim;
+    DimId dim;
     std::int64_t sharers;
   };
 
   /// The least part of a slot that a core may hold if all goes in `steps` at most.
   [[nodiscard]] double part(const Cut& cut, const Slot& slot, const Rest& rest,
                             std::int64_t steps) {
-    if (rest.dim == slot.dims.size()) {
+    if (rest.dim.index() == slot.dims.size()) {
       return 1.0;
     }
     const SlotDim& dim = slot.dims[rest.dim];
@@ -103,7 +101,7 @@ class HoldingSearch {
     if (!dim.rotates) {
       return least;
     }
-    const std::int64_t tile = cut.tile[subscript(dim.axes[0])];
+    const std::int64_t tile = cut.tile[dim.axes[0]];
     for (const std::int64_t parts : below_.divisors(rest.sharers)) {
       const std::int64_t length = ceil_div(tile, parts);
       const std::int64_t own = ceil_div(tile, length);
@@ -157,11 +155,11 @@ std::vector<Holding> holdings(Pricer& pricer, tile::Rates& rates, const Floor& f
   const std::int64_t cores = chip::total_cores(chip);
   if (pricer.op().kind != ir::OpKind::MatMul || chip::routed(chip) || !chip.hbm ||
       chip.interconnect.overlaps_compute || floor.corners.empty() ||
-      kLittle * fastest.value < chip::room(chip).value ||
-      count_cuts(all_factors(pricer.op(), cores), cores, kMostHeld) > kMostHeld) {
+      tuning::kLittle * fastest.value < chip::room(chip).value ||
+      count_cuts(all_factors(pricer.op(), cores), cores, tuning::kMostHeld) > tuning::kMostHeld) {
     return {};
   }
-  HoldingSearch search(pricer, rates, floor.execute.value * kLonger);
+  HoldingSearch search(pricer, rates, floor.execute.value * tuning::kLonger);
   while (!search.run()) {
   }
   return search.corners();

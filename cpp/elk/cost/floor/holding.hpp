@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/base/units.hpp"
 
 namespace elk::tile {
@@ -17,9 +19,9 @@ struct Floor;
 /// What one cut of an op needs at least of a core's SRAM, and of its time.
 struct Holding {
   Seconds execute;
-  Bytes loaded;                       // HBM data that a core needs, as far as it has room for them
-  Bytes beside;                       // activations and results that it holds at once
-  std::vector<std::int64_t> factors;  // of the cut; empty: of several
+  Bytes loaded;  // HBM data that a core needs, as far as it has room for them
+  Bytes beside;  // activations and results that it holds at once
+  Table<AxisId, std::int64_t> factors;  // of the cut; empty: of several
 
   friend bool operator==(const Holding&, const Holding&) = default;
 };

@@ -18,12 +18,12 @@ constexpr std::int64_t kRounding = 16;  // bytes
 
 /// Whether every index of the operand's tensor is read, and counted by the axes.
 bool reads_whole(const Pricer& pricer, const Slot& slot) {
-  const std::int32_t tensor = pricer.op().operands[slot.operand].tensor;
+  const TensorId tensor = pricer.op().operands[slot.operand].tensor;
   const bool counted = std::none_of(slot.dims.begin(), slot.dims.end(), [](const SlotDim& dim) {
     return dim.kind == SlotDimKind::Mapped || dim.picks;
   });
   return counted && !slot.indirect && slot.bits % 8 == 0 &&
-         slot.unique == ir::elements(pricer.graph().tensors[subscript(tensor)]);
+         slot.unique == ir::elements(pricer.graph().tensors[tensor]);
 }
 
 /// Cores that share each element of an activation at least, of those that several share; else 1.

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/chip/delivery.hpp"
 #include "elk/partition/extent.hpp"
 #include "elk/partition/plan.hpp"
@@ -16,11 +17,11 @@ namespace {
 
 /// Whether the indices of a map are an interval without gaps: steps of one, and no longer step than
 /// what the shorter ones reach and one more.
-bool gapless(const ir::Dim& dim, std::span<const std::int64_t> size) {
+bool gapless(const ir::Dim& dim, TableView<AxisId, const std::int64_t> size) {
   std::vector<std::pair<std::int64_t, std::int64_t>> steps;
   for (std::size_t i = 0; i < dim.axes.size(); ++i) {
-    if (size[subscript(dim.axes[i])] > 1) {
-      steps.emplace_back(std::abs(dim.coef[i]), size[subscript(dim.axes[i])]);
+    if (size[dim.axes[i]] > 1) {
+      steps.emplace_back(std::abs(dim.coef[i]), size[dim.axes[i]]);
     }
   }
   std::sort(steps.begin(), steps.end());
@@ -36,11 +37,11 @@ bool gapless(const ir::Dim& dim, std::span<const std::int64_t> size) {
 
 /// Whether the elements that an operand touches are the product of those of its dimensions, each an
 /// interval: then they are counted exactly, and every core's part of them, too.
-bool separable(const ir::Operand& operand, std::span<const std::int64_t> size) {
+bool separable(const ir::Operand& operand, TableView<AxisId, const std::int64_t> size) {
   std::uint64_t met = 0;
   for (const ir::Dim& dim : operand.dims) {
-    for (const std::int32_t axis : dim.axes) {
-      const std::uint64_t bit = std::uint64_t{1} << subscript(axis);
+    for (const AxisId axis : dim.axes) {
+      const std::uint64_t bit = std::uint64_t{1} << axis.index();
       if ((met & bit) != 0) {
         return false;
       }
@@ -56,8 +57,8 @@ bool separable(const ir::Operand& operand, std::span<const std::int64_t> size) {
 /// Whether no two cores ever hold the same element of what `op` writes by `operand`, however it is
 /// cut: what is missing in it are reduction axes, along which it is scattered, or axes never cut.
 bool rests_once(const ir::Op& op, const ir::Operand& operand) {
-  for (std::size_t i = 0; i < op.axes.size(); ++i) {
-    const auto axis = static_cast<std::int32_t>(i);
+  for (const AxisId i : op.axes.ids()) {
+    const auto axis = i;
     if (op.axes[i].size > 1 && op.axes[i].role != ir::AxisRole::Reduction &&
         partition::divisible(op, axis) && !partition::contains(operand, axis)) {
       return false;
@@ -68,16 +69,14 @@ bool rests_once(const ir::Op& op, const ir::Operand& operand) {
 
 /// Whether a tensor of this shape rests once wherever it is made.
 bool once(const ir::Graph& graph, const ir::Tensor& tensor) {
-  for (std::size_t i = 0; i < graph.ops.size(); ++i) {
+  for (const OpId i : graph.ops.ids()) {
     const ir::Op& op = graph.ops[i];
-    const auto number = static_cast<std::int32_t>(i);
-    if (ir::first_like(graph, number) != number) {
+    if (ir::first_like(graph, i) != i) {
       continue;  // Its tensors have the shapes of those before.
     }
     for (const ir::Operand& operand : op.operands) {
       if (operand.access == ir::Access::Write &&
-          graph.tensors[subscript(operand.tensor)].shape == tensor.shape &&
-          !rests_once(op, operand)) {
+          graph.tensors[operand.tensor].shape == tensor.shape && !rests_once(op, operand)) {
         return false;
       }
     }
@@ -87,11 +86,11 @@ bool once(const ir::Graph& graph, const ir::Tensor& tensor) {
 
 }  // namespace
 
-std::vector<bool> rest_once(const ir::Graph& graph, const ir::Op& op) {
-  std::vector<bool> result;
+Table<OperandId, bool> rest_once(const ir::Graph& graph, const ir::Op& op) {
+  Table<OperandId, bool> result;
   result.reserve(op.operands.size());
   for (const ir::Operand& operand : op.operands) {
-    result.push_back(once(graph, graph.tensors[subscript(operand.tensor)]));
+    result.push_back(once(graph, graph.tensors[operand.tensor]));
   }
   return result;
 }
@@ -103,14 +102,14 @@ Resting::Resting(const Pricer& pricer)
       rate_(pricer.chip().interconnect.link_rate *
                 static_cast<double>(pricer.fabric().chip().receiving_links()) +
             chip::receiving_between(pricer.chip())) {
-  const std::vector<bool> single = rest_once(pricer.graph(), pricer.op());
+  const Table<OperandId, bool> single = rest_once(pricer.graph(), pricer.op());
   std::int64_t most = 0;
   for (std::size_t i = 0; i < pricer.reads(); ++i) {
     const Slot& slot = pricer.slots()[i];
     const ir::Operand& operand = pricer.op().operands[slot.operand];
     if (!slot.hbm && !slot.indirect && separable(operand, pricer.size()) && single[slot.operand]) {
       slots_.push_back({.slot = i, .bits = slot.unique * slot.bits});
-      const ir::Tensor& tensor = pricer.graph().tensors[subscript(operand.tensor)];
+      const ir::Tensor& tensor = pricer.graph().tensors[operand.tensor];
       if (slot.unique == ir::elements(tensor) && slots_.back().bits > most) {
         most = slots_.back().bits;
         largest_ = static_cast<std::int32_t>(i);

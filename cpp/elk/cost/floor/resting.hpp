@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/cost/price/pricer.hpp"
 
 namespace elk::cost {
@@ -10,7 +12,7 @@ namespace elk::cost {
 /// Of each operand of `op`, whether its tensor rests once wherever it is made: what a floor depends
 /// on beside the op and the chip. Ops that are equal share a front and read tensors of equal
 /// shapes, so that tensors are told apart by no more than their shape.
-[[nodiscard]] std::vector<bool> rest_once(const ir::Graph& graph, const ir::Op& op);
+[[nodiscard]] Table<OperandId, bool> rest_once(const ir::Graph& graph, const ir::Op& op);
 
 /// What the cores receive at least of an op's activations, wherever these rest.
 ///

@@ -8,6 +8,8 @@
 
 #include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
+#include "elk/base/table.hpp"
+#include "elk/cost/exchange/cost_tuning.hpp"
 #include "elk/cost/floor/cuts.hpp"
 #include "elk/cost/floor/cuts_below.hpp"
 #include "elk/cost/floor/floor_search.hpp"
@@ -15,11 +17,6 @@
 
 namespace elk::cost {
 namespace {
-
-constexpr std::int64_t kMostStanding = 100'000;  // cuts of an op
-constexpr double kFragments = 200.0;             // that an exchange may cost more than its least
-constexpr double kAlone = 20.0;                  // times the floor: cuts of an op in no tree
-constexpr double kFewerCopies = 1.5;             // times the floor: cuts that copy less
 
 /// Whether such an op's cuts are listed.
 bool is_listed(ir::OpKind kind) {
@@ -126,8 +123,8 @@ class StandingSearch {
   /// Whether the axes of a dimension number its indices, each once.
   [[nodiscard]] bool tells(const SlotDim& dim) const {
     std::int64_t indices = 1;
-    for (const std::int32_t axis : dim.axes) {
-      indices = saturated_product(indices, pricer_.size()[subscript(axis)]);
+    for (const AxisId axis : dim.axes) {
+      indices = saturated_product(indices, pricer_.size()[axis]);
     }
     return !dim.picks && (dim.kind == SlotDimKind::Point || dim.kind == SlotDimKind::Plain ||
                           (dim.kind == SlotDimKind::Product && indices == dim.shape));
@@ -145,33 +142,33 @@ class StandingSearch {
 
   /// Whether a slot may rotate.
   [[nodiscard]] bool may_turn(const Cut& cut, std::size_t slot) const {
-    const std::vector<SlotDim>& dims = pricer_.slots()[slot].dims;
+    const Table<DimId, SlotDim>& dims = pricer_.slots()[slot].dims;
     return cut.held[slot].sharers > 1 &&
            std::any_of(dims.begin(), dims.end(), [](const SlotDim& dim) { return dim.rotates; });
   }
 
   /// The most indices of each dimension of a slot that a core needs or makes, 0 where axes do
   /// not tell.
-  [[nodiscard]] std::vector<std::int64_t> counts(const Cut& cut, std::size_t slot) const {
-    const std::vector<SlotDim>& dims = pricer_.slots()[slot].dims;
-    std::vector<std::int64_t> result(dims.size(), 0);
-    for (std::size_t dim = 0; dim < dims.size(); ++dim) {
+  [[nodiscard]] Table<DimId, std::int64_t> counts(const Cut& cut, std::size_t slot) const {
+    const Table<DimId, SlotDim>& dims = pricer_.slots()[slot].dims;
+    Table<DimId, std::int64_t> result(dims.size(), 0);
+    for (const DimId dim : dims.ids()) {
       if (tells(dims[dim])) {
-        result[dim] = cut.held[slot].extent[dim].count;
+        result[dim] = cut.held[slot].extent[dim.index()].count;
       }
     }
     return result;
   }
 
   /// The same of the result, partial ones scattered.
-  [[nodiscard]] std::vector<std::int64_t> written(const Cut& cut) const {
+  [[nodiscard]] Table<DimId, std::int64_t> written(const Cut& cut) const {
     if (pricer_.slots().size() != pricer_.reads() + 1) {
       return {};
     }
-    std::vector<std::int64_t> result = counts(cut, pricer_.reads());
+    Table<DimId, std::int64_t> result = counts(cut, pricer_.reads());
     const partition::Scatter& scatter = cut.held[pricer_.reads()].scatter;
-    if (scatter.parts > 1 && scatter.dim >= 0) {
-      const auto dim = static_cast<std::size_t>(scatter.dim);
+    if (scatter.parts > 1 && scatter.dim != DimId::none) {
+      const auto dim = scatter.dim;
       result[dim] = result[dim] * scatter.piece / scatter.tile;
     }
     return result;
@@ -182,7 +179,7 @@ class StandingSearch {
     double whole;
     TimeOfSteps turned;
     double ports;
-    std::vector<std::int64_t> factors;  // of the first of the fastest
+    Table<AxisId, std::int64_t> factors;  // of the first of the fastest
     std::vector<Hosting> beside;
   };
 
@@ -209,7 +206,8 @@ Standing standing(Pricer& pricer, tile::Rates& rates, const Floor& floor) {
   const std::int64_t cores = chip::total_cores(chip);
   if (!is_listed(pricer.op().kind) || chip::routed(chip) || chip.interconnect.overlaps_compute ||
       floor.corners.empty() ||
-      count_cuts(all_factors(pricer.op(), cores), cores, kMostStanding) > kMostStanding) {
+      count_cuts(all_factors(pricer.op(), cores), cores, tuning::kMostStanding) >
+          tuning::kMostStanding) {
     return {};
   }
   const Resting resting(pricer);
@@ -217,7 +215,8 @@ Standing standing(Pricer& pricer, tile::Rates& rates, const Floor& floor) {
   if (resting.largest() < 0) {
     const bool loads =
         std::any_of(slots.begin(), slots.end(), [](const Slot& slot) { return slot.hbm; });
-    return loads ? Standing{.cuts = all_cuts(pricer, rates, resting, kAlone * floor.execute.value)}
+    return loads ? Standing{.cuts = all_cuts(pricer, rates, resting,
+                                             tuning::kAlone * floor.execute.value)}
                  : Standing{};
   }
   const Slot& slot = slots[subscript(resting.largest())];
@@ -225,9 +224,9 @@ Standing standing(Pricer& pricer, tile::Rates& rates, const Floor& floor) {
   const double element_time = byte_time * static_cast<double>(slot.bits) / 8.0;
   const double still = resting.still(1);
   const double fetch = still + (static_cast<double>(slot.unique) * element_time) +
-                       (kFragments * chip.interconnect.fragment_latency.value);
-  const double limit = (kFewerCopies * floor.execute.value) + (2.0 * fetch);
-  return {.operand = static_cast<std::int32_t>(slot.operand),
+                       (tuning::kFragments * chip.interconnect.fragment_latency.value);
+  const double limit = (tuning::kFewerCopies * floor.execute.value) + (2.0 * fetch);
+  return {.operand = slot.operand,
           .elements = slot.unique,
           .element_time = element_time,
           .exchange = {still},

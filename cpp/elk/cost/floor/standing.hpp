@@ -5,6 +5,8 @@
 #include <limits>
 #include <vector>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/base/units.hpp"
 
 namespace elk::tile {
@@ -50,26 +52,26 @@ struct Hosting {
 /// What is needed makes up the tensor, and so does what is held: each core then holds just what it
 /// needs, so that the most indices of a dimension that any core needs are the most that any holds.
 struct StandingCut {
-  std::vector<std::int64_t> read;     // that most, of each dimension; 0: not told; empty: of none
-  std::vector<std::int64_t> written;  // the same of the result as it comes to rest
-  bool moves;                         // whether it has an exchange of activations in any case
-  Seconds execute;                    // at least
-  Seconds whole;                      // the same where all that a core needs is fetched at once
-  TimeOfSteps turned;                 // the same where the operand may rotate
-  Seconds ports;                      // as `execute`, with its exchanges spread over all ports
-  std::vector<std::int64_t> factors;  // of one that takes `execute`, by axes; empty: of none
-  std::vector<Hosting> beside;        // of each that another does not undercut; empty: not known
+  std::vector<std::int64_t> read;       // that most, of each dimension; 0: not told; empty: of none
+  std::vector<std::int64_t> written;    // the same of the result as it comes to rest
+  bool moves;                           // whether it has an exchange of activations in any case
+  Seconds execute;                      // at least
+  Seconds whole;                        // the same where all that a core needs is fetched at once
+  TimeOfSteps turned;                   // the same where the operand may rotate
+  Seconds ports;                        // as `execute`, with its exchanges spread over all ports
+  Table<AxisId, std::int64_t> factors;  // of one that takes `execute`, by axes; empty: of none
+  std::vector<Hosting> beside;          // of each that another does not undercut; empty: not known
 
   friend bool operator==(const StandingCut&, const StandingCut&) = default;
 };
 
 /// What an op needs at least by how an activation lies and its result comes to rest.
 struct Standing {
-  std::int32_t operand = -1;      // of the op; -1: nothing is known
-  std::int64_t elements = 0;      // of it
-  double element_time = 0.0;      // seconds in which all cores together receive one
-  Seconds exchange{0.0};          // that moves anything, before and after its data
-  Seconds fragment{0.0};          // of it, and for every other core that a core receives from
+  OperandId operand = OperandId::none;  // of the op; -1: nothing is known
+  std::int64_t elements = 0;            // of it
+  double element_time = 0.0;            // seconds in which all cores together receive one
+  Seconds exchange{0.0};                // that moves anything, before and after its data
+  Seconds fragment{0.0};                // of it, and for every other core that a core receives from
   Seconds fetch{0.0};             // in which it is fetched, whatever lies where, with much to spare
   std::vector<StandingCut> cuts;  // by `read`; the last stands for all that are left out
 

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/cost/floor/cuts.hpp"
 #include "elk/cost/price/collective_price.hpp"
 #include "elk/partition/enumerate.hpp"
@@ -19,14 +21,14 @@ constexpr std::int64_t kMostCounted = std::int64_t{1} << 40U;
 class CutList {
  public:
   CutList(const Factors& factors, std::int64_t cores) : factors_(factors), cut_(factors.size(), 1) {
-    choose(0, cores);
+    choose(AxisId{0}, cores);
   }
 
-  [[nodiscard]] std::vector<std::vector<std::int64_t>>& all() { return all_; }
+  [[nodiscard]] std::vector<Table<AxisId, std::int64_t>>& all() { return all_; }
 
  private:
-  void choose(std::size_t axis, std::int64_t cores) {
-    if (axis == factors_.size()) {
+  void choose(AxisId axis, std::int64_t cores) {
+    if (axis.index() == factors_.size()) {
       all_.push_back(cut_);
       return;
     }
@@ -40,8 +42,8 @@ class CutList {
   }
 
   const Factors& factors_;
-  std::vector<std::int64_t> cut_;
-  std::vector<std::vector<std::int64_t>> all_;
+  Table<AxisId, std::int64_t> cut_;
+  std::vector<Table<AxisId, std::int64_t>> all_;
 };
 
 /// Least time between chips of any cut, adds and scatter aside, and least bytes that a core
@@ -105,10 +107,10 @@ Front collective_front(const ir::Graph& graph, const ir::Op& op, const chip::Chi
       .smallest = {0}};
   std::vector<PlanOption> fitting;
   CutList cuts(factors, cores);
-  for (std::vector<std::int64_t>& cut : cuts.all()) {
-    const auto plan =
-        partition::complete_plan(graph, op, std::move(cut),
-                                 std::vector<std::vector<std::int64_t>>(op.operands.size()), chip);
+  for (Table<AxisId, std::int64_t>& cut : cuts.all()) {
+    const auto plan = partition::complete_plan(
+        graph, op, std::move(cut), Table<OperandId, Table<DimId, std::int64_t>>(op.operands.size()),
+        chip);
     if (!plan) {
       continue;
     }

@@ -6,17 +6,16 @@
 #include <functional>
 #include <numeric>
 #include <optional>
-#include <vector>
 
 #include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
+#include "elk/cost/exchange/cost_tuning.hpp"
 #include "elk/cost/floor/cuts.hpp"
 #include "elk/cost/price/price.hpp"
 #include "elk/partition/enumerate.hpp"
 
 namespace elk::cost {
 namespace {
-
-constexpr int kRounds = 8;
 
 /// Cuts priced one by one, and the best of them.
 class Walk {
@@ -39,14 +38,14 @@ class Walk {
       while (double_one()) {
       }
     }
-    for (int round = 0; round < kRounds && trade(); ++round) {
+    for (int round = 0; round < tuning::kTradeRounds && trade(); ++round) {
     }
     return best_ ? Estimate{.time = {best_->time}, .exchange = {best_->exchange}}
                  : Estimate{.time = {0.0}, .exchange = {0.0}};
   }
 
  private:
-  using Factor = std::vector<std::int64_t>;
+  using Factor = Table<AxisId, std::int64_t>;
 
   struct Visited {
     bool too_large;
@@ -61,7 +60,7 @@ class Walk {
   /// Goes on along the axis that leaves the fastest plan; false where no axis can be cut further.
   bool double_one() {
     std::optional<Visited> next;
-    for (std::size_t axis = 0; axis < at_.size(); ++axis) {
+    for (const AxisId axis : at_.ids()) {
       const Factor there = further(at_, axis, 2 * at_[axis]);
       const auto found = there == at_ ? std::nullopt : visit(there);
       next = found && (!next || *found < *next) ? found : next;
@@ -72,7 +71,7 @@ class Walk {
 
   /// Every axis over every dimension of the grid, as often as they go.
   void lay_out() {
-    const auto most = [&](std::size_t axis, std::int64_t limit) {
+    const auto most = [&](AxisId axis, std::int64_t limit) {
       const Factor& choice = factors_[axis];
       return *(std::upper_bound(choice.begin(), choice.end(), limit) - 1);
     };
@@ -85,11 +84,11 @@ class Walk {
     }
     for (std::int64_t way = 0; way < ways; ++way) {
       Factor there = at_;
-      std::vector<bool> laid(at_.size(), false);
+      Table<AxisId, bool> laid(at_.size(), false);
       std::int64_t left = ways;
       for (std::size_t dim = 0; dim < network.dims(); ++dim) {
         left /= axes;
-        const std::size_t axis = subscript(way / left % axes);
+        const AxisId axis = id_at<AxisId>(way / left % axes);
         there[axis] = laid[axis] ? there[axis] : most(axis, network.length(dim));
         laid[axis] = true;
       }
@@ -102,9 +101,9 @@ class Walk {
   bool trade() {
     const std::optional<Visited> before = best_;
     const Factor from = before->factors;
-    for (std::size_t less = 0; less <= from.size(); ++less) {
-      const Factor start = less < from.size() ? halved(from, less) : from;
-      for (std::size_t more = 0; more < from.size(); ++more) {
+    for (AxisId less{0}; less.index() <= from.size(); ++less) {
+      const Factor start = less.index() < from.size() ? halved(from, less) : from;
+      for (const AxisId more : from.ids()) {
         for (const std::int64_t wanted : {2 * start[more], cores_}) {
           const Factor there = further(start, more, wanted);
           if (more != less && there != from) {
@@ -117,7 +116,7 @@ class Walk {
   }
 
   /// `from` with the axis cut in no more than half as many.
-  [[nodiscard]] Factor halved(const Factor& from, std::size_t axis) const {
+  [[nodiscard]] Factor halved(const Factor& from, AxisId axis) const {
     const Factor& choice = factors_[axis];
     const auto above = std::upper_bound(choice.begin(), choice.end(), from[axis] / 2);
     Factor result = from;
@@ -126,7 +125,7 @@ class Walk {
   }
 
   /// `from` with the axis cut in `wanted`, or as often as cores are left for.
-  [[nodiscard]] Factor further(const Factor& from, std::size_t axis, std::int64_t wanted) const {
+  [[nodiscard]] Factor further(const Factor& from, AxisId axis, std::int64_t wanted) const {
     const std::int64_t others =
         std::accumulate(from.begin(), from.end(), std::int64_t{1}, std::multiplies<>()) /
         from[axis];
@@ -142,8 +141,9 @@ class Walk {
 
   /// What the cut costs; empty if the chip's grid has no place for it.
   std::optional<Visited> visit(const Factor& factors) {
-    const auto plan = partition::complete_plan(graph_, op_, factors,
-                                               std::vector<Factor>(op_.operands.size()), chip_);
+    const auto plan = partition::complete_plan(
+        graph_, op_, factors, Table<OperandId, Table<DimId, std::int64_t>>(op_.operands.size()),
+        chip_);
     if (!plan) {
       return std::nullopt;
     }

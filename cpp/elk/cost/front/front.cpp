@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "elk/base/errors.hpp"
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/base/text.hpp"
 #include "elk/cost/front/coarse.hpp"
 #include "elk/cost/front/collective_front.hpp"
@@ -95,7 +97,7 @@ std::vector<PlanOption> coarser(Pricer& pricer, const Candidate& plan, Seconds m
   if (rotates || !pricer.fabric().grid()) {
     return result;
   }
-  for (std::vector<std::int64_t>& factors : coarser_cuts(pricer, plan.factors)) {
+  for (Table<AxisId, std::int64_t>& factors : coarser_cuts(pricer, plan.factors)) {
     const auto whole = partition::complete_plan(pricer.graph(), pricer.op(), std::move(factors),
                                                 plan.temporal, pricer.chip());
     if (whole) {
@@ -134,7 +136,7 @@ std::vector<PlanOption> roomier(Pricer& pricer, const std::vector<Holding>& hold
     }
     const auto whole = partition::complete_plan(
         pricer.graph(), pricer.op(), holding.factors,
-        std::vector<std::vector<std::int64_t>>(pricer.op().operands.size()), pricer.chip());
+        Table<OperandId, Table<DimId, std::int64_t>>(pricer.op().operands.size()), pricer.chip());
     if (!whole) {
       continue;
     }

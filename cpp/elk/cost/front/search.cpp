@@ -4,26 +4,21 @@
 #include <limits>
 #include <utility>
 
+#include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
+#include "elk/base/table.hpp"
 #include "elk/chip/delivery.hpp"
+#include "elk/cost/exchange/cost_tuning.hpp"
 #include "elk/cost/floor/cuts.hpp"
 #include "elk/partition/enumerate.hpp"
 #include "elk/partition/plan.hpp"
 
 namespace elk::cost {
-namespace {
-
-constexpr std::int64_t kThinned = 2048;              // cuts from which a front is thinned
-constexpr std::int64_t kVast = 40000;                // cuts from which a space is vast
-constexpr std::int64_t kMostCombinations = 1 << 12;  // of turns under one cut
-constexpr std::int64_t kFewCombinations = 32;        // the same, in the front of a vast space
-constexpr double kManyCores = 0.85;
-
-}  // namespace
+namespace {}  // namespace
 
 bool is_vast(const ir::Op& op, const chip::Chip& chip) {
   const std::int64_t cores = chip::total_cores(chip);
-  return count_cuts(all_factors(op, cores), cores, kVast) > kVast;
+  return count_cuts(all_factors(op, cores), cores, tuning::kVast) > tuning::kVast;
 }
 
 void Collection::add(const Point& point, Candidate&& plan) {
@@ -55,7 +50,7 @@ Search::Search(Pricer& pricer, tile::Rates& rates, const Constraints& constraint
       all_factors_(all_factors(op_, cores_)),
       factors_(spaced_factors(op_, all_factors_, cores_)),
       coarse_(factors_ != all_factors_),
-      vast_(count_cuts(all_factors_, cores_, kVast) > kVast),
+      vast_(count_cuts(all_factors_, cores_, tuning::kVast) > tuning::kVast),
       order_(survey_order()),
       turns_(pricer, cores_),
       floor_(pricer, rates, cores_, vast_),
@@ -69,10 +64,12 @@ Search::Search(Pricer& pricer, tile::Rates& rates, const Constraints& constraint
       hbm_time_(chip_.hbm
                     ? chip::hbm_time(chip_, static_cast<double>(pricer.least_hbm()), false).value
                     : 0.0),
-      slack_(count_cuts(all_factors_, cores_, kThinned) < kThinned ? 0.0 : constraints.thinning),
+      slack_(count_cuts(all_factors_, cores_, tuning::kThinned) < tuning::kThinned
+                 ? 0.0
+                 : constraints.thinning),
       least_time_(std::numeric_limits<double>::infinity()),
       smallest_(std::numeric_limits<std::int64_t>::max()),
-      combinations_(kFewCombinations),
+      combinations_(tuning::kFewCombinations),
       counts_{.complete = 0, .filtered = 0, .pareto = 0},
       left_(trails.left),
       followed_(trails.followed) {}
@@ -103,7 +100,8 @@ void Search::look_at_front() {
     counts_.filtered = 0;
     visit_all(factors_);
   }
-  for (const std::int64_t most : {kMostCombinations, std::numeric_limits<std::int64_t>::max()}) {
+  for (const std::int64_t most :
+       {tuning::kMostCombinations, std::numeric_limits<std::int64_t>::max()}) {
     if (fastest_.empty() && smallest <= room_ && (sound_ || vast_)) {
       combinations_ = most;
       counts_.filtered = 0;
@@ -117,16 +115,16 @@ void Search::look_at_front() {
 
 /// Cuts into many pieces come first: what they reach excludes most of the others.
 void Search::visit_all(const Factors& factors) {
-  const auto many = static_cast<std::int64_t>(kManyCores * static_cast<double>(cores_));
-  visit(factors, {.begin = many + 1, .end = cores_ + 1}, 0, 1);
-  visit(factors, {.begin = 1, .end = many + 1}, 0, 1);
+  const auto many = static_cast<std::int64_t>(tuning::kManyCores * static_cast<double>(cores_));
+  visit(factors, {.begin = many + 1, .end = cores_ + 1}, AxisId{0}, 1);
+  visit(factors, {.begin = 1, .end = many + 1}, AxisId{0}, 1);
 }
 
 /// Cuts into a number of pieces within `cores`, with factors of the axes before `axis` that make
 /// `product`.
-void Search::visit(const Factors& factors, const elk::Interval<std::int64_t>& cores,
-                   std::size_t axis, std::int64_t product) {
-  if (axis == factors.size()) {
+void Search::visit(const Factors& factors, const elk::Interval<std::int64_t>& cores, AxisId axis,
+                   std::int64_t product) {
+  if (axis.index() == factors.size()) {
     if (cores.contains(product)) {
       leaf();
     }
@@ -141,7 +139,7 @@ void Search::visit(const Factors& factors, const elk::Interval<std::int64_t>& co
   }
 }
 
-void Search::cut_by(std::size_t axis, std::int64_t factor) {
+void Search::cut_by(AxisId axis, std::int64_t factor) {
   cut_.factor[axis] = factor;
   cut_.tile[axis] = ceil_div(op_.axes[axis].size, factor);
 }
@@ -157,8 +155,8 @@ bool Search::allowed() const {
   }
   for (const Slot& slot : pricer_.slots()) {
     double padding = 1.0;
-    for (std::size_t axis = 0; axis < op_.axes.size(); ++axis) {
-      if (((slot.contained >> axis) & 1U) != 0) {
+    for (const AxisId axis : op_.axes.ids()) {
+      if (((slot.contained >> axis.index()) & 1U) != 0) {
         padding *= static_cast<double>(cut_.factor[axis] * cut_.tile[axis]) /
                    static_cast<double>(op_.axes[axis].size);
       }
@@ -228,7 +226,8 @@ void Search::leaf() {
 
 void Search::expand(bool allowed) {
   turns_.build(cut_);
-  turns_.coarsen(allowed && vast_ ? combinations_ : std::max(combinations_, kMostCombinations));
+  turns_.coarsen(allowed && vast_ ? combinations_
+                                  : std::max(combinations_, tuning::kMostCombinations));
   for (std::size_t slot = choice_.size(); slot-- > 0;) {
     rest_[slot] = rest_[slot + 1] + turns_.least(slot);
   }
@@ -349,14 +348,14 @@ void Search::compete(double time) {
 
 Candidate Search::candidate() const {
   Candidate result{.factors = cut_.factor,
-                   .temporal = std::vector<std::vector<std::int64_t>>(op_.operands.size())};
-  for (std::size_t i = 0; i < op_.operands.size(); ++i) {
-    const std::size_t first = partition::first_like(op_, i);
+                   .temporal = Table<OperandId, Table<DimId, std::int64_t>>(op_.operands.size())};
+  for (const OperandId i : op_.operands.ids()) {
+    const OperandId first = partition::first_like(op_, i);
     for (const Turn* turn : choice_) {
       if (pricer_.slots()[turn->slot].operand == first && turn->spins > 0) {
         result.temporal[i].assign(op_.operands[i].dims.size(), 1);
         for (std::size_t k = 0; k < turn->spins; ++k) {
-          result.temporal[i][static_cast<std::size_t>(turn->spin[k].dim)] = turn->spin[k].parts;
+          result.temporal[i][turn->spin[k].dim] = turn->spin[k].parts;
         }
       }
     }

@@ -5,7 +5,9 @@
 #include <utility>
 #include <vector>
 
+#include "elk/base/ids.hpp"
 #include "elk/base/intervals.hpp"
+#include "elk/base/table.hpp"
 #include "elk/cost/floor/cuts.hpp"
 #include "elk/cost/floor/floor_search.hpp"
 #include "elk/cost/front/archive.hpp"
@@ -85,15 +87,15 @@ class Search {
 
   void look_at_front();
   void visit_all(const Factors& factors);
-  void visit(const Factors& factors, const elk::Interval<std::int64_t>& cores, std::size_t axis,
+  void visit(const Factors& factors, const elk::Interval<std::int64_t>& cores, AxisId axis,
              std::int64_t product);
-  void cut_by(std::size_t axis, std::int64_t factor);
-  [[nodiscard]] std::vector<std::size_t> survey_order() const;
+  void cut_by(AxisId axis, std::int64_t factor);
+  [[nodiscard]] std::vector<AxisId> survey_order() const;
   void refine();
-  void look_at(const std::vector<std::int64_t>& factors);
+  void look_at(const Table<AxisId, std::int64_t>& factors);
   void survey_all();
   void survey(const Prefix& before);
-  [[nodiscard]] Prefix extended(const Prefix& before, std::size_t axis) const;
+  [[nodiscard]] Prefix extended(const Prefix& before, AxisId axis) const;
   [[nodiscard]] std::int64_t rest(const Prefix& before) const;
   [[nodiscard]] bool changes_nothing(double compute);
   void look(double compute);
@@ -138,15 +140,15 @@ class Search {
   Constraints constraints_;
   std::int64_t room_;
   std::int64_t cores_;
-  Factors all_factors_;             // distinct ones of each axis
-  Factors factors_;                 // those of the front
-  bool coarse_;                     // whether these are not all
-  bool vast_;                       // whether there may be too many to see them all
-  bool sound_ = true;               // no tile beat the rate
-  bool astray_ = false;             // off the trail
-  bool prompt_ = false;             // whether the cut in hand may have prompt plans
-  bool crossed_ = false;            // whether what only concerns several chips is known of it
-  std::vector<std::size_t> order_;  // in which a survey chooses the factors of axes
+  Factors all_factors_;        // distinct ones of each axis
+  Factors factors_;            // those of the front
+  bool coarse_;                // whether these are not all
+  bool vast_;                  // whether there may be too many to see them all
+  bool sound_ = true;          // no tile beat the rate
+  bool astray_ = false;        // off the trail
+  bool prompt_ = false;        // whether the cut in hand may have prompt plans
+  bool crossed_ = false;       // whether what only concerns several chips is known of it
+  std::vector<AxisId> order_;  // in which a survey chooses the factors of axes
   std::int64_t surveyed_ = 0;
   std::int64_t looked_ = 0;
   Turns turns_;

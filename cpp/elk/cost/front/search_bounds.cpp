@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
 #include "elk/cost/front/search.hpp"
 #include "elk/partition/plan.hpp"
@@ -65,11 +66,11 @@ bool Search::leaves_even_pieces() const {
     if (pricer_.slots()[slot].dims.empty()) {
       return false;  // A scalar has no pieces.
     }
-    const auto dim = static_cast<std::size_t>(scatter.dim);
+    const auto dim = scatter.dim;
     const SlotDim& map = pricer_.slots()[slot].dims[dim];
     std::int64_t cuts = scatter.parts;
-    for (const std::int32_t axis : map.axes) {
-      cuts *= cut_.factor[static_cast<std::size_t>(axis)];
+    for (const AxisId axis : map.axes) {
+      cuts *= cut_.factor[axis];
     }
     if (map.shape % cuts != 0 || scatter.piece * scatter.parts != scatter.tile) {
       return false;
@@ -174,7 +175,7 @@ bool Search::hopeless(std::size_t chosen, bool allowed) {
     point.space += turn.space;
     more += turn.more_bytes;
     for (std::size_t i = 0; i < turn.spins; ++i) {
-      const auto axis = static_cast<std::size_t>(turn.spin[i].axis);
+      const auto axis = turn.spin[i].axis;
       rate = std::max(rate, rates_.rate(axis, turn.spin[i].length));
     }
   }

@@ -6,7 +6,10 @@
 #include <utility>
 #include <vector>
 
+#include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
+#include "elk/base/table.hpp"
+#include "elk/cost/exchange/cost_tuning.hpp"
 #include "elk/cost/front/search.hpp"
 #include "elk/cost/front/vicinity.hpp"
 
@@ -15,14 +18,11 @@
 namespace elk::cost {
 namespace {
 
-constexpr std::size_t kMostNear = 2000;  // cuts looked at near the front
-constexpr std::int64_t kSurveyed = 25;  // cuts and groups of a vast space, to one looked at closely
-
 /// The slots, a bit each, that do not contain an axis.
-std::uint64_t sharing_slots(std::span<const Slot> slots, std::size_t axis) {
+std::uint64_t sharing_slots(std::span<const Slot> slots, AxisId axis) {
   std::uint64_t mask = 0;
   for (std::size_t slot = 0; slot < slots.size(); ++slot) {
-    const bool contains = ((slots[slot].contained >> axis) & 1U) != 0;
+    const bool contains = ((slots[slot].contained >> axis.index()) & 1U) != 0;
     mask |= contains || slots[slot].write ? 0U : std::uint64_t{1} << slot;
   }
   return mask;
@@ -32,7 +32,7 @@ std::uint64_t sharing_slots(std::span<const Slot> slots, std::size_t axis) {
 std::vector<ProductsOfAxes> kinds_of_axes(std::span<const Slot> slots, const Factors& factors,
                                           std::int64_t cores) {
   std::map<std::uint64_t, std::map<std::int64_t, std::int64_t>, std::greater<>> kinds;
-  for (std::size_t axis = 0; axis < factors.size(); ++axis) {
+  for (const AxisId axis : factors.ids()) {
     std::map<std::int64_t, std::int64_t>& kind = kinds[sharing_slots(slots, axis)];
     const auto before = kind.empty() ? std::map<std::int64_t, std::int64_t>{{1, 1}} : kind;
     kind.clear();
@@ -66,18 +66,18 @@ void Search::refine() {
     from.insert(from.end(), prompt.begin(), prompt.end());
     from.insert(from.end(), fastest_.begin(), fastest_.end());
     for (const Candidate& plan : from) {
-      if (vicinity.met() >= kMostNear) {
+      if (vicinity.met() >= tuning::kMostNear) {
         return;
       }
-      for (const std::vector<std::int64_t>& cut : vicinity.around(plan.factors)) {
+      for (const Table<AxisId, std::int64_t>& cut : vicinity.around(plan.factors)) {
         look_at(cut);
       }
     }
   }
 }
 
-void Search::look_at(const std::vector<std::int64_t>& factors) {
-  for (std::size_t axis = 0; axis < factors.size(); ++axis) {
+void Search::look_at(const Table<AxisId, std::int64_t>& factors) {
+  for (const AxisId axis : factors.ids()) {
     cut_by(axis, factors[axis]);
   }
   leaf();
@@ -97,12 +97,12 @@ bool Search::changes_nothing(double compute) {
 
 /// Axes that are summed over first, then by the number of their factors: what decides about bytes
 /// is then known early, and the longest list is the one that ends early.
-std::vector<std::size_t> Search::survey_order() const {
-  std::vector<std::size_t> order(all_factors_.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    const bool first = ((pricer_.summed() >> a) & 1U) != 0;
-    const bool second = ((pricer_.summed() >> b) & 1U) != 0;
+std::vector<AxisId> Search::survey_order() const {
+  std::vector<AxisId> order(all_factors_.size());
+  std::iota(order.begin(), order.end(), AxisId{0});
+  std::stable_sort(order.begin(), order.end(), [&](AxisId a, AxisId b) {
+    const bool first = ((pricer_.summed() >> a.index()) & 1U) != 0;
+    const bool second = ((pricer_.summed() >> b.index()) & 1U) != 0;
     return first != second ? first : all_factors_[a].size() < all_factors_[b].size();
   });
   return order;
@@ -115,7 +115,7 @@ void Search::survey_all() {
     sound_ = sound_ || vast_;
     surveyed_ = 0;
     looked_ = 0;
-    for (std::size_t axis = 0; axis < all_factors_.size(); ++axis) {
+    for (const AxisId axis : all_factors_.ids()) {
       cut_by(axis, 1);
     }
     survey({.axes = 0, .product = 1, .rate = 0.0, .volume = rates_.volume(pricer_.size())});
@@ -128,8 +128,8 @@ void Search::survey(const Prefix& before) {
     look(rates_.least(cut_.tile));
     return;
   }
-  const std::size_t axis = order_[before.axes];
-  const std::vector<std::int64_t>& factors = all_factors_[axis];
+  const AxisId axis = order_[before.axes];
+  const Table<AxisId, std::int64_t>& factors = all_factors_[axis];
   const auto most = std::upper_bound(factors.begin(), factors.end(), cores_ / before.product);
   for (auto factor = most; factor != factors.begin() && (sound_ || vast_);) {
     --factor;
@@ -140,7 +140,7 @@ void Search::survey(const Prefix& before) {
       continue;
     }
     ++surveyed_;
-    if (vast_ && surveyed_ > kSurveyed * constraints_.looks) {
+    if (vast_ && surveyed_ > tuning::kSurveyed * constraints_.looks) {
       floor_.assume(cut_, compute);
     } else {
       survey(here);
@@ -150,7 +150,7 @@ void Search::survey(const Prefix& before) {
 }
 
 /// `before` and the factor of `axis` in the cut.
-Search::Prefix Search::extended(const Prefix& before, std::size_t axis) const {
+Search::Prefix Search::extended(const Prefix& before, AxisId axis) const {
   const std::int64_t length = cut_.tile[axis];
   const double share = static_cast<double>(length) / static_cast<double>(op_.axes[axis].size);
   return {.axes = before.axes + 1,

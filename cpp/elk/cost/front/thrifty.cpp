@@ -9,17 +9,15 @@
 
 #include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
+#include "elk/base/table.hpp"
 #include "elk/cost/energy.hpp"
+#include "elk/cost/exchange/cost_tuning.hpp"
 #include "elk/cost/floor/cuts.hpp"
 #include "elk/cost/price/price.hpp"
 #include "elk/partition/enumerate.hpp"
 
 namespace elk::cost {
 namespace {
-
-constexpr std::int64_t kMostCuts = 600;
-constexpr std::size_t kMostThrifty = 12;
-constexpr double kSaved = 0.99;  // of the joules of the next faster plan that is kept, at most
 
 /// What a cut costs alone.
 struct Thrifty {
@@ -34,7 +32,7 @@ struct Thrifty {
 Factors few_factors(const ir::Op& op, std::int64_t cores) {
   const Factors all = all_factors(op, cores);
   Factors result = spaced_factors(op, all, cores);
-  if (count_cuts(result, cores, kMostCuts) > kMostCuts) {
+  if (count_cuts(result, cores, tuning::kThriftyCuts) > tuning::kThriftyCuts) {
     result = all;
     for (std::vector<std::int64_t>& factors : result) {
       const std::int64_t last = factors.back();
@@ -57,18 +55,18 @@ class Cutter {
         cut_(factors_.size(), 1) {}
 
   std::vector<Thrifty> all() {
-    visit(0, cores_);
+    visit(AxisId{0}, cores_);
     return std::move(found_);
   }
 
  private:
-  void visit(std::size_t axis, std::int64_t cores) {
-    if (axis == factors_.size()) {
+  void visit(AxisId axis, std::int64_t cores) {
+    if (axis.index() == factors_.size()) {
       look();
       return;
     }
     for (const std::int64_t factor : factors_[axis]) {
-      if (factor <= cores && looked_ < 4 * kMostCuts) {
+      if (factor <= cores && looked_ < 4 * tuning::kThriftyCuts) {
         cut_[axis] = factor;
         visit(axis + 1, cores / factor);
       }
@@ -80,7 +78,7 @@ class Cutter {
     ++looked_;
     const ir::Op& op = pricer_.op();
     const auto plan = partition::complete_plan(
-        pricer_.graph(), op, cut_, std::vector<std::vector<std::int64_t>>(op.operands.size()),
+        pricer_.graph(), op, cut_, Table<OperandId, Table<DimId, std::int64_t>>(op.operands.size()),
         pricer_.chip());
     if (!plan || !allowed()) {
       return;
@@ -105,10 +103,10 @@ class Cutter {
     }
     const auto padded = [&](const Slot& slot) {
       double ratio = 1.0;
-      for (std::size_t axis = 0; axis < cut_.size(); ++axis) {
+      for (const AxisId axis : cut_.ids()) {
         const std::int64_t size = pricer_.op().axes[axis].size;
         const std::int64_t whole = cut_[axis] * ceil_div(size, cut_[axis]);
-        const bool contained = ((slot.contained >> axis) & 1U) != 0;
+        const bool contained = ((slot.contained >> axis.index()) & 1U) != 0;
         ratio *= contained ? static_cast<double>(whole) / static_cast<double>(size) : 1.0;
       }
       return ratio;
@@ -123,7 +121,7 @@ class Cutter {
   EnergyForecast energy_;
   std::int64_t cores_;
   Factors factors_;
-  std::vector<std::int64_t> cut_;
+  Table<AxisId, std::int64_t> cut_;
   std::vector<Thrifty> found_;
   std::int64_t looked_ = 0;
 };
@@ -143,14 +141,14 @@ std::vector<partition::ExecutePlan> thrifty_plans(const ir::Graph& graph, const 
   std::vector<partition::ExecutePlan> result;
   double least = 0.0;
   for (Thrifty& one : all) {
-    if (result.empty() || one.joules < kSaved * least) {
+    if (result.empty() || one.joules < tuning::kSaved * least) {
       least = one.joules;
       result.push_back(std::move(one.plan));
     }
   }
   // The slowest take least; the fastest are in the front already.
-  if (result.size() > kMostThrifty) {
-    result.erase(result.begin(), result.end() - static_cast<std::ptrdiff_t>(kMostThrifty));
+  if (result.size() > tuning::kMostThrifty) {
+    result.erase(result.begin(), result.end() - static_cast<std::ptrdiff_t>(tuning::kMostThrifty));
   }
   return result;
 }

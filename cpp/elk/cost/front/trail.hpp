@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/cost/front/front.hpp"
 #include "elk/cost/price/pricer.hpp"
 #include "elk/tile/rate.hpp"
@@ -15,8 +17,8 @@ namespace elk::cost {
 
 /// A plan by what is enumerated: everything else follows by rule (partition::complete_plan).
 struct Candidate {
-  std::vector<std::int64_t> factors;
-  std::vector<std::vector<std::int64_t>> temporal;  // per operand; empty: whole
+  Table<AxisId, std::int64_t> factors;
+  Table<OperandId, Table<DimId, std::int64_t>> temporal;  // per operand; empty: whole
 
   friend bool operator==(const Candidate&, const Candidate&) = default;
   friend auto operator<=>(const Candidate&, const Candidate&) = default;

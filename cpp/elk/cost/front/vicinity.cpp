@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <utility>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
+
 namespace elk::cost {
 
-Vicinity::Places Vicinity::places(std::span<const std::int64_t> cut) const {
+Vicinity::Places Vicinity::places(TableView<AxisId, const std::int64_t> cut) const {
   Places result;
-  for (std::size_t axis = 0; axis < cut.size(); ++axis) {
+  for (const AxisId axis : cut.ids()) {
     const std::vector<std::int64_t>& all = all_[axis];
     result.push_back(static_cast<std::size_t>(std::lower_bound(all.begin(), all.end(), cut[axis]) -
                                               all.begin()));
@@ -15,11 +18,11 @@ Vicinity::Places Vicinity::places(std::span<const std::int64_t> cut) const {
   return result;
 }
 
-void Vicinity::meet(const Places& places, std::vector<std::vector<std::int64_t>>& cuts) {
-  std::vector<std::int64_t> cut;
+void Vicinity::meet(const Places& places, std::vector<Table<AxisId, std::int64_t>>& cuts) {
+  Table<AxisId, std::int64_t> cut;
   std::int64_t product = 1;
   bool visited = true;
-  for (std::size_t axis = 0; axis < places.size(); ++axis) {
+  for (const AxisId axis : places.ids()) {
     cut.push_back(all_[axis][places[axis]]);
     product *= cut.back();
     visited =
@@ -30,26 +33,27 @@ void Vicinity::meet(const Places& places, std::vector<std::vector<std::int64_t>>
   }
 }
 
-std::vector<std::vector<std::int64_t>> Vicinity::around(std::span<const std::int64_t> cut) {
-  std::vector<std::vector<std::int64_t>> cuts;
+std::vector<Table<AxisId, std::int64_t>> Vicinity::around(
+    TableView<AxisId, const std::int64_t> cut) {
+  std::vector<Table<AxisId, std::int64_t>> cuts;
   Places at = places(cut);
   if (!asked_.insert(at).second) {
     return cuts;
   }
-  for (std::size_t down = 0; down < at.size(); ++down) {
+  for (const AxisId down : at.ids()) {
     if (at[down] > 0) {
       --at[down];
       meet(at, cuts);
       ++at[down];
     }
   }
-  for (std::size_t up = 0; up < at.size(); ++up) {
+  for (const AxisId up : at.ids()) {
     if (at[up] + 1 == all_[up].size()) {
       continue;
     }
     ++at[up];
     meet(at, cuts);
-    for (std::size_t down = 0; down < at.size(); ++down) {
+    for (const AxisId down : at.ids()) {
       if (down != up && at[down] > 0) {
         --at[down];
         meet(at, cuts);

@@ -6,6 +6,8 @@
 #include <span>
 #include <vector>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/cost/floor/cuts.hpp"
 
 namespace elk::cost {
@@ -19,14 +21,15 @@ class Vicinity {
 
   /// Cuts not yet met that take a step from `cut` to the next factor of one axis, or a step up on
   /// one and a step down on another. Empty if it was asked before.
-  [[nodiscard]] std::vector<std::vector<std::int64_t>> around(std::span<const std::int64_t> cut);
+  [[nodiscard]] std::vector<Table<AxisId, std::int64_t>> around(
+      TableView<AxisId, const std::int64_t> cut);
   [[nodiscard]] std::size_t met() const { return met_.size(); }
 
  private:
-  using Places = std::vector<std::size_t>;  // of a cut's factors in `all_`
+  using Places = Table<AxisId, std::size_t>;  // of a cut's factors in `all_`
 
-  [[nodiscard]] Places places(std::span<const std::int64_t> cut) const;
-  void meet(const Places& places, std::vector<std::vector<std::int64_t>>& cuts);
+  [[nodiscard]] Places places(TableView<AxisId, const std::int64_t> cut) const;
+  void meet(const Places& places, std::vector<Table<AxisId, std::int64_t>>& cuts);
 
   const Factors& all_;
   const Factors& visited_;

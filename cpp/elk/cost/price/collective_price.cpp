@@ -4,7 +4,9 @@
 #include <cstddef>
 #include <vector>
 
+#include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
+#include "elk/base/table.hpp"
 #include "elk/cost/price/gather.hpp"
 #include "elk/cost/price/states.hpp"
 #include "elk/tile/times.hpp"
@@ -78,8 +80,8 @@ LinkPhase link_phase(ir::OpKind kind, const partition::Held& chip, const partiti
 
 chip::Places workers(const partition::ExecutePlan& plan) {
   chip::Places result = {1, 1, 1};
-  for (const std::int32_t axis : plan.order) {
-    const auto at = static_cast<std::size_t>(axis);
+  for (const AxisId axis : plan.order) {
+    const auto at = axis;
     const std::int32_t dim = plan.mesh_dims[at];
     result[dim < 0 ? 1 : static_cast<std::size_t>(dim)] *= plan.factors[at];
   }
@@ -134,7 +136,7 @@ PlanOption collective_option(const ir::Graph& graph, const ir::Op& op,
                     .hbm_bytes = 0,
                     .states = preload_states({}, op, Fabric(chip), chip, false),
                     .way = link.way};
-  const std::vector<const partition::Transition*> nothing(op.operands.size(), nullptr);
+  const Table<OperandId, const partition::Transition*> nothing(op.operands.size(), nullptr);
   option.gather = gather_all(graph, op, option, nothing, chip);
   option.time = option.gather.time + option.shift.time + option.reduce.time;
   option.exchange = option.gather.bytes + option.shift.bytes + option.reduce.bytes;

@@ -1,8 +1,9 @@
 #include "elk/cost/price/gather.hpp"
 
 #include <cstddef>
-#include <vector>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/cost/price/collective_price.hpp"
 #include "elk/partition/extent.hpp"
 #include "elk/partition/needs.hpp"
@@ -23,12 +24,12 @@ struct Reader {
 };
 
 /// What one operand's gather moves if its tensor lies evenly over all cores, as a graph input does.
-Arrival from_everywhere(const Reader& reader, std::size_t operand) {
+Arrival from_everywhere(const Reader& reader, OperandId operand) {
   const auto& [graph, op, plan, chip] = reader;
-  const ir::Tensor& tensor = graph.tensors[static_cast<std::size_t>(op.operands[operand].tensor)];
+  const ir::Tensor& tensor = graph.tensors[op.operands[operand].tensor];
   const std::int64_t bits = ir::bits(tensor.dtype);
   const partition::Box box = partition::held_box(graph, op, operand, plan);
-  const std::vector<std::int64_t> whole = partition::sizes(op);
+  const Table<AxisId, std::int64_t> whole = partition::sizes(op);
   const std::int64_t unique = partition::box(tensor, op.operands[operand], whole, whole).elements;
   Arrival result{.traffic = {}, .moved = 0};
   result.traffic.received = partition::element_bytes(box.elements, bits).value;
@@ -46,7 +47,7 @@ Arrival from_everywhere(const Reader& reader, std::size_t operand) {
 
 /// What the gather of one operand moves; nothing of what comes from HBM. Which rows an index picks
 /// is not known, so they come from everywhere.
-Arrival arrival(const Reader& reader, std::size_t operand, const partition::Transition* moved) {
+Arrival arrival(const Reader& reader, OperandId operand, const partition::Transition* moved) {
   const auto& [graph, op, plan, chip] = reader;
   const ir::Operand& read = op.operands[operand];
   Arrival result{.traffic = {}, .moved = 0};
@@ -69,11 +70,12 @@ Arrival arrival(const Reader& reader, std::size_t operand, const partition::Tran
 }  // namespace
 
 Exchange gather_all(const ir::Graph& graph, const ir::Op& op, const PlanOption& option,
-                    std::span<const partition::Transition* const> moved, const chip::Chip& chip) {
+                    TableView<OperandId, const partition::Transition* const> moved,
+                    const chip::Chip& chip) {
   const Fabric fabric(chip);
   Traffic sum;
   std::int64_t through = 0;
-  for (std::size_t operand = 0; operand < op.operands.size(); ++operand) {
+  for (const OperandId operand : op.operands.ids()) {
     const Arrival one = arrival({.graph = graph, .op = op, .plan = option.plan, .chip = chip},
                                 operand, moved[operand]);
     sum.received += one.traffic.received;

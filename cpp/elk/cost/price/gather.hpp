@@ -2,6 +2,8 @@
 
 #include <span>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/chip/chip.hpp"
 #include "elk/cost/exchange/exchange.hpp"
 #include "elk/cost/option.hpp"
@@ -15,7 +17,7 @@ namespace elk::cost {
 /// its start layout, null: it comes from everywhere.
 [[nodiscard]] Exchange gather_all(const ir::Graph& graph, const ir::Op& op,
                                   const PlanOption& option,
-                                  std::span<const partition::Transition* const> moved,
+                                  TableView<OperandId, const partition::Transition* const> moved,
                                   const chip::Chip& chip);
 
 }  // namespace elk::cost

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
 #include "elk/cost/price/groups.hpp"
 #include "elk/cost/price/pricer.hpp"
@@ -15,7 +16,7 @@ using partition::element_bytes;
 /// One rotated axis.
 struct Loop {
   std::int64_t bytes;  // of the partitions that rotate along it
-  std::int32_t axis;
+  AxisId axis;
   std::int64_t pace;
   std::int64_t shifts;  // of every tensor that rotates along it
 };
@@ -35,14 +36,14 @@ class Nest {
     sort(loops.order);
     if (!loops.pace.empty()) {
       for (Loop& loop : used()) {
-        loop.pace = loops.pace[static_cast<std::size_t>(loop.axis)];
+        loop.pace = loops.pace[loop.axis];
       }
     }
   }
 
   [[nodiscard]] std::span<Loop> used() { return {loop_.data(), count_}; }
-  [[nodiscard]] const Loop& at(std::int32_t axis) { return loop_[place(axis)]; }
-  [[nodiscard]] std::size_t place(std::int32_t axis) const {
+  [[nodiscard]] const Loop& at(AxisId axis) { return loop_[place(axis)]; }
+  [[nodiscard]] std::size_t place(AxisId axis) const {
     const auto* found = std::find_if(loop_.begin(), loop_.end(),
                                      [axis](const Loop& loop) { return loop.axis == axis; });
     return static_cast<std::size_t>(found - loop_.begin());
@@ -71,7 +72,7 @@ class Nest {
     loop_[i].pace = std::min(loop_[i].pace, spin.length);
   }
 
-  void sort(std::span<const std::int32_t> order) {
+  void sort(std::span<const AxisId> order) {
     const auto place = [order](const Loop& loop) {
       return std::find(order.begin(), order.end(), loop.axis) - order.begin();
     };
@@ -126,24 +127,22 @@ std::int64_t Pricer::rings_across(const Cut& cut, const Turn& turn) const {
 /// Whether the `cores` that differ in their places along the cut axes selected by `along` lie once
 /// around a grid.
 bool Pricer::goes_around(const Cut& cut, std::uint64_t along, std::int64_t cores) const {
-  const auto selected = [along](std::int32_t axis) {
-    return ((along >> static_cast<unsigned>(axis)) & 1U) != 0;
+  const auto selected = [along](AxisId axis) {
+    return ((along >> static_cast<unsigned>(axis.value)) & 1U) != 0;
   };
   if (!fabric_.grid() || std::count_if(cut.order.begin(), cut.order.end(), selected) != 1) {
     return false;
   }
-  const auto axis =
-      static_cast<std::size_t>(*std::find_if(cut.order.begin(), cut.order.end(), selected));
+  const auto axis = *std::find_if(cut.order.begin(), cut.order.end(), selected);
   return fabric_.chip().goes_around(static_cast<std::size_t>(cut.mesh_dims[axis]), cut.factor[axis],
                                     cores);
 }
 
 /// Whether cores that differ in their places along these axes differ in those of a full line.
 bool Pricer::by_ports(const Cut& cut, std::uint64_t along) const {
-  return fabric_.has_full() &&
-         std::any_of(cut.order.begin(), cut.order.end(), [&](std::int32_t axis) {
-           const auto at = static_cast<std::size_t>(axis);
-           return ((along >> static_cast<unsigned>(axis)) & 1U) != 0 &&
+  return fabric_.has_full() && std::any_of(cut.order.begin(), cut.order.end(), [&](AxisId axis) {
+           const auto at = axis;
+           return ((along >> static_cast<unsigned>(axis.value)) & 1U) != 0 &&
                   fabric_.machine().full(static_cast<std::size_t>(cut.mesh_dims[at]));
          });
 }
@@ -199,11 +198,11 @@ void Pricer::move(const Cut& cut, std::span<const Turn* const> turns, const Loop
   Nest nest(turns, loops);
   std::uint64_t looped = 0;  // a bit for each axis
   for (Loop& loop : nest.used()) {
-    const auto axis = static_cast<std::size_t>(loop.axis);
+    const auto axis = loop.axis;
     motion.steps *= ceil_div(cut.tile[axis], loop.pace);
-    motion.sub_task[axis] = loop.pace;
+    motion.sub_task[axis.index()] = loop.pace;
     loop.shifts = motion.steps - 1;
-    looped |= std::uint64_t{1} << axis;
+    looped |= std::uint64_t{1} << axis.index();
   }
   const bool wide = (looped & summed_) != 0;  // Whether partial sums outlive a step.
   motion.space += wide ? cut.result_wide : cut.result;

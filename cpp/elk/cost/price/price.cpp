@@ -33,7 +33,7 @@ Cut cut_of(const ir::Op& op, const partition::ExecutePlan& plan, Pricer& pricer)
 double padded_flops(const ir::Op& op, const partition::ExecutePlan& plan) {
   const partition::Tiling tiles = partition::tiling(op, plan);
   auto flops = static_cast<double>(op.flops);
-  for (std::size_t axis = 0; axis < op.axes.size(); ++axis) {
+  for (const AxisId axis : op.axes.ids()) {
     const std::int64_t step = tiles.sub_task[axis];
     const std::int64_t padded = plan.factors[axis] * round_up(tiles.tile[axis], step);
     flops *= static_cast<double>(padded) / static_cast<double>(op.axes[axis].size);
@@ -48,16 +48,15 @@ std::int64_t peers_around(const partition::Rotation& turn, const partition::Exec
     return 0;
   }
   const std::int64_t cores = turn.factors[0];
-  const std::int32_t dim = plan.mesh_dims[static_cast<std::size_t>(turn.axes[0])];
+  const std::int32_t dim = plan.mesh_dims[turn.axes[0]];
   return partition::goes_around(chip, dim, cores, cores) ? cores / turn.ring : 0;
 }
 
 /// Whether the sharers of one piece differ in their places along a full line.
 bool by_ports(const partition::Rotation& turn, const partition::ExecutePlan& plan,
               const chip::Network& network) {
-  return network.routed() &&
-         std::any_of(turn.axes.begin(), turn.axes.end(), [&](std::int32_t axis) {
-           return network.full(subscript(plan.mesh_dims[subscript(axis)]));
+  return network.routed() && std::any_of(turn.axes.begin(), turn.axes.end(), [&](AxisId axis) {
+           return network.full(subscript(plan.mesh_dims[axis]));
          });
 }
 
@@ -68,8 +67,8 @@ Edge edge_of(const partition::ExecutePlan& plan, const chip::Chip& chip) {
     return result;
   }
   chip::Places area = {1, 1, 1};
-  for (const std::int32_t axis : plan.order) {
-    const auto at = static_cast<std::size_t>(axis);
+  for (const AxisId axis : plan.order) {
+    const auto at = axis;
     area[static_cast<std::size_t>(plan.mesh_dims[at])] *= plan.factors[at];
   }
   const std::vector<std::int64_t> nodes = chip::nodes_beside(chip, area);
@@ -82,15 +81,15 @@ std::vector<HbmOperand> hbm_operands(const ir::Graph& graph, const ir::Op& op,
                                      const PlanOption& option, const chip::Chip& chip) {
   std::vector<HbmOperand> result;
   const Edge edge = edge_of(option.plan, chip);
-  for (std::size_t i = 0; i < op.operands.size(); ++i) {
+  for (const OperandId i : op.operands.ids()) {
     const ir::Operand& operand = op.operands[i];
     if (!partition::from_hbm(graph, operand) || partition::first_like(op, i) != i) {
       continue;
     }
     double expected = 1.0;
     if (operand.indirect) {
-      const auto dim = static_cast<std::size_t>(operand.indirect->dim);
-      const auto tensor = static_cast<std::size_t>(operand.tensor);
+      const auto dim = operand.indirect->dim;
+      const auto tensor = operand.tensor;
       const partition::Tiling tiles = partition::tiling(op, option.plan);
       const std::int64_t picks =
           partition::extent(graph.tensors[tensor], operand, dim, tiles.tile, tiles.tile).count;

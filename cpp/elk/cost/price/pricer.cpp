@@ -4,7 +4,9 @@
 #include <numeric>
 
 #include "elk/base/errors.hpp"
+#include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
+#include "elk/base/table.hpp"
 #include "elk/base/text.hpp"
 #include "elk/partition/needs.hpp"
 #include "elk/partition/order.hpp"
@@ -18,12 +20,12 @@ using partition::element_bytes;
 
 constexpr int kKeyBits = 21;  // of one tile in the key of a mapped extent
 
-bool has(std::uint64_t axes, std::size_t axis) { return ((axes >> axis) & 1U) != 0; }
+bool has(std::uint64_t axes, AxisId axis) { return ((axes >> axis.index()) & 1U) != 0; }
 
 std::uint64_t axes_with(const ir::Op& op, ir::AxisRole role) {
   std::uint64_t result = 0;
-  for (std::size_t axis = 0; axis < op.axes.size(); ++axis) {
-    result |= static_cast<std::uint64_t>(op.axes[axis].role == role ? 1 : 0) << axis;
+  for (const AxisId axis : op.axes.ids()) {
+    result |= static_cast<std::uint64_t>(op.axes[axis].role == role ? 1 : 0) << axis.index();
   }
   return result;
 }
@@ -31,7 +33,7 @@ std::uint64_t axes_with(const ir::Op& op, ir::AxisRole role) {
 /// Bytes of each slot that come from HBM, each once; of what an index picks, those expected.
 std::vector<std::int64_t> hbm_bytes(const ir::Graph& graph, const ir::Op& op,
                                     const std::vector<Slot>& slots) {
-  const std::vector<std::int64_t> uncut(op.axes.size(), 1);
+  const Table<AxisId, std::int64_t> uncut(op.axes.size(), 1);
   std::vector<std::int64_t> result;
   result.reserve(slots.size());
   for (const Slot& slot : slots) {
@@ -48,10 +50,10 @@ std::int64_t total(const std::vector<std::int64_t>& bytes) {
 }  // namespace
 
 Cut uncut(std::size_t axes) {
-  return {.factor = std::vector<std::int64_t>(axes, 1),
-          .tile = std::vector<std::int64_t>(axes, 1),
+  return {.factor = Table<AxisId, std::int64_t>(axes, 1),
+          .tile = Table<AxisId, std::int64_t>(axes, 1),
           .order = {},
-          .mesh_dims = std::vector<std::int32_t>(axes, -1),
+          .mesh_dims = Table<AxisId, std::int32_t>(axes, -1),
           .held = {},
           .cores = 1,
           .result = 0,
@@ -90,8 +92,8 @@ Pricer::Pricer(const ir::Graph& graph, const ir::Op& op, const chip::Chip& chip,
 
 bool Pricer::arrange(Cut& cut) const {
   cut.order.clear();
-  for (const std::int32_t axis : axis_order_) {
-    if (cut.factor[static_cast<std::size_t>(axis)] > 1) {
+  for (const AxisId axis : axis_order_) {
+    if (cut.factor[axis] > 1) {
       cut.order.push_back(axis);
     }
   }
@@ -100,30 +102,27 @@ bool Pricer::arrange(Cut& cut) const {
     return false;
   }
   cut.mesh_dims = std::move(*dims);
-  std::stable_sort(cut.order.begin(), cut.order.end(), [&](std::int32_t a, std::int32_t b) {
-    return cut.mesh_dims[static_cast<std::size_t>(a)] < cut.mesh_dims[static_cast<std::size_t>(b)];
-  });
+  std::stable_sort(cut.order.begin(), cut.order.end(),
+                   [&](AxisId a, AxisId b) { return cut.mesh_dims[a] < cut.mesh_dims[b]; });
   return true;
 }
 
-partition::Extent Pricer::extent(std::size_t slot, std::size_t dim, const Cut& cut) {
+partition::Extent Pricer::extent(std::size_t slot, DimId dim, const Cut& cut) {
   const Slot& held = slots_[slot];
   const SlotDim& map = held.dims[dim];
   if (map.kind == SlotDimKind::Plain) {
-    return {.count = std::min(map.shape, cut.tile[static_cast<std::size_t>(map.axes[0])]),
-            .intervals = 1};
+    return {.count = std::min(map.shape, cut.tile[map.axes[0]]), .intervals = 1};
   }
   const ir::Operand& operand = op_.operands[held.operand];
-  const ir::Tensor& tensor = graph_.tensors[static_cast<std::size_t>(operand.tensor)];
+  const ir::Tensor& tensor = graph_.tensors[operand.tensor];
   if (map.kind != SlotDimKind::Mapped || map.axes.size() * kKeyBits > 64) {
     return partition::extent(tensor, operand, dim, size_, cut.tile);
   }
   std::uint64_t key = 0;
-  for (const std::int32_t axis : map.axes) {
-    key = (key << static_cast<unsigned>(kKeyBits)) ^
-          static_cast<std::uint64_t>(cut.tile[static_cast<std::size_t>(axis)]);
+  for (const AxisId axis : map.axes) {
+    key = (key << static_cast<unsigned>(kKeyBits)) ^ static_cast<std::uint64_t>(cut.tile[axis]);
   }
-  Memo<partition::Extent>& known = mapped_[(slot * kMostRank) + dim];
+  Memo<partition::Extent>& known = mapped_[(slot * kMostRank) + dim.index()];
   if (const partition::Extent* found = known.find(key)) {
     return *found;
   }
@@ -136,7 +135,7 @@ void Pricer::count_sharers(Cut& cut) const {
   cut.held.resize(slots_.size());
   for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
     std::int64_t sharers = 1;
-    for (std::size_t axis = 0; axis < cut.factor.size(); ++axis) {
+    for (const AxisId axis : cut.factor.ids()) {
       sharers *= has(slots_[slot].contained, axis) ? 1 : cut.factor[axis];
     }
     cut.held[slot].sharers = sharers;
@@ -157,9 +156,9 @@ void Pricer::measure(Cut& cut) {
   for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
     Held& held = cut.held[slot];
     held.elements = 1;
-    for (std::size_t dim = 0; dim < slots_[slot].dims.size(); ++dim) {
-      held.extent[dim] = extent(slot, dim, cut);
-      held.elements *= held.extent[dim].count;
+    for (const DimId dim : slots_[slot].dims.ids()) {
+      held.extent[dim.index()] = extent(slot, dim, cut);
+      held.elements *= held.extent[dim.index()].count;
     }
     held.chip_in = 0;
     held.straddling = 0;
@@ -171,7 +170,7 @@ void Pricer::measure(Cut& cut) {
 
 std::int64_t Pricer::parts_of(const Cut& cut, const Slot& slot) const {
   std::int64_t parts = 1;
-  for (std::size_t axis = 0; axis < cut.factor.size(); ++axis) {
+  for (const AxisId axis : cut.factor.ids()) {
     parts *= has(summed_ & ~slot.contained, axis) ? cut.factor[axis] : 1;
   }
   return parts;
@@ -181,8 +180,8 @@ void Pricer::measure_result(Cut& cut, std::size_t slot) const {
   const Slot& result = slots_[slot];
   Held& held = cut.held[slot];
   std::array<std::int64_t, kMostRank> counts{};
-  for (std::size_t dim = 0; dim < result.dims.size(); ++dim) {
-    counts[dim] = held.extent[dim].count;
+  for (const DimId dim : result.dims.ids()) {
+    counts[dim.index()] = held.extent[dim.index()].count;
   }
   const std::int64_t wide = std::max(wide_bits_, result.bits);
   held.scatter = partition::scatter(std::span(counts.data(), result.dims.size()),
@@ -243,7 +242,7 @@ std::int64_t Pricer::chip_hbm(const Cut& cut, std::span<const Turn* const> turns
   return most;
 }
 
-void Pricer::split(const Cut& cut, std::size_t slot, std::span<const std::int64_t> parts,
+void Pricer::split(const Cut& cut, std::size_t slot, TableView<DimId, const std::int64_t> parts,
                    Turn& turn) const {
   const Slot& read = slots_[slot];
   const Held& held = cut.held[slot];
@@ -253,19 +252,19 @@ void Pricer::split(const Cut& cut, std::size_t slot, std::span<const std::int64_
   turn.elements = 1;
   turn.steps = 1;
   turn.detailed = false;
-  for (std::size_t dim = 0; dim < read.dims.size(); ++dim) {
-    std::int64_t count = held.extent[dim].count;
+  for (DimId dim{0}; dim.index() < read.dims.size(); ++dim) {
+    std::int64_t count = held.extent[dim.index()].count;
     if (!parts.empty() && parts[dim] > 1) {
       if (turn.spins == kMostSpins) {
         throw InvalidInput(text("an operand of ", op_.name, " rotates along more than ", kMostSpins,
                                 " dimensions"));
       }
-      const std::int32_t axis = read.dims[dim].axes[0];
-      const std::int64_t tile = cut.tile[static_cast<std::size_t>(axis)];
+      const AxisId axis = read.dims[dim].axes[0];
+      const std::int64_t tile = cut.tile[axis];
       const std::int64_t length = ceil_div(tile, parts[dim]);
       count = std::min(read.dims[dim].shape, length);
       turn.spin[turn.spins++] = {.axis = axis,
-                                 .dim = static_cast<std::int32_t>(dim),
+                                 .dim = dim,
                                  .parts = parts[dim],
                                  .length = length,
                                  .count = count,
@@ -298,12 +297,12 @@ std::int64_t Pricer::fragments(const Cut& cut, const Turn& turn) const {
   for (std::size_t dim = read.dims.size(); dim-- > 0;) {
     partition::Extent part = cut.held[turn.slot].extent[dim];
     for (std::size_t i = 0; i < turn.spins; ++i) {
-      if (static_cast<std::size_t>(turn.spin[i].dim) == dim) {
+      if (turn.spin[i].dim.index() == dim) {
         part = {.count = turn.spin[i].count, .intervals = 1};
       }
     }
     runs *= whole ? part.intervals : part.count;
-    whole = whole && part.count == read.dims[dim].shape;
+    whole = whole && part.count == read.dims[id_at<DimId>(dim)].shape;
   }
   return partition::spread_fragments({.elements = turn.elements, .runs = runs}, read.unique,
                                      cores_);

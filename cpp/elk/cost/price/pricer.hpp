@@ -6,6 +6,8 @@
 #include <span>
 #include <vector>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/chip/chip.hpp"
 #include "elk/cost/exchange/busiest_link.hpp"
 #include "elk/cost/exchange/exchange.hpp"
@@ -30,11 +32,11 @@ struct Held {
 
 /// An op cut by one F_op: everything that does not depend on how operands are split over time.
 struct Cut {
-  std::vector<std::int64_t> factor;
-  std::vector<std::int64_t> tile;
-  std::vector<std::int32_t> order;      // cut axes, outermost first
-  std::vector<std::int32_t> mesh_dims;  // empty off a grid
-  std::vector<Held> held;               // of each slot
+  Table<AxisId, std::int64_t> factor;
+  Table<AxisId, std::int64_t> tile;
+  std::vector<AxisId> order;              // cut axes, outermost first
+  Table<AxisId, std::int32_t> mesh_dims;  // empty off a grid
+  std::vector<Held> held;                 // of each slot
   std::int64_t cores;
   std::int64_t result;       // bytes of the results' tiles and the room to receive partial ones
   std::int64_t result_wide;  // the same where a reduction axis is rotated along
@@ -50,8 +52,8 @@ struct Cut {
 
 /// One dimension of a slot that is split over time.
 struct Spin {
-  std::int32_t axis = 0;
-  std::int32_t dim = 0;
+  AxisId axis{0};
+  DimId dim{0};
   std::int64_t parts = 0;   // f_t
   std::int64_t length = 0;  // of a partition, in indices of the axis
   std::int64_t count = 0;   // of a partition, in indices of the dimension
@@ -78,8 +80,8 @@ struct Turn {
 
 /// Loops chosen by a plan; by the rules of design 3.1 where empty.
 struct Loops {
-  std::span<const std::int64_t> pace;
-  std::span<const std::int32_t> order;
+  TableView<AxisId, const std::int64_t> pace;
+  std::span<const AxisId> order;
 };
 
 /// What rotates along one loop: a shift after each of some steps, after which all that rotates
@@ -126,7 +128,7 @@ class Pricer {
   void reduce(Cut& cut);
 
   /// Slot number `slot`, split over time into `parts[dim]` along each dimension; empty: whole.
-  void split(const Cut& cut, std::size_t slot, std::span<const std::int64_t> parts,
+  void split(const Cut& cut, std::size_t slot, TableView<DimId, const std::int64_t> parts,
              Turn& turn) const;
   /// What is needed to weigh a turn, and not to tell that it is hopeless.
   void detail(const Cut& cut, Turn& turn);
@@ -146,7 +148,7 @@ class Pricer {
   [[nodiscard]] std::size_t reads() const { return reads_; }
   [[nodiscard]] const Fabric& fabric() const { return fabric_; }
   [[nodiscard]] tile::TileTimes& tiles() { return tiles_; }
-  [[nodiscard]] std::span<const std::int64_t> size() const { return size_; }
+  [[nodiscard]] TableView<AxisId, const std::int64_t> size() const { return size_; }
   [[nodiscard]] std::uint64_t summed() const { return summed_; }
   /// Bytes of a slot that the HBM must read, each once over all chips; of what an index picks, as
   /// many as are expected. 0: it lies on chip.
@@ -155,7 +157,7 @@ class Pricer {
   [[nodiscard]] std::int64_t least_hbm() const { return least_hbm_; }
 
  private:
-  [[nodiscard]] partition::Extent extent(std::size_t slot, std::size_t dim, const Cut& cut);
+  [[nodiscard]] partition::Extent extent(std::size_t slot, DimId dim, const Cut& cut);
   void measure_result(Cut& cut, std::size_t slot) const;
   [[nodiscard]] chip::Places box(const Cut& cut, std::uint64_t along) const;
   void scatter_on_grid(const partition::Scatter& pieces, std::int64_t bits,
@@ -178,8 +180,8 @@ class Pricer {
   Fabric fabric_;
   BusiestLink busiest_;
   tile::TileTimes tiles_;
-  std::vector<std::int64_t> size_;
-  std::vector<std::int32_t> axis_order_;
+  Table<AxisId, std::int64_t> size_;
+  std::vector<AxisId> axis_order_;
   std::vector<Memo<partition::Extent>> mapped_;  // extents of mapped dimensions, by slot and dim
   std::uint64_t summed_;                         // a bit for each reduction axis
   std::int64_t wide_bits_;                       // of a partial sum

@@ -67,9 +67,9 @@ struct RowCut {
 
 RowCut row_cut(const ir::Op& op, const Cut& cut) {
   RowCut result{.cores = 1, .along = 0, .values = 1, .piece = 0, .groups = std::nullopt};
-  for (std::size_t axis = 0; axis < cut.factor.size(); ++axis) {
+  for (const AxisId axis : cut.factor.ids()) {
     const bool row = op.axes[axis].role == ir::AxisRole::Row;
-    result.along |= row ? std::uint64_t{1} << axis : 0;
+    result.along |= row ? std::uint64_t{1} << axis.index() : 0;
     result.cores *= row ? cut.factor[axis] : 1;
     result.values *= row ? 1 : cut.tile[axis];
   }
@@ -145,11 +145,11 @@ struct RowExchange {
 /// The cores of one chip's grid that differ in their places along the cut axes selected by `along`.
 chip::Places Pricer::box(const Cut& cut, std::uint64_t along) const {
   chip::Places result = kOneCore;
-  for (const std::int32_t axis : cut.order) {
-    if (((along >> static_cast<unsigned>(axis)) & 1U) != 0) {
-      const std::size_t dim = subscript(cut.mesh_dims[subscript(axis)]);
+  for (const AxisId axis : cut.order) {
+    if (((along >> static_cast<unsigned>(axis.value)) & 1U) != 0) {
+      const std::size_t dim = subscript(cut.mesh_dims[axis]);
       const std::int64_t of_chip = fabric_.chip().length(dim);
-      result[dim] = std::min(cut.factor[subscript(axis)], of_chip);
+      result[dim] = std::min(cut.factor[axis], of_chip);
     }
   }
   return result;

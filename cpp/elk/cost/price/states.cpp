@@ -6,7 +6,9 @@
 #include <tuple>
 #include <utility>
 
+#include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
+#include "elk/base/table.hpp"
 #include "elk/chip/delivery.hpp"
 
 namespace elk::cost {
@@ -114,7 +116,7 @@ Seconds port_time(Bytes received, const chip::Chip& chip) {
 
 PreloadState state(const Partial& sum, const std::vector<HbmOperand>& operands, const ir::Op& op,
                    const Fabric& fabric, const chip::Chip& chip) {
-  PreloadState result{.divisor = std::vector<std::int64_t>(op.operands.size(), 0),
+  PreloadState result{.divisor = Table<OperandId, std::int64_t>(op.operands.size(), 0),
                       .space = {sum.space},
                       .link = {chip.hbm ? sum.link : 0},
                       .hbm_bytes = chip.hbm ? sum.hbm : 0,
@@ -128,7 +130,7 @@ PreloadState state(const Partial& sum, const std::vector<HbmOperand>& operands, 
   result.wire =
       std::max(port, Seconds{static_cast<double>(sum.edge) / chip.interconnect.link_rate});
   for (std::size_t i = 0; i < operands.size(); ++i) {
-    for (std::size_t twin = 0; twin < op.operands.size(); ++twin) {
+    for (const OperandId twin : op.operands.ids()) {
       if (partition::first_like(op, twin) == operands[i].operand) {
         result.divisor[twin] = sum.divisor[i];
       }

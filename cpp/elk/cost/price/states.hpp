@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "elk/base/ids.hpp"
 #include "elk/cost/exchange/exchange.hpp"
 #include "elk/cost/option.hpp"
 
@@ -15,7 +16,7 @@ struct Edge {
 
 /// An operand from HBM under one execute plan.
 struct HbmOperand {
-  std::size_t operand = 0;
+  OperandId operand{0};
   Bytes full;             // of a core's piece at execute
   double expected = 1.0;  // share of it that is filled: below 1 only where an index picks rows
   partition::Sharing sharing;

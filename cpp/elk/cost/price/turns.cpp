@@ -5,28 +5,28 @@
 #include <limits>
 #include <numeric>
 
+#include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
+#include "elk/cost/exchange/cost_tuning.hpp"
 #include "elk/partition/enumerate.hpp"
 #include "elk/partition/rotation.hpp"
 
 namespace elk::cost {
 namespace {
 
-constexpr std::int64_t kMostListed = 1'000'000;  // combinations of turns that are gone through
-
 /// The axes along which a slot may rotate.
 std::uint64_t rotating_axes(const Slot& slot) {
   std::uint64_t axes = 0;
   for (const SlotDim& dim : slot.dims) {
-    axes |= dim.rotates ? std::uint64_t{1} << static_cast<std::uint32_t>(dim.axes[0]) : 0;
+    axes |= dim.rotates ? std::uint64_t{1} << static_cast<std::uint32_t>(dim.axes[0].value) : 0;
   }
   return axes;
 }
 
 std::uint64_t cut_axes(const Cut& cut) {
   std::uint64_t axes = 0;
-  for (std::size_t axis = 0; axis < cut.factor.size(); ++axis) {
-    axes |= cut.factor[axis] > 1 ? std::uint64_t{1} << axis : 0;
+  for (const AxisId axis : cut.factor.ids()) {
+    axes |= cut.factor[axis] > 1 ? std::uint64_t{1} << axis.index() : 0;
   }
   return axes;
 }
@@ -123,7 +123,7 @@ std::int64_t Turns::distinct(const Cut& cut) {
     std::int64_t count = 1;
     for (const SlotDim& dim : pricer_.slots()[slot].dims) {
       if (dim.rotates && cut.held[slot].sharers > 1) {
-        count += sizes(cut.tile[static_cast<std::size_t>(dim.axes[0])], cut.held[slot].sharers);
+        count += sizes(cut.tile[dim.axes[0]], cut.held[slot].sharers);
       }
     }
     product = saturated_product(product, count);
@@ -147,16 +147,16 @@ bool Turns::turn_in_step(const Turn& turn, std::span<const Turn* const> others) 
   });
 }
 
-void Turns::append(const Cut& cut, std::size_t slot, std::size_t dim) {
+void Turns::append(const Cut& cut, std::size_t slot, DimId dim) {
   const Slot& read = pricer_.slots()[slot];
-  const std::int64_t tile = cut.tile[static_cast<std::size_t>(read.dims[dim].axes[0])];
+  const std::int64_t tile = cut.tile[read.dims[dim].axes[0]];
   std::array<std::int64_t, kMostRank> parts{};
   std::int64_t last = tile;
   for (const std::int64_t d : divisors(cut.held[slot].sharers)) {
     const std::int64_t part = ceil_div(tile, d);
     if (part < last) {
       last = part;
-      parts[dim] = d;
+      parts[dim.index()] = d;
       pricer_.split(cut, slot, std::span(parts.data(), read.dims.size()),
                     turns_[slot].emplace_back());
     }
@@ -170,7 +170,7 @@ void Turns::build(const Cut& cut) {
     sharing_[slot] = axes & ~pricer_.slots()[slot].contained;
     turns_[slot].clear();
     pricer_.split(cut, slot, {}, turns_[slot].emplace_back());
-    for (std::size_t dim = 0; dim < pricer_.slots()[slot].dims.size(); ++dim) {
+    for (const DimId dim : pricer_.slots()[slot].dims.ids()) {
       if (pricer_.slots()[slot].dims[dim].rotates && cut.held[slot].sharers > 1) {
         append(cut, slot, dim);
       }
@@ -179,8 +179,9 @@ void Turns::build(const Cut& cut) {
 }
 
 bool Turns::summed(const Turn& turn) const {
-  return std::any_of(turn.spin.begin(), turn.spin.begin() + static_cast<std::ptrdiff_t>(turn.spins),
-                     [&](const Spin& spin) { return ((pricer_.summed() >> spin.axis) & 1U) != 0; });
+  return std::any_of(
+      turn.spin.begin(), turn.spin.begin() + static_cast<std::ptrdiff_t>(turn.spins),
+      [&](const Spin& spin) { return ((pricer_.summed() >> spin.axis.value) & 1U) != 0; });
 }
 
 bool Turns::fits_beside(const Turn& turn, std::span<const Turn* const> chosen,
@@ -234,7 +235,7 @@ std::int64_t Turns::fitting(const Cut& cut, std::int64_t room) const {
   for (const std::vector<Turn>& turns : turns_) {
     all = saturated_product(all, static_cast<std::int64_t>(turns.size()));
   }
-  if (all > kMostListed) {
+  if (all > tuning::kMostListed) {
     return all;
   }
   std::vector<const Turn*> chosen;

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "elk/base/ids.hpp"
 #include "elk/base/memo.hpp"
 #include "elk/cost/price/pricer.hpp"
 
@@ -53,7 +54,7 @@ class Turns {
   [[nodiscard]] bool turn_in_step(const Turn& turn, std::span<const Turn* const> others) const;
   [[nodiscard]] std::int64_t vectors(std::size_t dims, std::int64_t sharers);
   [[nodiscard]] std::int64_t sizes(std::int64_t tile, std::int64_t sharers);
-  void append(const Cut& cut, std::size_t slot, std::size_t dim);
+  void append(const Cut& cut, std::size_t slot, DimId dim);
   [[nodiscard]] bool fits_beside(const Turn& turn, std::span<const Turn* const> chosen,
                                  bool summed_allowed) const;
   [[nodiscard]] std::int64_t count_within(std::vector<const Turn*>& chosen, std::int64_t room,

@@ -4,19 +4,21 @@
 #include <set>
 
 #include "elk/base/errors.hpp"
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/partition/extent.hpp"
 
 namespace elk::emulate {
 namespace {
 
-const ir::Tensor& tensor_of(const Tile& tile, std::size_t operand) {
-  return tile.graph.tensors[static_cast<std::size_t>(tile.op.operands[operand].tensor)];
+const ir::Tensor& tensor_of(const Tile& tile, OperandId operand) {
+  return tile.graph.tensors[tile.op.operands[operand].tensor];
 }
 
 /// The operand that reads the index tensor of `operand`.
-std::size_t index_operand(const Tile& tile, std::size_t operand) {
-  const std::vector<ir::Operand>& operands = tile.op.operands;
-  for (std::size_t i = 0; i < operands.size(); ++i) {
+OperandId index_operand(const Tile& tile, OperandId operand) {
+  const Table<OperandId, ir::Operand>& operands = tile.op.operands;
+  for (const OperandId i : operands.ids()) {
     if (i != operand && operands[i].access == ir::Access::Read &&
         operands[i].tensor == operands[operand].indirect->index) {
       return i;
@@ -36,11 +38,11 @@ void load_runs(const Piece& piece, const std::vector<Touched>& runs, std::vector
 
 }  // namespace
 
-std::vector<Touched> touched_by(const Tile& tile, std::size_t operand, const Points& points) {
+std::vector<Touched> touched_by(const Tile& tile, OperandId operand, const Points& points) {
   const ir::Operand& read = tile.op.operands[operand];
   std::vector<std::int64_t> picks;
   if (read.indirect) {
-    const std::size_t index = index_operand(tile, operand);
+    const OperandId index = index_operand(tile, operand);
     picks.assign(static_cast<std::size_t>(points.count()), 0);
     load_runs(tile.pieces[index], touched_by(tile, index, points), picks);
   }
@@ -53,7 +55,7 @@ Packed<Wide> pack(const Tile& tile, std::int32_t input, const Points& points) {
   Packed<Wide> result{.value = std::vector<Wide>(count, Wide{0}), .inside = {}};
   std::size_t seen = 0;
   std::vector<std::vector<Touched>> parts;
-  for (std::size_t i = 0; i < tile.op.operands.size(); ++i) {
+  for (const OperandId i : tile.op.operands.ids()) {
     const ir::Operand& operand = tile.op.operands[i];
     if (operand.access == ir::Access::Read && operand.input == input) {
       parts.push_back(touched_by(tile, i, points));
@@ -84,14 +86,14 @@ std::vector<std::int32_t> inputs(const ir::Op& op) {
   return {found.begin(), found.end()};
 }
 
-std::vector<char> axes_of(const ir::Op& op, std::int32_t input) {
-  std::vector<char> result(op.axes.size(), 0);
+Table<AxisId, char> axes_of(const ir::Op& op, std::int32_t input) {
+  Table<AxisId, char> result(op.axes.size(), 0);
   for (const ir::Operand& operand : op.operands) {
     if (operand.access != ir::Access::Read || operand.input != input) {
       continue;
     }
-    for (std::size_t axis = 0; axis < result.size(); ++axis) {
-      if (partition::contains(operand, static_cast<std::int32_t>(axis))) {
+    for (const AxisId axis : result.ids()) {
+      if (partition::contains(operand, axis)) {
         result[axis] = 1;
       }
     }
@@ -101,9 +103,9 @@ std::vector<char> axes_of(const ir::Op& op, std::int32_t input) {
 
 Folded folded(const Tile& tile, ir::AxisRole role) {
   Folded result;
-  for (std::size_t axis = 0; axis < tile.op.axes.size(); ++axis) {
+  for (const AxisId axis : tile.op.axes.ids()) {
     Points& points = tile.op.axes[axis].role == role ? result.over : result.kept;
-    points.axes.push_back(static_cast<std::int32_t>(axis));
+    points.axes.push_back(axis);
     points.ranges.push_back(tile.ranges[axis]);
   }
   result.both = result.kept;
@@ -150,9 +152,9 @@ Points result_points(const Tile& tile) {
   return points_of(tile.op.operands[result_operands(tile.op).front()], tile.ranges);
 }
 
-std::vector<std::size_t> result_operands(const ir::Op& op) {
-  std::vector<std::size_t> result;
-  for (std::size_t i = 0; i < op.operands.size(); ++i) {
+std::vector<OperandId> result_operands(const ir::Op& op) {
+  std::vector<OperandId> result;
+  for (const OperandId i : op.operands.ids()) {
     if (op.operands[i].access == ir::Access::Write) {
       result.push_back(i);
     }
@@ -160,7 +162,7 @@ std::vector<std::size_t> result_operands(const ir::Op& op) {
   return result;
 }
 
-void write(const Tile& tile, std::size_t operand, const Numbers& numbers, const Piece& piece) {
+void write(const Tile& tile, OperandId operand, const Numbers& numbers, const Piece& piece) {
   const ir::Operand& result = tile.op.operands[operand];
   const Points points = points_of(result, tile.ranges);
   const MutableElements to{.data = piece.bytes, .dtype = piece.dtype};
@@ -176,7 +178,7 @@ void write(const Tile& tile, std::size_t operand, const Numbers& numbers, const 
       numbers);
 }
 
-Numbers read(const Tile& tile, std::size_t operand, const Piece& piece) {
+Numbers read(const Tile& tile, OperandId operand, const Piece& piece) {
   const ir::Operand& result = tile.op.operands[operand];
   const Points points = points_of(result, tile.ranges);
   const auto count = static_cast<std::size_t>(points.count());

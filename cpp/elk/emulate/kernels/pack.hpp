@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/emulate/kernels/tile.hpp"
 
 namespace elk::emulate {
@@ -32,10 +34,10 @@ template <class Wide>
 [[nodiscard]] std::vector<std::int32_t> inputs(const ir::Op& op);
 
 /// The axes that any operand of an input depends on.
-[[nodiscard]] std::vector<char> axes_of(const ir::Op& op, std::int32_t input);
+[[nodiscard]] Table<AxisId, char> axes_of(const ir::Op& op, std::int32_t input);
 
 /// What one operand touches, by the values of its index tensor if it is indirect.
-[[nodiscard]] std::vector<Touched> touched_by(const Tile& tile, std::size_t operand,
+[[nodiscard]] std::vector<Touched> touched_by(const Tile& tile, OperandId operand,
                                               const Points& points);
 
 /// A call's parts that do not run along axes of one role, and those that do, each in order:

@@ -7,6 +7,8 @@
 
 #include <Eigen/Core>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/emulate/kernels/dense.hpp"
 #include "elk/emulate/kernels/pack.hpp"
 
@@ -21,16 +23,16 @@ struct Roles {
   Points k;
 };
 
-void add(Points& points, std::size_t axis, const partition::Run& range) {
-  points.axes.push_back(static_cast<std::int32_t>(axis));
+void add(Points& points, AxisId axis, const partition::Run& range) {
+  points.axes.push_back(axis);
   points.ranges.push_back(range);
 }
 
 Roles roles(const Tile& tile) {
   Roles result;
-  const std::vector<char> in_a = axes_of(tile.op, 0);
-  const std::vector<char> in_b = axes_of(tile.op, 1);
-  for (std::size_t axis = 0; axis < tile.ranges.size(); ++axis) {
+  const Table<AxisId, char> in_a = axes_of(tile.op, 0);
+  const Table<AxisId, char> in_b = axes_of(tile.op, 1);
+  for (const AxisId axis : tile.ranges.ids()) {
     const bool summed = tile.op.axes[axis].role == ir::AxisRole::Reduction;
     const bool of_one = in_a[axis] != in_b[axis];
     Points& apart = in_a[axis] != 0 ? result.m : result.n;
@@ -80,12 +82,12 @@ const Wide* in_place(const Tile& tile, std::int32_t input, const Points& points)
   const auto reads = [&](const ir::Operand& operand) {
     return operand.access == ir::Access::Read && operand.input == input;
   };
-  const std::vector<ir::Operand>& operands = tile.op.operands;
+  const Table<OperandId, ir::Operand>& operands = tile.op.operands;
   const auto first = std::find_if(operands.begin(), operands.end(), reads);
   if (first == operands.end() || std::any_of(first + 1, operands.end(), reads)) {
     return nullptr;
   }
-  const auto k = static_cast<std::size_t>(first - operands.begin());
+  const auto k = id_at<OperandId>(first - operands.begin());
   const Piece& piece = tile.pieces[k];
   if (!is_stored_as<Wide>(piece.dtype) || piece.bytes == nullptr) {
     return nullptr;
@@ -129,7 +131,7 @@ class Factor {
 bool columns_last(const Tile& tile, const Points& n) {
   for (const ir::Operand& operand : tile.op.operands) {
     if (operand.access == ir::Access::Read && operand.input == 1 && !operand.dims.empty()) {
-      for (const std::int32_t axis : operand.dims.back().axes) {
+      for (const AxisId axis : operand.dims.back().axes) {
         return std::find(n.axes.begin(), n.axes.end(), axis) != n.axes.end();
       }
     }

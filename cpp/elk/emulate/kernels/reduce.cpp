@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "elk/base/errors.hpp"
+#include "elk/base/ids.hpp"
 #include "elk/emulate/kernels/pack.hpp"
 #include "elk/emulate/kernels/width.hpp"
 
@@ -148,7 +149,7 @@ std::int64_t ordered(ir::DType dtype, Wide value) {
 std::vector<std::int64_t> positions(const Tile& tile, const Points& over) {
   std::vector<std::int64_t> result{0};
   for (std::size_t i = 0; i < over.axes.size(); ++i) {
-    const std::int64_t size = tile.op.axes[static_cast<std::size_t>(over.axes[i])].size;
+    const std::int64_t size = tile.op.axes[over.axes[i]].size;
     std::vector<std::int64_t> next;
     for (const std::int64_t outer : result) {
       for (std::int64_t at = over.ranges[i].begin; at < over.ranges[i].end; ++at) {
@@ -184,12 +185,12 @@ std::vector<std::int64_t> keys(const Tile& tile, ir::DType dtype) {
 }
 
 Numbers position_keys(const Tile& tile) {
-  std::size_t operand = 0;
+  OperandId operand{0};
   while (tile.op.operands[operand].input != 0) {
     ++operand;
   }
   const ir::DType dtype = tile.pieces[operand].dtype;
-  for (std::size_t axis = 0; axis < tile.ranges.size(); ++axis) {
+  for (const AxisId axis : tile.ranges.ids()) {
     if (tile.op.axes[axis].role == ir::AxisRole::Reduction && ir::bits(dtype) > 32 &&
         tile.ranges[axis].length() < tile.op.axes[axis].size) {
       throw InvalidInput(text("op '", tile.op.name, "' looks for a position among elements of ",
@@ -217,7 +218,7 @@ void to_positions(const ir::Op& op, std::vector<std::int64_t>& numbers) {
 /// How many elements of the whole windows lie inside, for each point of the result.
 std::vector<double> counts(const Tile& tile) {
   Ranges ranges = tile.ranges;
-  for (std::size_t axis = 0; axis < ranges.size(); ++axis) {
+  for (const AxisId axis : ranges.ids()) {
     if (tile.op.axes[axis].role == ir::AxisRole::Reduction) {
       ranges[axis] = {.begin = 0, .end = tile.op.axes[axis].size};
     }
@@ -229,7 +230,7 @@ std::vector<double> counts(const Tile& tile) {
     if (operand.input != 0 || operand.access != ir::Access::Read) {
       continue;
     }
-    const ir::Tensor& tensor = tile.graph.tensors[static_cast<std::size_t>(operand.tensor)];
+    const ir::Tensor& tensor = tile.graph.tensors[operand.tensor];
     for (const Touched& run : touched(operand, whole(tensor), tensor.shape, parts.both)) {
       for (std::int64_t point = run.point; point < run.point + run.count; ++point) {
         result[static_cast<std::size_t>(point / inner)] += 1;

@@ -3,6 +3,7 @@
 #include <numeric>
 #include <utility>
 
+#include "elk/base/ids.hpp"
 #include "elk/emulate/kernels/pack.hpp"
 #include "elk/emulate/kernels/rows.hpp"
 #include "elk/emulate/kernels/width.hpp"
@@ -42,7 +43,7 @@ struct Taken {
   Taken(const Tile& tile, const Folded& parts) : from(parts.kept), to(parts.kept) {
     const Points wanted = result_points(tile);
     for (std::size_t i = 0; i < parts.over.axes.size(); ++i) {
-      const std::int32_t axis = parts.over.axes[i];
+      const AxisId axis = parts.over.axes[i];
       const bool counts =
           std::find(wanted.axes.begin(), wanted.axes.end(), axis) != wanted.axes.end();
       Points& points = counts ? to : from;

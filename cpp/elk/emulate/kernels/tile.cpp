@@ -3,6 +3,8 @@
 #include <utility>
 
 #include "elk/base/errors.hpp"
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/emulate/kernels/elementwise.hpp"
 #include "elk/emulate/kernels/pack.hpp"
 #include "elk/emulate/kernels/product.hpp"
@@ -53,7 +55,7 @@ std::vector<Wide> moved(const Tile& tile) {
 
 /// The bits of the input as numbers of the result's type.
 Numbers recast(const Tile& tile) {
-  std::vector<Piece> pieces = tile.pieces;
+  Table<OperandId, Piece> pieces = tile.pieces;
   for (Piece& piece : pieces) {
     piece.dtype = bits_of(piece.dtype);
   }
@@ -129,7 +131,7 @@ Width width(const ir::Graph& graph, const ir::Op& op) {
     if (picks || (operand.access == ir::Access::Read && operand.input < 0)) {
       continue;  // An index.
     }
-    const ir::DType dtype = graph.tensors[static_cast<std::size_t>(operand.tensor)].dtype;
+    const ir::DType dtype = graph.tensors[operand.tensor].dtype;
     if (is_real(dtype)) {
       return Width::Real;
     }
@@ -140,7 +142,7 @@ Width width(const ir::Graph& graph, const ir::Op& op) {
 
 std::string no_kernel(const ir::Graph& graph, const ir::Op& op) {
   for (const ir::Operand& operand : op.operands) {
-    const ir::DType dtype = graph.tensors[static_cast<std::size_t>(operand.tensor)].dtype;
+    const ir::DType dtype = graph.tensors[operand.tensor].dtype;
     if (!is_known(dtype)) {
       return text("elements of ", ir::name(dtype), ": which of its kinds is not in the graph");
     }

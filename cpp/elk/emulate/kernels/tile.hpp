@@ -1,11 +1,12 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/emulate/kernels/element.hpp"
 #include "elk/emulate/memory/access.hpp"
 #include "elk/ir/graph.hpp"
@@ -23,8 +24,8 @@ struct Piece {
 struct Tile {
   const ir::Graph& graph;
   const ir::Op& op;
-  const std::vector<Piece>& pieces;  // of each operand; those of results are not looked at
-  const Ranges& ranges;              // of every axis
+  const Table<OperandId, Piece>& pieces;  // of each operand; those of results are not looked at
+  const Ranges& ranges;                   // of every axis
 };
 
 /// Why no kernel computes `op`; empty if one does.
@@ -67,11 +68,11 @@ void combine(const ir::Op& op, int round, const RowState& more, RowState& into);
 [[nodiscard]] Numbers row_results(const Tile& tile, const RowState& state);
 
 /// Writes numbers over the points of result `operand` into its piece, rounded to `piece.dtype`.
-void write(const Tile& tile, std::size_t operand, const Numbers& numbers, const Piece& piece);
+void write(const Tile& tile, OperandId operand, const Numbers& numbers, const Piece& piece);
 /// The numbers that a piece of result `operand` holds at its points: partial results.
-[[nodiscard]] Numbers read(const Tile& tile, std::size_t operand, const Piece& piece);
+[[nodiscard]] Numbers read(const Tile& tile, OperandId operand, const Piece& piece);
 
 /// The operands that the op writes.
-[[nodiscard]] std::vector<std::size_t> result_operands(const ir::Op& op);
+[[nodiscard]] std::vector<OperandId> result_operands(const ir::Op& op);
 
 }  // namespace elk::emulate

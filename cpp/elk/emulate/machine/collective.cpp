@@ -55,7 +55,7 @@ void hand_out(const Sides& sides, std::size_t worker,
 
 }  // namespace
 
-void run_collective(const Pod& pod, std::int32_t op) {
+void run_collective(const Pod& pod, OpId op) {
   Sides sides;
   for (const std::unique_ptr<Machine>& machine : pod) {
     sides.push_back(std::make_unique<Operands>(*machine, op));
@@ -79,7 +79,7 @@ void run_collective(const Pod& pod, std::int32_t op) {
   });
 }
 
-void run_slice(const Pod& pod, std::int32_t op) {
+void run_slice(const Pod& pod, OpId op) {
   for (std::size_t chip = 0; chip < pod.size(); ++chip) {
     const Operands operands(*pod[chip], op);
     const Site& site = operands.site();

@@ -1,9 +1,9 @@
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <vector>
 
+#include "elk/base/ids.hpp"
 #include "elk/emulate/machine/machine.hpp"
 
 namespace elk::emulate {
@@ -14,10 +14,10 @@ using Pod = std::vector<std::unique_ptr<Machine>>;
 /// Runs a collective: every core takes in its piece, hands it to its port, which exchanges with the
 /// ports of the other chips (emulate/machine/link.hpp), and keeps its piece of what its chip is to
 /// hold.
-void run_collective(const Pod& pod, std::int32_t op);
+void run_collective(const Pod& pod, OpId op);
 
 /// Runs an op by which every chip keeps its part of a tensor that it holds whole, from where that
 /// rests: what the program moves for it is the first chip's part.
-void run_slice(const Pod& pod, std::int32_t op);
+void run_slice(const Pod& pod, OpId op);
 
 }  // namespace elk::emulate

@@ -6,6 +6,7 @@
 
 #include "elk/base/errors.hpp"
 #include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/emulate/machine/movement.hpp"
 #include "elk/emulate/machine/pieces.hpp"
 #include "elk/emulate/machine/scatter.hpp"
@@ -15,9 +16,9 @@ namespace {
 
 /// Pieces of the operands of one worker, as kernels read them.
 struct Loaded {
-  std::vector<std::vector<std::byte>> bytes;
-  std::vector<std::optional<Shifts>> shifts;  // when they were loaded
-  std::vector<Piece> pieces;
+  Table<OperandId, std::vector<std::byte>> bytes;
+  Table<OperandId, std::optional<Shifts>> shifts;  // when they were loaded
+  Table<OperandId, Piece> pieces;
 };
 
 class Execution {
@@ -31,7 +32,7 @@ class Execution {
     for (Loaded& loaded : loaded_) {
       loaded.bytes.resize(site_.op().operands.size());
       loaded.shifts.resize(site_.op().operands.size());
-      for (std::size_t k = 0; k < site_.op().operands.size(); ++k) {
+      for (const OperandId k : site_.op().operands.ids()) {
         loaded.pieces.push_back({.held = {}, .bytes = nullptr, .dtype = site_.tensor(k).dtype});
       }
     }
@@ -55,11 +56,11 @@ class Execution {
  private:
   void load(std::size_t worker, std::int64_t step) {
     Loaded& loaded = loaded_[worker];
-    for (std::size_t k = 0; k < loaded.pieces.size(); ++k) {
+    for (const OperandId k : loaded.pieces.ids()) {
       if (site_.op().operands[k].access == ir::Access::Write) {
         continue;
       }
-      const std::size_t source = partition::first_like(site_.op(), k);
+      const OperandId source = partition::first_like(site_.op(), k);
       Shifts shifts = site_.shifts(source, step);
       if (loaded.shifts[k] == shifts) {
         continue;
@@ -105,7 +106,7 @@ class Execution {
 
   /// Whether two parts of a sub-task add to the same sums.
   [[nodiscard]] bool same_sums(const Ranges& one, const Ranges& other) const {
-    for (std::size_t axis = 0; axis < one.size(); ++axis) {
+    for (const AxisId axis : one.ids()) {
       if (one[axis] != other[axis] && site_.op().axes[axis].role != ir::AxisRole::Reduction) {
         return false;
       }
@@ -118,7 +119,7 @@ class Execution {
   }
 
   void add_up(std::size_t worker, const Tile& part, bool first) {
-    const std::size_t k = results_.front();
+    const OperandId k = results_.front();
     Numbers numbers = partial(part);
     if (!first) {
       Numbers sum = get(worker, k, part, partial_type());
@@ -133,11 +134,11 @@ class Execution {
     ir::DType dtype;
   };
 
-  void put(std::size_t worker, std::size_t k, const Tile& part, const Numbers& numbers) {
+  void put(std::size_t worker, OperandId k, const Tile& part, const Numbers& numbers) {
     store(worker, k, part, {&numbers, site_.tensor(k).dtype});
   }
 
-  [[nodiscard]] std::vector<Touched> points(std::size_t worker, std::size_t k,
+  [[nodiscard]] std::vector<Touched> points(std::size_t worker, OperandId k,
                                             const Tile& part) const {
     const ir::Operand& operand = site_.op().operands[k];
     return touched(operand, operands_.first_held(k, worker), site_.tensor(k).shape,
@@ -145,11 +146,11 @@ class Execution {
   }
 
   [[nodiscard]] Arena& arena(std::size_t worker) const {
-    return operands_.machine().arenas[subscript(site_.workers()[worker].core)];
+    return operands_.machine().arenas[site_.workers()[worker].core];
   }
 
   /// Writes numbers at the points of a result into its tile.
-  void store(std::size_t worker, std::size_t k, const Tile& part, const Typed& values) {
+  void store(std::size_t worker, OperandId k, const Tile& part, const Typed& values) {
     const std::int64_t bits = ir::bits(values.dtype);
     const Storage& place = operands_.storage(k, worker);
     const View view(arena(worker), place, bits);
@@ -173,7 +174,7 @@ class Execution {
   }
 
   /// The numbers of a partial result at the points of a sub-task.
-  [[nodiscard]] Numbers get(std::size_t worker, std::size_t k, const Tile& part,
+  [[nodiscard]] Numbers get(std::size_t worker, OperandId k, const Tile& part,
                             ir::DType dtype) const {
     const std::int64_t elements = operands_.first_held(k, worker).elements();
     const Storage& place = operands_.storage(k, worker);
@@ -218,7 +219,7 @@ class Execution {
 
   const Operands& operands_;
   const Site& site_;
-  std::vector<std::size_t> results_;
+  std::vector<OperandId> results_;
   std::vector<Loaded> loaded_;
   std::vector<RowState> rows_;
 };

@@ -7,6 +7,7 @@
 #include "elk/base/errors.hpp"
 #include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
+#include "elk/base/table.hpp"
 
 namespace elk::emulate {
 namespace {
@@ -28,10 +29,10 @@ struct Parts {
 };
 
 /// What a worker holds of an operand, in the indices of the tensor that the chips have together.
-Held on_all_chips(const Operands& operands, std::size_t k, std::size_t worker, std::size_t chip) {
+Held on_all_chips(const Operands& operands, OperandId k, std::size_t worker, std::size_t chip) {
   const Held origin = part_of_chip(operands.site(), k, chip);
   Held held = operands.first_held(k, worker);
-  for (std::size_t dim = 0; dim < held.sets.size(); ++dim) {
+  for (const DimId dim : held.sets.ids()) {
     for (partition::Run& run : held.sets[dim]) {
       run.begin += origin.sets[dim].front().begin;
       run.end += origin.sets[dim].front().begin;
@@ -74,10 +75,8 @@ class WorkerLink {
 
  private:
   [[nodiscard]] const Site& site() const { return sides_.front()->site(); }
-  [[nodiscard]] std::int64_t width(std::size_t k) const { return site().bits(k); }
-  [[nodiscard]] std::int32_t core(std::size_t worker) const {
-    return site().workers()[worker].core;
-  }
+  [[nodiscard]] std::int64_t width(OperandId k) const { return site().bits(k); }
+  [[nodiscard]] CoreId core(std::size_t worker) const { return site().workers()[worker].core; }
   [[nodiscard]] bool ring() const { return site().placed().plan.ring; }
   /// The chip `hops` further on in the ring.
   [[nodiscard]] std::size_t onward(std::size_t chip, std::size_t hops) const {
@@ -87,23 +86,23 @@ class WorkerLink {
   struct Noted {
     Action action;
     std::size_t step;
-    std::size_t k;
-    std::int32_t from;
+    OperandId k;
+    CoreId from;
     std::int64_t bytes;
   };
 
   void note(std::size_t chip, std::size_t at, const Noted& one) const {
     sides_[chip]->note(at, {.action = one.action,
-                            .op = -1,
+                            .op = OpId::none,
                             .step = static_cast<std::int64_t>(one.step),
-                            .operand = static_cast<std::int32_t>(one.k),
+                            .operand = one.k,
                             .from = one.from,
                             .bytes = one.bytes});
   }
 
   /// Fills and empties the transfer buffer of a port, load after load.
   [[nodiscard]] Parts through_port(std::size_t chip, Parts parts) const {
-    Arena& arena = sides_[chip]->machine().arenas[subscript(core(port_))];
+    Arena& arena = sides_[chip]->machine().arenas[core(port_)];
     const std::int64_t room = site().placed().chip.core.reserved.value;
     const std::int64_t bytes = parts.bytes();
     for (std::int64_t begin = 0; begin < bytes && room > 0; begin += room) {
@@ -195,7 +194,7 @@ class WorkerLink {
     });
   }
 
-  [[nodiscard]] Parts saved(const Numbers& sum, std::int64_t count, std::size_t k) const {
+  [[nodiscard]] Parts saved(const Numbers& sum, std::int64_t count, OperandId k) const {
     Parts parts(count, width(k));
     save_part(sum, 0, count, {.data = parts.data.data(), .dtype = site().tensor(k).dtype});
     return parts;
@@ -284,11 +283,11 @@ class WorkerLink {
 
 }  // namespace
 
-Held part_of_chip(const Site& site, std::size_t k, std::size_t chip) {
-  const std::vector<std::int64_t>& own = site.tensor(k).shape;
-  const std::vector<std::int64_t>& other = site.tensor(k == kBefore ? kAfter : kBefore).shape;
+Held part_of_chip(const Site& site, OperandId k, std::size_t chip) {
+  const Table<DimId, std::int64_t>& own = site.tensor(k).shape;
+  const Table<DimId, std::int64_t>& other = site.tensor(k == kBefore ? kAfter : kBefore).shape;
   Held part;
-  for (std::size_t dim = 0; dim < own.size(); ++dim) {
+  for (const DimId dim : own.ids()) {
     const std::int64_t begin =
         own[dim] < other[dim] ? static_cast<std::int64_t>(chip) * own[dim] : 0;
     part.sets.push_back({{.begin = begin, .end = begin + own[dim]}});

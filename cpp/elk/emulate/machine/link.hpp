@@ -1,24 +1,24 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <vector>
 
+#include "elk/base/ids.hpp"
 #include "elk/emulate/machine/operands.hpp"
 
 namespace elk::emulate {
 
 /// The operands of a collective.
-inline constexpr std::size_t kBefore = 0;
-inline constexpr std::size_t kAfter = 1;
+inline constexpr OperandId kBefore{0};
+inline constexpr OperandId kAfter{1};
 
 /// The operands of one collective on every chip, whose workers are the same.
 using Sides = std::vector<std::unique_ptr<Operands>>;
 
 /// The part of the tensor that a chip holds of one operand: where that is shorter than the other
 /// along a dimension, the parts of the chips lie one after another.
-[[nodiscard]] Held part_of_chip(const Site& site, std::size_t k, std::size_t chip);
+[[nodiscard]] Held part_of_chip(const Site& site, OperandId k, std::size_t chip);
 
 /// What one worker of every chip exchanges with its likes on the others, over the ports of their
 /// chips, step by step in a ring or with all at once (partition/collective.hpp). `port` is the

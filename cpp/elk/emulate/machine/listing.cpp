@@ -7,6 +7,7 @@
 
 #include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
+#include "elk/base/table.hpp"
 #include "elk/emulate/machine/places.hpp"
 #include "elk/partition/layout/layout.hpp"
 
@@ -16,7 +17,7 @@ namespace {
 using program::Exchange;
 using Lists = std::vector<std::vector<CoreInstruction>>;
 
-CoreInstruction told(Action action, std::int32_t op) {
+CoreInstruction told(Action action, OpId op) {
   CoreInstruction one;
   one.action = action;
   one.op = op;
@@ -32,29 +33,29 @@ struct Ends {
 /// The asked cores, found by their ids.
 class Asked {
  public:
-  Asked(std::span<const std::int32_t> cores, std::int64_t all)
+  Asked(std::span<const CoreId> cores, std::int64_t all)
       : cores_(cores), place_(subscript(all), -1) {
     for (std::size_t i = 0; i < cores.size(); ++i) {
-      place_.at(subscript(cores[i])) = static_cast<std::int32_t>(i);
+      place_.at(cores[i].index()) = static_cast<std::int32_t>(i);
     }
   }
 
   [[nodiscard]] std::size_t size() const { return cores_.size(); }
-  [[nodiscard]] std::int32_t core(std::size_t place) const { return cores_[place]; }
+  [[nodiscard]] CoreId core(std::size_t place) const { return cores_[place]; }
   /// Where a core stands in the list; -1: nowhere.
-  [[nodiscard]] std::int32_t place(std::int32_t core) const { return place_[subscript(core)]; }
+  [[nodiscard]] std::int32_t place(CoreId core) const { return place_[core]; }
 
  private:
-  std::span<const std::int32_t> cores_;
-  std::vector<std::int32_t> place_;
+  std::span<const CoreId> cores_;
+  Table<CoreId, std::int32_t> place_;
 };
 
 /// By operand, what every asked core receives and sends in an exchange.
-using Parcels = std::map<std::int32_t, std::vector<Ends>>;
+using Parcels = std::map<OperandId, std::vector<Ends>>;
 
 Parcels parcels(const Exchange& exchange, const chip::Chip& chip, const Asked& asked) {
   Parcels found;
-  const auto ends = [&](std::int32_t operand) -> std::vector<Ends>& {
+  const auto ends = [&](OperandId operand) -> std::vector<Ends>& {
     std::vector<Ends>& all = found[operand];
     all.resize(asked.size());
     return all;
@@ -63,15 +64,15 @@ Parcels parcels(const Exchange& exchange, const chip::Chip& chip, const Asked& a
     if (send.bytes == 0) {
       return;  // Fragments of bytes that other transfers bring.
     }
-    const std::vector<std::int32_t> sender =
-        send.core < 0 ? std::vector<std::int32_t>{} : std::vector{send.core};
-    for (const std::int32_t core : send.receivers) {
+    const std::vector<CoreId> sender =
+        send.core == CoreId::none ? std::vector<CoreId>{} : std::vector{send.core};
+    for (const CoreId core : send.receivers) {
       if (asked.place(core) >= 0) {
         ends(send.operand)[subscript(asked.place(core))].from.push_back(
             {.cores = sender, .bytes = send.bytes, .runs = send.runs});
       }
     }
-    if (send.core >= 0 && asked.place(send.core) >= 0) {
+    if (send.core != CoreId::none && asked.place(send.core) >= 0) {
       ends(send.operand)[subscript(asked.place(send.core))].to.push_back(
           {.cores = {send.receivers.begin(), send.receivers.end()},
            .bytes = send.bytes,
@@ -93,12 +94,12 @@ Parcels parcels(const Exchange& exchange, const chip::Chip& chip, const Asked& a
 /// Writes the lists of one execute.
 class ExecuteCoder {
  public:
-  ExecuteCoder(const Job& job, const Places& places, std::int32_t op, const Asked& asked)
+  ExecuteCoder(const Job& job, const Places& places, OpId op, const Asked& asked)
       : job_(job),
         places_(places),
         op_(op),
         asked_(asked),
-        placed_{job.graph, job.graph.ops[subscript(op)], job.program.ops[subscript(op)], job.chip},
+        placed_{job.graph, job.graph.ops[op], job.program.ops[op], job.chip},
         site_(placed_),
         worker_(asked.size(), kNone) {
     for (std::size_t w = 0; w < site_.workers().size(); ++w) {
@@ -129,7 +130,7 @@ class ExecuteCoder {
   [[nodiscard]] std::vector<char> working(const program::Execution& execution) const {
     std::vector<char> works(asked_.size(), 0);
     for (const program::Tiles& tiles : execution.tiles) {
-      for (const std::int32_t core : tiles.cores) {
+      for (const CoreId core : tiles.cores) {
         if (asked_.place(core) >= 0) {
           works[subscript(asked_.place(core))] = 1;
         }
@@ -138,7 +139,7 @@ class ExecuteCoder {
     return works;
   }
 
-  [[nodiscard]] Area area(std::size_t k, std::size_t place, const Shifts& shifts) const {
+  [[nodiscard]] Area area(OperandId k, std::size_t place, const Shifts& shifts) const {
     Area out{.tensor = placed_.op.operands[k].tensor, .box = {}, .places = places_.segments(k)};
     if (worker_[place] != kNone) {
       out.box = site_.held(k, worker_[place], shifts).sets;
@@ -159,7 +160,7 @@ class ExecuteCoder {
           continue;
         }
         CoreInstruction one = instruction(action, 0);
-        one.areas.push_back(area(subscript(operand), place, site_.shifts(subscript(operand), 0)));
+        one.areas.push_back(area(operand, place, site_.shifts(operand, 0)));
         one.from = std::move(ends[place].from);
         one.to = std::move(ends[place].to);
         out[place].push_back(std::move(one));
@@ -174,8 +175,8 @@ class ExecuteCoder {
     if (one.sub_tasks.empty()) {
       return;  // Its tile is shorter than others'.
     }
-    for (std::size_t k = 0; k < placed_.op.operands.size(); ++k) {
-      const std::size_t source = partition::first_like(placed_.op, k);
+    for (const OperandId k : placed_.op.operands.ids()) {
+      const OperandId source = partition::first_like(placed_.op, k);
       one.areas.push_back(area(source, place, site_.shifts(source, step)));
     }
     out[place].push_back(std::move(one));
@@ -204,11 +205,11 @@ class ExecuteCoder {
 
   void add_shift(const program::Rotation& rotation, const Parcels& moved, std::int64_t step,
                  Lists& out) const {
-    const auto k = subscript(rotation.operand);
+    const auto k = rotation.operand;
     Shifts shifts = site_.shifts(k, step);  // Along dimensions in turn, this one the last of them.
     for (std::size_t i = 0; i < shifts.size(); ++i) {
       const Spin& spin = site_.spins(k)[i];
-      shifts[i] = site_.turns(spin.axis, spin.dim <= subscript(rotation.dim) ? step + 1 : step);
+      shifts[i] = site_.turns(spin.axis, spin.dim <= rotation.dim ? step + 1 : step);
     }
     for (const auto& [operand, ends] : moved) {
       for (std::size_t place = 0; place < ends.size(); ++place) {
@@ -228,8 +229,8 @@ class ExecuteCoder {
   void add_round(const program::Round& round, std::int64_t number, const std::vector<char>& works,
                  Lists& out) const {
     const Parcels moved = parcels(round.exchange, job_.chip, asked_);
-    const std::size_t k =
-        works_on_rows(placed_.op) || moved.empty() ? 0 : subscript(moved.begin()->first);
+    const OperandId k =
+        works_on_rows(placed_.op) || moved.empty() ? OperandId{0} : moved.begin()->first;
     for (std::size_t place = 0; place < asked_.size(); ++place) {
       CoreInstruction one = instruction(Action::Reduce, number);
       for (const auto& [operand, ends] : moved) {
@@ -253,7 +254,7 @@ class ExecuteCoder {
     for (const program::Crossing& crossing : moves.crossings) {
       const Parcel abroad{.cores = {}, .bytes = crossing.port, .runs = 1};
       for (std::int64_t step = 0; step < crossing.steps; ++step, ++number) {
-        for (const std::int32_t core : moves.ports) {
+        for (const CoreId core : moves.ports) {
           if (asked_.place(core) >= 0) {
             CoreInstruction one = instruction(Action::Shift, number);
             one.from = {abroad};
@@ -277,7 +278,7 @@ class ExecuteCoder {
 
   const Job& job_;
   const Places& places_;
-  std::int32_t op_;
+  OpId op_;
   const Asked& asked_;
   program::PlacedOp placed_;
   Site site_;
@@ -299,10 +300,10 @@ void add_allocations(const BufferBook& book, std::int32_t position, Lists& out) 
 }
 
 void add_loading(const program::Loading& loading, const CoreInstruction& like,
-                 const std::function<Area(std::int32_t operand)>& area, const Asked& asked,
+                 const std::function<Area(OperandId operand)>& area, const Asked& asked,
                  Lists& out) {
   for (const program::LoadPiece& piece : loading.pieces) {
-    for (const std::int32_t core : piece.cores) {
+    for (const CoreId core : piece.cores) {
       if (asked.place(core) >= 0) {
         CoreInstruction one = like;
         one.areas = {area(piece.operand)};
@@ -321,14 +322,14 @@ Coder::Coder(const Job& job)
       spaces_(job.graph, job.chip, job.program.ops),
       expander_(job.graph, job.chip, job.program.ops) {}
 
-const program::Execution& Coder::execution(std::int32_t op) {
+const program::Execution& Coder::execution(OpId op) {
   const std::int32_t number = expander_.execution_of(op);
   const auto known = known_.find(number);
   return known != known_.end() ? known->second
                                : known_.emplace(number, expander_.execution(op)).first->second;
 }
 
-Lists Coder::at(std::int32_t position, std::span<const std::int32_t> cores) {
+Lists Coder::at(std::int32_t position, std::span<const CoreId> cores) {
   const program::Instruction& instruction = job_.program.code.at(subscript(position));
   const Asked asked(cores, chip::total_cores(job_.chip));
   Lists out(cores.size());
@@ -336,21 +337,21 @@ Lists Coder::at(std::int32_t position, std::span<const std::int32_t> cores) {
   if (instruction.opcode == program::Opcode::Store) {
     const auto store =
         std::find_if(job_.graph.stores.begin(), job_.graph.stores.end(),
-                     [&](const ir::Store& one) { return one.tensor == instruction.subject; });
+                     [&](const ir::Store& one) { return one.tensor == instruction.tensor(); });
     const program::Buffer* rest = book_.rest(store->tensor);
-    const auto area = [&](std::int32_t) {
+    const auto area = [&](OperandId) {
       return Area{.tensor = store->tensor, .box = {}, .places = {book_.segment(*rest)}};
     };
     add_loading(expander_.store(*store), told(Action::Store, store->op), area, asked, out);
     return out;
   }
-  const std::int32_t op = instruction.subject;
+  const OpId op = instruction.op();
   const Places places(job_, book_, spaces_, op);
   if (instruction.opcode == program::Opcode::Preload) {
-    const auto area = [&](std::int32_t operand) {
-      return Area{.tensor = job_.graph.ops[subscript(op)].operands[subscript(operand)].tensor,
+    const auto area = [&](OperandId operand) {
+      return Area{.tensor = job_.graph.ops[op].operands[operand].tensor,
                   .box = {},
-                  .places = places.preloaded(subscript(operand))};
+                  .places = places.preloaded(operand)};
     };
     add_loading(expander_.preload(op), told(Action::Preload, op), area, asked, out);
     return out;

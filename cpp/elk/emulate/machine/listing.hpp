@@ -5,6 +5,8 @@
 #include <span>
 #include <vector>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/emulate/machine/job.hpp"
 #include "elk/emulate/machine/site.hpp"
 #include "elk/emulate/machine/tape.hpp"
@@ -16,7 +18,7 @@ namespace elk::emulate {
 /// One sending of the same bytes: to all of `cores` at once, or from one of them. Without cores: of
 /// a gather all cores in equal shares, of a collective other chips.
 struct Parcel {
-  std::vector<std::int32_t> cores;
+  std::vector<CoreId> cores;
   std::int64_t bytes;
   std::int64_t runs;  // contiguous at the receiver
 
@@ -26,15 +28,15 @@ struct Parcel {
 /// A piece of an operand in the memory of a core: its indices, stored densely, at `places` in turn.
 /// What rotates lies in a circle along its rotated dimension.
 struct Area {
-  std::int32_t tensor;
-  std::vector<partition::Indices> box;  // of every dimension
+  TensorId tensor;
+  Table<DimId, partition::Indices> box;  // of every dimension
   std::vector<Segment> places;
 };
 
 /// One instruction of one core. What an action has no use for is empty, 0 or -1.
 struct CoreInstruction {
   Action action = Action::Allocate;
-  std::int32_t op = -1;
+  OpId op = OpId::none;
   std::int64_t number = 0;  // of the step that is computed or just was; of the round of a reduce
   std::int32_t until = -1;  // of an allocation: the last instruction of the program that needs it
   program::Role role = program::Role::Execute;  // of an allocation
@@ -58,10 +60,10 @@ class Coder {
   ///
   /// Throws InvalidInput for an operand that rotates along two dimensions.
   [[nodiscard]] std::vector<std::vector<CoreInstruction>> at(std::int32_t position,
-                                                             std::span<const std::int32_t> cores);
+                                                             std::span<const CoreId> cores);
 
  private:
-  const program::Execution& execution(std::int32_t op);
+  const program::Execution& execution(OpId op);
 
   const Job job_;
   BufferBook book_;

@@ -9,6 +9,7 @@
 #include "elk/base/errors.hpp"
 #include "elk/base/ids.hpp"
 #include "elk/base/parallel.hpp"
+#include "elk/base/table.hpp"
 #include "elk/base/watch.hpp"
 #include "elk/emulate/machine/collective.hpp"
 #include "elk/emulate/machine/execute.hpp"
@@ -47,10 +48,10 @@ void check_job(const Job& job, const Views& given, std::size_t chips) {
     }
   }
   for (const auto& [tensor, bytes] : given) {
-    const std::int64_t wanted = ir::bytes(job.graph.tensors[subscript(tensor)]).value;
+    const std::int64_t wanted = ir::bytes(job.graph.tensors[tensor]).value;
     if (static_cast<std::int64_t>(bytes.size()) != wanted) {
-      throw InvalidInput(text("tensor '", job.graph.tensors[subscript(tensor)].name, "' has ",
-                              bytes.size(), " bytes, not ", wanted),
+      throw InvalidInput(text("tensor '", job.graph.tensors[tensor].name, "' has ", bytes.size(),
+                              " bytes, not ", wanted),
                          "emulate_input");
     }
   }
@@ -59,23 +60,23 @@ void check_job(const Job& job, const Views& given, std::size_t chips) {
 /// One chip on its way through the instructions of a program.
 class Runner {
  public:
-  Runner(Machine& machine, std::span<const std::int32_t> wanted)
+  Runner(Machine& machine, std::span<const TensorId> wanted)
       : machine_(machine), wanted_(wanted.begin(), wanted.end()) {}
 
   void begin(std::int32_t now) {
     begin_lives(now);
     if (now == 0 && !machine_.job.chip.hbm) {
-      for (std::size_t op = 0; op < machine_.job.graph.ops.size(); ++op) {
-        load_residents(Operands(machine_, static_cast<std::int32_t>(op)));
+      for (const OpId op : machine_.job.graph.ops.ids()) {
+        load_residents(Operands(machine_, op));
       }
     }
   }
 
   void run(const program::Instruction& instruction) {
     program::follow(
-        instruction, [&](std::int32_t op) { preload(operands(op)); },
-        [&](std::int32_t tensor) { machine_.stored[tensor] = machine_.collect(tensor); },
-        [&](std::int32_t op) {
+        instruction, [&](OpId op) { preload(operands(op)); },
+        [&](TensorId tensor) { machine_.stored[tensor] = machine_.collect(tensor); },
+        [&](OpId op) {
           execute(operands(op));
           loaded_.erase(op);
         });
@@ -84,7 +85,7 @@ class Runner {
   void end(std::int32_t now) {
     const program::Instruction& instruction = machine_.job.program.code[subscript(now)];
     if (instruction.opcode == program::Opcode::Execute) {
-      note_results(machine_.job.graph.ops[subscript(instruction.subject)]);
+      note_results(machine_.job.graph.ops[instruction.op()]);
     }
     end_lives(now);
   }
@@ -93,7 +94,7 @@ class Runner {
 
  private:
   /// Where the operands of an op lie: found at its preload, kept until its execute.
-  const Operands& operands(std::int32_t op) {
+  const Operands& operands(OpId op) {
     std::unique_ptr<Operands>& known = loaded_[op];
     if (!known) {
       known = std::make_unique<Operands>(machine_, op);
@@ -120,7 +121,7 @@ class Runner {
     }
     poison(born);
     for (const program::Buffer* buffer : born) {
-      const ir::Tensor& tensor = machine_.job.graph.tensors[subscript(buffer->tensor)];
+      const ir::Tensor& tensor = machine_.job.graph.tensors[buffer->tensor];
       if (tensor.home == ir::Home::Input && buffer->role != program::Role::Execute &&
           buffer->role != program::Role::Preload) {
         spread_input(machine_, buffer->tensor);
@@ -155,7 +156,8 @@ class Runner {
     if (buffers.empty()) {
       return;
     }
-    parallel_for_index(machine_.arenas.size(), machine_.job.threads, [&](std::size_t core) {
+    parallel_for_index(machine_.arenas.size(), machine_.job.threads, [&](std::size_t number) {
+      const auto core = id_at<CoreId>(number);
       for (const program::Buffer* buffer : buffers) {
         const Segment segment = machine_.book.segment(*buffer);
         machine_.arenas[core].free(segment.begin, segment.bytes);
@@ -164,27 +166,27 @@ class Runner {
   }
 
   Machine& machine_;
-  std::vector<std::int32_t> wanted_;
+  std::vector<TensorId> wanted_;
   std::vector<const program::Buffer*> live_;
-  std::map<std::int32_t, std::unique_ptr<Operands>> loaded_;
+  std::map<OpId, std::unique_ptr<Operands>> loaded_;
   Images results_;
 };
 
 /// Runs an instruction that differs from chip to chip or needs all of them; false: it is no such.
-bool run_together(const Pod& pod, std::span<const std::int32_t> slices,
+bool run_together(const Pod& pod, std::span<const OpId> slices,
                   const program::Instruction& instruction) {
   if (pod.size() == 1 || instruction.opcode != program::Opcode::Execute) {
     return false;
   }
-  if (std::find(slices.begin(), slices.end(), instruction.subject) != slices.end()) {
-    run_slice(pod, instruction.subject);
+  if (std::find(slices.begin(), slices.end(), instruction.op()) != slices.end()) {
+    run_slice(pod, instruction.op());
     return true;
   }
-  const ir::Op& op = pod.front()->job.graph.ops[subscript(instruction.subject)];
+  const ir::Op& op = pod.front()->job.graph.ops[instruction.op()];
   if (!is_exchange(op, pod.size())) {
     return false;
   }
-  run_collective(pod, instruction.subject);
+  run_collective(pod, instruction.op());
   return true;
 }
 
@@ -204,8 +206,8 @@ Machine::Machine(const Job& on, const Views& of)
   }
 }
 
-std::vector<std::byte> Machine::collect(std::int32_t tensor) {
-  const ir::Tensor& about = job.graph.tensors[subscript(tensor)];
+std::vector<std::byte> Machine::collect(TensorId tensor) {
+  const ir::Tensor& about = job.graph.tensors[tensor];
   const std::int64_t bits = ir::bits(about.dtype);
   std::vector<std::byte> out(subscript(ir::bytes(about).value));
   const program::Buffer* buffer = book.rest(tensor);
@@ -217,7 +219,7 @@ std::vector<std::byte> Machine::collect(std::int32_t tensor) {
   const Storage storage{{book.segment(*buffer)}};
   const Holdings holdings(*rest);
   for (const Holding& holding : holdings.all()) {
-    const View view(arenas[subscript(holding.cores.front())], storage, bits);
+    const View view(arenas[holding.cores.front()], storage, bits);
     for (const SharedRun& run : shared_runs(holding.held, whole(about))) {
       view.read_to(run.from, run.count, out.data(), run.to);
     }
@@ -225,25 +227,24 @@ std::vector<std::byte> Machine::collect(std::int32_t tensor) {
   return out;
 }
 
-std::span<const std::byte> Machine::image(std::int32_t tensor, std::vector<std::byte>& room) {
+std::span<const std::byte> Machine::image(TensorId tensor, std::vector<std::byte>& room) {
   if (const auto written = stored.find(tensor); written != stored.end()) {
     return written->second;
   }
   if (const auto known = given.find(tensor); known != given.end()) {
     return known->second;
   }
-  if (spaces.lives().producer[subscript(tensor)] < 0) {
-    throw InvalidInput(
-        text("tensor '", job.graph.tensors[subscript(tensor)].name, "' has no value"),
-        "emulate_input");
+  if (spaces.lives().producer[tensor] == OpId::none) {
+    throw InvalidInput(text("tensor '", job.graph.tensors[tensor].name, "' has no value"),
+                       "emulate_input");
   }
   room = collect(tensor);
   return room;
 }
 
-std::vector<Emulated> emulate_pod(const Job& job, std::span<const std::int32_t> slices,
+std::vector<Emulated> emulate_pod(const Job& job, std::span<const OpId> slices,
                                   const std::vector<Views>& given,
-                                  std::span<const std::int32_t> wanted) {
+                                  std::span<const TensorId> wanted) {
   Pod pod;
   std::vector<Runner> runners;
   for (const Views& views : given) {
@@ -273,7 +274,7 @@ std::vector<Emulated> emulate_pod(const Job& job, std::span<const std::int32_t> 
   return results;
 }
 
-Images emulate(const Job& job, const Views& given, std::span<const std::int32_t> wanted) {
+Images emulate(const Job& job, const Views& given, std::span<const TensorId> wanted) {
   return std::move(emulate_pod(job, {}, {given}, wanted).front().images);
 }
 

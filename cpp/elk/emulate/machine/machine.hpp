@@ -1,11 +1,12 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <map>
 #include <span>
 #include <vector>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/emulate/machine/job.hpp"
 #include "elk/emulate/machine/tape.hpp"
 #include "elk/emulate/memory/book.hpp"
@@ -16,9 +17,9 @@
 namespace elk::emulate {
 
 /// The bytes of whole tensors by position in Graph::tensors: as they lie in HBM or at the host.
-using Images = std::map<std::int32_t, std::vector<std::byte>>;
+using Images = std::map<TensorId, std::vector<std::byte>>;
 /// The same where a caller has them.
-using Views = std::map<std::int32_t, std::span<const std::byte>>;
+using Views = std::map<TensorId, std::span<const std::byte>>;
 
 /// Runs the program: every preload, distribution, shift and reduction is a copy of bytes between
 /// the memories of cores, at the addresses of its buffers. `given` has the inputs, weights and
@@ -29,8 +30,7 @@ using Views = std::map<std::int32_t, std::span<const std::byte>>;
 /// that nobody wrote ("emulate_poison"), an address in no buffer ("emulate_address"), buffers that
 /// overlap while both live ("emulate_overlap"), an exchange whose ends disagree
 /// ("emulate_exchange").
-[[nodiscard]] Images emulate(const Job& job, const Views& given,
-                             std::span<const std::int32_t> wanted);
+[[nodiscard]] Images emulate(const Job& job, const Views& given, std::span<const TensorId> wanted);
 
 /// What one chip did.
 struct Emulated {
@@ -40,17 +40,16 @@ struct Emulated {
 /// The same on chips that run one program, each on its part of a model: instruction after
 /// instruction on all of them, collectives between them. `slices` are the ops by which a chip takes
 /// its part of a tensor that it holds whole. `given` and the answer are by chip.
-[[nodiscard]] std::vector<Emulated> emulate_pod(const Job& job,
-                                                std::span<const std::int32_t> slices,
+[[nodiscard]] std::vector<Emulated> emulate_pod(const Job& job, std::span<const OpId> slices,
                                                 const std::vector<Views>& given,
-                                                std::span<const std::int32_t> wanted);
+                                                std::span<const TensorId> wanted);
 
 /// The state of a chip between instructions.
 struct Machine {
   const Job& job;
   BufferBook book;
   program::Spaces spaces;
-  std::vector<Arena> arenas;  // of every core of the machine
+  Table<CoreId, Arena> arenas;  // of every core of the machine
   const Views& given;
   Images stored;  // by the program: they take the place of what was given
   Tape tape;
@@ -58,9 +57,9 @@ struct Machine {
   Machine(const Job& on, const Views& of);
 
   /// All of a tensor that rests on chip, put together from the cores that hold it.
-  [[nodiscard]] std::vector<std::byte> collect(std::int32_t tensor);
+  [[nodiscard]] std::vector<std::byte> collect(TensorId tensor);
   /// The same from wherever it is: its image, or else what is collected into `room`.
-  [[nodiscard]] std::span<const std::byte> image(std::int32_t tensor, std::vector<std::byte>& room);
+  [[nodiscard]] std::span<const std::byte> image(TensorId tensor, std::vector<std::byte>& room);
 };
 
 }  // namespace elk::emulate

@@ -15,13 +15,9 @@ std::int64_t bytes_of(std::int64_t elements, std::int64_t bits) {
   return partition::element_bytes(elements, bits).value;
 }
 
-Moved moved(Action action, std::size_t k, std::int32_t from, std::int64_t bytes) {
-  return {.action = action,
-          .op = -1,
-          .step = 0,
-          .operand = static_cast<std::int32_t>(k),
-          .from = from,
-          .bytes = bytes};
+Moved moved(Action action, OperandId k, CoreId from, std::int64_t bytes) {
+  return {
+      .action = action, .op = OpId::none, .step = 0, .operand = k, .from = from, .bytes = bytes};
 }
 
 /// A piece of a tensor in ascending order, cut out of the whole of it.
@@ -37,7 +33,7 @@ std::vector<std::byte> cut_out(std::span<const std::byte> image, const ir::Tenso
 }
 
 /// Writes bytes [part.begin, part.begin + part.bytes) of a piece to where they lie.
-void write_part(const Operands& operands, std::size_t k, std::size_t worker,
+void write_part(const Operands& operands, OperandId k, std::size_t worker,
                 const std::vector<std::byte>& piece, const Segment& part) {
   const View view = operands.view(k, worker, 8);
   if (subscript(part.begin + part.bytes) <= piece.size()) {
@@ -50,13 +46,13 @@ void write_part(const Operands& operands, std::size_t k, std::size_t worker,
 }
 
 /// Whether a piece lies in ascending order of its indices, in whole bytes.
-bool lies_in_order(const Operands& operands, std::size_t k) {
+bool lies_in_order(const Operands& operands, OperandId k) {
   return !operands.site().rotates(k) && operands.site().bits(k) % 8 == 0;
 }
 
 /// The same as write_part of what is cut out of the whole tensor, run by run; the padding behind a
 /// piece is zero.
-void write_cut(const Operands& operands, std::size_t k, std::size_t worker,
+void write_cut(const Operands& operands, OperandId k, std::size_t worker,
                std::span<const std::byte> image, const Segment& part) {
   const View view = operands.view(k, worker, 8);
   const std::int64_t size = operands.site().bits(k) / 8;
@@ -80,7 +76,7 @@ void write_cut(const Operands& operands, std::size_t k, std::size_t worker,
 }
 
 /// Brings a part of a worker's piece from the whole tensor.
-void fill_part(const Operands& operands, std::size_t k, std::size_t worker,
+void fill_part(const Operands& operands, OperandId k, std::size_t worker,
                std::span<const std::byte> image, const Segment& part) {
   if (lies_in_order(operands, k)) {
     write_cut(operands, k, worker, image, part);
@@ -92,14 +88,14 @@ void fill_part(const Operands& operands, std::size_t k, std::size_t worker,
              part);
 }
 
-bool is_own(const Operands& operands, std::size_t k) {
+bool is_own(const Operands& operands, OperandId k) {
   return operands.site().op().operands[k].access == ir::Access::Read &&
          partition::first_like(operands.site().op(), k) == k;
 }
 
 /// What a core needs of a tensor that lies in equal shares on all cores, in ascending order.
-std::vector<std::byte> from_shares(Machine& machine, std::int32_t number, const Held& held) {
-  const ir::Tensor& tensor = machine.job.graph.tensors[subscript(number)];
+std::vector<std::byte> from_shares(Machine& machine, TensorId number, const Held& held) {
+  const ir::Tensor& tensor = machine.job.graph.tensors[number];
   const std::int64_t bits = ir::bits(tensor.dtype);
   const std::int64_t share = program::input_space(tensor, machine.job.chip).value;
   const program::Buffer* buffer = machine.book.rest(number);
@@ -114,7 +110,7 @@ std::vector<std::byte> from_shares(Machine& machine, std::int32_t number, const 
     for (std::int64_t byte = begin; byte < end;) {
       const std::int64_t core = byte / share;
       const std::int64_t stop = std::min(end, (core + 1) * share);
-      View(machine.arenas[subscript(core)], storage, 8)
+      View(machine.arenas[id_at<CoreId>(core)], storage, 8)
           .read(byte - (core * share), stop - byte, part.data() + (byte - begin));
       byte = stop;
     }
@@ -126,24 +122,25 @@ std::vector<std::byte> from_shares(Machine& machine, std::int32_t number, const 
 }
 
 /// The core of a holding that sends to `core`: itself, else one on the same chip; they take turns.
-std::int32_t sender(const Holding& holding, std::int32_t core, const chip::Chip& chip) {
+CoreId sender(const Holding& holding, CoreId core, const chip::Chip& chip) {
   if (std::binary_search(holding.cores.begin(), holding.cores.end(), core)) {
     return core;
   }
   const auto of_chip = static_cast<std::int32_t>(chip.core.count);
-  const std::int32_t home = core / of_chip;
-  const auto first = std::lower_bound(holding.cores.begin(), holding.cores.end(), home * of_chip);
-  const auto last = std::lower_bound(first, holding.cores.end(), (home + 1) * of_chip);
+  const std::int32_t home = core.value / of_chip;
+  const auto first =
+      std::lower_bound(holding.cores.begin(), holding.cores.end(), CoreId{home * of_chip});
+  const auto last = std::lower_bound(first, holding.cores.end(), CoreId{(home + 1) * of_chip});
   const bool here = first != last;
   const auto begin = here ? first : holding.cores.begin();
   const auto count = (here ? last : holding.cores.end()) - begin;
-  return *(begin + (core % count));
+  return *(begin + (core.value % count));
 }
 
 /// A tensor at rest.
 class Rest {
  public:
-  Rest(const Operands& operands, std::size_t k, const partition::Layout& layout)
+  Rest(const Operands& operands, OperandId k, const partition::Layout& layout)
       : operands_(operands), k_(k), holdings_(layout) {
     const program::Buffer* buffer = operands.machine().book.rest(number());
     if (buffer != nullptr) {
@@ -155,14 +152,14 @@ class Rest {
   template <class Take>
   void bring(std::size_t worker, const Take& take) const {
     Machine& machine = operands_.machine();
-    const std::int32_t core = operands_.site().workers()[worker].core;
+    const CoreId core = operands_.site().workers()[worker].core;
     const Held& held = operands_.first_held(k_, worker);
     const std::int64_t bits = operands_.site().bits(k_);
     std::int64_t received = 0;
     SharedRuns shared;
     holdings_.for_each_that_meets(held, [&](const Holding& holding) {
-      const std::int32_t from = sender(holding, core, machine.job.chip);
-      const View view(machine.arenas[subscript(from)], storage_, bits);
+      const CoreId from = sender(holding, core, machine.job.chip);
+      const View view(machine.arenas[from], storage_, bits);
       const std::vector<SharedRun>& runs = shared.between(holding.held, held);
       const std::int64_t elements = count(runs);
       take(view, runs);
@@ -172,23 +169,23 @@ class Rest {
       received += elements;
     });
     if (received != held.elements()) {
-      throw InternalError(text("tensor '", machine.job.graph.tensors[subscript(number())].name,
+      throw InternalError(text("tensor '", machine.job.graph.tensors[number()].name,
                                "': ", received, " elements arrive of ", held.elements()),
                           "emulate_exchange");
     }
   }
 
  private:
-  [[nodiscard]] std::int32_t number() const { return operands_.site().op().operands[k_].tensor; }
+  [[nodiscard]] TensorId number() const { return operands_.site().op().operands[k_].tensor; }
 
   const Operands& operands_;
-  std::size_t k_;
+  OperandId k_;
   Holdings holdings_;
   Storage storage_;
 };
 
 /// What a core needs of a tensor at rest, in ascending order.
-std::vector<std::byte> from_rest(const Operands& operands, std::size_t k, std::size_t worker,
+std::vector<std::byte> from_rest(const Operands& operands, OperandId k, std::size_t worker,
                                  const Rest& rest) {
   const std::int64_t bits = operands.site().bits(k);
   const std::int64_t count = operands.first_held(k, worker).elements();
@@ -202,14 +199,14 @@ std::vector<std::byte> from_rest(const Operands& operands, std::size_t k, std::s
 }
 
 /// Writes a gathered piece, in ascending order, to where it lies.
-void write_gathered(const Operands& operands, std::size_t k, std::size_t worker,
+void write_gathered(const Operands& operands, OperandId k, std::size_t worker,
                     std::vector<std::byte> found) {
   const std::vector<std::byte> piece = operands.in_place_order(k, worker, std::move(found));
   write_part(operands, k, worker, piece,
              {.begin = 0, .bytes = static_cast<std::int64_t>(piece.size()) - 8});
 }
 
-void gather_from_rest(const Operands& operands, std::size_t k, const partition::Layout& layout) {
+void gather_from_rest(const Operands& operands, OperandId k, const partition::Layout& layout) {
   const Rest rest(operands, k, layout);
   const std::int64_t bits = operands.site().bits(k);
   operands.for_each_worker(0, [&](std::size_t worker) {
@@ -224,9 +221,9 @@ void gather_from_rest(const Operands& operands, std::size_t k, const partition::
   });
 }
 
-void gather_operand(const Operands& operands, std::size_t k) {
+void gather_operand(const Operands& operands, OperandId k) {
   Machine& machine = operands.machine();
-  const std::int32_t tensor = operands.site().op().operands[k].tensor;
+  const TensorId tensor = operands.site().op().operands[k].tensor;
   const std::optional<partition::Layout> rest = program::rest_layout(
       machine.job.graph, tensor, machine.job.program.ops, machine.spaces.lives(), machine.job.chip);
   if (!rest) {
@@ -247,7 +244,7 @@ void gather_operand(const Operands& operands, std::size_t k) {
 }
 
 /// The slices of a preloaded piece that its peers received.
-void fetch_slices(const Operands& operands, std::size_t k, std::size_t worker) {
+void fetch_slices(const Operands& operands, OperandId k, std::size_t worker) {
   const Operands::Slices cut = operands.slices(k, worker);
   const Held& held = operands.first_held(k, worker);
   const View mine = operands.view(k, worker, 8);
@@ -257,7 +254,7 @@ void fetch_slices(const Operands& operands, std::size_t k, std::size_t worker) {
       continue;
     }
     const std::size_t peer = operands.peer(k, worker, slice);
-    const std::int32_t core = operands.site().workers()[peer].core;
+    const CoreId core = operands.site().workers()[peer].core;
     if (operands.first_held(k, peer) != held) {
       throw InternalError(text("core ", core, " holds another piece of operand ", k),
                           "emulate_exchange");
@@ -272,7 +269,7 @@ void fetch_slices(const Operands& operands, std::size_t k, std::size_t worker) {
 
 void preload(const Operands& operands) {
   Machine& machine = operands.machine();
-  for (std::size_t k = 0; k < operands.site().op().operands.size(); ++k) {
+  for (const OperandId k : operands.site().op().operands.ids()) {
     if (!operands.is_preloaded(k) || !is_own(operands, k)) {
       continue;
     }
@@ -289,7 +286,7 @@ void preload(const Operands& operands) {
 
 void load_residents(const Operands& operands) {
   Machine& machine = operands.machine();
-  for (std::size_t k = 0; k < operands.site().op().operands.size(); ++k) {
+  for (const OperandId k : operands.site().op().operands.ids()) {
     const ir::Operand& operand = operands.site().op().operands[k];
     if (machine.job.chip.hbm || !is_own(operands, k) ||
         !partition::from_hbm(machine.job.graph, operand)) {
@@ -306,24 +303,25 @@ void load_residents(const Operands& operands) {
   }
 }
 
-void spread_input(Machine& machine, std::int32_t tensor) {
+void spread_input(Machine& machine, TensorId tensor) {
   const program::Buffer* buffer = machine.book.rest(tensor);
   if (buffer == nullptr) {
     return;
   }
   const std::span<const std::byte> image = machine.given.at(tensor);
   const auto share = static_cast<std::size_t>(
-      program::input_space(machine.job.graph.tensors[subscript(tensor)], machine.job.chip).value);
+      program::input_space(machine.job.graph.tensors[tensor], machine.job.chip).value);
   const Storage storage{{machine.book.segment(*buffer)}};
-  for (std::size_t core = 0; core < machine.arenas.size() && core * share < image.size(); ++core) {
-    const std::size_t count = std::min(share, image.size() - (core * share));
+  for (CoreId core{0}; core.index() < machine.arenas.size() && core.index() * share < image.size();
+       ++core) {
+    const std::size_t count = std::min(share, image.size() - (core.index() * share));
     View(machine.arenas[core], storage, 8)
-        .write(0, static_cast<std::int64_t>(count), image.data() + (core * share));
+        .write(0, static_cast<std::int64_t>(count), image.data() + (core.index() * share));
   }
 }
 
 void gather(const Operands& operands) {
-  for (std::size_t k = 0; k < operands.site().op().operands.size(); ++k) {
+  for (const OperandId k : operands.site().op().operands.ids()) {
     if (is_own(operands, k) && operands.is_gathered(k)) {
       gather_operand(operands, k);
     }
@@ -331,7 +329,7 @@ void gather(const Operands& operands) {
 }
 
 void distribute(const Operands& operands) {
-  for (std::size_t k = 0; k < operands.site().op().operands.size(); ++k) {
+  for (const OperandId k : operands.site().op().operands.ids()) {
     if (operands.is_preloaded(k) && is_own(operands, k)) {
       operands.for_each_worker(0, [&](std::size_t worker) { fetch_slices(operands, k, worker); });
     }

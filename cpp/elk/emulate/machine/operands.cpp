@@ -8,6 +8,7 @@
 #include "elk/base/errors.hpp"
 #include "elk/base/ids.hpp"
 #include "elk/base/parallel.hpp"
+#include "elk/base/table.hpp"
 #include "elk/emulate/kernels/pack.hpp"
 #include "elk/program/expand/groups.hpp"
 
@@ -69,8 +70,8 @@ partition::Indices rows_among(const std::vector<std::int64_t>& values, std::int6
 }
 
 /// Which operand holds the numbers of the rows that operand `k` picks.
-std::size_t index_operand(const std::vector<ir::Operand>& operands, std::size_t k) {
-  std::size_t index = 0;
+OperandId index_operand(const Table<OperandId, ir::Operand>& operands, OperandId k) {
+  OperandId index{0};
   while (index == k || operands[index].tensor != operands[k].indirect->index) {
     ++index;
   }
@@ -102,22 +103,22 @@ Holdings::Holdings(const partition::Layout& layout)
     : pieces_(layout), groups_(program::piece_groups(pieces_)) {
   all_.reserve(groups_.size());
   for (const program::PieceGroup& group : groups_) {
-    const auto place = static_cast<std::size_t>(pieces_.place(group.cores.front()));
+    const auto place = static_cast<std::size_t>(pieces_.place(group.cores.front().value));
     all_.push_back({.held = held_at(pieces_, place), .cores = group.cores});
   }
-  for (std::size_t dim = 0; dim < pieces_.dims.size(); ++dim) {
-    of_set_.emplace_back(pieces_.dims[dim].sets.size());
+  for (const DimId dim : first_ids<DimId>(pieces_.dims.size())) {
+    of_set_.emplace_back(pieces_.dims[dim.index()].sets.size());
     for (std::size_t i = 0; i < groups_.size(); ++i) {
-      of_set_[dim][subscript(groups_[i].sets[dim])].push_back(i);
+      of_set_[dim][subscript(groups_[i].sets[dim.index()])].push_back(i);
     }
   }
 }
 
 void Holdings::for_each_that_meets(const Held& held,
                                    const std::function<void(const Holding&)>& visit) const {
-  std::vector<std::vector<char>> meets;  // of every dimension, each of its sets
-  for (std::size_t dim = 0; dim < held.sets.size(); ++dim) {
-    const auto& sets = pieces_.dims[dim].sets;
+  Table<DimId, std::vector<char>> meets;  // of every dimension, each of its sets
+  for (const DimId dim : held.sets.ids()) {
+    const auto& sets = pieces_.dims[dim.index()].sets;
     std::vector<char>& of_dim = meets.emplace_back(sets.size());
     for (std::size_t set = 0; set < sets.size(); ++set) {
       of_dim[set] = meet(sets[set], partition::IndexView(held.sets[dim])) ? 1 : 0;
@@ -125,8 +126,8 @@ void Holdings::for_each_that_meets(const Held& held,
   }
   for (const std::size_t group : candidates(meets)) {
     bool all = true;
-    for (std::size_t dim = 0; dim < meets.size() && all; ++dim) {
-      all = meets[dim][subscript(groups_[group].sets[dim])] != 0;
+    for (DimId dim{0}; dim.index() < meets.size() && all; ++dim) {
+      all = meets[dim][subscript(groups_[group].sets[dim.index()])] != 0;
     }
     if (all) {
       visit(all_[group]);
@@ -134,17 +135,17 @@ void Holdings::for_each_that_meets(const Held& held,
   }
 }
 
-std::vector<std::size_t> Holdings::candidates(const std::vector<std::vector<char>>& meets) const {
+std::vector<std::size_t> Holdings::candidates(const Table<DimId, std::vector<char>>& meets) const {
   std::vector<std::size_t> fewest(meets.empty() ? groups_.size() : 0);
   std::iota(fewest.begin(), fewest.end(), std::size_t{0});  // A number: everyone holds it.
-  for (std::size_t dim = 0; dim < meets.size(); ++dim) {
+  for (const DimId dim : meets.ids()) {
     std::vector<std::size_t> left;
     for (std::size_t set = 0; set < meets[dim].size(); ++set) {
       if (meets[dim][set] != 0) {
         left.insert(left.end(), of_set_[dim][set].begin(), of_set_[dim][set].end());
       }
     }
-    if (dim == 0 || left.size() < fewest.size()) {
+    if (dim == DimId{0} || left.size() < fewest.size()) {
       std::swap(fewest, left);
     }
   }
@@ -152,15 +153,15 @@ std::vector<std::size_t> Holdings::candidates(const std::vector<std::vector<char
   return fewest;
 }
 
-Operands::Operands(Machine& machine, std::int32_t op)
+Operands::Operands(Machine& machine, OpId op)
     : machine_(machine),
       id_(op),
-      placed_{machine.job.graph, machine.job.graph.ops[subscript(op)],
-              machine.job.program.ops[subscript(op)], machine.job.chip},
+      placed_{machine.job.graph, machine.job.graph.ops[op], machine.job.program.ops[op],
+              machine.job.chip},
       site_(placed_),
       places_(machine.job, machine.book, machine.spaces, op),
       picks_(placed_.op.operands.size()) {
-  for (std::size_t k = 0; k < placed_.op.operands.size(); ++k) {
+  for (const OperandId k : placed_.op.operands.ids()) {
     if (placed_.op.operands[k].indirect) {
       find_picks(k);
     }
@@ -168,7 +169,7 @@ Operands::Operands(Machine& machine, std::int32_t op)
   const std::size_t workers = site_.workers().size();
   first_held_.assign(picks_.size(), std::vector<Held>(workers));
   storage_.assign(picks_.size(), std::vector<Storage>(workers));
-  for (std::size_t k = 0; k < picks_.size(); ++k) {
+  for (const OperandId k : picks_.ids()) {
     const std::vector<Segment> space = places_.segments(k);
     for_each_worker(0, [&](std::size_t worker) {
       first_held_[k][worker] = held(k, worker, site_.shifts(k, 0));
@@ -177,14 +178,14 @@ Operands::Operands(Machine& machine, std::int32_t op)
   }
 }
 
-void Operands::find_picks(std::size_t k) {
+void Operands::find_picks(OperandId k) {
   const ir::Operand& operand = placed_.op.operands[k];
   const auto& operands = placed_.op.operands;
-  const std::size_t index = index_operand(operands, k);
+  const OperandId index = index_operand(operands, k);
   const ir::Tensor& tensor = site_.tensor(index);
   std::vector<std::byte> collected;
   const std::span<const std::byte> bytes = machine_.image(operands[index].tensor, collected);
-  const std::int64_t rows = site_.tensor(k).shape[subscript(operand.indirect->dim)];
+  const std::int64_t rows = site_.tensor(k).shape[operand.indirect->dim];
   for (const Worker& worker : site_.workers()) {
     const Points points = points_of(operands[index], worker.tile);
     std::vector<std::int64_t> values(subscript(points.count()));
@@ -197,15 +198,15 @@ void Operands::find_picks(std::size_t k) {
   }
 }
 
-Held Operands::held(std::size_t k, std::size_t worker, const Shifts& shifts) const {
+Held Operands::held(OperandId k, std::size_t worker, const Shifts& shifts) const {
   Held result = site_.held(k, worker, shifts);
   if (!picks_[k].empty()) {
-    result.sets[subscript(placed_.op.operands[k].indirect->dim)] = picks_[k][worker];
+    result.sets[placed_.op.operands[k].indirect->dim] = picks_[k][worker];
   }
   return result;
 }
 
-Storage Operands::find_storage(std::size_t k, std::size_t worker,
+Storage Operands::find_storage(OperandId k, std::size_t worker,
                                const std::vector<Segment>& space) const {
   if (!is_preloaded(k)) {
     return {space};
@@ -221,7 +222,7 @@ Storage Operands::find_storage(std::size_t k, std::size_t worker,
   return out;
 }
 
-Operands::Slices Operands::slices(std::size_t k, std::size_t worker) const {
+Operands::Slices Operands::slices(OperandId k, std::size_t worker) const {
   const std::int64_t divisor = std::max<std::int64_t>(1, placed_.plan.divisor[k]);
   const std::int64_t ring = site_.ring(k);
   const std::size_t sharers = site_.group(k, site_.member(k, worker).group).size();
@@ -246,7 +247,7 @@ Operands::Slices Operands::slices(std::size_t k, std::size_t worker) const {
   return out;
 }
 
-std::size_t Operands::peer(std::size_t k, std::size_t worker, std::size_t slice) const {
+std::size_t Operands::peer(OperandId k, std::size_t worker, std::size_t slice) const {
   const std::int64_t divisor = std::max<std::int64_t>(1, placed_.plan.divisor[k]);
   const std::int64_t ring = site_.ring(k);
   const Member& member = site_.member(k, worker);
@@ -261,12 +262,12 @@ std::size_t Operands::peer(std::size_t k, std::size_t worker, std::size_t slice)
   return group[subscript(number)];
 }
 
-Positions Operands::positions(std::size_t k, std::size_t worker, const Shifts& shifts,
+Positions Operands::positions(OperandId k, std::size_t worker, const Shifts& shifts,
                               DimRange dims) const {
   const Held piece = held(k, worker, shifts);
   const std::vector<Spin>& spins = site_.spins(k);
   Positions out;
-  for (std::size_t dim = dims.end; dim-- > dims.begin;) {
+  for (DimId dim = dims.end; dim-- > dims.begin;) {
     const std::int64_t length = partition::count(piece.sets[dim]);
     Positions along{
         .runs = {{.from = 0, .to = 0, .count = length}}, .indices = length, .places = length};
@@ -293,16 +294,16 @@ Positions Operands::circle(const Spin& spin, std::size_t worker, std::int64_t sh
   return {.runs = runs_to(set, slot_of), .indices = partition::count(set), .places = window.held};
 }
 
-std::vector<SharedRun> Operands::circle_runs(std::size_t k, std::size_t worker,
+std::vector<SharedRun> Operands::circle_runs(OperandId k, std::size_t worker,
                                              const Shifts& shifts) const {
-  return positions(k, worker, shifts, {0, site_.tensor(k).shape.size()}).runs;
+  return positions(k, worker, shifts, {DimId{0}, id_at<DimId>(site_.tensor(k).shape.size())}).runs;
 }
 
-View Operands::view(std::size_t k, std::size_t worker, std::int64_t bits) const {
-  return {machine_.arenas[subscript(site_.workers()[worker].core)], storage(k, worker), bits};
+View Operands::view(OperandId k, std::size_t worker, std::int64_t bits) const {
+  return {machine_.arenas[site_.workers()[worker].core], storage(k, worker), bits};
 }
 
-std::byte* Operands::in_place(std::size_t k, std::size_t worker) const {
+std::byte* Operands::in_place(OperandId k, std::size_t worker) const {
   if (site_.rotates(k)) {
     return nullptr;
   }
@@ -310,8 +311,7 @@ std::byte* Operands::in_place(std::size_t k, std::size_t worker) const {
   return const_cast<std::byte*>(place.reading(0, first_held(k, worker).elements()));
 }
 
-std::vector<std::byte> Operands::load(std::size_t k, std::size_t worker,
-                                      const Shifts& shifts) const {
+std::vector<std::byte> Operands::load(OperandId k, std::size_t worker, const Shifts& shifts) const {
   const std::int64_t bits = site_.bits(k);
   const Held piece = held(k, worker, shifts);
   const View place = view(k, worker, bits);
@@ -322,7 +322,7 @@ std::vector<std::byte> Operands::load(std::size_t k, std::size_t worker,
   return out;
 }
 
-std::vector<std::byte> Operands::in_place_order(std::size_t k, std::size_t worker,
+std::vector<std::byte> Operands::in_place_order(OperandId k, std::size_t worker,
                                                 std::vector<std::byte> piece) const {
   if (!site_.rotates(k)) {
     return piece;
@@ -343,7 +343,7 @@ std::vector<std::byte> Operands::in_place_order(std::size_t k, std::size_t worke
 void Operands::note(std::size_t worker, Moved moved) const {
   if (moved.bytes > 0) {
     moved.op = id_;
-    machine_.tape[subscript(site_.workers()[worker].core)].push_back(moved);
+    machine_.tape[site_.workers()[worker].core].push_back(moved);
   }
 }
 

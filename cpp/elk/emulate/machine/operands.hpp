@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/emulate/machine/machine.hpp"
 #include "elk/emulate/machine/places.hpp"
 #include "elk/emulate/machine/positions.hpp"
@@ -18,7 +20,7 @@ namespace elk::emulate {
 /// A dense piece of a tensor, with the cores that hold it.
 struct Holding {
   Held held;
-  std::vector<std::int32_t> cores;
+  std::vector<CoreId> cores;
 };
 /// The distinct pieces of the layout in which a tensor lies.
 class Holdings {
@@ -34,68 +36,68 @@ class Holdings {
   /// The groups whose set meets what is looked for along the dimension that leaves the fewest, in
   /// order.
   [[nodiscard]] std::vector<std::size_t> candidates(
-      const std::vector<std::vector<char>>& meets) const;
+      const Table<DimId, std::vector<char>>& meets) const;
 
   partition::Pieces pieces_;
   std::vector<program::PieceGroup> groups_;
-  std::vector<Holding> all_;                                   // like `groups_`
-  std::vector<std::vector<std::vector<std::size_t>>> of_set_;  // groups by dimension and set
+  std::vector<Holding> all_;                                    // like `groups_`
+  Table<DimId, std::vector<std::vector<std::size_t>>> of_set_;  // groups by dimension and set
 };
 
 /// The operands of one op in the memories of its cores.
 class Operands {
  public:
-  Operands(Machine& machine, std::int32_t op);
+  Operands(Machine& machine, OpId op);
 
   [[nodiscard]] Machine& machine() const { return machine_; }
-  [[nodiscard]] std::int32_t id() const { return id_; }
+  [[nodiscard]] OpId id() const { return id_; }
   [[nodiscard]] const Site& site() const { return site_; }
 
   /// Whether operand `k` comes from HBM, and on a chip that has one.
-  [[nodiscard]] bool is_preloaded(std::size_t k) const { return places_.is_preloaded(k); }
+  [[nodiscard]] bool is_preloaded(OperandId k) const { return places_.is_preloaded(k); }
   /// Whether it is gathered: an activation that does not lie where it is needed.
-  [[nodiscard]] bool is_gathered(std::size_t k) const { return places_.is_gathered(k); }
+  [[nodiscard]] bool is_gathered(OperandId k) const { return places_.is_gathered(k); }
 
-  [[nodiscard]] Held held(std::size_t k, std::size_t worker, const Shifts& shifts) const;
+  [[nodiscard]] Held held(OperandId k, std::size_t worker, const Shifts& shifts) const;
   /// The same before the first shift, known once and for all.
-  [[nodiscard]] const Held& first_held(std::size_t k, std::size_t worker) const {
+  [[nodiscard]] const Held& first_held(OperandId k, std::size_t worker) const {
     return first_held_[k][worker];
   }
   /// Where a worker keeps its piece of a read operand; of a result, its partial tile and the room
   /// to receive others'.
-  [[nodiscard]] const Storage& storage(std::size_t k, std::size_t worker) const {
+  [[nodiscard]] const Storage& storage(OperandId k, std::size_t worker) const {
     return storage_[k][worker];
   }
   /// Where the final piece of a result rests.
-  [[nodiscard]] Storage rest(std::size_t k) const { return {places_.rest(k)}; }
+  [[nodiscard]] Storage rest(OperandId k) const { return {places_.rest(k)}; }
 
   /// The same to read and write, in elements of `bits`.
-  [[nodiscard]] View view(std::size_t k, std::size_t worker, std::int64_t bits) const;
+  [[nodiscard]] View view(OperandId k, std::size_t worker, std::int64_t bits) const;
 
   /// The slices of a preloaded piece: bytes [begin, end) of it for each of the peers.
   struct Slices {
     std::vector<Segment> parts;
     std::size_t own;
   };
-  [[nodiscard]] Slices slices(std::size_t k, std::size_t worker) const;
+  [[nodiscard]] Slices slices(OperandId k, std::size_t worker) const;
   /// The worker that received slice `slice` of the same piece at preload.
-  [[nodiscard]] std::size_t peer(std::size_t k, std::size_t worker, std::size_t slice) const;
+  [[nodiscard]] std::size_t peer(OperandId k, std::size_t worker, std::size_t slice) const;
 
   /// A piece where it lies, if that is in ascending order of its indices and in one segment; else
   /// null. Kernels do not write what an op reads.
-  [[nodiscard]] std::byte* in_place(std::size_t k, std::size_t worker) const;
+  [[nodiscard]] std::byte* in_place(OperandId k, std::size_t worker) const;
   /// A piece in ascending order of its indices, and back: rotating ones lie in a circle.
-  [[nodiscard]] std::vector<std::byte> load(std::size_t k, std::size_t worker,
+  [[nodiscard]] std::vector<std::byte> load(OperandId k, std::size_t worker,
                                             const Shifts& shifts) const;
-  [[nodiscard]] std::vector<std::byte> in_place_order(std::size_t k, std::size_t worker,
+  [[nodiscard]] std::vector<std::byte> in_place_order(OperandId k, std::size_t worker,
                                                       std::vector<std::byte> piece) const;
   /// Dimensions [begin, end) of a tensor.
-  using DimRange = Interval<std::size_t>;
+  using DimRange = Interval<DimId>;
   /// Where the elements of a piece lie, of some of its dimensions.
-  [[nodiscard]] Positions positions(std::size_t k, std::size_t worker, const Shifts& shifts,
+  [[nodiscard]] Positions positions(OperandId k, std::size_t worker, const Shifts& shifts,
                                     DimRange dims) const;
   /// From the ascending order of a piece to where its elements lie.
-  [[nodiscard]] std::vector<SharedRun> circle_runs(std::size_t k, std::size_t worker,
+  [[nodiscard]] std::vector<SharedRun> circle_runs(OperandId k, std::size_t worker,
                                                    const Shifts& shifts) const;
 
   /// Notes what a worker received. `moved.op` is filled in.
@@ -108,18 +110,18 @@ class Operands {
   /// The places of the indices that a worker holds of one dimension along which an operand rotates.
   [[nodiscard]] Positions circle(const Spin& spin, std::size_t worker, std::int64_t shifts,
                                  const partition::Indices& set) const;
-  void find_picks(std::size_t k);
-  [[nodiscard]] Storage find_storage(std::size_t k, std::size_t worker,
+  void find_picks(OperandId k);
+  [[nodiscard]] Storage find_storage(OperandId k, std::size_t worker,
                                      const std::vector<Segment>& space) const;
 
   Machine& machine_;
-  std::int32_t id_;
+  OpId id_;
   program::PlacedOp placed_;
   Site site_;
   Places places_;
-  std::vector<std::vector<partition::Indices>> picks_;  // of indirect operands, by worker
-  std::vector<std::vector<Held>> first_held_;           // by operand and worker
-  std::vector<std::vector<Storage>> storage_;
+  Table<OperandId, std::vector<partition::Indices>> picks_;  // of indirect operands, by worker
+  Table<OperandId, std::vector<Held>> first_held_;           // by operand and worker
+  Table<OperandId, std::vector<Storage>> storage_;
 };
 
 }  // namespace elk::emulate

@@ -6,17 +6,19 @@
 #include <utility>
 
 #include "elk/base/errors.hpp"
+#include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
+#include "elk/base/table.hpp"
 #include "elk/partition/plan.hpp"
 
 namespace elk::emulate {
 namespace {
 
 /// The tiles of the axes that `cut` selects, each the ranges of all axes within `within`.
-std::vector<Ranges> tiles(const Ranges& within, const std::vector<std::int64_t>& factors,
-                          const std::vector<char>& cut) {
+std::vector<Ranges> tiles(const Ranges& within, const Table<AxisId, std::int64_t>& factors,
+                          const Table<AxisId, char>& cut) {
   std::vector<Ranges> result{within};
-  for (std::size_t axis = 0; axis < within.size(); ++axis) {
+  for (const AxisId axis : within.ids()) {
     if (cut[axis] == 0) {
       continue;
     }
@@ -36,7 +38,7 @@ std::vector<Ranges> tiles(const Ranges& within, const std::vector<std::int64_t>&
 
 /// Partial results that are stored at accumulate width between two sums.
 Numbers summed(const Tile& whole, const std::vector<Ranges>& parts) {
-  const std::size_t operand = result_operands(whole.op).front();
+  const OperandId operand = result_operands(whole.op).front();
   Piece stored = whole.pieces[operand];
   stored.dtype = partial_dtype(whole.op, stored.dtype);
 
@@ -83,7 +85,7 @@ RowState told(const Tile& whole, const std::vector<Ranges>& parts) {
 
 /// The results of a tile, in parts along the axes that are not parallel.
 void compute_parts(const Tile& tile, const std::vector<Ranges>& parts) {
-  const std::vector<std::size_t> outs = result_operands(tile.op);
+  const std::vector<OperandId> outs = result_operands(tile.op);
   if (parts.size() == 1) {
     const std::vector<Numbers> numbers = results(tile);
     for (std::size_t i = 0; i < outs.size(); ++i) {
@@ -108,17 +110,17 @@ ir::DType partial_dtype(const ir::Op& op, ir::DType stored) {
   return ir::bits(op.accumulate) >= ir::bits(stored) ? op.accumulate : stored;
 }
 
-void compute_in_tiles(const ir::Graph& graph, const ir::Op& op, const std::vector<Piece>& operands,
-                      const std::vector<std::int64_t>& factors) {
+void compute_in_tiles(const ir::Graph& graph, const ir::Op& op,
+                      const Table<OperandId, Piece>& operands,
+                      const Table<AxisId, std::int64_t>& factors) {
   Ranges all;
-  std::vector<char> parallel;
-  std::vector<char> others;
-  for (std::size_t axis = 0; axis < op.axes.size(); ++axis) {
+  Table<AxisId, char> parallel;
+  Table<AxisId, char> others;
+  for (const AxisId axis : op.axes.ids()) {
     all.push_back({.begin = 0, .end = op.axes[axis].size});
     const bool independent = op.axes[axis].role == ir::AxisRole::Parallel;
     parallel.push_back(independent ? 1 : 0);
-    others.push_back(!independent && partition::divisible(op, static_cast<std::int32_t>(axis)) ? 1
-                                                                                               : 0);
+    others.push_back(!independent && partition::divisible(op, axis) ? 1 : 0);
   }
   for (const Ranges& ranges : tiles(all, factors, parallel)) {
     compute_parts({graph, op, operands, ranges}, tiles(ranges, factors, others));

@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/emulate/kernels/tile.hpp"
 
 namespace elk::emulate {
@@ -10,8 +12,9 @@ namespace elk::emulate {
 /// Computes an op whose operands lie whole in `operands`, tile after tile, into the pieces of its
 /// results. Axis `i` is cut into at most `factors[i]` tiles. Partial results are kept at accumulate
 /// width, rows that are cut are told by values of their parts: a program without its movements.
-void compute_in_tiles(const ir::Graph& graph, const ir::Op& op, const std::vector<Piece>& operands,
-                      const std::vector<std::int64_t>& factors);
+void compute_in_tiles(const ir::Graph& graph, const ir::Op& op,
+                      const Table<OperandId, Piece>& operands,
+                      const Table<AxisId, std::int64_t>& factors);
 
 /// The type of partial results: that of the sums, or that of the result where it is wider.
 [[nodiscard]] ir::DType partial_dtype(const ir::Op& op, ir::DType stored);

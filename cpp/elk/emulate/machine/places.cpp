@@ -10,33 +10,32 @@ namespace elk::emulate {
 
 using program::Role;
 
-Places::Places(const Job& job, const BufferBook& book, program::Spaces& spaces, std::int32_t op)
+Places::Places(const Job& job, const BufferBook& book, program::Spaces& spaces, OpId op)
     : job_(job),
       book_(book),
       id_(op),
-      op_(job.graph.ops[subscript(op)]),
-      plan_(job.program.ops[subscript(op)]),
+      op_(job.graph.ops[op]),
+      plan_(job.program.ops[op]),
       execute_(spaces.execute(op)),
       preload_(spaces.preload(op)) {}
 
-bool Places::is_preloaded(std::size_t k) const {
+bool Places::is_preloaded(OperandId k) const {
   return job_.chip.hbm.has_value() && partition::from_hbm(job_.graph, op_.operands[k]);
 }
 
-bool Places::is_gathered(std::size_t k) const {
+bool Places::is_gathered(OperandId k) const {
   const ir::Operand& operand = op_.operands[k];
   return operand.access == ir::Access::Read && !partition::from_hbm(job_.graph, operand) &&
-         std::any_of(execute_.begin(), execute_.end(), [&](const program::ExecuteSpace& space) {
-           return subscript(space.operand) == k;
-         });
+         std::any_of(execute_.begin(), execute_.end(),
+                     [&](const program::ExecuteSpace& space) { return space.operand == k; });
 }
 
-std::vector<Segment> Places::buffers(std::size_t k, Role role,
+std::vector<Segment> Places::buffers(OperandId k, Role role,
                                      const std::vector<program::ExecuteSpace>& spaces) const {
-  const std::int32_t tensor = op_.operands[k].tensor;
+  const TensorId tensor = op_.operands[k].tensor;
   std::size_t nth = 0;
   for (const program::ExecuteSpace& space : spaces) {
-    if (subscript(space.operand) == k) {
+    if (space.operand == k) {
       const auto found = book_.of_op(id_, role, tensor);
       if (nth >= found.size()) {
         throw InternalError(text("op '", op_.name, "' has no buffer for operand ", k),
@@ -44,19 +43,19 @@ std::vector<Segment> Places::buffers(std::size_t k, Role role,
       }
       return {book_.segment(*found[nth])};
     }
-    if (op_.operands[subscript(space.operand)].tensor == tensor) {
+    if (op_.operands[space.operand].tensor == tensor) {
       ++nth;
     }
   }
   return {};
 }
 
-std::vector<Segment> Places::resident(std::size_t k) const {
+std::vector<Segment> Places::resident(OperandId k) const {
   const partition::Layout layout = partition::layout(job_.graph, op_, k, plan_.execute, job_.chip);
-  const std::int32_t tensor = op_.operands[k].tensor;
+  const TensorId tensor = op_.operands[k].tensor;
   const auto own = book_.of_op(id_, Role::Resident, tensor);
   std::size_t nth = 0;
-  for (std::size_t i = 0; i < k; ++i) {
+  for (OperandId i{0}; i < k; ++i) {
     if (op_.operands[i].tensor == tensor && partition::first_like(op_, i) == i) {
       ++nth;
     }
@@ -65,9 +64,9 @@ std::vector<Segment> Places::resident(std::size_t k) const {
     return {book_.segment(*own[nth])};
   }
   for (const program::Buffer* buffer : book_.residents(tensor)) {
-    const ir::Op& other = job_.graph.ops[subscript(buffer->op)];
-    const program::OpPlan& plan = job_.program.ops[subscript(buffer->op)];
-    for (std::size_t i = 0; i < other.operands.size(); ++i) {
+    const ir::Op& other = job_.graph.ops[buffer->op];
+    const program::OpPlan& plan = job_.program.ops[buffer->op];
+    for (const OperandId i : other.operands.ids()) {
       if (other.operands[i].tensor == tensor && !program::rotates(plan.execute, i) &&
           partition::same(partition::layout(job_.graph, other, i, plan.execute, job_.chip),
                           layout)) {
@@ -78,16 +77,16 @@ std::vector<Segment> Places::resident(std::size_t k) const {
   throw InternalError(text("op '", op_.name, "' has no buffer for operand ", k), "emulate_address");
 }
 
-std::vector<Segment> Places::rest(std::size_t k) const {
+std::vector<Segment> Places::rest(OperandId k) const {
   const program::Buffer* buffer = book_.rest(op_.operands[k].tensor);
   return buffer == nullptr ? std::vector<Segment>{} : std::vector{book_.segment(*buffer)};
 }
 
-std::vector<Segment> Places::preloaded(std::size_t k) const {
+std::vector<Segment> Places::preloaded(OperandId k) const {
   return buffers(k, Role::Preload, preload_);
 }
 
-std::vector<Segment> Places::segments(std::size_t k) const {
+std::vector<Segment> Places::segments(OperandId k) const {
   const ir::Operand& operand = op_.operands[k];
   const bool hbm = partition::from_hbm(job_.graph, operand);
   if (operand.access == ir::Access::Read && hbm && !job_.chip.hbm) {

@@ -1,9 +1,9 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <vector>
 
+#include "elk/base/ids.hpp"
 #include "elk/emulate/machine/job.hpp"
 #include "elk/emulate/memory/book.hpp"
 #include "elk/program/code/spaces.hpp"
@@ -13,29 +13,29 @@ namespace elk::emulate {
 /// Where the operands of one op lie, the same on all cores.
 class Places {
  public:
-  Places(const Job& job, const BufferBook& book, program::Spaces& spaces, std::int32_t op);
+  Places(const Job& job, const BufferBook& book, program::Spaces& spaces, OpId op);
 
   /// Whether operand `k` comes from HBM, and on a chip that has one.
-  [[nodiscard]] bool is_preloaded(std::size_t k) const;
+  [[nodiscard]] bool is_preloaded(OperandId k) const;
   /// Whether it is gathered: an activation that does not lie where it is needed.
-  [[nodiscard]] bool is_gathered(std::size_t k) const;
+  [[nodiscard]] bool is_gathered(OperandId k) const;
 
   /// The bytes of a read operand; of a result, its partial tile and the room to receive others'. Of
   /// a preloaded one a core's own slice comes first, then those of its peers.
-  [[nodiscard]] std::vector<Segment> segments(std::size_t k) const;
+  [[nodiscard]] std::vector<Segment> segments(OperandId k) const;
   /// Of those the ones that a preload fills.
-  [[nodiscard]] std::vector<Segment> preloaded(std::size_t k) const;
+  [[nodiscard]] std::vector<Segment> preloaded(OperandId k) const;
   /// Where the final piece of a result, or what an activation is gathered from, rests.
-  [[nodiscard]] std::vector<Segment> rest(std::size_t k) const;
+  [[nodiscard]] std::vector<Segment> rest(OperandId k) const;
 
  private:
   [[nodiscard]] std::vector<Segment> buffers(
-      std::size_t k, program::Role role, const std::vector<program::ExecuteSpace>& spaces) const;
-  [[nodiscard]] std::vector<Segment> resident(std::size_t k) const;
+      OperandId k, program::Role role, const std::vector<program::ExecuteSpace>& spaces) const;
+  [[nodiscard]] std::vector<Segment> resident(OperandId k) const;
 
   const Job& job_;
   const BufferBook& book_;
-  std::int32_t id_;
+  OpId id_;
   const ir::Op& op_;
   const program::OpPlan& plan_;
   std::vector<program::ExecuteSpace> execute_;

@@ -5,6 +5,7 @@
 
 #include "elk/base/errors.hpp"
 #include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/emulate/machine/movement.hpp"
 
 namespace elk::emulate {
@@ -20,7 +21,7 @@ struct Pass {
 /// One shift of an operand along its spin number `along`, after `shifts` along each of them.
 class Turn {
  public:
-  Turn(const Operands& operands, std::size_t k, std::size_t along, Shifts shifts)
+  Turn(const Operands& operands, OperandId k, std::size_t along, Shifts shifts)
       : operands_(operands),
         site_(operands.site()),
         k_(k),
@@ -117,9 +118,9 @@ class Turn {
   /// around it, and for each run of what a row is made of.
   void spread(std::size_t worker, Pass& pass) const {
     const Positions outer =
-        operands_.positions(k_, worker, shifts_, {.begin = 0, .end = spin_.dim});
+        operands_.positions(k_, worker, shifts_, {.begin = DimId{0}, .end = spin_.dim});
     const Positions inner = operands_.positions(
-        k_, worker, shifts_, {.begin = spin_.dim + 1, .end = site_.tensor(k_).shape.size()});
+        k_, worker, shifts_, {.begin = spin_.dim + 1, .end = site_.tensor(k_).shape.end_id()});
     const std::int64_t held = site_.window(spin_, worker).held;
     const auto line = std::exchange(pass.runs, {});
     for (const SharedRun& rows : outer.runs) {
@@ -151,7 +152,7 @@ class Turn {
 
   const Operands& operands_;
   const Site& site_;
-  std::size_t k_;
+  OperandId k_;
   std::size_t along_;
   Spin spin_;
   std::int64_t pace_;
@@ -179,7 +180,7 @@ std::vector<std::pair<std::size_t, SharedRun>> part_of(const Pass& pass, std::in
 /// Moves one load of the transfer buffers: into them on all cores, then to its place on all cores.
 /// The transfer buffer is the reserved bytes in front of all others. Where parts of a ring are of
 /// different lengths all cores read before any of them writes.
-void move_load(const Operands& operands, std::size_t k, const std::vector<Pass>& passes,
+void move_load(const Operands& operands, OperandId k, const std::vector<Pass>& passes,
                std::pair<std::int64_t, std::int64_t> load, std::int64_t step) {
   const Site& site = operands.site();
   const std::int64_t bits = site.bits(k);
@@ -192,7 +193,7 @@ void move_load(const Operands& operands, std::size_t k, const std::vector<Pass>&
   const auto bytes = [&](std::int64_t elements) {
     return subscript(partition::element_bytes(elements, bits).value + 1);
   };
-  std::vector<Arena>& arenas = operands.machine().arenas;
+  Table<CoreId, Arena>& arenas = operands.machine().arenas;
   operands.for_each_worker(step, [&](std::size_t worker) {
     std::int64_t done = 0;
     std::vector<std::byte>& mine = waiting[worker];
@@ -201,19 +202,17 @@ void move_load(const Operands& operands, std::size_t k, const std::vector<Pass>&
     for (const auto& [from, run] : part_of(passes[worker], load.first, load.second)) {
       const Storage& there = operands.storage(k, from);
       part.resize(bytes(run.count));
-      View(arenas[subscript(site.workers()[from].core)], there, bits)
-          .read(run.from, run.count, part.data());
+      View(arenas[site.workers()[from].core], there, bits).read(run.from, run.count, part.data());
       copy_elements(part.data(), mine.data(),
                     {.from = 0, .to = done, .count = run.count, .bits = bits});
       done += run.count;
     }
     if (buffered && done > 0) {
-      View(arenas[subscript(site.workers()[worker].core)], buffer, bits)
-          .write(0, done, mine.data());
+      View(arenas[site.workers()[worker].core], buffer, bits).write(0, done, mine.data());
     }
   });
   operands.for_each_worker(step, [&](std::size_t worker) {
-    Arena& arena = arenas[subscript(site.workers()[worker].core)];
+    Arena& arena = arenas[site.workers()[worker].core];
     const Storage& here = operands.storage(k, worker);
     std::int64_t done = 0;
     std::vector<std::byte> part;
@@ -232,7 +231,7 @@ void move_load(const Operands& operands, std::size_t k, const std::vector<Pass>&
 }
 
 /// Notes what a worker receives from each core.
-void note_pass(const Operands& operands, std::size_t k, std::size_t worker, const Pass& pass,
+void note_pass(const Operands& operands, OperandId k, std::size_t worker, const Pass& pass,
                std::int64_t step) {
   std::map<std::size_t, std::int64_t> elements;
   for (const auto& [from, run] : pass.runs) {
@@ -241,15 +240,15 @@ void note_pass(const Operands& operands, std::size_t k, std::size_t worker, cons
   for (const auto& [from, count] : elements) {
     operands.note(worker,
                   {.action = Action::Shift,
-                   .op = -1,
+                   .op = OpId::none,
                    .step = step,
-                   .operand = static_cast<std::int32_t>(k),
+                   .operand = k,
                    .from = operands.site().workers()[from].core,
                    .bytes = partition::element_bytes(count, operands.site().bits(k)).value});
   }
 }
 
-void shift_operand(const Operands& operands, std::size_t k, std::size_t along, const Shifts& shifts,
+void shift_operand(const Operands& operands, OperandId k, std::size_t along, const Shifts& shifts,
                    std::int64_t step) {
   const Turn turn(operands, k, along, shifts);
   std::vector<Pass> passes(operands.site().workers().size());
@@ -279,7 +278,7 @@ void shift(const Operands& operands, std::int64_t step) {
   if (step + 1 >= site.tiling().steps) {
     return;
   }
-  for (std::size_t k = 0; k < site.op().operands.size(); ++k) {
+  for (const OperandId k : site.op().operands.ids()) {
     if (partition::first_like(site.op(), k) != k) {
       continue;
     }

@@ -6,6 +6,7 @@
 
 #include "elk/base/errors.hpp"
 #include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/emulate/machine/pieces.hpp"
 
 namespace elk::emulate {
@@ -39,12 +40,12 @@ class Scattering {
   }
 
   [[nodiscard]] Arena& arena(std::size_t worker) const {
-    return operands_.machine().arenas[subscript(site_.workers()[worker].core)];
+    return operands_.machine().arenas[site_.workers()[worker].core];
   }
 
   /// The room in which parts from others arrive, behind the partial tile.
   [[nodiscard]] Storage room(std::size_t worker) const {
-    const std::size_t k = result_;
+    const OperandId k = result_;
     const Held& most = operands_.first_held(k, 0);  // The first core's tile is the largest.
     const std::int64_t skipped =
         partition::aligned(partition::element_bytes(most.elements(), ir::bits(partial_type())))
@@ -63,19 +64,19 @@ class Scattering {
 
   const Operands& operands_;
   const Site& site_;
-  std::size_t result_;
+  OperandId result_;
 };
 
 /// Every core receives its part of the tile from all others that share it, adds, and finishes.
 void Scattering::run() {
-  const std::size_t k = result_;
+  const OperandId k = result_;
   const partition::Layout layout = partition::layout(
       site_.placed().graph, site_.op(), k, site_.placed().plan.execute, site_.placed().chip);
   const partition::Pieces pieces(layout);
   std::vector<Held> mine;
   std::vector<std::pair<std::size_t, std::size_t>> place(site_.workers().size());
   for (const Worker& worker : site_.workers()) {
-    mine.push_back(held_at(pieces, static_cast<std::size_t>(pieces.place(worker.core))));
+    mine.push_back(held_at(pieces, static_cast<std::size_t>(pieces.place(worker.core.value))));
   }
   const std::vector<std::vector<std::size_t>> partners = site_.partners();
   for (std::size_t group = 0; group < partners.size(); ++group) {
@@ -98,7 +99,7 @@ void Scattering::run() {
 
 void Scattering::receive(std::size_t worker, const std::vector<std::size_t>& group,
                          const Held& mine) {
-  const std::size_t k = result_;
+  const OperandId k = result_;
   const std::int64_t bits = ir::bits(partial_type());
   const Storage into = room(worker);
   const View view(arena(worker), into, bits);
@@ -117,9 +118,9 @@ void Scattering::receive(std::size_t worker, const std::vector<std::size_t>& gro
     }
     copy_runs(from, view, runs);
     operands_.note(worker, {.action = Action::Reduce,
-                            .op = -1,
+                            .op = OpId::none,
                             .step = 0,
-                            .operand = static_cast<std::int32_t>(k),
+                            .operand = k,
                             .from = site_.workers()[other].core,
                             .bytes = partition::element_bytes(mine.elements(), bits).value});
     slot += 1;
@@ -128,7 +129,7 @@ void Scattering::receive(std::size_t worker, const std::vector<std::size_t>& gro
 
 std::vector<std::byte> Scattering::summed(std::size_t worker, std::size_t parts, std::size_t own,
                                           const Held& mine) const {
-  const std::size_t k = result_;
+  const OperandId k = result_;
   const ir::DType dtype = partial_type();
   const std::int64_t bits = ir::bits(dtype);
   const std::int64_t count = mine.elements();
@@ -162,7 +163,7 @@ std::vector<std::byte> Scattering::summed(std::size_t worker, std::size_t parts,
 
 /// Finishes a core's part of the tile and writes it where it rests.
 void Scattering::settle(std::size_t worker, const std::vector<std::byte>& sums, const Held& mine) {
-  const std::size_t k = result_;
+  const OperandId k = result_;
   const ir::DType stored = site_.tensor(k).dtype;
   const std::vector<std::byte> piece =
       finishes(site_.op()) ? finished(worker, sums, mine) : rounded(sums, mine.elements(), stored);
@@ -188,7 +189,7 @@ std::vector<std::byte> Scattering::rounded(const std::vector<std::byte>& sums, s
 /// The same of an op that does more with its sums, as a part of the tile.
 std::vector<std::byte> Scattering::finished(std::size_t worker, const std::vector<std::byte>& sums,
                                             const Held& mine) const {
-  const std::size_t k = result_;
+  const OperandId k = result_;
   const ir::DType wide = partial_type();
   const ir::DType stored = site_.tensor(k).dtype;
   const Held& whole_tile = operands_.first_held(k, worker);
@@ -198,7 +199,7 @@ std::vector<std::byte> Scattering::finished(std::size_t worker, const std::vecto
     copy_elements(sums.data(), partials.data(),
                   {.from = run.to, .to = run.from, .count = run.count, .bits = ir::bits(wide)});
   }
-  const std::vector<Piece> none;  // What is summed up needs its operands no more.
+  const Table<OperandId, Piece> none;  // What is summed up needs its operands no more.
   const Tile all{site_.placed().graph, site_.op(), none, site_.workers()[worker].tile};
   Numbers numbers = read(all, k, {.held = whole_tile, .bytes = partials.data(), .dtype = wide});
   finish(all, numbers);

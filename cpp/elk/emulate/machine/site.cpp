@@ -8,6 +8,7 @@
 #include "elk/base/errors.hpp"
 #include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
+#include "elk/base/table.hpp"
 #include "elk/partition/extent.hpp"
 #include "elk/partition/order.hpp"
 #include "elk/partition/rotation.hpp"
@@ -19,23 +20,24 @@ namespace {
 /// The places of a plan's cores, the innermost axis of its order fastest.
 std::vector<Worker> workers_of(const program::PlacedOp& placed, const partition::Tiling& tiling) {
   const partition::ExecutePlan& plan = placed.plan.execute;
-  const std::vector<std::int64_t> stride =
+  const Table<AxisId, std::int64_t> stride =
       partition::strides(plan.factors, plan.order, plan.mesh_dims, placed.chip);
-  std::vector<Worker> workers{
-      {.core = 0, .digit = std::vector<std::int64_t>(plan.factors.size(), 0), .tile = {}}};
-  for (const std::int32_t axis : plan.order) {
+  std::vector<Worker> workers{{.core = CoreId{0},
+                               .digit = Table<AxisId, std::int64_t>(plan.factors.size(), 0),
+                               .tile = {}}};
+  for (const AxisId axis : plan.order) {
     std::vector<Worker> next;
     for (const Worker& worker : workers) {
-      for (std::int64_t digit = 0; digit < plan.factors[subscript(axis)]; ++digit) {
+      for (std::int64_t digit = 0; digit < plan.factors[axis]; ++digit) {
         next.push_back(worker);
-        next.back().core += static_cast<std::int32_t>(digit * stride[subscript(axis)]);
-        next.back().digit[subscript(axis)] = digit;
+        next.back().core += static_cast<std::int32_t>(digit * stride[axis]);
+        next.back().digit[axis] = digit;
       }
     }
     workers = std::move(next);
   }
   for (Worker& worker : workers) {
-    for (std::size_t axis = 0; axis < plan.factors.size(); ++axis) {
+    for (const AxisId axis : plan.factors.ids()) {
       const std::int64_t begin = worker.digit[axis] * tiling.tile[axis];
       worker.tile.push_back(
           {.begin = begin, .end = std::min(placed.op.axes[axis].size, begin + tiling.tile[axis])});
@@ -45,12 +47,12 @@ std::vector<Worker> workers_of(const program::PlacedOp& placed, const partition:
 }
 
 /// Workers by their places along the axes that `distinguish` selects, each list by core order.
-std::vector<std::vector<std::size_t>> grouped(
-    const std::vector<Worker>& workers, const std::function<bool(std::size_t axis)>& distinguish) {
+std::vector<std::vector<std::size_t>> grouped(const std::vector<Worker>& workers,
+                                              const std::function<bool(AxisId axis)>& distinguish) {
   std::map<std::vector<std::int64_t>, std::vector<std::size_t>> found;
   for (std::size_t worker = 0; worker < workers.size(); ++worker) {
     std::vector<std::int64_t> key;
-    for (std::size_t axis = 0; axis < workers[worker].digit.size(); ++axis) {
+    for (const AxisId axis : workers[worker].digit.ids()) {
       key.push_back(distinguish(axis) ? workers[worker].digit[axis] : 0);
     }
     found[std::move(key)].push_back(worker);
@@ -102,11 +104,11 @@ Site::Site(const program::PlacedOp& placed)
     worker_of_[workers_[worker].core] = worker;
   }
   const ir::Op& op = placed.op;
-  for (std::size_t k = 0; k < op.operands.size(); ++k) {
+  for (const OperandId k : op.operands.ids()) {
     auto layout = std::make_unique<partition::Layout>(
         partition::layout(placed.graph, op, k, placed.plan.execute, placed.chip));
     layout->split = 1;  // A result's tile before it is dealt out.
-    layout->split_dim = -1;
+    layout->split_dim = DimId::none;
     layout->split_axes.clear();
     layouts_.push_back(std::move(layout));
     pieces_.push_back(std::make_unique<partition::Pieces>(*layouts_.back()));
@@ -115,33 +117,32 @@ Site::Site(const program::PlacedOp& placed)
       add_groups(k);
     }
   }
-  for (const std::int32_t loop : placed.plan.execute.loops) {
-    add_starts(subscript(loop));
+  for (const AxisId loop : placed.plan.execute.loops) {
+    add_starts(loop);
   }
   const ir::Operand& result = op.operands[result_operands(op).front()];
-  for (std::size_t axis = 0; axis < op.axes.size(); ++axis) {
-    if (op.axes[axis].role == ir::AxisRole::Reduction &&
-        !partition::contains(result, static_cast<std::int32_t>(axis))) {
+  for (const AxisId axis : op.axes.ids()) {
+    if (op.axes[axis].role == ir::AxisRole::Reduction && !partition::contains(result, axis)) {
       accumulates_ = accumulates_ || placed.plan.execute.factors[axis] > 1 ||
                      placed.plan.execute.pace[axis] > 0;
     }
   }
 }
 
-const ir::Tensor& Site::tensor(std::size_t operand) const {
-  return placed_.graph.tensors[subscript(placed_.op.operands[operand].tensor)];
+const ir::Tensor& Site::tensor(OperandId operand) const {
+  return placed_.graph.tensors[placed_.op.operands[operand].tensor];
 }
 
-std::int64_t Site::bits(std::size_t operand) const { return ir::bits(tensor(operand).dtype); }
+std::int64_t Site::bits(OperandId operand) const { return ir::bits(tensor(operand).dtype); }
 
-void Site::add_spins(std::size_t operand) {
+void Site::add_spins(OperandId operand) {
   const partition::ExecutePlan& plan = placed_.plan.execute;
-  if (operand >= plan.temporal.size()) {
+  if (operand.index() >= plan.temporal.size()) {
     return;
   }
   for (const partition::Circle& circle :
        partition::rotation(placed_.op, operand, plan, placed_.chip).circles) {
-    const std::size_t axis = subscript(circle.axis);
+    const AxisId axis = circle.axis;
     spins_[operand].push_back({.dim = circle.dim,
                                .axis = axis,
                                .parts = circle.parts,
@@ -150,7 +151,7 @@ void Site::add_spins(std::size_t operand) {
   }
 }
 
-std::int64_t Site::ring(std::size_t operand) const {
+std::int64_t Site::ring(OperandId operand) const {
   std::int64_t cores = 1;
   for (const Spin& spin : spins_[operand]) {
     cores *= spin.parts;
@@ -158,12 +159,12 @@ std::int64_t Site::ring(std::size_t operand) const {
   return cores;
 }
 
-void Site::add_groups(std::size_t operand) {
+void Site::add_groups(OperandId operand) {
   members_[operand].resize(workers_.size());
   for (const program::Sharers& sharers :
        program::sharers_in_rings(placed_.op, operand, placed_.plan.execute, placed_.chip)) {
     std::vector<std::size_t>& group = groups_[operand].emplace_back();
-    for (const std::int32_t core : sharers.cores) {
+    for (const CoreId core : sharers.cores) {
       const std::size_t worker = worker_of_.at(core);
       members_[operand][worker] = {.group = groups_[operand].size() - 1,
                                    .number = static_cast<std::int64_t>(group.size())};
@@ -172,19 +173,16 @@ void Site::add_groups(std::size_t operand) {
   }
 }
 
-void Site::add_starts(std::size_t axis) {
+void Site::add_starts(AxisId axis) {
   for (const Worker& worker : workers_) {
     const std::int64_t first =
-        partition::first_index(placed_.op, placed_.plan.execute, placed_.chip,
-                               static_cast<std::int32_t>(axis), worker.digit);
+        partition::first_index(placed_.op, placed_.plan.execute, placed_.chip, axis, worker.digit);
     const std::int64_t length = worker.tile[axis].length();
     starts_[axis].push_back(length > 0 ? first % length : 0);
   }
 }
 
-std::int64_t Site::start(std::size_t axis, std::size_t worker) const {
-  return starts_[axis][worker];
-}
+std::int64_t Site::start(AxisId axis, std::size_t worker) const { return starts_[axis][worker]; }
 
 Window Site::window(const Spin& spin, std::size_t worker) const {
   const std::int64_t length = workers_[worker].tile[spin.axis].length();
@@ -192,9 +190,9 @@ Window Site::window(const Spin& spin, std::size_t worker) const {
       .start = start(spin.axis, worker), .length = length, .held = std::min(spin.chunk, length)};
 }
 
-Held Site::held(std::size_t operand, std::size_t worker, const Shifts& shifts) const {
+Held Site::held(OperandId operand, std::size_t worker, const Shifts& shifts) const {
   const partition::Pieces& pieces = *pieces_[operand];
-  const std::int32_t place = pieces.place(workers_[worker].core);
+  const std::int32_t place = pieces.place(workers_[worker].core.value);
   Held result = held_at(pieces, static_cast<std::size_t>(place));
   for (std::size_t i = 0; i < spins_[operand].size(); ++i) {
     const Spin& spin = spins_[operand][i];
@@ -211,11 +209,11 @@ Held Site::held(std::size_t operand, std::size_t worker, const Shifts& shifts) c
   return result;
 }
 
-std::int64_t Site::turns(std::size_t axis, std::int64_t step) const {
-  const std::vector<std::int32_t>& loops = placed_.plan.execute.loops;
+std::int64_t Site::turns(AxisId axis, std::int64_t step) const {
+  const std::vector<AxisId>& loops = placed_.plan.execute.loops;
   std::int64_t inner = 1;
   for (std::size_t i = loops.size(); i-- > 0;) {
-    if (subscript(loops[i]) == axis) {
+    if (loops[i] == axis) {
       return step / inner;
     }
     inner *= tiling_.trips[i];
@@ -223,7 +221,7 @@ std::int64_t Site::turns(std::size_t axis, std::int64_t step) const {
   return 0;
 }
 
-Shifts Site::shifts(std::size_t operand, std::int64_t step) const {
+Shifts Site::shifts(OperandId operand, std::int64_t step) const {
   Shifts result;
   result.reserve(spins_[operand].size());
   for (const Spin& spin : spins_[operand]) {
@@ -232,10 +230,10 @@ Shifts Site::shifts(std::size_t operand, std::int64_t step) const {
   return result;
 }
 
-std::int64_t Site::trip(std::size_t axis, std::int64_t step) const {
-  const std::vector<std::int32_t>& loops = placed_.plan.execute.loops;
+std::int64_t Site::trip(AxisId axis, std::int64_t step) const {
+  const std::vector<AxisId>& loops = placed_.plan.execute.loops;
   for (std::size_t i = 0; i < loops.size(); ++i) {
-    if (subscript(loops[i]) == axis) {
+    if (loops[i] == axis) {
       return turns(axis, step) % tiling_.trips[i];
     }
   }
@@ -244,8 +242,8 @@ std::int64_t Site::trip(std::size_t axis, std::int64_t step) const {
 
 std::vector<Ranges> Site::sub_task(std::size_t worker, std::int64_t step) const {
   std::vector<Ranges> parts{workers_[worker].tile};
-  for (const std::int32_t loop : placed_.plan.execute.loops) {
-    const std::size_t axis = subscript(loop);
+  for (const AxisId loop : placed_.plan.execute.loops) {
+    const AxisId axis = loop;
     const std::int64_t pace = placed_.plan.execute.pace[axis];
     const partition::Run tile = workers_[worker].tile[axis];
     const std::int64_t done = trip(axis, step) * pace;
@@ -267,22 +265,20 @@ std::vector<Ranges> Site::sub_task(std::size_t worker, std::int64_t step) const 
 }
 
 bool Site::begins_sums(std::int64_t step) const {
-  const std::vector<std::int32_t>& loops = placed_.plan.execute.loops;
-  return std::all_of(loops.begin(), loops.end(), [&](std::int32_t loop) {
-    return placed_.op.axes[subscript(loop)].role != ir::AxisRole::Reduction ||
-           trip(subscript(loop), step) == 0;
+  const std::vector<AxisId>& loops = placed_.plan.execute.loops;
+  return std::all_of(loops.begin(), loops.end(), [&](AxisId loop) {
+    return placed_.op.axes[loop].role != ir::AxisRole::Reduction || trip(loop, step) == 0;
   });
 }
 
 std::vector<std::vector<std::size_t>> Site::partners() const {
   const ir::Operand& result = placed_.op.operands[result_operands(placed_.op).front()];
-  return grouped(workers_, [&](std::size_t axis) {
+  return grouped(workers_, [&](AxisId axis) {
     const ir::AxisRole role = placed_.op.axes[axis].role;
     if (works_on_rows(placed_.op)) {
       return role != ir::AxisRole::Row;
     }
-    return role != ir::AxisRole::Reduction ||
-           partition::contains(result, static_cast<std::int32_t>(axis));
+    return role != ir::AxisRole::Reduction || partition::contains(result, axis);
   });
 }
 

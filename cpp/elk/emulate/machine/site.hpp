@@ -6,6 +6,8 @@
 #include <memory>
 #include <vector>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/emulate/kernels/tile.hpp"
 #include "elk/emulate/memory/access.hpp"
 #include "elk/partition/layout/layout.hpp"
@@ -16,15 +18,15 @@ namespace elk::emulate {
 
 /// A core that runs a part of an op.
 struct Worker {
-  std::int32_t core;
-  std::vector<std::int64_t> digit;  // along every axis
+  CoreId core;
+  Table<AxisId, std::int64_t> digit;  // along every axis
   Ranges tile;
 };
 
 /// One dimension along which an operand rotates, on one axis.
 struct Spin {
-  std::size_t dim;
-  std::size_t axis;
+  DimId dim;
+  AxisId axis;
   std::int64_t parts;   // f_t
   std::int64_t stride;  // from a core of the circle to the next, in numbers
   std::int64_t chunk;   // indices of a part
@@ -58,33 +60,30 @@ class Site {
   [[nodiscard]] const ir::Op& op() const { return placed_.op; }
   [[nodiscard]] const std::vector<Worker>& workers() const { return workers_; }
   [[nodiscard]] const partition::Tiling& tiling() const { return tiling_; }
-  [[nodiscard]] const ir::Tensor& tensor(std::size_t operand) const;
-  [[nodiscard]] std::int64_t bits(std::size_t operand) const;
+  [[nodiscard]] const ir::Tensor& tensor(OperandId operand) const;
+  [[nodiscard]] std::int64_t bits(OperandId operand) const;
 
   /// The dimensions along which an operand rotates.
-  [[nodiscard]] const std::vector<Spin>& spins(std::size_t operand) const {
-    return spins_[operand];
-  }
-  [[nodiscard]] bool rotates(std::size_t operand) const { return !spins_[operand].empty(); }
+  [[nodiscard]] const std::vector<Spin>& spins(OperandId operand) const { return spins_[operand]; }
+  [[nodiscard]] bool rotates(OperandId operand) const { return !spins_[operand].empty(); }
   /// Cores of a rotation ring; 1 of an operand that does not rotate.
-  [[nodiscard]] std::int64_t ring(std::size_t operand) const;
-  [[nodiscard]] const Member& member(std::size_t operand, std::size_t worker) const {
+  [[nodiscard]] std::int64_t ring(OperandId operand) const;
+  [[nodiscard]] const Member& member(OperandId operand, std::size_t worker) const {
     return members_[operand][worker];
   }
   /// The workers of a group, by their numbers.
-  [[nodiscard]] const std::vector<std::size_t>& group(std::size_t operand,
-                                                      std::size_t group) const {
+  [[nodiscard]] const std::vector<std::size_t>& group(OperandId operand, std::size_t group) const {
     return groups_[operand][group];
   }
   [[nodiscard]] Window window(const Spin& spin, std::size_t worker) const;
 
   /// The piece of an operand that a worker holds after these shifts; of a result its tile.
-  [[nodiscard]] Held held(std::size_t operand, std::size_t worker, const Shifts& shifts) const;
+  [[nodiscard]] Held held(OperandId operand, std::size_t worker, const Shifts& shifts) const;
 
   /// Shifts along `axis` of what rotates there before step `step`.
-  [[nodiscard]] std::int64_t turns(std::size_t axis, std::int64_t step) const;
+  [[nodiscard]] std::int64_t turns(AxisId axis, std::int64_t step) const;
   /// Shifts of an operand before step `step`.
-  [[nodiscard]] Shifts shifts(std::size_t operand, std::int64_t step) const;
+  [[nodiscard]] Shifts shifts(OperandId operand, std::int64_t step) const;
   /// What a worker computes in a step: ranges of all axes, in parts where a window wraps around.
   /// Empty where others' tiles are longer than its own.
   [[nodiscard]] std::vector<Ranges> sub_task(std::size_t worker, std::int64_t step) const;
@@ -97,22 +96,22 @@ class Site {
   [[nodiscard]] std::vector<std::vector<std::size_t>> partners() const;
 
  private:
-  void add_spins(std::size_t operand);
-  void add_groups(std::size_t operand);
-  void add_starts(std::size_t axis);
-  [[nodiscard]] std::int64_t start(std::size_t axis, std::size_t worker) const;
-  [[nodiscard]] std::int64_t trip(std::size_t axis, std::int64_t step) const;
+  void add_spins(OperandId operand);
+  void add_groups(OperandId operand);
+  void add_starts(AxisId axis);
+  [[nodiscard]] std::int64_t start(AxisId axis, std::size_t worker) const;
+  [[nodiscard]] std::int64_t trip(AxisId axis, std::int64_t step) const;
 
   const program::PlacedOp& placed_;
   partition::Tiling tiling_;
   std::vector<Worker> workers_;
-  std::vector<std::vector<Spin>> spins_;
-  std::vector<std::vector<Member>> members_;
-  std::vector<std::vector<std::vector<std::size_t>>> groups_;
-  std::map<std::int32_t, std::size_t> worker_of_;  // by core
-  std::vector<std::vector<std::int64_t>> starts_;  // of every axis that is looped over, by worker
+  Table<OperandId, std::vector<Spin>> spins_;
+  Table<OperandId, std::vector<Member>> members_;
+  Table<OperandId, std::vector<std::vector<std::size_t>>> groups_;
+  std::map<CoreId, std::size_t> worker_of_;          // by core
+  Table<AxisId, std::vector<std::int64_t>> starts_;  // of every axis that is looped over, by worker
   std::vector<std::unique_ptr<partition::Layout>> layouts_;
-  std::vector<std::unique_ptr<partition::Pieces>> pieces_;
+  Table<OperandId, std::unique_ptr<partition::Pieces>> pieces_;
   bool accumulates_ = false;
 };
 

@@ -3,6 +3,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
+
 namespace elk::emulate {
 
 /// What a core does, in the words of the device interface (design 7). A gather is a
@@ -19,17 +22,17 @@ enum class Action : std::uint8_t {
 };
 
 /// Senders that are no core.
-inline constexpr std::int32_t kEveryCore = -1;  // an input lies in equal shares on all
-inline constexpr std::int32_t kMemory = -2;     // HBM
-inline constexpr std::int32_t kAbroad = -3;     // another chip
+inline constexpr CoreId kEveryCore = CoreId::none;  // an input lies in equal shares on all
+inline constexpr CoreId kMemory{-2};                // HBM
+inline constexpr CoreId kAbroad{-3};                // another chip
 
 /// Bytes that a core received.
 struct Moved {
   Action action;
-  std::int32_t op;
+  OpId op;
   std::int64_t step;  // of a Shift: after which
-  std::int32_t operand;
-  std::int32_t from;  // a core, or one of the above
+  OperandId operand;
+  CoreId from;  // a core, or one of the above
   std::int64_t bytes;
 
   friend bool operator==(const Moved&, const Moved&) = default;
@@ -37,6 +40,6 @@ struct Moved {
 
 /// What every core received, in order. Values of rows that cores tell each other are left out: they
 /// pass through no buffer.
-using Tape = std::vector<std::vector<Moved>>;
+using Tape = Table<CoreId, std::vector<Moved>>;
 
 }  // namespace elk::emulate

@@ -4,6 +4,8 @@
 #include <array>
 
 #include "elk/base/errors.hpp"
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/partition/extent.hpp"
 
 namespace elk::emulate {
@@ -51,7 +53,7 @@ class Offsets {
   std::int64_t stride_;
 };
 
-[[noreturn]] void not_held(std::size_t dim, std::int64_t index) {
+[[noreturn]] void not_held(DimId dim, std::int64_t index) {
   throw InternalError(
       text("index ", index, " of dimension ", dim, " is needed and not in the core's piece"),
       "emulate_not_held");
@@ -60,18 +62,18 @@ class Offsets {
 /// Walks over the points, with the index of every dimension at hand.
 class Walk {
  public:
-  Walk(const ir::Operand& operand, const Held& held, std::span<const std::int64_t> shape,
+  Walk(const ir::Operand& operand, const Held& held, TableView<DimId, const std::int64_t> shape,
        const Points& points)
       : points_(points), index_(shape.size()), steps_(points.axes.size()) {
     std::int64_t stride = held.elements();
-    for (std::size_t dim = 0; dim < shape.size(); ++dim) {
+    for (const DimId dim : shape.ids()) {
       const std::int64_t length = partition::count(held.sets[dim]);
       stride = length > 0 ? stride / length : 0;
       places_.emplace_back(held.sets[dim], shape[dim], stride);
       index_[dim] = operand.dims[dim].offset;
       enter(operand.dims[dim], dim);
     }
-    picked_ = operand.indirect ? operand.indirect->dim : -1;
+    picked_ = operand.indirect ? operand.indirect->dim : DimId::none;
   }
 
   std::vector<Touched> run(std::span<const std::int64_t> picks) {
@@ -82,11 +84,11 @@ class Walk {
 
  private:
   struct Step {
-    std::size_t dim;
+    DimId dim;
     std::int64_t coef;
   };
 
-  void enter(const ir::Dim& map, std::size_t dim) {
+  void enter(const ir::Dim& map, DimId dim) {
     for (std::size_t i = 0; i < map.axes.size(); ++i) {
       const auto at = std::find(points_.axes.begin(), points_.axes.end(), map.axes[i]);
       if (at == points_.axes.end()) {
@@ -111,7 +113,7 @@ class Walk {
       return;
     }
     const std::int64_t count = points_.ranges[level].length();
-    if (level + 1 == depth && picked_ < 0 && straight(level)) {
+    if (level + 1 == depth && picked_ == DimId::none && straight(level)) {
       return;
     }
     for (std::int64_t i = 0; i < count; ++i) {
@@ -124,13 +126,13 @@ class Walk {
   /// One point.
   void single() {
     const std::int64_t point = point_++;
-    if (picked_ >= 0) {
-      const std::int64_t rows = places_[static_cast<std::size_t>(picked_)].shape();
+    if (picked_ != DimId::none) {
+      const std::int64_t rows = places_[picked_].shape();
       const std::int64_t pick = picks_[static_cast<std::size_t>(point)];
-      index_[static_cast<std::size_t>(picked_)] = pick < 0 ? pick + rows : pick;
+      index_[picked_] = pick < 0 ? pick + rows : pick;
     }
     std::int64_t element = 0;
-    for (std::size_t dim = 0; dim < places_.size(); ++dim) {
+    for (const DimId dim : places_.ids()) {
       if (index_[dim] < 0 || index_[dim] >= places_[dim].shape()) {
         return;
       }
@@ -153,7 +155,7 @@ class Walk {
     const std::int64_t point = point_;
     point_ += count;
     std::int64_t element = 0;
-    for (std::size_t dim = 0; dim < places_.size(); ++dim) {
+    for (const DimId dim : places_.ids()) {
       if (!steps.empty() && steps[0].dim == dim) {
         continue;
       }
@@ -219,10 +221,10 @@ class Walk {
   }
 
   const Points& points_;
-  std::vector<std::int64_t> index_;
+  Table<DimId, std::int64_t> index_;
   std::vector<std::vector<Step>> steps_;
-  std::vector<Offsets> places_;
-  std::int32_t picked_ = -1;
+  Table<DimId, Offsets> places_;
+  DimId picked_ = DimId::none;
   std::span<const std::int64_t> picks_;
   std::int64_t point_ = 0;
   std::vector<Touched> found_;
@@ -233,11 +235,11 @@ class Walk {
 class Lattice {
  public:
   /// False: some point lies outside the tensor or the piece, or the piece has gaps.
-  bool lay(const ir::Operand& operand, const Held& held, std::span<const std::int64_t> shape,
+  bool lay(const ir::Operand& operand, const Held& held, TableView<DimId, const std::int64_t> shape,
            const Points& points) {
     std::vector<std::int64_t> step(points.axes.size(), 0);
     std::int64_t stride = held.elements();
-    for (std::size_t dim = 0; dim < shape.size(); ++dim) {
+    for (const DimId dim : shape.ids()) {
       if (held.sets[dim].size() != 1 || held.sets[dim].front().empty()) {
         return false;
       }
@@ -354,16 +356,16 @@ std::int64_t Points::count() const {
 
 Points all_points(const Ranges& ranges) {
   Points result{.axes = {}, .ranges = ranges};
-  for (std::size_t axis = 0; axis < ranges.size(); ++axis) {
-    result.axes.push_back(static_cast<std::int32_t>(axis));
+  for (const AxisId axis : ranges.ids()) {
+    result.axes.push_back(axis);
   }
   return result;
 }
 
 Points points_of(const ir::Operand& operand, const Ranges& ranges) {
   Points result;
-  for (std::size_t axis = 0; axis < ranges.size(); ++axis) {
-    const auto id = static_cast<std::int32_t>(axis);
+  for (const AxisId axis : ranges.ids()) {
+    const auto id = axis;
     if (partition::contains(operand, id)) {
       result.axes.push_back(id);
       result.ranges.push_back(ranges[axis]);
@@ -373,7 +375,7 @@ Points points_of(const ir::Operand& operand, const Ranges& ranges) {
 }
 
 std::vector<Touched> touched(const ir::Operand& operand, const Held& held,
-                             std::span<const std::int64_t> shape, const Points& points,
+                             TableView<DimId, const std::int64_t> shape, const Points& points,
                              std::span<const std::int64_t> picks) {
   if (points.count() == 0) {
     return {};

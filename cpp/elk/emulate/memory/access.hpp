@@ -5,18 +5,20 @@
 #include <span>
 #include <vector>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/ir/graph.hpp"
 #include "elk/partition/layout/piece.hpp"
 
 namespace elk::emulate {
 
 /// A range of every axis of an op: what one call of its kernel computes.
-using Ranges = std::vector<partition::Run>;
+using Ranges = Table<AxisId, partition::Run>;
 
 /// What a core holds of a stored tensor: one set of indices a dimension, their product stored
 /// densely, row by row.
 struct Held {
-  std::vector<partition::Indices> sets;
+  Table<DimId, partition::Indices> sets;
 
   [[nodiscard]] std::int64_t elements() const;
   friend bool operator==(const Held&, const Held&) = default;
@@ -27,8 +29,8 @@ struct Held {
 
 /// The points that a call runs over: some axes of the op, outermost first, each over a range.
 struct Points {
-  std::vector<std::int32_t> axes;
-  Ranges ranges;  // of each of `axes`
+  std::vector<AxisId> axes;
+  std::vector<partition::Run> ranges;  // of each of `axes`
 
   [[nodiscard]] std::int64_t count() const;
 };
@@ -51,7 +53,7 @@ struct Touched {
 ///
 /// `picks` are, for an indirect operand, the indices that its index tensor holds at every point.
 [[nodiscard]] std::vector<Touched> touched(const ir::Operand& operand, const Held& held,
-                                           std::span<const std::int64_t> shape,
+                                           TableView<DimId, const std::int64_t> shape,
                                            const Points& points,
                                            std::span<const std::int64_t> picks = {});
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "elk/base/errors.hpp"
+#include "elk/base/ids.hpp"
 
 namespace elk::emulate {
 namespace {
@@ -39,13 +40,13 @@ Segment BufferBook::segment(const Buffer& buffer) const {
   return {.begin = reserved_ + buffer.offset.value, .bytes = buffer.bytes.value};
 }
 
-Buffers BufferBook::of_op(std::int32_t op, Role role, std::int32_t tensor) const {
+Buffers BufferBook::of_op(OpId op, Role role, TensorId tensor) const {
   Buffers out = found(by_op_, std::pair(op, tensor));
   std::erase_if(out, [&](const Buffer* buffer) { return buffer->role != role; });
   return out;
 }
 
-const Buffer* BufferBook::rest(std::int32_t tensor) const {
+const Buffer* BufferBook::rest(TensorId tensor) const {
   for (const Buffer* buffer : found(by_tensor_, tensor)) {
     if (buffer->role == Role::Activation || buffer->role == Role::Store) {
       return buffer;
@@ -54,7 +55,7 @@ const Buffer* BufferBook::rest(std::int32_t tensor) const {
   return nullptr;
 }
 
-Buffers BufferBook::residents(std::int32_t tensor) const {
+Buffers BufferBook::residents(TensorId tensor) const {
   Buffers out = found(by_tensor_, tensor);
   std::erase_if(out, [](const Buffer* buffer) { return buffer->role != Role::Resident; });
   return out;

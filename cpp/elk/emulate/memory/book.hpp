@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "elk/base/ids.hpp"
 #include "elk/emulate/memory/memory.hpp"
 #include "elk/program/program.hpp"
 
@@ -19,20 +20,20 @@ class BufferBook {
 
   [[nodiscard]] Segment segment(const program::Buffer& buffer) const;
   /// Buffers of an op in one role for one tensor, in the order of its operands.
-  [[nodiscard]] std::vector<const program::Buffer*> of_op(std::int32_t op, program::Role role,
-                                                          std::int32_t tensor) const;
+  [[nodiscard]] std::vector<const program::Buffer*> of_op(OpId op, program::Role role,
+                                                          TensorId tensor) const;
   /// Where a tensor rests; null if it has no bytes.
-  [[nodiscard]] const program::Buffer* rest(std::int32_t tensor) const;
+  [[nodiscard]] const program::Buffer* rest(TensorId tensor) const;
   /// All pieces of a tensor that stay on chip.
-  [[nodiscard]] std::vector<const program::Buffer*> residents(std::int32_t tensor) const;
+  [[nodiscard]] std::vector<const program::Buffer*> residents(TensorId tensor) const;
 
   [[nodiscard]] std::vector<const program::Buffer*> born(std::int32_t instruction) const;
   [[nodiscard]] std::vector<const program::Buffer*> dead(std::int32_t instruction) const;
 
  private:
   std::int64_t reserved_;
-  std::map<std::pair<std::int32_t, std::int32_t>, std::vector<const program::Buffer*>> by_op_;
-  std::map<std::int32_t, std::vector<const program::Buffer*>> by_tensor_;
+  std::map<std::pair<OpId, TensorId>, std::vector<const program::Buffer*>> by_op_;
+  std::map<TensorId, std::vector<const program::Buffer*>> by_tensor_;
   std::map<std::int32_t, std::vector<const program::Buffer*>> born_;
   std::map<std::int32_t, std::vector<const program::Buffer*>> dead_;
 };

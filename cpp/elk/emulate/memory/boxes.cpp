@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "elk/base/ids.hpp"
+
 namespace elk::emulate {
 
 void SharedRuns::add_runs(partition::IndexView from, partition::IndexView to) {
@@ -51,7 +53,7 @@ std::vector<SharedRun>& SharedRuns::between(const Held& from, const Held& to) {
   levels_.clear();
   found_.clear();
   inner_ = 1;
-  for (std::size_t dim = 0; dim < from.sets.size(); ++dim) {
+  for (const DimId dim : from.sets.ids()) {
     const std::size_t first = runs_.size();
     add_runs(from.sets[dim], to.sets[dim]);
     if (runs_.size() == first) {

@@ -6,6 +6,7 @@
 
 #include "elk/base/errors.hpp"
 #include "elk/base/ids.hpp"
+#include "elk/base/intervals.hpp"
 
 namespace elk::emulate {
 namespace {
@@ -23,15 +24,11 @@ void copy_nibbles(const std::byte* in, bool in_odd, std::byte* out, bool out_odd
   }
 }
 
-/// Elements that some runs cover on one side, without a gap.
-struct Streak {
-  std::int64_t begin;
-  std::int64_t end;
-};
-
-/// Those of the runs from number `i` on, which becomes the number of the first run behind them.
-Streak streak_from(std::span<const SharedRun> runs, std::size_t& i, std::int64_t SharedRun::*side) {
-  Streak streak{.begin = runs[i].*side, .end = runs[i].*side};
+/// The elements that the runs from number `i` on cover on one side, without a gap. `i` becomes the
+/// number of the first run behind them.
+Interval<std::int64_t> streak_from(std::span<const SharedRun> runs, std::size_t& i,
+                                   std::int64_t SharedRun::*side) {
+  Interval<std::int64_t> streak{.begin = runs[i].*side, .end = runs[i].*side};
   for (; i < runs.size() && runs[i].*side == streak.end; ++i) {
     streak.end += runs[i].count;
   }
@@ -213,7 +210,7 @@ void copy_runs(const View& from, const View& to, std::span<const SharedRun> runs
   bool dense = from.is_dense() && to.bits() == from.bits();
   const std::int64_t size = from.bits() / 8;
   for (std::size_t i = 0; dense && i < runs.size();) {
-    const Streak streak = streak_from(runs, i, &SharedRun::from);
+    const Interval<std::int64_t> streak = streak_from(runs, i, &SharedRun::from);
     const std::byte* at = from.reading(streak.begin, streak.end - streak.begin);
     dense = at != nullptr;
     in = dense ? at - (streak.begin * size) : nullptr;
@@ -231,7 +228,7 @@ void write_runs(const std::byte* from, const View& to, std::span<const SharedRun
   const std::int64_t size = to.bits() / 8;
   for (std::size_t i = 0; i < runs.size();) {
     const std::size_t first = i;
-    const Streak streak = streak_from(runs, i, &SharedRun::to);
+    const Interval<std::int64_t> streak = streak_from(runs, i, &SharedRun::to);
     std::byte* out = to.writing(streak.begin, streak.end - streak.begin);
     for (std::size_t k = first; k < i; ++k) {
       const SharedRun& run = runs[k];

@@ -9,13 +9,13 @@
 #include <utility>
 #include <vector>
 
+#include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
+#include "elk/base/table.hpp"
+#include "elk/partition/partition_tuning.hpp"
 
 namespace elk::partition {
 namespace {
-
-constexpr std::size_t kMostParts = std::size_t{1} << 16U;
-constexpr std::int64_t kMostChips = 64;
 
 /// Places of cores [begin, end).
 std::pair<std::size_t, std::size_t> places(const Pieces& pieces, std::int64_t begin,
@@ -28,7 +28,7 @@ std::pair<std::size_t, std::size_t> places(const Pieces& pieces, std::int64_t be
 }
 
 /// A part of a tensor, one set of indices a dimension.
-using Block = std::vector<Indices>;
+using Block = Table<DimId, Indices>;
 
 /// Per dimension the union of the sets of the cores at places [first, last).
 Block around(const Pieces& pieces, std::size_t first, std::size_t last) {
@@ -48,7 +48,7 @@ Block around(const Pieces& pieces, std::size_t first, std::size_t last) {
 std::size_t end_of_run(const Layout& layout, std::size_t first, std::size_t last) {
   std::size_t inner = 1;
   for (std::size_t i = layout.order.size(); i-- > 0;) {
-    const auto axis = static_cast<std::size_t>(layout.order[i]);
+    const auto axis = layout.order[i];
     const std::size_t outer = inner * static_cast<std::size_t>(layout.factors[axis]);
     if (first % outer != 0 || first + outer > last) {
       const std::size_t end = std::min(last, ((first / outer) + 1) * outer);
@@ -83,7 +83,7 @@ std::int64_t volume(const Block& block) {
 
 std::int64_t shared_volume(const Block& a, const Block& b) {
   std::int64_t product = 1;
-  for (std::size_t dim = 0; dim < a.size(); ++dim) {
+  for (const DimId dim : a.ids()) {
     product *= common(a[dim], b[dim]);
   }
   return product;
@@ -119,7 +119,7 @@ Crossing around_chips(const Pieces* held, const Pieces& needed, const chip::Chip
 class Parts {
  public:
   Parts(std::size_t dims, std::span<const std::vector<std::vector<Block>>> all) : ends_(dims) {
-    for (std::size_t dim = 0; dim < ends_.size(); ++dim) {
+    for (const DimId dim : ends_.ids()) {
       for (const std::vector<std::vector<Block>>& chips : all) {
         for (const std::vector<Block>& blocks : chips) {
           for (const Block& block : blocks) {
@@ -129,11 +129,11 @@ class Parts {
       }
       std::sort(ends_[dim].begin(), ends_[dim].end());
       ends_[dim].erase(std::unique(ends_[dim].begin(), ends_[dim].end()), ends_[dim].end());
-      count_ = count_ > kMostParts ? count_ : count_ * width(dim);
+      count_ = count_ > tuning::kMostParts ? count_ : count_ * width(dim);
     }
   }
 
-  /// More than `kMostParts` of more than that.
+  /// More than `tuning::kMostParts` of more than that.
   [[nodiscard]] std::size_t count() const { return count_; }
 
   /// The chips that have each part, by bits.
@@ -151,7 +151,7 @@ class Parts {
   /// Elements of every part.
   [[nodiscard]] std::vector<std::int64_t> sizes() const {
     std::vector<std::int64_t> result{1};
-    for (std::size_t dim = 0; dim < ends_.size(); ++dim) {
+    for (const DimId dim : ends_.ids()) {
       const std::vector<std::int64_t>& ends = ends_[dim];
       std::vector<std::int64_t> next;
       next.reserve(result.size() * width(dim));
@@ -173,13 +173,13 @@ class Parts {
     }
   }
 
-  [[nodiscard]] std::size_t width(std::size_t dim) const {
+  [[nodiscard]] std::size_t width(DimId dim) const {
     return std::max<std::size_t>(1, ends_[dim].size());
   }
 
   void mark(const Block& block, std::uint64_t chip, std::vector<std::uint64_t>& result) const {
     std::vector<std::size_t> parts{0};
-    for (std::size_t dim = 0; dim < ends_.size(); ++dim) {
+    for (const DimId dim : ends_.ids()) {
       const auto at = [&](std::int64_t end) {
         return static_cast<std::size_t>(
             std::lower_bound(ends_[dim].begin(), ends_[dim].end(), end) - ends_[dim].begin());
@@ -199,7 +199,7 @@ class Parts {
     }
   }
 
-  std::vector<std::vector<std::int64_t>> ends_;  // by dimension, ascending
+  Table<DimId, std::vector<std::int64_t>> ends_;  // by dimension, ascending
   std::size_t count_ = 1;
 };
 
@@ -248,7 +248,7 @@ Crossing lacking_of_all(std::span<const std::int64_t> sizes, std::span<const std
 }  // namespace
 
 Crossing crossing(const Pieces* held, const Pieces& needed, const chip::Chip& chip) {
-  if (chip.chips > kMostChips) {
+  if (chip.chips > tuning::kMostChips) {
     return around_chips(held, needed, chip);
   }
   std::vector<std::vector<std::vector<Block>>> all{blocks_of(needed, chip)};
@@ -256,7 +256,7 @@ Crossing crossing(const Pieces* held, const Pieces& needed, const chip::Chip& ch
     all.push_back(blocks_of(*held, chip));
   }
   const Parts parts(needed.dims.size(), all);
-  if (parts.count() > kMostParts) {
+  if (parts.count() > tuning::kMostParts) {
     return around_chips(held, needed, chip);
   }
   const std::vector<std::int64_t> sizes = parts.sizes();

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/partition/extent.hpp"
 #include "elk/partition/layout/piece.hpp"
 #include "elk/partition/order.hpp"
@@ -12,8 +14,8 @@ namespace {
 
 /// The cut axes, outermost first, that `wanted` selects.
 template <class Wanted>
-std::vector<std::int32_t> cut_axes(const ExecutePlan& plan, const Wanted& wanted) {
-  std::vector<std::int32_t> result;
+std::vector<AxisId> cut_axes(const ExecutePlan& plan, const Wanted& wanted) {
+  std::vector<AxisId> result;
   std::copy_if(plan.order.begin(), plan.order.end(), std::back_inserter(result), wanted);
   return result;
 }
@@ -25,22 +27,22 @@ bool by_number(const Rotation& rotation, std::int64_t parts) {
 
 }  // namespace
 
-Layout layout(const ir::Graph& graph, const ir::Op& op, std::size_t operand,
-              const ExecutePlan& plan, const chip::Chip& chip) {
+Layout layout(const ir::Graph& graph, const ir::Op& op, OperandId operand, const ExecutePlan& plan,
+              const chip::Chip& chip) {
   const ir::Operand& piece = op.operands[operand];
-  Layout result{.shape = graph.tensors[static_cast<std::size_t>(piece.tensor)].shape,
+  Layout result{.shape = graph.tensors[piece.tensor].shape,
                 .dims = piece.dims,
                 .size = {},
                 .factors = plan.factors,
                 .order = plan.order,
                 .grid_stride = strides(plan.factors, plan.order, plan.mesh_dims, chip),
                 .cores = 1,
-                .split_dim = -1,
+                .split_dim = DimId::none,
                 .split = 1,
                 .split_axes = {},
                 .circled = {},
                 .spread = false};
-  for (std::size_t axis = 0; axis < op.axes.size(); ++axis) {
+  for (const AxisId axis : op.axes.ids()) {
     result.size.push_back(op.axes[axis].size);
     result.cores *= plan.factors[axis];
   }
@@ -49,23 +51,22 @@ Layout layout(const ir::Graph& graph, const ir::Op& op, std::size_t operand,
     result.split_dim = parts.dim;
     result.split = parts.parts;
     if (parts.parts > 1) {
-      result.split_axes = cut_axes(plan, [&](std::int32_t axis) {
-        return op.axes[static_cast<std::size_t>(axis)].role == ir::AxisRole::Reduction &&
-               !contains(piece, axis);
+      result.split_axes = cut_axes(plan, [&](AxisId axis) {
+        return op.axes[axis].role == ir::AxisRole::Reduction && !contains(piece, axis);
       });
     }
   }
   return result;
 }
 
-Layout start_layout(const ir::Graph& graph, const ir::Op& op, std::size_t operand,
+Layout start_layout(const ir::Graph& graph, const ir::Op& op, OperandId operand,
                     const ExecutePlan& plan, const chip::Chip& chip) {
   Layout result = layout(graph, op, operand, plan, chip);
-  const std::vector<std::int64_t>& temporal = plan.temporal[operand];
-  for (std::size_t dim = 0; dim < temporal.size(); ++dim) {
+  const Table<DimId, std::int64_t>& temporal = plan.temporal[operand];
+  for (DimId dim{0}; dim.index() < temporal.size(); ++dim) {
     if (temporal[dim] > 1) {
       result.circled.push_back(
-          {.dim = static_cast<std::int64_t>(dim),
+          {.dim = dim,
            .parts = temporal[dim],
            .turning = turning(op, plan, chip, op.operands[operand].dims[dim].axes[0])});
     }
@@ -77,7 +78,7 @@ Layout start_layout(const ir::Graph& graph, const ir::Op& op, std::size_t operan
   result.split_dim = first.dim;
   result.split = first.parts;
   result.split_axes =
-      cut_axes(plan, [&](std::int32_t axis) { return !contains(op.operands[operand], axis); });
+      cut_axes(plan, [&](AxisId axis) { return !contains(op.operands[operand], axis); });
   if (result.circled.size() == 1 && first.turning.size() == 1 &&
       by_number(first.turning[0].rotation, first.parts)) {
     result.circled.clear();

@@ -4,6 +4,8 @@
 #include <optional>
 #include <vector>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/base/units.hpp"
 #include "elk/chip/chip.hpp"
 #include "elk/ir/graph.hpp"
@@ -15,7 +17,7 @@ namespace elk::partition {
 /// A dimension along which an operand rotates, at the start of an execute: what turns along it says
 /// where a core's part begins (`first_index`).
 struct Circled {
-  std::int64_t dim;
+  DimId dim;
   std::int64_t parts;
   std::vector<Turning> turning;
 
@@ -26,16 +28,16 @@ struct Circled {
 /// mixed radix of the core id. A graph input lies spread evenly (`spread`): no core can count on
 /// having what it needs.
 struct Layout {
-  std::vector<std::int64_t> shape;
-  std::vector<ir::Dim> dims;              // axes are positions in `size`
-  std::vector<std::int64_t> size;         // of each axis of the op
-  std::vector<std::int64_t> factors;      // of each axis
-  std::vector<std::int32_t> order;        // cut axes, outermost first
-  std::vector<std::int64_t> grid_stride;  // of each axis in the core id (mesh: by mesh dimension)
+  Table<DimId, std::int64_t> shape;
+  Table<DimId, ir::Dim> dims;               // axes are positions in `size`
+  Table<AxisId, std::int64_t> size;         // of each axis of the op
+  Table<AxisId, std::int64_t> factors;      // of each axis
+  std::vector<AxisId> order;                // cut axes, outermost first
+  Table<AxisId, std::int64_t> grid_stride;  // of each axis in the core id (mesh: by mesh dimension)
   std::int64_t cores;
-  std::int64_t split_dim;  // after a reduce-scatter: the dim of the tile that is cut ...
-  std::int64_t split;      // ... into this many parts, 1: not
-  std::vector<std::int32_t> split_axes;  // by the index over these axes, modulo `split`
+  DimId split_dim;                 // after a reduce-scatter: the dim of the tile that is cut ...
+  std::int64_t split;              // ... into this many parts, 1: not
+  std::vector<AxisId> split_axes;  // by the index over these axes, modulo `split`
   /// At the start of an execute, where `split_axes` do not tell the part: `split_dim` and any
   /// others along which the operand rotates.
   std::vector<Circled> circled;
@@ -45,12 +47,12 @@ struct Layout {
 };
 
 /// The layout in which a read operand is needed (f_t aside) or a result rests.
-[[nodiscard]] Layout layout(const ir::Graph& graph, const ir::Op& op, std::size_t operand,
+[[nodiscard]] Layout layout(const ir::Graph& graph, const ir::Op& op, OperandId operand,
                             const ExecutePlan& plan, const chip::Chip& chip);
 
 /// The part of a read operand that a core holds when the execute begins: of a rotating operand one
 /// partition, cut along every dimension that it rotates along.
-[[nodiscard]] Layout start_layout(const ir::Graph& graph, const ir::Op& op, std::size_t operand,
+[[nodiscard]] Layout start_layout(const ir::Graph& graph, const ir::Op& op, OperandId operand,
                                   const ExecutePlan& plan, const chip::Chip& chip);
 
 /// What crosses the interconnect when `need` follows `have` under the same core mapping.

@@ -6,6 +6,7 @@
 
 #include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
+#include "elk/base/table.hpp"
 #include "elk/partition/rotation.hpp"
 
 namespace elk::partition {
@@ -13,15 +14,15 @@ namespace {
 
 /// `step` of each axis times the core's digit there, summed, for every core in use.
 template <class Number>
-std::vector<Number> digit_sums(const Layout& layout, const std::vector<std::int64_t>& step) {
+std::vector<Number> digit_sums(const Layout& layout, const Table<AxisId, std::int64_t>& step) {
   std::int64_t cores = 1;
-  for (const std::int32_t axis : layout.order) {
-    cores *= layout.factors[subscript(axis)];
+  for (const AxisId axis : layout.order) {
+    cores *= layout.factors[axis];
   }
   std::vector<Number> sums(static_cast<std::size_t>(cores), 0);
   std::size_t block = 1;  // cores that differ in the digits so far, innermost first
   for (std::size_t i = layout.order.size(); i-- > 0;) {
-    const std::size_t axis = subscript(layout.order[i]);
+    const AxisId axis = layout.order[i];
     const auto factor = static_cast<std::size_t>(layout.factors[axis]);
     for (std::size_t digit = 1; digit < factor; ++digit) {
       const auto more = static_cast<Number>(static_cast<std::int64_t>(digit) * step[axis]);
@@ -69,9 +70,9 @@ Indices swept(const Indices& inner, std::int64_t coef, const Run& range) {
 }
 
 /// The indices of a dimension along one axis as it is, at one of its tiles.
-Run tile(const Layout& layout, std::size_t dim, std::int64_t digit) {
+Run tile(const Layout& layout, DimId dim, std::int64_t digit) {
   const ir::Dim& map = layout.dims[dim];
-  const std::size_t axis = subscript(map.axes[0]);
+  const AxisId axis = map.axes[0];
   const std::int64_t length = ceil_div(layout.size[axis], layout.factors[axis]);
   return {.begin = std::max<std::int64_t>(0, map.offset + (digit * length)),
           .end = std::min(layout.shape[dim],
@@ -79,11 +80,11 @@ Run tile(const Layout& layout, std::size_t dim, std::int64_t digit) {
 }
 
 /// The indices of one dimension at the tiles `digit` of its axes.
-Indices indices(const Layout& layout, std::size_t dim, const std::vector<std::int64_t>& digit) {
+Indices indices(const Layout& layout, DimId dim, const std::vector<std::int64_t>& digit) {
   const ir::Dim& map = layout.dims[dim];
   Indices result{{.begin = map.offset, .end = map.offset + 1}};
   for (std::size_t i = map.axes.size(); i-- > 0;) {
-    const std::size_t axis = subscript(map.axes[i]);
+    const AxisId axis = map.axes[i];
     const std::int64_t tile = ceil_div(layout.size[axis], layout.factors[axis]);
     const std::int64_t first = digit[i] * tile;
     result = swept(result, map.coef[i],
@@ -113,11 +114,11 @@ Indices slice(IndexView from, std::int64_t begin, std::int64_t end) {
 }
 
 /// Every set of one dimension, in the order of the digits of its axes, outermost first.
-IndexSets sets(const Layout& layout, std::size_t dim) {
+IndexSets sets(const Layout& layout, DimId dim) {
   const ir::Dim& map = layout.dims[dim];
   std::int64_t count = 1;
-  for (const std::int32_t axis : map.axes) {
-    count *= layout.factors[subscript(axis)];
+  for (const AxisId axis : map.axes) {
+    count *= layout.factors[axis];
   }
   IndexSets result;
   result.reserve(static_cast<std::size_t>(count));
@@ -131,8 +132,8 @@ IndexSets sets(const Layout& layout, std::size_t dim) {
     }
     std::int64_t rest = set;
     for (std::size_t i = digit.size(); i-- > 0;) {
-      digit[i] = rest % layout.factors[subscript(map.axes[i])];
-      rest /= layout.factors[subscript(map.axes[i])];
+      digit[i] = rest % layout.factors[map.axes[i]];
+      rest /= layout.factors[map.axes[i]];
     }
     result.push_back(indices(layout, dim, digit));
   }
@@ -141,11 +142,11 @@ IndexSets sets(const Layout& layout, std::size_t dim) {
 
 /// The number of each core among those that share its piece, modulo the parts of the piece.
 std::vector<std::int32_t> parts(const Layout& layout) {
-  std::vector<std::int64_t> step(layout.factors.size(), 0);
+  Table<AxisId, std::int64_t> step(layout.factors.size(), 0);
   std::int64_t inner = 1;
   for (std::size_t i = layout.split_axes.size(); i-- > 0;) {
-    step[subscript(layout.split_axes[i])] = inner;
-    inner *= layout.factors[subscript(layout.split_axes[i])];
+    step[layout.split_axes[i]] = inner;
+    inner *= layout.factors[layout.split_axes[i]];
   }
   std::vector<std::int32_t> result = digit_sums<std::int32_t>(layout, step);
   for (std::int32_t& part : result) {
@@ -155,9 +156,9 @@ std::vector<std::int32_t> parts(const Layout& layout) {
 }
 
 /// Counts through the digits of the cores in use, the innermost axis fastest.
-void advance(const Layout& layout, std::vector<std::int64_t>& digits) {
+void advance(const Layout& layout, Table<AxisId, std::int64_t>& digits) {
   for (std::size_t i = layout.order.size(); i-- > 0;) {
-    const std::size_t axis = subscript(layout.order[i]);
+    const AxisId axis = layout.order[i];
     if (++digits[axis] < layout.factors[axis]) {
       return;
     }
@@ -169,7 +170,7 @@ void advance(const Layout& layout, std::vector<std::int64_t>& digits) {
 std::vector<std::int64_t> begins(const Layout& layout, const Circled& circled, std::size_t cores,
                                  std::int64_t tile) {
   std::vector<std::int64_t> result(cores, 0);
-  std::vector<std::int64_t> digits(layout.factors.size(), 0);
+  Table<AxisId, std::int64_t> digits(layout.factors.size(), 0);
   for (std::int64_t& begin : result) {
     for (const Turning& one : circled.turning) {
       begin += delay(one, digits);
@@ -191,7 +192,7 @@ Indices window(IndexView from, std::int64_t begin, std::int64_t length, std::int
 
 /// Every core's part where operands turn together: a set for each tile and each place to begin.
 void turn(const Layout& layout, const Circled& circled, DimPieces& dim) {
-  const std::size_t axis = subscript(layout.dims[static_cast<std::size_t>(circled.dim)].axes[0]);
+  const AxisId axis = layout.dims[circled.dim].axes[0];
   const std::int64_t tile = ceil_div(layout.size[axis], layout.factors[axis]);
   const auto cores = static_cast<std::size_t>(layout.cores);
   const std::vector<std::int64_t> begin = begins(layout, circled, cores, tile);
@@ -237,24 +238,23 @@ void split(const Layout& layout, DimPieces& dim) {
   dim.set_of = std::move(set_of);
 }
 
-DimPieces dim_pieces(const Layout& layout, std::size_t dim) {
+DimPieces dim_pieces(const Layout& layout, DimId dim) {
   DimPieces result{.sets = sets(layout, dim), .counts = {}, .set_of = {}};
   if (result.sets.size() > 1) {
-    std::vector<std::int64_t> step(layout.factors.size(), 0);
+    Table<AxisId, std::int64_t> step(layout.factors.size(), 0);
     std::int64_t inner = 1;
-    const std::vector<std::int32_t>& axes = layout.dims[dim].axes;
+    const std::vector<AxisId>& axes = layout.dims[dim].axes;
     for (std::size_t i = axes.size(); i-- > 0;) {
-      step[subscript(axes[i])] = inner;
-      inner *= layout.factors[subscript(axes[i])];
+      step[axes[i]] = inner;
+      inner *= layout.factors[axes[i]];
     }
     result.set_of = digit_sums<std::int32_t>(layout, step);
   }
-  const auto circled =
-      std::find_if(layout.circled.begin(), layout.circled.end(),
-                   [dim](const Circled& one) { return one.dim == static_cast<std::int64_t>(dim); });
+  const auto circled = std::find_if(layout.circled.begin(), layout.circled.end(),
+                                    [dim](const Circled& one) { return one.dim == dim; });
   if (circled != layout.circled.end()) {
     turn(layout, *circled, result);
-  } else if (layout.split > 1 && static_cast<std::int64_t>(dim) == layout.split_dim) {
+  } else if (layout.split > 1 && dim == layout.split_dim) {
     split(layout, result);
   }
   result.counts.reserve(result.sets.size());
@@ -322,7 +322,7 @@ Indices united(const IndexSets& sets, const std::vector<char>& marked) {
 }
 
 Pieces::Pieces(const Layout& of) : layout(of), ids(digit_sums<std::int64_t>(of, of.grid_stride)) {
-  for (std::size_t dim = 0; dim < of.shape.size(); ++dim) {
+  for (const DimId dim : of.shape.ids()) {
     dims.push_back(dim_pieces(of, dim));
   }
   for (std::size_t place = 0; place < ids.size() && dense; ++place) {
@@ -348,12 +348,12 @@ bool same(const Pieces& have, const Pieces& need) {
                   [&](std::int64_t core) { return have.place(core) < 0; })) {
     return false;
   }
-  for (std::size_t dim = 0; dim < need.dims.size(); ++dim) {
+  for (const DimId dim : first_ids<DimId>(need.dims.size())) {
     for (std::size_t core = 0; core < need.ids.size(); ++core) {
       const std::int32_t place = have.place(need.ids[core]);
       const IndexView there =
-          have.dims[dim].sets[have.dims[dim].at(static_cast<std::size_t>(place))];
-      const IndexView wanted = need.dims[dim].sets[need.dims[dim].at(core)];
+          have.dims[dim.index()].sets[have.dims[dim.index()].at(static_cast<std::size_t>(place))];
+      const IndexView wanted = need.dims[dim.index()].sets[need.dims[dim.index()].at(core)];
       if (!std::equal(there.begin(), there.end(), wanted.begin(), wanted.end())) {
         return false;
       }

@@ -7,12 +7,11 @@
 
 #include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
+#include "elk/base/table.hpp"
+#include "elk/partition/partition_tuning.hpp"
 
 namespace elk::partition {
 namespace {
-
-/// Keys for which a table is kept, for each core.
-constexpr std::size_t kMostKeys = 8;
 
 /// The cores that hold or need one and the same piece, by number.
 struct Groups {
@@ -26,9 +25,9 @@ Groups groups_of(const Pieces& pieces) {
   result.of.reserve(pieces.ids.size());
   std::size_t keys = 1;
   for (const DimPieces& dim : pieces.dims) {
-    keys = keys > kMostKeys * pieces.ids.size() ? keys : keys * dim.sets.size();
+    keys = keys > tuning::kMostKeys * pieces.ids.size() ? keys : keys * dim.sets.size();
   }
-  std::vector<std::int32_t> table(keys > kMostKeys * pieces.ids.size() ? 0 : keys, -1);
+  std::vector<std::int32_t> table(keys > tuning::kMostKeys * pieces.ids.size() ? 0 : keys, -1);
   std::unordered_map<std::size_t, std::int32_t> sparse;
   for (std::size_t place = 0; place < pieces.ids.size(); ++place) {
     std::size_t key = 0;
@@ -57,7 +56,7 @@ Places places_on(const Pieces& pieces, std::int64_t chip, const chip::Chip& mach
 
 /// What some cores need, dimension by dimension.
 struct Demand {
-  std::vector<Wanted> dims;
+  Table<DimId, Wanted> dims;
   std::int64_t copies = 0;  // cores for each combination of sets
 };
 
@@ -70,7 +69,7 @@ struct Sent {
 
 class Senders {
  public:
-  Senders(const Pieces& held, const Pieces& needed, std::vector<Overlaps>& overlaps,
+  Senders(const Pieces& held, const Pieces& needed, Table<DimId, Overlaps>& overlaps,
           std::int64_t enough, const chip::Chip& chip)
       : held_(held),
         needed_(needed),
@@ -136,8 +135,8 @@ class Senders {
     std::size_t cores = places.end - places.begin;
     cores = inside ? cores : needed_.ids.size() - cores;
     std::int64_t combinations = 1;
-    for (std::size_t dim = 0; dim < overlaps_.size(); ++dim) {
-      const DimPieces& pieces = needed_.dims[dim];
+    for (const DimId dim : overlaps_.ids()) {
+      const DimPieces& pieces = needed_.dims[dim.index()];
       std::vector<char> marked(pieces.sets.size(), 0);
       for (std::size_t place = 0; place < needed_.ids.size(); ++place) {
         if ((place >= places.begin && place < places.end) == inside) {
@@ -153,8 +152,8 @@ class Senders {
 
   [[nodiscard]] Sent leaving(std::size_t place, const Demand& demand) const {
     Sent sent;
-    for (std::size_t dim = 0; dim < held_.dims.size(); ++dim) {
-      const Leaving& one = demand.dims[dim].leaving[held_.dims[dim].at(place)];
+    for (const DimId dim : first_ids<DimId>(held_.dims.size())) {
+      const Leaving& one = demand.dims[dim].leaving[held_.dims[dim.index()].at(place)];
       sent.elements *= multicast_ ? one.united : one.summed;
       sent.sends *= one.boxes;
       sent.largest *= one.largest;
@@ -173,9 +172,9 @@ class Senders {
   /// Elements that a place needs and holds, and that no other piece has.
   [[nodiscard]] std::int64_t kept(std::size_t place, std::size_t core, const Demand& home) {
     std::int64_t elements = 1;
-    for (std::size_t dim = 0; dim < overlaps_.size() && elements > 0; ++dim) {
-      const std::size_t have = held_.dims[dim].at(place);
-      const std::size_t need = needed_.dims[dim].at(core);
+    for (DimId dim{0}; dim.index() < overlaps_.size() && elements > 0; ++dim) {
+      const std::size_t have = held_.dims[dim.index()].at(place);
+      const std::size_t need = needed_.dims[dim.index()].at(core);
       elements *= multicast_ ? overlaps_[dim].common_with(have, need, home.dims[dim].once)
                              : overlaps_[dim](have, need).count;
     }
@@ -207,7 +206,7 @@ class Senders {
 
   const Pieces& held_;
   const Pieces& needed_;
-  std::vector<Overlaps>& overlaps_;
+  Table<DimId, Overlaps>& overlaps_;
   std::int64_t enough_;
   const chip::Chip& chip_;
   bool multicast_;
@@ -218,7 +217,7 @@ class Senders {
 
 }  // namespace
 
-std::int64_t most_sent(const Pieces& held, const Pieces& needed, std::vector<Overlaps>& overlaps,
+std::int64_t most_sent(const Pieces& held, const Pieces& needed, Table<DimId, Overlaps>& overlaps,
                        std::int64_t enough, const chip::Chip& chip) {
   if (chip.chips == 1 && chip.interconnect.multicast) {
     std::int64_t largest = 1;

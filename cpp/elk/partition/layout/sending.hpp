@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/chip/chip.hpp"
 #include "elk/partition/layout/overlaps.hpp"
 #include "elk/partition/layout/piece.hpp"
@@ -19,7 +21,7 @@ namespace elk::partition {
 ///
 /// What a core sends at most will do as an answer where it is no more than `enough`.
 [[nodiscard]] std::int64_t most_sent(const Pieces& held, const Pieces& needed,
-                                     std::vector<Overlaps>& overlaps, std::int64_t enough,
+                                     Table<DimId, Overlaps>& overlaps, std::int64_t enough,
                                      const chip::Chip& chip);
 
 }  // namespace elk::partition

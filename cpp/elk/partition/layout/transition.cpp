@@ -1,8 +1,9 @@
 #include <algorithm>
 #include <cstddef>
-#include <vector>
 
+#include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
+#include "elk/base/table.hpp"
 #include "elk/partition/extent.hpp"
 #include "elk/partition/layout/crossing.hpp"
 #include "elk/partition/layout/layout.hpp"
@@ -47,7 +48,7 @@ Arriving of_one(const Overlap& overlap) {
           .count = overlap.count};
 }
 
-Received received(const Pieces& held, const Pieces& needed, std::vector<Overlaps>& overlaps) {
+Received received(const Pieces& held, const Pieces& needed, Table<DimId, Overlaps>& overlaps) {
   Received result;
   for (std::size_t core = 0; core < needed.ids.size(); ++core) {
     const std::int32_t place = held.place(needed.ids[core]);
@@ -58,9 +59,10 @@ Received received(const Pieces& held, const Pieces& needed, std::vector<Overlaps
     for (std::size_t dim = needed.dims.size(); dim-- > 0;) {
       const std::size_t need = needed.dims[dim].at(core);
       elements *= needed.dims[dim].counts[need];
-      all.enter(overlaps[dim].arriving(need));
+      all.enter(overlaps[id_at<DimId>(dim)].arriving(need));
       if (there > 0) {
-        const Overlap one = overlaps[dim](held.dims[dim].at(static_cast<std::size_t>(place)), need);
+        const Overlap one =
+            overlaps[id_at<DimId>(dim)](held.dims[dim].at(static_cast<std::size_t>(place)), need);
         there *= one.count;
         own.enter(of_one(one));
       }
@@ -95,7 +97,7 @@ Box box(const Pieces& pieces, std::size_t place) {
     const std::int64_t indices = pieces.dims[dim].counts[set];
     result.elements *= indices;
     result.runs *= whole ? static_cast<std::int64_t>(pieces.dims[dim].sets[set].size()) : indices;
-    whole = whole && indices == pieces.layout.shape[dim];
+    whole = whole && indices == pieces.layout.shape[id_at<DimId>(dim)];
   }
   return result;
 }
@@ -125,10 +127,10 @@ Transition from_anywhere(const Pieces& needed, std::int64_t bits, const chip::Ch
 
 Transition between(const Pieces& held, const Pieces& needed, std::int64_t bits,
                    const chip::Chip& chip) {
-  std::vector<Overlaps> overlaps;
+  Table<DimId, Overlaps> overlaps;
   overlaps.reserve(needed.dims.size());
-  for (std::size_t dim = 0; dim < needed.dims.size(); ++dim) {
-    overlaps.emplace_back(held.dims[dim], needed.dims[dim]);
+  for (const DimId dim : first_ids<DimId>(needed.dims.size())) {
+    overlaps.emplace_back(held.dims[dim.index()], needed.dims[dim.index()]);
   }
   const Received all = received(held, needed, overlaps);
   if (all.most == 0) {

@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "elk/base/errors.hpp"
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/partition/plan.hpp"
 #include "elk/program/check/rules.hpp"
 #include "elk/program/code/lifetimes.hpp"
@@ -15,10 +17,10 @@ namespace {
 /// Whether every position in the program lies within its table, so that rules may follow them.
 bool positions_in_range(CheckContext& context) {
   const Program& program = context.program;
-  const auto ops = static_cast<std::int32_t>(context.graph.ops.size());
-  const auto tensors = static_cast<std::int32_t>(context.graph.tensors.size());
-  const auto instructions = static_cast<std::int32_t>(program.code.size());
-  const auto within = [](std::int32_t value, std::int32_t size) {
+  const auto ops = static_cast<std::int64_t>(context.graph.ops.size());
+  const auto tensors = static_cast<std::int64_t>(context.graph.tensors.size());
+  const auto instructions = static_cast<std::int64_t>(program.code.size());
+  const auto within = [](std::int64_t value, std::int64_t size) {
     return value >= 0 && value < size;
   };
   std::vector<std::string>& broken = context.broken;
@@ -33,7 +35,7 @@ bool positions_in_range(CheckContext& context) {
   }
   for (std::size_t i = 0; i < program.buffers.size(); ++i) {
     const Buffer& buffer = program.buffers[i];
-    if (!within(buffer.op, ops) || !within(buffer.tensor, tensors)) {
+    if (!within(buffer.op.value, ops) || !within(buffer.tensor.value, tensors)) {
       broken.push_back(text("buffer ", i, " names op ", buffer.op, ", tensor ", buffer.tensor));
     }
     if (!within(buffer.from, instructions) || !within(buffer.to, instructions) ||
@@ -46,10 +48,10 @@ bool positions_in_range(CheckContext& context) {
 }
 
 /// Design 3.4: an operand from HBM has a divisor that its copies allow, any other has none.
-void check_divisors(CheckContext& context, std::int32_t id) {
-  const ir::Op& op = context.graph.ops[static_cast<std::size_t>(id)];
-  const OpPlan& plan = context.program.ops[static_cast<std::size_t>(id)];
-  for (std::size_t k = 0; k < op.operands.size(); ++k) {
+void check_divisors(CheckContext& context, OpId id) {
+  const ir::Op& op = context.graph.ops[id];
+  const OpPlan& plan = context.program.ops[id];
+  for (const OperandId k : op.operands.ids()) {
     const std::int64_t divisor = plan.divisor[k];
     const std::string who = text(named(context.graph, id), ", operand ", k);
     if (!context.chip.hbm || !partition::from_hbm(context.graph, op.operands[k])) {
@@ -69,31 +71,30 @@ void check_divisors(CheckContext& context, std::int32_t id) {
 
 }  // namespace
 
-std::string named(const ir::Graph& graph, std::int32_t op) {
-  return text("op ", op, " (", graph.ops[static_cast<std::size_t>(op)].name, ")");
+std::string named(const ir::Graph& graph, OpId op) {
+  return text("op ", op, " (", graph.ops[op].name, ")");
 }
 
-std::string named_tensor(const ir::Graph& graph, std::int32_t tensor) {
-  return text("tensor ", tensor, " (", graph.tensors[static_cast<std::size_t>(tensor)].name, ")");
+std::string named_tensor(const ir::Graph& graph, TensorId tensor) {
+  return text("tensor ", tensor, " (", graph.tensors[tensor].name, ")");
 }
 
-std::vector<std::int8_t> check_plans(CheckContext& context) {
-  std::vector<std::int8_t> valid(context.graph.ops.size(), 0);
-  for (std::size_t i = 0; i < valid.size(); ++i) {
-    const auto id = static_cast<std::int32_t>(i);
+Table<OpId, std::int8_t> check_plans(CheckContext& context) {
+  Table<OpId, std::int8_t> valid(context.graph.ops.size(), 0);
+  for (const OpId i : valid.ids()) {
     const ir::Op& op = context.graph.ops[i];
     const OpPlan& plan = context.program.ops[i];
     if (plan.divisor.size() != op.operands.size()) {
-      context.broken.push_back(text(named(context.graph, id), ": ", plan.divisor.size(),
+      context.broken.push_back(text(named(context.graph, i), ": ", plan.divisor.size(),
                                     " divisors for ", op.operands.size(), " operands"));
       continue;
     }
     const std::size_t before = context.broken.size();
     try {
       partition::validate(context.graph, op, plan.execute, context.chip);
-      check_divisors(context, id);
+      check_divisors(context, i);
     } catch (const InvalidInput& error) {
-      context.broken.push_back(text(named(context.graph, id), ": ", error.what()));
+      context.broken.push_back(text(named(context.graph, i), ": ", error.what()));
     }
     valid[i] = context.broken.size() == before ? 1 : 0;
   }
@@ -117,7 +118,7 @@ std::vector<std::string> check(const ir::Graph& graph, const chip::Chip& chip,
     return std::move(context.broken);
   }
   check_order(context);
-  const std::vector<std::int8_t> valid = check_plans(context);
+  const Table<OpId, std::int8_t> valid = check_plans(context);
   check_addresses(context);
   check_coverage(context, valid);
   return std::move(context.broken);

@@ -1,6 +1,8 @@
 #include <cstddef>
 #include <optional>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/base/text.hpp"
 #include "elk/partition/plan.hpp"
 #include "elk/program/check/rules.hpp"
@@ -20,46 +22,44 @@ class OrderChecker {
         store_op_(graph_.tensors.size()),
         stores_(graph_.tensors.size(), 0) {
     for (const ir::Store& store : graph_.stores) {
-      store_op_[index(store.tensor)] = store.op;
+      store_op_[store.tensor] = store.op;
     }
   }
 
   void walk() {
     for (const Instruction& instruction : context_.program.code) {
       follow(
-          instruction, [&](std::int32_t op) { preload(op); },
-          [&](std::int32_t tensor) { store(tensor); }, [&](std::int32_t op) { execute(op); });
+          instruction, [&](OpId op) { preload(op); },
+          [&](TensorId tensor) { store(tensor); }, [&](OpId op) { execute(op); });
     }
-    if (static_cast<std::size_t>(next_) < graph_.ops.size()) {
+    if (next_.index() < graph_.ops.size()) {
       fail(text("the program ends before execute of ", named(graph_, next_)));
     }
     for (const ir::Store& stored : graph_.stores) {
-      if (stores_[index(stored.tensor)] == 0) {
+      if (stores_[stored.tensor] == 0) {
         fail(text("no store of ", named_tensor(graph_, stored.tensor)));
       }
     }
   }
 
  private:
-  static std::size_t index(std::int32_t id) { return static_cast<std::size_t>(id); }
   void fail(const std::string& what) { context_.broken.push_back(what); }
-  [[nodiscard]] bool executed(std::int32_t op) const { return op < next_; }
+  [[nodiscard]] bool executed(OpId op) const { return op < next_; }
 
-  void execute(std::int32_t id) {
+  void execute(OpId id) {
     if (id != next_) {
       fail(text("execute of ", named(graph_, id), " where that of op ", next_, " is due"));
       return;
     }
-    if (context_.chip.hbm && has_hbm_data(graph_, graph_.ops[index(id)]) &&
-        preloads_[index(id)] == 0) {
+    if (context_.chip.hbm && has_hbm_data(graph_, graph_.ops[id]) && preloads_[id] == 0) {
       fail(text("execute of ", named(graph_, id), " before its preload"));
     }
     ++next_;
   }
 
-  void preload(std::int32_t id) {
+  void preload(OpId id) {
     const std::string who = text("preload of ", named(graph_, id));
-    const ir::Op& op = graph_.ops[index(id)];
+    const ir::Op& op = graph_.ops[id];
     if (!context_.chip.hbm) {
       fail(text(who, " on a chip without HBM"));
     }
@@ -69,7 +69,7 @@ class OrderChecker {
     if (executed(id)) {
       fail(text(who, " after its execute"));
     }
-    if (++preloads_[index(id)] > 1) {
+    if (++preloads_[id] > 1) {
       fail(text(who, " for the second time"));
     }
     for (const ir::Operand& operand : op.operands) {
@@ -82,21 +82,21 @@ class OrderChecker {
   /// What the preload reads is in HBM by now, and known.
   void source(const std::string& who, const ir::Operand& operand) {
     if (operand.indirect) {
-      const std::int32_t made_by = lives_.producer[index(operand.indirect->index)];
-      if (made_by >= 0 && !executed(made_by)) {
+      const OpId made_by = lives_.producer[operand.indirect->index];
+      if (made_by != OpId::none && !executed(made_by)) {
         fail(text(who, " before execute of ", named(graph_, made_by), " makes its index ",
                   named_tensor(graph_, operand.indirect->index)));
       }
     }
-    const bool made_here = operand.spilled || lives_.producer[index(operand.tensor)] >= 0;
-    if (made_here && stores_[index(operand.tensor)] == 0) {
+    const bool made_here = operand.spilled || lives_.producer[operand.tensor] != OpId::none;
+    if (made_here && stores_[operand.tensor] == 0) {
       fail(text(who, " before the store of ", named_tensor(graph_, operand.tensor)));
     }
   }
 
-  void store(std::int32_t tensor) {
+  void store(TensorId tensor) {
     const std::string who = text("store of ", named_tensor(graph_, tensor));
-    const std::optional<std::int32_t> made_by = store_op_[index(tensor)];
+    const std::optional<OpId> made_by = store_op_[tensor];
     if (!made_by) {
       fail(text(who, ", which the graph does not store"));
       return;
@@ -104,7 +104,7 @@ class OrderChecker {
     if (!executed(*made_by)) {
       fail(text(who, " before execute of ", named(graph_, *made_by), " makes it"));
     }
-    if (++stores_[index(tensor)] > 1) {
+    if (++stores_[tensor] > 1) {
       fail(text(who, " for the second time"));
     }
   }
@@ -112,10 +112,10 @@ class OrderChecker {
   CheckContext& context_;
   const ir::Graph& graph_;
   Lifetimes lives_;
-  std::int32_t next_ = 0;  // the op whose execute is due
-  std::vector<std::int32_t> preloads_;
-  std::vector<std::optional<std::int32_t>> store_op_;  // by tensor
-  std::vector<std::int32_t> stores_;
+  OpId next_{0};  // the op whose execute is due
+  Table<OpId, std::int32_t> preloads_;
+  Table<TensorId, std::optional<OpId>> store_op_;  // by tensor
+  Table<TensorId, std::int32_t> stores_;
 };
 
 }  // namespace

@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "elk/base/errors.hpp"
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/partition/layout/layout.hpp"
 #include "elk/program/code/positions.hpp"
 #include "elk/program/code/spaces.hpp"
@@ -15,7 +17,7 @@ namespace {
 
 /// A tensor kept on chip for the whole program, as one reader needs it.
 struct Resident {
-  std::int32_t op;
+  OpId op;
   Bytes bytes;
   bool rotates;
   partition::Layout layout;
@@ -24,7 +26,7 @@ struct Resident {
 /// Collects the buffers op by op. What an op leaves is known before its readers come.
 class Collector {
  public:
-  Collector(const ir::Graph& graph, const chip::Chip& chip, const std::vector<OpPlan>& ops,
+  Collector(const ir::Graph& graph, const chip::Chip& chip, const Table<OpId, OpPlan>& ops,
             const std::vector<Instruction>& code)
       : graph_(graph),
         chip_(chip),
@@ -37,16 +39,14 @@ class Collector {
   }
 
   [[nodiscard]] std::vector<Buffer> collect() {
-    for (std::size_t i = 0; i < graph_.ops.size(); ++i) {
-      collect_op(static_cast<std::int32_t>(i));
+    for (const OpId i : graph_.ops.ids()) {
+      collect_op(i);
     }
     return std::move(out_);
   }
 
  private:
-  static std::size_t index(std::int32_t id) { return static_cast<std::size_t>(id); }
-
-  void append(std::int32_t op, std::int32_t tensor, Role role, Bytes bytes,
+  void append(OpId op, TensorId tensor, Role role, Bytes bytes,
               std::pair<std::int32_t, std::int32_t> life) {
     if (bytes > Bytes{0}) {
       out_.push_back({.op = op,
@@ -59,20 +59,19 @@ class Collector {
     }
   }
 
-  void collect_op(std::int32_t id) {
-    const ir::Op& op = graph_.ops[index(id)];
-    const std::int32_t now = required(at_.execute[index(id)], "execute", op);
+  void collect_op(OpId id) {
+    const ir::Op& op = graph_.ops[id];
+    const std::int32_t now = required(at_.execute[id], "execute", op);
     rest_inputs(id, op);
     for (const ExecuteSpace& piece : spaces_.preload(id)) {
-      const std::int32_t issued = required(at_.preload[index(id)], "preload", op);
-      append(id, op.operands[index(piece.operand)].tensor, Role::Preload, piece.bytes,
-             {issued, now});
+      const std::int32_t issued = required(at_.preload[id], "preload", op);
+      append(id, op.operands[piece.operand].tensor, Role::Preload, piece.bytes, {issued, now});
     }
     if (!chip_.hbm) {
       keep_resident(id, op);
     }
     for (const ExecuteSpace& piece : spaces_.execute(id)) {
-      append(id, op.operands[index(piece.operand)].tensor, Role::Execute, piece.bytes, {now, now});
+      append(id, op.operands[piece.operand].tensor, Role::Execute, piece.bytes, {now, now});
     }
     for (const ir::Operand& operand : op.operands) {
       if (operand.access == ir::Access::Write) {
@@ -89,12 +88,12 @@ class Collector {
   }
 
   /// Inputs that the op is the first to read. A spilled one is read from HBM.
-  void rest_inputs(std::int32_t id, const ir::Op& op) {
-    for (std::size_t k = 0; k < op.operands.size(); ++k) {
-      const std::size_t t = index(op.operands[k].tensor);
-      const auto names_it = [&](const ir::Operand& x) { return index(x.tensor) == t; };
-      const auto before = op.operands.begin() + static_cast<std::ptrdiff_t>(k);
-      if (spaces_.lives().first_reader[t] == id && spaces_.lives().producer[t] < 0 &&
+  void rest_inputs(OpId id, const ir::Op& op) {
+    for (const OperandId k : op.operands.ids()) {
+      const TensorId t = op.operands[k].tensor;
+      const auto names_it = [&](const ir::Operand& x) { return x.tensor == t; };
+      const auto before = op.operands.begin() + static_cast<std::ptrdiff_t>(k.value);
+      if (spaces_.lives().first_reader[t] == id && spaces_.lives().producer[t] == OpId::none &&
           graph_.tensors[t].home == ir::Home::Input &&
           std::none_of(op.operands.begin(), before, names_it)) {
         rest(id, op.operands[k].tensor);
@@ -103,28 +102,28 @@ class Collector {
   }
 
   /// A tensor at rest, from the execute of `id` on.
-  void rest(std::int32_t id, std::int32_t tensor) {
-    const std::int32_t from = at_.execute[index(id)];
-    const std::int32_t last_reader = spaces_.lives().last_reader[index(tensor)];
+  void rest(OpId id, TensorId tensor) {
+    const std::int32_t from = at_.execute[id];
+    const OpId last_reader = spaces_.lives().last_reader[tensor];
     const std::int32_t used =
-        last_reader >= 0 ? std::max(from, at_.execute[index(last_reader)]) : from;
-    const std::int32_t stored = at_.stored[index(tensor)];
+        last_reader != OpId::none ? std::max(from, at_.execute[last_reader]) : from;
+    const std::int32_t stored = at_.stored[tensor];
     append(id, tensor, stored > used ? Role::Store : Role::Activation, spaces_.rest(tensor),
            {from, std::max(used, stored)});
   }
 
   /// Pieces of HBM operands on a chip without HBM; readers that need the same piece share it.
-  void keep_resident(std::int32_t id, const ir::Op& op) {
-    for (std::size_t k = 0; k < op.operands.size(); ++k) {
+  void keep_resident(OpId id, const ir::Op& op) {
+    for (const OperandId k : op.operands.ids()) {
       if (!partition::from_hbm(graph_, op.operands[k]) || partition::first_like(op, k) != k) {
         continue;
       }
-      const partition::ExecutePlan& plan = ops_[index(id)].execute;
+      const partition::ExecutePlan& plan = ops_[id].execute;
       Resident piece{.op = id,
                      .bytes = spaces_.sizes(id).operand[k],
                      .rotates = rotates(plan, k),
                      .layout = partition::layout(graph_, op, k, plan, chip_)};
-      std::vector<Resident>& kept = residents_[index(op.operands[k].tensor)];
+      std::vector<Resident>& kept = residents_[op.operands[k].tensor];
       const bool shared = std::any_of(kept.begin(), kept.end(), [&](const Resident& other) {
         return other.op != id && !piece.rotates && !other.rotates && other.bytes >= piece.bytes &&
                partition::same(other.layout, piece.layout);
@@ -138,18 +137,18 @@ class Collector {
 
   const ir::Graph& graph_;
   const chip::Chip& chip_;
-  const std::vector<OpPlan>& ops_;
+  const Table<OpId, OpPlan>& ops_;
   Spaces spaces_;
   Positions at_;
   std::int32_t last_;
-  std::vector<std::vector<Resident>> residents_;  // by tensor
+  Table<TensorId, std::vector<Resident>> residents_;  // by tensor
   std::vector<Buffer> out_;
 };
 
 }  // namespace
 
 std::vector<Buffer> buffers(const ir::Graph& graph, const chip::Chip& chip,
-                            const std::vector<OpPlan>& ops, const std::vector<Instruction>& code) {
+                            const Table<OpId, OpPlan>& ops, const std::vector<Instruction>& code) {
   if (ops.size() != graph.ops.size()) {
     throw InternalError(
         text("buffers: ", ops.size(), " plans for ", graph.ops.size(), " ops of the graph"));

@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <vector>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/base/units.hpp"
 #include "elk/chip/chip.hpp"
 #include "elk/ir/graph.hpp"
@@ -16,7 +18,7 @@ namespace elk::program {
 /// waits for the first preload issued after the store, or through the program's end. Its buffer
 /// has the role Store where that is later than its last use, and Activation elsewhere.
 [[nodiscard]] std::vector<Buffer> buffers(const ir::Graph& graph, const chip::Chip& chip,
-                                          const std::vector<OpPlan>& ops,
+                                          const Table<OpId, OpPlan>& ops,
                                           const std::vector<Instruction>& code);
 
 /// Bytes in use at every instruction.

@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/base/units.hpp"
 #include "elk/partition/plan.hpp"
 
@@ -15,6 +17,11 @@ struct Instruction {
   Opcode opcode;
   std::int32_t subject;
 
+  /// The op of a Preload or an Execute.
+  [[nodiscard]] OpId op() const { return OpId{subject}; }
+  /// The tensor of a Store.
+  [[nodiscard]] TensorId tensor() const { return TensorId{subject}; }
+
   friend bool operator==(const Instruction&, const Instruction&) = default;
 };
 
@@ -24,13 +31,13 @@ void follow(const Instruction& instruction, const Preload& preload, const Store&
             const Execute& execute) {
   switch (instruction.opcode) {
     case Opcode::Preload:
-      preload(instruction.subject);
+      preload(instruction.op());
       break;
     case Opcode::Store:
-      store(instruction.subject);
+      store(instruction.tensor());
       break;
     case Opcode::Execute:
-      execute(instruction.subject);
+      execute(instruction.op());
       break;
   }
 }
@@ -38,9 +45,9 @@ void follow(const Instruction& instruction, const Preload& preload, const Store&
 /// How one op runs: its cut, and how much of each HBM operand a core receives at preload.
 struct OpPlan {
   partition::ExecutePlan execute;
-  std::vector<std::int64_t> divisor;  // per operand; 0: not from HBM
-  bool tree = false;                  // a row op adds up in a tree, not directly
-  bool ring = false;                  // a collective's chips exchange in a ring, not all at once
+  Table<OperandId, std::int64_t> divisor;  // per operand; 0: not from HBM
+  bool tree = false;                       // a row op adds up in a tree, not directly
+  bool ring = false;  // a collective's chips exchange in a ring, not all at once
 
   friend bool operator==(const OpPlan&, const OpPlan&) = default;
 };
@@ -49,8 +56,8 @@ enum class Role : std::uint8_t { Preload, Execute, Activation, Store, Resident }
 
 /// Bytes on every core, alive for the instructions [from, to], both inclusive (design 7, 11).
 struct Buffer {
-  std::int32_t op;
-  std::int32_t tensor;
+  OpId op;
+  TensorId tensor;
   Role role;
   Bytes offset;
   Bytes bytes;
@@ -61,7 +68,7 @@ struct Buffer {
 };
 
 struct Program {
-  std::vector<OpPlan> ops;
+  Table<OpId, OpPlan> ops;
   std::vector<Instruction> code;
   std::vector<Buffer> buffers;
 };

@@ -3,30 +3,31 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/partition/plan.hpp"
 
 namespace elk::program {
 
 Lifetimes lifetimes(const ir::Graph& graph) {
   const std::size_t tensors = graph.tensors.size();
-  Lifetimes lives{.producer = std::vector<std::int32_t>(tensors, -1),
-                  .first_reader = std::vector<std::int32_t>(tensors, -1),
-                  .last_reader = std::vector<std::int32_t>(tensors, -1),
-                  .stored = std::vector<std::int8_t>(tensors, 0)};
-  for (std::size_t i = 0; i < graph.ops.size(); ++i) {
-    const auto id = static_cast<std::int32_t>(i);
+  Lifetimes lives{.producer = Table<TensorId, OpId>(tensors, OpId::none),
+                  .first_reader = Table<TensorId, OpId>(tensors, OpId::none),
+                  .last_reader = Table<TensorId, OpId>(tensors, OpId::none),
+                  .stored = Table<TensorId, std::int8_t>(tensors, 0)};
+  for (const OpId i : graph.ops.ids()) {
     for (const ir::Operand& operand : graph.ops[i].operands) {
-      const auto t = static_cast<std::size_t>(operand.tensor);
+      const auto t = operand.tensor;
       if (operand.access == ir::Access::Write) {
-        lives.producer[t] = id;
+        lives.producer[t] = i;
       } else if (!operand.spilled) {
-        lives.first_reader[t] = lives.first_reader[t] < 0 ? id : lives.first_reader[t];
-        lives.last_reader[t] = id;
+        lives.first_reader[t] = lives.first_reader[t] == OpId::none ? i : lives.first_reader[t];
+        lives.last_reader[t] = i;
       }
     }
   }
   for (const ir::Store& store : graph.stores) {
-    lives.stored[static_cast<std::size_t>(store.tensor)] = 1;
+    lives.stored[store.tensor] = 1;
   }
   return lives;
 }

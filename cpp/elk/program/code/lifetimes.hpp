@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/ir/graph.hpp"
 
 namespace elk::program {
@@ -11,10 +13,10 @@ namespace elk::program {
 /// Graph::ops; -1 where there is none. A spilled operand reads HBM and not the tensor at rest, so
 /// it is no reader here.
 struct Lifetimes {
-  std::vector<std::int32_t> producer;  // of each tensor
-  std::vector<std::int32_t> first_reader;
-  std::vector<std::int32_t> last_reader;
-  std::vector<std::int8_t> stored;  // whether a Store names the tensor
+  Table<TensorId, OpId> producer;  // of each tensor
+  Table<TensorId, OpId> first_reader;
+  Table<TensorId, OpId> last_reader;
+  Table<TensorId, std::int8_t> stored;  // whether a Store names the tensor
 };
 [[nodiscard]] Lifetimes lifetimes(const ir::Graph& graph);
 

@@ -2,28 +2,30 @@
 
 #include <cstddef>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
+
 namespace elk::program {
 
 Positions positions(const ir::Graph& graph, const std::vector<Instruction>& code) {
-  Positions at{.execute = std::vector<std::int32_t>(graph.ops.size(), -1),
-               .preload = std::vector<std::int32_t>(graph.ops.size(), -1),
-               .store = std::vector<std::int32_t>(graph.tensors.size(), -1),
-               .stored = std::vector<std::int32_t>(graph.tensors.size(), -1)};
+  Positions at{.execute = Table<OpId, std::int32_t>(graph.ops.size(), -1),
+               .preload = Table<OpId, std::int32_t>(graph.ops.size(), -1),
+               .store = Table<TensorId, std::int32_t>(graph.tensors.size(), -1),
+               .stored = Table<TensorId, std::int32_t>(graph.tensors.size(), -1)};
   std::int32_t over = static_cast<std::int32_t>(code.size()) - 1;
   for (std::int32_t i = over; i >= 0; --i) {
     const Instruction& instruction = code[static_cast<std::size_t>(i)];
-    const auto subject = static_cast<std::size_t>(instruction.subject);
     switch (instruction.opcode) {
       case Opcode::Preload:
-        at.preload[subject] = i;
-        over = at.execute[subject] >= 0 ? at.execute[subject] : over;
+        at.preload[instruction.op()] = i;
+        over = at.execute[instruction.op()] >= 0 ? at.execute[instruction.op()] : over;
         break;
       case Opcode::Execute:
-        at.execute[subject] = i;
+        at.execute[instruction.op()] = i;
         break;
       case Opcode::Store:
-        at.store[subject] = i;
-        at.stored[subject] = over;
+        at.store[instruction.tensor()] = i;
+        at.stored[instruction.tensor()] = over;
         break;
     }
   }

@@ -5,21 +5,22 @@
 
 #include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
+#include "elk/base/table.hpp"
 #include "elk/program/code/spaces.hpp"
 
 namespace elk::program {
 namespace {
 
-void append(std::vector<ExecuteSpace>& out, std::size_t operand, Bytes bytes) {
+void append(std::vector<ExecuteSpace>& out, OperandId operand, Bytes bytes) {
   if (bytes > Bytes{0}) {
-    out.push_back({.operand = static_cast<std::int32_t>(operand), .bytes = bytes});
+    out.push_back({.operand = operand, .bytes = bytes});
   }
 }
 
 /// Whether an earlier operand works on the same tensor where it rests: a second expression of it
 /// needs room of its own.
-bool taken(const ir::Op& op, const std::vector<std::int8_t>& in_place, std::size_t k) {
-  for (std::size_t i = 0; i < k; ++i) {
+bool taken(const ir::Op& op, const Table<OperandId, std::int8_t>& in_place, OperandId k) {
+  for (OperandId i{0}; i < k; ++i) {
     if (op.operands[i].tensor == op.operands[k].tensor && in_place[i] != 0) {
       return true;
     }
@@ -32,11 +33,11 @@ bool taken(const ir::Op& op, const std::vector<std::int8_t>& in_place, std::size
 Sizes sizes_of(const ir::Graph& graph, const ir::Op& op, const partition::ExecutePlan& plan,
                const chip::Chip& chip) {
   Sizes out{.operand = partition::footprint(graph, op, plan, chip).operand, .rest = {}};
-  for (std::size_t k = 0; k < op.operands.size(); ++k) {
+  for (const OperandId k : op.operands.ids()) {
     const ir::Operand& operand = op.operands[k];
     Bytes rest{0};
     if (operand.access == ir::Access::Write) {
-      const ir::DType dtype = graph.tensors[subscript(operand.tensor)].dtype;
+      const ir::DType dtype = graph.tensors[operand.tensor].dtype;
       const partition::Scatter parts = partition::scatter(graph, op, k, plan, chip);
       rest = partition::aligned(partition::element_bytes(parts.piece, ir::bits(dtype)));
     }
@@ -46,10 +47,10 @@ Sizes sizes_of(const ir::Graph& graph, const ir::Op& op, const partition::Execut
 }
 
 std::vector<ExecuteSpace> execute_space(const PlacedOp& placed, const Sizes& sizes,
-                                        const std::vector<std::int8_t>& in_place) {
+                                        const Table<OperandId, std::int8_t>& in_place) {
   const ir::Op& op = placed.op;
   std::vector<ExecuteSpace> out;
-  for (std::size_t k = 0; k < op.operands.size(); ++k) {
+  for (const OperandId k : op.operands.ids()) {
     if (partition::first_like(op, k) != k) {
       continue;
     }
@@ -67,7 +68,7 @@ std::vector<ExecuteSpace> execute_space(const PlacedOp& placed, const Sizes& siz
 
 std::vector<ExecuteSpace> preload_space(const PlacedOp& placed, const Sizes& sizes) {
   std::vector<ExecuteSpace> out;
-  for (std::size_t k = 0; k < placed.op.operands.size() && placed.chip.hbm; ++k) {
+  for (OperandId k{0}; k.index() < placed.op.operands.size() && placed.chip.hbm; ++k) {
     if (partition::from_hbm(placed.graph, placed.op.operands[k]) &&
         partition::first_like(placed.op, k) == k) {
       append(out, k, partition::preload_piece(sizes.operand[k], placed.plan.divisor[k]));
@@ -76,16 +77,16 @@ std::vector<ExecuteSpace> preload_space(const PlacedOp& placed, const Sizes& siz
   return out;
 }
 
-bool rotates(const partition::ExecutePlan& plan, std::size_t k) {
-  if (k >= plan.temporal.size()) {
+bool rotates(const partition::ExecutePlan& plan, OperandId k) {
+  if (k.index() >= plan.temporal.size()) {
     return false;
   }
-  const std::vector<std::int64_t>& factors = plan.temporal[k];
+  const Table<DimId, std::int64_t>& factors = plan.temporal[k];
   return std::any_of(factors.begin(), factors.end(), [](std::int64_t f) { return f > 1; });
 }
 
 /// The operand by which `op` makes `tensor`.
-std::size_t result_operand(const ir::Op& op, std::int32_t tensor) {
+std::size_t result_operand(const ir::Op& op, TensorId tensor) {
   const auto made = std::find_if(op.operands.begin(), op.operands.end(), [&](const ir::Operand& x) {
     return x.tensor == tensor && x.access == ir::Access::Write;
   });
@@ -94,10 +95,10 @@ std::size_t result_operand(const ir::Op& op, std::int32_t tensor) {
 
 std::vector<ExecuteSpace> execute_space(const ir::Graph& graph, const ir::Op& op,
                                         const OpPlan& plan,
-                                        const std::vector<const partition::Layout*>& have,
+                                        const Table<OperandId, const partition::Layout*>& have,
                                         const chip::Chip& chip) {
-  std::vector<std::int8_t> in_place(op.operands.size(), 0);
-  for (std::size_t k = 0; k < op.operands.size(); ++k) {
+  Table<OperandId, std::int8_t> in_place(op.operands.size(), 0);
+  for (const OperandId k : op.operands.ids()) {
     if (have[k] != nullptr && !have[k]->spread && !rotates(plan.execute, k)) {
       const bool ready =
           partition::same(*have[k], partition::layout(graph, op, k, plan.execute, chip));
@@ -109,7 +110,7 @@ std::vector<ExecuteSpace> execute_space(const ir::Graph& graph, const ir::Op& op
 
 std::vector<ExecuteSpace> execute_space(const ir::Graph& graph, const ir::Op& op,
                                         const OpPlan& plan,
-                                        const std::vector<std::int8_t>& in_place,
+                                        const Table<OperandId, std::int8_t>& in_place,
                                         const chip::Chip& chip) {
   return execute_space({graph, op, plan, chip}, sizes_of(graph, op, plan.execute, chip), in_place);
 }
@@ -123,16 +124,16 @@ Bytes input_space(const ir::Tensor& tensor, const chip::Chip& chip) {
   return {round_up(ceil_div(ir::bytes(tensor).value, chip::total_cores(chip)), 8)};
 }
 
-std::optional<partition::Layout> rest_layout(const ir::Graph& graph, std::int32_t tensor,
-                                             const std::vector<OpPlan>& ops, const Lifetimes& lives,
+std::optional<partition::Layout> rest_layout(const ir::Graph& graph, TensorId tensor,
+                                             const Table<OpId, OpPlan>& ops, const Lifetimes& lives,
                                              const chip::Chip& chip) {
-  const std::int32_t producer = lives.producer[subscript(tensor)];
-  if (producer >= 0) {
-    const ir::Op& maker = graph.ops[subscript(producer)];
-    return partition::layout(graph, maker, result_operand(maker, tensor),
-                             ops[subscript(producer)].execute, chip);
+  const OpId producer = lives.producer[tensor];
+  if (producer != OpId::none) {
+    const ir::Op& maker = graph.ops[producer];
+    return partition::layout(graph, maker, id_at<OperandId>(result_operand(maker, tensor)),
+                             ops[producer].execute, chip);
   }
-  const ir::Tensor& about = graph.tensors[subscript(tensor)];
+  const ir::Tensor& about = graph.tensors[tensor];
   if (about.home != ir::Home::Input) {
     return std::nullopt;
   }
@@ -143,7 +144,7 @@ std::optional<partition::Layout> rest_layout(const ir::Graph& graph, std::int32_
                            .order = {},
                            .grid_stride = {},
                            .cores = chip::total_cores(chip),
-                           .split_dim = -1,
+                           .split_dim = DimId::none,
                            .split = 1,
                            .split_axes = {},
                            .circled = {},

@@ -4,6 +4,8 @@
 #include <optional>
 #include <vector>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/base/units.hpp"
 #include "elk/chip/chip.hpp"
 #include "elk/ir/graph.hpp"
@@ -15,7 +17,7 @@ namespace elk::program {
 
 /// Bytes that one operand of an op takes on every core.
 struct ExecuteSpace {
-  std::int32_t operand;
+  OperandId operand;
   Bytes bytes;
 
   friend bool operator==(const ExecuteSpace&, const ExecuteSpace&) = default;
@@ -26,12 +28,12 @@ struct ExecuteSpace {
 /// that several operands share is counted once, at the first of them.
 [[nodiscard]] std::vector<ExecuteSpace> execute_space(
     const ir::Graph& graph, const ir::Op& op, const OpPlan& plan,
-    const std::vector<const partition::Layout*>& have, const chip::Chip& chip);
+    const Table<OperandId, const partition::Layout*>& have, const chip::Chip& chip);
 
 /// The same where it is known of each operand whether the op works on it as it rests: 1, else 0.
 [[nodiscard]] std::vector<ExecuteSpace> execute_space(const ir::Graph& graph, const ir::Op& op,
                                                       const OpPlan& plan,
-                                                      const std::vector<std::int8_t>& in_place,
+                                                      const Table<OperandId, std::int8_t>& in_place,
                                                       const chip::Chip& chip);
 
 /// The bytes a core receives at preload, by operand; empty for an op without HBM data.
@@ -39,9 +41,8 @@ struct ExecuteSpace {
                                                       const OpPlan& plan, const chip::Chip& chip);
 
 /// The layout in which a tensor rests on chip; empty for what lives in HBM only.
-[[nodiscard]] std::optional<partition::Layout> rest_layout(const ir::Graph& graph,
-                                                           std::int32_t tensor,
-                                                           const std::vector<OpPlan>& ops,
+[[nodiscard]] std::optional<partition::Layout> rest_layout(const ir::Graph& graph, TensorId tensor,
+                                                           const Table<OpId, OpPlan>& ops,
                                                            const Lifetimes& lives,
                                                            const chip::Chip& chip);
 

@@ -8,14 +8,16 @@
 #include <span>
 #include <vector>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/program/code/space.hpp"
 
 namespace elk::program {
 
 /// What an op holds under its cut, divisors aside.
 struct Sizes {
-  std::vector<Bytes> operand;  // of each operand, as in partition::Footprint
-  std::vector<Bytes> rest;     // of each operand that is a result
+  Table<OperandId, Bytes> operand;  // of each operand, as in partition::Footprint
+  Table<OperandId, Bytes> rest;     // of each operand that is a result
 };
 
 [[nodiscard]] Sizes sizes_of(const ir::Graph& graph, const ir::Op& op,
@@ -30,48 +32,48 @@ struct PlacedOp {
 };
 
 /// Buffers that live for the op's execute only, where operand `k` lies ready if `in_place[k]`.
-[[nodiscard]] std::vector<ExecuteSpace> execute_space(const PlacedOp& placed, const Sizes& sizes,
-                                                      const std::vector<std::int8_t>& in_place);
+[[nodiscard]] std::vector<ExecuteSpace> execute_space(
+    const PlacedOp& placed, const Sizes& sizes, const Table<OperandId, std::int8_t>& in_place);
 [[nodiscard]] std::vector<ExecuteSpace> preload_space(const PlacedOp& placed, const Sizes& sizes);
 
 /// The operand by which `op` makes `tensor`.
-[[nodiscard]] std::size_t result_operand(const ir::Op& op, std::int32_t tensor);
+[[nodiscard]] std::size_t result_operand(const ir::Op& op, TensorId tensor);
 
 /// Whether operand `k` is split over the cores that share it, so that its pieces rotate.
-[[nodiscard]] bool rotates(const partition::ExecutePlan& plan, std::size_t k);
+[[nodiscard]] bool rotates(const partition::ExecutePlan& plan, OperandId k);
 
 /// Bytes of a graph input on every core, spread evenly over all of them, in eights.
 [[nodiscard]] Bytes input_space(const ir::Tensor& tensor, const chip::Chip& chip);
 
 /// For each op the number of the first with the same structure and cut.
-[[nodiscard]] std::vector<std::int32_t> plan_classes(const ir::Graph& graph,
-                                                     const std::vector<OpPlan>& ops);
+[[nodiscard]] Table<OpId, std::int32_t> plan_classes(const ir::Graph& graph,
+                                                     const Table<OpId, OpPlan>& ops);
 
 /// The same of every op of several programs, whose ops are numbered one program after another.
-[[nodiscard]] std::vector<std::vector<std::int32_t>> plan_classes(
+[[nodiscard]] std::vector<Table<OpId, std::int32_t>> plan_classes(
     const ir::Graph& graph, std::span<const Program* const> programs);
 
 /// The spaces of a whole program. Equal ops under equal plans are worked out once.
 class Spaces {
  public:
-  Spaces(const ir::Graph& graph, const chip::Chip& chip, const std::vector<OpPlan>& ops);
+  Spaces(const ir::Graph& graph, const chip::Chip& chip, const Table<OpId, OpPlan>& ops);
 
   [[nodiscard]] const Lifetimes& lives() const { return lives_; }
-  [[nodiscard]] const Sizes& sizes(std::int32_t op);
+  [[nodiscard]] const Sizes& sizes(OpId op);
   /// Whether operand `k` lies, in place, where the op needs it.
-  [[nodiscard]] bool in_place(std::int32_t op, std::size_t k);
-  [[nodiscard]] std::vector<ExecuteSpace> execute(std::int32_t op);
-  [[nodiscard]] std::vector<ExecuteSpace> preload(std::int32_t op);
+  [[nodiscard]] bool in_place(OpId op, OperandId k);
+  [[nodiscard]] std::vector<ExecuteSpace> execute(OpId op);
+  [[nodiscard]] std::vector<ExecuteSpace> preload(OpId op);
   /// Bytes of a tensor at rest on every core: what its producer leaves, or an even spread of an
   /// input; none for what lives in HBM.
-  [[nodiscard]] Bytes rest(std::int32_t tensor);
+  [[nodiscard]] Bytes rest(TensorId tensor);
 
  private:
   const ir::Graph& graph_;
   const chip::Chip& chip_;
-  const std::vector<OpPlan>& ops_;
+  const Table<OpId, OpPlan>& ops_;
   Lifetimes lives_;
-  std::vector<std::int32_t> class_of_;       // of each op, the first like it
+  Table<OpId, std::int32_t> class_of_;       // of each op, the first like it
   std::vector<std::optional<Sizes>> sizes_;  // of the first ops of classes
   /// By the classes of producer and reader, and the operands that are the tensor.
   std::map<std::array<std::int32_t, 4>, bool> in_place_;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 
+#include "elk/base/ids.hpp"
 #include "elk/partition/collective.hpp"
 #include "elk/program/expand/groups.hpp"
 
@@ -13,7 +14,7 @@ namespace {
 /// The cores that work, by id.
 Cores workers(const PlacedOp& placed) {
   Cores all;
-  const auto together = [](std::int32_t) { return false; };
+  const auto together = [](AxisId) { return false; };
   for (const Sharers& group : sharers(placed.op, placed.plan.execute, placed.chip, together)) {
     all.insert(all.end(), group.cores.begin(), group.cores.end());
   }
@@ -29,9 +30,9 @@ std::int64_t cores_of_port(const PlacedOp& placed, const Cores& all) {
 void add_neighbours(const PlacedOp& placed, std::int64_t bytes, bool to_port, Exchange& exchange) {
   const Cores all = workers(placed);
   const auto step = static_cast<std::size_t>(cores_of_port(placed, all));
-  const auto add = [&](std::int32_t from, Cores to) {
+  const auto add = [&](CoreId from, Cores to) {
     exchange.transfers.push_back({.pattern = Pattern::Fetch,
-                                  .operand = to_port ? 0 : 1,
+                                  .operand = OperandId{to_port ? 0 : 1},
                                   .from = static_cast<std::int32_t>(exchange.groups.size()),
                                   .to = static_cast<std::int32_t>(exchange.groups.size()) + 1,
                                   .unit = 1,

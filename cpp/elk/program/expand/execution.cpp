@@ -8,6 +8,7 @@
 
 #include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
+#include "elk/base/table.hpp"
 #include "elk/partition/extent.hpp"
 #include "elk/partition/needs.hpp"
 #include "elk/program/expand/gather.hpp"
@@ -18,17 +19,17 @@ namespace {
 /// Cores by the shape of their calls; those with nothing to compute are left out.
 std::vector<Tiles> tiles_of(const PlacedOp& placed) {
   const partition::ExecutePlan& plan = placed.plan.execute;
-  const auto cut = [&](std::int32_t axis) {
-    const std::size_t a = subscript(axis);
+  const auto cut = [&](AxisId axis) {
+    const AxisId a = axis;
     return plan.factors[a] > 1;
   };
-  std::map<std::vector<std::int64_t>, Cores> found;
+  std::map<Table<AxisId, std::int64_t>, Cores> found;
   for (const Sharers& group : sharers(placed.op, plan, placed.chip, cut)) {
-    std::vector<std::int64_t> size = tile_at(placed.op, plan, group.digit);
+    Table<AxisId, std::int64_t> size = tile_at(placed.op, plan, group.digit);
     if (std::find(size.begin(), size.end(), 0) != size.end()) {
       continue;
     }
-    for (std::size_t axis = 0; axis < size.size(); ++axis) {
+    for (const AxisId axis : size.ids()) {
       size[axis] = plan.pace[axis] > 0 ? std::min(size[axis], plan.pace[axis]) : size[axis];
     }
     Cores& cores = found[std::move(size)];
@@ -44,13 +45,13 @@ std::vector<Tiles> tiles_of(const PlacedOp& placed) {
 
 }  // namespace
 
-Bytes held_bytes(const PlacedOp& placed, std::size_t k, std::vector<std::int64_t> tile) {
+Bytes held_bytes(const PlacedOp& placed, OperandId k, Table<AxisId, std::int64_t> tile) {
   const ir::Operand& operand = placed.op.operands[k];
-  const ir::Tensor& tensor = placed.graph.tensors[subscript(operand.tensor)];
-  const std::vector<std::int64_t>& temporal = placed.plan.execute.temporal[k];
-  for (std::size_t dim = 0; dim < temporal.size(); ++dim) {
+  const ir::Tensor& tensor = placed.graph.tensors[operand.tensor];
+  const Table<DimId, std::int64_t>& temporal = placed.plan.execute.temporal[k];
+  for (const DimId dim : temporal.ids()) {
     if (temporal[dim] > 1) {
-      std::int64_t& axis = tile[subscript(operand.dims[dim].axes[0])];
+      std::int64_t& axis = tile[operand.dims[dim].axes[0]];
       axis = ceil_div(axis, temporal[dim]);
     }
   }
@@ -62,10 +63,10 @@ Bytes held_bytes(const PlacedOp& placed, std::size_t k, std::vector<std::int64_t
       ir::bits(tensor.dtype)));
 }
 
-void add_distribution(const PlacedOp& placed, std::size_t k, Exchange& exchange) {
+void add_distribution(const PlacedOp& placed, OperandId k, Exchange& exchange) {
   const partition::ExecutePlan& plan = placed.plan.execute;
   const auto divisor = static_cast<std::size_t>(placed.plan.divisor[k]);
-  const std::vector<std::int64_t>& temporal = plan.temporal[k];
+  const Table<DimId, std::int64_t>& temporal = plan.temporal[k];
   const auto ring = static_cast<std::size_t>(
       std::accumulate(temporal.begin(), temporal.end(), std::int64_t{1}, std::multiplies<>()));
   for (const Sharers& group : sharers_in_rings(placed.op, k, plan, placed.chip)) {
@@ -75,7 +76,7 @@ void add_distribution(const PlacedOp& placed, std::size_t k, Exchange& exchange)
     for (std::size_t first = 0; first + peers <= group.cores.size(); first += peers) {
       for (std::size_t start = 0; start < ring; ++start) {
         exchange.transfers.push_back({.pattern = Pattern::Share,
-                                      .operand = static_cast<std::int32_t>(k),
+                                      .operand = k,
                                       .from = -1,
                                       .to = static_cast<std::int32_t>(exchange.groups.size()),
                                       .unit = 1,
@@ -92,7 +93,8 @@ void add_distribution(const PlacedOp& placed, std::size_t k, Exchange& exchange)
   }
 }
 
-Execution expand(const PlacedOp& placed, std::span<const partition::Layout* const> have) {
+Execution expand(const PlacedOp& placed,
+                 TableView<OperandId, const partition::Layout* const> have) {
   Execution out{.gather = gather(placed, have),
                 .distribute = {},
                 .tiles = tiles_of(placed),
@@ -101,7 +103,7 @@ Execution expand(const PlacedOp& placed, std::span<const partition::Layout* cons
                 .reduce = reductions(placed),
                 .wide = partition::is_wide(placed.plan.execute, placed.chip),
                 .collective = {}};
-  for (std::size_t k = 0; k < placed.op.operands.size(); ++k) {
+  for (const OperandId k : placed.op.operands.ids()) {
     const ir::Operand& operand = placed.op.operands[k];
     if (operand.access == ir::Access::Read && partition::first_like(placed.op, k) == k &&
         partition::from_hbm(placed.graph, operand) && placed.chip.hbm &&

@@ -5,6 +5,8 @@
 #include <span>
 #include <vector>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/partition/layout/layout.hpp"
 #include "elk/program/code/spaces.hpp"
 #include "elk/program/expand/collective_moves.hpp"
@@ -14,14 +16,14 @@ namespace elk::program {
 
 /// Cores that run calls of one shape.
 struct Tiles {
-  std::vector<std::int64_t> size;  // of every axis, in one step
+  Table<AxisId, std::int64_t> size;  // of every axis, in one step
   Cores cores;
 };
 
 /// The rotation of one operand along one dimension: the same exchange after some of the steps.
 struct Rotation {
-  std::int32_t operand;
-  std::int32_t dim;
+  OperandId operand;
+  DimId dim;
   Exchange exchange;
   std::int64_t every;   // steps: after those whose number, from 1, it divides, but for the last
   std::int64_t bytes;   // that the busiest core passes on at a time
@@ -53,14 +55,14 @@ struct Execution {
 /// What the execute of an op does. `have[k]` is the layout in which operand k rests, null where it
 /// does not rest on chip.
 [[nodiscard]] Execution expand(const PlacedOp& placed,
-                               std::span<const partition::Layout* const> have);
+                               TableView<OperandId, const partition::Layout* const> have);
 
 /// Bytes that a core with these tiles holds of a read operand when the execute begins.
-[[nodiscard]] Bytes held_bytes(const PlacedOp& placed, std::size_t k,
-                               std::vector<std::int64_t> tile);
+[[nodiscard]] Bytes held_bytes(const PlacedOp& placed, OperandId k,
+                               Table<AxisId, std::int64_t> tile);
 
 /// Exchanges of the rest of preloaded pieces alone, as `Execution::distribute`.
-void add_distribution(const PlacedOp& placed, std::size_t k, Exchange& exchange);
+void add_distribution(const PlacedOp& placed, OperandId k, Exchange& exchange);
 
 /// The rotations of an op, none where every operand is whole.
 [[nodiscard]] std::vector<Rotation> rotations(const PlacedOp& placed);

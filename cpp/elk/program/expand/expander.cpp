@@ -7,6 +7,7 @@
 #include "elk/base/errors.hpp"
 #include "elk/base/ids.hpp"
 #include "elk/base/key_writer.hpp"
+#include "elk/base/table.hpp"
 #include "elk/ir/op_key.hpp"
 
 namespace elk::program {
@@ -28,15 +29,15 @@ void add_cut(const ir::Graph& graph, const ir::Op& op, const partition::ExecuteP
 
 }  // namespace
 
-Expander::Expander(const ir::Graph& graph, const chip::Chip& chip, const std::vector<OpPlan>& ops)
+Expander::Expander(const ir::Graph& graph, const chip::Chip& chip, const Table<OpId, OpPlan>& ops)
     : Expander(graph, chip, ops, plan_classes(graph, ops)) {}
 
-Expander::Expander(const ir::Graph& graph, const chip::Chip& chip, const std::vector<OpPlan>& ops,
-                   const std::vector<std::int32_t>& classes)
+Expander::Expander(const ir::Graph& graph, const chip::Chip& chip, const Table<OpId, OpPlan>& ops,
+                   const Table<OpId, std::int32_t>& classes)
     : graph_(graph), chip_(chip), ops_(ops), lives_(lifetimes(graph)) {
   std::map<Key, std::int32_t> executes;
   std::map<Key, std::int32_t> loads;
-  for (std::size_t i = 0; i < graph.ops.size(); ++i) {
+  for (const OpId i : graph.ops.ids()) {
     const ir::Op& op = graph.ops[i];
     Key key{classes[i], ops[i].tree ? 1 : 0, ops[i].ring ? 1 : 0};
     key.insert(key.end(), ops[i].divisor.begin(), ops[i].divisor.end());
@@ -45,7 +46,7 @@ Expander::Expander(const ir::Graph& graph, const chip::Chip& chip, const std::ve
     const std::int32_t execution = number(executes, key);
     execution_of_.push_back(execution);
     if (execution == executions()) {
-      first_of_.push_back(static_cast<std::int32_t>(i));
+      first_of_.push_back(i);
       key_of_.push_back(std::move(key));
     }
   }
@@ -54,86 +55,86 @@ Expander::Expander(const ir::Graph& graph, const chip::Chip& chip, const std::ve
 }
 
 /// What makes each operand, and as which of its results.
-void Expander::append_makers(const ir::Op& op, const std::vector<std::int32_t>& classes,
+void Expander::append_makers(const ir::Op& op, const Table<OpId, std::int32_t>& classes,
                              std::vector<std::int64_t>& key) const {
   for (const ir::Operand& operand : op.operands) {
-    const std::int32_t maker = maker_of(operand);
-    key.push_back(maker < 0 ? -1 : classes[subscript(maker)]);
-    key.push_back(maker < 0 ? -1 : result_of(maker, operand.tensor));
+    const OpId maker = maker_of(operand);
+    key.push_back(maker == OpId::none ? -1 : classes[maker]);
+    key.push_back(maker == OpId::none ? -1 : result_of(maker, operand.tensor));
   }
 }
 
 /// Returns how many different stores there are.
-std::int32_t Expander::number_stores(const std::vector<std::int32_t>& classes) {
+std::int32_t Expander::number_stores(const Table<OpId, std::int32_t>& classes) {
   std::map<Key, std::int32_t> written;
   for (const ir::Store& store : graph_.stores) {
-    store_of_.push_back(number(written, {classes[subscript(store.op)],
-                                         result_of(store.op, store.tensor), store.run.value}));
+    store_of_.push_back(
+        number(written, {classes[store.op], result_of(store.op, store.tensor), store.run.value}));
   }
   return static_cast<std::int32_t>(written.size());
 }
 
-std::int32_t Expander::maker_of(const ir::Operand& operand) const {
+OpId Expander::maker_of(const ir::Operand& operand) const {
   const bool rests = operand.access == ir::Access::Read && !partition::from_hbm(graph_, operand);
-  return rests ? lives_.producer[subscript(operand.tensor)] : -1;
+  return rests ? lives_.producer[operand.tensor] : OpId::none;
 }
 
-std::int64_t Expander::result_of(std::int32_t op, std::int32_t tensor) const {
-  return static_cast<std::int64_t>(result_operand(graph_.ops[subscript(op)], tensor));
+std::int64_t Expander::result_of(OpId op, TensorId tensor) const {
+  return static_cast<std::int64_t>(result_operand(graph_.ops[op], tensor));
 }
 
-std::int32_t Expander::execution_of(std::int32_t op) const { return execution_of_[subscript(op)]; }
+std::int32_t Expander::execution_of(OpId op) const { return execution_of_[op]; }
 
-std::string Expander::signature(std::int32_t op) const {
-  const ir::Op& node = graph_.ops[subscript(op)];
-  const auto& [execute, divisor, tree, ring] = ops_[subscript(op)];
+std::string Expander::signature(OpId op) const {
+  const ir::Op& node = graph_.ops[op];
+  const auto& [execute, divisor, tree, ring] = ops_[op];
   KeyWriter out;
   add_cut(graph_, node, execute, out);
   out.all(divisor, tree, ring);
   for (const ir::Operand& operand : node.operands) {
-    const std::int32_t maker = maker_of(operand);
-    out.add(maker >= 0);
-    if (maker >= 0) {
-      add_cut(graph_, graph_.ops[subscript(maker)], ops_[subscript(maker)].execute, out);
+    const OpId maker = maker_of(operand);
+    out.add(maker != OpId::none);
+    if (maker != OpId::none) {
+      add_cut(graph_, graph_.ops[maker], ops_[maker].execute, out);
       out.add(result_of(maker, operand.tensor));
     }
   }
   return std::move(out).key();
 }
 
-std::string Expander::preload_signature(std::int32_t op) const {
-  const auto& [execute, divisor, tree, ring] = ops_[subscript(op)];
+std::string Expander::preload_signature(OpId op) const {
+  const auto& [execute, divisor, tree, ring] = ops_[op];
   KeyWriter out;
-  add_cut(graph_, graph_.ops[subscript(op)], execute, out);
+  add_cut(graph_, graph_.ops[op], execute, out);
   out.all(divisor, true);
   return std::move(out).key();
 }
 
 std::string Expander::store_signature(const ir::Store& store) const {
   KeyWriter out;
-  add_cut(graph_, graph_.ops[subscript(store.op)], ops_[subscript(store.op)].execute, out);
+  add_cut(graph_, graph_.ops[store.op], ops_[store.op].execute, out);
   out.all(result_of(store.op, store.tensor), store.run, false);
   return std::move(out).key();
 }
 
-std::int32_t Expander::preload_of(std::int32_t op) const { return preload_of_[subscript(op)]; }
+std::int32_t Expander::preload_of(OpId op) const { return preload_of_[op]; }
 
-Execution Expander::execution(std::int32_t op) const {
-  const ir::Op& node = graph_.ops[subscript(op)];
-  std::vector<std::optional<partition::Layout>> layouts(node.operands.size());
-  std::vector<const partition::Layout*> have(node.operands.size(), nullptr);
-  for (std::size_t k = 0; k < node.operands.size(); ++k) {
+Execution Expander::execution(OpId op) const {
+  const ir::Op& node = graph_.ops[op];
+  Table<OperandId, std::optional<partition::Layout>> layouts(node.operands.size());
+  Table<OperandId, const partition::Layout*> have(node.operands.size(), nullptr);
+  for (const OperandId k : node.operands.ids()) {
     const ir::Operand& operand = node.operands[k];
     if (operand.access == ir::Access::Read && !partition::from_hbm(graph_, operand)) {
       layouts[k] = rest_layout(graph_, operand.tensor, ops_, lives_, chip_);
       have[k] = layouts[k] ? &*layouts[k] : nullptr;
     }
   }
-  return expand({graph_, node, ops_[subscript(op)], chip_}, have);
+  return expand({graph_, node, ops_[op], chip_}, have);
 }
 
-Loading Expander::preload(std::int32_t op) const {
-  return program::preload({graph_, graph_.ops[subscript(op)], ops_[subscript(op)], chip_});
+Loading Expander::preload(OpId op) const {
+  return program::preload({graph_, graph_.ops[op], ops_[op], chip_});
 }
 
 Loading Expander::store(const ir::Store& store) const {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/partition/extent.hpp"
 #include "elk/program/expand/boxes.hpp"
 #include "elk/program/expand/collective_moves.hpp"
@@ -28,9 +29,9 @@ bool in_place(const Pieces& held, const Pieces& needed) {
     if (place < 0) {
       return false;
     }
-    for (std::size_t dim = 0; dim < needed.dims.size(); ++dim) {
-      const DimPieces& have = held.dims[dim];
-      const DimPieces& need = needed.dims[dim];
+    for (const DimId dim : first_ids<DimId>(needed.dims.size())) {
+      const DimPieces& have = held.dims[dim.index()];
+      const DimPieces& need = needed.dims[dim.index()];
       const IndexView there = have.sets[have.at(subscript(place))];
       const IndexView wanted = need.sets[need.at(core)];
       if (!std::equal(there.begin(), there.end(), wanted.begin(), wanted.end())) {
@@ -42,33 +43,32 @@ bool in_place(const Pieces& held, const Pieces& needed) {
 }
 
 /// Elements that any core reads of an operand, each once; picked dimensions by their picks.
-std::int64_t unique_elements(const PlacedOp& placed, std::size_t k) {
+std::int64_t unique_elements(const PlacedOp& placed, OperandId k) {
   const ir::Operand& operand = placed.op.operands[k];
-  const std::vector<std::int64_t> whole = partition::sizes(placed.op);
-  return partition::box(placed.graph.tensors[subscript(operand.tensor)], operand, whole, whole)
-      .elements;
+  const Table<AxisId, std::int64_t> whole = partition::sizes(placed.op);
+  return partition::box(placed.graph.tensors[operand.tensor], operand, whole, whole).elements;
 }
 
-std::int64_t bits_of(const PlacedOp& placed, std::size_t k) {
-  return ir::bits(placed.graph.tensors[subscript(placed.op.operands[k].tensor)].dtype);
+std::int64_t bits_of(const PlacedOp& placed, OperandId k) {
+  return ir::bits(placed.graph.tensors[placed.op.operands[k].tensor].dtype);
 }
 
 /// Elements of the busiest core's piece, as a picked dimension counts in every other piece.
-std::int64_t picks(const PlacedOp& placed, std::size_t k) {
+std::int64_t picks(const PlacedOp& placed, OperandId k) {
   const ir::Operand& operand = placed.op.operands[k];
   if (!operand.indirect) {
     return 1;
   }
-  const std::vector<std::int64_t> tile = partition::tiling(placed.op, placed.plan.execute).tile;
-  return partition::extent(placed.graph.tensors[subscript(operand.tensor)], operand,
-                           static_cast<std::size_t>(operand.indirect->dim), tile, tile)
+  const Table<AxisId, std::int64_t> tile = partition::tiling(placed.op, placed.plan.execute).tile;
+  return partition::extent(placed.graph.tensors[operand.tensor], operand, operand.indirect->dim,
+                           tile, tile)
       .count;
 }
 
 /// One operand of an op.
 struct Read {
   const PlacedOp& placed;
-  std::size_t k;
+  OperandId k;
 };
 
 /// Adds boxes that lie in equal shares on all cores; returns the bytes that all cores receive.
@@ -89,7 +89,7 @@ std::int64_t add_boxes(const Read& read, const std::vector<DimPieces>& dims,
     received += counted.bytes ? bytes * static_cast<std::int64_t>(group.cores.size()) : 0;
     exchange.transfers.push_back(
         {.pattern = Pattern::Spread,
-         .operand = static_cast<std::int32_t>(k),
+         .operand = k,
          .from = -1,
          .to = static_cast<std::int32_t>(exchange.groups.size()),
          .unit = counted.bytes ? bytes : 0,
@@ -104,7 +104,7 @@ std::int64_t add_boxes(const Read& read, const std::vector<DimPieces>& dims,
   return received;
 }
 
-void add_spread(const PlacedOp& placed, std::size_t k, const Pieces& needed, Exchange& exchange) {
+void add_spread(const PlacedOp& placed, OperandId k, const Pieces& needed, Exchange& exchange) {
   std::vector<PieceGroup> whole = piece_groups(needed);
   Boxes parts = boxes(needed, whole);
   const bool overlapping = !parts.groups.empty();
@@ -120,7 +120,7 @@ void add_spread(const PlacedOp& placed, std::size_t k, const Pieces& needed, Exc
   exchange.even_bytes += placed.chip.interconnect.multicast ? std::min(received, once) : received;
 }
 
-void add_moves(const PlacedOp& placed, std::size_t k, Moves found, Counted counted,
+void add_moves(const PlacedOp& placed, OperandId k, Moves found, Counted counted,
                Exchange& exchange) {
   const auto first = static_cast<std::int32_t>(exchange.groups.size());
   const auto held = static_cast<std::int32_t>(found.held.size());
@@ -135,7 +135,7 @@ void add_moves(const PlacedOp& placed, std::size_t k, Moves found, Counted count
   for (const Move& move : found.moves) {
     const std::int64_t bytes = partition::element_bytes(move.elements, bits).value;
     exchange.transfers.push_back({.pattern = Pattern::Fetch,
-                                  .operand = static_cast<std::int32_t>(k),
+                                  .operand = k,
                                   .from = first + move.from,
                                   .to = first + held + move.to,
                                   .unit = counted.bytes ? bytes : 0,
@@ -148,7 +148,7 @@ void add_moves(const PlacedOp& placed, std::size_t k, Moves found, Counted count
 
 }  // namespace
 
-void add_gather(const PlacedOp& placed, std::size_t k, const partition::Layout* have,
+void add_gather(const PlacedOp& placed, OperandId k, const partition::Layout* have,
                 Exchange& exchange) {
   const partition::Layout need =
       partition::start_layout(placed.graph, placed.op, k, placed.plan.execute, placed.chip);
@@ -172,9 +172,9 @@ void add_gather(const PlacedOp& placed, std::size_t k, const partition::Layout* 
   add_moves(placed, k, std::move(whole), {.bytes = !overlapping, .runs = true}, exchange);
 }
 
-Exchange gather(const PlacedOp& placed, std::span<const partition::Layout* const> have) {
+Exchange gather(const PlacedOp& placed, TableView<OperandId, const partition::Layout* const> have) {
   Exchange exchange;
-  for (std::size_t k = 0; k < placed.op.operands.size(); ++k) {
+  for (const OperandId k : placed.op.operands.ids()) {
     const ir::Operand& operand = placed.op.operands[k];
     if (operand.access == ir::Access::Read && !partition::from_hbm(placed.graph, operand) &&
         partition::first_like(placed.op, k) == k) {

@@ -5,6 +5,7 @@
 
 #include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
+#include "elk/base/table.hpp"
 #include "elk/partition/extent.hpp"
 #include "elk/partition/order.hpp"
 #include "elk/partition/rotation.hpp"
@@ -53,13 +54,13 @@ class Places {
         stride_(partition::strides(plan.factors, plan.order, plan.mesh_dims, chip)),
         digit_(op.axes.size(), 0) {}
 
-  [[nodiscard]] const std::vector<std::int64_t>& digit() const { return digit_; }
-  [[nodiscard]] std::int32_t core() const { return static_cast<std::int32_t>(core_); }
+  [[nodiscard]] const Table<AxisId, std::int64_t>& digit() const { return digit_; }
+  [[nodiscard]] CoreId core() const { return id_at<CoreId>(core_); }
 
   /// False after the last place.
   bool advance() {
     for (std::size_t i = plan_.order.size(); i-- > 0;) {
-      const std::size_t axis = subscript(plan_.order[i]);
+      const AxisId axis = plan_.order[i];
       core_ += stride_[axis];
       if (++digit_[axis] < plan_.factors[axis]) {
         return true;
@@ -72,8 +73,8 @@ class Places {
 
  private:
   const partition::ExecutePlan& plan_;
-  std::vector<std::int64_t> stride_;
-  std::vector<std::int64_t> digit_;
+  Table<AxisId, std::int64_t> stride_;
+  Table<AxisId, std::int64_t> digit_;
   std::int64_t core_ = 0;
 };
 
@@ -100,7 +101,7 @@ std::vector<PieceGroup> piece_groups(const partition::Pieces& pieces) {
     group.sets = sets_of(pieces, keyed[first].place);
     group.cores.reserve(last - first);
     for (; first < last; ++first) {
-      group.cores.push_back(static_cast<std::int32_t>(pieces.ids[keyed[first].place]));
+      group.cores.push_back(id_at<CoreId>(pieces.ids[keyed[first].place]));
     }
   }
   return groups;
@@ -108,21 +109,21 @@ std::vector<PieceGroup> piece_groups(const partition::Pieces& pieces) {
 
 std::vector<Sharers> sharers(const ir::Op& op, const partition::ExecutePlan& plan,
                              const chip::Chip& chip,
-                             const std::function<bool(std::int32_t axis)>& distinguish) {
-  std::vector<std::int64_t> step(op.axes.size(), 0);
+                             const std::function<bool(AxisId axis)>& distinguish) {
+  Table<AxisId, std::int64_t> step(op.axes.size(), 0);
   std::int64_t count = 1;
   for (std::size_t i = plan.order.size(); i-- > 0;) {
     if (distinguish(plan.order[i])) {
-      step[subscript(plan.order[i])] = count;
-      count *= plan.factors[subscript(plan.order[i])];
+      step[plan.order[i]] = count;
+      count *= plan.factors[plan.order[i]];
     }
   }
   std::vector<Sharers> groups(static_cast<std::size_t>(count));
   Places places(op, plan, chip);
   do {
     std::int64_t key = 0;
-    for (const std::int32_t axis : plan.order) {
-      key += step[subscript(axis)] * places.digit()[subscript(axis)];
+    for (const AxisId axis : plan.order) {
+      key += step[axis] * places.digit()[axis];
     }
     Sharers& group = groups[static_cast<std::size_t>(key)];
     if (group.cores.empty()) {
@@ -133,11 +134,10 @@ std::vector<Sharers> sharers(const ir::Op& op, const partition::ExecutePlan& pla
   return groups;
 }
 
-std::vector<Sharers> sharers_in_rings(const ir::Op& op, std::size_t operand,
+std::vector<Sharers> sharers_in_rings(const ir::Op& op, OperandId operand,
                                       const partition::ExecutePlan& plan, const chip::Chip& chip) {
-  std::vector<Sharers> groups = sharers(op, plan, chip, [&](std::int32_t axis) {
-    return partition::contains(op.operands[operand], axis);
-  });
+  std::vector<Sharers> groups = sharers(
+      op, plan, chip, [&](AxisId axis) { return partition::contains(op.operands[operand], axis); });
   const partition::Rotation rotation = partition::rotation(op, operand, plan, chip);
   if (partition::in_order(rotation)) {
     return groups;
@@ -154,11 +154,11 @@ std::vector<Sharers> sharers_in_rings(const ir::Op& op, std::size_t operand,
   return groups;
 }
 
-std::vector<std::int64_t> tile_at(const ir::Op& op, const partition::ExecutePlan& plan,
-                                  const std::vector<std::int64_t>& digit) {
-  std::vector<std::int64_t> tile;
+Table<AxisId, std::int64_t> tile_at(const ir::Op& op, const partition::ExecutePlan& plan,
+                                    const Table<AxisId, std::int64_t>& digit) {
+  Table<AxisId, std::int64_t> tile;
   tile.reserve(op.axes.size());
-  for (std::size_t axis = 0; axis < op.axes.size(); ++axis) {
+  for (const AxisId axis : op.axes.ids()) {
     const std::int64_t size = op.axes[axis].size;
     const std::int64_t whole = ceil_div(size, plan.factors[axis]);
     tile.push_back(std::clamp<std::int64_t>(size - (digit[axis] * whole), 0, whole));

@@ -9,6 +9,7 @@
 
 #include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
+#include "elk/base/table.hpp"
 #include "elk/partition/extent.hpp"
 #include "elk/partition/needs.hpp"
 #include "elk/partition/order.hpp"
@@ -18,22 +19,21 @@ namespace elk::program {
 namespace {
 
 /// Of an indirect operand the share of the worst case that is expected to be picked.
-double expected_share(const PlacedOp& placed, std::size_t k) {
+double expected_share(const PlacedOp& placed, OperandId k) {
   const ir::Operand& operand = placed.op.operands[k];
   if (!operand.indirect) {
     return 1.0;
   }
-  const std::vector<std::int64_t> tile = partition::tiling(placed.op, placed.plan.execute).tile;
-  const std::int64_t picks =
-      partition::extent(placed.graph.tensors[subscript(operand.tensor)], operand,
-                        static_cast<std::size_t>(operand.indirect->dim), tile, tile)
-          .count;
+  const Table<AxisId, std::int64_t> tile = partition::tiling(placed.op, placed.plan.execute).tile;
+  const std::int64_t picks = partition::extent(placed.graph.tensors[operand.tensor], operand,
+                                               operand.indirect->dim, tile, tile)
+                                 .count;
   return std::min(1.0, operand.indirect->expected_picks / static_cast<double>(picks));
 }
 
 /// Bytes that the HBM of every chip reads of an operand, once for all that receive them or, where
 /// nothing is multicast, once for every ring of peers.
-void add_reads(const PlacedOp& placed, std::size_t k, std::vector<std::int64_t>& hbm_bytes) {
+void add_reads(const PlacedOp& placed, OperandId k, std::vector<std::int64_t>& hbm_bytes) {
   const partition::ExecutePlan& plan = placed.plan.execute;
   const partition::Needs needs(placed.graph, placed.op, k, plan.factors, plan.order);
   const std::int64_t ids =
@@ -57,19 +57,19 @@ void add_reads(const PlacedOp& placed, std::size_t k, std::vector<std::int64_t>&
 }
 
 /// One piece for each chip and each slice that its cores receive of one sub-tensor.
-void add_slices(const PlacedOp& placed, std::size_t k, const Sharers& group,
+void add_slices(const PlacedOp& placed, OperandId k, const Sharers& group,
                 std::vector<LoadPiece>& pieces) {
-  const std::vector<std::int64_t>& temporal = placed.plan.execute.temporal[k];
+  const Table<DimId, std::int64_t>& temporal = placed.plan.execute.temporal[k];
   const auto ring = subscript(
       std::accumulate(temporal.begin(), temporal.end(), std::int64_t{1}, std::multiplies<>()));
   const std::size_t divisor = subscript(placed.plan.divisor[k]);
-  const std::vector<std::int64_t> tile = tile_at(placed.op, placed.plan.execute, group.digit);
+  const Table<AxisId, std::int64_t> tile = tile_at(placed.op, placed.plan.execute, group.digit);
   const std::int64_t full = held_bytes(placed, k, tile).value;
   const std::int64_t part = partition::preload_piece({full}, placed.plan.divisor[k]).value;
   const double expected = expected_share(placed, k);
   std::map<std::pair<std::int64_t, std::size_t>, Cores> slices;  // by chip, part and slice
   for (std::size_t number = 0; number < group.cores.size(); ++number) {
-    const std::int64_t chip = group.cores[number] / placed.chip.core.count;
+    const std::int64_t chip = group.cores[number].value / placed.chip.core.count;
     slices[{chip, number % (ring * divisor)}].push_back(group.cores[number]);
   }
   for (auto& [key, cores] : slices) {
@@ -78,7 +78,7 @@ void add_slices(const PlacedOp& placed, std::size_t k, const Sharers& group,
     const auto bytes = static_cast<std::int64_t>(std::ceil(static_cast<double>(length) * expected));
     if (bytes > 0) {
       std::sort(cores.begin(), cores.end());
-      pieces.push_back({.operand = static_cast<std::int32_t>(k),
+      pieces.push_back({.operand = k,
                         .chip = static_cast<std::int32_t>(key.first),
                         .bytes = bytes,
                         .cores = std::move(cores)});
@@ -92,7 +92,7 @@ Loading preload(const PlacedOp& placed) {
   Loading out{.hbm_bytes = std::vector<std::int64_t>(subscript(placed.chip.chips), 0),
               .pieces = {},
               .run = 0};
-  for (std::size_t k = 0; k < placed.op.operands.size() && placed.chip.hbm; ++k) {
+  for (OperandId k{0}; k.index() < placed.op.operands.size() && placed.chip.hbm; ++k) {
     const ir::Operand& operand = placed.op.operands[k];
     if (!partition::from_hbm(placed.graph, operand) || partition::first_like(placed.op, k) != k) {
       continue;
@@ -110,7 +110,7 @@ Loading store(const ir::Graph& graph, const ir::Store& store, const partition::L
   Loading out{.hbm_bytes = std::vector<std::int64_t>(subscript(chip.chips), 0),
               .pieces = {},
               .run = store.run.value};
-  const std::int64_t bits = ir::bits(graph.tensors[subscript(store.tensor)].dtype);
+  const std::int64_t bits = ir::bits(graph.tensors[store.tensor].dtype);
   const partition::Pieces pieces(rest);
   for (const PieceGroup& group : piece_groups(pieces)) {
     std::int64_t elements = 1;
@@ -118,10 +118,11 @@ Loading store(const ir::Graph& graph, const ir::Store& store, const partition::L
       elements *= pieces.dims[dim].counts[subscript(group.sets[dim])];
     }
     const std::int64_t bytes = partition::element_bytes(elements, bits).value;
-    const std::int32_t home = group.cores.front() / static_cast<std::int32_t>(chip.core.count);
+    const std::int32_t home =
+        group.cores.front().value / static_cast<std::int32_t>(chip.core.count);
     out.hbm_bytes[subscript(home)] += bytes;
     out.pieces.push_back(
-        {.operand = -1, .chip = home, .bytes = bytes, .cores = {group.cores.front()}});
+        {.operand = OperandId::none, .chip = home, .bytes = bytes, .cores = {group.cores.front()}});
   }
   return out;
 }

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "elk/base/ids.hpp"
 #include "elk/partition/layout/layout.hpp"
 #include "elk/program/code/spaces.hpp"
 #include "elk/program/expand/transfers.hpp"
@@ -11,7 +12,7 @@ namespace elk::program {
 
 /// Bytes on their way from the HBM of one chip to some of its cores, or from one core to the HBM.
 struct LoadPiece {
-  std::int32_t operand;
+  OperandId operand;
   std::int32_t chip;
   std::int64_t bytes;  // that each of the cores receives, or sends
   Cores cores;

@@ -5,14 +5,15 @@
 
 #include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
+#include "elk/base/table.hpp"
 #include "elk/partition/extent.hpp"
 #include "elk/program/expand/execution.hpp"
 
 namespace elk::program {
 namespace {
 
-std::int64_t wide_bits(const PlacedOp& placed, std::size_t k) {
-  const ir::DType stored = placed.graph.tensors[subscript(placed.op.operands[k].tensor)].dtype;
+std::int64_t wide_bits(const PlacedOp& placed, OperandId k) {
+  const ir::DType stored = placed.graph.tensors[placed.op.operands[k].tensor].dtype;
   return std::max(ir::bits(placed.op.accumulate), ir::bits(stored));
 }
 
@@ -22,46 +23,47 @@ struct ResultTile {
   std::int64_t cut;
 };
 
-ResultTile result_tile(const PlacedOp& placed, std::size_t k, std::int32_t cut,
-                       const std::vector<std::int64_t>& tile) {
+ResultTile result_tile(const PlacedOp& placed, OperandId k, std::int32_t cut,
+                       const Table<AxisId, std::int64_t>& tile) {
   const ir::Operand& result = placed.op.operands[k];
-  const ir::Tensor& tensor = placed.graph.tensors[subscript(result.tensor)];
-  const std::vector<std::int64_t> size = partition::sizes(placed.op);
+  const ir::Tensor& tensor = placed.graph.tensors[result.tensor];
+  const Table<AxisId, std::int64_t> size = partition::sizes(placed.op);
   ResultTile out{.elements = 1, .cut = 1};
-  for (std::size_t dim = 0; dim < result.dims.size(); ++dim) {
+  for (const DimId dim : result.dims.ids()) {
     const std::int64_t count = partition::extent(tensor, result, dim, size, tile).count;
     out.elements *= count;
-    out.cut = static_cast<std::int32_t>(dim) == cut ? count : out.cut;
+    out.cut = static_cast<std::int32_t>(dim.value) == cut ? count : out.cut;
   }
   return out;
 }
 
-bool has_empty(const std::vector<std::int64_t>& tile) {
+bool has_empty(const Table<AxisId, std::int64_t>& tile) {
   return std::any_of(tile.begin(), tile.end(), [](std::int64_t length) { return length == 0; });
 }
 
 /// The reduce-scatter of the partial tiles of result `k` among cores that differ in reduction axes
 /// alone.
-Round scatter_round(const PlacedOp& placed, std::size_t k, const partition::Scatter& parts) {
+Round scatter_round(const PlacedOp& placed, OperandId k, const partition::Scatter& parts) {
   const partition::ExecutePlan& plan = placed.plan.execute;
   const ir::Operand& result = placed.op.operands[k];
   const std::int64_t bits = wide_bits(placed, k);
-  const std::vector<std::int64_t> whole = partition::tiling(placed.op, plan).tile;
-  const std::int64_t chunk = ceil_div(result_tile(placed, k, parts.dim, whole).cut, parts.parts);
+  const Table<AxisId, std::int64_t> whole = partition::tiling(placed.op, plan).tile;
+  const std::int64_t chunk =
+      ceil_div(result_tile(placed, k, parts.dim.value, whole).cut, parts.parts);
   Round out{.exchange = {}, .parts = parts.parts, .elements = parts.piece};
-  for (Sharers& group : sharers(placed.op, plan, placed.chip, [&](std::int32_t axis) {
-         return placed.op.axes[subscript(axis)].role != ir::AxisRole::Reduction ||
+  for (Sharers& group : sharers(placed.op, plan, placed.chip, [&](AxisId axis) {
+         return placed.op.axes[axis].role != ir::AxisRole::Reduction ||
                 partition::contains(result, axis);
        })) {
-    const std::vector<std::int64_t> tile = tile_at(placed.op, plan, group.digit);
+    const Table<AxisId, std::int64_t> tile = tile_at(placed.op, plan, group.digit);
     const ResultTile size = has_empty(tile) ? ResultTile{.elements = 0, .cut = 0}
-                                            : result_tile(placed, k, parts.dim, tile);
+                                            : result_tile(placed, k, parts.dim.value, tile);
     if (size.elements == 0) {
       continue;
     }
     out.exchange.transfers.push_back(
         {.pattern = Pattern::Scatter,
-         .operand = static_cast<std::int32_t>(k),
+         .operand = k,
          .from = -1,
          .to = static_cast<std::int32_t>(out.exchange.groups.size()),
          .unit = partition::element_bytes(size.elements / size.cut, bits).value,
@@ -79,12 +81,12 @@ Exchange row_exchange(const PlacedOp& placed, std::int64_t values_a_row, Pattern
                       std::int64_t level) {
   const partition::ExecutePlan& plan = placed.plan.execute;
   Exchange out;
-  for (Sharers& group : sharers(placed.op, plan, placed.chip, [&](std::int32_t axis) {
-         return placed.op.axes[subscript(axis)].role != ir::AxisRole::Row;
+  for (Sharers& group : sharers(placed.op, plan, placed.chip, [&](AxisId axis) {
+         return placed.op.axes[axis].role != ir::AxisRole::Row;
        })) {
-    const std::vector<std::int64_t> tile = tile_at(placed.op, plan, group.digit);
+    const Table<AxisId, std::int64_t> tile = tile_at(placed.op, plan, group.digit);
     std::int64_t values = values_a_row;
-    for (std::size_t axis = 0; axis < tile.size(); ++axis) {
+    for (const AxisId axis : tile.ids()) {
       values *= placed.op.axes[axis].role == ir::AxisRole::Row ? 1 : tile[axis];
     }
     const std::int64_t bytes =
@@ -94,7 +96,7 @@ Exchange row_exchange(const PlacedOp& placed, std::int64_t values_a_row, Pattern
     }
     const auto cores = static_cast<std::int64_t>(group.cores.size());
     out.transfers.push_back({.pattern = pattern,
-                             .operand = 0,
+                             .operand = OperandId{0},
                              .from = -1,
                              .to = static_cast<std::int32_t>(out.groups.size()),
                              .unit = bytes,
@@ -109,10 +111,10 @@ Exchange row_exchange(const PlacedOp& placed, std::int64_t values_a_row, Pattern
 
 void add_row_rounds(const PlacedOp& placed, std::vector<Round>& out) {
   const partition::ExecutePlan& plan = placed.plan.execute;
-  const std::vector<std::int64_t> whole = partition::tiling(placed.op, plan).tile;
+  const Table<AxisId, std::int64_t> whole = partition::tiling(placed.op, plan).tile;
   std::int64_t cores = 1;
   std::int64_t rows = 1;
-  for (std::size_t axis = 0; axis < plan.factors.size(); ++axis) {
+  for (const AxisId axis : plan.factors.ids()) {
     const bool row = placed.op.axes[axis].role == ir::AxisRole::Row;
     cores *= row ? plan.factors[axis] : 1;
     rows *= row ? 1 : whole[axis];
@@ -144,7 +146,7 @@ void add_row_rounds(const PlacedOp& placed, std::vector<Round>& out) {
 
 std::vector<Round> reductions(const PlacedOp& placed) {
   std::vector<Round> out;
-  for (std::size_t k = 0; k < placed.op.operands.size(); ++k) {
+  for (const OperandId k : placed.op.operands.ids()) {
     if (placed.op.operands[k].access == ir::Access::Write) {
       const partition::Scatter parts =
           partition::scatter(placed.graph, placed.op, k, placed.plan.execute, placed.chip);

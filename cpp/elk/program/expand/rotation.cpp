@@ -6,6 +6,7 @@
 
 #include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
+#include "elk/base/table.hpp"
 #include "elk/partition/extent.hpp"
 #include "elk/program/expand/execution.hpp"
 
@@ -14,13 +15,13 @@ namespace {
 
 /// One dimension of an operand along which it rotates.
 struct Spin {
-  std::size_t operand;
+  OperandId operand;
   partition::Circle circle;
 };
 
 std::vector<Spin> spins(const PlacedOp& placed) {
   std::vector<Spin> out;
-  for (std::size_t k = 0; k < placed.plan.execute.temporal.size(); ++k) {
+  for (const OperandId k : placed.plan.execute.temporal.ids()) {
     if (partition::first_like(placed.op, k) != k) {
       continue;
     }
@@ -34,30 +35,30 @@ std::vector<Spin> spins(const PlacedOp& placed) {
 
 /// Steps between two shifts along a loop: the trips of the loops inside it.
 std::int64_t period(const partition::ExecutePlan& plan, const partition::Tiling& tiling,
-                    std::int32_t axis) {
+                    AxisId axis) {
   const auto loop = std::find(plan.loops.begin(), plan.loops.end(), axis);
   const auto inner = tiling.trips.begin() + (loop - plan.loops.begin()) + 1;
   return std::accumulate(inner, tiling.trips.end(), std::int64_t{1}, std::multiplies<>());
 }
 
 /// Indices of a dimension that a core holds: of its tile, or of a partition of it.
-std::int64_t held_along(const PlacedOp& placed, std::size_t k, std::size_t dim,
-                        const std::vector<std::int64_t>& tile) {
+std::int64_t held_along(const PlacedOp& placed, OperandId k, DimId dim,
+                        const Table<AxisId, std::int64_t>& tile) {
   const ir::Operand& operand = placed.op.operands[k];
-  const ir::Tensor& tensor = placed.graph.tensors[subscript(operand.tensor)];
-  const std::vector<std::int64_t>& temporal = placed.plan.execute.temporal[k];
+  const ir::Tensor& tensor = placed.graph.tensors[operand.tensor];
+  const Table<DimId, std::int64_t>& temporal = placed.plan.execute.temporal[k];
   const std::int64_t count =
       temporal[dim] > 1
-          ? ceil_div(tile[subscript(operand.dims[dim].axes[0])], temporal[dim])
+          ? ceil_div(tile[operand.dims[dim].axes[0]], temporal[dim])
           : partition::extent(tensor, operand, dim, partition::sizes(placed.op), tile).count;
   return std::min(tensor.shape[dim], count);
 }
 
 /// Elements of a core's partition but for the dimension of `spin`, at the tiles of its group.
 std::int64_t across(const PlacedOp& placed, const Spin& spin,
-                    const std::vector<std::int64_t>& tile) {
+                    const Table<AxisId, std::int64_t>& tile) {
   std::int64_t elements = 1;
-  for (std::size_t dim = 0; dim < placed.op.operands[spin.operand].dims.size(); ++dim) {
+  for (const DimId dim : placed.op.operands[spin.operand].dims.ids()) {
     elements *= dim == spin.circle.dim ? 1 : held_along(placed, spin.operand, dim, tile);
   }
   return elements;
@@ -65,9 +66,9 @@ std::int64_t across(const PlacedOp& placed, const Spin& spin,
 
 /// Elements of the dimensions around that of `spin`: a slab is one run for each.
 std::int64_t around(const PlacedOp& placed, const Spin& spin,
-                    const std::vector<std::int64_t>& tile) {
+                    const Table<AxisId, std::int64_t>& tile) {
   std::int64_t elements = 1;
-  for (std::size_t dim = 0; dim < spin.circle.dim; ++dim) {
+  for (DimId dim{0}; dim < spin.circle.dim; ++dim) {
     elements *= held_along(placed, spin.operand, dim, tile);
   }
   return elements;
@@ -96,12 +97,12 @@ void add_circles(const Sharers& group, const partition::Rotation& turns,
 Rotation rotation(const PlacedOp& placed, const Spin& spin, const partition::Tiling& tiling) {
   const partition::ExecutePlan& plan = placed.plan.execute;
   const ir::Operand& operand = placed.op.operands[spin.operand];
-  const std::int64_t bits = ir::bits(placed.graph.tensors[subscript(operand.tensor)].dtype);
+  const std::int64_t bits = ir::bits(placed.graph.tensors[operand.tensor].dtype);
   const partition::Rotation turns = partition::rotation(placed.op, spin.operand, plan, placed.chip);
-  const std::int64_t held = ceil_div(tiling.tile[subscript(spin.circle.axis)], spin.circle.parts);
-  const std::int64_t slab = std::min(plan.pace[subscript(spin.circle.axis)], held);
-  Rotation out{.operand = static_cast<std::int32_t>(spin.operand),
-               .dim = static_cast<std::int32_t>(spin.circle.dim),
+  const std::int64_t held = ceil_div(tiling.tile[spin.circle.axis], spin.circle.parts);
+  const std::int64_t slab = std::min(plan.pace[spin.circle.axis], held);
+  Rotation out{.operand = spin.operand,
+               .dim = spin.circle.dim,
                .exchange = {},
                .every = period(plan, tiling, spin.circle.axis),
                .bytes = 0,
@@ -110,7 +111,7 @@ Rotation rotation(const PlacedOp& placed, const Spin& spin, const partition::Til
                .run = 1,
                .bits = bits};
   for (const Sharers& group : sharers_in_rings(placed.op, spin.operand, plan, placed.chip)) {
-    const std::vector<std::int64_t> tile = tile_at(placed.op, plan, group.digit);
+    const Table<AxisId, std::int64_t> tile = tile_at(placed.op, plan, group.digit);
     const std::int64_t bytes =
         partition::element_bytes(across(placed, spin, tile) * slab, bits).value;
     out.bytes = std::max(out.bytes, bytes);

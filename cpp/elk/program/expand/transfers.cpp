@@ -4,25 +4,24 @@
 
 #include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
+#include "elk/base/table.hpp"
+#include "elk/program/code/program_tuning.hpp"
 
 namespace elk::program {
 namespace {
 
-/// Cores that send parts of a box which lies on all of them.
-constexpr std::int64_t kMostSources = 32;
-
 /// Cores of one chip.
-using Run = std::span<const std::int32_t>;
+using Run = std::span<const CoreId>;
 
 /// Splits cores, those of a chip together, where chips end, and calls `visit(chip, run)`.
 template <class Visit>
 void for_each_chip(Run cores, std::int64_t of_chip, const Visit& visit) {
   while (!cores.empty()) {
-    const std::int64_t chip = cores.front() / of_chip;
-    const auto first = static_cast<std::int32_t>(chip * of_chip);
-    const auto past = static_cast<std::int32_t>(first + of_chip);
+    const std::int64_t chip = cores.front().value / of_chip;
+    const auto first = id_at<CoreId>(chip * of_chip);
+    const auto past = id_at<CoreId>(first.value + of_chip);
     const auto end = std::find_if(cores.begin() + 1, cores.end(),
-                                  [&](std::int32_t core) { return core < first || core >= past; });
+                                  [&](CoreId core) { return core < first || core >= past; });
     const auto count = static_cast<std::size_t>(end - cores.begin());
     visit(chip, cores.first(count));
     cores = cores.subspan(count);
@@ -46,7 +45,7 @@ class Sender {
         fetch(transfer);
         return;
       case Pattern::Spread:
-        deliver(transfer, -1, group(transfer.to), part_bytes(transfer, 0));
+        deliver(transfer, CoreId::none, group(transfer.to), part_bytes(transfer, 0));
         return;
       case Pattern::Share:
         share(transfer);
@@ -64,7 +63,7 @@ class Sender {
  private:
   [[nodiscard]] Run group(std::int32_t number) const { return exchange_.groups[subscript(number)]; }
 
-  void deliver(const Transfer& transfer, std::int32_t core, Run receivers, std::int64_t bytes) {
+  void deliver(const Transfer& transfer, CoreId core, Run receivers, std::int64_t bytes) {
     const bool counts_runs =
         transfer.pattern == Pattern::Fetch || transfer.pattern == Pattern::Spread;
     if (receivers.empty() || (bytes == 0 && !counts_runs)) {
@@ -86,7 +85,7 @@ class Sender {
   }
 
   /// The core of `holders` whose turn it is.
-  std::int32_t next(std::int32_t from, Run holders) {
+  CoreId next(std::int32_t from, Run holders) {
     const std::size_t turn = turn_[subscript(from)]++;
     return holders.size() == 1 ? holders.front() : holders[turn % holders.size()];
   }
@@ -102,8 +101,10 @@ class Sender {
                         holders.end(), std::back_inserter(wanting_));
     abroad_.clear();
     for_each_chip(wanting_, of_chip_, [&](std::int64_t chip, Run receivers) {
-      const auto first = std::lower_bound(holders.begin(), holders.end(), chip * of_chip_);
-      const auto last = std::lower_bound(first, holders.end(), (chip + 1) * of_chip_);
+      const auto first =
+          std::lower_bound(holders.begin(), holders.end(), id_at<CoreId>(chip * of_chip_));
+      const auto last =
+          std::lower_bound(first, holders.end(), id_at<CoreId>((chip + 1) * of_chip_));
       if (first == last) {
         abroad_.insert(abroad_.end(), receivers.begin(), receivers.end());
       } else {
@@ -114,14 +115,16 @@ class Sender {
   }
 
   void fetch_one(const Transfer& transfer, Run holders, Run receiver) {
-    const std::int32_t core = receiver.front();
+    const CoreId core = receiver.front();
     if (holders.size() > 1) {
       if (std::binary_search(holders.begin(), holders.end(), core)) {
         return;
       }
-      const std::int64_t chip = core / of_chip_;
-      const auto first = std::lower_bound(holders.begin(), holders.end(), chip * of_chip_);
-      const auto last = std::lower_bound(first, holders.end(), (chip + 1) * of_chip_);
+      const std::int64_t chip = core.value / of_chip_;
+      const auto first =
+          std::lower_bound(holders.begin(), holders.end(), id_at<CoreId>(chip * of_chip_));
+      const auto last =
+          std::lower_bound(first, holders.end(), id_at<CoreId>((chip + 1) * of_chip_));
       holders = first == last ? holders : Run(first, last);
     } else if (holders.front() == core) {
       return;
@@ -215,7 +218,7 @@ class Counter {
     const std::int64_t parts =
         std::min(count, ceil_div(transfer.extent, std::max<std::int64_t>(1, transfer.chunk)));
     for (std::int64_t i = 0; i < count; ++i) {
-      const std::size_t core = subscript(cores[subscript(i)]);
+      const CoreId core = cores[subscript(i)];
       const std::int64_t own = part_bytes(transfer, i);
       const std::int64_t others = whole - own;
       const std::int64_t mine = i < parts ? 1 : 0;
@@ -229,7 +232,7 @@ class Counter {
         sum_.fragments[core] += (parts - mine) * transfer.runs;
       }
     }
-    if (cores.front() / of_chip_ != cores.back() / of_chip_) {
+    if (cores.front().value / of_chip_ != cores.back().value / of_chip_) {
       cross_all(transfer, cores);
     }
   }
@@ -283,35 +286,35 @@ void for_each_send(const Exchange& exchange, const chip::Chip& chip,
 }
 
 void sources(const Send& send, std::int64_t cores, std::int64_t& turn, Cores& out) {
-  const bool even = send.core < 0;
+  const bool even = send.core == CoreId::none;
   const std::int64_t count =
-      even ? std::clamp<std::int64_t>(send.runs, 1, std::min(cores, kMostSources)) : 1;
+      even ? std::clamp<std::int64_t>(send.runs, 1, std::min(cores, tuning::kMostSources)) : 1;
   out.clear();
   for (std::int64_t i = 0; i < count; ++i) {
-    const std::int64_t core = ((turn++) * cores / kMostSources) + i;
-    out.push_back(even ? static_cast<std::int32_t>(core % cores) : send.core);
+    const std::int64_t core = ((turn++) * cores / tuning::kMostSources) + i;
+    out.push_back(even ? id_at<CoreId>(core % cores) : send.core);
   }
 }
 
 Traffic no_sends(const Exchange& exchange, const chip::Chip& chip) {
   const auto cores = subscript(chip::total_cores(chip));
-  return {.received = std::vector<std::int64_t>(cores, 0),
-          .sent = std::vector<std::int64_t>(
+  return {.received = Table<CoreId, std::int64_t>(cores, 0),
+          .sent = Table<CoreId, std::int64_t>(
               cores, ceil_div(exchange.even_bytes, static_cast<std::int64_t>(cores))),
-          .fragments = std::vector<std::int64_t>(cores, 0),
+          .fragments = Table<CoreId, std::int64_t>(cores, 0),
           .chip_in = std::vector<std::int64_t>(subscript(chip.chips), 0),
           .chip_out = std::vector<std::int64_t>(subscript(chip.chips), 0)};
 }
 
 void add_send(const Send& send, const chip::Chip& chip, const VisitReceivers& visit, Traffic& sum) {
-  if (send.core >= 0) {
-    sum.sent[subscript(send.core)] += send.bytes;
+  if (send.core != CoreId::none) {
+    sum.sent[send.core] += send.bytes;
   }
-  const std::int64_t home = send.core < 0 ? -1 : send.core / chip.core.count;
+  const std::int64_t home = send.core == CoreId::none ? -1 : send.core.value / chip.core.count;
   for_each_chip(send.receivers, chip.core.count, [&](std::int64_t there, Run receivers) {
-    for (const std::int32_t core : receivers) {
-      sum.received[subscript(core)] += send.bytes;
-      sum.fragments[subscript(core)] += send.runs;
+    for (const CoreId core : receivers) {
+      sum.received[core] += send.bytes;
+      sum.fragments[core] += send.runs;
     }
     cross(home, there, send.bytes, sum);
     visit(there, receivers);
@@ -336,7 +339,7 @@ Traffic traffic(const Exchange& exchange, const chip::Chip& chip) {
 
 std::int64_t busiest(const Traffic& traffic) {
   std::int64_t most = 0;
-  for (std::size_t core = 0; core < traffic.received.size(); ++core) {
+  for (const CoreId core : traffic.received.ids()) {
     most = std::max({most, traffic.received[core], traffic.sent[core]});
   }
   return most;

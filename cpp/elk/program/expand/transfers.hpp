@@ -6,6 +6,8 @@
 #include <span>
 #include <vector>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/chip/chip.hpp"
 #include "elk/program/expand/groups.hpp"
 
@@ -29,9 +31,9 @@ enum class Pattern : std::uint8_t {
 /// the runs of a whole piece.
 struct Transfer {
   Pattern pattern;
-  std::int32_t operand;  // whose data they are
-  std::int32_t from;     // in Exchange::groups; -1 except of Fetch
-  std::int32_t to;       // in Exchange::groups
+  OperandId operand;  // whose data they are
+  std::int32_t from;  // in Exchange::groups; -1 except of Fetch
+  std::int32_t to;    // in Exchange::groups
   std::int64_t unit;
   std::int64_t extent;
   std::int64_t chunk;
@@ -51,9 +53,9 @@ struct Exchange {
 
 /// One core's sending of one part: to all receivers at once where the chip multicasts.
 struct Send {
-  std::int32_t operand;
-  std::int32_t core;  // -1: an equal share of it lies on every core
-  std::span<const std::int32_t> receivers;
+  OperandId operand;
+  CoreId core;  // -1: an equal share of it lies on every core
+  std::span<const CoreId> receivers;
   std::int64_t bytes;
   std::int64_t runs;
 };
@@ -73,10 +75,10 @@ void sources(const Send& send, std::int64_t cores, std::int64_t& turn, Cores& ou
 
 /// What an exchange puts on the ports of cores and chips.
 struct Traffic {
-  std::vector<std::int64_t> received;   // bytes, of every core of the machine
-  std::vector<std::int64_t> sent;       // bytes
-  std::vector<std::int64_t> fragments;  // contiguous runs that a core receives
-  std::vector<std::int64_t> chip_in;    // bytes, of every chip; a part once for each chip
+  Table<CoreId, std::int64_t> received;   // bytes, of every core of the machine
+  Table<CoreId, std::int64_t> sent;       // bytes
+  Table<CoreId, std::int64_t> fragments;  // contiguous runs that a core receives
+  std::vector<std::int64_t> chip_in;      // bytes, of every chip; a part once for each chip
   std::vector<std::int64_t> chip_out;
 };
 [[nodiscard]] Traffic traffic(const Exchange& exchange, const chip::Chip& chip);
@@ -84,7 +86,7 @@ struct Traffic {
 /// The same before any send: what lies in equal shares everywhere is sent from there.
 [[nodiscard]] Traffic no_sends(const Exchange& exchange, const chip::Chip& chip);
 /// Adds one send, and calls `visit` with its receivers, those of one chip after those of another.
-using VisitReceivers = std::function<void(std::int64_t chip, std::span<const std::int32_t> cores)>;
+using VisitReceivers = std::function<void(std::int64_t chip, std::span<const CoreId> cores)>;
 void add_send(const Send& send, const chip::Chip& chip, const VisitReceivers& visit, Traffic& sum);
 
 /// The bytes of the busiest core: the larger of received and sent.

@@ -7,6 +7,7 @@
 
 #include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
+#include "elk/program/code/program_tuning.hpp"
 
 namespace elk::program {
 namespace {
@@ -52,10 +53,10 @@ std::vector<std::int32_t> kinds_of_moments(const Strip& strip) {
 
 std::optional<Period> find_period(const Strip& strip) {
   const std::vector<std::int32_t> kinds = kinds_of_moments(strip);
-  constexpr std::int32_t kLongest = 512;  // moments: beyond, there is little to gain
   std::int32_t longest = 0;
   std::optional<Period> best;
-  for (std::int32_t length = 1; length <= std::min(strip.moments / 3, kLongest); ++length) {
+  for (std::int32_t length = 1; length <= std::min(strip.moments / 3, tuning::kLongestRing);
+       ++length) {
     std::int32_t run = 0;
     for (std::int32_t moment = length; moment < strip.moments; ++moment) {
       if (run == 0 && strip.moments - moment <= longest) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "elk/base/rounding.hpp"
+#include "elk/program/code/program_tuning.hpp"
 #include "elk/program/place/period.hpp"
 #include "elk/program/place/strip.hpp"
 
@@ -102,14 +103,12 @@ std::int64_t least_left(const Strip& strip) {
 /// search does.
 std::optional<std::vector<std::int64_t>> pack_rings(const Strip& strip, const Period& period,
                                                     const Unwanted& unwanted) {
-  constexpr std::int32_t kRings = 4;
-  constexpr std::int64_t kWork = 150'000;  // neighbours; a million are some 25 ms
   const std::int32_t fewest = fewest_periods(strip, period);
-  for (std::int32_t periods = fewest; periods < fewest + kRings; ++periods) {
+  for (std::int32_t periods = fewest; periods < fewest + tuning::kRings; ++periods) {
     if (unwanted && unwanted()) {
       break;
     }
-    std::int64_t work = kWork;
+    std::int64_t work = tuning::kRingWork;
     if (auto offsets = pack_by_period(strip, period, periods, work)) {
       return offsets;
     }
@@ -131,21 +130,18 @@ Packing pack_any(const Strip& strip, const Unwanted& unwanted) {
   if (left < 0) {
     return {.offsets = {}, .again = true};
   }
-  constexpr std::size_t kLong = 1000;  // pieces
-  constexpr std::int64_t kTight = 20;  // parts of the room
   if (const std::optional<Period> period = find_period(strip)) {
     auto offsets = pack_rings(strip, *period, unwanted);
     const bool repeats = 2 * (period->end - period->begin) > strip.moments;
-    if (offsets || (repeats && strip.pieces.size() > kLong)) {
-      return {.offsets = std::move(offsets), .again = left >= strip.room / kTight};
+    if (offsets || (repeats && strip.pieces.size() > tuning::kLongStrip)) {
+      return {.offsets = std::move(offsets), .again = left >= strip.room / tuning::kTight};
     }
   }
-  constexpr std::int64_t kWork = 700'000;
   for (const PackOrder order : {PackOrder::LargestFirst, PackOrder::EarliestFirst}) {
     if (unwanted && unwanted()) {
       break;
     }
-    std::int64_t work = kWork;
+    std::int64_t work = tuning::kStripWork;
     const std::vector<std::int64_t> nowhere(strip.pieces.size(), kUnplaced);
     if (auto offsets = pack(strip, nowhere, order, work)) {
       return {.offsets = std::move(offsets), .again = false};

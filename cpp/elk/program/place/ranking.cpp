@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "elk/base/ids.hpp"
 #include "elk/program/place/strip.hpp"
 
 namespace elk::program {

@@ -11,25 +11,20 @@
 #include <vector>
 
 #include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/chip/crossing.hpp"
 #include "elk/chip/delivery.hpp"
 #include "elk/schedule/bound/hosting_bound.hpp"
 #include "elk/schedule/bound/pair_bound.hpp"
 #include "elk/schedule/bound/sram_bound.hpp"
 #include "elk/schedule/bound/standing_bound.hpp"
+#include "elk/schedule/problem/schedule_tuning.hpp"
 
 namespace elk::schedule {
 namespace {
 
 /// Keeps a sum of floors a bound whatever the rounding of its additions.
 constexpr double kRoundDown = 1.0 - 1e-9;
-
-constexpr int kGrid = 16;    // weights are multiples of 1 / kGrid
-constexpr int kPrices = 32;  // of a second of a preload, below and above the share of the HBM
-constexpr int kMeans = 8;    // of what a preload takes of ports and of the HBM
-
-/// By how much neighbours could lift the bound of contention if they are worth a look.
-constexpr double kMostTogether = 1.03;
 
 /// Bytes a second that a core receives at most, on average over all. On the grid of one chip every
 /// link counts once; what comes from other chips may come in beside them.
@@ -74,14 +69,14 @@ Group group(const Problem& problem, Standings standings, const PairBound& pairs 
   const StandingBound known = standing_bound(problem, standings, pairs.excess);
   Group result{.ops = std::vector<double>(problem.fronts().size(), 0.0),
                .time = known.time.value + pairs.gain.value};
-  std::vector<bool> counted(problem.front_of().size(), false);
-  for (const std::int32_t op : known.ops) {
-    counted[subscript(op)] = true;
-    result.ops[subscript(problem.front_of()[subscript(op)])] += 1.0;
+  Table<OpId, bool> counted(problem.front_of().size(), false);
+  for (const OpId op : known.ops) {
+    counted[op] = true;
+    result.ops[subscript(problem.front_of()[op])] += 1.0;
   }
-  for (const std::int32_t op : pairs.ops) {
-    if (!counted[subscript(op)]) {
-      result.ops[subscript(problem.front_of()[subscript(op)])] += 1.0;
+  for (const OpId op : pairs.ops) {
+    if (!counted[op]) {
+      result.ops[subscript(problem.front_of()[op])] += 1.0;
       result.time += problem.front(op).floor.execute.value;
     }
   }
@@ -159,12 +154,13 @@ double weighed(const std::vector<Share>& shares, const Group& group, const Weigh
 /// The most of a grid of weights.
 double most_weighed(const std::vector<Share>& shares, const Group& group) {
   double most = 0.0;
-  for (int a = 0; a <= kGrid; ++a) {
-    for (int b = 0; a + b <= kGrid; ++b) {
+  for (int a = 0; a <= tuning::kWeightGrid; ++a) {
+    for (int b = 0; a + b <= tuning::kWeightGrid; ++b) {
       most = std::max(most, weighed(shares, group,
-                                    {.execute = static_cast<double>(a) / kGrid,
-                                     .link = static_cast<double>(b) / kGrid,
-                                     .hbm = static_cast<double>(kGrid - a - b) / kGrid}));
+                                    {.execute = static_cast<double>(a) / tuning::kWeightGrid,
+                                     .link = static_cast<double>(b) / tuning::kWeightGrid,
+                                     .hbm = static_cast<double>(tuning::kWeightGrid - a - b) /
+                                            tuning::kWeightGrid}));
     }
   }
   return most;
@@ -172,17 +168,17 @@ double most_weighed(const std::vector<Share>& shares, const Group& group) {
 
 /// Bytes that every plan of an op must read, each once, over all chips; of what an index picks, as
 /// many as are expected.
-double read_once(const Problem& problem, std::int32_t op) {
-  const ir::Op& node = problem.graph().ops[static_cast<std::size_t>(op)];
+double read_once(const Problem& problem, OpId op) {
+  const ir::Op& node = problem.graph().ops[op];
   const partition::ExecutePlan whole{
-      .factors = std::vector<std::int64_t>(node.axes.size(), 1),
-      .temporal = std::vector<std::vector<std::int64_t>>(node.operands.size()),
-      .pace = std::vector<std::int64_t>(node.axes.size(), 0),
+      .factors = Table<AxisId, std::int64_t>(node.axes.size(), 1),
+      .temporal = Table<OperandId, Table<DimId, std::int64_t>>(node.operands.size()),
+      .pace = Table<AxisId, std::int64_t>(node.axes.size(), 0),
       .order = {},
       .loops = {},
-      .mesh_dims = std::vector<std::int32_t>(node.axes.size(), -1)};
+      .mesh_dims = Table<AxisId, std::int32_t>(node.axes.size(), -1)};
   double sum = 0.0;
-  for (std::size_t k = 0; k < node.operands.size(); ++k) {
+  for (const OperandId k : node.operands.ids()) {
     if (partition::from_hbm(problem.graph(), node.operands[k]) &&
         partition::first_like(node, k) == k) {
       sum += static_cast<double>(
@@ -193,13 +189,13 @@ double read_once(const Problem& problem, std::int32_t op) {
 }
 
 /// The same of every op; zero without HBM, where weights stay on chip.
-std::vector<double> reads(const Problem& problem) {
+Table<OpId, double> reads(const Problem& problem) {
   std::vector<double> known(problem.fronts().size(), -1.0);
-  std::vector<double> result(problem.front_of().size(), 0.0);
-  for (const std::int32_t op : problem.loaded()) {
-    double& front = known[subscript(problem.front_of()[subscript(op)])];
+  Table<OpId, double> result(problem.front_of().size(), 0.0);
+  for (const OpId op : problem.loaded()) {
+    double& front = known[subscript(problem.front_of()[op])];
     front = front < 0.0 ? read_once(problem, op) : front;
-    result[subscript(op)] = front;
+    result[op] = front;
   }
   return result;
 }
@@ -219,9 +215,10 @@ class PortContention {
   /// With the ops of `group` taken together.
   [[nodiscard]] double most(const Group& group) const {
     double best = 0.0;
-    for (int part = 0; part <= 2 * kPrices; ++part) {
-      const double below = std::min(1.0, static_cast<double>(part) / kPrices);
-      const double above = std::max(0.0, (static_cast<double>(part) / kPrices) - 1.0);
+    for (int part = 0; part <= 2 * tuning::kPreloadPrices; ++part) {
+      const double below = std::min(1.0, static_cast<double>(part) / tuning::kPreloadPrices);
+      const double above =
+          std::max(0.0, (static_cast<double>(part) / tuning::kPreloadPrices) - 1.0);
       const double price = (below * filled_) + (above * (1.0 - filled_));
       std::vector<PricedOp> priced;
       for (std::size_t front = 0; front < shares_.size(); ++front) {
@@ -247,8 +244,8 @@ class PortContention {
     const double steepest =
         filled_ < 1.0 ? std::min(price, filled_ * (1.0 - price) / (1.0 - filled_)) : price;
     double best = 0.0;
-    for (int part = 0; part <= kMeans; ++part) {
-      best = std::max(best, least(front, prices, steepest * part / kMeans));
+    for (int part = 0; part <= tuning::kPortMeans; ++part) {
+      best = std::max(best, least(front, prices, steepest * part / tuning::kPortMeans));
       if (hbm_[front] <= 0.0) {
         break;
       }
@@ -279,19 +276,20 @@ class PortContention {
 /// The same, where ports bind and exchanges do not hide behind compute. Neighbours are looked at if
 /// that may make it more than what is `known`.
 double contended(const Problem& problem, const std::vector<Share>& shares,
-                 const std::vector<double>& read, Seconds known) {
+                 const Table<OpId, double>& read, Seconds known) {
   const chip::Chip& chip = problem.chip();
   if (chip::routed(chip) || chip.interconnect.overlaps_compute) {
     return 0.0;
   }
   std::vector<double> hbm(shares.size(), 0.0);
-  for (const std::int32_t op : problem.loaded()) {
-    hbm[subscript(problem.front_of()[subscript(op)])] =
-        read[subscript(op)] / (arrival_rate(chip) * static_cast<double>(chip.chips));
+  for (const OpId op : problem.loaded()) {
+    hbm[subscript(problem.front_of()[op])] =
+        read[op] / (arrival_rate(chip) * static_cast<double>(chip.chips));
   }
   const PortContention ports(problem, shares, std::move(hbm));
   const double apart = ports.most({.ops = std::vector<double>(shares.size(), 0.0), .time = 0.0});
-  return apart * kMostTogether < known.value ? apart : ports.most(group(problem, Standings::Ports));
+  return apart * tuning::kMostTogether < known.value ? apart
+                                                     : ports.most(group(problem, Standings::Ports));
 }
 
 }  // namespace
@@ -306,7 +304,7 @@ Bounds bounds(const Problem& problem, Seconds ideal) {
       .hbm = {0.0},
       .execute = {weighed(all, groups.front(), {.execute = 1.0, .link = 0.0, .hbm = 0.0})},
       .link = {weighed(all, groups.front(), {.execute = 0.0, .link = 1.0, .hbm = 0.0})}};
-  const std::vector<double> read = reads(problem);
+  const Table<OpId, double> read = reads(problem);
   const double rate = arrival_rate(chip) * static_cast<double>(chip.chips);
   if (chip.hbm) {
     const double bytes = std::accumulate(read.begin(), read.end(), 0.0);

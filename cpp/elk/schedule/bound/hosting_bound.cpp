@@ -9,12 +9,14 @@
 #include <utility>
 
 #include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/chip/delivery.hpp"
 #include "elk/cost/exchange/store.hpp"
 #include "elk/schedule/bound/hosting.hpp"
 #include "elk/schedule/bound/standing_bound.hpp"
 #include "elk/schedule/bound/standing_pieces.hpp"
 #include "elk/schedule/bound/standing_wiring.hpp"
+#include "elk/schedule/problem/schedule_tuning.hpp"
 #include "elk/schedule/timing/evaluate.hpp"
 
 namespace elk::schedule {
@@ -23,21 +25,10 @@ namespace {
 /// Keeps a sum a bound whatever the rounding of its parts, of which the simulator rounds some up.
 constexpr double kLessThanRounded = 1.0 - 1e-6;
 
-/// Not seen to be more than this many times what executes take.
-constexpr double kMost = 1.08;
-
-constexpr double kNear = 0.99;  // of what is known: less is not worth a look at neighbours
-
-/// Prices are tried one after another.
-constexpr std::array kPassing = {0.02, 0.03, 0.045, 0.06, 0.08, 0.1, 0.13, 0.16};
-constexpr std::array kMeeting = {0.25, 0.5, 0.7, 0.8, 0.85, 0.9, 0.95, 1.0};    // of the most
-constexpr std::array kShield = {0.05, 0.08, 0.11, 0.15, 0.2, 0.28, 0.4, 0.56};  // of the longest
-constexpr int kRounds = 2;
 constexpr Prices kFirst{.passing = 0.08, .meeting = 0.8, .shield = 0.2};
 constexpr std::array kTried = {Prices{.passing = 0.02, .meeting = 0.95, .shield = 0.2},
                                Prices{.passing = 0.06, .meeting = 0.8, .shield = 0.1},
                                Prices{.passing = 0.16, .meeting = 0.5, .shield = 0.4}};
-constexpr std::size_t kLikely = 24;  // cuts of an op, of which one is the best at any such prices
 
 /// What an op makes that is written to HBM.
 struct Written {
@@ -59,7 +50,7 @@ struct HostKind {
 
 class Hosts {
  public:
-  Hosts(const Problem& problem, const std::vector<double>& read, double rate)
+  Hosts(const Problem& problem, const Table<OpId, double>& read, double rate)
       : problem_(problem),
         ports_{.filled = std::min(1.0, rate / (problem.chip().interconnect.link_rate *
                                                static_cast<double>(problem.chip().core.count))),
@@ -79,7 +70,7 @@ class Hosts {
     const Prices prices = best_prices();
     const double beside = executes.value - floors();
     const double about = apart(prices) + ((1.0 - prices.passing) * beside);
-    if (about < kNear * known.value) {
+    if (about < tuning::kHostedNear * known.value) {
       return {0.0};
     }
     return together(prices) * kLessThanRounded;
@@ -88,23 +79,23 @@ class Hosts {
  private:
   static double sync(const chip::Chip& chip) { return chip.interconnect.sync_latency.value; }
 
-  void list_kinds(const std::vector<double>& read, double rate) {
-    std::vector<std::vector<Written>> written(read.size());
+  void list_kinds(const Table<OpId, double>& read, double rate) {
+    Table<OpId, std::vector<Written>> written(read.size());
     for (const ir::Store& store : stores(problem_)) {
-      written[subscript(store.op)].push_back(written_by(store));
+      written[store.op].push_back(written_by(store));
     }
     const Wiring wiring(problem_, Standings::Executes, {});
     std::map<std::tuple<std::int32_t, double, std::vector<Written>>, std::size_t> known;
-    for (std::size_t op = 0; op < read.size(); ++op) {
+    for (const OpId op : read.ids()) {
       const std::int32_t front = problem_.front_of()[op];
       const auto [at, fresh] =
           known.try_emplace(std::tuple(front, read[op], written[op]), kinds_.size());
       if (fresh) {
         kinds_.push_back({.front = front,
-                          .loads = problem_.is_loaded(static_cast<std::int32_t>(op)),
+                          .loads = problem_.is_loaded(op),
                           .hbm = read[op] / rate,
                           .written = written[op],
-                          .hangs = wiring.hangs(static_cast<std::int32_t>(op))});
+                          .hangs = wiring.hangs(op)});
       }
       kinds_[at->second].ops += 1.0;
       kind_of_.push_back(at->second);
@@ -113,9 +104,9 @@ class Hosts {
 
   [[nodiscard]] Written written_by(const ir::Store& store) const {
     const chip::Chip& chip = problem_.chip();
-    const ir::Tensor& tensor = problem_.graph().tensors[subscript(store.tensor)];
+    const ir::Tensor& tensor = problem_.graph().tensors[store.tensor];
     const double bytes = static_cast<double>(ir::bits(tensor.dtype)) / 8.0;
-    const ir::Op& op = problem_.graph().ops[subscript(store.op)];
+    const ir::Op& op = problem_.graph().ops[store.op];
     const auto writes = std::count_if(op.operands.begin(), op.operands.end(), [](const auto& one) {
       return one.access == ir::Access::Write;
     });
@@ -223,7 +214,7 @@ class Hosts {
       const std::vector<Priced::Times> all = times(kind, scaled(prices));
       std::vector<std::size_t> order(all.size());
       std::iota(order.begin(), order.end(), std::size_t{0});
-      const auto most = static_cast<std::ptrdiff_t>(std::min(kLikely, order.size()));
+      const auto most = static_cast<std::ptrdiff_t>(std::min(tuning::kLikelyCuts, order.size()));
       std::partial_sort(order.begin(), order.begin() + most, order.end(),
                         [&](std::size_t a, std::size_t b) { return all[a].least < all[b].least; });
       found.insert(found.end(), order.begin(), order.begin() + most);
@@ -270,18 +261,18 @@ class Hosts {
         best = prices;
       }
     };
-    for (int round = 0; round < kRounds; ++round) {
-      for (const double passing : kPassing) {
+    for (int round = 0; round < tuning::kPriceRounds; ++round) {
+      for (const double passing : tuning::kPricesOfPassing) {
         consider({.passing = passing,
                   .meeting = std::min(best.meeting, 1.0 - passing),
                   .shield = best.shield});
       }
-      for (const double part : kMeeting) {
+      for (const double part : tuning::kPricesOfMeeting) {
         consider({.passing = best.passing,
                   .meeting = part * (1.0 - best.passing),
                   .shield = best.shield});
       }
-      for (const double shield : kShield) {
+      for (const double shield : tuning::kPricesOfShields) {
         consider({.passing = best.passing, .meeting = best.meeting, .shield = shield * longest_});
       }
     }
@@ -292,7 +283,7 @@ class Hosts {
   Ports ports_;
   std::vector<HostKind> kinds_;
   double longest_ = 0.0;                                       // seconds of a gather, on all ports
-  std::vector<std::size_t> kind_of_;                           // of each op
+  Table<OpId, std::size_t> kind_of_;                           // of each op
   std::vector<std::vector<const cost::StandingCut*>> likely_;  // of each kind
 };
 
@@ -307,9 +298,9 @@ bool meet(const chip::Chip& chip, double rate) {
 
 }  // namespace
 
-Seconds hosting_bound(const Problem& problem, const std::vector<double>& read, double rate,
+Seconds hosting_bound(const Problem& problem, const Table<OpId, double>& read, double rate,
                       const Bounds& known) {
-  if (!meet(problem.chip(), rate) || known.lower_bound > known.execute * kMost) {
+  if (!meet(problem.chip(), rate) || known.lower_bound > known.execute * tuning::kHostedMost) {
     return {0.0};
   }
   return Hosts(problem, read, rate).more_than(known.lower_bound, known.execute);

@@ -2,6 +2,8 @@
 
 #include <vector>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/base/units.hpp"
 #include "elk/schedule/problem/problem.hpp"
 #include "elk/schedule/problem/schedule.hpp"
@@ -19,7 +21,7 @@ namespace elk::schedule {
 /// proof. Nothing where that would hardly be more than `known`, on grids, on several chips taken
 /// as one, where exchanges hide behind compute, and where HBM data are not multicast or come in
 /// fits. `read`: bytes that each op reads, `rate`: of the HBM.
-[[nodiscard]] Seconds hosting_bound(const Problem& problem, const std::vector<double>& read,
+[[nodiscard]] Seconds hosting_bound(const Problem& problem, const Table<OpId, double>& read,
                                     double rate, const Bounds& known);
 
 }  // namespace elk::schedule

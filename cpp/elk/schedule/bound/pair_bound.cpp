@@ -9,21 +9,17 @@
 #include <tuple>
 
 #include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
+#include "elk/schedule/problem/schedule_tuning.hpp"
 
 namespace elk::schedule {
 namespace {
 
-constexpr std::size_t kPairsReach = 3;  // ops after one that it is held against
-
-/// Tried for `Stretch::slack`.
-constexpr std::array<double, 6> kSlack = {8.0, 4.0, 2.0, 1.0, 0.5, 0.1};
-constexpr double kTreesAdd = 0.03;  // to what ops take, about
-
 /// The ops from the first to the last. It gains the same if those between take `slack` times as
 /// much more as they do at least.
 struct Stretch {
-  std::size_t first;
-  std::size_t last;
+  OpId first;
+  OpId last;
   double inner;  // seconds of those between, each by itself
   double gain;   // over what all take each by itself
   double slack;
@@ -31,7 +27,7 @@ struct Stretch {
 
 class Pairs {
  public:
-  Pairs(const Problem& problem, const std::vector<double>& read, double rate)
+  Pairs(const Problem& problem, const Table<OpId, double>& read, double rate)
       : problem_(problem),
         read_(read),
         rate_(rate),
@@ -40,9 +36,9 @@ class Pairs {
 
   /// Those that add most together, none of which meet.
   std::vector<Stretch> best() {
-    const std::vector<std::optional<Stretch>> chosen = choose();
+    const Table<OpId, std::optional<Stretch>> chosen = choose();
     std::vector<Stretch> result;
-    for (std::size_t end = chosen.size(); end > 0;) {
+    for (OpId end = chosen.end_id(); end > OpId{0};) {
       if (chosen[end - 1]) {
         result.push_back(*chosen[end - 1]);
         end = chosen[end - 1]->first;
@@ -54,21 +50,19 @@ class Pairs {
   }
 
  private:
-  [[nodiscard]] const cost::Floor& floor(std::size_t op) const {
-    return problem_.front(static_cast<std::int32_t>(op)).floor;
-  }
+  [[nodiscard]] const cost::Floor& floor(OpId op) const { return problem_.front(op).floor; }
 
   /// Of each op, the stretch that ends with it if that is best for all up to there.
-  std::vector<std::optional<Stretch>> choose() {
-    std::vector<std::optional<Stretch>> chosen(read_.size());
-    std::vector<double> gain(read_.size() + 1, 0.0);  // of the ops before
-    std::vector<std::size_t> held;
-    for (std::size_t op = 0; op < read_.size(); ++op) {
+  Table<OpId, std::optional<Stretch>> choose() {
+    Table<OpId, std::optional<Stretch>> chosen(read_.size());
+    Table<OpId, double> gain(read_.size() + 1, 0.0);  // of the ops before
+    std::vector<OpId> held;
+    for (const OpId op : read_.ids()) {
       gain[op + 1] = gain[op];
       if (floor(op).holdings.empty()) {
         continue;
       }
-      for (std::size_t back = 0; back < std::min(kPairsReach, held.size()); ++back) {
+      for (std::size_t back = 0; back < std::min(tuning::kPairsReach, held.size()); ++back) {
         const Stretch stretch = between(held[held.size() - 1 - back], op);
         const double worth = stretch.gain - lost(stretch);
         if (gain[stretch.first] + worth > gain[op + 1]) {
@@ -83,12 +77,12 @@ class Pairs {
 
   /// About what trees lose where the ops between do not count beyond their least.
   [[nodiscard]] static double lost(const Stretch& stretch) {
-    return stretch.slack < 1.0 ? kTreesAdd * stretch.inner : 0.0;
+    return stretch.slack < 1.0 ? tuning::kTreesAdd * stretch.inner : 0.0;
   }
 
-  Stretch between(std::size_t first, std::size_t last) {
+  Stretch between(OpId first, OpId last) {
     double inner = 0.0;
-    for (std::size_t op = first + 1; op < last; ++op) {
+    for (OpId op = first + 1; op < last; ++op) {
       inner += floor(op).execute.value;
     }
     const double load = read_[last] / rate_;
@@ -98,7 +92,7 @@ class Pairs {
       const std::vector<cost::Holding>& before = floor(first).holdings;
       const std::vector<cost::Holding>& after = floor(last).holdings;
       place->second.time = least(before, after, inner, load);
-      for (const double slack : kSlack) {
+      for (const double slack : tuning::kPairSlacks) {
         if (least(before, after, (1.0 + slack) * inner, load) >= place->second.time) {
           place->second.slack = slack;
           break;
@@ -115,7 +109,7 @@ class Pairs {
     double slack = 0.0;
   };
 
-  [[nodiscard]] std::int32_t front(std::size_t op) const { return problem_.front_of()[op]; }
+  [[nodiscard]] std::int32_t front(OpId op) const { return problem_.front_of()[op]; }
 
   /// What two ops take beside the `inner` seconds of those between them. The latter's HBM data take
   /// `load` seconds.
@@ -136,7 +130,7 @@ class Pairs {
   }
 
   const Problem& problem_;
-  const std::vector<double>& read_;
+  const Table<OpId, double>& read_;
   double rate_;
   double room_;
   double port_;  // bytes a second into a core
@@ -144,24 +138,24 @@ class Pairs {
 };
 
 /// Leaves out of what counts of ops what a stretch may count again.
-void spare(const Stretch& stretch, std::vector<Excess>& excess) {
+void spare(const Stretch& stretch, Table<OpId, Excess>& excess) {
   excess[stretch.first].free = stretch.gain;
   excess[stretch.last].free = stretch.gain;
-  for (std::size_t op = stretch.first + 1; op < stretch.last; ++op) {
+  for (OpId op = stretch.first + 1; op < stretch.last; ++op) {
     excess[op].most = stretch.slack * excess[op].least / 2.0;
   }
 }
 
 }  // namespace
 
-PairBound pair_bound(const Problem& problem, const std::vector<double>& read, double rate) {
+PairBound pair_bound(const Problem& problem, const Table<OpId, double>& read, double rate) {
   PairBound result{.ops = {}, .gain = {0.0}, .excess = {}};
-  for (std::int32_t op = 0; op < problem.op_count(); ++op) {
+  for (const OpId op : first_ids<OpId>(problem.op_count())) {
     result.excess.push_back({.least = problem.front(op).floor.execute.value});
   }
   for (const Stretch& stretch : Pairs(problem, read, rate).best()) {
-    for (std::size_t op = stretch.first; op <= stretch.last; ++op) {
-      result.ops.push_back(static_cast<std::int32_t>(op));
+    for (OpId op = stretch.first; op <= stretch.last; ++op) {
+      result.ops.push_back(op);
     }
     result.gain.value += stretch.gain;
     spare(stretch, result.excess);

@@ -1,8 +1,9 @@
 #pragma once
 
-#include <cstdint>
 #include <vector>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/base/units.hpp"
 #include "elk/schedule/problem/problem.hpp"
 #include "elk/schedule/problem/standings.hpp"
@@ -12,9 +13,9 @@ namespace elk::schedule {
 /// What some stretches of the model take at least, each from the begin of its first execute to the
 /// end of its last: what their ops take each by itself, and the gain.
 struct PairBound {
-  std::vector<std::int32_t> ops;  // all ops in them
+  std::vector<OpId> ops;  // all ops in them
   Seconds gain{0.0};
-  std::vector<Excess> excess;  // of each op: what counts of it beside the gain
+  Table<OpId, Excess> excess;  // of each op: what counts of it beside the gain
 };
 
 /// Two ops i and k whose fastest cuts have so many copies of their HBM data in SRAM that one does
@@ -35,7 +36,7 @@ struct PairBound {
 /// in both: of i and k, that a cut takes up to G longer than the fastest; of the ops between, what
 /// exceeds m by more than a in all, where G is the same with m + a for m in p. a is at most eight
 /// times m, and each op has its share. `read`: bytes that each op reads, `rate`: of the HBM.
-[[nodiscard]] PairBound pair_bound(const Problem& problem, const std::vector<double>& read,
+[[nodiscard]] PairBound pair_bound(const Problem& problem, const Table<OpId, double>& read,
                                    double rate);
 
 }  // namespace elk::schedule

@@ -2,25 +2,24 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
 
 #include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
+#include "elk/schedule/problem/schedule_tuning.hpp"
 
 namespace elk::schedule {
 namespace {
 
-constexpr std::size_t kReach = 128;  // ops after an execute whose preloads are held against it
-
 /// Bytes of the activations that an op reads and writes, each tensor once: they rest on chip whole.
 double resting_bytes(const ir::Graph& graph, const ir::Op& op) {
   double sum = 0.0;
-  for (std::size_t k = 0; k < op.operands.size(); ++k) {
+  for (const OperandId k : op.operands.ids()) {
     const ir::Operand& operand = op.operands[k];
     const bool again =
-        std::any_of(op.operands.begin(), op.operands.begin() + static_cast<std::ptrdiff_t>(k),
+        std::any_of(op.operands.begin(), op.operands.begin() + static_cast<std::ptrdiff_t>(k.value),
                     [&](const ir::Operand& other) { return other.tensor == operand.tensor; });
     if (!again && !partition::from_hbm(graph, operand)) {
-      sum += static_cast<double>(ir::bytes(graph.tensors[subscript(operand.tensor)]).value);
+      sum += static_cast<double>(ir::bytes(graph.tensors[operand.tensor]).value);
     }
   }
   return sum;
@@ -29,7 +28,7 @@ double resting_bytes(const ir::Graph& graph, const ir::Op& op) {
 /// The least times at which ops can begin, one after another.
 class Timeline {
  public:
-  Timeline(const Problem& problem, const std::vector<double>& read, double rate)
+  Timeline(const Problem& problem, const Table<OpId, double>& read, double rate)
       : problem_(problem),
         read_(read),
         room_(static_cast<double>(chip::room(problem.chip()).value) *
@@ -40,10 +39,10 @@ class Timeline {
   double end() {
     double now = 0.0;
     double loaded = 0.0;
-    for (std::size_t op = 0; op < read_.size(); ++op) {
+    for (const OpId op : read_.ids()) {
       loaded += read_[op] / rate_;
       const double begin = std::max({now, read_[op] > 0.0 ? loaded : 0.0, begin_[op]});
-      now = begin + problem_.front(static_cast<std::int32_t>(op)).floor.execute.value;
+      now = begin + problem_.front(op).floor.execute.value;
       keep_back(op, now);
     }
     return now;
@@ -52,12 +51,13 @@ class Timeline {
  private:
   /// Lets the ops after `op`, which ends at `end`, wait for the preloads that it leaves no room
   /// for.
-  void keep_back(std::size_t op, double end) {
+  void keep_back(OpId op, double end) {
     const ir::Graph& graph = problem_.graph();
     const double left = room_ - read_[op] - resting_bytes(graph, graph.ops[op]);
     double big = 0.0;
     double small = 0.0;
-    for (std::size_t later = op + 1; later < std::min(read_.size(), op + 1 + kReach); ++later) {
+    for (OpId later = op + 1;
+         later.index() < std::min(read_.size(), (op + 1).index() + tuning::kSramReach); ++later) {
       (read_[later] > left ? big : small) += read_[later];
       if (read_[later] > 0.0) {
         const double gap = (big + std::max(0.0, small - left)) / rate_;
@@ -67,15 +67,15 @@ class Timeline {
   }
 
   const Problem& problem_;
-  const std::vector<double>& read_;
+  const Table<OpId, double>& read_;
   double room_;
   double rate_;
-  std::vector<double> begin_;
+  Table<OpId, double> begin_;
 };
 
 }  // namespace
 
-double sram_bound(const Problem& problem, const std::vector<double>& read, double rate) {
+double sram_bound(const Problem& problem, const Table<OpId, double>& read, double rate) {
   return Timeline(problem, read, rate).end();
 }
 

@@ -2,6 +2,8 @@
 
 #include <vector>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/base/units.hpp"
 #include "elk/schedule/problem/problem.hpp"
 
@@ -22,7 +24,7 @@ namespace elk::schedule {
 ///
 /// where w_k is what op k reads. The bound is the longest way through these gaps, through executes
 /// of at least e_i one after another, and through the preloads from the start, sum of w_k / B.
-[[nodiscard]] double sram_bound(const Problem& problem, const std::vector<double>& read,
+[[nodiscard]] double sram_bound(const Problem& problem, const Table<OpId, double>& read,
                                 double rate);
 
 }  // namespace elk::schedule

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/schedule/bound/standing_distance.hpp"
 #include "elk/schedule/bound/standing_pieces.hpp"
 #include "elk/schedule/bound/standing_wiring.hpp"
@@ -26,8 +27,8 @@ using Ticks = std::int64_t;
 constexpr double kTicks = 1e18;  // in what all ops could take at most
 constexpr Ticks kEver = std::numeric_limits<Ticks>::max();
 
-using Results = Side<std::vector<std::int64_t>>;
-using Readings = Side<Reading>;
+using Results = Side<CutId, std::vector<std::int64_t>>;
+using Readings = Side<CutId, Reading>;
 
 class Trees {
  public:
@@ -56,20 +57,19 @@ class Trees {
 
   StandingBound bound() {
     StandingBound result{.ops = {}, .time = {0.0}};
-    std::vector<Ticks> behind(below_.size(), 0);  // what all that hangs on an op takes in any case
+    Table<OpId, Ticks> behind(below_.size(), 0);  // what all that hangs on an op takes in any case
     Ticks sum = 0;
-    for (std::size_t op = below_.size(); op-- > 0;) {
-      const auto number = static_cast<std::int32_t>(op);
-      if (!wiring_.hangs(number)) {
+    for (OpId op = below_.end_id(); op-- > OpId{0};) {
+      if (!wiring_.hangs(op)) {
         continue;
       }
-      result.ops.push_back(number);
-      const Hanging& all = hanging(number);
+      result.ops.push_back(op);
+      const Hanging& all = hanging(op);
       const Ticks least = behind[op] + all.least;
-      const std::int32_t above = wiring_.maker(number);
-      if (above >= 0) {
-        below_[subscript(above)].push_back(all.kind);
-        behind[subscript(above)] += least;
+      const OpId above = wiring_.maker(op);
+      if (above != OpId::none) {
+        below_[above].push_back(all.kind);
+        behind[above] += least;
       } else {
         sum += least;
       }
@@ -79,22 +79,21 @@ class Trees {
   }
 
   /// The cuts of ops that take that least, after `bound`.
-  [[nodiscard]] std::vector<std::vector<std::int64_t>> cuts() {
+  [[nodiscard]] Table<OpId, Table<AxisId, std::int64_t>> cuts() {
     using Place = std::tuple<std::size_t, std::int32_t, std::size_t>;
-    std::map<Place, std::size_t> known;  // by what hangs on an op, and its maker's front and shape
-    std::vector<std::size_t> rests(below_.size(), 0);  // the shape of each op's result
-    std::vector<std::vector<std::int64_t>> result(below_.size());
-    for (std::size_t op = 0; op < below_.size(); ++op) {
-      const auto number = static_cast<std::int32_t>(op);
-      if (!wiring_.hangs(number)) {
+    std::map<Place, CutId> known;  // by what hangs on an op, and its maker's front and shape
+    Table<OpId, std::size_t> rests(below_.size(), 0);  // the shape of each op's result
+    Table<OpId, Table<AxisId, std::int64_t>> result(below_.size());
+    for (const OpId op : below_.ids()) {
+      if (!wiring_.hangs(op)) {
         continue;
       }
-      const std::int32_t above = wiring_.maker(number);
-      const std::int32_t from = above < 0 ? -1 : problem_.front_of()[subscript(above)];
-      const std::size_t shape = above < 0 ? 0 : rests[subscript(above)];
-      const auto [cut, fresh] = known.emplace(Place{hanging(number).all, from, shape}, 0);
+      const OpId above = wiring_.maker(op);
+      const std::int32_t from = above == OpId::none ? -1 : problem_.front_of()[above];
+      const std::size_t shape = above == OpId::none ? 0 : rests[above];
+      const auto [cut, fresh] = known.emplace(Place{hanging(op).all, from, shape}, CutId{});
       if (fresh) {
-        cut->second = best_cut(number, best_reading(number, from, shape));
+        cut->second = best_cut(op, best_reading(op, from, shape));
       }
       rests[op] = results_[subscript(problem_.front_of()[op])].of[cut->second];
       result[op] = listed_[subscript(problem_.front_of()[op])].cuts[cut->second]->factors;
@@ -128,7 +127,7 @@ class Trees {
   void count(const Priced& priced) {
     excess_ = {.shapes = std::vector<Excess>(priced.times.size(), {.least = 0.0}),
                .of = priced.kind_of};
-    for (std::size_t op = 0; op < excess_.of.size(); ++op) {
+    for (const OpId op : excess_.of.ids()) {
       const std::vector<Priced::Times>& times = priced.times[excess_.of[op]];
       if (!times.empty()) {
         const std::size_t front = subscript(problem_.front_of()[op]);
@@ -139,7 +138,7 @@ class Trees {
 
   /// What of all that `op` may need is best behind the result of an op of front `from`, if any,
   /// that rests in `shape`.
-  [[nodiscard]] std::size_t best_reading(std::int32_t op, std::int32_t from, std::size_t shape) {
+  [[nodiscard]] std::size_t best_reading(OpId op, std::int32_t from, std::size_t shape) {
     const Kind& kind = kinds_[hanging(op).kind];
     if (from < 0) {
       return kind.by_time.front();
@@ -154,12 +153,12 @@ class Trees {
   }
 
   /// The cut of `op` that needs that and takes least with all that hangs on it.
-  [[nodiscard]] std::size_t best_cut(std::int32_t op, std::size_t reading) {
-    const std::int32_t front = problem_.front_of()[subscript(op)];
-    const std::vector<Ticks> times = cut_times(type_of(op), below_[subscript(op)]);
-    std::size_t best = 0;
+  [[nodiscard]] CutId best_cut(OpId op, std::size_t reading) {
+    const std::int32_t front = problem_.front_of()[op];
+    const Table<CutId, Ticks> times = cut_times(type_of(op), below_[op]);
+    CutId best{0};
     Ticks least = kEver;
-    for (std::size_t cut = 0; cut < times.size(); ++cut) {
+    for (const CutId cut : times.ids()) {
       if (readings_[subscript(front)].of[cut] == reading && times[cut] < least) {
         least = times[cut];
         best = cut;
@@ -168,8 +167,8 @@ class Trees {
     return best;
   }
 
-  [[nodiscard]] Type type_of(std::int32_t op) const {
-    return {.front = problem_.front_of()[subscript(op)], .excess = excess_.of[subscript(op)]};
+  [[nodiscard]] Type type_of(OpId op) const {
+    return {.front = problem_.front_of()[op], .excess = excess_.of[op]};
   }
 
   [[nodiscard]] Ticks ticks(double seconds) const {
@@ -178,9 +177,9 @@ class Trees {
     return static_cast<double>(whole) > exact ? whole - 1 : whole;
   }
 
-  const Hanging& hanging(std::int32_t op) {
+  const Hanging& hanging(OpId op) {
     const Type type = type_of(op);
-    std::vector<std::size_t> below = below_[subscript(op)];
+    std::vector<std::size_t> below = below_[op];
     std::sort(below.begin(), below.end());
     const auto [place, fresh] = known_.emplace(std::pair(type, below), Hanging{});
     if (fresh) {
@@ -191,7 +190,7 @@ class Trees {
   }
 
   /// What each cut of a front takes with all that hangs on it.
-  std::vector<Ticks> cut_times(const Type& type, const std::vector<std::size_t>& below) {
+  Table<CutId, Ticks> cut_times(const Type& type, const std::vector<std::size_t>& below) {
     const std::int32_t front = type.front;
     const Results& result = results_[subscript(front)];
     std::vector<Ticks> after(result.shapes.size(), 0);
@@ -201,17 +200,17 @@ class Trees {
         after[shape] += one[shape];
       }
     }
-    std::vector<Ticks> times;
+    Table<CutId, Ticks> times;
     times.reserve(result.of.size());
-    for (std::size_t cut = 0; cut < result.of.size(); ++cut) {
+    for (const CutId cut : result.of.ids()) {
       times.push_back(ticks(own_time(type, cut)) + after[result.of[cut]]);
     }
     return times;
   }
 
-  [[nodiscard]] double own_time(const Type& type, std::size_t cut) const {
+  [[nodiscard]] double own_time(const Type& type, CutId cut) const {
     const Listed& known = listed_[subscript(type.front)];
-    const double most = cut + 1 == known.cuts.size() ? known.most : kInfinite;
+    const double most = cut + 1 == known.cuts.end_id() ? known.most : kInfinite;
     if (wiring_.priced() != nullptr) {
       return std::min(most, wiring_.priced()->times[type.excess][known.numbers[cut]].least);
     }
@@ -224,8 +223,8 @@ class Trees {
   Hanging make(const Type& type, const std::vector<std::size_t>& below) {
     const Readings& need = readings_[subscript(type.front)];
     std::vector<Ticks> times(need.shapes.size(), kEver);
-    const std::vector<Ticks> of_cuts = cut_times(type, below);
-    for (std::size_t cut = 0; cut < of_cuts.size(); ++cut) {
+    const Table<CutId, Ticks> of_cuts = cut_times(type, below);
+    for (const CutId cut : of_cuts.ids()) {
       Ticks& time = times[need.of[cut]];
       time = std::min(time, of_cuts[cut]);
     }
@@ -335,11 +334,11 @@ class Trees {
   const Problem& problem_;
   Distance distance_;
   double ticks_;                // a second
-  Side<Excess> excess_;         // of each op
+  Side<OpId, Excess> excess_;   // of each op
   std::vector<Listed> listed_;  // of each front
   std::vector<Results> results_;
   std::vector<Readings> readings_;
-  std::vector<std::vector<std::size_t>> below_;  // of each op, the kinds that hang on it
+  Table<OpId, std::vector<std::size_t>> below_;  // of each op, the kinds that hang on it
   std::vector<Kind> kinds_;
   std::map<std::pair<Type, std::vector<Ticks>>, std::size_t> numbers_;
   std::map<std::pair<Type, std::vector<std::size_t>>, Hanging> known_;
@@ -385,7 +384,7 @@ StandingBound standing_bound(const Problem& problem, const Priced& priced) {
   return Trees(wiring).bound();
 }
 
-std::vector<std::vector<std::int64_t>> standing_cuts(const Problem& problem) {
+Table<OpId, Table<AxisId, std::int64_t>> standing_cuts(const Problem& problem) {
   return together(problem, Standings::Executes, {})->cuts;
 }
 

@@ -4,6 +4,8 @@
 #include <span>
 #include <vector>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/schedule/problem/problem.hpp"
 #include "elk/schedule/problem/standings.hpp"
 
@@ -29,6 +31,6 @@ namespace elk::schedule {
 [[nodiscard]] StandingBound standing_bound(const Problem& problem, const Priced& priced);
 
 /// The cuts of ops that take that least in executes (`Together`).
-[[nodiscard]] std::vector<std::vector<std::int64_t>> standing_cuts(const Problem& problem);
+[[nodiscard]] Table<OpId, Table<AxisId, std::int64_t>> standing_cuts(const Problem& problem);
 
 }  // namespace elk::schedule

@@ -4,6 +4,9 @@
 #include <cmath>
 #include <numeric>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
+
 namespace elk::schedule {
 namespace {
 
@@ -50,11 +53,11 @@ void add_times(const Priced::Times& cut, Reading& need) {
 
 }  // namespace
 
-Side<Excess> distinct(std::span<const Excess> excess, std::size_t ops) {
+Side<OpId, Excess> distinct(std::span<const Excess> excess, std::size_t ops) {
   if (excess.empty()) {
-    return {.shapes = {{.least = 0.0}}, .of = std::vector<std::size_t>(ops, 0)};
+    return {.shapes = {{.least = 0.0}}, .of = Table<OpId, std::size_t>(ops, 0)};
   }
-  Side<Excess> found;
+  Side<OpId, Excess> found;
   for (const Excess& one : excess) {
     const auto known = std::find(found.shapes.begin(), found.shapes.end(), one);
     found.of.push_back(static_cast<std::size_t>(known - found.shapes.begin()));
@@ -82,8 +85,8 @@ Listed listed(const cost::Standing& standing, std::span<const double> times, dou
   return found;
 }
 
-Side<Reading> readings(std::span<const cost::StandingCut* const> cuts) {
-  Side<Reading> found;
+Side<CutId, Reading> readings(TableView<CutId, const cost::StandingCut* const> cuts) {
+  Side<CutId, Reading> found;
   for (const cost::StandingCut* cut : cuts) {
     found.of.push_back(reading_of(*cut, found.shapes));
     add_times({.least = cut->execute.value, .whole = cut->whole.value, .turned = cut->turned},
@@ -92,24 +95,26 @@ Side<Reading> readings(std::span<const cost::StandingCut* const> cuts) {
   return found;
 }
 
-void set_times(std::span<const Priced::Times> times, std::span<const std::size_t> numbers,
-               Side<Reading>& readings) {
+void set_times(std::span<const Priced::Times> times, TableView<CutId, const std::size_t> numbers,
+               Side<CutId, Reading>& readings) {
   for (Reading& need : readings.shapes) {
     need.whole = kInfinite;
     need.turned = cost::kNotTurned;
   }
-  for (std::size_t cut = 0; cut < numbers.size(); ++cut) {
+  for (const CutId cut : numbers.ids()) {
     add_times(times[numbers[cut]], readings.shapes[readings.of[cut]]);
   }
 }
 
-Side<std::vector<std::int64_t>> results(std::span<const cost::StandingCut* const> cuts) {
-  std::vector<std::size_t> order(cuts.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
+Side<CutId, std::vector<std::int64_t>> results(
+    TableView<CutId, const cost::StandingCut* const> cuts) {
+  std::vector<CutId> order(cuts.size());
+  std::iota(order.begin(), order.end(), CutId{0});
   std::sort(order.begin(), order.end(),
-            [&](std::size_t a, std::size_t b) { return cuts[a]->written < cuts[b]->written; });
-  Side<std::vector<std::int64_t>> found{.shapes = {}, .of = std::vector<std::size_t>(cuts.size())};
-  for (const std::size_t cut : order) {
+            [&](CutId a, CutId b) { return cuts[a]->written < cuts[b]->written; });
+  Side<CutId, std::vector<std::int64_t>> found{.shapes = {},
+                                               .of = Table<CutId, std::size_t>(cuts.size())};
+  for (const CutId cut : order) {
     if (found.shapes.empty() || found.shapes.back() != cuts[cut]->written) {
       found.shapes.push_back(cuts[cut]->written);
     }

@@ -9,19 +9,23 @@
 #include <span>
 #include <vector>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/cost/floor/standing.hpp"
 #include "elk/schedule/problem/standings.hpp"
 
 namespace elk::schedule {
 
+using CutId = Id<struct CutKind>;  // a cut of those that an op lists
+
 inline constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
 /// What tells cuts of a front apart on one side: how their results lie, or what they need; or what
 /// tells ops apart.
-template <class Shape>
+template <class IdType, class Shape>
 struct Side {
   std::vector<Shape> shapes;
-  std::vector<std::size_t> of;  // each cut, or op
+  Table<IdType, std::size_t> of;  // each cut, or op
 };
 
 /// What cuts read, and by how much `whole` and `turned` exceed `execute` in all that read it.
@@ -33,13 +37,13 @@ struct Reading {
 };
 
 /// What counts of each op's times: all of them where none is given.
-[[nodiscard]] Side<Excess> distinct(std::span<const Excess> excess, std::size_t ops);
+[[nodiscard]] Side<OpId, Excess> distinct(std::span<const Excess> excess, std::size_t ops);
 
 /// Those cuts of an op that may be the best beside its neighbours.
 struct Listed {
-  std::vector<const cost::StandingCut*> cuts;
-  std::vector<std::size_t> numbers;  // of these
-  double most;                       // seconds of those that the last stands for, at least
+  Table<CutId, const cost::StandingCut*> cuts;
+  Table<CutId, std::size_t> numbers;  // of these
+  double most;                        // seconds of those that the last stands for, at least
 };
 
 /// `times`: of all cuts; what takes longer than the fastest by more than it takes to fetch what an
@@ -48,15 +52,15 @@ struct Listed {
                             double free);
 
 /// Cuts come by what they read.
-[[nodiscard]] Side<Reading> readings(std::span<const cost::StandingCut* const> cuts);
+[[nodiscard]] Side<CutId, Reading> readings(TableView<CutId, const cost::StandingCut* const> cuts);
 
 /// The same with other times, of cut `numbers[i]` for number i.
-void set_times(std::span<const Priced::Times> times, std::span<const std::size_t> numbers,
-               Side<Reading>& readings);
+void set_times(std::span<const Priced::Times> times, TableView<CutId, const std::size_t> numbers,
+               Side<CutId, Reading>& readings);
 
 /// How the results of cuts lie, in order.
-[[nodiscard]] Side<std::vector<std::int64_t>> results(
-    std::span<const cost::StandingCut* const> cuts);
+[[nodiscard]] Side<CutId, std::vector<std::int64_t>> results(
+    TableView<CutId, const cost::StandingCut* const> cuts);
 
 /// What the core needs that needs most of a tensor, and what it may find, in elements. A dimension
 /// of which it is not told how much is needed counts once.

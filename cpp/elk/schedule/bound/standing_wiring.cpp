@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 
 namespace elk::schedule {
 
@@ -12,16 +13,16 @@ const cost::Standing& known_of(const cost::Front& front) {
   return front.floor.standing != nullptr ? *front.floor.standing : nothing;
 }
 
-bool Wiring::hangs(std::int32_t op) const {
-  const bool small = problem_.graph().ops[subscript(op)].kind != ir::OpKind::MatMul;
-  return standing(op).operand >= 0 && (small || standings_ == Standings::Executes);
+bool Wiring::hangs(OpId op) const {
+  const bool small = problem_.graph().ops[op].kind != ir::OpKind::MatMul;
+  return standing(op).operand != OperandId::none && (small || standings_ == Standings::Executes);
 }
 
-std::int32_t Wiring::maker(std::int32_t op) const {
-  const ir::Op& node = problem_.graph().ops[subscript(op)];
-  const std::int32_t tensor = node.operands[subscript(standing(op).operand)].tensor;
-  const std::int32_t made_by = problem_.lives().producer[subscript(tensor)];
-  return made_by >= 0 && hangs(made_by) ? made_by : -1;
+OpId Wiring::maker(OpId op) const {
+  const ir::Op& node = problem_.graph().ops[op];
+  const TensorId tensor = node.operands[standing(op).operand].tensor;
+  const OpId made_by = problem_.lives().producer[tensor];
+  return made_by != OpId::none && hangs(made_by) ? made_by : OpId::none;
 }
 
 std::vector<std::vector<double>> Wiring::times() const {
@@ -37,9 +38,9 @@ std::vector<std::vector<double>> Wiring::times() const {
     return result;
   }
   std::vector<bool> priced(result.size(), false);
-  for (std::int32_t op = 0; op < problem_.op_count(); ++op) {
-    const std::size_t front = subscript(problem_.front_of()[subscript(op)]);
-    const std::vector<Priced::Times>& own = priced_->times[priced_->kind_of[subscript(op)]];
+  for (const OpId op : first_ids<OpId>(problem_.op_count())) {
+    const std::size_t front = subscript(problem_.front_of()[op]);
+    const std::vector<Priced::Times>& own = priced_->times[priced_->kind_of[op]];
     for (std::size_t cut = 0; cut < own.size(); ++cut) {
       const double before = priced[front] ? result[front][cut] : own[cut].least;
       result[front][cut] = std::min(before, own[cut].least);
@@ -64,10 +65,10 @@ double Wiring::longest() const {
     }
   }
   double sum = 0.0;
-  for (std::int32_t op = 0; op < problem_.op_count(); ++op) {
+  for (const OpId op : first_ids<OpId>(problem_.op_count())) {
     if (hangs(op)) {
-      sum += known[subscript(problem_.front_of()[subscript(op)])];
-      sum += priced_ != nullptr ? priced[priced_->kind_of[subscript(op)]] : 0.0;
+      sum += known[subscript(problem_.front_of()[op])];
+      sum += priced_ != nullptr ? priced[priced_->kind_of[op]] : 0.0;
     }
   }
   return sum;
@@ -94,9 +95,9 @@ TogetherKey Wiring::key() const {
   for (const cost::Front& front : problem_.fronts()) {
     result.fronts.push_back(front.floor.standing);
   }
-  for (std::int32_t op = 0; op < problem_.op_count(); ++op) {
-    result.front_of.push_back(hangs(op) ? problem_.front_of()[subscript(op)] : -1);
-    result.makers.push_back(hangs(op) ? maker(op) : -1);
+  for (const OpId op : first_ids<OpId>(problem_.op_count())) {
+    result.front_of.push_back(hangs(op) ? problem_.front_of()[op] : -1);
+    result.makers.push_back(hangs(op) ? maker(op).value : -1);
   }
   return result;
 }

@@ -1,9 +1,9 @@
 #pragma once
 
-#include <cstdint>
 #include <span>
 #include <vector>
 
+#include "elk/base/ids.hpp"
 #include "elk/schedule/problem/problem.hpp"
 #include "elk/schedule/problem/standings.hpp"
 
@@ -25,14 +25,14 @@ class Wiring {
   [[nodiscard]] Standings standings() const { return standings_; }
   [[nodiscard]] std::span<const Excess> excess() const { return excess_; }
   [[nodiscard]] const Priced* priced() const { return priced_; }
-  [[nodiscard]] const cost::Standing& standing(std::int32_t op) const {
+  [[nodiscard]] const cost::Standing& standing(OpId op) const {
     return known_of(problem_.front(op));
   }
 
   /// Whether the cuts of an op are known, and it is of a kind that is asked for.
-  [[nodiscard]] bool hangs(std::int32_t op) const;
+  [[nodiscard]] bool hangs(OpId op) const;
   /// The op that makes what `op` reads, -1 if its cuts are not known.
-  [[nodiscard]] std::int32_t maker(std::int32_t op) const;
+  [[nodiscard]] OpId maker(OpId op) const;
   /// What counts of every cut of each front, the least for any of its ops.
   [[nodiscard]] std::vector<std::vector<double>> times() const;
   /// Seconds of all ops with their exchanges at most, by amount.

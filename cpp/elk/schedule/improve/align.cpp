@@ -8,32 +8,32 @@
 #include <unordered_map>
 #include <utility>
 
+#include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
+#include "elk/base/table.hpp"
 #include "elk/partition/order.hpp"
 #include "elk/schedule/problem/key.hpp"
+#include "elk/schedule/problem/schedule_tuning.hpp"
 
 namespace elk::schedule {
 namespace {
 
-constexpr std::int64_t kSmallShare = 32;  // plans below room / 32 may grow up to it
-constexpr std::size_t kNearest = 4;       // plans of the front that are tried
-
 /// The dimension of the tensor that `axis` of the layout cuts, or -1.
-std::int32_t cut_dim(const partition::Layout& layout, std::int32_t axis) {
-  for (std::size_t d = 0; d < layout.dims.size(); ++d) {
+DimId cut_dim(const partition::Layout& layout, AxisId axis) {
+  for (const DimId d : layout.dims.ids()) {
     const auto& axes = layout.dims[d].axes;
     if (std::find(axes.begin(), axes.end(), axis) != axes.end()) {
-      return static_cast<std::int32_t>(d);
+      return d;
     }
   }
   const auto& split = layout.split_axes;
   const bool by_split = std::find(split.begin(), split.end(), axis) != split.end();
-  return by_split && layout.split > 1 ? static_cast<std::int32_t>(layout.split_dim) : -1;
+  return by_split && layout.split > 1 ? layout.split_dim : DimId::none;
 }
 
 /// Whether each factor leaves a part of its axis to every core (design 3.1).
 bool every_core_works(const ir::Op& op, const partition::ExecutePlan& plan) {
-  for (std::size_t a = 0; a < op.axes.size(); ++a) {
+  for (const AxisId a : op.axes.ids()) {
     const std::int64_t tile = ceil_div(op.axes[a].size, plan.factors[a]);
     if (ceil_div(op.axes[a].size, tile) != plan.factors[a]) {
       return false;
@@ -43,17 +43,16 @@ bool every_core_works(const ir::Op& op, const partition::ExecutePlan& plan) {
 }
 
 /// The axis of `op` that must be cut as `cut` cuts the layout's, or -1 if there is none.
-std::int32_t followed_axis(const ir::Op& op, std::size_t slot, const partition::Layout& layout,
-                           std::int32_t cut) {
-  const std::int32_t dim = cut_dim(layout, cut);
-  return dim < 0 ? -1 : cuttable_axis(op, op.operands[slot], static_cast<std::size_t>(dim));
+AxisId followed_axis(const ir::Op& op, OperandId slot, const partition::Layout& layout,
+                     AxisId cut) {
+  const DimId dim = cut_dim(layout, cut);
+  return dim == DimId::none ? AxisId::none : cuttable_axis(op, op.operands[slot], dim);
 }
 
 /// Cuts `axis` by `factor`, inside all that is cut already; false where no plan can say so: cut
 /// before, it must be the innermost, and no mesh has two dimensions for it.
-bool cut_inside(std::int32_t axis, std::int64_t factor, bool in_lines,
-                partition::ExecutePlan& plan) {
-  std::int64_t& cut = plan.factors[static_cast<std::size_t>(axis)];
+bool cut_inside(AxisId axis, std::int64_t factor, bool in_lines, partition::ExecutePlan& plan) {
+  std::int64_t& cut = plan.factors[axis];
   if (cut > 1) {
     cut *= factor;
     return !in_lines && plan.order.back() == axis;
@@ -75,25 +74,25 @@ std::int32_t mesh_dim(std::int64_t stride, const chip::Chip& chip) {
 }
 
 partition::ExecutePlan uncut_plan(const ir::Op& op) {
-  return {.factors = std::vector<std::int64_t>(op.axes.size(), 1),
-          .temporal = std::vector<std::vector<std::int64_t>>(op.operands.size()),
-          .pace = std::vector<std::int64_t>(op.axes.size(), 0),
+  return {.factors = Table<AxisId, std::int64_t>(op.axes.size(), 1),
+          .temporal = Table<OperandId, Table<DimId, std::int64_t>>(op.operands.size()),
+          .pace = Table<AxisId, std::int64_t>(op.axes.size(), 0),
           .order = {},
           .loops = {},
-          .mesh_dims = std::vector<std::int32_t>(op.axes.size(), -1)};
+          .mesh_dims = Table<AxisId, std::int32_t>(op.axes.size(), -1)};
 }
 
 /// Deals what `factor` cores need together out to them: cuts the outermost dimension of the operand
 /// that has indices left, so that what each holds is long runs. `later`: axes that are still to be
 /// cut. False if there is none.
-bool deal_out(const ir::Op& op, std::size_t slot, std::int64_t factor,
-              const std::vector<std::int32_t>& later, partition::ExecutePlan& plan) {
-  for (std::size_t dim = 0; dim < op.operands[slot].dims.size(); ++dim) {
-    const std::int32_t axis = cuttable_axis(op, op.operands[slot], dim);
-    if (axis < 0 || std::find(later.begin(), later.end(), axis) != later.end()) {
+bool deal_out(const ir::Op& op, OperandId slot, std::int64_t factor,
+              const std::vector<AxisId>& later, partition::ExecutePlan& plan) {
+  for (const DimId dim : op.operands[slot].dims.ids()) {
+    const AxisId axis = cuttable_axis(op, op.operands[slot], dim);
+    if (axis == AxisId::none || std::find(later.begin(), later.end(), axis) != later.end()) {
       continue;
     }
-    const auto at = static_cast<std::size_t>(axis);
+    const auto at = axis;
     const std::int64_t tile = ceil_div(op.axes[at].size, plan.factors[at]);
     const std::int64_t most = std::min(factor, tile);
     const bool open = plan.factors[at] == 1 || plan.order.back() == axis;
@@ -106,30 +105,30 @@ bool deal_out(const ir::Op& op, std::size_t slot, std::int64_t factor,
 
 }  // namespace
 
-std::int32_t cuttable_axis(const ir::Op& op, const ir::Operand& operand, std::size_t dim) {
+AxisId cuttable_axis(const ir::Op& op, const ir::Operand& operand, DimId dim) {
   const ir::Dim& map = operand.dims[dim];
   const bool plain = map.axes.size() == 1 && map.coef.front() == 1 && map.offset == 0;
-  const std::int32_t axis = plain ? map.axes.front() : -1;
-  return axis < 0 || op.axes[static_cast<std::size_t>(axis)].role == ir::AxisRole::Row ? -1 : axis;
+  const AxisId axis = plain ? map.axes.front() : AxisId::none;
+  return axis == AxisId::none || op.axes[axis].role == ir::AxisRole::Row ? AxisId::none : axis;
 }
 
-std::optional<partition::ExecutePlan> feed(const ir::Op& op, std::size_t slot,
+std::optional<partition::ExecutePlan> feed(const ir::Op& op, OperandId slot,
                                            const partition::Layout& layout) {
-  std::vector<std::int32_t> axes;  // for each cut of the layout, -1: its parts need the same
-  for (const std::int32_t cut : layout.order) {
-    const bool shared = cut_dim(layout, cut) < 0;
-    axes.push_back(shared ? -1 : followed_axis(op, slot, layout, cut));
-    if (!shared && axes.back() < 0) {
+  std::vector<AxisId> axes;  // for each cut of the layout, -1: its parts need the same
+  for (const AxisId cut : layout.order) {
+    const bool shared = cut_dim(layout, cut) == DimId::none;
+    axes.push_back(shared ? AxisId::none : followed_axis(op, slot, layout, cut));
+    if (!shared && axes.back() == AxisId::none) {
       return std::nullopt;
     }
   }
   partition::ExecutePlan plan = uncut_plan(op);
   std::int64_t left = 1;
   for (std::size_t i = 0; i < axes.size(); ++i) {
-    const std::int64_t factor = layout.factors[static_cast<std::size_t>(layout.order[i])];
-    if (axes[i] < 0) {
+    const std::int64_t factor = layout.factors[layout.order[i]];
+    if (axes[i] == AxisId::none) {
       const auto after = axes.begin() + static_cast<std::ptrdiff_t>(i);
-      const std::vector<std::int32_t> later(after, axes.end());
+      const std::vector<AxisId> later(after, axes.end());
       left *= deal_out(op, slot, factor, later, plan) ? 1 : factor;
     } else if (!cut_inside(axes[i], factor, false, plan)) {
       return std::nullopt;
@@ -139,24 +138,23 @@ std::optional<partition::ExecutePlan> feed(const ir::Op& op, std::size_t slot,
   return every_core_works(op, plan) ? std::optional(std::move(plan)) : std::nullopt;
 }
 
-std::optional<partition::ExecutePlan> follow(const ir::Op& op, std::size_t slot,
+std::optional<partition::ExecutePlan> follow(const ir::Op& op, OperandId slot,
                                              const partition::Layout& layout,
                                              const chip::Chip& chip) {
   partition::ExecutePlan plan = uncut_plan(op);
   if (layout.spread) {
     return std::nullopt;
   }
-  for (const std::int32_t cut : layout.order) {
-    const std::int32_t axis = followed_axis(op, slot, layout, cut);
-    if (axis < 0) {
+  for (const AxisId cut : layout.order) {
+    const AxisId axis = followed_axis(op, slot, layout, cut);
+    if (axis == AxisId::none) {
       return std::nullopt;
     }
-    const auto at = static_cast<std::size_t>(cut);
-    if (!cut_inside(axis, layout.factors[at], chip::routed(chip), plan)) {
+    if (!cut_inside(axis, layout.factors[cut], chip::routed(chip), plan)) {
       return std::nullopt;
     }
     if (chip::routed(chip)) {
-      plan.mesh_dims[static_cast<std::size_t>(axis)] = mesh_dim(layout.grid_stride[at], chip);
+      plan.mesh_dims[axis] = mesh_dim(layout.grid_stride[cut], chip);
     }
   }
   return every_core_works(op, plan) ? std::optional(std::move(plan)) : std::nullopt;
@@ -166,10 +164,10 @@ namespace {
 
 /// A tensor between an op and a neighbour, as operands of both.
 struct Edge {
-  std::int32_t op;
-  std::size_t slot;
-  std::int32_t other;
-  std::size_t other_slot;
+  OpId op;
+  OperandId slot;
+  OpId other;
+  OperandId other_slot;
 };
 
 /// A choice and the least seconds it can cost: ties go to the earlier option.
@@ -182,7 +180,7 @@ struct Bid {
 
 class Alignment {
  public:
-  Alignment(Problem& problem, std::vector<Choice>& choices, const Contention& contention,
+  Alignment(Problem& problem, Table<OpId, Choice>& choices, const Contention& contention,
             Bytes room)
       : problem_(problem), choices_(choices), contention_(contention), room_(room) {
     for (const cost::Front& front : problem.fronts()) {
@@ -191,7 +189,7 @@ class Alignment {
   }
 
   void run() {
-    for (std::int32_t op = 0; op < problem_.op_count(); ++op) {
+    for (const OpId op : first_ids<OpId>(problem_.op_count())) {
       const Key key = neighbourhood(op);
       const auto found = known_.find(key);
       if (found != known_.end()) {
@@ -204,22 +202,20 @@ class Alignment {
   }
 
  private:
-  Choice& choice(std::int32_t op) { return choices_[static_cast<std::size_t>(op)]; }
+  Choice& choice(OpId op) { return choices_[op]; }
 
-  [[nodiscard]] std::int32_t kind(std::int32_t op) const {
-    return problem_.front_of()[static_cast<std::size_t>(op)];
-  }
+  [[nodiscard]] std::int32_t kind(OpId op) const { return problem_.front_of()[op]; }
 
-  void describe(std::int32_t op, Key& key) {
+  void describe(OpId op, Key& key) {
     key.insert(key.end(), {kind(op), choice(op).option, choice(op).state});
   }
 
   /// The op, what feeds it, its readers and what else feeds them.
-  Key neighbourhood(std::int32_t op) {
+  Key neighbourhood(OpId op) {
     Key key;
     describe(op, key);
     describe_feeders(op, key);
-    for (const std::int32_t reader : problem_.readers(op)) {
+    for (const OpId reader : problem_.readers(op)) {
       key.push_back(-2);
       describe(reader, key);
       describe_feeders(reader, key);
@@ -227,11 +223,10 @@ class Alignment {
     return key;
   }
 
-  void describe_feeders(std::int32_t op, Key& key) {
-    for (const ir::Operand& operand : problem_.graph().ops[static_cast<std::size_t>(op)].operands) {
-      const std::int32_t maker =
-          problem_.lives().producer[static_cast<std::size_t>(operand.tensor)];
-      if (operand.access == ir::Access::Read && maker >= 0) {
+  void describe_feeders(OpId op, Key& key) {
+    for (const ir::Operand& operand : problem_.graph().ops[op].operands) {
+      const OpId maker = problem_.lives().producer[operand.tensor];
+      if (operand.access == ir::Access::Read && maker != OpId::none) {
         describe(maker, key);
       } else {
         key.push_back(-1);
@@ -241,11 +236,12 @@ class Alignment {
 
   /// A candidate is worked out in full only where it could still be the cheapest: what it costs
   /// with all that it and its readers gather in place already is no more than that.
-  Choice best(std::int32_t op) {
+  Choice best(OpId op) {
     const Choice now = choice(op);
-    const Bytes limit =
-        std::max(problem_.option(op, now).footprint.space, Bytes{room_.value / kSmallShare});
-    const Bytes waiting = std::max(problem_.state(op, now).space, Bytes{room_.value / kSmallShare});
+    const Bytes limit = std::max(problem_.option(op, now).footprint.space,
+                                 Bytes{room_.value / tuning::kSmallShare});
+    const Bytes waiting =
+        std::max(problem_.state(op, now).space, Bytes{room_.value / tuning::kSmallShare});
     Bid best{.least = cost(op, now), .choice = {.option = -1, .state = -1}};
     std::vector<Bid> bids;
     for (const std::int32_t option : candidates(op)) {
@@ -280,10 +276,10 @@ class Alignment {
   }
 
   /// Seconds of the op between its neighbours, and of what its readers then gather.
-  double cost(std::int32_t op, const Choice& candidate) {
+  double cost(OpId op, const Choice& candidate) {
     const Choice now = std::exchange(choice(op), candidate);
     double seconds = own_cost(op, candidate, problem_.in_place(op, choices_).gather);
-    for (const std::int32_t reader : problem_.readers(op)) {
+    for (const OpId reader : problem_.readers(op)) {
       const cost::Exchange gather = problem_.in_place(reader, choices_).gather;
       seconds += contention_.seconds(
           {.in = moving(gather), .compute = {0.0}, .out = moving(cost::kNoExchange)});
@@ -293,20 +289,20 @@ class Alignment {
   }
 
   /// Seconds of the op that first gathers as `gather` says.
-  double own_cost(std::int32_t op, const Choice& candidate, const cost::Exchange& gather) {
+  double own_cost(OpId op, const Choice& candidate, const cost::Exchange& gather) {
     const cost::PlanOption& plan = problem_.option(op, candidate);
     const cost::PreloadState& state = plan.states[static_cast<std::size_t>(candidate.state)];
     return contention_.seconds(work(plan, state, gather)) + (contention_.late * state.time.value);
   }
 
-  std::vector<std::int32_t> candidates(std::int32_t op) {
+  std::vector<std::int32_t> candidates(OpId op) {
     std::vector<std::int32_t> result;
     const Staircase& stairs = stairs_[static_cast<std::size_t>(kind(op))];
-    for (std::size_t k = 0; k < std::min(kNearest, stairs.size()); ++k) {
+    for (std::size_t k = 0; k < std::min(tuning::kNearest, stairs.size()); ++k) {
       result.push_back(stairs[k].choice.option);
     }
-    const ir::Op& node = problem_.graph().ops[static_cast<std::size_t>(op)];
-    for (std::size_t slot = 0; slot < node.operands.size(); ++slot) {
+    const ir::Op& node = problem_.graph().ops[op];
+    for (const OperandId slot : node.operands.ids()) {
       if (node.operands[slot].access == ir::Access::Read) {
         follow_maker(op, slot, result);
       } else {
@@ -318,21 +314,21 @@ class Alignment {
     return result;
   }
 
-  void follow_maker(std::int32_t op, std::size_t slot, std::vector<std::int32_t>& result) {
-    const std::int32_t tensor = operand(op, slot).tensor;
-    const std::int32_t maker = problem_.lives().producer[static_cast<std::size_t>(tensor)];
-    if (maker < 0) {
+  void follow_maker(OpId op, OperandId slot, std::vector<std::int32_t>& result) {
+    const TensorId tensor = operand(op, slot).tensor;
+    const OpId maker = problem_.lives().producer[tensor];
+    if (maker == OpId::none) {
       return;
     }
-    const std::size_t made = problem_.write_slot(tensor);
+    const OperandId made = problem_.write_slot(tensor);
     try_follow({.op = op, .slot = slot, .other = maker, .other_slot = made}, result);
   }
 
-  void follow_readers(std::int32_t op, std::size_t slot, std::vector<std::int32_t>& result) {
-    const std::int32_t tensor = operand(op, slot).tensor;
-    for (const std::int32_t reader : problem_.readers(op)) {
-      const ir::Op& node = problem_.graph().ops[static_cast<std::size_t>(reader)];
-      for (std::size_t k = 0; k < node.operands.size(); ++k) {
+  void follow_readers(OpId op, OperandId slot, std::vector<std::int32_t>& result) {
+    const TensorId tensor = operand(op, slot).tensor;
+    for (const OpId reader : problem_.readers(op)) {
+      const ir::Op& node = problem_.graph().ops[reader];
+      for (const OperandId k : node.operands.ids()) {
         if (node.operands[k].tensor == tensor) {
           try_follow({.op = op, .slot = slot, .other = reader, .other_slot = k}, result);
         }
@@ -340,15 +336,15 @@ class Alignment {
     }
   }
 
-  [[nodiscard]] const ir::Operand& operand(std::int32_t op, std::size_t slot) const {
-    return problem_.graph().ops[static_cast<std::size_t>(op)].operands[slot];
+  [[nodiscard]] const ir::Operand& operand(OpId op, OperandId slot) const {
+    return problem_.graph().ops[op].operands[slot];
   }
 
   /// Adds the plan of an op that holds a tensor as its neighbour has it, if there is one.
   void try_follow(const Edge& edge, std::vector<std::int32_t>& result) {
     const std::int32_t neighbour = choice(edge.other).option;
-    const Key key{kind(edge.op), static_cast<std::int32_t>(edge.slot), kind(edge.other),
-                  static_cast<std::int32_t>(edge.other_slot), neighbour};
+    const Key key{kind(edge.op), static_cast<std::int32_t>(edge.slot.value), kind(edge.other),
+                  static_cast<std::int32_t>(edge.other_slot.value), neighbour};
     auto found = followed_.find(key);
     if (found == followed_.end()) {
       found = followed_.emplace(key, followed(edge)).first;
@@ -361,17 +357,17 @@ class Alignment {
   /// The same, or -1.
   std::int32_t followed(const Edge& edge) {
     const ir::Graph& graph = problem_.graph();
-    const ir::Op& other = graph.ops[static_cast<std::size_t>(edge.other)];
+    const ir::Op& other = graph.ops[edge.other];
     const partition::Layout layout =
         partition::layout(graph, other, edge.other_slot,
                           problem_.option(edge.other, choice(edge.other)).plan, problem_.chip());
     const std::optional<partition::ExecutePlan> plan =
-        follow(graph.ops[static_cast<std::size_t>(edge.op)], edge.slot, layout, problem_.chip());
+        follow(graph.ops[edge.op], edge.slot, layout, problem_.chip());
     return plan ? problem_.add(edge.op, *plan).value_or(-1) : -1;
   }
 
   Problem& problem_;
-  std::vector<Choice>& choices_;
+  Table<OpId, Choice>& choices_;
   const Contention& contention_;
   Bytes room_;
   std::vector<Staircase> stairs_;
@@ -381,7 +377,7 @@ class Alignment {
 
 }  // namespace
 
-void align(Problem& problem, std::vector<Choice>& choices, const Contention& contention,
+void align(Problem& problem, Table<OpId, Choice>& choices, const Contention& contention,
            Bytes room) {
   Alignment(problem, choices, contention, room).run();
 }

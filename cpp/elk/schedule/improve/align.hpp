@@ -1,10 +1,11 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <vector>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/partition/plan.hpp"
 #include "elk/schedule/problem/problem.hpp"
 #include "elk/schedule/problem/schedule.hpp"
@@ -14,24 +15,23 @@ namespace elk::schedule {
 
 /// The axis of `op` that alone indexes dimension `dim` of an operand as it is and may be cut, or
 /// -1.
-[[nodiscard]] std::int32_t cuttable_axis(const ir::Op& op, const ir::Operand& operand,
-                                         std::size_t dim);
+[[nodiscard]] AxisId cuttable_axis(const ir::Op& op, const ir::Operand& operand, DimId dim);
 
 /// A plan of `op` that holds operand `slot` as `layout` has it, where the axes of the op allow it.
-[[nodiscard]] std::optional<partition::ExecutePlan> follow(const ir::Op& op, std::size_t slot,
+[[nodiscard]] std::optional<partition::ExecutePlan> follow(const ir::Op& op, OperandId slot,
                                                            const partition::Layout& layout,
                                                            const chip::Chip& chip);
 
 /// A plan of `op` that leaves what it writes by operand `slot` as `layout` needs it, where the axes
 /// of the op allow it: what several cores need is dealt out to them in long runs. No grids.
-[[nodiscard]] std::optional<partition::ExecutePlan> feed(const ir::Op& op, std::size_t slot,
+[[nodiscard]] std::optional<partition::ExecutePlan> feed(const ir::Op& op, OperandId slot,
                                                          const partition::Layout& layout);
 
 /// In execution order, gives each op the plan that costs least between the layouts its operands
 /// rest in and the layouts its readers need, as long as it takes no more space than the plan it has
 /// (small plans: than a small share of `room`). Fronts are made with nothing in place, so that a
 /// plan which finds its operands where they are is often missing from them: those are added.
-void align(Problem& problem, std::vector<Choice>& choices, const Contention& contention,
+void align(Problem& problem, Table<OpId, Choice>& choices, const Contention& contention,
            Bytes room);
 
 }  // namespace elk::schedule

@@ -3,12 +3,13 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/schedule/improve/align.hpp"
+#include "elk/schedule/problem/schedule_tuning.hpp"
 
 namespace elk::schedule {
 namespace {
-
-constexpr std::size_t kMostSteps = 6;  // of a staircase that are tried
 
 void add_likely(const Steps& steps, std::vector<Choice>& choices) {
   Bytes most{0};
@@ -20,7 +21,7 @@ void add_likely(const Steps& steps, std::vector<Choice>& choices) {
       continue;
     }
     std::size_t found = 0;
-    for (std::size_t i = 0; i < steps.size() && found < kMostSteps; ++i) {
+    for (std::size_t i = 0; i < steps.size() && found < tuning::kMostStairs; ++i) {
       if (steps[i].space.value <= limit) {
         choices.push_back(steps[i].choice);
         ++found;
@@ -44,12 +45,12 @@ std::vector<Choice> likely_choices(const cost::Front& front, const Contention& c
   return result;
 }
 
-std::optional<Choice> following(Problem& problem, std::int32_t reader, std::int32_t op,
-                                const std::vector<Choice>& choices) {
-  const ir::Op& node = problem.graph().ops[static_cast<std::size_t>(reader)];
-  for (std::size_t slot = 0; slot < node.operands.size(); ++slot) {
+std::optional<Choice> following(Problem& problem, OpId reader, OpId op,
+                                const Table<OpId, Choice>& choices) {
+  const ir::Op& node = problem.graph().ops[reader];
+  for (const OperandId slot : node.operands.ids()) {
     const ir::Operand& operand = node.operands[slot];
-    const auto tensor = static_cast<std::size_t>(operand.tensor);
+    const auto tensor = operand.tensor;
     if (operand.access != ir::Access::Read || problem.lives().producer[tensor] != op) {
       continue;
     }
@@ -62,20 +63,18 @@ std::optional<Choice> following(Problem& problem, std::int32_t reader, std::int3
   return std::nullopt;
 }
 
-std::optional<Choice> feeding(Problem& problem, std::int32_t op, std::int32_t reader,
-                              const Choice& choice) {
+std::optional<Choice> feeding(Problem& problem, OpId op, OpId reader, const Choice& choice) {
   const ir::Graph& graph = problem.graph();
-  const ir::Op& node = graph.ops[static_cast<std::size_t>(reader)];
-  for (std::size_t slot = 0; slot < node.operands.size(); ++slot) {
-    const std::int32_t tensor = node.operands[slot].tensor;
-    if (node.operands[slot].access != ir::Access::Read ||
-        problem.lives().producer[static_cast<std::size_t>(tensor)] != op) {
+  const ir::Op& node = graph.ops[reader];
+  for (const OperandId slot : node.operands.ids()) {
+    const TensorId tensor = node.operands[slot].tensor;
+    if (node.operands[slot].access != ir::Access::Read || problem.lives().producer[tensor] != op) {
       continue;
     }
     const partition::Layout needed =
         partition::layout(graph, node, slot, problem.option(reader, choice).plan, problem.chip());
     const auto plan =
-        feed(graph.ops[static_cast<std::size_t>(op)], problem.write_slot(tensor), needed);
+        feed(graph.ops[op], problem.write_slot(tensor), needed);
     if (const auto option = plan ? problem.add(op, *plan) : std::nullopt) {
       return Choice{.option = *option, .state = 0};
     }

@@ -1,9 +1,10 @@
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <vector>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/schedule/problem/problem.hpp"
 #include "elk/schedule/problem/schedule.hpp"
 #include "elk/schedule/timing/allocate.hpp"
@@ -18,12 +19,12 @@ namespace elk::schedule {
 
 /// The choice with which `reader` works on what `op` made as it lies, if there is one. Adds it to
 /// the front where it is missing.
-[[nodiscard]] std::optional<Choice> following(Problem& problem, std::int32_t reader,
-                                              std::int32_t op, const std::vector<Choice>& choices);
+[[nodiscard]] std::optional<Choice> following(Problem& problem, OpId reader, OpId op,
+                                              const Table<OpId, Choice>& choices);
 
 /// The choice with which `op` leaves its result as `reader` with the plan of `choice` needs it, if
 /// there is one. Adds it to the front where it is missing.
-[[nodiscard]] std::optional<Choice> feeding(Problem& problem, std::int32_t op, std::int32_t reader,
+[[nodiscard]] std::optional<Choice> feeding(Problem& problem, OpId op, OpId reader,
                                             const Choice& choice);
 
 }  // namespace elk::schedule

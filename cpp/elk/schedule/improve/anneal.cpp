@@ -9,25 +9,19 @@
 #include <utility>
 #include <vector>
 
+#include "elk/base/ids.hpp"
 #include "elk/base/random.hpp"
+#include "elk/base/table.hpp"
 #include "elk/base/watch.hpp"
 #include "elk/schedule/improve/alternatives.hpp"
+#include "elk/schedule/problem/schedule_tuning.hpp"
 
 namespace elk::schedule {
 namespace {
 
-constexpr double kFarAbove = 8.0;      // times what a move may cost now: not worth a forecast
-constexpr double kPlans = 0.62;        // of all moves, those that change a plan
-constexpr double kStates = 0.14;       // a preload state
-constexpr double kOrders = 0.12;       // the order; the rest how far ahead
-constexpr double kLeastChance = 1e-6;  // of a move to be taken
-constexpr std::int64_t kFurthest = 3;  // places of the order that a preload goes at once
-constexpr std::int64_t kFeeds = 2;     // moves of what a product reads, of which one is cut for it
-constexpr std::int64_t kPriced = 200;  // ops of a forecast, about, that a price takes
-
 /// What a move changed, to be taken back.
 struct Undo {
-  std::vector<std::pair<std::int32_t, Choice>> choices;  // places, latest last
+  std::vector<std::pair<OpId, Choice>> choices;  // places, latest last
   std::optional<Arrangement> arrangement;
 };
 
@@ -50,7 +44,7 @@ class Annealer {
       }
     }
     double sum = 0.0;
-    for (const std::int32_t place : sketch.places().all()) {
+    for (const OpId place : sketch.places().all()) {
       sum += sketch.execute_seconds(place) + sketch.preload_seconds(place);
       weights_.push_back(sum);
     }
@@ -69,8 +63,8 @@ class Annealer {
       step();
       Watch::advance(options_.watch, work_ - before);
     }
-    for (const std::int32_t place : sketch_.places().all()) {
-      const Choice& best = best_[static_cast<std::size_t>(place)];
+    for (const OpId place : sketch_.places().all()) {
+      const Choice& best = best_[place];
       if (best != choice(place)) {
         sketch_.set(place, best);
       }
@@ -79,9 +73,7 @@ class Annealer {
   }
 
  private:
-  [[nodiscard]] const Choice& choice(std::int32_t place) const {
-    return sketch_.choices()[static_cast<std::size_t>(place)];
-  }
+  [[nodiscard]] const Choice& choice(OpId place) const { return sketch_.choices()[place]; }
 
   void keep() {
     least_ = now_;
@@ -99,7 +91,8 @@ class Annealer {
       take_back(undo);
       return;
     }
-    const double most = now_ - (heat_ * std::log(std::max(random_.uniform(), kLeastChance)));
+    const double most =
+        now_ - (heat_ * std::log(std::max(random_.uniform(), tuning::kLeastChance)));
     const double after = sketch_.seconds(arrangement_, forecaster_, most);
     work_ += sketch_.work();
     if (after > most) {
@@ -115,17 +108,18 @@ class Annealer {
   /// Whether there is anything to forecast.
   bool move(Undo& undo) {
     const double kind = random_.uniform();
-    if (kind < kPlans) {
+    if (kind < tuning::kPlanMoves) {
       return change_plan(undo);
     }
-    if (kind < kPlans + kStates) {
+    if (kind < tuning::kPlanMoves + tuning::kStateMoves) {
       return change_state(undo);
     }
     if (arrangement_.sequence.empty()) {
       return false;
     }
     undo.arrangement = arrangement_;
-    return kind < kPlans + kStates + kOrders ? change_order() : change_ahead();
+    return kind < tuning::kPlanMoves + tuning::kStateMoves + tuning::kOrderMoves ? change_order()
+                                                                                 : change_ahead();
   }
 
   void take_back(const Undo& undo) {
@@ -137,14 +131,14 @@ class Annealer {
     }
   }
 
-  void set(std::int32_t place, const Choice& after, Undo& undo) {
-    undo.choices.emplace_back(place, choice(place));
+  void set(OpId place, const Choice& after, Undo& undo) {
+    undo.choices.emplace_back(place.value, choice(place));
     sketch_.set(place, after);
   }
 
   /// A place: every second time one by its share of all time.
-  std::int32_t draw_place() {
-    const std::vector<std::int32_t>& all = sketch_.places().all();
+  OpId draw_place() {
+    const std::vector<OpId>& all = sketch_.places().all();
     if (random_.below(2) == 0) {
       return all[static_cast<std::size_t>(random_.below(static_cast<std::int64_t>(all.size())))];
     }
@@ -154,27 +148,27 @@ class Annealer {
   }
 
   bool change_plan(Undo& undo) {
-    const std::int32_t place = draw_place();
+    const OpId place = draw_place();
     const std::optional<Choice> next = draw_plan(place);
     if (!next || *next == choice(place)) {
       return false;
     }
-    const std::vector<std::int32_t> changed = draw_alike(place);
+    const std::vector<OpId> changed = draw_alike(place);
     double lost = 0.0;
-    for (const std::int32_t each : changed) {
+    for (const OpId each : changed) {
       lost += loss(each, *next);
     }
-    if (lost > kFarAbove * heat_) {
+    if (lost > tuning::kFarAbove * heat_) {
       return false;
     }
-    for (const std::int32_t each : changed) {
+    for (const OpId each : changed) {
       if (*next != choice(each)) {
         set(each, *next, undo);
       }
     }
     if (random_.below(2) == 0) {
       led_.clear();
-      for (const std::int32_t each : changed) {
+      for (const OpId each : changed) {
         lead(each, undo);
       }
     }
@@ -182,24 +176,23 @@ class Annealer {
   }
 
   /// The place alone or, every second time, all places alike.
-  std::vector<std::int32_t> draw_alike(std::int32_t place) {
-    const std::vector<std::int32_t>& all = alike_.groups[group(place)];
+  std::vector<OpId> draw_alike(OpId place) {
+    const std::vector<OpId>& all = alike_.groups[group(place)];
     return all.size() > 1 && random_.below(2) == 0 ? all : std::vector{place};
   }
 
-  [[nodiscard]] std::size_t group(std::int32_t place) const {
-    return static_cast<std::size_t>(alike_.of[static_cast<std::size_t>(place)]);
+  [[nodiscard]] std::size_t group(OpId place) const {
+    return static_cast<std::size_t>(alike_.of[place]);
   }
 
-  std::optional<Choice> draw_plan(std::int32_t place) {
-    const auto front =
-        static_cast<std::size_t>(problem_.front_of()[static_cast<std::size_t>(place)]);
+  std::optional<Choice> draw_plan(OpId place) {
+    const auto front = static_cast<std::size_t>(problem_.front_of()[place]);
     const std::vector<Choice>& likely = likely_[front];
-    if (const std::optional<std::int32_t> reader = draw_product(place)) {
+    if (const std::optional<OpId> reader = draw_product(place)) {
       return fed_to(place, *reader);
     }
     if (!problem_.is_loaded(place) && random_.below(3) == 0) {
-      if (const std::optional<std::int32_t> maker = draw_maker(place)) {
+      if (const std::optional<OpId> maker = draw_maker(place)) {
         return following(problem_, place, *maker, sketch_.choices());
       }
     }
@@ -209,41 +202,40 @@ class Annealer {
 
   /// Every second time a product that reads what another op makes, if there is one: many of its
   /// cores need the same, in runs as long as the maker's cut leaves them.
-  std::optional<std::int32_t> draw_product(std::int32_t place) {
-    const std::vector<std::int32_t>& readers = problem_.readers(place);
-    const std::vector<ir::Op>& ops = problem_.graph().ops;
-    if (readers.empty() || chip::routed(problem_.chip()) ||
-        ops[static_cast<std::size_t>(place)].kind == ir::OpKind::MatMul) {
+  std::optional<OpId> draw_product(OpId place) {
+    const std::vector<OpId>& readers = problem_.readers(place);
+    const Table<OpId, ir::Op>& ops = problem_.graph().ops;
+    if (readers.empty() || chip::routed(problem_.chip()) || ops[place].kind == ir::OpKind::MatMul) {
       return std::nullopt;
     }
-    const std::int32_t reader =
+    const OpId reader =
         readers[static_cast<std::size_t>(random_.below(static_cast<std::int64_t>(readers.size())))];
-    const bool product = ops[static_cast<std::size_t>(reader)].kind == ir::OpKind::MatMul;
-    return product && random_.below(kFeeds) == 0 ? std::optional(reader) : std::nullopt;
+    const bool product = ops[reader].kind == ir::OpKind::MatMul;
+    return product && random_.below(tuning::kFeeds) == 0 ? std::optional(reader) : std::nullopt;
   }
 
   /// The choice with which the op at `place` leaves its result as `reader` needs it.
-  std::optional<Choice> fed_to(std::int32_t place, std::int32_t reader) {
-    const std::int32_t at = sketch_.places().of(reader);
+  std::optional<Choice> fed_to(OpId place, OpId reader) {
+    const OpId at = sketch_.places().of(reader);
     const std::tuple key{group(place), group(at), choice(at).option};
     const auto [known, added] = fed_.try_emplace(key);
     if (added) {
       known->second = feeding(problem_, place, reader, choice(at));
-      work_ += known->second ? kPriced : 0;
+      work_ += known->second ? tuning::kPricedOps : 0;
     }
     return known->second;
   }
 
   /// An op that makes something the op at `place` reads.
-  std::optional<std::int32_t> draw_maker(std::int32_t place) {
-    const ir::Op& op = problem_.graph().ops[static_cast<std::size_t>(place)];
+  std::optional<OpId> draw_maker(OpId place) {
+    const ir::Op& op = problem_.graph().ops[place];
     const auto from =
         static_cast<std::size_t>(random_.below(static_cast<std::int64_t>(op.operands.size())));
-    for (std::size_t k = 0; k < op.operands.size(); ++k) {
-      const ir::Operand& operand = op.operands[(from + k) % op.operands.size()];
-      const std::int32_t maker =
-          problem_.lives().producer[static_cast<std::size_t>(operand.tensor)];
-      if (operand.access == ir::Access::Read && maker >= 0) {
+    for (const OperandId k : op.operands.ids()) {
+      const ir::Operand& operand =
+          op.operands[id_at<OperandId>((from + k.index()) % op.operands.size())];
+      const OpId maker = problem_.lives().producer[operand.tensor];
+      if (operand.access == ir::Access::Read && maker != OpId::none) {
         return maker;
       }
     }
@@ -251,12 +243,12 @@ class Annealer {
   }
 
   /// Whether a plan alone costs so much more that what surrounds it could not make up for it.
-  [[nodiscard]] bool hopeless(std::int32_t place, const Choice& next) const {
-    return loss(place, next) > kFarAbove * heat_;
+  [[nodiscard]] bool hopeless(OpId place, const Choice& next) const {
+    return loss(place, next) > tuning::kFarAbove * heat_;
   }
 
   /// Seconds that a plan alone costs more than the one in force with what it gathers.
-  [[nodiscard]] double loss(std::int32_t place, const Choice& next) const {
+  [[nodiscard]] double loss(OpId place, const Choice& next) const {
     const double count =
         sketch_.places().repeats(place) ? static_cast<double>(sketch_.places().count()) : 1.0;
     const double more = alone(place, next) - alone(place, choice(place));
@@ -265,15 +257,15 @@ class Annealer {
   }
 
   /// Seconds of an execute that finds everything in place.
-  [[nodiscard]] double alone(std::int32_t place, const Choice& it) const {
+  [[nodiscard]] double alone(OpId place, const Choice& it) const {
     const cost::PlanOption& option = problem_.option(place, it);
     return (option.compute + option.shift.time + option.reduce.time).value;
   }
 
   /// Has readers without HBM data work on results as they lie, and theirs in turn.
-  void lead(std::int32_t place, Undo& undo) {
-    for (const std::int32_t reader : problem_.readers(place)) {
-      const std::int32_t at = sketch_.places().of(reader);
+  void lead(OpId place, Undo& undo) {
+    for (const OpId reader : problem_.readers(place)) {
+      const OpId at = sketch_.places().of(reader);
       if (problem_.is_loaded(reader) || at == place) {
         continue;
       }
@@ -288,18 +280,18 @@ class Annealer {
   }
 
   /// The choice that follows; where the same was asked in this move of ops alike, as then.
-  std::optional<Choice> follow_as(std::int32_t reader, std::int32_t place) {
+  std::optional<Choice> follow_as(OpId reader, OpId place) {
     const std::pair key{group(sketch_.places().of(reader)), group(place)};
     const auto [known, added] = led_.try_emplace(key);
     if (added) {
       known->second = following(problem_, reader, place, sketch_.choices());
-      work_ += known->second ? kPriced : 0;
+      work_ += known->second ? tuning::kPricedOps : 0;
     }
     return known->second;
   }
 
   bool change_state(Undo& undo) {
-    const std::int32_t place = draw_place();
+    const OpId place = draw_place();
     const std::size_t states = problem_.option(place, choice(place)).states.size();
     if (states < 2) {
       return false;
@@ -309,7 +301,7 @@ class Annealer {
       return false;
     }
     const Choice after{.option = choice(place).option, .state = next};
-    for (const std::int32_t each : draw_alike(place)) {
+    for (const OpId each : draw_alike(place)) {
       if (choice(each).option == after.option && choice(each) != after) {
         set(each, after, undo);
       }
@@ -322,7 +314,7 @@ class Annealer {
     const auto size = static_cast<std::int64_t>(sequence.size());
     const std::int64_t from = random_.below(size);
     const std::int64_t to = std::clamp<std::int64_t>(
-        from + random_.below((2 * kFurthest) + 1) - kFurthest, 0, size - 1);
+        from + random_.below((2 * tuning::kFurthest) + 1) - tuning::kFurthest, 0, size - 1);
     const auto begin = sequence.begin();
     if (from < to) {
       std::rotate(begin + from, begin + from + 1, begin + to + 1);
@@ -358,7 +350,7 @@ class Annealer {
   double now_ = 0.0;
   double heat_ = 0.0;
   double least_ = 0.0;
-  std::vector<Choice> best_;
+  Table<OpId, Choice> best_;
   Arrangement best_arrangement_;
   std::int64_t work_ = 0;
 };

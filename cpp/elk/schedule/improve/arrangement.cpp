@@ -6,21 +6,21 @@
 #include <numeric>
 #include <utility>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
+
 namespace elk::schedule {
 namespace {
 
 /// The fronts of an op, of what makes its operands, and of what reads its results.
-std::vector<std::int32_t> surroundings(const Problem& problem, std::int32_t op) {
-  const auto front = [&](std::int32_t of) {
-    return of < 0 ? -1 : problem.front_of()[static_cast<std::size_t>(of)];
-  };
+std::vector<std::int32_t> surroundings(const Problem& problem, OpId op) {
+  const auto front = [&](OpId of) { return of == OpId::none ? -1 : problem.front_of()[of]; };
   std::vector<std::int32_t> result{front(op)};
-  for (const ir::Operand& operand : problem.graph().ops[static_cast<std::size_t>(op)].operands) {
+  for (const ir::Operand& operand : problem.graph().ops[op].operands) {
     const bool read = operand.access == ir::Access::Read;
-    result.push_back(
-        read ? front(problem.lives().producer[static_cast<std::size_t>(operand.tensor)]) : -1);
+    result.push_back(read ? front(problem.lives().producer[operand.tensor]) : -1);
   }
-  for (const std::int32_t reader : problem.readers(op)) {
+  for (const OpId reader : problem.readers(op)) {
     result.push_back(front(reader));
   }
   return result;
@@ -30,8 +30,8 @@ std::vector<std::int32_t> surroundings(const Problem& problem, std::int32_t op) 
 
 Places::Places(const Problem& problem)
     : layers_(problem.graph().repeat.value_or(
-          ir::Repeat{.begin = 0, .period = problem.op_count(), .count = 1})) {
-  for (std::int32_t op = 0; op < problem.op_count(); ++op) {
+          ir::Repeat{.begin = OpId{0}, .period = problem.op_count(), .count = 1})) {
+  for (const OpId op : first_ids<OpId>(problem.op_count())) {
     if (of(op) == op) {
       all_.push_back(op);
       if (repeats(op) && problem.is_loaded(op)) {
@@ -44,16 +44,16 @@ Places::Places(const Problem& problem)
 /// Of ops that stand at one place, one in the middle speaks: the first may find its inputs
 /// elsewhere.
 Alike alike(const Problem& problem, const Places& places) {
-  std::map<std::vector<std::int32_t>, std::vector<std::int32_t>> found;
-  for (const std::int32_t place : places.all()) {
+  std::map<std::vector<std::int32_t>, std::vector<OpId>> found;
+  for (const OpId place : places.all()) {
     const std::int32_t layer = places.repeats(place) ? places.count() / 2 : 0;
     found[surroundings(problem, place + (layer * places.period()))].push_back(place);
   }
   Alike result{.groups = {},
-               .of = std::vector<std::int32_t>(static_cast<std::size_t>(problem.op_count()), -1)};
+               .of = Table<OpId, std::int32_t>(static_cast<std::size_t>(problem.op_count()), -1)};
   for (auto& [key, group] : found) {
-    for (const std::int32_t place : group) {
-      result.of[static_cast<std::size_t>(place)] = static_cast<std::int32_t>(result.groups.size());
+    for (const OpId place : group) {
+      result.of[place] = static_cast<std::int32_t>(result.groups.size());
     }
     result.groups.push_back(std::move(group));
   }
@@ -67,9 +67,9 @@ Arrangement in_order(const Places& places) {
   return result;
 }
 
-std::vector<std::int32_t> preload_order(const Problem& problem, const Places& places,
-                                        const Arrangement& arrangement) {
-  std::vector<std::int32_t> order;
+std::vector<OpId> preload_order(const Problem& problem, const Places& places,
+                                const Arrangement& arrangement) {
+  std::vector<OpId> order;
   order.reserve(problem.loaded().size());
   const auto first = static_cast<std::size_t>(problem.rank(places.begin()));
   const std::size_t layered = places.loaded().size() * static_cast<std::size_t>(places.count());
@@ -88,13 +88,13 @@ std::vector<std::int32_t> preload_order(const Problem& problem, const Places& pl
   return order;
 }
 
-std::vector<std::int32_t> first_slots(const Problem& problem, const Places& places,
-                                      const Arrangement& arrangement) {
-  std::vector<std::int32_t> result(static_cast<std::size_t>(problem.op_count()), 0);
+Table<OpId, OpId> first_slots(const Problem& problem, const Places& places,
+                              const Arrangement& arrangement) {
+  Table<OpId, OpId> result(static_cast<std::size_t>(problem.op_count()), OpId{0});
   for (std::size_t number = 0; number < arrangement.ahead.size(); ++number) {
     for (std::int32_t layer = 0; arrangement.ahead[number] > 0 && layer < places.count(); ++layer) {
-      const std::int32_t op = places.loaded()[number] + (layer * places.period());
-      result[static_cast<std::size_t>(op)] = std::max(0, op - arrangement.ahead[number]);
+      const OpId op = places.loaded()[number] + (layer * places.period());
+      result[op] = OpId{std::max(0, op.value - arrangement.ahead[number])};
     }
   }
   return result;

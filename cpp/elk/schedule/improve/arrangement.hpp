@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/schedule/problem/problem.hpp"
 
 namespace elk::schedule {
@@ -14,32 +16,32 @@ class Places {
  public:
   explicit Places(const Problem& problem);
 
-  [[nodiscard]] std::int32_t of(std::int32_t op) const { return layers_.first_like(op); }
-  [[nodiscard]] std::int32_t begin() const { return layers_.begin; }
+  [[nodiscard]] OpId of(OpId op) const { return layers_.first_like(op); }
+  [[nodiscard]] OpId begin() const { return layers_.begin; }
   [[nodiscard]] std::int32_t period() const { return layers_.period; }
   [[nodiscard]] std::int32_t count() const { return layers_.count; }
-  [[nodiscard]] std::int32_t end() const { return begin() + (period() * count()); }
+  [[nodiscard]] std::int32_t end() const { return begin().value + (period() * count()); }
   /// Whether several ops stand at `place`.
-  [[nodiscard]] bool repeats(std::int32_t place) const {
+  [[nodiscard]] bool repeats(OpId place) const {
     return begin() <= place && place < begin() + period();
   }
   /// In order.
-  [[nodiscard]] const std::vector<std::int32_t>& all() const { return all_; }
+  [[nodiscard]] const std::vector<OpId>& all() const { return all_; }
   /// Of these the ones in a layer whose ops preload.
-  [[nodiscard]] const std::vector<std::int32_t>& loaded() const { return loaded_; }
+  [[nodiscard]] const std::vector<OpId>& loaded() const { return loaded_; }
 
  private:
   ir::Repeat layers_;
-  std::vector<std::int32_t> all_;
-  std::vector<std::int32_t> loaded_;
+  std::vector<OpId> all_;
+  std::vector<OpId> loaded_;
 };
 
 /// Places in groups whose ops have one front, as have those that make their operands, and those
 /// that read their results: the ends of a model repeat what its layers do, and so do equal parts of
 /// one layer.
 struct Alike {
-  std::vector<std::vector<std::int32_t>> groups;  // places, in order
-  std::vector<std::int32_t> of;                   // the group of each op that is a place, or -1
+  std::vector<std::vector<OpId>> groups;  // places, in order
+  Table<OpId, std::int32_t> of;           // the group of each op that is a place, or -1
 };
 [[nodiscard]] Alike alike(const Problem& problem, const Places& places);
 
@@ -56,11 +58,11 @@ struct Arrangement {
 [[nodiscard]] Arrangement in_order(const Places& places);
 
 /// The preload order of the whole model.
-[[nodiscard]] std::vector<std::int32_t> preload_order(const Problem& problem, const Places& places,
-                                                      const Arrangement& arrangement);
+[[nodiscard]] std::vector<OpId> preload_order(const Problem& problem, const Places& places,
+                                              const Arrangement& arrangement);
 
 /// The first slot of every op's preload; 0: any.
-[[nodiscard]] std::vector<std::int32_t> first_slots(const Problem& problem, const Places& places,
-                                                    const Arrangement& arrangement);
+[[nodiscard]] Table<OpId, OpId> first_slots(const Problem& problem, const Places& places,
+                                            const Arrangement& arrangement);
 
 }  // namespace elk::schedule

@@ -11,25 +11,25 @@
 #include <utility>
 
 #include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/partition/enumerate.hpp"
 #include "elk/partition/order.hpp"
 #include "elk/partition/plan.hpp"
 #include "elk/schedule/improve/align.hpp"
+#include "elk/schedule/problem/schedule_tuning.hpp"
 
 namespace elk::schedule {
 namespace {
 
-constexpr std::size_t kMostCuts = 32;  // that are carried
-
 /// The cuttable axes of the first two dimensions of several indices of the result of `op`.
-std::vector<std::int32_t> outer_axes(const ir::Op& op) {
-  std::vector<std::int32_t> result;
+std::vector<AxisId> outer_axes(const ir::Op& op) {
+  std::vector<AxisId> result;
   for (const ir::Operand& operand : op.operands) {
-    for (std::size_t dim = 0; dim < operand.dims.size() && result.size() < 2; ++dim) {
-      const std::int32_t axis =
-          operand.access == ir::Access::Write ? cuttable_axis(op, operand, dim) : -1;
+    for (DimId dim{0}; dim.index() < operand.dims.size() && result.size() < 2; ++dim) {
+      const AxisId axis =
+          operand.access == ir::Access::Write ? cuttable_axis(op, operand, dim) : AxisId::none;
       const bool known = std::find(result.begin(), result.end(), axis) != result.end();
-      if (axis >= 0 && !known && op.axes[subscript(axis)].size > 1) {
+      if (axis != AxisId::none && !known && op.axes[axis].size > 1) {
         result.push_back(axis);
       }
     }
@@ -77,38 +77,37 @@ class OuterCuts {
   }
 
  private:
-  using Factors = std::vector<std::int64_t>;
+  using Factors = Table<AxisId, std::int64_t>;
   /// The dimensions along which the two axes lie, -1: there are none.
   using Sides = std::array<std::int32_t, 2>;
 
   void add(std::int64_t most_first, std::int64_t most_second, const Sides& sides) {
-    const auto size = [&](std::size_t i) { return op_.axes[subscript(axes_[i])].size; };
+    const auto size = [&](std::size_t i) { return op_.axes[axes_[i]].size; };
     for (const std::int64_t first : most_parts(size(0), most_first)) {
       Factors cut(op_.axes.size(), 1);
-      cut[subscript(axes_[0])] = first;
+      cut[axes_[0]] = first;
       add(cut, sides);
       const std::int64_t left = sides[0] < 0 ? most_second / first : most_second;
       for (const std::int64_t second :
            axes_.size() < 2 ? std::set<std::int64_t>{} : most_parts(size(1), left)) {
-        cut[subscript(axes_[1])] = second;
+        cut[axes_[1]] = second;
         add(cut, sides);
       }
     }
   }
 
   void add(const Factors& cut, const Sides& sides) {
-    auto plan = partition::complete_plan(graph_, op_, cut,
-                                         std::vector<Factors>(op_.operands.size()), chip_);
+    auto plan = partition::complete_plan(
+        graph_, op_, cut, Table<OperandId, Table<DimId, std::int64_t>>(op_.operands.size()), chip_);
     if (!plan) {
       return;
     }
     if (sides[0] >= 0) {
       for (std::size_t i = 0; i < axes_.size(); ++i) {
-        plan->mesh_dims[subscript(axes_[i])] = cut[subscript(axes_[i])] > 1 ? sides[i] : -1;
+        plan->mesh_dims[axes_[i]] = cut[axes_[i]] > 1 ? sides[i] : -1;
       }
-      std::sort(plan->order.begin(), plan->order.end(), [&](std::int32_t a, std::int32_t b) {
-        return plan->mesh_dims[subscript(a)] < plan->mesh_dims[subscript(b)];
-      });
+      std::sort(plan->order.begin(), plan->order.end(),
+                [&](AxisId a, AxisId b) { return plan->mesh_dims[a] < plan->mesh_dims[b]; });
     }
     if (std::find(plans_.begin(), plans_.end(), *plan) == plans_.end()) {
       plans_.push_back(std::move(*plan));
@@ -118,62 +117,60 @@ class OuterCuts {
   const ir::Graph& graph_;
   const ir::Op& op_;
   const chip::Chip& chip_;
-  std::vector<std::int32_t> axes_;
+  std::vector<AxisId> axes_;
   std::vector<partition::ExecutePlan> plans_;
 };
 
 class Carry {
  public:
-  Carry(Problem& problem, const std::vector<Choice>& base) : problem_(problem), base_(base) {}
+  Carry(Problem& problem, const Table<OpId, Choice>& base) : problem_(problem), base_(base) {}
 
   /// The choices that follow from `seed` of all ops like `op`.
-  std::vector<Choice> from(std::int32_t op, const Choice& seed) {
+  Table<OpId, Choice> from(OpId op, const Choice& seed) {
     choices_ = base_;
     moved_.assign(choices_.size(), false);
-    for (std::int32_t like = op; like < problem_.op_count(); ++like) {
-      if (problem_.front_of()[subscript(like)] == problem_.front_of()[subscript(op)]) {
+    for (OpId like = op; like.value < problem_.op_count(); ++like) {
+      if (problem_.front_of()[like] == problem_.front_of()[op]) {
         take(like, seed);
       }
     }
     for (int way = 0; way < 2; ++way) {
-      for (std::int32_t next = 0; next < problem_.op_count(); ++next) {
+      for (const OpId next : first_ids<OpId>(problem_.op_count())) {
         follow_makers(next);
       }
       for (std::int32_t next = problem_.op_count(); next-- > 0;) {
-        follow_readers(next);
+        follow_readers(OpId{next});
       }
     }
     return choices_;
   }
 
  private:
-  void take(std::int32_t op, const Choice& choice) {
-    choices_[subscript(op)] = choice;
-    moved_[subscript(op)] = true;
+  void take(OpId op, const Choice& choice) {
+    choices_[op] = choice;
+    moved_[op] = true;
   }
 
-  [[nodiscard]] const ir::Op& node(std::int32_t op) const {
-    return problem_.graph().ops[subscript(op)];
-  }
+  [[nodiscard]] const ir::Op& node(OpId op) const { return problem_.graph().ops[op]; }
 
-  void follow_makers(std::int32_t op) {
-    const std::vector<ir::Operand>& operands = node(op).operands;
-    for (std::size_t slot = 0; slot < operands.size() && !moved_[subscript(op)]; ++slot) {
-      const std::int32_t tensor = operands[slot].tensor;
-      const std::int32_t maker = problem_.lives().producer[subscript(tensor)];
-      if (operands[slot].access == ir::Access::Read && maker >= 0 && moved_[subscript(maker)]) {
+  void follow_makers(OpId op) {
+    const Table<OperandId, ir::Operand>& operands = node(op).operands;
+    for (OperandId slot{0}; slot.index() < operands.size() && !moved_[op]; ++slot) {
+      const TensorId tensor = operands[slot].tensor;
+      const OpId maker = problem_.lives().producer[tensor];
+      if (operands[slot].access == ir::Access::Read && maker != OpId::none && moved_[maker]) {
         hold(op, slot, maker, problem_.write_slot(tensor));
       }
     }
   }
 
-  void follow_readers(std::int32_t op) {
-    for (const std::int32_t reader : problem_.readers(op)) {
-      const std::vector<ir::Operand>& operands = node(reader).operands;
-      for (std::size_t slot = 0; slot < operands.size() && !moved_[subscript(op)]; ++slot) {
-        const std::int32_t tensor = operands[slot].tensor;
-        if (operands[slot].access == ir::Access::Read && moved_[subscript(reader)] &&
-            problem_.lives().producer[subscript(tensor)] == op) {
+  void follow_readers(OpId op) {
+    for (const OpId reader : problem_.readers(op)) {
+      const Table<OperandId, ir::Operand>& operands = node(reader).operands;
+      for (OperandId slot{0}; slot.index() < operands.size() && !moved_[op]; ++slot) {
+        const TensorId tensor = operands[slot].tensor;
+        if (operands[slot].access == ir::Access::Read && moved_[reader] &&
+            problem_.lives().producer[tensor] == op) {
           hold(op, problem_.write_slot(tensor), reader, slot);
         }
       }
@@ -181,15 +178,15 @@ class Carry {
   }
 
   /// Has `op` hold a tensor by operand `slot` as `other` has it by `other_slot`, if it can.
-  void hold(std::int32_t op, std::size_t slot, std::int32_t other, std::size_t other_slot) {
-    const std::vector<std::int32_t>& front = problem_.front_of();
-    const std::int32_t held = choices_[subscript(other)].option;
-    const auto [found, added] = known_.try_emplace(
-        std::tuple(front[subscript(op)], slot, front[subscript(other)], other_slot, held));
+  void hold(OpId op, OperandId slot, OpId other, OperandId other_slot) {
+    const Table<OpId, std::int32_t>& front = problem_.front_of();
+    const std::int32_t held = choices_[other].option;
+    const auto [found, added] =
+        known_.try_emplace(std::tuple(front[op], slot, front[other], other_slot, held));
     if (added) {
-      const partition::Layout layout = partition::layout(
-          problem_.graph(), node(other), other_slot,
-          problem_.option(other, choices_[subscript(other)]).plan, problem_.chip());
+      const partition::Layout layout =
+          partition::layout(problem_.graph(), node(other), other_slot,
+                            problem_.option(other, choices_[other]).plan, problem_.chip());
       const auto plan = follow(node(op), slot, layout, problem_.chip());
       if (const auto option = plan ? problem_.add(op, *plan) : std::nullopt) {
         found->second = Choice{.option = *option, .state = 0};
@@ -201,19 +198,19 @@ class Carry {
   }
 
   Problem& problem_;
-  const std::vector<Choice>& base_;
-  std::vector<Choice> choices_;
-  std::vector<bool> moved_;
-  std::map<std::tuple<std::int32_t, std::size_t, std::int32_t, std::size_t, std::int32_t>,
+  const Table<OpId, Choice>& base_;
+  Table<OpId, Choice> choices_;
+  Table<OpId, bool> moved_;
+  std::map<std::tuple<std::int32_t, OperandId, std::int32_t, OperandId, std::int32_t>,
            std::optional<Choice>>
       known_;
 };
 
 /// Seconds of the executes, whatever they gather.
-Seconds alone(const Problem& problem, const std::vector<Choice>& choices) {
+Seconds alone(const Problem& problem, const Table<OpId, Choice>& choices) {
   Seconds sum{0.0};
-  for (std::int32_t op = 0; op < problem.op_count(); ++op) {
-    const cost::PlanOption& option = problem.option(op, choices[subscript(op)]);
+  for (const OpId op : first_ids<OpId>(problem.op_count())) {
+    const cost::PlanOption& option = problem.option(op, choices[op]);
     sum += option.compute + option.shift.time + option.reduce.time;
   }
   return sum;
@@ -221,13 +218,13 @@ Seconds alone(const Problem& problem, const std::vector<Choice>& choices) {
 
 }  // namespace
 
-std::vector<std::vector<Choice>> carried(Problem& problem, const std::vector<Choice>& base,
+std::vector<Table<OpId, Choice>> carried(Problem& problem, const Table<OpId, Choice>& base,
                                          Seconds most) {
   Carry carry(problem, base);
-  std::set<std::vector<std::vector<std::int64_t>>> known;  // sizes, and their cuts
-  std::vector<std::vector<Choice>> result;
-  for (std::int32_t op = 0; op < problem.op_count() && known.size() < kMostCuts; ++op) {
-    const ir::Op& node = problem.graph().ops[subscript(op)];
+  std::set<std::vector<Table<AxisId, std::int64_t>>> known;  // sizes, and their cuts
+  std::vector<Table<OpId, Choice>> result;
+  for (OpId op{0}; op.value < problem.op_count() && known.size() < tuning::kCarriedCuts; ++op) {
+    const ir::Op& node = problem.graph().ops[op];
     for (const partition::ExecutePlan& plan :
          OuterCuts(problem.graph(), node, problem.chip()).all()) {
       if (!known
@@ -241,7 +238,7 @@ std::vector<std::vector<Choice>> carried(Problem& problem, const std::vector<Cho
       if (!seed) {
         continue;
       }
-      std::vector<Choice> choices = carry.from(op, {.option = *seed, .state = 0});
+      Table<OpId, Choice> choices = carry.from(op, {.option = *seed, .state = 0});
       if (alone(problem, choices) < most &&
           std::find(result.begin(), result.end(), choices) == result.end()) {
         result.push_back(std::move(choices));

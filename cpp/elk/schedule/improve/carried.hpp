@@ -2,6 +2,8 @@
 
 #include <vector>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/base/units.hpp"
 #include "elk/schedule/problem/problem.hpp"
 #include "elk/schedule/problem/schedule.hpp"
@@ -15,8 +17,8 @@ namespace elk::schedule {
 /// Ops by themselves want all cores, by cuts that fit no neighbour's where sizes have few common
 /// factors; a model cut alike over fewer cores may gather nothing. Choices whose executes alone
 /// take `most` are left out.
-[[nodiscard]] std::vector<std::vector<Choice>> carried(Problem& problem,
-                                                       const std::vector<Choice>& base,
+[[nodiscard]] std::vector<Table<OpId, Choice>> carried(Problem& problem,
+                                                       const Table<OpId, Choice>& base,
                                                        Seconds most);
 
 }  // namespace elk::schedule

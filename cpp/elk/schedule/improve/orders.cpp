@@ -6,12 +6,13 @@
 #include <unordered_map>
 #include <utility>
 
+#include "elk/base/ids.hpp"
 #include "elk/base/parallel.hpp"
+#include "elk/base/table.hpp"
+#include "elk/schedule/problem/schedule_tuning.hpp"
 
 namespace elk::schedule {
 namespace {
-
-constexpr std::size_t kMostHeavy = 64;
 
 /// A suffix tree of orders, walked depth first: a node is the set of preloads that still come
 /// before those chosen.
@@ -61,10 +62,8 @@ class OrderTree {
 };
 
 /// Bytes of an op's preload in the smallest state of the plan it has.
-Bytes smallest(const Problem& problem, const Sketch& sketch, std::int32_t place) {
-  return problem.option(place, sketch.choices()[static_cast<std::size_t>(place)])
-      .states.back()
-      .space;
+Bytes smallest(const Problem& problem, const Sketch& sketch, OpId place) {
+  return problem.option(place, sketch.choices()[place]).states.back().space;
 }
 
 std::vector<Heavy> weigh_heavy(const Problem& problem, const Sketch& sketch,
@@ -72,7 +71,7 @@ std::vector<Heavy> weigh_heavy(const Problem& problem, const Sketch& sketch,
   const Bytes room = chip::room(problem.chip());
   std::vector<Heavy> result;
   for (const std::int32_t number : numbers) {
-    const std::int32_t place = sketch.places().loaded()[static_cast<std::size_t>(number)];
+    const OpId place = sketch.places().loaded()[static_cast<std::size_t>(number)];
     result.push_back(
         {.piece = smallest(problem, sketch, place), .room = room - sketch.used(place)});
   }
@@ -96,11 +95,10 @@ std::int32_t longest_fit(const Problem& problem, const Sketch& sketch) {
   std::vector<Bytes> sum{Bytes{0}};
   std::size_t first = 0;
   std::size_t most = 0;
-  for (std::int32_t op = 0; op < problem.op_count(); ++op) {
-    const Bytes piece =
-        problem.is_loaded(op)
-            ? problem.option(op, sketch.choices()[static_cast<std::size_t>(op)]).states.back().space
-            : Bytes{0};
+  for (const OpId op : first_ids<OpId>(problem.op_count())) {
+    const Bytes piece = problem.is_loaded(op)
+                            ? problem.option(op, sketch.choices()[op]).states.back().space
+                            : Bytes{0};
     sum.push_back(sum.back() + piece);
     while (sum.back() - sum[first] > room) {
       ++first;
@@ -134,15 +132,13 @@ Orders valid_orders(const std::vector<Heavy>& heavy, std::size_t most) {
 }
 
 std::vector<std::int32_t> heavy_loads(const Problem& problem, const Sketch& sketch) {
-  const auto bytes = [&](std::int32_t op) {
-    return problem.state(op, sketch.choices()[static_cast<std::size_t>(op)]).hbm_bytes;
-  };
+  const auto bytes = [&](OpId op) { return problem.state(op, sketch.choices()[op]).hbm_bytes; };
   std::int64_t all = 0;
-  for (const std::int32_t op : problem.loaded()) {
+  for (const OpId op : problem.loaded()) {
     all += bytes(op);
   }
   std::vector<std::int32_t> result;
-  const std::vector<std::int32_t>& loaded = sketch.places().loaded();
+  const std::vector<OpId>& loaded = sketch.places().loaded();
   for (std::size_t number = 0; number < loaded.size(); ++number) {
     if (bytes(loaded[number]) > all / problem.op_count()) {
       result.push_back(static_cast<std::int32_t>(number));
@@ -151,9 +147,8 @@ std::vector<std::int32_t> heavy_loads(const Problem& problem, const Sketch& sket
   return result;
 }
 
-double edit_distance(const std::vector<std::int32_t>& usual,
-                     const std::vector<std::int32_t>& order) {
-  std::unordered_map<std::int32_t, std::int64_t> place;
+double edit_distance(const std::vector<OpId>& usual, const std::vector<OpId>& order) {
+  std::unordered_map<OpId, std::int64_t> place;
   for (std::size_t i = 0; i < usual.size(); ++i) {
     place[usual[i]] = static_cast<std::int64_t>(i);
   }
@@ -168,8 +163,9 @@ Arrangement best_order(const Problem& problem, const Sketch& sketch, std::int64_
                        int threads, OrderSearch& search) {
   const std::vector<std::int32_t> numbers = heavy_loads(problem, sketch);
   describe(problem, sketch, numbers, search);
-  const std::int64_t most =
-      numbers.size() > kMostHeavy ? 1 : std::max<std::int64_t>(1, most_work / sketch.work());
+  const std::int64_t most = numbers.size() > tuning::kMostHeavy
+                                ? 1
+                                : std::max<std::int64_t>(1, most_work / sketch.work());
   const Orders orders =
       valid_orders(weigh_heavy(problem, sketch, numbers), static_cast<std::size_t>(most));
   const Arrangement usual = in_order(sketch.places());

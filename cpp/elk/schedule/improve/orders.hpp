@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "elk/base/ids.hpp"
 #include "elk/base/units.hpp"
 #include "elk/schedule/improve/arrangement.hpp"
 #include "elk/schedule/improve/sketch.hpp"
@@ -46,8 +47,7 @@ struct OrderSearch {
 };
 
 /// Places by which the entries of `order` are away from where `usual` has them, on average.
-[[nodiscard]] double edit_distance(const std::vector<std::int32_t>& usual,
-                                   const std::vector<std::int32_t>& order);
+[[nodiscard]] double edit_distance(const std::vector<OpId>& usual, const std::vector<OpId>& order);
 
 /// The order of a sketch's preloads with the shortest forecast among the valid ones, the smallest
 /// first where several are. Counts in `search`.

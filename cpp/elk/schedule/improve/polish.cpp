@@ -10,7 +10,10 @@
 #include <utility>
 #include <vector>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/schedule/improve/alternatives.hpp"
+#include "elk/schedule/problem/schedule_tuning.hpp"
 #include "elk/schedule/timing/draft.hpp"
 #include "elk/schedule/timing/evaluate.hpp"
 #include "elk/schedule/timing/ideal_times.hpp"
@@ -18,8 +21,6 @@
 namespace elk::schedule {
 namespace {
 
-/// Cores of a layout that are priced in about the time of one op in a forecast.
-constexpr std::int64_t kCores = 6;
 constexpr double kGain = 1.0 - 1e-9;  // a change must beat rounding
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
@@ -34,9 +35,8 @@ class Polish {
         rules_(options.rules),
         draft_(problem, proposal.choices, options.rules) {
     alike_.resize(problem.fronts().size());
-    for (std::int32_t op = 0; op < problem.op_count(); ++op) {
-      const auto at = static_cast<std::size_t>(op);
-      alike_[static_cast<std::size_t>(problem.front_of()[at])].push_back(op);
+    for (const OpId op : first_ids<OpId>(problem.op_count())) {
+      alike_[static_cast<std::size_t>(problem.front_of()[op])].push_back(op);
     }
     for (const cost::Front& front : problem.fronts()) {
       likely_.push_back(likely_choices(front, contention));
@@ -55,7 +55,7 @@ class Polish {
   /// Tells the work done.
   std::int64_t run(std::int64_t most) {
     least_ = total();
-    const std::vector<std::vector<std::int32_t>> groups = alike();
+    const std::vector<std::vector<OpId>> groups = alike();
     std::size_t idle = 0;  // groups since the last change
     for (std::size_t at = 0; idle < groups.size() && work_ < most; at = (at + 1) % groups.size()) {
       idle = improve(groups[at]) ? 0 : idle + 1;
@@ -66,14 +66,14 @@ class Polish {
 
  private:
   /// Ops that change together: those at the same place of a layer with the same choice.
-  [[nodiscard]] std::vector<std::vector<std::int32_t>> alike() const {
-    std::map<std::tuple<std::int32_t, std::int32_t, std::int32_t>, std::vector<std::int32_t>> found;
-    for (std::int32_t op = 0; op < problem_.op_count(); ++op) {
-      const Choice& choice = draft_.choices()[static_cast<std::size_t>(op)];
-      const std::int32_t place = ir::first_like(problem_.graph(), op);
+  [[nodiscard]] std::vector<std::vector<OpId>> alike() const {
+    std::map<std::tuple<OpId, std::int32_t, std::int32_t>, std::vector<OpId>> found;
+    for (const OpId op : first_ids<OpId>(problem_.op_count())) {
+      const Choice& choice = draft_.choices()[op];
+      const OpId place = ir::first_like(problem_.graph(), op);
       found[{place, choice.option, choice.state}].push_back(op);
     }
-    std::vector<std::vector<std::int32_t>> groups;
+    std::vector<std::vector<OpId>> groups;
     groups.reserve(found.size());
     for (auto& [key, ops] : found) {
       groups.push_back(std::move(ops));
@@ -83,14 +83,14 @@ class Polish {
     return groups;
   }
 
-  [[nodiscard]] double weight(const std::vector<std::int32_t>& ops) const {
-    const auto first = static_cast<std::size_t>(ops.front());
+  [[nodiscard]] double weight(const std::vector<OpId>& ops) const {
+    const auto first = ops.front();
     return static_cast<double>(ops.size()) * (draft_.situation().works[first].alone().value +
                                               draft_.situation().loads[first].time.value);
   }
 
   /// Tries all that the ops could change to; whether a change was an improvement.
-  bool improve(const std::vector<std::int32_t>& ops) {
+  bool improve(const std::vector<OpId>& ops) {
     const std::vector<Variant> all = variants(ops);
     foresee(all, true);
     const Variant* best = nullptr;
@@ -112,7 +112,8 @@ class Polish {
   void foresee(const std::vector<Variant>& variants, bool with_readers) {
     work_ -= problem_.counting_work();
     const std::size_t priced = problem_.foresee(variants, draft_.choices(), with_readers, threads_);
-    work_ += static_cast<std::int64_t>(priced) * chip::total_cores(problem_.chip()) / kCores;
+    work_ += static_cast<std::int64_t>(priced) * chip::total_cores(problem_.chip()) /
+             tuning::kPricedCores;
     work_ += problem_.counting_work();
   }
 
@@ -120,8 +121,7 @@ class Polish {
   Variant apply(const Variant& variant) {
     Variant undo;
     for (const Change& change : variant) {
-      undo.push_back(
-          {.op = change.op, .after = draft_.choices()[static_cast<std::size_t>(change.op)]});
+      undo.push_back({.op = change.op, .after = draft_.choices()[change.op]});
       draft_.set(change.op, change.after);
     }
     std::reverse(undo.begin(), undo.end());
@@ -129,23 +129,22 @@ class Polish {
   }
 
   /// The ops with another choice, by themselves and with readers that follow.
-  std::vector<Variant> variants(const std::vector<std::int32_t>& ops) {
+  std::vector<Variant> variants(const std::vector<OpId>& ops) {
     std::vector<Variant> result;
-    std::vector<Choice> choices = draft_.choices();
+    Table<OpId, Choice> choices = draft_.choices();
     for (const Choice& choice : promising(ops)) {
       Variant variant;
       variant.reserve(ops.size());
-      for (const std::int32_t op : ops) {
+      for (const OpId op : ops) {
         variant.push_back({.op = op, .after = choice});
-        choices[static_cast<std::size_t>(op)] = choice;
+        choices[op] = choice;
       }
       result.push_back(variant);
       for (std::size_t i = 0; i < variant.size(); ++i) {
         lead(variant[i].op, choices, variant);
       }
       for (const Change& change : variant) {
-        choices[static_cast<std::size_t>(change.op)] =
-            draft_.choices()[static_cast<std::size_t>(change.op)];
+        choices[change.op] = draft_.choices()[change.op];
       }
       if (variant.size() > ops.size()) {
         result.push_back(std::move(variant));
@@ -161,45 +160,44 @@ class Polish {
 
   /// Seconds of all executes but those of `ops`, at the least to which a change of these could
   /// bring their readers: no schedule takes less than its executes.
-  [[nodiscard]] double least_of_others(const std::vector<std::int32_t>& ops) const {
-    const std::vector<cost::Work>& works = draft_.situation().works;
+  [[nodiscard]] double least_of_others(const std::vector<OpId>& ops) const {
+    const Table<OpId, cost::Work>& works = draft_.situation().works;
     double sum = 0.0;
     for (const cost::Work& work : works) {
       sum += work.alone().value;
     }
-    for (const std::int32_t op : ops) {
-      sum -= works[static_cast<std::size_t>(op)].alone().value;
-      for (const std::int32_t reader : problem_.readers(op)) {
-        const auto at = static_cast<std::size_t>(reader);
-        const auto front = static_cast<std::size_t>(problem_.front_of()[at]);
-        sum -= std::max(0.0, works[at].alone().value - least_alone_[front]);
+    for (const OpId op : ops) {
+      sum -= works[op].alone().value;
+      for (const OpId reader : problem_.readers(op)) {
+        const auto front = static_cast<std::size_t>(problem_.front_of()[reader]);
+        sum -= std::max(0.0, works[reader].alone().value - least_alone_[front]);
       }
     }
     return sum;
   }
 
   /// Has the readers of the op without HBM data work on its result as it lies.
-  void lead(std::int32_t op, std::vector<Choice>& choices, Variant& variant) {
-    for (const std::int32_t reader : problem_.readers(op)) {
+  void lead(OpId op, Table<OpId, Choice>& choices, Variant& variant) {
+    for (const OpId reader : problem_.readers(op)) {
       const std::optional<Choice> choice =
           problem_.is_loaded(reader) ? std::nullopt : following(problem_, reader, op, choices);
-      if (choice && *choice != choices[static_cast<std::size_t>(reader)] &&
+      if (choice && *choice != choices[reader] &&
           (rules_ == Rules::Chip || fits_ideally(problem_, reader, *choice))) {
-        choices[static_cast<std::size_t>(reader)] = *choice;
+        choices[reader] = *choice;
         variant.push_back({.op = reader, .after = *choice});
       }
     }
   }
 
   /// What the ops could change to, without what cannot help whatever it finds in place.
-  [[nodiscard]] std::vector<Choice> alternatives(const std::vector<std::int32_t>& ops,
+  [[nodiscard]] std::vector<Choice> alternatives(const std::vector<OpId>& ops,
                                                  double others) const {
-    const std::int32_t op = ops.front();
-    const Choice now = draft_.choices()[static_cast<std::size_t>(op)];
-    const auto front = static_cast<std::size_t>(problem_.front_of()[static_cast<std::size_t>(op)]);
+    const OpId op = ops.front();
+    const Choice now = draft_.choices()[op];
+    const auto front = static_cast<std::size_t>(problem_.front_of()[op]);
     std::vector<Choice> result = likely_[front];
-    for (const std::int32_t like : alike_[front]) {
-      result.push_back(draft_.choices()[static_cast<std::size_t>(like)]);
+    for (const OpId like : alike_[front]) {
+      result.push_back(draft_.choices()[like]);
     }
     const auto states = static_cast<std::int32_t>(problem_.option(op, now).states.size());
     for (std::int32_t state = 0; state < states; ++state) {
@@ -217,7 +215,7 @@ class Polish {
 
   /// Under the ideal's rules, has preloads stay in their smallest state, adds the plan that is
   /// fastest alone, and drops what does not fit.
-  void keep_to_rules(std::int32_t op, std::vector<Choice>& choices) const {
+  void keep_to_rules(OpId op, std::vector<Choice>& choices) const {
     if (rules_ == Rules::Chip) {
       return;
     }
@@ -235,8 +233,8 @@ class Polish {
   }
 
   /// The same with what it does find.
-  std::vector<Choice> promising(const std::vector<std::int32_t>& ops) {
-    const std::int32_t op = ops.front();
+  std::vector<Choice> promising(const std::vector<OpId>& ops) {
+    const OpId op = ops.front();
     const double others = least_of_others(ops);
     std::vector<Choice> result = alternatives(ops, others);
     std::vector<Variant> single;
@@ -245,9 +243,9 @@ class Polish {
       single.push_back({{.op = op, .after = choice}});
     }
     foresee(single, false);
-    std::vector<Choice> choices = draft_.choices();
+    Table<OpId, Choice> choices = draft_.choices();
     std::erase_if(result, [&](const Choice& choice) {
-      choices[static_cast<std::size_t>(op)] = choice;
+      choices[op] = choice;
       const cost::Work work =
           part(problem_, op, choice, problem_.in_place(op, choices), rules_).work;
       return takes_longer(others + (static_cast<double>(ops.size()) * work.alone().value));
@@ -276,9 +274,9 @@ class Polish {
   const Goal* goal_;
   Rules rules_;
   Draft draft_;
-  std::vector<std::vector<Choice>> likely_;       // of each front
-  std::vector<std::vector<std::int32_t>> alike_;  // ops of each front
-  std::vector<double> least_alone_;               // of each front
+  std::vector<std::vector<Choice>> likely_;  // of each front
+  std::vector<std::vector<OpId>> alike_;     // ops of each front
+  std::vector<double> least_alone_;          // of each front
   double least_ = kNever;
   std::int64_t work_ = 0;
 };

@@ -4,20 +4,19 @@
 #include <cstddef>
 #include <limits>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
+#include "elk/schedule/problem/schedule_tuning.hpp"
+
 namespace elk::schedule {
 namespace {
 
-constexpr std::int32_t kLong = 100;  // ops of a layer
 constexpr double kImpossible = 1e9;  // seconds, and one for each byte too many
-
-/// Preloads of a second forecast: a schedule that is good only while exchanges just miss preloads
-/// is good in no simulation.
-constexpr double kSlower = 1.03;
 
 /// The preloads that wait on chip reach over a few dozen ops: of long layers fewer settle.
 Shown layers_shown(const Places& places) {
-  return places.period() > kLong ? Shown{.settled = 1, .measured = 2, .all = 5}
-                                 : Shown{.settled = 3, .measured = 3, .all = 8};
+  return places.period() > tuning::kLongLayer ? Shown{.settled = 1, .measured = 2, .all = 5}
+                                              : Shown{.settled = 3, .measured = 3, .all = 8};
 }
 
 }  // namespace
@@ -29,11 +28,10 @@ Sketch::Sketch(Problem& problem, const Proposal& proposal)
       shown_(layers_shown(places_)),
       layers_(std::min(places_.count(), shown_.all)),
       choices_(proposal.choices) {
-  for (std::int32_t op = 0; op < problem.op_count(); ++op) {
-    const std::int32_t place = places_.of(op);
+  for (const OpId op : first_ids<OpId>(problem.op_count())) {
+    const OpId place = places_.of(op);
     const std::int32_t layer = places_.repeats(place) ? places_.count() / 2 : 0;
-    choices_[static_cast<std::size_t>(op)] =
-        proposal.choices[subscript(place + (layer * places_.period()))];
+    choices_[op] = proposal.choices[place + (layer * places_.period())];
   }
   list_ops();
   list_lives();
@@ -41,26 +39,26 @@ Sketch::Sketch(Problem& problem, const Proposal& proposal)
   rest_.resize(choices_.size(), Bytes{0});
   stores_.resize(choices_.size(), 0);
   for (const ir::Store& store : stores(problem)) {
-    stores_[static_cast<std::size_t>(places_.of(store.op))] = 1;
+    stores_[places_.of(store.op)] = 1;
   }
-  const std::vector<Bytes> live = live_bytes(problem, choices_);
+  const Table<OpId, Bytes> live = live_bytes(problem, choices_);
   own_.resize(ops_.size());
   situation_.works.resize(ops_.size());
   situation_.loads.resize(ops_.size());
   situation_.piece.resize(ops_.size());
-  for (const std::int32_t op : ops_) {
-    situation_.base.push_back(live[static_cast<std::size_t>(op)]);
-    not_before_.push_back(index(problem.not_before(op)));
+  for (const OpId op : ops_) {
+    situation_.base.push_back(live[op]);
+    not_before_.push_back(OpId{index(problem.not_before(op))});
   }
-  for (const std::int32_t place : places_.all()) {
+  for (const OpId place : places_.all()) {
     settle(place);
   }
   list_writes();
 }
 
-std::int32_t Sketch::index(std::int32_t op) const {
+OpId Sketch::index(OpId op) const {
   const std::int32_t left_out = (places_.count() - layers_) * places_.period();
-  const std::int32_t last = places_.begin() + ((layers_ - 1) * places_.period());
+  const OpId last = places_.begin() + ((layers_ - 1) * places_.period());
   if (op < last) {
     return op;
   }
@@ -69,36 +67,35 @@ std::int32_t Sketch::index(std::int32_t op) const {
 
 void Sketch::list_ops() {
   const std::int32_t left_out = (places_.count() - layers_) * places_.period();
-  const std::int32_t last = places_.begin() + ((layers_ - 1) * places_.period());
-  for (std::int32_t at = 0; at < problem_.op_count() - left_out; ++at) {
+  const OpId last = places_.begin() + ((layers_ - 1) * places_.period());
+  for (const OpId at : first_ids<OpId>(problem_.op_count() - left_out)) {
     ops_.push_back(at < last ? at : at + left_out);
   }
 }
 
 void Sketch::list_lives() {
   lives_.resize(ops_.size());
-  const std::vector<std::int32_t>& makers = problem_.lives().producer;
-  for (std::size_t tensor = 0; tensor < makers.size(); ++tensor) {
-    if (makers[tensor] < 0) {
+  const Table<TensorId, OpId>& makers = problem_.lives().producer;
+  for (const TensorId tensor : makers.ids()) {
+    if (makers[tensor] == OpId::none) {
       continue;
     }
-    const std::int32_t at = index(makers[tensor]);
-    if (ops_[static_cast<std::size_t>(at)] == makers[tensor]) {
-      lives_[static_cast<std::size_t>(at)].push_back(
-          {.first = at, .last = index(last_use(problem_, tensor))});
+    const OpId at{index(makers[tensor])};
+    if (ops_[at] == makers[tensor]) {
+      lives_[at].push_back({.first = at, .last = OpId{index(last_use(problem_, tensor))}});
     }
   }
 }
 
 void Sketch::list_readers() {
   readers_.resize(static_cast<std::size_t>(problem_.op_count()));
-  for (const std::int32_t op : ops_) {
-    std::vector<std::int32_t>& found = readers_[static_cast<std::size_t>(places_.of(op))];
-    for (const std::int32_t reader : problem_.readers(op)) {
+  for (const OpId op : ops_) {
+    std::vector<OpId>& found = readers_[places_.of(op)];
+    for (const OpId reader : problem_.readers(op)) {
       found.push_back(places_.of(reader));
     }
   }
-  for (std::vector<std::int32_t>& found : readers_) {
+  for (std::vector<OpId>& found : readers_) {
     std::sort(found.begin(), found.end());
     found.erase(std::unique(found.begin(), found.end()), found.end());
   }
@@ -107,30 +104,29 @@ void Sketch::list_readers() {
 void Sketch::list_writes() {
   writes_.clear();
   for (const cost::WriteBack& write : write_backs(problem_, rest_)) {
-    const std::int32_t at = index(write.op);
-    if (ops_[static_cast<std::size_t>(at)] == write.op) {
+    const OpId at{index(write.op)};
+    if (ops_[at] == write.op) {
       writes_.push_back({.op = at, .tensor = write.tensor, .load = write.load});
     }
   }
 }
 
-void Sketch::put(std::int32_t at, const Part& part) {
-  const auto i = static_cast<std::size_t>(at);
-  situation_.works[i] = part.work;
-  situation_.loads[i] = part.load;
-  situation_.piece[i] = part.piece;
-  situation_.base[i] += part.own - own_[i];
-  own_[i] = part.own;
-  rest_[static_cast<std::size_t>(ops_[i])] = part.rest;
+void Sketch::put(OpId at, const Part& part) {
+  situation_.works[at] = part.work;
+  situation_.loads[at] = part.load;
+  situation_.piece[at] = part.piece;
+  situation_.base[at] += part.own - own_[at];
+  own_[at] = part.own;
+  rest_[ops_[at]] = part.rest;
 }
 
 /// The first layer may find its inputs elsewhere; all others are alike.
-void Sketch::settle(std::int32_t place) {
-  const Choice& choice = choices_[static_cast<std::size_t>(place)];
-  const auto known = [&](std::int32_t op) {
+void Sketch::settle(OpId place) {
+  const Choice& choice = choices_[place];
+  const auto known = [&](OpId op) {
     return part(problem_, op, choice, problem_.in_place(op, choices_));
   };
-  put(index(place), known(place));
+  put(OpId{index(place)}, known(place));
   if (!places_.repeats(place) || layers_ == 1) {
     return;
   }
@@ -140,37 +136,37 @@ void Sketch::settle(std::int32_t place) {
   }
 }
 
-void Sketch::set(std::int32_t place, const Choice& choice) {
-  const Choice before = choices_[static_cast<std::size_t>(place)];
+void Sketch::set(OpId place, const Choice& choice) {
+  const Choice before = choices_[place];
   const Bytes rest =
       problem_.option(place, choice).footprint.rest - problem_.option(place, before).footprint.rest;
   const std::int32_t shown = places_.repeats(place) ? layers_ : 1;
   for (std::int32_t layer = 0; layer < shown && rest.value != 0; ++layer) {
-    for (const Life& life : lives_[subscript(index(place) + (layer * places_.period()))]) {
-      for (std::int32_t at = life.first; at <= life.last; ++at) {
-        situation_.base[static_cast<std::size_t>(at)] += rest;
+    for (const Life& life : lives_[index(place) + (layer * places_.period())]) {
+      for (OpId at = life.first; at <= life.last; ++at) {
+        situation_.base[at] += rest;
       }
     }
   }
   const std::int32_t all = places_.repeats(place) ? places_.count() : 1;
   for (std::int32_t layer = 0; layer < all; ++layer) {
-    choices_[subscript(place + (layer * places_.period()))] = choice;
+    choices_[place + (layer * places_.period())] = choice;
   }
   settle(place);
-  if (stores_[static_cast<std::size_t>(place)] != 0) {
+  if (stores_[place] != 0) {
     list_writes();
   }
   if (choice.option != before.option) {
-    for (const std::int32_t reader : readers_[static_cast<std::size_t>(place)]) {
+    for (const OpId reader : readers_[place]) {
       settle(reader);
     }
   }
 }
 
-std::vector<std::int32_t> Sketch::order(const Arrangement& arrangement) const {
-  std::vector<std::int32_t> result;
-  const std::int32_t end = places_.begin() + (layers_ * places_.period());
-  for (std::int32_t at = 0; at < places_.begin(); ++at) {
+std::vector<OpId> Sketch::order(const Arrangement& arrangement) const {
+  std::vector<OpId> result;
+  const OpId end = places_.begin() + (layers_ * places_.period());
+  for (OpId at{0}; at < places_.begin(); ++at) {
     if (problem_.is_loaded(at)) {
       result.push_back(at);
     }
@@ -181,20 +177,20 @@ std::vector<std::int32_t> Sketch::order(const Arrangement& arrangement) const {
                        (layer * places_.period()));
     }
   }
-  for (auto at = static_cast<std::size_t>(end); at < ops_.size(); ++at) {
+  for (auto at = end; at.index() < ops_.size(); ++at) {
     if (problem_.is_loaded(ops_[at])) {
-      result.push_back(static_cast<std::int32_t>(at));
+      result.push_back(at);
     }
   }
   return result;
 }
 
-std::vector<std::int32_t> Sketch::earliest(const Arrangement& arrangement) const {
-  std::vector<std::int32_t> result(not_before_);
+Table<OpId, OpId> Sketch::earliest(const Arrangement& arrangement) const {
+  Table<OpId, OpId> result(not_before_);
   for (std::size_t number = 0; number < arrangement.ahead.size(); ++number) {
     for (std::int32_t layer = 0; arrangement.ahead[number] > 0 && layer < layers_; ++layer) {
-      const std::int32_t at = places_.loaded()[number] + (layer * places_.period());
-      std::int32_t& first = result[static_cast<std::size_t>(at)];
+      const OpId at = places_.loaded()[number] + (layer * places_.period());
+      OpId& first = result[at];
       first = std::max(first, at - arrangement.ahead[number]);
     }
   }
@@ -208,12 +204,12 @@ double Sketch::layers_left_out(const cost::TimelineResult& times) const {
     return 0.0;
   }
   const auto end = [&](std::int32_t layer) {
-    const std::int32_t last = places_.begin() + ((layer + 1) * places_.period()) - 1;
-    return times.executes[static_cast<std::size_t>(last)].end.value;
+    const OpId last = places_.begin() + ((layer + 1) * places_.period()) - 1;
+    return times.executes[last].end.value;
   };
   double queue = 0.0;
-  for (const std::int32_t place : places_.loaded()) {
-    queue += situation_.loads[subscript(place + places_.period())].time.value;
+  for (const OpId place : places_.loaded()) {
+    queue += situation_.loads[place + places_.period()].time.value;
   }
   for (const cost::WriteBack& write : writes_) {
     queue += places_.begin() + places_.period() <= write.op &&
@@ -233,7 +229,7 @@ double Sketch::seconds(const Arrangement& arrangement) const {
 
 double Sketch::seconds(const Arrangement& arrangement, cost::Forecaster& forecaster,
                        double most) const {
-  const std::vector<std::int32_t> preloads = order(arrangement);
+  const std::vector<OpId> preloads = order(arrangement);
   const Issue issue = issue_in_order(situation_.base, situation_.piece, preloads,
                                      earliest(arrangement), space_.room);
   if (issue.shortage) {
@@ -251,26 +247,22 @@ double Sketch::seconds(const Arrangement& arrangement, cost::Forecaster& forecas
     return times.total.value + layers_left_out(times);
   };
   const double here = play(1.0);
-  return here > most ? here : (here + play(kSlower)) / 2.0;
+  return here > most ? here : (here + play(tuning::kSlower)) / 2.0;
 }
 
-double Sketch::execute_seconds(std::int32_t place) const {
+double Sketch::execute_seconds(OpId place) const {
   const double count = places_.repeats(place) ? static_cast<double>(places_.count()) : 1.0;
-  return count * situation_.works[static_cast<std::size_t>(index(place))].alone().value;
+  return count * situation_.works[index(place)].alone().value;
 }
 
-double Sketch::preload_seconds(std::int32_t place) const {
+double Sketch::preload_seconds(OpId place) const {
   const double count = places_.repeats(place) ? static_cast<double>(places_.count()) : 1.0;
-  return count * situation_.loads[static_cast<std::size_t>(index(place))].time.value;
+  return count * situation_.loads[index(place)].time.value;
 }
 
-Bytes Sketch::used(std::int32_t place) const {
-  return situation_.base[static_cast<std::size_t>(index(place))];
-}
+Bytes Sketch::used(OpId place) const { return situation_.base[index(place)]; }
 
-Bytes Sketch::piece(std::int32_t place) const {
-  return situation_.piece[static_cast<std::size_t>(index(place))];
-}
+Bytes Sketch::piece(std::int32_t place) const { return situation_.piece[index(OpId{place})]; }
 
 Proposal Sketch::proposal(const Arrangement& arrangement) const {
   Space space = space_;

@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/cost/forecast.hpp"
 #include "elk/schedule/improve/arrangement.hpp"
 #include "elk/schedule/problem/problem.hpp"
@@ -28,10 +30,10 @@ class Sketch {
   Sketch(Problem& problem, const Proposal& proposal);
 
   [[nodiscard]] const Places& places() const { return places_; }
-  [[nodiscard]] const std::vector<Choice>& choices() const { return choices_; }
+  [[nodiscard]] const Table<OpId, Choice>& choices() const { return choices_; }
 
   /// Changes all ops at a place.
-  void set(std::int32_t place, const Choice& choice);
+  void set(OpId place, const Choice& choice);
 
   /// Seconds of the whole model, the mean of two forecasts of which one has slightly slower
   /// preloads; where preloads so arranged do not fit, a huge number that grows with the bytes
@@ -45,11 +47,11 @@ class Sketch {
   [[nodiscard]] std::int64_t work() const { return static_cast<std::int64_t>(ops_.size()); }
 
   /// Seconds of the executes at a place alone, in all layers, beside no preload.
-  [[nodiscard]] double execute_seconds(std::int32_t place) const;
+  [[nodiscard]] double execute_seconds(OpId place) const;
   /// The same of its preloads.
-  [[nodiscard]] double preload_seconds(std::int32_t place) const;
+  [[nodiscard]] double preload_seconds(OpId place) const;
   /// Bytes in use at an execute by what does not wait for a later one.
-  [[nodiscard]] Bytes used(std::int32_t place) const;
+  [[nodiscard]] Bytes used(OpId place) const;
   /// Bytes of an op's preload from issue to execute.
   [[nodiscard]] Bytes piece(std::int32_t place) const;
 
@@ -58,8 +60,8 @@ class Sketch {
 
  private:
   struct Life {
-    std::int32_t first;
-    std::int32_t last;
+    OpId first;
+    OpId last;
   };
 
   void list_ops();
@@ -67,26 +69,26 @@ class Sketch {
   void list_readers();
   void list_writes();
   /// Where an op is shown; one that is not, where the next layer that is shown has it.
-  [[nodiscard]] std::int32_t index(std::int32_t op) const;
-  void settle(std::int32_t place);
-  void put(std::int32_t at, const Part& part);
-  [[nodiscard]] std::vector<std::int32_t> order(const Arrangement& arrangement) const;
-  [[nodiscard]] std::vector<std::int32_t> earliest(const Arrangement& arrangement) const;
+  [[nodiscard]] OpId index(OpId op) const;
+  void settle(OpId place);
+  void put(OpId at, const Part& part);
+  [[nodiscard]] std::vector<OpId> order(const Arrangement& arrangement) const;
+  [[nodiscard]] Table<OpId, OpId> earliest(const Arrangement& arrangement) const;
   [[nodiscard]] double layers_left_out(const cost::TimelineResult& times) const;
 
   Problem& problem_;
   Space space_;
   Places places_;
   Shown shown_;
-  std::int32_t layers_;                             // shown
-  std::vector<Choice> choices_;                     // of all ops
-  std::vector<std::int32_t> ops_;                   // shown
-  std::vector<std::vector<Life>> lives_;            // of what each makes
-  std::vector<std::vector<std::int32_t>> readers_;  // of each op: places
-  std::vector<Bytes> own_;                          // of each shown, as in its part
-  std::vector<std::int32_t> not_before_;            // of each shown
-  std::vector<Bytes> rest_;  // of all ops: what lies on each core of what they make
-  std::vector<std::int8_t>
+  std::int32_t layers_;                     // shown
+  Table<OpId, Choice> choices_;             // of all ops
+  Table<OpId, OpId> ops_;                   // shown
+  Table<OpId, std::vector<Life>> lives_;    // of what each makes
+  Table<OpId, std::vector<OpId>> readers_;  // of each op: places
+  Table<OpId, Bytes> own_;                  // of each shown, as in its part
+  Table<OpId, OpId> not_before_;            // of each shown
+  Table<OpId, Bytes> rest_;                 // of all ops: what lies on each core of what they make
+  Table<OpId, std::int8_t>
       stores_;  // of all ops: whether what those at a place make is written back
   std::vector<cost::WriteBack> writes_;
   Situation situation_;  // of what is shown

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/partition/enumerate.hpp"
 #include "elk/schedule/bound/standing_bound.hpp"
 
@@ -15,12 +16,12 @@ namespace elk::schedule {
 namespace {
 
 /// The cut as a plan in which nothing rotates, with the preload that holds most.
-std::optional<Choice> choice_of(Problem& problem, std::int32_t op,
-                                const std::vector<std::int64_t>& factors, Bytes room) {
-  const ir::Op& node = problem.graph().ops[subscript(op)];
+std::optional<Choice> choice_of(Problem& problem, OpId op,
+                                const Table<AxisId, std::int64_t>& factors, Bytes room) {
+  const ir::Op& node = problem.graph().ops[op];
   const std::optional<partition::ExecutePlan> plan = partition::complete_plan(
-      problem.graph(), node, factors, std::vector<std::vector<std::int64_t>>(node.operands.size()),
-      problem.chip());
+      problem.graph(), node, factors,
+      Table<OperandId, Table<DimId, std::int64_t>>(node.operands.size()), problem.chip());
   const std::optional<std::int32_t> added = plan ? problem.add(op, *plan) : std::nullopt;
   if (!added) {
     return {};
@@ -40,12 +41,12 @@ std::optional<Choice> choice_of(Problem& problem, std::int32_t op,
 }  // namespace
 
 std::vector<std::vector<Choice>> suggested(Problem& problem, Bytes room) {
-  const std::vector<std::vector<std::int64_t>> cuts = standing_cuts(problem);
+  const Table<OpId, Table<AxisId, std::int64_t>> cuts = standing_cuts(problem);
   std::vector<std::vector<Choice>> result(problem.fronts().size());
   std::set<std::pair<std::int32_t, std::vector<std::int64_t>>> known;
-  for (std::int32_t op = 0; op < problem.op_count(); ++op) {
-    const std::vector<std::int64_t>& factors = cuts[subscript(op)];
-    const std::int32_t front = problem.front_of()[subscript(op)];
+  for (const OpId op : first_ids<OpId>(problem.op_count())) {
+    const Table<AxisId, std::int64_t>& factors = cuts[op];
+    const std::int32_t front = problem.front_of()[op];
     if (factors.empty() || !known.emplace(front, factors).second) {
       continue;
     }

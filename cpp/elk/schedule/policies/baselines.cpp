@@ -8,13 +8,13 @@
 #include <tuple>
 #include <utility>
 
+#include "elk/base/ids.hpp"
 #include "elk/base/parallel.hpp"
+#include "elk/base/table.hpp"
+#include "elk/schedule/problem/schedule_tuning.hpp"
 
 namespace elk::schedule {
 namespace {
-
-constexpr std::int64_t kSplits = 64;
-constexpr std::size_t kRun = 8;  // splits that one thread times after another at most
 
 enum class Fill : std::uint8_t { Largest, Smallest };
 
@@ -66,10 +66,10 @@ std::vector<Ranked> rank_all(const Problem& problem, const Contention& contentio
   return result;
 }
 
-std::vector<Choice> choose(const Problem& problem, const std::vector<Ranked>& fronts,
-                           const std::vector<Bytes>& limits) {
-  std::vector<Choice> result;
-  for (std::size_t i = 0; i < limits.size(); ++i) {
+Table<OpId, Choice> choose(const Problem& problem, const std::vector<Ranked>& fronts,
+                           const Table<OpId, Bytes>& limits) {
+  Table<OpId, Choice> result;
+  for (const OpId i : limits.ids()) {
     const auto front = static_cast<std::size_t>(problem.front_of()[i]);
     result.push_back(fastest_within(fronts[front], limits[i]).choice);
   }
@@ -77,23 +77,22 @@ std::vector<Choice> choose(const Problem& problem, const std::vector<Ranked>& fr
 }
 
 /// Room beside the activations of other ops that are alive at each execute.
-std::vector<Bytes> beside_live(const Problem& problem, const std::vector<Choice>& typical,
+Table<OpId, Bytes> beside_live(const Problem& problem, const Table<OpId, Choice>& typical,
                                Bytes room) {
-  std::vector<Bytes> result = live_bytes(problem, typical);
-  for (std::size_t i = 0; i < result.size(); ++i) {
-    const Bytes own = problem.option(static_cast<std::int32_t>(i), typical[i]).footprint.rest;
+  Table<OpId, Bytes> result = live_bytes(problem, typical);
+  for (const OpId i : result.ids()) {
+    const Bytes own = problem.option(i, typical[i]).footprint.rest;
     result[i] = room - (result[i] - own);
   }
   return result;
 }
 
 /// What is left of `room` while `from`..`op` execute, `from` holding its own preload.
-Bytes room_left(const Situation& now, std::int32_t from, std::int32_t op, Bytes room) {
+Bytes room_left(const Situation& now, OpId from, OpId op, Bytes room) {
   Bytes left = room;
-  for (std::int32_t k = std::max(from, 0); k < op; ++k) {
-    const auto at = static_cast<std::size_t>(k);
-    const Bytes own = k == from ? now.piece[at] : Bytes{0};
-    left = std::min(left, room - now.base[at] - own);
+  for (OpId k = std::max(from, OpId{0}); k < op; ++k) {
+    const Bytes own = k == from ? now.piece[k] : Bytes{0};
+    left = std::min(left, room - now.base[k] - own);
   }
   return left;
 }
@@ -116,18 +115,18 @@ struct Split {
 /// Splits next to one another under which every op takes the same plan.
 struct Run {
   Fill fill;
-  std::vector<Choice> choices;
+  Table<OpId, Choice> choices;
   std::vector<Split> splits;
 };
 
-Proposal proposal(const std::vector<Choice>& choices, Bytes execute, Bytes room) {
+Proposal proposal(const Table<OpId, Choice>& choices, Bytes execute, Bytes room) {
   return {.choices = choices,
           .space = {.room = room, .preload_room = room - execute, .not_before = {}}};
 }
 
 /// Room for each op's plan where executes get `execute` of it.
-std::vector<Bytes> limits(const std::vector<Bytes>& beside, Bytes execute, Bytes room) {
-  std::vector<Bytes> result(beside);
+Table<OpId, Bytes> limits(const Table<OpId, Bytes>& beside, Bytes execute, Bytes room) {
+  Table<OpId, Bytes> result(beside);
   for (Bytes& limit : result) {
     limit = limit - (room - execute);
   }
@@ -136,13 +135,13 @@ std::vector<Bytes> limits(const std::vector<Bytes>& beside, Bytes execute, Bytes
 
 /// All splits with preloads filled as `fill` says, in runs.
 std::vector<Run> runs(const Problem& problem, const std::vector<Ranked>& fronts,
-                      const std::vector<Bytes>& beside, Bytes room, Fill fill) {
+                      const Table<OpId, Bytes>& beside, Bytes room, Fill fill) {
   std::vector<Run> result;
-  for (std::int64_t k = 1; k < kSplits; ++k) {
-    const Split split{.execute = {room.value / kSplits * k}, .seconds = 0.0};
-    std::vector<Choice> choices = choose(problem, fronts, limits(beside, split.execute, room));
-    const bool again =
-        !result.empty() && result.back().choices == choices && result.back().splits.size() < kRun;
+  for (std::int64_t k = 1; k < tuning::kSplitsTried; ++k) {
+    const Split split{.execute = {room.value / tuning::kSplitsTried * k}, .seconds = 0.0};
+    Table<OpId, Choice> choices = choose(problem, fronts, limits(beside, split.execute, room));
+    const bool again = !result.empty() && result.back().choices == choices &&
+                       result.back().splits.size() < tuning::kSplitsInARow;
     if (!again) {
       result.push_back({.fill = fill, .choices = std::move(choices), .splits = {}});
     }
@@ -155,7 +154,7 @@ std::vector<Run> runs(const Problem& problem, const std::vector<Ranked>& fronts,
 std::vector<Split> timed(const Problem& problem, const Run& run, Bytes room) {
   const Situation now = estimate(problem, run.choices);
   std::vector<Split> result = run.splits;
-  std::vector<std::int32_t> issued_before;  // of the last one that fits
+  Table<OpId, std::int32_t> issued_before;  // of the last one that fits
   double seconds = 0.0;
   for (Split& split : result) {
     const Space space{.room = room, .preload_room = room - split.execute, .not_before = {}};
@@ -188,19 +187,18 @@ struct Rank {
 
 Proposal basic(Problem& problem, const Contention& contention, Bytes room) {
   const std::vector<Ranked> fronts = rank_all(problem, contention, Fill::Largest);
-  const std::vector<Bytes> all(static_cast<std::size_t>(problem.op_count()), room);
-  const std::vector<Choice> typical = choose(problem, fronts, all);
+  const Table<OpId, Bytes> all(static_cast<std::size_t>(problem.op_count()), room);
+  const Table<OpId, Choice> typical = choose(problem, fronts, all);
   Proposal result{.choices = choose(problem, fronts, beside_live(problem, typical, room)),
                   .space = {.room = room,
                             .preload_room = room,
-                            .not_before = std::vector<std::int32_t>(all.size(), 0)}};
+                            .not_before = Table<OpId, OpId>(all.size(), OpId{0})}};
   const Situation now = estimate(problem, result.choices);
-  std::int32_t before = -1;
-  for (const std::int32_t op : problem.loaded()) {
-    const auto at = static_cast<std::size_t>(op);
-    result.choices[at].state =
-        largest_state(problem.option(op, result.choices[at]), room_left(now, before, op, room));
-    result.space.not_before[at] = std::max(before, 0);
+  OpId before = OpId::none;
+  for (const OpId op : problem.loaded()) {
+    result.choices[op].state =
+        largest_state(problem.option(op, result.choices[op]), room_left(now, before, op, room));
+    result.space.not_before[op] = std::max(before, OpId{0});
     before = op;
   }
   return result;
@@ -210,8 +208,8 @@ std::vector<Proposal> fixed_splits(const Problem& problem, const Contention& con
                                    std::size_t count, int threads) {
   const std::vector<Ranked> largest = rank_all(problem, contention, Fill::Largest);
   const std::vector<Ranked> smallest = rank_all(problem, contention, Fill::Smallest);
-  const std::vector<Bytes> all(static_cast<std::size_t>(problem.op_count()), room);
-  const std::vector<Bytes> beside = beside_live(problem, choose(problem, largest, all), room);
+  const Table<OpId, Bytes> all(static_cast<std::size_t>(problem.op_count()), room);
+  const Table<OpId, Bytes> beside = beside_live(problem, choose(problem, largest, all), room);
   std::vector<Run> all_runs = runs(problem, largest, beside, room, Fill::Largest);
   for (Run& run : runs(problem, smallest, beside, room, Fill::Smallest)) {
     all_runs.push_back(std::move(run));

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <vector>
 
 #include "elk/schedule/problem/problem.hpp"
@@ -13,8 +12,6 @@ namespace elk::schedule {
 /// ELK 6.1 `Basic`: the fastest plan that fits beside the live activations; the next op with HBM
 /// data preloads during an execute, in the largest state that fits in what is left.
 [[nodiscard]] Proposal basic(Problem& problem, const Contention& contention, Bytes room);
-
-inline constexpr std::size_t kSplitsKept = 3;  // forecast again between neighbours
 
 /// ELK 6.1 `Static`: one split of SRAM for the whole model, the best by forecast of 64 steps, with
 /// all preloads in their largest state or all in their smallest. Best first; never more than

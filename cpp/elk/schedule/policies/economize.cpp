@@ -10,34 +10,35 @@
 
 #include "elk/base/ids.hpp"
 #include "elk/base/parallel.hpp"
+#include "elk/base/table.hpp"
 #include "elk/cost/front/thrifty.hpp"
 #include "elk/schedule/improve/polish.hpp"
 #include "elk/schedule/policies/induction.hpp"
 #include "elk/schedule/policies/placement.hpp"
+#include "elk/schedule/problem/schedule_tuning.hpp"
 #include "elk/schedule/timing/evaluate.hpp"
 
 namespace elk::schedule {
 namespace {
 
-constexpr std::int64_t kEconomy = 6'000'000;  // work
-constexpr double kBetter = 1.0 - 1e-9;        // must beat rounding
+constexpr double kBetter = 1.0 - 1e-9;  // must beat rounding
 
 /// The first op of each front.
-std::vector<std::int32_t> first_ops(const Problem& problem) {
-  std::vector<std::int32_t> result(problem.fronts().size(), -1);
-  for (std::int32_t op = problem.op_count(); op-- > 0;) {
-    result[subscript(problem.front_of()[subscript(op)])] = op;
+std::vector<OpId> first_ops(const Problem& problem) {
+  std::vector<OpId> result(problem.fronts().size(), OpId::none);
+  for (OpId op{problem.op_count()}; op-- > OpId{0};) {
+    result[subscript(problem.front_of()[op])] = op;
   }
   return result;
 }
 
 void add_thrifty(Problem& problem, const Economy& economy) {
-  const std::vector<std::int32_t> firsts = first_ops(problem);
+  const std::vector<OpId> firsts = first_ops(problem);
   const auto plans = parallel_map(
       firsts,
-      [&](std::int32_t op) {
-        return cost::thrifty_plans(problem.graph(), problem.graph().ops[subscript(op)],
-                                   problem.chip(), problem.tiles(), economy.constraints);
+      [&](OpId op) {
+        return cost::thrifty_plans(problem.graph(), problem.graph().ops[op], problem.chip(),
+                                   problem.tiles(), economy.constraints);
       },
       economy.threads);
   for (std::size_t front = 0; front < firsts.size(); ++front) {
@@ -48,7 +49,7 @@ void add_thrifty(Problem& problem, const Economy& economy) {
 }
 
 /// Of a front, what no other choice beats in both time and energy, alone.
-std::vector<Choice> frugal_choices(const Problem& problem, std::int32_t op, Ledger& ledger) {
+std::vector<Choice> frugal_choices(const Problem& problem, OpId op, Ledger& ledger) {
   std::vector<std::tuple<double, double, Choice>> all;
   const cost::Front& front = problem.front(op);
   for (std::size_t i = 0; i < front.options.size(); ++i) {
@@ -75,11 +76,11 @@ std::vector<Choice> frugal_choices(const Problem& problem, std::int32_t op, Ledg
 /// What polishing is to reach: the aim, by the forecast of the whole.
 Goal goal(const Problem& problem, const Aim& aim, Ledger& ledger) {
   Goal result{.worth =
-                  [&ledger, aim](Seconds time, const std::vector<Choice>& choices) {
+                  [&ledger, aim](Seconds time, const Table<OpId, Choice>& choices) {
                     return aim.worth(time, ledger.joules(choices));
                   },
               .choices = {}};
-  for (const std::int32_t op : first_ops(problem)) {
+  for (const OpId op : first_ops(problem)) {
     result.choices.push_back(frugal_choices(problem, op, ledger));
   }
   return result;
@@ -115,25 +116,25 @@ Ledger::Ledger(Problem& problem)
   }
 }
 
-double Ledger::execute(std::int32_t op, const Choice& choice) {
-  std::vector<double>& known = executes_[subscript(problem_.front_of()[subscript(op)])];
+double Ledger::execute(OpId op, const Choice& choice) {
+  std::vector<double>& known = executes_[subscript(problem_.front_of()[op])];
   known.resize(std::max(known.size(), subscript(choice.option) + 1), -1.0);
   double& joules = known[subscript(choice.option)];
   if (joules < 0.0) {
-    joules = energy_.execute(problem_.graph().ops[subscript(op)], problem_.option(op, choice));
+    joules = energy_.execute(problem_.graph().ops[op], problem_.option(op, choice));
   }
   return joules;
 }
 
-double Ledger::alone(std::int32_t op, const Choice& choice) {
+double Ledger::alone(OpId op, const Choice& choice) {
   const cost::PlanOption& option = problem_.option(op, choice);
   return execute(op, choice) + energy_.bring(option, problem_.state(op, choice), option.gather);
 }
 
-double Ledger::joules(const std::vector<Choice>& choices) {
+double Ledger::joules(const Table<OpId, Choice>& choices) {
   double sum = stores_;
-  for (std::int32_t op = 0; op < problem_.op_count(); ++op) {
-    const Choice& choice = choices[subscript(op)];
+  for (const OpId op : first_ids<OpId>(problem_.op_count())) {
+    const Choice& choice = choices[op];
     sum +=
         execute(op, choice) + energy_.bring(problem_.option(op, choice), problem_.state(op, choice),
                                             problem_.in_place(op, choices).gather);
@@ -152,7 +153,7 @@ std::optional<Found> economize(Problem& problem, const Found& found, const Econo
                     .space = {.room = room, .preload_room = room, .not_before = {}}};
   const Goal aimed = goal(problem, economy.aim, ledger);
   polish(problem, proposal, contention(problem),
-         {.most = kEconomy, .threads = economy.threads, .goal = &aimed});
+         {.most = tuning::kEconomyWork, .threads = economy.threads, .goal = &aimed});
   Proposal ordered = proposal;
   ordered.order = found.schedule.preload_order;
   std::optional<Found> best;

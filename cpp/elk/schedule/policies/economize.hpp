@@ -4,6 +4,8 @@
 #include <optional>
 #include <vector>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/cost/energy.hpp"
 #include "elk/cost/front/front.hpp"
 #include "elk/program/program.hpp"
@@ -20,12 +22,12 @@ class Ledger {
  public:
   explicit Ledger(Problem& problem);
 
-  [[nodiscard]] double joules(const std::vector<Choice>& choices);
+  [[nodiscard]] double joules(const Table<OpId, Choice>& choices);
   /// Of one op with its operands from everywhere.
-  [[nodiscard]] double alone(std::int32_t op, const Choice& choice);
+  [[nodiscard]] double alone(OpId op, const Choice& choice);
 
  private:
-  [[nodiscard]] double execute(std::int32_t op, const Choice& choice);
+  [[nodiscard]] double execute(OpId op, const Choice& choice);
 
   Problem& problem_;
   cost::EnergyForecast energy_;

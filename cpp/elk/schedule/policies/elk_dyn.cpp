@@ -10,22 +10,18 @@
 #include "elk/schedule/policies/placement.hpp"
 #include "elk/schedule/policies/registry.hpp"
 #include "elk/schedule/policies/searcher.hpp"
+#include "elk/schedule/problem/schedule_tuning.hpp"
 #include "elk/schedule/timing/ideal_times.hpp"
 
 namespace elk::schedule {
 namespace {
 
-constexpr std::size_t kPolished = 16;                // proposals, as long as there is
-constexpr std::int64_t kPolish = 1'500'000;          // work left
-constexpr std::int64_t kPolishOnGrid = 2 * kPolish;  // where one op's cut costs others more
-constexpr std::int64_t kPolishAtRest = 4 * kPolish;  // without HBM, where no annealing follows
-
 /// Induction under all of the room, and under less where the true neighbours need more.
 void propose_induced(Searcher& search) {
   const Bytes room = search.room();
-  for (const std::int64_t unused : kUnusedParts) {
+  for (const std::int64_t unused : tuning::kUnusedParts) {
     Induced induced = induce(search.problem(), search.contention(),
-                             {room.value - (room.value / kPartsOfRoom * unused)});
+                             {room.value - (room.value / tuning::kPartsOfRoom * unused)});
     search.solved_layers() = induced.solved_layers;
     const Space space{.room = room, .preload_room = room, .not_before = {}};
     if (search.consider(Policy::ElkDyn, {.choices = std::move(induced.choices), .space = space})) {
@@ -53,15 +49,15 @@ void propose_carried(Searcher& search) {
 /// The best proposals so far, changed op by op until nothing helps.
 void propose_polished(Searcher& search) {
   const chip::Chip& chip = search.problem().chip();
-  const std::size_t most = chip.hbm ? kPolished : 2 * kPolished;
+  const std::size_t most = chip.hbm ? tuning::kPolished : 2 * tuning::kPolished;
   std::vector<Proposal> best;
   for (const Contender& one : search.contenders()) {
     if (best.size() < most) {
       best.push_back(one.proposal);
     }
   }
-  const std::int64_t beside = chip::routed(chip) ? kPolishOnGrid : kPolish;
-  std::int64_t left = chip.hbm ? beside : kPolishAtRest;
+  const std::int64_t beside = chip::routed(chip) ? tuning::kPolishOnGrid : tuning::kPolish;
+  std::int64_t left = chip.hbm ? beside : tuning::kPolishAtRest;
   for (std::size_t i = 0; i < best.size() && left > 0 && !search.stopped(); ++i) {
     left -= polish(search.problem(), best[i], search.contention(),
                    {.most = left, .threads = search.threads()});

@@ -5,27 +5,19 @@
 #include <cstddef>
 #include <utility>
 
+#include "elk/base/ids.hpp"
 #include "elk/base/parallel.hpp"
+#include "elk/base/table.hpp"
 #include "elk/schedule/improve/anneal.hpp"
 #include "elk/schedule/improve/sketch.hpp"
 #include "elk/schedule/improve/suggested.hpp"
 #include "elk/schedule/policies/placement.hpp"
 #include "elk/schedule/policies/registry.hpp"
 #include "elk/schedule/policies/searcher.hpp"
+#include "elk/schedule/problem/schedule_tuning.hpp"
 
 namespace elk::schedule {
 namespace {
-
-/// Parts of the room that chains from the best start leave unused: buffers in whole ranges of
-/// addresses need more than their sum.
-constexpr std::array<std::int64_t, 3> kLeftFree = {0, 3, 7};
-
-/// What moves may cost at first: every second chain crosses more, where places have moves enough
-/// to settle again; a part of it where the bound suggests what lies behind.
-constexpr double kWarm = 0.1;
-constexpr double kHot = 0.5;
-constexpr double kKnowing = 0.25;
-constexpr std::int64_t kMovesToSettle = 50;
 
 /// Work (ops in a forecast) by effort.
 struct Budget {
@@ -60,7 +52,7 @@ Budget budget(Effort effort) {
 /// A proposal with plans that the problem may not know yet.
 struct Rewritten {
   Proposal proposal;
-  std::vector<std::pair<std::int32_t, partition::ExecutePlan>> added;  // of ops
+  std::vector<std::pair<OpId, partition::ExecutePlan>> added;  // of ops
 };
 
 /// One chain of changes.
@@ -79,15 +71,15 @@ Rewritten annealed(const Problem& problem, const Chain& chain, const Contention&
                   [](const std::vector<Choice>& suggested) { return !suggested.empty(); });
   options.most =
       std::min(knows ? limits.knowing : options.most, limits.moves * places * sketch.work());
-  if (options.most < kMovesToSettle * places * sketch.work()) {
-    options.hot = kWarm;
+  if (options.most < tuning::kMovesToSettle * places * sketch.work()) {
+    options.hot = tuning::kWarm;
   }
-  options.hot *= knows ? kKnowing : 1.0;
+  options.hot *= knows ? tuning::kKnowing : 1.0;
   Watch::expect(options.watch, options.most);
   const Annealed found = anneal(own, sketch, chain.arrangement, contention, options);
   Rewritten result{.proposal = sketch.proposal(found.arrangement), .added = {}};
-  for (std::int32_t op = 0; op < problem.op_count(); ++op) {
-    const Choice& choice = result.proposal.choices[static_cast<std::size_t>(op)];
+  for (const OpId op : first_ids<OpId>(problem.op_count())) {
+    const Choice& choice = result.proposal.choices[op];
     if (static_cast<std::size_t>(choice.option) >= problem.front(op).options.size()) {
       result.added.emplace_back(op, own.option(op, choice).plan);
     }
@@ -98,7 +90,7 @@ Rewritten annealed(const Problem& problem, const Chain& chain, const Contention&
 Proposal with_plans(Problem& problem, const Rewritten& one) {
   Proposal result = one.proposal;
   for (const auto& [op, plan] : one.added) {
-    result.choices[static_cast<std::size_t>(op)].option = problem.add(op, plan).value();
+    result.choices[op].option = problem.add(op, plan).value();
   }
   return result;
 }
@@ -123,9 +115,10 @@ std::vector<Proposal> improve(Problem& problem, const std::vector<Proposal>& sta
     result.push_back(sketch.proposal(chain.arrangement));
     chains.push_back(std::move(chain));
   }
-  for (std::size_t i = 1; i < kLeftFree.size() && !starts.empty(); ++i) {
+  for (std::size_t i = 1; i < tuning::kLeftFree.size() && !starts.empty(); ++i) {
     Chain& chain = chains.emplace_back(chains.front());
-    chain.start.space.room -= Bytes{options.room.value / kPartsOfRoom * kLeftFree[i]};
+    chain.start.space.room -=
+        Bytes{options.room.value / tuning::kPartsOfRoom * tuning::kLeftFree[i]};
   }
   std::vector<std::size_t> seeds(chains.size());
   for (std::size_t i = 0; i < seeds.size(); ++i) {
@@ -138,7 +131,7 @@ std::vector<Proposal> improve(Problem& problem, const std::vector<Proposal>& sta
         return annealed(problem, chains[i], contention, limits,
                         {.most = limits.anneal,
                          .seed = i,
-                         .hot = i % 2 == 0 ? kWarm : kHot,
+                         .hot = i % 2 == 0 ? tuning::kWarm : tuning::kHot,
                          .watch = options.watch,
                          .suggested = suggestions});
       },

@@ -7,12 +7,11 @@
 #include <utility>
 
 #include "elk/base/errors.hpp"
+#include "elk/schedule/problem/schedule_tuning.hpp"
 
 namespace elk::schedule {
 namespace {
 
-/// A forecast this many times the best has not been seen to win a simulation.
-constexpr double kHopeless = 1.1;
 constexpr Seconds kEndless{std::numeric_limits<double>::infinity()};
 
 bool is_shorter(const Found& a, const Found& b) { return a.times.total < b.times.total; }
@@ -22,7 +21,7 @@ bool is_shorter(const Found& a, const Found& b) { return a.times.total < b.times
 bool may_win(const Found& one, const std::vector<Found>& finals) {
   return std::none_of(finals.begin(), finals.end(), [&](const Found& other) {
     return other.effort <= one.effort &&
-           Seconds{other.times.total.value * kHopeless} < one.times.total;
+           Seconds{other.times.total.value * tuning::kHopeless} < one.times.total;
   });
 }
 
@@ -117,7 +116,7 @@ void refuse(const Problem& problem, Bytes room, const std::optional<Shortage>& s
                           "give the chip more core.sram_bytes"),
                      "placement");
   }
-  const ir::Op& op = problem.graph().ops[static_cast<std::size_t>(shortage->op)];
+  const ir::Op& op = problem.graph().ops[shortage->op];
   throw Infeasible(
       text("op '", op.name, "' (", op.onnx_type, ") does not fit: its smallest workable plan ",
            "beside the tensors that must stay on chip needs ", (room + shortage->excess).value,

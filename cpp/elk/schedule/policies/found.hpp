@@ -6,6 +6,8 @@
 #include <span>
 #include <vector>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/base/watch.hpp"
 #include "elk/cost/forecast.hpp"
 #include "elk/program/program.hpp"
@@ -19,7 +21,7 @@ namespace elk::schedule {
 /// A schedule as a placed program, with its forecast.
 struct Found {
   Schedule schedule;
-  std::vector<InPlace> in_place;
+  Table<OpId, InPlace> in_place;
   program::Program program;
   std::vector<Bytes> occupancy;
   cost::TimelineResult times;
@@ -29,7 +31,7 @@ struct Found {
   OrderSearch orders;          // of ELK-Full
   std::optional<Seconds> judged = std::nullopt;  // what the judge said, if it was asked
   // Choices of all schedules that fit, by any policy. GCC wants the initializer.
-  std::vector<std::vector<Choice>> considered = {};  // NOLINT(readability-redundant-member-init)
+  std::vector<Table<OpId, Choice>> considered = {};  // NOLINT(readability-redundant-member-init)
   // The least that finds this schedule, where efforts build on one another.
   Effort effort = Effort::Fast;
   // For each policy up to the asked one, lowest first, the shortest forecast of all that it would

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/schedule/improve/polish.hpp"
 #include "elk/schedule/policies/induction.hpp"
 #include "elk/schedule/policies/registry.hpp"
@@ -18,7 +19,7 @@ namespace {
 std::vector<std::int32_t> issuable(const Problem& problem) {
   std::vector<std::int32_t> result;
   std::size_t next = 0;
-  for (std::int32_t op = 0; op < problem.op_count(); ++op) {
+  for (const OpId op : first_ids<OpId>(problem.op_count())) {
     while (next < problem.loaded().size() && problem.not_before(problem.loaded()[next]) <= op) {
       ++next;
     }
@@ -27,23 +28,23 @@ std::vector<std::int32_t> issuable(const Problem& problem) {
   return result;
 }
 
-std::vector<Choice> fastest_choices(const Problem& problem) {
-  std::vector<Choice> result;
+Table<OpId, Choice> fastest_choices(const Problem& problem) {
+  Table<OpId, Choice> result;
   result.reserve(problem.front_of().size());
-  for (std::int32_t op = 0; op < problem.op_count(); ++op) {
+  for (const OpId op : first_ids<OpId>(problem.op_count())) {
     result.push_back(
         least_preloaded(problem, op, {.option = problem.front(op).fastest, .state = 0}));
   }
   return result;
 }
 
-Ideal ideal_of(Problem& problem, std::vector<Choice> choices) {
+Ideal ideal_of(Problem& problem, Table<OpId, Choice> choices) {
   Ideal result{.schedule = {.ops = std::move(choices),
                             .preload_order = problem.loaded(),
                             .issued_before = issuable(problem)},
                .in_place = {},
                .times = {}};
-  for (std::int32_t op = 0; op < problem.op_count(); ++op) {
+  for (const OpId op : first_ids<OpId>(problem.op_count())) {
     result.in_place.push_back(problem.in_place(op, result.schedule.ops));
   }
   result.times = ideal_times(problem, situation(problem, result.schedule.ops, Rules::Ideal));
@@ -51,12 +52,12 @@ Ideal ideal_of(Problem& problem, std::vector<Choice> choices) {
 }
 
 /// The best choices, the first of equals.
-std::vector<Choice> best_of(Problem& problem, const Ideal& start,
-                            const std::vector<std::vector<Choice>>& found) {
-  std::vector<Choice> best = start.schedule.ops;
+Table<OpId, Choice> best_of(Problem& problem, const Ideal& start,
+                            const std::vector<Table<OpId, Choice>>& found) {
+  Table<OpId, Choice> best = start.schedule.ops;
   Seconds least = start.times.total;
-  for (const std::vector<Choice>& some : found) {
-    std::vector<Choice> choices = least_preloaded(problem, some);
+  for (const Table<OpId, Choice>& some : found) {
+    Table<OpId, Choice> choices = least_preloaded(problem, some);
     const Seconds seconds = ideal_times(problem, situation(problem, choices, Rules::Ideal)).total;
     if (seconds < least) {
       least = seconds;
@@ -70,7 +71,7 @@ std::vector<Choice> best_of(Problem& problem, const Ideal& start,
 
 Ideal fastest_alone(Problem& problem) { return ideal_of(problem, fastest_choices(problem)); }
 
-Ideal ideal(Problem& problem, const Ideal& start, const std::vector<std::vector<Choice>>& found,
+Ideal ideal(Problem& problem, const Ideal& start, const std::vector<Table<OpId, Choice>>& found,
             const IdealOptions& options) {
   Proposal best{.choices = best_of(problem, start, found), .space = {}};
   polish(problem, best, contention(problem),

@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/base/units.hpp"
 #include "elk/cost/forecast.hpp"
 #include "elk/schedule/problem/problem.hpp"
@@ -15,7 +17,7 @@ namespace elk::schedule {
 /// each side.
 struct Ideal {
   Schedule schedule;
-  std::vector<InPlace> in_place;
+  Table<OpId, InPlace> in_place;
   cost::TimelineResult times;
 };
 
@@ -31,7 +33,7 @@ struct IdealOptions {
 /// policies are timed, and the best of them are changed op by op, as `polish` does, until nothing
 /// helps.
 [[nodiscard]] Ideal ideal(Problem& problem, const Ideal& start,
-                          const std::vector<std::vector<Choice>>& found,
+                          const std::vector<Table<OpId, Choice>>& found,
                           const IdealOptions& options);
 
 }  // namespace elk::schedule

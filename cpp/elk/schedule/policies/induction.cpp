@@ -8,16 +8,15 @@
 #include <tuple>
 #include <utility>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
+#include "elk/schedule/problem/schedule_tuning.hpp"
 #include "elk/schedule/timing/evaluate.hpp"
 
 namespace elk::schedule {
 namespace {
 
 using Time = std::int64_t;  // picoseconds before the end of the model
-
-/// Moves compared after which the layer in hand stands for those before it, though the state may
-/// still change from layer to layer: times are then guesses, plans and capacity stay sound.
-constexpr std::int64_t kMostWork = 4'000'000;
 
 Time ticks(double seconds) { return to_picoseconds({seconds}).value; }
 
@@ -54,16 +53,16 @@ class Induction {
 
   Induced run() {
     std::int32_t solved = 0;
-    std::map<std::vector<Time>, std::int32_t> known;  // the op at which a state was last met
-    for (std::int32_t op = problem_.op_count() - 1; op >= 0; --op) {
+    std::map<std::vector<Time>, OpId> known;  // the op at which a state was last met
+    for (OpId op{problem_.op_count() - 1}; op != OpId::none; --op) {
       solve(op);
       if (!begins_layer(op)) {
         continue;
       }
       ++solved;
       const auto [before, added] = known.emplace(signature(op), op);
-      const std::int32_t like = added ? op + problem_.graph().repeat->period : before->second;
-      if ((!added || work_ > kMostWork) && copy_layers(op, like)) {
+      const OpId like = added ? op + problem_.graph().repeat->period : before->second;
+      if ((!added || work_ > tuning::kInductionWork) && copy_layers(op, like)) {
         op = problem_.graph().repeat->begin;
       }
       before->second = op;
@@ -72,26 +71,24 @@ class Induction {
   }
 
  private:
-  Slot& slot(std::int32_t op) { return slots_[static_cast<std::size_t>(op)]; }
-  [[nodiscard]] const Slot& slot(std::int32_t op) const {
-    return slots_[static_cast<std::size_t>(op)];
+  Slot& slot(OpId op) { return slots_[op]; }
+  [[nodiscard]] const Slot& slot(OpId op) const { return slots_[op]; }
+
+  [[nodiscard]] const Staircase& stairs(OpId op) const {
+    return stairs_[static_cast<std::size_t>(problem_.front_of()[op])];
   }
 
-  [[nodiscard]] const Staircase& stairs(std::int32_t op) const {
-    return stairs_[static_cast<std::size_t>(problem_.front_of()[static_cast<std::size_t>(op)])];
-  }
-
-  [[nodiscard]] std::vector<Choice> cheapest() const {
-    std::vector<Choice> result;
+  [[nodiscard]] Table<OpId, Choice> cheapest() const {
+    Table<OpId, Choice> result;
     result.reserve(slots_.size());
-    for (std::int32_t op = 0; op < problem_.op_count(); ++op) {
+    for (const OpId op : first_ids<OpId>(problem_.op_count())) {
       result.push_back(stairs(op).front().choice);
     }
     return result;
   }
 
-  [[nodiscard]] std::vector<Choice> choices() const {
-    std::vector<Choice> result;
+  [[nodiscard]] Table<OpId, Choice> choices() const {
+    Table<OpId, Choice> result;
     result.reserve(slots_.size());
     for (const Slot& slot : slots_) {
       result.push_back(slot.choice);
@@ -99,14 +96,14 @@ class Induction {
     return result;
   }
 
-  [[nodiscard]] bool begins_layer(std::int32_t op) const {
+  [[nodiscard]] bool begins_layer(OpId op) const {
     const auto& repeat = problem_.graph().repeat;
     return repeat && op >= repeat->begin && op < repeat->begin + (repeat->period * repeat->count) &&
            (op - repeat->begin) % repeat->period == 0;
   }
 
   /// The first place of the preload order behind the op's own.
-  [[nodiscard]] std::int32_t behind(std::int32_t op) const {
+  [[nodiscard]] std::int32_t behind(OpId op) const {
     return problem_.rank(op) + (problem_.is_loaded(op) ? 1 : 0);
   }
 
@@ -116,14 +113,14 @@ class Induction {
     return at < loaded_.size() ? slot(loaded_[at]).load_start : 0;
   }
 
-  [[nodiscard]] Time next_start(std::int32_t op) const {
-    return op + 1 < problem_.op_count() ? slot(op + 1).start : 0;
+  [[nodiscard]] Time next_start(OpId op) const {
+    return (op + 1).value < problem_.op_count() ? slot(op + 1).start : 0;
   }
 
   /// Exhaustive over preload numbers that fit, until more of them cannot end the op later.
-  void solve(std::int32_t op) {
+  void solve(OpId op) {
     const std::int32_t least = behind(op);
-    const std::int32_t most = op + 1 < problem_.op_count()
+    const std::int32_t most = (op + 1).value < problem_.op_count()
                                   ? std::max(slot(op + 1).ahead, least)
                                   : static_cast<std::int32_t>(loaded_.size());
     std::optional<Candidate> best;
@@ -143,10 +140,10 @@ class Induction {
     commit(op, *best);
   }
 
-  [[nodiscard]] Candidate consider(std::int32_t op, std::int32_t ahead) const {
+  [[nodiscard]] Candidate consider(OpId op, std::int32_t ahead) const {
     std::vector<Resident> residents;
     for (std::int32_t place = behind(op); place < ahead; ++place) {
-      const std::int32_t other = loaded_[static_cast<std::size_t>(place)];
+      const OpId other = loaded_[static_cast<std::size_t>(place)];
       residents.push_back({.op = other, .choice = slot(other).choice});
     }
     Candidate result{.allocation = allocate(problem_, stairs(op), std::move(residents),
@@ -162,13 +159,12 @@ class Induction {
   }
 
   /// Bytes of tensors at rest that are not the op's own result.
-  [[nodiscard]] Bytes others(std::int32_t op) const {
-    return live_[static_cast<std::size_t>(op)] -
-           problem_.option(op, stairs(op).front().choice).footprint.rest;
+  [[nodiscard]] Bytes others(OpId op) const {
+    return live_[op] - problem_.option(op, stairs(op).front().choice).footprint.rest;
   }
 
   /// How much longer the op's preload takes than the quickest of its front.
-  [[nodiscard]] Time late(std::int32_t op, const Choice& choice) const {
+  [[nodiscard]] Time late(OpId op, const Choice& choice) const {
     if (!problem_.is_loaded(op)) {
       return 0;
     }
@@ -180,14 +176,13 @@ class Induction {
   }
 
   /// The execute with the share of the port that preloads known so far take while it runs.
-  [[nodiscard]] Time duration(std::int32_t op, const Choice& choice, Time end,
-                              std::int32_t ahead) const {
+  [[nodiscard]] Time duration(OpId op, const Choice& choice, Time end, std::int32_t ahead) const {
     const cost::PlanOption& option = problem_.option(op, choice);
     const cost::Work alone = work(option, problem_.state(op, choice), option.gather);
     const Time length = ticks(alone.alone().value);
     double wire = 0.0;
     for (std::int32_t place = behind(op); place < ahead; ++place) {
-      const std::int32_t other = loaded_[static_cast<std::size_t>(place)];
+      const OpId other = loaded_[static_cast<std::size_t>(place)];
       const Time overlap =
           std::min(end + length, slot(other).load_start) - std::max(end, slot(other).load_end);
       if (overlap > 0) {
@@ -200,8 +195,8 @@ class Induction {
     return ticks(Contention{.share = share, .drag = contention_.drag}.seconds(alone));
   }
 
-  void commit(std::int32_t op, const Candidate& candidate) {
-    std::int32_t last = op;
+  void commit(OpId op, const Candidate& candidate) {
+    OpId last = op;
     for (const Resident& resident : candidate.allocation.residents) {
       if (slot(resident.op).choice.state != resident.choice.state) {
         slot(resident.op).choice = resident.choice;
@@ -210,13 +205,13 @@ class Induction {
     }
     slot(op).choice = candidate.allocation.choice;
     slot(op).ahead = candidate.ahead;
-    for (std::int32_t k = last; k >= op; --k) {
+    for (OpId k = last; k >= op; --k) {
       settle(k);
     }
   }
 
   /// The op's times under the choices in force.
-  void settle(std::int32_t op) {
+  void settle(OpId op) {
     Slot& at = slot(op);
     const Time end = std::max(next_start(op), load_start(at.ahead));
     at.start = end + duration(op, at.choice, end, at.ahead);
@@ -228,10 +223,10 @@ class Induction {
   }
 
   /// Every number that a decision before `op` can depend on, relative to the start of `op`.
-  [[nodiscard]] std::vector<Time> signature(std::int32_t op) const {
+  [[nodiscard]] std::vector<Time> signature(OpId op) const {
     std::vector<Time> result;
     const Slot& origin = slot(op);
-    for (std::int32_t k = op; k <= last_waiting(op); ++k) {
+    for (OpId k = op; k <= last_waiting(op); ++k) {
       const Slot& at = slot(k);
       result.insert(result.end(), {at.choice.option, at.choice.state, at.ahead - problem_.rank(op),
                                    origin.start - at.start, origin.start - at.load_start,
@@ -242,7 +237,7 @@ class Induction {
   }
 
   /// The last op whose preload may be on chip when `op` executes.
-  [[nodiscard]] std::int32_t last_waiting(std::int32_t op) const {
+  [[nodiscard]] OpId last_waiting(OpId op) const {
     const std::int32_t ahead = slot(op).ahead;
     return ahead > behind(op) ? loaded_[static_cast<std::size_t>(ahead) - 1] : op;
   }
@@ -250,7 +245,7 @@ class Induction {
   /// Gives all layers before the one that begins at `op`, where the state is that met at `before`,
   /// what the layers behind it settled on. The state comes back every `turn` layers; a layer is
   /// final once no window of an earlier one reaches it. Whether there are layers enough.
-  bool copy_layers(std::int32_t op, std::int32_t before) {
+  bool copy_layers(OpId op, OpId before) {
     const ir::Repeat& repeat = *problem_.graph().repeat;
     const std::int32_t layer = (op - repeat.begin) / repeat.period;
     const std::int32_t turn = (before - op) / repeat.period;
@@ -259,7 +254,7 @@ class Induction {
       return false;
     }
     const Time step = slot(op).start - slot(before).start;
-    const std::vector<Slot> model(slots_);
+    const Table<OpId, Slot> model(slots_);
     for (std::int32_t to = 0; to < layer + reach; ++to) {
       const std::int32_t from = layer + (to < reach ? to : reach + ((to - reach) % turn));
       copy_layer(model, from, to, step * ((from - to) / turn));
@@ -267,13 +262,13 @@ class Induction {
     return true;
   }
 
-  void copy_layer(const std::vector<Slot>& model, std::int32_t from, std::int32_t to, Time shift) {
+  void copy_layer(const Table<OpId, Slot>& model, std::int32_t from, std::int32_t to, Time shift) {
     const ir::Repeat& repeat = *problem_.graph().repeat;
-    const std::int32_t source = repeat.begin + (from * repeat.period);
-    const std::int32_t target = repeat.begin + (to * repeat.period);
+    const OpId source = repeat.begin + (from * repeat.period);
+    const OpId target = repeat.begin + (to * repeat.period);
     const std::int32_t places = problem_.rank(source) - problem_.rank(target);
     for (std::int32_t k = 0; k < repeat.period; ++k) {
-      Slot copy = model[static_cast<std::size_t>(source) + static_cast<std::size_t>(k)];
+      Slot copy = model[source + k];
       copy.ahead -= places;
       copy.start += shift;
       copy.load_end += shift;
@@ -285,10 +280,10 @@ class Induction {
   const Problem& problem_;
   const Contention& contention_;
   Bytes room_;
-  const std::vector<std::int32_t>& loaded_;
-  std::vector<Slot> slots_;
+  const std::vector<OpId>& loaded_;
+  Table<OpId, Slot> slots_;
   std::vector<Staircase> stairs_;
-  std::vector<Bytes> live_;
+  Table<OpId, Bytes> live_;
   std::int64_t work_ = 0;  // moves compared
 };
 
@@ -307,8 +302,8 @@ Contention contention(const Problem& problem) {
   for (const cost::Front& front : problem.fronts()) {
     stairs.push_back(staircase(front, none));
   }
-  for (std::int32_t op = 0; op < problem.op_count(); ++op) {
-    const auto front = static_cast<std::size_t>(problem.front_of()[static_cast<std::size_t>(op)]);
+  for (const OpId op : first_ids<OpId>(problem.op_count())) {
+    const auto front = static_cast<std::size_t>(problem.front_of()[op]);
     const Step& cheapest = stairs[front].front();
     executes += cheapest.cost;
     const cost::Load alone = load(problem.state(op, cheapest.choice), problem.chip());

@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/base/units.hpp"
 #include "elk/schedule/problem/problem.hpp"
 #include "elk/schedule/problem/schedule.hpp"
@@ -12,7 +14,7 @@ namespace elk::schedule {
 
 /// What backward induction found.
 struct Induced {
-  std::vector<Choice> choices;
+  Table<OpId, Choice> choices;
   std::int32_t solved_layers;  // periods solved before the state repeated
 };
 

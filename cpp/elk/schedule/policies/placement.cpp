@@ -6,30 +6,32 @@
 #include <span>
 #include <utility>
 
+#include "elk/base/ids.hpp"
 #include "elk/base/parallel.hpp"
+#include "elk/base/table.hpp"
+#include "elk/schedule/problem/schedule_tuning.hpp"
 
 namespace elk::schedule {
 namespace {
 
 /// A candidate with the look-ahead under which it is to be placed.
 struct Trial {
-  std::vector<std::int32_t> issued_before;
+  Table<OpId, std::int32_t> issued_before;
   cost::TimelineResult times;
 };
 
 /// Bytes in use at each execute where tensors that are written back rest until the store is known
 /// to be over: at the execute of the first preload issued after it.
-std::vector<Bytes> with_stores(const Problem& problem, const Contender& candidate,
-                               const std::vector<std::int32_t>& issued_before) {
-  std::vector<Bytes> base(candidate.situation.base);
-  const std::vector<std::int32_t>& order = preload_order(problem, candidate.proposal);
+Table<OpId, Bytes> with_stores(const Problem& problem, const Contender& candidate,
+                               const Table<OpId, std::int32_t>& issued_before) {
+  Table<OpId, Bytes> base(candidate.situation.base);
+  const std::vector<OpId>& order = preload_order(problem, candidate.proposal);
   for (const ir::Store& store : stores(problem)) {
-    const auto op = static_cast<std::size_t>(store.op);
+    const auto op = store.op;
     const auto next = static_cast<std::size_t>(issued_before[op]);
-    const std::int32_t over = next < order.size() ? order[next] : problem.op_count() - 1;
-    for (std::int32_t at = last_use(problem, static_cast<std::size_t>(store.tensor)) + 1;
-         at <= over; ++at) {
-      base[static_cast<std::size_t>(at)] += candidate.situation.rest[op];
+    const OpId over = next < order.size() ? order[next] : OpId{problem.op_count() - 1};
+    for (OpId at = last_use(problem, store.tensor) + 1; at <= over; ++at) {
+      base[at] += candidate.situation.rest[op];
     }
   }
   return base;
@@ -37,14 +39,14 @@ std::vector<Bytes> with_stores(const Problem& problem, const Contender& candidat
 
 /// No earlier than the capacity rule believes that stores are over: the next op's preload follows
 /// them.
-std::vector<std::int32_t> after_stores(const Problem& problem, const Space& space) {
-  std::vector<std::int32_t> result = space.not_before;
-  result.resize(static_cast<std::size_t>(problem.op_count()), 0);
+Table<OpId, OpId> after_stores(const Problem& problem, const Space& space) {
+  Table<OpId, OpId> result = space.not_before;
+  result.resize(static_cast<std::size_t>(problem.op_count()), OpId{0});
   for (const ir::Store& store : stores(problem)) {
     const auto next =
         static_cast<std::size_t>(problem.rank(store.op)) + (problem.is_loaded(store.op) ? 1 : 0);
     if (next < problem.loaded().size()) {
-      std::int32_t& first = result[static_cast<std::size_t>(problem.loaded()[next])];
+      OpId& first = result[problem.loaded()[next]];
       first = std::max(first, store.op + 1);
     }
   }
@@ -56,9 +58,9 @@ std::vector<std::int32_t> after_stores(const Problem& problem, const Space& spac
 std::vector<Issue> issues(const Problem& problem, const Contender& candidate, Bytes room) {
   const Proposal& proposal = candidate.proposal;
   std::vector<Issue> result;
-  for (const std::int64_t unused : kUnusedParts) {
+  for (const std::int64_t unused : tuning::kUnusedParts) {
     Space space = proposal.space;
-    space.room -= {room.value / kPartsOfRoom * unused};
+    space.room -= {room.value / tuning::kPartsOfRoom * unused};
     result.push_back(issue(problem, proposal, candidate.situation, space));
     if (result.back().shortage) {
       result.pop_back();
@@ -102,7 +104,7 @@ std::vector<Trial> trials(const Problem& problem, const Contender& candidate, Se
 }
 
 Schedule schedule_of(const Problem& problem, const Contender& candidate,
-                     std::vector<std::int32_t> issued_before) {
+                     Table<OpId, std::int32_t> issued_before) {
   return {.ops = candidate.proposal.choices,
           .preload_order = preload_order(problem, candidate.proposal),
           .issued_before = std::move(issued_before)};
@@ -136,10 +138,10 @@ std::optional<std::pair<std::size_t, program::Program>> first_placed(const Probl
   return std::nullopt;
 }
 
-std::vector<InPlace> in_place(Problem& problem, const std::vector<Choice>& choices) {
-  std::vector<InPlace> result;
+Table<OpId, InPlace> in_place(Problem& problem, const Table<OpId, Choice>& choices) {
+  Table<OpId, InPlace> result;
   result.reserve(choices.size());
-  for (std::int32_t op = 0; op < problem.op_count(); ++op) {
+  for (const OpId op : first_ids<OpId>(problem.op_count())) {
     result.push_back(problem.in_place(op, choices));
   }
   return result;
@@ -147,7 +149,7 @@ std::vector<InPlace> in_place(Problem& problem, const std::vector<Choice>& choic
 
 }  // namespace
 
-const std::vector<std::int32_t>& preload_order(const Problem& problem, const Proposal& proposal) {
+const std::vector<OpId>& preload_order(const Problem& problem, const Proposal& proposal) {
   return proposal.order.empty() ? problem.loaded() : proposal.order;
 }
 
@@ -156,10 +158,10 @@ Issue issue(const Problem& problem, const Proposal& proposal, const Situation& s
   if (proposal.order.empty()) {
     return issue_early(problem, situation, problem.loaded(), space);
   }
-  std::vector<std::int32_t> earliest = space.not_before;
-  earliest.resize(situation.base.size(), 0);
-  for (const std::int32_t op : proposal.order) {
-    std::int32_t& first = earliest[static_cast<std::size_t>(op)];
+  Table<OpId, OpId> earliest = space.not_before;
+  earliest.resize(situation.base.size(), OpId{0});
+  for (const OpId op : proposal.order) {
+    OpId& first = earliest[op];
     first = std::max(first, problem.not_before(op));
   }
   return issue_in_order(situation.base, situation.piece, proposal.order, earliest, space.room);
@@ -170,8 +172,8 @@ program::Program unplaced_program(const Problem& problem, const Schedule& schedu
       .ops = {},
       .code = program::issue(problem.graph(), schedule.preload_order, schedule.issued_before),
       .buffers = {}};
-  for (std::int32_t op = 0; op < problem.op_count(); ++op) {
-    const Choice& choice = schedule.ops[static_cast<std::size_t>(op)];
+  for (const OpId op : first_ids<OpId>(problem.op_count())) {
+    const Choice& choice = schedule.ops[op];
     const cost::PlanOption& option = problem.option(op, choice);
     result.ops.push_back({.execute = option.plan,
                           .divisor = problem.state(op, choice).divisor,

@@ -5,6 +5,8 @@
 #include <optional>
 #include <vector>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/cost/forecast.hpp"
 #include "elk/schedule/policies/found.hpp"
 #include "elk/schedule/policies/registry.hpp"
@@ -13,10 +15,6 @@
 #include "elk/schedule/timing/proposal.hpp"
 
 namespace elk::schedule {
-
-/// Parts of the room, in 64ths, that are left unused one after another until everything fits.
-inline constexpr std::array<std::int64_t, 8> kUnusedParts = {0, 1, 2, 4, 7, 11, 16, 24};
-inline constexpr std::int64_t kPartsOfRoom = 64;
 
 /// A proposal with its forecast, before placement.
 struct Contender {
@@ -28,8 +26,8 @@ struct Contender {
 };
 
 /// The order of preloads that a proposal has.
-[[nodiscard]] const std::vector<std::int32_t>& preload_order(const Problem& problem,
-                                                             const Proposal& proposal);
+[[nodiscard]] const std::vector<OpId>& preload_order(const Problem& problem,
+                                                     const Proposal& proposal);
 
 /// When a proposal's preloads are issued within `space`.
 [[nodiscard]] Issue issue(const Problem& problem, const Proposal& proposal,
@@ -47,7 +45,7 @@ struct Contender {
 /// A candidate with addresses.
 struct Placed {
   const Contender* candidate;
-  std::vector<std::int32_t> issued_before;
+  Table<OpId, std::int32_t> issued_before;
   cost::TimelineResult times;
   program::Program program;
 };

@@ -9,16 +9,14 @@
 #include <tuple>
 #include <utility>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/schedule/policies/placement.hpp"
+#include "elk/schedule/problem/schedule_tuning.hpp"
 #include "elk/schedule/timing/evaluate.hpp"
 
 namespace elk::schedule {
 namespace {
-
-/// Parts of the room that what passes through it may take beside what stays, and how many of
-/// `kUnusedParts` are left free for what fits in sum and not in addresses.
-constexpr std::array<std::int64_t, 9> kPassing = {1, 2, 3, 4, 5, 6, 8, 12, 16};
-constexpr std::size_t kRooms = 3;
 
 /// A plan by its cost and the bytes that it keeps on every core.
 struct Stay {
@@ -72,7 +70,7 @@ std::vector<Stay> stays(const Problem& problem, const cost::Front& front,
 
 struct Move {
   double worth;
-  std::int32_t op;
+  OpId op;
 
   friend bool operator<(const Move& a, const Move& b) {
     return std::tie(a.worth, b.op) < std::tie(b.worth, a.op);
@@ -86,37 +84,37 @@ class Reside {
       fronts_.push_back(stays(problem, front, contention, passing));
     }
     at_.assign(static_cast<std::size_t>(problem.op_count()), 0);
-    for (std::int32_t op = 0; op < problem.op_count(); ++op) {
+    for (const OpId op : first_ids<OpId>(problem.op_count())) {
       total_ += steps(op).front().bytes;
       push(op);
     }
   }
 
-  std::vector<Choice> run(Bytes room) {
+  Table<OpId, Choice> run(Bytes room) {
     while (total_ > room && !moves_.empty()) {
-      const std::int32_t op = moves_.top().op;
+      const OpId op = moves_.top().op;
       moves_.pop();
-      std::size_t& at = at_[static_cast<std::size_t>(op)];
+      std::size_t& at = at_[op];
       total_ -= steps(op)[at].bytes - steps(op)[at + 1].bytes;
       ++at;
       push(op);
     }
-    std::vector<Choice> result;
+    Table<OpId, Choice> result;
     result.reserve(at_.size());
-    for (std::int32_t op = 0; op < problem_.op_count(); ++op) {
-      result.push_back(steps(op)[at_[static_cast<std::size_t>(op)]].choice);
+    for (const OpId op : first_ids<OpId>(problem_.op_count())) {
+      result.push_back(steps(op)[at_[op]].choice);
     }
     return result;
   }
 
  private:
-  [[nodiscard]] const std::vector<Stay>& steps(std::int32_t op) const {
-    const std::int32_t front = problem_.front_of()[static_cast<std::size_t>(op)];
+  [[nodiscard]] const std::vector<Stay>& steps(OpId op) const {
+    const std::int32_t front = problem_.front_of()[op];
     return fronts_[static_cast<std::size_t>(front)];
   }
 
-  void push(std::int32_t op) {
-    const std::size_t at = at_[static_cast<std::size_t>(op)];
+  void push(OpId op) {
+    const std::size_t at = at_[op];
     if (at + 1 < steps(op).size()) {
       moves_.push({.worth = worth(steps(op)[at], steps(op)[at + 1]), .op = op});
     }
@@ -124,19 +122,19 @@ class Reside {
 
   const Problem& problem_;
   std::vector<std::vector<Stay>> fronts_;
-  std::vector<std::size_t> at_;
+  Table<OpId, std::size_t> at_;
   std::priority_queue<Move> moves_;
   Bytes total_{0};
 };
 
-std::vector<Choice> reside(const Problem& problem, const Contention& contention, Bytes room,
+Table<OpId, Choice> reside(const Problem& problem, const Contention& contention, Bytes room,
                            Bytes most_passing) {
-  std::vector<Choice> choices = Reside(problem, contention, most_passing).run(room);
+  Table<OpId, Choice> choices = Reside(problem, contention, most_passing).run(room);
   Bytes resident{0};
-  for (std::int32_t op = 0; op < problem.op_count(); ++op) {
-    resident += hbm_bytes(problem, problem.option(op, choices[static_cast<std::size_t>(op)]));
+  for (const OpId op : first_ids<OpId>(problem.op_count())) {
+    resident += hbm_bytes(problem, problem.option(op, choices[op]));
   }
-  const std::vector<Bytes> base = estimate(problem, choices).base;
+  const Table<OpId, Bytes> base = estimate(problem, choices).base;
   const Bytes passing = *std::max_element(base.begin(), base.end()) - resident;
   return Reside(problem, contention, most_passing).run(room - passing);
 }
@@ -145,9 +143,9 @@ std::vector<Choice> reside(const Problem& problem, const Contention& contention,
 
 std::vector<Proposal> residents(const Problem& problem, const Contention& contention, Bytes room) {
   std::vector<Proposal> result;
-  for (const std::int64_t part : kPassing) {
-    for (const std::int64_t unused : std::span(kUnusedParts).first(kRooms)) {
-      const Bytes left = room - Bytes{room.value / kPartsOfRoom * unused};
+  for (const std::int64_t part : tuning::kPartsPassing) {
+    for (const std::int64_t unused : std::span(tuning::kUnusedParts).first(tuning::kRoomsLeft)) {
+      const Bytes left = room - Bytes{room.value / tuning::kPartsOfRoom * unused};
       Proposal proposal{.choices = reside(problem, contention, left, {left.value / part}),
                         .space = {.room = left, .preload_room = left, .not_before = {}}};
       const bool known = std::any_of(result.begin(), result.end(), [&](const Proposal& other) {

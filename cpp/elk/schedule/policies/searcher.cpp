@@ -8,17 +8,11 @@
 #include "elk/schedule/improve/align.hpp"
 #include "elk/schedule/policies/finals.hpp"
 #include "elk/schedule/policies/induction.hpp"
+#include "elk/schedule/problem/schedule_tuning.hpp"
 #include "elk/schedule/timing/evaluate.hpp"
 
 namespace elk::schedule {
-namespace {
-
-/// By how much links that were not counted have to lengthen a schedule to be worth another search.
-constexpr double kMisled = 1.01;
-constexpr int kMostRecounts = 2;  // proposals of a policy, until one is as short as it seemed
-constexpr std::array<int, 3> kSearchesAgain = {0, 1, 7};  // beyond those of less effort
-
-}  // namespace
+namespace {}  // namespace
 
 Searcher::Searcher(Problem& problem, Effort effort)
     : problem_(&problem),
@@ -36,7 +30,8 @@ void Searcher::search(Policy policy) {
 void Searcher::search_on(Policy policy, Searcher& less) {
   take(policy, less);
   bool again = misled_ || (entry(policy).takes_effort && problem_->chip().hbm);
-  for (int more = kSearchesAgain[static_cast<std::size_t>(effort_)]; again && more > 0; --more) {
+  for (int more = tuning::kSearchesAgain[static_cast<std::size_t>(effort_)]; again && more > 0;
+       --more) {
     if (stopped()) {
       return;
     }
@@ -178,7 +173,7 @@ void Searcher::take(Policy policy, Searcher& less) {
 /// Counts the best proposal of the policy, then that which is best at the new prices, until it
 /// is as short as it seemed. Whether the first was not.
 bool Searcher::misled(Policy policy) {
-  for (int counted = 0; counted < kMostRecounts; ++counted) {
+  for (int counted = 0; counted < tuning::kMostRecounts; ++counted) {
     sort_candidates();
     auto placed = shortest_placed(*problem_, policy, candidates_, room_, options_->threads);
     if (!placed) {
@@ -189,7 +184,7 @@ bool Searcher::misled(Policy policy) {
     const Seconds promised = final.times.total;
     problem_->recount(final.schedule.ops, options_->threads);
     reprice(*problem_, final);
-    const bool longer = promised.value * kMisled < final.times.total.value;
+    const bool longer = promised.value * tuning::kMisled < final.times.total.value;
     keep_shortest(std::move(final));
     forecast_anew();
     if (!longer) {

@@ -4,6 +4,7 @@
 #include "elk/schedule/policies/registry.hpp"
 #include "elk/schedule/policies/resident.hpp"
 #include "elk/schedule/policies/searcher.hpp"
+#include "elk/schedule/problem/schedule_tuning.hpp"
 
 namespace elk::schedule {
 
@@ -14,7 +15,7 @@ void propose<Policy::StaticPaper>(Searcher& search) {
   const Problem& problem = search.problem();
   const std::vector<Proposal> proposals =
       problem.chip().hbm
-          ? fixed_splits(problem, alone, search.room(), kSplitsKept, search.threads())
+          ? fixed_splits(problem, alone, search.room(), tuning::kSplitsKept, search.threads())
           : residents(problem, alone, search.room());
   for (const Proposal& one : proposals) {
     search.keep(Policy::StaticPaper, one);

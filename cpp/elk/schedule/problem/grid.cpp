@@ -11,6 +11,7 @@
 #include "elk/base/ids.hpp"
 #include "elk/base/key_writer.hpp"
 #include "elk/base/rounding.hpp"
+#include "elk/base/table.hpp"
 #include "elk/chip/delivery.hpp"
 #include "elk/chip/ways.hpp"
 #include "elk/cost/exchange/link_loads.hpp"
@@ -45,19 +46,18 @@ class Abroad {
         links_(links),
         between_(links_between(chip)) {}
 
-  void add(std::int32_t from, std::span<const std::int32_t> receivers, std::int64_t bytes) {
+  void add(CoreId from, std::span<const CoreId> receivers, std::int64_t bytes) {
     if (between_) {
-      const auto there = static_cast<std::int32_t>(receivers.front() / cores_);
-      between_->add(static_cast<std::int32_t>(from / cores_), {&there, 1}, chip::Turn::RowFirst,
-                    bytes);
+      const auto there = id_at<CoreId>(receivers.front().value / cores_);
+      between_->add(id_at<CoreId>(from.value / cores_), {&there, 1}, chip::Turn::RowFirst, bytes);
     }
     if (ports_ == cores_) {
       return;  // Every core has a port of its own.
     }
-    const std::int32_t out = port(from);
+    const CoreId out = port(from);
     links_.add(from, {&out, 1}, chip::Turn::RowFirst, bytes);
     for (std::size_t i = 0; i < receivers.size();) {
-      const std::int32_t in = port(receivers[i]);
+      const CoreId in = port(receivers[i]);
       std::size_t end = i + 1;
       while (end < receivers.size() && port(receivers[end]) == in) {
         ++end;
@@ -71,9 +71,9 @@ class Abroad {
   [[nodiscard]] std::int64_t busiest() const { return between_ ? between_->busiest() : 0; }
 
  private:
-  [[nodiscard]] std::int32_t port(std::int32_t core) const {
-    const std::int64_t first = core / cores_ * cores_;
-    return static_cast<std::int32_t>(first + chip::port_core(core - first, cores_, ports_));
+  [[nodiscard]] CoreId port(CoreId core) const {
+    const std::int64_t first = core.value / cores_ * cores_;
+    return id_at<CoreId>(first + chip::port_core(core.value - first, cores_, ports_));
   }
 
   std::int64_t cores_;
@@ -85,7 +85,7 @@ class Abroad {
 LinkCount counted(const program::Exchange& exchange, const chip::Chip& chip) {
   program::Traffic ports = program::no_sends(exchange, chip);
   const std::int64_t cores = chip::total_cores(chip);
-  std::vector<std::int64_t> out(ports.sent.size(), 0);  // of every core, what it sends
+  Table<CoreId, std::int64_t> out(ports.sent.size(), 0);  // of every core, what it sends
   cost::LinkLoads links(chip);
   Abroad abroad(chip, links);
   program::Cores sources;
@@ -93,12 +93,12 @@ LinkCount counted(const program::Exchange& exchange, const chip::Chip& chip) {
   program::for_each_send(exchange, chip, [&](const program::Send& send) {
     program::sources(send, cores, turn, sources);
     const std::int64_t bytes = ceil_div(send.bytes, static_cast<std::int64_t>(sources.size()));
-    for (const std::int32_t core : sources) {
-      out[subscript(core)] += bytes;
+    for (const CoreId core : sources) {
+      out[core] += bytes;
     }
-    const auto add_ways = [&](std::int64_t there, std::span<const std::int32_t> receivers) {
-      for (const std::int32_t core : sources) {
-        if (core / chip.core.count == there) {
+    const auto add_ways = [&](std::int64_t there, std::span<const CoreId> receivers) {
+      for (const CoreId core : sources) {
+        if (core.value / chip.core.count == there) {
           links.add(core, receivers, chip::Turn::RowFirst, bytes);
         } else {
           abroad.add(core, receivers, bytes);
@@ -107,10 +107,10 @@ LinkCount counted(const program::Exchange& exchange, const chip::Chip& chip) {
     };
     program::add_send(send, chip, std::ref(add_ways), ports);  // no copy for each send
   });
-  const auto most = [](const std::vector<std::int64_t>& of) {
+  const auto most = [](const Table<CoreId, std::int64_t>& of) {
     return *std::max_element(of.begin(), of.end());
   };
-  const std::vector<std::int64_t> loads = links.loads();
+  const Table<CoreId, std::int64_t> loads = links.loads();
   cost::Traffic result{.received = most(ports.received),
                        .sent = most(ports.sent),
                        .fragments = most(ports.fragments),
@@ -120,7 +120,7 @@ LinkCount counted(const program::Exchange& exchange, const chip::Chip& chip) {
                        .chip_in = most(ports.chip_in),
                        .chip_out = std::max(most(ports.chip_out), abroad.busiest()),
                        .wide = false};
-  for (std::size_t core = 0; core < ports.received.size(); ++core) {
+  for (const CoreId core : ports.received.ids()) {
     result.through = std::max(result.through, ports.received[core] + out[core]);
   }
   return {.traffic = result, .use = cost::link_use(loads, chip, chip.chips)};
@@ -130,16 +130,16 @@ LinkCount counted(const program::Exchange& exchange, const chip::Chip& chip) {
 using Slices = std::vector<program::Cores>;
 
 /// Of each chip the cores, numbered on it, that one slice goes to: several where it multicasts.
-std::vector<Slices> slices_of(const program::Loading& loading, std::size_t operand,
+std::vector<Slices> slices_of(const program::Loading& loading, OperandId operand,
                               const chip::Chip& chip) {
   std::vector<Slices> result(subscript(chip.chips));
   for (const program::LoadPiece& piece : loading.pieces) {
-    if (piece.operand != static_cast<std::int32_t>(operand)) {
+    if (piece.operand != operand) {
       continue;
     }
     Slices& here = result[subscript(piece.chip)];
     const auto first = static_cast<std::int32_t>(piece.chip * chip.core.count);
-    for (const std::int32_t core : piece.cores) {
+    for (const CoreId core : piece.cores) {
       if (core == piece.cores.front() || !chip.interconnect.multicast) {
         here.emplace_back();
       }
@@ -150,24 +150,23 @@ std::vector<Slices> slices_of(const program::Loading& loading, std::size_t opera
 }
 
 /// Bytes of one slice: of an operand whose rows an index picks, those expected.
-std::int64_t slice_bytes(const ir::Graph& graph, const ir::Op& op, std::size_t k,
+std::int64_t slice_bytes(const ir::Graph& graph, const ir::Op& op, OperandId k,
                          const cost::PlanOption& option, std::int64_t divisor) {
   const ir::Operand& operand = op.operands[k];
   const std::int64_t whole = partition::preload_piece(option.footprint.operand[k], divisor).value;
   if (!operand.indirect) {
     return whole;
   }
-  const std::vector<std::int64_t> tile = partition::tiling(op, option.plan).tile;
+  const Table<AxisId, std::int64_t> tile = partition::tiling(op, option.plan).tile;
   const std::int64_t picks =
-      partition::extent(graph.tensors[subscript(operand.tensor)], operand,
-                        static_cast<std::size_t>(operand.indirect->dim), tile, tile)
+      partition::extent(graph.tensors[operand.tensor], operand, operand.indirect->dim, tile, tile)
           .count;
   const double share = operand.indirect->expected_picks / static_cast<double>(picks);
   return static_cast<std::int64_t>(std::ceil(static_cast<double>(whole) * std::min(1.0, share)));
 }
 
 /// Where the slices of an operand go: what the plan cuts, and which of the cuts tell slices apart.
-Key key_of(const ir::Op& op, std::size_t operand, const partition::ExecutePlan& plan,
+Key key_of(const ir::Op& op, OperandId operand, const partition::ExecutePlan& plan,
            std::int64_t divisor, const chip::Chip& chip) {
   const partition::Rotation rotation = partition::rotation(op, operand, plan, chip);
   Key key{static_cast<std::int32_t>(divisor), static_cast<std::int32_t>(rotation.ring),
@@ -177,9 +176,9 @@ Key key_of(const ir::Op& op, std::size_t operand, const partition::ExecutePlan& 
     key.push_back(static_cast<std::int32_t>(circle.stride));
   }
   key.push_back(0);
-  for (const std::int32_t axis : plan.order) {
-    key.push_back(static_cast<std::int32_t>(plan.factors[subscript(axis)]));
-    key.push_back(plan.mesh_dims[subscript(axis)]);
+  for (const AxisId axis : plan.order) {
+    key.push_back(static_cast<std::int32_t>(plan.factors[axis]));
+    key.push_back(plan.mesh_dims[axis]);
     key.push_back(partition::contains(op.operands[operand], axis) ? 1 : 0);
   }
   return key;
@@ -197,7 +196,8 @@ cost::Exchange exchange_on_grid(const program::Exchange& exchange, const chip::C
 }
 
 LinkCount count_gather(const ir::Graph& graph, const ir::Op& op, const partition::ExecutePlan& plan,
-                       std::span<const partition::Layout* const> have, const chip::Chip& chip) {
+                       TableView<OperandId, const partition::Layout* const> have,
+                       const chip::Chip& chip) {
   const program::OpPlan placed{.execute = plan, .divisor = {}};
   return counted(program::gather({graph, op, placed, chip}, have), chip);
 }
@@ -215,14 +215,15 @@ Deliveries::Deliveries(const chip::Chip& chip, LoadCounts* kept)
   one_.chips = 1;
 }
 
-Deliveries::Loads Deliveries::loads(const ir::Graph& graph, const ir::Op& op, std::size_t operand,
+Deliveries::Loads Deliveries::loads(const ir::Graph& graph, const ir::Op& op, OperandId operand,
                                     const cost::PlanOption& option, std::int64_t divisor) {
   Loads& known = known_[key_of(op, operand, option.plan, divisor, chip_)];
   if (known != nullptr) {
     return known;
   }
-  const program::OpPlan plan{.execute = option.plan,
-                             .divisor = std::vector<std::int64_t>(op.operands.size(), divisor)};
+  const program::OpPlan plan{
+      .execute = option.plan,
+      .divisor = Table<OperandId, std::int64_t>(op.operands.size(), divisor)};
   const std::vector<Slices> slices =
       slices_of(program::preload({graph, op, plan, chip_}), operand, chip_);
   std::vector<std::int32_t> all;
@@ -242,9 +243,9 @@ std::vector<std::int32_t> Deliveries::on_one_chip(const std::vector<program::Cor
   std::vector<CoreId> middles;
   std::vector<CoreId> all;
   for (const program::Cores& cores : slices) {
-    middles.push_back({cores[cores.size() / 2]});
-    for (const std::int32_t core : cores) {
-      all.push_back({core});
+    middles.push_back(cores[cores.size() / 2]);
+    for (const CoreId core : cores) {
+      all.push_back(core);
     }
   }
   const auto nodes = chip::entry_nodes(chip_, middles, chip::area_of(chip_, all));
@@ -261,7 +262,7 @@ std::vector<std::int32_t> Deliveries::on_one_chip(const std::vector<program::Cor
     for (std::size_t slice = 0; slice < slices.size(); ++slice) {
       const CoreId entry = attached_[module][subscript(nodes[module][slice])];
       ++injected[first + subscript(nodes[module][slice])];
-      links.add(entry.value, slices[slice], turns[subscript(nodes[module][slice])], 1);
+      links.add(entry, slices[slice], turns[subscript(nodes[module][slice])], 1);
     }
   }
   std::vector<std::int32_t> result;
@@ -277,7 +278,7 @@ std::vector<std::int64_t> Deliveries::bytes_on_links(const ir::Graph& graph, con
                                                      const cost::PreloadState& state) {
   const auto modules = static_cast<std::int64_t>(attached_.size());
   std::vector<std::int64_t> sum;
-  for (std::size_t k = 0; k < op.operands.size(); ++k) {
+  for (const OperandId k : op.operands.ids()) {
     if (!partition::from_hbm(graph, op.operands[k]) || partition::first_like(op, k) != k) {
       continue;
     }
@@ -308,7 +309,7 @@ LoadCount Deliveries::counted(const ir::Graph& graph, const ir::Op& op,
   const std::int64_t grid = chip::network_of(chip_).links() * chip_.core.count;
   const auto one = static_cast<std::ptrdiff_t>(sum.size()) / chip_.chips;
   LoadCount result{.any = true};
-  std::vector<std::int64_t> links(subscript(grid), 0);  // the busiest of all chips
+  Table<CoreId, std::int64_t> links(subscript(grid), 0);  // the busiest of all chips
   for (auto chip = sum.begin(); chip != sum.end(); chip += one) {
     result.link = std::max(result.link, *std::max_element(chip, chip + grid));
     result.entry = std::max(result.entry, *std::max_element(chip + grid, chip + one));

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/chip/chip.hpp"
 #include "elk/cost/exchange/exchange.hpp"
 #include "elk/cost/option.hpp"
@@ -16,14 +17,12 @@
 #include "elk/program/expand/transfers.hpp"
 #include "elk/schedule/problem/key.hpp"
 #include "elk/schedule/problem/link_counts.hpp"
+#include "elk/schedule/problem/schedule_tuning.hpp"
 
 namespace elk::schedule {
 
-/// Cores beyond which counting every exchange link by link would take a compile minutes.
-inline constexpr std::int64_t kMostCounted = 8192;
-
 /// Whether links of the chips' grids are counted one by one, `most` cores at most.
-[[nodiscard]] bool counts_links(const chip::Chip& chip, std::int64_t most = kMostCounted);
+[[nodiscard]] bool counts_links(const chip::Chip& chip, std::int64_t most = tuning::kMostCounted);
 
 /// An exchange on such a grid. Each send loads the links of its tree, and the busiest link sets the
 /// time. `wide`: whether cores of several chips take part.
@@ -34,7 +33,7 @@ inline constexpr std::int64_t kMostCounted = 8192;
 /// as for `program::expand`.
 [[nodiscard]] LinkCount count_gather(const ir::Graph& graph, const ir::Op& op,
                                      const partition::ExecutePlan& plan,
-                                     std::span<const partition::Layout* const> have,
+                                     TableView<OperandId, const partition::Layout* const> have,
                                      const chip::Chip& chip);
 
 /// What takes so much.
@@ -57,7 +56,7 @@ class Deliveries {
  private:
   using Loads = std::shared_ptr<const std::vector<std::int32_t>>;
 
-  [[nodiscard]] Loads loads(const ir::Graph& graph, const ir::Op& op, std::size_t operand,
+  [[nodiscard]] Loads loads(const ir::Graph& graph, const ir::Op& op, OperandId operand,
                             const cost::PlanOption& option, std::int64_t divisor);
   [[nodiscard]] std::vector<std::int32_t> on_one_chip(
       const std::vector<program::Cores>& slices) const;

@@ -10,14 +10,11 @@
 #include "elk/partition/needs.hpp"
 #include "elk/program/expand/execution.hpp"
 #include "elk/schedule/problem/grid.hpp"
+#include "elk/schedule/problem/schedule_tuning.hpp"
 #include "elk/tile/times.hpp"
 
 namespace elk::schedule {
 namespace {
-
-/// Cores up to which every exchange is counted, not only those that cross chips: counted with 130,
-/// a compile takes 15 % longer.
-constexpr std::int64_t kFewCores = 128;
 
 /// A plan of an op, as the program carries it out.
 struct Counter {
@@ -81,7 +78,7 @@ struct Counter {
 
   [[nodiscard]] cost::Exchange distribution() const {
     program::Exchange all;
-    for (std::size_t k = 0; k < placed.op.operands.size(); ++k) {
+    for (const OperandId k : placed.op.operands.ids()) {
       if (placed.plan.divisor[k] > 1 && partition::first_like(placed.op, k) == k) {
         program::add_distribution(placed, k, all);
       }
@@ -99,13 +96,14 @@ cost::Exchange retimed(const cost::Exchange& known, cost::Exchange counted) {
 }  // namespace
 
 bool counts_exchanges(const chip::Chip& chip) {
-  return counts_links(chip) && (chip::total_cores(chip) <= kFewCores || chip::routed_between(chip));
+  return counts_links(chip) &&
+         (chip::total_cores(chip) <= tuning::kFewCores || chip::routed_between(chip));
 }
 
 void settle_exchanges(const ir::Graph& graph, const ir::Op& op, const chip::Chip& chip,
                       const tile::TileModel& tiles, cost::PlanOption& option) {
   const bool wide = partition::is_wide(option.plan, chip);
-  const bool small = chip::total_cores(chip) <= kFewCores;
+  const bool small = chip::total_cores(chip) <= tuning::kFewCores;
   if (ir::is_collective(op.kind) || !(wide || small)) {
     return;
   }

@@ -6,7 +6,13 @@ std::size_t LayoutHash::operator()(const partition::Layout& layout) const {
   std::uint64_t hash = 0xcbf29ce484222325U;
   const auto add = [&](const auto& numbers) {
     for (const auto number : numbers) {
-      hash = (hash ^ static_cast<std::uint64_t>(number)) * 0x100000001b3U;
+      std::uint64_t bits = 0;
+      if constexpr (std::is_integral_v<std::remove_cvref_t<decltype(number)>>) {
+        bits = static_cast<std::uint64_t>(number);
+      } else {
+        bits = number.index();
+      }
+      hash = (hash ^ bits) * 0x100000001b3U;
     }
   };
   add(layout.shape);

@@ -6,7 +6,9 @@
 #include <span>
 #include <utility>
 
+#include "elk/base/ids.hpp"
 #include "elk/base/parallel.hpp"
+#include "elk/base/table.hpp"
 #include "elk/cost/price/gather.hpp"
 
 namespace elk::schedule {
@@ -32,16 +34,16 @@ Problem::Problem(const ir::Graph& graph, const chip::Chip& chip, const tile::Til
       front_of_(std::move(fronts.of)),
       lives_(program::lifetimes(graph)),
       readers_(graph.ops.size()),
-      write_slot_(graph.tensors.size(), -1) {
+      write_slot_(graph.tensors.size(), OperandId::none) {
   if (known_ != nullptr) {
     moves_.use(known_->handovers);
   }
   settle_links(counting.threads);
   rank_.reserve(graph.ops.size());
-  for (std::size_t i = 0; i < graph.ops.size(); ++i) {
+  for (const OpId i : graph.ops.ids()) {
     rank_.push_back(static_cast<std::int32_t>(loaded_.size()));
     if (chip.hbm && program::has_hbm_data(graph, graph.ops[i])) {
-      loaded_.push_back(static_cast<std::int32_t>(i));
+      loaded_.push_back(i);
     }
     not_before_.push_back(first_issue(graph.ops[i]));
   }
@@ -50,36 +52,36 @@ Problem::Problem(const ir::Graph& graph, const chip::Chip& chip, const tile::Til
 }
 
 void Problem::settle_readers() {
-  for (std::size_t i = 0; i < graph_.ops.size(); ++i) {
+  for (const OpId i : graph_.ops.ids()) {
     const auto& operands = graph_.ops[i].operands;
-    for (std::size_t k = 0; k < operands.size(); ++k) {
-      const auto tensor = static_cast<std::size_t>(operands[k].tensor);
+    for (const OperandId k : operands.ids()) {
+      const auto tensor = operands[k].tensor;
       if (operands[k].access == ir::Access::Write) {
-        write_slot_[tensor] = static_cast<std::int32_t>(k);
-      } else if (lives_.producer[tensor] >= 0) {
-        auto& readers = readers_[static_cast<std::size_t>(lives_.producer[tensor])];
-        if (readers.empty() || readers.back() != static_cast<std::int32_t>(i)) {
-          readers.push_back(static_cast<std::int32_t>(i));
+        write_slot_[tensor] = k;
+      } else if (lives_.producer[tensor] != OpId::none) {
+        auto& readers = readers_[lives_.producer[tensor]];
+        if (readers.empty() || readers.back() != i) {
+          readers.push_back(i);
         }
       }
     }
   }
 }
 
-const cost::Front& Problem::front(std::int32_t op) const {
-  return fronts_[static_cast<std::size_t>(front_of_[static_cast<std::size_t>(op)])];
+const cost::Front& Problem::front(OpId op) const {
+  return fronts_[static_cast<std::size_t>(front_of_[op])];
 }
 
-bool Problem::is_loaded(std::int32_t op) const {
+bool Problem::is_loaded(OpId op) const {
   const auto at = static_cast<std::size_t>(rank(op));
   return at < loaded_.size() && loaded_[at] == op;
 }
 
-std::int32_t Problem::first_issue(const ir::Op& op) const {
-  std::int32_t first = 0;
+OpId Problem::first_issue(const ir::Op& op) const {
+  OpId first{0};
   for (const ir::Operand& operand : op.operands) {
     if (operand.indirect && from_hbm(graph_, operand)) {
-      const auto index = static_cast<std::size_t>(operand.indirect->index);
+      const auto index = operand.indirect->index;
       first = std::max(first, lives_.producer[index] + 1);
     }
   }
@@ -93,68 +95,64 @@ void Problem::settle_feeds() {
       if (operand.access == ir::Access::Write || from_hbm(graph_, operand)) {
         continue;
       }
-      const auto tensor = static_cast<std::size_t>(operand.tensor);
-      const std::int32_t maker = lives_.producer[tensor];
+      const auto tensor = operand.tensor;
+      const OpId maker = lives_.producer[tensor];
       feeds.push_back({.maker = maker,
-                       .front = maker < 0 ? -1 : front_of_[static_cast<std::size_t>(maker)],
+                       .front = maker == OpId::none ? -1 : front_of_[maker],
                        .slot = write_slot_[tensor]});
     }
   }
 }
 
-std::size_t Problem::context_size(std::int32_t op) const {
-  return 2 + (3 * feeds_[static_cast<std::size_t>(op)].size());
-}
+std::size_t Problem::context_size(OpId op) const { return 2 + (3 * feeds_[op].size()); }
 
-void Problem::write_context(std::int32_t op, const std::vector<Choice>& choices,
+void Problem::write_context(OpId op, const Table<OpId, Choice>& choices,
                             std::span<std::int32_t> out) const {
-  const auto i = static_cast<std::size_t>(op);
-  out[0] = front_of_[i];
-  out[1] = choices[i].option;
+  out[0] = front_of_[op];
+  out[1] = choices[op].option;
   std::size_t at = 2;
-  for (const Feed& feed : feeds_[i]) {
+  for (const Feed& feed : feeds_[op]) {
     out[at] = feed.front;
-    out[at + 1] = feed.maker < 0 ? -1 : choices[static_cast<std::size_t>(feed.maker)].option;
-    out[at + 2] = feed.slot;
+    out[at + 1] = feed.maker == OpId::none ? -1 : choices[feed.maker].option;
+    out[at + 2] = feed.slot.value;
     at += 3;
   }
 }
 
-Key Problem::context(std::int32_t op, const std::vector<Choice>& choices) const {
+Key Problem::context(OpId op, const Table<OpId, Choice>& choices) const {
   Key key(context_size(op));
   write_context(op, choices, key);
   return key;
 }
 
-const partition::Layout* Problem::resting(std::int32_t tensor, const std::vector<Choice>& choices) {
+const partition::Layout* Problem::resting(TensorId tensor, const Table<OpId, Choice>& choices) {
   const std::int32_t number = resting_number(tensor, choices);
   return number < 0 ? nullptr : &moves_.layout(number);
 }
 
-std::int32_t Problem::resting_number(std::int32_t tensor, const std::vector<Choice>& choices) {
-  const std::int32_t maker = lives_.producer[static_cast<std::size_t>(tensor)];
-  if (maker < 0) {
+std::int32_t Problem::resting_number(TensorId tensor, const Table<OpId, Choice>& choices) {
+  const OpId maker = lives_.producer[tensor];
+  if (maker == OpId::none) {
     return -1;
   }
-  const auto j = static_cast<std::size_t>(maker);
-  const std::int32_t slot = write_slot_[static_cast<std::size_t>(tensor)];
-  const auto [found, added] = layouts_.try_emplace({front_of_[j], choices[j].option, slot}, -1);
+  const OperandId slot = write_slot_[tensor];
+  const auto [found, added] =
+      layouts_.try_emplace({front_of_[maker], choices[maker].option, slot.value}, -1);
   if (added) {
-    found->second =
-        moves_.number(partition::layout(graph_, graph_.ops[j], static_cast<std::size_t>(slot),
-                                        option(maker, choices[j]).plan, chip_));
+    found->second = moves_.number(partition::layout(graph_, graph_.ops[maker], slot,
+                                                    option(maker, choices[maker]).plan, chip_));
   }
   return found->second;
 }
 
-Problem::Place Problem::place(std::int32_t op, const std::vector<Choice>& choices) {
-  const ir::Op& node = graph_.ops[static_cast<std::size_t>(op)];
-  const std::int32_t option_number = choices[static_cast<std::size_t>(op)].option;
+Problem::Place Problem::place(OpId op, const Table<OpId, Choice>& choices) {
+  const ir::Op& node = graph_.ops[op];
+  const std::int32_t option_number = choices[op].option;
   Place result{.op = op,
                .option = option_number,
-               .plan = &option(op, choices[static_cast<std::size_t>(op)]),
-               .moves = std::vector<std::optional<Moves::Pair>>(node.operands.size())};
-  for (std::size_t k = 0; k < node.operands.size(); ++k) {
+               .plan = &option(op, choices[op]),
+               .moves = Table<OperandId, std::optional<Moves::Pair>>(node.operands.size())};
+  for (const OperandId k : node.operands.ids()) {
     const ir::Operand& operand = node.operands[k];
     if (operand.access != ir::Access::Read || from_hbm(graph_, operand) || operand.indirect) {
       continue;  // What an index picks comes from everywhere.
@@ -164,7 +162,7 @@ Problem::Place Problem::place(std::int32_t op, const std::vector<Choice>& choice
       result.moves[k] = {
           .have = have,
           .need = moves_.number(partition::start_layout(graph_, node, k, result.plan->plan, chip_)),
-          .bits = ir::bits(graph_.tensors[static_cast<std::size_t>(operand.tensor)].dtype)};
+          .bits = ir::bits(graph_.tensors[operand.tensor].dtype)};
     }
   }
   return result;
@@ -186,18 +184,18 @@ void Problem::learn(const std::vector<const Place*>& places, int threads) {
   }
 }
 
-cost::Exchange Problem::gather(const Place& place,
-                               std::span<const partition::Transition* const> moved) const {
-  const ir::Op& node = graph_.ops[static_cast<std::size_t>(place.op)];
+cost::Exchange Problem::gather(
+    const Place& place, TableView<OperandId, const partition::Transition* const> moved) const {
+  const ir::Op& node = graph_.ops[place.op];
   return counts_ ? gathers_.at(gather_key(place))
                  : cost::gather_all(graph_, node, *place.plan, moved, chip_);
 }
 
 InPlace Problem::price(const Place& place) const {
-  const ir::Op& node = graph_.ops[static_cast<std::size_t>(place.op)];
-  std::vector<const partition::Transition*> moved(place.moves.size(), nullptr);
-  std::vector<std::int8_t> in_place(place.moves.size(), 0);
-  for (std::size_t k = 0; k < place.moves.size(); ++k) {
+  const ir::Op& node = graph_.ops[place.op];
+  Table<OperandId, const partition::Transition*> moved(place.moves.size(), nullptr);
+  Table<OperandId, std::int8_t> in_place(place.moves.size(), 0);
+  for (const OperandId k : place.moves.ids()) {
     if (place.moves[k]) {
       const partition::Handover& known = moves_.of(*place.moves[k]);
       moved[k] = &known.moved;
@@ -209,14 +207,14 @@ InPlace Problem::price(const Place& place) const {
                                .divisor = place.plan->states.front().divisor};
   for (const program::ExecuteSpace& space :
        program::execute_space(graph_, node, placed, in_place, chip_)) {
-    if (!from_hbm(graph_, node.operands[static_cast<std::size_t>(space.operand)])) {
+    if (!from_hbm(graph_, node.operands[space.operand])) {
       result.copies += space.bytes;
     }
   }
   return result;
 }
 
-const InPlace& Problem::in_place(std::int32_t op, const std::vector<Choice>& choices) {
+const InPlace& Problem::in_place(OpId op, const Table<OpId, Choice>& choices) {
   std::array<std::int32_t, kShortKey> numbers{};
   if (const std::size_t size = context_size(op); size <= numbers.size()) {
     const std::span<std::int32_t> key(numbers.data(), size);
@@ -236,10 +234,10 @@ const InPlace& Problem::in_place(std::int32_t op, const std::vector<Choice>& cho
   return in_place_.emplace(std::move(key), price(here)).first->second;
 }
 
-std::size_t Problem::foresee(const std::vector<Variant>& variants, std::vector<Choice> choices,
+std::size_t Problem::foresee(const std::vector<Variant>& variants, Table<OpId, Choice> choices,
                              bool with_readers, int threads) {
   std::map<Key, Place> missing;
-  const auto need = [&](std::int32_t op) {
+  const auto need = [&](OpId op) {
     Key key = context(op, choices);
     if (!in_place_.contains(key) && !missing.contains(key)) {
       missing.emplace(std::move(key), place(op, choices));
@@ -248,7 +246,7 @@ std::size_t Problem::foresee(const std::vector<Variant>& variants, std::vector<C
   for (const Variant& variant : variants) {
     Variant undo;
     for (const Change& change : variant) {
-      Choice& choice = choices[static_cast<std::size_t>(change.op)];
+      Choice& choice = choices[change.op];
       undo.push_back({.op = change.op, .after = std::exchange(choice, change.after)});
     }
     for (const Change& change : variant) {
@@ -258,7 +256,7 @@ std::size_t Problem::foresee(const std::vector<Variant>& variants, std::vector<C
       }
     }
     for (std::size_t i = undo.size(); i-- > 0;) {
-      choices[static_cast<std::size_t>(undo[i].op)] = undo[i].after;
+      choices[undo[i].op] = undo[i].after;
     }
   }
   std::vector<const Place*> places;
@@ -276,8 +274,8 @@ std::size_t Problem::foresee(const std::vector<Variant>& variants, std::vector<C
   return missing.size();
 }
 
-std::optional<std::int32_t> Problem::add(std::int32_t op, const partition::ExecutePlan& plan) {
-  cost::Front& front = fronts_[static_cast<std::size_t>(front_of_[static_cast<std::size_t>(op)])];
+std::optional<std::int32_t> Problem::add(OpId op, const partition::ExecutePlan& plan) {
+  cost::Front& front = fronts_[subscript(front_of_[op])];
   std::vector<cost::PlanOption>& options = front.options;
   const auto same = [&](const cost::PlanOption& other) { return other.plan == plan; };
   const auto found = std::find_if(options.begin(), options.end(), same);
@@ -287,7 +285,7 @@ std::optional<std::int32_t> Problem::add(std::int32_t op, const partition::Execu
   if (front.given) {
     return std::nullopt;
   }
-  const ir::Op& node = graph_.ops[static_cast<std::size_t>(op)];
+  const ir::Op& node = graph_.ops[op];
   options.push_back(cost::price(graph_, node, plan, chip_, tiles_));
   if (counts_) {
     settle_links(node, options.back(), deliveries_);

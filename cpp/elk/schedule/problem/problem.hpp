@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/base/units.hpp"
 #include "elk/chip/chip.hpp"
 #include "elk/cost/forecast.hpp"
@@ -23,6 +25,7 @@
 #include "elk/schedule/problem/known.hpp"
 #include "elk/schedule/problem/moves.hpp"
 #include "elk/schedule/problem/schedule.hpp"
+#include "elk/schedule/problem/schedule_tuning.hpp"
 #include "elk/schedule/problem/standings.hpp"
 #include "elk/tile/tile.hpp"
 
@@ -37,14 +40,14 @@ struct InPlace {
 /// How what passes links of grids is counted, and what is known before.
 struct LinkCounting {
   int threads = 1;
-  std::int64_t most_cores = kMostCounted;  // on larger grids only what is recounted
-  Known* known = nullptr;                  // what other problems left; null: nothing
+  std::int64_t most_cores = tuning::kMostCounted;  // on larger grids only what is recounted
+  Known* known = nullptr;                          // what other problems left; null: nothing
 };
 
 /// Fronts of distinct ops, and the number of that of each op.
 struct FrontOfOps {
   std::vector<cost::Front> all;
-  std::vector<std::int32_t> of;
+  Table<OpId, std::int32_t> of;
 };
 
 /// A model on a chip with the fronts of its distinct ops: what every policy decides upon.
@@ -54,7 +57,7 @@ struct FrontOfOps {
 class Problem {
  public:
   Problem(const ir::Graph& graph, const chip::Chip& chip, const tile::TileModel& tiles,
-          std::vector<cost::Front> fronts, std::vector<std::int32_t> front_of)
+          std::vector<cost::Front> fronts, Table<OpId, std::int32_t> front_of)
       : Problem(graph, chip, tiles, {.all = std::move(fronts), .of = std::move(front_of)},
                 LinkCounting{}) {}
   Problem(const ir::Graph& graph, const chip::Chip& chip, const tile::TileModel& tiles,
@@ -67,66 +70,58 @@ class Problem {
   [[nodiscard]] const chip::Chip& chip() const { return chip_; }
   [[nodiscard]] const program::Lifetimes& lives() const { return lives_; }
   [[nodiscard]] const std::vector<cost::Front>& fronts() const { return fronts_; }
-  [[nodiscard]] const std::vector<std::int32_t>& front_of() const { return front_of_; }
+  [[nodiscard]] const Table<OpId, std::int32_t>& front_of() const { return front_of_; }
   [[nodiscard]] std::int32_t op_count() const {
     return static_cast<std::int32_t>(front_of_.size());
   }
-  [[nodiscard]] const cost::Front& front(std::int32_t op) const;
-  [[nodiscard]] const cost::PlanOption& option(std::int32_t op, const Choice& choice) const {
+  [[nodiscard]] const cost::Front& front(OpId op) const;
+  [[nodiscard]] const cost::PlanOption& option(OpId op, const Choice& choice) const {
     return front(op).options[static_cast<std::size_t>(choice.option)];
   }
-  [[nodiscard]] const cost::PreloadState& state(std::int32_t op, const Choice& choice) const {
+  [[nodiscard]] const cost::PreloadState& state(OpId op, const Choice& choice) const {
     return option(op, choice).states[static_cast<std::size_t>(choice.state)];
   }
 
   /// Ops with HBM data to preload, in execution order.
-  [[nodiscard]] const std::vector<std::int32_t>& loaded() const { return loaded_; }
+  [[nodiscard]] const std::vector<OpId>& loaded() const { return loaded_; }
   /// Place of `op` in `loaded()`, or of the first loaded op after it.
-  [[nodiscard]] std::int32_t rank(std::int32_t op) const {
-    return rank_[static_cast<std::size_t>(op)];
-  }
-  [[nodiscard]] bool is_loaded(std::int32_t op) const;
+  [[nodiscard]] std::int32_t rank(OpId op) const { return rank_[op]; }
+  [[nodiscard]] bool is_loaded(OpId op) const;
   /// The first op before whose execute the preload of `op` may be issued: an indirect operand waits
   /// for the op that makes its index (design 7).
-  [[nodiscard]] std::int32_t not_before(std::int32_t op) const {
-    return not_before_[static_cast<std::size_t>(op)];
-  }
+  [[nodiscard]] OpId not_before(OpId op) const { return not_before_[op]; }
 
   /// Ops that read what `op` writes, in order.
-  [[nodiscard]] const std::vector<std::int32_t>& readers(std::int32_t op) const {
-    return readers_[static_cast<std::size_t>(op)];
-  }
+  [[nodiscard]] const std::vector<OpId>& readers(OpId op) const { return readers_[op]; }
 
   /// Costs of `op` under `choices` of itself and of the ops that feed it.
-  [[nodiscard]] const InPlace& in_place(std::int32_t op, const std::vector<Choice>& choices);
+  [[nodiscard]] const InPlace& in_place(OpId op, const Table<OpId, Choice>& choices);
 
   /// Works out, side by side, what `in_place` will be asked when any one of `variants` changes
   /// `choices`: of the ops that change and, if asked for, of their readers. Tells how many costs
   /// were new.
-  std::size_t foresee(const std::vector<Variant>& variants, std::vector<Choice> choices,
+  std::size_t foresee(const std::vector<Variant>& variants, Table<OpId, Choice> choices,
                       bool with_readers, int threads);
 
   /// Whether this is a grid too large to count whatever a search looks at, so that choices have to
   /// be recounted.
   [[nodiscard]] bool recounts() const { return recounts_; }
   /// From now on prices link by link what `choices` gather and preload.
-  void recount(const std::vector<Choice>& choices, int threads);
+  void recount(const Table<OpId, Choice>& choices, int threads);
   /// Translates `choices` of `other`, which is a copy or was copied, to choices here. Adds their
   /// plans to the fronts where they are missing, and takes over what the other has recounted of
   /// them.
-  [[nodiscard]] std::vector<Choice> take(const Problem& other, const std::vector<Choice>& choices);
+  [[nodiscard]] Table<OpId, Choice> take(const Problem& other, const Table<OpId, Choice>& choices);
 
   /// The work of counting gathers link by link so far, as on grids, in ops of a forecast.
   [[nodiscard]] std::int64_t counting_work() const;
 
   /// The layout in which `tensor` rests, null where no op of the graph makes it.
-  [[nodiscard]] const partition::Layout* resting(std::int32_t tensor,
-                                                 const std::vector<Choice>& choices);
+  [[nodiscard]] const partition::Layout* resting(TensorId tensor,
+                                                 const Table<OpId, Choice>& choices);
 
   /// The operand by which the op that makes `tensor` writes it.
-  [[nodiscard]] std::size_t write_slot(std::int32_t tensor) const {
-    return static_cast<std::size_t>(write_slot_[static_cast<std::size_t>(tensor)]);
-  }
+  [[nodiscard]] OperandId write_slot(TensorId tensor) const { return write_slot_[tensor]; }
 
   /// Prices `plan` and adds it to the front of `op` unless it is there; tells where it is. Empty
   /// where the plans of the op were handed in and it is none of them.
@@ -137,41 +132,40 @@ class Problem {
  private:
   /// All that the costs of an op in place depend on.
   struct Place {
-    std::int32_t op;
+    OpId op;
     std::int32_t option;
     const cost::PlanOption* plan;
-    std::vector<std::optional<Moves::Pair>> moves;  // of each operand; empty: from everywhere
+    Table<OperandId, std::optional<Moves::Pair>> moves;  // of each operand; empty: from everywhere
   };
 
   /// What an op reads that does not come from HBM: who makes it, -1: no op, by which operand.
   struct Feed {
-    std::int32_t maker;
+    OpId maker;
     std::int32_t front;
-    std::int32_t slot;
+    OperandId slot;
   };
 
   void settle_feeds();
-  [[nodiscard]] std::int32_t first_issue(const ir::Op& op) const;
+  [[nodiscard]] OpId first_issue(const ir::Op& op) const;
   /// How many numbers tell what the costs of an op in place depend on, and these numbers.
-  [[nodiscard]] std::size_t context_size(std::int32_t op) const;
-  void write_context(std::int32_t op, const std::vector<Choice>& choices,
+  [[nodiscard]] std::size_t context_size(OpId op) const;
+  void write_context(OpId op, const Table<OpId, Choice>& choices,
                      std::span<std::int32_t> out) const;
-  [[nodiscard]] Key context(std::int32_t op, const std::vector<Choice>& choices) const;
-  [[nodiscard]] std::int32_t resting_number(std::int32_t tensor,
-                                            const std::vector<Choice>& choices);
+  [[nodiscard]] Key context(OpId op, const Table<OpId, Choice>& choices) const;
+  [[nodiscard]] std::int32_t resting_number(TensorId tensor, const Table<OpId, Choice>& choices);
   void learn(const std::vector<const Place*>& places, int threads);
-  [[nodiscard]] Place place(std::int32_t op, const std::vector<Choice>& choices);
+  [[nodiscard]] Place place(OpId op, const Table<OpId, Choice>& choices);
   void settle_links(int threads);
   void settle_links(const ir::Op& op, cost::PlanOption& option, Deliveries& deliveries) const;
   void settle_readers();
   void count_gathers(const std::vector<const Place*>& places, int threads);
-  void recount_gathers(const std::vector<Choice>& choices, int threads);
-  void recount_preloads(const std::vector<Choice>& choices, int threads);
+  void recount_gathers(const Table<OpId, Choice>& choices, int threads);
+  void recount_preloads(const Table<OpId, Choice>& choices, int threads);
   [[nodiscard]] Key gather_key(const Place& place) const;
   [[nodiscard]] std::string kept_key(const Key& key, const Place& place) const;
   [[nodiscard]] LinkCount counted(const Key& key, const Place& place) const;
-  [[nodiscard]] cost::Exchange gather(const Place& place,
-                                      std::span<const partition::Transition* const> moved) const;
+  [[nodiscard]] cost::Exchange gather(
+      const Place& place, TableView<OperandId, const partition::Transition* const> moved) const;
   [[nodiscard]] InPlace price(const Place& place) const;
 
   const ir::Graph& graph_;
@@ -183,14 +177,14 @@ class Problem {
   bool counts_;    // gathers and preloads link by link
   bool recounts_;  // only those of choices that it is asked about
   std::vector<cost::Front> fronts_;
-  std::vector<std::int32_t> front_of_;
+  Table<OpId, std::int32_t> front_of_;
   program::Lifetimes lives_;
-  std::vector<std::int32_t> loaded_;
-  std::vector<std::int32_t> rank_;
-  std::vector<std::int32_t> not_before_;
-  std::vector<std::vector<std::int32_t>> readers_;
-  std::vector<std::int32_t> write_slot_;  // of each tensor: operand of its producer
-  std::vector<std::vector<Feed>> feeds_;  // of each op
+  std::vector<OpId> loaded_;
+  Table<OpId, std::int32_t> rank_;
+  Table<OpId, OpId> not_before_;
+  Table<OpId, std::vector<OpId>> readers_;
+  Table<TensorId, OperandId> write_slot_;  // of each tensor: operand of its producer
+  Table<OpId, std::vector<Feed>> feeds_;   // of each op
   std::unordered_map<Key, InPlace, KeyHash, KeyEqual> in_place_;
   std::unordered_map<Key, cost::Exchange, KeyHash> gathers_;  // on grids, by `gather_key`
   std::set<Key> recounted_;                                   // contexts

@@ -8,19 +8,15 @@
 #include "elk/base/ids.hpp"
 #include "elk/base/key_writer.hpp"
 #include "elk/base/parallel.hpp"
+#include "elk/base/table.hpp"
 #include "elk/ir/op_key.hpp"
 #include "elk/partition/needs.hpp"
 #include "elk/schedule/problem/grid_exchanges.hpp"
 #include "elk/schedule/problem/problem.hpp"
+#include "elk/schedule/problem/schedule_tuning.hpp"
 
 namespace elk::schedule {
-namespace {
-
-/// Pairs of cores that a gather counted link by link goes through in about the time in which an op
-/// is forecast.
-constexpr std::int64_t kPairs = 368;
-
-}  // namespace
+namespace {}  // namespace
 
 /// On a grid the ways of HBM data, and of what chips exchange, decide how long they take.
 void Problem::settle_links(const ir::Op& op, cost::PlanOption& option,
@@ -36,8 +32,8 @@ void Problem::settle_links(int threads) {
     return;
   }
   std::vector<const ir::Op*> first(fronts_.size(), nullptr);
-  for (std::size_t i = front_of_.size(); i-- > 0;) {
-    first[subscript(front_of_[i])] = &graph_.ops[i];
+  for (OpId op = front_of_.end_id(); op-- > OpId{0};) {
+    first[subscript(front_of_[op])] = &graph_.ops[op];
   }
   parallel_for_index(fronts_.size(), threads, [&](std::size_t front) {
     Deliveries deliveries(deliveries_);  // none share what they count on the way
@@ -50,10 +46,10 @@ void Problem::settle_links(int threads) {
 /// What a gather on a grid depends on: pairs of layouts, and the op itself where it reads what lies
 /// on all cores.
 Key Problem::gather_key(const Place& place) const {
-  const ir::Op& node = graph_.ops[static_cast<std::size_t>(place.op)];
+  const ir::Op& node = graph_.ops[place.op];
   Key key;
   bool paired = !ir::is_collective(node.kind);
-  for (std::size_t k = 0; k < place.moves.size(); ++k) {
+  for (const OperandId k : place.moves.ids()) {
     const ir::Operand& operand = node.operands[k];
     if (operand.access == ir::Access::Write || partition::from_hbm(graph_, operand) ||
         partition::first_like(node, k) != k) {
@@ -64,7 +60,7 @@ Key Problem::gather_key(const Place& place) const {
     key.insert(key.end(), {pair.have, pair.need, static_cast<std::int32_t>(pair.bits)});
   }
   if (!paired) {
-    key.push_back(front_of_[static_cast<std::size_t>(place.op)]);
+    key.push_back(front_of_[place.op]);
     key.push_back(place.option);
   }
   return key;
@@ -85,7 +81,7 @@ std::string Problem::kept_key(const Key& key, const Place& place) const {
     }
   }
   if (key.size() > 3 * pairs) {
-    out.add(ir::op_key(graph_, graph_.ops[subscript(place.op)]));
+    out.add(ir::op_key(graph_, graph_.ops[place.op]));
     partition::add_plan(place.plan->plan, out);
   }
   return std::move(out).key();
@@ -94,11 +90,11 @@ std::string Problem::kept_key(const Key& key, const Place& place) const {
 /// What the gather of an op at its place puts on links, counted or known from another problem.
 LinkCount Problem::counted(const Key& key, const Place& place) const {
   const auto count = [&] {
-    std::vector<const partition::Layout*> have(place.moves.size(), nullptr);
-    for (std::size_t k = 0; k < have.size(); ++k) {
+    Table<OperandId, const partition::Layout*> have(place.moves.size(), nullptr);
+    for (const OperandId k : have.ids()) {
       have[k] = place.moves[k] ? &moves_.layout(place.moves[k]->have) : nullptr;
     }
-    return count_gather(graph_, graph_.ops[subscript(place.op)], place.plan->plan, have, chip_);
+    return count_gather(graph_, graph_.ops[place.op], place.plan->plan, have, chip_);
   };
   if (known_ == nullptr) {
     return count();
@@ -128,12 +124,12 @@ void Problem::count_gathers(const std::vector<const Place*>& places, int threads
 
 std::int64_t Problem::counting_work() const {
   const std::int64_t cores = chip::total_cores(chip_);
-  return static_cast<std::int64_t>(gathers_.size()) * (cores * cores / kPairs);
+  return static_cast<std::int64_t>(gathers_.size()) * (cores * cores / tuning::kPairsAnOp);
 }
 
-void Problem::recount_gathers(const std::vector<Choice>& choices, int threads) {
+void Problem::recount_gathers(const Table<OpId, Choice>& choices, int threads) {
   std::map<Key, Place> missing;
-  for (std::int32_t op = 0; op < op_count(); ++op) {
+  for (const OpId op : first_ids<OpId>(op_count())) {
     Key key = context(op, choices);
     if (!recounted_.contains(key) && !missing.contains(key)) {
       missing.emplace(std::move(key), place(op, choices));
@@ -151,38 +147,38 @@ void Problem::recount_gathers(const std::vector<Choice>& choices, int threads) {
   }
 }
 
-void Problem::recount_preloads(const std::vector<Choice>& choices, int threads) {
-  std::map<Key, std::int32_t> missing;
-  for (const std::int32_t op : loaded_) {
-    const Choice& choice = choices[subscript(op)];
-    Key key = {front_of_[subscript(op)], choice.option, choice.state};
+void Problem::recount_preloads(const Table<OpId, Choice>& choices, int threads) {
+  std::map<Key, OpId> missing;
+  for (const OpId op : loaded_) {
+    const Choice& choice = choices[op];
+    Key key = {front_of_[op], choice.option, choice.state};
     if (!settled_.contains(key)) {
       missing.emplace(std::move(key), op);
     }
   }
-  const std::vector<std::pair<Key, std::int32_t>> asked(missing.begin(), missing.end());
+  const std::vector<std::pair<Key, OpId>> asked(missing.begin(), missing.end());
   parallel_for_index(asked.size(), threads, [&](std::size_t i) {
     const auto& [key, op] = asked[i];
     cost::PlanOption& option = fronts_[subscript(key[0])].options[subscript(key[1])];
     Deliveries(deliveries_)
-        .settle(graph_, graph_.ops[subscript(op)], option, option.states[subscript(key[2])]);
+        .settle(graph_, graph_.ops[op], option, option.states[subscript(key[2])]);
   });
   for (const auto& [key, op] : asked) {
     settled_.insert(key);
   }
 }
 
-std::vector<Choice> Problem::take(const Problem& other, const std::vector<Choice>& choices) {
-  std::vector<Choice> result = choices;
-  for (std::int32_t op = 0; op < op_count(); ++op) {
-    std::int32_t& number = result[subscript(op)].option;
+Table<OpId, Choice> Problem::take(const Problem& other, const Table<OpId, Choice>& choices) {
+  Table<OpId, Choice> result = choices;
+  for (const OpId op : first_ids<OpId>(op_count())) {
+    std::int32_t& number = result[op].option;
     const auto& options = front(op).options;
-    const partition::ExecutePlan& plan = other.option(op, choices[subscript(op)]).plan;
+    const partition::ExecutePlan& plan = other.option(op, choices[op]).plan;
     if (subscript(number) >= options.size() || options[subscript(number)].plan != plan) {
       number = add(op, plan).value();
     }
   }
-  for (std::int32_t op = 0; op < op_count(); ++op) {
+  for (const OpId op : first_ids<OpId>(op_count())) {
     const Key counted = other.context(op, choices);
     if (other.recounted_.contains(counted)) {
       Key key = context(op, result);
@@ -190,10 +186,10 @@ std::vector<Choice> Problem::take(const Problem& other, const std::vector<Choice
       recounted_.insert(std::move(key));
     }
   }
-  for (const std::int32_t op : loaded_) {
-    const Choice& theirs = choices[subscript(op)];
-    const Choice& choice = result[subscript(op)];
-    const std::int32_t front = front_of_[subscript(op)];
+  for (const OpId op : loaded_) {
+    const Choice& theirs = choices[op];
+    const Choice& choice = result[op];
+    const std::int32_t front = front_of_[op];
     if (other.settled_.contains({front, theirs.option, theirs.state})) {
       fronts_[subscript(front)].options[subscript(choice.option)].states[subscript(choice.state)] =
           other.state(op, theirs);
@@ -203,7 +199,7 @@ std::vector<Choice> Problem::take(const Problem& other, const std::vector<Choice
   return result;
 }
 
-void Problem::recount(const std::vector<Choice>& choices, int threads) {
+void Problem::recount(const Table<OpId, Choice>& choices, int threads) {
   if (recounts_) {
     recount_gathers(choices, threads);
     recount_preloads(choices, threads);

@@ -3,6 +3,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/intervals.hpp"
+#include "elk/base/table.hpp"
 #include "elk/base/units.hpp"
 #include "elk/chip/chip.hpp"
 #include "elk/ir/graph.hpp"
@@ -25,7 +28,7 @@ struct Choice {
 
 /// Choices that change together.
 struct Change {
-  std::int32_t op;
+  OpId op;
   Choice after;
 };
 using Variant = std::vector<Change>;
@@ -33,30 +36,25 @@ using Variant = std::vector<Change>;
 /// What is decided about a model: a plan for each op, the order of preloads, and how many of them
 /// are issued before each execute.
 struct Schedule {
-  std::vector<Choice> ops;
-  std::vector<std::int32_t> preload_order;
-  std::vector<std::int32_t> issued_before;  // per op: preloads issued before its execute
+  Table<OpId, Choice> ops;
+  std::vector<OpId> preload_order;
+  Table<OpId, std::int32_t> issued_before;  // per op: preloads issued before its execute
 
   friend bool operator==(const Schedule&, const Schedule&) = default;
 };
 
-struct Span {
-  Picoseconds begin;
-  Picoseconds end;
-};
-
 struct OpTimes {
-  Span preload;  // empty at 0 for an op without HBM data
-  Span execute;
+  Interval<Picoseconds> preload;  // empty at 0 for an op without HBM data
+  Interval<Picoseconds> execute;
 };
 
 struct StoreTimes {
-  std::int32_t tensor;
-  Span store;
+  TensorId tensor;
+  Interval<Picoseconds> store;
 };
 
 struct Forecast {
-  std::vector<OpTimes> ops;
+  Table<OpId, OpTimes> ops;
   std::vector<StoreTimes> stores;
   Picoseconds total;
 };

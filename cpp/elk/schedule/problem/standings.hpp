@@ -7,7 +7,9 @@
 #include <memory>
 #include <vector>
 
+#include "elk/base/ids.hpp"
 #include "elk/base/shelf.hpp"
+#include "elk/base/table.hpp"
 #include "elk/base/units.hpp"
 #include "elk/cost/floor/standing.hpp"
 #include "elk/schedule/problem/key.hpp"
@@ -21,7 +23,7 @@ enum class Standings : std::uint8_t { Executes, Ports };
 
 /// What some ops take at least together, because an activation between two of them lies in one way.
 struct StandingBound {
-  std::vector<std::int32_t> ops;
+  std::vector<OpId> ops;
   Seconds time;
 };
 
@@ -29,7 +31,7 @@ struct StandingBound {
 /// an op are not known, or it had better take one of those that are not listed.
 struct Together {
   StandingBound bound;
-  std::vector<std::vector<std::int64_t>> cuts;
+  Table<OpId, Table<AxisId, std::int64_t>> cuts;
 };
 
 /// What counts of the seconds by which a cut of an op takes longer than `least`, and of those in
@@ -55,7 +57,7 @@ struct Priced {
     double whole;              // in one step
     cost::TimeOfSteps turned;  // in several
   };
-  std::vector<std::size_t> kind_of;       // of each op; ops of a kind have one front
+  Table<OpId, std::size_t> kind_of;       // of each op; ops of a kind have one front
   std::vector<std::vector<Times>> times;  // of each kind: of each cut of its front, or none
   double still;   // what a second counts in which an op fetches, and no data pass
   double uneven;  // the same by which its busiest core takes longer than all do together

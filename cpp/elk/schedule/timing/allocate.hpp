@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "elk/base/ids.hpp"
 #include "elk/base/units.hpp"
 #include "elk/schedule/problem/problem.hpp"
 #include "elk/schedule/problem/schedule.hpp"
@@ -39,7 +40,7 @@ using Staircase = Steps;
 
 /// An op that waits on chip for its execute, with the state its preload is in.
 struct Resident {
-  std::int32_t op;
+  OpId op;
   Choice choice;
 };
 

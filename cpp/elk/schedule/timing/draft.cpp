@@ -3,40 +3,42 @@
 #include <cstddef>
 #include <utility>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
+
 namespace elk::schedule {
 
-Draft::Draft(Problem& problem, std::vector<Choice> choices, Rules rules)
+Draft::Draft(Problem& problem, Table<OpId, Choice> choices, Rules rules)
     : problem_(problem),
       rules_(rules),
       choices_(std::move(choices)),
       situation_(schedule::situation(problem, choices_, rules)),
       lives_(choices_.size()) {
   own_.reserve(choices_.size());
-  for (std::int32_t op = 0; op < problem.op_count(); ++op) {
+  for (const OpId op : first_ids<OpId>(problem.op_count())) {
     own_.push_back(now(op).own);
   }
-  const std::vector<std::int32_t>& makers = problem.lives().producer;
-  for (std::size_t tensor = 0; tensor < makers.size(); ++tensor) {
-    if (makers[tensor] >= 0) {
-      lives_[static_cast<std::size_t>(makers[tensor])].push_back(
+  const Table<TensorId, OpId>& makers = problem.lives().producer;
+  for (const TensorId tensor : makers.ids()) {
+    if (makers[tensor] != OpId::none) {
+      lives_[makers[tensor]].push_back(
           {.first = makers[tensor], .last = last_use(problem, tensor)});
     }
   }
 }
 
-Part Draft::now(std::int32_t op) {
-  const Choice& choice = choices_[static_cast<std::size_t>(op)];
+Part Draft::now(OpId op) {
+  const Choice& choice = choices_[op];
   return part(problem_, op, choice, problem_.in_place(op, choices_), rules_);
 }
 
-void Draft::set(std::int32_t op, const Choice& choice) {
-  const auto i = static_cast<std::size_t>(op);
-  const cost::PlanOption& before = problem_.option(op, choices_[i]);
+void Draft::set(OpId op, const Choice& choice) {
+  const cost::PlanOption& before = problem_.option(op, choices_[op]);
   const cost::PlanOption& after = problem_.option(op, choice);
   const Bytes rest = after.footprint.rest - before.footprint.rest;
-  for (const Life& life : lives_[i]) {
-    for (std::int32_t k = life.first; k <= life.last && rest.value != 0; ++k) {
-      situation_.base[static_cast<std::size_t>(k)] += rest;
+  for (const Life& life : lives_[op]) {
+    for (OpId k = life.first; k <= life.last && rest.value != 0; ++k) {
+      situation_.base[k] += rest;
     }
   }
   if (!problem_.chip().hbm) {
@@ -45,25 +47,24 @@ void Draft::set(std::int32_t op, const Choice& choice) {
       base += resident;
     }
   }
-  const bool moved = choice.option != choices_[i].option;
-  choices_[i] = choice;
+  const bool moved = choice.option != choices_[op].option;
+  choices_[op] = choice;
   settle(op);
   if (moved) {
-    for (const std::int32_t reader : problem_.readers(op)) {
+    for (const OpId reader : problem_.readers(op)) {
       settle(reader);
     }
   }
 }
 
-void Draft::settle(std::int32_t op) {
-  const auto i = static_cast<std::size_t>(op);
+void Draft::settle(OpId op) {
   const Part part = now(op);
-  situation_.works[i] = part.work;
-  situation_.loads[i] = part.load;
-  situation_.piece[i] = part.piece;
-  situation_.rest[i] = part.rest;
-  situation_.base[i] += part.own - own_[i];
-  own_[i] = part.own;
+  situation_.works[op] = part.work;
+  situation_.loads[op] = part.load;
+  situation_.piece[op] = part.piece;
+  situation_.rest[op] = part.rest;
+  situation_.base[op] += part.own - own_[op];
+  own_[op] = part.own;
 }
 
 }  // namespace elk::schedule

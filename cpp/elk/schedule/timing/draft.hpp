@@ -1,8 +1,9 @@
 #pragma once
 
-#include <cstdint>
 #include <vector>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/schedule/problem/problem.hpp"
 #include "elk/schedule/problem/schedule.hpp"
 #include "elk/schedule/timing/evaluate.hpp"
@@ -12,29 +13,29 @@ namespace elk::schedule {
 /// Choices that change one by one, with their situation kept true at the cost of what changes.
 class Draft {
  public:
-  Draft(Problem& problem, std::vector<Choice> choices, Rules rules = Rules::Chip);
+  Draft(Problem& problem, Table<OpId, Choice> choices, Rules rules = Rules::Chip);
 
-  [[nodiscard]] const std::vector<Choice>& choices() const { return choices_; }
+  [[nodiscard]] const Table<OpId, Choice>& choices() const { return choices_; }
   [[nodiscard]] const Situation& situation() const { return situation_; }
 
-  void set(std::int32_t op, const Choice& choice);
+  void set(OpId op, const Choice& choice);
 
  private:
   struct Life {
-    std::int32_t first;
-    std::int32_t last;
+    OpId first;
+    OpId last;
   };
 
-  void settle(std::int32_t op);
+  void settle(OpId op);
 
-  [[nodiscard]] Part now(std::int32_t op);
+  [[nodiscard]] Part now(OpId op);
 
   Problem& problem_;
   Rules rules_;
-  std::vector<Choice> choices_;
+  Table<OpId, Choice> choices_;
   Situation situation_;
-  std::vector<Bytes> own_;                // per op, as in its part
-  std::vector<std::vector<Life>> lives_;  // per op, of the tensors it makes
+  Table<OpId, Bytes> own_;                // per op, as in its part
+  Table<OpId, std::vector<Life>> lives_;  // per op, of the tensors it makes
 };
 
 }  // namespace elk::schedule

@@ -7,6 +7,7 @@
 
 #include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
+#include "elk/base/table.hpp"
 #include "elk/chip/delivery.hpp"
 #include "elk/cost/exchange/store.hpp"
 
@@ -27,12 +28,12 @@ double edge_rate(const chip::Chip& chip) {
   return static_cast<double>(nodes) * chip.interconnect.link_rate;
 }
 
-Bytes spread_bytes(const Problem& problem, std::int32_t tensor) {
-  const Bytes whole = ir::bytes(problem.graph().tensors[static_cast<std::size_t>(tensor)]);
+Bytes spread_bytes(const Problem& problem, TensorId tensor) {
+  const Bytes whole = ir::bytes(problem.graph().tensors[tensor]);
   return {round_up(ceil_div(whole.value, chip::total_cores(problem.chip())), kWord)};
 }
 
-void add_part(const Part& part, std::size_t op, Situation& result) {
+void add_part(const Part& part, OpId op, Situation& result) {
   result.works.push_back(part.work);
   result.loads.push_back(part.load);
   result.piece.push_back(part.piece);
@@ -41,13 +42,13 @@ void add_part(const Part& part, std::size_t op, Situation& result) {
 }
 
 /// On a chip without HBM, weights and states stay for the whole program.
-void keep_resident(const Problem& problem, const std::vector<Choice>& choices, Situation& result) {
+void keep_resident(const Problem& problem, const Table<OpId, Choice>& choices, Situation& result) {
   if (problem.chip().hbm) {
     return;
   }
   Bytes resident{0};
-  for (std::size_t i = 0; i < choices.size(); ++i) {
-    resident += hbm_bytes(problem, problem.option(static_cast<std::int32_t>(i), choices[i]));
+  for (const OpId i : choices.ids()) {
+    resident += hbm_bytes(problem, problem.option(i, choices[i]));
   }
   for (Bytes& base : result.base) {
     base += resident;
@@ -56,18 +57,18 @@ void keep_resident(const Problem& problem, const std::vector<Choice>& choices, S
 
 }  // namespace
 
-std::int32_t last_use(const Problem& problem, std::size_t tensor) {
+OpId last_use(const Problem& problem, TensorId tensor) {
   const program::Lifetimes& lives = problem.lives();
-  std::int32_t last = std::max(lives.last_reader[tensor], lives.producer[tensor]);
+  OpId last = std::max(lives.last_reader[tensor], lives.producer[tensor]);
   if (lives.stored[tensor] != 0) {
     const auto next = static_cast<std::size_t>(problem.rank(lives.producer[tensor])) + 1;
     const bool any = next < problem.loaded().size();
-    last = std::max(last, any ? problem.loaded()[next] : problem.op_count() - 1);
+    last = std::max(last, any ? problem.loaded()[next] : OpId{problem.op_count() - 1});
   }
   return last;
 }
 
-Part part(const Problem& problem, std::int32_t op, const Choice& choice, const InPlace& in_place,
+Part part(const Problem& problem, OpId op, const Choice& choice, const InPlace& in_place,
           Rules rules) {
   const cost::PlanOption& option = problem.option(op, choice);
   const cost::PreloadState& state = problem.state(op, choice);
@@ -91,7 +92,7 @@ Bytes hbm_bytes(const Problem& problem, const cost::PlanOption& option) {
   const auto& tensors = problem.graph().tensors;
   Bytes sum{0};
   for (std::size_t k = 0; k < option.footprint.tensors.size(); ++k) {
-    const ir::Home home = tensors[static_cast<std::size_t>(option.footprint.tensors[k])].home;
+    const ir::Home home = tensors[option.footprint.tensors[k]].home;
     if (home == ir::Home::Weight || home == ir::Home::State) {
       sum += option.footprint.tensor[k];
     }
@@ -99,54 +100,51 @@ Bytes hbm_bytes(const Problem& problem, const cost::PlanOption& option) {
   return sum;
 }
 
-std::vector<Bytes> live_bytes(const Problem& problem, const std::vector<Choice>& choices) {
+Table<OpId, Bytes> live_bytes(const Problem& problem, const Table<OpId, Choice>& choices) {
   const program::Lifetimes& lives = problem.lives();
-  std::vector<Bytes> change(choices.size() + 1, Bytes{0});
-  for (std::size_t t = 0; t < problem.graph().tensors.size(); ++t) {
-    const bool made = lives.producer[t] >= 0;
+  Table<OpId, Bytes> change(choices.size() + 1, Bytes{0});
+  for (const TensorId t : problem.graph().tensors.ids()) {
+    const bool made = lives.producer[t] != OpId::none;
     const bool input = !made && problem.graph().tensors[t].home == ir::Home::Input;
-    const std::int32_t first = made ? lives.producer[t] : lives.first_reader[t];
-    if ((!made && !input) || first < 0) {
+    const OpId first = made ? lives.producer[t] : lives.first_reader[t];
+    if ((!made && !input) || first == OpId::none) {
       continue;
     }
     const Bytes rest =
-        made ? problem.option(first, choices[static_cast<std::size_t>(first)]).footprint.rest
-             : spread_bytes(problem, static_cast<std::int32_t>(t));
-    change[static_cast<std::size_t>(first)] += rest;
-    change[static_cast<std::size_t>(last_use(problem, t)) + 1] -= rest;
+        made ? problem.option(first, choices[first]).footprint.rest : spread_bytes(problem, t);
+    change[first] += rest;
+    change[last_use(problem, t) + 1] -= rest;
   }
-  std::vector<Bytes> live(choices.size(), Bytes{0});
+  Table<OpId, Bytes> live(choices.size(), Bytes{0});
   Bytes sum{0};
-  for (std::size_t i = 0; i < live.size(); ++i) {
+  for (const OpId i : live.ids()) {
     sum += change[i];
     live[i] = sum;
   }
   return live;
 }
 
-Situation situation(Problem& problem, const std::vector<Choice>& choices, Rules rules) {
+Situation situation(Problem& problem, const Table<OpId, Choice>& choices, Rules rules) {
   Situation result{
       .works = {}, .loads = {}, .base = live_bytes(problem, choices), .piece = {}, .rest = {}};
   result.works.reserve(choices.size());
-  for (std::size_t i = 0; i < choices.size(); ++i) {
-    const auto op = static_cast<std::int32_t>(i);
-    add_part(part(problem, op, choices[i], problem.in_place(op, choices), rules), i, result);
+  for (const OpId i : choices.ids()) {
+    add_part(part(problem, i, choices[i], problem.in_place(i, choices), rules), i, result);
   }
   keep_resident(problem, choices, result);
   return result;
 }
 
-Situation estimate(const Problem& problem, const std::vector<Choice>& choices) {
+Situation estimate(const Problem& problem, const Table<OpId, Choice>& choices) {
   Situation result{
       .works = {}, .loads = {}, .base = live_bytes(problem, choices), .piece = {}, .rest = {}};
   result.works.reserve(choices.size());
-  for (std::size_t i = 0; i < choices.size(); ++i) {
-    const auto op = static_cast<std::int32_t>(i);
-    const cost::PlanOption& option = problem.option(op, choices[i]);
+  for (const OpId i : choices.ids()) {
+    const cost::PlanOption& option = problem.option(i, choices[i]);
     const partition::Footprint& space = option.footprint;
     const InPlace nowhere{.gather = option.gather,
                           .copies = space.space - space.rest - hbm_bytes(problem, option)};
-    add_part(part(problem, op, choices[i], nowhere), i, result);
+    add_part(part(problem, i, choices[i], nowhere), i, result);
   }
   keep_resident(problem, choices, result);
   return result;
@@ -164,14 +162,14 @@ std::vector<ir::Store> stores(const Problem& problem) {
   return result;
 }
 
-std::vector<cost::WriteBack> write_backs(const Problem& problem, const std::vector<Bytes>& rest) {
+std::vector<cost::WriteBack> write_backs(const Problem& problem, const Table<OpId, Bytes>& rest) {
   const chip::Chip& chip = problem.chip();
   std::vector<cost::WriteBack> result;
   const std::vector<ir::Store> written = stores(problem);
   const double edge = written.empty() ? 1.0 : edge_rate(chip) * static_cast<double>(chip.chips);
   for (const ir::Store& store : written) {
-    const Bytes whole = ir::bytes(problem.graph().tensors[static_cast<std::size_t>(store.tensor)]);
-    const auto held = static_cast<double>(rest[static_cast<std::size_t>(store.op)].value);
+    const Bytes whole = ir::bytes(problem.graph().tensors[store.tensor]);
+    const auto held = static_cast<double>(rest[store.op].value);
     const Seconds port{held / chip.interconnect.link_rate};
     const Seconds wire = std::max(port, Seconds{static_cast<double>(whole.value) / edge});
     const Seconds time = std::max(cost::store_time(chip, whole, store.run), wire);
@@ -185,8 +183,8 @@ std::vector<cost::WriteBack> write_backs(const Problem& problem, const std::vect
 }
 
 cost::TimelineResult timing(const Problem& problem, const Situation& situation,
-                            const std::vector<std::int32_t>& order,
-                            const std::vector<std::int32_t>& issued_before) {
+                            const std::vector<OpId>& order,
+                            const Table<OpId, std::int32_t>& issued_before) {
   return cost::forecast({.works = situation.works,
                          .loads = situation.loads,
                          .preload_order = order,

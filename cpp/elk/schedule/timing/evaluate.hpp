@@ -5,6 +5,8 @@
 #include <optional>
 #include <vector>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/base/units.hpp"
 #include "elk/cost/forecast.hpp"
 #include "elk/schedule/problem/problem.hpp"
@@ -18,17 +20,17 @@ enum class Rules : std::uint8_t { Chip, Ideal };
 
 /// What choices amount to, op by op: times for the forecast, bytes for the capacity rule.
 struct Situation {
-  std::vector<cost::Work> works;
-  std::vector<cost::Load> loads;
-  std::vector<Bytes> base;   // in use at the execute, preload buffers aside
-  std::vector<Bytes> piece;  // of the op's own preload, from issue to execute
-  std::vector<Bytes> rest;   // of the op's result, per core
+  Table<OpId, cost::Work> works;
+  Table<OpId, cost::Load> loads;
+  Table<OpId, Bytes> base;   // in use at the execute, preload buffers aside
+  Table<OpId, Bytes> piece;  // of the op's own preload, from issue to execute
+  Table<OpId, Bytes> rest;   // of the op's result, per core
 };
-[[nodiscard]] Situation situation(Problem& problem, const std::vector<Choice>& choices,
+[[nodiscard]] Situation situation(Problem& problem, const Table<OpId, Choice>& choices,
                                   Rules rules = Rules::Chip);
 
 /// The same before neighbours are known: nothing an op reads is where it needs it.
-[[nodiscard]] Situation estimate(const Problem& problem, const std::vector<Choice>& choices);
+[[nodiscard]] Situation estimate(const Problem& problem, const Table<OpId, Choice>& choices);
 
 /// What one op adds to its situation.
 struct Part {
@@ -38,7 +40,7 @@ struct Part {
   Bytes piece;
   Bytes rest;
 };
-[[nodiscard]] Part part(const Problem& problem, std::int32_t op, const Choice& choice,
+[[nodiscard]] Part part(const Problem& problem, OpId op, const Choice& choice,
                         const InPlace& in_place, Rules rules = Rules::Chip);
 
 /// Bytes that a plan holds of weights and states during its execute, per core.
@@ -46,49 +48,45 @@ struct Part {
 
 /// The last execute at which `tensor` must still rest; stored ones wait for the queue, about until
 /// the next op that is loaded.
-[[nodiscard]] std::int32_t last_use(const Problem& problem, std::size_t tensor);
+[[nodiscard]] OpId last_use(const Problem& problem, TensorId tensor);
 
 /// Bytes of each tensor at rest, summed over those alive at each execute.
-[[nodiscard]] std::vector<Bytes> live_bytes(const Problem& problem,
-                                            const std::vector<Choice>& choices);
+[[nodiscard]] Table<OpId, Bytes> live_bytes(const Problem& problem,
+                                            const Table<OpId, Choice>& choices);
 
 /// Limits on what preloads may occupy.
 struct Space {
-  Bytes room;                            // everything together
-  Bytes preload_room;                    // preload buffers of ops that wait for their execute
-  std::vector<std::int32_t> not_before;  // per op: its preload's first slot; empty: no limit
+  Bytes room;                    // everything together
+  Bytes preload_room;            // preload buffers of ops that wait for their execute
+  Table<OpId, OpId> not_before;  // per op: its preload's first slot; empty: no limit
 };
 
 /// An op whose execute and own preload overflow by themselves.
 struct Shortage {
-  std::int32_t op;
+  OpId op;
   Bytes excess;
 };
-
-/// Preloads that wait for their executes at most. A model of many small ops would fill SRAM with
-/// thousands, at no gain, and their placement would take quadratic time.
-inline constexpr std::size_t kMostWaiting = 128;
 
 /// How many preloads are issued before each execute when each, in `order`, is issued as early as
 /// its space stays free until its execute; or the op that does not fit.
 struct Issue {
-  std::vector<std::int32_t> issued_before;
+  Table<OpId, std::int32_t> issued_before;
   std::optional<Shortage> shortage;
 };
 [[nodiscard]] Issue issue_early(const Problem& problem, const Situation& situation,
-                                const std::vector<std::int32_t>& order, const Space& space);
+                                const std::vector<OpId>& order, const Space& space);
 
 /// The same for preloads in any order: `base` and `piece` as in a situation, `earliest` the first
 /// slot of each op's preload. None may come later than the execute of any op behind it in `order`,
 /// for whose own preload there is always room left.
-[[nodiscard]] Issue issue_in_order(const std::vector<Bytes>& base, const std::vector<Bytes>& piece,
-                                   const std::vector<std::int32_t>& order,
-                                   const std::vector<std::int32_t>& earliest, Bytes room);
+[[nodiscard]] Issue issue_in_order(const Table<OpId, Bytes>& base, const Table<OpId, Bytes>& piece,
+                                   const std::vector<OpId>& order,
+                                   const Table<OpId, OpId>& earliest, Bytes room);
 
 /// The forecast of a schedule.
 [[nodiscard]] cost::TimelineResult timing(const Problem& problem, const Situation& situation,
-                                          const std::vector<std::int32_t>& order,
-                                          const std::vector<std::int32_t>& issued_before);
+                                          const std::vector<OpId>& order,
+                                          const Table<OpId, std::int32_t>& issued_before);
 
 /// What is written back, in the order of the ops that make it; nothing without HBM.
 [[nodiscard]] std::vector<ir::Store> stores(const Problem& problem);
@@ -96,6 +94,6 @@ struct Issue {
 /// Writes of new state rows: what they cost the HBM (design 2.4), and the ports of the cores on
 /// which they rest, `rest[op]` bytes on each.
 [[nodiscard]] std::vector<cost::WriteBack> write_backs(const Problem& problem,
-                                                       const std::vector<Bytes>& rest);
+                                                       const Table<OpId, Bytes>& rest);
 
 }  // namespace elk::schedule

@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 
 namespace elk::schedule {
 namespace {
@@ -18,7 +19,7 @@ class Preloads {
         room_(chip::room(problem.chip())) {}
 
   /// Runs preloads until that of `op` is over.
-  void upto(std::int32_t op) {
+  void upto(OpId op) {
     while (next_ < problem_.loaded().size() && problem_.loaded()[next_] <= op) {
       run(problem_.loaded()[next_]);
       ++next_;
@@ -26,24 +27,23 @@ class Preloads {
   }
 
  private:
-  void run(std::int32_t op) {
-    const std::size_t at = subscript(op);
+  void run(OpId op) {
     double begin = end_;
-    while (held_ + situation_.piece[at] > room_ && oldest_ < next_) {
-      const std::size_t done = subscript(problem_.loaded()[oldest_]);
+    while (held_ + situation_.piece[op] > room_ && oldest_ < next_) {
+      const OpId done = problem_.loaded()[oldest_];
       begin = std::max(begin, times_.executes[done].end.value);
       held_ -= situation_.piece[done];
       ++oldest_;
     }
-    const std::int32_t first = problem_.not_before(op);
-    if (first > 0) {
-      begin = std::max(begin, times_.executes[subscript(first) - 1].end.value);
+    const OpId first = problem_.not_before(op);
+    if (first > OpId{0}) {
+      begin = std::max(begin, times_.executes[first - 1].end.value);
     }
     const bool idle = next_ == 0 || begin > end_;
     end_ =
-        begin + situation_.loads[at].time.value + (idle ? problem_.chip().hbm->latency.value : 0.0);
-    held_ += situation_.piece[at];
-    times_.preloads[at] = {.begin = {begin}, .end = {end_}};
+        begin + situation_.loads[op].time.value + (idle ? problem_.chip().hbm->latency.value : 0.0);
+    held_ += situation_.piece[op];
+    times_.preloads[op] = {.begin = {begin}, .end = {end_}};
   }
 
   const Problem& problem_;
@@ -58,19 +58,19 @@ class Preloads {
 
 }  // namespace
 
-Choice least_preloaded(const Problem& problem, std::int32_t op, const Choice& choice) {
+Choice least_preloaded(const Problem& problem, OpId op, const Choice& choice) {
   const auto states = static_cast<std::int32_t>(problem.option(op, choice).states.size());
   return {.option = choice.option, .state = states - 1};
 }
 
-std::vector<Choice> least_preloaded(const Problem& problem, std::vector<Choice> choices) {
-  for (std::int32_t op = 0; op < problem.op_count(); ++op) {
-    choices[subscript(op)] = least_preloaded(problem, op, choices[subscript(op)]);
+Table<OpId, Choice> least_preloaded(const Problem& problem, Table<OpId, Choice> choices) {
+  for (const OpId op : first_ids<OpId>(problem.op_count())) {
+    choices[op] = least_preloaded(problem, op, choices[op]);
   }
   return choices;
 }
 
-bool fits_ideally(const Problem& problem, std::int32_t op, const Choice& choice) {
+bool fits_ideally(const Problem& problem, OpId op, const Choice& choice) {
   const Bytes room = chip::room(problem.chip());
   return problem.option(op, choice).footprint.space <= room &&
          (!problem.is_loaded(op) || problem.state(op, choice).space <= room);
@@ -83,8 +83,8 @@ cost::TimelineResult ideal_times(const Problem& problem, const Situation& situat
   result.executes.resize(count);
   Preloads preloads(problem, situation, result);
   double now = 0.0;
-  for (std::size_t op = 0; op < count; ++op) {
-    preloads.upto(static_cast<std::int32_t>(op));
+  for (const OpId op : first_ids<OpId>(count)) {
+    preloads.upto(op);
     const double begin = std::max(now, result.preloads[op].end.value);
     now = begin + situation.works[op].alone().value;
     result.executes[op] = {.begin = {begin}, .end = {now}};
@@ -92,7 +92,7 @@ cost::TimelineResult ideal_times(const Problem& problem, const Situation& situat
   result.total = {now};
   for (const cost::WriteBack& store : write_backs(problem, situation.rest)) {
     const double before = result.stores.empty() ? 0.0 : result.stores.back().end.value;
-    const double begin = std::max(result.executes[subscript(store.op)].end.value, before);
+    const double begin = std::max(result.executes[store.op].end.value, before);
     const double end = begin + store.load.time.value;
     result.stores.push_back({.begin = {begin}, .end = {end}});
     result.total = {std::max(result.total.value, end)};

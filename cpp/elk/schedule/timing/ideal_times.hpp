@@ -1,8 +1,9 @@
 #pragma once
 
-#include <cstdint>
 #include <vector>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/cost/forecast.hpp"
 #include "elk/schedule/problem/problem.hpp"
 #include "elk/schedule/problem/schedule.hpp"
@@ -11,13 +12,13 @@
 namespace elk::schedule {
 
 /// The option of `choice`, or of each choice, in its smallest preload state, as the ideal takes it.
-[[nodiscard]] Choice least_preloaded(const Problem& problem, std::int32_t op, const Choice& choice);
-[[nodiscard]] std::vector<Choice> least_preloaded(const Problem& problem,
-                                                  std::vector<Choice> choices);
+[[nodiscard]] Choice least_preloaded(const Problem& problem, OpId op, const Choice& choice);
+[[nodiscard]] Table<OpId, Choice> least_preloaded(const Problem& problem,
+                                                  Table<OpId, Choice> choices);
 
 /// Whether the plan of `choice` fits in the ideal's SRAM for executes, and its preload in the
 /// other.
-[[nodiscard]] bool fits_ideally(const Problem& problem, std::int32_t op, const Choice& choice);
+[[nodiscard]] bool fits_ideally(const Problem& problem, OpId op, const Choice& choice);
 
 /// Times of a situation under `Rules::Ideal`: executes one after another, each when its preload is
 /// over; preloads one after another from the start, as far ahead as their own SRAM holds, which is

@@ -6,14 +6,17 @@
 #include <utility>
 #include <vector>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
+#include "elk/schedule/problem/schedule_tuning.hpp"
 #include "elk/schedule/timing/evaluate.hpp"
 
 namespace elk::schedule {
 namespace {
 
 /// The last slot of each preload in `order`: none comes later than those behind it in the order.
-std::vector<std::int32_t> last_slots(const std::vector<std::int32_t>& order) {
-  std::vector<std::int32_t> result(order);
+std::vector<OpId> last_slots(const std::vector<OpId>& order) {
+  std::vector<OpId> result(order);
   for (std::size_t rank = result.size(); rank-- > 1;) {
     result[rank - 1] = std::min(result[rank - 1], result[rank]);
   }
@@ -27,26 +30,26 @@ std::vector<std::int32_t> last_slots(const std::vector<std::int32_t>& order) {
 class Occupied {
  public:
   /// `used` are the bytes in use at each execute, its own preload included.
-  explicit Occupied(std::vector<std::int64_t> used)
+  explicit Occupied(Table<OpId, std::int64_t> used)
       : own_(std::move(used)), most_((own_.size() / kRun) + 1, kNone) {}
 
   /// Takes in the executes before `end`.
-  void upto(std::size_t end) {
+  void upto(OpId end) {
     for (; known_ < end; ++known_) {
       own_[known_] -= issued_;  // Preloads so far execute no later.
-      most_[known_ / kRun] = std::max(most_[known_ / kRun], own_[known_]);
+      most_[known_.index() / kRun] = std::max(most_[known_.index() / kRun], own_[known_]);
     }
   }
 
   /// The first execute from `first` on such that from it to `end` nowhere more than `most` is used.
-  [[nodiscard]] std::size_t first_free(std::size_t first, std::size_t end, std::int64_t most) {
+  [[nodiscard]] OpId first_free(OpId first, OpId end, std::int64_t most) {
     const std::int64_t limit = most - issued_;
     while (end > first) {
-      const std::size_t run = (end - 1) / kRun;
-      const std::size_t begin = std::max(first, run * kRun);
+      const std::size_t run = ((end - 1).index()) / kRun;
+      const OpId begin = std::max(first, id_at<OpId>(run * kRun));
       if (most_[run] > limit) {
         std::int64_t seen = kNone;
-        const bool all = end == (run + 1) * kRun && begin == run * kRun;
+        const bool all = end == id_at<OpId>((run + 1) * kRun) && begin == id_at<OpId>(run * kRun);
         for (; end > begin; --end) {
           if (own_[end - 1] > limit) {
             return end;
@@ -61,7 +64,7 @@ class Occupied {
   }
 
   /// Issues a preload that waits up to the execute `end`.
-  void issue(std::size_t end, std::int64_t bytes) {
+  void issue(OpId end, std::int64_t bytes) {
     issued_ += bytes;
     for (; end < known_; ++end) {
       own_[end] -= bytes;  // What is known of runs stays no less than what is in them.
@@ -72,42 +75,40 @@ class Occupied {
   static constexpr std::size_t kRun = 8;
   static constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::min();
 
-  std::vector<std::int64_t> own_;   // of those known without preloads that do not wait through them
+  Table<OpId, std::int64_t> own_;   // of those known without preloads that do not wait through them
   std::vector<std::int64_t> most_;  // of those known in a run, at the least
-  std::size_t known_ = 0;
+  OpId known_{0};
   std::int64_t issued_ = 0;
 };
 
 }  // namespace
 
-Issue issue_in_order(const std::vector<Bytes>& base, const std::vector<Bytes>& piece,
-                     const std::vector<std::int32_t>& order,
-                     const std::vector<std::int32_t>& earliest, Bytes room) {
-  Issue result{.issued_before = std::vector<std::int32_t>(base.size(), 0),
+Issue issue_in_order(const Table<OpId, Bytes>& base, const Table<OpId, Bytes>& piece,
+                     const std::vector<OpId>& order, const Table<OpId, OpId>& earliest,
+                     Bytes room) {
+  Issue result{.issued_before = Table<OpId, std::int32_t>(base.size(), 0),
                .shortage = std::nullopt};
-  std::vector<std::int64_t> used(base.size());  // at each execute, its own preload included
-  for (std::size_t op = 0; op < base.size(); ++op) {
+  Table<OpId, std::int64_t> used(base.size());  // at each execute, its own preload included
+  for (OpId op{0}; op.index() < base.size(); ++op) {
     used[op] = (base[op] + piece[op]).value;
     if (used[op] > room.value) {
-      result.shortage =
-          Shortage{.op = static_cast<std::int32_t>(op), .excess = Bytes{used[op]} - room};
+      result.shortage = Shortage{.op = op, .excess = Bytes{used[op]} - room};
       return result;
     }
   }
   Occupied occupied(std::move(used));
-  const std::vector<std::int32_t> last = last_slots(order);
-  std::int32_t slot = 0;
+  const std::vector<OpId> last = last_slots(order);
+  OpId slot{0};
   for (std::size_t rank = 0; rank < order.size(); ++rank) {
-    const std::int32_t op = order[rank];
-    const auto at = static_cast<std::size_t>(op);
-    std::int32_t first = std::max(slot, earliest[at]);
-    if (rank >= kMostWaiting) {
-      first = std::max(first, last[rank - kMostWaiting] + 1);
+    const OpId op = order[rank];
+    const auto at = op;
+    OpId first = std::max(slot, earliest[at]);
+    if (rank >= tuning::kMostWaiting) {
+      first = std::max(first, last[rank - tuning::kMostWaiting] + 1);
     }
     occupied.upto(at);
     if (first <= op) {
-      first = static_cast<std::int32_t>(
-          occupied.first_free(static_cast<std::size_t>(first), at, (room - piece[at]).value));
+      first = occupied.first_free(first, at, (room - piece[at]).value);
     }
     if (first > last[rank]) {
       result.shortage = Shortage{.op = op, .excess = piece[at]};
@@ -115,7 +116,7 @@ Issue issue_in_order(const std::vector<Bytes>& base, const std::vector<Bytes>& p
     }
     slot = first;
     occupied.issue(at, piece[at].value);
-    ++result.issued_before[static_cast<std::size_t>(slot)];
+    ++result.issued_before[slot];
   }
   std::partial_sum(result.issued_before.begin(), result.issued_before.end(),
                    result.issued_before.begin());

@@ -1,8 +1,9 @@
 #pragma once
 
-#include <cstdint>
 #include <vector>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/schedule/problem/schedule.hpp"
 #include "elk/schedule/timing/evaluate.hpp"
 
@@ -10,10 +11,10 @@ namespace elk::schedule {
 
 /// A policy's choices with the limits under which its preloads are issued.
 struct Proposal {
-  std::vector<Choice> choices;
+  Table<OpId, Choice> choices;
   Space space;
   // Of preloads; empty: that of their executes. GCC wants the initializer.
-  std::vector<std::int32_t> order = {};  // NOLINT(readability-redundant-member-init)
+  std::vector<OpId> order = {};  // NOLINT(readability-redundant-member-init)
 };
 
 }  // namespace elk::schedule

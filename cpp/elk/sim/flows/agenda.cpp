@@ -4,14 +4,11 @@
 #include <limits>
 
 #include "elk/base/ids.hpp"
+#include "elk/sim/flows/sim_tuning.hpp"
 
 namespace elk::sim {
 namespace {
 
-constexpr std::size_t kChildren = 4;
-constexpr std::size_t kFewItems = 32;  // for which a heap alone is as quick
-constexpr std::size_t kWidth = 4;      // buckets for each item: most then hold one or none
-constexpr std::size_t kMostBuckets = 1 << 14;
 constexpr std::size_t kWordBits = 64;
 constexpr std::size_t kBeyond = 0;  // the list of what lies beyond all buckets; then come these
 constexpr std::int32_t kAbsent = -1;
@@ -95,7 +92,7 @@ bool Agenda::soon(std::int64_t time) const {
 void Agenda::insert(std::int32_t item, std::int64_t time) {
   if (soon(time)) {
     push({time, item});
-    if (buckets_ == 0 && heap_.size() > kFewItems) {
+    if (buckets_ == 0 && heap_.size() > tuning::kFewItems) {
       spread_heap();
     }
     return;
@@ -134,8 +131,8 @@ void Agenda::unlink(const Slot& slot) {
 
 /// Moves all that is in the heap, which became too large, beyond the buckets, and deals it out.
 void Agenda::spread_heap() {
-  lists_.resize(1 + kMostBuckets, -1);
-  filled_.resize(kMostBuckets / kWordBits, 0);
+  lists_.resize(1 + tuning::kMostBuckets, -1);
+  filled_.resize(tuning::kMostBuckets / kWordBits, 0);
   for (const Entry& entry : heap_) {
     link(entry.item, entry.time, kBeyond);
   }
@@ -177,7 +174,7 @@ std::size_t Agenda::next_bucket() const {
 void Agenda::deal() {
   buckets_ = 0;
   cursor_ = 0;
-  if (beyond_ <= kFewItems / 2) {
+  if (beyond_ <= tuning::kFewItems / 2) {
     empty_into_heap(kBeyond);
     return;
   }
@@ -202,7 +199,7 @@ void Agenda::make_buckets() {
   }
   base_ = least;
   buckets_ = kWordBits;
-  while (buckets_ < std::min(kWidth * beyond_, kMostBuckets)) {
+  while (buckets_ < std::min(tuning::kBucketsAnItem * beyond_, tuning::kMostBuckets)) {
     buckets_ *= 2;
   }
   shift_ = 0;
@@ -239,7 +236,7 @@ void Agenda::erase(std::size_t at) {
   if (at == heap_.size()) {
     return;
   }
-  if (at > 0 && last.time < heap_[(at - 1) / kChildren].time) {
+  if (at > 0 && last.time < heap_[(at - 1) / tuning::kChildren].time) {
     rise(at, last);
   } else {
     sink(at, last);
@@ -248,7 +245,7 @@ void Agenda::erase(std::size_t at) {
 
 void Agenda::rise(std::size_t at, Entry entry) {
   while (at > 0) {
-    const std::size_t parent = (at - 1) / kChildren;
+    const std::size_t parent = (at - 1) / tuning::kChildren;
     if (heap_[parent].time <= entry.time) {
       break;
     }
@@ -260,7 +257,7 @@ void Agenda::rise(std::size_t at, Entry entry) {
 
 void Agenda::sink(std::size_t at, Entry entry) {
   for (;;) {
-    const std::size_t first = (kChildren * at) + 1;
+    const std::size_t first = (tuning::kChildren * at) + 1;
     if (first >= heap_.size()) {
       break;
     }
@@ -278,7 +275,7 @@ void Agenda::sink(std::size_t at, Entry entry) {
 std::size_t Agenda::least_child(std::size_t first) const {
   const Entry* child = heap_.data() + first;
   const std::size_t count = heap_.size() - first;
-  if (count >= kChildren) {
+  if (count >= tuning::kChildren) {
     const std::size_t low = child[1].time < child[0].time ? 1 : 0;
     const std::size_t high = child[3].time < child[2].time ? 3 : 2;
     return first + (child[high].time < child[low].time ? high : low);

@@ -130,7 +130,7 @@ class Quotient {
           throw InternalError("fold: two resources have one hash and are not equal");
         }
         folded.uses.push_back(
-            {{resource}, static_cast<std::int32_t>(all / sizes[subscript(resource)])});
+            {ResourceId{resource}, static_cast<std::int32_t>(all / sizes[subscript(resource)])});
       }
       folded.begin.push_back(static_cast<std::int32_t>(folded.uses.size()));
     }

@@ -10,11 +10,10 @@
 
 #include "elk/base/ids.hpp"
 #include "elk/sim/flows/engine.hpp"
+#include "elk/sim/flows/sim_tuning.hpp"
 
 namespace elk::sim {
 namespace {
-
-constexpr std::size_t kFewFlows = 16;  // not worth to be looked at for those that have left
 
 bool slower(const Share& a, const Share& b) {
   return a.den == b.den ? a.num < b.num : a.num * b.den < b.num * a.den;
@@ -26,7 +25,7 @@ void Engine::refresh_flows() {
   if (!memories_.empty()) {
     set_refresh_timer();
   }
-  if (unlisted_.size() > kFewFlows + (2 * static_cast<std::size_t>(streaming_))) {
+  if (unlisted_.size() > tuning::kFewFlows + (2 * static_cast<std::size_t>(streaming_))) {
     list_flows();
   }
   if (dirty_.size() == 1 && refresh_lone(dirty_.front())) {
@@ -87,7 +86,7 @@ void Engine::drop_left(Node& crossed) const {
 /// The crossings of `crossed`, not many more than it has flows.
 const std::vector<Engine::Crossing>& Engine::listed(Node& crossed) {
   list_flows();
-  if (crossed.crossings.size() > kFewFlows + (2 * subscript(crossed.flows))) {
+  if (crossed.crossings.size() > tuning::kFewFlows + (2 * subscript(crossed.flows))) {
     drop_left(crossed);
   }
   return crossed.crossings;

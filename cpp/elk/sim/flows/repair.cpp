@@ -11,11 +11,10 @@
 
 #include "elk/base/ids.hpp"
 #include "elk/sim/flows/engine.hpp"
+#include "elk/sim/flows/sim_tuning.hpp"
 
 namespace elk::sim {
 namespace {
-
-constexpr int kMostRounds = 12;  // then all that is connected is opened
 
 bool smaller(const Share& a, const Share& b) {
   return a.den == b.den ? a.num < b.num : a.num * b.den < b.num * a.den;
@@ -70,7 +69,7 @@ void Engine::open(std::int32_t id) {
     meet(use.resource);
     const std::int32_t local = node(use.resource).local;
     part_.capacity[subscript(local)] += taken(flow.share, use.weight);
-    part_.uses.push_back({{local}, use.weight});
+    part_.uses.push_back({ResourceId{local}, use.weight});
   }
   part_.begin.push_back(static_cast<std::int32_t>(part_.uses.size()));
 }
@@ -97,7 +96,7 @@ void Engine::repair() {
     if (!open_unheld()) {
       break;
     }
-    whole = round == kMostRounds || opened_.size() == before ||
+    whole = round == tuning::kMostRounds || opened_.size() == before ||
             2 * opened_.size() > static_cast<std::size_t>(streaming_);
     if (whole) {
       open_connected();

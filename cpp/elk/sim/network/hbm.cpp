@@ -55,7 +55,7 @@ Machine machine_of(const Channel& channel, const Traffic& traffic) {
 
 Picoseconds service_time(const Channel& channel, Bytes bytes, const Traffic& traffic) {
   Engine engine(machine_of(channel, traffic));
-  const Use use{{0}, byte_weight(channel.costs, channel.peak, traffic)};
+  const Use use{ResourceId{0}, byte_weight(channel.costs, channel.peak, traffic)};
   engine.start({.tag = 0, .bytes = bytes, .cap = {0}, .latency = {0}, .uses = {&use, 1}},
                channel.latency);
   return engine.next().front().time;

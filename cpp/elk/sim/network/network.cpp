@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "elk/base/ids.hpp"
 #include "elk/chip/delivery.hpp"
 #include "elk/chip/ways.hpp"
 
@@ -110,7 +111,8 @@ void Network::attach(const chip::Chip& chip) {
   for (const std::vector<CoreId>& cores : chip::attached_cores(chip)) {
     std::vector<Node>& nodes = nodes_.emplace_back();
     for (const CoreId core : cores) {
-      nodes.push_back({.core = core.value, .link = link, .turn = chip::turn_at(chip, core)});
+      nodes.push_back(
+          {.core = CoreId{core.value}, .link = link, .turn = chip::turn_at(chip, core)});
       link += 2;
     }
   }
@@ -181,7 +183,7 @@ std::vector<Path> Network::read_paths(ModuleId module, std::span<const CoreId> t
       if (all_to_all_) {
         branches.each.push_back({receive_port(core), 1});
       } else {
-        route(branches, chip, through->core, local(core), through->turn);
+        route(branches, chip, through->core.value, local(core), through->turn);
       }
       if (node_ports_) {
         branches.each.push_back({port_out(core), 1});
@@ -335,7 +337,7 @@ void Network::reach(Branches& out, CoreId from, CoreId to) const {
 Network::Entry Network::entry(ModuleId module, std::int32_t node) const {
   const std::int64_t chip = module.value / modules_;
   const Node& through = attached(module, node);
-  return {.core = id_at<CoreId>(static_cast<std::size_t>((chip * cores_) + through.core)),
+  return {.core = id_at<CoreId>(static_cast<std::size_t>((chip * cores_) + through.core.value)),
           .link = resource(chip, offsets_.injection + through.link),
           .turn = through.turn,
           .out = resource(chip, offsets_.injection + through.link + 1),

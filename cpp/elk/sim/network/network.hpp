@@ -111,7 +111,7 @@ class Network {
   };
 
   struct Node {
-    std::int32_t core;  // of the chip
+    CoreId core;        // of the chip
     std::int32_t link;  // its link from the module; the next one leads back
     chip::Turn turn;    // of data that pass it on their way in
   };

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "elk/base/ids.hpp"
+
 namespace elk::sim {
 namespace {
 
@@ -65,9 +67,9 @@ void Trees::lay_lines(std::size_t dim) {
   }
 }
 
-void Trees::aim(std::span<const std::int32_t> to) {
+void Trees::aim(std::span<const CoreId> to) {
   to_ = to;
-  chip_ = to.empty() ? 0 : to.front() / network_.cores_of_chip();
+  chip_ = to.empty() ? 0 : to.front().value / network_.cores_of_chip();
   first_ = static_cast<std::int32_t>(chip_ * network_.cores_of_chip());
   for (Aim& aim : aims_) {
     aim.known = false;
@@ -93,7 +95,7 @@ void Trees::look(Order order, Aim& aim) const {
     }
     level.aimed.clear();
   }
-  for (const std::int32_t core : to_) {
+  for (const CoreId core : to_) {
     const chip::Places& at = place(core);
     std::int64_t number = 0;
     for (std::size_t k = 1; k < levels; ++k) {
@@ -128,7 +130,7 @@ std::int64_t Trees::add(CoreId from, chip::Turn turn, std::int64_t bytes) {
   used_[subscript(chip_)] = 1;
   const Order order = cores_.order(turn);
   Aim& aim = aim_of(turn);
-  const chip::Places& origin = place(from.value);
+  const chip::Places& origin = place(CoreId{from.value});
   return straight_ ? add_straight(origin, order, aim, bytes)
                    : add_around(origin, order, aim, bytes);
 }
@@ -180,7 +182,7 @@ void Trees::reach(const chip::Places& from, Order order, Aim& aim) {
   for (std::size_t k = 1; k < order.size(); ++k) {
     aim.level[k].runs.assign(aim.level[k].aimed.size(), Runs{});
   }
-  for (const std::int32_t core : to_) {
+  for (const CoreId core : to_) {
     const chip::Places& to = place(core);
     std::int64_t passed = 0;
     for (std::size_t k = 0; k < order.size(); ++k) {

@@ -24,7 +24,7 @@ class Trees {
   explicit Trees(const Network& network);
 
   /// Trees from now on lead to `to`, cores of one chip. Keeps the span.
-  void aim(std::span<const std::int32_t> to);
+  void aim(std::span<const CoreId> to);
 
   /// A tree that carries `bytes` from a core of that chip. Returns how many links it has.
   std::int64_t add(CoreId from, chip::Turn turn, std::int64_t bytes);
@@ -80,8 +80,8 @@ class Trees {
 
   using Order = std::span<const std::uint8_t>;
 
-  [[nodiscard]] const chip::Places& place(std::int32_t core) const {
-    return places_[subscript(core - first_)];
+  [[nodiscard]] const chip::Places& place(CoreId core) const {
+    return places_[subscript(core.value - first_)];
   }
   [[nodiscard]] Aim& aim_of(chip::Turn turn);
   void lay_lines(std::size_t dim);
@@ -103,7 +103,7 @@ class Trees {
   std::vector<chip::Places> places_;
   std::vector<Lines> lines_;  // of each dimension
   std::array<Aim, 2> aims_;   // of each turn
-  std::span<const std::int32_t> to_;
+  std::span<const CoreId> to_;
   std::int64_t chip_ = 0;   // that is aimed at
   std::int32_t first_ = 0;  // its first core
   std::vector<char> used_;  // of each chip, whether links of it carry anything

@@ -8,6 +8,7 @@
 
 #include "elk/base/ids.hpp"
 #include "elk/base/rounding.hpp"
+#include "elk/base/table.hpp"
 #include "elk/chip/ways.hpp"
 #include "elk/sim/play/load_ways.hpp"
 #include "elk/sim/play/sums.hpp"
@@ -23,23 +24,23 @@ Demands::Demands(const chip::Chip& chip, Fidelity fidelity)
     : chip_(chip),
       fidelity_(fidelity),
       network_(chip),
-      type_of_(types_of(network_, chip)),
-      ranges_(ranges_of(type_of_)),
-      amount_(type_of_.size(), 0),
+      purpose_of_(purposes_of(network_, chip)),
+      ranges_(ranges_of(purpose_of_)),
+      amount_(purpose_of_.size(), 0),
       fragment_(to_latency(chip.interconnect.fragment_latency)),
       trees_(network_) {}
 
 Demand Demands::nothing() const {
   Demand out;
   const bool folded = fidelity_ == Fidelity::Symmetric;
-  out.kind_of.assign(folded ? kTypes : type_of_.size(), 0);
+  out.kind_of.assign(folded ? kPurposes : purpose_of_.size(), 0);
   out.kinds.push_back(kNothing);
   return out;
 }
 
 Demand Demands::of(const program::Exchange& exchange) {
   Sums sums{.amount = amount_, .tail = {}, .about = {}};
-  sums.touch({kSend, kReceive, kIn, kOut});
+  sums.touch({Purpose::Send, Purpose::Receive, Purpose::In, Purpose::Out});
   const bool mesh = network_.lines().routed();
   const program::Traffic traffic =
       mesh ? count_links(exchange, sums) : program::traffic(exchange, chip_);
@@ -70,9 +71,9 @@ Demand Demands::of(const program::Exchange& exchange) {
 /// All-to-all, the ports of senders and receivers.
 void Demands::count_ends(const program::Traffic& traffic, Sums& sums) const {
   sums.about.hop_bytes = sums.about.received;
-  sums.tail.assign(type_of_.size(), Picoseconds{0});
+  sums.tail.assign(purpose_of_.size(), Picoseconds{0});
   for (std::int64_t c = 0; c < network_.cores(); ++c) {
-    const auto core = static_cast<std::size_t>(c);
+    const auto core = id_at<CoreId>(c);
     const ResourceId receive = network_.receive_port(core_id(c));
     sums.amount[receive.index()] = traffic.received[core];
     sums.tail[receive.index()] = fragment_ * traffic.fragments[core];
@@ -83,12 +84,13 @@ void Demands::count_ends(const program::Traffic& traffic, Sums& sums) const {
 void Demands::add_path(const Path& path, std::int64_t bytes, Sums& sums) const {
   sums.touched.fill(true);
   for (const Use& use : path.uses) {
-    const std::int32_t type = type_of_[use.resource.index()];
-    if (type == kOut || type == kIn || type == kMemory) {
+    const Purpose purpose = purpose_of_[use.resource.index()];
+    if (purpose == Purpose::Out || purpose == Purpose::In || purpose == Purpose::Memory) {
       continue;  // Counted once for each chip, and for each byte that is read.
     }
     sums.amount[use.resource.index()] += bytes * use.weight;
-    const bool passed = type == kLink || (network_.lines().routed() && type == kReceive);
+    const bool passed =
+        purpose == Purpose::Link || (network_.lines().routed() && purpose == Purpose::Receive);
     sums.about.hop_bytes.value += passed ? bytes : 0;
   }
 }
@@ -96,18 +98,17 @@ void Demands::add_path(const Path& path, std::int64_t bytes, Sums& sums) const {
 /// On a grid every send takes its way over links. Returns what ports have to do.
 program::Traffic Demands::count_links(const program::Exchange& exchange, Sums& sums) {
   program::Traffic traffic = program::no_sends(exchange, chip_);
-  const program::VisitReceivers ignore = [](std::int64_t, std::span<const std::int32_t>) {};
+  const program::VisitReceivers ignore = [](std::int64_t, std::span<const CoreId>) {};
   program::Cores senders;
   std::int64_t turn = 0;
   Picoseconds longest{0};
-  sums.touch({kLink, kSram});
+  sums.touch({Purpose::Link, Purpose::Sram});
   program::for_each_send(exchange, chip_, [&](const program::Send& send) {
     program::add_send(send, chip_, ignore, traffic);
     program::sources(send, network_.cores(), turn, senders);
     const std::int64_t bytes = ceil_div(send.bytes, static_cast<std::int64_t>(senders.size()));
     bool aimed = false;
-    for (const std::int32_t sender : senders) {
-      const CoreId from{sender};
+    for (const CoreId from : senders) {
       if (!on_one_chip(from, send.receivers)) {
         longest = std::max(longest, send_abroad(from, send.receivers, bytes, sums));
         continue;
@@ -125,11 +126,11 @@ program::Traffic Demands::count_links(const program::Exchange& exchange, Sums& s
 }
 
 /// A send of which no one tree over a grid is the way. Returns its latency.
-Picoseconds Demands::send_abroad(CoreId from, std::span<const std::int32_t> receivers,
-                                 std::int64_t bytes, Sums& sums) const {
+Picoseconds Demands::send_abroad(CoreId from, std::span<const CoreId> receivers, std::int64_t bytes,
+                                 Sums& sums) const {
   std::vector<CoreId> to;
-  for (const std::int32_t core : receivers) {
-    to.push_back({core});
+  for (const CoreId core : receivers) {
+    to.push_back(core);
   }
   Picoseconds longest{0};
   for (const Path& path : network_.paths(from, to)) {
@@ -140,35 +141,36 @@ Picoseconds Demands::send_abroad(CoreId from, std::span<const std::int32_t> rece
 }
 
 /// Whether one tree, or one way, reaches all receivers.
-bool Demands::on_one_chip(CoreId from, std::span<const std::int32_t> receivers) const {
+bool Demands::on_one_chip(CoreId from, std::span<const CoreId> receivers) const {
   const bool one =
-      chip_.interconnect.multicast || (receivers.size() == 1 && receivers.front() != from.value);
+      chip_.interconnect.multicast || (receivers.size() == 1 && receivers.front() != from);
   const std::int64_t chip = from.value / chip_.core.count;
   return one && (chip_.chips == 1 ||
                  std::all_of(receivers.begin(), receivers.end(),
-                             [&](std::int32_t core) { return core / chip_.core.count == chip; }));
+                             [&](CoreId core) { return core.value / chip_.core.count == chip; }));
 }
 
 /// The SRAM ports of a sender and its receivers.
-void Demands::count_ports(CoreId from, std::span<const std::int32_t> receivers, std::int64_t bytes,
+void Demands::count_ports(CoreId from, std::span<const CoreId> receivers, std::int64_t bytes,
                           Sums& sums) const {
   if (!network_.blocks()) {
     return;
   }
   sums.amount[network_.sram_port(from).index()] += bytes;
-  for (const std::int32_t core : receivers) {
-    sums.amount[network_.sram_port({core}).index()] += core != from.value ? bytes : 0;
+  for (const CoreId core : receivers) {
+    sums.amount[network_.sram_port(core).index()] += core != from ? bytes : 0;
   }
 }
 
 Demand Demands::of(const program::Loading& loading, std::int32_t weight) {
   Sums sums{.amount = amount_, .tail = {}, .about = {}};
-  sums.touch({kMemory, kSram, kLink, kSend, kReceive, kEntry});
+  sums.touch({Purpose::Memory, Purpose::Sram, Purpose::Link, Purpose::Send, Purpose::Receive,
+              Purpose::Entry});
   count_memory(loading, weight, sums);
-  std::vector<std::int64_t> of_core(static_cast<std::size_t>(network_.cores()), 0);
+  Table<CoreId, std::int64_t> of_core(static_cast<std::size_t>(network_.cores()), 0);
   for (const program::LoadPiece& piece : loading.pieces) {
-    for (const std::int32_t core : piece.cores) {
-      of_core[static_cast<std::size_t>(core)] += piece.bytes;
+    for (const CoreId core : piece.cores) {
+      of_core[core] += piece.bytes;
       sums.about.received.value += piece.bytes;
     }
   }
@@ -184,14 +186,13 @@ Demand Demands::of(const program::Loading& loading, std::int32_t weight) {
 
 /// The ports through which cores receive, or send what is stored, and their SRAM ports.
 void Demands::count_core_ports(const program::Loading& loading,
-                               std::span<const std::int64_t> bytes_of, Sums& sums) const {
-  const bool out = !loading.pieces.empty() && loading.pieces.front().operand < 0;
-  for (std::size_t c = 0; c < bytes_of.size(); ++c) {
-    const auto core = id_at<CoreId>(c);
+                               TableView<CoreId, const std::int64_t> bytes_of, Sums& sums) const {
+  const bool out = !loading.pieces.empty() && loading.pieces.front().operand == OperandId::none;
+  for (const CoreId core : bytes_of.ids()) {
     const ResourceId port = out ? network_.send_port(core) : network_.receive_port(core);
-    sums.amount[port.index()] += bytes_of[c];
+    sums.amount[port.index()] += bytes_of[core];
     sums.amount[network_.sram_port(core).index()] +=
-        chip_.core.remote_access_blocks ? bytes_of[c] : 0;
+        chip_.core.remote_access_blocks ? bytes_of[core] : 0;
   }
 }
 
@@ -207,7 +208,7 @@ void Demands::count_ways(const program::Loading& loading, Sums& sums) {
       for (std::size_t m = 0; m < nodes.size(); ++m) {
         const auto module = id_at<ModuleId>(subscript(key.second * modules) + m);
         const Network::Entry entry = network_.entry(module, nodes[m][k]);
-        if (key.first < 0) {
+        if (key.first == OperandId::none) {
           store(like[k].cores.front(), entry, bytes, sums);
           continue;
         }
@@ -221,30 +222,29 @@ void Demands::count_ways(const program::Loading& loading, Sums& sums) {
 }
 
 /// From a core out of the grid.
-void Demands::store(std::int32_t core, const Network::Entry& to, std::int64_t bytes, Sums& sums) {
-  trees_.aim(std::span(&to.core.value, 1));
+void Demands::store(CoreId core, const Network::Entry& to, std::int64_t bytes, Sums& sums) {
+  trees_.aim(std::span(&to.core, 1));
   sums.amount[to.out.index()] += bytes;
-  sums.about.hop_bytes.value += bytes * trees_.add({core}, to.back, bytes);
+  sums.about.hop_bytes.value += bytes * trees_.add(core, to.back, bytes);
 }
 
 /// The SRAM ports of cores.
-void Demands::count_blocked(std::span<const std::int32_t> cores, std::int64_t bytes,
-                            Sums& sums) const {
-  for (const std::int32_t core : cores) {
-    sums.amount[network_.sram_port({core}).index()] += network_.blocks() ? bytes : 0;
+void Demands::count_blocked(std::span<const CoreId> cores, std::int64_t bytes, Sums& sums) const {
+  for (const CoreId core : cores) {
+    sums.amount[network_.sram_port(core).index()] += network_.blocks() ? bytes : 0;
   }
 }
 
 /// On a grid a port is no link of the grid: what passes through the busiest holds up the others.
 Demand Demands::of(const program::Crossing& crossing, const program::Collective& collective) {
   Sums sums{.amount = amount_, .tail = {}, .about = {}};
-  sums.touch({kSend, kReceive, kIn, kOut});
+  sums.touch({Purpose::Send, Purpose::Receive, Purpose::In, Purpose::Out});
   const auto ports = static_cast<std::int64_t>(collective.ports.size());
   std::int64_t chip = crossing.chip;
-  for (const std::int32_t core : collective.ports) {
+  for (const CoreId core : collective.ports) {
     if (!network_.lines().routed()) {
-      sums.amount[network_.send_port({core}).index()] = crossing.port;
-      sums.amount[network_.receive_port({core}).index()] = crossing.port;
+      sums.amount[network_.send_port(core).index()] = crossing.port;
+      sums.amount[network_.receive_port(core).index()] = crossing.port;
     }
   }
   if (network_.lines().routed()) {
@@ -280,11 +280,11 @@ void Demands::count_memory(const program::Loading& loading, std::int32_t weight,
 
 Demand Demands::of(std::span<const program::Tiles> tiles, std::span<const Picoseconds> alone) {
   Sums sums{.amount = amount_, .tail = {}, .about = {}};
-  sums.touch({kSram});
+  sums.touch({Purpose::Sram});
   sums.computes = true;
   for (std::size_t i = 0; i < tiles.size(); ++i) {
-    for (const std::int32_t core : tiles[i].cores) {
-      sums.amount[network_.sram_port({core}).index()] = alone[i].value;
+    for (const CoreId core : tiles[i].cores) {
+      sums.amount[network_.sram_port(core).index()] = alone[i].value;
     }
   }
   return pack(sums);
@@ -295,9 +295,9 @@ Demand Demands::pack(Sums& sums) const {
   Demand out = fidelity_ == Fidelity::Symmetric ? fold(sums, ranges_, network_.machine())
                                                 : list(sums, network_.machine());
   for (const Range& range : ranges_) {
-    if (sums.touched[subscript(range.type)]) {
-      std::fill(sums.amount.begin() + static_cast<std::ptrdiff_t>(range.begin),
-                sums.amount.begin() + static_cast<std::ptrdiff_t>(range.end), 0);
+    if (sums.touched[static_cast<std::size_t>(range.purpose)]) {
+      std::fill(sums.amount.begin() + static_cast<std::ptrdiff_t>(range.resources.begin),
+                sums.amount.begin() + static_cast<std::ptrdiff_t>(range.resources.end), 0);
     }
   }
   return out;

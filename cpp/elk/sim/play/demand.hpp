@@ -5,6 +5,9 @@
 #include <span>
 #include <vector>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/intervals.hpp"
+#include "elk/base/table.hpp"
 #include "elk/base/units.hpp"
 #include "elk/chip/chip.hpp"
 #include "elk/program/expand/execution.hpp"
@@ -47,11 +50,25 @@ struct Demand {
 /// Two demands at the same time: a shift that is hidden behind a computation.
 [[nodiscard]] Demand beside(const Demand& a, const Demand& b);
 
-/// Resources of one kind, [begin, end).
+/// What resources are for.
+enum class Purpose : std::uint8_t {
+  Sram,
+  Receive,
+  Send,
+  Link,
+  Memory,
+  Out,
+  In,
+  Between,  // on a ring or mesh of chips
+  Entry,    // on a grid, from and to memory modules
+  Port,     // of nodes that have fewer of them than links
+};
+inline constexpr std::size_t kPurposes = 10;
+
+/// Resources for one purpose that lie beside each other.
 struct Range {
-  std::int32_t type;
-  std::size_t begin;
-  std::size_t end;
+  Purpose purpose;
+  Interval<std::size_t> resources;
 };
 
 struct Sums;
@@ -77,16 +94,16 @@ class Demands {
  private:
   [[nodiscard]] program::Traffic count_links(const program::Exchange& exchange, Sums& sums);
   void count_ends(const program::Traffic& traffic, Sums& sums) const;
-  [[nodiscard]] bool on_one_chip(CoreId from, std::span<const std::int32_t> receivers) const;
-  [[nodiscard]] Picoseconds send_abroad(CoreId from, std::span<const std::int32_t> receivers,
+  [[nodiscard]] bool on_one_chip(CoreId from, std::span<const CoreId> receivers) const;
+  [[nodiscard]] Picoseconds send_abroad(CoreId from, std::span<const CoreId> receivers,
                                         std::int64_t bytes, Sums& sums) const;
-  void count_ports(CoreId from, std::span<const std::int32_t> receivers, std::int64_t bytes,
+  void count_ports(CoreId from, std::span<const CoreId> receivers, std::int64_t bytes,
                    Sums& sums) const;
-  void count_core_ports(const program::Loading& loading, std::span<const std::int64_t> bytes_of,
-                        Sums& sums) const;
+  void count_core_ports(const program::Loading& loading,
+                        TableView<CoreId, const std::int64_t> bytes_of, Sums& sums) const;
   void count_ways(const program::Loading& loading, Sums& sums);
-  void store(std::int32_t core, const Network::Entry& to, std::int64_t bytes, Sums& sums);
-  void count_blocked(std::span<const std::int32_t> cores, std::int64_t bytes, Sums& sums) const;
+  void store(CoreId core, const Network::Entry& to, std::int64_t bytes, Sums& sums);
+  void count_blocked(std::span<const CoreId> cores, std::int64_t bytes, Sums& sums) const;
   void add_path(const Path& path, std::int64_t bytes, Sums& sums) const;
   void count_memory(const program::Loading& loading, std::int32_t weight, Sums& sums) const;
   [[nodiscard]] Demand pack(Sums& sums) const;
@@ -94,7 +111,7 @@ class Demands {
   const chip::Chip& chip_;
   Fidelity fidelity_;
   Network network_;
-  std::vector<std::int32_t> type_of_;  // of every resource
+  std::vector<Purpose> purpose_of_;  // of every resource
   std::vector<Range> ranges_;
   std::vector<std::int64_t> amount_;  // of every resource; zero between demands
   Picoseconds fragment_;

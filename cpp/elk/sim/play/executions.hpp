@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "elk/base/ids.hpp"
 #include "elk/base/shelf.hpp"
 #include "elk/sim/play/work.hpp"
 
@@ -15,12 +16,12 @@ namespace elk::sim {
 /// What one of the executions of a program does, and on which cores.
 struct Executed {
   Work work;
-  std::vector<std::int32_t> cores;
+  std::vector<CoreId> cores;
 };
 
 /// The cores that run tile calls of an execution, in order.
-[[nodiscard]] inline std::vector<std::int32_t> cores_of(const program::Execution& execution) {
-  std::vector<std::int32_t> cores;
+[[nodiscard]] inline std::vector<CoreId> cores_of(const program::Execution& execution) {
+  std::vector<CoreId> cores;
   for (const program::Tiles& tiles : execution.tiles) {
     cores.insert(cores.end(), tiles.cores.begin(), tiles.cores.end());
   }

@@ -11,6 +11,7 @@
 
 #include "elk/base/ids.hpp"
 #include "elk/base/parallel.hpp"
+#include "elk/base/table.hpp"
 #include "elk/base/watch.hpp"
 #include "elk/partition/plan.hpp"
 #include "elk/program/expand/expander.hpp"
@@ -22,7 +23,7 @@
 namespace elk::sim {
 namespace {
 
-ExecutedOnce executed(const ir::Graph& graph, const program::Expander& expander, std::int32_t op,
+ExecutedOnce executed(const ir::Graph& graph, const program::Expander& expander, OpId op,
                       Works& works) {
   const program::Execution execution = expander.execution(op);
   return std::make_shared<const Executed>(
@@ -66,8 +67,8 @@ class Executor {
     for (const program::Instruction& instruction : program_.code) {
       Watch::check();
       program::follow(
-          instruction, [&](std::int32_t op) { preload(op); },
-          [&](std::int32_t tensor) { store(tensor); }, [&](std::int32_t op) { execute(op); });
+          instruction, [&](OpId op) { preload(op); },
+          [&](TensorId tensor) { store(tensor); }, [&](OpId op) { execute(op); });
     }
     finish();
     return std::move(run_);
@@ -75,18 +76,18 @@ class Executor {
 
  private:
   struct StoreJob {
-    std::int32_t tensor;
+    TensorId tensor;
     std::size_t job;
     const Demand* demand;
   };
 
-  void preload(std::int32_t op) {
+  void preload(OpId op) {
     DemandOnce& demand = load_of_[subscript(issued_preload(expander_, op))];
     if (!demand) {
       demand = load([&] { return expander_.preload_signature(op); },
                     [&] { return expander_.preload(op); });
     }
-    preload_job_[subscript(op)] = player_.push(demand.get());
+    preload_job_[op] = player_.push(demand.get());
     book_.add_preload(op, *demand);
   }
 
@@ -101,7 +102,7 @@ class Executor {
                                 [](const DemandOnce& made) { return bytes_of(*made); });
   }
 
-  void store(std::int32_t tensor) {
+  void store(TensorId tensor) {
     const std::optional<std::size_t> number = issued_store(graph_, chip_, tensor);
     if (!number) {
       return;
@@ -117,11 +118,11 @@ class Executor {
     stores_.push_back({.tensor = tensor, .job = job, .demand = demand.get()});
   }
 
-  void execute(std::int32_t op) {
-    OpRun& row = run_.ops[subscript(op)];
+  void execute(OpId op) {
+    OpRun& row = run_.ops[op];
     row.queued = static_cast<std::int32_t>(player_.waiting());
     const Picoseconds reached = player_.now();
-    const std::optional<std::size_t>& preload = preload_job_[subscript(op)];
+    const std::optional<std::size_t>& preload = preload_job_[op];
     check_preloaded(expander_, op, preload.has_value());
     if (preload) {
       player_.wait(*preload);
@@ -137,7 +138,7 @@ class Executor {
     row.execute.end = player_.now();
   }
 
-  const Executed& executed_by(std::int32_t op) {
+  const Executed& executed_by(OpId op) {
     ExecutedOnce& known = executed_[subscript(expander_.execution_of(op))];
     if (!known) {
       known = executed(graph_, expander_, op, works_);
@@ -152,7 +153,7 @@ class Executor {
   }
 
   /// Plays the repetitions of a stage: steps that shift nothing, or one exchange.
-  void play(std::int32_t op, const Stage& stage) {
+  void play(OpId op, const Stage& stage) {
     const Picoseconds begin = player_.now();
     if (stage.sync.value > 0) {
       player_.pass(stage.sync);
@@ -176,7 +177,7 @@ class Executor {
                              .moved = store.demand->received,
                              .hops = store.demand->hop_bytes});
     }
-    for (std::size_t op = 0; op < preload_job_.size(); ++op) {
+    for (const OpId op : preload_job_.ids()) {
       if (preload_job_[op]) {
         const Job& job = player_.job(*preload_job_[op]);
         run_.ops[op].preload = {job.begin, job.end};
@@ -198,7 +199,7 @@ class Executor {
   std::string memory_;
   std::vector<DemandOnce> load_of_;
   std::vector<DemandOnce> store_demand_;
-  std::vector<std::optional<std::size_t>> preload_job_;
+  Table<OpId, std::optional<std::size_t>> preload_job_;
   std::vector<StoreJob> stores_;
   Run run_;
   RunBook book_;
@@ -217,7 +218,7 @@ Run simulate(const ir::Graph& graph, const chip::Chip& chip, const program::Prog
 std::vector<Run> simulate(const ir::Graph& graph, const chip::Chip& chip,
                           std::span<const program::Program* const> programs,
                           const std::function<TileTimes()>& tiles, const Simulation& how) {
-  const std::vector<std::vector<std::int32_t>> classes = program::plan_classes(graph, programs);
+  const std::vector<Table<OpId, std::int32_t>> classes = program::plan_classes(graph, programs);
   std::vector<program::Expander> expanders;
   expanders.reserve(programs.size());
   for (std::size_t i = 0; i < programs.size(); ++i) {
@@ -225,7 +226,7 @@ std::vector<Run> simulate(const ir::Graph& graph, const chip::Chip& chip,
   }
   struct First {
     const program::Expander* expander;
-    std::int32_t op;
+    OpId op;
   };
   std::map<program::Expander::Key, std::size_t> numbers;
   std::vector<First> distinct;

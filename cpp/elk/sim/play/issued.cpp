@@ -7,7 +7,7 @@
 
 namespace elk::sim {
 
-std::int32_t issued_preload(const program::Expander& expander, std::int32_t op) {
+std::int32_t issued_preload(const program::Expander& expander, OpId op) {
   const std::int32_t id = expander.preload_of(op);
   if (id < 0) {
     throw InvalidInput(text("the program preloads op ", op, ", which has nothing in HBM"));
@@ -16,7 +16,7 @@ std::int32_t issued_preload(const program::Expander& expander, std::int32_t op) 
 }
 
 std::optional<std::size_t> issued_store(const ir::Graph& graph, const chip::Chip& chip,
-                                        std::int32_t tensor) {
+                                        TensorId tensor) {
   const auto found = std::find_if(graph.stores.begin(), graph.stores.end(),
                                   [&](const ir::Store& store) { return store.tensor == tensor; });
   if (!chip.hbm || found == graph.stores.end()) {
@@ -25,7 +25,7 @@ std::optional<std::size_t> issued_store(const ir::Graph& graph, const chip::Chip
   return static_cast<std::size_t>(found - graph.stores.begin());
 }
 
-void check_preloaded(const program::Expander& expander, std::int32_t op, bool issued) {
+void check_preloaded(const program::Expander& expander, OpId op, bool issued) {
   if (expander.preload_of(op) >= 0 && !issued) {
     throw InvalidInput(text("the program executes op ", op, " without its preload"));
   }

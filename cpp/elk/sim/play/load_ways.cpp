@@ -7,12 +7,12 @@
 
 namespace elk::sim {
 
-std::map<std::pair<std::int32_t, std::int32_t>, std::vector<LoadWay>> load_ways(
+std::map<std::pair<OperandId, std::int32_t>, std::vector<LoadWay>> load_ways(
     const program::Loading& loading, bool multicast) {
-  std::map<std::pair<std::int32_t, std::int32_t>, std::vector<LoadWay>> ways;
+  std::map<std::pair<OperandId, std::int32_t>, std::vector<LoadWay>> ways;
   for (const program::LoadPiece& piece : loading.pieces) {
     std::vector<LoadWay>& like = ways[{piece.operand, piece.chip}];
-    for (const std::int32_t core : piece.cores) {
+    for (const CoreId core : piece.cores) {
       if (core == piece.cores.front() || !multicast) {
         like.push_back({.bytes = piece.bytes, .cores = {}});
       }
@@ -24,14 +24,14 @@ std::map<std::pair<std::int32_t, std::int32_t>, std::vector<LoadWay>> load_ways(
 
 std::vector<std::vector<std::int32_t>> way_nodes(const std::vector<LoadWay>& ways,
                                                  const chip::Chip& chip) {
-  const auto local = [&](std::int32_t core) {
-    return id_at<CoreId>(subscript(core % chip.core.count));
+  const auto local = [&](CoreId core) {
+    return id_at<CoreId>(subscript(core.value % chip.core.count));
   };
   std::vector<CoreId> middles;  // of each way's cores, on their chip
   std::vector<CoreId> all;
   for (const LoadWay& way : ways) {
     middles.push_back(local(way.cores[way.cores.size() / 2]));
-    for (const std::int32_t core : way.cores) {
+    for (const CoreId core : way.cores) {
       all.push_back(local(core));
     }
   }

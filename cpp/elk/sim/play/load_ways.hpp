@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "elk/base/ids.hpp"
 #include "elk/chip/chip.hpp"
 #include "elk/program/expand/loading.hpp"
 
@@ -17,7 +18,7 @@ struct LoadWay {
 };
 
 /// The ways of a preload or store, by operand and chip.
-[[nodiscard]] std::map<std::pair<std::int32_t, std::int32_t>, std::vector<LoadWay>> load_ways(
+[[nodiscard]] std::map<std::pair<OperandId, std::int32_t>, std::vector<LoadWay>> load_ways(
     const program::Loading& loading, bool multicast);
 
 /// The node of every module that each of `ways` starts from or ends at, as chip::entry_nodes has

@@ -3,18 +3,14 @@
 #include <cstdint>
 #include <vector>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/intervals.hpp"
+#include "elk/base/table.hpp"
 #include "elk/base/units.hpp"
 #include "elk/sim/play/demand.hpp"
 #include "elk/sim/play/player.hpp"
 
 namespace elk::sim {
-
-struct Span {
-  Picoseconds begin{0};
-  Picoseconds end{0};
-
-  friend bool operator==(const Span&, const Span&) = default;
-};
 
 /// What an execute does with its time. Compute is every tile call, those that add up or copy what
 /// an exchange brought included; a shift that is hidden behind one counts where it outlasts it.
@@ -23,9 +19,9 @@ inline constexpr std::size_t kPhaseKinds = 5;
 
 /// A stretch of an execute: all its steps of one kind that follow each other without another.
 struct Phase {
-  std::int32_t op;
+  OpId op;
   PhaseKind kind;
-  Span time;
+  Interval<Picoseconds> time;
   Bytes received;     // by all cores, from other cores and chips
   Seconds core_time;  // of calls of the op's kernel, over all cores, as if nothing drew them out
 };
@@ -47,8 +43,8 @@ struct Totals {
 
 /// One op of a run.
 struct OpRun {
-  Span preload;  // empty at 0 without one
-  Span execute;
+  Interval<Picoseconds> preload;  // empty at 0 without one
+  Interval<Picoseconds> execute;
   Picoseconds waited{0};           // before the execute, for its preload
   std::vector<Picoseconds> parts;  // of the execute, by PhaseKind, syncs inside
   Picoseconds synced{0};           // of those, synchronisations
@@ -69,8 +65,8 @@ struct OpRun {
 };
 
 struct StoreRun {
-  std::int32_t tensor;
-  Span store;
+  TensorId tensor;
+  Interval<Picoseconds> store;
   Bytes hbm{0};    // written over all chips
   Bytes moved{0};  // by all cores
   Bytes hops{0};   // bytes times links passed
@@ -109,10 +105,10 @@ struct Run {
   Fidelity fidelity;
   Picoseconds total{0};
   Split split;
-  std::vector<OpRun> ops;
+  Table<OpId, OpRun> ops;
   std::vector<StoreRun> stores;
   std::vector<Phase> phases;
-  std::vector<std::vector<std::int32_t>> cores;  // that run tile calls, by kind of execute
+  std::vector<std::vector<CoreId>> cores;  // that run tile calls, by kind of execute
   Totals totals;
   // Of `Fidelity::Flows`. GCC wants the initializer.
   std::vector<LinkRow> links = {};  // NOLINT(readability-redundant-member-init)

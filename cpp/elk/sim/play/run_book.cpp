@@ -1,5 +1,8 @@
 #include "elk/sim/play/run_book.hpp"
 
+#include "elk/base/ids.hpp"
+#include "elk/base/intervals.hpp"
+
 namespace elk::sim {
 
 void RunBook::add_load(const Demand& demand) {
@@ -9,18 +12,18 @@ void RunBook::add_load(const Demand& demand) {
   run_.totals.hops += demand.hop_bytes;
 }
 
-void RunBook::add_preload(std::int32_t op, const Demand& demand) {
+void RunBook::add_preload(OpId op, const Demand& demand) {
   add_load(demand);
-  OpRun& row = run_.ops[subscript(op)];
+  OpRun& row = run_.ops[op];
   row.hbm = demand.hbm;
   row.link = demand.busiest;
   row.loaded = demand.received;
   row.load_hops = demand.hop_bytes;
 }
 
-void RunBook::add_work(std::int32_t op, std::int32_t execution, const Executed& executed) {
+void RunBook::add_work(OpId op, std::int32_t execution, const Executed& executed) {
   const Work& work = executed.work;
-  OpRun& row = run_.ops[subscript(op)];
+  OpRun& row = run_.ops[op];
   row.execution = execution;
   row.received = work.received;
   row.exchange = work.exchange;
@@ -35,14 +38,14 @@ void RunBook::add_work(std::int32_t op, std::int32_t execution, const Executed& 
   totals.between += work.totals.between;
   totals.operands += work.totals.operands;
   totals.flops += work.totals.flops;
-  const ir::OpKind kind = graph_.ops[subscript(op)].kind;
+  const ir::OpKind kind = graph_.ops[op].kind;
   const bool matrix = kind == ir::OpKind::MatMul || kind == ir::OpKind::Conv;
   (matrix ? totals.matrix_s : totals.vector_s) += work.totals.matrix_s + work.totals.vector_s;
 }
 
-void RunBook::add_stage(std::int32_t op, const Stage& stage, Span time, Picoseconds late,
+void RunBook::add_stage(OpId op, const Stage& stage, Interval<Picoseconds> time, Picoseconds late,
                         Picoseconds exposed) {
-  OpRun& row = run_.ops[subscript(op)];
+  OpRun& row = run_.ops[op];
   row.synced += stage.sync;
   const bool outlasted = exposed.value > 0;  // The longer of the two is what is drawn out.
   const bool computes = stage.kind == PhaseKind::Compute && !outlasted;

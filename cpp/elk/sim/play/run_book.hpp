@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "elk/base/ids.hpp"
+#include "elk/base/intervals.hpp"
 #include "elk/ir/graph.hpp"
 #include "elk/sim/play/executions.hpp"
 #include "elk/sim/play/run.hpp"
@@ -17,14 +18,14 @@ class RunBook {
 
   /// A preload or store moves what it asks for.
   void add_load(const Demand& demand);
-  void add_preload(std::int32_t op, const Demand& demand);
+  void add_preload(OpId op, const Demand& demand);
 
   /// An op does the work of its execution, in all.
-  void add_work(std::int32_t op, std::int32_t execution, const Executed& executed);
+  void add_work(OpId op, std::int32_t execution, const Executed& executed);
 
   /// A stage of an op took `time`, its synchronisation at the start, and `late` more than with
   /// nothing else on the machine; a shift hidden in it then outlasts its calls by `exposed`.
-  void add_stage(std::int32_t op, const Stage& stage, Span time, Picoseconds late,
+  void add_stage(OpId op, const Stage& stage, Interval<Picoseconds> time, Picoseconds late,
                  Picoseconds exposed);
 
  private:

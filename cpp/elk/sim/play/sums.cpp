@@ -3,56 +3,58 @@
 #include <algorithm>
 #include <map>
 
+#include "elk/base/ids.hpp"
+
 namespace elk::sim {
 namespace {
 
 /// Of the ports of a core, or of the links and ports beside it.
-void set_types(const Network& network, CoreId core, std::vector<std::int32_t>& types) {
+void set_types(const Network& network, CoreId core, std::vector<Purpose>& purposes) {
   const chip::Network& lines = network.lines();
-  types[network.sram_port(core).index()] = kSram;
+  purposes[network.sram_port(core).index()] = Purpose::Sram;
   if (!lines.routed()) {
-    types[network.send_port(core).index()] = kSend;
-    types[network.receive_port(core).index()] = kReceive;
+    purposes[network.send_port(core).index()] = Purpose::Send;
+    purposes[network.receive_port(core).index()] = Purpose::Receive;
   }
   for (std::size_t dim = 0; dim < lines.dims(); ++dim) {
     const std::int32_t link = chip::Network::first_link(dim);
     const bool ports = lines.full(dim);
-    types[network.link(core, link).index()] = ports ? kSend : kLink;
-    types[network.link(core, link + 1).index()] = ports ? kReceive : kLink;
+    purposes[network.link(core, link).index()] = ports ? Purpose::Send : Purpose::Link;
+    purposes[network.link(core, link + 1).index()] = ports ? Purpose::Receive : Purpose::Link;
   }
   if (network.has_node_ports()) {
-    types[network.port_in(core).index()] = kPort;
-    types[network.port_out(core).index()] = kPort;
+    purposes[network.port_in(core).index()] = Purpose::Port;
+    purposes[network.port_out(core).index()] = Purpose::Port;
   }
 }
 
 }  // namespace
 
-std::vector<std::int32_t> types_of(const Network& network, const chip::Chip& chip) {
-  std::vector<std::int32_t> types(network.machine().resources.size(), kEntry);
+std::vector<Purpose> purposes_of(const Network& network, const chip::Chip& chip) {
+  std::vector<Purpose> purposes(network.machine().resources.size(), Purpose::Entry);
   for (std::int64_t c = 0; c < network.cores(); ++c) {
-    set_types(network, id_at<CoreId>(subscript(c)), types);
+    set_types(network, id_at<CoreId>(subscript(c)), purposes);
   }
   for (std::int64_t m = 0; m < network.modules(); ++m) {
-    types[network.memory(id_at<ModuleId>(subscript(m))).index()] = kMemory;
+    purposes[network.memory(id_at<ModuleId>(subscript(m))).index()] = Purpose::Memory;
   }
   for (std::int64_t c = 0; c < chip.chips && chip.inter_chip; ++c) {
-    types[network.chip_out(c).index()] = kOut;
-    types[network.chip_in(c).index()] = kIn;
+    purposes[network.chip_out(c).index()] = Purpose::Out;
+    purposes[network.chip_in(c).index()] = Purpose::In;
     for (std::int32_t link = 0; link < kLinksOfChip; ++link) {
-      types[network.chip_link(c, link).index()] = kBetween;
+      purposes[network.chip_link(c, link).index()] = Purpose::Between;
     }
   }
-  return types;
+  return purposes;
 }
 
-std::vector<Range> ranges_of(std::span<const std::int32_t> types) {
+std::vector<Range> ranges_of(std::span<const Purpose> purposes) {
   std::vector<Range> ranges;
-  for (std::size_t r = 0; r < types.size(); ++r) {
-    if (ranges.empty() || ranges.back().type != types[r]) {
-      ranges.push_back({.type = types[r], .begin = r, .end = r});
+  for (std::size_t r = 0; r < purposes.size(); ++r) {
+    if (ranges.empty() || ranges.back().purpose != purposes[r]) {
+      ranges.push_back({.purpose = purposes[r], .resources = {.begin = r, .end = r}});
     }
-    ranges.back().end = r + 1;
+    ranges.back().resources.end = r + 1;
   }
   return ranges;
 }
@@ -90,19 +92,20 @@ Demand list(const Sums& sums, const Machine& machine) {
 
 Demand fold(const Sums& sums, std::span<const Range> ranges, const Machine& machine) {
   Demand out = sums.about;
-  std::vector<Load> most(kTypes, kNothing);
+  std::vector<Load> most(kPurposes, kNothing);
   for (const Range& range : ranges) {
-    if (!sums.touched[subscript(range.type)]) {
+    if (!sums.touched[static_cast<std::size_t>(range.purpose)]) {
       continue;
     }
-    Load& load = most[subscript(range.type)];
-    for (std::size_t r = range.begin; r < range.end; ++r) {
+    Load& load = most[static_cast<std::size_t>(range.purpose)];
+    for (std::size_t r = range.resources.begin; r < range.resources.end; ++r) {
       load.amount = std::max(load.amount, sums.amount[r]);
     }
-    for (std::size_t r = range.begin; r < range.end && !sums.tail.empty(); ++r) {
+    for (std::size_t r = range.resources.begin; r < range.resources.end && !sums.tail.empty();
+         ++r) {
       load.tail = std::max(load.tail, sums.tail[r]);
     }
-    load.rate = machine.resources[range.end - 1].capacity;
+    load.rate = machine.resources[range.resources.end - 1].capacity;
     load.computes = sums.computes;
   }
   out.kinds.push_back(kNothing);

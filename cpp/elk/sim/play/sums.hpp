@@ -16,38 +16,25 @@
 
 namespace elk::sim {
 
-/// What resources of one kind are for.
-inline constexpr std::int32_t kSram = 0;
-inline constexpr std::int32_t kReceive = 1;
-inline constexpr std::int32_t kSend = 2;
-inline constexpr std::int32_t kLink = 3;
-inline constexpr std::int32_t kMemory = 4;
-inline constexpr std::int32_t kOut = 5;
-inline constexpr std::int32_t kIn = 6;
-inline constexpr std::int32_t kBetween = 7;  // on a ring or mesh of chips
-inline constexpr std::int32_t kEntry = 8;    // on a grid, from and to memory modules
-inline constexpr std::int32_t kPort = 9;     // of nodes that have fewer of them than links
-inline constexpr std::int32_t kTypes = 10;
-
 inline constexpr Load kNothing{.amount = 0, .tail = {0}, .rate = {1}, .computes = false};
 
 /// What every resource of a network is for.
-[[nodiscard]] std::vector<std::int32_t> types_of(const Network& network, const chip::Chip& chip);
+[[nodiscard]] std::vector<Purpose> purposes_of(const Network& network, const chip::Chip& chip);
 
-/// Where resources of one kind lie, by their types.
-[[nodiscard]] std::vector<Range> ranges_of(std::span<const std::int32_t> types);
+/// Where resources for one purpose lie.
+[[nodiscard]] std::vector<Range> ranges_of(std::span<const Purpose> purposes);
 
 /// What is being counted, resource by resource.
 struct Sums {
-  std::vector<std::int64_t>& amount;  // zero but for kinds that are `touched`
+  std::vector<std::int64_t>& amount;  // zero but for purposes that are `touched`
   std::vector<Picoseconds> tail;      // empty: none has one
   Demand about;
   bool computes = false;
-  std::array<bool, kTypes> touched{};
+  std::array<bool, kPurposes> touched{};
 
-  void touch(std::initializer_list<std::int32_t> types) {
-    for (const std::int32_t type : types) {
-      touched[subscript(type)] = true;
+  void touch(std::initializer_list<Purpose> purposes) {
+    for (const Purpose purpose : purposes) {
+      touched[static_cast<std::size_t>(purpose)] = true;
     }
   }
 };
@@ -55,7 +42,7 @@ struct Sums {
 /// The demand of every resource, equal ones together.
 [[nodiscard]] Demand list(const Sums& sums, const Machine& machine);
 
-/// That of one resource of every type, loaded as the busiest of them.
+/// The demand of one resource for every purpose, loaded as the busiest of them.
 [[nodiscard]] Demand fold(const Sums& sums, std::span<const Range> ranges, const Machine& machine);
 
 }  // namespace elk::sim

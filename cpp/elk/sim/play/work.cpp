@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/partition/call.hpp"
 #include "elk/partition/plan.hpp"
 #include "elk/sim/network/hbm.hpp"
@@ -24,7 +25,7 @@ Works::Works(const chip::Chip& chip, Demands& demands, const TileTimes& tiles)
 /// Puts the stages of one execute together.
 struct Works::Builder {
   Works& works;
-  std::int32_t op;
+  OpId op;
   const program::Execution& execution;
   Work out;
 
@@ -72,9 +73,9 @@ struct Works::Builder {
 
   /// Where a tile at the edge takes longer than a full one, its core pads it: it has the room.
   [[nodiscard]] std::vector<Picoseconds> calls() const {
-    std::vector<std::int64_t> full = execution.tiles.front().size;
+    Table<AxisId, std::int64_t> full = execution.tiles.front().size;
     for (const program::Tiles& tiles : execution.tiles) {
-      for (std::size_t axis = 0; axis < full.size(); ++axis) {
+      for (const AxisId axis : full.ids()) {
         full[axis] = std::max(full[axis], tiles.size[axis]);
       }
     }
@@ -209,7 +210,7 @@ struct Works::Builder {
   }
 };
 
-Work Works::of(std::int32_t op, const ir::Graph& graph, const program::Execution& execution) {
+Work Works::of(OpId op, const ir::Graph& graph, const program::Execution& execution) {
   Builder builder{.works = *this, .op = op, .execution = execution, .out = {}};
   builder.out.distribute = builder.exchange(PhaseKind::Distribute, execution.distribute,
                                             {.sending = Sending::Distribute});
@@ -221,11 +222,11 @@ Work Works::of(std::int32_t op, const ir::Graph& graph, const program::Execution
     builder.steps();
     builder.reductions();
   }
-  const ir::Op& node = graph.ops[subscript(op)];
+  const ir::Op& node = graph.ops[op];
   for (const program::Tiles& tiles : execution.tiles) {
     const auto calls = static_cast<std::int64_t>(tiles.cores.size()) * execution.steps;
     auto share = static_cast<double>(calls);
-    for (std::size_t axis = 0; axis < tiles.size.size(); ++axis) {
+    for (const AxisId axis : tiles.size.ids()) {
       share *= static_cast<double>(tiles.size[axis]) / static_cast<double>(node.axes[axis].size);
     }
     builder.out.totals.flops += static_cast<double>(node.flops) * share;

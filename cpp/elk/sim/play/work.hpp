@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "elk/base/ids.hpp"
 #include "elk/program/expand/execution.hpp"
 #include "elk/program/expand/loading.hpp"
 #include "elk/sim/play/demand.hpp"
@@ -50,8 +51,7 @@ class Works {
  public:
   Works(const chip::Chip& chip, Demands& demands, const TileTimes& tiles);
 
-  [[nodiscard]] Work of(std::int32_t op, const ir::Graph& graph,
-                        const program::Execution& execution);
+  [[nodiscard]] Work of(OpId op, const ir::Graph& graph, const program::Execution& execution);
   [[nodiscard]] Demand load(const program::Loading& loading);
   /// With which a byte of a preload or store loads its memory module.
   [[nodiscard]] std::int32_t weight(const program::Loading& loading) const;

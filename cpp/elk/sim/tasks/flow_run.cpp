@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "elk/base/ids.hpp"
+#include "elk/base/intervals.hpp"
 #include "elk/sim/play/run_book.hpp"
 #include "elk/sim/tasks/flow_split.hpp"
 #include "elk/sim/tasks/folded_tasks.hpp"
@@ -73,7 +74,9 @@ class FlowRun {
   }
 
  private:
-  [[nodiscard]] Span span_of(TaskId task) const { return played_.tasks[task.index()]; }
+  [[nodiscard]] Interval<Picoseconds> span_of(TaskId task) const {
+    return played_.tasks[task.index()];
+  }
 
   /// What a task of the memory or of the cores takes with nothing else about, its lead included.
   [[nodiscard]] Picoseconds alone(TaskId id, Picoseconds lead) const {
@@ -95,19 +98,19 @@ class FlowRun {
   }
 
   void write(const LoadTask& load) {
-    const Span span = span_of(load.task);
+    const Interval<Picoseconds> span = span_of(load.task);
     const bool rested = loads_.empty() || loads_.back().time.end != span.begin;
     const Picoseconds lead = tasks_.graph.tasks()[load.task.index()].lead;
     if (span.end > span.begin) {
       loads_.push_back({span, alone(load.task, rested ? lead : Picoseconds{0})});
     }
     if (load.opcode == program::Opcode::Preload) {
-      book_.add_preload(load.subject, *load.demand);
-      run_.ops[subscript(load.subject)].preload = span;
+      book_.add_preload(OpId{load.subject}, *load.demand);
+      run_.ops[OpId{load.subject}].preload = span;
       return;
     }
     book_.add_load(*load.demand);
-    run_.stores.push_back({.tensor = load.subject,
+    run_.stores.push_back({.tensor = TensorId{load.subject},
                            .store = span,
                            .hbm = load.demand->hbm,
                            .moved = load.demand->received,
@@ -116,7 +119,7 @@ class FlowRun {
   }
 
   void write(const ExecuteTasks& execute) {
-    OpRun& row = run_.ops[subscript(execute.op)];
+    OpRun& row = run_.ops[execute.op];
     const Picoseconds reached = execute.last ? span_of(*execute.last).end : Picoseconds{0};
     while (over_ < execute.issued && span_of(tasks_.loads[over_].task).end <= reached) {
       ++over_;
@@ -130,7 +133,7 @@ class FlowRun {
     TaskId task = execute.turn;
     for (const Stage& stage : execute.executed->work.stages) {
       ++task.value;
-      const Span span = span_of(task);
+      const Interval<Picoseconds> span = span_of(task);
       const Picoseconds lone = alone(task, stage.sync);
       const Picoseconds late = std::max(Picoseconds{0}, span.end - span.begin - lone);
       book_.add_stage(execute.op, stage, span, late, exposed(task, stage, lone));

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "elk/base/intervals.hpp"
+
 namespace elk::sim {
 namespace {
 
@@ -24,7 +26,7 @@ class Cursor {
     if (next_ == all_.size()) {
       return end;
     }
-    const Span& time = all_[next_].time;
+    const Interval<Picoseconds>& time = all_[next_].time;
     return std::min(end, time.begin > now ? time.begin : time.end);
   }
 

@@ -2,6 +2,7 @@
 
 #include <span>
 
+#include "elk/base/intervals.hpp"
 #include "elk/base/units.hpp"
 #include "elk/sim/play/player.hpp"
 #include "elk/sim/play/run.hpp"
@@ -10,7 +11,7 @@ namespace elk::sim {
 
 /// When something took place, and how long it would have with nothing else about.
 struct Stretch {
-  Span time;
+  Interval<Picoseconds> time;
   Picoseconds alone;
 };
 

@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "elk/base/ids.hpp"
 #include "elk/sim/flows/fold.hpp"
 
 namespace elk::sim {
@@ -23,7 +24,7 @@ class Lister {
     out_.crossings.begin.push_back(0);
     for (std::size_t b = 0; b < graph.bodies(); ++b) {
       const auto number = static_cast<std::int32_t>(b);
-      const Body& body = graph.body({number});
+      const Body& body = graph.body(BodyId{number});
       for (std::size_t s = 0; s < body.sends().size(); ++s) {
         const Send& send = body.sends()[s];
         const bool loads = send.bytes > Bytes{0};
@@ -77,7 +78,7 @@ FoldedTasks fold_tasks(const Machine& machine, const TaskGraph& graph) {
   for (std::size_t item = 0; item < folded.item_first.size(); ++item) {
     const std::size_t first = subscript(folded.item_first[item]);
     const std::span<const Use> uses = folded.uses_of(static_cast<std::int32_t>(item));
-    const Body& whole = graph.body({listed.body[first]});
+    const Body& whole = graph.body(BodyId{listed.body[first]});
     Body& body = bodies[subscript(listed.body[first])];
     if (const std::int32_t place = listed.place[first]; place >= 0) {
       const Send& send = whole.sends()[subscript(place)];

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "elk/base/errors.hpp"
+#include "elk/base/ids.hpp"
 #include "elk/base/text.hpp"
 #include "elk/sim/play/sums.hpp"
 #include "elk/sim/tasks/task_graph.hpp"
@@ -43,8 +44,9 @@ std::vector<std::uint8_t> exclusive_resources(const Network& network, const chip
     return exclusive;
   }
   const bool one_port = chip.interconnect.node_ports.value_or(0) == 1;
-  for (const std::int32_t type : types_of(network, chip)) {
-    const bool serves = type != kSram && type != kMemory && (type != kPort || one_port);
+  for (const Purpose purpose : purposes_of(network, chip)) {
+    const bool serves = purpose != Purpose::Sram && purpose != Purpose::Memory &&
+                        (purpose != Purpose::Port || one_port);
     exclusive.push_back(serves ? 1 : 0);
   }
   return exclusive;

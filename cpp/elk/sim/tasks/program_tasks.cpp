@@ -28,22 +28,22 @@ ProgramTasks ProgramLowering::lower() {
   for (const program::Instruction& instruction : program_.code) {
     Watch::check();
     program::follow(
-        instruction, [&](std::int32_t op) { preload(op); },
-        [&](std::int32_t tensor) { store(tensor); }, [&](std::int32_t op) { execute(op); });
+        instruction, [&](OpId op) { preload(op); },
+        [&](TensorId tensor) { store(tensor); }, [&](OpId op) { execute(op); });
   }
   return std::move(out_);
 }
 
-void ProgramLowering::preload(std::int32_t op) {
+void ProgramLowering::preload(OpId op) {
   const std::int32_t id = issued_preload(expander_, op);
   auto found = preloads_.find(id);
   if (found == preloads_.end()) {
     found = preloads_.emplace(id, load(expander_.preload(op))).first;
   }
-  preload_of_[subscript(op)] = issue(program::Opcode::Preload, op, found->second);
+  preload_of_[op] = issue(program::Opcode::Preload, op.value, found->second);
 }
 
-void ProgramLowering::store(std::int32_t tensor) {
+void ProgramLowering::store(TensorId tensor) {
   const std::optional<std::size_t> number = issued_store(graph_, chip_, tensor);
   if (!number) {
     return;
@@ -53,7 +53,7 @@ void ProgramLowering::store(std::int32_t tensor) {
   if (found == stores_.end()) {
     found = stores_.emplace(id, load(expander_.store(graph_.stores[*number]))).first;
   }
-  issue(program::Opcode::Store, tensor, found->second);
+  issue(program::Opcode::Store, tensor.value, found->second);
 }
 
 ProgramLowering::Load ProgramLowering::load(const program::Loading& loading) {
@@ -73,8 +73,8 @@ TaskId ProgramLowering::issue(program::Opcode opcode, std::int32_t subject, cons
   return task;
 }
 
-void ProgramLowering::execute(std::int32_t op) {
-  const std::optional<TaskId> before = preload_of_[subscript(op)];
+void ProgramLowering::execute(OpId op) {
+  const std::optional<TaskId> before = preload_of_[op];
   check_preloaded(expander_, op, before.has_value());
   const Lowered& work = lowered(op);
   const TaskId turn =
@@ -97,7 +97,7 @@ void ProgramLowering::execute(std::int32_t op) {
   }
 }
 
-const ProgramLowering::Lowered& ProgramLowering::lowered(std::int32_t op) {
+const ProgramLowering::Lowered& ProgramLowering::lowered(OpId op) {
   std::optional<Lowered>& known = lowered_[subscript(expander_.execution_of(op))];
   if (known) {
     return *known;

@@ -7,6 +7,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "elk/base/ids.hpp"
+#include "elk/base/table.hpp"
 #include "elk/chip/chip.hpp"
 #include "elk/ir/graph.hpp"
 #include "elk/program/code/code.hpp"
@@ -22,7 +24,7 @@ namespace elk::sim {
 /// An execute: a wait of no time, in which its turn comes and its preload is over, then a task for
 /// each of its stages.
 struct ExecuteTasks {
-  std::int32_t op;
+  OpId op;
   std::int32_t execution;
   ExecutedOnce executed;
   TaskId turn;                    // the tasks of its stages follow it
@@ -74,10 +76,10 @@ class ProgramLowering {
     BodyId body;
   };
 
-  void preload(std::int32_t op);
-  void store(std::int32_t tensor);
-  void execute(std::int32_t op);
-  const Lowered& lowered(std::int32_t op);
+  void preload(OpId op);
+  void store(TensorId tensor);
+  void execute(OpId op);
+  const Lowered& lowered(OpId op);
   Load load(const program::Loading& loading);
   TaskId issue(program::Opcode opcode, std::int32_t subject, const Load& load);
 
@@ -92,7 +94,7 @@ class ProgramLowering {
   std::vector<std::optional<Lowered>> lowered_;  // of each execution
   std::map<std::int32_t, Load> preloads_;        // of each distinct one
   std::map<std::int32_t, Load> stores_;
-  std::vector<std::optional<TaskId>> preload_of_;  // of each op, once issued
+  Table<OpId, std::optional<TaskId>> preload_of_;  // of each op, once issued
   std::optional<TaskId> last_;                     // of the execute before
 };
 

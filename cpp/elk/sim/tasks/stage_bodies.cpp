@@ -21,12 +21,12 @@ void find_senders(const program::Send& send, const Network& network, std::int64_
                   program::Cores& senders) {
   const std::int64_t before = turn;
   program::sources(send, network.cores(), turn, senders);
-  if (send.core >= 0 || network.lines().routed()) {
+  if (send.core != CoreId::none || network.lines().routed()) {
     return;
   }
   for (std::size_t i = 0; i < senders.size(); ++i) {
     const std::int64_t number = before + static_cast<std::int64_t>(i);
-    senders[i] = static_cast<std::int32_t>(number % network.cores());
+    senders[i] = id_at<CoreId>(number % network.cores());
   }
 }
 
@@ -88,7 +88,7 @@ void StageBodies::add_ports(const Demand& demand, Body& body) const {
 /// tail of a send is that of the receiver with the most fragments.
 void StageBodies::add_sends(const program::Exchange& exchange, Picoseconds lag, Body& body) const {
   program::Traffic traffic = program::no_sends(exchange, chip_);
-  const program::VisitReceivers ignore = [](std::int64_t, std::span<const std::int32_t>) {};
+  const program::VisitReceivers ignore = [](std::int64_t, std::span<const CoreId>) {};
   program::for_each_send(exchange, chip_, [&](const program::Send& send) {
     program::add_send(send, chip_, ignore, traffic);
   });
@@ -99,17 +99,17 @@ void StageBodies::add_sends(const program::Exchange& exchange, Picoseconds lag, 
   program::for_each_send(exchange, chip_, [&](const program::Send& send) {
     std::int64_t fragments = 0;
     receivers.clear();
-    for (const std::int32_t core : send.receivers) {
-      receivers.push_back({core});
-      fragments = std::max(fragments, traffic.fragments[subscript(core)]);
+    for (const CoreId core : send.receivers) {
+      receivers.push_back(core);
+      fragments = std::max(fragments, traffic.fragments[core]);
     }
     find_senders(send, network_, turn, senders);
     const std::int64_t bytes = ceil_div(send.bytes, static_cast<std::int64_t>(senders.size()));
-    for (const std::int32_t sender : senders) {
-      if (receivers.size() == 1 && receivers.front().value == sender) {
+    for (const CoreId sender : senders) {
+      if (receivers.size() == 1 && CoreId{receivers.front().value} == sender) {
         continue;  // Its share of what lies on all cores is there.
       }
-      for (const Path& path : network_.paths({sender}, receivers)) {
+      for (const Path& path : network_.paths(sender, receivers)) {
         body.send({bytes}, path.latency + (fragment * fragments) + lag, path.uses);
       }
     }
@@ -124,14 +124,14 @@ Body StageBodies::of(const program::Loading& loading, std::int32_t weight) const
     const std::vector<std::vector<std::int32_t>> nodes = way_nodes(ways, chip_);
     for (std::size_t w = 0; w < ways.size(); ++w) {
       receivers.clear();
-      for (const std::int32_t core : ways[w].cores) {
-        receivers.push_back({core});
+      for (const CoreId core : ways[w].cores) {
+        receivers.push_back(core);
       }
       const Bytes bytes{ceil_div(ways[w].bytes, modules)};
       for (std::size_t m = 0; m < subscript(modules); ++m) {
         const auto module = id_at<ModuleId>(subscript(key.second * modules) + m);
         const std::int32_t node = nodes.empty() || nodes[m].empty() ? 0 : nodes[m][w];
-        if (key.first < 0) {
+        if (key.first == OperandId::none) {
           const Path path = network_.write_path(receivers.front(), module, weight, node);
           body.send(bytes, path.latency, path.uses);
           continue;

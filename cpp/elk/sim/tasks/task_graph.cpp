@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "elk/base/errors.hpp"
+#include "elk/base/ids.hpp"
 #include "elk/base/text.hpp"
 
 namespace elk::sim {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "elk/base/errors.hpp"
+#include "elk/base/ids.hpp"
 #include "elk/base/watch.hpp"
 #include "elk/sim/tasks/link_queues.hpp"
 
@@ -19,7 +20,7 @@ constexpr std::int64_t kItemBits = 32;
 Tag tag_of(TaskId task, std::size_t item) {
   return (static_cast<Tag>(task.value) << kItemBits) | static_cast<Tag>(item);
 }
-TaskId task_of(Tag tag) { return {static_cast<std::int32_t>(tag >> kItemBits)}; }
+TaskId task_of(Tag tag) { return TaskId{static_cast<std::int32_t>(tag >> kItemBits)}; }
 std::size_t item_of(Tag tag) { return static_cast<std::size_t>(tag & ((Tag{1} << kItemBits) - 1)); }
 
 class TaskPlayer {

@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "elk/base/intervals.hpp"
 #include "elk/base/units.hpp"
 #include "elk/sim/flows/engine.hpp"
 #include "elk/sim/play/run.hpp"
@@ -13,9 +14,9 @@ namespace elk::sim {
 
 /// What every task and every resource did.
 struct TasksRun {
-  std::vector<Span> tasks;         // of each task, from its turn to its end
-  std::vector<Bytes> carried;      // by each resource, times weights
-  std::vector<Picoseconds> busy;   // of each resource: with a send on it
+  std::vector<Interval<Picoseconds>> tasks;  // of each task, from its turn to its end
+  std::vector<Bytes> carried;                // by each resource, times weights
+  std::vector<Picoseconds> busy;             // of each resource: with a send on it
   std::vector<Picoseconds> alone;  // of each body that ever had the machine to itself; else -1
 };
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "elk/tile/fit/linear.hpp"
+#include "elk/tile/form/tile_tuning.hpp"
 
 namespace elk::tile {
 namespace {
@@ -134,10 +135,9 @@ Family fit_family(const Form& form, int32_t at, const Rows& rows, std::span<cons
 /// Orientations of a product that the profile does not name: those that are cheaper under the
 /// smooth features of `form`, fitted and chosen in turn.
 std::vector<Origin> guessed_orientations(const Form& form, const Rows& rows) {
-  constexpr int kTurns = 6;
   const Needs needs = needs_of({&form, 1});
   std::vector<Origin> origins(rows.size(), Origin{0, false});
-  for (int turn = 0; turn < kTurns; ++turn) {
+  for (int turn = 0; turn < tuning::kFamilyTurns; ++turn) {
     std::vector<Terms> features;
     std::vector<double> cycles;
     for (size_t i = 0; i < rows.size(); ++i) {
@@ -159,15 +159,13 @@ std::vector<Origin> guessed_orientations(const Form& form, const Rows& rows) {
 /// Those families see the shorter free axis as columns.
 void split_off_cheaper(const Form& first, const Rows& rows, std::vector<Origin>& origins,
                        size_t least_rows) {
-  constexpr int kTurns = 6;
-  constexpr double kTooDear = 1.03;
   const Needs needs = needs_of({&first, 1});
-  for (int turn = 0; turn < kTurns; ++turn) {
+  for (int turn = 0; turn < tuning::kLoosenTurns; ++turn) {
     const Family family = fit_family(first, 0, rows, origins, least_rows);
     for (size_t i = 0; i < rows.size(); ++i) {
       const double given = family_cycles(family, oriented(rows[i]->shape, needs, false));
       const double turned = family_cycles(family, oriented(rows[i]->shape, needs, true));
-      const bool mine = std::min(given, turned) <= kTooDear * rows[i]->cycles;
+      const bool mine = std::min(given, turned) <= tuning::kTooDear * rows[i]->cycles;
       const bool wide = oriented(rows[i]->shape, needs, false).product.columns >
                         oriented(rows[i]->shape, needs, true).product.columns;
       origins[i] = {mine ? 0 : kAnyOther, mine ? turned < given : wide};

@@ -11,6 +11,7 @@
 #include "elk/tile/fit/families.hpp"
 #include "elk/tile/fit/linear.hpp"
 #include "elk/tile/form/features.hpp"
+#include "elk/tile/form/tile_tuning.hpp"
 
 namespace elk::tile {
 namespace {
@@ -76,15 +77,15 @@ double validation_error(std::span<const Fold> folds, const Slack& slack) {
 
 /// The first of `slacks` whose error is hardly above the least.
 Slack best_slack(std::span<const Fold> folds, const std::vector<Slack>& slacks) {
-  constexpr double kHardlyMore = 1.01;
   std::vector<double> errors;
   errors.reserve(slacks.size());
   for (const Slack& slack : slacks) {
     errors.push_back(validation_error(folds, slack));
   }
   const double least = *std::min_element(errors.begin(), errors.end());
-  const auto found = std::find_if(errors.begin(), errors.end(),
-                                  [least](double error) { return error <= kHardlyMore * least; });
+  const auto found = std::find_if(errors.begin(), errors.end(), [least](double error) {
+    return error <= tuning::kHardlyMore * least;
+  });
   return slacks[static_cast<size_t>(found - errors.begin())];
 }
 
@@ -177,8 +178,6 @@ std::vector<double> fit_outside(const Form& form, std::vector<Own> rows) {
 
 /// A tile far beyond `rows` along every axis that differs among them.
 TileShape far_beyond(const std::vector<Own>& rows) {
-  constexpr std::int64_t kTimes = 16;
-  constexpr std::int64_t kEnough = 1 << 16;
   TileShape corner = rows.front().row->shape;
   for (const Own& own : rows) {
     for (size_t dim = 0; dim < corner.size.size(); ++dim) {
@@ -186,7 +185,8 @@ TileShape far_beyond(const std::vector<Own>& rows) {
     }
   }
   for (std::int64_t& size : corner.size) {
-    size = size == 1 ? 1 : std::max(size, std::min(kTimes * size, kEnough));
+    size =
+        size == 1 ? 1 : std::max(size, std::min(tuning::kBeyondRange * size, tuning::kWideRange));
   }
   return corner;
 }
