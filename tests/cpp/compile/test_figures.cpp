@@ -19,16 +19,16 @@ TEST(Figures, AreThoseOfThePlan) {
     const Plan made = *plan(graph, chip, Policy::Static);
     const std::vector<Figures> found = figures(graph, chip, made.program);
     ASSERT_EQ(found.size(), made.ops.size());
-    for (std::size_t op = 0; op < found.size(); ++op) {
+    for (const OpId op : made.ops.ids()) {
       const PlannedOp& planned = made.ops[op];
-      EXPECT_EQ(found[op].cores, planned.option.cores);
-      EXPECT_EQ(found[op].steps, planned.option.steps);
-      EXPECT_EQ(found[op].space, planned.option.footprint.tensor);
-      EXPECT_EQ(found[op].preload_space, planned.state.space);
-      EXPECT_EQ(found[op].hbm_bytes, planned.state.hbm_bytes);
-      EXPECT_EQ(found[op].exchange, planned.option.exchange);
-      EXPECT_EQ(found[op].distribute, planned.state.distribute.bytes);
-      EXPECT_EQ(found[op].sent, Bytes{0});
+      EXPECT_EQ(found[op.index()].cores, planned.option.cores);
+      EXPECT_EQ(found[op.index()].steps, planned.option.steps);
+      EXPECT_EQ(found[op.index()].space, planned.option.footprint.tensor);
+      EXPECT_EQ(found[op.index()].preload_space, planned.state.space);
+      EXPECT_EQ(found[op.index()].hbm_bytes, planned.state.hbm_bytes);
+      EXPECT_EQ(found[op.index()].exchange, planned.option.exchange);
+      EXPECT_EQ(found[op.index()].distribute, planned.state.distribute.bytes);
+      EXPECT_EQ(found[op.index()].sent, Bytes{0});
     }
   }
 }
@@ -40,9 +40,9 @@ TEST(Figures, SayWhatAChipSendsInACollective) {
   ASSERT_TRUE(made.shard);
   const std::vector<Figures> found = figures(made.shard->graph, chip::one_of(pair), made.program);
   bool sends = false;
-  for (std::size_t op = 0; op < found.size(); ++op) {
-    EXPECT_EQ(found[op].sent, made.ops[op].option.shift.crossing);
-    sends = sends || found[op].sent > Bytes{0};
+  for (const OpId op : made.ops.ids()) {
+    EXPECT_EQ(found[op.index()].sent, made.ops[op].option.shift.crossing);
+    sends = sends || found[op.index()].sent > Bytes{0};
   }
   EXPECT_TRUE(sends);
 }

@@ -37,39 +37,39 @@ NamedPlan named(const ir::Graph& graph, const ir::Op& op, const partition::Execu
                       .pace = std::vector<std::pair<std::string, std::int64_t>>{},
                       .order = std::vector<std::string>{},
                       .mesh_dims = std::map<std::string, std::int32_t>{}};
-  const auto name = [&](std::int32_t axis) { return op.axes[static_cast<std::size_t>(axis)].name; };
-  for (std::size_t axis = 0; axis < op.axes.size(); ++axis) {
+  const auto name = [&](AxisId axis) { return op.axes[axis].name; };
+  for (const AxisId axis : op.axes.ids()) {
     result.factors[op.axes[axis].name] = plan.factors[axis];
     if (plan.mesh_dims[axis] >= 0) {
       (*result.mesh_dims)[op.axes[axis].name] = plan.mesh_dims[axis];
     }
   }
-  for (const std::int32_t axis : plan.order) {
+  for (const AxisId axis : plan.order) {
     result.order->push_back(name(axis));
   }
-  for (const std::int32_t axis : plan.loops) {
-    result.pace->emplace_back(name(axis), plan.pace[static_cast<std::size_t>(axis)]);
+  for (const AxisId axis : plan.loops) {
+    result.pace->emplace_back(name(axis), plan.pace[axis]);
   }
-  for (std::size_t k = 0; k < op.operands.size(); ++k) {
+  for (const OperandId k : op.operands.ids()) {
     if (!plan.temporal[k].empty()) {
-      const auto tensor = static_cast<std::size_t>(op.operands[k].tensor);
-      result.temporal[text(graph.tensors[tensor].name, " @ operand ", k)] = plan.temporal[k];
+      const ir::Tensor& tensor = graph.tensors[op.operands[k].tensor];
+      result.temporal[text(tensor.name, " @ operand ", k)] = plan.temporal[k];
     }
   }
   return result;
 }
 
 partition::ExecutePlan meant(const ir::Graph& graph, const chip::Chip& chip, NamedPlan plan) {
-  return given_plans(graph, chip, {{.op = "op0", .plans = {std::move(plan)}}})[0].at(0);
+  return given_plans(graph, chip, {{.op = "op0", .plans = {std::move(plan)}}})[OpId{0}].at(0);
 }
 
 TEST(NamedPlans, FollowTheRulesWhereTheySayNothing) {
   const ir::Graph graph = four_products();
-  const std::vector<std::vector<std::int64_t>> temporal = {{}, {4, 1}, {}};
+  const Table<OperandId, Table<DimId, std::int64_t>> temporal = {{}, {4, 1}, {}};
   NamedPlan plan = cut(4, 4);
   plan.temporal["t1"] = {4, 1};
   EXPECT_EQ(meant(graph, kChip, plan),
-            *partition::complete_plan(graph, graph.ops[0], {4, 4, 1}, temporal, kChip));
+            *partition::complete_plan(graph, graph.ops[OpId{0}], {4, 4, 1}, temporal, kChip));
 }
 
 TEST(NamedPlans, SayWhatRulesWouldSayOtherwise) {
@@ -79,10 +79,10 @@ TEST(NamedPlans, SayWhatRulesWouldSayOtherwise) {
   plan.pace = {{"k", 2}};
   plan.order = {"m", "n"};
   const partition::ExecutePlan found = meant(graph, kChip, plan);
-  EXPECT_EQ(found.temporal[1], (std::vector<std::int64_t>{4, 1}));
-  EXPECT_EQ(found.pace, (std::vector<std::int64_t>{0, 0, 2}));
-  EXPECT_EQ(found.loops, std::vector<std::int32_t>{2});
-  EXPECT_EQ(found.order, (std::vector<std::int32_t>{0, 1}));
+  EXPECT_EQ(found.temporal[OperandId{1}], (Table<DimId, std::int64_t>{4, 1}));
+  EXPECT_EQ(found.pace, (Table<AxisId, std::int64_t>{0, 0, 2}));
+  EXPECT_EQ(found.loops, std::vector<AxisId>{AxisId{2}});
+  EXPECT_EQ(found.order, (std::vector<AxisId>{AxisId{0}, AxisId{1}}));
   EXPECT_NE(found.order, meant(graph, kChip, cut(4, 4)).order);
 }
 
@@ -92,8 +92,8 @@ TEST(NamedPlans, LieOnAGridAsTheySay) {
   NamedPlan plan = cut(2, 4);
   plan.mesh_dims = {{"m", 0}, {"n", 1}};
   const partition::ExecutePlan found = meant(graph, grid, plan);
-  EXPECT_EQ(found.mesh_dims, (std::vector<std::int32_t>{0, 1, -1}));
-  EXPECT_EQ(found.order, (std::vector<std::int32_t>{0, 1}));
+  EXPECT_EQ(found.mesh_dims, (Table<AxisId, std::int32_t>{0, 1, -1}));
+  EXPECT_EQ(found.order, (std::vector<AxisId>{AxisId{0}, AxisId{1}}));
 }
 
 /// What is said of a plan that is refused.
@@ -165,8 +165,8 @@ TEST(NamedPlans, HoldTheNamedOpsAndNoOthersLikeThem) {
   const GivenPlans given = {.op = "op2", .plans = {cut(2, 2), cut(8, 2)}};
   const Fronts found = fronts(graph, kChip, test::analytic(), with({given}));
   const Fronts before = fronts(graph, kChip, test::analytic(), with({}));
-  EXPECT_EQ(found.front_of, (std::vector<std::int32_t>{0, 1, 2, 1, 3}));
-  EXPECT_EQ(before.front_of, (std::vector<std::int32_t>{0, 1, 1, 1, 2}));
+  EXPECT_EQ(found.front_of, (Table<OpId, std::int32_t>{0, 1, 2, 1, 3}));
+  EXPECT_EQ(before.front_of, (Table<OpId, std::int32_t>{0, 1, 1, 1, 2}));
   EXPECT_EQ(found.fronts[1].options.size(), before.fronts[1].options.size());
   EXPECT_EQ(found.fronts[2].options.size(), 2U);
   EXPECT_TRUE(found.fronts[2].given);
@@ -176,7 +176,7 @@ TEST(NamedPlans, ShareAFrontWhereOpsAndPlansAreEqual) {
   const GivenPlans first = {.op = "op1", .plans = {cut(2, 2)}};
   const GivenPlans last = {.op = "op3", .plans = {cut(2, 2)}};
   const Fronts found = fronts(four_products(), kChip, test::analytic(), with({first, last}));
-  EXPECT_EQ(found.front_of, (std::vector<std::int32_t>{0, 1, 2, 1, 3}));
+  EXPECT_EQ(found.front_of, (Table<OpId, std::int32_t>{0, 1, 2, 1, 3}));
 }
 
 TEST(NamedPlans, AreAllThatEveryPolicyTakes) {
@@ -187,12 +187,12 @@ TEST(NamedPlans, AreAllThatEveryPolicyTakes) {
   }
   for (const Policy policy : policies_with_all_work()) {
     const Plan plan = compile(graph, kChip, test::analytic(), with(given, policy));
-    for (const std::size_t op : {std::size_t{12}, std::size_t{24}}) {
-      const cost::Front& front = plan.fronts[static_cast<std::size_t>(plan.front_of[op])];
+    for (const OpId op : {OpId{12}, OpId{24}}) {
+      const cost::Front& front = plan.fronts[subscript(plan.front_of[op])];
       EXPECT_EQ(front.options.size(), 2U);
-      const std::vector<std::int64_t>& factors = plan.ops[op].option.plan.factors;
-      EXPECT_TRUE(factors == (std::vector<std::int64_t>{2, 4, 1}) ||
-                  factors == (std::vector<std::int64_t>{4, 2, 1}));
+      const Table<AxisId, std::int64_t>& factors = plan.ops[op].option.plan.factors;
+      EXPECT_TRUE(factors == (Table<AxisId, std::int64_t>{2, 4, 1}) ||
+                  factors == (Table<AxisId, std::int64_t>{4, 2, 1}));
     }
     EXPECT_LE(plan.bounds.lower_bound, to_seconds(plan.predicted.total));
   }
@@ -203,12 +203,12 @@ TEST(NamedPlans, OfAPlanMakeItAgain) {
     const ir::Graph graph = test::transformer({.layers = 3});
     const Plan first = compile(graph, chip, test::analytic(), with({}, Policy::Static));
     std::vector<GivenPlans> given;
-    for (std::size_t op = 0; op < graph.ops.size(); ++op) {
+    for (const OpId op : graph.ops.ids()) {
       given.push_back({.op = graph.ops[op].name,
                        .plans = {named(graph, graph.ops[op], first.ops[op].option.plan)}});
     }
     const Plan again = compile(graph, chip, test::analytic(), with(given, Policy::Static));
-    for (std::size_t op = 0; op < graph.ops.size(); ++op) {
+    for (const OpId op : graph.ops.ids()) {
       EXPECT_EQ(again.ops[op].option.plan, first.ops[op].option.plan);
     }
     EXPECT_LE(again.predicted.total, first.predicted.total);
@@ -222,11 +222,11 @@ TEST(NamedPlans, AreToldApartInWhatIsKept) {
   const auto factors = [&](std::vector<GivenPlans> plans) {
     Options options = with(std::move(plans));
     options.kept = &kept;
-    return compile(graph, kChip, tiles, options).ops[0].option.plan.factors;
+    return compile(graph, kChip, tiles, options).ops[OpId{0}].option.plan.factors;
   };
-  const std::vector<std::int64_t> free = factors({});
-  EXPECT_EQ(factors({{.op = "op0", .plans = {cut(1, 2)}}}), (std::vector<std::int64_t>{1, 2, 1}));
-  EXPECT_EQ(factors({{.op = "op0", .plans = {cut(2, 1)}}}), (std::vector<std::int64_t>{2, 1, 1}));
+  const Table<AxisId, std::int64_t> free = factors({});
+  EXPECT_EQ(factors({{.op = "op0", .plans = {cut(1, 2)}}}), (Table<AxisId, std::int64_t>{1, 2, 1}));
+  EXPECT_EQ(factors({{.op = "op0", .plans = {cut(2, 1)}}}), (Table<AxisId, std::int64_t>{2, 1, 1}));
   EXPECT_EQ(factors({}), free);
 }
 

@@ -143,7 +143,7 @@ TEST(BusiestLink, CountsTreesToAllCores) {
 void compare_pairs(const GridCase& one, std::int64_t level, LinkTally& tally) {
   const auto partner = [&](std::int64_t number) {
     const std::int64_t other = number ^ level;
-    return other < one.count() ? Receivers{static_cast<std::int32_t>(other)} : Receivers{};
+    return other < one.count() ? Receivers{id_at<CoreId>(other)} : Receivers{};
   };
   const LinkCount all = counted_on_links(one, partner, false);
   const BusiestLink busiest(one.chip);

@@ -13,11 +13,13 @@ namespace elk::cost {
 namespace {
 
 using Numbers = std::vector<std::int64_t>;
+using Factors = Table<AxisId, std::int64_t>;
+using Temporal = Table<OperandId, Table<DimId, std::int64_t>>;
 
 const chip::Chip kChip = test::small_chip(16);
 
-partition::ExecutePlan plan_of(const test::OneOp& one, Numbers factors,
-                               std::vector<Numbers> temporal) {
+partition::ExecutePlan plan_of(const test::OneOp& one, Factors factors,
+                               Temporal temporal) {
   return partition::complete_plan(one.graph, one.op(), std::move(factors), std::move(temporal),
                                   kChip)
       .value();
@@ -46,7 +48,7 @@ void expect_equal(const Floor& a, const Floor& b) {
 
 TEST(GivenFront, HasEveryPlanOnceByTimeThoughAnotherIsBetterInAll) {
   const test::OneOp one = test::matmul(8, 32, 64);
-  const std::vector<Numbers> whole(3);
+  const Temporal whole(3);
   const partition::ExecutePlan poor = plan_of(one, {1, 1, 1}, whole);
   const partition::ExecutePlan good = plan_of(one, {8, 2, 1}, whole);
   const Front front = given(one, {poor, good, poor});
@@ -63,10 +65,10 @@ TEST(GivenFront, HasEveryPlanOnceByTimeThoughAnotherIsBetterInAll) {
 
 TEST(GivenFront, HasEveryPreloadStateOfAPlan) {
   const test::OneOp one = test::matmul(8, 32, 64);
-  const Front front = given(one, {plan_of(one, {8, 2, 1}, std::vector<Numbers>(3))});
+  const Front front = given(one, {plan_of(one, {8, 2, 1}, Temporal(3))});
   std::vector<std::int64_t> divisors;
   for (const PreloadState& state : front.options[0].states) {
-    divisors.push_back(state.divisor[1]);
+    divisors.push_back(state.divisor[OperandId{1}]);
   }
   EXPECT_EQ(divisors, (Numbers{1, 2, 4, 8}));
 }
@@ -84,8 +86,8 @@ TEST(GivenFront, HasTheFloorOfTheWholeSpace) {
 TEST(GivenFront, LowersTheFloorToStepsThatNoSearchTakes) {
   const test::OneOp one = test::matmul(8, 32, 64);
   partition::ExecutePlan plan = plan_of(one, {4, 4, 1}, {{}, {4, 1}, {}});
-  ASSERT_GT(plan.pace[2], 1);
-  plan.pace[2] = 1;
+  ASSERT_GT(plan.pace[AxisId{2}], 1);
+  plan.pace[AxisId{2}] = 1;
   const Front front = given(one, {plan});
   const PlanOption& option = front.options[0];
   EXPECT_EQ(option.steps, 64);

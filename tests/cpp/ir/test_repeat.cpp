@@ -112,15 +112,18 @@ TEST(FindRepeat, FindsThousandsOfOpsAtOnce) {
 
 TEST(FindRepeat, LeavesOutLayersOfAnotherKind) {
   testing::Chain chain(8);
-  const std::int32_t mask = chain.add("exp", {chain.tensor(Home::Input)});
-  std::int32_t x = chain.add("tanh", {chain.tensor(Home::Input)});
+  const TensorId mask{chain.add("exp", {chain.tensor(Home::Input)})};
+  TensorId x{chain.add("tanh", {chain.tensor(Home::Input)})};
   for (int i = 0; i < 5; ++i) {
     x = layer(chain, x, mask);
   }
-  std::vector<std::int32_t> kinds = equal_ops(chain.graph());
+  Table<OpId, std::int32_t> kinds;
+  for (const OpId like : equal_ops(chain.graph())) {
+    kinds.push_back(like.value);
+  }
   EXPECT_EQ(find_repeat(chain.graph(), kinds), find_repeat(chain.graph()));
-  kinds[5] = 99;  // The first op of the second layer.
-  EXPECT_EQ(find_repeat(chain.graph(), kinds), (Repeat{.begin = 6, .period = 3, .count = 3}));
+  kinds[OpId{5}] = 99;  // The first op of the second layer.
+  EXPECT_EQ(find_repeat(chain.graph(), kinds), (Repeat{.begin = OpId{6}, .period = 3, .count = 3}));
 }
 
 TEST(EqualOps, LooksAtExpressionsAndHomesOnly) {

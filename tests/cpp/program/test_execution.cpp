@@ -161,9 +161,9 @@ TEST(Execution, FoldsTheRingsOfAMeshAsThePlannerPricesThem) {
   EXPECT_EQ(turns[0].exchange.groups[3], (Cores{CoreId{3}, CoreId{19}, CoreId{27}, CoreId{11}}));
   const Loading loading = preload(one.placed(chip));
   ASSERT_EQ(loading.pieces.size(), 16U);
-  EXPECT_EQ(loading.pieces[0].cores, Cores{0});
-  EXPECT_EQ(loading.pieces[1].cores, Cores{16});
-  EXPECT_EQ(loading.pieces[2].cores, Cores{24});
+  EXPECT_EQ(loading.pieces[0].cores, Cores{CoreId{0}});
+  EXPECT_EQ(loading.pieces[1].cores, Cores{CoreId{16}});
+  EXPECT_EQ(loading.pieces[2].cores, Cores{CoreId{24}});
 }
 
 // 64 in 7 parts: tiles of 10, and one of 4 at the edge.
@@ -174,7 +174,7 @@ TEST(Execution, TellsTilesAtTheEdgeApart) {
   const Execution execution = expand(one.placed(chip), have);
   ASSERT_EQ(execution.tiles.size(), 2U);
   EXPECT_EQ(execution.tiles[0].size, (std::vector<std::int64_t>{8, 4, 64}));
-  EXPECT_EQ(execution.tiles[0].cores, Cores{6});
+  EXPECT_EQ(execution.tiles[0].cores, Cores{CoreId{6}});
   EXPECT_EQ(execution.tiles[1].size, (std::vector<std::int64_t>{8, 10, 64}));
   EXPECT_EQ(execution.tiles[1].cores.size(), 6U);
 }

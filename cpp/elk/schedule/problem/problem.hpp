@@ -125,7 +125,7 @@ class Problem {
 
   /// Prices `plan` and adds it to the front of `op` unless it is there; tells where it is. Empty
   /// where the plans of the op were handed in and it is none of them.
-  std::optional<std::int32_t> add(std::int32_t op, const partition::ExecutePlan& plan);
+  std::optional<std::int32_t> add(OpId op, const partition::ExecutePlan& plan);
 
   [[nodiscard]] const tile::TileModel& tiles() const { return tiles_; }
 
