@@ -13,7 +13,7 @@
 #include "columns.hpp"
 #include "elk/base/ids.hpp"
 #include "elk/base/table.hpp"
-#include "elk/emulate/kernels/tile.hpp"
+#include "elk/emulate/kernels/kernel_call.hpp"
 #include "elk/emulate/machine/listing.hpp"
 #include "elk/emulate/machine/machine.hpp"
 #include "elk/emulate/machine/pieces.hpp"
@@ -58,7 +58,7 @@ py::list compute_op(const ir::Graph& graph, OpId number, const Table<OperandId, 
                     const Table<AxisId, std::int64_t>& factors) {
   const ir::Op& op = graph.ops.at(number.index());
   Table<OperandId, std::vector<std::byte>> memory = operand_bytes(graph, op, given);
-  Table<OperandId, emulate::Piece> pieces;
+  Table<OperandId, emulate::PieceBytes> pieces;
   for (const OperandId i : memory.ids()) {
     const ir::Tensor& tensor = graph.tensors[op.operands[i].tensor];
     pieces.push_back({emulate::whole(tensor), memory[i].data(), tensor.dtype});
@@ -80,30 +80,30 @@ using NamedBytes = std::map<TensorId, ByteArray>;
 /// What every core received, in columns.
 py::dict tape_columns(const emulate::Tape& tape) {
   std::vector<CoreId> core;
-  std::vector<emulate::Moved> all;
+  std::vector<emulate::Receipt> all;
   for (const CoreId c : tape.ids()) {
     all.insert(all.end(), tape[c].begin(), tape[c].end());
     core.insert(core.end(), tape[c].size(), c);
   }
-  using emulate::Moved;
+  using emulate::Receipt;
   py::dict columns;
   columns["core"] = column(core, [](CoreId c) { return c; });
   columns["action"] =
-      column(all, [](const Moved& one) { return static_cast<std::uint8_t>(one.action); });
-  columns["op"] = column(all, [](const Moved& one) { return one.op; });
-  columns["step"] = column(all, [](const Moved& one) { return one.step; });
-  columns["operand"] = column(all, [](const Moved& one) { return one.operand; });
-  columns["sender"] = column(all, [](const Moved& one) { return one.from; });
-  columns["bytes"] = column(all, [](const Moved& one) { return one.bytes; });
+      column(all, [](const Receipt& one) { return static_cast<std::uint8_t>(one.action); });
+  columns["op"] = column(all, [](const Receipt& one) { return one.op; });
+  columns["step"] = column(all, [](const Receipt& one) { return one.step; });
+  columns["operand"] = column(all, [](const Receipt& one) { return one.operand; });
+  columns["sender"] = column(all, [](const Receipt& one) { return one.from; });
+  columns["bytes"] = column(all, [](const Receipt& one) { return one.bytes; });
   return columns;
 }
 
 /// Tensors as bytes by their position in the graph, in and out, for each chip, and its tape.
-py::list emulate_program(const emulate::Job& job, const std::vector<OpId>& slices,
+py::list emulate_program(const emulate::EmulationJob& job, const std::vector<OpId>& slices,
                          const std::vector<NamedBytes>& given,
                          const std::vector<TensorId>& wanted) {
   std::vector<emulate::Views> views;
-  std::vector<emulate::Emulated> chips;
+  std::vector<emulate::EmulationResult> chips;
   for (const NamedBytes& tensors : given) {
     emulate::Views& own = views.emplace_back();
     for (const auto& [tensor, bytes] : tensors) {
@@ -116,7 +116,7 @@ py::list emulate_program(const emulate::Job& job, const std::vector<OpId>& slice
     chips = emulate::emulate_pod(job, slices, views, wanted);
   }
   py::list answers;
-  for (const emulate::Emulated& chip : chips) {
+  for (const emulate::EmulationResult& chip : chips) {
     const py::dict results;
     for (const auto& [tensor, bytes] : chip.images) {
       results[py::int_(tensor.value)] =
@@ -132,7 +132,7 @@ using Runs = std::vector<std::pair<std::int64_t, std::int64_t>>;
 
 Runs runs_of(const elk::partition::Indices& indices) {
   Runs runs;
-  for (const elk::partition::Run& run : indices) {
+  for (const elk::partition::IndexRange& run : indices) {
     runs.emplace_back(run.begin, run.end);
   }
   return runs;

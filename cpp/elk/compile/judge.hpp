@@ -15,7 +15,7 @@ namespace elk::compile {
 
 /// A plan and what runs it.
 struct Rival {
-  const ir::Graph& graph;  // that is planned
+  const ir::Graph& graph;  // what is planned
   const chip::Chip& chip;
   Plan& plan;
 };

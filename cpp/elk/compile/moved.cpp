@@ -15,8 +15,8 @@
 namespace elk::compile {
 namespace {
 
-Moved moved_by(const program::PlacedOp& placed, const program::Program& program,
-               const program::Lifetimes& lives) {
+ExchangeBytes moved_by(const program::PlacedOp& placed, const program::Program& program,
+                       const program::Lifetimes& lives) {
   const Table<OperandId, ir::Operand>& operands = placed.op.operands;
   Table<OperandId, std::optional<partition::Layout>> layouts(operands.size());
   Table<OperandId, const partition::Layout*> have(operands.size(), nullptr);
@@ -40,8 +40,8 @@ Moved moved_by(const program::PlacedOp& placed, const program::Program& program,
 
 }  // namespace
 
-Table<OpId, Moved> moved(const ir::Graph& graph, const chip::Chip& chip,
-                         const program::Program& program, int threads) {
+Table<OpId, ExchangeBytes> moved(const ir::Graph& graph, const chip::Chip& chip,
+                                 const program::Program& program, int threads) {
   const program::Expander alike(graph, chip, program.ops);
   const program::Lifetimes lives = program::lifetimes(graph);
   std::vector<OpId> first(subscript(alike.executions()), OpId::none);  // op of each execution
@@ -49,13 +49,13 @@ Table<OpId, Moved> moved(const ir::Graph& graph, const chip::Chip& chip,
   for (OpId op{end}; op-- > OpId{0};) {
     first[subscript(alike.execution_of(op))] = op;
   }
-  const std::vector<Moved> known = parallel_map(
+  const std::vector<ExchangeBytes> known = parallel_map(
       first,
       [&](OpId op) {
         return moved_by({graph, graph.ops[op], program.ops[op], chip}, program, lives);
       },
       threads);
-  Table<OpId, Moved> result;
+  Table<OpId, ExchangeBytes> result;
   result.reserve(graph.ops.size());
   for (const OpId op : first_ids<OpId>(end)) {
     result.push_back(known[subscript(alike.execution_of(op))]);

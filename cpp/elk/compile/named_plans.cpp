@@ -88,7 +88,8 @@ class Meant {
   }
 
   /// By the name of what an operand reads, or by that and its number where it is one of several.
-  [[nodiscard]] Table<OperandId, Table<DimId, std::int64_t>> temporal(const NamedPlan& named) const {
+  [[nodiscard]] Table<OperandId, Table<DimId, std::int64_t>> temporal(
+      const NamedPlan& named) const {
     Table<OperandId, Table<DimId, std::int64_t>> result(op_.operands.size());
     std::map<std::string, std::vector<std::int64_t>> left = named.temporal;
     std::vector<std::string> known;
@@ -113,8 +114,7 @@ class Meant {
 
   /// Where the parts of the cut axes lie.
   void lay_out(const NamedPlan& named, partition::ExecutePlan& plan) const {
-    const auto by_dim = [&](AxisId a, AxisId b) { return plan.mesh_dims[a] < plan.mesh_dims[b];
-    };
+    const auto by_dim = [&](AxisId a, AxisId b) { return plan.mesh_dims[a] < plan.mesh_dims[b]; };
     plan.order = partition::core_order(graph_, op_, plan.factors);
     if (named.order) {
       plan.order.clear();
@@ -188,7 +188,9 @@ std::vector<partition::ExecutePlan> plans_of(const ir::Graph& graph, const ir::O
 
 }  // namespace
 
-Table<OpId, std::vector<partition::ExecutePlan>> given_plans(const ir::Graph& graph, const chip::Chip& chip, const std::vector<GivenPlans>& given) {
+Table<OpId, std::vector<partition::ExecutePlan>> given_plans(const ir::Graph& graph,
+                                                             const chip::Chip& chip,
+                                                             const std::vector<GivenPlans>& given) {
   Table<OpId, std::vector<partition::ExecutePlan>> result(graph.ops.size());
   for (const GivenPlans& one : given) {
     bool found = false;

@@ -23,7 +23,7 @@ namespace elk::compile {
 namespace {
 
 /// Times of calls, for the use of one thread.
-sim::TileTimes times(const ir::Graph& graph, const chip::Chip& chip, const tile::TileModel& tiles) {
+sim::CallTimes times(const ir::Graph& graph, const chip::Chip& chip, const tile::TileModel& tiles) {
   const auto known = std::make_shared<std::unordered_map<std::int32_t, tile::TileTimes>>();
   const auto of = [&graph, &chip, &tiles, known](OpId op) -> tile::TileTimes& {
     return known->try_emplace(op.value, graph, graph.ops[op], chip, tiles).first->second;

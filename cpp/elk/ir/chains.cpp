@@ -217,7 +217,7 @@ std::vector<Chain> chains(const Graph& graph, const Table<OpId, char>& heavy,
     for (const AxisId axis : loaded_axes(graph, graph.ops[i])) {
       Chain chain = follower.follow(i, axis);
       const std::ptrdiff_t count = std::ranges::count_if(
-          chain.links, [&](const Chain::Link& link) { return heavy[link.op] != 0; });
+          chain.links, [&](const Chain::ChainOp& link) { return heavy[link.op] != 0; });
       if (chain.length > 1 && count > most) {
         most = count;
         best = std::move(chain);

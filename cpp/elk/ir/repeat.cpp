@@ -79,7 +79,7 @@ bool same_op(const Graph& graph, const Op& a, const Op& b) {
 
 /// One tensor that an op reads: how many ops before it was made or, where no op makes it, read last
 /// (0: never).
-struct Link {
+struct ReadDistance {
   TensorId tensor;
   std::int32_t distance;  // to the op that touched it last; 0: none did
   bool made;
@@ -87,8 +87,8 @@ struct Link {
 
 /// The ops of a graph as a sequence in which repeats can be seen.
 struct Sequence {
-  Table<OpId, std::int32_t> kinds;       // equal numbers: same_op and the same bytes stored
-  Table<OpId, std::vector<Link>> links;  // of each op, in the order of its reads
+  Table<OpId, std::int32_t> kinds;               // equal numbers: same_op and the same bytes stored
+  Table<OpId, std::vector<ReadDistance>> links;  // of each op, in the order of its reads
 };
 
 /// What each op stores, as one number: 0 nothing, else 1 + the contiguous bytes.
@@ -106,8 +106,8 @@ struct Touches {
   Table<TensorId, char> made;
 };
 
-std::vector<Link> links_of(const Op& op, OpId position, Touches& touches) {
-  std::vector<Link> links;
+std::vector<ReadDistance> links_of(const Op& op, OpId position, Touches& touches) {
+  std::vector<ReadDistance> links;
   const auto add = [&](TensorId tensor) {
     const OpId last = touches.at[tensor];
     links.push_back({tensor, last == OpId::none ? 0 : position - last, touches.made[tensor] != 0});
@@ -150,7 +150,7 @@ Sequence sequence_of(const Graph& graph, const Table<OpId, std::int32_t>& kinds_
 
 /// Whether what two ops a period apart read is the same, seen from where they are. What no op makes
 /// and several periods read has to be one tensor.
-bool same_link(const Link& a, const Link& b, std::size_t period) {
+bool same_link(const ReadDistance& a, const ReadDistance& b, std::size_t period) {
   const bool near = a.made || static_cast<std::size_t>(a.distance) < period;
   return a.tensor == b.tensor || (a.made == b.made && a.distance == b.distance && near);
 }
@@ -159,9 +159,10 @@ bool same_link(const Link& a, const Link& b, std::size_t period) {
 bool repeats(const Sequence& sequence, OpId i, std::size_t period) {
   const OpId j = i + period;
   return sequence.kinds[i] == sequence.kinds[j] &&
-         std::ranges::equal(
-             sequence.links[i], sequence.links[j],
-             [period](const Link& a, const Link& b) { return same_link(a, b, period); });
+         std::ranges::equal(sequence.links[i], sequence.links[j],
+                            [period](const ReadDistance& a, const ReadDistance& b) {
+                              return same_link(a, b, period);
+                            });
 }
 
 /// Whether op `i`, in the first period of a run from `begin`, is like op `i + period` but for
@@ -169,15 +170,16 @@ bool repeats(const Sequence& sequence, OpId i, std::size_t period) {
 bool enters(const Sequence& sequence, OpId i, std::size_t period, OpId begin) {
   const OpId j = i + period;
   return sequence.kinds[i] == sequence.kinds[j] &&
-         std::ranges::equal(
-             sequence.links[i], sequence.links[j], [&](const Link& a, const Link& b) {
-               const std::int64_t first = std::int64_t{i.value} - a.distance;
-               const std::int64_t second = std::int64_t{j.value} - b.distance;
-               const bool carried = second < static_cast<std::int64_t>(begin.index() + period);
-               const bool outside =
-                   a.distance == 0 || first < static_cast<std::int64_t>(begin.value);
-               return same_link(a, b, period) || (outside && carried);
-             });
+         std::ranges::equal(sequence.links[i], sequence.links[j],
+                            [&](const ReadDistance& a, const ReadDistance& b) {
+                              const std::int64_t first = std::int64_t{i.value} - a.distance;
+                              const std::int64_t second = std::int64_t{j.value} - b.distance;
+                              const bool carried =
+                                  second < static_cast<std::int64_t>(begin.index() + period);
+                              const bool outside =
+                                  a.distance == 0 || first < static_cast<std::int64_t>(begin.value);
+                              return same_link(a, b, period) || (outside && carried);
+                            });
 }
 
 /// The first op of the run whose steady part begins at `steady`: at most one period earlier.
@@ -218,20 +220,20 @@ std::vector<std::size_t> likely_periods(const Sequence& sequence) {
   return periods;
 }
 
-struct Candidate {
+struct RepeatGuess {
   std::size_t covered;
   std::size_t period;
   OpId begin;
 };
 
 /// More ops covered is better, then a shorter period, then an earlier begin.
-bool better(const Candidate& a, const Candidate& b) {
+bool better(const RepeatGuess& a, const RepeatGuess& b) {
   return std::tie(b.covered, a.period, a.begin) < std::tie(a.covered, b.period, b.begin);
 }
 
 /// The best run of `period`, if any repeats at least twice.
-std::optional<Candidate> best_run(const Sequence& sequence, std::size_t period) {
-  std::optional<Candidate> best;
+std::optional<RepeatGuess> best_run(const Sequence& sequence, std::size_t period) {
+  std::optional<RepeatGuess> best;
   const std::size_t count = sequence.kinds.size();
   for (OpId i{0}; i.index() + period < count; ++i) {
     if (!repeats(sequence, i, period)) {
@@ -243,7 +245,7 @@ std::optional<Candidate> best_run(const Sequence& sequence, std::size_t period) 
     }
     const OpId begin = entry(sequence, i, period);
     const std::size_t covered = (end.index() + period - begin.index()) / period * period;
-    const Candidate found{covered, period, begin};
+    const RepeatGuess found{covered, period, begin};
     if (covered >= 2 * period && (!best || better(found, *best))) {
       best = found;
     }
@@ -284,9 +286,9 @@ std::optional<Repeat> find_repeat(const Graph& graph) {
 
 std::optional<Repeat> find_repeat(const Graph& graph, const Table<OpId, std::int32_t>& kinds) {
   const Sequence sequence = sequence_of(graph, kinds);
-  std::optional<Candidate> best;
+  std::optional<RepeatGuess> best;
   for (const std::size_t period : likely_periods(sequence)) {
-    const std::optional<Candidate> found = best_run(sequence, period);
+    const std::optional<RepeatGuess> found = best_run(sequence, period);
     if (found && (!best || better(*found, *best))) {
       best = found;
     }

@@ -34,7 +34,7 @@ namespace elk::partition {
 /// Rotated axes by the bytes that rotate along them, most first, ties by position (T10 4.4): the
 /// loops, outermost first. The plan has factors, temporal factors and paces.
 [[nodiscard]] std::vector<AxisId> loop_order(const ir::Graph& graph, const ir::Op& op,
-                                                   const ExecutePlan& plan, const chip::Chip& chip);
+                                             const ExecutePlan& plan, const chip::Chip& chip);
 
 /// The plan with these factors and temporal factors: paces are the shortest partitions, the axis of
 /// the smaller rotating tensor is the innermost loop, cores lie in `core_order`. Empty where the

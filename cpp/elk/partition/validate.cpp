@@ -116,7 +116,7 @@ void validate_list(const ir::Op& op, std::vector<AxisId> listed, const char* nam
 }
 
 /// Numbers with a cross between them.
-std::string crossed(const chip::Places& sides, std::size_t dims) {
+std::string crossed(const chip::PerDim& sides, std::size_t dims) {
   std::string result;
   for (std::size_t dim = 0; dim < dims; ++dim) {
     result += text(dim > 0 ? " x " : "", sides[dim]);
@@ -127,7 +127,7 @@ std::string crossed(const chip::Places& sides, std::size_t dims) {
 void validate_grid(const ir::Op& op, const ExecutePlan& plan, const chip::Chip& chip) {
   const chip::Network network = chip::network_of_machine(chip);
   const auto dims = static_cast<std::int32_t>(network.dims());
-  chip::Places used{1, 1, 1};
+  chip::PerDim used{1, 1, 1};
   for (const AxisId axis : op.axes.ids()) {
     const std::int32_t dim = plan.mesh_dims[axis];
     const bool placed = network.routed() && plan.factors[axis] > 1;
@@ -147,14 +147,14 @@ void validate_grid(const ir::Op& op, const ExecutePlan& plan, const chip::Chip& 
 }
 
 /// A dimension of an operand along which it rotates.
-struct Spin {
+struct OperandBeat {
   OperandId operand;
   Circle circle;
   Beat beat;
 };
 
-std::vector<Spin> spins(const ir::Op& op, const ExecutePlan& plan, const chip::Chip& chip) {
-  std::vector<Spin> result;
+std::vector<OperandBeat> spins(const ir::Op& op, const ExecutePlan& plan, const chip::Chip& chip) {
+  std::vector<OperandBeat> result;
   for (OperandId operand{0}; operand.index() < op.operands.size(); ++operand) {
     const Rotation turns = rotation(op, operand, plan, chip);
     std::uint64_t axes = 0;
@@ -171,7 +171,7 @@ std::vector<Spin> spins(const ir::Op& op, const ExecutePlan& plan, const chip::C
 }
 
 /// What two dimensions along which operands rotate ask of each other.
-void validate_beside(const ir::Op& op, const Spin& one, const Spin& other) {
+void validate_beside(const ir::Op& op, const OperandBeat& one, const OperandBeat& other) {
   if (one.circle.axis != other.circle.axis) {
     return;
   }
@@ -188,7 +188,7 @@ void validate_beside(const ir::Op& op, const Spin& one, const Spin& other) {
 }
 
 void validate_circles(const ir::Op& op, const ExecutePlan& plan, const chip::Chip& chip) {
-  const std::vector<Spin> all = spins(op, plan, chip);
+  const std::vector<OperandBeat> all = spins(op, plan, chip);
   for (std::size_t i = 0; i < all.size(); ++i) {
     for (std::size_t j = i + 1; j < all.size(); ++j) {
       validate_beside(op, all[i], all[j]);

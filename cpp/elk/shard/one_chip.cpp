@@ -28,9 +28,9 @@ std::string suffix(Form form) {
 }
 
 /// The ops of one chip, added one after another.
-class Builder {
+class ChipGraphBuilder {
  public:
-  Builder(const ir::Graph& graph, const Sharding& sharding, std::int64_t chips)
+  ChipGraphBuilder(const ir::Graph& graph, const Sharding& sharding, std::int64_t chips)
       : graph_(graph),
         sharding_(sharding),
         chips_(chips),
@@ -60,20 +60,20 @@ class Builder {
 
  private:
   /// A tensor as a chip holds it, in parts of `length` where it is cut.
-  struct Held {
+  struct TensorShard {
     TensorId tensor;
     Form form;
     std::int64_t length;
   };
 
   /// Parts as long as what ops make has them.
-  [[nodiscard]] Held made(TensorId tensor, Form form) const {
+  [[nodiscard]] TensorShard made(TensorId tensor, Form form) const {
     const bool is_cut = form.kind == Form::Kind::Cut;
     return {.tensor = tensor, .form = form, .length = is_cut ? lengths_.of(tensor, form.dim) : 0};
   }
 
   /// Parts as long as the split op has them.
-  static Held of(const ir::Op& op, OperandId place, const Split& split) {
+  static TensorShard of(const ir::Op& op, OperandId place, const Split& split) {
     const Form form = split.forms[place];
     const bool is_cut = form.kind == Form::Kind::Cut;
     return {.tensor = op.operands[place].tensor,
@@ -82,7 +82,7 @@ class Builder {
   }
 
   /// The tensor that is `held`, if there is one yet.
-  [[nodiscard]] std::optional<TensorId> find(const Held& held) const {
+  [[nodiscard]] std::optional<TensorId> find(const TensorShard& held) const {
     for (const TensorId version : versions_[held.tensor]) {
       const bool is_cut = held.form.kind == Form::Kind::Cut;
       const Table<DimId, std::int64_t>& shape = result_.graph.tensors[version].shape;
@@ -93,7 +93,7 @@ class Builder {
     return std::nullopt;
   }
 
-  TensorId make(const Held& held, ir::DType dtype) {
+  TensorId make(const TensorShard& held, ir::DType dtype) {
     const auto [tensor, form, length] = held;
     const ir::Tensor& like = graph_.tensors[tensor];
     std::vector<TensorId>& versions = versions_[tensor];
@@ -114,7 +114,7 @@ class Builder {
   }
 
   /// Whether it is held along the same dimension in parts of another length.
-  [[nodiscard]] bool is_again(const Held& held) const {
+  [[nodiscard]] bool is_again(const TensorShard& held) const {
     const std::vector<TensorId>& versions = versions_[held.tensor];
     return std::any_of(versions.begin(), versions.end(),
                        [&](TensorId version) { return result_.forms[version] == held.form; });
@@ -126,7 +126,7 @@ class Builder {
   }
 
   /// What is given is there in any form; of what is made and whole, a chip takes its slice.
-  TensorId read(const Held& held) {
+  TensorId read(const TensorShard& held) {
     if (const auto there = find(held)) {
       return *there;
     }
@@ -310,7 +310,7 @@ class Builder {
   std::int64_t chips_;
   PartLengths lengths_;
   Table<TensorId, std::vector<TensorId>> versions_;  // of each whole tensor, as they were made
-  std::map<TensorId, Held> beside_state_;
+  std::map<TensorId, TensorShard> beside_state_;
   OneChip result_{
       .graph = {.name = "", .tensors = {}, .ops = {}, .stores = {}, .repeat = {}, .outputs = {}},
       .forms = {},
@@ -321,7 +321,7 @@ class Builder {
 }  // namespace
 
 OneChip one_chip(const ir::Graph& graph, const Sharding& sharding, std::int64_t chips) {
-  return Builder(graph, sharding, chips).build();
+  return ChipGraphBuilder(graph, sharding, chips).build();
 }
 
 std::vector<OpId> slices(const OneChip& one) {

@@ -9,13 +9,13 @@
 #include "elk/base/rounding.hpp"
 #include "elk/base/table.hpp"
 #include "elk/cost/front/estimate.hpp"
-#include "elk/shard/part.hpp"
+#include "elk/shard/split_cost.hpp"
 
 namespace elk::shard {
 
 Picoseconds pooled_time(const ir::Graph& graph, const chip::Chip& chip,
                         const tile::TileModel& tiles, int threads) {
-  const Loading loading(chip);
+  const HbmTimes loading(chip);
   const Table<OpId, OpId> equal = ir::equal_ops(graph);
   std::vector<OpId> distinct;
   for (const OpId op : equal.ids()) {

@@ -8,7 +8,7 @@ std::optional<Routes::Route> Routes::find(TensorId tensor, const Forms& forms, F
   std::optional<Route> best;
   for (Forms left = forms; !left.empty(); left.drop_first()) {
     const Form from = left.first();
-    if (silent_ && exchange(from, to) != Exchange::None) {
+    if (silent_ && exchange(from, to) != Conversion::None) {
       continue;
     }
     const std::int64_t time = moving_time(tensor, from, to);
@@ -20,7 +20,7 @@ std::optional<Routes::Route> Routes::find(TensorId tensor, const Forms& forms, F
 }
 
 std::int64_t Routes::moving_time(TensorId tensor, Form from, Form to) {
-  MovingTimes& known = times_[tensor];
+  ConversionTimes& known = times_[tensor];
   if (known.between.empty()) {
     const std::size_t dims = ways_.graph().tensors[tensor].shape.size();
     known.places = subscript(Forms::place(cut(id_at<DimId>(dims))));

@@ -16,7 +16,7 @@ namespace elk::shard {
 struct Form {
   enum class Kind : std::uint8_t { Whole, Cut, Partial };
   Kind kind;
-  DimId dim;  // that is cut; -1 for the other kinds
+  DimId dim;  // which is cut; -1 for the other kinds
 
   friend auto operator<=>(const Form&, const Form&) = default;
 };

@@ -13,7 +13,7 @@ namespace elk::shard {
 namespace {
 
 /// Bytes of the weights and states of one chip, each part that it keeps once.
-std::int64_t kept_bytes(const ir::Graph& graph, const Table<OpId, const Part*>& chosen) {
+std::int64_t kept_bytes(const ir::Graph& graph, const Table<OpId, const SplitCost*>& chosen) {
   std::set<std::tuple<std::int32_t, Form, std::int64_t>> seen;
   double sum = 0.0;
   for (const OpId op : graph.ops.ids()) {
@@ -39,7 +39,7 @@ std::int64_t kept_bytes(const ir::Graph& graph, const Table<OpId, const Part*>& 
 
 }  // namespace
 
-Sharding tally(const Ways& ways, const Table<OpId, const Part*>& chosen,
+Sharding tally(const ShardingCosts& ways, const Table<OpId, const SplitCost*>& chosen,
                const std::vector<Collective>& moves) {
   Sharding sharding{.splits = {},
                     .collectives = {},
@@ -51,7 +51,7 @@ Sharding tally(const Ways& ways, const Table<OpId, const Part*>& chosen,
                     .kept = {kept_bytes(ways.graph(), chosen)}};
   Bytes busiest{0};
   for (const OpId op : chosen.ids()) {
-    const Part& part = *chosen[op];
+    const SplitCost& part = *chosen[op];
     sharding.splits.push_back(part.split);
     sharding.time += part.time;
     sharding.replicated += ways.whole_op(op).time;
@@ -61,7 +61,7 @@ Sharding tally(const Ways& ways, const Table<OpId, const Part*>& chosen,
   }
   for (const Collective& move : moves) {
     sharding.time += ways.time(move.tensor, move.from, move.to);
-    if (exchange(move.from, move.to) != Exchange::None) {
+    if (exchange(move.from, move.to) != Conversion::None) {
       sharding.sent += cost(ways.passing(move.tensor, move.from, move.to), ways.chip()).sent;
       sharding.collectives.push_back(move);
     }

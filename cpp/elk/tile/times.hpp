@@ -46,8 +46,8 @@ class TileTimes {
   bool asks_;                    // a caller's function
   Table<AxisId, int> key_bits_;  // of each axis; empty where sizes do not fit one key
   Table<AxisId, std::int64_t> whole_;
-  Memo<double> asked_;        // of it, all sub-tasks
-  Recent<double> sub_tasks_;  // of a fitted kernel
+  Memo<double> asked_;            // of all sub-tasks
+  RecentMemo<double> sub_tasks_;  // of a fitted kernel
   Memo<double> adds_;
   Memo<double> copied_;
 };

@@ -19,7 +19,7 @@ from elk.points.columns import COLUMNS, Outcome
 from elk.points.complaints import refuse
 from elk.points.labels import is_number, said
 from elk.points.space import Tagged
-from elk.points.table import Card
+from elk.points.table import TableCard
 
 if TYPE_CHECKING:
     from elk.plan.plan import Plan
@@ -32,7 +32,7 @@ _SEARCHED: Final = ("min_core_share", "max_padding")
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class WhatIf(Card):
+class WhatIf(TableCard):
     """A plan, and the plan for the same with one thing changed.
 
     Attributes:

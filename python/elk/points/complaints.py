@@ -72,7 +72,7 @@ class Gathered:
     """What is wrong with several things that are looked at one after another."""
 
     complaints: list[Complaint] = field(default_factory=list)
-    _whole: list[InvalidInputError] = field(default_factory=list)  # those that say their place
+    _whole: list[InvalidInputError] = field(default_factory=list)  # errors that say their place
 
     def of(self, place: str, look: Callable[[], Result]) -> Result | None:
         """What `look` returns; None, and complaints about `place`, where it refuses."""

@@ -15,9 +15,9 @@ from pydantic import Field, StrictBool, ValidationError
 
 from elk import models
 from elk.chip import presets
-from elk.chip.check import Complaint, complaints_of_pydantic, nearest
+from elk.chip.check import FieldComplaint, complaints_of_pydantic, nearest
 from elk.chip.chip import Chip
-from elk.chip.documents import Document, KeyPath, Kind, read_document
+from elk.chip.documents import Document, KeyPath, FileKind, read_document
 from elk.chip.tables import Count, Table, Text
 from elk.errors import InvalidInputError, SweepFileError, UnboundSymbolsError
 from elk.limits import Limits
@@ -33,7 +33,7 @@ from elk.sweeps.sweep import Sweep
 
 Result = TypeVar("Result")
 
-FILE: Final = Kind(
+FILE: Final = FileKind(
     noun="sweep file", error=SweepFileError, begin='begin with model = "model.onnx" and a chip'
 )
 _ENDS: Final = ("from", "to", "count")
@@ -54,7 +54,7 @@ class Sample(Table):
     seed: Count = 0
 
 
-class Run(Table):
+class RunTable(Table):
     """How the sweep is run, unless the command says otherwise; `How.checked` has the rules."""
 
     workers: Any = None
@@ -92,7 +92,7 @@ class Spec(Table):
     union: tuple[dict[str, Any], ...] = ()
     sample: Sample | None = None
     options: dict[str, Any] = Field(default_factory=dict)
-    run: Run = Field(default_factory=Run)
+    run: RunTable = Field(default_factory=RunTable)
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ class SweepFile:
             yield
         except SweepError as error:
             found = [
-                Complaint(path=self._path(c.place), rule=c.rule, remedy=c.remedy)
+                FieldComplaint(path=self._path(c.place), rule=c.rule, remedy=c.remedy)
                 for c in error.complaints
             ]
             raise self.document.error(found) from None
@@ -175,14 +175,14 @@ def load_sweep(path: str | PathLike[str]) -> SweepFile:
         spec = Spec.model_validate(document.data)
     except ValidationError as error:
         raise document.error(complaints_of_pydantic(error, Spec, "a sweep file")) from None
-    return _Reader(document, spec).read()
+    return _SpecReader(document, spec).read()
 
 
 @dataclass
-class _Reader:
+class _SpecReader:
     document: Document
     spec: Spec
-    complaints: list[Complaint] = field(default_factory=list)
+    complaints: list[FieldComplaint] = field(default_factory=list)
 
     def read(self) -> SweepFile:
         space = self._space()
@@ -217,11 +217,11 @@ class _Reader:
         except SweepError as error:
             for c in error.complaints:
                 inner = self._within(path, c.place)
-                self.complaints.append(Complaint(path=inner, rule=c.rule, remedy=c.remedy))
+                self.complaints.append(FieldComplaint(path=inner, rule=c.rule, remedy=c.remedy))
         except InvalidInputError as error:
             inner = self._within(path, error.place)
             said = complaint(inner[-1], error)
-            self.complaints.append(Complaint(path=inner, rule=said.rule, remedy=said.remedy))
+            self.complaints.append(FieldComplaint(path=inner, rule=said.rule, remedy=said.remedy))
         return None
 
     def _within(self, path: KeyPath, name: str | None) -> KeyPath:
@@ -240,7 +240,7 @@ class _Reader:
             rule = "is an axis, too" if is_axis else "is missing"
             example = "gpt2.onnx" if name == "model" else "ipu-pod4-hbm"
             remedy = "give one of them" if is_axis else f'write {name} = "{example}", for example'
-            self.complaints.append(Complaint(path=(name,), rule=rule, remedy=remedy))
+            self.complaints.append(FieldComplaint(path=(name,), rule=rule, remedy=remedy))
             return None
         return None if given is None else self._of((name,), lambda: self._meant(name, given))
 
@@ -257,7 +257,9 @@ class _Reader:
     def _space(self) -> Space | None:
         if not self._axes():
             remedy = "add a table [space] with lists of values"
-            self.complaints.append(Complaint(path=("space",), rule="is missing", remedy=remedy))
+            self.complaints.append(
+                FieldComplaint(path=("space",), rule="is missing", remedy=remedy)
+            )
         spec = self.spec
         parts: list[Space | None] = []
         if spec.space or spec.sample:

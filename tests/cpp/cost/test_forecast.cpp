@@ -10,14 +10,14 @@
 namespace elk::cost {
 namespace {
 
-constexpr Sharing kFree{.port_drag = 0.0, .hbm_latency = {0.0}};
+constexpr ContentionRules kFree{.port_drag = 0.0, .hbm_latency = {0.0}};
 
-constexpr Moving kStill{.before = {0}, .wire = {0}, .after = {0}};
+constexpr ExchangeSeries kStill{.before = {0}, .wire = {0}, .after = {0}};
 
 /// What a timeline looks at.
 struct Program {
-  Table<OpId, Work> works;
-  Table<OpId, Load> loads;
+  Table<OpId, ExecuteCost> works;
+  Table<OpId, PreloadCost> loads;
   std::vector<OpId> preload_order;
   Table<OpId, std::int32_t> issued_before;
   std::vector<WriteBack> write_backs;
@@ -31,13 +31,13 @@ struct Program {
   }
 };
 
-Work compute(double seconds) { return {.in = kStill, .compute = {seconds}, .out = kStill}; }
+ExecuteCost compute(double seconds) { return {.in = kStill, .compute = {seconds}, .out = kStill}; }
 
-Work exchange(double seconds) {
+ExecuteCost exchange(double seconds) {
   return {.in = {.before = {0}, .wire = {seconds}, .after = {0}}, .compute = {0}, .out = kStill};
 }
 
-Load load(double seconds, double share) {
+PreloadCost load(double seconds, double share) {
   return {.time = {seconds}, .share = share, .port = share};
 }
 
@@ -98,7 +98,7 @@ double beside_a_preload(std::uint8_t fifths, bool regions) {
   timeline.works[OpId{0}].in.use.region[0] = static_cast<std::uint8_t>(fifths * kBusiest / 5);
   timeline.loads[OpId{1}].use = {};
   timeline.loads[OpId{1}].use.region[0] = kBusiest;
-  Sharing sharing = kFree;
+  ContentionRules sharing = kFree;
   sharing.regions = regions;
   return forecast(timeline, sharing).total.value;
 }
@@ -172,7 +172,7 @@ TEST(Forecast, TakesPreloadsAsMuchSlowerAsAsked) {
                         .preload_order = {OpId{1}},
                         .issued_before = {1, 1},
                         .write_backs = {}};
-  Sharing slow = kFree;
+  ContentionRules slow = kFree;
   slow.slowness = 1.5;
   EXPECT_EQ(forecast(program, kFree).total, Seconds{5.0});
   EXPECT_EQ(forecast(program, slow).total, Seconds{7.0});

@@ -18,8 +18,7 @@ using Temporal = Table<OperandId, Table<DimId, std::int64_t>>;
 
 const chip::Chip kChip = test::small_chip(16);
 
-partition::ExecutePlan plan_of(const test::OneOp& one, Factors factors,
-                               Temporal temporal) {
+partition::ExecutePlan plan_of(const test::OneOp& one, Factors factors, Temporal temporal) {
   return partition::complete_plan(one.graph, one.op(), std::move(factors), std::move(temporal),
                                   kChip)
       .value();

@@ -93,7 +93,7 @@ TEST(LinkLoads, CountsEveryLinkOfATreeOnce) {
   for (const CoreId core : first_ids<CoreId>(16)) {
     everyone.push_back(core);
   }
-  links.add(CoreId{5}, everyone, chip::Turn::RowFirst, 10);
+  links.add(CoreId{5}, everyone, chip::DimOrder::RowFirst, 10);
   EXPECT_EQ(sorted_loads(links), std::vector<std::int64_t>(15, 10));
   EXPECT_EQ(links.hops(), 4);
 }
@@ -104,7 +104,7 @@ TEST(LinkLoads, AddsUpTreesThatShareALink) {
   LinkLoads links(chip::small_mesh(1, 4));
   const std::vector<CoreId> row = {CoreId{0}, CoreId{1}, CoreId{2}, CoreId{3}};
   for (const CoreId core : row) {
-    links.add(core, row, chip::Turn::RowFirst, 10);
+    links.add(core, row, chip::DimOrder::RowFirst, 10);
   }
   EXPECT_EQ(links.busiest(), 30);
   EXPECT_EQ(links.hops(), 3);
@@ -115,7 +115,7 @@ TEST(LinkLoads, GoesTheShorterWayRound) {
   LinkLoads around(grid_of(chip::Topology::Ring, 1, 6));
   const std::vector<CoreId> others = {CoreId{0}, CoreId{1}, CoreId{2},
                                       CoreId{3}, CoreId{4}, CoreId{5}};
-  around.add(CoreId{5}, others, chip::Turn::RowFirst, 1);
+  around.add(CoreId{5}, others, chip::DimOrder::RowFirst, 1);
   EXPECT_EQ(sorted_loads(around), std::vector<std::int64_t>(5, 1));
   EXPECT_EQ(around.hops(), 3);
 }
@@ -140,7 +140,8 @@ TEST(LinkLoads, EqualsAWalkOfEveryWay) {
       const auto from = id_at<CoreId>(random.below(rows * cols));
       const bool row_first = random.below(2) == 0;
       const std::int64_t bytes = 1 + random.below(100);
-      links.add(from, to, row_first ? chip::Turn::RowFirst : chip::Turn::ColumnFirst, bytes);
+      links.add(from, to, row_first ? chip::DimOrder::RowFirst : chip::DimOrder::ColumnFirst,
+                bytes);
       walker.add(from.value, to, row_first, bytes);
     }
     ASSERT_EQ(sorted_loads(links), walker.sorted()) << "round " << round;
@@ -168,7 +169,7 @@ TEST(LinkLoads, AreThoseOfTheLinksOfAllWays) {
       std::vector<CoreId> to;
       std::vector<chip::Hop> ways;
       const auto from = static_cast<std::int32_t>(random.below(network.nodes()));
-      const auto turn = static_cast<chip::Turn>(random.below(2));
+      const auto turn = static_cast<chip::DimOrder>(random.below(2));
       for (std::int64_t n = 1 + random.below(8); n > 0; --n) {
         to.push_back(id_at<CoreId>(random.below(network.nodes())));
         network.way(from, to.back().value, turn, ways);
@@ -199,12 +200,11 @@ TEST(LinkLoads, ChipsHaveGridsOfTheirOwn) {
   two.chips = 2;
   LinkLoads links(two);
   const std::vector<CoreId> near{CoreId{1}, CoreId{7}, CoreId{11}};
-  links.add(CoreId{0}, near, chip::Turn::RowFirst, 5);
+  links.add(CoreId{0}, near, chip::DimOrder::RowFirst, 5);
   const std::vector<std::int64_t> once = sorted_loads(links);
   EXPECT_EQ(once, std::vector<std::int64_t>(5, 5));  // three along row 0, two down column 3
-  const std::vector<CoreId> far{CoreId{13}, CoreId{19},
-                                CoreId{23}};  // the same places of the second chip
-  links.add(CoreId{12}, far, chip::Turn::RowFirst, 5);
+  const std::vector<CoreId> far{CoreId{13}, CoreId{19}, CoreId{23}};  // as near, on the second chip
+  links.add(CoreId{12}, far, chip::DimOrder::RowFirst, 5);
   EXPECT_EQ(sorted_loads(links), std::vector<std::int64_t>(10, 5));
 }
 

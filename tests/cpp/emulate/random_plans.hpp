@@ -161,7 +161,7 @@ inline Images random_images(const ir::Graph& graph, Random& random) {
 
 /// The result of one op computed as one tile.
 inline std::vector<std::byte> wanted(const OneOp& one, Images images) {
-  Table<OperandId, Piece> pieces;
+  Table<OperandId, PieceBytes> pieces;
   for (const ir::Operand& operand : one.op().operands) {
     const ir::Tensor& tensor = one.graph.tensors[operand.tensor];
     pieces.push_back({whole(tensor), images[operand.tensor].data(), tensor.dtype});

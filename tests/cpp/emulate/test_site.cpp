@@ -46,7 +46,7 @@ TEST_F(TwoCircles, BringEveryPartitionToEveryCore) {
   for (std::size_t worker = 0; worker < 4; ++worker) {
     Begins found;
     for (std::int64_t step = 0; step < 4; ++step) {
-      const Held held = site.held(OperandId{1}, worker, site.shifts(OperandId{1}, step));
+      const DensePiece held = site.held(OperandId{1}, worker, site.shifts(OperandId{1}, step));
       const std::int64_t k = held.sets[DimId{0}].front().begin;
       const std::int64_t n = held.sets[DimId{1}].front().begin;
       EXPECT_EQ(held.sets[DimId{0}], (partition::Indices{{.begin = k, .end = k + 8}}));

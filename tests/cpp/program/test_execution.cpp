@@ -41,10 +41,10 @@ std::int64_t sum(const Table<CoreId, std::int64_t>& values) {
 TEST(Execution, ScattersPartialTilesAmongTheirCores) {
   const chip::Chip chip = chip::small_chip();
   const Product one = product({1, 1, 4});
-  const std::vector<Round> rounds = reductions(one.placed(chip));
+  const std::vector<ReductionRound> rounds = reductions(one.placed(chip));
   ASSERT_EQ(rounds.size(), 1U);
   EXPECT_EQ(rounds[0].parts, 4);
-  const Traffic moved = traffic(rounds[0].exchange, chip);
+  const PortTraffic moved = traffic(rounds[0].exchange, chip);
   for (const CoreId core : first_ids<CoreId>(4)) {
     EXPECT_EQ(moved.received[core], 3 * 256);
     EXPECT_EQ(moved.sent[core], 3 * 256);
@@ -60,7 +60,7 @@ TEST(Execution, SharesPreloadedPiecesAmongPeers) {
   one.plan.divisor[OperandId{1}] = 4;
   Exchange exchange;
   add_distribution(one.placed(chip), OperandId{1}, exchange);
-  const Traffic moved = traffic(exchange, chip);
+  const PortTraffic moved = traffic(exchange, chip);
   for (const CoreId core : first_ids<CoreId>(16)) {
     EXPECT_EQ(moved.received[core], 3 * 512);
     EXPECT_EQ(moved.sent[core], 512);
@@ -69,7 +69,7 @@ TEST(Execution, SharesPreloadedPiecesAmongPeers) {
   const Loading loading = preload(one.placed(chip));
   EXPECT_EQ(loading.hbm_bytes, std::vector<std::int64_t>{64 * 64 * 2});
   Table<CoreId, std::int64_t> received(64, 0);
-  for (const LoadPiece& piece : loading.pieces) {
+  for (const LoadingPiece& piece : loading.pieces) {
     for (const CoreId core : piece.cores) {
       received[core] += piece.bytes;
     }
@@ -91,13 +91,13 @@ TEST(Execution, PassesRotatingPartsRoundTheirRing) {
   EXPECT_EQ(execution.steps, 4);
   ASSERT_EQ(execution.rotations.size(), 1U);
   EXPECT_EQ(execution.rotations[0].every, 1);
-  const Traffic moved = traffic(execution.rotations[0].exchange, chip);
+  const PortTraffic moved = traffic(execution.rotations[0].exchange, chip);
   for (const CoreId core : first_ids<CoreId>(16)) {
     EXPECT_EQ(moved.received[core], 64 * 4 * 2);
     EXPECT_EQ(moved.sent[core], 64 * 4 * 2);
   }
   for_each_send(execution.rotations[0].exchange, chip, [&](const Send& send) {
-    EXPECT_EQ(send.core.value % 4, send.receivers.front().value % 4);  // The same part of n.
+    EXPECT_EQ(send.core.value % 4, send.receivers.front().value % 4);  // Both have one part of n.
   });
 }
 
@@ -113,8 +113,8 @@ TEST(Execution, PassesPartsRoundTheCirclesOfTwoDimensions) {
   const Execution execution = expand(one.placed(chip), have);
   EXPECT_EQ(execution.steps, 4);
   ASSERT_EQ(execution.rotations.size(), 2U);
-  const Rotation& along_k = execution.rotations[0];
-  const Rotation& along_n = execution.rotations[1];
+  const RotationExchange& along_k = execution.rotations[0];
+  const RotationExchange& along_n = execution.rotations[1];
   EXPECT_EQ(along_k.dim, DimId{0});
   EXPECT_EQ(along_k.every, 1);
   EXPECT_EQ(along_k.exchange.groups,
@@ -123,9 +123,9 @@ TEST(Execution, PassesPartsRoundTheCirclesOfTwoDimensions) {
   EXPECT_EQ(along_n.every, 2);
   EXPECT_EQ(along_n.exchange.groups,
             (std::vector<Cores>{{CoreId{0}, CoreId{2}}, {CoreId{1}, CoreId{3}}}));
-  for (const Rotation& rotation : execution.rotations) {
+  for (const RotationExchange& rotation : execution.rotations) {
     EXPECT_EQ(rotation.bytes, 32 * 32 * 2);
-    const Traffic moved = traffic(rotation.exchange, chip);
+    const PortTraffic moved = traffic(rotation.exchange, chip);
     EXPECT_EQ(sum(moved.received), 4 * 32 * 32 * 2);
   }
 }
@@ -137,7 +137,7 @@ TEST(Execution, CountsTheRunsOfASlabByWhatIsHeldAroundIt) {
   one.plan.execute.temporal[OperandId{1}] = {2, 2};
   one.plan.execute.pace = {0, 16, 32};
   one.plan.execute.loops = {AxisId{1}, AxisId{2}};
-  const std::vector<Rotation> turns = rotations(one.placed(chip));
+  const std::vector<RotationExchange> turns = rotations(one.placed(chip));
   ASSERT_EQ(turns.size(), 2U);
   EXPECT_EQ(turns[1].bytes, 32 * 16 * 2);
   EXPECT_EQ(turns[1].slices, 32);
@@ -154,7 +154,7 @@ TEST(Execution, FoldsTheRingsOfAMeshAsThePlannerPricesThem) {
   one.plan.execute.loops = {AxisId{1}};
   one.plan.execute.order = {AxisId{0}, AxisId{1}};
   one.plan.execute.mesh_dims = {0, 1, -1};
-  const std::vector<Rotation> turns = rotations(one.placed(chip));
+  const std::vector<RotationExchange> turns = rotations(one.placed(chip));
   ASSERT_EQ(turns.size(), 1U);
   ASSERT_EQ(turns[0].exchange.groups.size(), 4U);
   EXPECT_EQ(turns[0].exchange.groups[0], (Cores{CoreId{0}, CoreId{16}, CoreId{24}, CoreId{8}}));
@@ -195,12 +195,12 @@ TEST(Transfers, DealOutPartsThatAddUpToTheWhole) {
 }
 
 /// Traffic as the sends that are listed one by one add up to it.
-Traffic listed(const Exchange& exchange, const chip::Chip& chip) {
-  Traffic out{.received = Table<CoreId, std::int64_t>(64, 0),
-              .sent = Table<CoreId, std::int64_t>(64, 0),
-              .fragments = Table<CoreId, std::int64_t>(64, 0),
-              .chip_in = {},
-              .chip_out = {}};
+PortTraffic listed(const Exchange& exchange, const chip::Chip& chip) {
+  PortTraffic out{.received = Table<CoreId, std::int64_t>(64, 0),
+                  .sent = Table<CoreId, std::int64_t>(64, 0),
+                  .fragments = Table<CoreId, std::int64_t>(64, 0),
+                  .chip_in = {},
+                  .chip_out = {}};
   for_each_send(exchange, chip, [&](const Send& send) {
     out.sent[send.core] += send.bytes;
     for (const CoreId core : send.receivers) {
@@ -227,8 +227,8 @@ TEST(Transfers, CountWhatTheirListOfSendsAddsUpTo) {
                                              .runs = 2,
                                              .level = 0}},
                               .even_bytes = 0};
-      const Traffic counted = traffic(exchange, chip);
-      const Traffic sends = listed(exchange, chip);
+      const PortTraffic counted = traffic(exchange, chip);
+      const PortTraffic sends = listed(exchange, chip);
       EXPECT_EQ(counted.received, sends.received);
       EXPECT_EQ(counted.sent, sends.sent);
       EXPECT_EQ(counted.fragments, sends.fragments);

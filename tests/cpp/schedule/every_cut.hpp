@@ -75,7 +75,7 @@ inline void add_cuts(schedule::Problem& problem, OpId op, Table<AxisId, std::int
   }
 }
 
-/// The same of every op of a model.
+/// Adds the plans of all cuts of every op of a model.
 inline void add_cuts(schedule::Problem& problem, bool turns = false) {
   for (const OpId op : first_ids<OpId>(problem.op_count())) {
     Table<AxisId, std::int64_t> factors;

@@ -18,7 +18,7 @@ namespace elk::test {
 inline schedule::Problem problem(const ir::Graph& graph, const chip::Chip& chip,
                                  const tile::TileModel& tiles,
                                  const cost::Constraints& constraints = {},
-                                 const schedule::LinkCounting& counting = {}) {
+                                 const schedule::LinkCountOptions& counting = {}) {
   std::vector<cost::Front> fronts;
   Table<OpId, std::int32_t> front_of;
   std::map<OpId, std::int32_t> known;

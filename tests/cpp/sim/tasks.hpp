@@ -19,7 +19,7 @@ inline Machine task_links(std::size_t count) {
 /// A send over `links`, each with weight 1.
 inline void send_over(Body& body, std::int64_t bytes, const std::vector<ResourceId>& links,
                       std::int64_t tail = 0) {
-  std::vector<Use> uses;
+  std::vector<ResourceUse> uses;
   for (const ResourceId link : links) {
     uses.push_back({link, 1});
   }

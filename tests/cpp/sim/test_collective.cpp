@@ -39,7 +39,7 @@ OpRun collective_run(ir::OpKind kind, bool ring, const chip::Chip& chip) {
                .ring = ring}},
       .code = {{.opcode = program::Opcode::Execute, .subject = 0}},
       .buffers = {}};
-  const TileTimes tiles{
+  const CallTimes tiles{
       .sub_task = [](OpId, std::span<const std::int64_t>) { return Picoseconds{0}; },
       .add = [](OpId, std::int64_t, std::int64_t) { return Picoseconds{2'000'000}; },
       .copy = [](OpId, std::int64_t, std::int64_t, std::int64_t) { return Picoseconds{0}; }};

@@ -19,7 +19,7 @@ namespace {
 using program::Chain;
 
 /// Every call takes a microsecond, adding up and copying nothing.
-TileTimes microsecond() {
+CallTimes microsecond() {
   return {.sub_task = [](OpId, std::span<const std::int64_t>) { return Picoseconds{1'000'000}; },
           .add = [](OpId, std::int64_t, std::int64_t) { return Picoseconds{0}; },
           .copy = [](OpId, std::int64_t, std::int64_t, std::int64_t) { return Picoseconds{0}; }};
@@ -138,9 +138,10 @@ TEST(Executor, StandsStillWhileTheHbmRefreshes) {
 }
 
 TEST(Executor, ExchangesAtTheSameTimeAddUpWhereTheyMeet) {
-  const Load nothing{.amount = 0, .tail = {0}, .rate = {1}, .computes = false};
+  const ResourceLoad nothing{.amount = 0, .tail = {0}, .rate = {1}, .computes = false};
   const auto bytes = [](std::int64_t amount, std::int64_t tail) {
-    return Load{.amount = amount, .tail = {tail}, .rate = {1'000'000'000'000}, .computes = false};
+    return ResourceLoad{
+        .amount = amount, .tail = {tail}, .rate = {1'000'000'000'000}, .computes = false};
   };
   Demand one;
   one.kind_of = {1, 1, 0};

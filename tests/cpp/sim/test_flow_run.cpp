@@ -19,7 +19,7 @@ namespace {
 using program::Chain;
 
 /// Every call takes a microsecond, adding up and copying nothing.
-TileTimes one_microsecond() {
+CallTimes one_microsecond() {
   return {.sub_task = [](OpId, std::span<const std::int64_t>) { return Picoseconds{1'000'000}; },
           .add = [](OpId, std::int64_t, std::int64_t) { return Picoseconds{0}; },
           .copy = [](OpId, std::int64_t, std::int64_t, std::int64_t) { return Picoseconds{0}; }};
@@ -37,7 +37,7 @@ Bytes carried(const sim::Run& run, LinkKind kind) {
   return sum;
 }
 
-Picoseconds whole(const Split& split) {
+Picoseconds whole(const RunBreakdown& split) {
   return split.preload + split.execute + split.overlapped + split.interconnect;
 }
 
@@ -150,9 +150,9 @@ TEST(FlowRun, RefusesAnExecuteWithoutItsPreload) {
 // Executes from 0 to 10 and 14 to 20, the first held up by a half; a load from 4 to 16, held up by
 // a quarter, and nothing from 20 to 21.
 TEST(FlowSplit, PartsAddUpToTheWhole) {
-  const std::vector<Stretch> executes{{{{0}, {10}}, {5}}, {{{14}, {20}}, {6}}};
-  const std::vector<Stretch> loads{{{{4}, {16}}, {9}}};
-  const Split split = split_of({21}, executes, loads);
+  const std::vector<FlowSpan> executes{{{{0}, {10}}, {5}}, {{{14}, {20}}, {6}}};
+  const std::vector<FlowSpan> loads{{{{4}, {16}}, {9}}};
+  const RunBreakdown split = split_of({21}, executes, loads);
   EXPECT_EQ(split.execute, Picoseconds{4 + 4});
   EXPECT_EQ(split.preload, Picoseconds{4});
   EXPECT_EQ(split.overlapped, Picoseconds{3 + 2});

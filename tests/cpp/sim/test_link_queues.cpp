@@ -13,9 +13,9 @@ const std::vector<std::uint8_t> kThreeLinks{1, 1, 1};
 
 TEST(LinkQueues, WhoAskedFirstIsFirstAtEveryLink) {
   LinkQueues queues(kThreeLinks);
-  const std::vector<Use> first{{ResourceId{0}, 1}, {ResourceId{1}, 1}};
-  const std::vector<Use> second{{ResourceId{1}, 1}, {ResourceId{2}, 1}};
-  const std::vector<Use> third{{ResourceId{2}, 1}};
+  const std::vector<ResourceUse> first{{ResourceId{0}, 1}, {ResourceId{1}, 1}};
+  const std::vector<ResourceUse> second{{ResourceId{1}, 1}, {ResourceId{2}, 1}};
+  const std::vector<ResourceUse> third{{ResourceId{2}, 1}};
   EXPECT_TRUE(queues.ask(1, first));
   EXPECT_FALSE(queues.ask(2, second));
   EXPECT_FALSE(queues.ask(3, third));  // link 2 is idle, and promised to 2
@@ -29,7 +29,7 @@ TEST(LinkQueues, WhoAskedFirstIsFirstAtEveryLink) {
 
 TEST(LinkQueues, WhatIsNotExclusiveKeepsNobodyBack) {
   LinkQueues queues(std::vector<std::uint8_t>{0, 1});
-  const std::vector<Use> shared{{ResourceId{0}, 1}};
+  const std::vector<ResourceUse> shared{{ResourceId{0}, 1}};
   EXPECT_TRUE(queues.ask(1, shared));
   EXPECT_TRUE(queues.ask(2, shared));
 }

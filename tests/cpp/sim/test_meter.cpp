@@ -10,7 +10,7 @@
 namespace elk::sim {
 namespace {
 
-const std::vector<Use> kOneLink = {{ResourceId{0}, 1}};
+const std::vector<ResourceUse> kOneLink = {{ResourceId{0}, 1}};
 
 Engine metered(std::int32_t most) {
   Engine engine({.resources = {steady({1'000'000'000})}, .refresh = {}});  // a byte in 1,000 ps
@@ -49,7 +49,7 @@ TEST(Meter, JoinsBinsAndSpansWhenThereAreTooMany) {
 TEST(Meter, ResourcesOfOneTrackAreOne) {
   Engine engine({.resources = {steady({1'000'000'000}), steady({1'000'000'000})}, .refresh = {}});
   engine.meter({.track = {0, 0}, .tracks = 1, .most = 8, .width = {1'000'000}});
-  const std::vector<Use> second = {{ResourceId{1}, 1}};
+  const std::vector<ResourceUse> second = {{ResourceId{1}, 1}};
   engine.start(plain(0, 1000, kOneLink), {0});
   engine.start(plain(0, 1000, second), {500'000});
   play(engine);

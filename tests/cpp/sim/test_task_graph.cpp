@@ -41,7 +41,7 @@ TEST(TaskGraph, ABodyKnowsTheWayOfEachSend) {
   send_over(body, 6, {ResourceId{3}});
   ASSERT_EQ(body.sends().size(), 2U);
   EXPECT_EQ(body.uses_of(body.sends()[0]).size(), 2U);
-  EXPECT_EQ(body.uses_of(body.sends()[1]).front(), (Use{ResourceId{3}, 1}));
+  EXPECT_EQ(body.uses_of(body.sends()[1]).front(), (ResourceUse{ResourceId{3}, 1}));
 }
 
 }  // namespace

@@ -104,7 +104,7 @@ TEST(TaskPlayer, WhatLoadsNothingLastsForItsTail) {
   TaskGraph graph;
   const StreamId stream = graph.add_stream();
   Body body;
-  body.send({0}, {7}, std::vector<Use>{{ResourceId{0}, 1}});
+  body.send({0}, {7}, std::vector<ResourceUse>{{ResourceId{0}, 1}});
   body.send({100}, {9}, {});
   body.compute(ResourceId{0}, {0});
   graph.play(stream, graph.add(std::move(body)));

@@ -29,7 +29,7 @@ inline constexpr std::int64_t kLittle = 20;
 
 /// Cuts of an op up to which it stands in a tree of the lower bound. Takes in the larger MatMuls of
 /// DiT from batch 16 on.
-inline constexpr std::int64_t kMostStanding = 100'000;
+inline constexpr std::int64_t kMostCuts = 100'000;
 
 /// Fragments that an exchange may cost more than its least. Chosen by hand, not measured.
 inline constexpr double kFragments = 200.0;

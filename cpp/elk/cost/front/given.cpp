@@ -32,8 +32,8 @@ void lower(const ir::Op& op, const PlanOption& option, Floor& floor) {
   floor.link = {0};
   floor.corners.push_back({.execute = least, .link = {0}, .hbm_bytes = floor.hbm_bytes});
   floor.port_uses.push_back({.idle = std::max(idle, Seconds{0.0}), .carried = {0}, .loaded = {0}});
-  floor.standing = nullptr;
-  floor.holdings = {};
+  floor.layout_floor = nullptr;
+  floor.sram_floors = {};
 }
 
 bool takes_less(const PlanOption& a, const PlanOption& b) {

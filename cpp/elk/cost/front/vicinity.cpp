@@ -8,8 +8,8 @@
 
 namespace elk::cost {
 
-Vicinity::Places Vicinity::places(TableView<AxisId, const std::int64_t> cut) const {
-  Places result;
+Vicinity::FactorNumbers Vicinity::places(TableView<AxisId, const std::int64_t> cut) const {
+  FactorNumbers result;
   for (const AxisId axis : cut.ids()) {
     const std::vector<std::int64_t>& all = all_[axis];
     result.push_back(static_cast<std::size_t>(std::lower_bound(all.begin(), all.end(), cut[axis]) -
@@ -18,7 +18,7 @@ Vicinity::Places Vicinity::places(TableView<AxisId, const std::int64_t> cut) con
   return result;
 }
 
-void Vicinity::meet(const Places& places, std::vector<Table<AxisId, std::int64_t>>& cuts) {
+void Vicinity::meet(const FactorNumbers& places, std::vector<Table<AxisId, std::int64_t>>& cuts) {
   Table<AxisId, std::int64_t> cut;
   std::int64_t product = 1;
   bool visited = true;
@@ -36,7 +36,7 @@ void Vicinity::meet(const Places& places, std::vector<Table<AxisId, std::int64_t
 std::vector<Table<AxisId, std::int64_t>> Vicinity::around(
     TableView<AxisId, const std::int64_t> cut) {
   std::vector<Table<AxisId, std::int64_t>> cuts;
-  Places at = places(cut);
+  FactorNumbers at = places(cut);
   if (!asked_.insert(at).second) {
     return cuts;
   }

@@ -5,8 +5,8 @@
 #include "elk/base/ids.hpp"
 #include "elk/base/table.hpp"
 #include "elk/cost/price/collective_price.hpp"
+#include "elk/partition/core_needs.hpp"
 #include "elk/partition/extent.hpp"
-#include "elk/partition/needs.hpp"
 
 namespace elk::cost {
 namespace {
@@ -38,7 +38,7 @@ Arrival from_everywhere(const Reader& reader, OperandId operand) {
                      ? partition::element_bytes(unique, bits).value
                      : result.traffic.received * partition::tiling(op, plan).cores;
   if (chip.chips > 1) {
-    const partition::Needs needs(graph, op, operand, plan.factors, plan.order);
+    const partition::CoreNeeds needs(graph, op, operand, plan.factors, plan.order);
     result.traffic.chip_in = partition::most_lacking(
         needs, partition::ids_of_chip(plan.factors, plan.order, plan.mesh_dims, chip), chip.chips);
   }
@@ -69,9 +69,9 @@ Arrival arrival(const Reader& reader, OperandId operand, const partition::Transi
 
 }  // namespace
 
-Exchange gather_all(const ir::Graph& graph, const ir::Op& op, const PlanOption& option,
-                    TableView<OperandId, const partition::Transition* const> moved,
-                    const chip::Chip& chip) {
+ExchangeCost gather_all(const ir::Graph& graph, const ir::Op& op, const PlanOption& option,
+                        TableView<OperandId, const partition::Transition* const> moved,
+                        const chip::Chip& chip) {
   const Fabric fabric(chip);
   Traffic sum;
   std::int64_t through = 0;

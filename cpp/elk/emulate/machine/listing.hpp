@@ -54,7 +54,7 @@ struct CoreInstruction {
 /// program's buffers.
 class Coder {
  public:
-  explicit Coder(const Job& job);
+  explicit Coder(const EmulationJob& job);
 
   /// What each of `cores` does for instruction number `position` of the program, in order.
   ///
@@ -65,7 +65,7 @@ class Coder {
  private:
   const program::Execution& execution(OpId op);
 
-  const Job job_;
+  const EmulationJob job_;
   BufferBook book_;
   program::Spaces spaces_;
   program::Expander expander_;

@@ -12,7 +12,7 @@ void preload(const Operands& operands);
 /// Fills the buffers that keep HBM operands on a chip without HBM.
 void load_residents(const Operands& operands);
 /// Spreads a graph input over all cores in equal shares.
-void spread_input(Machine& machine, TensorId tensor);
+void spread_input(ChipState& machine, TensorId tensor);
 
 /// Brings activations to where the op needs them.
 void gather(const Operands& operands);

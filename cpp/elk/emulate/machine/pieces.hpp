@@ -5,7 +5,7 @@
 
 #include "elk/base/ids.hpp"
 #include "elk/base/table.hpp"
-#include "elk/emulate/kernels/tile.hpp"
+#include "elk/emulate/kernels/kernel_call.hpp"
 
 namespace elk::emulate {
 
@@ -13,7 +13,7 @@ namespace elk::emulate {
 /// results. Axis `i` is cut into at most `factors[i]` tiles. Partial results are kept at accumulate
 /// width, rows that are cut are told by values of their parts: a program without its movements.
 void compute_in_tiles(const ir::Graph& graph, const ir::Op& op,
-                      const Table<OperandId, Piece>& operands,
+                      const Table<OperandId, PieceBytes>& operands,
                       const Table<AxisId, std::int64_t>& factors);
 
 /// The type of partial results: that of the sums, or that of the result where it is wider.

@@ -8,7 +8,7 @@
 
 #include "elk/base/ids.hpp"
 #include "elk/base/table.hpp"
-#include "elk/emulate/kernels/tile.hpp"
+#include "elk/emulate/kernels/kernel_call.hpp"
 #include "elk/emulate/memory/access.hpp"
 #include "elk/partition/layout/layout.hpp"
 #include "elk/partition/layout/piece.hpp"
@@ -24,7 +24,7 @@ struct Worker {
 };
 
 /// One dimension along which an operand rotates, on one axis.
-struct Spin {
+struct RotationDim {
   DimId dim;
   AxisId axis;
   std::int64_t parts;   // f_t
@@ -42,7 +42,7 @@ struct Member {
 };
 
 /// Where a rotating piece begins: position `start` of a tile of `length`, `held` of them in turn.
-struct Window {
+struct CircleRange {
   std::int64_t start;
   std::int64_t length;
   std::int64_t held;
@@ -64,7 +64,9 @@ class Site {
   [[nodiscard]] std::int64_t bits(OperandId operand) const;
 
   /// The dimensions along which an operand rotates.
-  [[nodiscard]] const std::vector<Spin>& spins(OperandId operand) const { return spins_[operand]; }
+  [[nodiscard]] const std::vector<RotationDim>& spins(OperandId operand) const {
+    return spins_[operand];
+  }
   [[nodiscard]] bool rotates(OperandId operand) const { return !spins_[operand].empty(); }
   /// Cores of a rotation ring; 1 of an operand that does not rotate.
   [[nodiscard]] std::int64_t ring(OperandId operand) const;
@@ -75,10 +77,10 @@ class Site {
   [[nodiscard]] const std::vector<std::size_t>& group(OperandId operand, std::size_t group) const {
     return groups_[operand][group];
   }
-  [[nodiscard]] Window window(const Spin& spin, std::size_t worker) const;
+  [[nodiscard]] CircleRange window(const RotationDim& spin, std::size_t worker) const;
 
   /// The piece of an operand that a worker holds after these shifts; of a result its tile.
-  [[nodiscard]] Held held(OperandId operand, std::size_t worker, const Shifts& shifts) const;
+  [[nodiscard]] DensePiece held(OperandId operand, std::size_t worker, const Shifts& shifts) const;
 
   /// Shifts along `axis` of what rotates there before step `step`.
   [[nodiscard]] std::int64_t turns(AxisId axis, std::int64_t step) const;
@@ -105,7 +107,7 @@ class Site {
   const program::PlacedOp& placed_;
   partition::Tiling tiling_;
   std::vector<Worker> workers_;
-  Table<OperandId, std::vector<Spin>> spins_;
+  Table<OperandId, std::vector<RotationDim>> spins_;
   Table<OperandId, std::vector<Member>> members_;
   Table<OperandId, std::vector<std::vector<std::size_t>>> groups_;
   std::map<CoreId, std::size_t> worker_of_;          // by core
@@ -116,6 +118,6 @@ class Site {
 };
 
 /// The sets of a piece of a layout at one place.
-[[nodiscard]] Held held_at(const partition::Pieces& pieces, std::size_t place);
+[[nodiscard]] DensePiece held_at(const partition::Pieces& pieces, std::size_t place);
 
 }  // namespace elk::emulate

@@ -27,7 +27,7 @@ inline constexpr CoreId kMemory{-2};                // HBM
 inline constexpr CoreId kAbroad{-3};                // another chip
 
 /// Bytes that a core received.
-struct Moved {
+struct Receipt {
   Action action;
   OpId op;
   std::int64_t step;  // of a Shift: after which
@@ -35,11 +35,11 @@ struct Moved {
   CoreId from;  // a core, or one of the above
   std::int64_t bytes;
 
-  friend bool operator==(const Moved&, const Moved&) = default;
+  friend bool operator==(const Receipt&, const Receipt&) = default;
 };
 
 /// What every core received, in order. Values of rows that cores tell each other are left out: they
 /// pass through no buffer.
-using Tape = Table<CoreId, std::vector<Moved>>;
+using Tape = Table<CoreId, std::vector<Receipt>>;
 
 }  // namespace elk::emulate

@@ -14,7 +14,7 @@ namespace elk::program {
 namespace {
 
 /// Instructions [from, to], both inclusive.
-using Life = std::pair<std::int32_t, std::int32_t>;
+using InstructionRange = std::pair<std::int32_t, std::int32_t>;
 
 class CoverageChecker {
  public:
@@ -71,7 +71,7 @@ class CoverageChecker {
 
   /// Bytes of a tensor in buffers of these roles that live for all of `life`. What is preloaded or
   /// fetched serves one op, `reader`.
-  [[nodiscard]] Bytes held(OpId reader, TensorId tensor, Life life,
+  [[nodiscard]] Bytes held(OpId reader, TensorId tensor, InstructionRange life,
                            std::initializer_list<Role> roles) const {
     Bytes sum{0};
     for (const Buffer* buffer : by_tensor_[tensor]) {
@@ -96,7 +96,7 @@ class CoverageChecker {
 
   void check_op(OpId id) {
     const ir::Op& op = graph_.ops[id];
-    const Life now{execute_[id], execute_[id]};
+    const InstructionRange now{execute_[id], execute_[id]};
     const std::string who = text("execute of ", named(graph_, id));
     for (const auto& [tensor, need] : footprint(id)) {
       const Bytes bytes =
@@ -130,7 +130,7 @@ class CoverageChecker {
     if (preload_[id] < 0) {
       return;
     }
-    const Life life{preload_[id], execute_[id]};
+    const InstructionRange life{preload_[id], execute_[id]};
     for (const ExecuteSpace& piece : spaces_.preload(id)) {
       const TensorId tensor = op.operands[piece.operand].tensor;
       require(text("preload of ", named(graph_, id)), tensor,
@@ -141,7 +141,7 @@ class CoverageChecker {
   /// An activation in another layout, or one that rotates, is in a buffer of this execute's own.
   void check_copies(OpId id, const std::string& who) {
     const ir::Op& op = graph_.ops[id];
-    const Life now{execute_[id], execute_[id]};
+    const InstructionRange now{execute_[id], execute_[id]};
     for (const OperandId k : op.operands.ids()) {
       const ir::Operand& operand = op.operands[k];
       if (operand.access == ir::Access::Read && !partition::from_hbm(graph_, operand) &&
@@ -168,7 +168,7 @@ class CoverageChecker {
     const std::int32_t from = execute_[first];
     const OpId last = spaces_.lives().last_reader[tensor];
     const std::int32_t read = last != OpId::none ? execute_[last] : from;
-    const Life life{from, std::max({from, read, stored_[tensor]})};
+    const InstructionRange life{from, std::max({from, read, stored_[tensor]})};
     if (from >= 0) {
       require(text("from instruction ", life.first, " to ", life.second), tensor,
               held(first, tensor, life, {Role::Activation, Role::Store}), need);

@@ -29,8 +29,8 @@ class OrderChecker {
   void walk() {
     for (const Instruction& instruction : context_.program.code) {
       follow(
-          instruction, [&](OpId op) { preload(op); },
-          [&](TensorId tensor) { store(tensor); }, [&](OpId op) { execute(op); });
+          instruction, [&](OpId op) { preload(op); }, [&](TensorId tensor) { store(tensor); },
+          [&](OpId op) { execute(op); });
     }
     if (next_.index() < graph_.ops.size()) {
       fail(text("the program ends before execute of ", named(graph_, next_)));

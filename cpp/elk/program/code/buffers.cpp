@@ -9,14 +9,14 @@
 #include "elk/base/ids.hpp"
 #include "elk/base/table.hpp"
 #include "elk/partition/layout/layout.hpp"
-#include "elk/program/code/positions.hpp"
+#include "elk/program/code/code_positions.hpp"
 #include "elk/program/code/spaces.hpp"
 
 namespace elk::program {
 namespace {
 
 /// A tensor kept on chip for the whole program, as one reader needs it.
-struct Resident {
+struct KeptTensor {
   OpId op;
   Bytes bytes;
   bool rotates;
@@ -119,12 +119,12 @@ class Collector {
         continue;
       }
       const partition::ExecutePlan& plan = ops_[id].execute;
-      Resident piece{.op = id,
-                     .bytes = spaces_.sizes(id).operand[k],
-                     .rotates = rotates(plan, k),
-                     .layout = partition::layout(graph_, op, k, plan, chip_)};
-      std::vector<Resident>& kept = residents_[op.operands[k].tensor];
-      const bool shared = std::any_of(kept.begin(), kept.end(), [&](const Resident& other) {
+      KeptTensor piece{.op = id,
+                       .bytes = spaces_.sizes(id).operand[k],
+                       .rotates = rotates(plan, k),
+                       .layout = partition::layout(graph_, op, k, plan, chip_)};
+      std::vector<KeptTensor>& kept = residents_[op.operands[k].tensor];
+      const bool shared = std::any_of(kept.begin(), kept.end(), [&](const KeptTensor& other) {
         return other.op != id && !piece.rotates && !other.rotates && other.bytes >= piece.bytes &&
                partition::same(other.layout, piece.layout);
       });
@@ -139,9 +139,9 @@ class Collector {
   const chip::Chip& chip_;
   const Table<OpId, OpPlan>& ops_;
   Spaces spaces_;
-  Positions at_;
+  CodePositions at_;
   std::int32_t last_;
-  Table<TensorId, std::vector<Resident>> residents_;  // by tensor
+  Table<TensorId, std::vector<KeptTensor>> residents_;  // by tensor
   std::vector<Buffer> out_;
 };
 

@@ -30,9 +30,9 @@ bool taken(const ir::Op& op, const Table<OperandId, std::int8_t>& in_place, Oper
 
 }  // namespace
 
-Sizes sizes_of(const ir::Graph& graph, const ir::Op& op, const partition::ExecutePlan& plan,
-               const chip::Chip& chip) {
-  Sizes out{.operand = partition::footprint(graph, op, plan, chip).operand, .rest = {}};
+OpBytes sizes_of(const ir::Graph& graph, const ir::Op& op, const partition::ExecutePlan& plan,
+                 const chip::Chip& chip) {
+  OpBytes out{.operand = partition::footprint(graph, op, plan, chip).operand, .rest = {}};
   for (const OperandId k : op.operands.ids()) {
     const ir::Operand& operand = op.operands[k];
     Bytes rest{0};
@@ -46,7 +46,7 @@ Sizes sizes_of(const ir::Graph& graph, const ir::Op& op, const partition::Execut
   return out;
 }
 
-std::vector<ExecuteSpace> execute_space(const PlacedOp& placed, const Sizes& sizes,
+std::vector<ExecuteSpace> execute_space(const PlacedOp& placed, const OpBytes& sizes,
                                         const Table<OperandId, std::int8_t>& in_place) {
   const ir::Op& op = placed.op;
   std::vector<ExecuteSpace> out;
@@ -66,7 +66,7 @@ std::vector<ExecuteSpace> execute_space(const PlacedOp& placed, const Sizes& siz
   return out;
 }
 
-std::vector<ExecuteSpace> preload_space(const PlacedOp& placed, const Sizes& sizes) {
+std::vector<ExecuteSpace> preload_space(const PlacedOp& placed, const OpBytes& sizes) {
   std::vector<ExecuteSpace> out;
   for (OperandId k{0}; k.index() < placed.op.operands.size() && placed.chip.hbm; ++k) {
     if (partition::from_hbm(placed.graph, placed.op.operands[k]) &&

@@ -100,8 +100,8 @@ Spaces::Spaces(const ir::Graph& graph, const chip::Chip& chip, const Table<OpId,
       class_of_(plan_classes(graph, ops)),
       sizes_(ops.size()) {}
 
-const Sizes& Spaces::sizes(OpId op) {
-  std::optional<Sizes>& known = sizes_[subscript(class_of_[op])];
+const OpBytes& Spaces::sizes(OpId op) {
+  std::optional<OpBytes>& known = sizes_[subscript(class_of_[op])];
   if (!known) {
     known = sizes_of(graph_, graph_.ops[op], ops_[op].execute, chip_);
   }

@@ -15,13 +15,13 @@
 namespace elk::program {
 
 /// What an op holds under its cut, divisors aside.
-struct Sizes {
+struct OpBytes {
   Table<OperandId, Bytes> operand;  // of each operand, as in partition::Footprint
   Table<OperandId, Bytes> rest;     // of each operand that is a result
 };
 
-[[nodiscard]] Sizes sizes_of(const ir::Graph& graph, const ir::Op& op,
-                             const partition::ExecutePlan& plan, const chip::Chip& chip);
+[[nodiscard]] OpBytes sizes_of(const ir::Graph& graph, const ir::Op& op,
+                               const partition::ExecutePlan& plan, const chip::Chip& chip);
 
 /// One op of a program.
 struct PlacedOp {
@@ -33,8 +33,8 @@ struct PlacedOp {
 
 /// Buffers that live for the op's execute only, where operand `k` lies ready if `in_place[k]`.
 [[nodiscard]] std::vector<ExecuteSpace> execute_space(
-    const PlacedOp& placed, const Sizes& sizes, const Table<OperandId, std::int8_t>& in_place);
-[[nodiscard]] std::vector<ExecuteSpace> preload_space(const PlacedOp& placed, const Sizes& sizes);
+    const PlacedOp& placed, const OpBytes& sizes, const Table<OperandId, std::int8_t>& in_place);
+[[nodiscard]] std::vector<ExecuteSpace> preload_space(const PlacedOp& placed, const OpBytes& sizes);
 
 /// The operand by which `op` makes `tensor`.
 [[nodiscard]] std::size_t result_operand(const ir::Op& op, TensorId tensor);
@@ -49,7 +49,7 @@ struct PlacedOp {
 [[nodiscard]] Table<OpId, std::int32_t> plan_classes(const ir::Graph& graph,
                                                      const Table<OpId, OpPlan>& ops);
 
-/// The same of every op of several programs, whose ops are numbered one program after another.
+/// The classes of every op of several programs, whose ops are numbered one program after another.
 [[nodiscard]] std::vector<Table<OpId, std::int32_t>> plan_classes(
     const ir::Graph& graph, std::span<const Program* const> programs);
 
@@ -59,7 +59,7 @@ class Spaces {
   Spaces(const ir::Graph& graph, const chip::Chip& chip, const Table<OpId, OpPlan>& ops);
 
   [[nodiscard]] const Lifetimes& lives() const { return lives_; }
-  [[nodiscard]] const Sizes& sizes(OpId op);
+  [[nodiscard]] const OpBytes& sizes(OpId op);
   /// Whether operand `k` lies, in place, where the op needs it.
   [[nodiscard]] bool in_place(OpId op, OperandId k);
   [[nodiscard]] std::vector<ExecuteSpace> execute(OpId op);
@@ -73,8 +73,8 @@ class Spaces {
   const chip::Chip& chip_;
   const Table<OpId, OpPlan>& ops_;
   Lifetimes lives_;
-  Table<OpId, std::int32_t> class_of_;       // of each op, the first like it
-  std::vector<std::optional<Sizes>> sizes_;  // of the first ops of classes
+  Table<OpId, std::int32_t> class_of_;         // of each op, the first like it
+  std::vector<std::optional<OpBytes>> sizes_;  // of the first ops of classes
   /// By the classes of producer and reader, and the operands that are the tensor.
   std::map<std::array<std::int32_t, 4>, bool> in_place_;
 };

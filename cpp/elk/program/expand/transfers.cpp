@@ -11,11 +11,11 @@ namespace elk::program {
 namespace {
 
 /// Cores of one chip.
-using Run = std::span<const CoreId>;
+using CoreSpan = std::span<const CoreId>;
 
 /// Splits cores, those of a chip together, where chips end, and calls `visit(chip, run)`.
 template <class Visit>
-void for_each_chip(Run cores, std::int64_t of_chip, const Visit& visit) {
+void for_each_chip(CoreSpan cores, std::int64_t of_chip, const Visit& visit) {
   while (!cores.empty()) {
     const std::int64_t chip = cores.front().value / of_chip;
     const auto first = id_at<CoreId>(chip * of_chip);
@@ -61,9 +61,11 @@ class Sender {
   }
 
  private:
-  [[nodiscard]] Run group(std::int32_t number) const { return exchange_.groups[subscript(number)]; }
+  [[nodiscard]] CoreSpan group(std::int32_t number) const {
+    return exchange_.groups[subscript(number)];
+  }
 
-  void deliver(const Transfer& transfer, CoreId core, Run receivers, std::int64_t bytes) {
+  void deliver(const Transfer& transfer, CoreId core, CoreSpan receivers, std::int64_t bytes) {
     const bool counts_runs =
         transfer.pattern == Pattern::Fetch || transfer.pattern == Pattern::Spread;
     if (receivers.empty() || (bytes == 0 && !counts_runs)) {
@@ -85,13 +87,13 @@ class Sender {
   }
 
   /// The core of `holders` whose turn it is.
-  CoreId next(std::int32_t from, Run holders) {
+  CoreId next(std::int32_t from, CoreSpan holders) {
     const std::size_t turn = turn_[subscript(from)]++;
     return holders.size() == 1 ? holders.front() : holders[turn % holders.size()];
   }
 
   void fetch(const Transfer& transfer) {
-    const Run holders = group(transfer.from);
+    const CoreSpan holders = group(transfer.from);
     if (group(transfer.to).size() == 1) {
       fetch_one(transfer, holders, group(transfer.to));
       return;
@@ -100,7 +102,7 @@ class Sender {
     std::set_difference(group(transfer.to).begin(), group(transfer.to).end(), holders.begin(),
                         holders.end(), std::back_inserter(wanting_));
     abroad_.clear();
-    for_each_chip(wanting_, of_chip_, [&](std::int64_t chip, Run receivers) {
+    for_each_chip(wanting_, of_chip_, [&](std::int64_t chip, CoreSpan receivers) {
       const auto first =
           std::lower_bound(holders.begin(), holders.end(), id_at<CoreId>(chip * of_chip_));
       const auto last =
@@ -114,7 +116,7 @@ class Sender {
     fetch_from(transfer, holders, abroad_);
   }
 
-  void fetch_one(const Transfer& transfer, Run holders, Run receiver) {
+  void fetch_one(const Transfer& transfer, CoreSpan holders, CoreSpan receiver) {
     const CoreId core = receiver.front();
     if (holders.size() > 1) {
       if (std::binary_search(holders.begin(), holders.end(), core)) {
@@ -125,14 +127,14 @@ class Sender {
           std::lower_bound(holders.begin(), holders.end(), id_at<CoreId>(chip * of_chip_));
       const auto last =
           std::lower_bound(first, holders.end(), id_at<CoreId>((chip + 1) * of_chip_));
-      holders = first == last ? holders : Run(first, last);
+      holders = first == last ? holders : CoreSpan(first, last);
     } else if (holders.front() == core) {
       return;
     }
     deliver(transfer, next(transfer.from, holders), receiver, part_bytes(transfer, 0));
   }
 
-  void fetch_from(const Transfer& transfer, Run holders, Run receivers) {
+  void fetch_from(const Transfer& transfer, CoreSpan holders, CoreSpan receivers) {
     const std::int64_t bytes = part_bytes(transfer, 0);
     if (multicast_) {
       if (!receivers.empty()) {
@@ -146,7 +148,7 @@ class Sender {
   }
 
   void share(const Transfer& transfer) {
-    const Run ring = group(transfer.to);
+    const CoreSpan ring = group(transfer.to);
     for (std::size_t i = 0; i < ring.size(); ++i) {
       const std::int64_t bytes = part_bytes(transfer, static_cast<std::int64_t>(i));
       wanting_.assign(ring.begin(), ring.end());
@@ -156,7 +158,7 @@ class Sender {
   }
 
   void neighbours(const Transfer& transfer) {
-    const Run ring = group(transfer.to);
+    const CoreSpan ring = group(transfer.to);
     const std::int64_t bytes = part_bytes(transfer, 0);
     for (std::size_t i = 0; i < ring.size(); ++i) {
       const std::size_t other = transfer.pattern == Pattern::Pass
@@ -169,7 +171,7 @@ class Sender {
   }
 
   void scatter(const Transfer& transfer) {
-    const Run cores = group(transfer.to);
+    const CoreSpan cores = group(transfer.to);
     for (std::size_t i = 0; i < cores.size(); ++i) {
       for (std::size_t j = 0; j < cores.size(); ++j) {
         if (i != j) {
@@ -190,7 +192,7 @@ class Sender {
 };
 
 /// Adds what comes into `chip` from `home`, -1: from where it lies in equal shares, on all chips.
-void cross(std::int64_t home, std::int64_t chip, std::int64_t bytes, Traffic& sum) {
+void cross(std::int64_t home, std::int64_t chip, std::int64_t bytes, PortTraffic& sum) {
   const auto chips = static_cast<std::int64_t>(sum.chip_in.size());
   if (home >= 0 && home != chip) {
     sum.chip_in[subscript(chip)] += bytes;
@@ -205,13 +207,13 @@ void cross(std::int64_t home, std::int64_t chip, std::int64_t bytes, Traffic& su
 }
 
 /// Adds what transfers put on ports, without listing the sends of groups in which all do alike.
-class Counter {
+class PortCounter {
  public:
-  Counter(const chip::Chip& chip, Traffic& sum)
+  PortCounter(const chip::Chip& chip, PortTraffic& sum)
       : multicast_(chip.interconnect.multicast), of_chip_(chip.core.count), sum_(sum) {}
 
   /// All parts to all, or to each its own part from all.
-  void add_all(const Transfer& transfer, Run cores) {
+  void add_all(const Transfer& transfer, CoreSpan cores) {
     const auto count = static_cast<std::int64_t>(cores.size());
     const bool scatter = transfer.pattern == Pattern::Scatter;
     const std::int64_t whole = transfer.unit * transfer.extent;
@@ -239,15 +241,15 @@ class Counter {
 
  private:
   /// Of Share with multicast a part crosses once for each chip; else once for each receiver.
-  void cross_all(const Transfer& transfer, Run cores) {
+  void cross_all(const Transfer& transfer, CoreSpan cores) {
     const bool scatter = transfer.pattern == Pattern::Scatter;
     std::int64_t first = 0;
-    for_each_chip(cores, of_chip_, [&](std::int64_t chip, Run receivers) {
+    for_each_chip(cores, of_chip_, [&](std::int64_t chip, CoreSpan receivers) {
       const auto here = static_cast<std::int64_t>(receivers.size());
       const std::int64_t here_bytes = range_bytes(transfer, first, first + here);
       first += here;
       std::int64_t begin = 0;
-      for_each_chip(cores, of_chip_, [&](std::int64_t home, Run senders) {
+      for_each_chip(cores, of_chip_, [&](std::int64_t home, CoreSpan senders) {
         const auto there = static_cast<std::int64_t>(senders.size());
         const std::int64_t theirs = range_bytes(transfer, begin, begin + there);
         begin += there;
@@ -267,7 +269,7 @@ class Counter {
 
   bool multicast_;
   std::int64_t of_chip_;
-  Traffic& sum_;
+  PortTraffic& sum_;
 };
 
 }  // namespace
@@ -296,7 +298,7 @@ void sources(const Send& send, std::int64_t cores, std::int64_t& turn, Cores& ou
   }
 }
 
-Traffic no_sends(const Exchange& exchange, const chip::Chip& chip) {
+PortTraffic no_sends(const Exchange& exchange, const chip::Chip& chip) {
   const auto cores = subscript(chip::total_cores(chip));
   return {.received = Table<CoreId, std::int64_t>(cores, 0),
           .sent = Table<CoreId, std::int64_t>(
@@ -306,12 +308,13 @@ Traffic no_sends(const Exchange& exchange, const chip::Chip& chip) {
           .chip_out = std::vector<std::int64_t>(subscript(chip.chips), 0)};
 }
 
-void add_send(const Send& send, const chip::Chip& chip, const VisitReceivers& visit, Traffic& sum) {
+void add_send(const Send& send, const chip::Chip& chip, const VisitReceivers& visit,
+              PortTraffic& sum) {
   if (send.core != CoreId::none) {
     sum.sent[send.core] += send.bytes;
   }
   const std::int64_t home = send.core == CoreId::none ? -1 : send.core.value / chip.core.count;
-  for_each_chip(send.receivers, chip.core.count, [&](std::int64_t there, Run receivers) {
+  for_each_chip(send.receivers, chip.core.count, [&](std::int64_t there, CoreSpan receivers) {
     for (const CoreId core : receivers) {
       sum.received[core] += send.bytes;
       sum.fragments[core] += send.runs;
@@ -321,10 +324,10 @@ void add_send(const Send& send, const chip::Chip& chip, const VisitReceivers& vi
   });
 }
 
-Traffic traffic(const Exchange& exchange, const chip::Chip& chip) {
-  Traffic sum = no_sends(exchange, chip);
-  Counter counter(chip, sum);
-  const VisitReceivers ignore = [](std::int64_t, Run) {};
+PortTraffic traffic(const Exchange& exchange, const chip::Chip& chip) {
+  PortTraffic sum = no_sends(exchange, chip);
+  PortCounter counter(chip, sum);
+  const VisitReceivers ignore = [](std::int64_t, CoreSpan) {};
   const auto visit = [&](const Send& send) { add_send(send, chip, ignore, sum); };
   Sender sender(exchange, chip, visit);
   for (const Transfer& transfer : exchange.transfers) {
@@ -337,7 +340,7 @@ Traffic traffic(const Exchange& exchange, const chip::Chip& chip) {
   return sum;
 }
 
-std::int64_t busiest(const Traffic& traffic) {
+std::int64_t busiest(const PortTraffic& traffic) {
   std::int64_t most = 0;
   for (const CoreId core : traffic.received.ids()) {
     most = std::max({most, traffic.received[core], traffic.sent[core]});

@@ -11,9 +11,9 @@
 namespace elk::schedule {
 namespace {
 
-void add_likely(const Steps& steps, std::vector<Choice>& choices) {
+void add_likely(const StaircaseSteps& steps, std::vector<Choice>& choices) {
   Bytes most{0};
-  for (const Step& step : steps) {
+  for (const StaircaseStep& step : steps) {
     most = std::max(most, step.space);
   }
   for (std::int64_t limit = std::int64_t{1} << 40; limit > 0; limit /= 2) {
@@ -73,8 +73,7 @@ std::optional<Choice> feeding(Problem& problem, OpId op, OpId reader, const Choi
     }
     const partition::Layout needed =
         partition::layout(graph, node, slot, problem.option(reader, choice).plan, problem.chip());
-    const auto plan =
-        feed(graph.ops[op], problem.write_slot(tensor), needed);
+    const auto plan = feed(graph.ops[op], problem.write_slot(tensor), needed);
     if (const auto option = plan ? problem.add(op, *plan) : std::nullopt) {
       return Choice{.option = *option, .state = 0};
     }

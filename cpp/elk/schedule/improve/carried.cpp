@@ -77,14 +77,14 @@ class OuterCuts {
   }
 
  private:
-  using Factors = Table<AxisId, std::int64_t>;
+  using CutFactors = Table<AxisId, std::int64_t>;
   /// The dimensions along which the two axes lie, -1: there are none.
-  using Sides = std::array<std::int32_t, 2>;
+  using GridSides = std::array<std::int32_t, 2>;
 
-  void add(std::int64_t most_first, std::int64_t most_second, const Sides& sides) {
+  void add(std::int64_t most_first, std::int64_t most_second, const GridSides& sides) {
     const auto size = [&](std::size_t i) { return op_.axes[axes_[i]].size; };
     for (const std::int64_t first : most_parts(size(0), most_first)) {
-      Factors cut(op_.axes.size(), 1);
+      CutFactors cut(op_.axes.size(), 1);
       cut[axes_[0]] = first;
       add(cut, sides);
       const std::int64_t left = sides[0] < 0 ? most_second / first : most_second;
@@ -96,7 +96,7 @@ class OuterCuts {
     }
   }
 
-  void add(const Factors& cut, const Sides& sides) {
+  void add(const CutFactors& cut, const GridSides& sides) {
     auto plan = partition::complete_plan(
         graph_, op_, cut, Table<OperandId, Table<DimId, std::int64_t>>(op_.operands.size()), chip_);
     if (!plan) {

@@ -14,9 +14,9 @@ namespace {
 constexpr double kImpossible = 1e9;  // seconds, and one for each byte too many
 
 /// The preloads that wait on chip reach over a few dozen ops: of long layers fewer settle.
-Shown layers_shown(const Places& places) {
-  return places.period() > tuning::kLongLayer ? Shown{.settled = 1, .measured = 2, .all = 5}
-                                              : Shown{.settled = 3, .measured = 3, .all = 8};
+SketchLayers layers_shown(const LayerPlaces& places) {
+  return places.period() > tuning::kLongLayer ? SketchLayers{.settled = 1, .measured = 2, .all = 5}
+                                              : SketchLayers{.settled = 3, .measured = 3, .all = 8};
 }
 
 }  // namespace
@@ -111,7 +111,7 @@ void Sketch::list_writes() {
   }
 }
 
-void Sketch::put(OpId at, const Part& part) {
+void Sketch::put(OpId at, const OpSituation& part) {
   situation_.works[at] = part.work;
   situation_.loads[at] = part.load;
   situation_.piece[at] = part.piece;
@@ -130,7 +130,7 @@ void Sketch::settle(OpId place) {
   if (!places_.repeats(place) || layers_ == 1) {
     return;
   }
-  const Part alike = known(place + places_.period());
+  const OpSituation alike = known(place + places_.period());
   for (std::int32_t layer = 1; layer < layers_; ++layer) {
     put(place + (layer * places_.period()), alike);
   }
@@ -142,7 +142,7 @@ void Sketch::set(OpId place, const Choice& choice) {
       problem_.option(place, choice).footprint.rest - problem_.option(place, before).footprint.rest;
   const std::int32_t shown = places_.repeats(place) ? layers_ : 1;
   for (std::int32_t layer = 0; layer < shown && rest.value != 0; ++layer) {
-    for (const Life& life : lives_[index(place) + (layer * places_.period())]) {
+    for (const Lifetime& life : lives_[index(place) + (layer * places_.period())]) {
       for (OpId at = life.first; at <= life.last; ++at) {
         situation_.base[at] += rest;
       }
@@ -236,7 +236,7 @@ double Sketch::seconds(const Arrangement& arrangement, cost::Forecaster& forecas
     return kImpossible + static_cast<double>(issue.shortage->excess.value);
   }
   const auto play = [&](double slowness) {
-    cost::Sharing sharing = schedule::sharing(problem_.chip());
+    cost::ContentionRules sharing = schedule::sharing(problem_.chip());
     sharing.slowness = slowness;
     const cost::TimelineResult& times = forecaster.forecast({.works = situation_.works,
                                                              .loads = situation_.loads,
@@ -265,7 +265,7 @@ Bytes Sketch::used(OpId place) const { return situation_.base[index(place)]; }
 Bytes Sketch::piece(std::int32_t place) const { return situation_.piece[index(OpId{place})]; }
 
 Proposal Sketch::proposal(const Arrangement& arrangement) const {
-  Space space = space_;
+  PreloadLimits space = space_;
   space.not_before = first_slots(problem_, places_, arrangement);
   return {
       .choices = choices_, .space = space, .order = preload_order(problem_, places_, arrangement)};

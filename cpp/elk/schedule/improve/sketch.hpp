@@ -15,7 +15,7 @@
 namespace elk::schedule {
 
 /// Layers of a sketch: some settle, the next are measured, and the last end.
-struct Shown {
+struct SketchLayers {
   std::int32_t settled;
   std::int32_t measured;
   std::int32_t all;
@@ -29,7 +29,7 @@ class Sketch {
   /// Every layer takes the choices of the middle one of the proposal.
   Sketch(Problem& problem, const Proposal& proposal);
 
-  [[nodiscard]] const Places& places() const { return places_; }
+  [[nodiscard]] const LayerPlaces& places() const { return places_; }
   [[nodiscard]] const Table<OpId, Choice>& choices() const { return choices_; }
 
   /// Changes all ops at a place.
@@ -39,8 +39,8 @@ class Sketch {
   /// preloads; where preloads so arranged do not fit, a huge number that grows with the bytes
   /// missing. Between changes, several threads may ask.
   [[nodiscard]] double seconds(const Arrangement& arrangement) const;
-  /// The same by a given forecaster. If the first forecast is over `most`, that is the answer: the
-  /// mean would hardly be less.
+  /// The seconds that a given forecaster finds. If the first forecast is over `most`, that is the
+  /// answer: the mean would hardly be less.
   [[nodiscard]] double seconds(const Arrangement& arrangement, cost::Forecaster& forecaster,
                                double most) const;
   /// Ops that a forecast looks at.
@@ -48,7 +48,7 @@ class Sketch {
 
   /// Seconds of the executes at a place alone, in all layers, beside no preload.
   [[nodiscard]] double execute_seconds(OpId place) const;
-  /// The same of its preloads.
+  /// Seconds of the preloads of a place alone, in all layers.
   [[nodiscard]] double preload_seconds(OpId place) const;
   /// Bytes in use at an execute by what does not wait for a later one.
   [[nodiscard]] Bytes used(OpId place) const;
@@ -59,11 +59,6 @@ class Sketch {
   [[nodiscard]] Proposal proposal(const Arrangement& arrangement) const;
 
  private:
-  struct Life {
-    OpId first;
-    OpId last;
-  };
-
   void list_ops();
   void list_lives();
   void list_readers();
@@ -71,23 +66,23 @@ class Sketch {
   /// Where an op is shown; one that is not, where the next layer that is shown has it.
   [[nodiscard]] OpId index(OpId op) const;
   void settle(OpId place);
-  void put(OpId at, const Part& part);
+  void put(OpId at, const OpSituation& part);
   [[nodiscard]] std::vector<OpId> order(const Arrangement& arrangement) const;
   [[nodiscard]] Table<OpId, OpId> earliest(const Arrangement& arrangement) const;
   [[nodiscard]] double layers_left_out(const cost::TimelineResult& times) const;
 
   Problem& problem_;
-  Space space_;
-  Places places_;
-  Shown shown_;
-  std::int32_t layers_;                     // shown
-  Table<OpId, Choice> choices_;             // of all ops
-  Table<OpId, OpId> ops_;                   // shown
-  Table<OpId, std::vector<Life>> lives_;    // of what each makes
-  Table<OpId, std::vector<OpId>> readers_;  // of each op: places
-  Table<OpId, Bytes> own_;                  // of each shown, as in its part
-  Table<OpId, OpId> not_before_;            // of each shown
-  Table<OpId, Bytes> rest_;                 // of all ops: what lies on each core of what they make
+  PreloadLimits space_;
+  LayerPlaces places_;
+  SketchLayers shown_;
+  std::int32_t layers_;                       // shown
+  Table<OpId, Choice> choices_;               // of all ops
+  Table<OpId, OpId> ops_;                     // shown
+  Table<OpId, std::vector<Lifetime>> lives_;  // of what each makes
+  Table<OpId, std::vector<OpId>> readers_;    // of each op: places
+  Table<OpId, Bytes> own_;                    // of each shown, as in its part
+  Table<OpId, OpId> not_before_;              // of each shown
+  Table<OpId, Bytes> rest_;  // of all ops: what lies on each core of what they make
   Table<OpId, std::int8_t>
       stores_;  // of all ops: whether what those at a place make is written back
   std::vector<cost::WriteBack> writes_;

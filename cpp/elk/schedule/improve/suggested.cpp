@@ -10,7 +10,7 @@
 #include "elk/base/ids.hpp"
 #include "elk/base/table.hpp"
 #include "elk/partition/enumerate.hpp"
-#include "elk/schedule/bound/standing_bound.hpp"
+#include "elk/schedule/bound/neighbour_bound.hpp"
 
 namespace elk::schedule {
 namespace {
@@ -41,7 +41,7 @@ std::optional<Choice> choice_of(Problem& problem, OpId op,
 }  // namespace
 
 std::vector<std::vector<Choice>> suggested(Problem& problem, Bytes room) {
-  const Table<OpId, Table<AxisId, std::int64_t>> cuts = standing_cuts(problem);
+  const Table<OpId, Table<AxisId, std::int64_t>> cuts = neighbour_cuts(problem);
   std::vector<std::vector<Choice>> result(problem.fronts().size());
   std::set<std::pair<std::int32_t, std::vector<std::int64_t>>> known;
   for (const OpId op : first_ids<OpId>(problem.op_count())) {

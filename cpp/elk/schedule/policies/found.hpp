@@ -21,7 +21,7 @@ namespace elk::schedule {
 /// A schedule as a placed program, with its forecast.
 struct Found {
   Schedule schedule;
-  Table<OpId, InPlace> in_place;
+  Table<OpId, InPlaceCost> in_place;
   program::Program program;
   std::vector<Bytes> occupancy;
   cost::TimelineResult times;

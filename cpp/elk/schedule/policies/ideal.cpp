@@ -47,7 +47,7 @@ Ideal ideal_of(Problem& problem, Table<OpId, Choice> choices) {
   for (const OpId op : first_ids<OpId>(problem.op_count())) {
     result.in_place.push_back(problem.in_place(op, result.schedule.ops));
   }
-  result.times = ideal_times(problem, situation(problem, result.schedule.ops, Rules::Ideal));
+  result.times = ideal_times(problem, situation(problem, result.schedule.ops, TimingRules::Ideal));
   return result;
 }
 
@@ -58,7 +58,8 @@ Table<OpId, Choice> best_of(Problem& problem, const Ideal& start,
   Seconds least = start.times.total;
   for (const Table<OpId, Choice>& some : found) {
     Table<OpId, Choice> choices = least_preloaded(problem, some);
-    const Seconds seconds = ideal_times(problem, situation(problem, choices, Rules::Ideal)).total;
+    const Seconds seconds =
+        ideal_times(problem, situation(problem, choices, TimingRules::Ideal)).total;
     if (seconds < least) {
       least = seconds;
       best = std::move(choices);
@@ -75,7 +76,7 @@ Ideal ideal(Problem& problem, const Ideal& start, const std::vector<Table<OpId, 
             const IdealOptions& options) {
   Proposal best{.choices = best_of(problem, start, found), .space = {}};
   polish(problem, best, contention(problem),
-         {.most = options.most, .threads = options.threads, .rules = Rules::Ideal});
+         {.most = options.most, .threads = options.threads, .rules = TimingRules::Ideal});
   return ideal_of(problem, std::move(best.choices));
 }
 

@@ -17,7 +17,7 @@ namespace elk::schedule {
 /// each side.
 struct Ideal {
   Schedule schedule;
-  Table<OpId, InPlace> in_place;
+  Table<OpId, InPlaceCost> in_place;
   cost::TimelineResult times;
 };
 

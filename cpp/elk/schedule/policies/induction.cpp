@@ -21,7 +21,7 @@ using Time = std::int64_t;  // picoseconds before the end of the model
 Time ticks(double seconds) { return to_picoseconds({seconds}).value; }
 
 /// What is known of a scheduled op, counted back from the end.
-struct Slot {
+struct ScheduledOp {
   Choice choice;
   std::int32_t ahead;  // q: places of the preload order that are issued before the execute
   Time start;          // of the execute
@@ -30,7 +30,7 @@ struct Slot {
 };
 
 /// One preload number for an op, with what it leads to.
-struct Candidate {
+struct PreloadNumber {
   Allocation allocation;
   std::int32_t ahead;
   Time start;
@@ -51,7 +51,7 @@ class Induction {
     live_ = live_bytes(problem, cheapest());
   }
 
-  Induced run() {
+  InductionResult run() {
     std::int32_t solved = 0;
     std::map<std::vector<Time>, OpId> known;  // the op at which a state was last met
     for (OpId op{problem_.op_count() - 1}; op != OpId::none; --op) {
@@ -71,8 +71,8 @@ class Induction {
   }
 
  private:
-  Slot& slot(OpId op) { return slots_[op]; }
-  [[nodiscard]] const Slot& slot(OpId op) const { return slots_[op]; }
+  ScheduledOp& slot(OpId op) { return slots_[op]; }
+  [[nodiscard]] const ScheduledOp& slot(OpId op) const { return slots_[op]; }
 
   [[nodiscard]] const Staircase& stairs(OpId op) const {
     return stairs_[static_cast<std::size_t>(problem_.front_of()[op])];
@@ -90,7 +90,7 @@ class Induction {
   [[nodiscard]] Table<OpId, Choice> choices() const {
     Table<OpId, Choice> result;
     result.reserve(slots_.size());
-    for (const Slot& slot : slots_) {
+    for (const ScheduledOp& slot : slots_) {
       result.push_back(slot.choice);
     }
     return result;
@@ -123,9 +123,9 @@ class Induction {
     const std::int32_t most = (op + 1).value < problem_.op_count()
                                   ? std::max(slot(op + 1).ahead, least)
                                   : static_cast<std::int32_t>(loaded_.size());
-    std::optional<Candidate> best;
+    std::optional<PreloadNumber> best;
     for (std::int32_t ahead = least; ahead <= most; ++ahead) {
-      Candidate candidate = consider(op, ahead);
+      PreloadNumber candidate = consider(op, ahead);
       work_ += candidate.allocation.work;
       if (!candidate.allocation.fits && best) {
         break;
@@ -140,17 +140,17 @@ class Induction {
     commit(op, *best);
   }
 
-  [[nodiscard]] Candidate consider(OpId op, std::int32_t ahead) const {
-    std::vector<Resident> residents;
+  [[nodiscard]] PreloadNumber consider(OpId op, std::int32_t ahead) const {
+    std::vector<WaitingOp> residents;
     for (std::int32_t place = behind(op); place < ahead; ++place) {
       const OpId other = loaded_[static_cast<std::size_t>(place)];
       residents.push_back({.op = other, .choice = slot(other).choice});
     }
-    Candidate result{.allocation = allocate(problem_, stairs(op), std::move(residents),
-                                            room_ - others(op), contention_),
-                     .ahead = ahead,
-                     .start = 0,
-                     .key = 0};
+    PreloadNumber result{.allocation = allocate(problem_, stairs(op), std::move(residents),
+                                                room_ - others(op), contention_),
+                         .ahead = ahead,
+                         .start = 0,
+                         .key = 0};
     const Choice& choice = result.allocation.choice;
     const Time end = std::max(next_start(op) + ticks(result.allocation.added), load_start(ahead));
     result.start = end + duration(op, choice, end, ahead);
@@ -178,7 +178,7 @@ class Induction {
   /// The execute with the share of the port that preloads known so far take while it runs.
   [[nodiscard]] Time duration(OpId op, const Choice& choice, Time end, std::int32_t ahead) const {
     const cost::PlanOption& option = problem_.option(op, choice);
-    const cost::Work alone = work(option, problem_.state(op, choice), option.gather);
+    const cost::ExecuteCost alone = work(option, problem_.state(op, choice), option.gather);
     const Time length = ticks(alone.alone().value);
     double wire = 0.0;
     for (std::int32_t place = behind(op); place < ahead; ++place) {
@@ -186,7 +186,7 @@ class Induction {
       const Time overlap =
           std::min(end + length, slot(other).load_start) - std::max(end, slot(other).load_end);
       if (overlap > 0) {
-        const cost::Load load_alone =
+        const cost::PreloadCost load_alone =
             load(problem_.state(other, slot(other).choice), problem_.chip());
         wire += static_cast<double>(overlap) * load_alone.share;
       }
@@ -195,9 +195,9 @@ class Induction {
     return ticks(Contention{.share = share, .drag = contention_.drag}.seconds(alone));
   }
 
-  void commit(OpId op, const Candidate& candidate) {
+  void commit(OpId op, const PreloadNumber& candidate) {
     OpId last = op;
-    for (const Resident& resident : candidate.allocation.residents) {
+    for (const WaitingOp& resident : candidate.allocation.residents) {
       if (slot(resident.op).choice.state != resident.choice.state) {
         slot(resident.op).choice = resident.choice;
         last = resident.op;
@@ -212,7 +212,7 @@ class Induction {
 
   /// The op's times under the choices in force.
   void settle(OpId op) {
-    Slot& at = slot(op);
+    ScheduledOp& at = slot(op);
     const Time end = std::max(next_start(op), load_start(at.ahead));
     at.start = end + duration(op, at.choice, end, at.ahead);
     at.load_end = std::max(at.start, load_start(behind(op)));
@@ -225,9 +225,9 @@ class Induction {
   /// Every number that a decision before `op` can depend on, relative to the start of `op`.
   [[nodiscard]] std::vector<Time> signature(OpId op) const {
     std::vector<Time> result;
-    const Slot& origin = slot(op);
+    const ScheduledOp& origin = slot(op);
     for (OpId k = op; k <= last_waiting(op); ++k) {
-      const Slot& at = slot(k);
+      const ScheduledOp& at = slot(k);
       result.insert(result.end(), {at.choice.option, at.choice.state, at.ahead - problem_.rank(op),
                                    origin.start - at.start, origin.start - at.load_start,
                                    origin.start - at.load_end});
@@ -254,7 +254,7 @@ class Induction {
       return false;
     }
     const Time step = slot(op).start - slot(before).start;
-    const Table<OpId, Slot> model(slots_);
+    const Table<OpId, ScheduledOp> model(slots_);
     for (std::int32_t to = 0; to < layer + reach; ++to) {
       const std::int32_t from = layer + (to < reach ? to : reach + ((to - reach) % turn));
       copy_layer(model, from, to, step * ((from - to) / turn));
@@ -262,13 +262,14 @@ class Induction {
     return true;
   }
 
-  void copy_layer(const Table<OpId, Slot>& model, std::int32_t from, std::int32_t to, Time shift) {
+  void copy_layer(const Table<OpId, ScheduledOp>& model, std::int32_t from, std::int32_t to,
+                  Time shift) {
     const ir::Repeat& repeat = *problem_.graph().repeat;
     const OpId source = repeat.begin + (from * repeat.period);
     const OpId target = repeat.begin + (to * repeat.period);
     const std::int32_t places = problem_.rank(source) - problem_.rank(target);
     for (std::int32_t k = 0; k < repeat.period; ++k) {
-      Slot copy = model[source + k];
+      ScheduledOp copy = model[source + k];
       copy.ahead -= places;
       copy.start += shift;
       copy.load_end += shift;
@@ -281,7 +282,7 @@ class Induction {
   const Contention& contention_;
   Bytes room_;
   const std::vector<OpId>& loaded_;
-  Table<OpId, Slot> slots_;
+  Table<OpId, ScheduledOp> slots_;
   std::vector<Staircase> stairs_;
   Table<OpId, Bytes> live_;
   std::int64_t work_ = 0;  // moves compared
@@ -289,7 +290,7 @@ class Induction {
 
 }  // namespace
 
-Induced induce(const Problem& problem, const Contention& contention, Bytes room) {
+InductionResult induce(const Problem& problem, const Contention& contention, Bytes room) {
   return Induction(problem, contention, room).run();
 }
 
@@ -304,9 +305,9 @@ Contention contention(const Problem& problem) {
   }
   for (const OpId op : first_ids<OpId>(problem.op_count())) {
     const auto front = static_cast<std::size_t>(problem.front_of()[op]);
-    const Step& cheapest = stairs[front].front();
+    const StaircaseStep& cheapest = stairs[front].front();
     executes += cheapest.cost;
-    const cost::Load alone = load(problem.state(op, cheapest.choice), problem.chip());
+    const cost::PreloadCost alone = load(problem.state(op, cheapest.choice), problem.chip());
     loads += alone.time.value;
     wire += alone.time.value * alone.share;
   }

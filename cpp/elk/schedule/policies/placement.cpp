@@ -39,7 +39,7 @@ Table<OpId, Bytes> with_stores(const Problem& problem, const Contender& candidat
 
 /// No earlier than the capacity rule believes that stores are over: the next op's preload follows
 /// them.
-Table<OpId, OpId> after_stores(const Problem& problem, const Space& space) {
+Table<OpId, OpId> after_stores(const Problem& problem, const PreloadLimits& space) {
   Table<OpId, OpId> result = space.not_before;
   result.resize(static_cast<std::size_t>(problem.op_count()), OpId{0});
   for (const ir::Store& store : stores(problem)) {
@@ -59,7 +59,7 @@ std::vector<Issue> issues(const Problem& problem, const Contender& candidate, By
   const Proposal& proposal = candidate.proposal;
   std::vector<Issue> result;
   for (const std::int64_t unused : tuning::kUnusedParts) {
-    Space space = proposal.space;
+    PreloadLimits space = proposal.space;
     space.room -= {room.value / tuning::kPartsOfRoom * unused};
     result.push_back(issue(problem, proposal, candidate.situation, space));
     if (result.back().shortage) {
@@ -71,7 +71,7 @@ std::vector<Issue> issues(const Problem& problem, const Contender& candidate, By
     Situation held = candidate.situation;
     held.base = with_stores(problem, candidate, result.front().issued_before);
     result.push_back(issue(problem, proposal, held, proposal.space));
-    Space space = proposal.space;
+    PreloadLimits space = proposal.space;
     space.not_before = after_stores(problem, space);
     result.push_back(issue(problem, proposal, candidate.situation, space));
   }
@@ -79,7 +79,7 @@ std::vector<Issue> issues(const Problem& problem, const Contender& candidate, By
   return result;
 }
 
-/// Those that take less than `best`, each once, the shortest forecast first.
+/// The trials that take less than `best`, each once, the shortest forecast first.
 std::vector<Trial> trials(const Problem& problem, const Contender& candidate, Seconds best,
                           Bytes room) {
   std::vector<Trial> result;
@@ -138,8 +138,8 @@ std::optional<std::pair<std::size_t, program::Program>> first_placed(const Probl
   return std::nullopt;
 }
 
-Table<OpId, InPlace> in_place(Problem& problem, const Table<OpId, Choice>& choices) {
-  Table<OpId, InPlace> result;
+Table<OpId, InPlaceCost> in_place(Problem& problem, const Table<OpId, Choice>& choices) {
+  Table<OpId, InPlaceCost> result;
   result.reserve(choices.size());
   for (const OpId op : first_ids<OpId>(problem.op_count())) {
     result.push_back(problem.in_place(op, choices));
@@ -154,7 +154,7 @@ const std::vector<OpId>& preload_order(const Problem& problem, const Proposal& p
 }
 
 Issue issue(const Problem& problem, const Proposal& proposal, const Situation& situation,
-            const Space& space) {
+            const PreloadLimits& space) {
   if (proposal.order.empty()) {
     return issue_early(problem, situation, problem.loaded(), space);
   }
@@ -178,7 +178,7 @@ program::Program unplaced_program(const Problem& problem, const Schedule& schedu
     result.ops.push_back({.execute = option.plan,
                           .divisor = problem.state(op, choice).divisor,
                           .tree = option.tree,
-                          .ring = option.way == partition::Way::Ring});
+                          .ring = option.way == partition::CollectiveAlgorithm::Ring});
   }
   result.buffers = program::buffers(problem.graph(), problem.chip(), result.ops, result.code);
   return result;
@@ -199,24 +199,24 @@ std::optional<program::Program> placed_program(const Problem& problem, const Sch
   return result;
 }
 
-std::optional<Placed> place(const Problem& problem, const Contender& candidate, Seconds best,
-                            Bytes room, int threads) {
+std::optional<PlacedCandidate> place(const Problem& problem, const Contender& candidate,
+                                     Seconds best, Bytes room, int threads) {
   std::vector<Trial> all = trials(problem, candidate, best, room);
   const std::size_t width = threads == 1 ? 1 : 2;
   for (std::size_t at = 0; at < all.size(); at += width) {
     const std::span<Trial> some(&all[at], std::min(width, all.size() - at));
     if (auto first = first_placed(problem, candidate, some, room, threads)) {
       Trial& trial = some[first->first];
-      return Placed{.candidate = &candidate,
-                    .issued_before = std::move(trial.issued_before),
-                    .times = std::move(trial.times),
-                    .program = std::move(first->second)};
+      return PlacedCandidate{.candidate = &candidate,
+                             .issued_before = std::move(trial.issued_before),
+                             .times = std::move(trial.times),
+                             .program = std::move(first->second)};
     }
   }
   return std::nullopt;
 }
 
-Found found(Problem& problem, Placed placed) {
+Found found(Problem& problem, PlacedCandidate placed) {
   const Contender& candidate = *placed.candidate;
   Found result{.schedule = schedule_of(problem, candidate, std::move(placed.issued_before)),
                .in_place = {},

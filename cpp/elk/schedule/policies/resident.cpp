@@ -68,11 +68,11 @@ std::vector<Stay> stays(const Problem& problem, const cost::Front& front,
   return result;
 }
 
-struct Move {
+struct StayMove {
   double worth;
   OpId op;
 
-  friend bool operator<(const Move& a, const Move& b) {
+  friend bool operator<(const StayMove& a, const StayMove& b) {
     return std::tie(a.worth, b.op) < std::tie(b.worth, a.op);
   }
 };
@@ -123,7 +123,7 @@ class Reside {
   const Problem& problem_;
   std::vector<std::vector<Stay>> fronts_;
   Table<OpId, std::size_t> at_;
-  std::priority_queue<Move> moves_;
+  std::priority_queue<StayMove> moves_;
   Bytes total_{0};
 };
 

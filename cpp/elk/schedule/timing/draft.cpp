@@ -8,7 +8,7 @@
 
 namespace elk::schedule {
 
-Draft::Draft(Problem& problem, Table<OpId, Choice> choices, Rules rules)
+Draft::Draft(Problem& problem, Table<OpId, Choice> choices, TimingRules rules)
     : problem_(problem),
       rules_(rules),
       choices_(std::move(choices)),
@@ -27,7 +27,7 @@ Draft::Draft(Problem& problem, Table<OpId, Choice> choices, Rules rules)
   }
 }
 
-Part Draft::now(OpId op) {
+OpSituation Draft::now(OpId op) {
   const Choice& choice = choices_[op];
   return part(problem_, op, choice, problem_.in_place(op, choices_), rules_);
 }
@@ -36,7 +36,7 @@ void Draft::set(OpId op, const Choice& choice) {
   const cost::PlanOption& before = problem_.option(op, choices_[op]);
   const cost::PlanOption& after = problem_.option(op, choice);
   const Bytes rest = after.footprint.rest - before.footprint.rest;
-  for (const Life& life : lives_[op]) {
+  for (const Lifetime& life : lives_[op]) {
     for (OpId k = life.first; k <= life.last && rest.value != 0; ++k) {
       situation_.base[k] += rest;
     }
@@ -58,7 +58,7 @@ void Draft::set(OpId op, const Choice& choice) {
 }
 
 void Draft::settle(OpId op) {
-  const Part part = now(op);
+  const OpSituation part = now(op);
   situation_.works[op] = part.work;
   situation_.loads[op] = part.load;
   situation_.piece[op] = part.piece;

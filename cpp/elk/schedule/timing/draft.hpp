@@ -13,7 +13,7 @@ namespace elk::schedule {
 /// Choices that change one by one, with their situation kept true at the cost of what changes.
 class Draft {
  public:
-  Draft(Problem& problem, Table<OpId, Choice> choices, Rules rules = Rules::Chip);
+  Draft(Problem& problem, Table<OpId, Choice> choices, TimingRules rules = TimingRules::Chip);
 
   [[nodiscard]] const Table<OpId, Choice>& choices() const { return choices_; }
   [[nodiscard]] const Situation& situation() const { return situation_; }
@@ -21,21 +21,16 @@ class Draft {
   void set(OpId op, const Choice& choice);
 
  private:
-  struct Life {
-    OpId first;
-    OpId last;
-  };
-
   void settle(OpId op);
 
-  [[nodiscard]] Part now(OpId op);
+  [[nodiscard]] OpSituation now(OpId op);
 
   Problem& problem_;
-  Rules rules_;
+  TimingRules rules_;
   Table<OpId, Choice> choices_;
   Situation situation_;
-  Table<OpId, Bytes> own_;                // per op, as in its part
-  Table<OpId, std::vector<Life>> lives_;  // per op, of the tensors it makes
+  Table<OpId, Bytes> own_;                    // per op, as in its part
+  Table<OpId, std::vector<Lifetime>> lives_;  // per op, of the tensors it makes
 };
 
 }  // namespace elk::schedule

@@ -16,9 +16,9 @@ namespace {
 /// order of their executes. Slots never go back, so an execute that a later preload may reach is
 /// reached by all before it that execute no earlier: their sum so far, less what no longer counts
 /// there, is in use, and the second part is known once and for all.
-class Use {
+class EarlyOccupancy {
  public:
-  explicit Use(const Table<OpId, Bytes>& base)
+  explicit EarlyOccupancy(const Table<OpId, Bytes>& base)
       : base_(base), over_(base.size()), highest_(base.size()) {}
 
   /// Takes in the executes up to that of `op`, whose preload comes next.
@@ -50,7 +50,7 @@ class Use {
     return fits == begin ? earliest : *(fits - 1) + 1;
   }
 
-  /// The same for preloads that wait for a later op; its own execute is always free.
+  /// The first slot of a preload that waits for a later op; its own execute is always free.
   [[nodiscard]] OpId first_wait(OpId earliest, OpId op, Bytes piece, Bytes room) const {
     const auto waiting = [&](OpId execute) {  // base - over: what has executed before it
       return issued_ - (base_[execute + 1] - over(execute + 1));
@@ -77,7 +77,7 @@ class Use {
   Table<OpId, OpId> highest_;  // executes that no later one is above: `over_` falls
   OpId known_{0};              // executes taken in
   OpId first_{0};              // of `highest_` that a preload may still reach
-  OpId last_{0};               // its end
+  OpId last_{0};               // the end of what a preload may reach
   Bytes issued_{0};
 };
 
@@ -98,11 +98,11 @@ std::optional<Shortage> overflow(const Situation& situation, const Table<OpId, B
 }  // namespace
 
 Issue issue_early(const Problem& problem, const Situation& situation,
-                  const std::vector<OpId>& order, const Space& space) {
+                  const std::vector<OpId>& order, const PreloadLimits& space) {
   const std::size_t count = situation.base.size();
   Issue result{.issued_before = Table<OpId, std::int32_t>(count, 0), .shortage = std::nullopt};
   Table<OpId, Bytes> change(count + 1, Bytes{0});  // in space for preloads, from execute to execute
-  Use use(situation.base);
+  EarlyOccupancy use(situation.base);
   OpId slot{0};
   for (std::size_t rank = 0; rank < order.size(); ++rank) {
     const OpId op = order[rank];

@@ -12,7 +12,7 @@ namespace elk::schedule {
 /// A policy's choices with the limits under which its preloads are issued.
 struct Proposal {
   Table<OpId, Choice> choices;
-  Space space;
+  PreloadLimits space;
   // Of preloads; empty: that of their executes. GCC wants the initializer.
   std::vector<OpId> order = {};  // NOLINT(readability-redundant-member-init)
 };

@@ -39,10 +39,10 @@ Demand Demands::nothing() const {
 }
 
 Demand Demands::of(const program::Exchange& exchange) {
-  Sums sums{.amount = amount_, .tail = {}, .about = {}};
+  ResourceSums sums{.amount = amount_, .tail = {}, .about = {}};
   sums.touch({Purpose::Send, Purpose::Receive, Purpose::In, Purpose::Out});
   const bool mesh = network_.lines().routed();
-  const program::Traffic traffic =
+  const program::PortTraffic traffic =
       mesh ? count_links(exchange, sums) : program::traffic(exchange, chip_);
   sums.about.busiest = {program::busiest(traffic)};
   for (const std::int64_t bytes : traffic.received) {
@@ -69,7 +69,7 @@ Demand Demands::of(const program::Exchange& exchange) {
 }
 
 /// All-to-all, the ports of senders and receivers.
-void Demands::count_ends(const program::Traffic& traffic, Sums& sums) const {
+void Demands::count_ends(const program::PortTraffic& traffic, ResourceSums& sums) const {
   sums.about.hop_bytes = sums.about.received;
   sums.tail.assign(purpose_of_.size(), Picoseconds{0});
   for (std::int64_t c = 0; c < network_.cores(); ++c) {
@@ -81,9 +81,9 @@ void Demands::count_ends(const program::Traffic& traffic, Sums& sums) const {
   }
 }
 
-void Demands::add_path(const Path& path, std::int64_t bytes, Sums& sums) const {
+void Demands::add_path(const Path& path, std::int64_t bytes, ResourceSums& sums) const {
   sums.touched.fill(true);
-  for (const Use& use : path.uses) {
+  for (const ResourceUse& use : path.uses) {
     const Purpose purpose = purpose_of_[use.resource.index()];
     if (purpose == Purpose::Out || purpose == Purpose::In || purpose == Purpose::Memory) {
       continue;  // Counted once for each chip, and for each byte that is read.
@@ -96,8 +96,8 @@ void Demands::add_path(const Path& path, std::int64_t bytes, Sums& sums) const {
 }
 
 /// On a grid every send takes its way over links. Returns what ports have to do.
-program::Traffic Demands::count_links(const program::Exchange& exchange, Sums& sums) {
-  program::Traffic traffic = program::no_sends(exchange, chip_);
+program::PortTraffic Demands::count_links(const program::Exchange& exchange, ResourceSums& sums) {
+  program::PortTraffic traffic = program::no_sends(exchange, chip_);
   const program::VisitReceivers ignore = [](std::int64_t, std::span<const CoreId>) {};
   program::Cores senders;
   std::int64_t turn = 0;
@@ -116,7 +116,7 @@ program::Traffic Demands::count_links(const program::Exchange& exchange, Sums& s
       if (!std::exchange(aimed, true)) {
         trees_.aim(send.receivers);
       }
-      sums.about.hop_bytes.value += bytes * trees_.add(from, chip::Turn::RowFirst, bytes);
+      sums.about.hop_bytes.value += bytes * trees_.add(from, chip::DimOrder::RowFirst, bytes);
       count_ports(from, send.receivers, bytes, sums);
     }
   });
@@ -127,7 +127,7 @@ program::Traffic Demands::count_links(const program::Exchange& exchange, Sums& s
 
 /// A send of which no one tree over a grid is the way. Returns its latency.
 Picoseconds Demands::send_abroad(CoreId from, std::span<const CoreId> receivers, std::int64_t bytes,
-                                 Sums& sums) const {
+                                 ResourceSums& sums) const {
   std::vector<CoreId> to;
   for (const CoreId core : receivers) {
     to.push_back(core);
@@ -152,7 +152,7 @@ bool Demands::on_one_chip(CoreId from, std::span<const CoreId> receivers) const 
 
 /// The SRAM ports of a sender and its receivers.
 void Demands::count_ports(CoreId from, std::span<const CoreId> receivers, std::int64_t bytes,
-                          Sums& sums) const {
+                          ResourceSums& sums) const {
   if (!network_.blocks()) {
     return;
   }
@@ -163,12 +163,12 @@ void Demands::count_ports(CoreId from, std::span<const CoreId> receivers, std::i
 }
 
 Demand Demands::of(const program::Loading& loading, std::int32_t weight) {
-  Sums sums{.amount = amount_, .tail = {}, .about = {}};
+  ResourceSums sums{.amount = amount_, .tail = {}, .about = {}};
   sums.touch({Purpose::Memory, Purpose::Sram, Purpose::Link, Purpose::Send, Purpose::Receive,
-              Purpose::Entry});
+              Purpose::ModuleEntry});
   count_memory(loading, weight, sums);
   Table<CoreId, std::int64_t> of_core(static_cast<std::size_t>(network_.cores()), 0);
-  for (const program::LoadPiece& piece : loading.pieces) {
+  for (const program::LoadingPiece& piece : loading.pieces) {
     for (const CoreId core : piece.cores) {
       of_core[core] += piece.bytes;
       sums.about.received.value += piece.bytes;
@@ -186,7 +186,8 @@ Demand Demands::of(const program::Loading& loading, std::int32_t weight) {
 
 /// The ports through which cores receive, or send what is stored, and their SRAM ports.
 void Demands::count_core_ports(const program::Loading& loading,
-                               TableView<CoreId, const std::int64_t> bytes_of, Sums& sums) const {
+                               TableView<CoreId, const std::int64_t> bytes_of,
+                               ResourceSums& sums) const {
   const bool out = !loading.pieces.empty() && loading.pieces.front().operand == OperandId::none;
   for (const CoreId core : bytes_of.ids()) {
     const ResourceId port = out ? network_.send_port(core) : network_.receive_port(core);
@@ -198,7 +199,7 @@ void Demands::count_core_ports(const program::Loading& loading,
 
 /// On a grid every module sends or takes its share of every piece through one of the nodes that it
 /// is attached to, which share the pieces of an operand evenly (`chip::entry_nodes`).
-void Demands::count_ways(const program::Loading& loading, Sums& sums) {
+void Demands::count_ways(const program::Loading& loading, ResourceSums& sums) {
   const std::int64_t modules = network_.modules() / chip_.chips;
   for (const auto& [key, like] : load_ways(loading, chip_.interconnect.multicast)) {
     const std::vector<std::vector<std::int32_t>> nodes = way_nodes(like, chip_);
@@ -207,7 +208,7 @@ void Demands::count_ways(const program::Loading& loading, Sums& sums) {
       trees_.aim(like[k].cores);
       for (std::size_t m = 0; m < nodes.size(); ++m) {
         const auto module = id_at<ModuleId>(subscript(key.second * modules) + m);
-        const Network::Entry entry = network_.entry(module, nodes[m][k]);
+        const MachineNetwork::ModuleEntry entry = network_.entry(module, nodes[m][k]);
         if (key.first == OperandId::none) {
           store(like[k].cores.front(), entry, bytes, sums);
           continue;
@@ -222,22 +223,25 @@ void Demands::count_ways(const program::Loading& loading, Sums& sums) {
 }
 
 /// From a core out of the grid.
-void Demands::store(CoreId core, const Network::Entry& to, std::int64_t bytes, Sums& sums) {
+void Demands::store(CoreId core, const MachineNetwork::ModuleEntry& to, std::int64_t bytes,
+                    ResourceSums& sums) {
   trees_.aim(std::span(&to.core, 1));
   sums.amount[to.out.index()] += bytes;
   sums.about.hop_bytes.value += bytes * trees_.add(core, to.back, bytes);
 }
 
 /// The SRAM ports of cores.
-void Demands::count_blocked(std::span<const CoreId> cores, std::int64_t bytes, Sums& sums) const {
+void Demands::count_blocked(std::span<const CoreId> cores, std::int64_t bytes,
+                            ResourceSums& sums) const {
   for (const CoreId core : cores) {
     sums.amount[network_.sram_port(core).index()] += network_.blocks() ? bytes : 0;
   }
 }
 
 /// On a grid a port is no link of the grid: what passes through the busiest holds up the others.
-Demand Demands::of(const program::Crossing& crossing, const program::Collective& collective) {
-  Sums sums{.amount = amount_, .tail = {}, .about = {}};
+Demand Demands::of(const program::CollectiveSteps& crossing,
+                   const program::CollectiveMoves& collective) {
+  ResourceSums sums{.amount = amount_, .tail = {}, .about = {}};
   sums.touch({Purpose::Send, Purpose::Receive, Purpose::In, Purpose::Out});
   const auto ports = static_cast<std::int64_t>(collective.ports.size());
   std::int64_t chip = crossing.chip;
@@ -264,7 +268,8 @@ Demand Demands::of(const program::Crossing& crossing, const program::Collective&
   return pack(sums);
 }
 
-void Demands::count_memory(const program::Loading& loading, std::int32_t weight, Sums& sums) const {
+void Demands::count_memory(const program::Loading& loading, std::int32_t weight,
+                           ResourceSums& sums) const {
   const std::int64_t modules = network_.modules() / chip_.chips;
   for (std::size_t chip = 0; chip < loading.hbm_bytes.size(); ++chip) {
     sums.about.stream.value = std::max(sums.about.stream.value, loading.hbm_bytes[chip]);
@@ -279,7 +284,7 @@ void Demands::count_memory(const program::Loading& loading, std::int32_t weight,
 }
 
 Demand Demands::of(std::span<const program::Tiles> tiles, std::span<const Picoseconds> alone) {
-  Sums sums{.amount = amount_, .tail = {}, .about = {}};
+  ResourceSums sums{.amount = amount_, .tail = {}, .about = {}};
   sums.touch({Purpose::Sram});
   sums.computes = true;
   for (std::size_t i = 0; i < tiles.size(); ++i) {
@@ -291,10 +296,10 @@ Demand Demands::of(std::span<const program::Tiles> tiles, std::span<const Picose
 }
 
 /// Puts equal resources together, and leaves no amounts behind.
-Demand Demands::pack(Sums& sums) const {
+Demand Demands::pack(ResourceSums& sums) const {
   Demand out = fidelity_ == Fidelity::Symmetric ? fold(sums, ranges_, network_.machine())
                                                 : list(sums, network_.machine());
-  for (const Range& range : ranges_) {
+  for (const ResourceRange& range : ranges_) {
     if (sums.touched[static_cast<std::size_t>(range.purpose)]) {
       std::fill(sums.amount.begin() + static_cast<std::ptrdiff_t>(range.resources.begin),
                 sums.amount.begin() + static_cast<std::ptrdiff_t>(range.resources.end), 0);

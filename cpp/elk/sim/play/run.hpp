@@ -47,16 +47,16 @@ struct OpRun {
   Interval<Picoseconds> execute;
   Picoseconds waited{0};           // before the execute, for its preload
   std::vector<Picoseconds> parts;  // of the execute, by PhaseKind, syncs inside
-  Picoseconds synced{0};           // of those, synchronisations
+  Picoseconds synced{0};           // synchronisations alone
   Picoseconds link_contention{0};  // by which preloads and stores drew exchanges out
-  Picoseconds sram_contention{0};  // and computations
+  Picoseconds sram_contention{0};  // of computations
   std::int32_t queued = 0;         // preloads and stores not over when the execute began
   Bytes received{0};               // of the busiest core: gather, shifts, reductions
-  Bytes exchange{0};               // the same, received or sent
+  Bytes exchange{0};               // of the busiest core, received or sent
   Bytes distribute{0};             // of the busiest core
   Bytes hbm{0};                    // read over all chips
   Bytes link{0};                   // received from the HBM by the busiest core
-  Bytes loaded{0};                 // and by all cores
+  Bytes loaded{0};                 // received from the HBM by all cores
   Bytes load_hops{0};              // bytes of the preload times links passed
   Totals work;                     // of the execute; `vector_s` are all of its core seconds
   std::int32_t execution = 0;      // the kind of its execute: an index of Run::cores
@@ -104,11 +104,11 @@ struct LinkRow {
 struct Run {
   Fidelity fidelity;
   Picoseconds total{0};
-  Split split;
+  RunBreakdown split;
   Table<OpId, OpRun> ops;
   std::vector<StoreRun> stores;
   std::vector<Phase> phases;
-  std::vector<std::vector<CoreId>> cores;  // that run tile calls, by kind of execute
+  std::vector<std::vector<CoreId>> cores;  // which run tile calls, by kind of execute
   Totals totals;
   // Of `Fidelity::Flows`. GCC wants the initializer.
   std::vector<LinkRow> links = {};  // NOLINT(readability-redundant-member-init)

@@ -21,8 +21,8 @@ void RunBook::add_preload(OpId op, const Demand& demand) {
   row.load_hops = demand.hop_bytes;
 }
 
-void RunBook::add_work(OpId op, std::int32_t execution, const Executed& executed) {
-  const Work& work = executed.work;
+void RunBook::add_work(OpId op, std::int32_t execution, const ExecuteRecord& executed) {
+  const ExecuteStages& work = executed.work;
   OpRun& row = run_.ops[op];
   row.execution = execution;
   row.received = work.received;

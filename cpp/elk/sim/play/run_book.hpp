@@ -21,7 +21,7 @@ class RunBook {
   void add_preload(OpId op, const Demand& demand);
 
   /// An op does the work of its execution, in all.
-  void add_work(OpId op, std::int32_t execution, const Executed& executed);
+  void add_work(OpId op, std::int32_t execution, const ExecuteRecord& executed);
 
   /// A stage of an op took `time`, its synchronisation at the start, and `late` more than with
   /// nothing else on the machine; a shift hidden in it then outlasts its calls by `exposed`.

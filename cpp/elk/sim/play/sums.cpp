@@ -9,7 +9,7 @@ namespace elk::sim {
 namespace {
 
 /// Of the ports of a core, or of the links and ports beside it.
-void set_types(const Network& network, CoreId core, std::vector<Purpose>& purposes) {
+void set_types(const MachineNetwork& network, CoreId core, std::vector<Purpose>& purposes) {
   const chip::Network& lines = network.lines();
   purposes[network.sram_port(core).index()] = Purpose::Sram;
   if (!lines.routed()) {
@@ -30,8 +30,8 @@ void set_types(const Network& network, CoreId core, std::vector<Purpose>& purpos
 
 }  // namespace
 
-std::vector<Purpose> purposes_of(const Network& network, const chip::Chip& chip) {
-  std::vector<Purpose> purposes(network.machine().resources.size(), Purpose::Entry);
+std::vector<Purpose> purposes_of(const MachineNetwork& network, const chip::Chip& chip) {
+  std::vector<Purpose> purposes(network.machine().resources.size(), Purpose::ModuleEntry);
   for (std::int64_t c = 0; c < network.cores(); ++c) {
     set_types(network, id_at<CoreId>(subscript(c)), purposes);
   }
@@ -48,8 +48,8 @@ std::vector<Purpose> purposes_of(const Network& network, const chip::Chip& chip)
   return purposes;
 }
 
-std::vector<Range> ranges_of(std::span<const Purpose> purposes) {
-  std::vector<Range> ranges;
+std::vector<ResourceRange> ranges_of(std::span<const Purpose> purposes) {
+  std::vector<ResourceRange> ranges;
   for (std::size_t r = 0; r < purposes.size(); ++r) {
     if (ranges.empty() || ranges.back().purpose != purposes[r]) {
       ranges.push_back({.purpose = purposes[r], .resources = {.begin = r, .end = r}});
@@ -59,23 +59,23 @@ std::vector<Range> ranges_of(std::span<const Purpose> purposes) {
   return ranges;
 }
 
-Demand list(const Sums& sums, const Machine& machine) {
+Demand list(const ResourceSums& sums, const Machine& machine) {
   Demand out = sums.about;
   out.kinds.push_back(kNothing);
-  std::map<Load, std::int32_t> known;
+  std::map<ResourceLoad, std::int32_t> known;
   const std::vector<Resource>& resources = machine.resources;
   out.kind_of.reserve(resources.size());
-  Load last{};
+  ResourceLoad last{};
   std::int32_t number = 0;
   for (std::size_t r = 0; r < resources.size(); ++r) {
     if (sums.amount[r] == 0) {
       out.kind_of.push_back(0);
       continue;
     }
-    const Load load{.amount = sums.amount[r],
-                    .tail = sums.tail.empty() ? Picoseconds{0} : sums.tail[r],
-                    .rate = resources[r].capacity,
-                    .computes = sums.computes};
+    const ResourceLoad load{.amount = sums.amount[r],
+                            .tail = sums.tail.empty() ? Picoseconds{0} : sums.tail[r],
+                            .rate = resources[r].capacity,
+                            .computes = sums.computes};
     if (load != last) {
       last = load;
       const auto [found, is_new] =
@@ -90,14 +90,15 @@ Demand list(const Sums& sums, const Machine& machine) {
   return out;
 }
 
-Demand fold(const Sums& sums, std::span<const Range> ranges, const Machine& machine) {
+Demand fold(const ResourceSums& sums, std::span<const ResourceRange> ranges,
+            const Machine& machine) {
   Demand out = sums.about;
-  std::vector<Load> most(kPurposes, kNothing);
-  for (const Range& range : ranges) {
+  std::vector<ResourceLoad> most(kPurposes, kNothing);
+  for (const ResourceRange& range : ranges) {
     if (!sums.touched[static_cast<std::size_t>(range.purpose)]) {
       continue;
     }
-    Load& load = most[static_cast<std::size_t>(range.purpose)];
+    ResourceLoad& load = most[static_cast<std::size_t>(range.purpose)];
     for (std::size_t r = range.resources.begin; r < range.resources.end; ++r) {
       load.amount = std::max(load.amount, sums.amount[r]);
     }
@@ -109,7 +110,7 @@ Demand fold(const Sums& sums, std::span<const Range> ranges, const Machine& mach
     load.computes = sums.computes;
   }
   out.kinds.push_back(kNothing);
-  for (const Load& load : most) {
+  for (const ResourceLoad& load : most) {
     out.kind_of.push_back(load.amount > 0 ? static_cast<std::int32_t>(out.kinds.size()) : 0);
     if (load.amount > 0) {
       out.kinds.push_back(load);

@@ -11,21 +11,22 @@
 #include "elk/base/units.hpp"
 #include "elk/chip/chip.hpp"
 #include "elk/sim/flows/engine.hpp"
-#include "elk/sim/network/network.hpp"
+#include "elk/sim/network/machine_network.hpp"
 #include "elk/sim/play/demand.hpp"
 
 namespace elk::sim {
 
-inline constexpr Load kNothing{.amount = 0, .tail = {0}, .rate = {1}, .computes = false};
+inline constexpr ResourceLoad kNothing{.amount = 0, .tail = {0}, .rate = {1}, .computes = false};
 
 /// What every resource of a network is for.
-[[nodiscard]] std::vector<Purpose> purposes_of(const Network& network, const chip::Chip& chip);
+[[nodiscard]] std::vector<Purpose> purposes_of(const MachineNetwork& network,
+                                               const chip::Chip& chip);
 
 /// Where resources for one purpose lie.
-[[nodiscard]] std::vector<Range> ranges_of(std::span<const Purpose> purposes);
+[[nodiscard]] std::vector<ResourceRange> ranges_of(std::span<const Purpose> purposes);
 
 /// What is being counted, resource by resource.
-struct Sums {
+struct ResourceSums {
   std::vector<std::int64_t>& amount;  // zero but for purposes that are `touched`
   std::vector<Picoseconds> tail;      // empty: none has one
   Demand about;
@@ -40,9 +41,10 @@ struct Sums {
 };
 
 /// The demand of every resource, equal ones together.
-[[nodiscard]] Demand list(const Sums& sums, const Machine& machine);
+[[nodiscard]] Demand list(const ResourceSums& sums, const Machine& machine);
 
 /// The demand of one resource for every purpose, loaded as the busiest of them.
-[[nodiscard]] Demand fold(const Sums& sums, std::span<const Range> ranges, const Machine& machine);
+[[nodiscard]] Demand fold(const ResourceSums& sums, std::span<const ResourceRange> ranges,
+                          const Machine& machine);
 
 }  // namespace elk::sim

@@ -10,7 +10,7 @@
 namespace elk::sim {
 
 ProgramLowering::ProgramLowering(const ir::Graph& graph, const chip::Chip& chip,
-                                 const program::Program& program, const TileTimes& tiles)
+                                 const program::Program& program, const CallTimes& tiles)
     : graph_(graph),
       chip_(chip),
       program_(program),
@@ -28,8 +28,8 @@ ProgramTasks ProgramLowering::lower() {
   for (const program::Instruction& instruction : program_.code) {
     Watch::check();
     program::follow(
-        instruction, [&](OpId op) { preload(op); },
-        [&](TensorId tensor) { store(tensor); }, [&](OpId op) { execute(op); });
+        instruction, [&](OpId op) { preload(op); }, [&](TensorId tensor) { store(tensor); },
+        [&](OpId op) { execute(op); });
   }
   return std::move(out_);
 }
@@ -56,12 +56,13 @@ void ProgramLowering::store(TensorId tensor) {
   issue(program::Opcode::Store, tensor.value, found->second);
 }
 
-ProgramLowering::Load ProgramLowering::load(const program::Loading& loading) {
+ProgramLowering::LoadingLowering ProgramLowering::load(const program::Loading& loading) {
   return {.demand = std::make_shared<const Demand>(works_.load(loading)),
           .body = out_.graph.add(bodies_.of(loading, works_.weight(loading)))};
 }
 
-TaskId ProgramLowering::issue(program::Opcode opcode, std::int32_t subject, const Load& load) {
+TaskId ProgramLowering::issue(program::Opcode opcode, std::int32_t subject,
+                              const LoadingLowering& load) {
   const bool moves = load.demand->stream > Bytes{0};
   const TaskId task =
       out_.graph.add({.stream = out_.memory,
@@ -76,7 +77,7 @@ TaskId ProgramLowering::issue(program::Opcode opcode, std::int32_t subject, cons
 void ProgramLowering::execute(OpId op) {
   const std::optional<TaskId> before = preload_of_[op];
   check_preloaded(expander_, op, before.has_value());
-  const Lowered& work = lowered(op);
+  const ExecuteLowering& work = lowered(op);
   const TaskId turn =
       out_.graph.wait(out_.cores, {0}, before ? std::vector{*before} : std::vector<TaskId>{});
   out_.executes.push_back({.op = op,
@@ -97,13 +98,13 @@ void ProgramLowering::execute(OpId op) {
   }
 }
 
-const ProgramLowering::Lowered& ProgramLowering::lowered(OpId op) {
-  std::optional<Lowered>& known = lowered_[subscript(expander_.execution_of(op))];
+const ProgramLowering::ExecuteLowering& ProgramLowering::lowered(OpId op) {
+  std::optional<ExecuteLowering>& known = lowered_[subscript(expander_.execution_of(op))];
   if (known) {
     return *known;
   }
   const program::Execution execution = expander_.execution(op);
-  Executed made{.work = works_.of(op, graph_, execution), .cores = cores_of(execution)};
+  ExecuteRecord made{.work = works_.of(op, graph_, execution), .cores = cores_of(execution)};
   known.emplace();
   std::map<const Demand*, BodyId> bodies;  // equal stages share what they ask
   for (const Stage& stage : made.work.stages) {
@@ -114,7 +115,7 @@ const ProgramLowering::Lowered& ProgramLowering::lowered(OpId op) {
     }
     known->bodies.push_back(found->second);
   }
-  known->executed = std::make_shared<const Executed>(std::move(made));
+  known->executed = std::make_shared<const ExecuteRecord>(std::move(made));
   return *known;
 }
 

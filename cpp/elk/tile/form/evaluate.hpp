@@ -9,13 +9,13 @@
 #include "elk/tile/form/features.hpp"
 
 /// What `form::features` and `form::cycles` are made of. A source that describes the features of a
-/// form, `describe(form, call, sink)`, instantiates both: one sink lists the features, the other
+/// formula, `describe(form, call, sink)`, instantiates both: one sink lists the features, the other
 /// multiplies them by coefficients as they come and keeps none.
 namespace elk::tile::form {
 
-class Listing {
+class TermList {
  public:
-  /// The form does not apply.
+  /// The formula does not apply.
   void none() { terms_.leaf = -1; }
 
   template <class... Values>
@@ -41,9 +41,9 @@ class Listing {
   Terms terms_{.leaf = -1, .count = 0, .value = {}};
 };
 
-class Sum {
+class FeatureSum {
  public:
-  Sum(const double* coefficients, std::int32_t width) : at_(coefficients), width_(width) {}
+  FeatureSum(const double* coefficients, std::int32_t width) : at_(coefficients), width_(width) {}
 
   void none() { first_ = kNever; }
 
@@ -70,7 +70,7 @@ class Sum {
     at_ = at;
   }
 
-  /// Infinite where the form does not apply, the piece has no coefficients, or takes no time.
+  /// Infinite where the formula does not apply, the piece has no coefficients, or takes no time.
   [[nodiscard]] double cycles() const {
     const double sum = (parts_[0] + parts_[1]) + (parts_[2] + parts_[3]);
     return first_ < kNever && sum > 0.0 ? sum : kNever;
@@ -78,7 +78,7 @@ class Sum {
 
  private:
   static constexpr double kNever = std::numeric_limits<double>::infinity();
-  static constexpr std::size_t kParts = 4;  // that the processor adds at the same time
+  static constexpr std::size_t kParts = 4;  // sums that the processor adds at the same time
 
   template <std::size_t... kAt, class... Values>
   void add(std::index_sequence<kAt...> /*order*/, Values... values) {
@@ -98,7 +98,7 @@ void describe(const Casting& casting, Sink& sink) {
 
 template <class Kind>
 Terms features(const Kind& kind, const TileCall& call) {
-  Listing sink;
+  TermList sink;
   describe(kind, call, sink);
   return sink.terms();
 }
@@ -116,7 +116,7 @@ bool within(const Kind& kind, const TileCall& call, const Extents& limit) {
 template <class Kind>
 double cycles(const Kind& kind, const TileCall& call, const double* coefficients,
               std::int32_t width) {
-  Sum sink(coefficients, width);
+  FeatureSum sink(coefficients, width);
   describe(kind, call, sink);
   return sink.cycles();
 }

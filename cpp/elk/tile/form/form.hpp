@@ -11,22 +11,22 @@
 
 namespace elk::tile {
 
-/// The features of one tile under one form. A form is linear piece by piece: `leaf` says which
-/// piece holds the tile, and `value[0..count)` multiply the coefficients of that piece.
+/// The features of one tile under one formula. A formula is linear piece by piece: `leaf` says
+/// which piece holds the tile, and `value[0..count)` multiply the coefficients of that piece.
 struct Terms {
   std::int32_t leaf;
   std::int32_t count;
   std::array<double, 24> value;
 };
 
-/// The sizes of a tile under one form: what the fitted range is a box of. 1 where unused.
+/// The sizes of a tile under one formula: what the fitted range is a box of. 1 where unused.
 using Extents = std::array<std::int64_t, 9>;
 
 /// A product of axis sizes; `None` counts as 1.
 using Dims = std::array<ir::TileDim, 3>;
 
 /// How the inner extent of a grid chooses the linear piece.
-enum class Split : std::uint8_t {
+enum class LeafRule : std::uint8_t {
   Whole,      // one piece
   Modulo,     // by inner % modulus
   Steps,      // by ceil(inner / inner_step) % modulus
@@ -48,10 +48,10 @@ struct Grid {
   Dims inner;
   std::int32_t outer_step;
   std::int32_t inner_step;
-  Split split;
+  LeafRule split;
   std::int32_t modulus;
   bool single;                         // a piece of its own for q = 1
-  std::int32_t outer_at_most;          // more items: no such form. 0: any
+  std::int32_t outer_at_most;          // more items: no such formula. 0: any
   std::array<std::int32_t, 3> bounds;  // pieces by how many of them v has reached; 0: unused
   std::int32_t total_bound;            // pieces by whether outer x inner exceeds it; 0: unused
   bool scan;                           // every worker looks at every item
@@ -173,8 +173,8 @@ struct Granules {
   friend bool operator==(const Granules&, const Granules&) = default;
 };
 
-using Form = std::variant<Grid, Blocks, Dots, OuterProduct, RowPasses, Transposes, Granules,
-                          WindowBlocks, WindowDots, WindowLanes>;
+using Formula = std::variant<Grid, Blocks, Dots, OuterProduct, RowPasses, Transposes, Granules,
+                             WindowBlocks, WindowDots, WindowLanes>;
 
 /// What the busiest worker has of an output field whose elements are dealt in equal runs.
 struct Field {
@@ -207,19 +207,19 @@ struct Chunks {
   std::int64_t length;
 };
 
-/// What the forms of one kernel ask of a tile. They agree on all of it.
-struct Needs {
+/// What the formulas of one kernel ask of a tile. They agree on all of it.
+struct FormulaNeeds {
   bool product;
   bool window;
   std::int32_t workers;
   std::int32_t granule;  // 0: no chunks
   std::int32_t vector;
-  std::int64_t most_columns;  // no form asks for the chunks of a product with more, either way
+  std::int64_t most_columns;  // no formula asks for the chunks of a product with more, either way
   double per_worker;          // 1 / workers
   std::int64_t radix;         // the least power of two above every worker's number, from 0
 };
 
-/// A tile, and what several forms need of it.
+/// A tile, and what several formulas need of it.
 struct TileCall {
   const TileShape& shape;
   Product product{};
@@ -227,36 +227,36 @@ struct TileCall {
   Window window{};
   Field field{};
 
-  TileCall(const TileShape& tile, const Needs& needs);
+  TileCall(const TileShape& tile, const FormulaNeeds& needs);
 
   /// Exchanges the two free axes of the product.
-  void exchange(const Needs& needs);
+  void exchange(const FormulaNeeds& needs);
 };
 
-/// What the forms ask of a tile.
-[[nodiscard]] Needs needs_of(std::span<const Form> forms);
+/// What the formulas ask of a tile.
+[[nodiscard]] FormulaNeeds needs_of(std::span<const Formula> forms);
 
 /// How many pieces `form` has.
-[[nodiscard]] std::int32_t leaf_count(const Form& form);
+[[nodiscard]] std::int32_t leaf_count(const Formula& form);
 
 /// How many features a piece of `form` has, and how many its smooth continuation.
-[[nodiscard]] std::int32_t feature_count(const Form& form);
-[[nodiscard]] std::int32_t smooth_count(const Form& form);
+[[nodiscard]] std::int32_t feature_count(const Formula& form);
+[[nodiscard]] std::int32_t smooth_count(const Formula& form);
 
-/// The features of a tile; a negative leaf where the form cannot compute it at all.
-[[nodiscard]] Terms terms(const Form& form, const TileCall& call);
+/// The features of a tile; a negative leaf where the formula cannot compute it at all.
+[[nodiscard]] Terms terms(const Formula& form, const TileCall& call);
 
 /// Features that grow with every axis, in one piece: with coefficients that are not negative, time
-/// grows with every axis. A negative leaf where the form cannot compute the tile: never again where
-/// an axis grows.
-[[nodiscard]] Terms smooth_terms(const Form& form, const TileCall& call);
+/// grows with every axis. A negative leaf where the formula cannot compute the tile: never again
+/// where an axis grows.
+[[nodiscard]] Terms smooth_terms(const Formula& form, const TileCall& call);
 
 /// Whether the smooth continuation of `form` takes every tile.
-[[nodiscard]] bool takes_all(const Form& form);
+[[nodiscard]] bool takes_all(const Formula& form);
 
-[[nodiscard]] Extents extents(const Form& form, const TileCall& call);
+[[nodiscard]] Extents extents(const Formula& form, const TileCall& call);
 
 /// Whether no extent of the call exceeds `limit`.
-[[nodiscard]] bool fits(const Form& form, const TileCall& call, const Extents& limit);
+[[nodiscard]] bool fits(const Formula& form, const TileCall& call, const Extents& limit);
 
 }  // namespace elk::tile
